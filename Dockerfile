@@ -1,4 +1,4 @@
-# attn on Debian 12: built in the first stage, and in the second what it needs to run.
+# attn on Debian 12: the first stage builds it, the second has only what it needs to run.
 #     docker build -t attn . && docker run --rm -v "$PWD:/models" attn summary model.keras
 FROM debian:12-slim AS build
 RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates make python3-pip

@@ -1,4 +1,4 @@
-# A page of doors; CMake does the work.
+# Entry points; CMake does the work.
 BUILD ?= build
 PREFIX ?= /usr/local
 PYTHON ?= python3
@@ -13,13 +13,13 @@ MAKEFLAGS += --no-print-directory
 build: $(BUILD)/CMakeCache.txt ## compile the program to build/attn
 	@cmake --build $(BUILD) --target programs --parallel $$(nproc)
 
-build-all: $(BUILD)/CMakeCache.txt ## the same, and the tests
+build-all: $(BUILD)/CMakeCache.txt ## compile the program and the tests
 	@cmake --build $(BUILD) --parallel $$(nproc)
 
-setup: ## look for compilers and libraries, install what is missing
+setup: ## install missing compilers and libraries
 	@.ci/setup
 
-# What nvcc compiles comes behind what is shown.
+# nvcc compiles only after the output is shown.
 run: setup $(BUILD)/CMakeCache.txt ## summarise and run the built-in encoder
 	@cmake --build $(BUILD) --target attn --parallel $$(nproc)
 	$(ATTN) summary
@@ -29,47 +29,47 @@ run: setup $(BUILD)/CMakeCache.txt ## summarise and run the built-in encoder
 test: setup build-all ## compile and run all tests
 	@ctest --test-dir $(BUILD) --output-on-failure --parallel $$(nproc)
 
-test-long: setup build-all ## the same with what takes long
+test-long: setup build-all ## run all tests, including the slow ones
 	@ATTN_TEST_LONG=1 ctest --test-dir $(BUILD) --output-on-failure --parallel $$(nproc)
 
-check: ## what must hold before a change is taken (docs/contributing.md)
+check: ## run the checks for every change (docs/contributing.md)
 	@.ci/run
 
-check-long: test-long test-asan test-tsan fuzz test-robust ## what finds little on a small change, in hours
+check-long: test-long test-asan test-tsan fuzz test-robust ## run the slow checks, which take hours
 	@LINT_ALL=1 $(MAKE) lint
 	@if [ -f $(BUILD)/libattn_cuda.so ]; then cmake --build $(BUILD) --target attn_test_gpu --parallel $$(nproc); fi
 
-test-robust: setup build-all ## faults, kills, signals, repeats (SHORT=1: a share of each)
+test-robust: setup build-all ## test faults, kills, signals and repeats (SHORT=1: a sample of each)
 	@tests/robust/robust.py $(BUILD) $(if $(SHORT),--short)
 
-# By clang, which compiles instrumented code faster, and has libFuzzer.
+# clang compiles instrumented code faster, and has libFuzzer.
 SANITIZE := cmake -S . -G Ninja -DATTN_CUDA=OFF -DCMAKE_C_COMPILER=clang-14 -DCMAKE_CXX_COMPILER=clang++-14 --log-level=WARNING
 
 build-asan: setup
 	@.ci/setup clang
 	@$(SANITIZE) -B build-asan "-DATTN_SANITIZE=address;undefined" -DATTN_FUZZ=ON
 
-test-asan: build-asan ## all tests under AddressSanitizer, UBSan and LeakSanitizer, in build-asan
+test-asan: build-asan ## run all tests under AddressSanitizer, UBSan and LeakSanitizer, in build-asan
 	@cmake --build build-asan
 	@ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1 ctest --test-dir build-asan --output-on-failure --parallel $$(nproc)
 
-# OpenMP's own threads are not instrumented, and would be reported: one is left.
-test-tsan: setup ## all tests under ThreadSanitizer, in build-tsan
+# OpenMP's own threads are not instrumented and would be reported, so there is one thread.
+test-tsan: setup ## run all tests under ThreadSanitizer, in build-tsan
 	@.ci/setup clang
 	@$(SANITIZE) -B build-tsan -DATTN_SANITIZE=thread
 	@cmake --build build-tsan
 	@OMP_NUM_THREADS=1 TSAN_OPTIONS="halt_on_error=1 suppressions=$(CURDIR)/tests/tsan.supp" ctest --test-dir build-tsan --output-on-failure --parallel $$(nproc)
 
-fuzz: build-asan $(BUILD)/CMakeCache.txt ## fuzz every parser for T seconds (60), or those that TARGETS names, in build-asan
+fuzz: build-asan $(BUILD)/CMakeCache.txt ## fuzz every parser, or TARGETS, for T seconds (default 60), in build-asan
 	@tests/fuzz/run build-asan $(BUILD)
 
-coverage: setup ## which lines the tests run, per module, in build-coverage
+coverage: setup ## measure the line coverage of the tests per module, in build-coverage
 	@.ci/setup coverage
 	@cmake -S . -B build-coverage $(if $(shell command -v ninja),-G Ninja) -DATTN_CUDA=OFF -DATTN_COVERAGE=ON --log-level=WARNING
 	@cmake --build build-coverage --parallel $$(nproc)
 	@.ci/coverage build-coverage
 
-lint: ## check includes, format and common mistakes (LINT_ALL=1: in every file)
+lint: ## check includes, format, prose and common mistakes (LINT_ALL=1: in every file)
 	@.ci/setup lint
 	@.ci/lint
 
@@ -77,42 +77,42 @@ format: ## format the sources in place
 	@.ci/setup lint
 	@.ci/lint format
 
-install: build ## install into PREFIX (/usr/local), with DESTDIR before it
+install: build ## install into PREFIX (default /usr/local) under DESTDIR
 	@cmake --install $(BUILD) --prefix $(PREFIX)
 
-package: build ## pack a .deb and a .tar.gz that needs no packages, into build/
+package: build ## build a .deb and a self-contained .tar.gz in build/
 	@.ci/setup package
 	@cd $(BUILD) && rm -f attn_*.deb attn-*.tar.gz && cpack -G DEB && ATTN_BUNDLE=1 cpack -G TGZ
 
-wheel: ## build the Python package into dist/, for the Python that PYTHON names (python3)
+wheel: ## build the Python package in dist/ for PYTHON (default python3)
 	@PYTHON="$(PYTHON)" .ci/setup wheel
 	@PYTHON="$(PYTHON)" .ci/wheel
 
-wheel-test: ## install the wheel of dist/ into a fresh environment and test it (WITH="mypy jax torch": with these too)
+wheel-test: ## test the wheel of dist/ in a fresh environment (WITH="mypy jax torch" installs these too)
 	@PYTHON="$(PYTHON)" WITH="$(WITH)" tests/python/run
 
-docs: setup build ## run the commands that README.md and docs/ show, and put what they print into the pages
+docs: setup build ## rerun the commands in README.md and docs/, and update their output
 	@docs/outputs
 
 bench: setup build ## measure the built-in encoder
 	$(ATTN) bench
 
-bench-peers: setup build ## PyTorch, ONNX Runtime, OpenVINO and Keras in turn with attn (hours; ARGS='--only tiny')
+bench-peers: setup build ## compare with PyTorch, ONNX Runtime, OpenVINO and Keras (hours; ARGS='--only tiny')
 	@.ci/setup peers
 	@cmake --build $(BUILD) --target attn-loaded --parallel $$(nproc)
 	@bench/cpu/run $(ARGS)
 
-gpu-check: ## on a machine with a GPU: PyTorch in turn, tests, sanitizer (25 minutes; PART=attention|encoders|tests|sanitizer: 9; DRY=1: only tell)
+gpu-check: ## on a GPU: compare with PyTorch, test, sanitize (25 minutes; PART=attention|encoders|tests|sanitizer: 9; DRY=1: print only)
 	@bench/gpu/check $(if $(DRY),--dry-run) $(PART)
 
-gpu-kit: setup build-all ## pack the build for gpu-check on a machine that cannot build it
+gpu-kit: setup build-all ## pack the build for gpu-check on another machine
 	@cmake --build $(BUILD) --target attn_test_gpu --parallel $$(nproc)
 	@bench/gpu/kit
 
-clean: ## remove what was built, keep what was fetched
+clean: ## remove the build, keep downloads
 	@if [ -d $(BUILD) ]; then find $(BUILD) -mindepth 1 -maxdepth 1 ! -name deps -exec rm -rf {} +; fi
 
-distclean: ## remove the build folder whole
+distclean: ## remove the build folder
 	@rm -rf $(BUILD)
 
 help: ## show this page

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Holds every #include under src/ and include/ against the table of modules in CMakeLists.txt, and finds loops.
+"""Checks every #include under src/ and include/ against the table of modules in CMakeLists.txt, and finds cycles.
 
-A module's public headers lie in src/<module>/include/attn/<module>; those that are installed lie in include/attn. Modules inside
-another module's folder share headers with each other, spelled from that folder ("config/fields.h"), as far as USES lets
-them. A public header of the module around belongs to the one module inside that holds the .cpp of its name; one that has no
-.cpp, or several, belongs to all.
+A module's public headers are in src/<module>/include/attn/<module>; installed ones are in include/attn. Modules nested in
+another module's folder share headers with each other, spelled relative to that folder ("config/fields.h"), as USES allows.
+A public header of the outer module belongs to the nested module that has the .cpp of its name; without a .cpp, or with
+several, it belongs to all.
 
-A header and the .cpp of its name are a unit. Units may not include each other in a loop.
+A header and the .cpp of its name are a unit. Units must not include each other in a cycle.
 """
 
 import pathlib
@@ -15,10 +15,10 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SRC, INSTALLED = ROOT / "src", ROOT / "include/attn"
-# The headers that a third-party target brings, by how their #include begins.
+# The headers of a third-party target, by the beginning of their #include.
 THIRD_PARTY = {"nlohmann_json": "nlohmann/", "CLI11": "CLI/", "spdlog": "spdlog/", "DNNL": ("oneapi/", "dnnl"), "ZLIB": "zlib.h"}
 
-# Kernels are compiled for the tests too, over headers that stand in for CUDA's.
+# Tests compile the kernels too, with headers that stand in for CUDA's.
 EMULATED = ROOT / "tests/cuda_emulated"
 
 uses, targets = {}, {}
@@ -45,7 +45,7 @@ def around(module):
 def module_of(path):
     """The innermost module whose folder holds the path (relative to src/, include/attn/ or attn/), or None."""
     if str(path) == "attn.h":
-        return "library"  # the door for other programs
+        return "library"  # the interface for other programs
     parents = [str(parent) for parent in pathlib.PurePosixPath(path).parents]
     return next((parent for parent in parents if parent in uses), None)
 
@@ -55,7 +55,7 @@ def is_public(file):
 
 
 def homes(file):
-    """The sources of a public header: those of its name in the module, else those in the modules inside."""
+    """The sources of a public header: those of its name in the module, otherwise those in nested modules."""
     top = INSTALLED if file.is_relative_to(INSTALLED) else pathlib.Path(str(file).split("/attn/")[0]) / "attn"
     module = module_of(file.relative_to(top))
     own = SRC / module / file.relative_to(top if module == "library" else top / module).with_suffix(".cpp")
@@ -66,7 +66,7 @@ def homes(file):
 
 
 def owner(file):
-    """The module that a file belongs to; None for a public header that all modules inside another share."""
+    """The module of a file; None for a public header that all nested modules share."""
     if not is_public(file):
         return module_of(file.relative_to(SRC))
     found = homes(file)
@@ -98,7 +98,7 @@ def resolve(file, header, quoted):
 
 
 def includes(file):
-    """Number of the line, header, is it in quotes, and the file that it means."""
+    """Yields the line number, the header, whether it is quoted, and the file that it resolves to."""
     for number, line in enumerate(file.read_text().splitlines(), 1):
         match = re.match(r'\s*#\s*include\s*(["<])([^">]+)[">]', line)
         if match:
@@ -110,7 +110,7 @@ included = {file: list(includes(file)) for file in files}
 
 
 def modules_behind(header, seen=None):
-    """The modules that a public header needs: its own, or, where it is shared, those of what it includes."""
+    """The modules that a public header needs: its own, or if it is shared, those of its includes."""
     if owner(header) is not None:
         return {owner(header)}
     seen = {header} if seen is None else seen
@@ -135,7 +135,7 @@ def problem_of(module, file, header, quoted, target):
                 if needed not in uses[module] and (needed == other or needed.startswith(other + "/")):
                     return f"{module} may not use {needed}, to which {header} belongs"
     elif quoted and target is None and not (EMULATED / header).is_file():
-        return f"{header} is no header of {module}"
+        return f"{header} is not a header of {module}"
     elif target is not None and owner(target) not in uses[module]:
         return f"{module} may not use {owner(target)}"
     for library, begins in THIRD_PARTY.items():
@@ -145,7 +145,7 @@ def problem_of(module, file, header, quoted, target):
 
 
 def find_loops(graph):
-    """Of each group of units that reach each other the shortest way round, and the number of its units."""
+    """Yields the shortest cycle of each strongly connected group of units, and the size of the group."""
     reach = {}
     for start in graph:
         seen, stack = set(), [start]
@@ -174,7 +174,7 @@ for file in files:
     where = file.relative_to(ROOT)
     module = module_of(file.relative_to(SRC if file.is_relative_to(SRC) else INSTALLED))
     if module is None:
-        print(f"{where}: in no module of CMakeLists.txt")
+        print(f"{where}: belongs to no module in CMakeLists.txt")
         wrong += 1
         continue
     module = owner(file) or module
@@ -187,6 +187,6 @@ for file in files:
         if target is not None and unit(target) != unit(file):
             reads.add(unit(target))
 for way, count in find_loops(graph):
-    print(f"{way[0]}: includes run in a loop: {' -> '.join(way)}" + (f" (and more, among {count})" if count >= len(way) else ""))
+    print(f"{way[0]}: include cycle: {' -> '.join(way)}" + (f" (and more, among {count})" if count >= len(way) else ""))
     wrong += 1
 sys.exit(1 if wrong else 0)

@@ -130,7 +130,7 @@ class CTranslate2:
             times.append(time.perf_counter())
             return False
 
-        # A callback is for one sequence at a time; of several only the whole is timed, less the prompt.
+        # A callback works for one sequence at a time; with several sequences only the total is timed, minus the prompt.
         tokens = [[f"t{i}" for i in row] for row in ids]
         options = {"beam_size": 1, "sampling_topk": 1, "include_prompt_in_result": False, "end_token": [],
                    "max_batch_size": len(ids)}

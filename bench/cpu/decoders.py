@@ -29,7 +29,7 @@ from safetensors.numpy import save_file
 from peers import HERE, ROOT
 from processes import Worker, command, timed_command
 
-# Where the memory does not hold all of them, the first ones are measured.
+# If memory does not hold all of them, the first ones are measured.
 RUNTIMES = ["llama.cpp", "ctranslate2", "openvino", "onnxruntime-genai", "transformers", "transformers-compiled", "keras-hub"]
 MODELS = {
     "gpt2_base": {"kind": "gpt2", "vocabulary": 50257, "width": 768, "layers": 12, "heads": 12, "inner": 3072,
@@ -43,8 +43,8 @@ MODELS = {
 TESTS = [{"test": "first", "tokens": 1, "depth": 0, "batch": 1}, {"test": "pp", "tokens": 32, "depth": 0, "batch": 1},
          {"test": "pp", "tokens": 512, "depth": 0, "batch": 1}, {"test": "tg", "tokens": 64, "depth": 32, "batch": 1},
          {"test": "tg", "tokens": 64, "depth": 32, "batch": 8}]
-# Of the largest logit: so far below the likeliest each token may be that a runtime takes, or all of them in the mean where its
-# weights have few bits. A token at random is about 1 below.
+# Allowed deviation relative to the largest logit: how far each chosen token may be below the most probable one, or the
+# mean over tokens for weights with few bits. A random token is about 1 below.
 CLOSE = {"float32": 1e-4, "bfloat16": 3e-2, "int8": 3e-2, "int4": 2.5e-1}
 
 
@@ -233,13 +233,13 @@ def measure(options, name, dtype, threads):
                 for peer in [peer for peer in peers if not peer.why]:
                     best = None
                     for _ in range(1 + options.retries):
-                        time.sleep(0.2)  # until the threads of the one before have gone to sleep
+                        time.sleep(0.2)  # until the previous runtime's threads sleep
                         turn = peer.turn(test)
                         if best is None or turn[1] < best[1]:
                             best = turn
                         if turn[1] <= 0.1 or round_number == 0 or peer.why:
                             break
-                    if round_number > 0:  # the first makes all of them warm
+                    if round_number > 0:  # the first round warms up
                         rates[peer.name, i].append(best[0])
                         noisy[peer.name, i] += best[1] > 0.1
         for peer in [peer for peer in peers if peer.why]:

@@ -1,11 +1,11 @@
-// attn through its library, in a process that stays loaded and runs passes when it is told to, as worker.py does.
+// attn's library in a process that stays loaded and runs passes on request, as worker.py does.
 //
-// usage: attn-loaded MODEL WEIGHTS DTYPE THREADS INPUT OUTPUT
+// Usage: attn-loaded MODEL WEIGHTS DTYPE THREADS INPUT OUTPUT
 //
-// WEIGHTS is a file, or "-" for the model's own; DTYPE one in which to compute, or "-"; INPUT an array of float32
-// (.npy) for the model's one input; OUTPUT a file that gets the numbers of its outputs, one after the other. Prints a
-// line of JSON when it is ready; then for each line SECONDS that it reads, one with the milliseconds of passes for so
-// long; at the end one with the peak of its memory.
+// WEIGHTS is a file, or "-" for the model's own. DTYPE is the compute dtype, or "-". INPUT is a float32 array (.npy)
+// for the model's single input. OUTPUT is a file for the concatenated outputs. Prints a line of JSON when it is ready.
+// For each line SECONDS that it reads, it runs passes for that long and prints their milliseconds. At the end it prints
+// its peak memory.
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-/// The numbers of a .npy file of float32 into a tensor of as many.
+/// Reads the numbers of a float32 .npy file into a tensor of the same size.
 void read_numbers(const std::string& path, attn::Tensor& to) {
   std::ifstream file(path, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
@@ -47,7 +47,7 @@ void serve(const std::vector<std::string>& words) {
   if (words[1] != "-") options.weights = words[1];
   if (words[2] != "-") options.dtype = words[2];
   options.threads = std::stoi(words[3]);
-  // The input's first size is the batch; that of the others the model says.
+  // The input's first axis is the batch; the model defines the others.
   attn::Runner once = attn::Model::open(words[0]).prepare(options);
   attn::NamedTensor input = once.inputs().front();
   std::ifstream file(words[4], std::ios::binary | std::ios::ate);

@@ -35,8 +35,9 @@ from workloads import WORKLOADS
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 RUNTIMES = ["torch", "torch-fast", "torch-compile", "onnxruntime", "onnxruntime-fused", "openvino", "keras", "keras-jit"]
-# Of the largest value: float32 sums of thousands of terms in another order, through up to 12 layers; bfloat16's 8 bits; what
-# eight bits for weights and rows leave of outputs, which some see as 255 steps over a whole array.
+# Tolerances relative to the largest value. Float32 sums thousands of terms in another order, through up to 12 layers.
+# Bfloat16 has 8 bits. Int8 keeps eight bits of weights and rows, which some runtimes use as 255 steps over a whole
+# array.
 TOLERANCE = {"float32": 2e-4, "bfloat16": 1e-1, "int8": 2.5e-1}
 MINE = ("attn", "attn, loaded")
 
@@ -128,7 +129,7 @@ def prepare(attn, name, folder, dtype="float32"):
     source.write_text((ROOT / model).read_text() if isinstance(model, str) else json.dumps(model))
     (folder / "model.json").write_text(command(attn, "get-config", source, "--json"))
     command(attn, "init", folder / "model.json", "--seed", "7", "-o", folder / "drawn.safetensors")
-    # Biases and scales of their own, so that a runtime that drops one is found out.
+    # Distinct biases and scales reveal a runtime that drops one.
     random = np.random.default_rng(7)
     weights = load_file(folder / "drawn.safetensors")
     for path, array in weights.items():
@@ -228,7 +229,7 @@ def take_turns(options, peers, retries):
         for peer in peers:
             best = None
             for _ in range(retries + 1):
-                time.sleep(0.2)  # until the threads of the one before have gone to sleep
+                time.sleep(0.2)  # until the previous runtime's threads sleep
                 samples, others = peer.window(options.seconds)
                 if best is None or others < best[1]:
                     best = (samples, others)
@@ -267,7 +268,7 @@ def measure(options, name, dtype, threads, environment):
     return rows
 
 
-# Computes for a tenth of a second and sleeps for another.
+# Alternates a tenth of a second of work with a tenth of sleep.
 HALF_BUSY = """
 import time
 while True:
@@ -342,11 +343,11 @@ def measure_cold(options, name, threads, environment):
                 rows.append({"runtime": runtime, "why_not": why})
             else:
                 calls[runtime] = [options.torch_python, HERE / "cold.py", runtime, folder, threads]
-        seconds, errors = {runtime: [] for runtime in calls}, {}  # milliseconds, one pass a round
+        seconds, errors = {runtime: [] for runtime in calls}, {}  # milliseconds, one pass per round
         for attempt in range(options.rounds + 1):
             for runtime, words in calls.items():
                 took = whole_process(words, environment)
-                if attempt > 0:  # the first brings the files into memory
+                if attempt > 0:  # the first run loads the files into memory
                     seconds[runtime].append([1e3 * took])
         expected = np.load(folder / "cold.attn.npy")
         for runtime in calls:
@@ -393,7 +394,7 @@ def markdown(about, rows):
         mine, best = next(row for row in group if row["runtime"] == "attn"), best_peer(group)
         if not best:
             continue
-        # Both are told as the first one's ratio to them.
+        # Both are reported as the ratio of the first one to them.
         loaded = next((f"{best['ratio'] / row['ratio']:.2f}" for row in group if row["runtime"] == MINE[1]), "–")
         lines.append(f"| {key[0]} | {key[1]} | {key[2]} | {mine['ms']:.4g} | {best['runtime']} | {best['ms']:.4g} | "
                      f"**{best['ratio']:.2f}** | {best['ratio_min']:.2f}–{best['ratio_max']:.2f} | {loaded} | {mine['error']:.0e} | "

@@ -63,7 +63,7 @@ class Worker:
             self.process.stdin.write(f"{question}\n")
             self.process.stdin.flush()
         except BrokenPipeError:
-            pass  # what it said at its end is its answer
+            pass  # its final output is the answer
         answer = self.answer() or {}
         passed = time.perf_counter() - start
         others = busy_seconds() - busy - (own_seconds(self.process.pid) - own)

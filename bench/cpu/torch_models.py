@@ -46,7 +46,7 @@ class Attention(torch.nn.Module):
         self.bias = torch.nn.Parameter(torch.cat([p.bias for p in parts]), requires_grad=False)
         self.output = Dense(weights, path + "/attention_output", inputs=2)
         self.scores, self.parts = scores, torch.nn.ModuleList(parts) if plain else None
-        self.packed = None  # in place of weight and bias, where they are quantized
+        self.packed = None  # replaces weight and bias if they are quantized
 
     def forward(self, x):
         batch, length, _ = x.shape

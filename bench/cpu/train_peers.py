@@ -36,7 +36,7 @@ TRAINED = {
 LOSSES = {"numbers": "mse",
           "tokens": json.dumps({"module": "keras.losses", "class_name": "SparseCategoricalCrossentropy",
                                 "registered_name": None, "config": {"from_logits": True}})}
-# Of the loss: float32 sums in another order, through three steps of Adam; bfloat16's 8 bits.
+# Tolerances relative to the loss. Float32 sums in another order, through three steps of Adam; bfloat16 has 8 bits.
 TOLERANCE = {"float32": 1e-3, "bfloat16": 5e-2}
 
 
@@ -109,7 +109,7 @@ def prepare(attn, name, folder):
     random = np.random.default_rng(8)
     shape = told["outputs"][0]["shape"]
     names = [each["name"] for each in told["inputs"]]
-    if "token_ids" in names:  # each token is to tell the next one
+    if "token_ids" in names:  # each token predicts the next one
         tokens = random.integers(0, shape[-1], (shape[0], shape[1] + 1)).astype(np.int32)
         x, y = tokens[:, :-1], tokens[:, 1:]
         inputs = {"token_ids": x, "padding_mask": np.ones_like(x)}

@@ -55,7 +55,7 @@ def torch_trainer(compiled):
     def step():
         nonlocal done
         done += 1
-        # Keras adds epsilon to the root of the moment that is not corrected yet.
+        # Keras adds epsilon to the root of the uncorrected moment.
         optimizer.param_groups[0]["eps"] = EPSILON / (1 - 0.999**done) ** 0.5
         optimizer.zero_grad(set_to_none=True)
         with torch.autocast("cpu", torch.bfloat16, enabled=DTYPE == "bfloat16"):
@@ -98,7 +98,7 @@ def keras_trainer(jit):
     model = keras.models.model_from_json(text) if "class_name" in parsed else keras.saving.deserialize_keras_object(parsed)
     model.load_weights(path("weights.weights.h5"))
     many = len(model.outputs) > 1
-    # No metrics: a CausalLM of KerasHub would add its accuracy, which nobody else computes.
+    # No metrics: KerasHub's CausalLM would add its accuracy, which no other runtime computes.
     model.compile(optimizer=keras.optimizers.Adam(RATE, epsilon=EPSILON), jit_compile=jit, weighted_metrics=None,
                   loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True) if of_tokens else
                   ["mse"] + [None] * (len(model.outputs) - 1) if many else "mse")

@@ -144,7 +144,7 @@ class Timed:
         samples, start = [], time.time()
         while len(samples) < least or time.time() - start < seconds:
             first, last = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-            self.replay()  # so that the first event is not there before the host has launched what is timed
+            self.replay()  # so that the first event is not complete before the host has launched the timed work
             first.record()
             self.replay()
             last.record()

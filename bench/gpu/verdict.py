@@ -8,7 +8,7 @@ import workload
 def error_passes(kind, dtype, errors):
     """Whether attn's error is within what workload.py allows, or for an encoder in bfloat16 twice PyTorch's own."""
     if kind == "padding":
-        return True  # both sides are attn's own; its tests hold them to each other
+        return True  # both sides are attn's own; its tests compare them
     if kind == "encoder" and dtype == "bfloat16":
         return errors["attn"] <= 2 * errors.get("eager", errors.get("compile+graph", 0))
     return errors["attn"] <= workload.LARGEST_ERROR[kind, dtype]

@@ -12,8 +12,8 @@ class Attention:
     def __init__(self, b, h, s, d, causal):
         self.b, self.h, self.s, self.d, self.causal = b, h, s, d, causal
         self.name = f"attention b{b} h{h} s{s} d{d}{' causal' if causal else ''}"
-        self.size = f"{b}x{h}x{s}x{d}{':causal' if causal else ''}"  # of attn bench --attention --size
-        self.row = (f"attention h{h} d{d}{' causal' if causal else ''}", b, s)  # as its report names it
+        self.size = f"{b}x{h}x{s}x{d}{':causal' if causal else ''}"  # the --size of attn bench --attention
+        self.row = (f"attention h{h} d{d}{' causal' if causal else ''}", b, s)  # the row's name in its report
         self.flops = 4 * b * h * s * s * d / (2 if causal else 1)
 
 
@@ -50,7 +50,7 @@ PADDED_BATCHES = (8, 32)
 
 def seconds_of(kind, count=1):
     """What a measurement of so many sizes should take; it is begun where there is time for it. None was seen on a GPU."""
-    # Of a size: half a second of passes, a quarter of that with a cold cache and with copies, warming up, 64 exact rows.
+    # Per size: half a second of passes, a quarter of that with a cold cache and with copies, warm-up, 64 exact rows.
     each = {"attention": 2.5, "attention peers": 1.2, "encoder": 40, "padding": 45}[kind]
     return round((10 if kind == "attention" else 0) + each * count)
 

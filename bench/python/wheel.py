@@ -21,7 +21,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SMALL = {"name": "small", "input_shape": [4, 8], "num_heads": 2, "intermediate_dim": 16}
 
-# Times single passes for a second, behind half a second of warming up.
+# Times single passes for a second after half a second of warm-up.
 TIMED = """
 import json, sys, time
 import numpy as np

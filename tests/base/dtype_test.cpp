@@ -29,7 +29,7 @@ TEST_CASE("dtype: every 16-bit pattern survives the way to float and back") {
     const auto bits = static_cast<std::uint16_t>(pattern);
     const float half = float16_to_float(bits);
     const float bfloat = bfloat16_to_float(bits);
-    // A signalling NaN comes back quiet, so only its being a NaN is kept.
+    // A signalling NaN becomes quiet, so only its being a NaN is checked.
     if (std::isnan(half) ? !std::isnan(float16_to_float(float_to_float16(half))) : float_to_float16(half) != bits) {
       FAIL("float16 pattern ", pattern);
     }

@@ -33,7 +33,7 @@ TEST_CASE("allocate_bytes: memory is zeroed and aligned, small or large") {
     REQUIRE(block != nullptr);
     CHECK(reinterpret_cast<std::uintptr_t>(block.get()) % kAlignment == 0);
     for (std::int64_t i = 0; i < bytes; ++i) REQUIRE(block.get()[i] == std::byte{0});
-    if (bytes > 0) std::memset(block.get(), 0xff, static_cast<std::size_t>(bytes));  // so that reuse would show
+    if (bytes > 0) std::memset(block.get(), 0xff, static_cast<std::size_t>(bytes));  // reveals reuse
   }
 }
 

@@ -84,7 +84,7 @@ TEST_CASE("did_you_mean: names the nearest candidate, and is silent where none i
   CHECK(nearest("relu", tie) == Names{"relu6", "relu7", "relu8"});
   CHECK(nearest("rleu7", tie) == Names{"relu7"});
   CHECK(did_you_mean("relu", tie) == " (did you mean 'relu6', 'relu7' or 'relu8'?)");
-  // The nearest of names equally far is the one that begins and ends alike; a letter may be lost out of a swap.
+  // Among equally near names the one with the same beginning and end wins; a swapped pair may also lose a letter.
   CHECK(did_you_mean("adds", Names{"pads", "add"}) == " (did you mean 'add'?)");
   CHECK(did_you_mean("ucsal", Names{"causal", "format"}) == " (did you mean 'causal'?)");
   CHECK(nearest("relu", {}).empty());
@@ -151,7 +151,7 @@ TEST_CASE("memory_size: steps of 1024 with two decimals, as Keras's summary") {
       {4938, "4.82 KB"},
       {1048575, "1024.00 KB"},
       {UInt128{1} << 50, "1.00 PB"},
-      {UInt128{1} << 60, "1.00 PB"},  // Keras's own slip: divided once more, named the same
+      {UInt128{1} << 60, "1.00 PB"},  // Keras's own error: divided once more, with the same name
   };
   for (const auto& [bytes, expected] : cases) CHECK(memory_size(bytes) == expected);
 }

@@ -12,7 +12,8 @@
 namespace attn::communicators {
 namespace {
 
-/// Variables of a launcher, until the end of a test; those of the launcher that started the test are put aside.
+/// Sets variables of a launcher for the length of a test; those of the launcher that started the test are unset
+/// meanwhile.
 class Variables {
  public:
   using Given = std::vector<std::pair<const char*, const char*>>;
@@ -68,7 +69,7 @@ TEST_CASE("launch: rank and size are what the launcher's variables say, and a pr
       {{{"SLURM_PROCID", "5"}, {"SLURM_NTASKS", "6"}, {"SLURM_LOCALID", "2"}}, "Slurm 5/6 local 2"},
       {{{"RANK", "0"}, {"WORLD_SIZE", "4"}}, "torchrun 0/4 local 0"},
       {{{"RANK", "7"}}, " 0/1 local 0"},
-      // The script of a job is no task of it.
+      // The script of a job is not one of its tasks.
       {{{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "6"}, {"SLURM_JOB_ID", "77"}}, " 0/1 local 0"},
       {{{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "6"}, {"SLURM_JOB_ID", "77"}, {"SLURM_STEP_ID", "0"}},
        "Slurm 0/6 local 0"},

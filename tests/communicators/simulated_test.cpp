@@ -24,7 +24,7 @@ Tensor numbers(int rank, std::int64_t count, DType dtype) {
   return tensor;
 }
 
-/// What every rank has found wrong.
+/// Collects the failures of every rank.
 class Checks {
  public:
   void expect(bool holds, const std::string& what) {
@@ -43,7 +43,7 @@ class Checks {
   std::vector<std::string> wrong_;
 };
 
-/// Every collective gives what it is defined to give. Each rank calls it.
+/// Every collective returns its defined result. Each rank calls it.
 void try_collectives(Communicator& world, DType dtype, Checks& checks) {
   const int size = world.size();
   const std::int64_t element = bytes_of(dtype);
@@ -60,7 +60,7 @@ void try_collectives(Communicator& world, DType dtype, Checks& checks) {
     checks.expect(sum.at(i) == rounded.at(0), "a sum");
     checks.expect(most.at(i) == numbers(size - 1, 7, dtype).at(i), "a maximum");
   }
-  // Beside another one, and beside what is written over its numbers.
+  // Together with another sum, and while its input is overwritten.
   const Tensor given = numbers(rank, 7, dtype), later(dtype, {7});
   const std::int64_t begun = world.begin_all_reduce(given.data(), later.data(), 7, dtype, Reduction::sum);
   std::memset(given.data(), 0, static_cast<std::size_t>(given.bytes()));
@@ -68,7 +68,7 @@ void try_collectives(Communicator& world, DType dtype, Checks& checks) {
   world.barrier();
   world.finish(begun);
   checks.expect(std::memcmp(later.data(), sum.data(), static_cast<std::size_t>(sum.bytes())) == 0, "a begun sum");
-  // In place, where others still read.
+  // In place, while others still read.
   world.all_reduce(own.data(), own.data(), 7, dtype, Reduction::sum);
   checks.expect(std::memcmp(own.data(), sum.data(), static_cast<std::size_t>(own.bytes())) == 0, "in place");
 
@@ -127,7 +127,7 @@ TEST_CASE("processes: collectives of ranks that a launcher started give what the
     Checks checks;
     try_collectives(*world, dtype, checks);
   }
-  // Sums of halves that end in another order than they began in, with others between.
+  // Half-precision sums that finish in another order than they began, with others in between.
   constexpr std::int64_t kCount = 1001;
   const Tensor first = numbers(world->rank(), kCount, DType::bfloat16), second = numbers(1, kCount, DType::float16);
   const auto begin = [&](const Tensor& x) {

@@ -48,7 +48,7 @@ double load(const Layout& layout, const void* data, std::int64_t i) {
   return attn::Tensor::load(dtype_of(layout.type), static_cast<const std::byte*>(data), i);
 }
 
-// What tensor cores keep of a float32 operand.
+// The precision that tensor cores keep of a float32 operand.
 double rounded(double x, cublasComputeType_t compute) {
   auto value = static_cast<float>(x);
   if (compute == CUBLAS_COMPUTE_32F_FAST_16BF) return attn::bfloat16_to_float(attn::float_to_bfloat16(value));

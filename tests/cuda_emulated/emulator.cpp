@@ -15,17 +15,17 @@ namespace attn::simt {
 namespace {
 
 constexpr std::size_t kStackBytes = 128 * 1024;
-// Stacks begin at different places in a page, so that the threads' frames do not push each other out of the cache.
+// Stacks begin at different offsets in a page, so that the threads' frames do not conflict in the cache.
 constexpr std::size_t kStackStep = 832, kStackSpread = 32 * 1024;
 constexpr int kNamedBarriers = 16, kWarps = 32;
 constexpr std::size_t kMaxSharedBytes = 227 * 1024;  // sm_90
 
-/// Where a fiber, or the scheduler, goes on: what GCC's own setjmp saves, which is a tenth of what the library's does.
+/// The saved context of a fiber or the scheduler, by GCC's builtin setjmp, which takes a tenth of the library's time.
 using Place = std::array<void*, 5>;
 
 struct Block;
 
-/// A thread of a block. It runs until it waits for a word that still has the value it saw.
+/// A thread of a block. It runs until it waits for a word that still has its old value.
 struct Fiber {
   Thread thread;
   Block* block = nullptr;
@@ -33,7 +33,7 @@ struct Fiber {
   Place resume{};
   std::unique_ptr<std::byte[]> stack;
   bool started = false, done = false;
-  bool has_waited = false;  // for the kernel ahead
+  bool has_waited = false;  // for the previous kernel
   const std::uint64_t* word = nullptr;
   std::uint64_t value = 0;
 };
@@ -43,29 +43,30 @@ struct Barrier {
   std::uint64_t phase = 0;
 };
 
-/// A block of the cluster that runs now.
+/// A block of the running cluster.
 struct Block {
   std::vector<std::unique_ptr<Fiber>> fibers;
   int threads = 0, live = 0;
   std::array<Barrier, kNamedBarriers + kWarps> barriers;  // the named ones, then one for each warp
   std::array<std::array<void*, 32>, kWarps> brought;
-  bool any_so_far = false, any = false;  // of those that have come to the block's barrier, and had when it opened
+  bool any_so_far = false, any = false;  // over the threads that have arrived at the block's barrier; and
+                                         // the value when it last opened
   std::vector<std::byte> shared;
   std::byte* shared_start = nullptr;
 };
 
-/// The cluster that runs now. There is one at a time, on one thread of the operating system.
+/// The running cluster. There is one at a time, on one thread of the operating system.
 struct Cluster {
   const std::function<void()>* kernel = nullptr;
-  std::vector<std::unique_ptr<Block>> blocks;  // of the largest cluster so far
-  std::size_t size = 1;                        // how many of them there are now
+  std::vector<std::unique_ptr<Block>> blocks;  // the blocks of the largest cluster so far
+  std::size_t size = 1;                        // blocks of this cluster
   Fiber* current = nullptr;
   Barrier barrier;
   std::deque<std::function<void()>> pending;  // in the background
   std::uint64_t number = 0;                   // over all launches
-  std::uint64_t schedule = 0;                 // the order in which what happens at the same time happens
+  std::uint64_t schedule = 0;                 // the interleaving of concurrent work
   std::exception_ptr failure;
-  std::uint64_t changes = 0;  // so that a wait for ever is told from one for others
+  std::uint64_t changes = 0;  // distinguishes a deadlock from a wait for others
   Place back{};
 };
 
@@ -73,7 +74,7 @@ Cluster cluster;
 
 Block& block() { return *cluster.current->block; }
 
-// In functions of their own: a jump may not lead into the function that it is made in.
+// In separate functions: a jump must not lead into the function that makes it.
 [[noreturn, gnu::noipa]] void go_to(Place& place) { __builtin_longjmp(place.data(), 1); }
 
 [[gnu::noipa]] void leave() {
@@ -93,11 +94,11 @@ Barrier& barrier_of(int id) {
   return block().barriers[static_cast<std::size_t>(id)];
 }
 
-// The thread's warp, and the barrier at which it meets.
+// The thread's warp, and its barrier.
 std::size_t warp() { return static_cast<std::size_t>(self().linear / 32); }
 Barrier& warp_barrier() { return block().barriers[kNamedBarriers + warp()]; }
 
-// A thread that has ended no longer counts at the barrier of the whole block.
+// A thread that has ended no longer counts at the block's barrier.
 void end_thread() {
   Block& here = block();
   cluster.current->done = true;
@@ -105,11 +106,11 @@ void end_thread() {
   ++cluster.changes;
   Barrier& all = here.barriers[0];
   if (all.arrived > 0 && all.arrived >= here.live) complete(all);
-  // Another block may have the shared memory now.
+  // Another block may now use the shared memory.
   if (here.live == 0 && cluster.size > 1) std::memset(here.shared_start, 0xFF, here.shared.size() - 1024);
 }
 
-// What a fiber does: it runs its thread of one block after the other. An exception cannot leave the fiber that it was
+// The body of a fiber: runs its thread of one block after the other. An exception cannot leave the fiber that it was
 // thrown in.
 void start() {
   for (;;) {
@@ -142,7 +143,7 @@ void start() {
 
 bool can_go_on(const Fiber& fiber) { return fiber.word == nullptr || *fiber.word != fiber.value; }
 
-// Leaves the threads where they are, for good.
+// Abandons the threads for good.
 [[noreturn]] void give_up(const std::exception_ptr& failure) {
   for (const auto& any : cluster.blocks) {
     for (const auto& fiber : any->fibers) fiber->started = false;
@@ -169,7 +170,7 @@ void prepare(Block& here, const Shape& shape, uint3 index, unsigned rank) {
   here.shared.resize(shape.shared_bytes + 1024);
   const auto address = reinterpret_cast<std::uintptr_t>(here.shared.data());
   here.shared_start = here.shared.data() + (1024 - address % 1024) % 1024;
-  // Hardware leaves what was there before; NaN patterns show a read of it.
+  // Hardware leaves previous contents; NaN patterns reveal a read of uninitialized memory.
   std::memset(here.shared_start, 0xFF, shape.shared_bytes);
   while (here.fibers.size() < static_cast<std::size_t>(threads)) {
     here.fibers.push_back(std::make_unique<Fiber>());
@@ -190,7 +191,7 @@ void prepare(Block& here, const Shape& shape, uint3 index, unsigned rank) {
   }
 }
 
-/// The blocks from `index` on along x.
+/// Runs the blocks from `index` on along x.
 void run_cluster(const Shape& shape, uint3 index) {
   cluster.size = shape.cluster;
   cluster.barrier = {};
@@ -202,9 +203,9 @@ void run_cluster(const Shape& shape, uint3 index) {
     prepare(*cluster.blocks[rank], shape, {index.x + rank, index.y, index.z}, rank);
   }
   const auto threads = static_cast<std::size_t>(cluster.blocks[0]->threads), all = cluster.size * threads;
-  // Every other cluster runs its threads from the back, so that an order that hardware does not promise shows.
+  // Every other cluster runs its threads in reverse, to reveal reliance on an order that hardware does not promise.
   const bool backwards = cluster.schedule % 2 == 1;
-  // In four of eight clusters a block begins when those before it can no longer go on without it.
+  // In four of eight clusters a block begins only when the earlier ones cannot continue without it.
   std::size_t live = all, begun = cluster.schedule / 4 % 2 == 1 ? threads : all;
   while (live > 0) {
     const std::uint64_t before = cluster.changes;
@@ -318,7 +319,7 @@ std::size_t cluster_blocks() { return cluster.size; }
 
 void run(const Shape& shape, const std::function<void()>& kernel) {
   static std::uint64_t launches = 0;
-  cluster.schedule = launches++;  // so that a kernel that is run again is run otherwise
+  cluster.schedule = launches++;  // another interleaving for each launch
   cluster.kernel = &kernel;
   for (unsigned z = 0; z < shape.grid.z; ++z) {
     for (unsigned y = 0; y < shape.grid.y; ++y) {

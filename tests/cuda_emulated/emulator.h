@@ -1,5 +1,5 @@
-// Runs CUDA kernels on the CPU: the threads of a block are fibers that take turns, and what threads do together
-// (barriers, shuffles, matrix instructions) is a meeting of fibers. For tests: it finds wrong indices, missing
+// Runs CUDA kernels on the CPU: the threads of a block are fibers that take turns, and collective operations of threads
+// (barriers, shuffles, matrix instructions) are rendezvous of fibers. For tests: it finds wrong indices, missing
 // barriers, deadlocks and wrong arithmetic, not races that only hardware shows.
 #pragma once
 
@@ -21,22 +21,22 @@ struct Shape {
   unsigned cluster = 1;  ///< blocks of a cluster, along x
 };
 
-/// Runs every block of a kernel, one cluster after the other. Throws std::runtime_error where threads wait for each
-/// other for ever, and where a thread ends without having waited for the kernel ahead.
+/// Runs every block of a kernel, one cluster after the other. Throws std::runtime_error on a deadlock, and if a thread
+/// ends without having waited for the previous kernel.
 void run(const Shape& shape, const std::function<void()>& kernel);
 
-/// Runs a kernel, or records it where the stream is capturing. Errors as CUDA reports a bad launch.
+/// Runs a kernel, or records it if the stream is capturing. Returns CUDA's error for an invalid launch.
 cudaError_t enqueue(const Shape& shape, cudaStream_t stream, std::function<void()> kernel);
 
-/// The largest cluster that the emulated machine has room for.
+/// The largest cluster that the emulated machine supports.
 [[nodiscard]] unsigned machine_cluster();
 
-/// What a running thread knows about itself.
+/// The built-in variables of a thread.
 struct Thread {
   uint3 index{}, block{};
   dim3 block_dim, grid_dim;
   int linear = 0;     ///< its number in the block; 32 make a warp
-  unsigned rank = 0;  ///< of its block in the cluster
+  unsigned rank = 0;  ///< rank of its block in the cluster
 };
 namespace detail {
 extern const Thread* current;
@@ -44,32 +44,33 @@ extern const Thread* current;
 [[nodiscard]] inline const Thread& self() { return *detail::current; }
 [[nodiscard]] std::byte* shared_memory();
 
-/// A meeting of `count` threads of the block under the number `id`; each returns when all have come. Ids below 16 are
-/// the named barriers of the hardware; higher ones are for warps and warpgroups.
+/// A barrier of `count` threads of the block under the number `id`; each returns when all have arrived. Ids below 16
+/// are the hardware's named barriers; higher ones are for warps and warpgroups.
 void meet(int id, int count);
-/// Counts at a barrier without waiting.
+/// Arrives at a barrier without waiting.
 void arrive(int id, int count);
-/// The barrier of the whole block, which tells each thread whether any has come with a nonzero number.
+/// The barrier of the whole block, which returns to each thread whether any arrived with a nonzero number.
 [[nodiscard]] int any_of_block(int predicate);
-/// A meeting of all threads of the cluster, none of which has ended.
+/// A barrier of all threads of the cluster, none of which has ended.
 void meet_cluster();
-/// What lies in block `rank` of the cluster where `here` lies in this one. A block that has ended has lost it.
+/// The address in block `rank` of the cluster that corresponds to `here` in this one. Invalid for a block that has
+/// ended.
 [[nodiscard]] std::byte* of_block(const void* here, unsigned rank);
-/// The running thread has waited for the kernel ahead.
+/// Records that the running thread has waited for the previous kernel.
 void has_waited();
-/// Lets the others go on; called in loops that wait for memory to change.
+/// Lets the other threads run; called in loops that wait for memory to change.
 void yield();
 /// Waits, without spinning, until a word of memory is no longer `value`.
 void wait_while(const std::uint64_t& word, std::uint64_t value);
-/// Says that memory others may wait for has changed.
+/// Signals a change of memory that others may wait for.
 void progress();
 
-/// Waits until the whole warp has come. The last to come gets what each has brought, in their order, and the others
-/// wait until it calls part_warp(); they get nothing.
+/// Waits for the whole warp. The last thread to arrive gets every thread's argument, in lane order; the others get
+/// nothing and wait until it calls part_warp().
 [[nodiscard]] std::span<void* const> gather_warp(void* mine);
 void part_warp();
 
-/// A meeting of a warp at which the last to come works for all, on what each has brought.
+/// A rendezvous of a warp at which the last thread to arrive works for all, on every thread's argument.
 template <typename Brought, typename Work>
 void together(Brought& mine, Work work) {
   const std::span<void* const> all = gather_warp(&mine);
@@ -80,7 +81,7 @@ void together(Brought& mine, Work work) {
   part_warp();
 }
 
-/// What lane `lane` of this warp brought to the same call.
+/// Returns the argument of lane `lane` of this warp to the same call.
 template <typename T>
 T from_lane(const T& mine, int lane) {
   struct Brought {
@@ -94,12 +95,12 @@ T from_lane(const T& mine, int lane) {
   return brought.result;
 }
 
-/// Work that hardware does in the background: now, or when no thread can go on without it. Which of the two, and in
-/// what order, differs between blocks and between launches, as does the order in which threads run.
+/// Runs asynchronous hardware work: at once, or when no thread can continue without it. The choice and the order differ
+/// between blocks and between launches, as does the order in which threads run.
 void in_background(std::function<void()> work);
-/// Whether this cluster is one whose background work is done at once.
+/// Whether this cluster runs its background work at once.
 [[nodiscard]] bool is_eager();
-/// The number of the cluster that runs, or has run last, over all launches.
+/// The number of the current or last cluster, over all launches.
 [[nodiscard]] std::uint64_t cluster_number();
 /// Blocks of that cluster.
 [[nodiscard]] std::size_t cluster_blocks();
@@ -119,7 +120,7 @@ inline void __syncwarp(unsigned = ~0U) {
   int nothing = 0;
   attn::simt::together(nothing, [](auto&) {});
 }
-/// Whether any thread of the block has come with a nonzero number.
+/// Whether any thread of the block arrived with a nonzero number.
 inline int __syncthreads_or(int predicate) { return attn::simt::any_of_block(predicate); }
 inline void __threadfence() {}
 

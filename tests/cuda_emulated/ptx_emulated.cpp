@@ -23,11 +23,11 @@ namespace {
 constexpr std::size_t kWarpLanes = 32, kBlockThreads = 1024;
 
 struct Barrier {
-  int arrivals = 0;        // that end a phase
-  int missing = 0;         // of this phase
-  std::int64_t bytes = 0;  // announced and not yet come
+  int arrivals = 0;        // arrivals that end a phase
+  int missing = 0;         // missing arrivals in this phase
+  std::int64_t bytes = 0;  // announced bytes that have not arrived
   std::uint64_t phase = 0;
-  std::size_t owner = 0;  // the thread that initialised it
+  std::size_t owner = 0;  // the thread that initialized it
   bool published = false;
 };
 
@@ -38,17 +38,17 @@ struct Copy {
   bool inside = false;
 };
 
-/// The copies of a thread, oldest first: those of each group that is committed, then the open ones.
+/// The copies of a thread, oldest first: those of each committed group, then the open ones.
 struct ThreadCopies {
   std::vector<Copy> copies;
-  std::vector<std::size_t> groups;  // how many each has
+  std::vector<std::size_t> groups;  // number of copies in each group
   std::size_t open = 0;
 };
 
 /// A product of one warp's 16 rows of the 64.
 struct WarpProduct {
   std::array<Product, kWarpLanes> lanes;
-  std::vector<float> before;  // d as it was, where this product is the first under way on it
+  std::vector<float> before;  // d before this product, if it is the first pending one on it
   int rows = 0;               // the first of the 16
 };
 
@@ -58,7 +58,7 @@ struct WarpProducts {
   bool fenced = false;
 };
 
-/// What the instructions remember in a cluster.
+/// The state of the instructions in a cluster.
 struct State {
   std::uint64_t cluster = 0;
   std::map<const std::uint64_t*, Barrier> barriers;
@@ -73,7 +73,7 @@ State& state() {
     the_state.barriers.clear();
     the_state.copies.resize(std::max(the_state.copies.size(), cluster_blocks() * kBlockThreads));
     for (ThreadCopies& thread : the_state.copies) {
-      thread.copies.clear();  // the memory stays
+      thread.copies.clear();  // keeps the memory
       thread.groups.clear();
       thread.open = 0;
     }
@@ -100,7 +100,8 @@ float number_of(bool bfloat16, std::uint16_t bits) {
 float low_of(bool bfloat16, std::uint32_t pair) { return number_of(bfloat16, static_cast<std::uint16_t>(pair)); }
 float high_of(bool bfloat16, std::uint32_t pair) { return number_of(bfloat16, static_cast<std::uint16_t>(pair >> 16)); }
 
-/// a (16, 16), spread over the lanes of a warp as {(g, 2t), (g+8, 2t), (g, 2t+8), (g+8, 2t+8)} and right neighbours.
+/// a (16, 16), distributed over the lanes of a warp as {(g, 2t), (g+8, 2t), (g, 2t+8), (g+8, 2t+8)} and their right
+/// neighbours.
 struct Rows {
   double a[16][16];
 };
@@ -113,7 +114,7 @@ void take_fragment(Rows& rows, bool bfloat16, std::size_t lane, const std::uint3
   }
 }
 
-/// Eight columns, spread over the lanes as the rows of sums are.
+/// Eight columns, distributed over the lanes like the rows of sums.
 struct Columns {
   double b[16][8];
 };
@@ -121,7 +122,7 @@ struct Sums {
   double d[16][8];
 };
 
-/// sums += rows · columns. Products of halves are exact in double.
+/// sums += rows · columns. Products of half-precision numbers are exact in double.
 [[gnu::target_clones("arch=x86-64-v3", "default")]] void add_product(Sums& sums, const Rows& rows,
                                                                      const Columns& columns) {
   for (std::size_t r = 0; r < 16; ++r) {
@@ -152,7 +153,7 @@ void finish(const Copy& copy) {
   }
 }
 
-/// An operand in shared memory in rows of 128 bytes, 16-byte pieces exchanged by the 128-byte swizzle.
+/// An operand in shared memory in rows of 128 bytes, with 16-byte chunks permuted by the 128-byte swizzle.
 class Operand {
  public:
   Operand(std::uint64_t descriptor, bool bfloat16)
@@ -166,11 +167,11 @@ class Operand {
     }
   }
 
-  /// Row `mn` and column `k` of an operand whose rows lie along k.
+  /// Row `mn` and column `k` of an operand whose rows are along k.
   [[nodiscard]] float by_rows(std::size_t mn, std::size_t k) const {
     return read(start_ + mn / 8 * groups_ + mn % 8 * 128 + k * 2);
   }
-  /// The same of one whose rows lie along mn.
+  /// The same for an operand whose rows are along mn.
   [[nodiscard]] float by_columns(std::size_t mn, std::size_t k) const {
     return read(start_ + mn / 64 * panels_ + mn % 64 * 2 + k / 8 * groups_ + k % 8 * 128);
   }
@@ -235,7 +236,7 @@ bool is_under_way(const WarpProducts& products, const float* d) {
          std::ranges::any_of(products.groups, [&](const auto& group) { return std::ranges::any_of(group, writes); });
 }
 
-/// What a tensor map is here. It fills CUDA's opaque one.
+/// The emulated tensor map, stored in CUDA's opaque one.
 struct Map {
   const std::byte* data;
   std::uint64_t sizes[4];
@@ -458,7 +459,7 @@ void wait_products(int groups) {
 
 namespace {
 
-// With the refusals of its documentation in cuda.h, for what load_box can do: four axes, the 128-byte swizzle.
+// Rejects what the documentation in cuda.h rejects, within load_box's features: four axes, the 128-byte swizzle.
 CUresult encode_tiled(CUtensorMap* result, CUtensorMapDataType type, cuuint32_t rank, void* address,
                       const cuuint64_t* sizes, const cuuint64_t* strides, const cuuint32_t* box,
                       const cuuint32_t* steps, CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,

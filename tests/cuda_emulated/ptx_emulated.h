@@ -1,6 +1,6 @@
-// The instructions of src/backends/cuda/ptx.h and wgmma.h, emulated as PTX ISA 9 describes them. What hardware does in
-// the background is done as late as it may be, or at once, from block to block; until it is done, what it will write
-// holds NaN, so that a missing wait shows, and so does a buffer that is filled while others still read it.
+// The instructions of src/backends/cuda/ptx.h and wgmma.h, emulated after PTX ISA 9. Asynchronous work is done as late
+// as allowed, or at once, depending on the block. Until then its destination holds NaN. This reveals a missing wait,
+// and a buffer that is filled while others still read it.
 #pragma once
 
 #include <cuda.h>
@@ -15,9 +15,9 @@ namespace attn::simt {
 
 struct Product {
   int columns = 0;                   ///< N of m64nNk16
-  bool bfloat16 = false;             ///< else float16
-  bool transposed = false;           ///< b lies in shared memory as (16, N), else as (N, 16)
-  bool accumulate = false;           ///< else d is overwritten
+  bool bfloat16 = false;             ///< otherwise float16
+  bool transposed = false;           ///< b is (16, N) in shared memory, otherwise (N, 16)
+  bool accumulate = false;           ///< otherwise d is overwritten
   float* d = nullptr;                ///< N/2 registers
   const std::uint32_t* a = nullptr;  ///< 4 registers; null: a is in shared memory
   std::uint64_t a_descriptor = 0, b_descriptor = 0;
@@ -33,7 +33,7 @@ void init_barrier(std::uint64_t* barrier, int arrivals);
 void publish_barriers();
 void arrive_at(std::uint64_t* barrier, int bytes);
 void wait_barrier(std::uint64_t* barrier, std::uint32_t parity);
-/// Into the same place of the first `blocks` of the cluster; 0: of the running thread's alone.
+/// Copies to the same place in the first `blocks` blocks of the cluster; 0: only in the running thread's block.
 void load_box(void* shared, const CUtensorMap* map, std::uint64_t* barrier, const int (&corner)[4], unsigned blocks);
 void fence_products();
 void begin_product(const Product& product);

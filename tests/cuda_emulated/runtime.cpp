@@ -13,7 +13,7 @@
 using attn::simt::Machine;
 using Work = std::vector<std::function<void()>>;
 
-// The handles of the runtime are pointers to these.
+// The runtime's handles are pointers to these.
 struct CUstream_st {
   int device = 0;
   bool capturing = false;
@@ -39,7 +39,7 @@ thread_local int current_device = 0;
 
 cudaError_t fail(cudaError_t error) { return last_error = error; }
 
-/// A call that waits for all that the GPU has to do.
+/// A call that waits for all work of the GPU.
 void wait_for_all() { the_machine.blocked_calls += the_machine.hangs ? 1 : 0; }
 
 void* aligned(std::size_t bytes) {
@@ -116,7 +116,7 @@ cudaError_t cudaMalloc(void** address, std::size_t bytes) {
     return fail(cudaErrorMemoryAllocation);
   }
   *address = aligned(bytes);
-  // Device memory is not cleared. Pages of arrays beyond what a test fills stay untouched.
+  // Device memory is not cleared. Pages beyond this size stay untouched.
   constexpr std::size_t kFilled = std::size_t{1} << 30;
   if (bytes <= kFilled) std::memset(*address, 0xFF, bytes);
   sizes[*address] = bytes;
@@ -164,7 +164,7 @@ cudaError_t cudaStreamQuery(cudaStream_t stream) {
   return fail(std::exchange(the_machine.next_error, cudaSuccess));
 }
 cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t stream) {
-  if (to == nullptr) return fail(cudaErrorInvalidValue);  // also of 0 bytes
+  if (to == nullptr) return fail(cudaErrorInvalidValue);  // also for 0 bytes
   return attn::simt::submit(stream, [=] { std::memset(to, value, bytes); });
 }
 

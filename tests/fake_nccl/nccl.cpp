@@ -1,6 +1,6 @@
-// Stands in for NVIDIA's libnccl.so.2: ranks are processes of one machine that meet in shared memory, and memory of the
-// GPU is the host's, as the emulated CUDA has it. Work goes on a stream by cudaLaunchHostFunc, which that CUDA gives,
-// so it is recorded where the stream is. Nothing blocks but the work itself.
+// A stand-in for NVIDIA's libnccl.so.2. Ranks are processes of one machine that communicate through shared memory; GPU
+// memory is host memory, as in the emulated CUDA. Work is put on a stream by that CUDA's cudaLaunchHostFunc, so it is
+// recorded if the stream is capturing. Only the work itself blocks.
 #include <fcntl.h>
 #include <nccl.h>
 #include <signal.h>
@@ -18,20 +18,20 @@
 #include <thread>
 #include <vector>
 
-// Of the program: whatever comes next never becomes ready.
+// Provided by the program: later work never becomes ready.
 extern "C" void attn_emulated_hang() __attribute__((weak));
 
 namespace {
 
 constexpr int kMostRanks = 8;
-constexpr std::size_t kRoom = std::size_t{1} << 20;  // bytes that a rank gives at once
-/// How long work waits for other ranks before the stream counts as one that never becomes ready.
+constexpr std::size_t kRoom = std::size_t{1} << 20;  // bytes that a rank passes at once
+/// The time that work waits for other ranks before the stream counts as one that never becomes ready.
 std::chrono::milliseconds patience() {
   const char* const text = std::getenv("FAKE_NCCL_PATIENCE");
   return std::chrono::milliseconds(text != nullptr ? std::atoi(text) : 20000);
 }
 
-/// What the ranks share: how far each has come, and what it gives.
+/// The state shared by ranks: the progress and the data of each.
 struct Shared {
   std::atomic<int> joined;
   std::atomic<int> pids[kMostRanks];
@@ -83,7 +83,7 @@ void add(void* to, const void* from, std::size_t count, ncclDataType_t type, ncc
     case ncclFloat64:
       return add<double>(to, from, count, how);
     default:
-      std::abort();  // halves: attn adds them wider
+      std::abort();  // half precision: attn adds it in a wider type
   }
 }
 
@@ -92,8 +92,8 @@ void add(void* to, const void* from, std::size_t count, ncclDataType_t type, ncc
 struct ncclComm {
   Shared* shared = nullptr;
   int rank = 0, size = 1;
-  std::uint64_t number = 0;  // of rounds so far
-  int asked = 0;             // since the last call: the first question is answered by "not yet"
+  std::uint64_t number = 0;  // number of rounds so far
+  int asked = 0;             // polls since the last call: the first one is answered by "not yet"
   ncclResult_t failed = ncclSuccess;
   bool joined = false;
 
@@ -112,7 +112,7 @@ struct ncclComm {
     return true;
   }
 
-  /// Everybody gives `bytes`, then `read` sees what all have given.
+  /// Every rank contributes `bytes`, then `read` sees all contributions.
   void round(const void* give, std::size_t bytes, const std::function<void()>& read) {
     if (bytes > kRoom) std::abort();
     ++number;
@@ -152,7 +152,7 @@ ncclResult_t submit(ncclComm* comm, cudaStream_t stream, std::function<void()> w
   return ncclInProgress;
 }
 
-/// A message that is to be sent, of the group's calls so far.
+/// A pending message of the current group.
 struct Sent {
   const void* bytes;
   std::size_t count;
@@ -269,7 +269,7 @@ ncclResult_t ncclBroadcast(const void* in, void* out, size_t count, ncclDataType
     comm->round(in, comm->rank == root ? bytes : 0, [=] { std::memcpy(out, comm->shared->room[root], bytes); });
   });
 }
-// A message is a round in which all take part: attn sends and receives in one group, on all ranks.
+// A message is a round in which all ranks take part: attn sends and receives in one group, on all ranks.
 ncclResult_t ncclSend(const void* in, size_t count, ncclDataType_t type, int, ncclComm_t comm, cudaStream_t) {
   sent.push_back({in, count * size_of(type)});
   comm->asked = 0;

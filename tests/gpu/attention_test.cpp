@@ -1,6 +1,6 @@
-// The attention kernels themselves on a real GPU, over the table of problems that the emulator runs: a case for each
-// kernel and dtype, which bench/gpu/check runs in a process of its own, so that one that hangs names its problem and
-// costs no other.
+// The attention kernels on a real GPU, over the emulator's table of problems, with one case per kernel and dtype.
+// The script bench/gpu/check runs each case in its own process, so that a hanging one names its problem and does not
+// stop the others.
 #include <cuda_runtime_api.h>
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -13,9 +13,9 @@
 namespace attn::cuda {
 namespace {
 
-/// Problems that the kernel takes; none where there is no GPU.
+/// The number of problems that the kernel takes; 0 without a GPU.
 AttentionCount check(std::string_view kernel, DType dtype, const Device& device) {
-  // What takes gigabytes, once a kernel.
+  // Problems that take gigabytes run once per kernel.
   const bool heavy = dtype == DType::bfloat16 || (kernel == "flash fma" && dtype == DType::float32);
   return check_attention(kernel, {dtype}, {.runs = kernel == "plain" ? 2 : 20, .heavy = heavy, .tells = true}, device);
 }
@@ -39,7 +39,7 @@ void check_split(DType dtype) {
   if (has_gpu()) CHECK(check("flash split", dtype, Device(0)).taken == kTakenBySplit);
 }
 
-/// On Hopper it takes what the emulator says that it takes, and elsewhere nothing.
+/// On Hopper it takes the same problems as on the emulator; elsewhere it takes none.
 void check_sm90(DType dtype) {
   if (!has_gpu()) return;
   const Device device(0);

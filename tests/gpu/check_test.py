@@ -14,7 +14,7 @@ ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "../.."))
 sys.path.insert(0, os.path.join(ROOT, "bench/gpu"))
 import verdict  # noqa: E402
 
-# A test program that knows the cases of tests/gpu by their names, and fails those that FAIL matches.
+# A test program that knows the cases of tests/gpu by name, and fails those that FAIL matches.
 TESTS = """#!{python}
 import fnmatch, os, sys
 pattern = next(word[4:] for word in sys.argv if word.startswith("-tc="))

@@ -1,4 +1,5 @@
-// The CUDA backend on a real GPU. Where there is none every case is skipped, and the reason and the count are told.
+// The CUDA backend on a real GPU. Without one every case is skipped, and the reason and the number of cases are
+// printed.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -23,7 +24,7 @@
 namespace attn::test {
 namespace {
 
-/// The GPU's backend; null, and the reason is printed, where there is none.
+/// The GPU's backend; null without a GPU, with the reason printed.
 const backends::Backend* gpu(const std::string& what, std::size_t count) {
   static std::string why;
   static const std::unique_ptr<backends::Backend> backend = []() -> std::unique_ptr<backends::Backend> {
@@ -38,7 +39,7 @@ const backends::Backend* gpu(const std::string& what, std::size_t count) {
   return backend.get();
 }
 
-/// What runs next: the last line of the log where it hangs.
+/// Prints what runs next: the last line of the log if it hangs.
 void tell(const std::string& name) {
   fmt::print("{}\n", name);
   (void)std::fflush(stdout);
@@ -85,8 +86,8 @@ TEST_CASE("gpu: every model computes what Keras computes") {
   }
 }
 
-/// Against float64, on rows that are spread over the result: 64 of each size are enough for a kernel whose every row is
-/// held to loops elsewhere (attention_test.cpp), and all of them would take minutes.
+/// Compares with float64 on rows spread over the result. 64 rows of each size suffice, since attention_test.cpp checks
+/// every row of the kernel against loops; all rows would take minutes.
 void check_sizes(DType dtype, double tolerance) {
   std::vector<run::AttentionSize> sizes;
   for (const std::int64_t head : {32, 64, 96, 128, 256}) {

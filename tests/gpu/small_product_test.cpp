@@ -1,4 +1,4 @@
-// Products of few rows on a real GPU, whether or not they win the race against cuBLASLt there.
+// Small GEMMs on a real GPU, whether or not they win the race against cuBLASLt there.
 #include <cuda_runtime_api.h>
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -113,7 +113,7 @@ TEST_CASE("gpu: small products agree with double loops, and repeat bit for bit")
           out.copy_to(run == 0 ? first : again);
           if (run > 0) CHECK(std::equal(first.data(), first.data() + first.bytes(), again.data()));
         }
-        // Rounding of the result alone: a half step, 2^-12 or 2^-9 of it.
+        // Only the rounding of the result: a half step, 2^-12 or 2^-9 of it.
         CHECK(error_of(x, kernel, bias, residual, gelu, first) <= (dtype == DType::float16 ? 3e-4 : 2.5e-3));
       }
     }

@@ -1,7 +1,7 @@
-# Through the plugin, as attn opens it; cases that need a GPU are skipped where there is none.
+# Uses the plugin as attn does; cases that need a GPU are skipped without one.
 set(uses report run backends weights keras plan graph io base)
 target_link_libraries(${target} PRIVATE attn_test_shared)
-# The attention kernels' own table, on the device: with the plugin's code in this program.
+# The attention kernels' own table, on the device, with the plugin's code in this program.
 if(TARGET attn_cuda)
   set(limited "^$")
   if(TARGET attn_cuda_limited)

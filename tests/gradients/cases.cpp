@@ -24,7 +24,7 @@ void add_functions(Cases& cases, Dice& dice) {
   const Shape x{dice.in(1, 3), dice.in(1, 4)};
   add(cases, Unary{UnaryFn::linear}, {{x}});
   for (const Unary& op : functions_with_slopes()) {
-    if (op.fn == UnaryFn::reciprocal || op.fn == UnaryFn::tan) continue;  // of other numbers, below
+    if (op.fn == UnaryFn::reciprocal || op.fn == UnaryFn::tan) continue;  // need other numbers: below
     add(cases, op, {{x}});
   }
   for (const UnaryFn fn : {UnaryFn::log, UnaryFn::log1p, UnaryFn::log2, UnaryFn::log10, UnaryFn::sqrt, UnaryFn::rsqrt,
@@ -164,7 +164,7 @@ void add_layout(Cases& cases, Dice& dice) {
   add(cases, ScatterAdd{0, 4}, {{{2, 3, 2}}, {{2, 3}, Numbers::indices, 4}});
 }
 
-/// Convolutions and pools over one, two and three axes, with windows, strides, dilations and groups that fit.
+/// Convolutions and pools over one, two and three axes, with matching windows, strides, dilations and groups.
 void add_drawn_windows(Cases& cases, Dice& dice) {
   for (int spatial = 1; spatial <= 3; ++spatial) {
     Conv conv;

@@ -1,4 +1,4 @@
-// Operations with inputs of random shapes, whose gradients are held to central differences.
+// Operations with inputs of random shapes, whose gradients are compared with central differences.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace attn::test {
 
-/// What the elements of an input are drawn from.
+/// The distribution of an input's elements.
 enum class Numbers : std::uint8_t {
   normal,
   positive,  ///< in (0.2, 2)
@@ -26,7 +26,7 @@ struct Input {
   Shape shape;
   Numbers numbers = Numbers::normal;
   Dim below = 0;
-  bool constant = false;  ///< its gradient is not asked for
+  bool constant = false;  ///< its gradient is not requested
 };
 
 struct Case {
@@ -35,7 +35,7 @@ struct Case {
   std::vector<Input> inputs;
 };
 
-/// Sizes to choose from.
+/// Random sizes.
 class Dice {
  public:
   explicit Dice(std::uint64_t seed) : stream_(seed, "sizes") {}

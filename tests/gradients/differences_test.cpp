@@ -45,11 +45,11 @@ Tensor draw(const Input& input, RandomStream& stream) {
   throw internal_error("no such numbers");
 }
 
-/// A case as a graph whose loss is the sum of all that it gives, each number times a random one.
+/// A case as a graph whose loss is the sum of all outputs, each number times a random factor.
 struct Setup {
   graph::Graph graph;
   std::vector<Tensor> inputs;
-  std::vector<std::size_t> floats;  // which of the inputs have a gradient
+  std::vector<std::size_t> floats;  // indices of the inputs with a gradient
   ValueId loss = graph::kNone;
 
   Setup(const Case& row, std::uint64_t seed) {
@@ -61,7 +61,7 @@ struct Setup {
       b.input(fmt::format("x{}", i), inputs[i].dtype(), inputs[i].shape());
     }
     std::vector<ValueId> outputs = b.apply_all(row.op, graph.inputs);
-    // The mean and the variance of a batch go into moving averages, which are not differentiated.
+    // The mean and the variance of a batch feed moving averages, which are not differentiated.
     if (std::holds_alternative<graph::BatchNormTraining>(row.op)) outputs.resize(1);
     for (const ValueId out : outputs) {
       const Tensor factors = draw({b.shape(out)}, stream);
@@ -75,7 +75,7 @@ struct Setup {
 
   [[nodiscard]] double loss_at(std::size_t input, std::int64_t element, double value) const {
     std::vector<Tensor> moved = inputs;
-    moved[input] = inputs[input].cast(DType::float32).cast(DType::float64);  // bytes of its own
+    moved[input] = inputs[input].cast(DType::float32).cast(DType::float64);  // a copy
     for (std::int64_t i = 0; i < moved[input].size(); ++i) moved[input].set(i, inputs[input].at(i));
     moved[input].set(element, value);
     return evaluate(graph, moved, {loss})[0].at(0);
@@ -124,7 +124,7 @@ TEST_CASE("gradients: every function of one number or of two that has a slope ha
     if (const auto* binary = std::get_if<graph::Binary>(&row.op)) of_two.insert(binary->fn);
   }
   constexpr auto kLastOfOne = static_cast<std::size_t>(graph::UnaryFn::isfinite);
-  constexpr std::size_t kFlatOfOne = 10;  // five roundings and the sign, four that give bools
+  constexpr std::size_t kFlatOfOne = 10;  // five roundings and the sign, four that return bools
   CHECK(of_one.size() == kLastOfOne + 1 - kFlatOfOne);
   for (const graph::UnaryFn fn : {graph::UnaryFn::floor, graph::UnaryFn::ceil, graph::UnaryFn::round,
                                   graph::UnaryFn::trunc, graph::UnaryFn::float8_e4m3fn, graph::UnaryFn::sign})

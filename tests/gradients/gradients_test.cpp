@@ -53,7 +53,7 @@ TEST_CASE("gradients: a value that the loss does not depend on has none, and cos
   const auto reads_w = [&](const Node& node) {
     return std::find(node.inputs.begin(), node.inputs.end(), w) != node.inputs.end();
   };
-  // x is no input that was asked for: w is read by the forward product alone.
+  // The gradient of x was not requested: only the forward product reads w.
   CHECK(std::count_if(out.graph.nodes.begin(), out.graph.nodes.end(), reads_w) == 1);
 }
 

@@ -28,7 +28,7 @@ Make one(Op op) {
   return [op](Builder& b, const Values& x) { return b.apply(op, x); };
 }
 
-/// With integers behind the inputs.
+/// With integers after the inputs.
 Make with_indices(Op op, Shape shape, std::vector<double> indices) {
   return [=](Builder& b, const Values& x) {
     Tensor tensor(DType::int32, shape);
@@ -59,7 +59,7 @@ ValueId where_positive(Builder& b, const Values& x) {
 
 ValueId batch_norm(Builder& b, const Values& x) { return b.apply_all(BatchNormTraining{-1}, x)[0]; }
 
-/// x/max(‖x‖, ε), as UnitNormalization has it: x·rsqrt(max(Σx², 1e-12)).
+/// x/max(‖x‖, ε), as in UnitNormalization: x·rsqrt(max(Σx², 1e-12)).
 ValueId unit_norm(Builder& b, const Values& x) {
   const ValueId sum = b.apply(Reduce{ReduceFn::sum, {1}, true}, {b.unary(UnaryFn::square, x[0])});
   const ValueId held = b.binary(BinaryFn::maximum, sum, b.scalar_like(sum, 1e-12));
@@ -189,7 +189,7 @@ const std::map<std::string, Make>& operations() {
   return table;
 }
 
-/// The largest difference, where both are no NaN and not the same infinity.
+/// The largest difference, except where both are NaN or the same infinity.
 double largest_difference(const Tensor& a, const Tensor& b) {
   double worst = 0.0;
   for (std::int64_t i = 0; i < a.size(); ++i) {
@@ -212,7 +212,7 @@ TEST_CASE("gradients: they are Keras's, at ties and edges too") {
     const int number = row["number"];
     CAPTURE(name);
     CAPTURE(number);
-    // TensorFlow holds the constants of these as float32.
+    // TensorFlow stores the constants of these as float32.
     const bool coarse = name == "leaky_relu" || name == "gelu" || name == "gelu_erf";
     const double tolerance = coarse ? 1e-8 : 1e-12;
     const auto array = [&](const std::string& which) { return arrays.at(fmt::format("{}:{}", number, which)); };
@@ -236,7 +236,7 @@ TEST_CASE("gradients: they are Keras's, at ties and edges too") {
       CAPTURE(i);
       const bool none = std::find(row["none"].begin(), row["none"].end(), static_cast<int>(i)) != row["none"].end();
       const Tensor expected = array(fmt::format("d{}", i));
-      if (out.gradients[i] == kNone) {  // Keras has a gradient of 0 where a function is flat, as sign is
+      if (out.gradients[i] == kNone) {  // Keras has a gradient of 0 where a function is flat, such as sign
         CHECK(largest_difference(expected, Tensor(DType::float64, inputs[i].shape())) == 0.0);
       } else {
         CHECK(!none);

@@ -13,7 +13,7 @@ namespace {
 
 using namespace attn::graph;
 
-/// Four blocks x + gelu(x·w)·v, and Σ x² at the end; the weights behind x among the inputs.
+/// Four blocks x + gelu(x·w)·v, and Σ x² at the end; the weights follow x among the inputs.
 struct Blocks {
   Graph graph;
   ValueId loss = kNone;

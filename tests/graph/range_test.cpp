@@ -8,7 +8,7 @@ using namespace attn::graph;
 
 namespace {
 
-// Python's rules in words: count bounds from the back, stop where the axis or the bound ends.
+// Python's rules spelled out: negative bounds count from the end; stops at the end of the axis or at the bound.
 std::vector<std::int64_t> walk(const Range& range, std::int64_t dim) {
   std::vector<std::int64_t> picked;
   const auto bound = [dim](std::int64_t at) { return at < 0 ? at + dim : at; };

@@ -90,7 +90,7 @@ TEST_CASE(
   REQUIRE(::waitpid(child, &status, 0) == child);
   REQUIRE(WIFEXITED(status));
   CHECK(WEXITSTATUS(status) == 3);
-  CHECK(folder.names() == std::vector<std::string>{"large"});  // nothing of the output that had been begun
+  CHECK(folder.names() == std::vector<std::string>{"large"});  // nothing of the unfinished output
 }
 
 TEST_CASE("file: a file beside another is read by its name, and neither links nor other folders are") {
@@ -196,7 +196,7 @@ TEST_CASE("atomic file: a program that ends can remove what its writers have beg
     CHECK(folder.names() == std::vector<std::string>{"b"});
     CHECK(refusal([&] { first.commit(); }).ends_with("No such file or directory"));
   }
-  // More than are kept track of, and again as many.
+  // More than are tracked, and the same number again.
   for (int round = 0; round < 2; ++round) {
     std::vector<std::unique_ptr<AtomicFile>> files;
     for (int i = 0; i < 12; ++i) files.push_back(std::make_unique<AtomicFile>(folder / std::to_string(i)));

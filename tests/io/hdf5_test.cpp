@@ -115,7 +115,7 @@ TEST_CASE("hdf5: what is no HDF5 file is refused") {
 }
 
 TEST_CASE("hdf5: prefixes are refused, and flipped bits are read or refused") {
-  // A process for each takes milliseconds: a sample.
+  // A process for each takes milliseconds, so only a sample is tested.
   const std::string text(data_file("model.weights.h5").text());
   for (std::size_t size = 0; size < text.size(); size += 997) {
     CAPTURE(size);
@@ -177,7 +177,7 @@ TEST_CASE("hdf5: what cannot be written is refused and leaves no file") {
   CHECK(refusal([&] { write_hdf5(out, file); }).find("/a/b") != std::string::npos);
 }
 
-/// A program in attn-hdf5's place, for the length of a test.
+/// A program in place of attn-hdf5, for the length of a test.
 class InsteadOfHdf5 {
  public:
   explicit InsteadOfHdf5(const std::string& script) {

@@ -13,7 +13,7 @@
 namespace attn::io {
 namespace {
 
-/// An archive of members with these names, each of which holds its own name.
+/// An archive of members with these names, each of which contains its own name.
 Bytes archive_of(std::initializer_list<const char*> names) {
   const TemporaryFolder folder;
   AtomicFile file(folder / "a.keras");

@@ -5,7 +5,7 @@
 namespace attn::io {
 namespace {
 
-/// A version 1 file of this header and so many zero bytes.
+/// A version 1 file of this header with `elements` zero bytes.
 Bytes npy_of(std::string_view header, std::size_t elements) {
   std::string text("\x93NUMPY\1\0", 8);
   text += {static_cast<char>(header.size() & 0xFF), static_cast<char>(header.size() >> 8)};
@@ -132,7 +132,7 @@ TEST_CASE("npy: every prefix is refused, and every flipped bit is read or refuse
   const auto parse = [](const Bytes& file) { return parse_npy(file, "x"); };
   const Bytes file = data_file("float64_fortran.npy");
   check_prefixes_are_refused(file.text(), parse);
-  // Flips that make one legal header of another: in the padding, '<' to '>', f8 to i8, u8 …
+  // Flips that turn one legal header into another: in the padding, '<' to '>', f8 to i8, u8 …
   CHECK(count_accepted_flips(file.text(), 128, parse) < 20);
 }
 

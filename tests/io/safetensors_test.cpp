@@ -152,7 +152,7 @@ TEST_CASE("safetensors: every prefix is refused, and every flipped bit is read o
   const auto parse = [](const Bytes& file) { return parse_safetensors(file, "x"); };
   const Bytes file = data_file("all.safetensors");
   check_prefixes_are_refused(file.text(), parse);
-  // Flips in names and metadata, and of one dtype into another of its width, are as good as before.
+  // Flips in names and metadata, and from one dtype into another of its width, stay valid.
   const int accepted = count_accepted_flips(file.text(), file.text().size(), parse);
   CHECK(accepted > 0);
   CHECK(accepted < static_cast<int>(file.text().size() * 8));

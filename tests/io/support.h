@@ -1,4 +1,4 @@
-// What the tests of this room share.
+// Helpers of this module's tests.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -20,11 +20,11 @@
 
 namespace attn::io {
 
-/// A file that real NumPy, safetensors, h5py or Keras has written; tests/data/io/generate.py tells what is in it.
+/// A file that real NumPy, safetensors, h5py or Keras has written; tests/data/io/generate.py describes it.
 inline std::string data_path(std::string_view name) { return test::in_repository("tests/data/io/").append(name); }
 inline Bytes data_file(std::string_view name) { return read_file(data_path(name)); }
 
-/// A folder that is empty at first and gone in the end.
+/// An empty folder that is removed at the end.
 class TemporaryFolder {
  public:
   TemporaryFolder() {
@@ -48,7 +48,8 @@ class TemporaryFolder {
 
 inline Bytes bytes_of_text(std::string_view text) { return Bytes::copy_of(std::as_bytes(std::span(text))); }
 
-/// The message of the Error (bad_input) that `act` throws; fails the test where it throws none, or another one.
+/// Returns the message of the Error (bad_input) that `act` throws; fails the test if it throws nothing or another
+/// error.
 inline std::string refusal(const std::function<void()>& act, ExitCode code = ExitCode::bad_input) {
   try {
     act();
@@ -60,7 +61,7 @@ inline std::string refusal(const std::function<void()>& act, ExitCode code = Exi
   return {};
 }
 
-/// Is `act` done, or refused with an Error (bad_input)? Anything else fails the test.
+/// Returns whether `act` succeeds rather than throwing an Error (bad_input); anything else fails the test.
 inline bool is_accepted(const std::function<void()>& act) {
   try {
     act();
@@ -71,7 +72,7 @@ inline bool is_accepted(const std::function<void()>& act) {
   }
 }
 
-/// `parse` must refuse every text that lacks bytes at the end of `whole`.
+/// `parse` must reject every truncation of `whole`.
 inline void check_prefixes_are_refused(std::string_view whole, const std::function<void(const Bytes&)>& parse) {
   for (std::size_t size = 0; size < whole.size(); ++size) {
     const Bytes prefix = bytes_of_text(whole.substr(0, size));
@@ -80,8 +81,8 @@ inline void check_prefixes_are_refused(std::string_view whole, const std::functi
   }
 }
 
-/// `parse` must accept or refuse each text that differs in one bit of its first `size` bytes; returns how many it
-/// accepted.
+/// `parse` must accept or reject each text that differs in one bit of its first `size` bytes; returns the number of
+/// accepted ones.
 inline int count_accepted_flips(std::string_view whole, std::size_t size,
                                 const std::function<void(const Bytes&)>& parse) {
   int accepted = 0;
@@ -96,7 +97,7 @@ inline int count_accepted_flips(std::string_view whole, std::size_t size,
   return accepted;
 }
 
-/// Element i is i, and bools alternate, as generate.py has it.
+/// Element i is i, and bools alternate, as in generate.py.
 inline void check_counts(const Tensor& tensor, DType dtype, const Shape& shape) {
   CHECK(tensor.dtype() == dtype);
   CHECK(tensor.shape() == shape);

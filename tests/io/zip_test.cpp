@@ -31,7 +31,7 @@ std::string deflated(std::string_view text) {
   return packed;
 }
 
-/// One member with every field to choose; what is not said otherwise makes a good archive.
+/// One member with configurable fields; the defaults make a valid archive.
 struct Part {
   std::string name = "a";
   std::string contents = "hello";
@@ -40,11 +40,11 @@ struct Part {
   std::uint32_t attributes = 0;
   std::string directory_extra = {};
   std::string local_extra = {};
-  std::int64_t size = -1;          // unpacked; of the contents where negative
-  std::int64_t local_size = -1;    // in the local header; as `size` where negative
-  std::string local_name = {};     // as `name` where empty
-  std::int64_t offset = -1;        // of the local header in the directory; the true one where negative
-  std::string_view unpacked = {};  // for the checksum; the contents where empty
+  std::int64_t size = -1;          // unpacked; negative: that of the contents
+  std::int64_t local_size = -1;    // in the local header; negative: as `size`
+  std::string local_name = {};     // empty: as `name`
+  std::int64_t offset = -1;        // offset of the local header in the directory; negative: the true one
+  std::string_view unpacked = {};  // for the checksum; empty: the contents
 };
 
 std::string archive_of(const std::vector<Part>& parts, const std::string& before = "", const std::string& between = "",
@@ -174,7 +174,7 @@ TEST_CASE("zip: damaged contents are found by their checksum, size and end") {
 TEST_CASE("zip: what grows out of proportion is refused before it is unpacked") {
   Part bomb = packed_part(std::string(20 << 20, '\0'));
   CHECK(refused_for(archive_of({bomb}), "bomb"));
-  // A lie about the size of a small member needs no memory either.
+  // A false size of a small member allocates no memory either.
   Part liar = packed_part("x");
   liar.size = 16 << 20;
   CHECK(refused_for(archive_of({liar}), "its size is not true"));
@@ -334,7 +334,7 @@ TEST_CASE("npz: every prefix is refused; a flipped bit is refused unless it chan
     const Bytes file = data_file(name);
     check_prefixes_are_refused(file.text(), parse);
     const std::vector<NamedTensor> before = parse_npz(file, "x");
-    // Dates, versions, attributes and such are not read: under a fifth of these headers. The arrays never change.
+    // Dates, versions, attributes and the like are not read: under a fifth of these headers. The arrays never change.
     const int accepted = count_accepted_flips(file.text(), file.text().size(), [&](const Bytes& flipped) {
       const std::vector<NamedTensor> after = parse_npz(flipped, "x");
       for (std::size_t i = 0; i < after.size(); ++i) {

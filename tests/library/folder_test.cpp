@@ -28,7 +28,7 @@ void copy_preset(const std::string& name, const TemporaryFolder& to) {
   std::filesystem::copy(generation_case(name + "/preset"), to.path(), std::filesystem::copy_options::recursive);
 }
 
-/// One of the two tables of a stored model, with the weights of a whole.
+/// Splits the weights of a stored model into shards.
 void write_shards(const std::string& whole, const TemporaryFolder& folder) {
   const weights::Store store = weights::read_store(whole);
   nlohmann::json map;

@@ -120,7 +120,7 @@ TEST_CASE("a Hugging Face folder: weights are in one file or in several, in floa
   const auto expected = expected_of("gpt2");
   struct Case {
     DType dtype;
-    double tolerance;  // some dozen sums of weights with so many digits
+    double tolerance;  // some dozen sums of weights with this many digits
   };
   for (const Case& one : {Case{DType::float32, test::kTolerance}, {DType::bfloat16, 5e-2}, {DType::float16, 5e-3}}) {
     CAPTURE(name_of(one.dtype));
@@ -177,7 +177,7 @@ TEST_CASE("a Hugging Face config: values that KerasHub's converter leaves out ar
   CHECK(Model::open(folder.written(), as_keras_hub).config().find("\"layer_norm_epsilon\": 1e-06") !=
         std::string::npos);
 
-  // transformers 5 keeps all of it in one object.
+  // transformers 5 stores all of it in one object.
   folder.config["rope_parameters"] = folder.config["rope_scaling"];
   folder.config["rope_parameters"]["rope_theta"] = 123456;
   folder.config.erase("rope_scaling");

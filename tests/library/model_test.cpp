@@ -12,7 +12,7 @@ namespace {
 constexpr const char* kSmall = R"({"name": "small", "input_shape": [6, 8], "num_layers": 1, "num_heads": 2,
   "key_dim": 4, "intermediate_dim": 16, "activation": "gelu", "units": 3, "output_activation": "softmax"})";
 
-/// What one thread asks of a model, and what it is told.
+/// One thread's requests to a model, and the answers.
 struct Asked {
   RunOptions options;
   std::string summary, config;
@@ -33,7 +33,7 @@ struct Asked {
 TEST_CASE("Model: two threads that use one model at a time get what each gets alone") {
   const Model model = Model::parse("small.json", kSmall);
   Asked first, second;
-  // A dtype and a length that are not the model's own are put on its layers while it is lowered.
+  // A dtype and a length that differ from the model's own are set on its layers while it is lowered.
   first.options.dtype = "bfloat16";
   first.options.threads = second.options.threads = 1;
   second.options.sequence_length = 9;

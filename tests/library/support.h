@@ -1,4 +1,4 @@
-// What the tests of this room share.
+// Helpers of this module's tests.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -24,7 +24,7 @@ inline std::string generation_case(std::string_view path) {
   return in_repository("tests/data/generation/").append(path);
 }
 
-/// The arrays of a case that begin with "in_", as inputs of its model, and the others as what is expected.
+/// The arrays of a case: those that begin with "in_" are inputs of its model, the others are expected outputs.
 struct Expected {
   std::map<std::string, Tensor> inputs, outputs;
 };
@@ -38,10 +38,10 @@ inline Expected expected_of(const std::string& name) {
   return out;
 }
 
-/// Of float32 sums of some dozen products, against float64.
+/// For float32 sums of some dozen products, compared with float64.
 inline constexpr double kTolerance = 1e-5;
 
-/// The largest difference over the largest expected number. A NaN on one side alone is infinitely far.
+/// The largest difference divided by the largest expected number. A NaN on only one side is infinitely far.
 inline double relative_difference(const Tensor& got, const Tensor& expected) {
   REQUIRE(got.shape() == expected.shape());
   double difference = 0, largest = 0;
@@ -54,7 +54,7 @@ inline double relative_difference(const Tensor& got, const Tensor& expected) {
   return difference / largest;
 }
 
-/// A folder that is empty at first and gone in the end.
+/// An empty folder that is removed at the end.
 class TemporaryFolder {
  public:
   TemporaryFolder() {
@@ -78,7 +78,8 @@ inline std::string text_of(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// The message of the Error (bad_input) that `act` throws; fails the test where it throws none, or another one.
+/// Returns the message of the Error (bad_input) that `act` throws; fails the test if it throws nothing or another
+/// error.
 inline std::string refusal(const std::function<void()>& act) {
   try {
     act();

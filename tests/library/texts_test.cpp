@@ -1,4 +1,4 @@
-// Models that read strings, as Keras saved them and with what it computes for them (tests/oracle/make_text_cases.py).
+// Models that read strings, as Keras saved them and with Keras's results (tests/oracle/make_text_cases.py).
 #include <sstream>
 
 #include "attn/io/array_file.h"
@@ -35,7 +35,7 @@ std::vector<NamedTensor> run(const Model& model, const std::map<std::string, Ten
   return out;
 }
 
-/// The archive of a case with another vocabulary in place of that of `layer`.
+/// The archive of a case with another vocabulary for `layer`.
 std::string with_vocabulary(const std::string& name, const std::string& layer, const std::string& text,
                             const TemporaryFolder& folder) {
   const std::string from = text_case(name + "/model.keras");

@@ -1,2 +1,2 @@
-# Weights in HDF5 are read by that program.
+# That program reads weights in HDF5.
 add_dependencies(${target} attn-hdf5)

@@ -39,7 +39,7 @@ class Failures(RankCase):
     def test_a_rank_has_other_inputs(self):
         for rank in range(2):
             self.assertEqual(run(1, 'run', 'm.json', '--seed', str(rank), '-o', f'x{rank}.npz', folder=self.folder)[0], 0)
-        # What the model gives has the shape of what it takes.
+        # The model's output has the shape of its input.
         self.fails('ATTN run m.json --input input_layer=xRANK.npz --parallel tensor -o y.npz', 3,
                    'rank 1 has not the same inputs')
 
@@ -93,7 +93,7 @@ class Failures(RankCase):
         (self.copy_of_attn() / 'libattn_mpi.so').unlink()
         code, _, err, _ = self.shell(2, 'other/attn run m.json --parallel tensor -o y.npz')
         self.assertEqual(code, 5, err)
-        for sentence in sentences(err):  # ranks that have not met cannot agree on who tells it
+        for sentence in sentences(err):  # ranks that have not met cannot agree on which one reports
             self.assertIn('this attn was built without MPI for Open MPI', sentence)
         self.assertTrue(sentences(err))
 
@@ -151,7 +151,7 @@ class Failures(RankCase):
 
     def test_a_rank_that_hangs_is_given_up(self):
         process, pids = self.long_run('--timeout', '4')
-        compute_for(pids, 0.8)  # more than it takes to come to the first layer
+        compute_for(pids, 0.8)  # longer than it takes to reach the first layer
         os.kill(pids[1], signal.SIGSTOP)
         try:
             _, err = process.communicate(timeout=60)

@@ -1,4 +1,4 @@
-// Loaded before MPI (LD_PRELOAD): a rank that never comes to form groups.
+// Loaded before MPI (LD_PRELOAD): simulates a rank that never joins the formation of groups.
 #include <unistd.h>
 
 int MPI_Comm_split(void* comm, int color, int key, void* out);

@@ -12,7 +12,7 @@ from processes import alone, gone, run, sentences, start, wait_for_ranks, wake
 from rank_case import RankCase
 
 CASES = pathlib.Path(__file__).resolve().parents[2] / 'tests/data/training'
-# Masks, weights of tokens, and rows that three do not share evenly; dropout.
+# Masks, weights of tokens, rows that do not divide by three, and dropout.
 SMALL = (('mask/token_weights', 5), ('dropout/attention', 4), ('embedding/adam_global_clipnorm', 5))
 MODEL = {'name': 'encoder', 'input_shape': [16, 32], 'num_layers': 2, 'num_heads': 2, 'key_dim': 16, 'intermediate_dim': 64}
 
@@ -64,7 +64,7 @@ class Training(RankCase):
             self.assertLess(arrays.largest_difference(self.folder / '1.npz', self.folder / f'{ranks}.npz'), 1e-5)
             if ranks > 1:
                 sums = next(each for each in told['parallel']['collectives'] if each['op'] == 'all_reduce')
-                self.assertGreaterEqual(sums['count'], 2 * 3)  # of two steps, of 67 MB of gradients in each
+                self.assertGreaterEqual(sums['count'], 2 * 3)  # two steps with 67 MB of gradients each
                 self.assertGreater(sums['bytes'], 2 * 64e6)
 
     def test_any_number_of_ranks_resumes_what_others_began(self):
@@ -105,7 +105,7 @@ class Training(RankCase):
         for zero in ('0', '1'):
             self.train(3, str(case / 'start.keras'), *words, '--optimizer', 'adam', '--steps', '10', '-o', f'{zero}.keras', '--zero',
                        zero)
-            # Another number of ranks goes on, of which each takes another part.
+            # Another number of ranks resumes, with other shards.
             self.train(2, f'{zero}.keras', *words, '--resume', '--steps', '20', '-o', f'{zero}.keras', '--zero', zero, '--dump',
                        f'{zero}.npz')
         self.assertEqual(arrays.largest_difference(self.folder / '0.npz', self.folder / '1.npz'), 0)

@@ -12,7 +12,7 @@ namespace attn::test {
 
 std::vector<Runner> all_runners() {
   std::vector<Runner> result;
-  // Where an instruction set is asked for, what has no kernels for it has been run without.
+  // Backends without kernels for an instruction set have run without ATTN_ISA.
   const bool all = std::getenv("ATTN_ISA") == nullptr;
   if (all) result.push_back({"reference", backends::make_reference_backend({.poison_arena = true}), 0});
   result.push_back({"onednn", backends::make_cpu_backend({.poison_arena = true}), 0});

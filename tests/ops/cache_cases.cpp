@@ -1,4 +1,4 @@
-// Caches of keys and values: what is appended, and attention to the rows that are filled.
+// KV caches: appending rows, and attention to the filled rows.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -43,7 +43,7 @@ struct Size {
   std::int64_t length;
 };
 
-/// A case whose caches have `entries` entries.
+/// A case whose caches have `entries_of_cache` entries.
 Case attention(const std::string& name, const Size& s, CachedAttention op, Dim entries_of_cache,
                DType dtype = DType::float32, DType cache = DType::float32) {
   op.scale = s.H > 0 ? 1.0 / std::sqrt(static_cast<double>(s.H)) : 1.0;
@@ -64,7 +64,7 @@ void add_attention(std::vector<Case>& cases) {
     CachedAttention window;
     window.window = 5;
     cases.push_back(attention("window", s, window, s.B));
-    CachedAttention across;  // as over an encoder's keys
+    CachedAttention across;  // cross-attention
     across.causal = false;
     cases.push_back(attention("not causal", s, across, s.B));
   }

@@ -1,5 +1,5 @@
-// The table of operation cases: what every backend is held to. A row is an operation with the shapes, dtypes and kinds
-// of numbers of its inputs; the numbers follow from the row's name.
+// The table of operation cases, which checks every backend. A row is an operation with the shapes, dtypes and kinds of
+// numbers of its inputs; the numbers are derived from the row's name.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace attn::test {
 
-/// What the elements of an operand are drawn from.
+/// The distribution of an operand's elements.
 enum class Numbers : std::uint8_t {
   normal,      ///< standard normal
   positive,    ///< |normal| + 0.1
@@ -29,15 +29,15 @@ enum class Numbers : std::uint8_t {
   blocks,   ///< i / Operand::count for element i
   count,    ///< Operand::count everywhere
   entries,  ///< 0 … Operand::count − 1
-  starts    ///< 0, 0, 1, 9, 36, …: where sequences of 0, 1, 8, 27, … rows start
+  starts    ///< 0, 0, 1, 9, 36, …: the starts of sequences of 0, 1, 8, 27, … rows
 };
 
 struct Operand {
   Shape shape;
   Numbers numbers = Numbers::normal;
   DType dtype = DType::float32;
-  bool weight = false;  ///< given once, at compilation
-  bool state = false;   ///< lives between runs
+  bool weight = false;  ///< bound once, at compilation
+  bool state = false;   ///< persists between runs
   std::int64_t count = 0;
 };
 
@@ -48,22 +48,22 @@ struct Case {
 };
 
 [[nodiscard]] std::vector<Case> all_cases();
-/// Those of them that every device runs: all but the last three below.
+/// The cases that every device runs: all but those of the last three functions below.
 [[nodiscard]] std::vector<Case> forward_cases();
-/// Those of them that write to a state or read it.
+/// The cases that write or read a state.
 [[nodiscard]] std::vector<Case> cache_cases();
-/// Those of weights of integers.
+/// The cases of quantized weights.
 [[nodiscard]] std::vector<Case> quantized_cases();
-/// Those that only backward graphs have.
+/// The cases of training operations.
 [[nodiscard]] std::vector<Case> training_cases();
 
-/// Those in which ranks meet, of which there is one.
+/// The collectives, with a single rank.
 [[nodiscard]] std::vector<Case> collective_cases();
 
 /// The inputs of a case, drawn from RandomStream(0, name).
 [[nodiscard]] std::vector<Tensor> draw(const Case& row);
 
-/// Replaces the inputs that follow from others: what the forward pass of attention gave.
+/// Replaces the inputs that depend on others: the results of attention's forward pass.
 void complete(const graph::Op& op, std::vector<Tensor>& tensors);
 
 }  // namespace attn::test

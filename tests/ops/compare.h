@@ -1,4 +1,4 @@
-// Do two tensors agree, and if not, in words.
+// Comparison of two tensors, with a description of differences.
 #pragma once
 
 #include <optional>
@@ -9,9 +9,9 @@
 
 namespace attn::test {
 
-/// Nothing where every element of `got` is within its tolerance of `expected`. NaN equals NaN alone and an infinity the
-/// same infinity alone; where the tolerance is 0 integers are compared by their bytes. Else the sentence that says how
-/// many elements differ, the first one's coordinates and numbers, and the largest error.
+/// Returns nothing if every element of `got` is within its tolerance of `expected`. NaN equals only NaN, and an
+/// infinity only the same infinity; integers with tolerance 0 are compared by their bytes. Otherwise returns a sentence
+/// with the number of different elements, the first one's coordinates and numbers, and the largest error.
 [[nodiscard]] std::optional<std::string> difference(const Tensor& expected, const Tensor& got,
                                                     std::span<const double> tolerance);
 

@@ -10,7 +10,7 @@ using namespace attn::graph;
 Operand whole(Shape shape) { return {std::move(shape), Numbers::integers, DType::float32, false}; }
 Operand whole_weight(Shape shape) { return {std::move(shape), Numbers::integers, DType::float32, true}; }
 
-/// Depths and widths around the sizes of vectors, tiles and blocks. 81 · 513 is far from 2^24.
+/// Depths and widths around the sizes of vectors, tiles and blocks. 81 · 513 is far below 2^24.
 constexpr Dim kSizes[] = {1, 2, 7, 8, 9, 15, 16, 17, 31, 33, 63, 64, 65, 129, 513};
 
 class Cases {
@@ -94,7 +94,7 @@ void add_windows(Cases& cases) {
         Conv apart = line;
         apart.groups = channels;
         cases.add("conv depthwise", apart, {whole({2, 33, channels}), whole_weight({3, 1, 2 * channels})});
-        // Four cells: their mean is exact. Without padding, for at the edge there are fewer.
+        // Four cells: their mean is exact. Without padding, because there are fewer at the edge.
         cases.add("average pool", Pool{true, {2, 2}, {stride, stride}, Padding::valid}, {whole({2, 9, 10, channels})});
         cases.add("max pool", Pool{false, {3, 2}, {stride, 1}, padding}, {whole({2, 9, 10, channels})});
       }

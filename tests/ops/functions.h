@@ -1,4 +1,4 @@
-// The functions of one number that have a slope, as the cases of operations and of gradients ask for them.
+// The unary functions with a derivative, for the cases of operations and of gradients.
 #pragma once
 
 #include <limits>
@@ -8,7 +8,7 @@
 
 namespace attn::test {
 
-/// Each that takes any number, with the parameters that it has. Those of positive numbers, or of some interval, are in
+/// Returns the functions of any number, with their parameters. Functions of positive numbers, or of an interval, are in
 /// the tables that draw such numbers.
 [[nodiscard]] inline std::vector<graph::Unary> functions_with_slopes() {
   using graph::UnaryFn;

@@ -1,4 +1,4 @@
-// Cases by the hundred: of whole numbers, at the ends of the number range, and of random shapes.
+// Generated cases: integers, extreme numbers, and random shapes.
 #pragma once
 
 #include <vector>
@@ -7,15 +7,15 @@
 
 namespace attn::test {
 
-/// Sums and products of whole numbers so small that float32 holds every one that can come up: at most 2^24. There is
-/// one right answer then, to the bit, in whatever order it is added up.
+/// Sums and products of integers so small that float32 represents every intermediate result exactly: at most 2^24. The
+/// result is then exact, to the bit, in any order of summation.
 [[nodiscard]] std::vector<Case> exact_cases();
 
-/// Huge, denormal, infinite and missing numbers, and masks that leave nothing.
+/// Huge, denormal, infinite and missing numbers, and masks that hide everything.
 [[nodiscard]] std::vector<Case> extreme_cases();
 
-/// The cases number `first` to before `last` of an endless row: operations, sizes around those of vectors and blocks
-/// (1, 7, 8, 9, … 511, 512, 513), masks and dtypes at random. Case i is always the same.
+/// Cases `first` to before `last` of an endless sequence: random operations, masks and dtypes, with sizes around those
+/// of vectors and blocks (1, 7, 8, 9, … 511, 512, 513). Case i is always the same.
 [[nodiscard]] std::vector<Case> random_cases(int first, int last);
 
 }  // namespace attn::test

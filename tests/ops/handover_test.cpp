@@ -1,4 +1,4 @@
-// What a step leaves for the next one as bytes gives the bits that stored numbers give.
+// Quantized rows handed over to the next step give the same bits as stored rows.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -15,7 +15,7 @@ namespace {
 
 using namespace attn::graph;
 
-/// A normalization, or a dense map by a weight of integers, with its weights.
+/// A normalization, or a quantized dense map, with its weights.
 struct Layer {
   Op op;
   std::vector<Tensor> weights;
@@ -48,7 +48,7 @@ Layer dense(const std::string& name, Dim from, Dim to, UnaryFn activation) {
   return {op, {draw(name, DType::int8, {from, to}), scale, draw(name + "/bias", DType::float32, {to})}};
 }
 
-/// The numbers of layers one after the other, in one executable.
+/// Runs layers one after the other, in one executable.
 Tensor run(const std::vector<Layer>& layers, const Tensor& x, int threads) {
   Graph graph;
   Builder builder(graph);
@@ -72,11 +72,11 @@ Tensor run(const std::vector<Layer>& layers, const Tensor& x, int threads) {
 }
 
 TEST_CASE("handover: rows left as bytes by a normalization and by a dense map give the bits that stored ones do") {
-  constexpr Dim kWidth = 37;  // no whole panel, no whole quad
+  constexpr Dim kWidth = 37;  // neither a whole panel nor a whole quad
   for (const UnaryFn activation : {UnaryFn::linear, UnaryFn::relu, UnaryFn::gelu}) {
     const std::vector<Layer> layers{normalization(kWidth), dense("up", kWidth, 70, activation),
                                     dense("down", 70, kWidth, UnaryFn::linear)};
-    for (const Dim rows : {1, 50, 1000}) {  // of a thousand, a thread computes whole ones
+    for (const Dim rows : {1, 50, 1000}) {  // with a thousand rows, a thread computes whole ones
       Tensor x = draw("x", DType::float32, {rows, kWidth});
       x.set(rows * kWidth / 2, std::numeric_limits<double>::infinity());
       for (const int threads : {1, 2}) {

@@ -1,4 +1,4 @@
-// Whole graphs to run: what the operations do together.
+// Whole graphs, to test operations together.
 #pragma once
 
 #include <vector>
@@ -17,8 +17,8 @@ struct EncoderSize {
   graph::UnaryFn activation = graph::UnaryFn::relu;
 };
 
-/// Post-norm encoder blocks, then a softmax Dense of D units, out of unfused operations as Keras layers
-/// lower: Einsum projections, activations and residual additions as nodes of their own.
+/// Post-norm encoder blocks, then a softmax Dense of D units, made of unfused operations as Keras layers lower: Einsum
+/// projections, with activations and residual additions as separate nodes.
 [[nodiscard]] graph::Graph encoder(const EncoderSize& size);
 
 /// Inputs and weights for a graph: normal, weights scaled by 1/√(first dimension).

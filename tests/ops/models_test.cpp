@@ -20,7 +20,7 @@ namespace {
 
 using graph::Graph;
 
-/// The outputs of a graph, each node on tensors of its own: no plan and no shared memory.
+/// The outputs of a graph, with every node on separate tensors: no plan and no shared memory.
 std::vector<Tensor> run_without_plan(const Graph& graph, const std::vector<Tensor>& inputs,
                                      const std::vector<Tensor>& weights) {
   std::vector<Tensor> values(graph.values.size());
@@ -124,7 +124,7 @@ TEST_CASE("models: a normalization of halves is the one between casts, rounded o
       const auto expected = run_without_plan(graph, inputs, weights);
       const Graph narrow = plan::narrow_norms(plan::fold_identities(graph));
       CHECK(narrow.nodes.size() < graph.nodes.size());
-      // The same sums, and a number between two halves may go to the other one: an ulp of numbers below 8.
+      // The sums are the same, and a tie may round either way: an ulp of numbers below 8.
       const double tolerance = half == DType::bfloat16 ? 0x1p-5 : 0x1p-8;
       for (const bool on_reference : {true, false}) {
         const auto backend = on_reference ? backends::make_reference_backend({}) : backends::make_cpu_backend();
@@ -144,7 +144,7 @@ TEST_CASE("models: the encoder on onednn agrees with the reference on any number
     const auto expected = run_without_plan(graph, inputs, weights);
     const auto backend = backends::make_cpu_backend();
     const Graph optimized = backend->optimize(graph);
-    // Probabilities below 1 after 13 products of normalised rows: some 30 roundings deep.
+    // Probabilities below 1 after 13 products of normalized rows: some 30 roundings deep.
     const double tolerance = dtype == DType::float32 ? 30 * 6e-8 : 30 * 2e-3;
     for (const int threads : {1, 2, 5}) {
       const auto first = run_planned(*backend, optimized, inputs, weights, threads);
@@ -187,7 +187,7 @@ TEST_CASE("models: onednn packs a weight once that several products use") {
       const plan::Plan plan = plan::make_plan(graph);
       return backend->compile(plan, draw_weights(graph), {})->memory_bytes() - plan.arena_bytes;
     };
-    CHECK(bytes(8) - bytes(2) < 256 * 256 * 4);  // two: the first leaves its result packed
+    CHECK(bytes(8) - bytes(2) < 256 * 256 * 4);  // two: the first hands its packed result over
     const Graph graph = power_graph(rows, 8);
     const auto inputs = draw_inputs(graph);
     const auto weights = draw_weights(graph);
@@ -203,7 +203,7 @@ TEST_CASE("models: attention over many tiles of keys is the reference's, with wh
     bool causal = false;
     std::optional<std::int64_t> window = {};
     Dim hidden_from = -1;  // keys from here on are masked; -1: no mask
-    Dim seen_from = 0;     // and those before here
+    Dim seen_from = 0;     // and keys before here
     Dim nan_at = -1;       // a value that is NaN
   };
   const std::vector<Case> cases = {
@@ -227,7 +227,7 @@ TEST_CASE("models: attention over many tiles of keys is the reference's, with wh
     double tolerance;
   };
   std::vector<Backend> all;
-  // Scores of 24 terms, rounded; they are exponents. In bfloat16 a weight, and in the end the result, is rounded.
+  // Scores of 24 terms, rounded, become exponents. In bfloat16 a weight, and in the end the result, is rounded too.
   all.push_back({backends::make_cpu_backend(), DType::float32, 1e-5});
   all.push_back({backends::make_cpu_backend({.emulate_tiles = true}), DType::float32, 1e-5});
   all.push_back({backends::make_cpu_backend({.emulate_tiles = true}), DType::bfloat16, 1e-2});
@@ -285,7 +285,7 @@ TEST_CASE("models: the encoder on emulated tiles, at each precision, in no more 
     executable->run(inputs);
     std::vector<Tensor> got;
     for (const graph::Output& output : plan.graph.outputs) got.push_back(executable->value(output.value));
-    // As above: some 30 roundings deep.
+    // Some 30 roundings deep, see above.
     check_same(run_without_plan(graph, inputs, weights), got, 30 * row.roundoff, fmt::format("{}", row.roundoff));
     std::set<std::string> products;
     for (const backends::KernelChoice& choice : executable->choices())
@@ -295,7 +295,7 @@ TEST_CASE("models: the encoder on emulated tiles, at each precision, in no more 
     for (const Tensor& input : inputs) input_bytes += input.bytes();
     const std::int64_t told = backend->memory_needed(plan, options);
     CHECK(told >= executable->memory_bytes() + input_bytes);
-    constexpr std::int64_t kProgram = 7 << 19;  // the program's own pages, and the library's where it is used
+    constexpr std::int64_t kProgram = 7 << 19;  // the program's own pages, and the library's if it is used
     CHECK(told <= executable->memory_bytes() * 5 / 4 + kProgram);
   }
 }

@@ -12,7 +12,7 @@
 namespace attn::test {
 namespace {
 
-/// How many random cases: a share by default, which takes seconds, 2,000 in `make test-robust`.
+/// The number of random cases: by default a sample that takes seconds; 2,000 in `make test-robust`.
 int random_count() {
   const char* const given = std::getenv("ATTN_RANDOM_CASES");
   return given == nullptr ? 150 : std::atoi(given);
@@ -20,7 +20,7 @@ int random_count() {
 
 enum class Allowed : std::uint8_t { nothing, tolerance };
 
-/// Known, and told in docs/reliability.md: ±∞ beside a mask becomes NaN elsewhere than in the reference.
+/// A known difference, documented in docs/reliability.md: ±∞ with a mask becomes NaN elsewhere than in the reference.
 bool is_known_of_cuda(const Runner& runner, const Case& row) {
   return runner.name.find("cuda") != std::string::npos &&
          row.name.find("attention masked infinite") != std::string::npos;

@@ -17,7 +17,7 @@ namespace {
 
 TEST_CASE("ops: every case agrees with the reference on every backend") {
   const auto runners = all_runners();
-  std::set<std::string> of_cpu;  // what no GPU has kernels for
+  std::set<std::string> of_cpu;  // operations without GPU kernels
   for (const Case& row : training_cases()) of_cpu.insert(row.name);
   for (const Case& row : quantized_cases()) of_cpu.insert(row.name);
   for (const Case& row : collective_cases()) of_cpu.insert(row.name);

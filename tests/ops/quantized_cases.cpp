@@ -1,4 +1,4 @@
-// Weights of integers, and numbers made integers.
+// Quantized weights, and quantization.
 #include <fmt/format.h>
 
 #include <array>
@@ -21,7 +21,7 @@ Operand zero(Shape shape, DType dtype = DType::int8) {
   out.count = 15;
   return out;
 }
-/// Runs of `count` rows for each group, or groups at random.
+/// Runs of `count` rows per group, or random groups.
 Operand groups(Dim rows, std::int64_t count, Numbers numbers = Numbers::blocks) {
   return {{rows}, numbers, DType::int32, true, false, count};
 }
@@ -131,7 +131,7 @@ void add_linear(std::vector<Case>& cases) {
     const std::string name = fmt::format("numbers {}", static_cast<int>(numbers));
     add("int8 " + name, dynamic, {3}, 40, 20, DType::int8, Numbers::blocks, numbers);
     add("int4 groups " + name, grouped, {3}, 40, 20, DType::int8, Numbers::blocks, numbers);
-    // Few rows are taken apart into bytes, if all of their numbers let them.
+    // A few rows are decomposed into bytes, if all of their numbers allow it.
     for (const Dim rows : {Dim{1}, Dim{7}}) {
       const std::string of_rows = fmt::format("{}, {} rows", name, rows);
       add("int8 weights " + of_rows, floats, {rows}, 136, 70, DType::int8, Numbers::blocks, numbers);
@@ -139,7 +139,7 @@ void add_linear(std::vector<Case>& cases) {
       add("int4 groups " + of_rows, grouped, {rows}, 136, 70, DType::uint8, Numbers::blocks, numbers);
     }
   }
-  // Every way to lie that Keras has: tables that are multiplied by their rows, and what gptq leaves.
+  // Every layout that Keras has: tables that are multiplied by their rows, and the results of gptq.
   const std::array<std::pair<const char*, Pairs>, 3> layouts{
       {{"bytes", Pairs::none}, {"pairs of inputs", Pairs::inputs}, {"pairs of outputs", Pairs::outputs}}};
   for (const auto& [name, pairs] : layouts) {
@@ -158,7 +158,7 @@ void add_linear(std::vector<Case>& cases) {
       }
     }
   }
-  // Zero points that are no whole numbers, or no numbers, as a file may hold them.
+  // Zero points that are not integers, or NaN, as a file may hold them.
   for (const Dim rows : {Dim{1}, Dim{3}, Dim{7}}) {
     for (const Numbers numbers : {Numbers::normal, Numbers::large, Numbers::one_nan}) {
       QuantizedLinear op = grouped;

@@ -45,7 +45,7 @@ Made attention(Dice& dice) {
   Attention op;
   const DType dtype = dice.dtype();
   const Dim batch = dice.of<Dim>({1, 2, 3}), queries = dice.length();
-  // Long with short, or alike: the reference's loops take T·S·H.
+  // Long with short, or both similar: the reference loops take T·S·H.
   const Dim keys = dice.one_in(2) ? queries : dice.of<Dim>({1, 7, 8, 9, 17});
   const Dim key_heads = dice.of<Dim>({1, 2, 3}), heads = key_heads * dice.of<Dim>({1, 1, 2});
   const bool is_long = queries > 100;

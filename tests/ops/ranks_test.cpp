@@ -1,4 +1,4 @@
-// Every operation in a graph that is shared out to ranks: what they compute together is what one computes.
+// Every operation in a graph that is parallelized over ranks: together they compute the same as one rank.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -30,7 +30,7 @@ namespace {
 using communicators::Communicator;
 using parallel::Kind;
 
-/// The ranks of mpirun, where it started this program; null where ranks are threads.
+/// The ranks of mpirun, if it started this program; null if ranks are threads.
 Communicator* processes() {
   static const communicators::Launch kLaunch = communicators::launched();
   static const auto kWorld = kLaunch.size > 1 ? communicators::open_mpi(kLaunch) : nullptr;
@@ -73,7 +73,7 @@ std::vector<Tensor> run_shared(const backends::Backend& backend, const Case& row
   return outputs;
 }
 
-/// Can so many share it?
+/// Whether this many ranks can share the case.
 bool is_shared(const Case& row, Kind kind, int ranks) {
   try {
     return !parallel::parallelize(graph_of(row), kind, 0, ranks).shared.empty();
@@ -83,7 +83,7 @@ bool is_shared(const Case& row, Kind kind, int ranks) {
   }
 }
 
-/// What differs on any rank.
+/// Returns the first difference on any rank.
 std::optional<std::string> problem_of(const backends::Backend& backend, const Case& row, Kind kind, int ranks) {
   const std::vector<Tensor> operands = draw(row);
   const std::vector<Tensor> expected = reference(row.op, operands);
@@ -123,11 +123,11 @@ TEST_CASE("ops: ranks that share an operation out compute what one does") {
       }
     }
   }
-  // Small arrays are not for more than two.
+  // Small arrays cannot be sharded over more than two ranks.
   const bool has_two = numbers_of_ranks().front() == 2;
   CHECK(shared[Kind::data].size() >= (has_two ? 110 : 90));
   CHECK(shared[Kind::sequence].size() >= (has_two ? 100 : 80));
-  CHECK(shared[Kind::tensor].size() >= 2);  // a product and a look-up: the rest is of what comes out of these
+  CHECK(shared[Kind::tensor].size() >= 2);  // a product and a lookup: everything else depends on their results
 }
 
 }  // namespace attn::test

@@ -70,7 +70,7 @@ double size_of(const Shape& shape, const std::vector<int>& axes) {
   return size;
 }
 
-/// k: how many roundings one output element passes through.
+/// k: the number of roundings that an output element passes through.
 double roundings(const Case& row) {
   const auto dim = [&](std::size_t input, int axis) { return static_cast<double>(row.inputs[input].shape[axis]); };
   const auto elements = [&](std::size_t input) { return static_cast<double>(row.inputs[input].shape.size()); };
@@ -120,7 +120,7 @@ double roundings(const Case& row) {
             return cells;
           },
           [&](const Rnn&) { return dim(0, 1) * (dim(0, 2) + dim(2, 0)); },  // T steps over D inputs and U units
-          // A gradient passes through what the operation does, and is summed over what it is shared by.
+          // A gradient passes through the operation's own roundings, and is summed over what shares the value.
           [&](const AttentionGrad&) { return dim(0, 3) + dim(2, 3) + dim(0, 1) * dim(0, 2) + dim(1, 1); },
           [&](const LayerNormGrad&) { return elements(0); },
           [&](const BatchNormTraining&) { return elements(0); },
@@ -146,7 +146,7 @@ bool mixes_elements(const Op& op) {
          !std::holds_alternative<UnaryGrad>(op);
 }
 
-/// Every floating tensor in float64, its elements moved by ±roundoff of their size where `stream` is given.
+/// Every floating tensor in float64, with its elements perturbed by ±roundoff of their size if `stream` is given.
 std::vector<Tensor> widened(const std::vector<Tensor>& inputs, RandomStream* stream) {
   std::vector<Tensor> result;
   for (const Tensor& input : inputs) {
@@ -164,7 +164,7 @@ std::vector<Tensor> widened(const std::vector<Tensor>& inputs, RandomStream* str
   return result;
 }
 
-/// `intermediate` of the elements from `start` on, `length` of them.
+/// The `intermediate` term of the elements [start, start + length).
 double held_on_the_way(const Case& row, const std::vector<Tensor>& inputs, std::size_t start, std::size_t length) {
   const auto from = static_cast<std::int64_t>(start), to = static_cast<std::int64_t>(start + length);
   if (std::holds_alternative<Unary>(row.op)) {
@@ -213,7 +213,7 @@ bool is_exact(const Case& row) {
                         },
                         [](const Pool& op) { return !op.average; },
                         [](const Linear&) { return false; },
-                        // A sum of integers is exact, and each rounding behind it has its place.
+                        // A sum of integers is exact, and the order of the roundings after it is defined.
                         [](const QuantizedLinear& op) {
                           return op.inputs && !op.grouped && !op.rounded && op.pairs == Pairs::none &&
                                  op.activation.fn == UnaryFn::linear;

@@ -1,4 +1,4 @@
-// The operations of backward graphs.
+// Training operations.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -49,7 +49,7 @@ struct Size {
   Dim B, T, N, K, S, H, V;
 };
 
-/// The gradient of `forward` of these sizes, between whose inputs `further` stand.
+/// The gradient of `forward` for these sizes, with `further` among its inputs.
 Case attention_grad(const std::string& name, const Size& s, Attention forward, const std::vector<Operand>& further,
                     DType dtype = DType::float32) {
   forward.scale = s.H > 0 ? 1.0 / std::sqrt(static_cast<double>(s.H)) : 1.0;
@@ -175,7 +175,7 @@ void add_norms(std::vector<Case>& cases) {
       }
     }
   }
-  for (const bool masked : {false, true}) {  // of many blocks of rows
+  for (const bool masked : {false, true}) {  // many blocks of rows
     const Shape x{9, 65, 33}, c{33};
     Case row{masked ? "batch_norm_training long, masked" : "batch_norm_training long",
              BatchNormTraining{-1, 1e-3, true, true, masked},
@@ -278,7 +278,7 @@ void add_windows(std::vector<Case>& cases) {
       }
     }
   }
-  for (const bool average : {false, true}) {  // windows that overlap, and channels of more than one register
+  for (const bool average : {false, true}) {  // overlapping windows, and channels of more than one register
     const Pool op{average, {3, 3}, {2, 2}, Padding::same};
     Case row{fmt::format("{} pool_grad of 33 channels", average ? "average" : "max"), PoolGrad{op, {3, 9, 8, 33}}, {}};
     if (!average) row.inputs.push_back(in({3, 9, 8, 33}));
@@ -373,7 +373,7 @@ void add_losses(std::vector<Case>& cases) {
                    {in({0, 5}), {{}, Numbers::count, DType::int64, false, false, 0}}});
 }
 
-/// Products of matrices that all are inputs: of one block of rows and of several, and of a depth in parts.
+/// Products of two inputs: of one block of rows and of several, and of a depth in sections.
 void add_products(std::vector<Case>& cases) {
   struct Product {
     Dim rows, depth, width;

@@ -1,4 +1,4 @@
-// A decoder's or encoder's block, as layers make it.
+// A block of a decoder or encoder, as layers lower it.
 #pragma once
 
 #include <string>
@@ -22,7 +22,7 @@ struct BlockSizes {
   Dim window = 0;  ///< 0: none
 };
 
-/// Tokens are looked up, attended to, and go through a feed-forward network, with residuals and norms.
+/// Token embedding, attention and a feed-forward network, with residuals and norms.
 inline Model block(const BlockSizes& s) {
   using namespace graph;
   Model model;
@@ -83,7 +83,7 @@ inline Model block(const BlockSizes& s) {
   model.graph.outputs.push_back({"output_0", x});
 
   const Tensor ids(DType::int32, {s.batch, s.length});
-  // The second row ends in padding, and the last one is nothing else.
+  // The second row ends in padding, and the last one is all padding.
   for (std::int64_t i = 0; i < ids.size(); ++i) {
     const std::int64_t row = i / s.length, column = i % s.length;
     const bool is_padding = s.masked && ((row == 1 && column > 2) || (row == s.batch - 1 && row > 1));

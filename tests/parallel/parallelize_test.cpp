@@ -46,8 +46,8 @@ std::vector<Tensor> run(const graph::Graph& graph, const std::vector<Tensor>& we
   return outputs;
 }
 
-/// The largest error of any rank's outputs against one rank's, as a share of the largest number; and what ranks
-/// counted.
+/// The largest error of any rank's outputs against a single rank's, relative to the largest number; and the counted
+/// collectives.
 struct Held {
   double error = 0;
   communicators::Counts counts;
@@ -143,7 +143,7 @@ TEST_CASE("sequence: a rank passes on the keys that are hidden from its own rows
   for (const int ranks : {2, 3}) {
     const Held held = hold(block({.length = 7, .causal = true}), Kind::sequence, ranks);
     CHECK(held.error < 1e-6);
-    CHECK(held.counts.at(Collective::shift).calls == 2 * (ranks - 1));  // of rank 0, which sees its own alone
+    CHECK(held.counts.at(Collective::shift).calls == 2 * (ranks - 1));  // rank 0, which sees only its own positions
   }
 }
 
@@ -178,7 +178,7 @@ TEST_CASE(
 }
 
 TEST_CASE("cost: all_reduce takes what a ring and a tree take inside and between nodes") {
-  // By scale_model.py: 8 and 64 ranks of 8 to a node, over 1 GB.
+  // Expected values from scale_model.py: 8 and 64 ranks, 8 per node, over 1 GB.
   const Cluster cluster = cluster_of("h200-ndr");
   CHECK(seconds_of(cluster, Collective::all_reduce, 1'000'000'000, 8) == doctest::Approx(12e-6 + 1.75 * 1e9 / 360e9));
   CHECK(seconds_of(cluster, Collective::all_reduce, 1'000'000'000, 64) ==
@@ -189,7 +189,7 @@ TEST_CASE("cost: all_reduce takes what a ring and a tree take inside and between
 TEST_CASE("cost: the training efficiencies of five sizes on two clusters are those of the model they were taken from") {
   struct Size {
     double layers, width, inner, length, batch;
-    std::vector<double> gpus, cpus;  // of 2, 8, 16, 64, 256 and 1,024 ranks, by references/scale_model.py
+    std::vector<double> gpus, cpus;  // for 2, 8, 16, 64, 256 and 1,024 ranks, from references/scale_model.py
   };
   const std::vector<Size> sizes = {
       {6, 512, 2048, 50, 32, {0.98, 0.97, 0.81, 0.64, 0.56, 0.51}, {0.99, 0.98, 0.98, 0.97, 0.97, 0.97}},
@@ -222,7 +222,7 @@ TEST_CASE("cost: one group of ranks takes what its ranks take, and more groups s
   const Prediction four = predict(model.graph, Kind::tensor, 4, 4, cluster);
   CHECK(four.compute < alone.compute);
   CHECK(four.alone == alone.alone);
-  // Two groups fill a node: what they gather stays in it, and what eight gather does not.
+  // Two groups fill a node, and their all-gather stays in it; that of eight groups does not.
   const std::int64_t bytes = model.graph.value(model.graph.outputs[0].value).shape.size() * 4;
   const auto gathered = [&](int groups) {
     const RowsOfGroup rows = rows_of_group(model.graph, groups - 1, groups);
@@ -320,7 +320,7 @@ TEST_CASE("buckets: sums on which no other meeting waits become one, and all num
   Builder b(graph);
   const ValueId x = b.input("x", DType::float32, {4, 3});
   const auto sum = [&](ValueId of) { return b.apply(AllReduce{}, {of}); };
-  const ValueId first = sum(b.apply(Reduce{ReduceFn::sum, {0}, false}, {x}));  // (3), which the next ones wait for
+  const ValueId first = sum(b.apply(Reduce{ReduceFn::sum, {0}, false}, {x}));  // (3), which the next ones depend on
   const ValueId scaled = b.binary(BinaryFn::multiply, x, first);
   const ValueId rows = sum(b.apply(Reduce{ReduceFn::sum, {1}, false}, {scaled}));  // (4)
   const ValueId twice = b.binary(BinaryFn::add, rows, rows);
@@ -343,7 +343,7 @@ TEST_CASE("buckets: sums on which no other meeting waits become one, and all num
   }
 }
 
-/// A pass back through `layers` products, whose gradients are summed over ranks.
+/// A backward pass through `layers` products, whose gradients are all-reduced.
 graph::Graph backward(int layers) {
   using namespace graph;
   Graph graph;
@@ -389,9 +389,9 @@ TEST_CASE(
 TEST_CASE("cost: a simulated pass takes what it computes and what of the sums is not hidden behind that") {
   constexpr int kLayers = 6;
   constexpr double kStep = 1e-3;
-  const graph::Graph graph = bucket_sums(backward(kLayers), 1);  // each sum by itself
+  const graph::Graph graph = bucket_sums(backward(kLayers), 1);  // each sum separate
   const Tensor x = numbers_of(graph.value(graph.inputs[0]));
-  for (const double price : {0.5e-3, 20e-3}) {  // hidden; and longer than all else
+  for (const double price : {0.5e-3, 20e-3}) {  // hidden; and longer than everything else
     const auto world = communicators::make_alone(0, 64, [&](Collective, std::int64_t) { return price; });
     backends::CompileOptions options;
     options.ranks = world.get();
@@ -400,8 +400,7 @@ TEST_CASE("cost: a simulated pass takes what it computes and what of the sums is
     executable->run_profiled(std::vector<Tensor>{x}, [&](graph::NodeId node, double) {
       if (!graph::is_collective(plan.graph.nodes[graph::at(node)].op)) world->compute(kStep);
     });
-    // A layer is a gradient and three steps behind it; what reads the sums comes last. The sums go one behind the
-    // other.
+    // A layer is a gradient and three further steps; the sums' readers come last. The sums are serialized.
     const double hidden = 5 * kLayers * kStep, exposed = kStep + kLayers * price + kStep;
     CHECK(world->virtual_seconds() == doctest::Approx(std::max(hidden, exposed)).epsilon(0.01));
     CHECK(world->counts().at(Collective::all_reduce).calls == kLayers);

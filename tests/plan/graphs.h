@@ -1,4 +1,4 @@
-// Small graphs for the tests of this room.
+// Small graphs for the tests of this module.
 #pragma once
 
 #include <string>

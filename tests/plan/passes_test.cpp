@@ -10,7 +10,7 @@ using namespace attn::plan;
 
 namespace {
 
-// What a pass makes of a graph: it must hold, and give the same types under the same names.
+// Checks a pass's result: it must be valid, and keep the types and names of outputs.
 Graph checked(const Graph& before, Graph after) {
   verify(before);
   verify(after);
@@ -281,10 +281,9 @@ std::string simplified(const std::string& equation, const Shape& x, const Shape&
 }  // namespace
 
 TEST_CASE("simplify_einsum: a product with a weight is a dense map") {
-  CHECK(simplified("abc,cde->abde", {2, 5, 16}, {16, 4, 8}, true) == "linear");    // MultiHeadAttention's query
-  CHECK(simplified("abcd,cde->abe", {2, 5, 4, 8}, {4, 8, 16}, true) == "linear");  // and its output
-  CHECK(simplified("abc,dc->abd", {2, 5, 16}, {7, 16}, true) ==
-        "transpose linear");  // a kernel that stands the other way
+  CHECK(simplified("abc,cde->abde", {2, 5, 16}, {16, 4, 8}, true) == "linear");       // MultiHeadAttention's query
+  CHECK(simplified("abcd,cde->abe", {2, 5, 4, 8}, {4, 8, 16}, true) == "linear");     // and its output
+  CHECK(simplified("abc,dc->abd", {2, 5, 16}, {7, 16}, true) == "transpose linear");  // a transposed kernel
   CHECK(simplified("abc,cd->adb", {2, 5, 16}, {16, 7}, true) == "linear transpose");
   CHECK(simplified("abc,c->ab", {2, 5, 16}, {16}, true) == "linear");
 }
@@ -293,7 +292,7 @@ TEST_CASE("simplify_einsum: a product of activations is a matmul over its batche
   CHECK(simplified("abc,acd->abd", {2, 5, 16}, {2, 16, 7}, false) == "matmul");
   CHECK(simplified("abc,adc->abd", {2, 5, 16}, {2, 7, 16}, false) == "matmul_y");
   CHECK(simplified("acb,acd->abd", {2, 16, 5}, {2, 16, 7}, false) == "matmul_x");
-  CHECK(simplified("abc,adc->adb", {2, 5, 16}, {2, 7, 16}, false) == "matmul_y");  // the operands change sides
+  CHECK(simplified("abc,adc->adb", {2, 5, 16}, {2, 7, 16}, false) == "matmul_y");  // the operands are swapped
   // MultiHeadAttention's scores of key and query, and its context.
   CHECK(simplified("aecd,abcd->acbe", {2, 7, 4, 8}, {2, 5, 4, 8}, false) == "transpose transpose matmul");
   CHECK(simplified("acbe,aecd->abcd", {2, 4, 5, 7}, {2, 7, 4, 8}, false) == "transpose matmul transpose");

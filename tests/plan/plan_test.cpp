@@ -18,13 +18,13 @@ namespace {
 
 const Slot& slot(const Plan& plan, ValueId id) { return plan.slots[static_cast<std::size_t>(id)]; }
 
-// Runs the plan with the ids of values in place of their numbers: what a step or an output reads from the arena must be
-// what was made for it, and nothing that was written there since.
+// Runs the plan with the ids of values in place of their numbers. Data that a step or an output reads from the arena
+// must be the value that was written for it, not overwritten since.
 void check_run(const Plan& plan) {
   const std::int64_t unit = kAlignment;
   std::vector<ValueId> arena(static_cast<std::size_t>(plan.arena_bytes / unit), kNone);
   std::vector<ValueId> prepared(static_cast<std::size_t>(plan.prepared_bytes / unit), kNone);
-  std::vector<ValueId> content(plan.slots.size());  // by value: itself, or what it is a view of
+  std::vector<ValueId> content(plan.slots.size());  // for each value: itself, or the value that it is a view of
   std::iota(content.begin(), content.end(), 0);
   for (std::size_t i = 0; i < plan.graph.nodes.size(); ++i) {
     const auto is_here = [&](const auto& nodes) {

@@ -62,8 +62,8 @@ def error_of(function, *arguments, **named):
 
 class Fixtures(unittest.TestCase):
     def test_predict_computes_what_keras_computes(self):
-        # As tests/fixtures: 4 times the error of Keras's own float32 run, or 1e-6 of the largest output; under half
-        # precision twice what Keras itself is off under the same policy.
+        # The tolerance of tests/fixtures: 4 times the error of Keras's own float32 run, or 1e-6 of the largest output;
+        # in half precision twice the error of Keras under the same policy.
         self.assertGreater(len(CASES), 100)
         for path in CASES:
             with self.subTest(label(path)):
@@ -96,7 +96,7 @@ class Fixtures(unittest.TestCase):
                         self.assertEqual((layer.class_name, layer.params), (wanted['class'], wanted['params']))
 
     def test_scores_are_what_the_layer_itself_returns(self):
-        # The model has two outputs: what the layer gives, and its attention weights.
+        # The model has two outputs: the layer's result and its attention scores.
         path = KERAS / 'mha/scores'
         scores = attn.Model(str(path / 'model.keras')).scores(arrays(path / 'inputs.npz'))
         (weights,) = scores.values()
@@ -162,7 +162,7 @@ class Inputs(unittest.TestCase):
                     {'class_name': 'GlobalAveragePooling1D', 'config': {'name': 'pool'}}]}}))
             model = attn.Model(str(path))
             x = np.ones((1, 16384, 1024), 'float32')  # 64 MiB
-            model.predict(x)  # what a compilation takes is over
+            model.predict(x)  # ends the compilation's temporary memory
             tracemalloc.start()
             before = resident_peak()
             y = model.predict(x)
@@ -392,7 +392,7 @@ class Program(unittest.TestCase):
         self.assertIn(attn.__version__, self.run_program('--version').stdout)
 
     def test_it_prints_the_modules_summary(self):
-        # tests/fixtures holds the program's table against Keras's.
+        # tests/fixtures compares the program's table with Keras's.
         for path in (KERAS / 'model').iterdir():
             model = str(path / 'model.keras')
             self.assertEqual(self.run_program('summary', model, '--line-length', '100').stdout.rstrip('\n'),

@@ -1,4 +1,4 @@
-// Products of bytes: every instruction set gives the integers of plain loops.
+// Int8 dot products: every instruction set gives the integers of plain loops.
 #include "byte_dots.h"
 
 #include <doctest/doctest.h>
@@ -19,7 +19,7 @@ struct Bytes {
   std::vector<std::uint8_t> x, panel;
   std::vector<std::int32_t> start = std::vector<std::int32_t>(kPanel);
 
-  /// Numbers from `draw()`, which gives 0 … 255. A row of x is followed by others that are not its own.
+  /// Numbers from `draw()`, which returns 0 … 255. A row of x is followed by unrelated bytes.
   template <typename Draw>
   Bytes(std::int64_t rows_of, std::int64_t quads_of, Draw draw)
       : rows(rows_of), quads(quads_of), row_x(quads * 4 + 12) {

@@ -33,7 +33,7 @@ TEST_CASE(
     for (std::uint32_t bits = 0; bits < 1 << 16; ++bits) {
       const auto narrow_bits = static_cast<std::uint16_t>(bits);
       const float number = is_float16 ? float16_to_float(narrow_bits) : bfloat16_to_float(narrow_bits);
-      // Half of the distance to the next one, for those as small as subnormal ones too.
+      // Half of the distance to the next number, also for subnormal ones.
       const auto wide_bits = std::bit_cast<std::uint32_t>(number);
       for (const std::uint32_t step : {0U, is_float16 ? 0x1000U : 0x8000U, 0x400000U}) {
         for (const std::uint32_t beside : {0U, 1U, ~0U})

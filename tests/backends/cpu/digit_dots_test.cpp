@@ -1,4 +1,4 @@
-// Few rows by panels of integers: what is taken apart gives what is widened.
+// Products of a few rows with integer panels: decomposed rows give the results of the widened panel.
 #include "digit_dots.h"
 
 #include <doctest/doctest.h>
@@ -50,7 +50,7 @@ struct Few {
     return stored - added_to(form, is_signed);
   }
 
-  /// Σ in double, and what it may be off by: 2^-23 of the largest number for each weight, and float32 sums.
+  /// Σ in double, and its tolerance: 2^-23 of the largest number per weight, plus float32 sums.
   [[nodiscard]] double number(std::int64_t i, std::int64_t j, double& off) const {
     double total = 0.0, magnitude = 0.0;
     std::int64_t k = 0;
@@ -77,7 +77,7 @@ TEST_CASE("digit dots: few rows taken apart give the products of bytes and of ni
           const Few few(form, is_signed, rows, ends);
           const PanelGroups groups = few.groups();
           REQUIRE(has_digit_dots(form, few.depth, groups));
-          // The byte behind a row's room stays as it is.
+          // The byte after a row's scratch memory is unchanged.
           const std::int64_t room = digit_bytes(form, few.depth, groups.count), row_digits = (room + 64) / 64 * 64;
           std::vector<std::byte> digits(static_cast<std::size_t>(rows * row_digits), std::byte{0x5A});
           for (std::int64_t i = 0; i < rows; ++i) {

@@ -23,7 +23,7 @@ graph::Unary relu() { return {graph::UnaryFn::relu, 0.0, 0.0, std::numeric_limit
 using Make = std::unique_ptr<Product> (&)(Engine&, const Product::Size&, DType, const Product::Weights&,
                                           const Product::Fusion&);
 
-/// Runs a product and compares it with the sums in double: √k roundings of the largest sums of products.
+/// Runs a product and compares it with sums in double: √k roundings of the largest sum of products.
 void check(Make make, const Product::Size& size, const graph::Unary& activation, bool with_bias, bool with_residual) {
   const Tensor x = draw("x", {size.rows, size.depth}), w = draw("w", {size.depth, size.width});
   const Tensor bias = draw("bias", {size.width}), residual = draw("residual", {size.rows, size.width});
@@ -79,7 +79,7 @@ TEST_CASE("product: panels of bfloat16 give the bits of panels of the same numbe
     const Tensor kept = draw("w", {size.depth, size.width}).cast(DType::bfloat16), wide = kept.cast(DType::float32);
     const Tensor y(DType::float32, {size.rows, size.width}), expected(DType::float32, {size.rows, size.width});
     Engine engine(3, 1.0);
-    PackedWeight packed;  // of both, as for a weight that two steps read
+    PackedWeight packed;  // shared, as for a weight that two steps read
     const Product::Fusion fusion{bias.data(), relu(), false};
     kPanelProduct.make(engine, size, DType::float32, {wide.data(), &packed}, fusion)
         ->run(x.data(), nullptr, expected.data());

@@ -1,4 +1,4 @@
-// Few rows of bytes by a table as it is stored.
+// Int8 products of a few rows with a table as stored.
 #include "table_dots.h"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,4 @@
-// Products on emulated tiles: what they give where AMX would, and how exact that is.
+// Products on emulated tiles: the results that AMX would give, and their accuracy.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -24,7 +24,7 @@ constexpr float kInf = std::numeric_limits<float>::infinity();
 Bfloat16 bits_of(float x) { return static_cast<Bfloat16>(std::bit_cast<std::uint32_t>(x) >> 16); }
 double widened(Bfloat16 x) { return std::bit_cast<float>(static_cast<std::uint32_t>(x) << 16); }
 
-/// A row of `count` parts of x, in float32.
+/// Returns a row of `count` parts of x in float32.
 std::vector<float> parts_of(float x, int count) {
   std::vector<Bfloat16> block(static_cast<std::size_t>(tile_block_size(1, count)));
   pack_tile_rows(DType::float32, &x, 1, 0, 1, 1, count, block.data());
@@ -71,13 +71,13 @@ TEST_CASE("tiles: even and odd products are summed apart, from 0, and then added
   CHECK(sum_of_products(1.0F, {{small, 1}, {0, 0}, {small, 1}, {0, 0}}) == 1.0F + 2 * small);
   CHECK(sum_of_products(0.0F, {{1, 1}, {0, 0}, {small, 1}, {0, 0}, {small, 1}}) == 1.0F);      // one after the other
   CHECK(sum_of_products(0.0F, {{1, 1}, {small, 1}, {0, 0}, {small, 1}}) == 1.0F + 2 * small);  // odd ones together
-  // A product is not rounded before it is added.
+  // Products are not rounded before they are added.
   const float x = 1.0F + 0x1p-7F;
   CHECK(sum_of_products(0.0F, {{-1, 1}, {0, 0}, {x, x}}) == x * x - 1.0F);
 }
 
 #if defined(__x86_64__)
-/// Two products of tiles, one after the other, of numbers of many sizes.
+/// Two consecutive products of tiles with numbers of many magnitudes.
 template <typename Tiles>
 std::vector<float> two_products(const std::vector<Bfloat16>& left, const std::vector<Bfloat16>& right) {
   std::vector<float> sums(256);
@@ -97,7 +97,7 @@ TEST_CASE("tiles: AMX, where this CPU has it, gives the bits of the emulated til
   RandomStream stream(0, "bits");
   for (int round = 0; round < 200; ++round) {
     std::vector<Bfloat16> left(2 * kTileNumbers), right(2 * kTileNumbers);
-    // From one octave up to products that are denormal and beyond the largest number.
+    // From one octave up to products that are denormal or overflow.
     const double octaves = round % 10 * 15.0;
     const auto draw = [&] {
       return bits_of(static_cast<float>(stream.normal() * std::exp2(octaves * (2.0 * stream.uniform() - 1.0))));
@@ -124,11 +124,10 @@ TEST_CASE("tiles: denormals count as zero and become zero, infinity and NaN spre
   CHECK(sum_of_products(2 * least, {{-least, 1.5F}}) == 0.0F);
   CHECK(sum_of_products(0.0F, {{kInf, 2.0F}}) == kInf);
   CHECK(std::isnan(sum_of_products(0.0F, {{kInf, 0.0F}})));
-  CHECK(std::isnan(sum_of_products(0.0F, {{kInf, 0x1p-127F}})));  // which is zero
+  CHECK(std::isnan(sum_of_products(0.0F, {{kInf, 0x1p-127F}})));  // the denormal counts as zero
   CHECK(std::isnan(sum_of_products(0.0F, {{NAN, 1.0F}})));
   CHECK(sum_of_products(0.0F, {{0x1p127F, 2.0F}}) == kInf);
-  // Rounded as numbers with all their digits are, the first is below the normal ones, though 2⁻¹²⁶ is the next
-  // denormal.
+  // With a full mantissa, the first result is below the normal numbers, though 2⁻¹²⁶ is the next denormal.
   CHECK(sum_of_products(0.0F, {{least, 1.0F}, {}, {-0x1p-76F, 0x1.4p-75F}}) == 0.0F);
   CHECK(sum_of_products(0.0F, {{least, 1.0F}, {}, {-0x1p-76F, 0x1p-76F}}) == least);
 }
@@ -140,12 +139,12 @@ TEST_CASE("tiles: three parts are the number, for all of its size range but the 
       const auto x = static_cast<float>(std::ldexp(1.0 + stream.uniform(), exponent) * (i % 2 == 0 ? 1 : -1));
       if (std::isinf(x)) continue;
       const std::vector<float> parts = parts_of(x, 3);
-      // The least bfloat16 is 2⁻¹³³, and from 2⁻¹¹⁰ on no bit is below it.
+      // The least bfloat16 is 2⁻¹³³; from 2⁻¹¹⁰ on no bit is below it.
       const double sum = static_cast<double>(parts[0]) + parts[1] + parts[2];
       CHECK(std::abs(sum - x) <= (exponent >= -110 ? 0.0 : 0x1p-134));
       CHECK(std::abs(x - static_cast<double>(parts[0])) <= std::max(std::abs(x) * 0x1p-8, 0x1p-134));
-      // Tiles take denormal parts for zero: what is lost is less than the least normal number, and nothing from 2⁻¹⁰³
-      // on, where the last of 24 bits is a normal number.
+      // Tiles flush denormal parts to zero. The loss is below the least normal number, and zero from 2⁻¹⁰³ on, where
+      // the last of 24 bits is a normal number.
       double seen = 0.0;
       for (const float part : parts) seen += std::abs(part) < 0x1p-126F ? 0.0 : part;
       CHECK(std::abs(seen - x) < 0x1p-126);
@@ -286,7 +285,7 @@ TEST_CASE("tiles: float32 in three parts is no less exact than oneDNN's float32,
       const Errors one = errors_of(multiply(on_tiles, operands, MatmulPrecision::medium), operands);
       const Errors onednn = errors_of(multiply(by_onednn, operands, MatmulPrecision::highest), operands);
       const Errors panels = errors_of(multiply(by_panels, operands, MatmulPrecision::highest), operands);
-      if (isa() < Isa::avx512) continue;  // no CPU with AMX: there oneDNN adds in another order
+      if (isa() < Isa::avx512) continue;  // no CPU with AMX: oneDNN adds in another order there
       CHECK(six.largest <= onednn.largest);
       CHECK(six.mean <= onednn.mean);
       table += fmt::format("| {} × {} × {} | {} |", size.rows, size.depth, size.width, distribution.name);
@@ -299,7 +298,7 @@ TEST_CASE("tiles: float32 in three parts is no less exact than oneDNN's float32,
   if (const char* file = std::getenv("ATTN_ERROR_TABLE"); file != nullptr) std::ofstream(file) << table;
 }
 
-/// What this CPU can multiply bfloat16 with, and the emulation.
+/// The hardware for bfloat16 products on this CPU, and the emulation.
 std::vector<Tiles> tiles_at_hand() {
   std::vector<Tiles> all{Tiles::emulated};
   if (isa() >= Isa::avx512_bf16) all.push_back(Tiles::dots);
@@ -316,7 +315,7 @@ TEST_CASE("tiles: dot products of bfloat16 err no more than tiles do, whatever t
       const Operands operands = draw(size, distribution);
       const Errors tiles = errors_of(multiply(on_tiles, operands, MatmulPrecision::medium), operands);
       const Errors dots = errors_of(multiply(on_tiles, operands, MatmulPrecision::medium, Tiles::dots), operands);
-      // Most of it is that of the operands' rounding, which is the same; sums are added in another order.
+      // Most of the error is the operands' rounding, which is the same; sums are added in another order.
       CHECK(dots.largest <= 1.01 * tiles.largest);
       CHECK(dots.mean <= 1.01 * tiles.mean);
     }
@@ -331,7 +330,8 @@ TEST_CASE("tiles: of numbers near the smallest, what tiles take for zero is lost
     const std::vector<float> y = multiply(on_tiles, operands, MatmulPrecision::highest);
     double largest = 0.0;
     for (std::size_t i = 0; i < y.size(); ++i) {
-      // Each x loses less than 2⁻¹²⁶, each w (times x) nothing, and each of six products and its sum as much again.
+      // Each x loses less than 2⁻¹²⁶, each w (times x) nothing, and each of six products and its sum the same amount
+      // again.
       double lost = 7 * 100 * 0x1p-126;
       for (std::size_t k = 0; k < 100; ++k) lost += std::abs(operands.w[k * 40 + i % 40]) * 0x1p-126;
       largest = std::max(largest, std::abs(y[i] - operands.exact[i]) / (lost + 8 * 0x1p-24 * operands.scale[i]));
@@ -340,11 +340,11 @@ TEST_CASE("tiles: of numbers near the smallest, what tiles take for zero is lost
   }
 }
 
-/// y as float32 products have it, in double, with what fma would make of infinities.
+/// y as float32 products give it, in double, with fma's treatment of infinities.
 void check_kinds(const Operands& operands) {
   for (const auto precision : {MatmulPrecision::highest, MatmulPrecision::high, MatmulPrecision::medium}) {
     for (const Tiles tiles : tiles_at_hand()) {
-      if (tiles == Tiles::dots && precision != MatmulPrecision::medium) continue;  // these are of one part
+      if (tiles == Tiles::dots && precision != MatmulPrecision::medium) continue;  // dot products have one part
       const std::vector<float> y = multiply(on_tiles, operands, precision, tiles);
       for (std::size_t i = 0; i < y.size(); ++i) {
         const auto expected = static_cast<float>(operands.exact[i]);
@@ -420,7 +420,7 @@ TEST_CASE("tiles: bias, activation and residual follow the product, at every edg
       const Tensor bias = tensor("bias", {size.width}), residual = tensor("residual", {size.rows, size.width});
       for (const graph::Unary& activation : {graph::Unary{}, relu(), graph::Unary{graph::UnaryFn::gelu}}) {
         for (const int threads : {1, 3}) {
-          // One number more on both sides, which nobody writes.
+          // One number more on both sides, which must stay unchanged.
           Tensor y(dtype, {size.rows * size.width + 2});
           y.set(0, 7.0);
           y.set(y.size() - 1, 7.0);

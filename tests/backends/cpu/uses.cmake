@@ -1,2 +1,2 @@
-# The private headers of the room name oneDNN's types.
+# The private headers of the module name oneDNN's types.
 target_link_libraries(${target} PRIVATE DNNL::dnnl)

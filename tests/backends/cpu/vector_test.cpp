@@ -23,7 +23,7 @@ double worst(float from, float to, const std::function<float(float)>& f, const s
   return result;
 }
 
-/// Not inlined: the compiler would warn of reading behind arrays whose size it sees, in loops that then do not run.
+/// Not inlined: the compiler would warn about reads past arrays whose size it sees, in loops that do not run then.
 [[gnu::noinline]] float sum(const float* x, std::int64_t size) { return sum_of(x, size); }
 
 TEST_CASE("vector: exp is right to 2 units in the last place over its whole range") {
@@ -72,14 +72,15 @@ TEST_CASE("vector: gelu and sigmoid") {
   const auto gelu_tanh = [](double x) {
     return 0.5 * x * (1.0 + std::tanh(std::sqrt(2.0 / M_PI) * (x + 0.044715 * x * x * x)));
   };
-  // e^(−2u) is off by 2u times the few units of u: 2u is 4.8 at x = −2.
+  // The error of e^(−2u) is 2u times the few units of u: 2u is 4.8 at x = −2.
   CHECK(worst(-2.0F, 8.0F, gelu_tanh_of, gelu_tanh, [&](double x) { return std::max(std::abs(gelu_tanh(x)), 1e-30); }) <
         20.0);
   CHECK(worst(-14.0F, -2.0F, gelu_tanh_of, gelu_tanh, [](double) { return 1.0; }) < 0.5);
   CHECK(gelu_tanh_of(kInf) == kInf);
   CHECK(std::isnan(gelu_tanh_of(NAN)));
   const auto gelu = [](double x) { return 0.5 * x * std::erfc(-x / std::sqrt(2.0)); };
-  // z = |x|/√2 is off by a unit, z² by three, and e^(−z²) by z² times that: 14 at x = −3. All the rest is below 6.
+  // The error of z = |x|/√2 is a unit, that of z² three, and that of e^(−z²) is z² times that: 14 at x = −3. The rest
+  // is below 6.
   CHECK(worst(-3.0F, 8.0F, gelu_of, gelu, [&](double x) { return std::max(std::abs(gelu(x)), 1e-30); }) < 20.0);
   CHECK(worst(-14.0F, -3.0F, gelu_of, gelu, [](double) { return 1.0; }) < 0.08);
   CHECK(gelu_of(kInf) == kInf);

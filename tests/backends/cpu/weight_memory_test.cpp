@@ -1,4 +1,4 @@
-// Packed weights behind one another in shared regions.
+// Packed weights in shared regions.
 #include "weight_memory.h"
 
 #include <doctest/doctest.h>

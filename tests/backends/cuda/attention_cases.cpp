@@ -2,7 +2,7 @@
 
 namespace attn::cuda {
 
-// Sizes are one past tiles, and below and above the head sizes that kernels have code for.
+// Sizes are one past tiles, and below and above the head sizes that kernels are compiled for.
 const std::vector<AttentionCase>& attention_cases() {
   static const std::vector<AttentionCase> all = {
       {.name = "one of each"},

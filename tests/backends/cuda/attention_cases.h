@@ -1,4 +1,4 @@
-// Problems that every attention kernel is held to, on the emulator and on a GPU.
+// Problems that every attention kernel is checked with, on the emulator and on a GPU.
 #pragma once
 
 #include <cstdint>
@@ -7,11 +7,11 @@
 
 namespace attn::cuda {
 
-/// Broadcasts to (B, N, T, S): each axis is there or 1 long.
+/// Broadcasts to (B, N, T, S): each axis is present or has size 1.
 struct MaskCase {
   bool batch = true, heads = true, queries = true, keys = true;
-  double allowed = 0.7;       ///< how many cells are true
-  std::int64_t rows_off = 0;  ///< every so many queries see nothing; 0: none
+  double allowed = 0.7;       ///< fraction of true cells
+  std::int64_t rows_off = 0;  ///< every rows_off-th query sees nothing; 0: none
 };
 
 struct AttentionCase {
@@ -21,18 +21,18 @@ struct AttentionCase {
   std::int64_t window = 0;
   std::vector<MaskCase> masks = {};
   std::vector<std::int32_t> lengths = {};
-  bool packed = false;  ///< query, key and value are parts of one (B, T, N + 2K, H)
+  bool packed = false;  ///< query, key and value are slices of one (B, T, N + 2K, H) array
   bool scores = false;
-  double amplitude = 1.0;       ///< of the queries
+  double amplitude = 1.0;       ///< amplitude of the queries
   bool nan_query = false;       ///< one number of a query is NaN
   std::int64_t misaligned = 0;  ///< elements before the arrays
-  bool nan_padding = false;     ///< keys and values behind the lengths are NaN
-  /// Rows of sequences that stand one behind the other; B, T and S follow from them.
+  bool nan_padding = false;     ///< keys and values after the lengths are NaN
+  /// Rows of concatenated sequences; B, T and S follow from them.
   std::vector<std::int32_t> sequences = {};
   int nan_sequence = -1;       ///< all numbers of this one are NaN
   std::int64_t batch_gap = 0;  ///< further elements between batch entries on the device
-  bool heavy = false;          ///< once, in one dtype, is enough
-  bool crowded = false;        ///< of tens of thousands of blocks, which take an emulator a minute
+  bool heavy = false;          ///< run once, in one dtype
+  bool crowded = false;        ///< has tens of thousands of blocks, which take an emulator a minute
 };
 
 [[nodiscard]] const std::vector<AttentionCase>& attention_cases();

@@ -26,7 +26,7 @@ using graph::AttentionPath;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// An array (B, rows, heads, size), its neighbours in memory NaN.
+/// An array (B, rows, heads, size), surrounded by NaN in memory.
 struct Heads {
   std::int64_t B, rows, heads, size;
   Tensor memory;
@@ -41,14 +41,14 @@ struct Heads {
 constexpr std::int64_t kGap = 16;  // elements between the batch entries, and after the array
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-/// A case with what follows from its sequences: they are rows of one batch entry.
+/// Fills in the sizes of concatenated sequences: they are rows of one batch entry.
 AttentionCase with_sizes(AttentionCase row) {
   if (row.sequences.empty()) return row;
   row.B = static_cast<std::int64_t>(row.sequences.size());
   row.T = row.S = *std::ranges::max_element(row.sequences);
   return row;
 }
-/// Batch entries, and rows in each of them, that the arrays have. Behind the last sequence there are some more rows.
+/// Batch entries, and rows per entry, of the arrays. A few more rows follow the last sequence.
 std::int64_t entries(const AttentionCase& row) { return row.sequences.empty() ? row.B : 1; }
 std::int64_t rows_in_memory(const AttentionCase& row, std::int64_t rows) {
   constexpr std::int64_t kMore = 9;
@@ -202,7 +202,7 @@ std::vector<double> numbers(const Tensor& x) {
   return result;
 }
 
-/// What the kernels should give, in double.
+/// The expected results in double.
 struct Expected {
   std::vector<double> context;      // (B, T, N, V)
   std::vector<double> scores;       // (B, N, T, S)
@@ -213,7 +213,7 @@ Expected compute(const Problem& problem) {
   const AttentionProblem& it = problem.it;
   const std::vector<double> query = numbers(problem.query), key = numbers(problem.key), value = numbers(problem.value);
   Expected expected;
-  // Rows of no sequence stay as they were, which reads as NaN.
+  // Rows of no sequence stay NaN.
   expected.context.resize(static_cast<std::size_t>(problem.context.B * problem.context.rows * it.N * it.V), kNaN);
   if (it.scores != nullptr) expected.scores.resize(static_cast<std::size_t>(it.B * it.N * it.T * it.S));
   for (std::int64_t b = 0; b < it.B; ++b) {
@@ -270,7 +270,7 @@ Expected compute(const Problem& problem) {
           if (it.scores != nullptr)
             expected.scores[static_cast<std::size_t>(((b * it.N + n) * it.T + t) * it.S + s)] = x;
           const double* const value_head = value.data() + ((first_key + s) * it.K + k) * it.V;
-          if (x == 0.0 && s >= length) continue;  // NaN behind a length reaches no query that sees a key
+          if (x == 0.0 && s >= length) continue;  // NaN after a length reaches no query that sees a key
           for (std::int64_t v = 0; v < it.V; ++v) c[v] += x * value_head[v];
         }
       }
@@ -279,7 +279,7 @@ Expected compute(const Problem& problem) {
   return expected;
 }
 
-/// ‖got − expected‖ / ‖expected‖; infinite where NaN or an infinity is on one side alone.
+/// ‖got − expected‖ / ‖expected‖; infinite if only one side has a NaN or an infinity.
 double distance(const std::vector<double>& got, const std::vector<double>& expected) {
   REQUIRE(got.size() == expected.size());
   double difference = 0.0, norm = 0.0;
@@ -305,8 +305,8 @@ Tensor copy_of(const Tensor& x) {
 
 void poison(const Tensor& x) { std::memset(x.data(), 0xFF, static_cast<std::size_t>(x.bytes())); }
 
-/// Half precision rounds the probabilities and the result: 2⁻⁹ and 2⁻¹² at most each, and half of it on average;
-/// float32 has its own roundings in sums of a few hundred products.
+/// In half precision the probabilities and the result are rounded: at most 2⁻⁹ and 2⁻¹² each, half of that on average;
+/// float32 rounds in sums of a few hundred products.
 double tolerance_of(DType dtype) {
   switch (dtype) {
     case DType::bfloat16:
@@ -327,8 +327,8 @@ const AttentionKernel& kernel_named(std::string_view name) {
   return *found;
 }
 
-/// An array of the host, and a copy of it where kernels see it: with `gap` more elements between pieces of `stride`,
-/// the first of which comes after `lead`.
+/// An array on the host, and a copy that kernels see: with `gap` more elements between pieces of `stride`, the first
+/// one after `lead`.
 class DeviceArray {
  public:
   DeviceArray() = default;
@@ -344,7 +344,7 @@ class DeviceArray {
   void up() const { copy(cudaMemcpyHostToDevice); }
   void down() const { copy(cudaMemcpyDeviceToHost); }
   [[nodiscard]] std::byte* data() const { return bytes_.get(); }
-  /// An address of the host's array, here.
+  /// An address in the host's array, translated to this copy.
   [[nodiscard]] std::byte* at(const std::byte* address) const { return data() + (address - host_.data()); }
 
  private:
@@ -414,10 +414,10 @@ OnDevice on_device(const Problem& problem, const AttentionCase& row) {
   return result;
 }
 
-/// Whether a query of the case may see nothing, for which the two paths differ.
+/// Whether a query of the case may see nothing, in which the two paths differ.
 bool may_hide_rows(const AttentionCase& row) { return !row.masks.empty() || !row.lengths.empty() || row.window > 0; }
 
-/// Runs the kernel on the case and holds it against the reference. False where it does not take it.
+/// Runs the kernel on the case and compares it with the reference. Returns false if the kernel declines.
 bool check_case(const AttentionKernel& kernel, const AttentionCase& given, DType dtype, AttentionPath path, int runs,
                 const Device& device, bool tells) {
   const AttentionCase row = with_sizes(given);
@@ -434,7 +434,7 @@ bool check_case(const AttentionKernel& kernel, const AttentionCase& given, DType
 
   const Launch launch = kernel.prepare(there.it, device);
   Tensor context, scores, log_sum_exp;
-  for (int run = 0; run < runs; ++run) {  // each with another order of what happens at the same time
+  for (int run = 0; run < runs; ++run) {  // each run has another interleaving of concurrent work
     const auto before = [](const Tensor& host, const DeviceArray& array) {
       poison(host);
       array.up();
@@ -461,15 +461,15 @@ bool check_case(const AttentionKernel& kernel, const AttentionCase& given, DType
   const Expected expected = compute(problem);
   const double tolerance = tolerance_of(dtype);
   // A score has the rounding of its products and sums, which large ones turn into a relative error of probabilities. In
-  // half precision, where large scores leave few keys with a weight, the roundings of a probability and of the result,
-  // of half a step each, do not average out.
+  // half precision large scores leave few keys with a weight, so the roundings of a probability and of the result, half
+  // a step each, do not average out.
   const bool is_half = dtype == DType::float16 || dtype == DType::bfloat16;
   const double wider = is_half ? (row.amplitude > 4 ? 2.0 : 1.0) : std::max(1.0, row.amplitude / 4);
   CHECK(distance(numbers(problem.context), expected.context) <= tolerance * wider);
   if (row.scores) CHECK(distance(numbers(problem.scores), expected.scores) <= tolerance * wider);
   CHECK(distance(numbers(problem.log_sum_exp), expected.log_sum_exp) <= 2e-6);
 
-  // Nothing is written beside the result.
+  // Nothing outside the result is written.
   const std::int64_t rows = row.sequences.empty() ? row.B * row.T : problem.starts.back();
   std::int64_t written = 0;
   for (std::int64_t i = 0; i < context.bytes(); ++i) written += context.data()[i] != std::byte{0xFF};

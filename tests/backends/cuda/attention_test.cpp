@@ -1,6 +1,6 @@
-// Every attention kernel, run by the emulator. The order of what happens at the same time differs between the blocks of
-// a launch, and a second run has another; more of both, every dtype on every problem, and very many blocks take
-// minutes.
+// Every attention kernel, run by the emulator. The interleaving of concurrent work differs between the blocks of a
+// launch, and a second run uses another one. More interleavings, every dtype on every problem, and very many blocks
+// would take minutes.
 #include <doctest/doctest.h>
 
 #include "../../long.h"

@@ -1,4 +1,4 @@
-// The emulator's clusters: what it tells of kernels that are wrong, so that it can be trusted where it tells nothing.
+// The emulator's clusters. It must report faulty kernels, so that its silence can be trusted.
 #include <doctest/doctest.h>
 
 #include <stdexcept>
@@ -15,7 +15,7 @@ namespace {
 
 enum class Fault { none, does_not_meet, does_not_meet_again, one_thread_ends, does_not_wait };
 
-/// Each block shows its number to the block behind it, round and round.
+/// Each block shows its number to the next one, around a ring.
 void show(Fault fault, unsigned* seen) {
   if (fault != Fault::does_not_wait) wait_for_previous_kernel();
   if (fault == Fault::one_thread_ends && threadIdx.x == 31) return;

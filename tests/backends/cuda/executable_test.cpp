@@ -1,4 +1,4 @@
-// The host's side of the CUDA backend, over an emulated CUDA: what is launched, recorded, kept, priced and reported.
+// The host code of the CUDA backend, over an emulated CUDA: launches, recordings, caches, memory estimates and reports.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -31,7 +31,7 @@ using backends::Executable;
 using graph::ValueId;
 using simt::machine;
 
-/// The emulated machine as it was, whatever a test made of it.
+/// Restores the emulated machine after a test.
 class MachineGuard {
  public:
   MachineGuard() : before_(machine()) {}
@@ -131,7 +131,7 @@ TEST_CASE("cuda: an executable runs on its own GPU in every thread, whichever GP
   const auto inputs = draw_inputs(graph);
   const std::unique_ptr<backends::Backend> second(attn_open_backend(1));
   const auto executable = compile(*second, graph, draw_weights(graph));
-  const auto first = open();  // this thread's GPU is the first now
+  const auto first = open();  // this thread's GPU is now the first
   CHECK_NOTHROW(executable->run(inputs));
   const Tensor here = executable->value(graph.outputs[0].value).cast(DType::float64);
   ExitCode code = ExitCode::internal;
@@ -267,16 +267,16 @@ TEST_CASE("cuda: measured algorithms are kept in a file for the GPU and the libr
   REQUIRE(again.find("key"));
   CHECK(again.find("key")->data[7] == ~std::uint64_t{0});
 
-  // What is not whole is not taken.
+  // A malformed file is ignored.
   for (const char* text : {"", "[]", "{\"key\": 3}", "{\"key\": [1, 2]}", "{\"key\": [1,2,3,4,5,6,7,\"8\"]}", "{{{{"}) {
     std::ofstream(cache.path()) << text;
     CHECK_FALSE(cuda::TuningCache(folder.string(), device).find("key"));
   }
   std::filesystem::remove_all(folder);
-  cache.save();  // a folder that is gone is made again
+  cache.save();  // a missing folder is created
   CHECK(cuda::TuningCache(folder.string(), device).find("key"));
   std::filesystem::remove_all(folder);
-  CHECK_FALSE(cuda::TuningCache("", device).find("key"));  // nowhere to keep it
+  CHECK_FALSE(cuda::TuningCache("", device).find("key"));  // no place to store it
 }
 
 TEST_CASE("cuda: tuning measures each kind of product once, and takes what the cache knows without measuring") {
@@ -420,7 +420,7 @@ TEST_CASE("cuda: what only the preparation reads is given back: packed weights a
   const auto plan = plan::make_plan(backend->optimize(graph));
   REQUIRE(plan.prepared_bytes > 0);
   const auto executable = compile(*backend, graph, draw_weights(graph));
-  // The kernels of query, key and value are neither weights nor anything else any more.
+  // The kernels of query, key and value are freed.
   const std::int64_t packed = 3 * kSmall.L * kSmall.D * kSmall.N * kSmall.H * 4;
   CHECK(executable->memory_bytes() + packed <= plan.weight_bytes + plan.prepared_bytes + plan.arena_bytes +
                                                    plan.input_bytes + cuda::kWorkspaceBytes + 256 * 40);
@@ -439,7 +439,7 @@ TEST_CASE("cuda: memory is priced with the scratch of recurrent layers before an
   rnn.bias = false;
   graph.outputs.push_back({"output_0", build.apply(rnn, {x, kernel, recurrent})});
   const auto backend = open();
-  machine().total_bytes = machine().used_bytes + (std::int64_t{48} << 20);  // scratch takes 64 MiB
+  machine().total_bytes = machine().used_bytes + (std::int64_t{48} << 20);  // scratch memory takes 64 MiB
   const auto allocations = machine().allocations;
   const std::vector<Tensor> weights{Tensor(DType::float32, {4, kUnits}), Tensor(DType::float32, {kUnits, kUnits})};
   CHECK(code_of([&] { (void)compile(*backend, graph, weights); }) == ExitCode::no_memory);
@@ -450,7 +450,7 @@ TEST_CASE(
     "cuda: which attention kernel runs follows the GPU: Hopper's own, those with less shared memory, older code") {
   struct Row {
     int major, minor;
-    std::int64_t shared_kib;  // of A100 163, of sm_86 and sm_89 99, of H100 227; others for their edges
+    std::int64_t shared_kib;  // A100 has 163, sm_86 and sm_89 99, H100 227; the others are edge cases
     std::int64_t head;
     DType dtype;
     std::string_view kernel;

@@ -116,7 +116,7 @@ std::string run_forked(int ranks, const RankBody& body) {
     }
     children.push_back(child);
   }
-  // Whoever ends is gone at once, for those who look.
+  // A rank that exits is reaped at once, so that others see it as gone.
   std::vector<int> statuses(children.size(), 0);
   for (std::size_t ended = 0; ended < children.size(); ++ended) {
     int status = 0;

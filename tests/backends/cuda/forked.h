@@ -1,4 +1,4 @@
-// Ranks that are processes forked from the test, so that each has an emulated GPU of its own.
+// Ranks as processes forked from the test, so that each has its own emulated GPU.
 #pragma once
 
 #include <functional>
@@ -9,11 +9,11 @@
 
 namespace attn::test {
 
-/// What a rank came to: "" where all was well, or what was wrong.
+/// Returns "" on success, or a description of the problem.
 using RankBody = std::function<std::string(std::unique_ptr<communicators::Communicator> host)>;
 
-/// Runs `body` as every rank, with a communicator over memory that they share, and gives what they came to: of the
-/// first whose word is not "", "rank 1: …". A rank that throws an Error came to its message.
+/// Runs `body` as every rank, with a communicator over shared memory. Returns the first result that is not "", as "rank
+/// 1: …". The result of a rank that throws an Error is its message.
 [[nodiscard]] std::string run_forked(int ranks, const RankBody& body);
 
 }  // namespace attn::test

@@ -1,4 +1,4 @@
-// Why erf-gelu is not left to cuBLASLt, which has the form with tanh: over every number of half precision.
+// The reason why erf-gelu is not left to cuBLASLt, which has the tanh form: checked for every half-precision number.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -18,8 +18,8 @@ double by_tanh(double x) {
   return 0.5 * x * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x)));
 }
 
-/// The largest distance between the two, in steps of the dtype at the exact result; and how many numbers are further
-/// off than rounding is.
+/// The largest distance between the two, in steps of the dtype at the exact result, and the number of results that are
+/// off by more than rounding.
 struct Distance {
   double steps = 0, at = 0;
   int beyond_rounding = 0, numbers = 0;

@@ -1,4 +1,4 @@
-// Runs one kernel on operands that lie in device memory between guard bytes.
+// Runs one kernel on operands in device memory between guard bytes.
 #pragma once
 
 #include <functional>
@@ -14,8 +14,8 @@
 
 namespace attn::test {
 
-/// Memory for a tensor, `shift` elements past an aligned address: bytes around it must stay, and soon after it comes a
-/// page that no kernel can so much as read.
+/// Memory for a tensor, `shift` elements past an aligned address. The bytes around it must not change, and shortly
+/// after it an unreadable page follows.
 class Guarded {
  public:
   Guarded(DType dtype, const Shape& shape, int shift);
@@ -33,21 +33,21 @@ class Guarded {
   std::byte *data_ = nullptr, *end_ = nullptr;
 };
 
-/// How a kernel is put to the test.
+/// The settings of a kernel test.
 struct Setting {
   std::function<cuda::Choice(const cuda::Step&)> make;
-  int shift = 0;      ///< elements that every operand lies past an aligned address
-  int in_place = -1;  ///< the input whose memory the output takes; −1: memory of its own
+  int shift = 0;      ///< offset of every operand from an aligned address, in elements
+  int in_place = -1;  ///< the input whose memory the output aliases; −1: separate memory
 };
 
 struct Outcome {
-  std::vector<Tensor> outputs;  ///< empty where the kernel was not made
+  std::vector<Tensor> outputs;  ///< empty if the kernel was not made
   std::string kernel;           ///< its name, or why there is none
-  std::string problem;          ///< what was touched beside the outputs, or ""
+  std::string problem;          ///< a write outside the outputs, or ""
   cuda::Fault fault;
 };
 
-/// Makes and launches the kernel of `op` on copies of the inputs; outputs are filled with garbage before.
+/// Makes and launches the kernel of `op` on copies of the inputs; outputs are filled with garbage first.
 [[nodiscard]] Outcome run_kernel(const graph::Op& op, const std::vector<Tensor>& inputs, const Setting& setting);
 
 [[nodiscard]] const cuda::Device& the_device();

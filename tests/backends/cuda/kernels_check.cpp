@@ -62,7 +62,7 @@ std::string check_case(const Question& question) {
   for (Setting& setting : settings) {
     setting.make = [](const cuda::Step& step) { return cuda::make_plain(step); };
     CHECK_MESSAGE(!check_kernel(question, setting, "plain").empty(), question.row.name);
-    if (std::ranges::any_of(question.inputs, is_empty)) continue;  // fast kernels are not asked
+    if (std::ranges::any_of(question.inputs, is_empty)) continue;  // fast kernels are not selected
     setting.make = [](const cuda::Step& step) { return cuda::make_fast(step); };
     const std::string name = check_kernel(question, setting, "fast");
     if (setting.shift == 0 && setting.in_place < 0) fast = name;

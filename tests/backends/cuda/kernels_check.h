@@ -1,4 +1,4 @@
-// Checks kernels against the reference under the tolerances of the operation table.
+// Checks kernels against the reference with the tolerances of the operation table.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace attn::test {
 
-/// A case with its numbers and what must come out.
+/// A case with its inputs and expected results.
 struct Question {
   Case row;
   std::vector<Tensor> inputs, expected;
@@ -19,11 +19,11 @@ struct Question {
 [[nodiscard]] Question question_of(const Case& row);
 [[nodiscard]] Question question_of(const Case& row, std::vector<Tensor> inputs);
 
-/// Runs a kernel and checks every number, and every byte beside them. Its name, or "" where there is none.
+/// Runs a kernel and checks every number, and every byte around them. Returns its name, or "" if there is none.
 std::string check_kernel(const Question& question, const Setting& setting, std::string_view how);
 
-/// Checks the plain and the fast kernel of a case on aligned and on unaligned memory, and in the memory of an input
-/// where that is allowed. The name of the fast kernel for aligned memory, or "" where there is none.
+/// Checks the plain and the fast kernel of a case on aligned and on unaligned memory, and in place where that is
+/// allowed. Returns the name of the fast kernel for aligned memory, or "" if there is none.
 std::string check_case(const Question& question);
 
 }  // namespace attn::test

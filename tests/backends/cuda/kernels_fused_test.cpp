@@ -32,7 +32,7 @@ bool same_bytes(const Tensor& x, const Tensor& y) {
   return x.bytes() == y.bytes() && std::memcmp(x.data(), y.data(), static_cast<std::size_t>(x.bytes())) == 0;
 }
 
-/// Memory that is aligned alike is shared alike among threads, which decides the order of a sum.
+/// Equally aligned memory is distributed equally among threads, which determines the order of a sum.
 Tensor by_fast_kernel(const Op& op, const std::vector<Tensor>& inputs, int shift) {
   return run_kernel(op, inputs, {[](const cuda::Step& step) { return cuda::make_fast(step); }, shift}).outputs.at(0);
 }

@@ -163,7 +163,7 @@ TEST_CASE("cuda kernels: functions of half-precision numbers and of doubles agre
     const bool floats_only = std::ranges::all_of(row.inputs, [](const Operand& operand) {
       return operand.dtype == DType::float32 || operand.dtype == DType::boolean;
     });
-    // Numbers that half precision does not have are no test of it, nor are products of many of them.
+    // Numbers that half precision cannot represent do not test it, nor do products of many of them.
     const bool fits = std::ranges::all_of(row.inputs, [](const Operand& operand) {
       return operand.numbers != Numbers::large && operand.numbers != Numbers::tiny;
     });
@@ -226,7 +226,9 @@ TEST_CASE("cuda kernels: integers stay exact at the ends of their range") {
                                               {UnaryFn::isfinite},
                                               {UnaryFn::clip, -5.0, 6.0},
                                               {UnaryFn::relu, 0.0, 0.0, kInf}}) {
-      if (op.fn == UnaryFn::relu && bytes_of(dtype) == 8) continue;  // through double, which is no integer's range
+      if (op.fn == UnaryFn::relu && bytes_of(dtype) == 8)
+        continue;  // goes through double, which does not have the
+                   // integer's range
       check_case(question_of({fmt::format("{} {}", graph::name_of(op.fn), name), op, {operand}}, {x}));
     }
     for (const ReduceFn fn :

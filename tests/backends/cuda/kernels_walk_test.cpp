@@ -27,7 +27,7 @@ TEST_CASE("cuda walk: numbers are divided exactly on both sides of 32 bits") {
 
 TEST_CASE("cuda walk: offsets are exact where elements and strides pass 32 bits") {
   constexpr std::int64_t a = 5, b = (std::int64_t{1} << 31) + 7, c = 3;
-  // The last axis steps backwards in the first operand, and the middle one stands still in the second.
+  // The last axis steps backwards in the first operand, and the middle one has stride 0 in the second.
   const auto walk = cuda::walk_over<2>({{a, b, c}, {{b * c * 2, c, -1}, {c, 0, 1}}});
   REQUIRE(walk.has_value());
   CHECK(walk->count == a * b * c);

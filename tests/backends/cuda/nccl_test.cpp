@@ -1,4 +1,4 @@
-// Ranks with a GPU each: emulated CUDA, a stand-in for NCCL (tests/fake_nccl), processes.
+// Ranks with one GPU each: emulated CUDA, a stand-in for NCCL (tests/fake_nccl), and processes.
 #include <dlfcn.h>
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -34,7 +34,7 @@ using graph::Graph;
 using parallel::Kind;
 using Host = std::unique_ptr<Communicator>;
 
-/// The loader finds a library by its name where one of that name is there already.
+/// The loader reuses an already loaded library of the same name.
 void load_stand_in() {
   static void* const kFile = dlopen((fake_nccl() + "/libnccl.so.2").c_str(), RTLD_NOW | RTLD_GLOBAL);
   REQUIRE_MESSAGE(kFile != nullptr, dlerror());
@@ -67,7 +67,7 @@ double largest_difference(const Tensor& a, const Tensor& b) {
 
 std::unique_ptr<backends::Backend> cuda() { return std::unique_ptr<backends::Backend>(attn_open_backend(0)); }
 
-/// What is wrong with a rank's share of the model, by one communicator or the other.
+/// Returns the problem with a rank's shard of the model, over either communicator.
 std::string wrong_with_model(Kind kind, Host host, bool over_host) {
   const int rank = host->rank(), ranks = host->size();
   const auto world = over_host ? std::move(host) : Host(std::make_unique<cuda::Nccl>(std::move(host)));
@@ -109,7 +109,7 @@ TEST_CASE("nccl: ranks without it share a model by way of the host, step by step
   CHECK(run_forked(2, [&](Host host) { return wrong_with_model(Kind::tensor, std::move(host), true); }) == "");
 }
 
-/// A graph of one collective over an array that has `own` indices of `axis` on this rank.
+/// A graph of one collective over an array whose `axis` has size `own` on this rank.
 Graph one(const graph::Op& op, DType dtype, const Shape& shape) {
   Graph graph;
   graph::Builder builder(graph);
@@ -117,8 +117,8 @@ Graph one(const graph::Op& op, DType dtype, const Shape& shape) {
   return graph;
 }
 
-/// What is wrong with every collective over arrays of this dtype, against the reference's loops over the host. Numbers
-/// are small whole ones, so that sums are exact.
+/// Returns the first problem with collectives over arrays of this dtype, compared with the reference loops over the
+/// host. Numbers are small integers, so that sums are exact.
 std::string wrong_with_collectives(DType dtype, Host given) {
   const int rank = given->rank(), ranks = given->size();
   auto nccl = std::make_unique<cuda::Nccl>(std::move(given));
@@ -130,7 +130,7 @@ std::string wrong_with_collectives(DType dtype, Host given) {
       x.set(i,
             dtype == DType::boolean ? static_cast<double>((i + rank) % 2) : static_cast<double>((7 * i + rank) % 11));
     const auto got = run(*backend, graph, {}, {x}, nccl.get());
-    // The host's communicator inside carries what is asked of the whole one.
+    // The wrapped host communicator carries the reference's collectives.
     const auto expected = run(*backends::make_reference_backend(), graph, {}, {x}, nccl.get());
     return largest_difference(expected[0], got[0]) > 0;
   };

@@ -1,4 +1,4 @@
-// Products of few rows with what follows them in one kernel, whose blocks form clusters.
+// Small GEMMs with their epilogue in one kernel, whose blocks form clusters.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -52,7 +52,7 @@ Case linear(const Sizes& size, DType dtype, UnaryFn activation, bool bias, bool 
 TEST_CASE("cuda small product: sums, activation and residual are the reference's, for any number of rows to 128") {
   const unsigned clusters = machine().cluster;
   for (const DType dtype : {DType::float16, DType::bfloat16}) {
-    // In 1, 8, 1, 8, 6, 3 and 2 parts, where there is room for so many.
+    // Into 1, 8, 1, 8, 6, 3 and 2 parts, if clusters of that size fit.
     for (const Sizes& size : {Sizes{1, 64, 64},
                               {50, 136, 600},
                               {64, 8, 8},
@@ -145,7 +145,7 @@ TEST_CASE(
   CHECK(untuned == "cublaslt float16, epilogue; cublaslt float16, epilogue; ");
   CHECK(tuned == "small product; small product; ");
   for (std::int64_t i = 0; i < with.size(); ++i) {
-    // What lies between two halves is rounded once more without it: by its size, of two products.
+    // Without fusion, the half-precision value between the two is rounded once more.
     CHECK(std::abs(with.at(i) - without.at(i)) <= 0x1p-8 * std::max(1.0, std::abs(without.at(i))));
   }
 }

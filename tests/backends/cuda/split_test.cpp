@@ -1,4 +1,4 @@
-// One step of a decoder over a long cache, whose keys are shared out to blocks.
+// A decode step over a long KV cache, whose keys are split among blocks.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -43,7 +43,7 @@ graph::Graph graph_of(const CacheCase& row) {
   return graph;
 }
 
-/// Numbers that repeat neither within a head nor from one input to the next; rows behind the length are NaN.
+/// Numbers that repeat neither within a head nor between inputs; rows after the length are NaN.
 std::vector<Tensor> inputs_of(const graph::Graph& graph, int length) {
   std::vector<Tensor> inputs;
   for (const ValueId id : graph.inputs) {

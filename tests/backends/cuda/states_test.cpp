@@ -1,4 +1,4 @@
-// States on the GPU: where they live, who writes to them, and what they cost.
+// States on the GPU: their place, their writers and their memory.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -25,8 +25,8 @@ constexpr Dim kRows = 6;
 
 std::unique_ptr<Backend> open() { return std::unique_ptr<Backend>(attn_open_backend(0)); }
 
-/// `rows` rows are appended to a cache of one head and two columns, and the last of them attends to what is filled. The
-/// inputs are the rows (1, rows, 1, 2), the position, the length and the sources (1, kRows).
+/// Appends `rows` rows to a cache of one head and two columns, and attends to the filled rows. The inputs are the rows
+/// (1, rows, 1, 2), the position, the length and the sources (1, kRows).
 graph::Graph step_of(Dim rows) {
   graph::Graph graph;
   graph::Builder build(graph);
@@ -80,7 +80,7 @@ TEST_CASE("cuda states: they are zeros at first, and one executable goes on wher
   const auto two = backend->compile(plan::make_plan(step_of(2)), {}, options);
   CHECK(numbers(store->state("cache")) == std::vector<double>(12, 0.0));
   two->run(inputs_of(2, 3.0, 0, 2));
-  // What is compiled later runs once over zeros to make itself ready, and leaves the state alone.
+  // A later compilation runs a warm-up pass over zeros, and leaves the state unchanged.
   const auto one = backend->compile(plan::make_plan(step_of(1)), {}, options);
   CHECK(numbers(store->state("cache")) == std::vector<double>{3, 3, 3, 3, 0, 0, 0, 0, 0, 0, 0, 0});
   one->run(inputs_of(1, 5.0, 2, 3));
@@ -159,7 +159,7 @@ TEST_CASE("cuda states: each is there once however many executables use it, and 
     CHECK(first->memory_bytes() > kBytes);
     const auto second = compiled();
     CHECK(machine().used_bytes - with_one < kBytes);
-    // A state that is there needs no room, and one that is not is priced before anything is allocated.
+    // An existing state needs no memory; a new one is priced before anything is allocated.
     const std::int64_t total = machine().total_bytes;
     machine().total_bytes = machine().used_bytes + (std::int64_t{34} << 20);
     machine().total_bytes = std::max(machine().total_bytes, machine().used_bytes + kBytes);

@@ -1,4 +1,4 @@
-// Which tile of queries a block takes: all of them once, and so that no processor waits long for the last.
+// The assignment of tiles of queries to blocks: each tile once, and balanced over processors.
 #include "attention/tiles.h"
 
 #include <doctest/doctest.h>
@@ -14,8 +14,8 @@
 namespace attn::cuda {
 namespace {
 
-/// The share of the processors' time that has work, where each takes the next tile as it is free and a tile costs as
-/// many steps as it has tiles of keys, and one more.
+/// The utilization of the processors, if each takes the next tile when it is free and a tile costs its number of key
+/// tiles plus one.
 double balance(const Tiling& tiling, unsigned rows, unsigned keys, unsigned processors) {
   std::priority_queue<std::uint64_t, std::vector<std::uint64_t>, std::greater<>> free;
   for (unsigned i = 0; i < processors; ++i) free.push(0);
@@ -56,7 +56,7 @@ TEST_CASE("tiles: causal tiles of 132 processors are done at nearly the same tim
     unsigned length, heads, limit, rows, keys;  // limit: heads that half of an L2 cache of 60 MB holds
     double least;
   };
-  // The limit itself as the group gives 0.949, 0.979, 0.956, 0.970, 0.715, 0.906 and 0.881.
+  // With the limit itself as the group, the results are 0.949, 0.979, 0.956, 0.970, 0.715, 0.906 and 0.881.
   const Row rows[] = {{4096, 64, 15, 128, 128, 0.99},  {4096, 128, 30, 192, 128, 0.99}, {16384, 16, 3, 128, 128, 0.99},
                       {1024, 256, 60, 128, 128, 0.98}, {4096, 16, 15, 128, 128, 0.99},  {4096, 32, 7, 128, 64, 0.99},
                       {2048, 71, 60, 192, 128, 0.97}};

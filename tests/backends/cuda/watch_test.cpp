@@ -1,4 +1,4 @@
-// Work on the GPU that does not end, over an emulated CUDA.
+// GPU work that never ends, over an emulated CUDA.
 #include "watch.h"
 
 #include <doctest/doctest.h>
@@ -25,7 +25,7 @@ using simt::machine;
 
 const EncoderSize kTiny{.B = 1, .T = 3, .D = 8, .N = 2, .H = 4, .F = 8, .L = 1};
 
-/// What `body` returns, in a process of its own: a GPU that was lost stays lost.
+/// Runs `body` in a separate process and returns its result: a lost GPU stays lost.
 std::string in_another_process(const std::function<std::string()>& body) {
   int ends[2];
   REQUIRE(pipe(ends) == 0);
@@ -48,7 +48,7 @@ std::string in_another_process(const std::function<std::string()>& body) {
   return text;
 }
 
-/// The error, where there is one, and what then would have waited for the GPU.
+/// Returns the error, if any, and the calls that would have waited for the GPU afterwards.
 std::string told(const std::function<void()>& body) {
   std::string text = "no error";
   try {
@@ -69,7 +69,7 @@ bool has(const std::string& text, std::string_view part) { return text.find(part
 
 TEST_CASE("cuda: a kernel that does not end is named by its layer and kernel, and no call waits for it") {
   const graph::Graph graph = encoder(kTiny);
-  // All that is submitted while it is compiled, one piece after the other: copies, launches, and what is between.
+  // Everything that compilation submits, one item after the other: copies, launches, and work in between.
   const std::unique_ptr<backends::Backend> backend(attn_open_backend(0));
   const std::int64_t before = machine().submitted;
   (void)compile(*backend, graph);
@@ -98,7 +98,7 @@ TEST_CASE("cuda: a recorded pass that does not end is an error, and a profile na
   const auto run = [&](bool profiled) {
     return in_another_process([&] {
       cuda::patience() = {.seconds = 0.01, .flops_per_second = 1e10};
-      const auto watched = compile(*backend, graph);  // its limits are set when it is made
+      const auto watched = compile(*backend, graph);  // its limits are set at compilation
       machine().hang_at = machine().submitted + (profiled ? 6 : 2);
       return told(
           [&] { profiled ? watched->run_profiled(inputs, [](graph::NodeId, double) {}) : watched->run(inputs); });

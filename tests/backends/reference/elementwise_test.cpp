@@ -21,7 +21,7 @@ struct Row {
   std::vector<double> expected;  // Keras 3.15 on TensorFlow in float32, at kArguments
 };
 
-// Six digits: what float32 gives.
+// Six digits, the precision of float32.
 const std::vector<Row> kRows{
     {"relu", {UnaryFn::relu, 0, 0, kInf}, {kNan, kInf, 0, 0, .5, 1.5, 2.5, 0, 0, 7, 0}},
     {"relu max", {UnaryFn::relu, 0, 0, 4}, {kNan, 4, 0, 0, .5, 1.5, 2.5, 0, 0, 4, 0}},

@@ -1,4 +1,4 @@
-// One operation on small tensors, for tests that write the expected numbers out.
+// Runs one operation on small tensors, for tests that spell out the expected numbers.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -21,7 +21,7 @@ inline Tensor tensor(Shape shape, const std::vector<double>& numbers, DType dtyp
   return result;
 }
 
-/// sin(0.7·i + phase): numbers of both signs that Python can repeat in a line.
+/// sin(0.7·i + phase): numbers of both signs that one line of Python can reproduce.
 inline Tensor wave(Shape shape, double phase, DType dtype = DType::float64) {
   Tensor result(dtype, std::move(shape));
   for (std::int64_t i = 0; i < result.size(); ++i) result.set(i, std::sin(0.7 * static_cast<double>(i) + phase));
@@ -50,7 +50,7 @@ inline std::vector<double> result(graph::Op op, const std::vector<Tensor>& input
   return numbers(evaluate(std::move(op), inputs).front());
 }
 
-/// Equal up to `tolerance`, with NaN equal to NaN alone. The expected numbers are written with 12 digits.
+/// Checks equality up to `tolerance`; NaN equals only NaN. The expected numbers have 12 digits.
 inline void check_near(const std::vector<double>& got, const std::vector<double>& expected, double tolerance = 1e-10) {
   REQUIRE(got.size() == expected.size());
   for (std::size_t i = 0; i < got.size(); ++i) {
