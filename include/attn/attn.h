@@ -23,20 +23,16 @@
 namespace attn {
 
 struct OpenOptions {
-  std::optional<Shape> input_shape;          ///< without the batch axis; for a single layer, or a chain without an
-                                             ///< input layer
-  std::optional<std::string> keras_version;  ///< Keras version that wrote the model, if its file does not contain it:
-                                             ///< "3.12"
-  std::string compat = "none";               ///< "keras-hub": read a Hugging Face config as KerasHub does, including
-                                             ///< its errors
+  std::optional<Shape> input_shape;          ///< without the batch axis; for a layer or a chain without an input
+  std::optional<std::string> keras_version;  ///< that wrote the model, unless its file contains it: "3.12"
+  std::string compat = "none";               ///< "keras-hub": read a Hugging Face config as KerasHub does, errors too
 };
 
 struct RunOptions {
   std::string device = "cpu";          ///< cpu, cuda, cuda:N, or auto
   std::string backend;                 ///< reference, onednn or cuda; empty: the fastest of the device
   std::optional<std::string> dtype;    ///< compute in float32, bfloat16 or float16 instead of the model's policy
-  std::optional<std::string> weights;  ///< a file; by default the model's own weights, or else drawn from initializers
-                                       ///< and seed
+  std::optional<std::string> weights;  ///< a file; default: the model's own, or else drawn from initializers and seed
   std::optional<std::int64_t> batch;   ///< size of an unknown batch axis (default 1)
   std::optional<std::int64_t> sequence_length;  ///< size of other unknown axes (default 128)
   std::map<std::string, Shape> input_shapes;    ///< complete input shapes by name; they override the two above

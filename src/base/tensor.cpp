@@ -84,8 +84,7 @@ T from_double(double value) noexcept {
   } else if constexpr (std::is_same_v<T, Bool>) {
     return {static_cast<std::uint8_t>(value != 0.0 ? 1 : 0)};
   } else if constexpr (std::is_integral_v<T>) {
-    // The limits of the 64-bit types are not representable in double: max() rounds up to a power of two, the first
-    // value that is too large.
+    // 64-bit limits are not representable in double: max() rounds up to the first value that is too large.
     constexpr auto kLowest = static_cast<double>(std::numeric_limits<T>::min());
     constexpr auto kHighest = static_cast<double>(std::numeric_limits<T>::max());
     if (value != value) return 0;

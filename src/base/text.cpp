@@ -56,8 +56,7 @@ std::size_t distance(std::string_view a, std::string_view b) {
   return cell(a.size(), b.size());
 }
 
-/// Returns the number of letters that two words share at their beginning and end: among equally near names, users mean
-/// the one that shares more.
+/// Returns the number of letters shared at the beginning and end: among equally near names, users mean this one.
 std::size_t shared_ends(std::string_view a, std::string_view b) {
   const auto first = std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin();
   const auto last = std::mismatch(a.rbegin(), a.rend(), b.rbegin(), b.rend()).first - a.rbegin();

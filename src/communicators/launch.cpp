@@ -71,9 +71,8 @@ Shard shard_of(std::string_view word, const Launch& launch) {
         throw bad_usage("the array's task {} is not one of {} in a row: a shard can be named as i/N", *index, *count);
     } else if (const auto completion = variable("JOB_COMPLETION_INDEX")) {
       throw bad_usage(
-          "the job has the index {}, but Kubernetes does not pass the number of indices: name the shard {}/N, with the "
-          "N "
-          "of spec.completions, or use the schedule 'claim', which needs none",
+          "the job has the index {}, but Kubernetes does not pass the number of indices: name the shard {}/N, with N "
+          "from spec.completions, or use the schedule 'claim', which needs none",
           *completion, *completion);
     } else if (launch.size == 1) {
       throw bad_usage("no variable gives the shard of this process: name it as i/N, from 0/N on");

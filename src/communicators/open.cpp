@@ -20,8 +20,7 @@ struct Plugin {
 };
 constexpr std::array kPlugins = {Plugin{"Open MPI", "libattn_mpi.so"}, Plugin{"PMI", "libattn_mpi_mpich.so"}};
 
-/// The plugin is never closed, because MPI cannot be unloaded. It is opened RTLD_GLOBAL because Open MPI's own plugins
-/// look for its symbols among the program's.
+/// Never closed, since MPI cannot be unloaded; global, since Open MPI's own plugins look for its symbols there.
 void* open_plugin(const std::string& path) {
   void* const plugin = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (plugin == nullptr) throw no_mpi(fmt::format("{}: {}", printable(path), printable(dlerror())));

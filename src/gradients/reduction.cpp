@@ -76,9 +76,8 @@ void differentiate(const graph::Reduce& op, Step& step) {
 namespace {
 
 /// Output y_j is the product of the x_k before it, including x_j unless exclusive. Hence the gradient of x_i is Σ_j
-/// dy_j·Π_k x_k, over the j whose product contains x_i and over their factors except i. The code computes it as the
-/// product of the factors before i, times a table of the products between i and j. (TensorFlow divides by x, which
-/// gives 0 if an element is 0.)
+/// dy_j·Π_k x_k, over the j whose product contains x_i and its factors except i. It is computed as the product of the
+/// factors before i, times a table of the products from i to j. (TensorFlow divides by x; 0 if an element is 0.)
 void running_product(const graph::Cumulate& op, Step& step) {
   Builder& b = step.b;
   const Shape shape = step.shape(step.x(0));

@@ -1,8 +1,7 @@
 // The arithmetic cost of operations.
 //
-// An addition, subtraction, multiplication, division or elementary function (exp, tanh, erf, √, …) counts 1, as the
-// reference backend computes it; of several branches the most expensive counts. Comparing, selecting, rounding,
-// negating and moving count 0.
+// Additions, subtractions, multiplications, divisions and elementary functions (exp, tanh, erf, √, …) count 1 as in the
+// reference backend, for the most expensive branch; comparing, selecting, rounding, negating and moving count 0.
 #include <algorithm>
 
 #include "attn/base/error.h"

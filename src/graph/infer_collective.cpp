@@ -10,8 +10,7 @@ namespace {
 /// Checks the shards of an axis, and returns the size of the whole axis.
 Dim whole_of(int axis, const std::vector<Dim>& sizes, int rank, const Shape& x) {
   expect_axis(axis, x.rank());
-  if (rank < 0 || rank >= static_cast<int>(sizes.size()))
-    throw bad_input("rank {} is not below {}", rank, sizes.size());
+  if (rank < 0 || rank >= static_cast<int>(sizes.size())) throw bad_input("rank {} not below {}", rank, sizes.size());
   if (std::ranges::any_of(sizes, [](Dim size) { return size < 0; })) throw bad_input("a rank has less than nothing");
   return std::accumulate(sizes.begin(), sizes.end(), Dim{0});
 }

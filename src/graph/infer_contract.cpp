@@ -40,8 +40,7 @@ Types infer_types(const MatMul& op, Inputs in) {
   Shape y = in[1].shape;
   if (x.rank() == 0 || y.rank() == 0) throw bad_input("matmul of {} and {}: both sides need axes", x.str(), y.str());
 
-  // NumPy's rule: a rank-1 operand becomes a row on the left, a column on the right, and its axis of 1 is dropped
-  // again.
+  // NumPy's rule: a rank-1 operand becomes a row on the left, a column on the right, and its axis of 1 is dropped.
   const bool row = x.rank() == 1;
   const bool column = y.rank() == 1;
   if (row) x = Shape{1, x[0]};

@@ -10,8 +10,7 @@
 namespace attn::io {
 
 /// Validates everything that the process sends, because the file may have taken it over. `place` names the file and is
-/// printable. Throws Error (bad_input) for a file that the process rejects and for impossible contents, and
-/// ChannelBroken.
+/// printable. Throws Error (bad_input) for a rejected file and for impossible contents, and ChannelBroken.
 [[nodiscard]] Hdf5File read_answer(Channel& channel, const Bytes& file, const std::string& place);
 
 }  // namespace attn::io

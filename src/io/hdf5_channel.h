@@ -40,7 +40,8 @@ struct ChannelBroken {
   enum class Why { closed, late, nonsense } why;
 };
 
-/// One end of a socket: sends and receives numbers, texts and bytes, with one deadline. Throws ChannelBroken.
+/// One end of a socket: sends and receives numbers, texts and bytes, with one deadline. Throws
+/// ChannelBroken.
 class Channel {
  public:
   using Clock = std::chrono::steady_clock;

@@ -12,7 +12,8 @@ namespace attn::library {
 /// (bad_input) for other folders, with a way out.
 [[nodiscard]] ModelText read_model_folder(const std::string& path);
 
-/// Returns the folder of a config file if it also holds weights under the names of KerasHub or Hugging Face.
+/// Returns the folder of a config file if it also holds weights under the names of KerasHub or Hugging
+/// Face.
 [[nodiscard]] std::optional<std::string> folder_with_weights(const std::string& config);
 
 /// Returns the weights file of a preset's backbone or of a Hugging Face model, or its index if it is sharded; nothing

@@ -60,8 +60,7 @@ class Finder {
     return coarse > 0 && fine % coarse == 0 ? std::optional(coarse) : std::nullopt;
   }
 
-  /// The offers of an output from inputs that broadcast to it: if one input offers an axis, the others are cut or offer
-  /// it too.
+  /// The offers of an output from broadcast inputs: if one offers an axis, the others are cut or offer it too.
   [[nodiscard]] Offers broadcasting(const Node& node) const {
     const Shape& out = shape(node.outputs[0]);
     Offers result;
@@ -269,7 +268,8 @@ class Finder {
     return Result(node.outputs.size(), one[0]);
   }
 
-  // Backward graphs. A gradient is sharded like its value; for weights' gradients every rank has a summand (Ways::sum).
+  // Backward graphs. A gradient is sharded like its value; for weights' gradients every rank has a summand
+  // (Ways::sum).
   [[nodiscard]] Result of(const graph::UnaryGrad&, const Node& node) const { return {broadcasting(node)}; }
   [[nodiscard]] Result of(const graph::Dropout&, const Node& node) const {
     return keeping(node, [](int) { return true; });

@@ -254,8 +254,7 @@ class Writer {
     const auto* reduce = std::get_if<graph::Reduce>(&node.op);
     const bool is_most = reduce != nullptr && reduce->fn == graph::ReduceFn::max;
     ValueId own = local(node, output, way)[output];
-    if (reduce != nullptr && reduce->fn == graph::ReduceFn::mean) {  // weighted, since ranks have different numbers of
-                                                                     // rows
+    if (reduce != nullptr && reduce->fn == graph::ReduceFn::mean) {  // ranks have different numbers of rows
       const double share =
           static_cast<double>(way.split.size(rank_)) / static_cast<double>(value(node.inputs[0]).shape[way.split.axis]);
       own = build_.binary(graph::BinaryFn::multiply, own, build_.scalar_like(own, share));
@@ -286,8 +285,8 @@ class Writer {
     for (const std::size_t i : {1U, 2U}) inputs[i] = build_.apply(graph::Gather{2}, {inputs[i], indices});
   }
 
-  /// Products with this rank's rows of the kernel, all-reduced. The first rank adds the bias; the activation follows
-  /// the sum.
+  /// Products with this rank's rows of the kernel, all-reduced; the first rank adds the bias, the activation comes
+  /// last.
   ValueId row_sum(const Node& node, const Way& way) {
     auto linear = std::get<graph::Linear>(node.op);
     const graph::Unary activation = std::exchange(linear.activation, graph::Unary{});

@@ -193,8 +193,9 @@ class Joining {
     return build_.cast(build_.reshape(tree(root_of(parts_), all, together, fn), shape), dtype);
   }
 
-  /// A part's operand as a flat array, which is added without rounding to half precision. It is a separate value:
-  /// fusing its producer with the addition could round differently, and only ranks with both parts could do so.
+  /// A part's operand as a flat array, which is added without rounding to half precision. It is a separate
+  /// value: fusing its producer with the addition could round differently, and only ranks with both parts could
+  /// do so.
   ValueId row_of(ValueId own) {
     const DType dtype = build_.dtype(own);
     const bool is_half = dtype == DType::float16 || dtype == DType::bfloat16;

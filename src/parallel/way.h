@@ -1,5 +1,4 @@
-// The strategy by which a node produces a demanded layout: the whole of its results, or this rank's shard. Private to
-// the module.
+// The strategy by which a node produces a demanded layout: its whole results, or a shard. Private to the module.
 #pragma once
 
 #include <optional>

@@ -10,9 +10,8 @@ namespace attn::plan {
 [[nodiscard]] bool is_view(const graph::Graph& graph, const graph::Node& node);
 
 /// Whether the node can write its result over input `i`, provided nobody reads that input later. True for elementwise
-/// functions: element i of the result depends on element i of each input of the output's shape. For Binary it is the
-/// first input, or either one if the operation is commutative, so that a kernel that can only overwrite its first
-/// operand can do it.
+/// functions: element i of the result depends on element i of each input of its shape. For Binary it is the first
+/// input, or either one if it is commutative, for kernels that can only overwrite their first operand.
 [[nodiscard]] bool can_overwrite(const graph::Graph& graph, const graph::Node& node, std::size_t i);
 
 }  // namespace attn::plan

@@ -42,8 +42,7 @@ class Shape {
   [[nodiscard]] std::optional<std::int64_t> elements() const noexcept;
   /// Returns the number of elements of a known shape. Throws Error (no_memory) if it exceeds kMaxSize.
   [[nodiscard]] std::int64_t size() const;
-  /// Returns the number of elements for display, of a tensor that is never allocated. Throws Error (no_memory) if it
-  /// exceeds 2^124.
+  /// Returns the number of elements for display, not for allocation. Throws Error (no_memory) if it exceeds 2^124.
   [[nodiscard]] UInt128 count() const;
   /// Formats it like a Python tuple: "(None, 50, 512)", "(3,)", "()".
   [[nodiscard]] std::string str() const;

@@ -15,8 +15,7 @@ namespace attn {
 /// The alignment of every allocated buffer: a cache line, and the widest vector register.
 inline constexpr std::size_t kAlignment = 64;
 
-/// Returns zeroed, aligned memory; freed with the last copy of the pointer. Throws Error (no_memory) if the allocation
-/// fails.
+/// Returns zeroed, aligned memory; freed with the last copy of the pointer. Throws Error (no_memory) on failure.
 [[nodiscard]] std::shared_ptr<std::byte> allocate_bytes(std::int64_t bytes);
 
 /// Copies share the bytes. A tensor over foreign bytes (a mapped file) holds their owner.

@@ -1,12 +1,13 @@
 // float32 numbers as sums of bfloat16, packed for tile registers.
 //
-// A number is the sum of three parts, each the bfloat16 nearest to the remainder of the earlier parts: 24 bits, the
-// full mantissa. Below 2⁻¹⁰³ the last parts may be denormal, which tiles flush to zero: less than 2⁻¹²⁶ is lost. If the
-// nearest bfloat16 would be infinite and the number is not, the first part is rounded towards zero. For infinity and
-// NaN the first part is the number itself and the others are zero.
+// A number is the sum of three parts, each the bfloat16 nearest to the remainder of the earlier parts: 24 bits,
+// the full mantissa. Below 2⁻¹⁰³ the last parts may be denormal, which tiles flush to zero: less than 2⁻¹²⁶ is
+// lost. If the nearest bfloat16 would be infinite and the number is not, the first part is rounded towards zero.
+// For infinity and NaN the first part is the number itself and the others are zero.
 //
-// Matrices are cut into blocks of 32 rows of x or 32 columns of w, and those into steps of 32 along the depth. A step
-// of a block consists of two tiles for each part: its first and its last 16 rows or columns. Padding is zero.
+// Matrices are cut into blocks of 32 rows of x or 32 columns of w, and those into steps of 32 along the depth. A
+// step of a block consists of two tiles for each part: its first and its last 16 rows or columns. Padding is
+// zero.
 #pragma once
 
 #include <cstdint>

@@ -24,8 +24,7 @@ namespace {
 
 constexpr std::int64_t kPiecesPerThread = 4;
 
-/// With fewer rows, a float32 product is bound by the bandwidth of the weights, which take 4 bytes per number in
-/// panels.
+/// With fewer rows, a float32 product is bound by the weights' bandwidth: 4 bytes per number in panels.
 std::int64_t least_rows(int parts) { return parts == 3 ? 57 : parts == 2 ? 17 : 1; }
 
 std::int64_t blocks_of(std::int64_t count) { return (count + kTileBlock - 1) / kTileBlock; }
@@ -56,8 +55,7 @@ struct Blocking {
     // A few more blocks are better than two groups, each of which reads all panels.
     const bool is_one_group = blocks <= (of_blocks + cache / 8) / block_bytes;
     groups = is_one_group ? 1 : (blocks + most_blocks - 1) / most_blocks;
-    // Groups that are high enough to amortize the panels' bandwidth go to one thread each, which packs them into its
-    // own cache.
+    // Groups high enough to amortize the panels' bandwidth go to one thread each, which packs into its cache.
     constexpr std::int64_t kLeastBlocks = 4;
     const std::int64_t pieces = kPiecesPerThread / 2 * threads;
     by_groups = threads > 1 && blocks >= kLeastBlocks * pieces;
@@ -372,8 +370,7 @@ class TileProduct final : public Product {
   }
 
   /// Recomputes results that are not finite from whole numbers. An infinity times a part that is 0, or of opposite
-  /// sign, is NaN although the infinity times the number is infinite. A product of first parts may also overflow
-  /// although the sum does not.
+  /// sign, is NaN though the whole product is not; a product of first parts may overflow though the sum does not.
   void repair_rows(const Bfloat16* x, std::int64_t p, std::int64_t rows, float* sums) const {
     for (std::int64_t i = 0; i < rows; ++i) {
       float* const row = sums + i * kTileBlock;

@@ -40,9 +40,8 @@ std::int64_t turned_stride(std::int64_t keys) { return rows_for(keys) + kLanes; 
   to = x < kUnderflow ? Lanes{} : p * reinterpret_cast<Lanes>(power);
 }
 
-/// Computes scores = e^(scale·score − lse) and dscores = scores·(dscores − delta)·scale. For a complete row delta is Σ
-/// scores·dscores of the computed numbers, so that terms which must cancel do; `delta` is the same sum computed from
-/// the context.
+/// Computes scores = e^(scale·score − lse), dscores = scores·(dscores − delta)·scale. For a complete row delta is Σ
+/// scores·dscores of these numbers, so that terms that must cancel do; `delta` is that sum from the context.
 ATTN_VECTORIZED(void, slope_of_row, float* scores, float* dscores, float lse, float delta, bool whole, float scale,
                 std::int64_t size) {
   for (std::int64_t i = 0; i < size; i += kLanes) {

@@ -35,8 +35,7 @@ struct OverScores {
 class AttentionHeads {
  public:
   explicit AttentionHeads(const Step& step) : AttentionHeads(step, step.op<graph::Attention>()) {}
-  /// For a step whose first inputs are those of `attention`, and whose first output has the shape of the context or
-  /// query.
+  /// For a step whose first inputs are those of `attention`, and whose first output is shaped as context or query.
   AttentionHeads(const Step& step, const graph::Attention& attention);
 
   /// A batch entry, or one of the concatenated sequences.
@@ -81,8 +80,7 @@ class AttentionHeads {
   [[nodiscard]] float* lse(const Sequence& sequence, std::int64_t n, std::int64_t first) const {
     return op.lse ? lse_.data<float>() + (sequence.b * N + n) * T + first : nullptr;
   }
-  /// Writes ln Σ e^score of rows whose running maxima and sums are those of factor·score; −∞ if the maximum is a hidden
-  /// score.
+  /// Writes ln Σ e^score of rows with the running maxima and sums of factor·score; −∞ if the maximum is hidden.
   void write_lse(const Sequence& sequence, std::int64_t n, std::int64_t first, std::int64_t rows, const float* maxima,
                  const float* sums, float factor, float hidden_maximum) const;
 
@@ -99,8 +97,7 @@ class AttentionHeads {
   void find_seen(const Sequence& sequence, std::int64_t n, std::int64_t t, std::int64_t begin, std::int64_t end,
                  std::uint8_t* seen) const;
 
-  /// The same for queries [first, first + rows), whose rows of `seen` are `stride` apart. Returns false if none sees
-  /// any key.
+  /// The same for queries [first, first + rows), with row stride `stride` of `seen`. False if none sees any key.
   bool find_seen(const Sequence& sequence, std::int64_t n, std::int64_t first, std::int64_t rows, std::int64_t begin,
                  std::int64_t end, std::uint8_t* seen, std::int64_t stride) const;
   /// Whether the weight of hidden keys is negligible, given each row's largest unscaled score.

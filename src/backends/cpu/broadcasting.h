@@ -10,7 +10,8 @@
 
 namespace attn::backends::cpu {
 
-/// A joint walk over `kCount` operands. Axes along which the same operands advance are merged, to make rows long.
+/// A joint walk over `kCount` operands. Axes along which the same operands advance are merged, to make rows
+/// long.
 template <std::size_t kCount>
 struct Walk {
   std::int64_t length = 1;                                   ///< elements per row

@@ -180,8 +180,7 @@ class CachedAttention final : public Kernel {
     std::int64_t n, t;
   };
 
-  /// Returns the operations of the products over `length` rows of the caches. With few queries the rows' bandwidth
-  /// dominates.
+  /// Returns the operations of the products over `length` cache rows. With few queries the bandwidth dominates.
   [[nodiscard]] double work(std::int64_t length) const {
     constexpr std::int64_t kFew = 8;
     const std::int64_t queries = std::max(cut_.heads * cut_.T, kFew);

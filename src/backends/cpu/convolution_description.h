@@ -7,8 +7,7 @@
 
 namespace attn::backends::cpu {
 
-/// Describes a convolution of `samples` samples of x (B, spatial…, C) by a kernel (window…, C/groups, F) to y (B,
-/// spatial…, F).
+/// Describes a convolution of `samples` samples of x (B, spatial…, C) by (window…, C/groups, F) to y (B, spatial…, F).
 struct ConvDescription {
   ConvDescription(const graph::Conv& op, const Shape& x, const Shape& kernel, const Shape& y, Dim samples);
 

@@ -159,8 +159,7 @@ class ConvInputGradKernel final : public Kernel {
   SampleCalls calls_;
 };
 
-/// The number of parts of equal size that a batch is cut into. It does not depend on threads, so that sums do not
-/// either.
+/// The number of equal parts of a batch. It does not depend on threads, so that sums do not either.
 std::int64_t parts_of_batch(Dim samples) {
   constexpr std::int64_t kMost = 16;
   std::int64_t parts = std::min<std::int64_t>(samples, kMost);

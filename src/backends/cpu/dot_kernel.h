@@ -65,8 +65,7 @@ inline constexpr std::array<MultiplyRows, 12> kMultiplyRows{
 
 }  // namespace dots
 
-/// Same as for tiles, with one part: the first `rows` rows in groups of similar height, whose accumulators stay in
-/// registers.
+/// Same as for tiles, with one part: rows in groups of similar height, whose accumulators stay in registers.
 template <int kParts, bool kOnce = false>
 void multiply_tile_block(DotProducts&, const Bfloat16* x, const Bfloat16* w, std::int64_t steps, std::int64_t rows,
                          Ahead& ahead, float* y, std::int64_t stride = kTileBlock, const float* start = nullptr) {

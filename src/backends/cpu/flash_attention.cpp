@@ -1,5 +1,6 @@
-// Attention without stored probabilities. A block of query rows processes one tile of keys at a time, with a running
-// maximum and sum per row (online softmax). Memory grows linearly with S, and scores stay in the L1 cache.
+// Attention without stored probabilities. A block of query rows processes one tile of keys at a time, with a
+// running maximum and sum per row (online softmax). Memory grows linearly with S, and scores stay in the L1
+// cache.
 #include <algorithm>
 #include <cmath>
 

@@ -40,8 +40,7 @@ struct Needs {
   std::int64_t making = 0;       ///< only while the kernel is made
   std::int64_t scratch = 0;      ///< while it runs; shared by all kernels
   std::int64_t operands = 0;     ///< while it runs, for float32 copies of its operands
-  std::vector<bool> copied{};    ///< for each input: whether the kernel keeps its own copy and never reads the input
-                                 ///< again; empty: none
+  std::vector<bool> copied{};    ///< for each input: it is copied and never read again; empty: none
   bool uses_library = false;     ///< the memory of oneDNN's code is added
 };
 
@@ -55,8 +54,7 @@ enum class Takes : std::uint8_t {
 /// A kernel's record. The reference members have no default: a kernel without one of them does not compile.
 struct KernelInfo {
   Takes takes;
-  /// Returns the reason why the kernel does not run the step, or "". Called only if `takes` holds and every output has
-  /// elements.
+  /// Returns the reason not to run the step, or "". Called only if `takes` holds and every output has elements.
   std::string (&why_not)(const StepInfo& step);
   /// Returns a slight upper bound of what the kernel holds. Throws Error (no_memory) if it overflows.
   Needs (&needs)(const StepInfo& step);

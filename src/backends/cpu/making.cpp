@@ -32,8 +32,7 @@ ValueId Readers::root(ValueId id) const { return root_of(plan_, id); }
 
 std::vector<std::vector<NodeId>> preparation_by_step(const plan::Plan& plan) {
   const std::size_t last = plan.steps.size();
-  std::vector<std::size_t> needed(plan.slots.size(), last);  // indexed by ValueId: for prepared values, the step that
-                                                             // first needs them
+  std::vector<std::size_t> needed(plan.slots.size(), last);  // the step that first needs each prepared value
   const auto need = [&](const graph::Node& reader, std::size_t step) {
     for (const ValueId input : reader.inputs) {
       std::size_t& first = needed[at(root_of(plan, input))];

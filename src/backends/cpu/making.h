@@ -23,8 +23,7 @@ class Readers {
   std::vector<int> left_;  // indexed by ValueId, for roots
 };
 
-/// Returns the prepared nodes, grouped by the step before which they must run; the last group is for values that only
-/// outputs need.
+/// Returns the prepared nodes, grouped by the step that needs them first; the last group is only for outputs.
 [[nodiscard]] std::vector<std::vector<graph::NodeId>> preparation_by_step(const plan::Plan& plan);
 
 }  // namespace attn::backends::cpu

@@ -8,7 +8,8 @@
 
 namespace attn::backends::cpu {
 
-/// Additional memory: the program's own pages, and if oneDNN makes primitives, the code of both.
+/// Additional memory: the program's own pages, and if oneDNN makes primitives, the code of
+/// both.
 inline constexpr std::int64_t kProgramBytes = 3 << 20, kLibraryBytes = 9 << 20;
 
 /// Implements Backend::memory_needed: simulates the making of the kernels with the sizes from their records.

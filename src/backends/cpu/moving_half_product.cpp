@@ -51,8 +51,7 @@ std::int64_t numbers_of_a_thread(const MovingSize& size) {
   return (height_of(size) + kLanes) * row_numbers(size);
 }
 
-/// to[k/2·64 + 2·j + k%2] = y[k·row + j] for j < width, with zeros for the other columns and for the padding of an odd
-/// depth.
+/// to[k/2·64 + 2·j + k%2] = y[k·row + j] for j < width, with zeros for other columns and the padding of an odd depth.
 ATTN_VECTORIZED(void, pack_rows, const Number* y, std::int64_t row, std::int64_t depth, std::int64_t width,
                 Number* to) {
   constexpr std::int64_t kStep = kPair * kPanel;

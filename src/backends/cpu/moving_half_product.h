@@ -19,8 +19,7 @@ class MovingHalfProduct {
   MovingHalfProduct(Engine& engine, const MovingSize& size, const graph::Unary& activation = {}, bool residual = false);
 
   using Number = std::uint16_t;
-  /// `bias` (width) may be null; `residual` (rows, width) is read if it was declared in the constructor; z aliases no
-  /// operand.
+  /// `bias` (width) may be null; `residual` (rows, width) is read if the constructor declared it; z aliases no operand.
   void run(const Number* x, const Number* y, const Number* bias, const Number* residual, Number* z);
   [[nodiscard]] static std::string_view name() { return "dot products of bfloat16, packed in each run"; }
   [[nodiscard]] static std::int64_t bytes() { return 0; }

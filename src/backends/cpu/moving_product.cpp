@@ -18,8 +18,7 @@ constexpr std::int64_t kBlockNumbers = 1 << 17, kLeastHeight = 48, kMostHeight =
 /// Numbers of panels that are packed at a time: they stay in the L3 cache.
 constexpr std::int64_t kPackedNumbers = 1 << 22;
 constexpr std::int64_t kPiecesPerThread = 4, kLeastPanels = 8;
-/// Up to this many numbers of y, each block packs its own panels instead of waiting for other threads; and the rows
-/// that are worth a thread.
+/// Numbers of y up to which blocks pack for themselves instead of waiting; and rows that are worth a thread.
 constexpr std::int64_t kPackedAlone = 1 << 14, kLeastRowsOfThread = 24;
 
 std::int64_t count_of_parts(std::int64_t size, std::int64_t most) { return (size + most - 1) / most; }

@@ -27,8 +27,7 @@ class MovingProduct {
   /// All sizes are at least 1.
   MovingProduct(Engine& engine, const MovingSize& size, const graph::Unary& activation = {}, bool residual = false);
 
-  /// `bias` (width) may be null; `residual` (rows, width) is read if it was declared in the constructor; z aliases no
-  /// operand.
+  /// `bias` (width) may be null; `residual` (rows, width) is read if the constructor declared it; z aliases no operand.
   void run(const float* x, const float* y, const float* bias, const float* residual, float* z);
   [[nodiscard]] static std::string_view name() { return "panels, packed in each run"; }
   [[nodiscard]] std::int64_t bytes() const { return static_cast<std::int64_t>(start_.size() * sizeof(float)); }

@@ -79,9 +79,8 @@ class LayerNormKernel final : public Kernel {
     if (op.center) beta_ = {step.inputs.back(), step.fixed.back()};
     length_ = 1;
     for (const int axis : op.axes) length_ *= x_.shape[axis];
-    // An element takes about 8 operations. The estimate is higher so that all threads take part: a single thread would
-    // fetch cache lines that the others wrote before and read afterwards, and moving them costs more than the
-    // computation.
+    // An element takes about 8 operations. The estimate is higher so that all threads take part: moving cache lines
+    // that other threads wrote and will read costs more than the computation.
     constexpr double kWork = 40.0;
     team_ = step.engine.team_for(kWork * static_cast<double>(x_.size()));
   }

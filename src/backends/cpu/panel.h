@@ -14,7 +14,8 @@ struct View {
   std::int64_t row, column;
 };
 
-/// The epilogue: max(·, 0), which keeps NaN, then the residual, which is laid out as y.
+/// The epilogue: max(·, 0), which keeps NaN, then the residual, which is laid out as
+/// y.
 struct WriteOut {
   bool relu = false;
   const float* residual = nullptr;

@@ -16,7 +16,8 @@ constexpr std::int64_t kChain = 1024;
 /// The most rows of any micro-kernel.
 constexpr std::int64_t kMostRows = 12;
 
-/// Rows of x with a stride that is a multiple of this conflict in the L1 cache, which has this many ways.
+/// Rows of x with a stride that is a multiple of this conflict in the L1 cache, which has this many
+/// ways.
 constexpr std::int64_t kAliased = 4096 / sizeof(float), kWays = 8;
 
 /// Up to this many rows, a panel comes from memory as fast as it is multiplied, because the hardware prefetcher detects

@@ -12,10 +12,11 @@ namespace {
 
 /// About 10 microseconds of spinning.
 constexpr int kSpins = 300;
-/// Rounds with sched_yield after that. While a job is open there are more rounds, for some hundred microseconds,
-/// because the next job follows directly. Between jobs there are half as many: single-threaded work in between is
-/// shorter, the optimizer's step included. Waking a sleeping thread takes tens of microseconds, part of them the
-/// caller's. Longer spinning costs CPU time under load.
+/// Rounds with sched_yield after that. While a job is open there are more rounds, for some hundred
+/// microseconds, because the next job follows directly. Between jobs there are half as many:
+/// single-threaded work in between is shorter, the optimizer's step included. Waking a sleeping
+/// thread takes tens of microseconds, part of them the caller's. Longer spinning costs CPU time under
+/// load.
 constexpr int kRoundsOfOpen = 200, kRoundsBetween = 100, kSpinsOfRound = 60;
 
 void pause() {
@@ -91,8 +92,7 @@ void Pool::serve(int thread) {
   std::uint32_t seen = 0;
   while (true) {
     wait(seen);
-    seen = epoch_;  // read before stop_, which is set first: a worker that reads the last epoch must not wait for
-                    // another
+    seen = epoch_;  // before stop_, which is set first: the last epoch must not be awaited
     if (stop_) return;
     if (seen % 2 == 0) continue;
     ++inside_;

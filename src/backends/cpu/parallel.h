@@ -15,8 +15,7 @@ namespace attn::backends::cpu {
 /// Worker threads that spin for about a millisecond before they sleep.
 class Pool {
  public:
-  /// `threads` includes the caller's and is at least 1. Throws Error (no_memory) if the system does not provide as
-  /// many.
+  /// `threads` is at least 1, for the caller. Throws Error (no_memory) if the system does not provide as many.
   explicit Pool(int threads);
   ~Pool();
   Pool(const Pool&) = delete;

@@ -103,8 +103,7 @@ ATTN_VECTORIZED(void, mean_of_cells, const float* x, const Box& box, const Sizes
   }
 }
 
-/// The maximum of a sample's cells (C), or NaN if there is one; and the index of the first such cell, if `chosen` is
-/// given.
+/// The maximum of a sample's cells (C), or NaN if there is one; and the first such cell, if `chosen` is given.
 ATTN_VECTORIZED(void, largest_of_cells, const float* x, const Box& box, const Sizes& sizes, std::int64_t channels,
                 float* y, std::int32_t* chosen) {
   constexpr float kLowest = -std::numeric_limits<float>::infinity();

@@ -47,8 +47,7 @@ struct ProductQuery {
   Multiplication multiplication;
 };
 
-/// A method for products with a weight: its record states what it supports, the memory that it needs, and how it is
-/// made.
+/// A method for products with a weight: its record states what it supports, its memory, and how it is made.
 struct ProductInfo {
   bool (&takes)(const ProductQuery& query);
   /// The layout of its packed weights.

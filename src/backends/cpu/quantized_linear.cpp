@@ -230,8 +230,7 @@ class QuantizedProduct final : public Kernel {
     std::vector<std::int64_t> of(static_cast<std::size_t>(size_.depth));
     for (std::int64_t k = 0; k < size_.depth; ++k) {
       const std::int64_t group = groups.as<std::int32_t>()[k];
-      if (group < 0 || group >= count)
-        throw bad_input("group {} of a weight's rows is not one of its {}", group, count);
+      if (group < 0 || group >= count) throw bad_input("group {} of a weight's rows is not below {}", group, count);
       of[static_cast<std::size_t>(k)] = group;
     }
     std::vector<std::int64_t> order(of.size());

@@ -1,5 +1,4 @@
-// The forward pass of a recurrent layer whose weights change between runs, with everything that the backward pass
-// needs.
+// The forward pass of a recurrent layer whose weights change between runs, with the data of its backward pass.
 #pragma once
 
 #include <memory>

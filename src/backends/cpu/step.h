@@ -12,7 +12,8 @@
 
 namespace attn::backends::cpu {
 
-/// The elements of a value. Type and shape are fixed; the address is looked up at each run, because inputs move.
+/// The elements of a value. Type and shape are fixed; the address is looked up at each run, because inputs
+/// move.
 struct Operand {
   std::byte* const* place = nullptr;  ///< owned by the executable, for its lifetime; null before there is one
   DType dtype = DType::float32;

@@ -1,4 +1,5 @@
-// Vectorized loops for each instruction set, 16 floats at a time, and their building blocks.
+// Vectorized loops for each instruction set, 16 floats at a time, and their building
+// blocks.
 #pragma once
 
 #include <bit>
@@ -10,8 +11,9 @@
 
 #include "isa.h"
 
-// ATTN_VECTORIZED(void, scale, float* x, float factor, std::int64_t size) { … } defines scale(x, factor, size),
-// compiled for each instruction set and dispatched by isa(). Callees benefit only if they are inlined.
+// ATTN_VECTORIZED(void, scale, float* x, float factor, std::int64_t size) { … } defines scale(x, factor,
+// size), compiled for each instruction set and dispatched by isa(). Callees benefit only if they are
+// inlined.
 #define ATTN_VECTORIZED(Result, name, ...)                                    \
   [[gnu::always_inline]] inline Result name##_loop(__VA_ARGS__);              \
   constexpr auto& name = ::attn::backends::cpu::Vectorized<name##_loop>::run; \

@@ -58,8 +58,7 @@ struct Division {
 template <typename Integer>
 Division<Integer> floor_division(Integer x, Integer y) {
   if (y == 0) throw bad_input("integer division of {} by zero", x);
-  if (y == static_cast<Integer>(-1) && std::is_signed_v<Integer>) {  // −2^63 / −1 overflows and wraps, as in the other
-                                                                     // backends
+  if (y == static_cast<Integer>(-1) && std::is_signed_v<Integer>) {  // −2^63 / −1 wraps, as in other backends
     return {static_cast<Integer>(-static_cast<std::uint64_t>(x)), 0};
   }
   Division<Integer> result{static_cast<Integer>(x / y), static_cast<Integer>(x % y)};

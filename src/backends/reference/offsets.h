@@ -1,4 +1,5 @@
-// Element offsets of tensors: an index per axis becomes one offset, and loops over axes become lists of offsets.
+// Element offsets of tensors: an index per axis becomes one offset, and loops over axes become lists of
+// offsets.
 #pragma once
 
 #include <cstdint>

@@ -60,7 +60,7 @@ std::vector<double> integers(const Tensor& q, const std::optional<graph::Nibbles
 std::vector<std::int64_t> groups_of(const Tensor& groups, Dim count) {
   auto out = read<std::int64_t>(groups);
   for (const std::int64_t group : out)
-    if (group < 0 || group >= count) throw bad_input("group {} of a weight's rows is not one of its {}", group, count);
+    if (group < 0 || group >= count) throw bad_input("group {} of a weight's rows is not below {}", group, count);
   return out;
 }
 

@@ -13,7 +13,8 @@ namespace {
 
 using Row = std::vector<double>;
 
-/// eˣ / Σ eˣ, shifted by the maximum to avoid overflow. A NaN, or a row of −∞, makes the whole row NaN.
+/// eˣ / Σ eˣ, shifted by the maximum to avoid overflow. A NaN, or a row of −∞, makes the whole row
+/// NaN.
 void softmax(Row& row) {
   const double maximum = *std::ranges::max_element(row);
   double sum = 0.0;

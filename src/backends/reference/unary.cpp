@@ -15,8 +15,7 @@ using namespace reference;  // functions.h
 
 double relu(double x, double slope, double threshold, double max_value) {
   if (x > threshold) return std::min(x, max_value);
-  // Keras clears values that are not above a threshold by a comparison, which also clears NaN; without a threshold NaN
-  // stays.
+  // Keras's comparison clears values not above a threshold, and NaN; without a threshold NaN stays.
   if (slope == 0.0) return std::isnan(x) && threshold == 0.0 ? x : 0.0;
   return slope * (x - threshold);
 }

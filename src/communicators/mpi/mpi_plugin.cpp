@@ -187,8 +187,7 @@ class Mpi final : public Communicator {
 
   std::unique_ptr<SumOfHalves> begin_sum_of_halves(const std::byte* in, std::byte* out, std::int64_t count, DType dtype,
                                                    Reduction how) {
-    // Results are gathered when a sum is ready: on some ranks before the next sum begins, on others after. The gathers
-    // therefore use a communicator of their own.
+    // A separate communicator, because ranks may gather a result before or after the next sum begins.
     if (gathering_ == MPI_COMM_NULL)
       wait([&](MPI_Request* request) { return MPI_Comm_idup(comm_, &gathering_, request); });
     auto sum = std::make_unique<SumOfHalves>();

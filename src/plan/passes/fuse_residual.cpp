@@ -37,8 +37,7 @@ NodeId linear_for(const Graph& graph, const Uses& uses, ValueId value, ValueId o
   if (producer == graph::kNone || uses.count[index] != 1) return graph::kNone;
   if (!takes_residual(graph.nodes[static_cast<std::size_t>(producer)])) return graph::kNone;
   if (graph.value(other).shape != graph.value(value).shape) return graph::kNone;
-  const bool ready = uses.producer[static_cast<std::size_t>(other)] < producer;  // a value without a producer is always
-                                                                                 // ready
+  const bool ready = uses.producer[static_cast<std::size_t>(other)] < producer;  // always, without a producer
   return ready ? producer : graph::kNone;
 }
 

@@ -129,8 +129,7 @@ bool rewrite(Builder& build, const Node& node, const std::vector<bool>& fixed) {
 
   const bool x_is_fixed = fixed[static_cast<std::size_t>(x)], y_is_fixed = fixed[static_cast<std::size_t>(y)];
   const bool linear = product->batch.empty() && x_is_fixed != y_is_fixed;
-  // The kernel is on the right; in a product of two activations, the right operand is the one whose axes come last in
-  // the output.
+  // The kernel is on the right; of two activations, the one whose axes come last in the output.
   const bool columns_first = !product->columns.empty() && !product->rows.empty() &&
                              equation.output.find(product->columns[0]) < equation.output.find(product->rows[0]);
   if (linear ? x_is_fixed : columns_first) {

@@ -146,8 +146,7 @@ class PaddingSkipper {
     return out;
   }
 
-  /// Gathers the rows of an operand that is broadcast to (B, S, …) of this rank; returns it unchanged if it has neither
-  /// axis.
+  /// Gathers the rows of an operand broadcast to (B, S, …) of this rank; returns it as is if it has neither axis.
   ValueId broadcast_rows(ValueId id, int rank) {
     Shape wide;
     for (int axis = shape(id).rank(); axis < rank; ++axis) wide.push_back(1);
@@ -276,8 +275,7 @@ class PaddingSkipper {
   Graph graph_;
   Builder build_;
   ValueId row_ids_ = graph::kNone, places_ = graph::kNone, starts_ = graph::kNone;
-  std::vector<ValueId> packed_;                      // for each value of the original graph: its rows (1, P, …), or
-                                                     // kNone
+  std::vector<ValueId> packed_;                      // for each original value: its rows (1, P, …), or kNone
   std::vector<std::pair<ValueId, ValueId>> wholes_;  // a value and its rows scattered to all positions
   std::vector<bool> partial_;                        // for each value: whether only its rows exist
   std::vector<bool> zeroed_;                         // for each partial value: whether it is 0 at padding

@@ -31,11 +31,10 @@ struct OnednnLibrary {
 /// the CPU and by the variable ATTN_ISA. Throws Error (usage) if that has another value.
 [[nodiscard]] std::string_view kernel_isa();
 
-/// Makes the CPU backend. It computes float32 products with oneDNN or its own kernels, and everything else with its own
-/// loops. On a CPU with AVX-512 BF16 or AMX, products of bfloat16 are computed in bfloat16 with float32 accumulators;
-/// with AMX, large float32 products are computed as sums of bfloat16 parts. Other half-precision work is done in
-/// float32 and rounded on store. Operations without a kernel run on the reference loops; Executable::choices() lists
-/// them with the reason.
+/// Makes the CPU backend. It computes float32 products with oneDNN or its own kernels, and the rest with its own loops.
+/// On a CPU with AVX-512 BF16 or AMX, products of bfloat16 are computed in bfloat16 with float32 accumulators; with
+/// AMX, large float32 products are sums of products of bfloat16 parts. Other half-precision work is done in float32 and
+/// rounded on store. Operations without a kernel run on the reference loops; Executable::choices() gives the reasons.
 [[nodiscard]] std::unique_ptr<Backend> make_cpu_backend();
 [[nodiscard]] std::unique_ptr<Backend> make_cpu_backend(const CpuOptions& options);
 

@@ -15,10 +15,11 @@ struct ReferenceOptions {
 
 [[nodiscard]] std::unique_ptr<Backend> make_reference_backend(const ReferenceOptions& options = {});
 
-/// Runs one node of a graph on tensors, for this backend and for others that lack a kernel. `outputs` are allocated,
-/// with the shapes and dtypes that graph::infer gives; each number is rounded once, on store. An output may share the
-/// bytes of an input of the same size. Throws Error (bad_input), naming the layer, for invalid input values: an index
-/// out of range, an integer division by zero. `ranks` run the collectives; null for a single rank.
+/// Runs one node of a graph on tensors, for this backend and for others that lack a kernel. `outputs` are
+/// allocated, with the shapes and dtypes that graph::infer gives; each number is rounded once, on store. An output
+/// may share the bytes of an input of the same size. Throws Error (bad_input), naming the layer, for invalid input
+/// values: an index out of range, an integer division by zero. `ranks` run the collectives; null for a single
+/// rank.
 void evaluate(const graph::Node& node, const graph::Graph& graph, std::span<const Tensor> inputs,
               std::span<const Tensor> outputs, communicators::Communicator* ranks = nullptr);
 

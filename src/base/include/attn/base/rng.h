@@ -17,8 +17,7 @@ class RandomStream {
   std::uint64_t bits();
   /// Returns a uniform number in [0, 1): (bits >> 11) * 2^-53, as NumPy's Generator.random().
   double uniform();
-  /// Returns a standard normal number by Box-Muller from two uniforms u, v: sqrt(-2 ln(1 - u)) * cos(2πv), then … *
-  /// sin(2πv).
+  /// Standard normal by Box-Muller from two uniforms u, v: sqrt(-2 ln(1 - u)) * cos(2πv), then … * sin(2πv).
   double normal();
 
   /// The results of uniform(), or normal(), from its 4·block'th call on, independent of the stream's position.

@@ -11,9 +11,8 @@
 
 namespace attn {
 
-/// Returns `text` escaped for a terminal: control characters (C0, DEL, C1), bidirectional and zero-width controls and
-/// invalid UTF-8 become `\u{..}` or `\x..`; everything else is kept. For every string that came from a file or a
-/// command line.
+/// Escapes `text` for a terminal: control characters (C0, DEL, C1), bidirectional and zero-width controls and invalid
+/// UTF-8 become `\u{..}` or `\x..`; everything else is kept. For strings from files and command lines.
 [[nodiscard]] std::string printable(std::string_view text);
 
 /// The same, limited to about `most` bytes with "…" for the rest: for messages that quote their subject.
@@ -28,17 +27,15 @@ namespace attn {
 /// Above this number of names there is no suggestion: a near name means little, and the search takes long.
 inline constexpr std::size_t kMostNames = 2000;
 
-/// Returns the candidates nearest to `word` by Damerau-Levenshtein distance, if they are near enough to be typos. Among
-/// equally near ones, those that share its beginning and end win; at most three are returned. Nothing for more than
-/// kMostNames candidates.
+/// Returns the candidates nearest to `word` by Damerau-Levenshtein distance, if near enough to be typos. Among equally
+/// near ones those with the same beginning and end win; at most three. Nothing for over kMostNames candidates.
 [[nodiscard]] std::vector<std::string> nearest(std::string_view word, std::span<const std::string_view> candidates);
 
 /// " (did you mean 'x'?)", " (did you mean 'x' or 'y'?)", or "" if nothing is near.
 [[nodiscard]] std::string did_you_mean(std::string_view word, std::span<const std::string_view> candidates);
 [[nodiscard]] std::string did_you_mean(std::string_view word, std::span<const std::string> candidates);
 
-/// Returns the shortest decimal that reads back as the same double, as Python's repr: "0.1", "1e-06", "1.0", "inf",
-/// "nan".
+/// Returns the shortest decimal that reads back as the same double, as Python's repr: "0.1", "1e-06", "inf", "nan".
 [[nodiscard]] std::string python_repr(double value);
 /// Returns Python's repr of a str: 'x', or "it's" if it contains a single quote. Invisible characters are escaped even
 /// if Python prints them, such as the Hangul filler U+3164: the result reads back as the same str.
@@ -51,8 +48,7 @@ inline constexpr std::size_t kMostNames = 2000;
 /// Formats bytes as Keras's summary does: steps of 1024, two decimals, "0.00 B" to PB.
 [[nodiscard]] std::string memory_size(UInt128 bytes);
 
-/// Returns Keras's snake case of a class name, for automatic layer names: "MultiHeadAttention" →
-/// "multi_head_attention".
+/// Keras's snake case of a class name, for automatic layer names: "MultiHeadAttention" → "multi_head_attention".
 [[nodiscard]] std::string snake_case(std::string_view class_name);
 
 [[nodiscard]] std::vector<std::string> split(std::string_view text, char separator);

@@ -1,5 +1,4 @@
-// The rank of this process and the number of processes, from the launcher's environment variables; no library is
-// needed.
+// This process's rank and the number of processes, from the launcher's environment variables, without a library.
 #pragma once
 
 #include <optional>
@@ -25,7 +24,8 @@ struct Shard {
 };
 
 /// Parses "2/8"; "auto" takes the index of a Slurm array task or of an indexed Kubernetes job, and if that has several
-/// processes, their ranks by `launch`. Throws Error (usage) for another word, and if the index or the count is unknown.
+/// processes, their ranks by `launch`. Throws Error (usage) for another word, and if the index or the count is
+/// unknown.
 [[nodiscard]] Shard shard_of(std::string_view word, const Launch& launch);
 
 /// The name of this machine in messages and claims.

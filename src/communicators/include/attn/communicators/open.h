@@ -11,8 +11,7 @@
 namespace attn::communicators {
 
 /// A plugin exports `attn_plugin_build()`, which returns the version, the compiler and a hash of the headers that lay
-/// out shared types. It also exports `attn_open_communicator()`, which joins the other ranks and whose result the
-/// caller owns. Throws Error.
+/// out shared types, and `attn_open_communicator()`, which joins the other ranks; the caller owns it. Throws Error.
 inline constexpr const char* kPluginBuildSymbol = "attn_plugin_build";
 using PluginBuild = const char*();
 inline constexpr const char* kOpenSymbol = "attn_open_communicator";

@@ -11,8 +11,7 @@ namespace attn::gradients {
 /// weights that change between runs.
 [[nodiscard]] graph::Graph release_weights(graph::Graph graph);
 
-/// Makes all floating-point values float64, including inputs, weights and constants. Casts between floating types
-/// become no-ops.
+/// Makes all floating-point values float64, including inputs, weights and constants. Casts between them are no-ops.
 [[nodiscard]] graph::Graph in_float64(graph::Graph graph);
 
 /// Recomputes activations to save memory (gradient checkpointing). Each part of the first `forward` nodes, such as a

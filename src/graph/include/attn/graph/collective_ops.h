@@ -9,8 +9,7 @@
 
 namespace attn::graph {
 
-/// [x] → [Σ over ranks of x, or the maximum], with the same bits on every rank. Half precision is summed in a wider
-/// type and rounded once.
+/// [x] → [Σ over ranks of x, or the maximum], with equal bits on every rank. Half precision is summed wider.
 struct AllReduce {
   bool maximum = false;
 };

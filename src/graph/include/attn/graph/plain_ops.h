@@ -158,16 +158,13 @@ enum class Pairs : std::uint8_t { none, inputs, outputs };
 
 /// [x (…, k…), kernel (int8 or uint8), scale, zero?, groups?, bias? (m…), residual? (…, m…)] → [activation(x·w + bias)
 /// + residual (…, m…)], a Linear whose weight w is stored as integers q. The kernel is (k…, m…), or (m…, k…) if
-/// `transposed`. With `pairs` it has two axes, K = ∏k… and M = ∏m…, one of which is packed as in Nibbles.
-///
-/// A scale with M elements gives w = q/scale. If `grouped`, w = (q − zero)·scale, where scale and zero are (groups, M),
-/// or (M, groups) if transposed, and row k of K uses group groups[k] (int32). In this case, and if `rounded`, w is
-/// rounded to the scale's dtype; otherwise x·q is divided by the scale.
-///
-/// With `inputs`, x is quantized over k… as in Quantize{k…}, and the sum is divided by the product of both scales.
-/// Every intermediate result is then rounded: the sum and the scale of x to x's dtype, the others to the result's.
-///
-/// The result has the dtype of x and the scale; if one is float32 and the other half precision, it is float32.
+/// `transposed`. With `pairs` it has two axes, K = ∏k… and M = ∏m…, one of which is packed as in Nibbles. A scale with
+/// M elements gives w = q/scale. If `grouped`, w = (q − zero)·scale, where scale and zero are (groups, M), or (M,
+/// groups) if transposed, and row k of K uses group groups[k] (int32). In this case, and if `rounded`, w is rounded to
+/// the scale's dtype; otherwise x·q is divided by the scale. With `inputs`, x is quantized over k… as in Quantize{k…},
+/// and the sum is divided by the product of both scales. Intermediate results are then rounded: the sum and the scale
+/// of x to x's dtype, the others to the result's. The result has the dtype of x and the scale, or float32 if only one
+/// of them is.
 struct QuantizedLinear {
   int contracted = 1;
   Shape units;  ///< m…
@@ -233,14 +230,12 @@ struct Attention {
   bool scores = false;                 ///< also give the probabilities
   bool lse = false;                    ///< also give the log-sum-exp, for AttentionGrad
   Dim packed_heads = 0;                ///< K of a packed input; 0: query, key and value are three inputs
-  Dim varlen = 0;                      ///< the maximum length of the sequences concatenated in one batch entry; 0: none
-                                       ///< are
+  Dim varlen = 0;                      ///< maximum length of sequences concatenated in a batch entry; 0: none
 };
 
 /// [cache (C,K,S,H), x (B,T,K,H), position () int32] → [cache]. Writes x, rounded to the cache's dtype, into the rows
-/// of a cache from `position` on. The cache is a state, or the result of an Append, and is updated in place: nothing
-/// may read its previous contents. C is a multiple of B, and entry b of x is written to entry b·C/B of the cache. Rows
-/// beyond the last are an error.
+/// of a state (or the result of an Append) from `position` on, in place: nothing may read its previous contents. C is a
+/// multiple of B, and entry b of x goes to entry b·C/B of the cache. Rows beyond the last are an error.
 struct Append {};
 
 /// [query (B,T,N,H), keys (C,K,S,H), values (C,K,S,Hv), length () int32, sources? (B,S) int32, bias?, mask…] → [context
@@ -299,8 +294,7 @@ struct Cumulate {
   bool product = false;
   int axis = 0;
   bool reverse = false;    ///< from the end
-  bool exclusive = false;  ///< sums the elements before each one, without itself: the first result is 0, or 1 for
-                           ///< products
+  bool exclusive = false;  ///< sums the elements before each one: the first result is 0, or 1 for products
 };
 
 /// [x] → [the same elements under `shape`]; −1 stands for the remaining size.

@@ -57,7 +57,8 @@ struct WeightSpec {
   /// Set if the layer that holds it is frozen as a whole: Keras 2's .h5 then keeps the order of its variables
   /// regardless of their own flags; otherwise trainable ones come first.
   bool in_frozen_layer = false;
-  /// The path of a second copy in .weights.h5, for a layer that also tracks a variable of its inner layer; empty: none.
+  /// The path of a second copy in .weights.h5, for a layer that also tracks a variable of its inner layer; empty:
+  /// none.
   std::string store_again = {};
   std::optional<QuantizedPart> quantized = {};  ///< set if it is a component of a quantized weight
 };

@@ -19,8 +19,7 @@ class AtomicFolder {
   AtomicFolder& operator=(const AtomicFolder&) = delete;
   ~AtomicFolder();
 
-  /// Returns the path at which to write a file of this name, and creates the folders in it.
-  /// "assets/tokenizer/merges.txt".
+  /// Returns the path for a file such as "assets/tokenizer/merges.txt", and creates the folders in it.
   [[nodiscard]] std::string file(std::string_view name);
   /// Writes a small file.
   void write(std::string_view name, std::string_view text);

@@ -13,19 +13,16 @@
 namespace attn::io {
 
 /// Returns the array in a .npy file of version 1 to 3, over the same bytes if their order allows. `name` is the file's
-/// name for messages. Throws Error (bad_input) for anything but one plain array of numbers or bools that fills the
-/// file.
+/// name for messages. Throws Error (bad_input) unless the file is exactly one plain array of numbers or bools.
 [[nodiscard]] Tensor parse_npy(const Bytes& file, std::string_view name);
 
-/// Returns the strings of such a file (NumPy's U, in UTF-8, and S); nothing if it holds numbers. Throws Error
-/// (bad_input).
+/// Returns the strings of such a file (NumPy's U, in UTF-8, and S); nothing for numbers. Throws Error (bad_input).
 [[nodiscard]] std::optional<TextArray> parse_text_npy(const Bytes& file, std::string_view name);
 
 /// Returns the bytes of a .npy file before the elements, a multiple of 64. NumPy has no bfloat16: it is not allowed.
 [[nodiscard]] std::string npy_header(DType dtype, const Shape& shape);
 
-/// Returns the tensor in a dtype that .npy supports: bfloat16 becomes float32, which is exact; other dtypes are
-/// unchanged.
+/// Returns the tensor in a dtype that .npy supports: bfloat16 becomes float32, which is exact; others are kept.
 [[nodiscard]] Tensor as_npy(const Tensor& tensor);
 
 /// Writes a version 1 file, with bfloat16 as float32.

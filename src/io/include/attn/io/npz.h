@@ -12,9 +12,8 @@
 
 namespace attn::io {
 
-/// Returns the arrays in the archive's order, named without their ".npy". Throws Error (bad_input) for an archive or
-/// array that ZipReader or parse_npy rejects, and for members that are not arrays. `name` is the file's name for
-/// messages.
+/// Returns the arrays in the archive's order, named without their ".npy". Throws Error (bad_input) for what ZipReader
+/// or parse_npy rejects, and for members that are not arrays. `name` is the file's name for messages.
 [[nodiscard]] std::vector<NamedTensor> parse_npz(const Bytes& file, std::string_view name);
 
 /// Writes uncompressed arrays, with bfloat16 as float32, and strings as NumPy's U. Throws Error (bad_input) if two

@@ -17,8 +17,7 @@ struct OtherKind {
 
 [[nodiscard]] std::span<const OtherKind> other_kinds();
 
-/// Throws Error (bad_input) for a file in such a format. A file that begins as a JSON object is accepted, whatever its
-/// name.
+/// Throws Error (bad_input) for a file in such a format. A file that begins as a JSON object is always accepted.
 void refuse_other_kind(const Bytes& file, const std::string& path);
 
 }  // namespace attn::io

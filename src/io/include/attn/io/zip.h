@@ -25,11 +25,9 @@ struct ZipMember {
 };
 
 /// An archive in memory. The constructor checks everything but the members' contents. It throws Error (bad_input) for
-/// an archive that two programs could read in two ways, or that grows out of proportion. These are rejected:
-/// - Names that repeat, leave the folder or are not UTF-8.
-/// - Encryption, links, and methods other than stored and deflated.
-/// - Overlapping members, gaps between them, and data before or after.
-/// - A local header that differs from the directory's.
+/// an archive that two programs could read in two ways, or that grows out of proportion. Examples are unsafe, repeated
+/// or non-UTF-8 names; encryption, links and methods other than stored and deflated; overlaps, gaps and surrounding
+/// data; a local header that differs from the directory's.
 class ZipReader {
  public:
   static constexpr std::size_t kMaxMembers = 10'000;

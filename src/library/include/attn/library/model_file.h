@@ -24,7 +24,8 @@ struct ModelText {
 /// The same for a file's bytes; `path` is its name.
 [[nodiscard]] ModelText model_text_of(const io::Bytes& file, const std::string& path);
 
-/// Parses the model. Custom layers get the weights that the file has for them. Throws Error (bad_input).
+/// Parses the model. Custom layers get the weights that the file has for them. Throws Error
+/// (bad_input).
 [[nodiscard]] keras::Model read_model(ModelText text);
 
 /// Returns configs/encoder.json, which is compiled in.

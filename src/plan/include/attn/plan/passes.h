@@ -15,8 +15,9 @@ namespace attn::plan {
 /// attention.
 [[nodiscard]] graph::Graph remove_dead(graph::Graph graph);
 
-/// Removes no-ops: a Cast to the same dtype or there and back through a wider one, a Reshape or Transpose that changes
-/// nothing, a duplicate Cast or Reshape. Merges consecutive Reshapes and Transposes.
+/// Removes no-ops: a Cast to the same dtype or there and back through a wider one, a Reshape or
+/// Transpose that changes nothing, a duplicate Cast or Reshape. Merges consecutive Reshapes and
+/// Transposes.
 [[nodiscard]] graph::Graph fold_identities(graph::Graph graph);
 
 /// Fuses a Unary into the activation of a Linear, QuantizedLinear or Conv, if nothing else reads the value between them
@@ -25,8 +26,7 @@ namespace attn::plan {
                                            const std::function<bool(const graph::Unary&)>& can_fuse);
 
 /// Fuses an addition into the residual of a Linear or QuantizedLinear. Requires that nothing else reads the value
-/// between them, that the dense map has no activation, and that the other summand has the same shape and is computed
-/// before it.
+/// between them, that there is no activation, and that the other summand has the same shape and precedes the node.
 [[nodiscard]] graph::Graph fuse_residual(graph::Graph graph);
 
 /// Turns a LayerNorm between a Cast from half precision to float32 and one back into a LayerNorm in half precision,
@@ -43,15 +43,17 @@ namespace attn::plan {
 /// other masks are made. Throws Error (bad_input) if there is none.
 [[nodiscard]] graph::ValueId padding_mask(const graph::Graph& graph);
 
-/// Computes everything that depends on attention only for the `rows` positions that `mask` does not hide, concatenated
-/// as (1, rows, …). The graph gets three int32 inputs. "padding/rows" (rows) holds the index in B·S of each row,
-/// "padding/places" (B, S) the row of each position (any row for hidden ones), and "padding/starts" (B+1) the first row
-/// of each sequence. Outputs are 0 at padding. Throws Error (bad_input), naming the layer, if padding is read by
-/// anything but an output, a product with the mask or a slice. The graph's products must be Linears (simplify_einsum).
+/// Computes everything that depends on attention only for the `rows` positions that `mask` does not hide,
+/// concatenated as (1, rows, …). The graph gets three int32 inputs. "padding/rows" (rows) holds the index in B·S of
+/// each row, "padding/places" (B, S) the row of each position (any row for hidden ones), and "padding/starts" (B+1)
+/// the first row of each sequence. Outputs are 0 at padding. Throws Error (bad_input), naming the layer, if padding
+/// is read by anything but an output, a product with the mask or a slice. The graph's products must be Linears
+/// (simplify_einsum).
 [[nodiscard]] graph::Graph skip_padding(graph::Graph graph, graph::ValueId mask, Dim rows);
 
 /// Turns an Einsum of two inputs that is a matrix product, possibly batched, into Linear (if one operand depends only
-/// on weights) or MatMul, with the necessary Transposes and Reshapes. Others are kept, as are those of unknown shapes.
+/// on weights) or MatMul, with the necessary Transposes and Reshapes. Others are kept, as are those of unknown
+/// shapes.
 [[nodiscard]] graph::Graph simplify_einsum(graph::Graph graph);
 
 /// Turns a Conv whose windows tile its input, such as those of image patches or with a window of one, into Linear with
