@@ -285,8 +285,7 @@ class Writer {
     for (const std::size_t i : {1U, 2U}) inputs[i] = build_.apply(graph::Gather{2}, {inputs[i], indices});
   }
 
-  /// Products with this rank's rows of the kernel, all-reduced; the first rank adds the bias, the activation comes
-  /// last.
+  /// Products with this rank's rows of the kernel, all-reduced; the first rank adds the bias. The activation is last.
   ValueId row_sum(const Node& node, const Way& way) {
     auto linear = std::get<graph::Linear>(node.op);
     const graph::Unary activation = std::exchange(linear.activation, graph::Unary{});

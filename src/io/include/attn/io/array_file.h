@@ -18,9 +18,9 @@ struct Arrays {
 /// The most strings that are read from a file.
 inline constexpr std::int64_t kMostTexts = std::int64_t{1} << 24;
 
-/// Reads arrays of numbers and strings. A .txt file has a string per line; .json has strings in nested lists of equal
-/// lengths, or an object of these; .npz and .npy may have string arrays (NumPy's U and S). Others as in read_tensors.
-/// Throws Error (bad_input).
+/// Reads arrays of numbers and strings: .txt (a string per line), .json (strings in nested lists of equal lengths, or
+/// an object of these), .npz and .npy (also of strings, NumPy's U and S), and the files of read_tensors. Throws Error
+/// (bad_input).
 [[nodiscard]] Arrays read_arrays(const std::string& path);
 
 }  // namespace attn::io
