@@ -18,9 +18,8 @@ struct Arrays {
 /// The most strings that are read from a file.
 inline constexpr std::int64_t kMostTexts = std::int64_t{1} << 24;
 
-/// Reads arrays of numbers and strings: .txt (a string per line), .json (strings in nested lists of equal lengths, or
-/// an object of these), .npz and .npy (also of strings, NumPy's U and S), and the files of read_tensors. Throws Error
-/// (bad_input).
+/// Reads arrays of numbers and strings. Strings come from .txt (one per line), .json (nested lists of equal lengths, or
+/// an object of these), .npz and .npy (NumPy's U and S); other files as in read_tensors. Throws Error (bad_input).
 [[nodiscard]] Arrays read_arrays(const std::string& path);
 
 }  // namespace attn::io
