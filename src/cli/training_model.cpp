@@ -22,9 +22,12 @@ bool is_json(const std::string& text) { return !text.empty() && (text[0] == '{' 
 /// JSON as it is, a name as a text.
 Json as_json(const std::string& option, const std::string& text) {
   if (!is_json(text)) return text;
-  Json json = Json::parse(text, nullptr, false);
-  if (json.is_discarded()) throw bad_usage("{}: not JSON, and no name", option);
-  return json;
+  try {
+    (void)io::parse_json(text, option);
+  } catch (const Error& error) {
+    throw bad_usage("{}", error.what());
+  }
+  return Json::parse(text);
 }
 
 /// Nothing where it is no finite number.
@@ -156,8 +159,9 @@ Json& optimizer_in(Json& told) {
 
 /// The optimizer whose loss is scaled so, as Keras writes it: one that follows the gradients is wrapped in another.
 Json scaled(Json told, const LossScaling& scaling) {
+  const auto has_config = [](const Json& json) { return json.contains("config") && json["config"].is_object(); };
   Json inner = optimizer_in(told);
-  if (!inner.is_object()) return told;  // which is refused where it is read
+  if (!has_config(inner)) return told;  // which is refused where it is read
   inner["config"]["loss_scale_factor"] = scaling.kind == LossScaling::Kind::fixed ? Json(scaling.factor) : Json();
   if (scaling.kind != LossScaling::Kind::dynamic) return inner;
   const bool wraps = told.value("class_name", Json()) == "LossScaleOptimizer";
@@ -354,8 +358,11 @@ keras::LossGraph TrainedModel::lower(const keras::Model& model, const train::Bat
   return out;
 }
 
-bool uses_float16(const graph::Graph& graph) {
-  return std::ranges::any_of(graph.values, [](const graph::Value& value) { return value.dtype == DType::float16; });
+bool is_mixed_float16(const graph::Graph& graph) {
+  const auto is_float16 = [](const auto& one) { return one.dtype == DType::float16; };
+  return std::ranges::any_of(graph.values, is_float16) &&
+         std::ranges::none_of(graph.weights,
+                              [&](const graph::WeightSpec& spec) { return spec.trainable && is_float16(spec); });
 }
 
 std::vector<std::string> frozen_layers(const keras::Model& model, const std::vector<std::string>& frozen,

@@ -75,8 +75,9 @@ struct TrainedModel {
   [[nodiscard]] keras::LossGraph lower(const keras::Model& model, const train::Batch& batch, bool training) const;
 };
 
-/// Gradients vanish below float16's range where the loss is not scaled.
-[[nodiscard]] bool uses_float16(const graph::Graph& graph);
+/// Computes in float16 with trained weights of another dtype. Then compile() scales the loss, because gradients vanish
+/// below float16's range; it does not under the pure policy float16.
+[[nodiscard]] bool is_mixed_float16(const graph::Graph& graph);
 
 /// The layers that options leave as they are: those that `frozen` matches, and with `trained` all but those that match
 /// it. Throws Error (usage) for a pattern that matches nothing, and where nothing is left to train.

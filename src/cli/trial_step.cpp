@@ -58,7 +58,7 @@ std::map<std::string, double> update_norms(const LoadedModel& loaded, const kera
   if (!compiled || !trains_floats(lowered.graph)) return {};
   try {
     optimizers::Settings settings = keras::compiled_optimizer(*compiled);
-    if (uses_float16(lowered.graph) && !settings.loss_scale) settings.loss_scale.emplace();
+    if (is_mixed_float16(lowered.graph) && !settings.loss_scale) settings.loss_scale.emplace();
     train::TrainerOptions how;
     how.compile = execution.compile_options();
     const auto lower = [&](const train::Batch&, bool) { return lowered; };

@@ -4,16 +4,31 @@
 #include <cmath>
 #include <vector>
 
-namespace attn::optimizers {
+#include "number.h"
 
-void constrain(const Constraint& constraint, const Tensor& weight) {
-  const std::span<float> w = weight.as<float>();
+namespace attn::optimizers {
+namespace {
+
+/// What a group of weights with this norm is multiplied by.
+template <typename S>
+S factor_of(const Constraint& constraint, S norm) {
+  constexpr double kEpsilon = 1e-7;
+  S wanted(1.0);
+  if (constraint.kind == ConstraintKind::max_norm) wanted = std::min(norm, S(constraint.max_value));
+  if (constraint.kind == ConstraintKind::min_max_norm) {
+    const S within = std::max(std::min(norm, S(constraint.max_value)), S(constraint.min_value));
+    wanted = S(constraint.rate) * within + S(1.0 - constraint.rate) * norm;
+  }
+  return wanted / (S(kEpsilon) + norm);
+}
+
+template <typename T>
+void constrain_numbers(const Constraint& constraint, const Shape& shape, std::span<T> w) {
   if (constraint.kind == ConstraintKind::non_neg) {
-    for (float& x : w) x = x >= 0.0F ? x : 0.0F * x;
+    for (T& x : w) x = x >= T(0.0F) ? x : T(0.0F) * x;
     return;
   }
-  // Elements whose places differ along the constraint's axes alone have a norm in common.
-  const Shape& shape = weight.shape();
+  // Elements that differ only in their places along the constraint's axes have a norm in common.
   std::vector<std::int64_t> strides(static_cast<std::size_t>(shape.rank()), 0);
   std::int64_t groups = 1;
   for (int axis = shape.rank() - 1; axis >= 0; --axis) {
@@ -31,20 +46,22 @@ void constrain(const Constraint& constraint, const Tensor& weight) {
     }
     return static_cast<std::size_t>(group);
   };
-  std::vector<double> norms(static_cast<std::size_t>(groups), 0.0);
-  for (std::size_t i = 0; i < w.size(); ++i)
-    norms[group_of(static_cast<std::int64_t>(i))] += static_cast<double>(w[i]) * static_cast<double>(w[i]);
-  constexpr double kEpsilon = 1e-7;
-  for (double& norm : norms) {
-    norm = std::sqrt(norm);
-    double wanted = 1.0;
-    if (constraint.kind == ConstraintKind::max_norm) wanted = std::min(norm, constraint.max_value);
-    if (constraint.kind == ConstraintKind::min_max_norm)
-      wanted = constraint.rate * std::clamp(norm, constraint.min_value, constraint.max_value) +
-               (1.0 - constraint.rate) * norm;
-    norm = wanted / (kEpsilon + norm);  // what to multiply by
+  std::vector<double> squares(static_cast<std::size_t>(groups), 0.0);
+  for (std::size_t i = 0; i < w.size(); ++i) {
+    const Scalar<T> x(static_cast<double>(w[i]));
+    squares[group_of(static_cast<std::int64_t>(i))] += static_cast<double>(x * x);
   }
-  for (std::size_t i = 0; i < w.size(); ++i) w[i] *= static_cast<float>(norms[group_of(static_cast<std::int64_t>(i))]);
+  std::vector<T> factors;
+  for (const double sum : squares)
+    factors.push_back(T(static_cast<double>(factor_of(constraint, square_root(Scalar<T>(static_cast<double>(sum)))))));
+  for (std::size_t i = 0; i < w.size(); ++i) w[i] *= factors[group_of(static_cast<std::int64_t>(i))];
+}
+
+}  // namespace
+
+void constrain(const Constraint& constraint, const Tensor& weight) {
+  with_number(weight.dtype(),
+              [&](auto number) { constrain_numbers(constraint, weight.shape(), weight.as<decltype(number)>()); });
 }
 
 }  // namespace attn::optimizers

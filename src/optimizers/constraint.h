@@ -1,4 +1,4 @@
-// What a constraint makes of a weight. Private to the room.
+// What a constraint makes of a weight. Private to the module.
 #pragma once
 
 #include "attn/base/tensor.h"
@@ -6,7 +6,7 @@
 
 namespace attn::optimizers {
 
-/// In place; the weight is float32.
+/// In place; the weight has a floating dtype.
 void constrain(const Constraint& constraint, const Tensor& weight);
 
 }  // namespace attn::optimizers

@@ -1,18 +1,12 @@
 #include "attn/optimizers/optimizer.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <utility>
 
 #include "attn/base/error.h"
-#include "attn/base/finite.h"
-#include "attn/base/parallel.h"
 #include "attn/base/text.h"
-#include "constraint.h"
-#include "pass.h"
 #include "rules.h"
-#include "sums.h"
 
 namespace attn::optimizers {
 namespace {
@@ -22,13 +16,14 @@ constexpr std::int64_t kPart = std::int64_t{1} << 16;
 /// Fewer elements in all are not worth waking threads for.
 constexpr std::int64_t kLeastForThreads = std::int64_t{1} << 18;
 
+/// Counts of steps up to this are exact in double, and can be counted on.
+constexpr double kMostSteps = 1e15;
+
 void fill(const Tensor& tensor, double value) {
   for (std::int64_t i = 0; i < tensor.size(); ++i) tensor.set(i, value);
 }
 
 void copy(const Tensor& from, const Tensor& to) { std::copy_n(from.data(), from.bytes(), to.data()); }
-
-bool has(const Gradient& gradient) { return gradient.sum.bytes() > 0 || gradient.sum.shape().rank() == 0; }
 
 }  // namespace
 
@@ -83,11 +78,11 @@ std::optional<Optimizer::Pieces> Optimizer::pieces(std::size_t variable_of_state
   const auto found = shared_.find(variable_of_state);
   if (found == shared_.end()) return std::nullopt;
   const auto& [variable, whole] = found->second;
-  const std::int64_t bytes = whole.size() * bytes_of(DType::float32);
+  const std::int64_t each = bytes_of(variables_[variable].dtype), bytes = whole.size() * each;
   Pieces out{whole, {}};
   for (const std::vector<Range>& ranges : moved_) {
     const std::int64_t size = ranges[variable].size();
-    out.bytes.push_back(is_elementwise(settings_.rule) ? size * bytes_of(DType::float32) : (size > 0 ? bytes : 0));
+    out.bytes.push_back(is_elementwise(settings_.rule) ? size * each : (size > 0 ? bytes : 0));
   }
   return out;
 }
@@ -114,7 +109,7 @@ void Optimizer::add_slots() {
     std::string path = variables_[n].path;
     std::ranges::replace(path, '/', '_');
     if (is_shared(n)) shared_.emplace(state_.size(), std::pair(n, shape));
-    Tensor tensor = add(path + "_" + what, Tensor(DType::float32, own_shape(n, shape)));
+    Tensor tensor = add(path + "_" + what, Tensor(variables_[n].dtype, own_shape(n, shape)));
     if (value != 0.0) fill(tensor, value);
     return tensor;
   };
@@ -134,7 +129,7 @@ void Optimizer::add_slots() {
     for_all([&](std::size_t n) {  // of which every rank needs all, as norms are of all
       const std::size_t place = state_.size();
       Tensor whole = slot(n, "gradient_accumulator", variables_[n].shape);
-      if (shared_.erase(place) > 0) whole = state_[place].tensor = Tensor(DType::float32, variables_[n].shape);
+      if (shared_.erase(place) > 0) whole = state_[place].tensor = Tensor(variables_[n].dtype, variables_[n].shape);
       accumulators_.push_back(whole);
     });
   const auto moments = [&](const char* first, const char* second, double value = 0.0) {
@@ -192,6 +187,11 @@ void Optimizer::add_slots() {
 
 void Optimizer::set_state(const std::vector<Tensor>& state) {
   const std::size_t left_out = state.size() + first_ == state_.size() ? first_ : 0;
+  const auto expect = [&](std::size_t i, bool fits, const char* what) {
+    if (!fits)
+      throw bad_input("variable {} of the optimizer, {}, is {} in the file, and must be {}", i,
+                      printable(state_[i + left_out].name), state[i].at(0), what);
+  };
   if (state.size() + left_out != state_.size())
     throw bad_input("the file has {} variables of the optimizer, and {} has {}", state.size(), settings_.name,
                     state_.size());
@@ -202,6 +202,10 @@ void Optimizer::set_state(const std::vector<Tensor>& state) {
     if (state[i].shape() != whole)
       throw bad_input("variable {} of the optimizer is {} in the file, and {} has {}", i, state[i].shape().str(),
                       printable(state_[i + left_out].name), whole.str());
+    if (whole.rank() == 0 && kept.dtype() == DType::int64)
+      expect(i, state[i].at(0) >= 0.0 && state[i].at(0) <= kMostSteps, "a number of steps");
+    if (first_ > 0 && i + left_out + 1 == first_)
+      expect(i, state[i].at(0) > 0.0 && std::isfinite(state[i].at(0)), "a scale above 0");
     const bool is_part = shared != shared_.end() && is_elementwise(settings_.rule);
     const std::int64_t before = is_part ? moved(shared->second.first).begin * bytes_of(kept.dtype()) : 0;
     const Tensor given = state[i].cast(kept.dtype());
@@ -217,7 +221,12 @@ std::vector<Tensor> Optimizer::unsaved() const {
 void Optimizer::set_unsaved(const std::vector<Tensor>& kept) {
   const std::vector<Tensor> own = unsaved();
   if (kept.size() != own.size()) return;  // of a file in which they were saved, or lost
-  for (std::size_t i = 0; i < own.size(); ++i) copy(kept[i].cast(own[i].dtype()), own[i]);
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    if (kept[i].shape() != own[i].shape())
+      throw bad_input("attn/unsaved/{} of the optimizer is {} in the file, and {} has {}", i, kept[i].shape().str(),
+                      printable(settings_.name), own[i].shape().str());
+    copy(kept[i].cast(own[i].dtype()), own[i]);
+  }
 }
 
 std::int64_t Optimizer::iteration() const { return state_[first_].tensor.as<std::int64_t>()[0]; }
@@ -244,165 +253,6 @@ void Optimizer::move_scale(bool finite) const {
   counter.set(0, grows || !finite ? 0.0 : counter.at(0) + 1.0);
   if (!finite) scale.set(0, scale.at(0) * 0.5);
   if (grows) scale.set(0, scale.at(0) * 2.0);
-}
-
-void Optimizer::begin(const std::vector<Tensor>& weights) {
-  if (!std::holds_alternative<ScheduleFreeAdamW>(settings_.rule)) return;
-  for (std::size_t n = 0; n < weights.size(); ++n)
-    std::copy_n(weights[n].as<const float>().data() + moved(n).begin, moved(n).size(), slots_[n][0].as<float>().data());
-}
-
-/// By variable, Σ of the gradient's squares, or of its entries'.
-std::vector<double> Optimizer::squares_of(const std::vector<Gradient>& gradients) const {
-  std::vector<double> parts(parts_.size(), 0.0), sums(gradients.size(), 0.0);
-  for_each_part(static_cast<std::int64_t>(parts_.size()), threads_, [&](std::int64_t i) {
-    const Part& part = parts_[static_cast<std::size_t>(i)];
-    const Gradient& gradient = gradients[part.variable];
-    if (!has(gradient)) return;
-    const std::int64_t count = part.end - part.begin;
-    parts[static_cast<std::size_t>(i)] =
-        gradient.squares.bytes() > 0 ? sum_of(gradient.squares.as<const float>().data() + part.begin, count)
-                                     : sum_of_squares(gradient.sum.as<const float>().data() + part.begin, count);
-  });
-  for (std::size_t i = 0; i < parts_.size(); ++i) sums[parts_[i].variable] += parts[i];
-  return sums;
-}
-
-/// Adds the gradients, times `factor`, to what was accumulated, which takes their place; where the step moves, it is
-/// the mean of all.
-void Optimizer::accumulate(std::vector<Gradient>& gradients, float factor, bool moves) const {
-  const auto count = static_cast<float>(*settings_.gradient_accumulation_steps);
-  for_each_part(static_cast<std::int64_t>(parts_.size()), threads_, [&](std::int64_t i) {
-    const Part& part = parts_[static_cast<std::size_t>(i)];
-    if (!has(gradients[part.variable])) return;
-    const float* const g = gradients[part.variable].sum.as<const float>().data();
-    float* const sum = accumulators_[part.variable].as<float>().data();
-    for (std::int64_t j = part.begin; j < part.end; ++j) {
-      const float all = g[j] * factor + sum[j];
-      sum[j] = moves ? all / count : all;
-    }
-  });
-  for (std::size_t n = 0; n < gradients.size(); ++n)
-    if (has(gradients[n])) gradients[n] = {accumulators_[n], Tensor(), Tensor()};  // a sum over batches is dense
-}
-
-float Optimizer::decay_of(const Variable& variable) const {
-  const auto* muon = std::get_if<Muon>(&settings_.rule);
-  const auto share = muon != nullptr && uses_adam(variable) ? muon->adam_weight_decay : settings_.weight_decay;
-  return share ? static_cast<float>(*share) * static_cast<float>(learning_rate()) : 0.0F;
-}
-
-Step Optimizer::begin_step() {
-  Step common;
-  common.rate = learning_rate();
-  common.t = static_cast<double>(updates() + 1);
-  if (const auto* nadam = std::get_if<Nadam>(&settings_.rule)) {
-    const double factor = nadam->beta_1 * (1.0 - 0.5 * power_of_float(0.96, common.t));
-    product_.set(0, product_.at(0) * factor);
-    common.product = product_.at(0);
-  }
-  return common;
-}
-
-Pass Optimizer::pass() const {
-  Pass pass;
-  pass.rule = &settings_.rule;
-  if (settings_.clipvalue && !settings_.clipnorm && !settings_.global_clipnorm)
-    pass.limit = static_cast<float>(*settings_.clipvalue);
-  pass.momentum = static_cast<float>(updates() == 0 ? 0.0 : settings_.ema_momentum);
-  pass.overwrites = settings_.ema_overwrite_frequency && (updates() + 1) % *settings_.ema_overwrite_frequency == 0;
-  return pass;
-}
-
-void Optimizer::move(const std::vector<Tensor>& weights, std::vector<Gradient>& gradients, double factor,
-                     StepReport& report) {
-  std::vector<double> squares = squares_of(gradients);
-  double all = 0.0;
-  for (double& square : squares) all += square *= factor * factor;
-  report.gradient_norm = std::sqrt(all);
-  report.not_finite = !std::isfinite(report.gradient_norm);
-  if (report.not_finite) return;
-  const Step common = begin_step();
-  const Pass how = pass();
-  std::vector<Visit> visits(weights.size());
-  for (std::size_t n = 0; n < weights.size(); ++n) {
-    if (!has(gradients[n])) continue;
-    double own = factor;
-    if (settings_.clipnorm) {
-      own *= *settings_.clipnorm / std::max(std::sqrt(squares[n]), *settings_.clipnorm);
-    } else if (settings_.global_clipnorm) {
-      const double limit = *settings_.global_clipnorm, size = report.gradient_norm;
-      own *= limit * std::min(1.0 / size, 1.0 / limit) + (size - size);
-      gradients[n].squares = gradients[n].sizes = Tensor();  // the product is dense
-    }
-    report.clipped = report.clipped || own != factor;
-    Visit& visit = visits[n];
-    visit.factor = static_cast<float>(own);
-    visit.decay = decay_of(variables_[n]);
-    const std::int64_t before = moved(n).begin;  // what is this rank's lies in a row, in slots from their beginning
-    if (settings_.use_ema) visit.average = averages_[n].as<float>().data();
-    if (settings_.gradient_accumulation_steps) visit.accumulator = accumulators_[n].as<float>().data() + before;
-    Step& step = visit.step = common;
-    step.shape = &variables_[n].shape;
-    step.size = weights[n].size();
-    step.v = weights[n].as<float>().data() + before;
-    step.g = gradients[n].sum.as<const float>().data() + before;
-    if (gradients[n].squares.bytes() > 0) step.q = gradients[n].squares.as<const float>().data() + before;
-    if (gradients[n].sizes.bytes() > 0) step.a = gradients[n].sizes.as<const float>().data() + before;
-    step.a_factor = visit.factor;
-    for (std::size_t s = 0; s < slots_[n].size(); ++s)
-      if (slots_[n][s].dtype() == DType::float32) step.s[s] = slots_[n][s].as<float>().data();
-    step.adam = std::holds_alternative<Muon>(settings_.rule) && uses_adam(variables_[n]);
-  }
-  std::atomic<bool> clipped = report.clipped;
-  for_each_part(static_cast<std::int64_t>(own_parts_.size()), threads_, [&](std::int64_t i) {
-    const Part& part = own_parts_[static_cast<std::size_t>(i)];
-    const Visit& visit = visits[part.variable];
-    const std::int64_t before = moved(part.variable).begin;
-    if (visit.step.g != nullptr && run(how, visit, part.begin - before, part.end - before)) clipped = true;
-  });
-  report.clipped = clipped;
-  if (sharing_.ranks > 1 && settings_.gradient_accumulation_steps)  // the parts of others too
-    for (std::size_t n = 0; n < weights.size(); ++n)
-      if (has(gradients[n])) fill(accumulators_[n], 0.0);
-}
-
-StepReport Optimizer::apply(const std::vector<Tensor>& weights, const std::vector<Gradient>& given,
-                            const std::function<void()>& exchange) {
-  std::vector<Gradient> gradients = given;
-  StepReport report;
-  double factor = 1.0 / loss_scale();
-  if (settings_.loss_scale) {
-    report.skipped = std::ranges::any_of(
-        gradients, [](const Gradient& gradient) { return has(gradient) && !all_finite(gradient.sum); });
-    move_scale(!report.skipped);
-    if (report.skipped) return report;
-  }
-  const std::int64_t accumulated = settings_.gradient_accumulation_steps.value_or(1);
-  const bool moves = (iteration() + 1) % accumulated == 0;
-  if (settings_.gradient_accumulation_steps) {
-    accumulate(gradients, static_cast<float>(factor), moves);
-    factor = 1.0;
-  }
-  if (moves) {
-    move(weights, gradients, factor, report);
-    if (report.not_finite) return report;
-  } else if (settings_.use_ema) {
-    const Pass how = pass();
-    for (std::size_t n = 0; n < weights.size(); ++n)
-      if (has(gradients[n]))
-        follow(how, weights[n].as<float>().data() + moved(n).begin, averages_[n].as<float>().data(), moved(n).size());
-  }
-  if (exchange) exchange();
-  for (std::size_t n = 0; n < weights.size(); ++n)
-    if (variables_[n].constraint && has(gradients[n])) constrain(*variables_[n].constraint, weights[n]);
-  ++state_[first_].tensor.as<std::int64_t>()[0];
-  return report;
-}
-
-void Optimizer::finalize(const std::vector<Tensor>& weights) const {
-  for (std::size_t n = 0; n < averages_.size(); ++n)
-    std::copy_n(averages_[n].as<const float>().data(), moved(n).size(), weights[n].as<float>().data() + moved(n).begin);
 }
 
 }  // namespace attn::optimizers

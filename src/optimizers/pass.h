@@ -1,5 +1,5 @@
 // One pass over the numbers of all variables: all that a step does to each is done while it is in the cache. Private to
-// the room.
+// the module.
 #pragma once
 
 #include <cstdint>
@@ -14,24 +14,37 @@ namespace attn::optimizers {
 /// What is done to every variable.
 struct Pass {
   const Rule* rule = nullptr;
-  std::optional<float> limit;  ///< of each number of a dense gradient
-  float momentum = 0.0F;       ///< of averages
-  bool overwrites = false;     ///< Do weights become their averages?
+  std::optional<double> limit;  ///< of each number of a dense gradient
+  double momentum = 0.0;        ///< of averages
+  bool overwrites = false;      ///< Do weights become their averages?
+};
+
+/// Weight decay: v loses the share `factor`·`rate` of itself. Keras multiplies by the two in turn.
+struct Decay {
+  double factor = 0.0, rate = 0.0;
 };
 
 /// A variable in it.
+template <typename T>
 struct Visit {
-  Step step;                     ///< with the gradient as it was given
-  float factor = 1.0F;           ///< that the gradient is multiplied by
-  float decay = 0.0F;            ///< v loses this share of itself first
-  float* average = nullptr;      ///< follows v at the end
-  float* accumulator = nullptr;  ///< becomes 0 at the end
+  Step<T> step;                ///< with the gradient as it was given
+  T factor = T(1.0F);          ///< that the gradient is multiplied by
+  std::optional<Decay> decay;  ///< comes first
+  T* average = nullptr;        ///< follows v at the end
+  T* accumulator = nullptr;    ///< becomes 0 at the end
 };
 
 /// Elements [begin, end) of a variable; all of them where the rule is not elementwise. Was one over the limit?
-[[nodiscard]] bool run(const Pass& pass, const Visit& visit, std::int64_t begin, std::int64_t end);
+/// Defined, as the next two, for float, double, Float16 and BFloat16.
+template <typename T>
+[[nodiscard]] bool run(const Pass& pass, const Visit<T>& visit, std::int64_t begin, std::int64_t end);
+
+/// Muon: the direction in which a run will move the variable. Throws Stopped.
+template <typename T>
+void find_direction(const Pass& pass, const Visit<T>& visit, T* direction);
 
 /// average = momentum·average + (1 − momentum)·v, which v becomes where it overwrites.
-void follow(const Pass& pass, float* v, float* average, std::int64_t count);
+template <typename T>
+void follow(const Pass& pass, T* v, T* average, std::int64_t count);
 
 }  // namespace attn::optimizers

@@ -2,14 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "attn/base/clones.h"
 #include "muon.h"
+#include "number.h"
 #include "sums.h"
 
 namespace attn::optimizers {
 
-double power_of_float(double base, double t) { return std::pow(static_cast<double>(static_cast<float>(base)), t); }
+double power_of_float(double base, double t) { return power_of<float>(base, t); }
 
 bool is_elementwise(const Rule& rule) {
   return !std::holds_alternative<Lamb>(rule) && !std::holds_alternative<Adafactor>(rule) &&
@@ -18,197 +20,253 @@ bool is_elementwise(const Rule& rule) {
 
 namespace {
 
-float f(double x) { return static_cast<float>(x); }
+// A rule is a template over the type of the variable. Its steps in float32, the common case, are compiled for several
+// instruction sets.
 
 /// The arrays of a part, which do not overlap.
-#define ATTN_PART(step)                                                                                           \
-  float *__restrict const v = (step).v, *__restrict const s0 = (step).s[0], *__restrict const s1 = (step).s[1], \
-                    *__restrict const s2 = (step).s[2]; \
-  const float* __restrict const g = (step).g, * __restrict const q = (step).q;                                    \
-  const std::int64_t size = (step).size;                                                                          \
+#define ATTN_PART(step)                                                                                         \
+  T *__restrict const v = (step).v, *__restrict const s0 = (step).s[0], *__restrict const s1 = (step).s[1],   \
+                *__restrict const s2 = (step).s[2]; \
+  const T* __restrict const g = (step).g, * __restrict const q = (step).q;                                      \
+  const std::int64_t size = (step).size;                                                                        \
   (void)s0, (void)s1, (void)s2, (void)q
 
-ATTN_CLONES void apply(const SGD& rule, const Step& step) {
+#define ATTN_RULE(Rule) \
+  template <typename T> \
+  [[gnu::always_inline]] inline void move(const Rule& rule, const Step<T>& step)
+
+ATTN_RULE(SGD) {
   ATTN_PART(step);
-  const float rate = f(step.rate), momentum = f(rule.momentum);
+  const T rate = T(step.rate), momentum = T(rule.momentum);
   if (rule.momentum == 0.0) {
     for (std::int64_t i = 0; i < size; ++i) v[i] -= rate * g[i];
     return;
   }
   for (std::int64_t i = 0; i < size; ++i) {
-    const float move = rate * g[i];
-    s0[i] = momentum * s0[i] - move;
-    v[i] += rule.nesterov ? momentum * s0[i] - move : s0[i];
+    const T by = rate * g[i];
+    s0[i] = momentum * s0[i] - by;
+    v[i] += rule.nesterov ? momentum * s0[i] - by : s0[i];
   }
 }
 
-float adam_rate(double rate, double beta_1, double beta_2, double t) {
-  return f(rate * std::sqrt(1.0 - power_of_float(beta_2, t)) / (1.0 - power_of_float(beta_1, t)));
+/// 1 − beta^t
+template <typename T>
+[[gnu::always_inline]] inline Scalar<T> correction_of(double beta, double t) {
+  return Scalar<T>(1.0) - power_of<T>(beta, t);
+}
+
+template <typename T>
+[[gnu::always_inline]] inline T adam_rate(const Moments& rule, const Step<T>& step) {
+  const Scalar<T> rate(step.rate);
+  return T(rate * square_root(correction_of<T>(rule.beta_2, step.t)) / correction_of<T>(rule.beta_1, step.t));
 }
 
 /// m += (g − m)(1 − β₁), s += (q − s)(1 − β₂)
-ATTN_CLONES void apply(const Adam& rule, const Step& step) {
+ATTN_RULE(Adam) {
   ATTN_PART(step);
-  const float take_1 = f(1.0 - rule.beta_1), take_2 = f(1.0 - rule.beta_2), epsilon = f(rule.epsilon);
-  const float alpha = adam_rate(step.rate, rule.beta_1, rule.beta_2, step.t);
+  const T take_1 = T(1.0 - rule.beta_1), take_2 = T(1.0 - rule.beta_2), epsilon = T(rule.epsilon);
+  const T alpha = adam_rate(rule, step);
   if (rule.amsgrad) {
     for (std::int64_t i = 0; i < size; ++i) {
       s0[i] += (g[i] - s0[i]) * take_1;
       s1[i] += (q[i] - s1[i]) * take_2;
       s2[i] = s1[i] > s2[i] ? s1[i] : s2[i];
-      v[i] -= s0[i] * alpha / (std::sqrt(s2[i]) + epsilon);
+      v[i] -= s0[i] * alpha / (square_root(s2[i]) + epsilon);
     }
     return;
   }
   for (std::int64_t i = 0; i < size; ++i) {
-    const float m = s0[i] + (g[i] - s0[i]) * take_1, s = s1[i] + (q[i] - s1[i]) * take_2;
+    const T m = s0[i] + (g[i] - s0[i]) * take_1, s = s1[i] + (q[i] - s1[i]) * take_2;
     s0[i] = m;
     s1[i] = s;
-    v[i] -= m * alpha / (std::sqrt(s) + epsilon);
+    v[i] -= m * alpha / (square_root(s) + epsilon);
   }
 }
 
-void apply(const Adamax& rule, const Step& step) {
+ATTN_RULE(Adamax) {
   ATTN_PART(step);
-  const float take = f(1.0 - rule.beta_1), keep = f(rule.beta_2), epsilon = f(rule.epsilon), rate = f(step.rate);
-  const float correction = f(1.0 - power_of_float(rule.beta_1, step.t));
-  const auto move = [&](const auto& magnitude) {
-    for (std::int64_t i = 0; i < size; ++i) {
-      s0[i] += (g[i] - s0[i]) * take;
-      s1[i] = std::max(keep * s1[i], magnitude(i));
-      v[i] -= rate * s0[i] / (correction * (s1[i] + epsilon));
-    }
-  };
-  if (const float* const a = step.a; a != nullptr) {
-    move([&](std::int64_t i) { return step.a_factor * a[i]; });
-  } else {
-    move([&](std::int64_t i) { return std::abs(g[i]); });
-  }
-}
-
-ATTN_CLONES void apply(const Nadam& rule, const Step& step) {
-  ATTN_PART(step);
-  const float take_1 = f(1.0 - f(rule.beta_1)), take_2 = f(1.0 - f(rule.beta_2));
-  const double beta = f(rule.beta_1);
-  const double now = beta * (1.0 - 0.5 * power_of_float(0.96, step.t));
-  const double next = beta * (1.0 - 0.5 * power_of_float(0.96, step.t + 1.0));
-  const float of_m = f(next / (1.0 - step.product * next)), of_g = f((1.0 - now) / (1.0 - step.product));
-  const float correction = f(1.0 - power_of_float(rule.beta_2, step.t)), rate = f(step.rate), epsilon = f(rule.epsilon);
+  const T take = T(1.0 - rule.beta_1), keep = T(rule.beta_2), epsilon = T(rule.epsilon), rate = T(step.rate);
+  const T correction = T(correction_of<T>(rule.beta_1, step.t));
+  const T* const a = step.a;
   for (std::int64_t i = 0; i < size; ++i) {
-    s0[i] += (g[i] - s0[i]) * take_1;
-    s1[i] += (q[i] - s1[i]) * take_2;
-    const float m = of_m * s0[i] + of_g * g[i];
-    v[i] -= m * rate / (std::sqrt(s1[i] / correction) + epsilon);
+    s0[i] += (g[i] - s0[i]) * take;
+    s1[i] = std::max(keep * s1[i], a != nullptr ? step.a_factor * a[i] : magnitude(g[i]));
+    v[i] -= rate * s0[i] / (correction * (s1[i] + epsilon));
   }
 }
 
-ATTN_CLONES void apply(const ScheduleFreeAdamW& rule, const Step& step) {
+ATTN_RULE(Nadam) {
   ATTN_PART(step);
-  double rate = step.rate;
-  if (rule.warmup_steps > 0) rate *= std::min(step.t / static_cast<double>(rule.warmup_steps), 1.0);
-  const float beta = f(rule.beta_1), take = f(1.0 - f(rule.beta_2)), epsilon = f(rule.epsilon), lr = f(rate);
-  const float correction = f(1.0 - power_of_float(rule.beta_2, step.t)), share = f(1.0 / step.t);
+  using S = Scalar<T>;
+  const T take_1 = T(1.0F) - T(rule.beta_1), take_2 = T(1.0F) - T(rule.beta_2);
+  const S beta = S(static_cast<double>(T(rule.beta_1))), product = S(step.product), one = S(1.0), half = S(0.5);
+  constexpr double kDecay = 0.96;
+  const S now = beta * (one - half * power_of<T>(kDecay, step.t));
+  const S next = beta * (one - half * power_of<T>(kDecay, step.t + 1.0));
+  const T rate = T(step.rate), epsilon = T(rule.epsilon), correction = T(correction_of<T>(rule.beta_2, step.t));
+  if constexpr (kIsHalf<T>) {
+    for (std::int64_t i = 0; i < size; ++i) {
+      s0[i] += (g[i] - s0[i]) * take_1;
+      s1[i] += (q[i] - s1[i]) * take_2;
+      const T m = next * s0[i] / (one - product * next) + (one - now) * g[i] / (one - product);
+      v[i] -= m * rate / (square_root(s1[i] / correction) + epsilon);
+    }
+  } else {
+    const T of_m = T(next / (one - product * next)), of_g = T((one - now) / (one - product));
+    for (std::int64_t i = 0; i < size; ++i) {
+      s0[i] += (g[i] - s0[i]) * take_1;
+      s1[i] += (q[i] - s1[i]) * take_2;
+      const T m = of_m * s0[i] + of_g * g[i];
+      v[i] -= m * rate / (square_root(s1[i] / correction) + epsilon);
+    }
+  }
+}
+
+ATTN_RULE(ScheduleFreeAdamW) {
+  ATTN_PART(step);
+  using S = Scalar<T>;
+  S rate(step.rate);
+  const S t = S(step.t);
+  if (rule.warmup_steps > 0) rate *= std::min(t / S(static_cast<double>(rule.warmup_steps)), S(1.0));
+  const T beta = T(rule.beta_1), take = T(1.0F) - T(rule.beta_2), epsilon = T(rule.epsilon), lr = T(rate),
+          one = T(1.0F);
+  const T correction = T(correction_of<T>(rule.beta_2, step.t)), share = T(S(1.0) / t);
   for (std::int64_t i = 0; i < size; ++i) {
     s1[i] += (q[i] - s1[i]) * take;
-    s0[i] -= lr * g[i] / (std::sqrt(s1[i] / correction) + epsilon);
+    s0[i] -= lr * g[i] / (square_root(s1[i] / correction) + epsilon);
     // On TensorFlow what the formula calls z before the step is z after it.
-    const float z = s0[i], x = (v[i] - (1.0F - beta) * z) / beta;
-    const float mean = (1.0F - share) * x + share * z;
-    v[i] = (1.0F - beta) * z + beta * mean;
+    const T z = s0[i], x = (v[i] - (one - beta) * z) / beta;
+    const T mean = (one - share) * x + share * z;
+    v[i] = (one - beta) * z + beta * mean;
   }
 }
 
-ATTN_CLONES void apply(const RMSprop& rule, const Step& step) {
+ATTN_RULE(RMSprop) {
   ATTN_PART(step);
-  const float keep = f(rule.rho), take = f(1.0 - rule.rho), epsilon = f(rule.epsilon), rate = f(step.rate),
-              momentum = f(rule.momentum);
-  float* const m = rule.momentum > 0.0 ? s1 : nullptr;
-  float* const a = !rule.centered ? nullptr : m != nullptr ? s2 : s1;
+  const T keep = T(rule.rho), take = T(1.0 - rule.rho), epsilon = T(rule.epsilon), rate = T(step.rate),
+          momentum = T(rule.momentum);
+  T* const m = rule.momentum > 0.0 ? s1 : nullptr;
+  T* const a = !rule.centered ? nullptr : m != nullptr ? s2 : s1;
   for (std::int64_t i = 0; i < size; ++i) {
     s0[i] = keep * s0[i] + take * q[i];
-    float denominator = s0[i] + epsilon;
+    T denominator = s0[i] + epsilon;
     if (a != nullptr) {
       a[i] = keep * a[i] + take * g[i];
       denominator = s0[i] - a[i] * a[i] + epsilon;
     }
-    float move = rate * g[i] / std::sqrt(denominator);
-    if (m != nullptr) move = m[i] = momentum * m[i] + move;
-    v[i] -= move;
+    T by = rate * g[i] / square_root(denominator);
+    if (m != nullptr) by = m[i] = momentum * m[i] + by;
+    v[i] -= by;
   }
 }
 
-ATTN_CLONES void apply(const Adagrad& rule, const Step& step) {
+ATTN_RULE(Adagrad) {
   ATTN_PART(step);
-  const float epsilon = f(rule.epsilon), rate = f(step.rate);
+  const T epsilon = T(rule.epsilon), rate = T(step.rate);
   for (std::int64_t i = 0; i < size; ++i) {
     s0[i] += q[i];
-    v[i] -= rate * g[i] / std::sqrt(s0[i] + epsilon);
+    v[i] -= rate * g[i] / square_root(s0[i] + epsilon);
   }
 }
 
-ATTN_CLONES void apply(const Adadelta& rule, const Step& step) {
+ATTN_RULE(Adadelta) {
   ATTN_PART(step);
-  const float keep = f(rule.rho), take = f(1.0 - rule.rho), epsilon = f(rule.epsilon), rate = f(step.rate);
+  const T keep = T(rule.rho), take = T(1.0 - rule.rho), epsilon = T(rule.epsilon), rate = T(step.rate);
   for (std::int64_t i = 0; i < size; ++i) {
     s0[i] = keep * s0[i] + take * q[i];
-    const float ratio = std::sqrt(s1[i] + epsilon) / std::sqrt(s0[i] + epsilon);
-    s1[i] = keep * s1[i] + take * (ratio * ratio * q[i]);
-    v[i] -= rate * (ratio * g[i]);
+    const T root = square_root(s1[i] + epsilon), by = square_root(s0[i] + epsilon);
+    if constexpr (kIsHalf<T>) {
+      const T move = root * g[i] / by;
+      s1[i] = keep * s1[i] + take * (move * move);
+      v[i] -= rate * move;
+    } else {
+      const T ratio = root / by;
+      s1[i] = keep * s1[i] + take * (ratio * ratio * q[i]);
+      v[i] -= rate * (ratio * g[i]);
+    }
   }
 }
 
-void apply(const Ftrl& rule, const Step& step) {
+template <typename T>
+void apply(const Ftrl& rule, const Step<T>& step) {
   ATTN_PART(step);
-  const double l2 = rule.l2_regularization_strength + rule.beta / (2.0 * step.rate);
-  const float rate = f(step.rate), power = f(-rule.learning_rate_power), twice_l2 = f(2.0 * l2),
-              shrink = f(2.0 * rule.l2_shrinkage_regularization_strength), l1 = f(rule.l1_regularization_strength);
+  using S = Scalar<T>;
+  const S l2 = S(rule.l2_regularization_strength) + S(rule.beta) / (S(2.0) * S(step.rate));
+  const T rate = T(step.rate), exponent = T(-rule.learning_rate_power), twice_l2 = T(S(2.0) * l2),
+          shrink = T(2.0 * rule.l2_shrinkage_regularization_strength), l1 = T(rule.l1_regularization_strength);
   for (std::int64_t i = 0; i < size; ++i) {
-    const float used = g[i] + shrink * v[i];
-    const float after = s0[i] + q[i];
-    const float root = std::pow(after, power);
-    s1[i] += used - (root - std::pow(s0[i], power)) / rate * v[i];
-    v[i] = (std::clamp(s1[i], -l1, l1) - s1[i]) / (root / rate + twice_l2);
+    const T used = g[i] + shrink * v[i];
+    const T after = s0[i] + q[i];
+    const T root = power(after, exponent);
+    s1[i] += used - (root - power(s0[i], exponent)) / rate * v[i];
+    const T clipped = s1[i] > l1 ? l1 : s1[i] < -l1 ? -l1 : s1[i];
+    v[i] = (clipped - s1[i]) / (root / rate + twice_l2);
     s0[i] = after;
   }
 }
 
-ATTN_CLONES void apply(const Lion& rule, const Step& step) {
+ATTN_RULE(Lion) {
   ATTN_PART(step);
-  const float keep_1 = f(rule.beta_1), take_1 = f(1.0 - rule.beta_1), keep_2 = f(rule.beta_2),
-              take_2 = f(1.0 - rule.beta_2), rate = f(step.rate);
+  const T keep_1 = T(rule.beta_1), keep_2 = T(rule.beta_2), rate = T(step.rate), none = T(0.0F);
+  const T take_1 = kIsHalf<T> ? T(1.0F) - keep_1 : T(1.0 - rule.beta_1),
+          take_2 = kIsHalf<T> ? T(1.0F) - keep_2 : T(1.0 - rule.beta_2);
   for (std::int64_t i = 0; i < size; ++i) {
-    const float c = keep_1 * s0[i] + take_1 * g[i];
-    v[i] -= rate * (c > 0.0F ? 1.0F : c < 0.0F ? -1.0F : c);  // the sign, and NaN stays
+    const T c = keep_1 * s0[i] + take_1 * g[i];
+    v[i] -= rate * (c > none ? T(1.0F) : c < none ? T(-1.0F) : c);  // the sign, and NaN stays
     s0[i] = keep_2 * s0[i] + take_2 * g[i];
   }
 }
 
 #undef ATTN_PART
+#undef ATTN_RULE
 
-void apply(const Lamb& rule, const Step& step) {
-  const float take_1 = f(1.0 - rule.beta_1), take_2 = f(1.0 - rule.beta_2), epsilon = f(rule.epsilon);
-  const float of_m = f(1.0 - power_of_float(rule.beta_1, step.t)), of_s = f(1.0 - power_of_float(rule.beta_2, step.t));
-  std::vector<float> move(static_cast<std::size_t>(step.size));
+template <typename Rule, typename T>
+void apply(const Rule& rule, const Step<T>& step) {
+  move(rule, step);
+}
+ATTN_CLONES void apply(const SGD& rule, const Step<float>& step) { move(rule, step); }
+ATTN_CLONES void apply(const Adam& rule, const Step<float>& step) { move(rule, step); }
+ATTN_CLONES void apply(const Nadam& rule, const Step<float>& step) { move(rule, step); }
+ATTN_CLONES void apply(const ScheduleFreeAdamW& rule, const Step<float>& step) { move(rule, step); }
+ATTN_CLONES void apply(const RMSprop& rule, const Step<float>& step) { move(rule, step); }
+ATTN_CLONES void apply(const Adagrad& rule, const Step<float>& step) { move(rule, step); }
+ATTN_CLONES void apply(const Adadelta& rule, const Step<float>& step) { move(rule, step); }
+ATTN_CLONES void apply(const Lion& rule, const Step<float>& step) { move(rule, step); }
+
+template <typename T>
+void apply(const Lamb& rule, const Step<T>& step) {
+  using S = Scalar<T>;
+  const T take_1 = T(1.0 - rule.beta_1), take_2 = T(1.0 - rule.beta_2), epsilon = T(rule.epsilon);
+  const T of_m = T(correction_of<T>(rule.beta_1, step.t)), of_s = T(correction_of<T>(rule.beta_2, step.t));
+  std::vector<T> by(static_cast<std::size_t>(step.size));
   for (std::int64_t i = 0; i < step.size; ++i) {
-    float &m = step.s[0][i], &s = step.s[1][i];
+    T &m = step.s[0][i], &s = step.s[1][i];
     m += (step.g[i] - m) * take_1;
     s += (step.square(i) - s) * take_2;
-    move[static_cast<std::size_t>(i)] = m / of_m / (std::sqrt(s / of_s) + epsilon);
+    by[static_cast<std::size_t>(i)] = m / of_m / (square_root(s / of_s) + epsilon);
   }
-  const double weights = std::sqrt(sum_of_squares(step.v, step.size));
-  const double moves = std::sqrt(sum_of_squares(move.data(), step.size));
-  const float rate = f((weights > 0.0 && moves > 0.0 ? weights / moves : 1.0) * step.rate);
-  for (std::int64_t i = 0; i < step.size; ++i) step.v[i] -= rate * move[static_cast<std::size_t>(i)];
+  const S weights = square_root(S(sum_of_squares(step.v, step.size)));
+  const S moves = square_root(S(sum_of_squares(by.data(), step.size)));
+  const S ratio = weights > S(0.0) && moves > S(0.0) ? weights / moves : S(1.0);
+  const T rate = T(ratio * S(step.rate));
+  for (std::int64_t i = 0; i < step.size; ++i) step.v[i] -= rate * by[static_cast<std::size_t>(i)];
 }
 
-double root_mean_square(const float* x, std::int64_t size) {
-  return std::sqrt(sum_of_squares(x, size) / static_cast<double>(size));
+template <typename T>
+Scalar<T> root_mean_square(const T* x, std::int64_t size) {
+  return square_root(Scalar<T>(sum_of_squares(x, size) / static_cast<double>(size)));
 }
 
 /// Rows and columns of the last two axes have an average each, whose product stands for that of each element.
-void factored(const Adafactor& rule, const Step& step, double keep) {
+template <typename T>
+void factored(const Adafactor& rule, const Step<T>& step, Scalar<T> keep) {
+  using S = Scalar<T>;
   const Dim columns = step.shape->back(), rows = (*step.shape)[-2];
-  float *const r = step.s[0], *const c = step.s[1], *const s = step.s[2];
+  T *const r = step.s[0], *const c = step.s[1], *const s = step.s[2];
+  const S take = S(1.0) - keep, epsilon = S(rule.epsilon_1);
+  const auto follow = [&](T& average, double mean) {
+    average = T(keep * S(static_cast<double>(average)) + take * S(mean));
+  };
   const std::int64_t matrices = step.size / (rows * columns);
   for (std::int64_t matrix = 0; matrix < matrices; ++matrix) {
     const std::int64_t first = matrix * rows * columns;
@@ -217,53 +275,63 @@ void factored(const Adafactor& rule, const Step& step, double keep) {
     for (Dim row = 0; row < rows; ++row) {
       double of_row = 0.0;
       for (Dim column = 0; column < columns; ++column) {
-        const double square = step.square(first + row * columns + column) + rule.epsilon_1;
+        const S entry = S(static_cast<double>(step.square(first + row * columns + column)));
+        const auto square = static_cast<double>(entry + epsilon);
         of_row += square;
         of_columns[static_cast<std::size_t>(column)] += square;
       }
-      float& average = r[matrix * rows + row];
-      average = f(keep * average + (1.0 - keep) * of_row / static_cast<double>(columns));
-      mean_of_rows += average;
+      T& average = r[matrix * rows + row];
+      follow(average, of_row / static_cast<double>(columns));
+      mean_of_rows += static_cast<double>(average);
     }
     mean_of_rows /= static_cast<double>(rows);
-    for (Dim column = 0; column < columns; ++column) {
-      float& average = c[matrix * columns + column];
-      average =
-          f(keep * average + (1.0 - keep) * of_columns[static_cast<std::size_t>(column)] / static_cast<double>(rows));
-    }
-    for (Dim row = 0; row < rows; ++row)
+    for (Dim column = 0; column < columns; ++column)
+      follow(c[matrix * columns + column], of_columns[static_cast<std::size_t>(column)] / static_cast<double>(rows));
+    for (Dim row = 0; row < rows; ++row) {
+      const T share = T(S(static_cast<double>(r[matrix * rows + row])) / S(mean_of_rows));
       for (Dim column = 0; column < columns; ++column)
-        s[first + row * columns + column] = f(r[matrix * rows + row] / mean_of_rows) * c[matrix * columns + column];
+        s[first + row * columns + column] = share * c[matrix * columns + column];
+    }
   }
 }
 
-void apply(const Adafactor& rule, const Step& step) {
-  const double rate = std::min(step.rate, 1.0 / std::sqrt(step.t));
-  const double alpha = std::max(rule.epsilon_2, root_mean_square(step.v, step.size)) * rate;
-  const double keep = 1.0 - std::pow(step.t, rule.beta_2_decay);
-  float* const s = step.s[2];
+template <typename T>
+void apply(const Adafactor& rule, const Step<T>& step) {
+  using S = Scalar<T>;
+  const S t = S(step.t), rate = std::min(S(step.rate), S(1.0) / square_root(t));
+  const S alpha = std::max(S(rule.epsilon_2), root_mean_square(step.v, step.size)) * rate;
+  const S keep = S(1.0) - power(t, S(rule.beta_2_decay));
+  T* const s = step.s[2];
   if (step.shape->rank() >= 2) {
     factored(rule, step, keep);
   } else {
-    for (std::int64_t i = 0; i < step.size; ++i)
-      s[i] = f(keep * s[i] + (1.0 - keep) * (step.square(i) + rule.epsilon_1));
+    for (std::int64_t i = 0; i < step.size; ++i) {
+      const S square = S(static_cast<double>(step.square(i))) + S(rule.epsilon_1);
+      s[i] = T(keep * S(static_cast<double>(s[i])) + (S(1.0) - keep) * square);
+    }
   }
-  std::vector<float> move(static_cast<std::size_t>(step.size));
+  std::vector<T> by(static_cast<std::size_t>(step.size));
   double squares = 0.0;  // of the entries, where the gradient is made of some
   for (std::int64_t i = 0; i < step.size; ++i) {
-    move[static_cast<std::size_t>(i)] = step.g[i] / std::sqrt(s[i]);
+    by[static_cast<std::size_t>(i)] = step.g[i] / square_root(s[i]);
     squares += static_cast<double>(step.square(i)) / static_cast<double>(s[i]);
   }
-  const double size = std::sqrt(squares / static_cast<double>(step.size));
-  const float factor = f(alpha / std::max(1.0, size / rule.clip_threshold));
-  for (std::int64_t i = 0; i < step.size; ++i) step.v[i] -= factor * move[static_cast<std::size_t>(i)];
+  const S size = square_root(S(squares / static_cast<double>(step.size)));
+  const S most = std::max(S(1.0), size / S(rule.clip_threshold));
+  if constexpr (kIsHalf<T>) {
+    for (std::int64_t i = 0; i < step.size; ++i) step.v[i] -= alpha * (by[static_cast<std::size_t>(i)] / most);
+  } else {
+    const T factor = T(alpha / most);
+    for (std::int64_t i = 0; i < step.size; ++i) step.v[i] -= factor * by[static_cast<std::size_t>(i)];
+  }
 }
 
-void apply(const Muon& rule, const Step& step) {
+template <typename T>
+void apply(const Muon& rule, const Step<T>& step) {
   if (step.adam) {
-    Step adam = step;
+    Step<T> adam = step;
     adam.rate *= rule.adam_lr_ratio;
-    std::vector<float> squares;
+    std::vector<T> squares;
     if (adam.q == nullptr) {
       for (std::int64_t i = 0; i < adam.size; ++i) squares.push_back(adam.g[i] * adam.g[i]);
       adam.q = squares.data();
@@ -275,8 +343,14 @@ void apply(const Muon& rule, const Step& step) {
 
 }  // namespace
 
-void update(const Rule& rule, const Step& step) {
+template <typename T>
+void update(const Rule& rule, const Step<T>& step) {
   std::visit([&](const auto& one) { apply(one, step); }, rule);
 }
+
+template void update(const Rule&, const Step<float>&);
+template void update(const Rule&, const Step<double>&);
+template void update(const Rule&, const Step<Float16>&);
+template void update(const Rule&, const Step<BFloat16>&);
 
 }  // namespace attn::optimizers

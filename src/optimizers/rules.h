@@ -1,7 +1,5 @@
-// What one step of a rule does to one variable. Private to the room.
+// What one step of a rule does to one variable. Private to the module.
 #pragma once
-
-#include <cstdint>
 
 #include "attn/optimizers/settings.h"
 #include "step.h"
@@ -11,8 +9,10 @@ namespace attn::optimizers {
 /// Does the rule treat each element by itself, so that a variable may be taken in parts?
 [[nodiscard]] bool is_elementwise(const Rule& rule);
 
-/// Moves the weights of a variable, or of a part of it where the rule is elementwise.
-void update(const Rule& rule, const Step& step);
+/// Moves the weights of a variable, or of a part of it where the rule is elementwise. Defined for float, double,
+/// Float16 and BFloat16.
+template <typename T>
+void update(const Rule& rule, const Step<T>& step);
 
 /// A number to the power of t, of the number as float32: what Keras's bias corrections hold.
 [[nodiscard]] double power_of_float(double base, double t);

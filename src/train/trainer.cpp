@@ -8,6 +8,7 @@
 
 #include "attn/base/error.h"
 #include "attn/base/finite.h"
+#include "attn/base/stop.h"
 #include "attn/base/text.h"
 #include "attn/gradients/gradients.h"
 #include "attn/gradients/passes.h"
@@ -46,7 +47,7 @@ Tensor drawn_numbers(const graph::Graph& graph, const keras::LossGraph::Draw& dr
   if (draw.normal_seed) {
     weights::draw_noise(*draw.normal_seed, count, out);
   } else {
-    out.as<std::int64_t>()[0] = count;
+    out.set(0, static_cast<double>(count));
   }
   return out;
 }
@@ -87,7 +88,13 @@ Trainer::Trainer(const backends::Backend& backend, Lower lower, std::vector<grap
       specs_(std::move(specs)),
       settings_(std::move(settings)),
       options_(options) {
-  for (const Tensor& weight : weights) weights_.push_back(copy_of(weight));
+  if (weights.size() != specs_.size())
+    throw internal_error("{} weights for {} variables", weights.size(), specs_.size());
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    if (weights[i].dtype() != specs_[i].dtype || weights[i].shape() != specs_[i].shape)
+      throw internal_error("the weight '{}' is not what its variable is", printable(specs_[i].path));
+    weights_.push_back(copy_of(weights[i]));
+  }
 }
 
 Trainer::~Trainer() = default;
@@ -98,15 +105,18 @@ std::vector<Tensor> Trainer::trained() const {
   return out;
 }
 
-void Trainer::set_weights(const std::vector<Tensor>& weights) {
+void Trainer::expect_weights(const std::vector<Tensor>& weights) const {
   if (weights.size() != weights_.size())
     throw bad_input("{} weights for a model of {}", weights.size(), weights_.size());
-  for (std::size_t i = 0; i < weights.size(); ++i) {
+  for (std::size_t i = 0; i < weights.size(); ++i)
     if (weights[i].shape() != weights_[i].shape())
       throw bad_input("the weight '{}' is {}, not {}", printable(specs_[i].path), weights_[i].shape().str(),
                       weights[i].shape().str());
-    copy(weights[i], weights_[i]);
-  }
+}
+
+void Trainer::set_weights(const std::vector<Tensor>& weights) {
+  expect_weights(weights);
+  for (std::size_t i = 0; i < weights.size(); ++i) copy(weights[i], weights_[i]);
 }
 
 void Trainer::finalize() {
@@ -268,8 +278,11 @@ void Trainer::begin(const Batch& batch) {
   std::vector<optimizers::Variable> variables;
   for (std::size_t i = 0; i < specs_.size(); ++i) {
     if (!specs_[i].trainable) continue;
+    if (!is_floating(weights_[i].dtype()))
+      throw bad_input("the weight '{}' is {}, which cannot be trained", printable(specs_[i].path),
+                      name_of(weights_[i].dtype()));
     trainable_.push_back(i);
-    variables.push_back({specs_[i].path, specs_[i].shape, model.constraints[i]});
+    variables.push_back({specs_[i].path, specs_[i].shape, model.constraints[i], weights_[i].dtype()});
   }
   for (const keras::LossGraph::Draw& draw : model.draws)
     if (draw.always) ++draws_of_evaluation_[draw.layer];
@@ -295,7 +308,9 @@ Trainer::Program& Trainer::program(const Batch& batch, bool training) {
 }
 
 void Trainer::compile(Program& program) const {
-  if (!program.executable) program.executable = backend_.compile(std::exchange(program.plan, {}), {}, options_.compile);
+  if (program.executable) return;
+  const Computing computing;
+  program.executable = backend_.compile(std::exchange(program.plan, {}), {}, options_.compile);
 }
 
 PassResult Trainer::run(Program& program, const Batch& batch, StepTimes* times) {
@@ -310,8 +325,10 @@ PassResult Trainer::run(Program& program, const Batch& batch, StepTimes* times) 
   std::vector<Tensor> inputs = run::make_inputs(program.shown, given, 0);
   for (const std::size_t i : program.weights) inputs.push_back(weights_[i]);
   if (times == nullptr) {
+    const Computing computing;
     program.executable->run(inputs);
   } else {
+    const Computing computing;
     std::map<graph::NodeId, std::string> kernels;
     for (const backends::KernelChoice& choice : program.executable->choices()) kernels[choice.node] = choice.kernel;
     program.executable->run_profiled(inputs, [&](graph::NodeId node, double seconds) {
@@ -365,9 +382,16 @@ StepResult Trainer::step(const Batch& batch, StepTimes* times) {
     return out;
   }
   std::vector<optimizers::Gradient> gradients;
-  const auto computed = [&](ValueId id) { return id == graph::kNone ? Tensor() : step.executable->value(id); };
-  for (const EntrySums& sums : step.gradients)
+  for (std::size_t i = 0; i < step.gradients.size(); ++i) {
+    const DType dtype = weights_[trainable_[i]].dtype();
+    const auto computed = [&](ValueId id) {
+      if (id == graph::kNone) return Tensor();
+      const Tensor gradient = step.executable->value(id);
+      return gradient.dtype() == dtype ? gradient : gradient.cast(dtype);
+    };
+    const EntrySums& sums = step.gradients[i];
     gradients.push_back({computed(sums.sum), computed(sums.squares), computed(sums.sizes)});
+  }
   const auto start = std::chrono::steady_clock::now();
   std::function<void()> exchange;
   if (shares_optimizer()) exchange = [this] { exchange_weights(); };

@@ -3,10 +3,13 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <string>
 
 #include "attn/base/error.h"
 #include "attn/base/rng.h"
+#include "attn/base/stop.h"
 
 namespace attn::test {
 namespace {
@@ -130,6 +133,59 @@ TEST_CASE("optimizer: ranks that share one, each with a part of its variables, m
       }
     }
   }
+}
+
+TEST_CASE("optimizer: a step of Muon that is stopped leaves weights and state as they were") {
+  Settings settings;
+  settings.rule = Muon{};
+  settings.use_ema = true;
+  for (const bool accumulates : {false, true}) {
+    if (accumulates) settings.gradient_accumulation_steps = 2;
+    settings.loss_scale.emplace();
+    Optimizer optimizer(settings, {{"a", {6, 4}, {}}, {"b", {4}, {}}}, 1);
+    const std::vector<Tensor> weights{drawn({6, 4}, "a"), drawn({4}, "b")};
+    const std::vector<Gradient> gradients{{drawn({6, 4}, "ga")}, {drawn({4}, "gb")}};
+    optimizer.begin(weights);
+    if (accumulates) optimizer.apply(weights, gradients);
+    std::vector<Tensor> all = weights, before;
+    for (const NamedTensor& variable : optimizer.state()) all.push_back(variable.tensor);
+    for (const Tensor& tensor : all) before.push_back(tensor.cast(tensor.dtype()));
+    request_stop();
+    CHECK_THROWS_AS(optimizer.apply(weights, gradients), Stopped);
+    take_back_stop();
+    for (std::size_t i = 0; i < all.size(); ++i) CHECK(same(all[i], before[i]));
+    CHECK(!optimizer.apply(weights, gradients).skipped);
+    CHECK(!same(all[0], before[0]));
+  }
+}
+
+TEST_CASE("optimizer: what a file keeps of it must have its shapes, counts and scales") {
+  Settings settings;
+  settings.rule = Nadam{};
+  settings.loss_scale.emplace();
+  Optimizer optimizer(settings, {{"a", {2}, {}}}, 1);
+  const Tensor large(DType::float32, {10000});
+  CHECK_THROWS_AS(optimizer.set_unsaved({large}), Error);
+  CHECK_THROWS_AS(optimizer.set_unsaved({Tensor(DType::float32, {0})}), Error);
+  std::vector<Tensor> state;
+  for (const NamedTensor& variable : optimizer.state()) state.push_back(variable.tensor.cast(variable.tensor.dtype()));
+  optimizer.set_state(state);
+  for (std::size_t i = 0; i < state.size(); ++i) {
+    std::vector<Tensor> wrong = state;
+    wrong[i] = large;
+    CHECK_THROWS_AS(optimizer.set_state(wrong), Error);
+  }
+  const auto with = [&](std::size_t i, double value) {
+    std::vector<Tensor> changed = state;
+    changed[i] = Tensor(DType::float64, Shape{});
+    changed[i].set(0, value);
+    return changed;
+  };
+  const double infinite = std::numeric_limits<double>::infinity();
+  for (const double count : {-1.0, 1e18, infinite, std::nan("")})
+    CHECK_THROWS_AS(optimizer.set_state(with(4, count)), Error);  // the iteration
+  for (const double scale : {0.0, -1.0, infinite, std::nan("")})
+    CHECK_THROWS_AS(optimizer.set_state(with(3, scale)), Error);  // the scale of the loss
 }
 
 TEST_CASE("optimizer: a variable without a gradient stays, and its decay too") {

@@ -126,8 +126,44 @@ def loss_ctc():
     return compiled(keras.Model(x, keras.layers.Dense(4)(x)), loss="ctc")
 
 
+def of_policies(policies, **arguments):
+    """A layer of each kind, with a policy each."""
+    first, second, third, last = policies
+    x = sequence()
+    y = keras.layers.Dense(8, "tanh", dtype=first, name="first")(x)
+    y = keras.layers.LayerNormalization(dtype=second, name="norm")(y)
+    y = keras.layers.MultiHeadAttention(2, 3, dtype=second, name="mha")(y, y)
+    # TensorFlow draws no orthogonal matrix in bfloat16.
+    y = keras.layers.GRU(5, return_sequences=True, recurrent_initializer="glorot_uniform", dtype=third, name="gru")(y)
+    return compiled(keras.Model(x, keras.layers.Dense(2, dtype=last, name="last")(y)), **arguments)
+
+
+@case
+def policy_float64():
+    return of_policies(["float64"] * 4, optimizer=keras.optimizers.Adam(0.01, epsilon=1e-3))
+
+
+@case
+def policy_bfloat16():
+    return of_policies(["bfloat16"] * 4, optimizer=keras.optimizers.SGD(0.05, momentum=0.5))
+
+
+@case
+def policy_float16():
+    return of_policies(["float16"] * 4, optimizer=keras.optimizers.SGD(0.05, momentum=0.5))
+
+
+@case
+def policy_several():
+    return of_policies(["float64", "float32", "mixed_bfloat16", "bfloat16"], optimizer=keras.optimizers.SGD(0.05))
+
+
+def steps_of(name):
+    return 10 if name.startswith("policy_") else STEPS
+
+
 def data_for(name, model, random):
-    rows = STEPS * ROWS
+    rows = steps_of(name) * ROWS
     shape = (rows, *model.output.shape[1:])
     out = {"x": random.normal(size=(rows, LENGTH, WIDTH)).astype("float32")}
     if name == "loss_metrics":
@@ -144,6 +180,31 @@ def data_for(name, model, random):
     return out
 
 
+def in_float32(model):
+    """The same model and weights, in float32."""
+    policies = {"class_name": "DTypePolicy", "module": "keras", "registered_name": None}
+    policies["config"] = {"name": "float32"}
+    config = model.get_config()
+    for layer in config["layers"]:
+        if layer["class_name"] != "InputLayer":
+            layer["config"]["dtype"] = policies
+    other = keras.Model.from_config(config)
+    other.compile_from_config(model.get_compile_config())
+    other.set_weights([np.asarray(keras.ops.cast(weight, "float32")) for weight in model.weights])
+    return other
+
+
+def weights_of(model):
+    """Half precision as float32, which holds it."""
+    arrays = {}
+    for variable in model.weights:
+        half = variable.dtype in ("float16", "bfloat16")
+        # The state of random generators is no weight.
+        if "seed_generator" not in variable.path:
+            arrays["weight:" + variable.path] = np.asarray(keras.ops.cast(variable, "float32") if half else variable)
+    return arrays
+
+
 def make(folder, name):
     keras.utils.set_random_seed(len(name))
     model = CASES[name]()
@@ -152,8 +213,20 @@ def make(folder, name):
     folder.mkdir(parents=True, exist_ok=True)
     model.save(folder / "start.keras")
     np.savez_compressed(folder / "data.npz", **data)
+    reference = in_float32(model) if name.startswith("policy_") and name != "policy_float64" else None
+    trace = steps_with(model, name, data)
+    after = weights_of(model)
+    policy_error = None
+    if reference is not None:
+        losses = steps_with(reference, name, data)["loss"]
+        policy_error = {k: float(np.abs(after[k] - v).max(initial=0)) for k, v in weights_of(reference).items()}
+        policy_error["loss"] = float(np.abs(np.subtract(trace["loss"], losses)).max())
+    write(folder, name, model, trace, after, policy_error)
+
+
+def steps_with(model, name, data):
     trace = {}
-    for step in range(STEPS):
+    for step in range(steps_of(name)):
         part = slice(step * ROWS, (step + 1) * ROWS)
         model.reset_metrics()
         rate = float(model.optimizer.learning_rate)
@@ -165,21 +238,23 @@ def make(folder, name):
         )
         for key, value in {**told, "learning_rate": rate}.items():
             trace.setdefault(key, []).append(float(value))
-    after = {"weight:" + variable.path: keras.ops.convert_to_numpy(variable) for variable in model.weights}
-    # The state of random generators is no weight.
-    after = {key: value for key, value in after.items() if "seed_generator" not in key}
+    return trace
+
+
+def write(folder, name, model, trace, after, policy_error):
     for index, variable in enumerate(model.optimizer.variables):
-        after[f"optimizer:{index}"] = keras.ops.convert_to_numpy(variable)
+        half = variable.dtype in ("float16", "bfloat16")
+        after[f"optimizer:{index}"] = np.asarray(keras.ops.cast(variable, "float32") if half else variable)
     np.savez_compressed(folder / "trace.npz", **{key: np.array(value) for key, value in trace.items()})
     np.savez_compressed(folder / "after.npz", **after)
     size = {key: float(np.abs(value).max(initial=0)) for key, value in after.items()}
     meta = {
         "keras": keras.__version__,
         "backend": keras.backend.backend(),
-        "steps": STEPS,
+        "steps": steps_of(name),
         "batch": ROWS,
-        "policy": None,
-        "policy_error": None,
+        "policy": name.split("_", 1)[1] if name.startswith("policy_") else None,
+        "policy_error": policy_error,
         "trace_error": {key: 1e-6 * max(1.0, float(np.abs(value).max())) for key, value in trace.items()},
         "float32_error": {key: 1e-6 * max(1.0, value) for key, value in size.items()},
         "undetermined": [],

@@ -200,6 +200,8 @@ std::vector<Tensor> check_steps(const Case& one, const backends::Backend& backen
     }
     // What a mixed policy does to moments is not told.
     const bool mixed = !one.meta["policy_error"].is_null() && state[i].tensor.shape().rank() > 0;
+    if (state[i].tensor.shape().rank() > 0)
+      CHECK_MESSAGE(name_of(state[i].tensor.dtype()) == one.meta["optimizer_variables"][i]["dtype"], path);
     if (undetermined || mixed || !after.contains(key)) continue;
     const Tensor& expected = after.at(key);
     REQUIRE(state[i].tensor.shape() == expected.shape());

@@ -7,6 +7,7 @@
 #include "attn/base/text.h"
 #include "classes/reading.h"
 #include "classes/training.h"
+#include "config/bounds.h"
 #include "model/lower.h"
 #include "model/variables.h"
 #include "training/constraint.h"
@@ -63,6 +64,9 @@ class PerOutput {
   std::vector<std::optional<Ref>> refs_;
 };
 
+/// Each is a part of the graph, and has a name of its own.
+constexpr std::size_t kMostMetrics = 1000;
+
 /// The loss and its weights, as JSON.
 struct Told {
   Json loss, weights;
@@ -106,8 +110,9 @@ std::optional<ValueId> logits_behind(const graph::Graph& graph, ValueId x) {
 
 class LossLowering {
  public:
-  LossLowering(Functional& model, const LossOptions& options, LossGraph& out, ModelLowering& lowering)
-      : model_(model), options_(options), out_(out), b_(lowering.builder()), lowering_(lowering) {}
+  /// `computed`: the dtype of losses and metrics.
+  LossLowering(Functional& model, const LossOptions& options, DType computed, LossGraph& out, ModelLowering& lowering)
+      : model_(model), options_(options), computed_(computed), out_(out), b_(lowering.builder()), lowering_(lowering) {}
 
   void run(const std::vector<TensorPtr>& outputs) {
     const std::vector<std::string> names = output_names(model_, out_.graph);
@@ -137,7 +142,7 @@ class LossLowering {
     for (std::size_t i = 0; i < names.size(); ++i) {
       if (!has_loss(i)) continue;
       const ValueId value = output_loss(*loss[i], names[i], *outputs[i]);
-      add(names[i] + "_loss", value, weight[i] ? weight[i]->number() : 1.0);
+      add(names[i] + "_loss", value, weight[i] ? number_in(*weight[i], kFinite) : 1.0);
     }
     if (total == graph::kNone)
       Ref(losses).fail(options_.output ? fmt::format("the output '{}' has no loss", printable(*options_.output))
@@ -182,20 +187,19 @@ class LossLowering {
           "or 'mean_with_sample_weight'");
     out_.described += (out_.described.empty() ? "" : ", ") + (single_ ? "" : output + ": ") + loss->name;
 
-    const DType computed = b_.dtype(tensor.id) == DType::float64 ? DType::float64 : DType::float32;
     const bool classes = loss->labels() == Labels::classes;
     const Shape expected = classes ? predicted.slice(0, predicted.rank() - 1) : predicted;
-    const graph::TensorType assumed{classes ? DType::int32 : computed, expected};
+    const graph::TensorType assumed{classes ? DType::int32 : computed_, expected};
     const ValueId target = b_.input(name, type.value_or(assumed).dtype, type.value_or(assumed).shape);
     out_.targets.push_back(
         {target, loss->labels(), predicted.rank() > 0 ? predicted.back() : 1, loss->is_bounded(), loss->ignored()});
 
-    LossCall call(b_, target, b_.cast(tensor.id, computed));
+    LossCall call(b_, target, b_.cast(tensor.id, computed_));
     if (call.y_pred == tensor.id) call.logits = logits_behind(out_.graph, tensor.id);
     if (classes) {
       if (!is_integer(b_.dtype(target))) call.y_true = b_.cast(target, DType::int32);
     } else {
-      call.y_true = b_.cast(target, computed);
+      call.y_true = b_.cast(target, computed_);
     }
     match_ranks(call);
     if (!loss->takes(b_.shape(target), predicted)) expect_targets(name, output, b_.shape(target), classes, call);
@@ -209,7 +213,7 @@ class LossLowering {
       weights = b_.input(weight_name, weight->dtype, weight->shape);
       out_.sample_weights.push_back(*weights);
     }
-    measured_.push_back({output, target, b_.cast(tensor.id, computed), tensor.mask, weights});
+    measured_.push_back({output, target, b_.cast(tensor.id, computed_), tensor.mask, weights});
     return reduced(b_, values, weights, mask, *loss->reduction);
   }
 
@@ -255,6 +259,7 @@ class LossLowering {
         for (const Ref& one : metrics_of(Ref(document), outputs, i)) {
           const auto weights = weighted ? seen->weights : std::nullopt;
           LossGraph::Metric made = metric(b_, one, seen->target, seen->prediction, seen->mask, weights);
+          if (out_.metrics.size() >= kMostMetrics) one.fail("more than 1,000 metrics are not accepted");
           made.name = unused(outputs.size() > 1 ? outputs[i] + "_" : "", made.name, weighted);
           out_.metrics.push_back(std::move(made));
         }
@@ -299,6 +304,7 @@ class LossLowering {
 
   Functional& model_;
   const LossOptions& options_;
+  DType computed_;
   LossGraph& out_;
   Builder& b_;
   ModelLowering& lowering_;
@@ -354,7 +360,10 @@ LossGraph lower_loss(Functional& model, const LowerOptions& options, const LossO
   const std::vector<TensorPtr> outputs = lower(model, options, lowering);
   if (loss.training) check_training(model, training);
   if (outputs.empty()) throw bad_input("the model has no output");
-  LossLowering(model, loss, out, lowering).run(outputs);
+  // Keras computes losses in its floatx, float32, whatever the policies of the layers. In float64 for all of the model
+  // they are float64.
+  const DType computed = options.dtype == "float64" ? DType::float64 : DType::float32;
+  LossLowering(model, loss, computed, out, lowering).run(outputs);
   for (const Training::Update& update : training.updates) {
     const ValueId weight = lowering.weight(*update.layer, update.weight);
     out.updates.push_back({out.graph.value(weight).weight, update.value});

@@ -14,11 +14,12 @@
 
 namespace attn::optimizers {
 
-/// A weight that is trained, float32.
+/// A weight that is trained. Its gradient, its slots and the arithmetic of a step have its dtype, as in Keras.
 struct Variable {
   std::string path;
   Shape shape;
   std::optional<Constraint> constraint;
+  DType dtype = DType::float32;  ///< a floating one
 };
 
 /// What a step is given for a variable. Both are empty where the loss does not depend on it.
@@ -51,7 +52,9 @@ struct Range {
 };
 
 struct Pass;
-struct Step;
+struct Moment;
+template <typename T>
+struct Visit;
 
 /// Keras's optimizer of these settings (keras/src/optimizers). Steps give the same bits for any number of threads. Not
 /// for two threads at once.
@@ -80,7 +83,8 @@ class Optimizer {
 
   /// What a training needs to go on bit for bit and Keras has no place for: under a loss scale, Nadam's product.
   [[nodiscard]] std::vector<Tensor> unsaved() const;
-  /// Takes such a list over, where it is of this optimizer's length.
+  /// Takes such a list over, where it is of this optimizer's length. Throws Error (bad_input) where its arrays are
+  /// others.
   void set_unsaved(const std::vector<Tensor>& kept);
 
   [[nodiscard]] const Settings& settings() const { return settings_; }
@@ -96,7 +100,7 @@ class Optimizer {
   /// Must be called before the first step, with the weights that it begins with.
   void begin(const std::vector<Tensor>& weights);
   /// Moves the weights, in place: one tensor and one gradient for each variable. Where they are shared out, `exchange`
-  /// gives every rank what the others have moved.
+  /// gives every rank what the others have moved. Throws Stopped, with all as it was before.
   StepReport apply(const std::vector<Tensor>& weights, const std::vector<Gradient>& gradients,
                    const std::function<void()>& exchange = {});
   /// Overwrites the weights with their averages, as the end of fit() does where there are some; of what is shared out,
@@ -122,10 +126,20 @@ class Optimizer {
   [[nodiscard]] Shape own_shape(std::size_t variable, const Shape& whole) const;
   void move_scale(bool finite) const;
   [[nodiscard]] std::vector<double> squares_of(const std::vector<Gradient>& gradients) const;
-  void accumulate(std::vector<Gradient>& gradients, float factor, bool moves) const;
-  [[nodiscard]] float decay_of(const Variable& variable) const;
-  [[nodiscard]] Step begin_step();
+  void accumulate(std::vector<Gradient>& gradients, double factor, bool moves) const;
+  /// Throws Error (internal) where an array has not the variable's dtype and shape: steps read and write by these.
+  void check(const std::vector<Tensor>& weights, const std::vector<Gradient>& gradients) const;
+  [[nodiscard]] std::optional<double> decay_of(const Variable& variable) const;
+  [[nodiscard]] Moment begin_step();
   [[nodiscard]] Pass pass() const;
+  template <typename T>
+  [[nodiscard]] Visit<T> visit_of(std::size_t n, const Moment& moment, const Tensor& weight, const Gradient& gradient,
+                                  double factor) const;
+  /// Muon: by variable, where it moves. They are found before anything moves, because they can take long.
+  [[nodiscard]] std::vector<Tensor> directions_of(const Pass& how, const std::vector<Tensor>& weights,
+                                                  const std::vector<Gradient>& gradients,
+                                                  const std::vector<double>& factors) const;
+  void follow_averages(const std::vector<Tensor>& weights, const std::vector<Gradient>& gradients) const;
   /// Clips, decays, takes the rule's step and averages; the gradients are to be multiplied by `factor`.
   void move(const std::vector<Tensor>& weights, std::vector<Gradient>& gradients, double factor, StepReport& report);
   [[nodiscard]] std::int64_t updates() const;  ///< iteration / accumulated steps

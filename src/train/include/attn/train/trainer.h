@@ -81,7 +81,8 @@ class Trainer {
   /// The model with its loss for a batch, in training or not. Its weights are the same for all.
   using Lower = std::function<keras::LossGraph(const Batch& batch, bool training)>;
 
-  /// `weights` are in the order of graph.weights; they are copied. The backend must outlive this.
+  /// `weights` are in the order of graph.weights, with the dtypes and shapes of `specs`; they are copied. The backend
+  /// must outlive this.
   Trainer(const backends::Backend& backend, Lower lower, std::vector<graph::WeightSpec> specs,
           const std::vector<Tensor>& weights, optimizers::Settings settings, const TrainerOptions& options);
   ~Trainer();
@@ -102,6 +103,8 @@ class Trainer {
   [[nodiscard]] const std::vector<Tensor>& weights() const { return weights_; }
   /// Copies numbers into them: one tensor of the same kind for each. Throws Error (bad_input) where they differ.
   void set_weights(const std::vector<Tensor>& weights);
+  /// Throws what set_weights would.
+  void expect_weights(const std::vector<Tensor>& weights) const;
   /// Once something was prepared.
   [[nodiscard]] optimizers::Optimizer& optimizer() { return *optimizer_; }
   /// Its variables, whole. Where ranks share them all must call it, and the first gets them; others get empty arrays.
