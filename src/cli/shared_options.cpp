@@ -72,7 +72,8 @@ void add_max_length(Options& options, std::optional<std::int64_t>& length, const
 }
 
 void add_threads(Options& options, int& threads) {
-  options.add("--threads", threads, "N", "0: all cores").not_negative();
+  constexpr int kMostThreads = 1024;  // starting more takes longer than they save
+  options.add("--threads", threads, "N", "number of threads (default 0: all cores)").between(0, kMostThreads);
 }
 
 Option add_checkpoint(Options& options, bool& recomputes) {

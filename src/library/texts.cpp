@@ -41,8 +41,8 @@ Outputs decode_texts(const std::vector<keras::TextOutput>& texts, const std::vec
       continue;
     }
     TextArray strings{output.tensor.shape(), {}};
-    for (const std::int64_t place : output.tensor.as<std::int64_t>())
-      strings.values.push_back(term_at(*text->terms, place));
+    for (std::int64_t i = 0; i < output.tensor.size(); ++i)
+      strings.values.push_back(term_at(*text->terms, static_cast<std::int64_t>(output.tensor.at(i))));
     out.texts.push_back({output.name, std::move(strings)});
   }
   return out;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "attn/base/text.h"
+#include "config/bounds.h"
 #include "config/foreign_class.h"
 
 namespace attn::keras {
@@ -78,12 +79,34 @@ std::vector<std::string_view> inert_classes() {
   return out;
 }
 
+/// Throws Error (bad_input) for an argument of another type, and for one that Keras refuses or cannot compute with.
+void check_arguments(const InertClass& row, const Ref& config) {
+  for (const std::string_view key : {"l1", "l2", "factor", "min_value", "max_value"})
+    if (const auto ref = config.find(key); ref && !(row.name == "L1L2" && ref->is_null()))
+      (void)number_in(*ref, kNotNegative);
+  if (const auto ref = config.find("rate")) (void)number_in(*ref, kFromZeroToOne);
+  if (const auto ref = config.find("mode"); ref && ref->text() != "rows" && ref->text() != "columns")
+    ref->fail(fmt::format("expected rows or columns, got '{}'", printable(ref->text())));
+  if (const auto ref = config.find("axis")) {
+    if (!ref->is_array()) (void)ref->integer();
+    if (ref->is_array())
+      for (const Ref& axis : ref->elements()) (void)axis.integer();
+  }
+  if (row.name == "MinMaxNorm") {
+    const auto least = config.find("min_value"), most = config.find("max_value");
+    const double from = least ? least->number() : 0.0, to = most ? most->number() : 1.0;
+    if (from > to) config.fail(fmt::format("expected a min_value up to max_value, got {} and {}", from, to));
+  }
+}
+
 /// The value as Keras writes it: a number that its constructor makes float32 or float is one.
 Json written(const Kind& kind, const InertClass& row, const Json& given) {
   Json config = Json::parse(row.defaults);
   const bool is_float32 = row.name == "L1" || row.name == "OrthogonalRegularizer";
   for (const auto& [key, value] : given.items()) {
-    if (value.is_number() && kind.module == kRegularizer.module) {
+    if (value.is_null() && row.name == "L1L2") {
+      config[key] = 0.0;
+    } else if (value.is_number() && kind.module == kRegularizer.module) {
       const auto number = value.get<double>();
       config[key] = is_float32 ? static_cast<double>(static_cast<float>(number)) : number;
     } else {
@@ -106,8 +129,10 @@ Json object_of(const Ref& value, const Kind& kind) {
     check_inert(value);
     const InertClass* const row = find_class(name);
     const auto config = value.find("config");
-    if (row == nullptr || (config && !config->is_object())) return value.json();
-    return written(kind, *row, config ? config->json() : Json::object());
+    if (row == nullptr) return value.json();
+    const bool is_told = config && !config->is_null();
+    if (is_told) check_arguments(*row, *config);
+    return written(kind, *row, is_told ? config->json() : Json::object());
   }
   if (!value.is_string()) value.fail(fmt::format("expected the name of a {}, got {}", kind.name, value.kind()));
   const std::string& name = value.text();

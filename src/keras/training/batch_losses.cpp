@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "classes/ops/expression.h"
+#include "config/bounds.h"
 #include "training/loss.h"
 
 namespace attn::keras {
@@ -19,8 +20,8 @@ Expression log_sum(const Expression& x, int axis) { return x.reduced({ReduceFn::
 class Circle : public Loss {
  public:
   void fields(Fields& f) override {
-    f("gamma", gamma);
-    f("margin", margin);
+    number(f, "gamma", gamma, kFinite);
+    number(f, "margin", margin, kFinite);
     f("remove_diagonal", remove_diagonal);
   }
   ValueId values(LossCall& c) const override {

@@ -6,9 +6,10 @@
 namespace attn::keras {
 namespace {
 
-optimizers::Constraint read(const Json& object) {
+/// Of an object that keras::constraint gave, whose arguments are judged.
+optimizers::Constraint read(const Json& object, const Shape& shape) {
   const std::string name = object.value("class_name", "");
-  const Json config = object.value("config", Json::object());
+  const Json given = object.value("config", Json()), config = given.is_object() ? given : Json::object();
   optimizers::Constraint out;
   if (const auto axis = config.find("axis"); axis != config.end())
     out.axis = axis->is_array() ? axis->get<std::vector<std::int64_t>>() : std::vector{axis->get<std::int64_t>()};
@@ -27,6 +28,10 @@ optimizers::Constraint read(const Json& object) {
   } else {
     throw bad_input("the constraint '{}' is not known in training", printable(name));
   }
+  if (out.kind != optimizers::ConstraintKind::non_neg)
+    for (const std::int64_t axis : out.axis)
+      if (!normalize_axis(axis, shape.rank()))
+        throw bad_input("the constraint {} is along axis {} of a weight {}", name, axis, shape.str());
   return out;
 }
 
@@ -40,7 +45,7 @@ std::vector<std::optional<optimizers::Constraint>> constraints_of(Functional& mo
     out.emplace_back();
     if (object == nullptr || !variable.spec().trainable) return;
     try {
-      out.back() = read(*object);
+      out.back() = read(*object, variable.spec().shape);
     } catch (const Error& error) {
       variable.layer.fail(error.what());
     }

@@ -1,5 +1,6 @@
 // Losses of probabilities and of logits, after keras/src/losses/losses.py and backend/tensorflow/nn.py.
 #include "attn/base/text.h"
+#include "config/bounds.h"
 #include "training/loss.h"
 
 namespace attn::keras {
@@ -47,7 +48,7 @@ class CategoricalCrossentropy : public Crossentropy {
  public:
   void fields(Fields& f) override {
     Crossentropy::fields(f);
-    f("label_smoothing", label_smoothing);
+    number(f, "label_smoothing", label_smoothing, kFromZeroToOne);
   }
   ValueId values(LossCall& c) const override {
     expect_last_axis(c);
@@ -66,9 +67,9 @@ class CategoricalFocalCrossentropy : public Crossentropy {
  public:
   void fields(Fields& f) override {
     Crossentropy::fields(f);
-    f("label_smoothing", label_smoothing);
-    f("alpha", alpha);
-    f("gamma", gamma);
+    number(f, "label_smoothing", label_smoothing, kFromZeroToOne);
+    number(f, "alpha", alpha, kFinite);
+    number(f, "gamma", gamma, kNotNegative);
   }
   ValueId values(LossCall& c) const override {
     expect_last_axis(c);
@@ -133,7 +134,7 @@ class BinaryCrossentropy : public Crossentropy {
  public:
   void fields(Fields& f) override {
     Crossentropy::fields(f);
-    f("label_smoothing", label_smoothing);
+    number(f, "label_smoothing", label_smoothing, kFromZeroToOne);
   }
   ValueId values(LossCall& c) const override {
     const ValueId labels = smoothed(c, label_smoothing, 2.0);
@@ -150,10 +151,10 @@ class BinaryFocalCrossentropy : public Crossentropy {
  public:
   void fields(Fields& f) override {
     Crossentropy::fields(f);
-    f("label_smoothing", label_smoothing);
+    number(f, "label_smoothing", label_smoothing, kFromZeroToOne);
     f("apply_class_balancing", apply_class_balancing);
-    f("alpha", alpha);
-    f("gamma", gamma);
+    number(f, "alpha", alpha, kFinite);
+    number(f, "gamma", gamma, kNotNegative);
   }
   ValueId values(LossCall& c) const override {
     const ValueId labels = smoothed(c, label_smoothing, 2.0);
@@ -176,7 +177,7 @@ class BinaryFocalCrossentropy : public Crossentropy {
 /// (1 − p^q)/q of the probability p of the label.
 class CategoricalGeneralizedCrossEntropy : public Loss {
  public:
-  void fields(Fields& f) override { f("q", q); }
+  void fields(Fields& f) override { number(f, "q", q, {0.0, 1.0, "a number between 0 and 1", true, true}); }
   ValueId values(LossCall& c) const override {
     const Shape shape = c.b.shape(c.y_pred);
     const ValueId classes = c.b.apply(graph::Iota{{shape.back()}, c.b.dtype(c.y_true), 0}, {});

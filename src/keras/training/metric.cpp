@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <array>
 
+#include "attn/base/size.h"
 #include "attn/base/text.h"
+#include "config/bounds.h"
 #include "training/ranks.h"
 #include "training/reduction.h"
 
@@ -54,25 +56,65 @@ struct Made {
   ValueId total = graph::kNone, count = graph::kNone;  ///< in place of values
 };
 
+/// The fields of metrics that are no losses, with Keras's defaults.
+struct MetricFields {
+  double threshold = 0.5, thresholds = 0.5;
+  std::int64_t k = 5, num_thresholds = 200;
+  bool from_logits = false, precision_recall = false;
+};
+
 /// What a metric is asked about.
 struct Asked {
   Builder& b;
-  const Json& config;  ///< the fields of its object
+  const MetricFields& told;
   ValueId y_true, y_pred;
   std::optional<ValueId> mask, weights;
-  const Ref& ref;  ///< for messages
-
-  [[nodiscard]] double number(const char* key, double otherwise) const {
-    if (!config.contains(key) || config[key].is_null()) return otherwise;
-    if (!config[key].is_number()) ref.fail(fmt::format("the field {} is a list, and one number is known", key));
-    return config[key].get<double>();
-  }
-  void expect_none(std::initializer_list<const char*> keys) const {
-    for (const char* key : keys)
-      if (config.contains(key) && !config[key].is_null() && config[key] != Json(false))
-        ref.fail(fmt::format("the field {} is not known in training", key));
-  }
 };
+
+// ---- The fields of a class, each judged as it is read.
+
+using ReadFields = void (*)(Fields&, MetricFields&);
+
+/// Fields that only have the value that asks for nothing: null, or false.
+void expect_none(Fields& f, std::initializer_list<std::string_view> keys) {
+  for (const std::string_view key : keys)
+    if (const auto ref = f.take(key); ref && !ref->is_null() && ref->json() != Json(false))
+      ref->fail(fmt::format("the field {} is not known in training", key));
+}
+
+void no_fields(Fields&, MetricFields&) {}
+
+void one_threshold(Fields& f, MetricFields& told) { number(f, "threshold", told.threshold, kFinite); }
+
+void all_thresholds(Fields& f, MetricFields& told) {
+  const auto ref = f.take("thresholds");
+  if (!ref || ref->is_null()) return;
+  if (ref->is_array()) ref->fail("a list of thresholds is not known in training, and one number is");
+  told.thresholds = number_in(*ref, kFromZeroToOne);
+}
+
+void thresholds_of_classes(Fields& f, MetricFields& told) {
+  all_thresholds(f, told);
+  expect_none(f, {"top_k", "class_id"});
+}
+
+void largest(Fields& f, MetricFields& told) {
+  integer(f, "k", told.k, 1, kMaxSize);
+  expect_none(f, {"from_sorted_ids"});
+}
+
+void curve(Fields& f, MetricFields& told) {
+  constexpr std::int64_t kMostThresholds = 1'000'000;
+  expect_none(f, {"multi_label", "num_labels", "label_weights", "thresholds"});
+  integer(f, "num_thresholds", told.num_thresholds, 2, kMostThresholds);
+  f("from_logits", told.from_logits);
+  Choice method{"interpolation", {"interpolation"}}, kind{"ROC", {"ROC", "PR", "roc", "pr"}};
+  f("summation_method", method);
+  f("curve", kind);
+  told.precision_recall = kind.value == "PR" || kind.value == "pr";
+}
+
+// ---- What each computes.
 
 /// Of the target's score, how many are larger: is it among the k largest (tf.math.in_top_k)?
 Made top_k(const Asked& asked, ValueId classes) {
@@ -87,7 +129,7 @@ Made top_k(const Asked& asked, ValueId classes) {
   const ValueId larger =
       b.cast(b.binary(BinaryFn::greater, asked.y_pred, over_classes(own, true)), b.dtype(asked.y_pred));
   const ValueId count = over_classes(larger, false);
-  const ValueId is_among = b.binary(BinaryFn::less, count, b.scalar_like(count, asked.number("k", 5.0)));
+  const ValueId is_among = b.binary(BinaryFn::less, count, b.scalar_like(count, static_cast<double>(asked.told.k)));
   return {b.cast(is_among, b.dtype(asked.y_pred))};
 }
 
@@ -134,8 +176,7 @@ ValueId confused(Builder& b, const Flat& of, ValueId above) {
 }
 
 ValueId above_threshold(const Asked& asked, const Flat& of) {
-  asked.expect_none({"top_k", "class_id"});
-  const ValueId threshold = asked.b.scalar_like(of.pred, asked.number("thresholds", 0.5));
+  const ValueId threshold = asked.b.scalar_like(of.pred, asked.told.thresholds);
   return asked.b.cast(asked.b.binary(BinaryFn::greater, of.pred, threshold), asked.b.dtype(of.pred));
 }
 
@@ -161,13 +202,9 @@ Made one_count(const Asked& asked) {
 /// The confusion matrix at thresholds i/(T − 1), of which the first lets all through.
 Made area(const Asked& asked) {
   Builder& b = asked.b;
-  asked.expect_none({"multi_label", "label_weights"});
-  for (const auto& [key, usual] : {std::pair("summation_method", "interpolation")})
-    if (asked.config.contains(key) && asked.config[key] != usual)
-      asked.ref.fail(fmt::format("the {} is not known in training but as '{}'", key, usual));
-  const auto thresholds = static_cast<Dim>(asked.number("num_thresholds", 200.0));
+  const Dim thresholds = asked.told.num_thresholds;
   Flat of = flat(asked);
-  if (asked.config.value("from_logits", false)) of.pred = b.unary(graph::UnaryFn::sigmoid, of.pred);
+  if (asked.told.from_logits) of.pred = b.unary(graph::UnaryFn::sigmoid, of.pred);
   const Dim size = b.shape(of.pred).size();
   const auto column = [&](ValueId x) { return b.reshape(x, {size, 1}); };
   const ValueId pred = b.unary(graph::UnaryFn::clip, column(of.pred), 0.0, 1.0);
@@ -187,9 +224,7 @@ Made area(const Asked& asked) {
   return {graph::kNone, all, all};
 }
 
-Made binary(const Asked& asked) {
-  return {binary_accuracy(asked.b, asked.y_true, asked.y_pred, asked.number("threshold", 0.5))};
-}
+Made binary(const Asked& asked) { return {binary_accuracy(asked.b, asked.y_true, asked.y_pred, asked.told.threshold)}; }
 Made categorical(const Asked& asked) { return {categorical_accuracy(asked.b, asked.y_true, asked.y_pred)}; }
 Made sparse_categorical(const Asked& asked) {
   return {sparse_categorical_accuracy(asked.b, asked.y_true, asked.y_pred)};
@@ -198,24 +233,25 @@ Made sparse_categorical(const Asked& asked) {
 /// A metric that is no loss.
 struct MetricClass {
   std::string_view name;
+  ReadFields fields;
   Made (*make)(const Asked& asked);
   MetricKind kind = MetricKind::ratio;
   bool up = true;
 };
 
 constexpr std::array kMetrics = {
-    MetricClass{"BinaryAccuracy", binary},
-    MetricClass{"CategoricalAccuracy", categorical},
-    MetricClass{"SparseCategoricalAccuracy", sparse_categorical},
-    MetricClass{"TopKCategoricalAccuracy", categorical_top_k},
-    MetricClass{"SparseTopKCategoricalAccuracy", sparse_top_k},
-    MetricClass{"Precision", precision},
-    MetricClass{"Recall", recall},
-    MetricClass{"TruePositives", one_count<true, true>, MetricKind::sum},
-    MetricClass{"TrueNegatives", one_count<false, false>, MetricKind::sum},
-    MetricClass{"FalsePositives", one_count<false, true>, MetricKind::sum, false},
-    MetricClass{"FalseNegatives", one_count<true, false>, MetricKind::sum, false},
-    MetricClass{"AUC", area, MetricKind::roc},
+    MetricClass{"BinaryAccuracy", one_threshold, binary},
+    MetricClass{"CategoricalAccuracy", no_fields, categorical},
+    MetricClass{"SparseCategoricalAccuracy", no_fields, sparse_categorical},
+    MetricClass{"TopKCategoricalAccuracy", largest, categorical_top_k},
+    MetricClass{"SparseTopKCategoricalAccuracy", largest, sparse_top_k},
+    MetricClass{"Precision", thresholds_of_classes, precision},
+    MetricClass{"Recall", thresholds_of_classes, recall},
+    MetricClass{"TruePositives", all_thresholds, one_count<true, true>, MetricKind::sum},
+    MetricClass{"TrueNegatives", all_thresholds, one_count<false, false>, MetricKind::sum},
+    MetricClass{"FalsePositives", all_thresholds, one_count<false, true>, MetricKind::sum, false},
+    MetricClass{"FalseNegatives", all_thresholds, one_count<true, false>, MetricKind::sum, false},
+    MetricClass{"AUC", curve, area, MetricKind::roc},
 };
 
 /// The class, from a name of a class or the snake case of one; null for one that is a loss, or is not known.
@@ -226,16 +262,39 @@ const MetricClass* class_of(std::string_view name, const Shape& truth, const Sha
   return nullptr;
 }
 
+/// The fields of an object; those of a name are Keras's defaults.
+MetricFields fields_of(const MetricClass& row, const Ref& ref, std::string& name) {
+  MetricFields told;
+  const auto config = ref.is_object() ? ref.find("config") : std::nullopt;
+  if (!config) return told;
+  std::vector<std::string> warnings;
+  Fields fields(*config, warnings);
+  fields.ignored({"dtype", "fn"});
+  fields("name", name);
+  row.fields(fields, told);
+  fields.check_keys();
+  return told;
+}
+
+/// The object of a metric as that of the loss that it is the mean of.
+Json as_loss(const Ref& ref, bool is_root, std::string& name) {
+  if (!ref.is_object()) return is_root ? Json("mse") : ref.json();
+  Json loss = ref.json();
+  if (const auto config = ref.find("config")) {
+    if (const auto given = config->find("name"); given && !given->is_null()) name = given->text();
+    for (const char* key : {"name", "dtype", "fn"}) loss["config"].erase(key);
+  }
+  return is_root ? Json("mse") : loss;
+}
+
 }  // namespace
 
 bool is_known_function(std::string_view name) { return loss_class(name) || class_of(name, {}, {}) != nullptr; }
 
 LossGraph::Metric metric(Builder& b, const Ref& ref, ValueId y_true, ValueId y_pred, std::optional<ValueId> mask,
                          std::optional<ValueId> weights) {
-  const Json config = ref.is_object() ? ref.json().value("config", Json::object()) : Json::object();
-  const Json& told = ref.is_object() ? ref["class_name"].json() : ref.json();
-  if (!told.is_string()) ref.fail("expected the name of a metric, or its object");
-  const std::string name = told.get<std::string>();
+  if (!ref.is_object() && !ref.is_string()) ref.fail("expected the name of a metric, or its object, got " + ref.kind());
+  const std::string name = ref.is_object() ? ref["class_name"].text() : ref.text();
   if (name == "function") {
     // A function of Keras's own is a name; one that somebody wrote is code that no file holds.
     const Ref function = ref["config"];
@@ -244,14 +303,14 @@ LossGraph::Metric metric(Builder& b, const Ref& ref, ValueId y_true, ValueId y_p
     return metric(b, function, y_true, y_pred, mask, weights);
   }
   LossGraph::Metric out;
-  out.name = name;
-  if (ref.is_object()) out.name = config.value("name", snake_case(name));
+  out.name = ref.is_object() ? snake_case(name) : name;
   ValueId values = graph::kNone;
   if (const MetricClass* const row = class_of(name, b.shape(y_true), b.shape(y_pred))) {
-    const Made made = row->make({b, config, y_true, y_pred, mask, weights, ref});
+    const MetricFields told = fields_of(*row, ref, out.name);
+    const Made made = row->make({b, told, y_true, y_pred, mask, weights});
     out.kind = row->kind;
     out.up = row->up;
-    if (row->kind == MetricKind::roc && config.value("curve", "ROC") == "PR") out.kind = MetricKind::precision_recall;
+    if (told.precision_recall) out.kind = MetricKind::precision_recall;
     values = made.values;
     if (values == graph::kNone) {
       out.total = made.total;
@@ -261,20 +320,16 @@ LossGraph::Metric metric(Builder& b, const Ref& ref, ValueId y_true, ValueId y_p
   } else {
     const bool is_root = name == "RootMeanSquaredError" || name == "root_mean_squared_error";
     if (is_root) out.kind = MetricKind::root;
-    Json loss = is_root ? Json("mse") : ref.json();
-    if (loss.is_object()) {
-      for (const char* key : {"name", "dtype", "fn"}) loss["config"].erase(key);
-    }
-    const Document document("metric", loss);
-    const LossPtr as_loss = read_loss(Ref(document), b.shape(y_pred), b.shape(y_true));
+    const Document document("metric", as_loss(ref, is_root, out.name));
+    const LossPtr loss = read_loss(Ref(document), b.shape(y_pred), b.shape(y_true));
     LossCall call(b, y_true, y_pred);
-    if (as_loss->labels() == Labels::classes) {
+    if (loss->labels() == Labels::classes) {
       if (!is_integer(b.dtype(y_true))) call.y_true = b.cast(y_true, DType::int32);
     } else {
       call.y_true = b.cast(y_true, b.dtype(y_pred));
     }
     match_ranks(call);
-    values = as_loss->values(call);
+    values = loss->values(call);
     // The loss is least where two directions agree, and the metric most.
     if (name == "CosineSimilarity" || name == "cosine_similarity") {
       values = b.unary(graph::UnaryFn::negative, values);

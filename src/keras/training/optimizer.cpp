@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "attn/base/text.h"
+#include "config/bounds.h"
 #include "config/fields.h"
 
 namespace attn::keras {
@@ -22,14 +23,15 @@ struct OptimizerClass {
   std::optional<double> weight_decay = std::nullopt;
 };
 
+/// Without a second moment's decay below 1 its bias correction divides by 0.
 void moments(Fields& f, opt::Moments& rule) {
-  f("beta_1", rule.beta_1);
-  f("beta_2", rule.beta_2);
-  f("epsilon", rule.epsilon);
+  number(f, "beta_1", rule.beta_1, kBelowOne);
+  number(f, "beta_2", rule.beta_2, kBelowOne);
+  number(f, "epsilon", rule.epsilon, kNotNegative);
 }
 
 void read(Fields& f, opt::SGD& rule) {
-  f("momentum", rule.momentum);
+  number(f, "momentum", rule.momentum, kFromZeroToOne);
   f("nesterov", rule.nesterov);
 }
 void read(Fields& f, opt::Adam& rule) {
@@ -40,54 +42,60 @@ void read(Fields& f, opt::Adamax& rule) { moments(f, rule); }
 void read(Fields& f, opt::Nadam& rule) { moments(f, rule); }
 void read(Fields& f, opt::Lamb& rule) { moments(f, rule); }
 void read(Fields& f, opt::ScheduleFreeAdamW& rule) {
-  moments(f, rule);
-  f("warmup_steps", rule.warmup_steps);
+  number(f, "beta_1", rule.beta_1, kUpToOne);  // by which a step divides
+  number(f, "beta_2", rule.beta_2, kBelowOne);
+  number(f, "epsilon", rule.epsilon, kNotNegative);
+  integer(f, "warmup_steps", rule.warmup_steps, 0, kMostSteps);
 }
 void read(Fields& f, opt::RMSprop& rule) {
-  f("rho", rule.rho);
-  f("momentum", rule.momentum);
-  f("epsilon", rule.epsilon);
+  number(f, "rho", rule.rho, kFromZeroToOne);
+  number(f, "momentum", rule.momentum, kFromZeroToOne);
+  number(f, "epsilon", rule.epsilon, kNotNegative);
   f("centered", rule.centered);
 }
 void read(Fields& f, opt::Adagrad& rule) {
-  f("initial_accumulator_value", rule.initial_accumulator_value);
-  f("epsilon", rule.epsilon);
+  number(f, "initial_accumulator_value", rule.initial_accumulator_value, kNotNegative);
+  number(f, "epsilon", rule.epsilon, kNotNegative);
 }
 void read(Fields& f, opt::Adadelta& rule) {
-  f("rho", rule.rho);
-  f("epsilon", rule.epsilon);
+  number(f, "rho", rule.rho, kFromZeroToOne);
+  number(f, "epsilon", rule.epsilon, kNotNegative);
 }
 void read(Fields& f, opt::Ftrl& rule) {
-  f("learning_rate_power", rule.learning_rate_power);
-  f("initial_accumulator_value", rule.initial_accumulator_value);
-  f("l1_regularization_strength", rule.l1_regularization_strength);
-  f("l2_regularization_strength", rule.l2_regularization_strength);
-  f("l2_shrinkage_regularization_strength", rule.l2_shrinkage_regularization_strength);
-  f("beta", rule.beta);
+  number(f, "learning_rate_power", rule.learning_rate_power, {-kMostFloat, 0.0, "a number up to 0"});
+  number(f, "initial_accumulator_value", rule.initial_accumulator_value, kNotNegative);
+  number(f, "l1_regularization_strength", rule.l1_regularization_strength, kNotNegative);
+  number(f, "l2_regularization_strength", rule.l2_regularization_strength, kNotNegative);
+  number(f, "l2_shrinkage_regularization_strength", rule.l2_shrinkage_regularization_strength, kNotNegative);
+  number(f, "beta", rule.beta, kFinite);
 }
 void read(Fields& f, opt::Lion& rule) {
-  f("beta_1", rule.beta_1);
-  f("beta_2", rule.beta_2);
+  number(f, "beta_1", rule.beta_1, kUpToOne);
+  number(f, "beta_2", rule.beta_2, kFromZeroToOne);
 }
 void read(Fields& f, opt::Adafactor& rule) {
-  f("beta_2_decay", rule.beta_2_decay);
-  f("epsilon_1", rule.epsilon_1);
-  f("epsilon_2", rule.epsilon_2);
-  f("clip_threshold", rule.clip_threshold);
+  number(f, "beta_2_decay", rule.beta_2_decay, kFinite);
+  number(f, "epsilon_1", rule.epsilon_1, kNotNegative);
+  number(f, "epsilon_2", rule.epsilon_2, kNotNegative);
+  number(f, "clip_threshold", rule.clip_threshold, kAboveZero);
   f("relative_step", rule.relative_step);
 }
+
+/// Five are usual. Each multiplies matrices of the size of a kernel.
+constexpr std::int64_t kMostIterations = 1000;
+
 void read(Fields& f, opt::Muon& rule) {
-  f("adam_beta_1", rule.adam_beta_1);
-  f("adam_beta_2", rule.adam_beta_2);
-  f("epsilon", rule.epsilon);
-  f("muon_a", rule.muon_a);
-  f("muon_b", rule.muon_b);
-  f("muon_c", rule.muon_c);
-  f("adam_lr_ratio", rule.adam_lr_ratio);
-  f("momentum", rule.momentum);
-  f("adam_weight_decay", rule.adam_weight_decay);
-  f("rms_rate", rule.rms_rate);
-  f("ns_steps", rule.ns_steps);
+  number(f, "adam_beta_1", rule.adam_beta_1, kBelowOne);
+  number(f, "adam_beta_2", rule.adam_beta_2, kBelowOne);
+  number(f, "epsilon", rule.epsilon, kNotNegative);
+  number(f, "muon_a", rule.muon_a, kFinite);
+  number(f, "muon_b", rule.muon_b, kFinite);
+  number(f, "muon_c", rule.muon_c, kFinite);
+  number(f, "adam_lr_ratio", rule.adam_lr_ratio, kFinite);
+  number(f, "momentum", rule.momentum, kFromZeroToOne);
+  number(f, "adam_weight_decay", rule.adam_weight_decay, kFinite);
+  number(f, "rms_rate", rule.rms_rate, kFinite);
+  integer(f, "ns_steps", rule.ns_steps, 0, kMostIterations);
   f("nesterov", rule.nesterov);
   f("exclude_embeddings", rule.exclude_embeddings);
   f("exclude_layers", rule.exclude_layers);
@@ -139,42 +147,46 @@ const OptimizerClass& find(const Ref& ref, const std::string& name) {
 }
 
 void read(Fields& f, opt::ExponentialDecay& s) {
-  f("initial_learning_rate", s.initial_learning_rate);
-  f("decay_steps", s.decay_steps);
-  f("decay_rate", s.decay_rate);
+  number(f, "initial_learning_rate", s.initial_learning_rate, kFinite);
+  number(f, "decay_steps", s.decay_steps, kAboveZero);
+  number(f, "decay_rate", s.decay_rate, kNotNegative);  // whose powers are no numbers below 0
   f("staircase", s.staircase);
 }
 void read(Fields& f, opt::PiecewiseConstantDecay& s) {
   f("boundaries", s.boundaries);
   f("values", s.values);
+  for (const auto* const list : {"boundaries", "values"})
+    if (const auto ref = f.config().find(list))
+      for (const Ref& each : ref->elements()) (void)number_in(each, kFinite);
   if (s.values.size() != s.boundaries.size() + 1) f.config().fail("values must be one more than boundaries");
+  if (!std::ranges::is_sorted(s.boundaries)) f.config()["boundaries"].fail("expected numbers that rise");
 }
 void read(Fields& f, opt::PolynomialDecay& s) {
-  f("initial_learning_rate", s.initial_learning_rate);
-  f("decay_steps", s.decay_steps);
-  f("end_learning_rate", s.end_learning_rate);
-  f("power", s.power);
+  number(f, "initial_learning_rate", s.initial_learning_rate, kFinite);
+  number(f, "decay_steps", s.decay_steps, kAboveZero);
+  number(f, "end_learning_rate", s.end_learning_rate, kFinite);
+  number(f, "power", s.power, kNotNegative);  // of a number that becomes 0
   f("cycle", s.cycle);
 }
 void read(Fields& f, opt::InverseTimeDecay& s) {
-  f("initial_learning_rate", s.initial_learning_rate);
-  f("decay_steps", s.decay_steps);
-  f("decay_rate", s.decay_rate);
+  number(f, "initial_learning_rate", s.initial_learning_rate, kFinite);
+  number(f, "decay_steps", s.decay_steps, kAboveZero);
+  number(f, "decay_rate", s.decay_rate, kNotNegative);
   f("staircase", s.staircase);
 }
 void read(Fields& f, opt::CosineDecay& s) {
-  f("initial_learning_rate", s.initial_learning_rate);
-  f("decay_steps", s.decay_steps);
-  f("alpha", s.alpha);
-  f("warmup_target", s.warmup_target);
-  f("warmup_steps", s.warmup_steps);
+  number(f, "initial_learning_rate", s.initial_learning_rate, kFinite);
+  number(f, "decay_steps", s.decay_steps, kAboveZero);
+  number(f, "alpha", s.alpha, kFinite);
+  number(f, "warmup_target", s.warmup_target, kFinite);
+  number(f, "warmup_steps", s.warmup_steps, kNotNegative);
 }
 void read(Fields& f, opt::CosineDecayRestarts& s) {
-  f("initial_learning_rate", s.initial_learning_rate);
-  f("first_decay_steps", s.first_decay_steps);
-  f("t_mul", s.t_mul);
-  f("m_mul", s.m_mul);
-  f("alpha", s.alpha);
+  number(f, "initial_learning_rate", s.initial_learning_rate, kFinite);
+  number(f, "first_decay_steps", s.first_decay_steps, kAboveZero);
+  number(f, "t_mul", s.t_mul, kAboveZero);
+  number(f, "m_mul", s.m_mul, kNotNegative);
+  number(f, "alpha", s.alpha, kFinite);
 }
 
 template <typename Kind>
@@ -217,47 +229,63 @@ opt::Settings defaults(const OptimizerClass& row) {
   return out;
 }
 
-opt::Settings read_object(const Ref& ref) {
-  if (ref.is_string()) return defaults(find(ref, ref.text()));
-  ref.expect_object();
-  if (ref["class_name"].text() == "LossScaleOptimizer") {
-    const Ref config = ref["config"];
-    opt::Settings inner = read_object(config["inner_optimizer"]);
-    inner.loss_scale.emplace();
-    if (const auto scale = config.find("initial_scale")) inner.loss_scale->initial_scale = scale->number();
-    if (const auto steps = config.find("dynamic_growth_steps"))
-      inner.loss_scale->dynamic_growth_steps = steps->integer_from(1);
-    inner.loss_scale_factor.reset();
-    return inner;
-  }
-  const OptimizerClass& row = find(ref["class_name"], ref["class_name"].text());
-  opt::Settings out = defaults(row);
-  const Ref config = ref["config"];
-  std::vector<std::string> warnings;
-  Fields f(config, warnings);
+opt::Settings read_object(const Ref& ref);
+
+/// Of the optimizer within, whose loss is scaled.
+opt::Settings read_loss_scale(const Ref& config) {
+  opt::Settings inner = read_object(config["inner_optimizer"]);
+  if (inner.loss_scale) config["inner_optimizer"].fail("a LossScaleOptimizer of a LossScaleOptimizer");
+  inner.loss_scale.emplace();
+  if (const auto scale = config.find("initial_scale")) inner.loss_scale->initial_scale = number_in(*scale, kAboveZero);
+  if (const auto steps = config.find("dynamic_growth_steps"))
+    inner.loss_scale->dynamic_growth_steps = integer_in(*steps, 1, kMostSteps);
+  inner.loss_scale_factor.reset();
+  return inner;
+}
+
+/// What all optimizers are told. Where it is 0, Keras neither clips, nor overwrites, nor accumulates.
+void read_common(Fields& f, opt::Settings& out) {
+  const auto unless_0 = [](auto& value) {
+    if (value && *value == 0) value.reset();
+  };
   f("name", out.name);
   if (const auto rate = f.take("learning_rate")) {
     if (rate->is_object()) {
       out.schedule = read_schedule(*rate);
     } else {
-      out.learning_rate = static_cast<float>(rate->number());
+      out.learning_rate = static_cast<float>(number_in(*rate, kFinite));
     }
   }
-  f("weight_decay", out.weight_decay);
-  f("clipnorm", out.clipnorm);
-  f("clipvalue", out.clipvalue);
-  f("global_clipnorm", out.global_clipnorm);
+  number(f, "weight_decay", out.weight_decay, kFinite);
+  number(f, "clipnorm", out.clipnorm, kNotNegative);
+  number(f, "clipvalue", out.clipvalue, kNotNegative);
+  number(f, "global_clipnorm", out.global_clipnorm, kNotNegative);
   f("use_ema", out.use_ema);
-  f("ema_momentum", out.ema_momentum);
-  f("ema_overwrite_frequency", out.ema_overwrite_frequency);
-  f("loss_scale_factor", out.loss_scale_factor);
-  f("gradient_accumulation_steps", out.gradient_accumulation_steps);
+  number(f, "ema_momentum", out.ema_momentum, kFromZeroToOne);
+  integer(f, "ema_overwrite_frequency", out.ema_overwrite_frequency, 0, kMostSteps);
+  number(f, "loss_scale_factor", out.loss_scale_factor, kAboveZero);
+  integer(f, "gradient_accumulation_steps", out.gradient_accumulation_steps, 0, kMostSteps);
+  if (out.gradient_accumulation_steps == 1)
+    f.config()["gradient_accumulation_steps"].fail("expected an integer > 1, got 1");
+  if ((out.clipnorm ? 1 : 0) + (out.clipvalue ? 1 : 0) + (out.global_clipnorm ? 1 : 0) > 1)
+    f.config().fail("only one of clipnorm, clipvalue and global_clipnorm can be given");
+  for (auto* const clip : {&out.clipnorm, &out.clipvalue, &out.global_clipnorm}) unless_0(*clip);
+  unless_0(out.ema_overwrite_frequency);
+  unless_0(out.gradient_accumulation_steps);
+}
+
+opt::Settings read_object(const Ref& ref) {
+  if (ref.is_string()) return defaults(find(ref, ref.text()));
+  ref.expect_object();
+  if (ref["class_name"].text() == "LossScaleOptimizer") return read_loss_scale(ref["config"]);
+  const OptimizerClass& row = find(ref["class_name"], ref["class_name"].text());
+  opt::Settings out = defaults(row);
+  const Ref config = ref["config"];
+  std::vector<std::string> warnings;
+  Fields f(config, warnings);
+  read_common(f, out);
   out.rule = row.rule(&f);
   f.check_keys();
-  if (out.gradient_accumulation_steps && *out.gradient_accumulation_steps < 2)
-    config["gradient_accumulation_steps"].fail("expected an integer > 1");
-  if ((out.clipnorm ? 1 : 0) + (out.clipvalue ? 1 : 0) + (out.global_clipnorm ? 1 : 0) > 1)
-    config.fail("only one of clipnorm, clipvalue and global_clipnorm can be given");
   return out;
 }
 
@@ -275,7 +303,8 @@ opt::Settings read_optimizer(const std::string& text) {
 }
 
 opt::Settings compiled_optimizer(const std::string& compile_config) {
-  const Document document("compile_config", compile_config);
+  // Lines and columns of this text are in no file: places are told by their pointers.
+  const Document document("compile_config", Document("compile_config", compile_config).root());
   const auto optimizer = Ref(document).find("optimizer");
   if (!optimizer || optimizer->is_null()) throw bad_input("the compile_config names no optimizer");
   return read_object(*optimizer);

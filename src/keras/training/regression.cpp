@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <numbers>
 
+#include "config/bounds.h"
 #include "training/loss.h"
 
 namespace attn::keras {
@@ -63,7 +64,7 @@ class CosineSimilarity : public Loss {
 
 class Huber : public Loss {
  public:
-  void fields(Fields& f) override { f("delta", delta); }
+  void fields(Fields& f) override { number(f, "delta", delta, kNotNegative); }
   ValueId values(LossCall& c) const override {
     const ValueId error = c.subtract(c.y_pred, c.y_true), size = c.unary(UnaryFn::absolute, error);
     const ValueId near = c.b.binary(BinaryFn::less_equal, size, c.number(delta));
@@ -149,6 +150,7 @@ ValueId total(LossCall& c, ValueId x, const std::optional<Axes>& axis) {
       axes.push_back(*found);
     }
     std::sort(axes.begin(), axes.end());
+    if (std::ranges::adjacent_find(axes) != axes.end()) throw bad_input("a loss over one axis twice");
   } else {
     for (int at = 0; at < rank; ++at) axes.push_back(at);
   }
@@ -173,8 +175,8 @@ class Dice : public Loss {
 class Tversky : public Loss {
  public:
   void fields(Fields& f) override {
-    f("alpha", alpha);
-    f("beta", beta);
+    number(f, "alpha", alpha, kFinite);
+    number(f, "beta", beta, kFinite);
     f("axis", axis);
   }
   ValueId values(LossCall& c) const override {

@@ -43,7 +43,7 @@ ValueId orthogonal(graph::Builder& b, ValueId x, double factor, bool rows) {
 
 ValueId regularization(graph::Builder& b, ValueId x, const Json& regularizer) {
   const std::string name = regularizer.value("class_name", "");
-  const Json config = regularizer.value("config", Json::object());
+  const Json given = regularizer.value("config", Json()), config = given.is_object() ? given : Json::object();
   if (name == "OrthogonalRegularizer")
     return orthogonal(b, x, config.value("factor", 0.01), config.value("mode", "rows") == "rows");
   if (name != "L1" && name != "L2" && name != "L1L2")
@@ -62,10 +62,15 @@ namespace {
 
 /// What a layer regularizes of its outputs.
 Json activity_regularizer(const Layer& layer, const Json& config) {
-  if (layer.class_name() == "ActivityRegularization")
-    return {{"class_name", "L1L2"}, {"config", {{"l1", config["l1"]}, {"l2", config["l2"]}}}};
-  const Document given("activity_regularizer", config.value("activity_regularizer", Json()));
-  return keras::regularizer(Ref(given));  // a name becomes an object
+  const bool is_layer = layer.class_name() == "ActivityRegularization";
+  const Document given("activity_regularizer",
+                       is_layer ? Json{{"class_name", "L1L2"}, {"config", {{"l1", config["l1"]}, {"l2", config["l2"]}}}}
+                                : config.value("activity_regularizer", Json()));
+  try {
+    return keras::regularizer(Ref(given));  // a name becomes an object
+  } catch (const Error& error) {
+    layer.fail(error.what());
+  }
 }
 
 }  // namespace

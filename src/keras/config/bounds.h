@@ -1,0 +1,47 @@
+// Numbers of configs that act in training, with the range that each may have.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string_view>
+
+#include "config/fields.h"
+
+namespace attn::keras {
+
+/// A range of numbers; every bound is finite, and so is what lies between.
+struct Bounds {
+  double least, most;
+  std::string_view expected;          ///< "a number from 0 to 1"
+  bool above = false, below = false;  ///< without `least`, without `most`
+
+  [[nodiscard]] bool hold(double x) const { return (above ? x > least : x >= least) && (below ? x < most : x <= most); }
+};
+
+/// Optimizers and losses compute in float32, whatever the dtype of a variable.
+inline constexpr double kMostFloat = 3.4028234663852886e38;
+inline constexpr Bounds kFinite{-kMostFloat, kMostFloat, "a number that float32 holds"};
+inline constexpr Bounds kNotNegative{0.0, kMostFloat, "a number from 0 on that float32 holds"};
+inline constexpr Bounds kAboveZero{0.0, kMostFloat, "a number above 0 that float32 holds", true};
+inline constexpr Bounds kFromZeroToOne{0.0, 1.0, "a number from 0 to 1"};
+inline constexpr Bounds kBelowOne{0.0, 1.0, "a number from 0 up to, but not including, 1", false, true};
+inline constexpr Bounds kUpToOne{0.0, 1.0, "a number above 0 and up to 1", true};
+
+/// The number at `ref`. Throws Error (bad_input) where it is none, or out of its bounds.
+[[nodiscard]] double number_in(const Ref& ref, const Bounds& bounds);
+/// The integer at `ref`, from `least` to `most`.
+[[nodiscard]] std::int64_t integer_in(const Ref& ref, std::int64_t least, std::int64_t most);
+
+/// Steps, and what counts them.
+inline constexpr std::int64_t kMostSteps = std::int64_t{1} << 53;
+
+/// Fields of a config, as Fields reads them, with bounds. Keras writes null where an optional has no value.
+void number(Fields& f, std::string_view key, double& value, const Bounds& bounds);
+void number(Fields& f, std::string_view key, Number& value, const Bounds& bounds);
+void number(Fields& f, std::string_view key, std::optional<double>& value, const Bounds& bounds);
+void integer(Fields& f, std::string_view key, std::int64_t& value, std::int64_t least, std::int64_t most);
+void integer(Fields& f, std::string_view key, std::optional<std::int64_t>& value, std::int64_t least,
+             std::int64_t most);
+
+}  // namespace attn::keras
