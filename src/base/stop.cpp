@@ -8,6 +8,9 @@ namespace {
 std::atomic<bool> asked = false, held = false;
 static_assert(std::atomic<bool>::is_always_lock_free);  // a signal handler sets it
 
+std::mutex state;
+thread_local bool changes_state = false;
+
 }  // namespace
 
 void request_stop() noexcept { asked.store(true, std::memory_order_relaxed); }
@@ -17,5 +20,27 @@ bool stop_is_held() noexcept { return held.load(std::memory_order_relaxed); }
 
 StopHeld::StopHeld() noexcept { held.store(true, std::memory_order_relaxed); }
 StopHeld::~StopHeld() { held.store(false, std::memory_order_relaxed); }
+
+StateChanging::StateChanging() {
+  state.lock();
+  changes_state = true;
+}
+StateChanging::~StateChanging() {
+  changes_state = false;
+  state.unlock();
+}
+
+Computing::Computing() : releases_(changes_state) {
+  if (!releases_) return;
+  changes_state = false;
+  state.unlock();
+}
+Computing::~Computing() {
+  if (!releases_) return;
+  state.lock();
+  changes_state = true;
+}
+
+std::unique_lock<std::mutex> try_hold_state() { return {state, std::try_to_lock}; }
 
 }  // namespace attn

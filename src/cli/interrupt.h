@@ -1,6 +1,9 @@
 // Ctrl-C, SIGTERM, the closed terminal and the closed pipe.
 #pragma once
 
+#include <functional>
+#include <thread>
+
 namespace attn::cli {
 
 /// From here on SIGINT, SIGTERM, SIGHUP and SIGPIPE remove hidden files of half-written outputs and end the program at
@@ -10,10 +13,17 @@ void end_cleanly_on_signals() noexcept;
 
 /// For a command whose results so far are worth having. While it lives, the first SIGINT, SIGTERM or SIGHUP is only
 /// noted and asks all work to stop (attn/base/stop.h); the next one ends the program as ever, but for one that comes at
-/// once, as that of timeout(1). One at a time.
+/// once, as that of timeout(1). Work that does not stop within a second and a half is left where it is, and the program
+/// ends by the signal. One at a time.
 class Interrupt {
  public:
-  Interrupt();
+  Interrupt() : Interrupt(std::function<void()>()) {}
+  /// Work that does not stop is left once it only computes (attn/base/stop.h). `keep` runs then, on another thread, and
+  /// the program ends with exit_code().
+  explicit Interrupt(std::function<void()> keep);
+  /// For ranks, which end together: work that does not stop is waited for.
+  struct Waits {};
+  explicit Interrupt(Waits);
   ~Interrupt();
   Interrupt(const Interrupt&) = delete;
   Interrupt& operator=(const Interrupt&) = delete;
@@ -23,6 +33,12 @@ class Interrupt {
   /// The exit code of a program that a signal ended: 130, 143 or 129.
   [[nodiscard]] static int exit_code() { return exit_code(signal()); }
   [[nodiscard]] static int exit_code(int which) { return 128 + which; }
+
+ private:
+  void watch() const;
+
+  std::function<void()> keep_;
+  std::thread watcher_;
 };
 
 }  // namespace attn::cli

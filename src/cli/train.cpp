@@ -124,10 +124,22 @@ struct TrainCommand : TrainingOptions {
       if (every.epochs > 0 && event.epoch % every.epochs == 0 && event.epoch < job.options.epochs) checkpoint(false);
     };
 
+    // For a step that does not end: what was trained before it is kept, and the program ends from there.
+    std::function<void()> keep_now;
+    if (world == nullptr)
+      keep_now = [&] {
+        try {
+          if (saves()) write_at_end(*target, [&](const std::string& path) { write(path, trainer.optimizer_state()); });
+          log.end("signal", state.position.step);
+          common.console.warn(interrupted_after(state.position.step));
+        } catch (const Error& error) {
+          common.console.error(error.what());
+        }
+      };
     const std::int64_t steps_before = state.position.step;
     try {
-      report.end =
-          train_until(trainer, *job.rows, validates() ? &*job.validation_rows : nullptr, job.options, state, events);
+      report.end = train_until(trainer, *job.rows, validates() ? &*job.validation_rows : nullptr, job.options, state,
+                               events, std::move(keep_now));
     } catch (const Error& error) {
       // A rank alone cannot ask the others for their parts.
       if (world != nullptr || !saves() || state.position.step == steps_before) throw;
@@ -210,9 +222,15 @@ struct TrainCommand : TrainingOptions {
 
   /// How it ended.
   static std::string train_until(train::Trainer& trainer, const train::Data& rows, const train::Data* validation_rows,
-                                 const train::FitOptions& options, TrainingState& state,
-                                 const train::FitEvents& events) {
-    const Interrupt interrupt;
+                                 const train::FitOptions& options, TrainingState& state, const train::FitEvents& events,
+                                 std::function<void()> keep_now) {
+    const StateChanging changing;
+    std::optional<Interrupt> interrupt;
+    if (keep_now) {
+      interrupt.emplace(std::move(keep_now));
+    } else {
+      interrupt.emplace(Interrupt::Waits());
+    }
     try {
       switch (train::fit(trainer, rows, validation_rows, options, state.position, events)) {
         case train::FitEnd::epochs:
@@ -242,10 +260,15 @@ struct TrainCommand : TrainingOptions {
     return fmt::format("what was trained is in {}, and --resume goes on from there", printable(*target));
   }
 
+  [[nodiscard]] std::string how_to_resume() const {
+    return saves() ? fmt::format("`attn train {} --resume` with the same data and options goes on", printable(*target))
+                   : "nothing was written";
+  }
+  [[nodiscard]] std::string interrupted_after(std::int64_t step) const {
+    return fmt::format("interrupted after step {}; {}", step, how_to_resume());
+  }
+
   [[nodiscard]] int exit_code(const report::TrainingReport& report, Ranks* world) const {
-    const std::string resumes =
-        saves() ? fmt::format("`attn train {} --resume` with the same data and options goes on", printable(*target))
-                : "nothing was written";
     if (report.end == "not finite") {
       if (writes)
         common.console.error(fmt::format("step {} is not finite, first in {}; {}", report.steps + 1, report.not_finite,
@@ -253,11 +276,11 @@ struct TrainCommand : TrainingOptions {
       return static_cast<int>(ExitCode::differs);
     }
     if (report.end == "signal") {
-      common.console.warn(fmt::format("interrupted after step {}; {}", report.steps, resumes));
+      common.console.warn(interrupted_after(report.steps));
       return world == nullptr ? Interrupt::exit_code() : Interrupt::exit_code(first_signal(*world));
     }
     if (report.end == "time limit")
-      common.console.warn(fmt::format("the time is over after step {}; {}", report.steps, resumes));
+      common.console.warn(fmt::format("the time is over after step {}; {}", report.steps, how_to_resume()));
     return static_cast<int>(ExitCode::done);
   }
 

@@ -24,83 +24,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kVersion = 2;
 /// Keras passes over groups of the optimizer that it does not know.
 constexpr std::string_view kVariables = "optimizer/vars/", kBestWeights = "optimizer/attn/best_weights/",
                            kUnmerged = "optimizer/attn/unmerged/", kUnsaved = "optimizer/attn/unsaved/";
-
-Json json_of(const Watched& watched) {
-  return {{"wait", watched.wait},
-          {"cooldown", watched.cooldown},
-          {"best_epoch", watched.best_epoch},
-          {"best", watched.best ? Json(*watched.best) : Json()}};
-}
-
-Watched watched_of(const Json& json) {
-  Watched out{json.at("wait"), json.at("cooldown"), json.at("best_epoch"), std::nullopt};
-  if (json.at("best").is_number()) out.best = json.at("best").get<double>();
-  return out;
-}
-
-std::string text_of(const TrainingState& state) {
-  Json json;
-  json["version"] = kVersion;
-  json["epoch"] = state.position.epoch;
-  json["batch"] = state.position.batch;
-  json["step"] = state.position.step;
-  json["seed"] = state.seed;
-  json["batch_size"] = state.batch_size;
-  json["shuffle"] = state.shuffle;
-  json["shuffled_block"] = state.shuffled_block;
-  json["steps_per_epoch"] = state.steps_per_epoch;
-  json["loss_scale"] = state.loss_scale ? Json(text_of(*state.loss_scale)) : Json();
-  json["kept"] = state.kept;
-  json["data"] = state.data;
-  json["frozen"] = state.frozen;
-  json["running"] = Json::object();
-  for (const auto& [name, value] : state.position.running)
-    json["running"][name] = {{"total", value.total}, {"count", value.count}, {"kind", static_cast<int>(value.kind)}};
-  json["draws"] = state.draws;
-  json["early_stopping"] = json_of(state.early_stopping);
-  json["reduce_lr"] = json_of(state.reduce_lr);
-  json["save_best"] = json_of(state.save_best);
-  return json.dump(1);
-}
-
-TrainingState state_of(const Json& json) {
-  TrainingState out;
-  out.position.epoch = json.at("epoch");
-  out.position.batch = json.at("batch");
-  out.position.step = json.at("step");
-  out.seed = json.at("seed");
-  out.batch_size = json.at("batch_size");
-  out.shuffle = json.at("shuffle");
-  out.shuffled_block = json.value("shuffled_block", std::int64_t{0});
-  out.steps_per_epoch = json.value("steps_per_epoch", std::int64_t{0});
-  if (const Json scale = json.value("loss_scale", Json()); scale.is_string())
-    out.loss_scale = loss_scaling_of(scale.get<std::string>());
-  out.kept = json.value("kept", std::vector<std::int64_t>());
-  for (const auto& [name, value] : json.at("data").items()) out.data[name] = value;
-  for (const auto& name : json.at("frozen")) out.frozen.push_back(name);
-  for (const auto& [name, value] : json.at("running").items()) {
-    train::Running& sums = out.position.running[name];
-    for (const auto& number : value.at("total")) sums.total.push_back(number);
-    for (const auto& number : value.at("count")) sums.count.push_back(number);
-    const int kind = value.at("kind");
-    if (kind < 0 || kind > static_cast<int>(keras::MetricKind::precision_recall) || sums.total.empty() ||
-        sums.total.size() != sums.count.size())
-      throw bad_input("a running value is damaged");
-    sums.kind = static_cast<keras::MetricKind>(kind);
-  }
-  for (const auto& [layer, count] : json.at("draws").items()) out.draws[layer] = count;
-  out.early_stopping = watched_of(json.at("early_stopping"));
-  out.reduce_lr = watched_of(json.at("reduce_lr"));
-  out.save_best = watched_of(json.at("save_best"));
-  if (out.position.epoch < 0 || out.position.batch < 0 || out.position.step < 0 || out.batch_size < 1 ||
-      out.shuffled_block < 0 || out.steps_per_epoch < 0)
-    throw bad_input("a number below 0");
-  return out;
-}
 
 /// Arrays "<place>0", "<place>1", … in their order: HDF5 lists 10 before 2.
 std::map<int, Tensor> by_number(const std::vector<NamedTensor>& arrays, std::string_view place) {
@@ -148,14 +74,7 @@ std::optional<TrainingState> read_training_state(const std::string& path) {
   if (io::kind_of(file) != io::FileKind::zip) return std::nullopt;
   const std::string text = io::parse_keras_archive(file, path).training;
   if (text.empty()) return std::nullopt;
-  TrainingState out;
-  try {
-    const Json json = Json::parse(text);
-    if (json.at("version") != kVersion) throw bad_input("{}: attn_state.json is of another version", printable(path));
-    out = state_of(json);
-  } catch (const Json::exception&) {
-    throw bad_input("{}: attn_state.json is damaged; go on without --resume", printable(path));
-  }
+  TrainingState out = parse_training_state(text, fmt::format("{}: attn_state.json", printable(path)));
   const std::vector<NamedTensor> kept = weights::read_store(path).state;
   out.best_weights = numbered(kept, kBestWeights);
   out.unmerged = by_number(kept, kUnmerged);

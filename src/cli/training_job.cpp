@@ -43,6 +43,18 @@ std::string prints_of(const std::map<std::string, std::string>& fingerprints) {
   return out;
 }
 
+/// Calls `read`, whose errors about what is in the file then begin with its name.
+template <typename Read>
+void in_file(const std::string& path, Read read) {
+  try {
+    read();
+  } catch (const Error& error) {
+    const std::string name = printable(path) + ":";
+    if (error.code() != ExitCode::bad_input || std::string_view(error.what()).starts_with(name)) throw;
+    throw bad_input("{} {}", name, error.what());
+  }
+}
+
 /// Goes through what a training needs, each part from those before it.
 class Preparation {
  public:
@@ -77,6 +89,11 @@ class Preparation {
                                                         told_.lora_layers.empty() ? all : told_.lora_layers));
     }
     job_.compiled = compile_config(loaded.model, told_.changes);
+    in_file(place_of_compile_config(), [&] { (void)keras::compiled_optimizer(job_.compiled); });
+  }
+
+  [[nodiscard]] const std::string& place_of_compile_config() const {
+    return told_.changes.file ? *told_.changes.file : *told_.model;
   }
 
   void read_data() {
@@ -141,13 +158,13 @@ class Preparation {
 
   /// The graph of a step, by which data and options are checked.
   void lower() {
-    job_.shown = lowering().lower(job_.loaded->model, job_.first_batch(), true);
+    lower_first_batch();
     const keras::LossGraph& shown = job_.shown;
     expect_labels(shown, job_.given);
     expect_labels(shown, job_.held_out);
     expect_indices(shown.graph, job_.given);
     expect_indices(shown.graph, job_.held_out);
-    if (!job_.state.loss_scale && uses_float16(shown.graph) && !job_.settings.loss_scale) {
+    if (!job_.state.loss_scale && is_mixed_float16(shown.graph) && !job_.settings.loss_scale) {
       job_.settings.loss_scale.emplace();  // as compile() wraps the optimizer
       job_.settings.loss_scale_factor.reset();
     }
@@ -155,6 +172,18 @@ class Preparation {
     job_.callbacks.emplace(told_.overfit ? none : told_.early_stopping, told_.overfit ? none : told_.reduce_lr,
                            told_.save_best, watchable(shown, told_.validates()), job_.state);
     require_memory_for(weights_and_gradients(shown.graph));
+  }
+
+  /// Names the file where the error is about the compile_config, and not about the data.
+  void lower_first_batch() const {
+    try {
+      job_.shown = lowering().lower(job_.loaded->model, job_.first_batch(), true);
+    } catch (const Error& error) {
+      for (const std::string_view part : {"loss:", "loss_weights:", "metric:", "metrics:", "weighted_metrics:"})
+        if (error.code() == ExitCode::bad_input && std::string_view(error.what()).starts_with(part))
+          throw bad_input("{}: compile_config: {}", printable(place_of_compile_config()), error.what());
+      throw;
+    }
   }
 
   [[nodiscard]] train::TrainerOptions trainer_options(communicators::Communicator* ranks) const {
@@ -192,7 +221,14 @@ class Preparation {
     trainer.prepare(sample);
     trainer.set_draws(job_.state.draws);
     job_.taken_over = take_over_optimizer();
-    trainer.optimizer().set_unsaved(job_.state.unsaved);
+    if (told_.resume) in_file(*loaded.weights, [&] { take_over_state(); });
+  }
+
+  /// What an archive holds beside Keras's arrays, which must be of this model and optimizer.
+  void take_over_state() const {
+    const TrainingState& state = job_.state;
+    job_.trainer->optimizer().set_unsaved(state.unsaved);
+    if (!state.best_weights.empty()) job_.trainer->expect_weights(state.best_weights);
   }
 
   void require_memory_for(UInt128 bytes) const {
@@ -232,7 +268,7 @@ class Preparation {
           printable(*loaded.weights), state.size(), all));
       return {};
     }
-    optimizer.set_state(state);
+    in_file(*loaded.weights, [&] { optimizer.set_state(state); });
     if (const auto rate = changes.constant_rate()) optimizer.set_learning_rate(*rate);
     return state;
   }

@@ -48,6 +48,11 @@ void throw_if_any_stopped(const Trainer& trainer) {
   if (trainer.anywhere(stop_requested())) throw Stopped();
 }
 
+Batch gather(const Data& data, std::span<const std::int64_t> rows) {
+  const Computing computing;
+  return data.gather(rows);
+}
+
 std::vector<std::int64_t> as_they_come(std::int64_t rows) {
   std::vector<std::int64_t> order(static_cast<std::size_t>(rows));
   std::iota(order.begin(), order.end(), 0);
@@ -94,7 +99,7 @@ RunningValues evaluate(Trainer& trainer, const Data& data, std::int64_t batch_si
   for (std::int64_t batch = 0; batch * batch_size < data.rows(); ++batch) {
     if (trainer.has_ranks()) throw_if_any_stopped(trainer);
     const auto rows = rows_of(order, batch, batch_size);
-    const PassResult pass = trainer.evaluate(data.gather(rows));
+    const PassResult pass = trainer.evaluate(gather(data, rows));
     add(trainer, pass, static_cast<std::int64_t>(rows.size()), out);
   }
   return out;
@@ -115,7 +120,7 @@ FitEnd fit(Trainer& trainer, const Data& data, const Data* validation, const Fit
       throw_if_any_stopped(trainer);
       const auto begun = Clock::now();
       const auto rows = rows_of(order, stretch.first + position.batch, size);
-      const StepResult result = trainer.step(data.gather(rows));
+      const StepResult result = trainer.step(gather(data, rows));
       const auto count = static_cast<std::int64_t>(rows.size());
       RunningValues values;
       add(trainer, result, count, values);

@@ -1,6 +1,8 @@
 // Cooperative cancellation of long work: a forward pass, the drawing of weights.
 #pragma once
 
+#include <mutex>
+
 namespace attn {
 
 /// Thrown by work that was asked to stop. Not derived from Error, because nothing is wrong.
@@ -21,6 +23,28 @@ class StopHeld {
   StopHeld& operator=(const StopHeld&) = delete;
 };
 [[nodiscard]] bool stop_is_held() noexcept;
+
+/// While one lives, its thread changes what a checkpoint keeps: weights, the optimizer, counts. One at a time.
+class StateChanging {
+ public:
+  StateChanging();
+  ~StateChanging();
+  StateChanging(const StateChanging&) = delete;
+  StateChanging& operator=(const StateChanging&) = delete;
+};
+/// While one lives, its thread only computes, and another may read that state. Does nothing outside of StateChanging.
+class Computing {
+ public:
+  Computing();
+  ~Computing();
+  Computing(const Computing&) = delete;
+  Computing& operator=(const Computing&) = delete;
+
+ private:
+  bool releases_;
+};
+/// Where nobody changes the state, it stays so while the lock lives; else the lock owns nothing.
+[[nodiscard]] std::unique_lock<std::mutex> try_hold_state();
 
 /// Work calls this every few milliseconds. Throws Stopped.
 inline void throw_if_stopped() {

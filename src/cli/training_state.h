@@ -1,0 +1,48 @@
+// Where a training stands, and its text in an archive: attn_state.json.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "attn/base/tensor.h"
+#include "attn/train/fit.h"
+#include "training_model.h"
+
+namespace attn::cli {
+
+/// What a callback has counted.
+struct Watched {
+  std::int64_t wait = 0, cooldown = 0, best_epoch = 0;
+  std::optional<double> best;
+};
+
+/// Where a training stands, as an archive keeps it.
+struct TrainingState {
+  train::Position position;
+  std::uint64_t seed = 0;
+  std::int64_t batch_size = 0;
+  bool shuffle = true;
+  std::int64_t shuffled_block = 0, steps_per_epoch = 0;  ///< 0: none
+  std::optional<LossScaling> loss_scale;                 ///< where options said one
+  std::vector<std::int64_t> kept;                        ///< steps whose checkpoints are beside the archive
+  std::map<std::string, std::string> data;               ///< its fingerprints
+  std::map<std::string, std::int64_t> draws;
+  std::vector<std::string> frozen;  ///< layers that options left as they are
+  Watched early_stopping, reduce_lr, save_best;
+  /// Those that early stopping is to restore, in the order of the model's; empty where there are none.
+  std::vector<Tensor> best_weights;
+  std::map<int, Tensor> unmerged;  ///< StoredWeights::unmerged
+  std::vector<Tensor> unsaved;     ///< of the optimizer; only read
+};
+
+/// As JSON, without the arrays.
+[[nodiscard]] std::string text_of(const TrainingState& state);
+/// Reads what text_of has written. Throws Error (bad_input), which begins with `place`, for all else: other types,
+/// numbers out of their range, keys that repeat.
+[[nodiscard]] TrainingState parse_training_state(std::string_view text, const std::string& place);
+
+}  // namespace attn::cli

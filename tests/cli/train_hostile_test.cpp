@@ -1,0 +1,192 @@
+// attn train: every number of a training config is judged when it is read, and a damaged archive is rejected.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "../text.h"
+#include "attn/base/error.h"
+#include "program.h"
+#include "training_state.h"
+
+namespace attn::test {
+namespace {
+
+using Words = std::vector<std::string>;
+
+const std::string kModel = "tests/data/training/norm/batch/start.keras";
+const std::string kData = "tests/data/training/norm/batch/data.npz";
+
+Result train_with(const TemporaryFolder& folder, const Words& more) {
+  Words line{"train", kModel, "--data", kData, "-o", folder / "out.keras", "--steps", "2", "--quiet"};
+  line.insert(line.end(), more.begin(), more.end());
+  return run_attn(line);
+}
+
+/// An object as Keras writes it.
+std::string object(const std::string& class_name, const std::string& config) {
+  return fmt::format(R"({{"class_name": "{}", "config": {{{}}}}})", class_name, config);
+}
+
+struct Case {
+  std::string option, text, message;
+};
+
+void expect_one_error(const Result& result, int code, const std::string& message) {
+  CHECK_MESSAGE(result.code == code, result.err);
+  CHECK_MESSAGE(contains(result.err, message), result.err);
+  CHECK(std::count(result.err.begin(), result.err.end(), '\n') == 1);
+}
+
+}  // namespace
+
+TEST_CASE(
+    "train: a number of an optimizer, loss, metric or schedule that is out of its range is rejected in one line") {
+  const auto optimizer = [](const std::string& name, const std::string& config, const std::string& message) {
+    return Case{"--optimizer", object(name, config), message};
+  };
+  const auto schedule = [](const std::string& name, const std::string& config, const std::string& message) {
+    return Case{"--optimizer", object("SGD", "\"learning_rate\": " + object(name, config)), message};
+  };
+  const std::vector<Case> cases = {
+      optimizer("SGD", R"("clipvalue": -1)", "/config/clipvalue: expected a number from 0 on"),
+      optimizer("SGD", R"("clipnorm": -0.5)", "/config/clipnorm: expected a number from 0 on"),
+      optimizer("SGD", R"("global_clipnorm": 1e300)", "/config/global_clipnorm: expected a number from 0 on"),
+      optimizer("SGD", R"("learning_rate": 1e39)", "/config/learning_rate: expected a number that float32 holds"),
+      optimizer("SGD", R"("learning_rate": "fast")", "/config/learning_rate: expected a number, got \"fast\""),
+      optimizer("SGD", R"("momentum": 1.5)", "/config/momentum: expected a number from 0 to 1, got 1.5"),
+      optimizer("SGD", R"("use_ema": true, "ema_momentum": 2)", "/config/ema_momentum: expected a number from 0 to 1"),
+      optimizer("SGD", R"("ema_overwrite_frequency": -3)",
+                "/config/ema_overwrite_frequency: expected an integer from 0"),
+      optimizer("SGD", R"("loss_scale_factor": 0)", "/config/loss_scale_factor: expected a number above 0"),
+      optimizer("SGD", R"("gradient_accumulation_steps": 1)", "expected an integer > 1, got 1"),
+      optimizer("Adam", R"("beta_1": 1)", "/config/beta_1: expected a number from 0 up to, but not including, 1"),
+      optimizer("Adam", R"("beta_2": -0.1)", "/config/beta_2: expected a number from 0"),
+      optimizer("Nadam", R"("epsilon": -1e-7)", "/config/epsilon: expected a number from 0 on"),
+      optimizer("Adam", R"("epsilon": [1])", "/config/epsilon: expected a number, got a list"),
+      optimizer("ScheduleFreeAdamW", R"("beta_1": 0)", "/config/beta_1: expected a number above 0 and up to 1"),
+      optimizer("ScheduleFreeAdamW", R"("warmup_steps": -1)", "/config/warmup_steps: expected an integer from 0"),
+      optimizer("RMSprop", R"("rho": 1.01)", "/config/rho: expected a number from 0 to 1"),
+      optimizer("Adagrad", R"("initial_accumulator_value": -1)", "expected a number from 0 on"),
+      optimizer("Ftrl", R"("learning_rate_power": 0.5)", "/config/learning_rate_power: expected a number up to 0"),
+      optimizer("Lion", R"("beta_1": 0)", "/config/beta_1: expected a number above 0 and up to 1"),
+      optimizer("Adafactor", R"("clip_threshold": 0)", "/config/clip_threshold: expected a number above 0"),
+      optimizer("Muon", R"("ns_steps": 1099511627776)", "/config/ns_steps: expected an integer from 0 to 1000"),
+      {"--optimizer", object("LossScaleOptimizer", R"("inner_optimizer": "adam", "initial_scale": 0)"),
+       "/config/initial_scale: expected a number above 0"},
+      {"--optimizer", object("LossScaleOptimizer", R"("inner_optimizer": "adam", "dynamic_growth_steps": 0)"),
+       "/config/dynamic_growth_steps: expected an integer from 1"},
+      schedule("ExponentialDecay", R"("decay_steps": 0)", "/decay_steps: expected a number above 0"),
+      schedule("PolynomialDecay", R"("decay_steps": 5, "power": -1)", "/power: expected a number from 0 on"),
+      schedule("CosineDecay", R"("decay_steps": -5)", "/decay_steps: expected a number above 0"),
+      schedule("CosineDecayRestarts", R"("first_decay_steps": 5, "t_mul": 0)", "/t_mul: expected a number above 0"),
+      schedule("PiecewiseConstantDecay", R"("boundaries": [5, 3], "values": [1, 2, 3])",
+               "/boundaries: expected numbers that rise"),
+      schedule("PiecewiseConstantDecay", R"("boundaries": [3], "values": [1])",
+               "values must be one more than boundaries"),
+      {"--loss", object("Huber", R"("delta": -1)"), "/config/delta: expected a number from 0 on"},
+      {"--loss", object("BinaryCrossentropy", R"("label_smoothing": 1.5)"), "expected a number from 0 to 1, got 1.5"},
+      {"--loss", object("CategoricalGeneralizedCrossEntropy", R"("q": 1)"),
+       "/config/q: expected a number between 0 and 1"},
+      {"--loss", object("MeanSquaredError", R"("name": 5)"), "/config/name: expected a string, got 5"},
+      {"--loss", R"({"class_name": "MeanSquaredError", "config": 7})", "/config: expected an object, got 7"},
+      {"--loss", "[[1]]", "expected an object"},
+      {"--loss-weights", "[1e300]", "expected a number that float32 holds"},
+      {"--metrics", "[5]", "expected the name of a metric, or its object, got 5"},
+      {"--metrics", R"([{"class_name": 5, "config": {}}])", "/class_name: expected a string, got 5"},
+      {"--metrics", R"([{"class_name": "MeanSquaredError", "config": []}])", "/config: expected an object, got a list"},
+      {"--metrics", "[" + object("MeanSquaredError", R"("name": {})") + "]", "/config/name: expected a string"},
+      {"--metrics", "[" + object("BinaryAccuracy", R"("name": 3)") + "]", "/config/name: expected a string, got 3"},
+      {"--metrics", "[" + object("BinaryAccuracy", R"("threshold": "x")") + "]", "/threshold: expected a number"},
+      {"--metrics", "[" + object("TopKCategoricalAccuracy", R"("k": 0)") + "]", "/k: expected an integer from 1"},
+      {"--metrics", "[" + object("AUC", R"("num_thresholds": 1099511627776)") + "]",
+       "/num_thresholds: expected an integer from 2 to 1000000"},
+      {"--metrics", "[" + object("AUC", R"("curve": "PRGAIN")") + "]", "/curve: expected one of ROC, PR"},
+      {"--metrics", "[" + object("AUC", R"("from_logits": 1)") + "]", "/from_logits: expected true or false, got 1"},
+      {"--metrics", "[" + object("Precision", R"("thresholds": 2)") + "]", "expected a number from 0 to 1, got 2"},
+      {"--metrics", "[" + object("Recall", R"("class_id": 1)") + "]", "the field class_id is not known in training"},
+  };
+  const TemporaryFolder folder;
+  for (const Case& one : cases) {
+    CAPTURE(one.text);
+    expect_one_error(train_with(folder, {one.option, one.text}), 3, one.message);
+    CHECK(folder.names().empty());
+  }
+  // JSON of an option that is deeper than any config, or goes on behind its end, is a wrong option.
+  expect_one_error(train_with(folder, {"--optimizer", std::string(20000, '[')}), 2,
+                   "--optimizer: nesting deeper than 64");
+  expect_one_error(train_with(folder, {"--loss", R"({"a": 1, "a": 2})"}), 2, "stands twice in one object");
+  CHECK(run_attn({"train", kModel, "--data", kData, "--threads", "100000"}).code == 2);
+}
+
+TEST_CASE("train: 0 clips nothing, overwrites nothing and accumulates nothing, as in Keras") {
+  const TemporaryFolder folder;
+  const auto dump_with = [&](const std::string& config) {
+    const Result result = train_with(folder, {"--optimizer", object("SGD", config), "--dump", folder / "dump.npz"});
+    REQUIRE_MESSAGE(result.code == 0, result.err);
+    return read_text(folder / "dump.npz");
+  };
+  const std::string plain = dump_with("");
+  for (const char* field : {"clipvalue", "clipnorm", "global_clipnorm", "gradient_accumulation_steps"})
+    CHECK_MESSAGE(dump_with(fmt::format("\"{}\": 0", field)) == plain, field);
+  CHECK(dump_with(R"("use_ema": true, "ema_overwrite_frequency": 0)") == dump_with(R"("use_ema": true)"));
+}
+
+TEST_CASE("train: an attn_state.json of wrong types, repeated keys, any depth or a null character is rejected") {
+  cli::TrainingState state;
+  state.position.step = 2;
+  state.batch_size = 32;
+  state.position.running["loss"] = {{1.5}, {32.0}, keras::MetricKind::ratio};
+  state.draws["dropout"] = 4;
+  state.frozen = {"dense"};
+  const std::string good = cli::text_of(state), place = "m.keras: attn_state.json";
+  CHECK(cli::text_of(cli::parse_training_state(good, place)) == good);
+  const auto with = [&](const std::string& from, const std::string& to) {
+    std::string changed = good;
+    const auto at = changed.find(from);
+    REQUIRE_MESSAGE(at != std::string::npos, from);
+    return changed.replace(at, from.size(), to);
+  };
+  std::string keys = "{";
+  for (int i = 0; i < 60000; ++i) keys += fmt::format("\"k{}\": 0, ", i);
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"[]", "expected an object"},
+      {"{}", "the key 'version' is missing"},
+      {"{\"version\": 1}", "another version"},
+      {keys + "\"version\": 2}", "the key 'epoch' is missing"},
+      {std::string(1'000'000, '['), "nesting deeper than 64"},
+      {with("\"version\": 2", "\"version\": 2, \"version\": 2"), "stands twice"},
+      {good + '\0' + "{}", "null character"},
+      {good + "{}", "not valid JSON"},
+      {with("\"step\": 2", "\"step\": -1"), "/step: expected an integer from 0"},
+      {with("\"step\": 2", "\"step\": 1e3"), "/step: expected an integer"},
+      {with("\"step\": 2", "\"step\": 9223372036854775807"), "/step: expected an integer"},
+      {with("\"step\": 2", "\"step\": 18446744073709551615"), "/step: expected an integer"},
+      {with("\"step\": 2", "\"step\": \"2\""), "/step: expected an integer"},
+      {with("\"batch_size\": 32", "\"batch_size\": 0"), "/batch_size: expected an integer from 1"},
+      {with("\"shuffle\": true", "\"shuffle\": 1"), "/shuffle: expected true or false"},
+      {with("\"seed\": 0", "\"seed\": -5"), "/seed: expected an integer from 0"},
+      {with("\"kind\": 0", "\"kind\": 77"), "/running/loss: expected a known kind"},
+      {with("\"dropout\": 4", "\"dropout\": -4"), "/draws/dropout: expected an integer from 0"},
+      {with("\"dense\"", "7"), "/frozen/0: expected a text"},
+      {with("1.5", "1.5, 2"), "as many numbers in total as in count"},
+      {with("\"loss_scale\": null", "\"loss_scale\": \"often\""), "/loss_scale: expected a loss scale"},
+      {with("\"wait\": 0", "\"wait\": true"), "/early_stopping/wait: expected an integer"},
+  };
+  for (const auto& [text, message] : cases) {
+    CAPTURE(text.substr(0, 60));
+    try {
+      (void)cli::parse_training_state(text, place);
+      FAIL_CHECK("accepted");
+    } catch (const Error& error) {
+      CHECK(error.code() == ExitCode::bad_input);
+      CHECK_MESSAGE(std::string(error.what()).starts_with(place), error.what());
+      CHECK_MESSAGE(contains(error.what(), message), error.what());
+    }
+  }
+}
+
+}  // namespace attn::test
