@@ -23,13 +23,14 @@ import signals
 import system_calls
 import texts
 import training
+import training_mutants
 import valgrind
 from program import Attn, Folder
 from scenario import make_inputs
 
 CHECKS = {"commands": commands, "allocation": allocation, "system-calls": system_calls, "odd-files": odd_files, "kills": kills,
           "texts": texts, "training": training, "signals": signals, "parallel-runs": parallel_runs, "shards": shards,
-          "foreign-files": foreign_files, "mutants": mutants,
+          "foreign-files": foreign_files, "mutants": mutants, "training-mutants": training_mutants,
           "determinism": determinism, "numbers": numbers_of_ops, "valgrind": valgrind}
 SHOWN = 20
 
