@@ -116,6 +116,16 @@ Json written(const Kind& kind, const InertClass& row, const Json& given) {
   return {{"module", kind.module}, {"class_name", row.name}, {"config", config}, {"registered_name", nullptr}};
 }
 
+/// Keras could not make an object with an argument that its class does not take.
+void check_keys(const Ref& config, const InertClass& row) {
+  const Json known = Json::parse(row.defaults);
+  std::vector<std::string_view> names;
+  for (const auto& item : known.items()) names.emplace_back(item.key());
+  for (const auto& [key, member] : config.members())
+    if (!known.contains(key))
+      member.fail_key(fmt::format("{} has no such argument{}", row.name, did_you_mean(key, names)));
+}
+
 /// An object of a kind, or its name. Keras takes an object of any class that it knows, so only a name tells the kind.
 Json object_of(const Ref& value, const Kind& kind) {
   if (value.is_null()) return nullptr;
@@ -131,6 +141,7 @@ Json object_of(const Ref& value, const Kind& kind) {
     const auto config = value.find("config");
     if (row == nullptr) return value.json();
     const bool is_told = config && !config->is_null();
+    if (is_told && !is_keras2) check_keys(*config, *row);
     if (is_told) check_arguments(*row, *config);
     return written(kind, *row, is_told ? config->json() : Json::object());
   }

@@ -1,6 +1,7 @@
 // Activations as layers of their own (keras/src/layers/activations).
 #include <array>
 
+#include "classes/any_number.h"
 #include "classes/layers/axes.h"
 #include "classes/layers/layers.h"
 
@@ -36,7 +37,7 @@ class ReLU : public Layer {
   }
 
  private:
-  std::optional<Number> max_value;
+  std::optional<AnyNumber> max_value;
   Number negative_slope = 0.0, threshold = 0.0;
 };
 

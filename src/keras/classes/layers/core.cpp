@@ -1,6 +1,7 @@
 // Dense, and layers that pass their input on.
 #include <array>
 
+#include "classes/any_number.h"
 #include "classes/dense_kernel.h"
 #include "classes/layers/layers.h"
 #include "classes/layers/lora.h"
@@ -157,7 +158,7 @@ class Masking : public Layer {
   }
 
  private:
-  Number mask_value;
+  AnyNumber mask_value;
 };
 
 constexpr std::array kCoreClasses = {

@@ -1,5 +1,6 @@
 // The activations of keras.ops.nn.
 
+#include "classes/any_number.h"
 #include "classes/ops/ops.h"
 
 namespace attn::keras {
@@ -72,7 +73,7 @@ class Threshold : public Taking<kX> {
   }
 
  private:
-  Number threshold, default_value;
+  AnyNumber threshold, default_value;
 };
 
 class Gelu : public Taking<kX> {

@@ -3,6 +3,7 @@
 #include <limits>
 #include <numbers>
 
+#include "classes/any_number.h"
 #include "classes/ops/expression.h"
 #include "classes/ops/operand.h"
 #include "classes/ops/ops.h"
@@ -95,8 +96,8 @@ class NanToNum : public Taking<kX> {
   }
 
  private:
-  Number nan{0.0};
-  std::optional<Number> posinf, neginf;
+  AnyNumber nan{0.0};
+  std::optional<AnyNumber> posinf, neginf;
 };
 
 class Clip : public Taking<kX> {
@@ -112,7 +113,7 @@ class Clip : public Taking<kX> {
   }
 
  private:
-  Number x_min, x_max;
+  AnyNumber x_min, x_max;
 };
 
 /// Rounds to a number of decimals, half to even.

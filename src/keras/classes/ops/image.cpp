@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "classes/any_number.h"
 #include "classes/layers/resampling.h"
 #include "classes/ops/data_format.h"
 #include "classes/ops/expression.h"
@@ -71,7 +72,7 @@ class Resize : public OfImages {
   Choice interpolation{"bilinear", {kInterpolations.begin(), kInterpolations.end()}};
   Resampling how;
   Choice fill_mode{"constant", {"constant"}};
-  Number fill_value = 0.0;
+  AnyNumber fill_value = 0.0;
 };
 
 /// The three channels, each (…,1).
