@@ -1,17 +1,15 @@
 #include "answer_text.h"
 
 #include <algorithm>
-#include <cstdio>
+
+#include "console.h"
 
 namespace attn::cli {
 namespace {
 
 using generate::Token;
 
-void write_now(const std::string& text) {
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  std::fflush(stdout);
-}
+void write_part(const std::string& text) { write_now(text, Look::model_text); }
 
 }  // namespace
 
@@ -41,17 +39,17 @@ bool AnswerText::take(std::size_t sequence, Token token) {
 void AnswerText::write(Token token) {
   if (!out_) {
     out_ = std::make_unique<tokenizers::TextStream>(tokenizer_);
-    if (!words_.strip_prompt) write_now(*begun_);
+    if (!words_.strip_prompt) write_part(*begun_);
   }
   if (!words_.keep_special && std::ranges::binary_search(tokenizer_.specials().all, token)) return;
   if (!tokenizer_.token(token)) return;
-  write_now(out_->push(token));
+  write_part(out_->push(token));
 }
 
 void AnswerText::finish() {
   if (!begun_) return;
-  if (out_) write_now(out_->finish());
-  write_now("\n");
+  if (out_) write_part(out_->finish());
+  write_part("\n");
 }
 
 std::string AnswerText::of(std::span<const Token> ids) const {

@@ -8,10 +8,12 @@
 #include <unistd.h>
 
 #include <array>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <new>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "ascii.h"
@@ -22,6 +24,7 @@
 #include "fold.h"
 #include "result_colors.h"
 #include "status_line.h"
+#include "terminal_text.h"
 
 namespace attn::cli {
 namespace {
@@ -54,10 +57,19 @@ bool wants_color(int descriptor) {
          (term == nullptr || std::strcmp(term, "dumb") != 0);
 }
 
+/// What goes to the terminal, pipe or file of a descriptor. Text of a model is what its tokens say; other text is of
+/// files in part.
+std::string safe(std::string text, Look look, bool is_terminal, bool is_colored = false) {
+  if (look == Look::fitting) return terminal_text(text, is_colored ? Colors::kept : Colors::escaped);
+  if (!is_terminal || (look == Look::model_text && Console::raw)) return text;
+  return terminal_text(text);
+}
+
 bool wants_ascii(int descriptor) { return Console::ascii || (isatty(descriptor) == 1 && !locale_is_utf8()); }
 
 void put(std::string text, int descriptor, Look look) {
   const std::optional<int> columns = descriptor == STDOUT_FILENO ? terminal_columns() : std::nullopt;
+  text = safe(std::move(text), look, isatty(descriptor) == 1, wants_color(descriptor));
   if (look == Look::fitting && columns) text = folded_tables(text, *columns);
   if (look == Look::fitting && wants_color(descriptor)) text = colored_result(text);
   if (look == Look::fitting && wants_ascii(descriptor)) text = report::ascii_text(text);
@@ -83,7 +95,7 @@ std::string cut(std::string_view message) {
 
 /// As it is shown on stderr.
 std::string fit(std::string_view message) {
-  const std::string whole = cut(message);
+  const std::string whole = terminal_text(cut(message));
   return wants_ascii(STDERR_FILENO) ? report::ascii_text(whole) : whole;
 }
 
@@ -121,13 +133,20 @@ void choose_alphabet(const std::optional<std::string>& path) {
 
 void write_result(const std::string& text, const std::optional<std::string>& path, Look look) {
   if (path && *path != "-") {
-    const std::string written = Console::ascii && look == Look::fitting ? report::ascii_text(text) : text;
+    std::string written = io::is_terminal(*path) ? safe(text, look, true) : text;
+    if (Console::ascii && look == Look::fitting) written = report::ascii_text(written);
     io::AtomicFile file(*path);
     file.write(std::as_bytes(std::span(written)));
     file.commit();
     return;
   }
   put(text, STDOUT_FILENO, look);
+}
+
+void write_now(std::string_view text, Look look) {
+  const std::string shown = safe(std::string(text), look, isatty(STDOUT_FILENO) == 1);
+  std::fwrite(shown.data(), 1, shown.size(), stdout);
+  std::fflush(stdout);
 }
 
 void write_report(const std::string& text, const Console& console, bool stdout_is_taken) {

@@ -1,4 +1,5 @@
-// The one place that talks: results to stdout or a file, everything else to stderr.
+// The one place that talks: results to stdout or a file, everything else to stderr. Names and texts come from files: no
+// control character of theirs reaches a terminal.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +18,7 @@ struct Console {
   /// One for the program: the sentence that ends it is coloured alike.
   inline static Color color = Color::automatic;
   inline static bool ascii = false;
+  inline static bool raw = false;  ///< may text of a model reach a terminal byte for byte?
 
   /// A line on stderr that --quiet leaves out: "attn: warning: …".
   void warn(std::string_view message) const;
@@ -31,8 +33,9 @@ struct Console {
 
 /// How a result may look on the terminal that stdout is.
 enum class Look : std::uint8_t {
-  fitting,  ///< tables folded to its width, bold headings where there is colour, ASCII where the locale has no more
-  exact     ///< byte for byte
+  fitting,    ///< tables folded to its width, bold headings where there is colour, ASCII where the locale has no more
+  exact,      ///< byte for byte, but for control characters on a terminal
+  model_text  ///< the same of text that a model or a tokenizer made; --raw leaves its control characters
 };
 
 /// Tables for stdout, or for `path` where it is given, are laid out in what write_result will show there.
@@ -42,9 +45,11 @@ void choose_alphabet(const std::optional<std::string>& path);
 /// pipes. Throws Error where it cannot be written.
 void write_result(const std::string& text, const std::optional<std::string>& path, Look look = Look::fitting);
 
+/// Writes a part of a result to stdout at once.
+void write_now(std::string_view text, Look look);
+
 /// Writes what a command has to say of arrays that it wrote: to stdout, or to stderr where stdout took the arrays;
-/// there
-/// --quiet leaves it out.
+/// there --quiet leaves it out.
 void write_report(const std::string& text, const Console& console, bool stdout_is_taken);
 
 /// May results on stdout be bold?

@@ -22,6 +22,7 @@
 #include "options/command.h"
 #include "prepared_model.h"
 #include "prompts.h"
+#include "sampler_options.h"
 #include "shared_options.h"
 #include "texts.h"
 #include "whole_decoding.h"
@@ -49,15 +50,14 @@ struct GenerateCommand {
   Execution execution;
   std::optional<std::string> model;
   PromptWords prompts;
-  SamplerOptions sampler;
-  std::string sampler_name;
-  std::optional<std::int64_t> max_length, max_new_tokens, prefill_chunk, logprobs, top_k, seed;
+  SamplerWords sampling;
+  std::optional<std::int64_t> max_length, max_new_tokens, prefill_chunk, logprobs;
   std::string stop_ids = "auto";
   std::optional<std::string> logits, expect, cache_dtype;
   AnswerWords answers;
   DraftWords drafts;
   bool no_start_token = false, no_special = false;
-  bool stream = false, stats = false, all_beams = false;
+  bool stream = false, stats = false;
 
   void declare(Options& options) {
     add_common(options, common, {Format::text, Format::json, Format::jsonl});
@@ -65,22 +65,12 @@ struct GenerateCommand {
     prompts.declare(options);
     add_max_length(options, max_length);
     options.add("--max-new-tokens", max_new_tokens, "N", "tokens behind each prompt").above_zero();
-    options.add("--sampler", sampler_name, "NAME", "how the next token is chosen (top_k; greedy for Gemma)")
-        .one_of({"greedy", "random", "top_k", "top_p", "beam", "contrastive"});
-    options.add("--top-k", top_k, "K", "tokens that are chosen among: of top_k and contrastive (5), of top_p (all)")
-        .above_zero();
-    options.add("--top-p", sampler.p, "P", "of top_p: the share that the likeliest tokens have together (0.1)")
-        .between(0.0, 1.0);
-    options.add("--temperature", sampler.temperature, "T", "below 1 likely tokens become likelier (1)").above_zero();
-    options.add("--beams", sampler.num_beams, "N", "of beam (5)").above_zero();
-    options.add("--alpha", sampler.alpha, "A", "of contrastive: the weight of being unlike what came (0.6)")
-        .between(0.0, 1.0);
-    options.add("--seed", seed, "SEED", "of the draws, which are those of KerasHub on TensorFlow");
+    sampling.declare(options);
     options.add("--stop-ids", stop_ids, "IDS", "tokens that end a text: auto, as KerasHub; none; or ids: 1,2");
     answers.declare(options);
     options.flag("--no-start-token", no_start_token, "put no start token before the prompt");
     options.flag("--no-special", no_special, "read the names of special tokens in a prompt as letters");
-    options.flag("--all-beams", all_beams, "of beam: every beam with its log-probability, the likeliest first");
+    add_raw(options);
     options.flag("--stream", stream, "write a text as it comes, as for one prompt on a terminal");
     options.add("--logprobs", logprobs, "N", "of --json: the log-probability of each token, and of the N likeliest")
         .not_negative();
@@ -102,6 +92,7 @@ struct GenerateCommand {
   }
 
   int run() {
+    sampling.check();
     if (logits) io::check_tensor_path(*logits);
     if (expect) expected_ = read_expected_ids(*expect);
     Stopwatch watch;
@@ -120,7 +111,7 @@ struct GenerateCommand {
     check_ids(request, decoder().vocabulary_size());
     warn_of_vocabulary(decoder().vocabulary_size());
     report::GenerationReport report;
-    report.all_beams = all_beams;
+    report.all_beams = sampling.all_beams();
     report.stats.load_seconds = watch.lap();
 
     report.results.resize(request.prompts.size());
@@ -128,7 +119,7 @@ struct GenerateCommand {
     const generate::Generated generated = generate::generate(decoder(), with_draft(request, loaded, *backend));
     if (answer_) answer_->finish();
     describe(loaded, generated, request, report);
-    if (!streams()) write_result(report::render(common.form(), report), common.output, Look::exact);
+    if (!streams()) write_result(report::render(common.form(), report), common.output, Look::model_text);
     if (logits) write_logits(generated);
     if (stats) tell_stats(*backend, report.stats);
     if (!expect) return static_cast<int>(ExitCode::done);
@@ -138,6 +129,7 @@ struct GenerateCommand {
   }
 
  private:
+  SamplerOptions sampler_;
   std::unique_ptr<tokenizers::Tokenizer> tokenizer_;
   std::optional<AnswerText> answer_;                // where there is a tokenizer
   std::optional<tokenizers::SpecialIds> specials_;  // of --stop-ids auto, where the model has a tokenizer
@@ -170,7 +162,7 @@ struct GenerateCommand {
 
   [[nodiscard]] bool streams() const {
     const bool possible = tokenizer_ && common.form() == Format::text && !common.output && texts_.size() == 1 &&
-                          sampler.kind != SamplerKind::beam && answers.stops.empty();
+                          sampler_.kind != SamplerKind::beam && answers.stops.empty();
     return possible && (stream || isatty(STDOUT_FILENO) == 1);
   }
 
@@ -179,7 +171,7 @@ struct GenerateCommand {
     if (loaded.model.task())
       throw bad_input("{}: a {} gives no logits of next tokens, so it cannot generate", loaded.file,
                       loaded.model.class_name());
-    if (sampler.kind == SamplerKind::contrastive)
+    if (sampler_.kind == SamplerKind::contrastive)
       throw bad_usage("--sampler contrastive needs what a model's logits are made of, which is known of tasks alone");
     if (cache_dtype) throw bad_usage("--cache-dtype: a {} keeps no cache", loaded.model.class_name());
     sequences_ = whole_sequences(loaded, execution, max_length);
@@ -189,7 +181,7 @@ struct GenerateCommand {
   void open_decoder(const LoadedModel& loaded, const backends::Backend& backend, generate::Request& request) {
     if (sequences_) {
       whole_ = open_whole(backend, loaded, execution, *sequences_, request.prompts.size(),
-                          generate::branches_of(sampler), encoded_.encoder, common.console);
+                          generate::branches_of(sampler_), encoded_.encoder, common.console);
       return;
     }
     Dim longest = 0;  // that is read at once: the first tokens, which all prompts have
@@ -211,7 +203,7 @@ struct GenerateCommand {
     if (!drafts.draft) return request;
     if (request.prompts.size() != 1)
       throw bad_usage("--draft goes with one prompt, and {} are given", request.prompts.size());
-    if (sampler.kind == SamplerKind::beam || sampler.kind == SamplerKind::contrastive)
+    if (sampler_.kind == SamplerKind::beam || sampler_.kind == SamplerKind::contrastive)
       throw bad_usage("--draft goes with the samplers greedy, random, top_k and top_p");
     if (as_keras_hub() && loaded.model.task() && !loaded.model.task()->keras_hub_error.empty())
       throw bad_usage("--draft with --compat keras-hub: KerasHub computes other logits for a token on its own");
@@ -223,14 +215,8 @@ struct GenerateCommand {
   }
 
   void choose_sampler(const keras::Model& of) {
-    const std::string class_name = of.class_name();
-    sampler.kind = class_name.starts_with("Gemma") ? SamplerKind::greedy : SamplerKind::top_k;
-    if (!sampler_name.empty()) sampler.kind = *generate::sampler_named(sampler_name);
-    sampler.k = top_k;
-    sampler.seed = seed;
-    if (all_beams && sampler.kind != SamplerKind::beam)
-      throw bad_usage("--all-beams goes with --sampler beam: other samplers follow one sequence");
-    if (stream && sampler.kind == SamplerKind::beam)
+    sampler_ = sampling.options_for(of);
+    if (stream && sampler_.kind == SamplerKind::beam)
       throw bad_usage("--stream with --sampler beam: which beam is the best is known at the end");
   }
 
@@ -241,7 +227,7 @@ struct GenerateCommand {
 
   generate::Request request_for(const keras::Model& of) {
     generate::Request request;
-    request.sampler = sampler;
+    request.sampler = sampler_;
     request.max_length = length_for(of);
     if (max_new_tokens) request.max_new_tokens = *max_new_tokens;
     request.scores = logprobs.has_value();
@@ -364,13 +350,13 @@ struct GenerateCommand {
   [[nodiscard]] generate::CachedDecoderOptions decoder_options(const generate::Request& request) const {
     generate::CachedDecoderOptions options;
     options.rows = static_cast<Dim>(request.prompts.size());
-    options.branches = generate::branches_of(sampler);
+    options.branches = generate::branches_of(sampler_);
     if (options.branches > std::numeric_limits<Dim>::max() / std::max<Dim>(options.rows, 1))
       throw Error(ExitCode::no_memory, fmt::format("{} sequences for each of {} prompts do not fit into any memory",
                                                    options.branches, options.rows));
     options.capacity = request.max_length;
     options.prefill_chunk = prefill_chunk.value_or(512);
-    options.hidden = sampler.kind == SamplerKind::contrastive;
+    options.hidden = sampler_.kind == SamplerKind::contrastive;
     options.encoder_tokens = encoded_.encoder;
     options.as_keras_hub = as_keras_hub();
     return options;
@@ -384,7 +370,7 @@ struct GenerateCommand {
     if (const auto task = loaded.model.task()) report.model.backbone = task->backbone_class;
     for (const graph::WeightSpec& spec : loaded.model.weights()) report.model.parameters += spec.shape.size();
     if (tokenizer_) report.model.tokenizer = tokenizer_->class_name();
-    report.sampler = sampler;
+    report.sampler = sampler_;
     report.max_length = request.max_length;
     report.stop_token_ids = request.stop_token_ids;
     for (std::size_t i = 0; i < generated.sequences.size(); ++i) {

@@ -166,6 +166,7 @@ void save_hugging_face(io::AtomicFolder& folder, const LoadedModel& loaded, cons
   const auto arrays =
       weights::to_hugging_face(stored.specs, stored.weights, wanted.backbone, !wanted.backbone_store.empty());
   io::write_torch_shards(folder, arrays, shard_bytes);
+  for (const io::NamedBytes& each : tokenizers::hugging_face_files(source)) folder.write(each.name, each.bytes.text());
   try {
     for (const io::NamedBytes& each : tokenizers::hugging_face_form(source)) folder.write(each.name, each.bytes.text());
   } catch (const Error& error) {

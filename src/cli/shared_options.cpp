@@ -2,6 +2,7 @@
 
 #include "attn/base/error.h"
 #include "attn/base/text.h"
+#include "console.h"
 
 namespace attn::cli {
 namespace {
@@ -89,6 +90,10 @@ void add_matmul_precision(Options& options, backends::MatmulPrecision& precision
 
 void add_memory_limit(Options& options, std::optional<std::string>& size) {
   options.add("--mem-limit", size, "SIZE", "refuse what would take more memory in all: 2GB, 512MiB");
+}
+
+void add_raw(Options& options) {
+  options.flag("--raw", Console::raw, "write control characters of a text to a terminal as they are");
 }
 
 void add_weights(Options& options, std::optional<std::string>& file) {

@@ -37,6 +37,9 @@ void add_memory_limit(Options& options, std::optional<std::string>& size);
 /// --checkpoint: are activations computed a second time on the way back, instead of kept?
 Option add_checkpoint(Options& options, bool& recomputes);
 
+/// --raw: may the text of a model reach a terminal with its control characters?
+void add_raw(Options& options);
+
 void add_weights(Options& options, std::optional<std::string>& file);
 void add_inputs(Options& options, std::vector<std::string>& files);
 void add_seed(Options& options, std::uint64_t& seed);

@@ -9,6 +9,7 @@
 #include "attn/tokenizers/text_stream.h"
 #include "common.h"
 #include "options/command.h"
+#include "shared_options.h"
 #include "texts.h"
 
 namespace attn::cli {
@@ -43,6 +44,7 @@ struct TokenizeCommand {
                    "how a KerasHub byte-pair tokenizer cuts words before");
     options.flag("--no-special", no_special, "special tokens in a text are letters like others");
     options.flag("--add-special", add_special, "put around a text what a tokenizer.json puts there: [CLS], <bos>");
+    add_raw(options);
     options.flag("--lossy", lossy, "U+FFFD in the place of bytes that are no UTF-8");
   }
 
@@ -58,7 +60,8 @@ struct TokenizeCommand {
     for (std::string& text : all_texts()) report.texts.push_back(encoded(*tokenizer, std::move(text)));
     for (const std::string& list : ids) report.texts.push_back(decoded(*tokenizer, parse_ids("--ids", list)));
     if (common.console.verbose && how.workflow == Workflow::of_files) note_differences(report);
-    write_result(report::render(form(), report), common.output, form() == Format::text ? Look::exact : Look::fitting);
+    write_result(report::render(form(), report), common.output,
+                 form() == Format::text ? Look::model_text : Look::fitting);
     return 0;
   }
 

@@ -108,8 +108,7 @@ void TrainingLog::write(const report::Json& event) {
 
 void TrainingLog::say(const std::string& line) const {
   if (targets_.progress == ShownProgress::none) return;
-  std::fputs((line + "\n").c_str(), stdout);
-  std::fflush(stdout);
+  write_now(line + "\n", Look::fitting);
 }
 
 void TrainingLog::start(const report::TrainingReport& report) {
@@ -127,8 +126,8 @@ void TrainingLog::start(const report::TrainingReport& report) {
          {"data", {{"rows", report.rows}, {"sha256", report.data}}},
          {"memory", report.memory}});
   say(fmt::format("{}: {} of {} parameters, {}, {}, {} rows, seed {}", printable(report.setting.model),
-                  with_commas(report.trainable), with_commas(report.params), report.optimizer, printable(report.loss),
-                  with_commas(report.rows), report.seed));
+                  with_commas(report.trainable), with_commas(report.params), printable(report.optimizer),
+                  printable(report.loss), with_commas(report.rows), report.seed));
 }
 
 void TrainingLog::begin_epoch(std::int64_t epoch, std::int64_t batches) {
@@ -210,8 +209,7 @@ void TrainingLog::epoch(const train::EpochEvent& event, const std::vector<std::p
     state.values = values;
     draw(state);
   } else if (targets_.progress == ShownProgress::lines) {
-    std::fputs(report::epoch_line(event).c_str(), stdout);
-    std::fflush(stdout);
+    write_now(report::epoch_line(event), Look::fitting);
   }
 }
 

@@ -93,6 +93,8 @@ Bytes read_regular(const std::shared_ptr<const Descriptor>& file, const struct s
 }
 
 constexpr int kReadOnly = O_RDONLY | O_CLOEXEC | O_NOCTTY;
+/// For files in folders: a pipe in the place of one is no reason to wait.
+constexpr int kReadFile = kReadOnly | O_NONBLOCK;
 
 /// Calls `open` until it is not interrupted by a signal.
 template <typename Open>
@@ -106,25 +108,78 @@ Descriptor opened_by(Open&& open) {
 /// Opens the file of this name in the folder only: links are not followed and no name leads out.
 Descriptor open_in(const Descriptor& folder, const std::string& name) {
   struct open_how how {};
-  how.flags = kReadOnly;
+  how.flags = kReadFile;
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS;
   Descriptor file = opened_by([&] { return ::syscall(SYS_openat2, folder.get(), name.c_str(), &how, sizeof how); });
   if (file || (errno != ENOSYS && errno != EPERM)) return file;
   // For Linux before 5.6, and for containers that block the call.
   if (name.find('/') != std::string::npos || name == "..") throw internal_error("'{}' leaves its folder", name);
-  return opened_by([&] { return ::openat(folder.get(), name.c_str(), kReadOnly | O_NOFOLLOW); });
+  return opened_by([&] { return ::openat(folder.get(), name.c_str(), kReadFile | O_NOFOLLOW); });
 }
 
-/// Reads an opened file; if it could not be opened, errno has the reason.
-Bytes read_open(Descriptor opened, const std::string& place, std::int64_t limit) {
-  if (!opened) {
-    if (errno == ENOENT) throw bad_input("{}: no such file", place);
-    if (errno == ELOOP)
-      throw bad_input("{}: a symbolic link, which is not followed here; put the file itself there", place);
-    throw system_error(place, "cannot be opened", errno);
+namespace fs = std::filesystem;
+
+bool is_inside(const fs::path& file, const fs::path& folder) {
+  return std::mismatch(folder.begin(), folder.end(), file.begin(), file.end()).first == folder.end();
+}
+
+/// The blobs of the cache of Hugging Face that `folder` is a snapshot of: models--…/snapshots/REVISION; "" of any
+/// other.
+fs::path blobs_of(const fs::path& folder) {
+  const fs::path snapshots = folder.parent_path();
+  return snapshots.filename() == "snapshots" ? snapshots.parent_path() / "blobs" : fs::path();
+}
+
+/// The file itself behind symlinks; "" where there is none.
+fs::path real_path(const fs::path& path) {
+  std::error_code error;
+  fs::path found = fs::canonical(path, error);
+  return error ? fs::path() : found;
+}
+
+bool leads_to_blob(const std::string& folder, const std::string& name) {
+  const fs::path root = real_path(folder), blobs = blobs_of(root);
+  return !root.empty() && !blobs.empty() && is_inside(real_path(root / name), blobs);
+}
+
+/// Opens the file behind symlinks, where they lead to where they may.
+Descriptor open_followed(const std::string& folder, const std::string& name) {
+  std::error_code error;
+  const fs::path root = fs::canonical(folder, error);
+  const fs::path file = error ? fs::path() : fs::canonical(root / name, error);
+  if (error) {
+    errno = error.value();
+    return {};
   }
+  if (!is_inside(file, root) && !leads_to_blob(folder, name)) {
+    errno = ELOOP;
+    return {};
+  }
+  return opened_by([&] { return ::open(file.c_str(), kReadFile | O_NOFOLLOW); });
+}
+
+/// errno has the reason.
+[[noreturn]] void refuse_unopened(const std::string& place) {
+  if (errno == ENOENT) throw bad_input("{}: no such file", place);
+  if (errno == ELOOP)
+    throw bad_input("{}: a symbolic link, which is not followed here; put the file itself there", place);
+  if (errno == ENXIO) throw bad_input("{}: a socket or a device, not a file", place);
+  throw system_error(place, "cannot be opened", errno);
+}
+
+void expect_regular(const struct stat& status, const std::string& place) {
+  if (S_ISDIR(status.st_mode)) throw bad_input("{}: a directory, not a file", place);
+  if (!S_ISREG(status.st_mode)) throw bad_input("{}: a pipe or a device, not a file", place);
+}
+
+enum class Streams : std::uint8_t { read, refused };
+
+/// Reads an opened file; if it could not be opened, errno has the reason.
+Bytes read_open(Descriptor opened, const std::string& place, std::int64_t limit, Streams streams) {
+  if (!opened) refuse_unopened(place);
   const auto file = std::make_shared<const Descriptor>(std::move(opened));
   const struct stat status = status_of(file->get(), place);
+  if (streams == Streams::refused) expect_regular(status, place);
   if (S_ISDIR(status.st_mode)) throw bad_input("{}: a directory, not a file", place);
   if (S_ISREG(status.st_mode)) {
     if (status.st_size > limit) throw too_large(place, limit);
@@ -148,7 +203,20 @@ extern "C" void on_bus_error(int) {
 Bytes read_file(const std::string& path, std::int64_t limit) {
   if (path == "-") return read_stream(STDIN_FILENO, "stdin", limit);
   const std::string place = printable(path);
-  return read_open(opened_by([&] { return ::open(path.c_str(), kReadOnly); }), place, limit);
+  return read_open(opened_by([&] { return ::open(path.c_str(), kReadOnly); }), place, limit, Streams::read);
+}
+
+Bytes read_file_in(const std::string& folder, const std::string& name, std::int64_t limit) {
+  const std::string place = printable((fs::path(folder) / name).string());
+  return read_open(open_followed(folder, name), place, limit, Streams::refused);
+}
+
+std::string checked_file_in(const std::string& folder, const std::string& name) {
+  std::string path = (fs::path(folder) / name).string();
+  const Descriptor file = open_followed(folder, name);
+  if (!file) refuse_unopened(printable(path));
+  expect_regular(status_of(file.get(), printable(path)), printable(path));
+  return path;
 }
 
 Bytes read_file_beside(const std::string& path, const std::string& name) {
@@ -157,7 +225,10 @@ Bytes read_file_beside(const std::string& path, const std::string& name) {
   const Descriptor directory =
       opened_by([&] { return ::open(folder.empty() ? "." : folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC); });
   if (!directory) throw system_error(place, "cannot be opened", errno);
-  return read_open(open_in(directory, name), place, kMaxSize);
+  Descriptor file = open_in(directory, name);
+  const std::string own = folder.empty() ? "." : folder.string();
+  if (!file && errno == ELOOP && leads_to_blob(own, name)) file = open_followed(own, name);
+  return read_open(std::move(file), place, kMaxSize, Streams::refused);
 }
 
 void exit_where_a_mapped_file_shrinks() noexcept {

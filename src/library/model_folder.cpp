@@ -25,7 +25,7 @@ constexpr std::array<std::string_view, 4> kWeightFiles{"model.weights.h5", "mode
 
 bool has(const std::string& folder, std::string_view name) {
   std::error_code error;
-  return fs::is_regular_file(fs::path(folder) / name, error);
+  return fs::exists(fs::path(folder) / name, error);
 }
 
 /// The first file of the folder with this ending; "" if there is none.
@@ -66,7 +66,8 @@ void check_config(const nlohmann::json& config, const std::string& place) {
 nlohmann::json json_in(const std::string& folder, std::string_view name) {
   const std::string path = folder + "/" + std::string(name);
   constexpr io::JsonLimits kLimits;
-  return io::parse_json(io::read_file(path, static_cast<std::int64_t>(kLimits.bytes)).text(), printable(path), kLimits);
+  const io::Bytes file = io::read_file_in(folder, std::string(name), static_cast<std::int64_t>(kLimits.bytes));
+  return io::parse_json(file.text(), printable(path), kLimits);
 }
 
 std::optional<keras::Version> keras_version_in(const std::string& folder) {
@@ -81,7 +82,7 @@ std::optional<keras::Version> keras_version_in(const std::string& folder) {
 
 std::optional<std::string> weights_file_in(const std::string& folder) {
   for (const std::string_view name : kWeightFiles)
-    if (has(folder, name)) return (fs::path(folder) / name).string();
+    if (has(folder, name)) return io::checked_file_in(folder, std::string(name));
   return std::nullopt;
 }
 
@@ -102,8 +103,8 @@ ModelText read_model_folder(const std::string& path) {
   const nlohmann::json config = json_in(path, "config.json");
   check_config(config, printable(path + "/config.json"));
   const bool is_task = config.contains("class_name") && has(path, "task.json");
-  const std::string file = path + (is_task ? "/task.json" : "/config.json");
-  ModelText out{file, std::string(io::read_file(file).text()), {}, path};
+  const std::string name = is_task ? "task.json" : "config.json";
+  ModelText out{path + "/" + name, std::string(io::read_file_in(path, name).text()), {}, path};
   out.options.keras_version = keras_version_in(path);
   if (const auto weights = weights_file_in(path); weights && may_hide_tied_embedding(out.text))
     out.options.tie_word_embeddings = tied_embedding_in(weights::read_store(*weights));

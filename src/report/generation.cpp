@@ -179,7 +179,7 @@ std::string texts(const GenerationReport& report) {
 
 std::string lines(const GenerationReport& report) {
   std::string out;
-  for (const GenerationResult& result : report.results) out += result_json(result).dump() + '\n';
+  for (const GenerationResult& result : report.results) out += json_line(result_json(result));
   return out;
 }
 

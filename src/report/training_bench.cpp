@@ -68,7 +68,7 @@ std::string text_of(const TrainingBenchReport& report, std::string (&draw)(const
   const Setting& setting = report.rows.front().setting;
   std::string out =
       fmt::format("{} on {}: training steps on {} ({}), {} threads, {}, {}{}\n\n", printable(setting.model),
-                  printable(report.machine), setting.device, setting.backend, setting.threads, report.optimizer,
+                  printable(report.machine), setting.device, setting.backend, setting.threads, printable(report.optimizer),
                   printable(report.loss), report.recomputes ? ", activations computed twice" : "");
   out += draw(table_of(report));
   for (const TrainingBenchRow& row : report.rows)

@@ -17,10 +17,9 @@ bool begins_with_word(std::string_view text) {
   std::size_t at = 0;
   return !text.empty() && is_word(next_point(text, at));
 }
-/// Where the white space begins that `text` ends with.
-std::size_t space_at_end(std::string_view text) {
-  std::size_t end = text.size();
-  while (end > 0) {
+/// Where the white space begins that stands before `end`, looking back to `begin`.
+std::size_t space_before(std::string_view text, std::size_t begin, std::size_t end) {
+  while (end > begin) {
     const std::size_t last = point_before(text, end);
     std::size_t at = last;
     if (!is_white_space(next_point(text, at))) break;
@@ -69,9 +68,8 @@ std::vector<Section> AddedTokens::sections(std::string_view text, bool with_spec
     at = to;
     if (token.special && !with_special) continue;
     if (token.single_word && (ends_with_word(text.substr(0, from)) || begins_with_word(text.substr(to)))) continue;
-    if (token.lstrip) from = space_at_end(text.substr(0, from));
+    if (token.lstrip) from = space_before(text, done, from);  // the token before may have taken its space already
     if (token.rstrip) to += space_at_begin(text.substr(to));
-    from = std::max(from, done);  // the token before may have taken its space already
     if (done < from) sections.push_back({done, from, std::nullopt});
     sections.push_back({from, to, token.id});
     done = to;

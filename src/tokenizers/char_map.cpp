@@ -11,6 +11,9 @@
 namespace attn::tokenizers {
 namespace {
 
+// Bytes that a character may become, also inside the library SentencePiece. NFKC makes 33 of U+FDFA.
+constexpr std::size_t kLongestText = 64;
+
 // A unit of darts-clone's double array: a label with a bit that no byte has where it is a leaf, and where its children
 // lie.
 constexpr bool is_leaf(std::uint32_t unit) noexcept { return unit >> 31 != 0; }
@@ -31,6 +34,10 @@ CharMap::CharMap(std::string_view bytes, const std::string& place) {
   texts_ = bytes.substr(sizeof size + size);
   if (!is_utf8(texts_)) throw wrong("holds texts that are no UTF-8");
   if (texts_.empty() || texts_.back() != '\0') throw wrong("holds a text without an end");
+  for (std::size_t from = 0, end = 0; from < texts_.size(); from = end + 1) {
+    end = texts_.find('\0', from);
+    if (end - from > kLongestText) throw wrong("makes too long a text of a character");
+  }
   if (is_leaf(units_[0])) throw wrong("leads out of itself");
   for (std::size_t at = 0; at < units_.size(); ++at) {
     const std::uint32_t unit = units_[at];
@@ -80,11 +87,14 @@ bool CharMap::changes_ascii() const {
   return false;
 }
 
-std::string CharMap::normalized(std::string_view text) const {
+std::string CharMap::normalized(std::string_view text, const RuleLimit& limit) const {
   constexpr std::size_t kWhole = 6;  // bytes from which on a grapheme is not looked up as one
   std::string out;
   out.reserve(text.size());
-  const auto add = [&](std::string_view part) { out += find(part).value_or(part); };
+  const auto add = [&](std::string_view part) {
+    out += find(part).value_or(part);
+    limit.check(out.size());
+  };
   utf8proc_int32_t state = 0;
   std::size_t begin = 0;
   char32_t before = 0;
@@ -94,6 +104,7 @@ std::string CharMap::normalized(std::string_view text) const {
     if (grapheme.size() < kWhole) {
       if (const auto replacement = find(grapheme)) {
         out += *replacement;
+        limit.check(out.size());
         return;
       }
     }

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "rule_limit.h"
+
 namespace attn::tokenizers {
 
 /// A double array (darts-clone) over the bytes of what is replaced, and the texts that replace it, each ended by a null
@@ -26,7 +28,7 @@ class CharMap {
 
   /// `text` with every grapheme of under 6 bytes, or else every code point, replaced where the table has an entry for
   /// its beginning: so Hugging Face's Precompiled does it.
-  [[nodiscard]] std::string normalized(std::string_view text) const;
+  [[nodiscard]] std::string normalized(std::string_view text, const RuleLimit& limit) const;
 
  private:
   std::vector<std::uint32_t> units_;

@@ -2,9 +2,12 @@
 
 #include <utf8proc.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <memory>
 #include <new>
+#include <vector>
 
 #include "attn/tokenizers/tokenizer.h"
 
@@ -34,6 +37,38 @@ std::string mapped(std::string_view text, int options) {
   const std::unique_ptr<utf8proc_uint8_t, void (*)(void*)> owner(out, std::free);
   if (size < 0) throw std::bad_alloc();  // the text is valid and the options fit, so nothing else is left
   return {reinterpret_cast<const char*>(out), static_cast<std::size_t>(size)};
+}
+
+std::vector<utf8proc_int32_t> decomposed(std::string_view text, utf8proc_option_t options, const RuleLimit& limit) {
+  constexpr std::size_t kMostPoints = 18;  // of one code point: U+FDFA
+  std::vector<utf8proc_int32_t> points;
+  for (std::size_t at = 0; at < text.size();) {
+    const auto point = static_cast<utf8proc_int32_t>(next_point(text, at));
+    if (point < 0x80) {
+      points.push_back(point);
+    } else {
+      std::array<utf8proc_int32_t, kMostPoints> parts;
+      int boundary = 0;
+      const utf8proc_ssize_t count =
+          utf8proc_decompose_char(point, parts.data(), std::ssize(parts), options, &boundary);
+      points.insert(points.end(), parts.begin(), parts.begin() + std::clamp<std::ptrdiff_t>(count, 0, kMostPoints));
+    }
+    limit.check(points.size());
+  }
+  return points;
+}
+
+/// Unicode's canonical order. utf8proc sorts a run of marks by swapping neighbours, which takes quadratic time.
+void sort_marks(std::vector<utf8proc_int32_t>& points) {
+  const auto class_of = [](utf8proc_int32_t point) {
+    return point < 0x300 ? 0 : static_cast<int>(utf8proc_get_property(point)->combining_class);
+  };
+  const auto is_mark = [&](utf8proc_int32_t point) { return class_of(point) != 0; };
+  for (auto run = points.begin(); (run = std::find_if(run, points.end(), is_mark)) != points.end();) {
+    const auto end = std::find_if_not(run, points.end(), is_mark);
+    std::stable_sort(run, end, [&](auto a, auto b) { return class_of(a) < class_of(b); });
+    run = end;
+  }
 }
 
 }  // namespace
@@ -81,19 +116,23 @@ bool is_word(char32_t point) noexcept {
   return (category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_ND) || category == UTF8PROC_CATEGORY_PC;
 }
 
-std::string normalized(std::string_view text, NormalForm form) {
+std::string normalized(std::string_view text, NormalForm form, const RuleLimit& limit) {
   if (is_ascii(text)) return std::string(text);
-  switch (form) {
-    case NormalForm::nfc:
-      return mapped(text, UTF8PROC_STABLE | UTF8PROC_COMPOSE);
-    case NormalForm::nfd:
-      return mapped(text, UTF8PROC_STABLE | UTF8PROC_DECOMPOSE);
-    case NormalForm::nfkc:
-      return mapped(text, UTF8PROC_STABLE | UTF8PROC_COMPOSE | UTF8PROC_COMPAT);
-    case NormalForm::nfkd:
-      return mapped(text, UTF8PROC_STABLE | UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT);
+  const bool composes = form == NormalForm::nfc || form == NormalForm::nfkc;
+  const bool is_compatible = form == NormalForm::nfkc || form == NormalForm::nfkd;
+  const auto options = static_cast<utf8proc_option_t>(
+      UTF8PROC_STABLE | (composes ? UTF8PROC_COMPOSE : UTF8PROC_DECOMPOSE) | (is_compatible ? UTF8PROC_COMPAT : 0));
+  std::vector<utf8proc_int32_t> points = decomposed(text, options, limit);
+  sort_marks(points);
+  if (composes) {
+    const utf8proc_ssize_t size = utf8proc_normalize_utf32(points.data(), std::ssize(points), options);
+    points.resize(static_cast<std::size_t>(size));
   }
-  return {};
+  std::string out;
+  out.reserve(text.size());
+  for (const utf8proc_int32_t point : points) append(out, static_cast<char32_t>(point));
+  limit.check(out.size());
+  return out;
 }
 
 std::string lower_case(std::string_view text) {

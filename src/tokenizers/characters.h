@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "rule_limit.h"
+
 namespace attn::tokenizers {
 
 /// Bytes of the sequence that this byte begins; 1 for what begins none.
@@ -68,8 +70,9 @@ void append(std::string& text, char32_t point);
 
 enum class NormalForm : std::uint8_t { nfc, nfd, nfkc, nfkd };
 
-/// `text` in a normal form of Unicode.
-[[nodiscard]] std::string normalized(std::string_view text, NormalForm form);
+/// Returns `text` in a normal form of Unicode, in time that is linear in the text but for runs of combining marks,
+/// which are sorted.
+[[nodiscard]] std::string normalized(std::string_view text, NormalForm form, const RuleLimit& limit);
 /// Every code point in lower case by itself, as Rust's char::to_lowercase: no context, so a final sigma is σ.
 [[nodiscard]] std::string lower_case(std::string_view text);
 /// Unicode's full case folding: Python's str.casefold.

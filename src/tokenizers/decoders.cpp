@@ -12,10 +12,14 @@
 namespace attn::tokenizers {
 namespace {
 
-std::string replaced_all(std::string text, std::string_view what, std::string_view by) {
-  for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += by.size())
-    text.replace(at, what.size(), by);
-  return text;
+/// `what` is not empty.
+std::string replaced_all(std::string_view text, std::string_view what, std::string_view by) {
+  std::string out;
+  out.reserve(text.size());
+  std::size_t done = 0;
+  for (std::size_t at = 0; (at = text.find(what, done)) != std::string_view::npos; done = at + what.size())
+    out.append(text.substr(done, at - done)).append(by);
+  return out.append(text.substr(done));
 }
 
 /// Hugging Face's clean-up of what WordPiece takes apart.
@@ -31,14 +35,18 @@ std::string cleaned(std::string text) {
                                                                       {" 's", "'s"},
                                                                       {" 've", "'ve"},
                                                                       {" 're", "'re"}}};
-  for (const auto& [what, by] : kChanges) text = replaced_all(std::move(text), what, by);
+  for (const auto& [what, by] : kChanges) text = replaced_all(text, what, by);
   return text;
 }
 
 template <typename Change>
 Decoder each(Change change) {
-  return [change = std::move(change)](std::vector<std::string> tokens) {
-    for (std::string& token : tokens) token = change(token);
+  return [change = std::move(change)](std::vector<std::string> tokens, const RuleLimit& limit) {
+    std::size_t bytes = 0;
+    for (std::string& token : tokens) {
+      token = change(token, limit);
+      limit.check(bytes += token.size());
+    }
     return tokens;
   };
 }
@@ -53,7 +61,7 @@ int byte_of_token(std::string_view token) noexcept {
 }
 
 Decoder make_byte_level_decoder() {
-  return [](const std::vector<std::string>& tokens) {
+  return [](const std::vector<std::string>& tokens, const RuleLimit&) {
     std::string bytes;
     for (const std::string& token : tokens) bytes += bytes_of_letters(token).value_or(token);
     return std::vector<std::string>{std::move(bytes)};
@@ -61,7 +69,7 @@ Decoder make_byte_level_decoder() {
 }
 
 Decoder make_word_piece_decoder(std::string prefix, bool cleanup) {
-  return [prefix = std::move(prefix), cleanup](std::vector<std::string> tokens) {
+  return [prefix = std::move(prefix), cleanup](std::vector<std::string> tokens, const RuleLimit&) {
     bool is_first = true;
     for (std::string& token : tokens) {
       if (!std::exchange(is_first, false)) {
@@ -74,16 +82,16 @@ Decoder make_word_piece_decoder(std::string prefix, bool cleanup) {
 }
 
 Decoder make_metaspace_decoder(std::string replacement, bool drop_first) {
-  return [replacement = std::move(replacement), drop_first](std::vector<std::string> tokens) {
+  return [replacement = std::move(replacement), drop_first](std::vector<std::string> tokens, const RuleLimit&) {
     bool is_first = drop_first;
     for (std::string& token : tokens)
-      token = replaced_all(std::move(token), replacement, std::exchange(is_first, false) ? "" : " ");
+      token = replaced_all(token, replacement, std::exchange(is_first, false) ? "" : " ");
     return tokens;
   };
 }
 
 Decoder make_byte_fallback_decoder() {
-  return [](const std::vector<std::string>& tokens) {
+  return [](const std::vector<std::string>& tokens, const RuleLimit&) {
     std::vector<std::string> parts;
     std::string bytes;
     const auto flush = [&] {
@@ -109,7 +117,7 @@ Decoder make_byte_fallback_decoder() {
 }
 
 Decoder make_fuse_decoder() {
-  return [](const std::vector<std::string>& tokens) {
+  return [](const std::vector<std::string>& tokens, const RuleLimit&) {
     std::string text;
     for (const std::string& token : tokens) text += token;
     return std::vector<std::string>{std::move(text)};
@@ -117,7 +125,7 @@ Decoder make_fuse_decoder() {
 }
 
 Decoder make_strip_decoder(std::string content, std::size_t start, std::size_t stop) {
-  return each([content = std::move(content), start, stop](const std::string& token) {
+  return each([content = std::move(content), start, stop](const std::string& token, const RuleLimit&) {
     std::string_view text = token;
     for (std::size_t i = 0; i < start && text.starts_with(content); ++i) text.remove_prefix(content.size());
     for (std::size_t i = 0; i < stop && text.ends_with(content); ++i) text.remove_suffix(content.size());

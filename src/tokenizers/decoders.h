@@ -7,11 +7,12 @@
 #include <vector>
 
 #include "pattern.h"
+#include "rule_limit.h"
 
 namespace attn::tokenizers {
 
-/// Tokens to the parts of a text. Each is pure, and may be shared by threads.
-using Decoder = std::function<std::vector<std::string>(std::vector<std::string> tokens)>;
+/// Tokens to the parts of a text, which may not grow beyond the limit. Each is pure, and may be shared by threads.
+using Decoder = std::function<std::vector<std::string>(std::vector<std::string> tokens, const RuleLimit& limit)>;
 /// One after another; what the last one gives is put together.
 using Decoders = std::vector<Decoder>;
 

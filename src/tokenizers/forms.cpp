@@ -250,9 +250,7 @@ std::optional<KerasForm> keras_form(const std::string& path) {
   return form_of_folder(files);
 }
 
-std::vector<io::NamedBytes> hugging_face_form(const std::string& path) {
-  const ModelFiles files(path);
-  if (const auto object = keras_object(files)) return files_of_class(path, form_of_object(files, *object));
+std::vector<io::NamedBytes> hugging_face_files(const std::string& path) {
   constexpr std::array kNames{"tokenizer.json",
                               "tokenizer_config.json",
                               "tokenizer.model",
@@ -265,11 +263,19 @@ std::vector<io::NamedBytes> hugging_face_form(const std::string& path) {
                               "added_tokens.json",
                               "chat_template.jinja",
                               "generation_config.json"};
+  const ModelFiles files(path);
   std::vector<io::NamedBytes> out;
-  if (files.is_archive()) return out;
+  if (files.is_archive() || keras_object(files)) return out;
   for (const char* name : kNames)
     if (files.has(name)) out.push_back({name, files.read(name, kMaxFile)});
   return out;
+}
+
+std::vector<io::NamedBytes> hugging_face_form(const std::string& path) {
+  const ModelFiles files(path);
+  const auto object = keras_object(files);
+  if (!object) return {};
+  return files_of_class(path, form_of_object(files, *object));
 }
 
 }  // namespace attn::tokenizers

@@ -102,7 +102,8 @@ std::unique_ptr<Tokenizer> make_word_piece(const KerasClass& row, const JsonNode
   pieces.measure = WordPiece::Measure::bytes;
   if (config["strip_accents"].flag(false)) {
     parts.normalizers.push_back(make_form(NormalForm::nfd));
-    parts.normalizers.emplace_back([](std::string_view text) { return without(text, is_nonspacing); });
+    parts.normalizers.emplace_back(
+        [](std::string_view text, const RuleLimit&) { return without(text, is_nonspacing); });
   }
   const bool split = config["split"].flag(true);
   if (split) parts.pre_tokenizers.push_back(make_keras_words(config["split_on_cjk"].flag(true)));

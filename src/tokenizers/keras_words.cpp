@@ -59,8 +59,10 @@ class KerasWords : public PreTokenizer {
 class KerasLowerCase : public PreTokenizer {
  public:
   void apply(Pieces& pieces) const override {
-    pieces.replace([](const Piece&, std::string_view text) {
-      const std::string folded = normalized(case_folded(normalized(text, NormalForm::nfkc)), NormalForm::nfkc);
+    const RuleLimit& limit = pieces.limit();
+    pieces.replace([&](const Piece&, std::string_view text) {
+      const std::string composed = normalized(text, NormalForm::nfkc, limit);
+      const std::string folded = normalized(case_folded(composed), NormalForm::nfkc, limit);
       std::string out;
       for (std::size_t at = 0; at < folded.size();) {
         const std::size_t from = at;
@@ -91,7 +93,8 @@ class TensorFlowWords : public PreTokenizer {
 
   void apply(Pieces& pieces) const override {
     pieces.replace([&](const Piece&, std::string_view text) {
-      return mark_end_(mark_spaces_((add_prefix_space_ ? " " : "") + std::string(text)));
+      const std::string prefixed = (add_prefix_space_ ? " " : "") + std::string(text);
+      return mark_end_(mark_spaces_(prefixed, pieces.limit()), pieces.limit());
     });
     words_->apply(pieces);
     last_->apply(pieces);
@@ -113,7 +116,7 @@ std::unique_ptr<PreTokenizer> make_tensorflow_words(bool add_prefix_space) {
 }
 
 Decoder make_keras_word_piece_decoder(std::string suffix_indicator) {
-  return [suffix = std::move(suffix_indicator)](std::vector<std::string> tokens) {
+  return [suffix = std::move(suffix_indicator)](std::vector<std::string> tokens, const RuleLimit&) {
     bool is_first = true;
     for (std::string& token : tokens) {
       if (std::exchange(is_first, false)) continue;

@@ -31,7 +31,7 @@ bool ModelFiles::are_at(const std::string& path) {
 bool ModelFiles::has(const std::string& name) const {
   if (archive_) return archive_->find(name) != nullptr;
   std::error_code error;
-  return std::filesystem::is_regular_file(path_ + "/" + name, error);
+  return std::filesystem::exists(path_ + "/" + name, error);
 }
 
 std::string ModelFiles::place(const std::string& name) const {
@@ -39,14 +39,7 @@ std::string ModelFiles::place(const std::string& name) const {
 }
 
 io::Bytes ModelFiles::read(const std::string& name, std::int64_t limit) const {
-  if (!archive_) {
-    std::error_code error;
-    const std::string file = path_ + "/" + name;
-    const auto status = std::filesystem::status(file, error);
-    if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
-      throw bad_input("{}: a folder, a device or a pipe, not a file", place(name));
-    return io::read_file(file, limit);
-  }
+  if (!archive_) return io::read_file_in(path_, name, limit);
   const io::ZipMember* member = archive_->find(name);
   if (member == nullptr) throw bad_input("{}: there is no such file in the archive", place(name));
   return archive_->read(*member, limit);

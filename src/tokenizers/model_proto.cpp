@@ -103,9 +103,8 @@ void add_piece(std::string_view message, ModelProto& proto) {
     }
   }
   constexpr float kFarthest = 1e9F;
-  constexpr std::size_t kLongest = 1024;
-  if (text.empty() || text.size() > kLongest || !is_utf8(text) || text.find('\0') != std::string_view::npos)
-    throw bad_input("{}: piece {} is no text of 1 to {} bytes", place, proto.kinds.size(), kLongest);
+  if (text.empty() || text.size() > kLongestToken || !is_utf8(text) || text.find('\0') != std::string_view::npos)
+    throw bad_input("{}: piece {} is no text of 1 to {} bytes", place, proto.kinds.size(), kLongestToken);
   if (!(std::abs(score) <= kFarthest))
     throw bad_input("{}: the score of piece {} is no number", place, proto.kinds.size());
   if (const auto other = proto.pieces.find(text))

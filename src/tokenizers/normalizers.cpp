@@ -7,7 +7,7 @@
 
 namespace attn::tokenizers {
 
-std::string BertNormalizer::operator()(std::string_view text) const {
+std::string BertNormalizer::operator()(std::string_view text, const RuleLimit& limit) const {
   std::string out;
   out.reserve(text.size());
   for (std::size_t at = 0; at < text.size();) {
@@ -25,26 +25,26 @@ std::string BertNormalizer::operator()(std::string_view text) const {
     append(out, point);
     if (is_word) out += ' ';
   }
-  if (strip_accents) out = without(normalized(out, NormalForm::nfd), unicode8::is_nonspacing);
+  if (strip_accents) out = without(normalized(out, NormalForm::nfd, limit), unicode8::is_nonspacing);
   return lowercase ? lower_case(out) : out;
 }
 
 Normalizer make_form(NormalForm form) {
-  return [form](std::string_view text) { return normalized(text, form); };
+  return [form](std::string_view text, const RuleLimit& limit) { return normalized(text, form, limit); };
 }
 
 Normalizer make_replace(Pattern pattern, std::string content) {
   const auto shared = std::make_shared<const Pattern>(std::move(pattern));
-  return [shared, content = std::move(content)](std::string_view text) {
+  return [shared, content = std::move(content)](std::string_view text, const RuleLimit& limit) {
     std::string out;
     std::size_t done = 0;
-    MatchBudget budget(*shared, text);
     for (std::size_t from = 0; from <= text.size();) {
       const auto found = shared->find(text, from);
       if (!found) break;
-      budget.spend();
+      limit.spend_match(*shared);
       const auto [begin, end] = *found;
       out.append(text.substr(done, begin - done)).append(content);
+      limit.check(out.size());
       done = end;
       from = end > begin ? end : end < text.size() ? end + length_of(text[end]) : end + 1;
     }
@@ -53,13 +53,13 @@ Normalizer make_replace(Pattern pattern, std::string content) {
 }
 
 Normalizer make_prepend(std::string prefix) {
-  return [prefix = std::move(prefix)](std::string_view text) {
+  return [prefix = std::move(prefix)](std::string_view text, const RuleLimit&) {
     return text.empty() ? std::string() : prefix + std::string(text);
   };
 }
 
 Normalizer make_strip(bool left, bool right) {
-  return [left, right](std::string_view text) {
+  return [left, right](std::string_view text, const RuleLimit&) {
     std::size_t from = 0, to = text.size();
     while (left && from < to) {
       std::size_t next = from;
@@ -78,7 +78,7 @@ Normalizer make_strip(bool left, bool right) {
 
 Normalizer make_char_map(CharMap map) {
   const auto shared = std::make_shared<const CharMap>(std::move(map));
-  return [shared](std::string_view text) { return shared->normalized(text); };
+  return [shared](std::string_view text, const RuleLimit& limit) { return shared->normalized(text, limit); };
 }
 
 }  // namespace attn::tokenizers

@@ -9,17 +9,19 @@
 #include "char_map.h"
 #include "characters.h"
 #include "pattern.h"
+#include "rule_limit.h"
 
 namespace attn::tokenizers {
 
-/// A text to the text that is tokenized in its place. Each is pure, and may be shared by threads.
-using Normalizer = std::function<std::string(std::string_view text)>;
+/// A text to the text that is tokenized in its place, which may not grow beyond the limit. Each is pure, and may be
+/// shared by threads.
+using Normalizer = std::function<std::string(std::string_view text, const RuleLimit& limit)>;
 /// One after another.
 using Normalizers = std::vector<Normalizer>;
 
 struct BertNormalizer {
   bool clean_text = true, handle_chinese_chars = true, strip_accents = true, lowercase = true;
-  [[nodiscard]] std::string operator()(std::string_view text) const;
+  [[nodiscard]] std::string operator()(std::string_view text, const RuleLimit& limit) const;
 };
 
 [[nodiscard]] Normalizer make_form(NormalForm form);

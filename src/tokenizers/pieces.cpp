@@ -5,14 +5,13 @@
 
 namespace attn::tokenizers {
 
-std::vector<Part> parts_by(const Pattern& pattern, std::string_view text) {
+std::vector<Part> parts_by(const Pattern& pattern, std::string_view text, const RuleLimit& limit) {
   std::vector<Part> parts;
   std::size_t done = 0;  // bytes that stand in parts
-  MatchBudget budget(pattern, text);
   for (std::size_t from = 0; from <= text.size();) {
     const std::optional<Pattern::Found> found = pattern.find(text, from);
     if (!found) break;
-    budget.spend();
+    limit.spend_match(pattern);
     const auto [begin, end] = *found;
     from = end;
     if (begin == end) {
@@ -20,11 +19,11 @@ std::vector<Part> parts_by(const Pattern& pattern, std::string_view text) {
       from = end < text.size() ? end + length_of(text[end]) : end + 1;
       if (begin == done && !parts.empty()) continue;
     }
-    if (done < begin) parts.push_back({done, begin, false});
-    parts.push_back({begin, end, true});
+    if (done < begin) parts.emplace_back(done, begin, false);
+    parts.emplace_back(begin, end, true);
     done = end;
   }
-  if (done < text.size()) parts.push_back({done, text.size(), false});
+  if (done < text.size()) parts.emplace_back(done, text.size(), false);
   return parts;
 }
 
@@ -75,8 +74,9 @@ std::vector<Part> joined(std::vector<Part> parts, Behavior behavior) {
   return out;
 }
 
-Pieces::Pieces(std::string text, bool begins_text) : text_(std::move(text)) {
-  if (!text_.empty()) pieces_.push_back({0, text_.size(), begins_text});
+Pieces::Pieces(std::string text, bool begins_text, const RuleLimit& limit) : limit_(limit), text_(std::move(text)) {
+  limit_.check(text_.size());
+  if (!text_.empty()) pieces_.push_back({0, static_cast<std::uint32_t>(text_.size()), begins_text});
 }
 
 }  // namespace attn::tokenizers

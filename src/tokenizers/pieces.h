@@ -9,20 +9,25 @@
 
 #include "characters.h"
 #include "pattern.h"
+#include "rule_limit.h"
 
 namespace attn::tokenizers {
 
 /// What becomes of a part that matches; names and effect are those of Hugging Face's SplitDelimiterBehavior.
 enum class Behavior : std::uint8_t { removed, isolated, merged_with_previous, merged_with_next, contiguous };
 
-/// Bytes [from, to) of a text.
+/// Bytes [from, to) of a text. A long text may have as many parts as bytes, so they are small; RuleLimit keeps texts
+/// below 4 GiB.
 struct Part {
-  std::size_t from = 0, to = 0;
-  bool is_match = false;
+  Part(std::size_t begin, std::size_t end, bool matches)
+      : from(static_cast<std::uint32_t>(begin)), to(static_cast<std::uint32_t>(end)), is_match(matches) {}
+
+  std::uint32_t from, to;
+  bool is_match;
 };
 
 /// All of `text`, in parts that the pattern matches and parts between.
-[[nodiscard]] std::vector<Part> parts_by(const Pattern& pattern, std::string_view text);
+[[nodiscard]] std::vector<Part> parts_by(const Pattern& pattern, std::string_view text, const RuleLimit& limit);
 
 /// The same where each code point for which `is` holds is a match of its own.
 template <typename Is>
@@ -32,9 +37,9 @@ template <typename Is>
     const std::size_t from = at;
     const bool matches = is(next_point(text, at));
     if (!matches && !parts.empty() && !parts.back().is_match) {
-      parts.back().to = at;
+      parts.back().to = static_cast<std::uint32_t>(at);
     } else {
-      parts.push_back({from, at, matches});
+      parts.emplace_back(from, at, matches);
     }
   }
   return parts;
@@ -44,16 +49,21 @@ template <typename Is>
 [[nodiscard]] std::vector<Part> joined(std::vector<Part> parts, Behavior behavior);
 
 struct Piece {
-  std::size_t from = 0, to = 0;  ///< bytes [from, to) of the text
-  bool begins_text = false;      ///< nothing of the whole text stands before it
+  std::uint32_t from = 0, to = 0;  ///< bytes [from, to) of the text
+  bool begins_text = false;        ///< nothing of the whole text stands before it
 };
 
 /// The text between two special tokens, and the pieces of it that are kept, in their order.
 class Pieces {
  public:
-  Pieces(std::string text, bool begins_text);
+  /// `limit` outlives it.
+  Pieces(std::string text, bool begins_text, const RuleLimit& limit);
 
   [[nodiscard]] const std::vector<Piece>& all() const noexcept { return pieces_; }
+  /// Bytes of all of the text.
+  [[nodiscard]] std::size_t bytes() const noexcept { return text_.size(); }
+  /// How long it may become.
+  [[nodiscard]] const RuleLimit& limit() const noexcept { return limit_; }
   [[nodiscard]] std::string_view text(const Piece& piece) const noexcept {
     return std::string_view(text_).substr(piece.from, piece.to - piece.from);
   }
@@ -74,15 +84,17 @@ class Pieces {
     std::string text;
     text.reserve(text_.size());
     for (Piece& piece : pieces_) {
-      const std::size_t from = text.size();
+      const auto from = static_cast<std::uint32_t>(text.size());
       text += change(piece, this->text(piece));
+      limit_.check(text.size());
       piece.from = from;
-      piece.to = text.size();
+      piece.to = static_cast<std::uint32_t>(text.size());
     }
     text_ = std::move(text);
   }
 
  private:
+  const RuleLimit& limit_;
   std::string text_;
   std::vector<Piece> pieces_;
 };

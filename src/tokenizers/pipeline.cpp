@@ -9,13 +9,6 @@
 namespace attn::tokenizers {
 namespace {
 
-/// Rules of a file may make a text longer, but not out of all proportion.
-void expect_growth(std::size_t before, std::size_t after, const std::string& place) {
-  constexpr std::size_t kMostGrowth = 64, kFree = std::size_t{1} << 16;
-  if (after > kFree && after / kMostGrowth > before)
-    throw bad_input("{}: its rules make {} bytes of a text of {}", place, after, before);
-}
-
 std::size_t bytes_of(const std::vector<std::string>& tokens) {
   std::size_t bytes = 0;
   for (const std::string& token : tokens) bytes += token.size() + 1;
@@ -32,7 +25,11 @@ Pipeline::Pipeline(PipelineParts parts) : parts_(std::move(parts)), added_(parts
     if (parts_.model->vocabulary().find(token.content) != token.id) added_.add(token.content, token.id);
     if (token.normalized && !parts_.normalizers.empty()) {
       normal.push_back(token);
-      normal.back().content = normalized(token.content);
+      normal.back().content = normalized(token.content, RuleLimit(place(), token.content.size()));
+      if (normal.back().content.size() > kLongestToken)
+        throw bad_input("{}: its rules make over {} bytes of the token '{}'", place(), kLongestToken,
+                        shortened(token.content));
+      if (normal.back().content != token.content) spelled_.emplace(token.id, normal.back().content);
     } else {
       raw.push_back(token);
     }
@@ -41,11 +38,11 @@ Pipeline::Pipeline(PipelineParts parts) : parts_(std::move(parts)), added_(parts
   normal_ = AddedTokens(std::move(normal));
 }
 
-std::string Pipeline::normalized(std::string_view text) const {
+std::string Pipeline::normalized(std::string_view text, const RuleLimit& limit) const {
   std::string out(text);
   for (const Normalizer& normalizer : parts_.normalizers) {
-    out = normalizer(out);
-    expect_growth(text.size(), out.size(), parts_.model->vocabulary().place());
+    out = normalizer(out, limit);
+    limit.check(out.size());
   }
   return out;
 }
@@ -56,9 +53,13 @@ std::vector<Id> Pipeline::encode_valid(std::string_view text, const EncodeOption
   const auto memory = text.size() < kWorthRemembering ? nullptr : parts_.model->memory();
   std::vector<Id> ids;
   if (options.add_specials) ids = parts_.before;
+  const RuleLimit limit(place(), text.size());
+  std::size_t normalized_bytes = 0, cut_bytes = 0;  // of all sections
   const auto encode_text = [&](std::string part, bool begins_text) {
-    Pieces pieces(std::move(part), begins_text);
+    Pieces pieces(std::move(part), begins_text, limit);
     for (const auto& pre_tokenizer : parts_.pre_tokenizers) pre_tokenizer->apply(pieces);
+    limit.check(cut_bytes += pieces.bytes());
+    limit.pause();
     for (const Piece& piece : pieces.all()) parts_.model->encode(pieces.text(piece), ids, memory.get());
   };
   for (const Section& section : raw_.sections(text, options.specials_in_text)) {
@@ -66,7 +67,8 @@ std::vector<Id> Pipeline::encode_valid(std::string_view text, const EncodeOption
       ids.push_back(*section.token);
       continue;
     }
-    const std::string part = normalized(text.substr(section.from, section.to - section.from));
+    const std::string part = normalized(text.substr(section.from, section.to - section.from), limit);
+    limit.check(normalized_bytes += part.size());
     for (const Section& inner : normal_.sections(part, options.specials_in_text)) {
       if (inner.token) {
         ids.push_back(*inner.token);
@@ -90,17 +92,18 @@ std::string Pipeline::decode(std::span<const Id> ids) const {
     tokens.push_back(std::move(*found));
   }
   if (parts_.joins_with_spaces) return join(tokens, " ");
-  const std::size_t before = bytes_of(tokens);
+  const RuleLimit limit(place(), bytes_of(tokens));
   for (std::size_t i = 0; i < parts_.decoders.size(); ++i) {
-    tokens = parts_.decoders[i](std::move(tokens));
+    tokens = parts_.decoders[i](std::move(tokens), limit);
     for (std::string& token : tokens)  // the next decoder may look for letters
       if (i + 1 < parts_.decoders.size() && !is_utf8(token)) token = valid_utf8(token);
-    expect_growth(before, bytes_of(tokens), parts_.model->vocabulary().place());
+    limit.check(bytes_of(tokens));
   }
   return join(tokens, "");
 }
 
 std::optional<std::string> Pipeline::token(Id id) const {
+  if (const auto spelled = spelled_.find(id); spelled != spelled_.end()) return spelled->second;
   std::optional<std::string_view> found = added_.token(id);
   if (!found) found = parts_.model->vocabulary().token(id);
   return found ? std::optional(std::string(*found)) : std::nullopt;

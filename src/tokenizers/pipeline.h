@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "added_tokens.h"
@@ -42,11 +43,14 @@ class Pipeline : public Tokenizer {
 
  private:
   [[nodiscard]] std::vector<Id> encode_valid(std::string_view text, const EncodeOptions& options) const override;
-  [[nodiscard]] std::string normalized(std::string_view text) const;
+  [[nodiscard]] std::string normalized(std::string_view text, const RuleLimit& limit) const;
+  /// The file, for messages.
+  [[nodiscard]] const std::string& place() const { return parts_.model->vocabulary().place(); }
 
   PipelineParts parts_;
-  AddedTokens raw_, normal_;  // looked for in the text, and in the normalised text
-  Vocabulary added_;          // those that are no token of the model
+  AddedTokens raw_, normal_;                     // looked for in the text, and in the normalised text
+  Vocabulary added_;                             // those that are no token of the model
+  std::unordered_map<Id, std::string> spelled_;  // normalized ones, which decode as the normalizer writes them
 };
 
 }  // namespace attn::tokenizers

@@ -15,7 +15,7 @@ class Split : public PreTokenizer {
 
   void apply(Pieces& pieces) const override {
     pieces.split([&](std::string_view text) {
-      std::vector<Part> parts = parts_by(pattern_, text);
+      std::vector<Part> parts = parts_by(pattern_, text, pieces.limit());
       if (invert_)
         for (Part& part : parts) part.is_match = !part.is_match;
       return joined(std::move(parts), behavior_);
@@ -69,7 +69,9 @@ class Metaspace : public PreTokenizer {
       return out;
     });
     if (split_)
-      pieces.split([&](std::string_view text) { return joined(parts_by(mark_, text), Behavior::merged_with_next); });
+      pieces.split([&](std::string_view text) {
+        return joined(parts_by(mark_, text, pieces.limit()), Behavior::merged_with_next);
+      });
   }
 
  private:

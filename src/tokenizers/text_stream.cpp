@@ -9,6 +9,7 @@ namespace attn::tokenizers {
 namespace {
 
 constexpr std::string_view kReplacement = "\uFFFD";
+constexpr std::size_t kMostWaiting = 32;  // ids without certain text that are looked at again with each id
 constexpr int kMostHeld = 3;  // bytes of a letter that is not whole: each may be shown as a replacement character
 
 /// Bytes of `text` that later ids cannot change: a letter may be missing bytes, which tokenizers that work on bytes
@@ -31,7 +32,13 @@ std::size_t certain(std::string_view text) {
 std::string TextStream::push(Id id) {
   ids_.push_back(id);
   const std::string text = tokenizer_.decode(ids_);
-  const std::size_t end = certain(text);
+  const bool is_long = ids_.size() - given_ids_ >= kMostWaiting;
+  if (is_long && text.size() == given_) {
+    ids_.resize(given_ids_);  // ids without text
+    return {};
+  }
+  // A letter has four bytes: what is held back longer is none.
+  const std::size_t end = is_long ? text.size() : certain(text);
   if (end <= given_) return {};
   std::string part = text.substr(given_, end - given_);
   given_ = end;

@@ -13,8 +13,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kLongestAdded = 1024;  // bytes of an added token
-
 /// Takes a member of /model/vocab: a token with its id, or a Unigram's [token, score].
 void take_token(TokenizerJson& file, std::string_view key, const json& value) {
   const std::string& place = file.vocabulary.place();
@@ -46,8 +44,8 @@ AddedToken added_token(const JsonNode& node) {
   if (id < 0 || id >= kMostIds) throw bad_input("{}: ids from 0 to {} are read", node["id"].place(), kMostIds - 1);
   token.id = static_cast<Id>(id);
   token.content = node["content"].text();
-  if (token.content.size() > kLongestAdded)
-    throw bad_input("{}: an added token of over {} bytes is not accepted", node["content"].place(), kLongestAdded);
+  if (token.content.size() > kLongestToken)
+    throw bad_input("{}: an added token of over {} bytes is not accepted", node["content"].place(), kLongestToken);
   token.special = node["special"].flag(false);
   token.normalized = node["normalized"].flag(!token.special);
   token.single_word = node["single_word"].flag(false);

@@ -24,6 +24,21 @@ std::string content_of(const JsonNode& node) {
   return content;
 }
 
+/// One character: more or none is not valid for Hugging Face either, and taking nothing away again and again never
+/// ends.
+std::string letter_of(const JsonNode& node) {
+  std::string letter = node.text();
+  if (letter.empty() || length_of(letter[0]) != letter.size())
+    throw bad_input("{}: expected one character, got '{}'", node.place(), shortened(letter));
+  return letter;
+}
+
+/// Each step goes over the whole text.
+void expect_few(std::size_t steps, const JsonNode& node) {
+  constexpr std::size_t kMost = 256;
+  if (steps > kMost) throw bad_input("{}: over {} steps are not accepted", node.place(), kMost);
+}
+
 Pattern pattern_of(const JsonNode& node) {
   if (!node["String"].is_null()) return Pattern::literal(content_of(node["String"]));
   return Pattern::regex(node["Regex"].text(), node["Regex"].place());
@@ -79,9 +94,9 @@ void add_normalizers(const JsonNode& node, Normalizers& normalizers) {
   } else if (type == "NFKD") {
     normalizers.push_back(make_form(NormalForm::nfkd));
   } else if (type == "Lowercase") {
-    normalizers.emplace_back(lower_case);
+    normalizers.emplace_back([](std::string_view text, const RuleLimit&) { return lower_case(text); });
   } else if (type == "StripAccents") {
-    normalizers.emplace_back([](std::string_view text) { return without(text, is_mark); });
+    normalizers.emplace_back([](std::string_view text, const RuleLimit&) { return without(text, is_mark); });
   } else if (type == "BertNormalizer") {
     BertNormalizer bert;
     bert.clean_text = node["clean_text"].flag(true);
@@ -102,6 +117,7 @@ void add_normalizers(const JsonNode& node, Normalizers& normalizers) {
   } else {
     throw unknown_type(node, "normalizer");
   }
+  expect_few(normalizers.size(), node);
 }
 
 void add_pre_tokenizers(const JsonNode& node, PreTokenizers& pre_tokenizers) {
@@ -116,7 +132,7 @@ void add_pre_tokenizers(const JsonNode& node, PreTokenizers& pre_tokenizers) {
         make_split(pattern_of(node["pattern"]), behavior_of(node["behavior"]), node["invert"].flag(false)));
   } else if (type == "Metaspace") {
     pre_tokenizers.push_back(
-        make_metaspace(content_of(node["replacement"]), prepend_of(node), node["split"].flag(true)));
+        make_metaspace(letter_of(node["replacement"]), prepend_of(node), node["split"].flag(true)));
   } else if (type == "BertPreTokenizer") {
     pre_tokenizers.push_back(make_bert_words());
   } else if (type == "WhitespaceSplit") {
@@ -132,6 +148,7 @@ void add_pre_tokenizers(const JsonNode& node, PreTokenizers& pre_tokenizers) {
   } else {
     throw unknown_type(node, "pre-tokenizer");
   }
+  expect_few(pre_tokenizers.size(), node);
 }
 
 void add_decoders(const JsonNode& node, Decoders& decoders) {
@@ -144,19 +161,19 @@ void add_decoders(const JsonNode& node, Decoders& decoders) {
   } else if (type == "WordPiece") {
     decoders.push_back(make_word_piece_decoder(node["prefix"].text("##"), node["cleanup"].flag(true)));
   } else if (type == "Metaspace") {
-    decoders.push_back(make_metaspace_decoder(content_of(node["replacement"]), prepend_of(node) != Prepend::never));
+    decoders.push_back(make_metaspace_decoder(letter_of(node["replacement"]), prepend_of(node) != Prepend::never));
   } else if (type == "ByteFallback") {
     decoders.push_back(make_byte_fallback_decoder());
   } else if (type == "Fuse") {
     decoders.push_back(make_fuse_decoder());
   } else if (type == "Strip") {
-    decoders.push_back(
-        make_strip_decoder(content_of(node["content"]), count_of(node["start"]), count_of(node["stop"])));
+    decoders.push_back(make_strip_decoder(letter_of(node["content"]), count_of(node["start"]), count_of(node["stop"])));
   } else if (type == "Replace") {
     decoders.push_back(make_replace_decoder(pattern_of(node["pattern"]), content_of(node["content"])));
   } else {
     throw unknown_type(node, "decoder");
   }
+  expect_few(decoders.size(), node);
 }
 
 void add_specials(const JsonNode& node, std::vector<Id>& before, std::vector<Id>& after) {

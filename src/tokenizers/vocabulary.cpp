@@ -11,6 +11,9 @@ void Vocabulary::add(std::string_view token, std::int64_t id, Repeats repeats) {
   if (id < 0 || id >= kMostIds)
     throw bad_input("{}: the token '{}' has the id {}; ids from 0 to {} are read", place_, shortened(token), id,
                     kMostIds - 1);
+  if (token.size() > kLongestToken)
+    throw bad_input("{}: the token '{}' has over {} bytes, which is not accepted", place_, shortened(token),
+                    kLongestToken);
   if (text_.size() + token.size() >= kNone) throw bad_input("{}: a vocabulary of over 4 GB is not accepted", place_);
   if (slots_.size() < 2 * static_cast<std::size_t>(size_ + 1)) grow();
   const std::size_t at = slot(token);

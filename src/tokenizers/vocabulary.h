@@ -14,6 +14,8 @@ namespace attn::tokenizers {
 
 /// Ids from this on are refused: the largest vocabularies have 262,144 tokens, and a table has a place for every id.
 inline constexpr std::int64_t kMostIds = std::int64_t{1} << 22;
+/// The most bytes of a token: models look for the longest token at each place of a text.
+inline constexpr std::size_t kLongestToken = 1024;
 
 class Vocabulary {
  public:
@@ -22,8 +24,9 @@ class Vocabulary {
 
   enum class Repeats : std::uint8_t { refused, last_counts };
 
-  /// Throws Error (bad_input) for an id that another token has, one that is negative or not below kMostIds, and, where
-  /// `repeats` says so, a token that has another id already; otherwise both ids are that token, and it has the last.
+  /// Throws Error (bad_input) for a token of over kLongestToken bytes, an id that another token has, one that is
+  /// negative or not below kMostIds, and, where `repeats` says so, a token that has another id already; otherwise both
+  /// ids are that token, and it has the last.
   void add(std::string_view token, std::int64_t id, Repeats repeats = Repeats::refused);
 
   [[nodiscard]] std::optional<Id> find(std::string_view token) const noexcept;

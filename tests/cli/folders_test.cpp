@@ -1,5 +1,6 @@
 // Folders that hold models, as scripts see them.
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cmath>
@@ -260,4 +261,92 @@ TEST_CASE("score: a text has the sum of its tokens' log-probabilities, and the p
   CHECK(run_attn({"score", path, "--text", ""}).code == 2);
   CHECK(run_attn({"score", path, "--ids", "1,500"}).code == 2);
   CHECK(run_attn({"score", model("bert_classifier/preset"), "--text", "a"}).code == 3);
+}
+
+TEST_CASE("score: Llama folders with linear scaling, and with heads of their own size, give what transformers gives") {
+  for (const std::string name : {"rope_linear", "head_dim"}) {
+    CAPTURE(name);
+    const std::string path = attn::test::in_repository("tests/data/llama_variants/" + name);
+    const json expected = json::parse(read_text(path + "/expected.json"));
+    std::string ids;
+    for (const json& id : expected["ids"]) ids += (ids.empty() ? "" : ",") + std::to_string(id.get<int>());
+    const Result result = run_attn({"score", path, "--ids", ids, "--json"});
+    REQUIRE_MESSAGE(result.code == 0, result.err);
+    const json tokens = json::parse(result.out)["results"][0]["tokens"];
+    REQUIRE(tokens.size() == expected["ids"].size());
+    for (std::size_t i = 1; i < tokens.size(); ++i)
+      CHECK(std::abs(tokens[i]["log_prob"].get<double>() - expected["logprobs"][i - 1].get<double>()) < 1e-4);
+    // The same through a folder that attn has written.
+    const TemporaryFolder folder;
+    REQUIRE(run_attn({"convert", path, "-o", folder / "new", "--to", "hf"}).code == 0);
+    CHECK(json::parse(run_attn({"score", folder / "new", "--ids", ids, "--json"}).out)["results"] ==
+          json::parse(result.out)["results"]);
+  }
+}
+
+TEST_CASE("convert --to hf: a symlink that leads out of a folder is refused, whatever file it stands for") {
+  for (const std::string name : {"chat_template.jinja", "tokenizer_config.json", "special_tokens_map.json",
+                                 "config.json", "model.safetensors", "generation_config.json"}) {
+    CAPTURE(name);
+    const TemporaryFolder folder;
+    std::filesystem::copy(model("gpt2/hf"), folder / "model", std::filesystem::copy_options::recursive);
+    const std::string secret = folder.file("secret", "{\"secret\": true}");
+    std::filesystem::remove(folder / "model/" + name);
+    std::filesystem::create_symlink(secret, folder / "model/" + name);
+    const Result result = run_attn({"convert", folder / "model", "-o", folder / "new", "--to", "hf"});
+    CHECK(result.code == 3);
+    CHECK(contains(result.err, name + ": a symbolic link, which is not followed here"));
+    CHECK(folder.names() == std::vector<std::string>{"model", "secret"});
+  }
+}
+
+TEST_CASE("a snapshot of Hugging Face's cache: its symlinks to blobs are read and copied, shards too") {
+  const TemporaryFolder folder;
+  const std::string cache = folder / "models--a", snapshot = cache + "/snapshots/1";
+  REQUIRE(
+      run_attn({"convert", model("gpt2/hf"), "-o", folder / "whole", "--to", "hf", "--max-shard-size", "100KB"}).code ==
+      0);
+  std::filesystem::create_directories(snapshot);
+  std::filesystem::create_directories(cache + "/blobs");
+  int number = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder / "whole")) {
+    const std::string blob = std::to_string(number++);
+    std::filesystem::rename(entry.path(), cache + "/blobs/" + blob);
+    std::filesystem::create_symlink("../../blobs/" + blob, snapshot + "/" + entry.path().filename().string());
+  }
+  CHECK(run_attn({"weights", snapshot, "--diff", model("gpt2/hf")}).code == 0);
+  CHECK(ids_of(snapshot) == ids_of(model("gpt2/hf")));
+  CHECK(run_attn({"convert", snapshot, "-o", folder / "copy", "--to", "hf"}).code == 0);
+  CHECK(ids_of(folder / "copy") == ids_of(model("gpt2/hf")));
+}
+
+TEST_CASE("a pipe in the place of any file of a folder is refused, and nobody waits for a writer") {
+  const TemporaryFolder folder;
+  REQUIRE(
+      run_attn({"convert", model("gpt2/hf"), "-o", folder / "whole", "--to", "hf", "--max-shard-size", "100KB"}).code ==
+      0);
+  for (const auto& entry : std::filesystem::directory_iterator(folder / "whole")) {
+    const std::string name = entry.path().filename().string();
+    CAPTURE(name);
+    std::filesystem::copy(folder / "whole", folder / "odd");
+    std::filesystem::remove(folder / "odd/" + name);
+    REQUIRE(::mkfifo((folder / "odd/" + name).c_str(), 0600) == 0);
+    const bool of_model = name == "config.json" || name.find(".safetensors") != std::string::npos;
+    for (const std::vector<std::string>& words :
+         of_model
+             ? std::vector<std::vector<std::string>>{{"weights", folder / "odd"},
+                                                     {"run", folder / "odd"},
+                                                     {"summary", folder / "odd"},
+                                                     {"convert", folder / "odd", "-o", folder / "new", "--to", "hf"}}
+             : std::vector<std::vector<std::string>>{{"convert", folder / "odd", "-o", folder / "new", "--to", "hf"}}) {
+      CAPTURE(words[0]);
+      const Result result = run_attn(words);
+      const bool needs_weights = words[0] != "summary" || name == "config.json";
+      if (needs_weights) {
+        CHECK(result.code == 3);
+        CHECK(contains(result.err, "a pipe or a device, not a file"));
+      }
+    }
+    std::filesystem::remove_all(folder / "odd");
+  }
 }

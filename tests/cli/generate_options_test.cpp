@@ -34,7 +34,8 @@ TEST_CASE("generate: with a draft the ids are those without, for each sampler") 
   for (const std::string sampler : {"greedy", "top_p"}) {
     CAPTURE(sampler);
     std::vector<std::string> words = line(preset("gpt2"), prompt);
-    words.insert(words.end(), {"--sampler", sampler, "--top-p", "0.9"});
+    words.insert(words.end(), {"--sampler", sampler});
+    if (sampler == "top_p") words.insert(words.end(), {"--top-p", "0.9"});
     const json plain = json::parse(run_attn(words).out);
     for (const std::string& draft : {std::string("prompt-lookup:3"), preset("gpt2")}) {
       std::vector<std::string> drafted = words;
@@ -66,6 +67,55 @@ TEST_CASE("generate: a draft goes with one prompt, a sampler of one sequence, an
     CAPTURE(result.err);
     CHECK(result.code == 2);
     CHECK(result.err.find(row.reason) != std::string::npos);
+  }
+}
+
+TEST_CASE("generate: an option of one sampler selects it, and an option without effect is an error") {
+  const auto run = [](std::vector<std::string> words) {
+    words.insert(words.end(), {"--ids", "5,6", "--max-new-tokens", "2", "--json"});
+    return run_attn(line(preset("gpt2"), words));
+  };
+  struct Selected {
+    std::vector<std::string> words;
+    std::string class_name;
+  };
+  for (const Selected& one :
+       std::vector<Selected>{{{"--top-p", "0.5"}, "TopPSampler"},
+                             {{"--top-p", "0.5", "--top-k", "3"}, "TopPSampler"},
+                             {{"--beams", "2"}, "BeamSampler"},
+                             {{"--beams", "2", "--all-beams"}, "BeamSampler"},
+                             {{"--alpha", "0.5", "--top-k", "3"}, "ContrastiveSampler"},
+                             {{"--temperature", "0.5"}, "TopKSampler"},
+                             {{"--sampler", "random", "--temperature", "0.5"}, "RandomSampler"}}) {
+    const Result result = run(one.words);
+    REQUIRE_MESSAGE(result.code == 0, result.err);
+    CHECK(json::parse(result.out)["sampler"]["class_name"] == one.class_name);
+  }
+  struct Refused {
+    std::vector<std::string> words;
+    std::string reason;
+  };
+  for (const Refused& one : std::vector<Refused>{
+           {{"--top-p", "1.5"}, "--top-p '1.5': expected a number from 0 to 1"},
+           {{"--top-p", "-0.5"}, "expected a number from 0 to 1"},
+           {{"--temperature", "0"}, "--temperature 0: expected a number above 0; --sampler greedy"},
+           {{"--temperature", "-1"}, "--temperature -1: expected a number above 0"},
+           {{"--temperature", "nan"}, "--temperature 'nan': expected a number"},
+           {{"--top-k", "0"}, "--top-k 0: expected a whole number above 0; --sampler random"},
+           {{"--top-k", "1.5"}, "--top-k '1.5': expected a whole number"},
+           {{"--beams", "0"}, "--beams '0': expected a number above 0"},
+           {{"--sampler", "greedy", "--top-p", "0.9"}, "--top-p has no effect with greedy sampling"},
+           {{"--sampler", "greedy", "--temperature", "0.5"}, "--temperature has no effect with greedy sampling"},
+           {{"--sampler", "top_k", "--beams", "2"}, "--beams has no effect with top_k sampling: use --sampler beam"},
+           {{"--sampler", "random", "--top-k", "5"}, "--top-k has no effect with random sampling"},
+           {{"--sampler", "beam", "--alpha", "0.5"}, "--alpha has no effect with beam sampling"},
+           {{"--top-p", "0.5", "--beams", "2"}, "--top-p and --beams belong to different samplers"},
+           {{"--beams", "2", "--top-k", "3"}, "--top-k has no effect with beam sampling"}}) {
+    const Result result = run(one.words);
+    CAPTURE(one.reason);
+    CAPTURE(result.err);
+    CHECK(result.code == 2);
+    CHECK(result.err.find(one.reason) != std::string::npos);
   }
 }
 

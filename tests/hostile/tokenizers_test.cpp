@@ -145,4 +145,110 @@ TEST_CASE("hostile tokenizer: a vocabulary of a gigabyte is refused by its size"
   }
 }
 
+TEST_CASE("hostile tokenizer: a letter that is replaced, put before texts or taken away is one character") {
+  struct Case {
+    std::string part, pointer;
+  };
+  for (const std::string letter : {"", "__", "\u2581\u2581"})
+    for (const Case& one :
+         {Case{R"({"type": "Metaspace", "prepend_scheme": "always", "replacement": ")", "/replacement"},
+          {R"({"type": "Metaspace", "prepend_scheme": "never", "replacement": ")", "/replacement"},
+          {R"({"type": "Strip", "start": 4611686018427387904, "stop": 0, "content": ")", "/content"}}) {
+      CAPTURE(one.part);
+      CAPTURE(letter);
+      std::string file = tokenizer_json("null", kLetters, "[]");
+      const std::string none = "\"decoder\": null";
+      file.replace(file.find(none), none.size(), "\"decoder\": " + one.part + letter + "\"}");
+      const Folder folder;
+      static_cast<void>(folder.file("tokenizer.json", file));
+      check_refused(attempt({"tokenize", folder / "", "--ids", "0,1", "--decode"}), "tokenizer.json",
+                    "/decoder" + one.pointer + ": expected one character");
+    }
+}
+
+TEST_CASE("hostile tokenizer: steps that each double a text are stopped before its memory is gone") {
+  for (const std::string step :
+       {R"({"type": "ByteLevel", "add_prefix_space": true, "use_regex": false})",
+        R"({"type": "Metaspace", "replacement": "\u20ac", "prepend_scheme": "always", "split": true})"}) {
+    CAPTURE(step);
+    std::string steps = R"({"type": "Split", "pattern": {"String": ""}, "behavior": "Isolated", "invert": false})";
+    for (int i = 0; i < 120; ++i) steps += ", " + step;
+    const Folder folder;
+    const std::string sequence = R"({"type": "Sequence", "pretokenizers": [)" + steps + "]}";
+    static_cast<void>(folder.file("tokenizer.json", tokenizer_json(sequence, kLetters, "[]")));
+    const Attempt tried = tokenize(folder, std::string(100'000, 'a') + "\u00e9 \u00e9");
+    CHECK(tried.seconds < 10.0);
+    CHECK(tried.peak < std::int64_t{1} << 29);
+    if (tried.code != 0) check_refused(tried, "tokenizer.json", "its rules make over");
+  }
+  std::string steps = R"({"type": "Digits"})";
+  for (int i = 0; i < 300; ++i) steps += R"(, {"type": "Digits"})";
+  const Folder folder;
+  const std::string sequence = R"({"type": "Sequence", "pretokenizers": [)" + steps + "]}";
+  static_cast<void>(folder.file("tokenizer.json", tokenizer_json(sequence, kLetters, "[]")));
+  check_refused(tokenize(folder, "a"), "tokenizer.json", "over 256 steps are not accepted");
+}
+
+TEST_CASE("hostile tokenizer: one rule that makes a thousand bytes of each letter is stopped while it does") {
+  for (const std::string pattern :
+       {R"({"String": "a"})", R"({"String": ""})", R"({"Regex": ""})", R"({"Regex": "a"})"}) {
+    CAPTURE(pattern);
+    std::string file = tokenizer_json("null", kLetters, "[]");
+    const std::string none = "\"normalizer\": null";
+    file.replace(file.find(none), none.size(),
+                 R"("normalizer": {"type": "Replace", "pattern": )" + pattern + R"(, "content": ")" +
+                     std::string(1024, 'b') + "\"}");
+    const Folder folder;
+    static_cast<void>(folder.file("tokenizer.json", file));
+    const Attempt tried = tokenize(folder, std::string(1'000'000, 'a'));
+    CHECK(tried.code == 3);
+    CHECK(contains(tried.err, "its rules make over 16000000 bytes of a text of 1000000"));
+    CHECK(tried.peak < std::int64_t{1} << 28);
+  }
+}
+
+TEST_CASE("hostile tokenizer: an expression may not move where its match begins") {
+  for (const std::string expression : {R"(a\\Kb)", R"((?(DEFINE)(?<n>\\Ka))(?<=(?&n)))", R"((?<=a\\K))"}) {
+    CAPTURE(expression);
+    const Folder folder;
+    const std::string split =
+        R"({"type": "Split", "pattern": {"Regex": ")" + expression + R"("}, "behavior": "Isolated", "invert": false})";
+    static_cast<void>(folder.file("tokenizer.json", tokenizer_json(split, kLetters, "[]")));
+    check_refused(tokenize(folder, "ab"), "tokenizer.json", "\\K is not accepted");
+  }
+}
+
+TEST_CASE("hostile tokenizer: a token of over a kilobyte is refused, wherever it stands") {
+  const std::string word(1025, 'a');
+  for (const std::string& model : {R"({"type": "Unigram", "unk_id": 0, "vocab": [["a", 0], [")" + word + R"(", -1]]})",
+                                   R"({"type": "WordPiece", "vocab": {"[UNK]": 0, ")" + word + R"(": 1}})"}) {
+    const Folder folder;
+    static_cast<void>(folder.file("tokenizer.json", R"({"version": "1.0", "model": )" + model + "}"));
+    check_refused(tokenize(folder, "ab"), "tokenizer.json");
+  }
+  const Folder folder;
+  static_cast<void>(folder.file("vocab.txt", "[UNK]\na\n" + word + "\n"));
+  check_refused(tokenize(folder, "ab"), "vocab.txt", "has over 1024 bytes");
+}
+
+TEST_CASE("tokenizers: megabytes of one letter, of spaces, marks and added tokens take linear time, for every kind") {
+  const std::size_t bytes = 1'000'000;
+  const auto of = [&](const std::string& part) {
+    std::string text;
+    while (text.size() < bytes) text += part;
+    return text;
+  };
+  for (const std::string name : {"gpt2", "llama3", "qwen2", "bert_classifier", "t5", "gemma", "llama", "opt"})
+    for (const std::string part : {"a", " ", "!", "\u0301", "\u0323\u0301", "<s>", "<|endoftext|>", "[SEP]", "\u00e9",
+                                   "1", "\ufdfa", " a", "\u6771"}) {
+      CAPTURE(name);
+      CAPTURE(part);
+      const std::string model = in_repository("tests/data/tokenizers/" + name + "/preset");
+      const Attempt tried = attempt({"tokenize", model, "--format", "ids"}, of(part));
+      CHECK(tried.code == 0);
+      CHECK(tried.seconds < 10.0);
+      CHECK(tried.peak < std::int64_t{1} << 29);
+    }
+}
+
 }  // namespace attn::test

@@ -110,6 +110,52 @@ TEST_CASE("file: a file beside another is read by its name, and neither links no
         std::string::npos);
 }
 
+TEST_CASE(
+    "file: symlinks are followed inside a model's folder and to the blobs of Hugging Face's cache, and nowhere else") {
+  const TemporaryFolder folder;
+  const std::string model = folder / "models--a/snapshots/1", blobs = folder / "models--a/blobs";
+  for (const std::string& path : {model + "/assets", blobs, folder / "models--b/blobs", folder / "plain"})
+    std::filesystem::create_directories(path);
+  for (const std::string& path : {model + "/own", blobs + "/blob", folder / "models--b/blobs/other", folder / "secret"})
+    write_text(path, path);
+  std::filesystem::create_symlink("own", model + "/inside");
+  std::filesystem::create_symlink("../../blobs/blob", model + "/cached");
+  std::filesystem::create_symlink("../../../blobs/blob", model + "/assets/cached");
+  std::filesystem::create_symlink("../../../secret", model + "/outside");
+  std::filesystem::create_symlink("../../../models--b/blobs/other", model + "/of_another");
+  std::filesystem::create_symlink("nothing", model + "/dangling");
+  CHECK(read_file_in(model, "inside").text() == model + "/own");
+  CHECK(read_file_in(model, "cached").text() == blobs + "/blob");
+  CHECK(read_file_in(model, "assets/cached").text() == blobs + "/blob");
+  CHECK(read_file_beside(model + "/index.json", "cached").text() == blobs + "/blob");
+  CHECK(checked_file_in(model, "cached") == model + "/cached");
+  for (const std::string name : {"outside", "of_another"}) {
+    CAPTURE(name);
+    for (const std::string& why :
+         {refusal([&] { return read_file_in(model, name); }), refusal([&] { return checked_file_in(model, name); }),
+          refusal([&] { return read_file_beside(model + "/index.json", name); })})
+      CHECK(why == model + "/" + name + ": a symbolic link, which is not followed here; put the file itself there");
+  }
+  CHECK(refusal([&] { return read_file_in(model, "dangling"); }).ends_with("no such file"));
+  CHECK(refusal([&] { return read_file_in(model, "../../../secret"); }).find("not followed") != std::string::npos);
+  // What the cache may do, another folder may not.
+  std::filesystem::create_symlink("../models--a/blobs/blob", folder / "plain/link");
+  CHECK(refusal([&] { return read_file_in(folder / "plain", "link"); }).find("not followed") != std::string::npos);
+}
+
+TEST_CASE("file: a pipe, a device or a folder in the place of a model's file is refused, and nobody waits") {
+  const TemporaryFolder folder;
+  REQUIRE(::mkfifo((folder / "pipe").c_str(), 0600) == 0);
+  std::filesystem::create_directory(folder / "inner");
+  for (const std::string name : {"pipe", "inner"}) {
+    CAPTURE(name);
+    CHECK(refusal([&] { return read_file_in(folder / ".", name); }).ends_with("not a file"));
+    CHECK(refusal([&] { return checked_file_in(folder / ".", name); }).ends_with("not a file"));
+    CHECK(refusal([&] { return read_file_beside(folder / "index.json", name); }).ends_with("not a file"));
+  }
+  CHECK(refusal([] { return read_file_in("/dev", "null"); }).ends_with("not a file"));
+}
+
 TEST_CASE("file: a pipe that holds more than is accepted is refused before it is at its end") {
   const TemporaryFolder folder;
   const std::string path = folder / "pipe";

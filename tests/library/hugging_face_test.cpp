@@ -216,6 +216,35 @@ TEST_CASE("a Hugging Face config: what KerasHub's class does not compute is refu
   CHECK(config_refused(lacking).find("the key 'vocab_size' is missing") != std::string::npos);
 }
 
+TEST_CASE("a Hugging Face config: reading as KerasHub does is advised only where its converter reads the file") {
+  const auto advised = [](json config) {
+    TemporaryFolder folder;
+    folder.write("config.json", config.dump());
+    const std::string why = refusal([&] { static_cast<void>(Model::open(folder.path())); });
+    CHECK(why.find("does not compute") != std::string::npos);
+    return why.find("as KerasHub reads it") != std::string::npos;
+  };
+  const json sizes = {{"vocab_size", 40},         {"hidden_size", 16},        {"num_hidden_layers", 1},
+                      {"num_attention_heads", 4}, {"num_key_value_heads", 2}, {"intermediate_size", 24}};
+  const auto with = [&](const char* type, json more) {
+    json config = sizes;
+    config["model_type"] = type;
+    config.update(more);
+    return config;
+  };
+  const json yarn = {{"rope_type", "yarn"}, {"factor", 4.0}}, linear = {{"rope_type", "linear"}, {"factor", 4.0}};
+  for (const char* type : {"mistral", "mixtral", "qwen2", "qwen3"})
+    CHECK(advised(with(type, {{"rope_scaling", yarn}})));
+  for (const char* scaling : {"yarn", "dynamic", "longrope"})
+    CHECK(!advised(with("llama", {{"rope_scaling", {{"type", scaling}, {"factor", 4.0}}}})));
+  for (const char* type : {"mixtral", "qwen2"}) CHECK(!advised(with(type, {{"head_dim", 8}})));
+  CHECK(!advised(with("llama", {{"head_dim", 8}, {"rope_scaling", yarn}})));
+  CHECK(!advised(with("llama", {{"head_dim", 8}, {"tie_word_embeddings", true}})));
+  CHECK(!advised(with("llama", {{"rope_scaling", linear}, {"tie_word_embeddings", true}})));
+  CHECK(!advised(with("phi3", {{"rope_scaling", yarn}})));
+  CHECK(!advised(with("gpt_neox", {{"rope_scaling", yarn}})));
+}
+
 TEST_CASE("a Hugging Face config: the sizes of published models give their counts of parameters") {
   struct Case {
     const char *config, *count;

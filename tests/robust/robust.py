@@ -21,7 +21,9 @@ import parallel_runs
 import shards
 import signals
 import system_calls
+import terminal
 import texts
+import tokenizer_mutants
 import training
 import training_mutants
 import valgrind
@@ -29,8 +31,9 @@ from program import Attn, Folder
 from scenario import make_inputs
 
 CHECKS = {"commands": commands, "allocation": allocation, "system-calls": system_calls, "odd-files": odd_files, "kills": kills,
-          "texts": texts, "training": training, "signals": signals, "parallel-runs": parallel_runs, "shards": shards,
-          "foreign-files": foreign_files, "mutants": mutants, "training-mutants": training_mutants,
+          "terminal": terminal, "texts": texts, "tokenizers": tokenizer_mutants, "training": training, "signals": signals,
+          "parallel-runs": parallel_runs, "shards": shards, "foreign-files": foreign_files, "mutants": mutants,
+          "training-mutants": training_mutants,
           "determinism": determinism, "numbers": numbers_of_ops, "valgrind": valgrind}
 SHOWN = 20
 

@@ -1,7 +1,11 @@
 #include "fixtures.h"
 
 #include <doctest/doctest.h>
+#include <unistd.h>
 
+#include <filesystem>
+#include <fstream>
+#include <string>
 #include <vector>
 
 #include "attn/tokenizers/open.h"
@@ -125,6 +129,39 @@ TEST_CASE("tokenizers: a Hugging Face folder gives the ids and texts of Hugging 
       CHECK(tokenizer->encode(text) == ids_of(row, "ids_plain"));
       CHECK(valid_utf8(tokenizer->decode(ids_of(row, "ids_plain"))) == row["decoded"].get<std::string>());
     }
+  }
+}
+
+TEST_CASE("tokenizers: an added token that is normalized decodes as its normalizer writes it") {
+  for (const nlohmann::json& row : json_file(tokenizer_case("normalized_added_tokens.json"))["rows"]) {
+    CAPTURE(row.dump());
+    const nlohmann::json file = {
+        {"added_tokens", {{{"id", 9}, {"content", row["content"]}, {"normalized", true}, {"special", false}}}},
+        {"normalizer", row["normalizer"]},
+        {"decoder", row["decoder"]},
+        {"model",
+         {{"type", "BPE"},
+          {"merges", nlohmann::json::array({"\u2581 a"})},
+          {"vocab",
+           {{"a", 0},
+            {"b", 1},
+            {"x", 2},
+            {"\u2581", 3},
+            {"\u2581a", 4},
+            {"\u0120", 5},
+            {"\u00e9", 6},
+            {"\u00c3", 7},
+            {"\u00a9", 8}}}}}};
+    const std::filesystem::path folder =
+        std::filesystem::temp_directory_path() / ("attn-added-" + std::to_string(getpid()));
+    std::filesystem::create_directory(folder);
+    std::ofstream(folder / "tokenizer.json") << file.dump();
+    const auto tokenizer = open_tokenizer(folder.string());
+    std::filesystem::remove_all(folder);
+    CHECK(tokenizer->token(9) == row["token"].get<std::string>());
+    CHECK(tokenizer->id(row["content"].get<std::string>()) == 9);
+    CHECK(tokenizer->decode(std::vector<Id>{0, 9, 1}) == row["text"].get<std::string>());
+    CHECK(tokenizer->decode(std::vector<Id>{9}) == row["alone"].get<std::string>());
   }
 }
 

@@ -54,6 +54,24 @@ TEST_CASE("text stream: spaces of SentencePiece stay where tokens that are no te
   CHECK(text + stream.finish() == tokenizer->decode(ids));
 }
 
+TEST_CASE("text stream: many ids without text, and many bytes that are no letters, take linear time") {
+  const auto gpt2 = open_tokenizer(test::tokenizer_case("gpt2/preset"));
+  const Id byte = gpt2->encode("🙂").front();  // the first byte of a letter, or more of them
+  TextStream bytes(*gpt2);
+  std::vector<Id> ids(20'000, byte);
+  std::string text;
+  for (const Id id : ids) text += bytes.push(id);
+  CHECK(text + bytes.finish() == gpt2->decode(ids));
+  const auto llama = open_tokenizer(test::tokenizer_case("llama/preset"));
+  const Id control = *llama->specials().start;
+  ids = llama->encode("the model");
+  ids.insert(ids.begin() + 1, 20'000, control);
+  TextStream stream(*llama);
+  text.clear();
+  for (const Id id : ids) text += stream.push(id);
+  CHECK(text + stream.finish() == llama->decode(ids));
+}
+
 TEST_CASE("text stream: an id that is none of the vocabulary is refused") {
   const auto tokenizer = open_tokenizer(test::tokenizer_case("t5/preset"));
   TextStream stream(*tokenizer);

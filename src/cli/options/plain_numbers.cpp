@@ -44,9 +44,9 @@ std::string take_finite(std::string& text) {
 void take_plain_numbers(CLI::App& command) {
   for (CLI::Option* option : command.get_options()) {
     const std::string kind = spec_of(*option).kind;
-    if (kind == "N") option->transform(CLI::Validator(take_whole<std::int64_t>, ""));
+    if (kind == "N" || kind == "K") option->transform(CLI::Validator(take_whole<std::int64_t>, ""));
     if (kind == "SEED") option->transform(CLI::Validator(take_whole<std::uint64_t>, ""));
-    if (kind == "R" || kind == "A" || kind == "S" || kind == "SHARE")
+    if (kind == "R" || kind == "A" || kind == "S" || kind == "SHARE" || kind == "P" || kind == "T")
       option->transform(CLI::Validator(take_finite, ""));
   }
 }

@@ -61,6 +61,9 @@ std::string refused_value(const CLI::Option& option, const OptionSpec& spec) {
   return option.results().empty() ? "" : option.results().back();
 }
 
+/// Does an option of this kind take whole numbers only?
+bool is_whole(std::string_view kind) { return kind == "N" || kind == "K"; }
+
 std::string expectation(const OptionSpec& spec, const std::string& value) {
   if (!spec.choices.empty()) {
     const std::string meant = did_you_mean(value, std::span<const std::string>(spec.choices));
@@ -72,8 +75,8 @@ std::string expectation(const OptionSpec& spec, const std::string& value) {
   if (spec.kind == "SEED") return "expected a whole number from 0 to 2^64 - 1";
   // What is refused where any number would do has a fraction, or more digits than the machine's numbers.
   const bool has_fraction = value.find_first_of(".e") != std::string::npos;
-  if (is_number && !has_fraction && number >= 2147483648.0 && spec.kind == "N") return "expected a smaller number";
-  if (is_number && (spec.limits.empty() || has_fraction)) return "expected a whole number";
+  if (is_number && !has_fraction && number >= 2147483648.0 && is_whole(spec.kind)) return "expected a smaller number";
+  if (is_number && is_whole(spec.kind) && (spec.limits.empty() || has_fraction)) return "expected a whole number";
   return "expected " + (spec.limits.empty() ? std::string("a number") : spec.limits);
 }
 

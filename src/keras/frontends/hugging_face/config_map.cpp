@@ -83,10 +83,15 @@ void ConfigMap::always(std::string_view hugging_face, const Json& value, const J
 
 void ConfigMap::refuse(const Ref& value, const std::string& what) const {
   if (as_keras_hub_) return;
+  if (!is_converted_) unsupported(value, what);
   Error error = value.document().error(
       value.pointer(), false,
       "KerasHub's class of this family does not compute " + what + "; it can be read as KerasHub reads it, without");
   throw error.about("compat");
+}
+
+void ConfigMap::unsupported(const Ref& value, const std::string& what) const {
+  throw value.document().error(value.pointer(), false, "KerasHub's class of this family does not compute " + what);
 }
 
 }  // namespace attn::keras

@@ -16,7 +16,9 @@ namespace attn::keras {
 class ConfigMap {
  public:
   /// From Hugging Face's config. As KerasHub converts it: what its converters do not read is not read here either.
-  ConfigMap(const Ref& hugging_face, bool as_keras_hub) : from_(hugging_face), as_keras_hub_(as_keras_hub) {}
+  /// `is_converted`: KerasHub has a converter for the family.
+  ConfigMap(const Ref& hugging_face, bool as_keras_hub, bool is_converted = true)
+      : from_(hugging_face), as_keras_hub_(as_keras_hub && is_converted), is_converted_(is_converted) {}
   /// From the config of a backbone.
   explicit ConfigMap(const Json& keras) : keras_(&keras) {}
 
@@ -54,13 +56,15 @@ class ConfigMap {
   /// Throws Error (bad_input): the backbone's class does not compute what the key asks for, and KerasHub's converter
   /// reads over it. Nothing happens where that is asked for.
   void refuse(const Ref& value, const std::string& what) const;
+  /// Throws the same of what KerasHub's converter does not read over either.
+  [[noreturn]] void unsupported(const Ref& value, const std::string& what) const;
 
  private:
   [[nodiscard]] const Ref& source() const { return *from_; }
 
   std::optional<Ref> from_;
   const Json* keras_ = nullptr;
-  bool as_keras_hub_ = false;
+  bool as_keras_hub_ = false, is_converted_ = true;
   Json result_ = Json::object();
   Origins origins_;
 };

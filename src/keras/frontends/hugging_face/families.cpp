@@ -23,7 +23,10 @@ void linear_scaling(ConfigMap& map) {
   const auto scaling = rope_scaling(map);
   if (!scaling) return;
   if (rope_type(*scaling) != "linear") return map.refuse(*scaling, "positions scaled by '" + rope_type(*scaling) + "'");
-  if (!map.as_keras_hub()) map.put(kFactor, (*scaling)["factor"].json(), kRopeScaling);
+  if (map.as_keras_hub()) return;
+  const Ref factor = (*scaling)["factor"];
+  if (factor.number() <= 0.0) factor.fail("expected a number above 0");
+  map.put(kFactor, factor.json(), kRopeScaling);
 }
 
 /// What decoders with grouped attention share.
@@ -36,15 +39,19 @@ void decoder_sizes(ConfigMap& map) {
   map.same("num_key_value_heads", "num_key_value_heads", map.reading() ? map.result()["num_query_heads"] : Json());
 }
 
+bool has_own_heads(const ConfigMap& map) {
+  const auto head_dim = map.find("head_dim");
+  return head_dim && head_dim->integer_from(1) != map.integer("hidden_size") / map.integer("num_attention_heads");
+}
+
 /// A class without head_dim has features shared out evenly.
 void even_heads(ConfigMap& map) {
   if (!map.reading()) {
     const auto heads = map.of_keras("num_query_heads").get<std::int64_t>();
     return map.put("head_dim", map.of_keras("hidden_dim").get<std::int64_t>() / heads);
   }
-  const auto head_dim = map.find("head_dim");
-  if (head_dim && head_dim->integer_from(1) != map.integer("hidden_size") / map.integer("num_attention_heads"))
-    map.refuse(*head_dim, "heads of another size than hidden_size / num_attention_heads");
+  if (has_own_heads(map))
+    map.unsupported(*map.find("head_dim"), "heads of another size than hidden_size / num_attention_heads");
 }
 
 void gpt2(ConfigMap& map) {
@@ -83,7 +90,7 @@ void llama3_scaling(ConfigMap& map) {
   }
   const auto scaling = rope_scaling(map);
   if (!scaling) return;
-  if (rope_type(*scaling) != "llama3") return map.refuse(*scaling, "positions scaled by '" + rope_type(*scaling) + "'");
+  if (rope_type(*scaling) != "llama3") map.unsupported(*scaling, "positions scaled by '" + rope_type(*scaling) + "'");
   for (const Key& key : kKeys) {
     const Ref value = (*scaling)[key.hugging_face];
     map.put(key.keras, value.json(), std::string_view(value.pointer()).substr(1));
@@ -100,6 +107,34 @@ void llama(ConfigMap& map) {
   map.fixed("hidden_act", {"silu"});
   map.fixed("attention_bias", {false});
   map.fixed("mlp_bias", {false});
+}
+
+/// Positions divided by a factor, and heads of their own size, are what KerasHub's Llama 3 lacks and its Mistral has.
+bool needs_mistral(const ConfigMap& map) {
+  if (map.as_keras_hub()) return false;
+  const auto scaling = rope_scaling(map);
+  return has_own_heads(map) || (scaling && rope_type(*scaling) == "linear");
+}
+
+/// A Llama in the class of Mistral, which without a window computes the same.
+void llama_as_mistral(ConfigMap& map) {
+  decoder_sizes(map);
+  rope_theta(map, "rope_max_wavelength", 10000.0);
+  if (const auto scaling = rope_scaling(map); scaling && rope_type(*scaling) != "linear")
+    map.unsupported(*map.find("head_dim"),
+                    "heads of another size than hidden_size / num_attention_heads with positions "
+                    "scaled by '" +
+                        rope_type(*scaling) + "'");
+  linear_scaling(map);
+  map.same("layer_norm_epsilon", "rms_norm_eps", 1e-6);
+  map.put("sliding_window", Json());
+  map.nullable("head_dim", "head_dim", Json());
+  map.fixed("hidden_act", {"silu"});
+  map.fixed("attention_bias", {false});
+  map.fixed("mlp_bias", {false});
+  const auto tied = map.find("tie_word_embeddings");
+  if (tied && tied->boolean())
+    map.unsupported(*tied, "an output tied to the embedding with scaled positions or heads of their own size");
 }
 
 void mistral(ConfigMap& map) {
@@ -314,7 +349,7 @@ void long_rope(ConfigMap& map) {
   const auto scaling = rope_scaling(map);
   if (!scaling) return;
   const std::string type = rope_type(*scaling);
-  if (type != "su" && type != "longrope") return map.refuse(*scaling, "positions scaled by '" + type + "'");
+  if (type != "su" && type != "longrope") map.unsupported(*scaling, "positions scaled by '" + type + "'");
   map.put("rope_scaling_type", "su", kRopeScaling);
   map.put("rope_scaling_short_factor", (*scaling)["short_factor"].json(), kRopeScaling);
   map.put("rope_scaling_long_factor", (*scaling)["long_factor"].json(), kRopeScaling);
@@ -415,7 +450,7 @@ void bart(ConfigMap& map) {
   map.fixed("is_encoder_decoder", {true});
 }
 
-constexpr std::array<HuggingFaceFamily, 20> kFamilies{
+constexpr std::array<HuggingFaceFamily, 21> kFamilies{
     {{"gpt2", "GPT2", "GPT2", gpt2},
      {"llama", "Llama3", "Llama", llama},
      {"llama", "Llama", "Llama", llama},  // which is written alone: KerasHub reads all as Llama 3
@@ -427,15 +462,16 @@ constexpr std::array<HuggingFaceFamily, 20> kFamilies{
      {"gemma3_text", "Gemma3", "Gemma3", gemma3},
      {"bert", "Bert", "Bert", bert},
      {"vit", "ViT", "ViT", vit},
-     {"opt", "OPT", "OPT", opt},
+     {"opt", "OPT", "OPT", opt, false},
      {"mixtral", "Mixtral", "Mixtral", mixtral},
-     {"phi3", "Phi3", "Phi3", phi3},
+     {"phi3", "Phi3", "Phi3", phi3, false},
      {"bart", "Bart", "Bart", bart},
      {"smollm3", "SmolLM3", "SmolLM3", smollm3},
-     {"gpt_neox", "GPTNeoX", "GPTNeoX", gpt_neox},
-     {"bloom", "Bloom", "Bloom", bloom},
-     {"falcon", "Falcon", "Falcon", falcon},
-     {"t5", "T5", "T5", t5}}};
+     {"gpt_neox", "GPTNeoX", "GPTNeoX", gpt_neox, false},
+     {"bloom", "Bloom", "Bloom", bloom, false},
+     {"falcon", "Falcon", "Falcon", falcon, false},
+     {"t5", "T5", "T5", t5, false},
+     {"llama", "Mistral", "Llama", llama_as_mistral, true, needs_mistral}}};
 
 }  // namespace
 

@@ -16,6 +16,11 @@ struct HuggingFaceFamily {
   std::string_view architecture;
   /// Walks over the config of the backbone.
   void (*sizes)(ConfigMap& map);
+  /// Does KerasHub have a converter for such folders?
+  bool is_converted = true;
+  /// Of a second row for a model type: whether its class is needed for a config, which the first row's class does not
+  /// compute.
+  bool (*is_needed)(const ConfigMap& map) = nullptr;
 };
 
 /// Decoders and encoders of text, and encoders of images (keras_hub/src/utils/transformers/convert_*.py).

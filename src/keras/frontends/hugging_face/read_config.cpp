@@ -9,12 +9,17 @@
 namespace attn::keras {
 namespace {
 
-const HuggingFaceFamily& family_of(const Ref& type) {
+const HuggingFaceFamily& family_of(const Ref& root, bool as_keras_hub) {
+  const Ref type = root["model_type"];
+  const HuggingFaceFamily* found = nullptr;
   std::vector<std::string_view> known;
   for (const HuggingFaceFamily& family : hugging_face_families()) {
-    if (family.model_type == type.text()) return family;
     known.push_back(family.model_type);
+    if (family.model_type != type.text()) continue;
+    if (found == nullptr) found = &family;
+    if (family.is_needed != nullptr && family.is_needed(ConfigMap(root, as_keras_hub))) return family;
   }
+  if (found != nullptr) return *found;
   type.fail(
       fmt::format("the model type '{}' is not known{}", shortened(type.text()), did_you_mean(type.text(), known)));
 }
@@ -52,8 +57,8 @@ bool is_hugging_face(const Ref& root) {
 }
 
 Translation translate_hugging_face(const Ref& root, bool as_keras_hub, std::vector<std::string>& warnings) {
-  const HuggingFaceFamily& family = family_of(root["model_type"]);
-  ConfigMap map(root, as_keras_hub);
+  const HuggingFaceFamily& family = family_of(root, as_keras_hub);
+  ConfigMap map(root, as_keras_hub, family.is_converted);
   family.sizes(map);
   Json backbone = object_of(std::string(family.stem) + "Backbone", std::move(map.result()));
   Translation out;

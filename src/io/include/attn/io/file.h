@@ -18,8 +18,16 @@ inline constexpr std::int64_t kMaxStream = std::int64_t{1} << 30;
 /// device, has more than `limit` bytes, or changes while it is read.
 [[nodiscard]] Bytes read_file(const std::string& path, std::int64_t limit = kMaxSize);
 
+/// Reads a file of a model's folder; `name` may have '/' in it. A symlink is followed inside the folder, and out of a
+/// snapshot of Hugging Face's cache (models--…/snapshots/REVISION) to the cache's own models--…/blobs. Throws as
+/// read_file does, and for a symlink that leads anywhere else, a pipe or a device, without waiting for a writer.
+[[nodiscard]] Bytes read_file_in(const std::string& folder, const std::string& name, std::int64_t limit = kMaxSize);
+
+/// Returns the path of a file that read_file_in accepts, for a reader that opens it itself. Throws as that does.
+[[nodiscard]] std::string checked_file_in(const std::string& folder, const std::string& name);
+
 /// Returns the contents of the file `name` in the folder of `path`, for names that come from a file and must not lead
-/// elsewhere. Throws as read_file does, and if the name is a symbolic link.
+/// elsewhere. Throws as read_file_in does, and for every symlink but those of Hugging Face's cache.
 [[nodiscard]] Bytes read_file_beside(const std::string& path, const std::string& name);
 
 /// A mapped file that another process truncates raises SIGBUS on access to the lost part. This turns the signal into

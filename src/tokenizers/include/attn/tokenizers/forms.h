@@ -21,9 +21,13 @@ struct KerasForm {
 /// convert.
 [[nodiscard]] std::optional<KerasForm> keras_form(const std::string& path);
 
-/// The files that transformers reads: of a Hugging Face folder as they are, of KerasHub's tokenizers by the classes
-/// that transformers has for them. Texts are cut into words as transformers does it. None where a model has no
-/// tokenizer. Throws Error (bad_input) for damaged files, and for a class that transformers has no files for.
+/// The files of a Hugging Face folder's tokenizer, as they are; none of anything else. Throws Error (bad_input) for a
+/// file that cannot be read, and for a symlink that leads out of the folder.
+[[nodiscard]] std::vector<io::NamedBytes> hugging_face_files(const std::string& path);
+
+/// The files that transformers reads of KerasHub's tokenizers, by the classes that transformers has for them. Texts are
+/// cut into words as transformers does it. None where a model has no such tokenizer. Throws Error (bad_input) for
+/// damaged files, and for a class that transformers has no files for.
 [[nodiscard]] std::vector<io::NamedBytes> hugging_face_form(const std::string& path);
 
 }  // namespace attn::tokenizers
