@@ -14,6 +14,9 @@ constexpr std::string_view kPickle =
     "a Python pickle, which only running it could read; save the weights in Python as .safetensors, and the model with "
     "model.save('model.keras')";
 
+constexpr std::string_view kCheckpoint =
+    "a checkpoint of TensorFlow, which is not read; load it in Python and save it as .keras or .weights.h5";
+
 constexpr std::array<OtherKind, 9> kOtherKinds{
     {{"saved_model.pb",
       "a TensorFlow SavedModel, which holds graphs of TensorFlow and is not read; load it in Python "
@@ -27,8 +30,15 @@ constexpr std::array<OtherKind, 9> kOtherKinds{
      {".pt", kPickle},
      {".pth", kPickle},
      {".pkl", kPickle},
-     {".ckpt",
-      "a checkpoint of TensorFlow, which is not read; load it in Python and save it as .keras or .weights.h5"}}};
+     {".ckpt", kCheckpoint}}};
+
+/// An index is a table of LevelDB's; the data beside it are named "….data-00000-of-00001", and a text names the last.
+bool is_tensorflow_checkpoint(std::string_view text, std::string_view path) {
+  constexpr std::string_view kTableMagic = "\x57\xfb\x80\x8b\x24\x75\x47\xdb";
+  const auto data = path.rfind(".data-");
+  return text.ends_with(kTableMagic) || text.starts_with("model_checkpoint_path:") ||
+         (data != std::string_view::npos && path.find("-of-", data) != std::string_view::npos);
+}
 
 }  // namespace
 
@@ -39,6 +49,7 @@ void refuse_other_kind(const Bytes& file, const std::string& path) {
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   if (first != std::string_view::npos && text[first] == '{') return;
   if (text.starts_with("GGUF")) throw bad_input("{}: {}", printable(path), kLlamaCpp);
+  if (is_tensorflow_checkpoint(text, path)) throw bad_input("{}: {}", printable(path), kCheckpoint);
   for (const OtherKind& kind : kOtherKinds)
     if (path.ends_with(kind.ending)) throw bad_input("{}: {}", printable(path), kind.what);
 }
