@@ -18,6 +18,7 @@
 #include "options/command.h"
 #include "parallel_model.h"
 #include "prepared_model.h"
+#include "provenance.h"
 #include "shared_options.h"
 #include "training_archive.h"
 #include "training_arrays.h"
@@ -35,7 +36,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 struct TrainCommand : TrainingOptions {
-  [[nodiscard]] int run() const {
+  [[nodiscard]] int run() {
+    if (resume && !target) target = model;
+    if (svg) refuse_page_on_terminal(Format::svg, svg, model);
     if (const std::optional<ParallelWord> shared = ranks.asked()) return run_shared(*shared);
     expect_one_process("--parallel data lets them share it");
     TrainingJob job;
@@ -96,7 +99,7 @@ struct TrainCommand : TrainingOptions {
       } catch (const Error& error) {  // nothing that was trained is lost: the one before is still there
         if (std::exchange(failure, error.what()) != error.what())
           common.console.warn(
-              fmt::format("{}; the training goes on, and the next checkpoint is tried again", error.what()));
+              fmt::format("{}; the training continues, and the next checkpoint is tried again", error.what()));
       }
     };
     train::FitEvents events;
@@ -229,7 +232,7 @@ struct TrainCommand : TrainingOptions {
     } catch (const Stopped&) {
       take_back_stop();
     }
-    return "signal";
+    return "interrupted";
   }
 
   /// Where the steps before a failure are.
@@ -239,20 +242,19 @@ struct TrainCommand : TrainingOptions {
     } catch (const Error& error) {
       return error.what();
     }
-    return fmt::format("what was trained is in {}, and --resume goes on from there", printable(*target));
+    return fmt::format("what was trained is in {}; resume it with: {}", printable(*target),
+                       resume_command(model, *target));
   }
 
   [[nodiscard]] int exit_code(const report::TrainingReport& report, Ranks* world) const {
-    const std::string resumes =
-        saves() ? fmt::format("`attn train {} --resume` with the same data and options goes on", printable(*target))
-                : "nothing was written";
+    const std::string resumes = saves() ? "resume with: " + resume_command(model, *target) : "nothing was written";
     if (report.end == "not finite") {
       if (writes)
         common.console.error(fmt::format("step {} is not finite, first in {}; {}", report.steps + 1, report.not_finite,
                                          what_is_left(report)));
       return static_cast<int>(ExitCode::differs);
     }
-    if (report.end == "signal") {
+    if (report.end == "interrupted") {
       common.console.warn(fmt::format("interrupted after step {}; {}", report.steps, resumes));
       return world == nullptr ? Interrupt::exit_code() : Interrupt::exit_code(first_signal(*world));
     }
