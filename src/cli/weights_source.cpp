@@ -67,6 +67,7 @@ WeightsSource read_weights(const std::string& path, const LoadedModel* model, co
       console.note(message);
     } else {
       console.warn(message);
+      out.why_no_model = error.what();
     }
   }
   return out;

@@ -16,6 +16,7 @@ struct WeightsSource {
   weights::Store store;
   /// The model in the file or folder itself, where there is one that can be read.
   std::optional<LoadedModel> model;
+  std::string why_no_model{};  ///< the config of a .keras that cannot be read
 };
 
 /// Any file of weights, or a folder that holds a model; also a .npy, whose one array is named as the file. They are the
