@@ -11,8 +11,11 @@
 #include "attn/base/error.h"
 #include "attn/base/text.h"
 #include "attn/io/file.h"
+#include "attn/run/hidden_queries.h"
 #include "attn/run/inputs.h"
 #include "attn/tokenizers/open.h"
+#include "attn/tokenizers/utf8_bytes.h"
+#include "byte_text.h"
 
 namespace attn::cli {
 namespace {
@@ -147,13 +150,17 @@ class OwnLabels {
     } catch (const Error& error) {  // the heads are there all the same
       console.warn(fmt::format("{}; positions have no labels", error.what()));
     }
-    if (tokenizer == nullptr) return;
-    add([](const std::string& input) { return input.ends_with("token_ids"); },
-        [&](std::int64_t index) {
-          const auto token = in_range<tokenizers::Id>(index) ? tokenizer->token(static_cast<tokenizers::Id>(index))
-                                                             : std::optional<std::string>();
-          return token.value_or(std::to_string(index));
-        });
+    if (tokenizer != nullptr)
+      add_tokens_of(*tokenizer, [](const std::string& input) { return input.ends_with("token_ids"); });
+  }
+  /// The characters of a text that a model of bytes read.
+  void add_bytes(const keras::Model& model, const Execution& execution, const GivenInputs& given) {
+    const auto of_bytes = byte_input(model, execution.sequence_length);
+    if (!of_bytes) return;
+    const auto file = given.files.find(of_bytes->name);
+    if (file == given.files.end() || !file->second.ends_with(".txt")) return;
+    add_tokens_of(*tokenizers::make_byte_tokenizer(of_bytes->vocabulary),
+                  [&](const std::string& input) { return input == of_bytes->name; });
   }
   [[nodiscard]] std::map<std::int64_t, std::vector<std::string>> take() { return std::move(labels_); }
 
@@ -174,6 +181,13 @@ class OwnLabels {
         labels.push_back(label(static_cast<std::int64_t>(inputs_[i].at(item_ * shape[1] + at))));
       note(shape[1], std::move(labels));
     }
+  }
+  void add_tokens_of(const tokenizers::Tokenizer& tokenizer, const std::function<bool(const std::string&)>& is_input) {
+    add(is_input, [&](std::int64_t index) {
+      const auto token = in_range<tokenizers::Id>(index) ? tokenizer.token(static_cast<tokenizers::Id>(index))
+                                                         : std::optional<std::string>();
+      return token.value_or(std::to_string(index));
+    });
   }
   /// Where two inputs have one length, nothing tells whose positions a head's are.
   void note(std::int64_t length, std::vector<std::string> labels) {
@@ -199,12 +213,10 @@ void add_heads(Options& options, Heads& heads) {
   options.flag("--log", heads.log_scale, "colours by the logarithm, over four decades");
 }
 
-report::HeatmapReport attention_of(const LoadedModel& loaded, const Execution& execution,
-                                   const std::vector<std::string>& inputs, const Heads& heads, const Limits& limits,
-                                   const Console& console) {
+report::HeatmapReport attention_of(const LoadedModel& loaded, const Execution& execution, const GivenInputs& given,
+                                   const Heads& heads, const Limits& limits, const Console& console) {
   if (execution.skip_padding) throw bad_usage("--skip-padding: the attention weights of padding are not computed then");
   const auto backend = open_backend(execution.device, execution.backend, console);
-  const GivenInputs given = read_inputs(loaded.model, inputs);
   warn_of_given_batch(execution, given, console);
   keras::LowerOptions lower = lower_options(execution, given);
   lower.scores = true;
@@ -230,10 +242,14 @@ report::HeatmapReport attention_of(const LoadedModel& loaded, const Execution& e
     OwnLabels labels(graph, tensors, heads.item);
     labels.add_terms(loaded.model);
     if (loaded.weights) labels.add_tokens(*loaded.weights, console);
+    labels.add_bytes(loaded.model, execution, given);
     out.labels = labels.take();
   }
-  // What comes behind the last of the heads need not run.
+  // What comes after the last of the heads need not run.
   graph.outputs.clear();
+  const std::vector<graph::ValueId> masks = run::masks_of_scores(graph);
+  for (const graph::ValueId mask : masks) graph.outputs.push_back({"", mask});
+  const graph::Graph lowered = graph;
   run::Session session = prepare_session(*backend, std::move(graph), load_weights(loaded, execution, console),
                                          execution.compile_options(), console);
   note_choices(session, console);
@@ -243,7 +259,13 @@ report::HeatmapReport attention_of(const LoadedModel& loaded, const Execution& e
   options.item = heads.item;
   options.head = heads.head;
   options.threads = out.setting.threads;
-  out.layers = run::attention_maps(session.scores(), layouts, indices, options);
+  const std::vector<NamedTensor> masked = session.outputs();
+  std::vector<std::vector<bool>> hidden;
+  for (const graph::Scores& scores : lowered.scores)
+    hidden.push_back(run::hidden_queries(lowered, scores.value, heads.item, [&](graph::ValueId mask) {
+      return masked[static_cast<std::size_t>(std::ranges::find(masks, mask) - masks.begin())].tensor;
+    }));
+  out.layers = run::attention_maps(session.scores(), layouts, indices, options, hidden);
   std::erase_if(out.layers, [](const run::LayerMap& layer) { return layer.heads.empty(); });
   return out;
 }

@@ -28,8 +28,8 @@ using Limits = std::function<run::MapOptions(const std::vector<run::ScoresLayout
 /// Runs the model as far as the heads need it. Throws Error: (bad_input) for a model without attention, (usage) for a
 /// layer, head or item that is not there.
 [[nodiscard]] report::HeatmapReport attention_of(const LoadedModel& loaded, const Execution& execution,
-                                                 const std::vector<std::string>& inputs, const Heads& heads,
-                                                 const Limits& limits, const Console& console);
+                                                 const GivenInputs& given, const Heads& heads, const Limits& limits,
+                                                 const Console& console);
 
 /// Has the model an attention layer?
 [[nodiscard]] bool has_attention(const keras::Model& model, const keras::LowerOptions& options);

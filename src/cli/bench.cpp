@@ -207,7 +207,7 @@ struct BenchCommand {
     if (streams()) {
       write_result(report::bench_json_tail(report), std::nullopt);
     } else {
-      write_result(report::render(common.form(), report), common.output);
+      common.write(report::render(common.form(), report));
     }
     if (report.partial) return Interrupt::exit_code();
     return judged(report);
@@ -268,7 +268,7 @@ struct BenchCommand {
       for_each_setting(plan, [&](const BenchPlan& one) { measure_training(one, training, loaded, *backend, report); });
     } catch (const Stopped&) {  // what was measured is in the report
     }
-    write_result(report::render(common.form(), report), common.output);
+    common.write(report::render(common.form(), report));
     return Interrupt::signal() != 0 ? Interrupt::exit_code() : 0;
   }
 
@@ -309,7 +309,7 @@ struct BenchCommand {
       };
       code = measure_shared(one, of_setting, *backend, world, report);
     });
-    if (code == 0 && world.speaks()) write_result(report::render(common.form(), report), common.output);
+    if (code == 0 && world.speaks()) common.write(report::render(common.form(), report));
     return code;
   }
 
@@ -410,9 +410,10 @@ struct BenchCommand {
   }
 
   void warn_of_noise(const report::BenchReport& report) const {
-    for (const report::BenchRow& row : report.rows) {
-      const std::string where = report.rows.size() == 1 ? "" : report::setting_text(row.setting) + ": ";
-      for (const std::string& warning : report::noise_warnings(row)) common.console.warn(where + warning);
+    if (report.rows.size() == 1) {
+      for (const std::string& warning : report::noise_warnings(report.rows.front())) common.console.warn(warning);
+    } else if (const std::string summary = report::noise_summary(report.rows); !summary.empty()) {
+      common.console.warn(summary);
     }
   }
 

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <system_error>
 
 #include "attn/base/error.h"
 #include "attn/base/text.h"
 #include "attn/io/atomic_file.h"
+#include "attn/report/number.h"
 
 namespace attn::cli {
 namespace {
@@ -66,9 +68,24 @@ void refuse_binary_on_terminal(const std::optional<std::string>& path) {
     throw bad_usage("arrays are no text for a terminal: write them to a file, or into a pipe");
 }
 
-void refuse_image_on_terminal(const std::optional<std::string>& path) {
-  if (io::is_terminal(path.value_or("-")))
-    throw bad_usage("a PNG image is no text for a terminal; write it with -o FILE.png");
+void refuse_page_on_terminal(Format form, const std::optional<std::string>& path,
+                             const std::optional<std::string>& model) {
+  if (!is_file_form(form) || !io::is_terminal(path.value_or("-"))) return;
+  std::string stem = model && *model != "-" ? std::filesystem::path(*model).stem().string() : "";
+  if (stem.empty()) stem = "model";
+  throw bad_usage("{} is no text for a terminal; write it with -o {}.{}",
+                  form == Format::html  ? "a page"
+                  : form == Format::png ? "a PNG image"
+                                        : "an SVG picture",
+                  printable(stem), report::name_of(form));
+}
+
+void Common::write(const std::string& text, Look look) const {
+  write_result(text, output, look);
+  std::error_code error;
+  if (!output || *output == "-" || console.quiet || !std::filesystem::is_regular_file(*output, error)) return;
+  const auto bytes = static_cast<std::int64_t>(std::filesystem::file_size(*output, error));
+  if (!error) write_result(fmt::format("{}: {}\n", printable(*output), report::byte_size(bytes)), std::nullopt);
 }
 
 Format Common::form_of_output() const {

@@ -25,6 +25,8 @@ struct Common {
   void check_ending() const;
   /// --format, else what the ending of -o stands for (".svg"), else the first. Throws Error (usage) for another ending.
   [[nodiscard]] Format form_of_output() const;
+  /// Writes the result to -o, and its name and size to stdout, or to stdout.
+  void write(const std::string& text, Look look = Look::fitting) const;
 };
 
 /// Adds --format, --json, -o, --quiet, --verbose, --ascii and --color. Commands whose -o is no text file add it
@@ -34,8 +36,9 @@ void add_common(Options& options, Common& common, const std::vector<Format>& for
 /// Throws Error (usage) where `path` stands for a terminal: arrays are bytes.
 void refuse_binary_on_terminal(const std::optional<std::string>& path);
 
-/// Throws Error (usage) where an image would go to a terminal, named by `path` or by no path.
-void refuse_image_on_terminal(const std::optional<std::string>& path);
+/// Throws Error (usage), which proposes a file named as the model, where a page or picture would go to a terminal.
+void refuse_page_on_terminal(Format form, const std::optional<std::string>& path,
+                             const std::optional<std::string>& model);
 
 /// --color alone, for commands whose result has one form.
 void add_color(Options& options);

@@ -6,8 +6,10 @@
 #include "attn/base/text.h"
 #include "attn/report/compare_view.h"
 #include "attn/report/models_view.h"
+#include "attn/report/number.h"
 #include "attn/run/compare_runs.h"
 #include "attn/run/inputs.h"
+#include "attn/run/output_names.h"
 #include "common.h"
 #include "dump.h"
 #include "forward.h"
@@ -63,25 +65,26 @@ struct CompareCommand {
 
   [[nodiscard]] int run() {
     if (print_script) {
-      write_result(std::string(keras_script()), common.output);
+      common.write(std::string(keras_script()));
       return 0;
     }
     return other ? compare_models() : compare_runs();
   }
 
   [[nodiscard]] int compare_models() const {
-    if (differing() || !weights.empty() || !inputs.empty() || expect || rtol || atol)
-      throw bad_usage("two models are compared by their configs and weights; what is run is one MODEL");
+    if (differing() || !weights.empty() || expect)
+      throw bad_usage("two MODELs run alike, each with its own weights: without A,B, --weights and --expect");
     if (model == "-" && other == "-") throw bad_usage("stdin is read once: only one of the two models can be -");
     const LoadedModel a = load_model(model, execution, common.console);
     const LoadedModel b = load_model(other, execution, common.console);
     // What quantizing costs is seen in what layers give.
-    if (a.weights && b.weights && is_quantized(a) != is_quantized(b))
+    const bool runs = !inputs.empty() || rtol || atol || outputs_only;
+    if (runs || (a.weights && b.weights && is_quantized(a) != is_quantized(b)))
       return compare_passes({&a, &b}, {execution, execution});
     report::ModelsReport report{*model, *other, keras::compare_models(a.model, b.model), {}, {}};
     if (a.weights && b.weights) report.weights = compared_weights(a, b);
     if (a.weights.has_value() != b.weights.has_value()) report.without = a.weights ? *other : *model;
-    write_result(report::render(common.form(), report), common.output);
+    common.write(report::render(common.form(), report));
     return static_cast<int>(report.equal() ? ExitCode::done : ExitCode::differs);
   }
 
@@ -123,7 +126,7 @@ struct CompareCommand {
   [[nodiscard]] int compare_passes(const std::vector<const LoadedModel*>& models,
                                    const std::vector<Execution>& settings) const {
     const LoadedModel& loaded = *models.front();
-    GivenInputs given = read_inputs(loaded.model, inputs);
+    GivenInputs given = read_inputs(loaded.model, inputs, execution, common.console);
     std::vector<NamedTensor> expected;
     if (expect) expected = read_expected(loaded.model, given);
 
@@ -131,17 +134,22 @@ struct CompareCommand {
     report.model = loaded.name;
     report.seed = execution.seed;
     std::vector<Side> passes;
-    for (std::size_t i = 0; i < settings.size(); ++i) passes.push_back(prepare(*models[i], settings[i], given));
+    for (std::size_t i = 0; i < settings.size(); ++i)
+      passes.push_back(
+          prepare(*models[i], settings[i], i > 0 && other ? inputs_of(passes.front(), *models[i]) : given));
     report.inputs = describe_inputs(passes.back().graph, given);
     if (expect) check_sizes(passes.back().graph);
+    run::rename_outputs(expected, run::output_names(passes.back().graph));
     choose_tolerance(report, passes, expected);
 
     Side& last = passes.back();
     report.b = describe(last);
     if (weights.size() > 1 && models.front() == models.back()) report.weights = compare_weights(loaded, passes);
-    const std::vector<run::PassArray> got = record(last);
+    std::vector<run::PassArray> got = record(last);
     std::vector<run::PassArray> other_pass;
     if (!expect) other_pass = record(passes.front());
+    if (other) pair_arrays(other_pass, got);
+    describe_quantization(report, passes);
     Progress progress(common.console, "comparing", static_cast<double>(got.size()));
     const auto advance = [&](double more) { progress.advance(more); };
     if (expect) {
@@ -152,8 +160,71 @@ struct CompareCommand {
       report.a = describe(passes.front());
       report.result = run::compare_passes(other_pass, got, report.tolerance, advance);
     }
-    write_result(report::render(common.form(), report), common.output);
+    common.write(report::render(common.form(), report));
     return static_cast<int>(report.result.equal() ? ExitCode::done : ExitCode::differs);
+  }
+
+  /// What the first model runs on, by the names of the second's inputs.
+  [[nodiscard]] GivenInputs inputs_of(const Side& first, const LoadedModel& second) const {
+    const std::vector<std::string> names = second.model.array_names();
+    if (names.size() != first.graph.inputs.size())
+      throw bad_usage("{} has {} and {} has {}: two models run on the same inputs", printable(*model),
+                      report::counted(std::ssize(first.graph.inputs), "input"), printable(*other),
+                      report::counted(std::ssize(names), "input"));
+    GivenInputs out;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      const std::string& own = first.graph.value(first.graph.inputs[i]).name;
+      const bool same = std::ranges::find(names, own) != names.end();
+      out.arrays.emplace(same ? own : names[i], first.inputs[i]);
+    }
+    return out;
+  }
+
+  /// Keeps what both models give: outputs in their order, and layers of the same name.
+  void pair_arrays(std::vector<run::PassArray>& a, std::vector<run::PassArray>& b) const {
+    const auto outputs_of = [](std::vector<run::PassArray>& arrays) {
+      std::vector<run::PassArray*> out;
+      for (run::PassArray& array : arrays)
+        if (array.is_output()) out.push_back(&array);
+      return out;
+    };
+    const std::vector<run::PassArray*> of_a = outputs_of(a), of_b = outputs_of(b);
+    if (of_a.size() != of_b.size())
+      throw bad_usage("{} has {} and {} has {}", printable(*model), report::counted(std::ssize(of_a), "output"),
+                      printable(*other), report::counted(std::ssize(of_b), "output"));
+    for (std::size_t i = 0; i < of_a.size(); ++i) of_b[i]->name = of_a[i]->name;
+    const auto lacks = [](const std::vector<run::PassArray>& arrays) {
+      return [&arrays](const run::PassArray& array) {
+        return std::ranges::none_of(arrays, [&](const run::PassArray& one) {
+          return one.name == array.name && one.is_output() == array.is_output();
+        });
+      };
+    };
+    const std::vector<run::PassArray> all_a = a;
+    const auto left_out = std::erase_if(a, lacks(b)) + std::erase_if(b, lacks(all_a));
+    if (left_out > 0)
+      common.console.warn(fmt::format("{} of layers that only one of the models has: not compared",
+                                      report::counted(static_cast<std::int64_t>(left_out), "array")));
+  }
+
+  /// The fewest bits of a model's quantized weights; 0 where it has none.
+  [[nodiscard]] static int bits_of(const LoadedModel& loaded) {
+    int bits = 0;
+    for (const graph::WeightSpec& spec : loaded.model.weights())
+      if (spec.quantized) bits = bits == 0 ? spec.quantized->bits : std::min(bits, spec.quantized->bits);
+    return bits;
+  }
+
+  static void describe_quantization(report::RunComparisonReport& report, const std::vector<Side>& passes) {
+    if (passes.size() != 2) return;
+    const auto bytes_of = [](const Side& side) {
+      std::int64_t bytes = 0;
+      for (const Tensor& weight : side.weights) bytes += weight.bytes();
+      return bytes;
+    };
+    const int a = bits_of(*passes.front().loaded), b = bits_of(*passes.back().loaded);
+    if ((a == 0) == (b == 0)) return;
+    report.quantized = {std::max(a, b), bytes_of(passes[a == 0 ? 0 : 1]), bytes_of(passes[a == 0 ? 1 : 0])};
   }
 
   /// Does an option have two values?
@@ -268,15 +339,20 @@ struct CompareCommand {
   [[nodiscard]] std::vector<run::PassArray> record(const Side& side) const {
     const std::string_view backend = side.backend->name();
     Progress progress(common.console, fmt::format("running ({})", backend), outputs_only ? 1.0 : 2.0);
-    return run::record_pass(*side.backend, side.graph, side.weights, side.inputs, side.execution.compile_options(),
-                            !outputs_only, [&](double share) { progress.advance(share); });
+    std::vector<run::PassArray> out =
+        run::record_pass(*side.backend, side.graph, side.weights, side.inputs, side.execution.compile_options(),
+                         !outputs_only, [&](double share) { progress.advance(share); });
+    const run::OutputNames names = run::output_names(side.graph);
+    for (run::PassArray& array : out)
+      if (const auto name = names.find(array.name); array.is_output() && name != names.end()) array.name = name->second;
+    return out;
   }
 
   [[nodiscard]] report::ComparedSide describe(const Side& side) const {
     report::ComparedSide out;
     out.setting = setting_of(*side.loaded, side.graph, *side.backend, side.execution);
     if (weights.size() > 1) out.weights = *side.execution.weights;
-    if (other) out.weights = *side.loaded->weights;
+    if (other) out.weights = side.loaded->weights.value_or(fmt::format("random, seed {}", side.execution.seed));
     return out;
   }
 
@@ -298,6 +374,14 @@ struct CompareCommand {
     for (const NamedTensor& array : expected) dtype = run::coarser(dtype, array.tensor.dtype());
     report.tolerance = run::usual_tolerance(dtype);
     report.tolerance_reason = report::tolerance_reason(dtype);
+    int bits = 0;  // of weights that only one side has quantized
+    if (passes.size() == 2 && (bits_of(*passes[0].loaded) == 0) != (bits_of(*passes[1].loaded) == 0))
+      bits = std::max(bits_of(*passes[0].loaded), bits_of(*passes[1].loaded));
+    if (const run::ToleranceRule coarse = run::quantized_tolerance(bits);
+        bits > 0 && coarse.atol > report.tolerance.atol) {
+      report.tolerance = coarse;
+      report.tolerance_reason = fmt::format("usual for weights of int{}", bits);
+    }
     if (rtol) report.tolerance.rtol = *rtol;
     if (atol) {
       report.tolerance.atol = *atol;

@@ -197,6 +197,8 @@ struct ConvertCommand {
   [[nodiscard]] report::SavedReport by_names(const WeightsSource& source) const {
     const weights::Store& store = source.store;
     const bool places = store.naming == weights::Naming::store_path;
+    if (!source.why_no_model.empty() && (quantize || weights::needs_layout(out)))
+      throw bad_input("{}", source.why_no_model);
     if (quantize)
       throw bad_usage("--quantize: {} holds no model that says which weights are kernels; name it with --model",
                       printable(in));

@@ -41,7 +41,7 @@ struct DevicesCommand {
 
   [[nodiscard]] int run() const {
     const report::DevicesReport report = find_devices();
-    write_result(report::render(common.form(), report), common.output);
+    common.write(report::render(common.form(), report));
     return 0;
   }
 };

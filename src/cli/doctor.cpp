@@ -126,7 +126,7 @@ struct DoctorCommand {
   }
 
   [[nodiscard]] int tell(const report::DoctorReport& report) const {
-    write_result(report::render(common.form(), report), common.output);
+    common.write(report::render(common.form(), report));
     return static_cast<int>(report.works ? ExitCode::done : ExitCode::no_device);
   }
 

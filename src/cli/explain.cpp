@@ -49,9 +49,8 @@ struct ExplainCommand {
     const keras::Explainer explainer(anatomy, plan.graph, plan.steps);
     const report::ExplainedModel about{loaded.model.name(), loaded.model.class_name(), batch_of(anatomy.graph),
                                        sequence_length_of(anatomy.graph)};
-    write_result(
-        wanted ? layer_text(about, explainer, *wanted) : report::render(common.form(), about, explainer.classes()),
-        common.output);
+    common.write(wanted ? layer_text(about, explainer, *wanted)
+                        : report::render(common.form(), about, explainer.classes()));
     return 0;
   }
 

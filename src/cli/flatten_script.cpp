@@ -46,7 +46,7 @@ struct FlattenScriptCommand {
     std::string script = kFlattenPy;
     put(script, "%LAYERS%", names_of(keras::known_layers()));
     put(script, "%OPERATIONS%", names_of(keras::known_operations()));
-    write_result(script, common.output, Look::exact);
+    common.write(script, Look::exact);
     return 0;
   }
 };

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <numeric>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -18,6 +20,11 @@ constexpr int kGap = 2;                     // blanks between columns
 constexpr int kNarrowestColumn = 8;         // cells that a column keeps
 constexpr int kLongestPart = 28;            // cells of a part of a name that is not broken; hostile ones are longer
 constexpr std::string_view kMarks = "_/,";  // behind which a name may be broken
+
+/// Headings of columns that a table can spare, the least important first. Others are given up from the last on.
+constexpr std::array<std::string_view, 13> kSpared = {"Cosine",   "ULP",   "Std",      "Mean",       "Zeros",
+                                                      "Max",      "RMS",   "Relative", "Directions", "To first",
+                                                      "Distance", "Bytes", "Dtype"};
 
 struct Column {
   int width;
@@ -69,10 +76,27 @@ int total_of(const std::vector<Column>& columns) {
                          [](int total, const Column& column) { return total + column.width; });
 }
 
-/// The widest columns of text, one cell after the other, until the table fits; then without its last columns. Nothing
-/// where neither makes it fit.
-std::vector<int> narrowed(std::vector<Column> table, int columns) {
-  for (; table.size() > 1; table.pop_back()) {
+/// As it fits.
+struct Layout {
+  std::vector<std::size_t> kept;  ///< columns of the table
+  std::vector<int> widths;        ///< of each
+};
+
+/// The place, among those that are kept, of the column that is the least important.
+std::size_t least_important(const std::vector<std::size_t>& kept, const std::vector<std::string>& headings) {
+  for (const std::string_view spared : kSpared)
+    for (std::size_t i = 1; i < kept.size(); ++i)
+      if (headings[kept[i]] == spared) return i;
+  return kept.size() - 1;
+}
+
+/// The widest columns of text, one cell after the other, until the table fits; then without its least important
+/// columns. Nothing where neither makes it fit.
+std::optional<Layout> narrowed(std::vector<Column> table, const std::vector<std::string>& headings, int columns) {
+  Layout out;
+  out.kept.resize(table.size());
+  std::iota(out.kept.begin(), out.kept.end(), std::size_t{0});
+  while (table.size() > 1) {
     std::vector<int> widths;
     for (const Column& column : table) widths.push_back(column.width);
     int over = total_of(table) - columns;
@@ -83,9 +107,15 @@ std::vector<int> narrowed(std::vector<Column> table, int columns) {
       if (widest == nullptr) break;
       --*widest;
     }
-    if (over <= 0) return widths;
+    if (over <= 0) {
+      out.widths = widths;
+      return out;
+    }
+    const auto drop = static_cast<std::ptrdiff_t>(least_important(out.kept, headings));
+    out.kept.erase(out.kept.begin() + drop);
+    table.erase(table.begin() + drop);
   }
-  return {};
+  return std::nullopt;
 }
 
 std::string trimmed(const std::string& text) {
@@ -151,12 +181,12 @@ std::vector<std::string> cells_of(std::string_view row, const std::vector<Column
   return cells;
 }
 
-std::string folded_row(std::string_view row, const std::vector<Column>& columns, const std::vector<int>& widths) {
+std::string folded_row(std::string_view row, const std::vector<Column>& columns, const Layout& layout) {
+  const std::vector<std::string> all = cells_of(row, columns);
   std::vector<std::vector<std::string>> cells;
   std::size_t height = 1;
-  for (const std::string& cell : cells_of(row, columns)) {
-    if (cells.size() == widths.size()) break;
-    cells.push_back(pieces(cell, widths[cells.size()]));
+  for (const std::size_t column : layout.kept) {
+    cells.push_back(pieces(all[column], layout.widths[cells.size()]));
     height = std::max(height, cells.back().size());
   }
   std::string out;
@@ -164,8 +194,8 @@ std::string folded_row(std::string_view row, const std::vector<Column>& columns,
     std::string text;
     for (std::size_t i = 0; i < cells.size(); ++i) {
       const std::string piece = line < cells[i].size() ? cells[i][line] : "";
-      const std::string space(static_cast<std::size_t>(std::max(0, widths[i] - display_width(piece))), ' ');
-      text += (i > 0 ? "  " : "") + (columns[i].right ? space + piece : piece + space);
+      const std::string space(static_cast<std::size_t>(std::max(0, layout.widths[i] - display_width(piece))), ' ');
+      text += (i > 0 ? "  " : "") + (columns[layout.kept[i]].right ? space + piece : piece + space);
     }
     text.erase(text.find_last_not_of(' ') + 1);
     out += text + '\n';
@@ -210,18 +240,47 @@ std::vector<Column> table_at(const std::vector<std::string>& lines, std::size_t 
   return table;
 }
 
-std::string left_out(const std::vector<std::string>& headings, std::size_t kept, int columns) {
-  const std::vector<std::string> names(headings.begin() + static_cast<std::ptrdiff_t>(kept), headings.end());
-  return fmt::format("{} columns have no room for {}\n", columns, join(names, ", "));
+std::string left_out(const std::vector<std::string>& headings, const Layout& layout, int columns) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < headings.size(); ++i)
+    if (std::find(layout.kept.begin(), layout.kept.end(), i) == layout.kept.end()) names.push_back(headings[i]);
+  return fmt::format("{} columns have no room for {}; `| less -S` shows all", columns, join(names, ", "));
+}
+
+/// Is it a sentence, and neither a row, a picture, nor a line with escape sequences?
+bool is_prose(std::string_view line) {
+  const auto begin = line.find_first_not_of(' ');
+  if (begin == std::string_view::npos || line.find('\x1b') != std::string_view::npos) return false;
+  if (line.find("  ", begin) != std::string_view::npos) return false;
+  constexpr std::string_view kDrawing = "\xE2\x94", kBlocks = "\xE2\x96";  // U+2500 and U+2580, as UTF-8 begins
+  return line.find(kDrawing) == std::string_view::npos && line.find(kBlocks) == std::string_view::npos;
+}
+
+/// The line, broken between words; the lines that follow have its indentation and two cells more.
+std::string wrapped(std::string_view line, int columns) {
+  const auto indent = line.find_first_not_of(' ');
+  std::string out, current(line.substr(0, indent));
+  bool is_empty = true;
+  for (const std::string& word : split(line.substr(indent), ' ')) {
+    if (!is_empty && display_width(current) + 1 + display_width(word) > columns) {
+      out += current + '\n';
+      current.assign(indent + 2, ' ');
+      is_empty = true;
+    }
+    current += (is_empty ? "" : " ") + word;
+    is_empty = false;
+  }
+  return out + current;
 }
 
 }  // namespace
 
 std::string folded_tables(std::string_view text, int columns) {
   const std::vector<std::string> lines = split(text, '\n');
+  const bool has_table = std::any_of(lines.begin(), lines.end(), [](const auto& line) { return is_table_rule(line); });
   std::string out, note;
   std::vector<Column> table;  // the one whose rows follow, where it is folded
-  std::vector<int> widths;
+  std::optional<Layout> layout;
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const bool last = i + 1 == lines.size();
     if (lines[i].empty()) {
@@ -232,18 +291,20 @@ std::string folded_tables(std::string_view text, int columns) {
     if (heading) {
       out += std::exchange(note, "");
       table = table_at(lines, i);
-      widths = narrowed(table, columns);
-      if (total_of(table) <= columns || widths.empty()) table.clear();
-      if (!table.empty() && widths.size() < table.size())
-        note = left_out(cells_of(lines[i], table), widths.size(), columns);
+      const std::vector<std::string> headings = cells_of(lines[i], table);
+      layout = narrowed(table, headings, columns);
+      if (total_of(table) <= columns || !layout) table.clear();
+      if (!table.empty() && layout->kept.size() < table.size())
+        note = wrapped(left_out(headings, *layout, columns), columns) + '\n';
     }
     if (table.empty()) {
-      out += lines[i] + (last ? "" : "\n");
+      const bool too_long = has_table && display_width(lines[i]) > columns && !heading && is_prose(lines[i]);
+      out += (too_long ? wrapped(lines[i], columns) : lines[i]) + (last ? "" : "\n");
       continue;
     }
-    out += folded_row(lines[i], table, widths);
+    out += folded_row(lines[i], table, *layout);
     if (heading) {
-      out += rule_of(widths);
+      out += rule_of(layout->widths);
       ++i;
     }
   }

@@ -18,6 +18,7 @@ void add_forward(Options& options, Execution& execution, std::vector<std::string
 struct GivenInputs {
   std::map<std::string, Tensor> arrays;
   std::map<std::string, std::string> files;  ///< that they came from
+  std::vector<std::string> others;           ///< "'y' of data.npz": arrays that no input takes
 };
 
 /// A file's arrays by the names of the graph's inputs: strings, and numbers that are hashed, as what layers of text
@@ -30,8 +31,14 @@ struct GivenInputs {
                                                           const std::vector<NamedTensor>& numbers,
                                                           const std::string& path);
 
-/// --input FILE and --input NAME=FILE. Throws Error.
-[[nodiscard]] GivenInputs read_inputs(const keras::Model& model, const std::vector<std::string>& words);
+/// Reads --input FILE and --input NAME=FILE, and warns of arrays that no input takes. A text of a model that reads
+/// bytes gives as many rows as --batch, or `most_rows`, let it. Throws Error.
+[[nodiscard]] GivenInputs read_inputs(const keras::Model& model, const std::vector<std::string>& words,
+                                      const Execution& execution, const Console& console,
+                                      std::optional<std::int64_t> most_rows = {});
+
+/// Says on stderr which arrays of the files no input takes.
+void warn_of_others(const GivenInputs& given, const Console& console);
 
 /// How a model is lowered for the execution and these inputs.
 [[nodiscard]] keras::LowerOptions lower_options(const Execution& execution, const GivenInputs& given);

@@ -15,6 +15,7 @@
 #include "attn/report/generation.h"
 #include "attn/run/peaks.h"
 #include "attn/tokenizers/open.h"
+#include "byte_text.h"
 #include "common.h"
 #include "decoding.h"
 #include "drafting.h"
@@ -100,7 +101,7 @@ struct GenerateCommand {
     const LoadedModel loaded = load_model(model, execution, common.console);
     choose_sampler(loaded.model);
     if (prompts.ids.empty()) {
-      tokenizer_ = tokenizers::open_tokenizer(*model);
+      tokenizer_ = open_tokenizer_of(*model, loaded);
       answer_.emplace(answers, *tokenizer_);
     }
     read_specials();
@@ -119,7 +120,7 @@ struct GenerateCommand {
     const generate::Generated generated = generate::generate(decoder(), with_draft(request, loaded, *backend));
     if (answer_) answer_->finish();
     describe(loaded, generated, request, report);
-    if (!streams()) write_result(report::render(common.form(), report), common.output, Look::model_text);
+    if (!streams()) common.write(report::render(common.form(), report), Look::model_text);
     if (logits) write_logits(generated);
     if (stats) tell_stats(*backend, report.stats);
     if (!expect) return static_cast<int>(ExitCode::done);

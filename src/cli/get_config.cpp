@@ -63,7 +63,7 @@ struct GetConfigCommand {
   }
 
   int write(const keras::Model& model, const keras::ConfigOptions& options) const {
-    write_result(model.config(options) + "\n", common.output);
+    common.write(model.config(options) + "\n");
     return 0;
   }
 
@@ -71,7 +71,7 @@ struct GetConfigCommand {
     if (!words.empty()) throw bad_usage("--list takes no model and no class, got {}", printable(words.front()));
     if (common.form() == Format::python) throw bad_usage("--list has no --format python: give table or json");
     const report::KnownClasses known{*list == "layers" ? keras::known_layers() : keras::known_operations()};
-    write_result(report::render(common.form(), known), common.output);
+    common.write(report::render(common.form(), known));
     return 0;
   }
 

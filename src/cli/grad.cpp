@@ -84,7 +84,8 @@ struct GradCommand {
     add_tolerance(options, rtol, atol, " of --expect");
     options.flag("--check", check, "hold gradients in float64 against central differences; exit 1 where they differ");
     options.add("--directions", directions, "N", "of --check: random directions for each array (3)").above_zero();
-    options.add("--eps", step, "A", "of --check: the step (1e-6)").above_zero();
+    options.add("--eps", step, "A", "step of --check (default 1e-6, and longer where rounding hides the slope)")
+        .above_zero();
     options.choice<By>("--by", by, {{"layer", By::layer}, {"weight", By::weight}, {"block", By::block}}, "WHAT",
                        "what a row is of");
     options.choice<Order>("--sort", order, {{"depth", Order::depth}, {"norm", Order::norm}}, "HOW",
@@ -107,6 +108,7 @@ struct GradCommand {
   [[nodiscard]] int run() const {
     if (arrays) io::check_tensor_path(*arrays);
     refuse_binary_on_terminal(arrays);
+    if (svg) refuse_page_on_terminal(Format::svg, svg, model);
     if (training && no_training) throw bad_usage("--training and --no-training exclude each other");
     if (!check && (directions || step)) throw bad_usage("--directions and --eps are of --check");
     if (!expect && (rtol || atol)) throw bad_usage("--rtol and --atol are of --expect");
@@ -316,6 +318,7 @@ struct GradCommand {
     run::GradientCheckOptions options;
     if (directions) options.directions = static_cast<int>(*directions);
     if (step) options.step = *step;
+    options.only_step = step.has_value();
     options.seed = execution.seed;
     report.check_tolerance = options.tolerance;
     Progress progress(common.console, "checking", 2.0 * options.directions * static_cast<double>(values.size()));

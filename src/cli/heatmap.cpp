@@ -20,6 +20,7 @@ struct HeatmapCommand {
   std::optional<std::string> model;
   std::vector<std::string> inputs;
   std::optional<std::int64_t> cells;
+  bool no_header = false;
 
   void declare(Options& options) {
     // the ending of -o tells it
@@ -29,15 +30,19 @@ struct HeatmapCommand {
     add_heads(options, heads);
     options.add("--cells", cells, "N", "at most this many cells on a side of a map; more weights share one")
         .between(2, 4096);
+    options.flag("--no-header", no_header, "pictures without the lines on model, device, seed and inputs");
   }
 
   [[nodiscard]] int run() const {
     const Format form = common.form_of_output();
+    if (no_header && form != Format::svg && form != Format::png)
+      throw bad_usage("--no-header is of SVG and PNG pictures");
     const bool to_stdout = !common.output || *common.output == "-";
-    if (form == Format::png) refuse_image_on_terminal(common.output);
+    refuse_page_on_terminal(form, common.output, model);
     if (!heads.labels.empty() && form == Format::json)
-      common.console.warn("--labels changes tables, pages and pictures alone");
+      common.console.warn("--labels changes only tables, pages and pictures");
     const LoadedModel loaded = load_model(model, execution, common.console);
+    const GivenInputs given = read_inputs(loaded.model, inputs, execution, common.console, heads.item + 1);
     const report::PreviewOptions preview{ink(to_stdout), terminal_columns().value_or(100)};
     const auto limits = [&](const std::vector<run::ScoresLayout>& layouts) {
       run::MapOptions out;
@@ -48,11 +53,13 @@ struct HeatmapCommand {
             report::preview_cells(preview.columns, heads.head ? 1 : static_cast<std::size_t>(layouts.front().heads));
       return out;
     };
-    report::HeatmapReport report = attention_of(loaded, execution, inputs, heads, limits, common.console);
+    report::HeatmapReport report = attention_of(loaded, execution, given, heads, limits, common.console);
+    report.header = !no_header;
     if (form == Format::html) report.provenance = provenance_of(model);
-    // Pages, pictures and colours are not folded.
-    const bool plain = form == Format::json || (form == Format::table && preview.ink != report::Ink::color);
-    write_result(report::render(form, report, preview), common.output, plain ? Look::fitting : Look::exact);
+    if (const std::string why = report::why_no_labels(form, report); !heads.labels.empty() && !why.empty())
+      common.console.warn("--labels: " + why);
+    const bool plain = form == Format::json || form == Format::table;  // pages and pictures are not folded
+    common.write(report::render(form, report, preview), plain ? Look::fitting : Look::exact);
     return 0;
   }
 

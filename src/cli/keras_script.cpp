@@ -34,6 +34,11 @@ def load(path, weights):
     return model
 
 
+def is_looked_up(tensor):
+    nodes = tensor._keras_history.operation._outbound_nodes
+    return any(isinstance(node.operation, keras.layers.Embedding) for node in nodes)
+
+
 def make_inputs(model, given, batch, length, seed):
     random = np.random.default_rng(seed)
     tensors = {tensor._keras_history.operation.name: tensor for tensor in model.inputs}
@@ -51,7 +56,7 @@ def make_inputs(model, given, batch, length, seed):
             arrays[name] = given[name]
         elif dtype == "string":
             sys.exit(f"the input {name} takes strings: give an array of them in --inputs FILE.npz")
-        elif "float" in dtype:
+        elif "float" in dtype and not is_looked_up(tensor):
             arrays[name] = random.standard_normal(shapes[name]).astype("float32")
         elif dtype == "bool" or "mask" in name:
             arrays[name] = np.ones(shapes[name], dtype)

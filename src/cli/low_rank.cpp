@@ -115,6 +115,18 @@ std::string with_low_rank(const std::string& config, const LowRank& how, const s
   return keras::write_json_text(json);
 }
 
+bool has_low_rank(const std::string& config, const LowRank& how, const std::vector<std::string>& patterns) {
+  Json json = Json::parse(config);
+  bool all = true;
+  visit_configs(json, "", [&](const std::string& name, const std::string& class_name, Json& layer) {
+    if (class_name != "Dense" && class_name != "EinsumDense" && class_name != "Embedding") return;
+    const bool is_meant = matches_any(name, patterns), has = layer.value("lora_rank", Json()) == how.rank;
+    const bool same = layer.value("lora_alpha", Json()) == how.alpha.value_or(static_cast<double>(how.rank));
+    all = all && (is_meant ? has && same : layer.value("lora_rank", Json()).is_null());
+  });
+  return all;
+}
+
 void revive(const std::vector<graph::WeightSpec>& specs, std::vector<Tensor>& weights, std::uint64_t seed) {
   for (std::size_t i = 0; i < specs.size(); ++i) {
     if (!is_first_factor(specs[i])) continue;

@@ -26,6 +26,10 @@ struct LowRank {
 [[nodiscard]] std::string with_low_rank(const std::string& config, const LowRank& how,
                                         const std::vector<std::string>& patterns);
 
+/// Have those layers, and no others, such an addition already?
+[[nodiscard]] bool has_low_rank(const std::string& config, const LowRank& how,
+                                const std::vector<std::string>& patterns);
+
 /// Draws the first factors that are all 0, by their initializer: with both 0 no gradient reaches either.
 void revive(const std::vector<graph::WeightSpec>& specs, std::vector<Tensor>& weights, std::uint64_t seed);
 

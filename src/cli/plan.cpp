@@ -47,6 +47,7 @@ struct PlanCommand {
 
   [[nodiscard]] int run() const {
     const Format form = common.form_of_output();
+    refuse_page_on_terminal(form, common.output, model);
     const auto backend = open_backend(execution.device, execution.backend, common.console);
     const LoadedModel loaded = load_model(model, execution, common.console);
     const keras::LowerOptions lower = lower_options(execution, {});
@@ -54,7 +55,7 @@ struct PlanCommand {
     if (word) {
       if (form == Format::svg || kernels) throw bad_usage("--parallel shows what ranks share: no picture, no kernels");
       const report::ParallelPlanReport shared = parallel_plan(loaded, lower, *word, cluster_named(cluster));
-      write_result(report::render(form, shared), common.output);
+      common.write(report::render(form, shared));
       return 0;
     }
     report::PlanReport report;
@@ -69,7 +70,7 @@ struct PlanCommand {
                       loaded.model.class_name());
     }
     if (kernels) report.kernels = kernels_of(loaded, lower, report, *backend);
-    write_result(report::render(form, report, terminal_columns().value_or(100)), common.output,
+    common.write(report::render(form, report, terminal_columns().value_or(100)),
                  form == Format::svg ? Look::exact : Look::fitting);
     return 0;
   }

@@ -26,9 +26,9 @@ struct PlotCommand {
 
   [[nodiscard]] int run() const {
     const Format form = common.form_of_output();
-    if (form == Format::png) refuse_image_on_terminal(common.output);
+    refuse_page_on_terminal(form, common.output, model);
     const LoadedModel loaded = load_model(model, input_shape, common.console);
-    write_result(report::render(form, library::layer_graph(loaded.model, expand_nested)), common.output,
+    common.write(report::render(form, library::layer_graph(loaded.model, expand_nested)),
                  form == Format::json ? Look::fitting : Look::exact);
     return 0;
   }

@@ -28,7 +28,7 @@ std::vector<std::string> read_texts(const PromptWords& words) {
     if (texts.empty()) throw bad_input("{}: it holds no texts", printable(*words.file));
   }
   if (texts.empty()) {
-    std::string text = read_stdin();
+    std::string text = read_stdin("prompt");
     if (text.ends_with('\n')) text.pop_back();
     texts.push_back(std::move(text));
   }

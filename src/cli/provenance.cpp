@@ -2,11 +2,14 @@
 
 #include <fmt/chrono.h>
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <vector>
 
+#include "attn/base/text.h"
 #include "attn/io/file.h"
 #include "attn/io/sha256.h"
 #include "attn/keras/model.h"
@@ -15,9 +18,9 @@
 namespace attn::cli {
 namespace {
 
-std::string& kept_command() {
-  static std::string command = "attn";
-  return command;
+std::vector<std::string>& kept_words() {
+  static std::vector<std::string> words;
+  return words;
 }
 
 /// The word as a shell takes it.
@@ -27,6 +30,12 @@ std::string quoted(const std::string& word) {
   std::string out = "'";
   for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return out + "'";
+}
+
+std::string command_of(std::span<const std::string> words) {
+  std::string out = "attn";
+  for (const std::string& word : words) out += ' ' + printable(quoted(word));
+  return out;
 }
 
 /// Seconds since 1970.
@@ -42,15 +51,41 @@ std::time_t now() {
 
 }  // namespace
 
-void keep_command(std::span<const std::string> words) {
-  for (const std::string& word : words) kept_command() += ' ' + quoted(word);
+void keep_command(std::span<const std::string> words) { kept_words().assign(words.begin(), words.end()); }
+
+std::string resume_command(const std::optional<std::string>& model, const std::string& file) {
+  std::vector<std::string> words = kept_words();
+  const auto is_option = [](const std::string& word) { return word.size() > 1 && word.front() == '-'; };
+  // MODEL may follow a flag; only where no other word is MODEL's can what follows an option be it.
+  auto place = words.end();
+  for (auto word = words.begin(); model && word != words.end(); ++word)
+    if (*word == *model && (place == words.end() || !is_option(*std::prev(word)))) {
+      place = word;
+      if (word != words.begin() && !is_option(*std::prev(word))) break;
+    }
+  if (place != words.end()) {
+    *place = file;
+  } else {
+    words.insert(words.begin() + std::min<std::ptrdiff_t>(1, std::ssize(words)), file);
+  }
+  for (auto word = words.begin(); word != words.end();) {  // -o is MODEL without being named
+    const bool is_output = *word == "-o" || *word == "--output";
+    if (is_output)
+      word = words.erase(word, std::min(words.end(), word + 2));
+    else if (word->starts_with("--output="))
+      word = words.erase(word);
+    else
+      ++word;
+  }
+  if (std::ranges::find(words, "--resume") == words.end()) words.emplace_back("--resume");
+  return command_of(words);
 }
 
 report::Provenance provenance_of(const std::optional<std::string>& path) {
   report::Provenance out;
   out.version = "attn " ATTN_VERSION;
   out.date = fmt::format("{:%Y-%m-%d %H:%M} UTC", fmt::gmtime(now()));
-  out.command = kept_command();
+  out.command = command_of(kept_words());
   if (!path) {
     const std::string& text = keras::Model::builtin_encoder();
     out.file = "built-in encoder";

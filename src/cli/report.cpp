@@ -33,8 +33,9 @@ struct ReportCommand {
   }
 
   [[nodiscard]] int run() const {
+    refuse_page_on_terminal(common.form(), common.output, model);
     const LoadedModel loaded = load_model(model, execution, common.console);
-    const GivenInputs given = read_inputs(loaded.model, inputs);
+    const GivenInputs given = read_inputs(loaded.model, inputs, execution, common.console, heads.item + 1);
     const keras::LowerOptions lower = lower_options(execution, given);
     report::ModelPage page;
     page.summary = loaded.model.summary();
@@ -49,10 +50,10 @@ struct ReportCommand {
         out.most_rows = 4096;
         return out;
       };
-      page.heatmap = attention_of(loaded, execution, inputs, heads, limits, common.console);
+      page.heatmap = attention_of(loaded, execution, given, heads, limits, common.console);
     }
     page.provenance = provenance_of(model);
-    write_result(report::render(common.form(), page), common.output, Look::exact);
+    common.write(report::render(common.form(), page), Look::exact);
     return 0;
   }
 

@@ -14,6 +14,7 @@ namespace {
 
 /// Files of one length, and what is left of the last rows of a file.
 constexpr std::size_t kSessions = 2;
+constexpr Console kSilent{true, false};
 
 /// Rows [from, to) as a view.
 Tensor rows_of(const Tensor& array, std::int64_t from, std::int64_t to) {
@@ -46,7 +47,11 @@ RowRunner::RowRunner(const std::optional<std::string>& model, const Execution& e
       weights_(load_weights(loaded_, execution, console)) {}
 
 RowRunner::Result RowRunner::run(const std::string& file) {
-  const auto arrays = name_inputs(loaded_.model, io::read_arrays(file), file).arrays;
+  Execution of_file = execution_;
+  of_file.batch.reset();  // which is how many of the file's rows run at a time
+  const GivenInputs given = read_inputs(loaded_.model, {file}, of_file, has_warned_ ? kSilent : console_);
+  has_warned_ = has_warned_ || !given.others.empty();
+  const std::map<std::string, Tensor>& arrays = given.arrays;
   Result result;
   if (!execution_.batch) {
     result.outputs = decoded(run_rows(arrays));
@@ -80,6 +85,19 @@ RowRunner::Result RowRunner::run(const std::string& file) {
   return result;
 }
 
+graph::Graph RowRunner::lowered(const keras::LowerOptions& how) {
+  graph::Graph out = loaded_.model.lower(how);
+  names_ = run::output_names(out);
+  return out;
+}
+
+library::Outputs RowRunner::decoded(const std::vector<NamedTensor>& outputs) const {
+  library::Outputs out = library::decode_texts(texts_, outputs);
+  run::rename_outputs(out.numbers, names_);
+  run::rename_outputs(out.texts, names_);
+  return out;
+}
+
 std::vector<NamedTensor> RowRunner::run_rows(const std::map<std::string, Tensor>& arrays) {
   std::map<std::string, Shape> shapes;
   for (const auto& [name, array] : arrays) shapes.emplace(name, array.shape());
@@ -90,7 +108,7 @@ std::vector<NamedTensor> RowRunner::run_rows(const std::map<std::string, Tensor>
   lower.input_shapes = {shapes.begin(), shapes.end()};
 
   if (execution_.skip_padding) {  // a graph of its own for each number of rows that are left
-    graph::Graph graph = loaded_.model.lower(lower);
+    graph::Graph graph = lowered(lower);
     static_cast<void>(require_memory(loaded_, lower, graph, *backend_, execution_));
     std::vector<Tensor> inputs = run::make_inputs(graph, arrays, execution_.seed);
     skip_padding(graph, inputs, console_);
@@ -102,7 +120,7 @@ std::vector<NamedTensor> RowRunner::run_rows(const std::map<std::string, Tensor>
   }
   auto found = std::ranges::find(sessions_, shapes, [](const auto& session) { return session.first; });
   if (found == sessions_.end()) {
-    graph::Graph graph = loaded_.model.lower(lower);
+    graph::Graph graph = lowered(lower);
     if (sessions_.size() == kSessions) sessions_.erase(sessions_.begin());
     static_cast<void>(require_memory(loaded_, lower, graph, *backend_, execution_));
     sessions_.emplace_back(

@@ -9,6 +9,7 @@
 
 #include "attn/backends/backend.h"
 #include "attn/library/texts.h"
+#include "attn/run/output_names.h"
 #include "prepared_model.h"
 
 namespace attn::cli {
@@ -30,9 +31,8 @@ class RowRunner {
   [[nodiscard]] const LoadedModel& loaded() const { return loaded_; }
 
  private:
-  [[nodiscard]] library::Outputs decoded(const std::vector<NamedTensor>& outputs) const {
-    return library::decode_texts(texts_, outputs);
-  }
+  [[nodiscard]] library::Outputs decoded(const std::vector<NamedTensor>& outputs) const;
+  [[nodiscard]] graph::Graph lowered(const keras::LowerOptions& how);
   [[nodiscard]] std::vector<NamedTensor> run_rows(const std::map<std::string, Tensor>& arrays);
 
   Execution execution_;
@@ -41,6 +41,8 @@ class RowRunner {
   LoadedModel loaded_;
   std::vector<keras::TextOutput> texts_ = loaded_.model.text_outputs();
   std::vector<Tensor> weights_;
+  run::OutputNames names_;
+  bool has_warned_ = false;  ///< of arrays that no input takes
   std::vector<std::pair<std::map<std::string, Shape>, std::unique_ptr<run::Session>>> sessions_;  // the latest last
 };
 

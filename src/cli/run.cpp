@@ -16,6 +16,7 @@
 #include "attn/run/compare.h"
 #include "attn/run/finite.h"
 #include "attn/run/inputs.h"
+#include "attn/run/output_names.h"
 #include "attn/weights/stats.h"
 #include "common.h"
 #include "dump.h"
@@ -89,13 +90,14 @@ struct RunCommand {
     Stopwatch watch;
     report::RunReport report;
     const LoadedModel loaded = load_model(model, execution, common.console);
-    const GivenInputs given = read_inputs(loaded.model, inputs);
+    const GivenInputs given = read_inputs(loaded.model, inputs, execution, common.console);
     warn_of_given_batch(execution, given, common.console);
     keras::LowerOptions lower = lower_options(execution, given);
     lower.scores = scores.has_value();
     graph::Graph graph = loaded.model.lower(lower);
     if (scores && graph.scores.empty())
       throw bad_input("{}: the model has no attention layer, so there are no --scores", loaded.file);
+    const run::OutputNames names = run::output_names(graph);
     const bool looks_inside = check_finite || dump;
     const run::Keep keep = looks_inside ? run::Keep::layer_outputs : run::Keep::outputs;
     report.predicted_bytes = require_memory(loaded, lower, graph, *backend, execution, keep);
@@ -118,11 +120,11 @@ struct RunCommand {
     run_session(session, tensors, common.console);
     report.run_seconds = watch.lap();
 
-    const library::Outputs outputs = told(session.outputs(), loaded.model.text_outputs(), report);
+    const library::Outputs outputs = told(session.outputs(), loaded.model.text_outputs(), names, report);
     warn_of_non_finite(report.outputs);
     write_results(outputs, session.scores());
     if (dump) write_dump(*dump, lowered, tensors, session, report);
-    if (expect) report.compare = compared(outputs);
+    if (expect) report.compare = compared(outputs, names);
     report.peak_bytes = run::peak_memory();
     if (check_finite) report.finite = run::check_finite(lowered, tensors, bound, session.layer_outputs());
 
@@ -164,7 +166,7 @@ struct RunCommand {
     const auto prepare = [&] {
       backend = open_backend(world.device_of(execution.device), execution.backend, common.console);
       const LoadedModel loaded = load_model(model, execution, common.console);
-      const GivenInputs given = read_inputs(loaded.model, inputs);
+      const GivenInputs given = read_inputs(loaded.model, inputs, execution, common.console);
       texts = loaded.model.text_outputs();
       model_of_rank = prepare_parallel(loaded, given, *backend, execution, scores.has_value(), world, common.console);
       report.inputs = describe_inputs(model_of_rank->whole, given);
@@ -193,16 +195,17 @@ struct RunCommand {
       report.parallel =
           parallel_report(world, model_of_rank->local.shared, counts, report.run_seconds, report.setting.threads);
       if (!world.speaks()) return static_cast<int>(ExitCode::done);
-      return tell(outputs, texts, maps, report);
+      return tell(outputs, texts, maps, run::output_names(model_of_rank->whole), report);
     });
   }
 
   /// Writes the outputs and the report, and gives the exit code.
   [[nodiscard]] int tell(const std::vector<NamedTensor>& given, const std::vector<keras::TextOutput>& texts,
-                         const std::vector<NamedTensor>& maps, report::RunReport& report) const {
-    const library::Outputs outputs = told(given, texts, report);
+                         const std::vector<NamedTensor>& maps, const run::OutputNames& names,
+                         report::RunReport& report) const {
+    const library::Outputs outputs = told(given, texts, names, report);
     write_results(outputs, maps);
-    if (expect) report.compare = compared(outputs);
+    if (expect) report.compare = compared(outputs, names);
     show(report);
     return static_cast<int>(report.compare && !report.compare->pass ? ExitCode::differs : ExitCode::done);
   }
@@ -238,9 +241,14 @@ struct RunCommand {
 
   /// What came out, which the report tells of in its order.
   [[nodiscard]] library::Outputs told(const std::vector<NamedTensor>& given,
-                                      const std::vector<keras::TextOutput>& texts, report::RunReport& report) const {
+                                      const std::vector<keras::TextOutput>& texts, const run::OutputNames& names,
+                                      report::RunReport& report) const {
     library::Outputs outputs = library::decode_texts(texts, given);
-    for (const NamedTensor& output : given) {
+    run::rename_outputs(outputs.numbers, names);
+    run::rename_outputs(outputs.texts, names);
+    std::vector<NamedTensor> named = given;
+    run::rename_outputs(named, names);
+    for (const NamedTensor& output : named) {
       const auto strings = std::ranges::find(outputs.texts, output.name, &NamedTexts::name);
       report.outputs.push_back(strings == outputs.texts.end() ? describe(output) : describe(*strings));
     }
@@ -291,12 +299,14 @@ struct RunCommand {
     io::write_tensors(path, tensors, texts);
   }
 
-  [[nodiscard]] report::CompareReport compared(const library::Outputs& outputs) const {
+  [[nodiscard]] report::CompareReport compared(const library::Outputs& outputs, const run::OutputNames& names) const {
     report::CompareReport out;
     out.file = *expect;
     out.rtol = tolerance.rtol;
     out.atol = tolerance.atol;
-    const io::Arrays expected = io::read_arrays(*expect);
+    io::Arrays expected = io::read_arrays(*expect);
+    run::rename_outputs(expected.tensors, names);
+    run::rename_outputs(expected.texts, names);
     out.outputs = run::compare(expected.tensors, outputs.numbers, tolerance);
     for (run::OutputComparison& texts : run::compare_texts(expected.texts, outputs.texts))
       out.outputs.push_back(std::move(texts));

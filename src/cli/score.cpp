@@ -6,7 +6,7 @@
 #include "attn/base/error.h"
 #include "attn/base/text.h"
 #include "attn/report/score_view.h"
-#include "attn/tokenizers/open.h"
+#include "byte_text.h"
 #include "common.h"
 #include "decoding.h"
 #include "options/command.h"
@@ -14,6 +14,7 @@
 #include "progress.h"
 #include "shared_options.h"
 #include "texts.h"
+#include "whole_decoding.h"
 
 namespace attn::cli {
 namespace {
@@ -48,20 +49,13 @@ struct ScoreCommand {
   [[nodiscard]] int run() {
     const auto backend = open_backend(execution.device, execution.backend, common.console);
     const LoadedModel loaded = load_model(std::optional(model), execution, common.console);
-    if (!loaded.model.decodes())
-      throw bad_input("{}: a {} gives no logits of next tokens, so no text has a score", loaded.file,
-                      loaded.model.class_name());
     if (const auto task = loaded.model.task(); task && task->packing)
       throw bad_input("{}: a {} reads a text by its encoder, and scores of texts are of decoders alone", loaded.file,
                       loaded.model.class_name());
-    read_texts(loaded.model);
-    generate::CachedDecoderOptions options;
-    options.rows = 1;
-    for (const Text& text : texts_) options.capacity = std::max<Dim>(options.capacity, std::ssize(text.ids));
-    if (const auto positions = loaded.model.most_positions(); positions && options.capacity > *positions)
-      throw bad_usage("a text has {} tokens, and the model has {} positions: give shorter ones", options.capacity,
-                      *positions);
-    const auto decoder = open_decoder(*backend, loaded, execution, {}, options, options.capacity, common.console);
+    read_texts(loaded);
+    Dim longest = 0;
+    for (const Text& text : texts_) longest = std::max<Dim>(longest, std::ssize(text.ids));
+    const std::unique_ptr<generate::Decoder> decoder = decoder_of(loaded, *backend, longest);
     report::ScoreReport report{model,
                                loaded.model.class_name(),
                                tokenizer_ ? tokenizer_->class_name() : "",
@@ -72,7 +66,7 @@ struct ScoreCommand {
       report.texts.push_back(scored(*decoder, text));
       progress.advance(1);
     }
-    write_result(report::render(common.form(), report), common.output);
+    common.write(report::render(common.form(), report));
     return static_cast<int>(ExitCode::done);
   }
 
@@ -84,13 +78,38 @@ struct ScoreCommand {
   std::unique_ptr<tokenizers::Tokenizer> tokenizer_;
   std::vector<Text> texts_;
 
-  void read_texts(const keras::Model& of) {
+  /// A model that is not a task of KerasHub runs whole.
+  [[nodiscard]] std::unique_ptr<generate::Decoder> decoder_of(const LoadedModel& loaded,
+                                                              const backends::Backend& backend, Dim longest) const {
+    if (const auto positions = loaded.model.most_positions(); positions && longest > *positions)
+      throw bad_usage("a text has {} tokens, and the model has {} positions: give shorter ones", longest, *positions);
+    if (loaded.model.decodes()) {
+      generate::CachedDecoderOptions options;
+      options.rows = 1;
+      options.capacity = longest;
+      return open_decoder(backend, loaded, execution, {}, options, longest, common.console);
+    }
+    if (loaded.model.task())
+      throw bad_input("{}: a {} gives no logits of next tokens, so no text has a score", loaded.file,
+                      loaded.model.class_name());
+    const bool takes_it = loaded.model.reaches_length(longest);
+    const WholeSequences sequences =
+        whole_sequences(loaded, execution, takes_it ? std::optional<std::int64_t>(longest) : std::nullopt);
+    if (sequences.inputs.encoder)
+      throw bad_input("{}: it reads a text by its encoder, and scores of texts are of decoders only", loaded.file);
+    if (longest > sequences.length)
+      throw bad_usage("a text has {} tokens, and the model's sequences have {}: give shorter ones", longest,
+                      sequences.length);
+    return open_whole(backend, loaded, execution, sequences, 1, 1, {}, common.console);
+  }
+
+  void read_texts(const LoadedModel& loaded) {
     std::vector<std::string> all = texts;
     if (texts_file)
       for (std::string& text : read_texts_file(*texts_file)) all.push_back(std::move(text));
     if (all.empty() && ids.empty() && !texts_file) all.push_back(read_stdin());
-    if (!all.empty()) tokenizer_ = tokenizers::open_tokenizer(model);
-    const auto task = of.task();
+    if (!all.empty()) tokenizer_ = open_tokenizer_of(model, loaded);
+    const auto task = loaded.model.task();
     const bool starts = !no_start_token && (!task || !task->preprocessor || task->preprocessor->add_start_token);
     for (std::string& text : all) {
       tokenizers::EncodeOptions how;
@@ -106,7 +125,7 @@ struct ScoreCommand {
         throw bad_usage("text {} has fewer than two tokens, the start token among them: none has a score", i + 1);
   }
 
-  [[nodiscard]] report::ScoredText scored(generate::CachedDecoder& decoder, const Text& text) const {
+  [[nodiscard]] report::ScoredText scored(generate::Decoder& decoder, const Text& text) const {
     for (const Token token : text.ids)
       if (token >= decoder.vocabulary_size())
         throw bad_usage("token {} is none of the model's {}", token, decoder.vocabulary_size());

@@ -3,6 +3,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <utility>
 
 #include "attn/base/text.h"
@@ -11,6 +12,7 @@ namespace attn::cli {
 namespace {
 
 bool is_drawn = false;  // guarded by StatusLine::mutex()
+bool is_open = false;
 
 void write_raw(const std::string& text) {
   // The line is decoration: what becomes of it changes nothing.
@@ -39,7 +41,13 @@ void StatusLine::wipe() {
   if (std::exchange(is_drawn, false)) write_raw("\r\x1b[K");
 }
 
+void StatusLine::leave_open(bool open) { is_open = open; }
+
 std::optional<std::unique_lock<std::mutex>> StatusLine::hide() {
+  if (std::exchange(is_open, false)) {
+    std::fputs("\n", stdout);
+    std::fflush(stdout);
+  }
   if (isatty(STDERR_FILENO) != 1) return std::nullopt;
   std::unique_lock lock(mutex());
   wipe();

@@ -18,6 +18,9 @@ class StatusLine {
   /// The caller holds the mutex.
   static void wipe();
 
+  /// Says that the last line on stdout, as a bar's, has no end yet: whoever writes next begins a line of its own.
+  static void leave_open(bool open);
+
   /// Keeps the line away while the value lives, so that others may write.
   [[nodiscard]] static std::optional<std::unique_lock<std::mutex>> hide();
 };

@@ -71,7 +71,7 @@ struct SummaryCommand {
       size.sequence_length = sequence_length;
       size.symbolic = !costs;
       warn_of_fixed_lengths(loaded.model, sequence_length, common.console);
-      write_result(costs_text(summary, costs_of(loaded.model, size)), common.output);
+      common.write(costs_text(summary, costs_of(loaded.model, size)));
       return 0;
     }
     report::SummaryOptions options;
@@ -86,9 +86,9 @@ struct SummaryCommand {
     options.show_trainable = show_trainable;
     if (!layer_range.empty()) options.layer_range = report::LayerRange{layer_range[0], layer_range[1]};
     if (!common.output && !line_length) options.terminal_columns = terminal_columns();
-    write_result(
+    common.write(
         masks ? masks_text(summary, options, loaded.model.masks()) : report::render(common.form(), summary, options),
-        common.output, line_length ? Look::exact : Look::fitting);
+        line_length ? Look::exact : Look::fitting);
     return 0;
   }
 

@@ -1,7 +1,11 @@
 #include "texts.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <charconv>
+#include <cstdio>
+#include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "attn/base/error.h"
@@ -45,7 +49,14 @@ std::vector<std::string> read_texts_file(const std::string& path) {
                                 : array_of(path == "-" ? "stdin" : printable(path), file.text());
 }
 
-std::string read_stdin() { return std::string(io::read_file("-").text()); }
+std::string read_stdin(std::string_view what) {
+  if (::isatty(STDIN_FILENO) != 1) return std::string(io::read_file("-").text());
+  std::fputs((std::string(what) + "> ").c_str(), stderr);
+  std::fflush(stderr);
+  std::string line;
+  std::getline(std::cin, line);
+  return line;
+}
 
 std::vector<std::int32_t> parse_ids(const std::string& option, const std::string& text) {
   constexpr std::string_view kBetween = " ,\n\t";

@@ -12,7 +12,7 @@ namespace attn::cli {
 [[nodiscard]] std::vector<std::string> read_texts_file(const std::string& path);
 
 /// All of stdin.
-[[nodiscard]] std::string read_stdin();
+[[nodiscard]] std::string read_stdin(std::string_view what = "text");
 
 /// "1,2,3" or "[1, 2, 3]", as JSON shows them: numbers from 0 on. `option` is where they stand: "--ids". Throws Error
 /// (usage).

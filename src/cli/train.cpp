@@ -21,6 +21,7 @@
 #include "outputs.h"
 #include "parallel_model.h"
 #include "prepared_model.h"
+#include "provenance.h"
 #include "shared_options.h"
 #include "training_archive.h"
 #include "training_arrays.h"
@@ -38,7 +39,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 struct TrainCommand : TrainingOptions {
-  [[nodiscard]] int run() const {
+  [[nodiscard]] int run() {
+    if (resume && !target) target = model;
+    if (svg) refuse_page_on_terminal(Format::svg, svg, model);
     if (const std::optional<ParallelWord> shared = ranks.asked()) return run_shared(*shared);
     expect_one_process("--parallel data lets them share it");
     TrainingJob job;
@@ -263,7 +266,7 @@ struct TrainCommand : TrainingOptions {
     } catch (const Stopped&) {
       take_back_stop();
     }
-    return "signal";
+    return "interrupted";
   }
 
   /// Where the steps before a failure are.
@@ -273,7 +276,8 @@ struct TrainCommand : TrainingOptions {
     } catch (const Error& error) {
       return error.what();
     }
-    return fmt::format("what was trained is in {}, and --resume goes on from there", printable(*target));
+    return fmt::format("what was trained is in {}; resume it with: {}", printable(*target),
+                       resume_command(model, *target));
   }
 
   [[nodiscard]] std::string how_to_resume() const {
@@ -291,8 +295,8 @@ struct TrainCommand : TrainingOptions {
                                          what_is_left(report)));
       return static_cast<int>(ExitCode::differs);
     }
-    if (report.end == "signal") {
-      common.console.warn(interrupted_after(report.steps));
+    if (report.end == "interrupted") {
+      common.console.warn(fmt::format("interrupted after step {}; {}", report.steps, resumes));
       return world == nullptr ? Interrupt::exit_code() : Interrupt::exit_code(first_signal(*world));
     }
     if (report.end == "time limit")

@@ -14,6 +14,7 @@
 #include "attn/io/file.h"
 #include "attn/io/tensor_file.h"
 #include "attn/train/data.h"
+#include "byte_text.h"
 #include "training_files.h"
 
 namespace attn::cli {
@@ -29,18 +30,15 @@ std::vector<NamedTensor> text_arrays(const keras::Model& model, const std::strin
   const bool takes_text = graph.inputs.size() == 1 && is_integer(graph.value(graph.inputs[0]).dtype) &&
                           graph.value(graph.inputs[0]).shape.rank() == 2;
   if (!takes_text)
-    throw bad_input("{}: a text is data for a model with one input of integers (batch, length) alone", printable(file));
+    throw bad_input("{}: a text is data only for a model with one input of integers (batch, length)", printable(file));
   const graph::Value& input = graph.value(graph.inputs[0]);
   const io::Bytes text = io::read_file(file);
   const Dim length = input.shape[1], rows = text.size() == 0 ? 0 : (static_cast<Dim>(text.size()) - 1) / length;
-  if (rows == 0) throw bad_input("{}: of {} bytes none is behind a row of {}", printable(file), text.size(), length);
-  const Tensor x(DType::int32, {rows, length}), y(DType::int32, {rows, length});
-  for (std::int64_t i = 0; i < rows * length; ++i) {
-    const auto at = static_cast<std::size_t>(i);
-    x.as<std::int32_t>()[at] = std::to_integer<std::int32_t>(text.span()[at]);
-    y.as<std::int32_t>()[at] = std::to_integer<std::int32_t>(text.span()[at + 1]);
-  }
-  return {{input.name, x}, {"y", y}};
+  if (rows == 0)
+    throw bad_input("{}: the file has {} bytes; a row and its targets need {}", printable(file), text.size(),
+                    length + 1);
+  return {{input.name, rows_of_bytes(text.span(), rows, length)},
+          {"y", rows_of_bytes(text.span().subspan(1), rows, length)}};
 }
 
 /// The file's only array, or that of the name, under it.
@@ -107,7 +105,8 @@ GivenInputs read_training_data(const keras::Model& model, const std::vector<std:
             "{}: the array '{}' is no input of the model and no target{}; its inputs are {}, and targets are "
             "called y or y:<output>",
             printable(file), printable(array.name), did_you_mean(array.name, std::span<const std::string>(inputs)),
-            printable(join(inputs, ", ")));
+            printable(join(inputs, ", ")))
+            .about("inputs");
       if (array.tensor.shape().rank() == 0)
         throw bad_input("{}: the array '{}' is one number; data has a row for each sample", printable(file),
                         printable(array.name));

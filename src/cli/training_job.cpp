@@ -80,20 +80,31 @@ class Preparation {
     LoadedModel& loaded = *job_.loaded;
     keras::ConfigOptions whole;
     whole.assets = true;
+    const std::vector<std::string> all{"*"};
+    const std::vector<std::string>& patterns = told_.lora_layers.empty() ? all : told_.lora_layers;
+    if (told_.resume) {
+      const std::string config = loaded.model.config(whole);
+      if (told_.policy && !has_policy(config, *told_.policy)) throw other_training("--dtype");
+      if (told_.lora && !has_low_rank(config, low_rank_of(*told_.lora), patterns)) throw other_training("--lora");
+      job_.compiled = compile_config(loaded.model, without_optimizer(told_.changes));
+      return;
+    }
     if (told_.policy)
       loaded.model = keras::Model::read(loaded.file, with_policy(loaded.model.config(whole), *told_.policy));
-    if (told_.lora) {
-      const std::vector<std::string> all{"*"};
-      loaded.model =
-          keras::Model::read(loaded.file, with_low_rank(loaded.model.config(whole), low_rank_of(*told_.lora),
-                                                        told_.lora_layers.empty() ? all : told_.lora_layers));
-    }
+    if (told_.lora)
+      loaded.model = keras::Model::read(loaded.file,
+                                        with_low_rank(loaded.model.config(whole), low_rank_of(*told_.lora), patterns));
     job_.compiled = compile_config(loaded.model, told_.changes);
     in_file(place_of_compile_config(), [&] { (void)keras::compiled_optimizer(job_.compiled); });
   }
 
   [[nodiscard]] const std::string& place_of_compile_config() const {
     return told_.changes.file ? *told_.changes.file : *told_.model;
+  }
+
+  [[nodiscard]] Error other_training(std::string_view option) const {
+    return bad_usage("--resume continues the training in {}, which has another {}: leave the option out, or --resume",
+                     printable(*told_.model), option);
   }
 
   void read_data() {
@@ -108,7 +119,12 @@ class Preparation {
     job_.validation_rows.emplace(job_.held_out.arrays);
     const std::int64_t rows = job_.rows->rows();
     if (rows == 0) throw bad_input("there is no row to train on");
-    job_.compiled = with_schedule(job_.compiled, told_.changes, job_.options.steps_in_all(rows));
+    const std::int64_t steps = job_.options.steps_in_all(rows);
+    if (!told_.resume) {
+      job_.compiled = with_schedule(job_.compiled, told_.changes, steps);
+    } else if (change_optimizer(told_.changes) && !has_optimizer(job_.loaded->model, told_.changes, steps)) {
+      throw other_training("optimizer (" + optimizer_options(told_.changes) + ")");
+    }
     job_.settings = keras::compiled_optimizer(job_.compiled);
     if (const std::int64_t batches = job_.options.batches_of(rows); told_.steps_per_epoch > batches)
       console_.warn(fmt::format("--steps-per-epoch {}: the data has {} batches, and an epoch ends with them",
@@ -123,9 +139,14 @@ class Preparation {
     if (told_.resume) {
       const auto kept = loaded.weights ? read_training_state(*loaded.weights) : std::nullopt;
       if (!kept)
-        throw bad_input("{}: attn did not train it, so there is no place to go on from", printable(*told_.model));
+        throw bad_input("{}: attn did not train it, so there is no place to resume from", printable(*told_.model));
       state = *kept;
       told_.check_resumed(state);
+      if (told_.changes.loss_scale && told_.changes.loss_scale != state.loss_scale)
+        throw other_training("--loss-scale");
+      if ((!told_.frozen.empty() || !told_.trained.empty()) &&
+          state.frozen != frozen_layers(loaded.model, told_.frozen, told_.trained))
+        throw other_training("--freeze or --train");
       warn_of_other_data(data_now);
     } else {
       state.seed = told_.execution.seed;
@@ -255,8 +276,8 @@ class Preparation {
     const LoadedModel& loaded = *job_.loaded;
     optimizers::Optimizer& optimizer = job_.trainer->optimizer();
     const CompileChanges& changes = told_.changes;
-    if (!loaded.weights || told_.execution.weights || changes.optimizer || changes.file || changes.schedule())
-      return {};
+    const bool is_other = changes.optimizer || changes.file || changes.schedule();
+    if (!loaded.weights || told_.execution.weights || (is_other && !told_.resume)) return {};
     std::vector<Tensor> state = read_optimizer_state(*loaded.weights);
     const std::size_t all = optimizer.state().size();
     if (state.empty() || (state.size() != all && state.size() <= optimizer.scale_variables() + 2))
@@ -289,7 +310,7 @@ train::Batch TrainingJob::first_batch() const {
 report::TrainingReport TrainingJob::describe(const Execution& execution) const {
   report::TrainingReport report;
   report.setting = setting_of(*loaded, shown.graph, *backend, execution);
-  report.optimizer = settings.name + (settings.loss_scale ? " with a scaled loss" : "");
+  report.optimizer = printable(optimizer_title(compiled)) + (settings.loss_scale ? " with a scaled loss" : "");
   if (settings.loss_scale_factor)
     report.optimizer += fmt::format(" with the loss times {:g}", *settings.loss_scale_factor);
   report.loss = shown.described;

@@ -12,6 +12,8 @@
 #include "attn/base/text.h"
 #include "attn/io/sha256.h"
 #include "attn/report/table.h"
+#include "attn/report/number.h"
+#include "status_line.h"
 
 namespace attn::cli {
 namespace {
@@ -32,6 +34,7 @@ ShownProgress shown_of(ShownProgress asked) {
 /// Why a training ended, as one word.
 std::string word_of(const std::string& end) {
   if (end == "early stopping") return "early_stop";
+  if (end == "interrupted") return "signal";
   if (end == "time limit") return "time_limit";
   return end == "not finite" ? "nan" : end;
 }
@@ -125,9 +128,9 @@ void TrainingLog::start(const report::TrainingReport& report) {
          {"seed", report.seed},
          {"data", {{"rows", report.rows}, {"sha256", report.data}}},
          {"memory", report.memory}});
-  say(fmt::format("{}: {} of {} parameters, {}, {}, {} rows, seed {}", printable(report.setting.model),
-                  with_commas(report.trainable), with_commas(report.params), printable(report.optimizer),
-                  printable(report.loss), with_commas(report.rows), report.seed));
+  say(fmt::format("{}: {} of {} parameters, {}, {}, {}, seed {}", printable(report.setting.model),
+                  with_commas(report.trainable), with_commas(report.params), report.optimizer, printable(report.loss),
+                  report::counted(report.rows, "row"), report.seed));
 }
 
 void TrainingLog::begin_epoch(std::int64_t epoch, std::int64_t batches) {
@@ -140,7 +143,7 @@ void TrainingLog::begin_epoch(std::int64_t epoch, std::int64_t batches) {
 }
 
 void TrainingLog::draw(const report::BarState& state) {
-  const report::Bar bar = report::bar(state, Console::ascii);
+  const report::Bar bar = report::bar(state, Console::ascii, colors_results());
   std::string out(static_cast<std::size_t>(width_), '\b');
   out += "\r" + bar.text;
   out.append(static_cast<std::size_t>(std::max(0, width_ - bar.width)), ' ');
@@ -148,6 +151,7 @@ void TrainingLog::draw(const report::BarState& state) {
   if (state.is_over) out += "\n";
   std::fputs(out.c_str(), stdout);
   std::fflush(stdout);
+  StatusLine::leave_open(!state.is_over);
 }
 
 void TrainingLog::step(const train::StepEvent& event) {

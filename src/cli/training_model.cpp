@@ -274,6 +274,60 @@ bool change_optimizer(const CompileChanges& changes) {
   return changes.file || changes.optimizer || changes.schedule() || !optimizer_fields(changes).empty();
 }
 
+CompileChanges without_optimizer(CompileChanges changes) {
+  CompileChanges out;
+  out.loss = std::move(changes.loss);
+  out.loss_weights = std::move(changes.loss_weights);
+  out.metrics = std::move(changes.metrics);
+  out.label_smoothing = changes.label_smoothing;
+  out.from_logits = changes.from_logits;
+  return out;
+}
+
+std::string optimizer_options(const CompileChanges& changes) {
+  std::vector<std::string> out;
+  const auto add = [&](const char* option, bool is_given) {
+    if (is_given) out.emplace_back(option);
+  };
+  add("--compile", changes.file.has_value());
+  add("--optimizer", changes.optimizer.has_value());
+  add("--learning-rate", changes.learning_rate.has_value());
+  add("--warmup-steps", changes.warmup_steps.has_value());
+  add("--decay", changes.decay.has_value());
+  add("--weight-decay", changes.weight_decay.has_value());
+  add("--clipnorm", changes.clipnorm.has_value());
+  add("--global-clipnorm", changes.global_clipnorm.has_value());
+  add("--clipvalue", changes.clipvalue.has_value());
+  add("--accumulate", changes.accumulate.has_value());
+  add("--ema", changes.ema.has_value());
+  return join(out, ", ");
+}
+
+bool has_optimizer(const keras::Model& model, const CompileChanges& changes, std::int64_t steps) {
+  const std::optional<std::string> own = model.compile_config();
+  if (!own) return false;
+  CompileChanges asked = changes;
+  Json config = Json::parse(*own);
+  const Json rate = optimizer_config(config).value("learning_rate", Json());
+  if (!asked.learning_rate && asked.moves_rate() && rate.is_object()) {  // the rate that its schedule came from
+    const Json schedule = rate.value("config", Json::object());
+    for (const char* field : {"warmup_target", "initial_learning_rate"})
+      if (const Json value = schedule.value(field, Json()); value.is_number() && !asked.learning_rate)
+        asked.learning_rate = fmt::format("{}", value.get<double>());
+  }
+  optimizers::Settings wanted = keras::compiled_optimizer(with_schedule(compile_config(model, asked), asked, steps)),
+                       has = keras::compiled_optimizer(*own);
+  wanted.name = has.name;  // which only its variables have
+  return wanted == has;
+}
+
+std::string optimizer_title(const std::string& compile_config) {
+  Json config = Json::parse(compile_config);
+  const Json name = optimizer_in(config["optimizer"]).value("class_name", Json());
+  if (!name.is_string()) return "";
+  return keras::optimizer_class(name.get<std::string>()).value_or(name.get<std::string>());
+}
+
 std::string compile_config(const keras::Model& model, const CompileChanges& changes) {
   const std::optional<std::string> own = changes.file ? read_compile_config(*changes.file) : model.compile_config();
   if (!own && !changes.loss)
@@ -330,6 +384,10 @@ std::string with_policy(const std::string& config, const std::string& policy) {
   Json json = keras::parse_json_text(config, "config.json");
   set_policy(json, policy);
   return keras::write_json_text(json);
+}
+
+bool has_policy(const std::string& config, const std::string& policy) {
+  return nlohmann::json::parse(with_policy(config, policy)) == nlohmann::json::parse(config);
 }
 
 keras::LossGraph TrainedModel::lower(const keras::Model& model, const train::Batch& batch, bool training) const {

@@ -48,6 +48,14 @@ struct CompileChanges {
 
 /// Do they change more than the loss and the metrics?
 [[nodiscard]] bool change_optimizer(const CompileChanges& changes);
+/// Those of the loss and the metrics.
+[[nodiscard]] CompileChanges without_optimizer(CompileChanges changes);
+/// "--optimizer, --learning-rate": the options that change the optimizer.
+[[nodiscard]] std::string optimizer_options(const CompileChanges& changes);
+
+/// Was the model compiled with the optimizer that the changes ask for, over so many steps? Throws Error as
+/// compile_config and with_schedule do.
+[[nodiscard]] bool has_optimizer(const keras::Model& model, const CompileChanges& changes, std::int64_t steps);
 
 /// The model's own compile_config with the changes, as JSON. Throws Error (bad_input) where it has none and no loss is
 /// given, and where functions or classes are left in it that are the user's own.
@@ -60,9 +68,14 @@ struct CompileChanges {
 [[nodiscard]] std::string with_schedule(const std::string& compile_config, const CompileChanges& changes,
                                         std::int64_t steps);
 
+/// The class of its optimizer, "RMSprop".
+[[nodiscard]] std::string optimizer_title(const std::string& compile_config);
+
 /// A model's config in which every layer has the policy, "float32", "mixed_bfloat16" or "mixed_float16", as Keras's
 /// set_dtype_policy gives it to layers that are made behind it. Throws Error (bad_input) for layers that are quantized.
 [[nodiscard]] std::string with_policy(const std::string& config, const std::string& policy);
+/// Has every layer the policy already?
+[[nodiscard]] bool has_policy(const std::string& config, const std::string& policy);
 
 /// How a model becomes a graph with its loss.
 struct TrainedModel {

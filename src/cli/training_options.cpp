@@ -36,7 +36,8 @@ void TrainingOptions::declare(Options& options) {
   add_common(options, common, {Format::table, Format::json}, false);
   add_model(options, model);
   files.declare(options);
-  options.output("-o,--output", target, "FILE", "the trained model, .keras: weights, optimizer, and where it stands");
+  options.add("-o,--output", target, "FILE",
+              "the trained model, .keras, with its optimizer's state (with --resume by default MODEL)");
   options.add("--epochs", epochs, "N", "times over the data, those before --resume too (1)").above_zero();
   options.add("--steps", steps, "N", "end after so many steps in all").above_zero();
   options
@@ -110,7 +111,7 @@ void TrainingOptions::declare(Options& options) {
   options.add("--reduce-lr", reduce_lr, "KEY=VALUE,…",
               "lower the learning rate where nothing improves: monitor, factor, patience, min_delta, mode, cooldown, "
               "min_lr");
-  options.flag("--resume", resume, "go on where MODEL stopped, as if it never had");
+  options.flag("--resume", resume, "continue the training of MODEL as if it had never stopped");
   options.add("--save-every", save_every, "N[steps]", "write -o after every N epochs, or steps, too");
   options
       .add("--keep", keep, "N",
@@ -190,12 +191,9 @@ train::FitOptions TrainingOptions::check() const {
     throw bad_usage("--save-best {}: the trained model is a .keras", printable(*save_best));
   if (dump) io::check_tensor_path(*dump);
   if (validation && validation_split) throw bad_usage("--validation and --validation-split exclude each other");
-  if (resume && (!model || execution.weights || change_optimizer(changes)))
-    throw bad_usage("--resume goes on with MODEL's own weights and optimizer");
+  if (resume && !model) throw bad_usage("--resume needs a MODEL that attn has trained");
+  exclude(resume, execution.weights.has_value(), "--resume continues with MODEL's own weights: it excludes --weights");
   if (!lora && !lora_layers.empty()) throw bad_usage("--lora-layers is of --lora");
-  if (resume && (!frozen.empty() || !trained.empty() || lora || policy || changes.loss_scale))
-    throw bad_usage(
-        "--resume trains what the training began with: without --freeze, --train, --lora, --dtype and --loss-scale");
   if (const auto word = ranks.asked(); word && word->kind != parallel::Kind::data)
     throw bad_usage("--parallel {}: ranks share the rows of a training step: --parallel data",
                     printable(*ranks.parallel));

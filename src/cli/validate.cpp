@@ -29,7 +29,7 @@ struct ValidateCommand {
     if (keras_version) source.options.keras_version = parse_version(*keras_version);
     report::ProblemReport report{printable(source.name), {}};
     report.problems = keras::Model::validate(source.name, std::move(source.text), source.options);
-    write_result(report::render(common.form(), report), common.output);
+    common.write(report::render(common.form(), report));
     const bool fails = report.errors() > 0 || (strict && !report.problems.empty());
     return static_cast<int>(fails ? ExitCode::bad_input : ExitCode::done);
   }

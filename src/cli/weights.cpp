@@ -76,7 +76,7 @@ struct WeightsCommand {
       throw bad_usage("--match: none of the {} arrays of {} has such a name", arrays.size(), printable(file));
     order(report.arrays);
     if (asked) report.check = check(*asked, source.store);
-    write_result(report::render(common.form(), report), common.output);
+    common.write(report::render(common.form(), report));
     const bool pass = !report.check || report.check->pass();
     return static_cast<int>(pass ? ExitCode::done : ExitCode::differs);
   }
@@ -91,7 +91,7 @@ struct WeightsCommand {
     report.result = compared(filtered(apart_weights(a, of_a)), filtered(apart_weights(b, of_b)));
     if (report.result.both.empty() && of_a == nullptr && !report.result.only_a.empty() && !report.result.only_b.empty())
       common.console.warn("no array has the same name in both files; --model says which is which");
-    write_result(report::render(common.form(), report), common.output);
+    common.write(report::render(common.form(), report));
     return static_cast<int>(report.result.equal() ? ExitCode::done : ExitCode::differs);
   }
 

@@ -201,7 +201,13 @@ extern "C" void on_bus_error(int) {
 }  // namespace
 
 Bytes read_file(const std::string& path, std::int64_t limit) {
-  if (path == "-") return read_stream(STDIN_FILENO, "stdin", limit);
+  if (path == "-") {
+    // Kept: an archive is read for its config first and for its weights later.
+    static const Bytes all = read_stream(STDIN_FILENO, "stdin", kMaxStream);
+    if (all.size() > limit) throw too_large("stdin", limit);
+    return all;
+  }
+  if (path.empty()) throw bad_input("the name of a file is empty");
   const std::string place = printable(path);
   return read_open(opened_by([&] { return ::open(path.c_str(), kReadOnly); }), place, limit, Streams::read);
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "attn/base/error.h"
+#include "attn/base/json_fault.h"
 #include "attn/base/text.h"
 
 namespace attn::io {
@@ -20,8 +21,8 @@ constexpr std::size_t kMaxString = std::size_t{1} << 20;
 /// Builds a tree from a text's events, within limits.
 class Tree : public nlohmann::json_sax<json> {
  public:
-  Tree(const std::string& place, const JsonLimits& limits, std::span<const JsonTable> tables)
-      : place_(place), limits_(limits), tables_(tables) {}
+  Tree(std::string_view text, const std::string& place, const JsonLimits& limits, std::span<const JsonTable> tables)
+      : text_(text), place_(place), limits_(limits), tables_(tables) {}
 
   /// The result, once all events have arrived.
   [[nodiscard]] json take() { return std::move(root_); }
@@ -49,7 +50,8 @@ class Tree : public nlohmann::json_sax<json> {
     return true;
   }
   bool parse_error(std::size_t position, const std::string&, const nlohmann::detail::exception&) override {
-    throw bad_input("{}: not valid JSON at its byte {}", place_, position);
+    const std::string fault = json_fault(text_, position == 0 ? 0 : position - 1);
+    throw bad_input("{}: not valid JSON at its byte {}{}{}", place_, position, fault.empty() ? "" : ": ", fault);
   }
 
  private:
@@ -103,6 +105,7 @@ class Tree : public nlohmann::json_sax<json> {
     return true;
   }
 
+  std::string_view text_;
   const std::string& place_;
   const JsonLimits& limits_;
   std::span<const JsonTable> tables_;
@@ -119,7 +122,7 @@ json parse_json(std::string_view text, const std::string& place, const JsonLimit
   if (text.size() > limits.bytes) throw bad_input("{}: JSON of over {} MiB is not accepted", place, limits.bytes >> 20);
   // The parser would treat a null character as the end of its input.
   if (text.find('\0') != std::string_view::npos) throw bad_input("{}: not valid JSON: a null character", place);
-  Tree tree(place, limits, tables);
+  Tree tree(text, place, limits, tables);
   json::sax_parse(text.begin(), text.end(), &tree);
   return tree.take();
 }

@@ -30,8 +30,11 @@ struct View {
 
 std::string baseline_text(const BenchRow& row) {
   if (!row.baseline) return "-";
-  const double ratio = row.baseline->median_ms > 0 ? row.ms.median / row.baseline->median_ms : 0;
-  return fmt::format("{:.2f}x{}", ratio, row.baseline->slower ? " slower" : "");
+  if (!(row.baseline->median_ms > 0 && row.ms.median > 0)) return "-";
+  const double ratio = row.ms.median / row.baseline->median_ms;
+  const std::string text = fmt::format("{:.2f}×", std::max(ratio, 1 / ratio));
+  if (text == "1.00×" && !row.baseline->slower) return text;
+  return text + (ratio > 1 ? " slower" : " faster");
 }
 
 std::vector<View> views() {
@@ -63,6 +66,7 @@ std::vector<View> views() {
       value("p99", [](const BenchRow& row) { return measured(row.ms.p99); }),
       value("tokens/s",
             [](const BenchRow& row) { return row.tokens_per_second ? measured(*row.tokens_per_second) : "-"; }),
+      value("noise", [](const BenchRow& row) { return row.decoding ? "-" : noise_text(row); }),
       value("spread", [](const BenchRow& row) { return row.decoding ? "±" + percent(row.noise.spread) : "-"; }),
       value("GFLOP/s", [](const BenchRow& row) { return measured(row.gflops_per_second); }),
       value("of peak", [](const BenchRow& row) { return row.peak_share ? percent(*row.peak_share) : "-"; }),

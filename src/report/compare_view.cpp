@@ -25,10 +25,6 @@ std::string side_text(const ComparedSide& side) {
   return out;
 }
 
-std::string count_text(std::size_t count, std::string_view what) {
-  return fmt::format("{} {}{}", with_commas(static_cast<std::int64_t>(count)), what, count == 1 ? "" : "s");
-}
-
 std::string index_text(const std::vector<std::int64_t>& index) { return fmt::format("[{}]", fmt::join(index, ", ")); }
 
 std::string class_text(const ArrayComparison& array) { return array.is_output() ? "output" : array.class_name; }
@@ -116,13 +112,13 @@ std::string verdict(const RunComparisonReport& report) {
   if (const ArrayComparison* first = report.result.first()) {
     const auto differing =
         std::count_if(arrays.begin(), arrays.end(), [](const auto& array) { return !array.values.pass; });
-    return fmt::format("Differs: {} of {}. The first is '{}' ({}): {}", differing, count_text(arrays.size(), "array"),
+    return fmt::format("Differs: {} of {}. The first is '{}' ({}): {}", differing, counted(std::ssize(arrays), "array"),
                        first->name, class_text(*first), result_text(*first));
   }
   const auto outputs = std::count_if(arrays.begin(), arrays.end(), [](const auto& array) { return array.is_output(); });
   const auto layers = arrays.size() - static_cast<std::size_t>(outputs);
-  return "Agrees: " + (layers == 0 ? "" : count_text(layers, "array") + " of layers and ") +
-         count_text(static_cast<std::size_t>(outputs), "output") + " of the model";
+  return "Agrees: " + (layers == 0 ? "" : counted(static_cast<std::int64_t>(layers), "array") + " of layers and ") +
+         counted(outputs, "output") + " of the model";
 }
 
 /// Sentences on an array.
@@ -154,6 +150,18 @@ std::vector<std::string> notes(const RunComparisonReport& report) {
   } else if (in_detail(report.result) != nullptr) {
     out.push_back("all still pass with " + needed);
   }
+  if (report.quantized) {
+    double relative = 0, cosine = 1;
+    for (const ArrayComparison& array : report.result.arrays) {
+      if (!array.is_output() || !array.values.problem.empty()) continue;
+      relative = std::max(relative, array.likeness.relative);
+      cosine = std::min(cosine, array.likeness.cosine);
+    }
+    out.push_back(
+        fmt::format("quantizing to int{} costs {} of the outputs' norm (cosine {}), and weights take {} in place of {}",
+                    report.quantized->bits, percent(relative), measured(cosine), byte_size(report.quantized->bytes),
+                    byte_size(report.quantized->float_bytes)));
+  }
   if (report.weights) {
     std::vector<std::string> differing;
     for (const run::PairedArray& pair : report.weights->both)
@@ -164,7 +172,7 @@ std::vector<std::string> notes(const RunComparisonReport& report) {
   }
   const auto count_with_first = [&](const std::vector<std::string>& names, const std::string& what) {
     if (!names.empty())
-      out.push_back(fmt::format("{} {}: '{}'{}", count_text(names.size(), "array"), what, names.front(),
+      out.push_back(fmt::format("{} {}: '{}'{}", counted(std::ssize(names), "array"), what, names.front(),
                                 names.size() > 1 ? ", …" : ""));
   };
   count_with_first(report.result.finer, "of the file, of parts of layers, not compared");
@@ -280,6 +288,10 @@ std::string comparison_json(const RunComparisonReport& report) {
   json["equal"] = report.result.equal();
   const ArrayComparison* first = report.result.first();
   json["first_difference"] = first == nullptr ? Json() : json_text(first->name);
+  if (report.quantized)
+    json["quantized"] = {{"bits", report.quantized->bits},
+                         {"float_bytes", report.quantized->float_bytes},
+                         {"bytes", report.quantized->bytes}};
   json["a"] = side_json(report.a);
   json["b"] = side_json(report.b);
   json["inputs"] = Json::array();

@@ -12,8 +12,8 @@ namespace {
 std::string files_text(const FilesReport& report) {
   const std::string part = report.shards == 1 ? "" : fmt::format(" (process {} of {})", report.shard, report.shards);
   const double rate = report.seconds > 0 ? static_cast<double>(report.done) / report.seconds : 0;
-  std::string out = fmt::format("{}: {} files{}: {} done in {} ({} files/s), {} were done before, {} failed\n",
-                                printable(report.folder), with_commas(report.files), part, with_commas(report.done),
+  std::string out = fmt::format("{}: {}{}: {} done in {} ({} files/s), {} were done before, {} failed\n",
+                                printable(report.folder), counted(report.files, "file"), part, with_commas(report.done),
                                 duration(report.seconds), measured(rate), with_commas(report.skipped),
                                 with_commas(static_cast<std::int64_t>(report.failures.size())));
   for (const FailedFile& failure : report.failures)

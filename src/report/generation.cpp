@@ -199,20 +199,20 @@ std::string render(Format format, const GenerationReport& report) {
 }
 
 std::string stats_text(const GenerationStats& stats) {
-  std::string out = fmt::format("load {} ms, first token {} ms\n", number(kMilliseconds * stats.load_seconds),
-                                number(kMilliseconds * stats.first_seconds));
-  out += fmt::format("prompt {} tokens, {} tokens/s\n", with_commas(stats.tokens.prompt_tokens),
-                     number(per_second(stats.tokens.prompt_tokens, stats.tokens.prompt_seconds)));
-  out += fmt::format("generated {} tokens, {} tokens/s", with_commas(stats.tokens.new_tokens),
-                     number(per_second(stats.tokens.new_tokens, stats.tokens.step_seconds)));
+  std::string out =
+      fmt::format("load {}, first token {}\n", duration(stats.load_seconds), duration(stats.first_seconds));
+  out += fmt::format("prompt {}, {} tokens/s\n", counted(stats.tokens.prompt_tokens, "token"),
+                     measured(per_second(stats.tokens.prompt_tokens, stats.tokens.prompt_seconds)));
+  out += fmt::format("generated {}, {} tokens/s", counted(stats.tokens.new_tokens, "token"),
+                     measured(per_second(stats.tokens.new_tokens, stats.tokens.step_seconds)));
   if (const auto limit = limit_of(stats)) {
     out += fmt::format(", {:.0f} % of the {} steps/s that reading {} at {} a second allows",
-                       100.0 * steps_per_second(stats) / *limit, number(*limit),
+                       100.0 * steps_per_second(stats) / *limit, measured(*limit),
                        byte_size(stats.weight_bytes + stats.cache_bytes_read),
                        byte_size(static_cast<std::int64_t>(*stats.bandwidth)));
   }
   if (const std::int64_t drafted = stats.tokens.drafted_tokens; drafted > 0)
-    out += fmt::format("\ndrafted {} tokens, {} of them accepted ({:.0f} %)", with_commas(drafted),
+    out += fmt::format("\ndrafted {}, {} of them accepted ({:.0f} %)", counted(drafted, "token"),
                        with_commas(stats.tokens.accepted_tokens),
                        100.0 * static_cast<double>(stats.tokens.accepted_tokens) / static_cast<double>(drafted));
   return out + fmt::format("\ncache {}\n", byte_size(stats.cache_bytes));

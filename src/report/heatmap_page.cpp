@@ -131,15 +131,23 @@ std::vector<std::string> heatmap_notes(const HeatmapReport& report) {
         layer.block, with_commas(layer.queries), with_commas(layer.keys), with_commas(layer.rows),
         with_commas(layer.columns)));
   }
+  if (const std::string padding = padding_note(report); !padding.empty()) out.push_back(padding + ".");
   return out;
+}
+
+std::string padding_note(const HeatmapReport& report) {
+  const auto hides = std::ranges::find_if(report.layers, [](const LayerMap& layer) { return layer.hidden > 0; });
+  if (hides == report.layers.end()) return "";
+  return fmt::format("Figures leave out padding: {} of the {} queries of {}, which its mask hides from all keys",
+                     with_commas(hides->hidden), with_commas(hides->queries), printable(hides->name));
 }
 
 std::vector<std::string> heatmap_warnings(const HeatmapReport& report) {
   std::vector<std::string> out;
   for (const LayerMap& layer : report.layers) {
-    if (layer.non_finite == 0) continue;
-    out.push_back(fmt::format("{}: {} weights are NaN or infinite, and count as 0", printable(layer.name),
-                              with_commas(layer.non_finite)));
+    if (layer.non_finite > 0)
+      out.push_back(fmt::format("{}: {} weights are NaN or infinite, and count as 0", printable(layer.name),
+                                with_commas(layer.non_finite)));
   }
   return out;
 }

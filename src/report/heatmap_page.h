@@ -17,6 +17,9 @@ void add_heatmap(Page& page, const std::string& title, const HeatmapReport& repo
 [[nodiscard]] std::vector<std::string> heatmap_notes(const HeatmapReport& report);
 [[nodiscard]] std::vector<std::string> heatmap_warnings(const HeatmapReport& report);
 
+/// How many queries count for nothing because they are padding, as a sentence without its stop; "" where none are.
+[[nodiscard]] std::string padding_note(const HeatmapReport& report);
+
 /// "cpu (onednn), float32, …, seed 0" and a line per input.
 [[nodiscard]] std::vector<std::string> heatmap_about(const HeatmapReport& report);
 

@@ -18,7 +18,8 @@ using run::HeadMap;
 using run::LayerMap;
 
 constexpr int kLevels = 33;  // colours of an SVG
-constexpr double kFont = 12, kLetter = 7.25;
+constexpr double kFont = 12, kLetter = 7.25, kNameHeight = 13;
+constexpr std::size_t kMostLabelled = 16;  // heads
 
 std::string hex(const Color& color) { return fmt::format("#{:02x}{:02x}{:02x}", color[0], color[1], color[2]); }
 
@@ -74,16 +75,13 @@ class Figure {
     const std::size_t across = heads_in_a_row(report_);
     const bool alone = report_.layers.size() == 1 && report_.layers.front().heads.size() == 1;
     const double side = alone ? 560 : std::clamp(1100.0 / static_cast<double>(across) - 16, 60.0, 300.0);
-    double y = kMargin + kFont;
-    add_text(kMargin, y, "", report_.setting.model + ": attention");
-    for (const std::string& line : heatmap_about(report_)) add_paragraph(y, "soft", line);
-    for (const std::string& line : heatmap_notes(report_)) add_paragraph(y, "soft", line);
-    for (const std::string& line : heatmap_warnings(report_)) add_paragraph(y, "", line);
-    y += 22;
+    double y = kMargin;
+    if (report_.header) add_header(y);
     for (const LayerMap& layer : report_.layers) {
       add_text(kMargin, y, "", fmt::format("{} · {}", layer.index, layer.name));
       y += 10;
-      y = alone ? add_alone(layer, y, side) : add_heads(layer, y, side, across);
+      y = alone || is_labelled(layer) ? add_labelled_heads(layer, y, alone ? side : 0)
+                                      : add_heads(layer, y, side, across);
       y += 26;
     }
     return fmt::format(
@@ -96,6 +94,22 @@ class Figure {
 
  private:
   static constexpr double kMargin = 16;
+
+  void add_header(double& y) {
+    y += kFont;
+    add_text(kMargin, y, "", report_.setting.model + ": attention");
+    for (const std::string& line : heatmap_about(report_)) add_paragraph(y, "soft", line);
+    for (const std::string& line : heatmap_notes(report_)) add_paragraph(y, "soft", line);
+    for (const std::string& line : heatmap_warnings(report_)) add_paragraph(y, "", line);
+    if (const std::string why = why_no_labels(Format::svg, report_); !why.empty()) add_paragraph(y, "soft", why);
+    y += 22;
+  }
+
+  /// Has it names for its positions, of few enough heads to draw them?
+  [[nodiscard]] bool is_labelled(const LayerMap& layer) const {
+    return why_no_labels(Format::svg, report_).empty() &&
+           (report_.labels.contains(layer.queries) || report_.labels.contains(layer.keys));
+  }
 
   void add_text(double x, double y, const char* kind, std::string_view text, const std::string& more = "") {
     const std::string shown = shortened(printable(text), 160);
@@ -151,22 +165,46 @@ class Figure {
     return shortened(printable(words->second[static_cast<std::size_t>(cell * block)]), 16);
   }
 
-  /// One head, with the names of its positions.
-  double add_alone(const LayerMap& layer, double y, double side) {
-    const HeadMap& head = layer.heads.front();
+  /// The heads, each with the names of its positions, side by side as far as a line reaches. `side` of a map is 0 where
+  /// the names decide.
+  double add_labelled_heads(const LayerMap& layer, double y, double side) {
+    constexpr double kLine = 1200, kBetween = 28;
+    const auto longest = static_cast<double>(std::max(layer.rows, layer.columns));
+    if (side == 0) side = std::clamp(longest * kNameHeight, 180.0, 560.0);
+    const double left = room_for(layer.rows, layer.block, layer.queries),
+                 top = 20 + room_for(layer.columns, layer.block, layer.keys);
+    const double width = left + side * static_cast<double>(layer.columns) / longest;
+    const double height = top + side * static_cast<double>(layer.rows) / longest;
+    const double title = kLetter * static_cast<double>(head_title(layer.heads.front()).size());
+    const double step = std::max(width, title) + kBetween;
+    const auto across = static_cast<std::size_t>(std::max(1.0, std::floor(kLine / step)));
+    for (std::size_t i = 0; i < layer.heads.size(); ++i)
+      add_labelled(layer, layer.heads[i], kMargin + static_cast<double>(i % across) * step,
+                   y + static_cast<double>(i / across) * (height + kBetween), side);
+    const std::size_t lines = (layer.heads.size() + across - 1) / across;
+    y += static_cast<double>(lines) * (height + kBetween) - kBetween;
+    return add_legend(layer, y + 22);
+  }
+
+  [[nodiscard]] static std::string head_title(const HeadMap& head) {
+    return fmt::format("head {}: entropy {} bits, largest weight {}", head.head, measured(head.stats.entropy),
+                       measured(head.stats.largest));
+  }
+
+  [[nodiscard]] double room_for(std::int64_t cells, std::int64_t block, std::int64_t count) const {
+    int longest = 3;
+    for (std::int64_t i = 0; i < cells; ++i) longest = std::max(longest, display_width(label(i, block, count)));
+    return longest * kLetter + 8;
+  }
+
+  void add_labelled(const LayerMap& layer, const HeadMap& head, double x, double y, double side) {
     const double cell = side / static_cast<double>(std::max(layer.rows, layer.columns));
-    const auto room = [&](std::int64_t cells, std::int64_t count) {
-      int longest = 3;
-      for (std::int64_t i = 0; i < cells; ++i) longest = std::max(longest, display_width(label(i, layer.block, count)));
-      return longest * kLetter + 8;
-    };
-    const double left = kMargin + room(layer.rows, layer.queries), top = y + 20 + room(layer.columns, layer.keys);
-    add_text(kMargin, y + 14, "soft",
-             fmt::format("head {}: queries down, keys across; entropy {} bits, largest weight {}", head.head,
-                         measured(head.stats.entropy), measured(head.stats.largest)));
+    const double left = x + room_for(layer.rows, layer.block, layer.queries),
+                 top = y + 20 + room_for(layer.columns, layer.block, layer.keys);
+    add_text(x, y + 14, "soft", head_title(head));
     add_map(layer, head, left, top, side);
     // As many names as there is room for.
-    const auto step = static_cast<std::int64_t>(std::ceil(13 / cell));
+    const auto step = static_cast<std::int64_t>(std::ceil(kNameHeight / cell));
     for (std::int64_t row = 0; row < layer.rows; row += step) {
       const double at = top + (static_cast<double>(row) + 0.5) * cell + 4;
       add_text(left - 6, at, "soft", label(row, layer.block, layer.queries), " text-anchor=\"end\"");
@@ -176,7 +214,20 @@ class Figure {
       add_text(at, top - 6, "soft", label(column, layer.block, layer.keys),
                fmt::format(" transform=\"rotate(-90 {:.1f} {:.1f})\"", at, top - 6));
     }
-    return top + cell * static_cast<double>(layer.rows);
+  }
+
+  /// What the colours stand for, and which way queries and keys run.
+  double add_legend(const LayerMap& layer, double y) {
+    constexpr double kStep = 5, kHigh = 10;
+    const std::string words = Shades(layer, layer.heads.front(), report_.log_scale).words();
+    double x = kMargin;
+    add_text(x, y, "soft", "queries down, keys across;");
+    x += 27 * kLetter;
+    for (int level = 0; level < kLevels; ++level)
+      out_ += fmt::format("<rect class=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\"/>\n",
+                          level == 0 ? "paper" : fmt::format("l{}", level), x + kStep * level, y - kHigh, kStep, kHigh);
+    add_text(x + kStep * kLevels + 8, y, "soft", words);
+    return y + 4;
   }
 
   const HeatmapReport& report_;
@@ -191,6 +242,16 @@ std::size_t heads_in_a_row(const HeatmapReport& report) {
   for (const LayerMap& layer : report.layers) most = std::max(most, layer.heads.size());
   if (report.layers.size() > 1) return most;
   return static_cast<std::size_t>(std::ceil(std::sqrt(static_cast<double>(most))));
+}
+
+std::string why_no_labels(Format format, const HeatmapReport& report) {
+  if (report.labels.empty()) return "";
+  if (format == Format::png) return "a PNG names no positions: an SVG and a page do";
+  std::size_t heads = 0;
+  for (const LayerMap& layer : report.layers) heads += layer.heads.size();
+  if (format != Format::svg || heads <= kMostLabelled) return "";
+  return fmt::format("the positions of {} heads are not named: --layer and --head choose up to {}", heads,
+                     kMostLabelled);
 }
 
 std::string heatmap_svg(const HeatmapReport& report) { return Figure(report).run(); }

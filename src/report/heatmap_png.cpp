@@ -23,7 +23,9 @@ class MapsLayout {
   static constexpr double kGap = 8, kLine = 17;
 
   explicit MapsLayout(const HeatmapReport& report)
-      : across_(static_cast<double>(heads_in_a_row(report))), about_(heatmap_about(report)) {
+      : across_(static_cast<double>(heads_in_a_row(report))),
+        about_(report.header ? heatmap_about(report) : std::vector<std::string>()),
+        header_(report.header) {
     const bool alone = report.layers.size() == 1 && report.layers.front().heads.size() == 1;
     const std::int64_t wanted = alone ? 1024 : 256;  // pixels of a map
     constexpr double kMostPixels = std::int64_t{1} << 26;
@@ -44,7 +46,7 @@ class MapsLayout {
     return std::ceil(static_cast<double>(layer.heads.size()) / across_);
   }
   [[nodiscard]] double height(const HeatmapReport& report) const {
-    double out = 2 * kGap + kLine * (1 + static_cast<double>(about_.size()));
+    double out = 2 * kGap + (header_ ? kLine * (1 + static_cast<double>(about_.size())) : 0);
     for (const run::LayerMap& layer : report.layers) out += kLine + lines(layer) * step_down(layer) + kGap;
     return out;
   }
@@ -60,6 +62,7 @@ class MapsLayout {
 
   double across_;
   std::vector<std::string> about_;
+  bool header_;
   std::int64_t columns_ = 1, zoom_ = 1;
 };
 
@@ -84,8 +87,9 @@ std::string heatmap_png(const HeatmapReport& report) {
   constexpr double kGap = MapsLayout::kGap, kLine = MapsLayout::kLine, kFoot = 5;  // below the line of letters
   const MapsLayout layout(report);
   Canvas canvas({layout.width(), layout.height(report)}, MapsLayout::kScale, kPaper);
-  double y = kGap + kLine;
-  canvas.text({kGap, y - kFoot}, layout.line(report.setting.model + ": attention"), kInk, true);
+  double y = kGap;
+  if (report.header)
+    canvas.text({kGap, (y += kLine) - kFoot}, layout.line(report.setting.model + ": attention"), kInk, true);
   for (const std::string& text : layout.about())
     canvas.text({kGap, (y += kLine) - kFoot}, layout.line(text), kSoft, false);
   y += kGap;

@@ -145,6 +145,7 @@ std::string heatmap_text(const HeatmapReport& report, const PreviewOptions& opti
   out += fmt::format("Means over queries; entropy in bits (0: one key alone, {}), distance in positions\n", alike);
   if (report.items > 1)
     out += fmt::format("Item {} of the {} in the batch, counted from 0\n", report.item, report.items);
+  if (const std::string padding = padding_note(report); !padding.empty()) out += padding + '\n';
   for (const std::string& line : heatmap_warnings(report)) out += line + '\n';
   if (!report.labels.empty()) out += '\n' + plain_table(keys_table(report));
   out += '\n' + preview(report, options);
@@ -182,6 +183,7 @@ std::string heatmap_json(const HeatmapReport& report) {
                               {"queries", layer.queries},
                               {"keys", layer.keys},
                               {"non_finite", layer.non_finite},
+                              {"hidden_queries", layer.hidden},
                               {"heads", heads}});
   }
   return json_document(json);

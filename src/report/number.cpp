@@ -61,6 +61,10 @@ std::string prefixed(double value, std::string_view unit) {
 
 std::string byte_size(std::int64_t bytes) { return bytes < 0 ? "-" : memory_size(static_cast<UInt128>(bytes)); }
 
+std::string counted(std::int64_t count, std::string_view what) {
+  return fmt::format("{} {}{}", with_commas(count), what, count == 1 ? "" : "s");
+}
+
 std::string percent(double share) { return measured(share * 100) + "%"; }
 
 }  // namespace attn::report

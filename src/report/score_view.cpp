@@ -7,6 +7,7 @@
 
 #include "attn/base/text.h"
 #include "attn/report/json.h"
+#include "attn/report/number.h"
 #include "attn/report/table.h"
 
 namespace attn::report {
@@ -22,7 +23,7 @@ std::string table_of(const ScoreReport& report) {
       table.rows.push_back(
           {std::to_string(token.id), token.token, token.log_prob ? fmt::format("{:.4f}", *token.log_prob) : "-"});
     out += plain_table(table) + '\n';
-    out += fmt::format("{} tokens scored, log-probability {:.4f}, perplexity {:.4f}\n", with_commas(text.scored()),
+    out += fmt::format("{} scored, log-probability {:.4f}, perplexity {:.4f}\n", counted(text.scored(), "token"),
                        text.log_prob(), text.perplexity());
   }
   return out;

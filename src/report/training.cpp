@@ -46,9 +46,13 @@ std::vector<std::pair<std::string, double>> values_of(const train::RunningValues
   return out;
 }
 
-Bar bar(const BarState& state, bool ascii) {
+Bar bar(const BarState& state, bool ascii, bool colored) {
   constexpr int kBarCells = 20;
-  const std::string_view cell = ascii ? "=" : "\u2501", rest = ascii ? "-" : "\u2501";
+  // In colour the two parts differ by that, as in Keras; without it by a lighter line.
+  const std::string_view cell = ascii ? "=" : "\u2501", rest = ascii ? "-" : colored ? "\u2501" : "\u2500";
+  const auto in = [&](std::string_view code, const std::string& text) {
+    return colored ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : text;
+  };
   const auto digits = fmt::format("{}", state.batches).size();
   const auto filled = static_cast<int>(kBarCells * state.done / std::max<std::int64_t>(1, state.batches));
   const auto repeated = [](std::string_view text, int times) {
@@ -62,9 +66,9 @@ Bar bar(const BarState& state, bool ascii) {
   std::string info = " " + step_time(state.seconds_per_step);
   for (const auto& [name, value] : state.values) info += value_text(printable(name), value);
   Bar out;
-  out.text = fmt::format("\x1b[1m{}\x1b[0m ", count);
-  if (filled > 0) out.text += fmt::format("\x1b[32m{}\x1b[0m", repeated(cell, filled));
-  out.text += fmt::format("\x1b[37m{}\x1b[0m \x1b[1m{}\x1b[0m{}", repeated(rest, kBarCells - filled), time, info);
+  out.text = in("1", count) + " ";
+  if (filled > 0) out.text += in("32", repeated(cell, filled));
+  out.text += fmt::format("{} {}{}", in("37", repeated(rest, kBarCells - filled)), in("1", time), info);
   out.width = static_cast<int>(count.size() + 1 + kBarCells + 1 + time.size()) + display_width(info);
   return out;
 }

@@ -41,18 +41,18 @@ std::string training_json(const TrainingReport& report) {
 
 std::string training_plan_text(const TrainingReport& report) {
   const TrainingReport::Plan& plan = *report.plan;
-  return fmt::format("{}: {} of {} parameters, {}, {}, {} rows\n", printable(report.setting.model),
-                     with_commas(report.trainable), with_commas(report.params), printable(report.optimizer),
-                     printable(report.loss), with_commas(report.rows)) +
-         fmt::format("{} of memory; {} steps, {} in an epoch, {} each: {} without validation\n", byte_size(plan.bytes),
-                     with_commas(plan.steps), with_commas(plan.steps_per_epoch), duration(plan.seconds_per_step),
+  return fmt::format("{}: {} of {} parameters, {}, {}, {}\n", printable(report.setting.model),
+                     with_commas(report.trainable), with_commas(report.params), report.optimizer,
+                     printable(report.loss), counted(report.rows, "row")) +
+         fmt::format("{} of memory; {}, {} in an epoch, {} each: {} without validation\n", byte_size(plan.bytes),
+                     counted(plan.steps, "step"), with_commas(plan.steps_per_epoch), duration(plan.seconds_per_step),
                      duration(plan.seconds_per_step * static_cast<double>(plan.steps)));
 }
 
 std::string try_text(const TrainingReport& report) {
   if (report.points.empty()) return "no step was tried\n";
-  return fmt::format("the loss of the first batch: {:.4g}, after {} steps {:.4g}; {}\n", report.points.front().loss,
-                     report.points.size(), report.points.back().loss, duration(report.seconds));
+  return fmt::format("the loss of the first batch: {:.4g}, after {} {:.4g}; {}\n", report.points.front().loss,
+                     counted(std::ssize(report.points), "step"), report.points.back().loss, duration(report.seconds));
 }
 
 }  // namespace
@@ -62,7 +62,7 @@ std::string render(Format format, const TrainingReport& report) {
     case Format::table:
       if (report.plan) return training_plan_text(report);
       if (report.learned) return try_text(report);
-      return fmt::format("{} steps, {} epochs, {}{}{}\n", report.steps, report.epochs,
+      return fmt::format("{}, {}, {}{}{}\n", counted(report.steps, "step"), counted(report.epochs, "epoch"),
                          report.end == "epochs" || report.end == "steps" ? "" : report.end + ", ",
                          duration(report.seconds),
                          report.file.empty() ? "" : fmt::format(": {}", printable(report.file))) +

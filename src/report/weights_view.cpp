@@ -28,11 +28,6 @@ Totals totals_of(const WeightsReport& report) {
   return out;
 }
 
-/// "1 array", "2 arrays".
-std::string counted(std::int64_t count, std::string_view what) {
-  return fmt::format("{} {}{}", with_commas(count), what, count == 1 ? "" : "s");
-}
-
 Table table_of(const WeightsReport& report) {
   Table table{{{"Array"},
                {"Shape"},

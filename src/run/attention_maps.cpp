@@ -93,7 +93,8 @@ class HeadSummary {
     std::partial_sort(keys.begin(), behind, keys.end(), [&](std::int64_t a, std::int64_t b) {
       return weight(a) != weight(b) ? weight(a) > weight(b) : a < b;
     });
-    for (auto key = keys.begin(); key != behind; ++key) out.top_keys.emplace_back(*key, weight(*key) / count);
+    for (auto key = keys.begin(); key != behind && weight(*key) > 0; ++key)
+      out.top_keys.emplace_back(*key, weight(*key) / count);
     return out;
   }
 
@@ -106,7 +107,8 @@ class HeadSummary {
 
 /// Fills in one head from its weights (queries, keys), which lie `first` elements into the scores; gives the number of
 /// weights that are not finite.
-std::int64_t map_head(const Tensor& scores, std::int64_t first, const LayerMap& layer, HeadMap& head) {
+std::int64_t map_head(const Tensor& scores, std::int64_t first, const LayerMap& layer, const std::vector<bool>& hidden,
+                      HeadMap& head) {
   HeadSummary summary(layer.queries, layer.keys);
   head.cells.assign(static_cast<std::size_t>(layer.rows * layer.columns), 0.0F);
   std::vector<float> row(static_cast<std::size_t>(layer.keys));
@@ -127,7 +129,7 @@ std::int64_t map_head(const Tensor& scores, std::int64_t first, const LayerMap& 
       ++non_finite;
       weight = 0.0F;
     }
-    summary.add_row(query, row);
+    if (hidden.empty() || !hidden[static_cast<std::size_t>(query)]) summary.add_row(query, row);
     for (std::size_t column = 0, key = 0; column < sums.size(); ++column)
       for (const std::size_t behind = std::min(row.size(), key + block); key < behind; ++key) sums[column] += row[key];
     const std::int64_t map_row = query / layer.block;
@@ -173,7 +175,12 @@ std::int64_t block_for(const std::vector<ScoresLayout>& layouts, const MapOption
 }
 
 std::vector<LayerMap> attention_maps(const std::vector<NamedTensor>& scores, const std::vector<ScoresLayout>& layouts,
-                                     const std::vector<int>& indices, const MapOptions& options) {
+                                     const std::vector<int>& indices, const MapOptions& options,
+                                     const std::vector<std::vector<bool>>& hidden) {
+  const auto hidden_in = [&](std::size_t layer) -> const std::vector<bool>& {
+    static const std::vector<bool> kNone;
+    return layer < hidden.size() ? hidden[layer] : kNone;
+  };
   const std::int64_t block = block_for(layouts, options);
   std::vector<LayerMap> out;
   for (std::size_t i = 0; i < scores.size(); ++i) {
@@ -186,6 +193,7 @@ std::vector<LayerMap> attention_maps(const std::vector<NamedTensor>& scores, con
     layer.block = block;
     layer.rows = cells_along(layout.queries, block);
     layer.columns = cells_along(layout.keys, block);
+    layer.hidden = std::count(hidden_in(i).begin(), hidden_in(i).end(), true);
     for (std::int64_t head = 0; head < layout.heads; ++head) {
       if (options.head && *options.head != head) continue;
       layer.heads.emplace_back();
@@ -207,7 +215,7 @@ std::vector<LayerMap> attention_maps(const std::vector<NamedTensor>& scores, con
     LayerMap& layer = out[jobs[job].layer];
     HeadMap& head = layer.heads[jobs[job].head];
     const std::int64_t first = (options.item * layout.heads + head.head) * layout.queries * layout.keys;
-    non_finite[job] = map_head(scores[jobs[job].layer].tensor, first, layer, head);
+    non_finite[job] = map_head(scores[jobs[job].layer].tensor, first, layer, hidden_in(jobs[job].layer), head);
   });
   for (std::size_t job = 0; job < jobs.size(); ++job) out[jobs[job].layer].non_finite += non_finite[job];
   return out;

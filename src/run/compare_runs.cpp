@@ -128,6 +128,11 @@ ToleranceRule usual_tolerance(DType dtype) {
   }
 }
 
+ToleranceRule quantized_tolerance(int bits) {
+  // A weight is off by up to half a step of 2^(1 - bits) of the largest in its column.
+  return bits >= 8 ? ToleranceRule{5e-2, 2e-1, true} : ToleranceRule{5e-1, 1.0, true};
+}
+
 DType coarsest_dtype(const graph::Graph& graph, backends::MatmulPrecision precision) {
   DType out = DType::float64;
   if (precision == backends::MatmulPrecision::high) out = DType::float16;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <string_view>
 
 #include "attn/base/error.h"
 #include "attn/base/rng.h"
@@ -20,7 +21,8 @@ bool hands_on(const graph::Op& op) {
          std::holds_alternative<graph::Broadcast>(op) || std::holds_alternative<graph::Concat>(op);
 }
 
-/// The size of the smallest table that the values of `input` index, directly or by way of what hands them on.
+}  // namespace
+
 std::optional<std::int64_t> indexed_rows(const graph::Graph& graph, ValueId input) {
   std::vector<bool> derived(graph.values.size(), false);
   derived[static_cast<std::size_t>(input)] = true;
@@ -38,16 +40,19 @@ std::optional<std::int64_t> indexed_rows(const graph::Graph& graph, ValueId inpu
   return rows;
 }
 
+namespace {
+
 Tensor random_input(const graph::Graph& graph, ValueId id, std::uint64_t seed) {
   const graph::Value& value = graph.value(id);
   Tensor tensor(value.dtype, value.shape);
   RandomStream random(seed, value.name);
-  if (is_floating(value.dtype)) {
+  const std::optional<std::int64_t> table = indexed_rows(graph, id);
+  if (is_floating(value.dtype) && !table) {
     for (std::int64_t i = 0; i < tensor.size(); ++i) tensor.set(i, random.normal());
     return tensor;
   }
   const bool mask = value.dtype == DType::boolean || value.name.find("mask") != std::string::npos;
-  const double rows = static_cast<double>(indexed_rows(graph, id).value_or(10));
+  const double rows = static_cast<double>(table.value_or(10));
   for (std::int64_t i = 0; i < tensor.size(); ++i) tensor.set(i, mask ? 1.0 : std::floor(random.uniform() * rows));
   return tensor;
 }
@@ -62,7 +67,8 @@ Tensor fitted(const graph::Value& value, const Tensor& given) {
   const std::string name = printable(value.name);
   if (given.shape() != value.shape)
     throw bad_input("the input '{}' has the shape {}, the array given for it has {}", name, value.shape.str(),
-                    given.shape().str());
+                    given.shape().str())
+        .about("inputs");
   if (given.dtype() == value.dtype) return given;
   const bool to_float = is_floating(value.dtype), from_float = is_floating(given.dtype());
   if (from_float && !to_float) {
@@ -70,7 +76,8 @@ Tensor fitted(const graph::Value& value, const Tensor& given) {
         are_whole(given) ? fmt::format("; its numbers are whole: save it with .astype('{}')", name_of(value.dtype))
                          : "";
     throw bad_input("the input '{}' is {}, the array given for it is {}{}", name, name_of(value.dtype),
-                    name_of(given.dtype()), hint);
+                    name_of(given.dtype()), hint)
+        .about("inputs");
   }
   Tensor out = given.cast(value.dtype);
   if (!to_float)
@@ -81,28 +88,55 @@ Tensor fitted(const graph::Value& value, const Tensor& given) {
   return out;
 }
 
+/// "arr_0": what numpy.savez calls arrays that are given without names.
+bool is_numbered_by_numpy(std::string_view name) {
+  constexpr std::string_view kBegin = "arr_";
+  return name.size() > kBegin.size() && name.starts_with(kBegin) &&
+         name.find_first_not_of("0123456789", kBegin.size()) == std::string_view::npos;
+}
+
 }  // namespace
 
+bool is_misspelt(const std::string& name, const std::vector<std::string>& inputs,
+                 const std::map<std::string, Tensor>& given) {
+  std::vector<std::string> missing;
+  for (const std::string& input : inputs)
+    if (!given.contains(input)) missing.push_back(input);
+  return name.size() > 1 && !did_you_mean(name, std::span<const std::string>(missing)).empty();
+}
+
 std::map<std::string, Tensor> name_inputs(const std::vector<std::string>& inputs,
-                                          const std::vector<NamedTensor>& arrays, const std::string& file) {
+                                          const std::vector<NamedTensor>& arrays, const std::string& file,
+                                          std::vector<std::string>* others) {
   const auto is_input = [&](const NamedTensor& array) {
     return std::find(inputs.begin(), inputs.end(), array.name) != inputs.end();
   };
-  const bool npy = file.size() >= 4 && file.compare(file.size() - 4, 4, ".npy") == 0;
-  const auto is_no_name = [&](const NamedTensor& array) { return npy || array.name.rfind("keras_tensor", 0) == 0; };
+  const bool npy = file.ends_with(".npy");
+  const auto is_no_name = [&](const NamedTensor& array) {
+    return npy || array.name.starts_with("keras_tensor") || is_numbered_by_numpy(array.name);
+  };
   if (arrays.empty())
-    throw bad_input("{}: holds no arrays; the inputs are {}", printable(file), printable(join(inputs, ", ")));
+    throw bad_input("{}: holds no arrays; the inputs are {}", printable(file), printable(join(inputs, ", ")))
+        .about("inputs");
   std::map<std::string, Tensor> out;
-  if (arrays.size() == inputs.size() && std::none_of(arrays.begin(), arrays.end(), is_input) &&
-      std::all_of(arrays.begin(), arrays.end(), is_no_name)) {
+  const bool names_none = std::none_of(arrays.begin(), arrays.end(), is_input);
+  const bool is_clear = others != nullptr && inputs.size() == 1;  // which input the one array is for
+  if (names_none && arrays.size() == inputs.size() &&
+      (is_clear || std::all_of(arrays.begin(), arrays.end(), is_no_name))) {
     for (std::size_t i = 0; i < inputs.size(); ++i) out.emplace(inputs[i], arrays[i].tensor);
     return out;
   }
+  for (const NamedTensor& array : arrays)
+    if (is_input(array)) out.emplace(array.name, array.tensor);
   for (const NamedTensor& array : arrays) {
-    if (!is_input(array))
-      throw bad_input("{}: the model has no input '{}'{}; its inputs are {}", printable(file), printable(array.name),
-                      did_you_mean(array.name, std::span<const std::string>(inputs)), printable(join(inputs, ", ")));
-    out.emplace(array.name, array.tensor);
+    if (is_input(array)) continue;
+    if (others != nullptr && !names_none && !is_misspelt(array.name, inputs, out)) {
+      others->push_back(array.name);
+      continue;
+    }
+    throw bad_input("{}: the model has no input '{}'{}; its inputs are {}", printable(file), printable(array.name),
+                    did_you_mean(array.name, std::span<const std::string>(inputs)), printable(join(inputs, ", ")))
+        .about("inputs");
   }
   return out;
 }

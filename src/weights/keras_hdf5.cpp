@@ -36,10 +36,14 @@ std::optional<std::vector<std::string>> name_list(const Hdf5Object& group, const
   }
 }
 
-/// Is a dataset no weight but the state of something else that was saved along?
+/// Is a dataset no weight but the state of something else that was saved along? Every compiled model keeps a group of
+/// its own for its optimizer, models inside a model too; a group of that name directly in "layers" is a layer's.
 bool is_other_state(std::string_view path) {
-  for (const std::string_view top : {"optimizer/", "metrics/"})
-    if (path.starts_with(top)) return true;
+  const std::vector<std::string> parts = split(path, '/');
+  for (std::size_t i = 0; i + 1 < parts.size(); ++i) {
+    const bool is_layer = i > 0 && parts[i - 1] == "layers";
+    if (!is_layer && (parts[i] == "optimizer" || parts[i] == "metrics")) return true;
+  }
   return is_generator_state(path);
 }
 

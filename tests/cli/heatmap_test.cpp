@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "../text.h"
+#include "attn/io/tensor_file.h"
 #include "program.h"
 
 using attn::test::contains;
@@ -106,4 +107,55 @@ TEST_CASE("heatmap: labels name the positions, and --cells joins them") {
   CHECK(contains(one.out, ">the</text>"));
   const Result joined = run_attn({"heatmap", "-", "--seq-len", "9", "--cells", "3", "--format", "html"}, kReader);
   CHECK(contains(joined.out, "a cell is 3 queries by 3 keys and shows the mean of their weights"));
+}
+
+TEST_CASE("heatmap: padding counts for nothing in the figures, and is said") {
+  const std::string model = R"({"class_name": "Functional", "config": {"name": "m", "layers": [
+    {"class_name": "InputLayer", "config": {"batch_shape": [null, 5], "dtype": "int32", "name": "x"}, "name": "x",
+     "inbound_nodes": []},
+    {"class_name": "Embedding", "config": {"name": "e", "input_dim": 9, "output_dim": 4, "mask_zero": true}, "name": "e",
+     "inbound_nodes": [{"args": [{"class_name": "__keras_tensor__", "config": {"shape": [null, 5], "dtype": "int32",
+       "keras_history": ["x", 0, 0]}}], "kwargs": {}}]},
+    {"class_name": "MultiHeadAttention", "config": {"name": "a", "num_heads": 2, "key_dim": 2}, "name": "a",
+     "inbound_nodes": [{"args": [
+       {"class_name": "__keras_tensor__", "config": {"shape": [null, 5, 4], "dtype": "float32", "keras_history": ["e", 0, 0]}},
+       {"class_name": "__keras_tensor__", "config": {"shape": [null, 5, 4], "dtype": "float32", "keras_history": ["e", 0, 0]}}],
+       "kwargs": {}}]}],
+    "input_layers": [["x", 0, 0]], "output_layers": [["a", 0, 0]]}, "registered_name": "Functional"})";
+  const TemporaryFolder folder;
+  attn::Tensor tokens(attn::DType::int32, {1, 5});
+  for (std::int64_t i = 0; i < 3; ++i) tokens.set(i, 4);
+  attn::io::write_tensors(folder / "x.npz", std::vector<attn::NamedTensor>{{"x", tokens}});
+  const std::string path = folder.file("m.json", model), labels = folder.file("l.txt", "a\nb\nc\nPAD1\nPAD2\n");
+  const json out = json::parse(run_attn({"heatmap", path, "--input", folder / "x.npz", "--json"}).out);
+  CHECK(out["layers"][0]["hidden_queries"] == 2);
+  CHECK(out["layers"][0]["heads"][0]["attending_queries"] == 3);
+  CHECK(out["layers"][0]["heads"][0]["entropy_bits"].get<double>() <= 1.5851);  // log2 of three keys
+  const Result text = run_attn({"heatmap", path, "--input", folder / "x.npz", "--labels", labels});
+  CHECK(contains(text.out, "Figures leave out padding: 2 of the 5 queries of a"));
+  CHECK_FALSE(contains(text.out, "PAD1"));
+}
+
+TEST_CASE("heatmap: a picture of a few heads has their labels, else it says that it has none") {
+  const TemporaryFolder folder;
+  const std::string labels = folder.file("l.txt", "one\ntwo\nthree\n");
+  const std::vector<std::string> line{"heatmap", "-", "--seq-len", "3", "--labels", labels, "--format"};
+  const auto drawn = [&](const std::string& form, const std::vector<std::string>& more, const std::string& model) {
+    std::vector<std::string> words = line;
+    words.push_back(form);
+    words.insert(words.end(), more.begin(), more.end());
+    return run_attn(words, model);
+  };
+  const Result two = drawn("svg", {"--layer", "0"}, kReader);
+  CHECK(two.err.empty());
+  for (const char* word : {">one</text>", ">three</text>", "queries down, keys across", "seed 0"})
+    CHECK_MESSAGE(contains(two.out, word), word);
+  const Result bare = drawn("svg", {"--layer", "0", "--no-header"}, kReader);
+  CHECK(contains(bare.out, ">one</text>"));
+  CHECK_FALSE(contains(bare.out, "seed 0"));
+  CHECK(contains(drawn("png", {"-o", folder / "m.png"}, kReader).err, "a PNG names no positions"));
+  const std::string many =
+      R"({"name": "many", "input_shape": [null, 36], "num_layers": 1, "num_heads": 18, "intermediate_dim": 8})";
+  CHECK(contains(drawn("svg", {}, many).err, "the positions of 18 heads are not named"));
+  CHECK(run_attn({"heatmap", "-", "--no-header"}, kReader).code == 2);
 }

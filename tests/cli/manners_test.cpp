@@ -472,6 +472,41 @@ TEST_CASE("attn: a table too wide for a terminal breaks names at their parts, an
   CHECK_FALSE(contains(wide, "no room"));
 }
 
+TEST_CASE("attn: a table too wide gives up its least important columns, and says how to see them") {
+  const Environment utf8(Variables{{"LC_ALL", "C.UTF-8"}, {"NO_COLOR", "1"}});
+  const std::string weights = run_on_terminal({"weights", "tests/data/io/model.keras"}, 80).out;
+  for (const char* heading : {"NaN", "Inf", "Min", "| less -S"}) CHECK_MESSAGE(contains(weights, heading), heading);
+  const std::string compare = run_on_terminal({"compare", "configs/encoder.json"}, 80).out;
+  CHECK(contains(compare, "Result"));
+  const std::string grad = run_on_terminal({"grad", "configs/encoder.json"}, 80).out;
+  for (const char* heading : {"Flow", "Note"}) CHECK_MESSAGE(contains(grad, heading), heading);
+  // Sentences are broken between words.
+  for (const std::string& text : {weights, compare, grad})
+    for (std::string line : split(text, '\n')) {
+      std::erase(line, '\r');
+      CHECK_MESSAGE(display_width(line) <= 80, line);
+    }
+}
+
+TEST_CASE("heatmap: on a terminal with colours its table fits as it does without") {
+  const Environment utf8(Variables{{"LC_ALL", "C.UTF-8"}, {"TERM", "xterm-256color"}});
+  std::string out =
+      run_on_terminal({"heatmap", "configs/encoder.json", "--seq-len", "20", "--color", "always"}, 60).out;
+  for (std::string line : split(out, '\n')) {
+    std::erase(line, '\r');
+    std::string shown;  // without escape sequences
+    for (std::size_t i = 0; i < line.size(); ++i) {
+      if (line[i] == '\x1b') {
+        i = line.find('m', i);
+        if (i == std::string::npos) break;
+      } else {
+        shown += line[i];
+      }
+    }
+    CHECK_MESSAGE(display_width(shown) <= 60, shown);
+  }
+}
+
 TEST_CASE("attn: an option that is given twice, and once is enough, is told in our words") {
   const Result result = run_attn({"run", "--seed", "1", "--seed", "2"});
   CHECK(result.code == 2);

@@ -291,7 +291,7 @@ TEST_CASE(
                    folder / "log.jsonl"};
   REQUIRE(train_with(extended(more, {"--epochs", "2", "--resume"})).code == 0);
   CHECK(events_in(folder / "log.jsonl", "step").back()["loss_scale"] == 1024.0);
-  expect_refusal(extended(more, {"--resume", "--loss-scale", "2"}), 2, "--resume trains what the training began with");
+  expect_refusal(extended(more, {"--resume", "--loss-scale", "2"}), 2, "which has another --loss-scale");
   expect_refusal(extended(line, {"--loss-scale", "0"}), 2, "--loss-scale '0': expected dynamic, none, or a number");
 }
 

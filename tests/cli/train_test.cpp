@@ -289,7 +289,7 @@ TEST_CASE("train: a time that is over ends after a step, and the way on is told"
   CHECK(json::parse(result.out)["end"] == "time limit");
   CHECK(contains(read_text(folder / "log.jsonl"), "\"time_limit\""));
   CHECK(json::parse(result.out)["steps"] == 1);
-  CHECK(contains(result.err, "the time is over after step 1; `attn train "));
+  CHECK(contains(result.err, "the time is over after step 1; resume with: attn train "));
 }
 
 TEST_CASE("train: data that has changed since the checkpoint is told") {
@@ -334,7 +334,8 @@ TEST_CASE("train: what fails after some steps keeps them, and a resume gives the
   const Result failed = with({start, "--data", bad, "-o", folder / "b.keras"});
   CHECK(failed.code == 3);
   CHECK_MESSAGE(contains(failed.err, fmt::format("after step {}: ", steps - 1)), failed.err);
-  CHECK(contains(failed.err, "what was trained is in " + folder / "b.keras" + ", and --resume goes on from there"));
+  CHECK(contains(failed.err, "what was trained is in " + folder / "b.keras" + "; resume it with: attn train " +
+                                 folder / "b.keras"));
   const Result resumed =
       with({folder / "b.keras", "--data", data, "-o", folder / "b.keras", "--dump", folder / "b.npz", "--resume"});
   REQUIRE_MESSAGE(resumed.code == 0, resumed.err);

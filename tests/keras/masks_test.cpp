@@ -101,7 +101,27 @@ TEST_CASE("masks: attention that takes the mask off the residual is told, and so
   CHECK(trace.warnings ==
         std::vector<std::string>{
             "'attention' took the mask off the output of 'embedding', so 'add' (Add) reads it without one",
-            "'add' (Add) drops the mask of 'attention' without a word, as all operations do"});
+            "'add' (Add) silently drops the mask of 'attention', as all operations do"});
+}
+
+TEST_CASE("masks: a lost mask is no warning where no later layer uses masks, or where one is handed over") {
+  const std::string attention = layer("MultiHeadAttention", "attention", R"("num_heads": 2, "key_dim": 4)",
+                                      {from("embedding") + "," + from("embedding")});
+  const std::string add = layer("Add", "add", "", {from("embedding") + "," + from("attention")}, "keras.ops");
+  CHECK(trace_of({attention, add, layer("Dense", "dense", R"("units": 2)", {from("add")})}, "dense").warnings.empty());
+
+  std::string pool = layer("GlobalAveragePooling1D", "mean", "", {from("add")});
+  const std::string none = R"("kwargs": {})";
+  pool.replace(pool.find(none), none.size(), R"("kwargs": {"mask": )" + from("tokens") + "}");
+  const MaskTrace handed = trace_of({attention, add, pool}, "mean");
+  CHECK(row_of(handed, "mean").uses == std::vector<std::string>{"mask"});
+  CHECK(handed.warnings.empty());
+
+  // Layers between the loss and who goes without make no difference.
+  const MaskTrace far = trace_of({attention, add, layer("LayerNormalization", "norm", "", {from("add")}),
+                                  layer("GlobalAveragePooling1D", "mean", "", {from("norm")})},
+                                 "mean");
+  CHECK(far.warnings.size() == 2);
 }
 
 TEST_CASE("masks: the probabilities that attention gives carry its mask, which a Softmax uses") {

@@ -71,6 +71,12 @@ std::string with_value(const std::string& variable) {
   return fmt::format("{}={}", variable, printable(std::getenv(variable.c_str())));
 }
 
+/// Was the command's MODEL left out, for which it has a model of its own?
+bool lacks_model(const CLI::App& command) {
+  const CLI::Option* model = command.get_option_no_throw("model");
+  return model != nullptr && model->count() == 0;
+}
+
 /// The option that the sentence of a command names, itself or by its value, where that is from a variable; else null.
 const CLI::Option* named_variable(std::string_view message, const CLI::App& command,
                                   const std::vector<std::string>& words) {
@@ -91,6 +97,8 @@ Error with_way_out(const Error& error, const CLI::App& command, const std::vecto
   const std::string message = error.what();
   if (std::string_view(error.field()) == "custom_class")
     return {error.code(), message + "; the script of `attn flatten-script` makes built-in layers of it, in Python"};
+  if (std::string_view(error.field()) == "inputs" && lacks_model(command))
+    return {error.code(), message + "; no MODEL is named, so they are for the built-in encoder: name a MODEL"};
   if (const CLI::Option* option = option_of(error.field(), command)) {
     const OptionSpec spec = spec_of(*option);
     const std::string variable = variable_behind(*option, words);

@@ -8,6 +8,7 @@
 
 #include "attn/base/error.h"
 #include "attn/base/text.h"
+#include "options/synonym_table.h"
 
 namespace attn::cli {
 namespace {
@@ -118,8 +119,7 @@ const CLI::App& command_named(const CLI::App& program, const std::string& name) 
     if (command->get_name() == name) return *command;
     names.push_back(command->get_name());
   }
-  throw bad_usage("unknown command '{}'{}; see attn --help", printable(name),
-                  did_you_mean(name, std::span<const std::string>(names)));
+  throw bad_usage("unknown command '{}'{}; see attn --help", printable(name), meant_command(name, names));
 }
 
 CommandSpec Program::spec() const { return spec_of(*app_); }

@@ -10,6 +10,7 @@
 #include "attn/base/text.h"
 #include "options/environment.h"
 #include "options/option_tree.h"
+#include "options/synonyms.h"
 
 namespace attn::cli {
 namespace {
@@ -26,13 +27,7 @@ bool looks_like_option(std::string_view word) { return word.size() > 1 && word.f
 /// The sentence about a word that begins with a dash and is no option.
 std::string unknown_option(const CommandSpec& command, std::string_view word) {
   const std::string_view name = word.substr(0, word.find('='));
-  std::vector<std::string> known;
-  for (const OptionSpec& option : command.options)
-    for (const std::string& title : option.names)
-      if (title.starts_with("--")) known.push_back(title);
-  const bool short_of_a_dash = name.size() > 2 && !name.starts_with("--");
-  std::string meant =
-      did_you_mean((short_of_a_dash ? "-" : "") + std::string(name), std::span<const std::string>(known));
+  std::string meant = meant_option(name, command);
   if (meant.empty()) meant = fmt::format("; see attn {}--help", command.name.empty() ? "" : command.name + " ");
   return fmt::format("unknown option {}{}", in_quotes(name), meant);
 }
@@ -50,7 +45,8 @@ std::string too_many(const CommandSpec& command, const std::string& word) {
   for (const OptionSpec& option : command.options)
     if (option.positional()) places.push_back(option.value);
   if (places.empty()) return fmt::format("attn {} takes no argument, and {} is one", command.name, in_quotes(word));
-  return fmt::format("attn {} takes {}, and {} is one more", command.name, join(places, " and "), in_quotes(word));
+  return fmt::format("attn {} takes {}, and {} is one more{}", command.name, join(places, " and "), in_quotes(word),
+                     meant_argument(word, command));
 }
 
 /// The value that an option does not take: the last one given, unless an earlier one of a list is named.

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <unordered_set>
 
+#include "attn/base/json_fault.h"
 #include "attn/base/size.h"
 #include "attn/base/text.h"
 #include "attn/keras/json_text.h"
@@ -63,7 +64,9 @@ class GuardedBuilder : public nlohmann::json_sax<Json> {
       const auto second = what.find(": ", colon + 2);
       what = what.substr(second == std::string::npos ? colon + 2 : second + 2);
     }
-    fail(position == 0 ? 0 : position - 1, "not valid JSON: " + shortened(what));
+    const std::size_t offset = position == 0 ? 0 : position - 1;
+    if (const std::string fault = json_fault(text_.text(), offset); !fault.empty()) what = fault;
+    fail(offset, "not valid JSON: " + shortened(what));
   }
 
  private:

@@ -51,7 +51,8 @@ Shape concrete_shape(const InputLayer& input, const LowerOptions& options, std::
       fits = shape[axis] == kUnknown || shape[axis] == given->second[axis];
     if (!fits)
       throw bad_input("the input '{}' has the shape {}, the array given for it has {}{}", printable(input.name),
-                      shape.str(), given->second.str(), without_batch(shape, given->second));
+                      shape.str(), given->second.str(), without_batch(shape, given->second))
+          .about("inputs");
     return given->second;
   }
   for (int axis = 0; axis < shape.rank(); ++axis) {

@@ -32,8 +32,16 @@ MaskedTensor MaskRecorder::described(const TensorPtr& tensor) const {
   return out;
 }
 
-void MaskRecorder::warn(std::string text) {
-  if (said_.insert(text).second) trace_.warnings.push_back(std::move(text));
+std::size_t MaskRecorder::warn(const std::string& text, bool is_due) {
+  const auto [said, is_new] = said_.emplace(text, warnings_.size());
+  if (is_new) warnings_.push_back({text, is_due});
+  warnings_[said->second].is_due = warnings_[said->second].is_due || is_due;
+  return said->second;
+}
+
+void MaskRecorder::finish() {
+  for (const Warning& warning : warnings_)
+    if (warning.is_due) trace_.warnings.push_back(warning.text);
 }
 
 MaskRecorder::Call MaskRecorder::begin(const Layer& layer, const Bound& bound, const Arg& args, const Arg& kwargs) {
@@ -56,10 +64,18 @@ MaskRecorder::Call MaskRecorder::begin(const Layer& layer, const Bound& bound, c
       row.inputs.push_back(described(tensor));
       call.read.push_back(tensor);
       call.masked.push_back(tensor->mask.has_value());
-      if (tensor->mask) call.masks.push_back(*tensor->mask);
-      if (const auto taken = taken_.find(tensor); taken != taken_.end() && !tensor->mask)
-        warn(fmt::format("'{}' took the mask off the output of '{}', so '{}' ({}) reads it without one",
-                         printable(taken->second), printable(origin(tensor)), printable(layer.name), row.class_name));
+      if (tensor->mask) {
+        call.masks.push_back(*tensor->mask);
+        continue;
+      }
+      if (layer.is_model()) continue;  // its layers read the tensor
+      if (const auto lost = losses_.find(tensor); lost != losses_.end())
+        call.losses.insert(lost->second.begin(), lost->second.end());
+      if (const auto taken = taken_.find(tensor); taken != taken_.end())
+        call.losses.insert(warn(
+            fmt::format("'{}' took the mask off the output of '{}', so '{}' ({}) reads it without one",
+                        printable(taken->second), printable(origin(tensor)), printable(layer.name), row.class_name),
+            false));
     }
   };
   const auto names = layer.arguments();
@@ -97,7 +113,7 @@ void MaskRecorder::computed(const Call& call, bool uses_masks) {
   if (row.uses.empty() && std::any_of(call.masks.begin(), call.masks.end(), is_read)) row.uses.emplace_back("inputs");
 }
 
-void MaskRecorder::end(const Call& call, const Layer& layer, const std::vector<TensorPtr>& outputs) {
+void MaskRecorder::end(Call& call, const Layer& layer, const std::vector<TensorPtr>& outputs) {
   if (layer.is_model()) {
     --level_;
     scope_.resize(scope_.size() - layer.name.size() - 1);
@@ -121,9 +137,24 @@ void MaskRecorder::end(const Call& call, const Layer& layer, const std::vector<T
   const bool out = row.makes || row.keeps || row.merges;
   row.drops = !call.from_scratch && !out && row.uses.empty() && !layer.is_model();
   warn_of_loss(row, layer, call);
+  if (!layer.is_model()) follow_losses(row, layer, call, outputs);
 }
 
-void MaskRecorder::warn_of_loss(const MaskRow& row, const Layer& layer, const Call& call) {
+/// A loss goes from what a call reads to what it gives, until a call uses a mask, or would and has none.
+void MaskRecorder::follow_losses(const MaskRow& row, const Layer& layer, const Call& call,
+                                 const std::vector<TensorPtr>& outputs) {
+  if (!row.uses.empty()) return;
+  const auto names = layer.arguments();
+  if (std::any_of(names.begin(), names.end(), is_mask_argument)) {
+    // The loss of this very call is that of what it gives.
+    for (const std::size_t loss : call.losses) warnings_[loss].is_due = true;
+    return;
+  }
+  for (const TensorPtr& output : outputs)
+    if (!output->mask) losses_[output].insert(call.losses.begin(), call.losses.end());
+}
+
+void MaskRecorder::warn_of_loss(const MaskRow& row, const Layer& layer, Call& call) {
   std::vector<std::string> with, without;
   for (const MaskedTensor& input : row.inputs) {
     auto& names = input.mask ? with : without;
@@ -132,18 +163,19 @@ void MaskRecorder::warn_of_loss(const MaskRow& row, const Layer& layer, const Ca
   const std::string what = fmt::format("'{}' ({})", printable(row.name), row.class_name);
   if (row.drops && !layer.is_operation() && !layer.supports_masking()) {
     warn(fmt::format("{} does not support masks: that of {} ends there{}", what, quoted(with),
-                     layer.follows_keras2() ? "" : ", and Keras warns"));
+                     layer.follows_keras2() ? "" : ", and Keras warns"),
+         true);
   } else if (row.drops) {
     const std::string reason = layer.is_operation() ? ", as all operations do"
                                : without.empty()    ? ""
                                                     : fmt::format(", because {} has none", quoted(without));
-    warn(fmt::format("{} drops the mask of {} without a word{}", what, quoted(with), reason));
+    call.losses.insert(warn(fmt::format("{} silently drops the mask of {}{}", what, quoted(with), reason), false));
   } else if (row.merges && layer.info->keeps_unmasked && !with.empty() && !without.empty() && !layer.follows_keras2()) {
     const Shape in = graph_.value(call.read.front()->id).shape;
     const Shape whole =
         layer.node_shapes.empty() || layer.node_shapes.front().empty() ? in : layer.node_shapes.front().front();
     if (whole[-1] != in[-1])
-      warn(fmt::format("{} keeps every step of {}, because {} has no mask", what, quoted(with), quoted(without)));
+      warn(fmt::format("{} keeps every step of {}, because {} has no mask", what, quoted(with), quoted(without)), true);
   }
 }
 

@@ -29,6 +29,7 @@ class MaskRecorder {
     std::vector<graph::ValueId> masks;                              ///< all that came in
     std::vector<bool> masked;                                       ///< which of `read` had one
     bool from_scratch = true;                                       ///< no mask came in
+    std::set<std::size_t> losses;                                   ///< of masks that what it reads lacks
   };
 
   /// `bound` are the arguments with their masks filled in, `args` and `kwargs` what the caller gave.
@@ -36,13 +37,23 @@ class MaskRecorder {
   /// The layer has computed its results, and has not given masks to them yet. `uses_masks`: also where no operation of
   /// the graph shows it.
   void computed(const Call& call, bool uses_masks);
-  void end(const Call& call, const Layer& layer, const std::vector<TensorPtr>& outputs);
+  void end(Call& call, const Layer& layer, const std::vector<TensorPtr>& outputs);
+  /// Puts the warnings into the trace.
+  void finish();
 
  private:
   [[nodiscard]] std::string origin(const TensorPtr& tensor) const;
   [[nodiscard]] MaskedTensor described(const TensorPtr& tensor) const;
-  void warn_of_loss(const MaskRow& row, const Layer& layer, const Call& call);
-  void warn(std::string text);
+  void warn_of_loss(const MaskRow& row, const Layer& layer, Call& call);
+  void follow_losses(const MaskRow& row, const Layer& layer, const Call& call, const std::vector<TensorPtr>& outputs);
+
+  /// A loss is worth a warning where it is `due`: where a layer that uses masks goes without, or Keras warns itself.
+  struct Warning {
+    std::string text;
+    bool is_due = false;
+  };
+  /// Gives its number; one of the same text is the same warning.
+  std::size_t warn(const std::string& text, bool is_due);
 
   const graph::Graph& graph_;
   MaskTrace& trace_;
@@ -52,7 +63,9 @@ class MaskRecorder {
   // Held, so that no other tensor takes their place.
   std::map<TensorPtr, std::string> origins_;
   std::map<TensorPtr, std::string> taken_;  // whose mask was taken off, and by whom
-  std::set<std::string> said_;
+  std::vector<Warning> warnings_;
+  std::map<std::string, std::size_t> said_;
+  std::map<TensorPtr, std::set<std::size_t>> losses_;  // what a tensor without a mask has lost, by the warnings
 };
 
 }  // namespace attn::keras

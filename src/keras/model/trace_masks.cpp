@@ -16,6 +16,7 @@ MaskTrace trace_masks(Functional& model) {
   const std::vector<Layer*> layers = model.input_layers();
   for (std::size_t i = 0; i < inputs.size(); ++i) recorder.add_input(inputs[i], layers[i]->name);
   model.run(lowering, inputs, false);
+  recorder.finish();
   return trace;
 }
 

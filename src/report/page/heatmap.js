@@ -6,6 +6,7 @@ builders.heatmap = async (section) => {
   const levels = section.bits === 16 ? new Uint16Array(bytes) : new Uint8Array(bytes);
   const most = section.bits === 16 ? 65535 : 255;
   let offset = 0;
+  const headsInAll = layers.reduce((sum, layer) => sum + layer.heads.length, 0);
   for (const layer of layers) {
     for (const head of layer.heads) {
       head.levels = levels.subarray(offset, offset += layer.rows * layer.columns);
@@ -106,9 +107,10 @@ builders.heatmap = async (section) => {
   const rampCanvas = el("canvas", {width: 160, height: 10}), rampLow = el("span", {}), rampHigh = el("span", {});
   const legend = el("div", {className: "legend"}, rampLow, rampCanvas, rampHigh);
   const left = el("div", {}, pane, legend, readout);
+  const onPaper = el("div", {className: "paper"});  // all heads, whatever the screen shows
   const root = el("section", {className: "heatmap"},
     el("div", {className: "tools"}, layerLabel, headLabel, colourLabel, el("div", {className: "views"}, ...views)),
-    el("div", {className: "sides"}, left, heads), keys);
+    el("div", {className: "sides"}, left, heads), keys, onPaper);
 
   // ---- one head as an image of one pixel per cell
   const images = new Map();
@@ -544,6 +546,10 @@ builders.heatmap = async (section) => {
       // Paper does not wait for a frame.
       if (state.view === "matrix" || state.view === "overlaid") drawMatrix();
       if (state.view === "lines") drawLines();
+      if (state.view !== "heads" && headsInAll > 1) {
+        drawGrid();
+        onPaper.replaceChildren(grid);
+      }
       grid.querySelectorAll("canvas").forEach(drawThumb);
     });
   }

@@ -95,6 +95,31 @@ builders.plot = (section) => {
     setTimeout(() => row.classList.remove("found"), 2000);
   }));
 
+  // ---- on paper: as wide as it is there, in pieces that are no longer than a page and cut no layer
+  const PAGE = {width: 700, height: 940};
+  const pieces = el("div", {className: "paper"});
+  const printed = matchMedia("print");
+  const cut = () => {
+    if (!printed.matches || pieces.firstChild) return;
+    const scale = Math.min(1, PAGE.width / width), most = PAGE.height / scale;
+    const free = (y) => section.nodes.every((node) => y <= node.y - 4 || y >= node.y + node.height + 4);
+    for (let top = 0; top < height - 1;) {
+      let bottom = Math.min(height, top + most);
+      if (bottom < height) {
+        let y = bottom;
+        while (y > top + most / 3 && !free(y)) y -= 2;
+        if (free(y)) bottom = y;
+      }
+      const piece = svg.cloneNode(true);
+      for (const [name, value] of [["width", width * scale], ["height", (bottom - top) * scale],
+        ["viewBox", `0 ${top} ${width} ${bottom - top}`]]) piece.setAttribute(name, value);
+      pieces.append(piece);
+      top = bottom;
+    }
+  };
+  printed.addEventListener("change", cut);
+  addEventListener("beforeprint", cut);
+
   const button = (text, label, act) => {
     const made = el("button", {type: "button"}, text);
     made.setAttribute("aria-label", label);
@@ -103,5 +128,5 @@ builders.plot = (section) => {
   };
   return el("div", {className: "graph"}, el("div", {className: "tools"}, search, found,
     button("−", "Smaller", () => zoomTo(zoom / 1.25)), button("+", "Larger", () => zoomTo(zoom * 1.25)),
-    button("Fit", "Fit into the frame", fit), button("1:1", "At its own size", () => zoomTo(1))), drawing);
+    button("Fit", "Fit into the frame", fit), button("1:1", "At its own size", () => zoomTo(1))), drawing, pieces);
 };

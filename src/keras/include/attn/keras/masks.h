@@ -34,7 +34,7 @@ struct MaskRow {
 
 struct MaskTrace {
   std::vector<MaskRow> rows;
-  /// Sentences on masks that are lost where nobody may expect it.
+  /// Sentences on masks that are lost before a layer that would use them, or where Keras warns.
   std::vector<std::string> warnings;
 };
 

@@ -17,6 +17,10 @@ namespace attn::report {
 
 /// A sentence for each thing that was in the times and is not the model's.
 [[nodiscard]] std::vector<std::string> noise_warnings(const BenchRow& row);
+/// The strongest of them as a cell: "±12%", "3 slow", "+7.1%", "busy"; "-" where there is none.
+[[nodiscard]] std::string noise_text(const BenchRow& row);
+/// All of several rows as one sentence; "" where there are none.
+[[nodiscard]] std::string noise_summary(const std::vector<BenchRow>& rows);
 
 /// The settings and latencies of an earlier bench_json; nothing else of it is read. `name` is the file's, for messages.
 /// Throws Error (bad_input).

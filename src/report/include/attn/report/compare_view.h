@@ -29,6 +29,12 @@ struct RunComparisonReport {
   std::string tolerance_reason;                   ///< "the default for float32"
   std::optional<run::WeightsComparison> weights;  ///< of two weight files
   run::RunComparison result;
+  /// Where one side has quantized weights and the other has not.
+  struct Quantized {
+    int bits = 0;
+    std::int64_t float_bytes = 0, bytes = 0;  ///< of all weights
+  };
+  std::optional<Quantized> quantized{};
 };
 
 /// Why run::usual_tolerance is what it is: "usual for float32, which keeps 7 digits".

@@ -25,6 +25,7 @@ struct HeatmapReport {
   std::vector<InputReport> inputs;
   std::int64_t item = 0, items = 1;  ///< which of the batch
   bool log_scale = false;
+  bool header = true;  ///< of pictures: what ran, on what, and with which inputs
   std::vector<run::LayerMap> layers;
   std::optional<Provenance> provenance;
   std::optional<InputImage> image;                          ///< of a model with one input that is an image
@@ -50,6 +51,9 @@ struct PreviewOptions {
 inline constexpr std::int64_t kMostSvgCells = 90'000;
 /// Most cells of a page, so that it stays below 5 MB.
 inline constexpr std::int64_t kMostPageCells = 3'300'000;
+
+/// Does a picture name the positions? An SVG does for a few heads, a PNG never. Else gives why not.
+[[nodiscard]] std::string why_no_labels(Format format, const HeatmapReport& report);
 
 /// table: the heads' statistics and a small picture of the first layer's heads, drawn as `options` say; json
 /// ("attn.heatmap/1"): the statistics of each head; svg: all heads of the layers, beside each other and below each

@@ -23,6 +23,9 @@ namespace attn::report {
 /// Bytes in steps of 1024, as Keras writes them: "4.01 MB". Below zero is an unknown size: "-".
 [[nodiscard]] std::string byte_size(std::int64_t bytes);
 
+/// "1 step", "1,234 steps".
+[[nodiscard]] std::string counted(std::int64_t count, std::string_view what);
+
 /// A share as a percentage: 0.123 is "12.3%".
 [[nodiscard]] std::string percent(double share);
 

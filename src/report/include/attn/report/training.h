@@ -29,8 +29,8 @@ struct Bar {
   std::string text;
   int width = 0;  ///< in columns
 };
-/// Without a line's end. `ascii`: of no other characters.
-[[nodiscard]] Bar bar(const BarState& state, bool ascii);
+/// Without a line's end. `ascii`: of no other characters. Without colour there are no escape sequences.
+[[nodiscard]] Bar bar(const BarState& state, bool ascii, bool colored = true);
 
 /// By name, first those of the training, then "val_…".
 [[nodiscard]] std::vector<std::pair<std::string, double>> values_of(const train::RunningValues& training,
@@ -45,7 +45,7 @@ struct TrainingReport {
   std::string data;                    ///< SHA-256 of the arrays' names, sizes and checksums
   std::int64_t memory = 0;             ///< bytes that it takes
   std::int64_t epochs = 0, steps = 0;  ///< done, with those before a resume
-  std::string end;         ///< "epochs", "steps", "early stopping", "time limit", "not finite", "signal", "plan"
+  std::string end;         ///< "epochs", "steps", "early stopping", "time limit", "not finite", "interrupted", "plan"
   std::string file;        ///< that was written, or ""
   std::string not_finite;  ///< what was not, where that ended it
   /// By epoch of this run: Keras's History.history.

@@ -42,6 +42,8 @@ struct ToleranceRule {
 /// differ from float32 by 1.3 % of the root mean square in bfloat16, and by 0.16 % in float16; oneDNN's float32 differs
 /// from the reference by 2e-6. Single elements are off by up to 8 times that.
 [[nodiscard]] ToleranceRule usual_tolerance(DType dtype);
+/// The same for a pass with weights of so many bits, and rows that are rounded to as many, beside one with floats.
+[[nodiscard]] ToleranceRule quantized_tolerance(int bits);
 /// The coarsest floating dtype that a pass computes in; products of less than the highest precision count as those of
 /// float16 (high: TF32 has as many digits) and bfloat16 (medium).
 [[nodiscard]] DType coarsest_dtype(const graph::Graph& graph, backends::MatmulPrecision precision);

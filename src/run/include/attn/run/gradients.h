@@ -68,6 +68,7 @@ struct GradientCheckRow {
 struct GradientCheckOptions {
   int directions = 3;
   double step = 1e-6;
+  bool only_step = false;  ///< not longer ones too
   double tolerance = 1e-6;
   std::uint64_t seed = 0;
 };
@@ -75,7 +76,8 @@ struct GradientCheckOptions {
 /// Holds gradients in float64 against central differences. `graph` computes the loss, and its `checked` values are
 /// inputs or weights. Everything runs in float64 on the reference backend, two passes for each direction; the numbers
 /// of a direction are standard normal, times the step times max(1, |x|). A slope is right where it is within the
-/// tolerance, or within what rounding does to the loss. `advance` is told the passes.
+/// tolerance, or within what rounding does to the loss, with this step or a longer one: where the slope is small beside
+/// the loss, a short step shows only rounding. `advance` is told the passes.
 [[nodiscard]] std::vector<GradientCheckRow> check_gradients(const graph::Graph& graph, graph::ValueId loss,
                                                             std::span<const graph::ValueId> checked,
                                                             std::span<const Tensor> inputs,

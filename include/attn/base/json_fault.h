@@ -1,0 +1,13 @@
+// What is wrong with a text that is no JSON, where a parser tells only the place.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace attn {
+
+/// "a comma before '}'", "an empty text", "it begins with 'hello'"; "" where nothing of that kind is at `offset`, the
+/// place of the last character that the parser read.
+[[nodiscard]] std::string json_fault(std::string_view text, std::size_t offset);
+
+}  // namespace attn
