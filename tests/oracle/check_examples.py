@@ -23,7 +23,7 @@ import numpy as np
 
 HERE = pathlib.Path(__file__).parent / "examples"
 sys.path.insert(0, str(HERE))
-MODULES = ("text", "translation", "vision", "series", "scattering", "mixing", "recognition")
+MODULES = ("text", "translation", "vision", "series", "scattering", "mixing", "recognition", "custom")
 
 
 def random_weights(model, seed):
@@ -51,7 +51,7 @@ def check(attn, flatten, module, make, folder):
     model.save(archive)
     specs = INPUTS.get(make.__name__) or flatten.specs_of(model, None)
     sample = flatten.random_inputs(model, specs, 2, 7, 3)
-    outputs = model(sample, training=False)
+    outputs = flatten.called(model, sample)
     named = outputs if isinstance(outputs, dict) else {f"output_{i}": x for i, x in enumerate(keras.tree.flatten(outputs))}
     leaves = zip(keras.tree.flatten(specs), keras.tree.flatten(sample))
     np.savez(folder / "in.npz", **{spec.name: as_array(value) for spec, value in leaves})
@@ -86,6 +86,8 @@ def inputs_of_subclassed(array):
         "transformer_asr": (array((64, 9), "float32", "frames"), array((6,), "int32", "tokens")),
         "ner_transformers": array((12,), "int32", "tokens"),
         "tab_transformer": {"categories": array((3,), "int32", "categories"), "numbers": array((4,), "float32", "numbers")},
+        "subclassed_classifier": array((10,), "int32", "tokens"),
+        "subclassed_captioner": {"images": array((8, 8, 3), "float32", "images"), "tokens": array((5,), "int32", "tokens")},
         "image_search_with_a_dual_encoder": (array((8, 8, 3), "float32", "image"), array((5,), "int32", "ids")),
     }
 

@@ -9,7 +9,8 @@ def spec_of(value, name):
     if isinstance(value, Spec):
         return value
     value = value if is_symbolic(value) else np.asarray(value)
-    return Spec(tuple(value.shape[1:]), keras.backend.standardize_dtype(value.dtype), name)
+    dtype = "string" if getattr(value.dtype, "kind", "?") in "US" else keras.backend.standardize_dtype(value.dtype)
+    return Spec(tuple(value.shape[1:]), dtype, name)
 
 
 def specs_of(model, inputs):
@@ -38,6 +39,8 @@ def specs_of(model, inputs):
 def given_specs(model, inputs, shapes):
     """Specs of the arrays with which a subclassed model is called, in the structure for which it was built."""
     if isinstance(inputs, dict) and all(tree.is_nested(x) or hasattr(x, "shape") for x in inputs.values()):
+        if len(inputs) == 1 and not by_name(model, inputs) and not isinstance(shapes, dict):
+            return next(spec_of(x, name) for name, x in inputs.items())  # the only argument, whatever its name
         numbered = all(name == f"arr_{index}" for index, name in enumerate(inputs))
         listed = isinstance(shapes, (list, tuple)) and bool(shapes) and isinstance(shapes[0], (list, tuple))
         if numbered or (listed and not by_name(model, inputs)):  # np.savez(file, a, b) keeps the order
@@ -63,13 +66,28 @@ def called(model, inputs):
 def flat_model(model, specs, length=None):
     """The model of built-in layers, and what was opened: {class name: how many}."""
     unknown = any(size is None for spec in tree.flatten(specs) for size in spec.shape)
-    images = any(size is None for spec in tree.flatten(specs) if len(spec.shape) > 2 for size in spec.shape)
+    images = any(None in spec.shape for spec in tree.flatten(specs) if len(spec.shape) > 2)
     batch = fresh_prime(model, 61)
-    steps = None
-    if unknown and length is None:
-        steps = fresh_prime(model, 257 if images else batch + 1)
-    known = lambda spec, free: tuple(
-        (None if free and steps else steps or length) if s is None else s for s in spec.shape)
+    if not unknown or length is not None:
+        return traced_model(model, specs, batch, None, length)
+    try:
+        return traced_model(model, specs, batch, fresh_prime(model, 13 if images else batch + 1), None)
+    except CannotFlatten as error:
+        try:  # convolutions of sound may shorten it by thousands
+            return traced_model(model, specs, batch, fresh_prime(model, 4000), None)
+        except CannotFlatten:
+            raise error from error.__cause__
+
+
+def traced_model(model, specs, batch, steps, length):
+    """flat_model with these primes. Sizes of images are multiples of theirs, and stay so when they are halved."""
+
+    def size_of(spec, size, free):
+        if size is not None or not steps:
+            return size or length
+        return None if free else steps * (32 if len(spec.shape) > 2 else 1)
+
+    known = lambda spec, free: tuple(size_of(spec, size, free) for size in spec.shape)
 
     def make(rows, free):
         return tree.map_structure(
@@ -103,6 +121,7 @@ def cannot_flatten(error, failed, open_length):
         return CannotFlatten(f"{error}{advice}")
     lines = [line for line in str(error).splitlines() if line.strip() and "Exception encountered" not in line]
     reason = re.sub(r"\x1b\[[0-9]*m", "", lines[0].strip()) if lines else ""
+    reason = reason.split(". A KerasTensor is a symbolic")[0]
     where = f"{failed} cannot be called with symbolic tensors" if failed else "its layers cannot be made again"
     return CannotFlatten(f"{where}: {type(error).__name__}: {reason}{advice}")
 
@@ -118,7 +137,7 @@ def random_inputs(model, specs, rows, length, seed):
     random = np.random.default_rng(seed)
     tables = [l.input_dim for l in model._flatten_layers() if isinstance(l, keras.layers.Embedding)]
     leaves = tree.flatten(specs)
-    open_size = lambda spec: (64 if length % 2 else 96) if len(spec.shape) > 2 else length
+    open_size = lambda spec: 32 * (1 + length % 5) if len(spec.shape) > 2 and length < 10 else length  # of images
     shapes = [(rows, *(open_size(spec) if size is None else size for size in spec.shape)) for spec in leaves]
     lengths = [shape[1] for spec, shape in zip(leaves, shapes) if "int" in spec.dtype and len(shape) > 1]
     limit = max(1, min([10, *tables, *lengths]))
@@ -165,35 +184,67 @@ def flatten(model, path, inputs=None, length=None):
     try:
         flat.save(written)
         flat = keras.saving.load_model(written, compile=False)
-        worst, largest = checked(model, flat, specs, length)
+        worst, largest, how = checked(model, flat, specs, length, inputs)
         os.replace(written, path)
     finally:
         if os.path.exists(written):
             os.remove(written)
     what = ", ".join(f"{name} ×{count}" if count > 1 else name for name, count in opened.items()) or "no layer"
     print(f"{path}: {what} opened; {len(flat.layers)} layers, {flat.count_params():,} parameters")
-    print(f"checked at batch 1 and 3: the largest difference is {worst:.3g}, of outputs up to {largest:.3g}")
+    print(f"checked {how}: the largest difference is {worst:.3g}, of outputs up to {largest:.3g}")
     missing = unknown_classes(flat)
     if missing:
         print(f"attn does not know: {', '.join(missing)}", file=sys.stderr)
     return flat
 
 
-def checked(model, flat, specs, length):
-    """The largest difference and the largest output, for random inputs of two batches, and of two lengths if open."""
-    sizes = [length] if length else [5, 8]
-    checks = []
-    try:
-        for rows, steps in zip((1, 3), sizes * 2):
-            checks.append(difference(model, flat, random_inputs(model, specs, rows, steps, rows)))
-    except Exception as error:
-        open_length = not length and any(None in spec.shape for spec in tree.flatten(specs))
-        raise cannot_flatten(error, "one of the two models", open_length) from error
+def checked(model, flat, specs, length, inputs):
+    """The largest difference, the largest output, and on what: the arrays that were given, else random ones of two
+    batches, and of two lengths that the model takes."""
+    given = arrays_for(specs, inputs)
+    if given is not None:
+        checks, how = [difference(model, flat, given)], "on the given arrays"
+    else:
+        checks, how = random_checks(model, flat, specs, length), "at batch 1 and 3"
     worst, largest = max(check[0] for check in checks), max(check[1] for check in checks)
     if not worst <= TOLERANCE * max(largest, 1e-3):
         raise CannotFlatten(f"the two models differ by {worst:.3g}, of outputs up to {largest:.3g}, so nothing is written; "
                             "does a layer use other functions than keras.ops?")
-    return worst, largest
+    return worst, largest, how
+
+
+def random_checks(model, flat, specs, length):
+    checks, refused = [], None
+    for size in [length, length] if length else [5, 8, 4, 3, 2, 300, 501]:
+        arrays = random_inputs(model, specs, 2 * len(checks) + 1, size, len(checks))
+        try:
+            called(model, arrays)
+        except Exception as error:  # a position table, or a convolution, may not take the length
+            refused = error
+            continue
+        try:
+            checks.append(difference(model, flat, arrays))
+        except Exception as error:
+            open_length = not length and any(None in spec.shape for spec in tree.flatten(specs))
+            raise cannot_flatten(error, "the flat model, which", open_length) from error
+        if len(checks) == 2:
+            return checks
+    if checks:
+        return checks
+    raise CannotFlatten("the model does not take random numbers, so that nothing can be checked; give arrays for it by "
+                        f"--inputs FILE.npz ({type(refused).__name__})") from refused
+
+
+def arrays_for(specs, inputs):
+    """The given arrays in the structure of the Specs, or None where they are not all given."""
+    leaves = tree.flatten(specs)
+    if isinstance(inputs, dict):
+        arrays = [inputs.get(spec.name) for spec in leaves]
+    else:
+        arrays = tree.flatten(inputs)
+    if len(arrays) != len(leaves) or not all(isinstance(array, np.ndarray) for array in arrays):
+        return None
+    return tree.pack_sequence_as(specs, [ops.convert_to_tensor(array) for array in arrays])
 
 
 def main():
@@ -213,7 +264,9 @@ def main():
         if options.inputs:
             inputs = np.load(options.inputs)
             if not isinstance(inputs, np.ndarray):
-                inputs = dict(inputs) if len(inputs.files) > 1 else inputs[inputs.files[0]]
+                inputs = dict(inputs)
+                if list(inputs) == ["arr_0"]:
+                    inputs = inputs["arr_0"]
         flatten(loaded(options.model, options.allow_lambda), options.out, inputs, options.length)
     except CannotFlatten as error:
         sys.exit(f"flatten.py: {options.model}: {error}")

@@ -114,6 +114,12 @@ class Rebuilder:
             return type(old)(**config)(*args, **kwargs)
         static = tuple(old.output.shape) if len(old._inbound_nodes) == 1 else None
         if kind == "Reshape" and static:
+            unknown = [size for size in static[1:] if self.shows(size)]
+            if static[0] == self.batch == old._inbound_nodes[0].input_tensors[0].shape[0] and len(unknown) == 1:
+                # The layer keeps the rows, so that only one size is left to be found.
+                sizes = tuple(-1 if self.shows(size) else size for size in static[1:])
+                name = self.unique("reshape")
+                return keras.layers.Reshape(sizes, dtype=args[0].dtype, name=name)(args[0])
             return ops.reshape(args[0], self.unknown(static, kind))
         if kind in ("BroadcastTo", "Tile", "Repeat") and static:
             return self.spread(args[0], static)

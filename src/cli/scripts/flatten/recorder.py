@@ -85,6 +85,29 @@ def is_plain(layer):
     return all(is_keras(type(one)) if in_hub else is_known(one) for one in layer._flatten_layers(include_self=False))
 
 
+def can_be_made_again(layer):
+    """Does its config make it? Some classes of KerasHub have configs that their constructors do not take."""
+    try:
+        config = layer.get_config()
+        if type(layer).__module__.startswith("keras_hub."):
+            type(layer).from_config(config)
+    except Exception:
+        return False
+    return True
+
+
+def with_sizes(out, layer, x):
+    """What an EinsumDense gives, with the sizes that it keeps from its input; Keras shows None for them."""
+    if not isinstance(layer, keras.layers.EinsumDense) or None not in out.shape:
+        return out
+    read, kernel, made = re.split(",|->", layer.equation.replace(" ", ""))
+    sizes = dict(zip(reversed(read.replace("...", "")), reversed(x.shape)))
+    sizes.update(zip(kernel, layer.kernel.shape))
+    made = made.replace("...", "").rjust(len(out.shape), "?")
+    out._shape = tuple(sizes.get(letter) if size is None else size for letter, size in zip(made, out.shape))
+    return out
+
+
 def is_symbolic(value):
     return isinstance(value, keras.KerasTensor)
 
@@ -161,6 +184,7 @@ class Recorder:
         self.inside_plain = False
         self.opened = {}  # class name -> how many
         self.names = {}  # id(layer) -> its name in the flat model
+        self.again = {}  # id(layer) -> can it be made again?
         self.renamed = []  # (layer, its own name)
         self.linear = set()  # ids of layers whose activation was taken out
         self.variables = {}  # id(variable) -> its tensor
@@ -186,8 +210,8 @@ class Recorder:
         def einsum(subscripts, *operands, **kwargs):
             return plain_einsum(lower_case(subscripts), *operands, **kwargs)
 
-        def get_item(tensor, key):  # Keras takes None in a tuple alone
-            return plain_get_item(tensor, (key,) if key is None or key is Ellipsis else key)
+        def get_item(tensor, key):  # Keras takes None, … and slices only in a tuple
+            return plain_get_item(tensor, (key,) if key is None or key is Ellipsis or isinstance(key, slice) else key)
 
         def operator(name, plain):
             def apply(variable, other):
@@ -218,12 +242,15 @@ class Recorder:
     def call(self, plain_call, layer, args, kwargs):
         if self.inside_plain:
             return plain_call(layer, *args, **kwargs)
-        if not is_plain(layer):
+        if id(layer) not in self.again:
+            self.again[id(layer)] = is_plain(layer) and can_be_made_again(layer)
+        if not self.again[id(layer)]:
             return self.open(layer, args, kwargs)
-        kwargs = dict(kwargs)
-        kwargs.setdefault("training", None)
-        if not (self.training[-1] if kwargs["training"] is None else kwargs["training"]):
-            del kwargs["training"]
+        # Some layers do not take as symbolic what is None in any case.
+        training = self.training[-1] if kwargs.get("training") is None else kwargs["training"]
+        kwargs = {name: value for name, value in kwargs.items() if value is not None and name != "training"}
+        if training:
+            kwargs["training"] = True
         if not any_symbolic(args, kwargs):
             if not layer.weights:
                 return plain_call(layer, *args, **kwargs)
@@ -241,6 +268,7 @@ class Recorder:
                 layer.activation = keras.activations.linear
                 self.linear.add(id(layer))
             outputs = plain_call(layer, *args, **kwargs)
+            outputs = with_sizes(outputs, layer, args[0] if args else None)
         finally:
             self.inside_plain = False
             if custom:
