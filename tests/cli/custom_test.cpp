@@ -108,6 +108,7 @@ TEST_CASE("custom layers: parameters that a file does not show are unknown, and 
   for (const char* total : {"total_params", "trainable_params", "non_trainable_params", "total_bytes"})
     CHECK(summary[total].is_null());
   CHECK(row(summary, "gate")["params"].is_null());
+  CHECK(row(summary, "inner")["params"].is_null());  // which has a custom layer in it
   CHECK(row(summary, "head")["params"] == 14);
   const std::string table = run_attn({"summary", model}).out;
   CHECK(contains(table, "Total params: unknown, at least 56"));
@@ -140,7 +141,8 @@ TEST_CASE("custom models: a Functional or Sequential under a class of somebody's
     CHECK(json::parse(summary.out)["class_name"] == "Trainer");
     const json config = json::parse(run_attn({"get-config", custom(std::string("subclass/") + file)}).out);
     CHECK(config["class_name"] == "Trainer");
-    CHECK(config["registered_name"] == "mine>Trainer");
+    // .h5 has no packages.
+    CHECK(config["registered_name"] == (std::string(file).ends_with("h5") ? "Trainer" : "mine>Trainer"));
   }
 }
 

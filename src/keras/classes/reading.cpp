@@ -99,8 +99,10 @@ std::optional<Foreign> unknown_class(const Ref& ref, const Ref& class_ref, std::
                                           printable(class_name), printable(module))};
   }
   const std::string meant = did_you_mean(class_name, ref.document().layers().names());
-  const bool of_keras = module == "keras" || module.starts_with("keras.");
-  const bool written_by_keras = ref.find("module") || ref.document().keras_version() != 0;
+  // A translated config of Keras 2 has modules that its file lacks.
+  const bool has_module = ref.find("module") && !ref.document().is_keras2();
+  const bool of_keras = has_module && (module == "keras" || module.starts_with("keras."));
+  const bool written_by_keras = has_module || ref.document().keras_version() != 0;
   if (!meant.empty() && (of_keras || !written_by_keras)) return std::nullopt;
   if (!is_custom_layer(ref, class_name) && model_of_layers(ref).empty()) return std::nullopt;
   return Foreign{class_ref,

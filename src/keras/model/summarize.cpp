@@ -48,7 +48,7 @@ SummaryRow row_of(Layer& layer, int level, const Functional* around) {
   row.level = level;
   row.built = layer.is_operation() || layer.built;
   row.custom = as_custom(layer) != nullptr;
-  row.unknown_params = row.custom && !layer.built;
+  visit_layers(layer, [&](const Layer& inner) { row.unknown_params |= as_custom(inner) != nullptr && !inner.built; });
   const Totals totals = totals_of(layer);
   row.params = totals.params;
   row.trainable_params = totals.trainable;
