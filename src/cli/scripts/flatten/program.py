@@ -13,9 +13,14 @@ def spec_of(value, name):
     return Spec(tuple(value.shape[1:]), dtype, name)
 
 
+def functional_of(model):
+    """The functional model that it is, or that a Sequential has inside; None for a subclassed model."""
+    return next((m for m in (model, getattr(model, "_functional", None)) if hasattr(m, "_inputs_struct")), None)
+
+
 def specs_of(model, inputs):
     """What the model is called with: a structure of Specs."""
-    functional = next((m for m in (model, getattr(model, "_functional", None)) if hasattr(m, "_inputs_struct")), None)
+    functional = functional_of(model)
     if functional is not None:
         structure = functional._inputs_struct
         if isinstance(structure, (list, tuple)) and len(structure) == 1:
@@ -44,7 +49,7 @@ def given_specs(model, inputs, shapes):
         numbered = all(name == f"arr_{index}" for index, name in enumerate(inputs))
         listed = isinstance(shapes, (list, tuple)) and bool(shapes) and isinstance(shapes[0], (list, tuple))
         if numbered or (listed and not by_name(model, inputs)):  # np.savez(file, a, b) keeps the order
-            return tuple(spec_of(x, f"input_{index}" if numbered else name) for index, (name, x) in enumerate(inputs.items()))
+            return tuple(spec_of(x, name) for name, x in inputs.items())
     paths = tree.flatten_with_path(inputs)
     name = lambda path: "_".join(str(part) if isinstance(part, str) else f"input_{part}" for part in path) or "inputs"
     return tree.pack_sequence_as(inputs, [spec_of(x, name(path)) for path, x in paths])
@@ -52,13 +57,13 @@ def given_specs(model, inputs, shapes):
 
 def by_name(model, inputs):
     """Are these the arguments of model.call(), not a dict that is one of them?"""
-    return isinstance(inputs, dict) and set(inputs) <= set(inspect.signature(model.call).parameters)
+    parameters = inspect.signature(model.call).parameters
+    return functional_of(model) is None and isinstance(inputs, dict) and set(inputs) <= set(parameters)
 
 
 def called(model, inputs):
     """What the model gives for inputs in the structure of its Specs."""
-    functional = hasattr(model, "_inputs_struct") or hasattr(model, "_functional")
-    if not functional and by_name(model, inputs):
+    if by_name(model, inputs):
         return model(**inputs, training=False)
     return model(inputs, training=False)
 
@@ -73,6 +78,8 @@ def flat_model(model, specs, length=None):
     try:
         return traced_model(model, specs, batch, fresh_prime(model, 13 if images else batch + 1), None)
     except CannotFlatten as error:
+        if images:
+            raise
         try:  # convolutions of sound may shorten it by thousands
             return traced_model(model, specs, batch, fresh_prime(model, 4000), None)
         except CannotFlatten:
@@ -98,8 +105,7 @@ def traced_model(model, specs, batch, steps, length):
     inputs = make(None, True)
     try:
         with recorder.recording():
-            functional = hasattr(model, "_inputs_struct") or hasattr(model, "_functional")
-            by_names = not functional and by_name(model, traced)
+            by_names = by_name(model, traced)
             outputs = recorder.open(model, () if by_names else (traced,), traced if by_names else {})
         recorder.names = {key: name.removeprefix(model.name + "_") for key, name in recorder.names.items()}
         rebuilder = Rebuilder(recorder, tree.flatten(inputs), batch, steps)
@@ -267,7 +273,10 @@ def main():
                 inputs = dict(inputs)
                 if list(inputs) == ["arr_0"]:
                     inputs = inputs["arr_0"]
-        flatten(loaded(options.model, options.allow_lambda), options.out, inputs, options.length)
+        model = loaded(options.model, options.allow_lambda)
+        if functional_of(model) is None and not all(layer.built for layer in model._flatten_layers()):
+            build_and_load(model, options.model, inputs)
+        flatten(model, options.out, inputs, options.length)
     except CannotFlatten as error:
         sys.exit(f"flatten.py: {options.model}: {error}")
 
@@ -294,6 +303,16 @@ def loaded(path, allow_lambda):
             raise CannotFlatten("it holds Python code; if you trust the file, give --allow-lambda") from error
         raise CannotFlatten(f"Keras cannot load it: {reason} (Is the class in a file that --import names, and does it have "
                             "get_config()? Else call flatten(model, OUT) in the program that makes the model.)") from error
+
+
+def build_and_load(model, path, inputs):
+    """Keras loads a subclassed model without weights, and warns only, if it cannot build the model."""
+    arrays = None if inputs is None else arrays_for(specs_of(model, inputs), inputs)
+    if arrays is None:
+        raise CannotFlatten("Keras cannot build this model when it loads it, so its weights are missing; give arrays for a "
+                            "call by --inputs FILE.npz")
+    called(model, arrays)
+    model.load_weights(path)
 
 
 if __name__ == "__main__":
