@@ -144,6 +144,7 @@ void write_result(const std::string& text, const std::optional<std::string>& pat
 }
 
 void write_now(std::string_view text, Look look) {
+  const auto hidden = StatusLine::hide();
   const std::string shown = safe(std::string(text), look, isatty(STDOUT_FILENO) == 1);
   std::fwrite(shown.data(), 1, shown.size(), stdout);
   std::fflush(stdout);

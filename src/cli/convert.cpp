@@ -197,14 +197,12 @@ struct ConvertCommand {
   [[nodiscard]] report::SavedReport by_names(const WeightsSource& source) const {
     const weights::Store& store = source.store;
     const bool places = store.naming == weights::Naming::store_path;
-    if (!source.why_no_model.empty() && (quantize || weights::needs_layout(out)))
-      throw bad_input("{}", source.why_no_model);
+    // The model's layout is needed: why it cannot be read is what the user has to know.
+    if (source.unreadable && (quantize || (weights::needs_layout(out) && !out.ends_with(".weights.h5"))))
+      throw Error(*source.unreadable);
     if (quantize)
       throw bad_usage("--quantize: {} holds no model that says which weights are kernels; name it with --model",
                       printable(in));
-    // The model's layout is needed: why it cannot be read is what the user has to know.
-    if (source.unreadable && weights::needs_layout(out) && !out.ends_with(".weights.h5"))
-      throw Error(*source.unreadable);
     if (weights::holds_config(out))
       throw bad_usage("{}: a .keras archive holds the model too; name it with --model", printable(out));
     if (weights::needs_layout(out) && !(places && out.ends_with(".weights.h5"))) {

@@ -28,6 +28,7 @@ struct PlotCommand {
     const Format form = common.form_of_output();
     refuse_page_on_terminal(form, common.output, model);
     const LoadedModel loaded = load_model(model, input_shape, common.console);
+    warn_of_custom_classes(loaded.model, common.console);
     common.write(report::render(form, library::layer_graph(loaded.model, expand_nested)),
                  form == Format::json ? Look::fitting : Look::exact);
     return 0;

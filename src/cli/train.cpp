@@ -140,7 +140,7 @@ struct TrainCommand : TrainingOptions {
       keep_now = [&] {
         try {
           if (saves()) write_at_end(*target, [&](const std::string& path) { write(path, trainer.optimizer_state()); });
-          log.end("signal", state.position.step);
+          log.end("interrupted", state.position.step);
           common.console.warn(interrupted_after(state.position.step));
         } catch (const Error& error) {
           common.console.error(error.what());
@@ -281,8 +281,7 @@ struct TrainCommand : TrainingOptions {
   }
 
   [[nodiscard]] std::string how_to_resume() const {
-    return saves() ? fmt::format("`attn train {} --resume` with the same data and options goes on", printable(*target))
-                   : "nothing was written";
+    return saves() ? "resume with: " + resume_command(model, *target) : "nothing was written";
   }
   [[nodiscard]] std::string interrupted_after(std::int64_t step) const {
     return fmt::format("interrupted after step {}; {}", step, how_to_resume());
@@ -296,7 +295,7 @@ struct TrainCommand : TrainingOptions {
       return static_cast<int>(ExitCode::differs);
     }
     if (report.end == "interrupted") {
-      common.console.warn(fmt::format("interrupted after step {}; {}", report.steps, resumes));
+      common.console.warn(interrupted_after(report.steps));
       return world == nullptr ? Interrupt::exit_code() : Interrupt::exit_code(first_signal(*world));
     }
     if (report.end == "time limit")

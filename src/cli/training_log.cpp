@@ -129,7 +129,7 @@ void TrainingLog::start(const report::TrainingReport& report) {
          {"data", {{"rows", report.rows}, {"sha256", report.data}}},
          {"memory", report.memory}});
   say(fmt::format("{}: {} of {} parameters, {}, {}, {}, seed {}", printable(report.setting.model),
-                  with_commas(report.trainable), with_commas(report.params), report.optimizer, printable(report.loss),
+                  with_commas(report.trainable), with_commas(report.params), printable(report.optimizer), printable(report.loss),
                   report::counted(report.rows, "row"), report.seed));
 }
 

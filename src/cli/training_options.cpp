@@ -36,8 +36,8 @@ void TrainingOptions::declare(Options& options) {
   add_common(options, common, {Format::table, Format::json}, false);
   add_model(options, model);
   files.declare(options);
-  options.add("-o,--output", target, "FILE",
-              "the trained model, .keras, with its optimizer's state (with --resume by default MODEL)");
+  options.output("-o,--output", target, "FILE",
+                 "the trained model, .keras, with its optimizer's state (with --resume by default MODEL)");
   options.add("--epochs", epochs, "N", "times over the data, those before --resume too (1)").above_zero();
   options.add("--steps", steps, "N", "end after so many steps in all").above_zero();
   options

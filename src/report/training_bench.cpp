@@ -69,7 +69,8 @@ std::string text_of(const TrainingBenchReport& report, std::string (&draw)(const
   std::string out =
       fmt::format("{} on {}: training steps on {} ({}), {}, {}, {}{}\n\n", printable(setting.model),
                   printable(report.machine), setting.device, setting.backend, counted(setting.threads, "thread"),
-                  report.optimizer, printable(report.loss), report.recomputes ? ", activations computed twice" : "");
+                  printable(report.optimizer), printable(report.loss),
+                  report.recomputes ? ", activations computed twice" : "");
   out += draw(table_of(report));
   for (const TrainingBenchRow& row : report.rows)
     if (!row.profile.empty())

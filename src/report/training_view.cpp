@@ -42,7 +42,7 @@ std::string training_json(const TrainingReport& report) {
 std::string training_plan_text(const TrainingReport& report) {
   const TrainingReport::Plan& plan = *report.plan;
   return fmt::format("{}: {} of {} parameters, {}, {}, {}\n", printable(report.setting.model),
-                     with_commas(report.trainable), with_commas(report.params), report.optimizer,
+                     with_commas(report.trainable), with_commas(report.params), printable(report.optimizer),
                      printable(report.loss), counted(report.rows, "row")) +
          fmt::format("{} of memory; {}, {} in an epoch, {} each: {} without validation\n", byte_size(plan.bytes),
                      counted(plan.steps, "step"), with_commas(plan.steps_per_epoch), duration(plan.seconds_per_step),
