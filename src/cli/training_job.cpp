@@ -290,8 +290,7 @@ class Preparation {
       return {};
     }
     in_file(*loaded.weights, [&] { optimizer.set_state(state); });
-    if (const auto rate = changes.constant_rate(); rate && !told_.resume)
-      optimizer.set_learning_rate(*rate);
+    if (const auto rate = changes.constant_rate(); rate && !told_.resume) optimizer.set_learning_rate(*rate);
     return state;
   }
 

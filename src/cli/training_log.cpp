@@ -11,8 +11,8 @@
 #include "attn/base/system_error.h"
 #include "attn/base/text.h"
 #include "attn/io/sha256.h"
-#include "attn/report/table.h"
 #include "attn/report/number.h"
+#include "attn/report/table.h"
 #include "status_line.h"
 
 namespace attn::cli {
@@ -129,8 +129,8 @@ void TrainingLog::start(const report::TrainingReport& report) {
          {"data", {{"rows", report.rows}, {"sha256", report.data}}},
          {"memory", report.memory}});
   say(fmt::format("{}: {} of {} parameters, {}, {}, {}, seed {}", printable(report.setting.model),
-                  with_commas(report.trainable), with_commas(report.params), printable(report.optimizer), printable(report.loss),
-                  report::counted(report.rows, "row"), report.seed));
+                  with_commas(report.trainable), with_commas(report.params), printable(report.optimizer),
+                  printable(report.loss), report::counted(report.rows, "row"), report.seed));
 }
 
 void TrainingLog::begin_epoch(std::int64_t epoch, std::int64_t batches) {

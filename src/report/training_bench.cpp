@@ -66,11 +66,10 @@ Table profile_of(const TrainingBenchRow& row) {
 std::string text_of(const TrainingBenchReport& report, std::string (&draw)(const Table&)) {
   if (report.rows.empty()) return "";
   const Setting& setting = report.rows.front().setting;
-  std::string out =
-      fmt::format("{} on {}: training steps on {} ({}), {}, {}, {}{}\n\n", printable(setting.model),
-                  printable(report.machine), setting.device, setting.backend, counted(setting.threads, "thread"),
-                  printable(report.optimizer), printable(report.loss),
-                  report.recomputes ? ", activations computed twice" : "");
+  std::string out = fmt::format("{} on {}: training steps on {} ({}), {}, {}, {}{}\n\n", printable(setting.model),
+                                printable(report.machine), setting.device, setting.backend,
+                                counted(setting.threads, "thread"), printable(report.optimizer), printable(report.loss),
+                                report.recomputes ? ", activations computed twice" : "");
   out += draw(table_of(report));
   for (const TrainingBenchRow& row : report.rows)
     if (!row.profile.empty())
