@@ -14,18 +14,20 @@ namespace {
 
 constexpr std::size_t kScriptColumns = 118;
 
-/// The names of the classes that run, in lines of text.
+/// The classes that run, in lines of text: Keras's by their names, KerasHub's by their modules too.
 std::string names_of(const std::vector<keras::KnownClass>& classes) {
   std::string out;
   std::size_t column = kScriptColumns;
   for (const keras::KnownClass& known : classes) {
     if (!known.refused.empty()) continue;
+    const std::string module = known.package.empty() ? "" : fmt::format("{}.", known.module);
     for (const std::string_view name : {known.name, known.shown}) {
       if (name.empty()) continue;
-      const bool fits = column + 1 + name.size() <= kScriptColumns;
+      const std::string text = module + std::string(name);
+      const bool fits = column + 1 + text.size() <= kScriptColumns;
       out += fits ? " " : "\n";
-      column = fits ? column + 1 + name.size() : name.size();
-      out += name;
+      column = fits ? column + 1 + text.size() : text.size();
+      out += text;
     }
   }
   return out;

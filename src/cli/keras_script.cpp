@@ -15,6 +15,7 @@ FILE.npz, and are written too, under the names of the input layers.
 """
 import argparse
 import importlib
+import os
 import sys
 
 import keras
@@ -114,10 +115,12 @@ def main():
     parser.add_argument("--length", type=int, default=128, help="for other unknown lengths (128)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--import", dest="modules", action="append", default=[], metavar="MODULE",
-                        help="that registers the model's classes, such as keras_hub")
+                        help="a module or .py file that registers the model's classes, such as keras_hub")
     options = parser.parse_args()
     for module in options.modules:
-        importlib.import_module(module)
+        folder, name = os.path.split(module)
+        sys.path.insert(0, folder or ".")
+        importlib.import_module(name.removesuffix(".py") if folder or name.endswith(".py") else module)
     model = load(options.model, options.weights)
     given = dict(np.load(options.inputs)) if options.inputs else {}
     inputs = make_inputs(model, given, options.batch, options.length, options.seed)

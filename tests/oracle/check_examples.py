@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Holds attn against the models of Keras's documentation on attention, custom layers and all.
+"""Checks attn against the models of Keras's documentation on attention, with their custom layers.
 
     python tests/oracle/check_examples.py build/attn [NAME…]
 
-Each model of examples/ is saved by Keras with random weights, made flat by the script of `attn flatten-script`, and run by
-`attn run --expect` on inputs for which Keras says what it gives. `attn summary` opens the unflattened archive too.
+Each model of examples/ is saved by Keras with random weights. A new process then does what docs/custom.md shows: it loads
+the file, with the classes that --import names, and flattens it by the script of `attn flatten-script`. `attn run --expect`
+compares the result with what Keras computed in the first process. `attn summary` opens the unflattened archive too.
 """
 import importlib
 import os
@@ -22,7 +23,7 @@ import numpy as np
 
 HERE = pathlib.Path(__file__).parent / "examples"
 sys.path.insert(0, str(HERE))
-MODULES = ("text", "translation", "vision", "series", "scattering", "mixing", "recognition")
+MODULES = ("text", "translation", "vision", "series", "scattering", "mixing", "recognition", "custom")
 
 
 def random_weights(model, seed):
@@ -35,7 +36,13 @@ def random_weights(model, seed):
             weight.assign(np.abs(value + noise) + 0.1 if weight.name.endswith("variance") else value + noise)
 
 
-def check(attn, flatten, make, folder):
+def command(*words):
+    """What a command writes to stderr, or to stdout where that is empty, if it fails; else ""."""
+    ran = subprocess.run([str(word) for word in words], capture_output=True, text=True)
+    return (ran.stderr.strip() or ran.stdout.strip())[-400:] if ran.returncode else ""
+
+
+def check(attn, flatten, module, make, folder):
     keras.backend.clear_session()
     keras.utils.set_random_seed(1)
     model = make()
@@ -44,18 +51,21 @@ def check(attn, flatten, make, folder):
     model.save(archive)
     specs = INPUTS.get(make.__name__) or flatten.specs_of(model, None)
     sample = flatten.random_inputs(model, specs, 2, 7, 3)
-    arrays = keras.tree.flatten(sample)
-    given = sample if make.__name__ in INPUTS else None
-    flatten.flatten(keras.saving.load_model(archive, compile=False), str(flat), given)
-    names = [tensor.name for tensor in keras.saving.load_model(flat).inputs]
-    outputs = model(sample, training=False)
+    outputs = flatten.called(model, sample)
     named = outputs if isinstance(outputs, dict) else {f"output_{i}": x for i, x in enumerate(keras.tree.flatten(outputs))}
-    np.savez(folder / "in.npz", **dict(zip(names, map(as_array, arrays))))
+    leaves = zip(keras.tree.flatten(specs), keras.tree.flatten(sample))
+    np.savez(folder / "in.npz", **{spec.name: as_array(value) for spec, value in leaves})
     np.savez(folder / "out.npz", **{name: as_array(value) for name, value in named.items()})
-    rows = [attn, "run", flat, "--input", folder / "in.npz", "--expect", folder / "out.npz", "--rtol", "1e-4", "--atol", "1e-5", "-q"]
-    ran = subprocess.run(rows, capture_output=True, text=True)
-    if ran.returncode:
-        return ran.stderr.strip() or ran.stdout.strip()[-400:]
+    given = ["--inputs", folder / "in.npz"] if make.__name__ in INPUTS else []
+    return (
+        command(sys.executable, folder / "flatten.py", archive, flat, "--import", HERE / f"{module}.py", *given)
+        or command(attn, "run", flat, "--input", folder / "in.npz", "--expect", folder / "out.npz", "--rtol", "1e-4",
+                   "--atol", "1e-5", "-q")
+        or wrong_summary(attn, archive, model)
+    )
+
+
+def wrong_summary(attn, archive, model):
     shown = subprocess.run([attn, "summary", archive, "--json", "-q"], capture_output=True, text=True)
     if shown.returncode:
         return "summary: " + shown.stderr.strip()
@@ -70,8 +80,16 @@ def as_array(value):
     return value if value.dtype != object else np.vectorize(bytes.decode, otypes=["U"])(value)
 
 
-def array(flatten, shape, dtype, name):
-    return flatten.Spec(shape, dtype, name)
+def inputs_of_subclassed(array):
+    """What the subclassed models are called with, whose archives hold shapes without dtypes."""
+    return {
+        "transformer_asr": (array((64, 9), "float32", "frames"), array((6,), "int32", "tokens")),
+        "ner_transformers": array((12,), "int32", "tokens"),
+        "tab_transformer": {"categories": array((3,), "int32", "categories"), "numbers": array((4,), "float32", "numbers")},
+        "subclassed_classifier": array((10,), "int32", "tokens"),
+        "subclassed_captioner": {"images": array((8, 8, 3), "float32", "images"), "tokens": array((5,), "int32", "tokens")},
+        "image_search_with_a_dual_encoder": (array((8, 8, 3), "float32", "image"), array((5,), "int32", "ids")),
+    }
 
 
 def main():
@@ -83,28 +101,24 @@ def main():
         (folder / "flatten.py").write_text(script)
         sys.path.insert(0, str(folder))
         flatten = importlib.import_module("flatten")
-        INPUTS["transformer_asr"] = [array(flatten, (64, 9), "float32", "input_0"), array(flatten, (6,), "int32", "input_1")]
-        INPUTS["ner_transformers"] = array(flatten, (12,), "int32", "inputs")
-        INPUTS["tab_transformer"] = {"categories": array(flatten, (3,), "int32", "categories"),
-                                     "numbers": array(flatten, (4,), "float32", "numbers")}
-        INPUTS["image_search_with_a_dual_encoder"] = [array(flatten, (8, 8, 3), "float32", "image"), array(flatten, (5,), "int32", "ids")]
-        models = [make for name in MODULES for make in importlib.import_module(name).MODELS]
-        for make in models:
-            if wanted and make.__name__ not in wanted:
-                continue
-            try:
-                wrong = check(attn, flatten, make, folder)
-            except Exception as error:
-                wrong = f"{type(error).__name__}: {error}"
-                if wanted:
-                    raise
-            failed += bool(wrong)
-            print(f"{make.__name__}: {wrong or 'agrees'}", flush=True)
+        INPUTS.update(inputs_of_subclassed(flatten.Spec))
+        for module in MODULES:
+            for make in importlib.import_module(module).MODELS:
+                if wanted and make.__name__ not in wanted:
+                    continue
+                try:
+                    wrong = check(attn, flatten, module, make, folder)
+                except Exception as error:
+                    wrong = f"{type(error).__name__}: {error}"
+                    if wanted:
+                        raise
+                failed += bool(wrong)
+                print(f"{make.__name__}: {wrong or 'agrees'}", flush=True)
     print(f"{failed} failed")
     return 1 if failed else 0
 
 
-INPUTS = {}  # of subclassed models, whose archives do not tell dtypes
+INPUTS = {}
 
 if __name__ == "__main__":
     sys.exit(main())

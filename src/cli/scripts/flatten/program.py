@@ -9,46 +9,92 @@ def spec_of(value, name):
     if isinstance(value, Spec):
         return value
     value = value if is_symbolic(value) else np.asarray(value)
-    return Spec(tuple(value.shape[1:]), keras.backend.standardize_dtype(value.dtype), name)
+    dtype = "string" if getattr(value.dtype, "kind", "?") in "US" else keras.backend.standardize_dtype(value.dtype)
+    return Spec(tuple(value.shape[1:]), dtype, name)
+
+
+def functional_of(model):
+    """The functional model that it is, or that a Sequential has inside; None for a subclassed model."""
+    return next((m for m in (model, getattr(model, "_functional", None)) if hasattr(m, "_inputs_struct")), None)
 
 
 def specs_of(model, inputs):
     """What the model is called with: a structure of Specs."""
-    if inputs is not None:
-        if isinstance(inputs, dict):
-            return {name: spec_of(x, name) for name, x in inputs.items()}
-        if isinstance(inputs, (list, tuple)):
-            return [spec_of(x, f"input_{i}") for i, x in enumerate(inputs)]
-        return spec_of(inputs, "inputs")
-    if getattr(model, "_inputs_struct", None) is not None or getattr(model, "_functional", None) is not None:
-        functional = model if getattr(model, "_inputs_struct", None) is not None else model._functional
+    functional = functional_of(model)
+    if functional is not None:
         structure = functional._inputs_struct
         if isinstance(structure, (list, tuple)) and len(structure) == 1:
             structure = structure[0]
         return tree.map_structure(lambda t: Spec(tuple(t.shape[1:]), str(t.dtype), t.name), structure)
     build = model.get_build_config() or {}
-    shape = build.get("input_shape")
-    if shape is None:
+    shapes = build.get("input_shape", build.get("shapes_dict"))
+    if inputs is not None:
+        return given_specs(model, inputs, shapes)
+    if shapes is None:
         raise CannotFlatten("the model does not tell its inputs; give them by --inputs FILE.npz")
     is_shape = lambda s: isinstance(s, (list, tuple)) and all(size is None or isinstance(size, int) for size in s)
-    count = iter(range(1000))
     make = lambda s, name: Spec(tuple(s[1:]), "float32", name)
-    if is_shape(shape):
-        return make(shape, "inputs")
-    if isinstance(shape, dict):
-        return {key: make(s, key) for key, s in shape.items()}
-    return [make(s, f"input_{next(count)}") for s in shape]
+    if is_shape(shapes):
+        return make(shapes, "inputs")
+    if isinstance(shapes, dict):
+        return {key.removesuffix("_shape"): make(s, key.removesuffix("_shape")) for key, s in shapes.items()}
+    return tuple(make(s, f"input_{index}") for index, s in enumerate(shapes))
+
+
+def given_specs(model, inputs, shapes):
+    """Specs of the arrays with which a subclassed model is called, in the structure for which it was built."""
+    if isinstance(inputs, dict) and all(tree.is_nested(x) or hasattr(x, "shape") for x in inputs.values()):
+        if len(inputs) == 1 and not by_name(model, inputs) and not isinstance(shapes, dict):
+            return next(spec_of(x, name) for name, x in inputs.items())  # the only argument, whatever its name
+        numbered = all(name == f"arr_{index}" for index, name in enumerate(inputs))
+        listed = isinstance(shapes, (list, tuple)) and bool(shapes) and isinstance(shapes[0], (list, tuple))
+        if numbered or (listed and not by_name(model, inputs)):  # np.savez(file, a, b) keeps the order
+            return tuple(spec_of(x, name) for name, x in inputs.items())
+    paths = tree.flatten_with_path(inputs)
+    name = lambda path: "_".join(str(part) if isinstance(part, str) else f"input_{part}" for part in path) or "inputs"
+    return tree.pack_sequence_as(inputs, [spec_of(x, name(path)) for path, x in paths])
+
+
+def by_name(model, inputs):
+    """Are these the arguments of model.call(), not a dict that is one of them?"""
+    parameters = inspect.signature(model.call).parameters
+    return functional_of(model) is None and isinstance(inputs, dict) and set(inputs) <= set(parameters)
+
+
+def called(model, inputs):
+    """What the model gives for inputs in the structure of its Specs."""
+    if by_name(model, inputs):
+        return model(**inputs, training=False)
+    return model(inputs, training=False)
 
 
 def flat_model(model, specs, length=None):
     """The model of built-in layers, and what was opened: {class name: how many}."""
     unknown = any(size is None for spec in tree.flatten(specs) for size in spec.shape)
+    images = any(None in spec.shape for spec in tree.flatten(specs) if len(spec.shape) > 2)
     batch = fresh_prime(model, 61)
-    steps = None
-    if unknown and length is None:
-        steps = fresh_prime(model, batch + 1)
-    known = lambda spec, free: tuple(
-        (None if free and steps else steps or length) if s is None else s for s in spec.shape)
+    if not unknown or length is not None:
+        return traced_model(model, specs, batch, None, length)
+    try:
+        return traced_model(model, specs, batch, fresh_prime(model, 13 if images else batch + 1), None)
+    except CannotFlatten as error:
+        if images:
+            raise
+        try:  # convolutions of sound may shorten it by thousands
+            return traced_model(model, specs, batch, fresh_prime(model, 4000), None)
+        except CannotFlatten:
+            raise error from error.__cause__
+
+
+def traced_model(model, specs, batch, steps, length):
+    """flat_model with these primes. Sizes of images are multiples of theirs, and stay so when they are halved."""
+
+    def size_of(spec, size, free):
+        if size is not None or not steps:
+            return size or length
+        return None if free else steps * (32 if len(spec.shape) > 2 else 1)
+
+    known = lambda spec, free: tuple(size_of(spec, size, free) for size in spec.shape)
 
     def make(rows, free):
         return tree.map_structure(
@@ -59,16 +105,31 @@ def flat_model(model, specs, length=None):
     inputs = make(None, True)
     try:
         with recorder.recording():
-            outputs = recorder.open(model, (traced,), {})
+            by_names = by_name(model, traced)
+            outputs = recorder.open(model, () if by_names else (traced,), traced if by_names else {})
         recorder.names = {key: name.removeprefix(model.name + "_") for key, name in recorder.names.items()}
         rebuilder = Rebuilder(recorder, tree.flatten(inputs), batch, steps)
-        outputs = rebuilder.outputs(keras.Function(traced, outputs), inputs)
+        outputs = rebuilder.outputs(recorder.function(traced, outputs), inputs)
+    except Exception as error:
+        raise cannot_flatten(error, recorder.failed, steps) from error
     finally:
         recorder.give_names_back()
     flat = keras.Model(inputs, outputs, name=model.name)
     rebuilder.copy_weights()
-    recorder.opened.pop(type(model).__name__, None)
-    return flat, recorder.opened
+    recorder.opened[type(model).__name__] -= 1
+    return flat, {name: count for name, count in recorder.opened.items() if count}
+
+
+def cannot_flatten(error, failed, open_length):
+    """The sentence for an error in calling a layer or making it again."""
+    advice = "; its length is open: give --length N" if open_length and "--length" not in str(error) else ""
+    if isinstance(error, CannotFlatten):
+        return CannotFlatten(f"{error}{advice}")
+    lines = [line for line in str(error).splitlines() if line.strip() and "Exception encountered" not in line]
+    reason = re.sub(r"\x1b\[[0-9]*m", "", lines[0].strip()) if lines else ""
+    reason = reason.split(". A KerasTensor is a symbolic")[0]
+    where = f"{failed} cannot be called with symbolic tensors" if failed else "its layers cannot be made again"
+    return CannotFlatten(f"{where}: {type(error).__name__}: {reason}{advice}")
 
 
 def unknown_classes(model):
@@ -77,57 +138,119 @@ def unknown_classes(model):
 
 
 def random_inputs(model, specs, rows, length, seed):
+    """Arrays in the structure of the Specs. An index is one of a token or of a position: it stays within all tables and
+    lengths."""
     random = np.random.default_rng(seed)
     tables = [l.input_dim for l in model._flatten_layers() if isinstance(l, keras.layers.Embedding)]
-    limit = min([10, *tables])
-    def make(spec):
-        shape = (rows, *(length if size is None else size for size in spec.shape))
-        if "float" in spec.dtype and not (tables and len(shape) == 2):
-            return random.standard_normal(shape).astype(spec.dtype)
+    leaves = tree.flatten(specs)
+    open_size = lambda spec: 32 * (1 + length % 5) if len(spec.shape) > 2 and length < 10 else length  # of images
+    shapes = [(rows, *(open_size(spec) if size is None else size for size in spec.shape)) for spec in leaves]
+    lengths = [shape[1] for spec, shape in zip(leaves, shapes) if "int" in spec.dtype and len(shape) > 1]
+    limit = max(1, min([10, *tables, *lengths]))
+
+    def make(spec, shape):
         if spec.dtype == "string":
             words = np.array(["", "the", "a", "of and", "Unseen, quite!"])
             return ops.convert_to_tensor(words[random.integers(0, len(words), shape)])
-        if spec.dtype == "bool":
-            return np.ones(shape, "bool")
-        return random.integers(0, max(limit, 1), shape).astype(spec.dtype)
-    return tree.map_structure(make, specs)
+        if spec.dtype == "bool" or "mask" in spec.name and "position" not in spec.name:
+            mask = np.ones(shape, spec.dtype)
+            if len(shape) == 2 and shape[1] > 2:
+                mask[1:, -1] = 0  # padding at the end of all rows but the first
+            return mask
+        if "float" in spec.dtype and not (tables and len(shape) == 2):
+            return random.standard_normal(shape).astype(spec.dtype)
+        return random.integers(0, limit, shape).astype(spec.dtype)
+
+    return tree.pack_sequence_as(specs, [make(spec, shape) for spec, shape in zip(leaves, shapes)])
 
 
 def difference(model, flat, inputs):
     """The largest difference of an output, and the largest output."""
-    a, b = (tree.flatten(m(inputs, training=False)) for m in (model, flat))
+    a, b = tree.flatten(called(model, inputs)), tree.flatten(flat(inputs, training=False))
     worst, largest = 0.0, 0.0
     for x, y in zip(a, b):
         x, y = (ops.convert_to_numpy(z if is_text(z) else ops.cast(z, "float32")) for z in (x, y))
-        if x.shape != y.shape:
+        if x.shape != y.shape or len(a) != len(b):
             return math.inf, 1.0
         if x.dtype == object:
             x, y = np.zeros(x.shape), np.not_equal(x, y).astype("float32")
-        worst = max(worst, float(np.max(np.abs(x - y), initial=0)))
-        largest = max(largest, float(np.max(np.abs(x), initial=0)))
+        apart = np.where((x == y) | (np.isnan(x) & np.isnan(y)), 0, np.abs(x - y))
+        worst = max(worst, math.inf if np.isnan(apart).any() else float(np.max(apart, initial=0)))
+        largest = max(largest, float(np.max(np.abs(x), initial=0, where=np.isfinite(x))))
     return worst, largest
 
 
 def flatten(model, path, inputs=None, length=None):
     """Writes the model as one of built-in layers to `path`, checks it, and says in a sentence what it did."""
+    if not str(path).endswith(".keras"):
+        raise CannotFlatten(f"{path}: the name of the flat model's file must end in .keras")
     specs = specs_of(model, inputs)
     flat, opened = flat_model(model, specs, length)
-    flat.save(path)
-    lengths = [length] if length else [5, 7]
-    flat = keras.saving.load_model(path, compile=False)
-    checks = []
-    for rows, steps in zip((1, 3), lengths * 2):
-        checks.append(difference(model, flat, random_inputs(model, specs, rows, steps, rows)))
-    worst, largest = max(check[0] for check in checks), max(check[1] for check in checks)
+    written = f"{str(path)[:-6]}.unchecked.keras"
+    try:
+        flat.save(written)
+        flat = keras.saving.load_model(written, compile=False)
+        worst, largest, how = checked(model, flat, specs, length, inputs)
+        os.replace(written, path)
+    finally:
+        if os.path.exists(written):
+            os.remove(written)
     what = ", ".join(f"{name} ×{count}" if count > 1 else name for name, count in opened.items()) or "no layer"
     print(f"{path}: {what} opened; {len(flat.layers)} layers, {flat.count_params():,} parameters")
-    print(f"checked at batch 1 and 3: the largest difference is {worst:.3g}, of outputs up to {largest:.3g}")
+    print(f"checked {how}: the largest difference is {worst:.3g}, of outputs up to {largest:.3g}")
     missing = unknown_classes(flat)
     if missing:
         print(f"attn does not know: {', '.join(missing)}", file=sys.stderr)
-    if not worst <= TOLERANCE * max(largest, 1e-3):
-        raise CannotFlatten("the two models differ; does a layer use other functions than keras.ops?")
     return flat
+
+
+def checked(model, flat, specs, length, inputs):
+    """The largest difference, the largest output, and on what: the arrays that were given, else random ones of two
+    batches, and of two lengths that the model takes."""
+    given = arrays_for(specs, inputs)
+    if given is not None:
+        checks, how = [difference(model, flat, given)], "on the given arrays"
+    else:
+        checks, how = random_checks(model, flat, specs, length), "at batch 1 and 3"
+    worst, largest = max(check[0] for check in checks), max(check[1] for check in checks)
+    if not worst <= TOLERANCE * max(largest, 1e-3):
+        raise CannotFlatten(f"the two models differ by {worst:.3g}, of outputs up to {largest:.3g}, so nothing is written; "
+                            "does a layer use other functions than keras.ops?")
+    return worst, largest, how
+
+
+def random_checks(model, flat, specs, length):
+    checks, refused = [], None
+    for size in [length, length] if length else [5, 8, 4, 3, 2, 300, 501]:
+        arrays = random_inputs(model, specs, 2 * len(checks) + 1, size, len(checks))
+        try:
+            called(model, arrays)
+        except Exception as error:  # a position table, or a convolution, may not take the length
+            refused = error
+            continue
+        try:
+            checks.append(difference(model, flat, arrays))
+        except Exception as error:
+            open_length = not length and any(None in spec.shape for spec in tree.flatten(specs))
+            raise cannot_flatten(error, "the flat model, which", open_length) from error
+        if len(checks) == 2:
+            return checks
+    if checks:
+        return checks
+    raise CannotFlatten("the model does not take random numbers, so that nothing can be checked; give arrays for it by "
+                        f"--inputs FILE.npz ({type(refused).__name__})") from refused
+
+
+def arrays_for(specs, inputs):
+    """The given arrays in the structure of the Specs, or None where they are not all given."""
+    leaves = tree.flatten(specs)
+    if isinstance(inputs, dict):
+        arrays = [inputs.get(spec.name) for spec in leaves]
+    else:
+        arrays = tree.flatten(inputs)
+    if len(arrays) != len(leaves) or not all(isinstance(array, np.ndarray) for array in arrays):
+        return None
+    return tree.pack_sequence_as(specs, [ops.convert_to_tensor(array) for array in arrays])
 
 
 def main():
@@ -140,24 +263,56 @@ def main():
     parser.add_argument("--length", type=int, metavar="N", help="makes unknown lengths this one")
     parser.add_argument("--allow-lambda", action="store_true", help="loads Lambda layers, which run code from the file")
     options = parser.parse_args()
-    for module in options.modules:
-        folder, name = os.path.split(module)
-        sys.path.insert(0, folder or ".")
-        module = importlib.import_module(name.removesuffix(".py"))
-        # Classes that were not registered are found by their names.
-        for one in vars(module).values():
-            if inspect.isclass(one) and issubclass(one, keras.Layer) and not is_keras(one):
-                keras.saving.get_custom_objects().setdefault(one.__name__, one)
     inputs = None
-    if options.inputs:
-        inputs = np.load(options.inputs)
-        if not isinstance(inputs, np.ndarray):
-            inputs = dict(inputs) if len(inputs.files) > 1 else inputs[inputs.files[0]]
     try:
-        model = keras.saving.load_model(options.model, compile=False, safe_mode=not options.allow_lambda)
+        for module in options.modules:
+            import_classes(module)
+        if options.inputs:
+            inputs = np.load(options.inputs)
+            if not isinstance(inputs, np.ndarray):
+                inputs = dict(inputs)
+                if list(inputs) == ["arr_0"]:
+                    inputs = inputs["arr_0"]
+        model = loaded(options.model, options.allow_lambda)
+        if functional_of(model) is None and not all(layer.built for layer in model._flatten_layers()):
+            build_and_load(model, options.model, inputs)
         flatten(model, options.out, inputs, options.length)
     except CannotFlatten as error:
         sys.exit(f"flatten.py: {options.model}: {error}")
+
+
+def import_classes(module):
+    """Imports a module or a .py file. What is defined there and was not registered is found by its name."""
+    folder, name = os.path.split(module)
+    sys.path.insert(0, folder or ".")
+    imported = importlib.import_module(name.removesuffix(".py") if folder or name.endswith(".py") else module)
+    known = keras.saving.get_custom_objects()
+    for name, one in vars(imported).items():
+        if (inspect.isclass(one) or inspect.isfunction(one)) and not is_keras(one) and not name.startswith("_"):
+            known.setdefault(one.__name__, one)
+
+
+def loaded(path, allow_lambda):
+    if not os.path.exists(path):
+        raise CannotFlatten("no such file")
+    try:
+        return keras.saving.load_model(path, compile=False, safe_mode=not allow_lambda)
+    except Exception as error:
+        reason = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
+        if "enable_unsafe_deserialization" in str(error):
+            raise CannotFlatten("it holds Python code; if you trust the file, give --allow-lambda") from error
+        raise CannotFlatten(f"Keras cannot load it: {reason} (Is the class in a file that --import names, and does it have "
+                            "get_config()? Else call flatten(model, OUT) in the program that makes the model.)") from error
+
+
+def build_and_load(model, path, inputs):
+    """Keras loads a subclassed model without weights, and warns only, if it cannot build the model."""
+    arrays = None if inputs is None else arrays_for(specs_of(model, inputs), inputs)
+    if arrays is None:
+        raise CannotFlatten("Keras cannot build this model when it loads it, so its weights are missing; give arrays for a "
+                            "call by --inputs FILE.npz")
+    called(model, arrays)
+    model.load_weights(path)
 
 
 if __name__ == "__main__":

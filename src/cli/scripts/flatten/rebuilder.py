@@ -5,14 +5,26 @@ class Rebuilder:
         self.recorder = recorder
         self.batch, self.length = batch, length  # primes; length may be None
         self.made = {}  # id(layer) -> the new one and the old one
-        self.used = set()  # names
-        self.constants = {}  # bytes -> tensor
+        self.used = {tensor._keras_history.operation.name for tensor in inputs}  # names
+        self.constants = {}  # bytes, or id(variable) -> tensor
         self.inputs = inputs
         self.rows = self.steps = None
         self.tables = Recorder(inputs)
 
     def outputs(self, function, inputs):
-        return function._run_through_graph(inputs, operation_fn=self.operation)
+        outputs = function._run_through_graph(inputs, operation_fn=self.operation)
+        outputs = tree.map_structure(self.result, outputs)
+        for operation in reversed(operations_behind(filter(is_symbolic, tree.flatten(outputs)))):
+            if not isinstance(operation, keras.Layer):  # whose names are unique already
+                operation.name = self.unique(operation.name.rstrip("0123456789").rstrip("_"))
+        return outputs
+
+    def result(self, value):
+        """An output, which may be a constant."""
+        if value is None or is_symbolic(value):
+            return value
+        value = self.argument(value if isinstance(value, keras.Variable) else ops.convert_to_numpy(value))
+        return value if is_symbolic(value) else self.tables.symbolic(value)
 
     def operation(self, old):
         if isinstance(old, keras.Layer):
@@ -29,12 +41,22 @@ class Rebuilder:
 
     def argument(self, value):
         if isinstance(value, keras.Variable):
-            value = ops.convert_to_numpy(value)
+            return self.variable(value)
         if is_array(value):
             return self.constant(ops.convert_to_numpy(value))
         if isinstance(value, int) and not isinstance(value, bool) and value and self.shows(value):
             raise CannotFlatten("it computes with the number of " + self.shows(value))
         return value
+
+    def variable(self, value):
+        """A variable to which an operation came by another way than an attribute, such as self.weights."""
+        if "float" not in str(value.dtype):
+            return self.constant(ops.convert_to_numpy(value))
+        if id(value) not in self.constants:
+            name = self.unique(value.path)
+            self.constants[id(value)] = self.tables.table(
+                ops.convert_to_numpy(value), name, value.trainable, value.dtype)
+        return self.constants[id(value)]
 
     def shows(self, size):
         for prime, what in ((self.batch, "rows of a batch"), (self.length, "positions")):
@@ -92,6 +114,12 @@ class Rebuilder:
             return type(old)(**config)(*args, **kwargs)
         static = tuple(old.output.shape) if len(old._inbound_nodes) == 1 else None
         if kind == "Reshape" and static:
+            unknown = [size for size in static[1:] if self.shows(size)]
+            if static[0] == self.batch == old._inbound_nodes[0].input_tensors[0].shape[0] and len(unknown) == 1:
+                # The layer keeps the rows, so that only one size is left to be found.
+                sizes = tuple(-1 if self.shows(size) else size for size in static[1:])
+                name = self.unique("reshape")
+                return keras.layers.Reshape(sizes, dtype=args[0].dtype, name=name)(args[0])
             return ops.reshape(args[0], self.unknown(static, kind))
         if kind in ("BroadcastTo", "Tile", "Repeat") and static:
             return self.spread(args[0], static)

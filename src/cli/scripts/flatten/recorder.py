@@ -22,6 +22,7 @@ import importlib
 import inspect
 import math
 import os
+import re
 import sys
 from itertools import filterfalse
 
@@ -40,22 +41,71 @@ class CannotFlatten(Exception):
 
 
 def is_keras(thing):
-    return getattr(thing, "__module__", "").startswith(("keras.", "keras_hub."))
+    return (getattr(thing, "__module__", None) or "").startswith(("keras.", "keras_hub."))
 
 
 def is_known(operation):
-    names = KNOWN_LAYERS if isinstance(operation, keras.Layer) else KNOWN_OPERATIONS
-    return is_keras(type(operation)) and type(operation).__name__ in names
+    """Does attn run this class? KerasHub has several classes of one name, so its classes are known by their modules."""
+    kind = type(operation)
+    module, name = kind.__module__, kind.__name__
+    if not isinstance(operation, keras.Layer):
+        return module.startswith("keras.") and name in KNOWN_OPERATIONS
+    return (name if module.startswith("keras.") else f"{module}.{name}") in KNOWN_LAYERS
+
+
+def is_known_function(function):
+    module, name = getattr(function, "__module__", None) or "", getattr(function, "__name__", "")
+    return module.startswith("keras.") or (module.startswith("keras_hub.") and name == "gelu_approximate")
+
+
+def has_custom_activation(layer):
+    """Does the layer, or one inside it, call a function that attn does not know?"""
+    return any(
+        inspect.isfunction(value) and "activation" in name and not is_known_function(value)
+        for one in layer._flatten_layers()
+        for name, value in vars(one).items()
+    )
+
+
+def ends_in_activation(layer):
+    """Is its activation the last that it computes, so that it can be taken out?"""
+    names = {kind.__name__ for kind in type(layer).__mro__}
+    return bool(names & {"Dense", "EinsumDense", "BaseConv", "BaseConvTranspose", "BaseDepthwiseConv", "BaseSeparableConv"})
 
 
 def is_plain(layer):
     """Does attn know it, with all that is inside it?"""
     if not is_known(layer):
         return False
-    if isinstance(layer, keras.Model) and type(layer).__module__.startswith("keras.src"):
+    if isinstance(layer, keras.Model) and type(layer).__module__.startswith("keras."):
         return all(is_plain(member) for member in layer.layers)
-    inside = list(layer._flatten_layers(include_self=False))
-    return all(is_keras(type(one)) and not isinstance(one, keras.layers.Lambda) for one in inside)
+    if has_custom_activation(layer) and not ends_in_activation(layer):
+        return False
+    in_hub = type(layer).__module__.startswith("keras_hub.")  # whose classes attn knows with all that they make
+    return all(is_keras(type(one)) if in_hub else is_known(one) for one in layer._flatten_layers(include_self=False))
+
+
+def can_be_made_again(layer):
+    """Does its config make it? Some classes of KerasHub have configs that their constructors do not take."""
+    try:
+        config = layer.get_config()
+        if type(layer).__module__.startswith("keras_hub."):
+            type(layer).from_config(config)
+    except Exception:
+        return False
+    return True
+
+
+def with_sizes(out, layer, x):
+    """What an EinsumDense gives, with the sizes that it keeps from its input; Keras shows None for them."""
+    if not isinstance(layer, keras.layers.EinsumDense) or None not in out.shape:
+        return out
+    read, kernel, made = re.split(",|->", layer.equation.replace(" ", ""))
+    sizes = dict(zip(reversed(read.replace("...", "")), reversed(x.shape)))
+    sizes.update(zip(kernel, layer.kernel.shape))
+    made = made.replace("...", "").rjust(len(out.shape), "?")
+    out._shape = tuple(sizes.get(letter) if size is None else size for letter, size in zip(made, out.shape))
+    return out
 
 
 def is_symbolic(value):
@@ -76,6 +126,34 @@ def is_text(x):
 
 def mask_of(tensor):
     return getattr(tensor, "_keras_mask", None)
+
+
+def with_replaced(value, is_replaced, replace):
+    """`value`, which may be lists, tuples and dicts of any keys, with leaves replaced; the same object without one."""
+    if is_replaced(value):
+        return replace(value)
+    if isinstance(value, dict):
+        items = {key: with_replaced(item, is_replaced, replace) for key, item in value.items()}
+        return items if any(items[key] is not value[key] for key in items) else value
+    if isinstance(value, (list, tuple)):
+        items = [with_replaced(item, is_replaced, replace) for item in value]
+        if all(item is old for item, old in zip(items, value)):
+            return value
+        return items if isinstance(value, list) else type(value)(*items) if hasattr(value, "_fields") else tuple(items)
+    return value
+
+
+def operations_behind(tensors):
+    """The operations that make the tensors, each once, those that are called first last."""
+    found, seen, waiting = {}, set(), list(tensors)
+    while waiting:
+        operation, node, _ = waiting.pop()._keras_history
+        if operation is None or (id(operation), node) in seen:
+            continue
+        seen.add((id(operation), node))
+        found[id(operation)] = operation
+        waiting.extend(operation._inbound_nodes[node].input_tensors)
+    return list(found.values())
 
 
 def lower_case(subscripts):
@@ -106,10 +184,13 @@ class Recorder:
         self.inside_plain = False
         self.opened = {}  # class name -> how many
         self.names = {}  # id(layer) -> its name in the flat model
+        self.again = {}  # id(layer) -> can it be made again?
         self.renamed = []  # (layer, its own name)
         self.linear = set()  # ids of layers whose activation was taken out
         self.variables = {}  # id(variable) -> its tensor
-        self.remade_masks = set()  # ids of tensors whose mask only an opened layer put there
+        self.remade_masks = {}  # id(tensor) -> the tensor, of those whose mask only an opened layer put there
+        self.training = [False]  # what the layers that are open were called with
+        self.failed = None  # "block (Block)", the innermost layer that could not be called
         self.index = None
 
     @contextlib.contextmanager
@@ -129,27 +210,51 @@ class Recorder:
         def einsum(subscripts, *operands, **kwargs):
             return plain_einsum(lower_case(subscripts), *operands, **kwargs)
 
-        def get_item(tensor, key):  # Keras takes None in a tuple alone
-            return plain_get_item(tensor, (key,) if key is None or key is Ellipsis else key)
+        def get_item(tensor, key):  # Keras takes None, … and slices only in a tuple
+            return plain_get_item(tensor, (key,) if key is None or key is Ellipsis or isinstance(key, slice) else key)
 
+        def operator(name, plain):
+            def apply(variable, other):
+                if is_symbolic(other) and not recorder.inside_plain:
+                    return getattr(recorder.variable(variable), name)(other)
+                return plain(variable, other)
+
+            return apply
+
+        # Attributes that are variables become tensors; what a layer has by other ways (self.weights) is met here.
+        variables = next(kind for kind in keras.Variable.__mro__ if "__add__" in vars(kind))
+        operators = {f"__{side}{name}__" for side in ("", "r") for name in
+                     ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul")}
+        operators = {name: vars(variables)[name] for name in operators if name in vars(variables)}
         plain_get_item = keras.KerasTensor.__getitem__
         keras.Layer.__call__, ops.convert_to_tensor, ops.einsum = call, convert_to_tensor, einsum
         keras.KerasTensor.__getitem__ = get_item
+        for name, plain in operators.items():
+            setattr(variables, name, operator(name, plain))
         try:
             yield
         finally:
+            for name, plain in operators.items():
+                setattr(variables, name, plain)
             keras.Layer.__call__, ops.convert_to_tensor, ops.einsum = plain_call, plain_convert, plain_einsum
             keras.KerasTensor.__getitem__ = plain_get_item
 
     def call(self, plain_call, layer, args, kwargs):
         if self.inside_plain:
             return plain_call(layer, *args, **kwargs)
-        if not is_plain(layer):
+        if id(layer) not in self.again:
+            self.again[id(layer)] = is_plain(layer) and can_be_made_again(layer)
+        if not self.again[id(layer)]:
             return self.open(layer, args, kwargs)
+        # Some layers do not take as symbolic what is None in any case.
+        training = self.training[-1] if kwargs.get("training") is None else kwargs["training"]
+        kwargs = {name: value for name, value in kwargs.items() if value is not None and name != "training"}
+        if training:
+            kwargs["training"] = True
         if not any_symbolic(args, kwargs):
             if not layer.weights:
                 return plain_call(layer, *args, **kwargs)
-            args = (self.symbolic(args[0]), *args[1:])  # its weights are to stay weights
+            args = (tree.map_structure(self.symbolic, args[0]), *args[1:])  # its weights are to stay weights
         self.inside_plain = True
         remade = any(id(tensor) in self.remade_masks for tensor in tree.flatten((args, kwargs)))
         given = tree.flatten((args, kwargs))
@@ -157,12 +262,13 @@ class Recorder:
         remade = remade and given == tree.flatten((args, kwargs))
         self.rename(layer)
         activation = getattr(layer, "activation", None)
-        custom = callable(activation) and not is_keras(activation) and not isinstance(activation, keras.Layer)
+        custom = inspect.isfunction(activation) and not is_known_function(activation)
         try:
             if custom:
                 layer.activation = keras.activations.linear
                 self.linear.add(id(layer))
             outputs = plain_call(layer, *args, **kwargs)
+            outputs = with_sizes(outputs, layer, args[0] if args else None)
         finally:
             self.inside_plain = False
             if custom:
@@ -172,7 +278,7 @@ class Recorder:
             for tensor in filter(is_symbolic, given + tree.flatten((args, kwargs))):
                 keras.src.backend.set_keras_mask(tensor, None)
         if remade:
-            self.remade_masks.update(id(tensor) for tensor in tree.flatten(outputs) if mask_of(tensor) is not None)
+            self.remade_masks.update((id(tensor), tensor) for tensor in tree.flatten(outputs) if mask_of(tensor) is not None)
         return activation(outputs) if custom else outputs
 
     def note(self, outputs):
@@ -187,6 +293,13 @@ class Recorder:
             self.names[id(layer)] = "_".join([*self.scope, name or layer.name])
             self.renamed.append((layer, layer.name))
             layer.name = f"recorded_{len(self.renamed)}"
+
+    def function(self, inputs, outputs):
+        """The recorded graph. Operations of a model from a file have the names that new ones get too."""
+        symbolic = [x for x in tree.flatten(outputs) if is_symbolic(x)]
+        for operation in operations_behind([*symbolic, *tree.flatten(inputs)]):
+            self.rename(operation)
+        return keras.Function(inputs, outputs)
 
     def give_names_back(self):
         for layer, name in self.renamed:
@@ -205,7 +318,7 @@ class Recorder:
         if mask is None:
             return tensor
         inner = keras.Input(batch_shape=tensor.shape, dtype=tensor.dtype)
-        model = keras.Model(inner, keras.layers.Identity()(inner))
+        model = keras.Model(inner, keras.layers.Identity(dtype=tensor.dtype)(inner))
         self.rename(model, "masked")
         out = model(tensor, mask=mask)
         keras.src.backend.set_keras_mask(out, mask)
@@ -213,45 +326,63 @@ class Recorder:
 
     def open(self, layer, args, kwargs):
         """layer.call as Layer.__call__ calls it: inputs are cast, and masks filled in and passed on."""
-        self.opened[type(layer).__name__] = self.opened.get(type(layer).__name__, 0) + 1
+        name = type(layer).__name__
+        self.opened[name] = self.opened.get(name, 0) + 1
         if isinstance(layer, (keras.layers.RNN, keras.layers.Bidirectional)):
-            raise CannotFlatten(f"{layer.name} ({type(layer).__name__}): a recurrent layer over a cell of one's own has "
-                                "no counterpart among built-in layers")
-
-        def cast(x):
-            if not (is_symbolic(x) and layer.autocast and "float" in str(x.dtype) and x.dtype != layer.compute_dtype):
-                return x
-            out = ops.cast(x, layer.compute_dtype)
-            if mask_of(x) is not None:
-                keras.src.backend.set_keras_mask(out, mask_of(x))
-                self.remade_masks.add(id(out))
-            return out
-
-        if not isinstance(layer, keras.Model):
-            args, kwargs = tree.map_structure(cast, (args, kwargs))
+            raise CannotFlatten(f"{layer.name} ({name}): a recurrent layer over a cell, or with an activation, of one's "
+                                "own has no counterpart among built-in layers")
+        if layer._convert_input_args:
+            args, kwargs = tree.map_structure(lambda x: self.cast(x, layer), (args, kwargs))
         signature = inspect.signature(layer.call)
-        parameters = signature.parameters
-        if "training" in parameters and kwargs.get("training") is None:
-            kwargs = {**kwargs, "training": None}
-        arguments = signature.bind(*args, **kwargs).arguments
+        training = kwargs.pop("training", None)
+        arguments = signature.bind_partial(*args, **kwargs).arguments
+        training = arguments.get("training") if training is None else training
+        training = self.training[-1] if training is None else training
+        if "training" in signature.parameters:
+            arguments["training"] = training
         tensors = {n: v for n, v in arguments.items() if any(is_symbolic(x) or is_array(x) for x in tree.flatten(v))}
-        for name, value in tensors.items():
-            mask = "mask" if len(tensors) == 1 else name + "_mask"
-            if mask in parameters and arguments.get(mask) is None:
-                kwargs[mask] = tree.map_structure(mask_of, value)
+        for tensor, value in tensors.items():
+            mask = "mask" if len(tensors) == 1 else tensor + "_mask"
+            if mask in signature.parameters and arguments.get(mask) is None:
+                arguments[mask] = tree.map_structure(mask_of, value)
         first = next(iter(arguments.values()), None)
-        previous = kwargs["mask"] if kwargs.get("mask") is not None else tree.map_structure(mask_of, first)
+        previous = arguments.get("mask")
+        previous = tree.map_structure(mask_of, first) if previous is None else previous
+        bound = inspect.BoundArguments(signature, {n: arguments[n] for n in signature.parameters if n in arguments})
         self.scope.append(layer.name)
+        self.training.append(training)
         try:
             with self.symbolic_variables(layer):
-                outputs = layer.call(*args, **kwargs)
+                if isinstance(layer, keras.layers.TimeDistributed) and arguments.get("mask") is None:
+                    outputs = self.over_time(layer.layer, first)
+                else:
+                    outputs = layer.call(*bound.args, **bound.kwargs)
+        except Exception:
+            self.failed = self.failed or f"{'/'.join(self.scope)} ({name})"
+            raise
         finally:
+            self.training.pop()
             self.scope.pop()
         if layer.supports_masking and all(is_symbolic(x) for x in tree.flatten(outputs)):
             bare = [x for x in tree.flatten(outputs) if mask_of(x) is None]
             layer._set_mask_metadata(first, outputs, previous)
-            self.remade_masks.update(id(x) for x in bare if mask_of(x) is not None)
+            self.remade_masks.update((id(x), x) for x in bare if mask_of(x) is not None)
         return outputs
+
+    def cast(self, x, layer):
+        """An input as the layer's dtype policy has it."""
+        if not (is_symbolic(x) and layer.autocast and "float" in str(x.dtype) and x.dtype != layer.compute_dtype):
+            return x
+        out = ops.cast(x, layer.compute_dtype)
+        if mask_of(x) is not None:
+            keras.src.backend.set_keras_mask(out, mask_of(x))
+            self.remade_masks[id(out)] = out
+        return out
+
+    def over_time(self, layer, x):
+        """What TimeDistributed gives: the steps are rows of a larger batch."""
+        out = layer(ops.reshape(x, (-1, *x.shape[2:])))
+        return ops.reshape(out, (-1, x.shape[1], *out.shape[1:]))
 
     @contextlib.contextmanager
     def symbolic_variables(self, layer):
@@ -261,23 +392,19 @@ class Recorder:
         kept = {}
         is_variable = lambda value: isinstance(value, keras.Variable)
         for name, value in list(vars(layer).items()):
-            holds = is_variable(value) or (
-                isinstance(value, (list, tuple, dict)) and any(is_variable(leaf) for leaf in tree.flatten(value))
-            )
-            if not holds or name in hidden:
+            if name in hidden:
                 continue
-            kept[name] = value
-            plain = value if is_variable(value) else type(value)(value) if isinstance(value, tuple) else (
-                dict(value) if isinstance(value, dict) else list(value))
-            turn = lambda leaf: self.variable(leaf, layer) if is_variable(leaf) else leaf
-            object.__setattr__(layer, name, turn(plain) if is_variable(plain) else tree.map_structure(turn, plain))
+            symbolic = with_replaced(value, is_variable, lambda leaf: self.variable(leaf, layer))
+            if symbolic is not value:
+                kept[name] = value
+                object.__setattr__(layer, name, symbolic)
         try:
             yield
         finally:
             for name, value in kept.items():
                 object.__setattr__(layer, name, value)
 
-    def variable(self, variable, layer):
+    def variable(self, variable, layer=None):
         if "float" not in str(variable.dtype):
             return ops.convert_to_tensor(variable)
         if id(variable) not in self.variables:
@@ -285,7 +412,7 @@ class Recorder:
             tensor = self.table(keras.ops.convert_to_numpy(variable), name, variable.trainable, variable.dtype)
             self.variables[id(variable)] = (tensor, variable)
         tensor = self.variables[id(variable)][0]
-        casts = layer.autocast and tensor.dtype != layer.compute_dtype
+        casts = layer is not None and layer.autocast and tensor.dtype != layer.compute_dtype
         return ops.cast(tensor, layer.compute_dtype) if casts else tensor
 
     def table(self, value, name, trainable, dtype="float32"):
