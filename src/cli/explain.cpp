@@ -39,6 +39,7 @@ struct ExplainCommand {
     // One word that is no file may be a layer of the built-in encoder.
     if (path && !wanted && *path != "-" && !is_file(*path) && is_builtin_layer(*path)) std::swap(path, wanted);
     const LoadedModel loaded = load_model(path, input_shape, common.console);
+    warn_of_custom_classes(loaded.model, common.console);
     keras::LowerOptions size;
     size.batch = batch;
     size.sequence_length = sequence_length;

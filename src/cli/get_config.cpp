@@ -59,7 +59,9 @@ struct GetConfigCommand {
     const std::optional<std::string> path = words.empty() ? std::nullopt : std::optional(words.front());
     if (words.size() > 1)
       throw bad_usage("key=value arguments follow the name of a class, not the file {}", printable(words.front()));
-    return write(load_model(path, input_shape, common.console).model, options);
+    const LoadedModel loaded = load_model(path, input_shape, common.console);
+    warn_of_custom_classes(loaded.model, common.console);
+    return write(loaded.model, options);
   }
 
   int write(const keras::Model& model, const keras::ConfigOptions& options) const {

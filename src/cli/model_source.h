@@ -50,4 +50,7 @@ struct LoadedModel {
 /// "50,512" or "None,512" as a shape. Throws Error (usage) that names the option.
 [[nodiscard]] Shape parse_shape(const std::string& text, const char* option = "--input-shape");
 
+/// Warns that classes of somebody's own are shown and do not run, and of parameters that no file shows.
+void warn_of_custom_classes(const keras::Model& model, const Console& console);
+
 }  // namespace attn::cli

@@ -28,6 +28,7 @@ struct PlotCommand {
     const Format form = common.form_of_output();
     if (form == Format::png) refuse_image_on_terminal(common.output);
     const LoadedModel loaded = load_model(model, input_shape, common.console);
+    warn_of_custom_classes(loaded.model, common.console);
     write_result(report::render(form, library::layer_graph(loaded.model, expand_nested)), common.output,
                  form == Format::json ? Look::fitting : Look::exact);
     return 0;

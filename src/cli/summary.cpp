@@ -63,6 +63,7 @@ struct SummaryCommand {
   int run() const {
     check();
     const LoadedModel loaded = load_model(model, input_shape, common.console, {}, compat);
+    warn_of_custom_classes(loaded.model, common.console);
     keras::Summary summary = loaded.model.summary();
     if (summary.preprocessor && model) tell_vocabulary(summary, *model);
     if (opens()) {

@@ -160,6 +160,36 @@ void Model::take_stored(std::span<const StoredWeight> stored) {
   });
 }
 
+void Model::take_stored(std::span<const StoredLayer> stored) {
+  const Functional* const model = parts_->model();
+  if (model == nullptr) return;
+  for (Layer* member : model->layers()) {
+    const auto found = std::ranges::find(stored, member->name, &StoredLayer::name);
+    if (found == stored.end()) continue;
+    visit_layers(*member, [&](Layer& layer) {
+      if ((layer.built && as_custom(layer) == nullptr) || layer.is_model() || layer.is_operation()) return;
+      layer.built = true;  // as it was when it was saved
+      for (const StoredWeight& weight : found->weights) {
+        const std::string inside = layer.name + "/";
+        const bool named = weight.place.starts_with(inside);
+        if (&layer != member && !named) continue;
+        graph::WeightSpec spec;
+        spec.path = named ? weight.place.substr(inside.size()) : weight.place;
+        spec.shape = weight.shape;
+        spec.dtype = weight.dtype;
+        spec.trainable = layer.trainable;
+        layer.weights.push_back(std::move(spec));
+      }
+    });
+  }
+}
+
+bool Model::has_unknown_params() const {
+  bool unknown = false;
+  visit_layers(parts_->root(), [&](const Layer& layer) { unknown |= as_custom(layer) != nullptr && !layer.built; });
+  return unknown;
+}
+
 void Model::require_no_custom_class() const { refuse_custom(parts_->root()); }
 
 std::optional<TaskInfo> Model::task() const {

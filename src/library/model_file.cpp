@@ -118,11 +118,20 @@ keras::Model read_model(ModelText text) {
   keras::Model model = keras::Model::read(text.name, std::move(text.text), text.options);
   if (!text.weights || model.custom_classes().empty()) return model;
   const weights::Store store = weights::read_store(*text.weights);
-  if (store.naming != weights::Naming::store_path) return model;
   std::vector<keras::StoredWeight> stored;
   for (const NamedTensor& weight : store.weights)
     stored.push_back({weight.name, weight.tensor.shape(), weight.tensor.dtype()});
-  model.take_stored(stored);
+  if (store.naming == weights::Naming::store_path) model.take_stored(std::span<const keras::StoredWeight>(stored));
+  if (store.naming == weights::Naming::layered) {
+    std::vector<keras::StoredLayer> layers;
+    auto next = stored.begin();
+    for (const weights::StoredLayer& layer : store.layers) {
+      const auto end = next + layer.count;
+      layers.push_back({layer.name, {next, end}});
+      next = end;
+    }
+    model.take_stored(std::span<const keras::StoredLayer>(layers));
+  }
   return model;
 }
 

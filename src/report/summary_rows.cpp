@@ -1,5 +1,7 @@
 #include "summary_rows.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 
@@ -58,6 +60,11 @@ std::vector<const keras::SummaryRow*> shown_rows(const keras::Summary& summary, 
     rows.push_back(&row);
   }
   return rows;
+}
+
+std::string total_text(const keras::Summary& summary, std::string_view what, keras::Count count, keras::Count bytes) {
+  return fmt::format("{}: {}{} ({})", what, summary.unknown_params ? "unknown, at least " : "", with_commas(count),
+                     memory_size(bytes));
 }
 
 }  // namespace attn::report

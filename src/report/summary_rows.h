@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "attn/keras/summary.h"
@@ -13,5 +14,9 @@ namespace attn::report {
 /// Throws Error (usage) where the range matches no layer, or is no regular expression.
 [[nodiscard]] std::vector<const keras::SummaryRow*> shown_rows(const keras::Summary& summary,
                                                                const SummaryOptions& options);
+
+/// "Total params: 4,510 (17.62 KB)", or what is known of it.
+[[nodiscard]] std::string total_text(const keras::Summary& summary, std::string_view what, keras::Count count,
+                                     keras::Count bytes);
 
 }  // namespace attn::report

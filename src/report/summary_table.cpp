@@ -117,7 +117,9 @@ std::vector<std::vector<std::u32string>> rows_of(const Summary& summary, const S
   std::vector<std::vector<std::u32string>> rows;
   for (const SummaryRow* row : shown_rows(summary, options)) {
     std::vector<std::string> cells{layer_cell(*row), printable(row->output_shape_text),
-                                   row->built ? with_commas(row->params) : "0 (unbuilt)"};
+                                   row->unknown_params ? "?"
+                                   : row->built        ? with_commas(row->params)
+                                                       : "0 (unbuilt)"};
     if (!summary.sequential_like) cells.push_back(connected_cell(*row));
     if (options.show_trainable) cells.push_back(trainable_cell(*row));
     rows.emplace_back();
@@ -280,7 +282,7 @@ std::string summary_table(const Summary& summary, const SummaryOptions& options)
               console_columns);
   append_table(out, table, overflow);
   const auto append_total = [&](std::string_view what, keras::Count count, keras::Count bytes) {
-    append_text(out, fmt::format(" {}: {} ({})", what, with_commas(count), memory_size(bytes)), console_columns);
+    append_text(out, " " + total_text(summary, what, count, bytes), console_columns);
   };
   append_total("Total params", summary.total_params, summary.total_bytes);
   append_total("Trainable params", summary.trainable_params, summary.trainable_bytes);

@@ -35,8 +35,8 @@ Json row_json(const SummaryRow& row) {
   json["class_name"] = json_text(row.class_name);
   if (row.custom) json["custom"] = true;
   json["output_shape"] = shapes_json(row);
-  json["params"] = json_integer(row.params);
-  json["trainable_params"] = json_integer(row.trainable_params);
+  json["params"] = row.unknown_params ? Json() : json_integer(row.params);
+  json["trainable_params"] = row.unknown_params ? Json() : json_integer(row.trainable_params);
   json["connected_to"] = Json::array();
   for (const std::string& connection : row.connected_to) json["connected_to"].push_back(json_text(connection));
   return json;
@@ -69,10 +69,11 @@ std::string summary_json(const Summary& summary, const SummaryOptions& options, 
   json["name"] = json_text(summary.name);
   json["class_name"] = json_text(summary.class_name);
   json["layers"] = layers_json(rows, next, 0);
-  json["total_params"] = json_integer(summary.total_params);
-  json["trainable_params"] = json_integer(summary.trainable_params);
-  json["non_trainable_params"] = json_integer(summary.non_trainable_params);
-  json["total_bytes"] = json_integer(summary.total_bytes);
+  for (const auto& [key, count] : {std::pair("total_params", summary.total_params),
+                                   {"trainable_params", summary.trainable_params},
+                                   {"non_trainable_params", summary.non_trainable_params},
+                                   {"total_bytes", summary.total_bytes}})
+    json[key] = summary.unknown_params ? Json() : json_integer(count);
   if (masks != nullptr) add_masks(json, *masks, options.expand_nested);
   return json_document(json);
 }
@@ -83,14 +84,16 @@ std::string summary_markdown(const Summary& summary, const SummaryOptions& optio
   if (options.show_trainable) table.columns.push_back({"Trainable"});
   for (const SummaryRow* row : shown_rows(summary, options)) {
     table.rows.push_back({nested_name(*row), row->class_name, row->output_shape_text,
-                          row->built ? with_commas(row->params) : "unbuilt"});
+                          row->unknown_params ? "?"
+                          : row->built        ? with_commas(row->params)
+                                              : "unbuilt"});
     if (!summary.sequential_like) table.rows.back().push_back(join(row->connected_to, ", "));
     if (options.show_trainable) table.rows.back().push_back(!row->trainable ? "" : *row->trainable ? "yes" : "no");
   }
   std::string out = fmt::format("## {} ({})\n\n", markdown_text(summary.name), markdown_text(summary.class_name));
   out += markdown_table(table) + '\n';
   const auto append_total = [&](std::string_view what, keras::Count count, keras::Count bytes) {
-    out += fmt::format("- {}: {} ({})\n", what, with_commas(count), memory_size(bytes));
+    out += fmt::format("- {}\n", total_text(summary, what, count, bytes));
   };
   append_total("Total params", summary.total_params, summary.total_bytes);
   append_total("Trainable params", summary.trainable_params, summary.trainable_bytes);
@@ -103,7 +106,8 @@ std::string summary_csv(const Summary& summary, const SummaryOptions& options) {
       {{"name"}, {"class_name"}, {"level"}, {"output_shape"}, {"params"}, {"trainable_params"}, {"connected_to"}}, {}};
   for (const SummaryRow* row : shown_rows(summary, options)) {
     table.rows.push_back({row->name, row->class_name, fmt::format("{}", row->level), row->output_shape_text,
-                          fmt::format("{}", row->params), fmt::format("{}", row->trainable_params),
+                          row->unknown_params ? "" : fmt::format("{}", row->params),
+                          row->unknown_params ? "" : fmt::format("{}", row->trainable_params),
                           join(row->connected_to, " ")});
   }
   return csv_table(table);

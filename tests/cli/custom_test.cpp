@@ -60,6 +60,8 @@ TEST_CASE("custom layers: weights, plot, validate and explain open the model") {
   const Result validate = run_attn({"validate", model});
   CHECK(validate.code == 0);
   CHECK(contains(validate.out, "'transformer_block' (TransformerBlock) is of a class of somebody's own"));
+  CHECK(contains(validate.out,
+                 "`attn run` refuses it, and the script of `attn flatten-script` makes built-in layers of it"));
   CHECK(run_attn({"validate", model, "--strict"}).code == 3);
   const Result explain = run_attn({"explain", model, "transformer_block"});
   CAPTURE(explain.err);
@@ -68,6 +70,111 @@ TEST_CASE("custom layers: weights, plot, validate and explain open the model") {
   CHECK(run_attn({"explain", model, "dense_3"}).code == 0);
   CHECK(run_attn({"summary", model, "--depth", "2"}).code == 0);
   CHECK(run_attn({"get-config", model}).code == 0);
+}
+
+TEST_CASE("custom layers: a class of a notebook is shown, whatever the form of the file, with the way out") {
+  const json meta = json::parse(read_text(custom("notebook/meta.json")));
+  for (const char* form : {"model.keras", "model.h5"}) {
+    CAPTURE(form);
+    const Result result = run_attn({"summary", custom(std::string("notebook/") + form), "--json"});
+    CAPTURE(result.err);
+    REQUIRE(result.code == 0);
+    CHECK(contains(result.err, "not built in: Gate"));
+    CHECK(contains(result.err, "attn flatten-script"));
+    const json summary = json::parse(result.out);
+    CHECK(summary["total_params"] == meta["total_params"]);
+    for (const auto& [layer, params] : meta["layers"].items()) CHECK(row(summary, layer)["params"] == params);
+    CHECK(row(summary, "gate")["custom"] == true);
+    for (const char* command : {"plot", "validate", "get-config"}) {
+      CAPTURE(command);
+      const Result shown = run_attn({command, custom(std::string("notebook/") + form)});
+      CHECK_MESSAGE(shown.code == 0, shown.err);
+      CHECK(contains(shown.out + shown.err, "attn flatten-script"));
+    }
+    CHECK(run_attn({"explain", custom(std::string("notebook/") + form), "gate"}).code == 0);
+    const Result run = run_attn({"run", custom(std::string("notebook/") + form)});
+    CHECK(run.code == 3);
+    CHECK(contains(run.err, "only built-in classes run"));
+    CHECK(contains(run.err, "attn flatten-script"));
+  }
+}
+
+TEST_CASE("custom layers: parameters that a file does not show are unknown, and so are the totals") {
+  const std::string model = custom("notebook/model.json");
+  const Result result = run_attn({"summary", model, "--json"});
+  REQUIRE(result.code == 0);
+  CHECK(contains(result.err, "the parameters of custom layers are unknown"));
+  const json summary = json::parse(result.out);
+  for (const char* total : {"total_params", "trainable_params", "non_trainable_params", "total_bytes"})
+    CHECK(summary[total].is_null());
+  CHECK(row(summary, "gate")["params"].is_null());
+  CHECK(row(summary, "inner")["params"].is_null());  // which has a custom layer in it
+  CHECK(row(summary, "head")["params"] == 14);
+  const std::string table = run_attn({"summary", model}).out;
+  CHECK(contains(table, "Total params: unknown, at least 56"));
+  CHECK_FALSE(contains(table, "unbuilt"));
+  CHECK(contains(run_attn({"summary", model, "--format", "markdown"}).out, "Total params: unknown, at least 56"));
+}
+
+TEST_CASE("custom models: a Functional or Sequential under a class of somebody's own is opened as one, by its name") {
+  const std::string inputs = custom("subclass/inputs.npz");
+  for (const auto& [file, expected] : {std::pair("functional.keras", "functional"),
+                                       {"functional.h5", "functional"},
+                                       {"sequential.keras", "sequential"},
+                                       {"around.keras", "around"}}) {
+    CAPTURE(file);
+    const std::string model = custom(std::string("subclass/") + file);
+    const Result run =
+        run_attn({"run", model, "--input", inputs, "--expect", custom("subclass/" + std::string(expected) + ".npz")});
+    CHECK_MESSAGE(run.code == 0, run.err << run.out);
+    const TemporaryFolder folder;
+    const Result converted = run_attn({"convert", model, folder / "again.keras"});
+    CHECK_MESSAGE(converted.code == 0, converted.err);
+    const json before = json::parse(run_attn({"summary", model, "--json"}).out);
+    CHECK(json::parse(run_attn({"summary", folder / "again.keras", "--json"}).out) == before);
+  }
+  for (const char* file : {"functional.keras", "functional.h5", "functional.json"}) {
+    CAPTURE(file);
+    const Result summary = run_attn({"summary", custom(std::string("subclass/") + file), "--json"});
+    REQUIRE_MESSAGE(summary.code == 0, summary.err);
+    CHECK(summary.err.empty());
+    CHECK(json::parse(summary.out)["class_name"] == "Trainer");
+    const json config = json::parse(run_attn({"get-config", custom(std::string("subclass/") + file)}).out);
+    CHECK(config["class_name"] == "Trainer");
+    // .h5 has no packages.
+    CHECK(config["registered_name"] == (std::string(file).ends_with("h5") ? "Trainer" : "mine>Trainer"));
+  }
+}
+
+TEST_CASE("custom layers: a class is told apart by its module and its registration, not only by its name") {
+  const TemporaryFolder folder;
+  const auto model = [](const std::string& class_and_module) {
+    return R"({"class_name": "Sequential", "config": {"name": "s", "layers": [
+      {"class_name": "InputLayer", "config": {"name": "i", "batch_shape": [null, 4]}}, {)" +
+           class_and_module +
+           R"(, "config": {"name": "l", "trainable": true}, "build_config": {"input_shape": [null, 4]}}]}})";
+  };
+  for (const char* other :
+       {R"("module": "keras_hub.src.models.sam.sam_layers", "class_name": "MLP", "registered_name": "keras_hub>MLP")",
+        R"("module": "keras_hub.src.layers.modeling.rms_normalization", "class_name": "RMSNormalization")",
+        R"("module": "keras_hub.src.models.moonshine.moonshine_layers", "class_name": "MoonshineMLP")",
+        R"("module": null, "class_name": "RMSNormalization", "registered_name": "RMSNormalization")",
+        R"("class_name": "mine>LayerNormalization")"}) {
+    CAPTURE(other);
+    const std::string path = folder.file("m.json", model(other));
+    const Result summary = run_attn({"summary", path, "--json"});
+    REQUIRE_MESSAGE(summary.code == 0, summary.err);
+    CHECK(row(json::parse(summary.out), "l")["custom"] == true);
+    CHECK(contains(summary.err, "attn flatten-script"));
+    CHECK(run_attn({"run", path}).code == 3);
+  }
+  const Result built_in = run_attn(
+      {"summary", folder.file("b.json", model(R"("module": "keras.layers", "class_name": "RMSNormalization")")),
+       "--json"});
+  CHECK_FALSE(row(json::parse(built_in.out), "l").contains("custom"));
+  const Result misspelled = run_attn({"summary", folder.file("t.json", model(R"("class_name": "RMSNormalisation")"))});
+  CHECK(misspelled.code == 3);
+  CHECK(contains(misspelled.err, "did you mean 'RMSNormalization'?"));
 }
 
 TEST_CASE("custom layers: what would run them says what is missing and the way out") {
@@ -134,6 +241,7 @@ TEST_CASE("flatten-script: the program knows the classes that attn runs") {
   CHECK_FALSE(contains(result.out, "%LAYERS%"));
   CHECK(contains(result.out, "MultiHeadAttention"));
   CHECK(contains(result.out, "GroupedQueryAttention"));
+  CHECK(contains(result.out, "keras_hub.src.models.vit.vit_layers.MLP"));
   CHECK_FALSE(contains(result.out, "FlaxLayer"));
 }
 

@@ -372,6 +372,7 @@ TEST_CASE("schemas: every --json output is valid by docs/schemas") {
       {"grad", archive, "--expect", folder / "odd.npz", "--matmul-precision", "medium"},
       {"plot"},
       {"summary", "tests/data/custom/classifier/model.keras"},
+      {"summary", "tests/data/custom/notebook/model.json"},
       {"plot", reader, "--expand-nested"},
       {"plot", fixture("model/nested/model.json"), "--expand-nested"},
       {"heatmap"},

@@ -23,8 +23,11 @@ class Watcher {
   void watch(Layer& layer) {
     if (!seen_.insert(&layer).second) return;
     if (as_custom(layer) != nullptr)
-      warn(layer, carries_own_code(layer) ? "carries Python code, which is not run"
-                                          : "is of a class of somebody's own, whose Python code is not run");
+      warn(layer,
+           fmt::format("{}; `attn run` refuses it, and the script of `attn flatten-script` makes built-in layers "
+                       "of it, in Python",
+                       carries_own_code(layer) ? "carries Python code, which is not run"
+                                               : "is of a class of somebody's own, whose Python code is not run"));
     if (const auto heads = layer.heads()) watch_attention(layer, *heads);
     if (layer.info->counts_positions) watch_positions(layer);
     watch_constants(layer);

@@ -21,7 +21,10 @@ std::span<const std::string_view> Layer::arguments() const {
   return kInputs;
 }
 
-std::string_view Layer::class_name() const { return info->shown.empty() ? info->name : info->shown; }
+std::string_view Layer::class_name() const {
+  if (const auto own = envelope.find("class_name"); own != envelope.end()) return own->get_ref<const std::string&>();
+  return info->shown.empty() ? info->name : info->shown;
+}
 
 void Layer::fail(const std::string& message, const char* field) const {
   const std::string text = fmt::format("{} '{}': {}", class_name(), printable(name), message);

@@ -41,6 +41,41 @@ bool is_unnamed_operation(const Ref& ref, std::string_view class_name, const Cla
   return !node["args"][0].is_array();
 }
 
+/// The module without its last part, which files of older versions name otherwise; KerasNLP is the old name of
+/// KerasHub.
+std::string folder_of(std::string_view module) {
+  std::string folder(module.substr(0, module.rfind('.')));
+  if (folder.starts_with("keras_nlp")) folder.replace(0, 9, "keras_hub");
+  return folder;
+}
+
+/// Does the module say that this is another class than the one of this name that attn runs? KerasHub has several
+/// classes of one name, and some of names that Keras has too.
+bool is_of_another_module(std::string_view module, const ClassInfo& info) {
+  const bool in_source = module.starts_with("keras_hub.src.") || module.starts_with("keras_nlp.src.");
+  // Its ReversibleEmbedding is Keras's, under its old name.
+  return in_source && info.name != "ReversibleEmbedding" && folder_of(module) != folder_of(info.module);
+}
+
+/// Is the config that of a Functional or a Sequential, so that a class of any name is opened as one? Returns the name
+/// of the class that it is opened as, or "".
+std::string_view model_of_layers(const Ref& ref) {
+  const auto config = ref.find("config");
+  if (!config || !config->is_object()) return "";
+  const auto layers = config->find("layers");
+  if (!layers || !layers->is_array()) return "";
+  const std::vector<Ref> members = layers->elements();
+  const bool of_layers = !members.empty() && std::ranges::all_of(members, [](const Ref& member) {
+    return member.is_object() && member.find("class_name") && member.find("config");
+  });
+  if (!of_layers) return "";
+  if (config->find("input_layers") && config->find("output_layers")) return "Functional";
+  // A layer may list layers of its own, too: only a chain that was built has an input.
+  const Ref first = members.front()["class_name"];
+  const bool built = config->find("build_input_shape") || (first.is_string() && first.text() == "InputLayer");
+  return built ? "Sequential" : "";
+}
+
 /// Was an object of somebody else's class written as Keras writes layers? A name of another kind of thing is none.
 bool is_custom_layer(const Ref& ref, std::string_view class_name) {
   const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
@@ -52,6 +87,26 @@ bool is_custom_layer(const Ref& ref, std::string_view class_name) {
   if (class_name == "function" || !config || !config->is_object()) return false;
   const auto trainable = config->find("trainable");
   return (build && build->is_object()) || (nodes && nodes->is_array()) || (trainable && trainable->is_bool());
+}
+
+/// A class of which only the name is known: of a notebook, of an .h5 file, of KerasHub, of a newer Keras. What is as
+/// likely a misspelled name is none.
+std::optional<Foreign> unknown_class(const Ref& ref, const Ref& class_ref, std::string_view class_name,
+                                     std::string_view module, const ClassInfo* info) {
+  if (info != nullptr) {
+    if (!is_of_another_module(module, *info)) return std::nullopt;
+    return Foreign{class_ref, fmt::format("the class '{}' of the module '{}' is not known; only built-in classes run",
+                                          printable(class_name), printable(module))};
+  }
+  const std::string meant = did_you_mean(class_name, ref.document().layers().names());
+  // A translated config of Keras 2 has modules that its file lacks.
+  const bool has_module = ref.find("module") && !ref.document().is_keras2();
+  const bool of_keras = has_module && (module == "keras" || module.starts_with("keras."));
+  const bool written_by_keras = has_module || ref.document().keras_version() != 0;
+  if (!meant.empty() && (of_keras || !written_by_keras)) return std::nullopt;
+  if (!is_custom_layer(ref, class_name) && model_of_layers(ref).empty()) return std::nullopt;
+  return Foreign{class_ref,
+                 fmt::format("the layer '{}' is not known{}; only built-in classes run", printable(class_name), meant)};
 }
 
 void read_config(Layer& layer, const Ref& config, std::vector<std::string>& warnings) {
@@ -117,18 +172,26 @@ LayerPtr read_layer(const Ref& ref, std::vector<std::string>& warnings) {
   const ClassInfo* const named = layers.find(class_name);
   if (!foreign && named != nullptr && carries_code(*named) && is_custom_layer(ref, class_name))
     foreign = Foreign{class_ref, refusal("layer", *named)};
-  if (foreign && !is_custom_layer(ref, class_name)) foreign->place.fail(foreign->why);
 
   const bool operation = module.starts_with("keras.src.ops") || module.starts_with("keras.ops") ||
                          is_unnamed_operation(ref, class_name, layers);
   const char* const kind = operation ? "operation" : "layer";
   const ClassTable& table = operation ? operation_classes() : layers;
   const ClassInfo* info = table.find(class_name);
+  if (!foreign && !operation) foreign = unknown_class(ref, class_ref, class_name, module, info);
+  const std::string_view opened = foreign ? model_of_layers(ref) : "";
+  if (foreign && opened.empty() && !is_custom_layer(ref, class_name)) foreign->place.fail(foreign->why);
   if (info == nullptr && !foreign)
     class_ref.fail(fmt::format("the {} '{}' is not known{}", kind, printable(class_name),
                                did_you_mean(class_name, table.names())));
   if (!foreign && !info->refused.empty()) class_ref.fail(refusal(kind, *info));
-  LayerPtr layer = foreign ? std::make_unique<CustomLayer>(std::string(class_name), foreign->why) : made(*info);
+  LayerPtr layer;
+  if (!opened.empty()) {
+    layer = made(*layers.find(opened));
+    layer->envelope["class_name"] = std::string(class_name);
+  } else {
+    layer = foreign ? std::make_unique<CustomLayer>(std::string(class_name), foreign->why) : made(*info);
+  }
   const Ref config = ref["config"];
   const std::size_t before = config.document().problem_count();
   read_config(*layer, config, warnings);
@@ -220,10 +283,11 @@ Json layer_json(Layer& layer, Version version) {
   const auto keep = [&](const char* key, const Json& missing) {
     out[key] = read.contains(key) && !read[key].is_null() && !old_name ? read[key] : missing;
   };
-  keep("module", std::string(layer.info->module));
-  out["class_name"] = std::string(layer.info->name);
+  const bool own_class = read.contains("class_name");
+  keep("module", own_class ? Json() : Json(std::string(layer.info->module)));
+  out["class_name"] = own_class ? read["class_name"] : Json(std::string(layer.info->name));
   out["config"] = layer_config(layer, version);
-  keep("registered_name", registered_name(*layer.info));
+  keep("registered_name", own_class ? read["class_name"] : registered_name(*layer.info));
   for (const char* key : {"build_config", "compile_config", "name", "inbound_nodes"})
     if (read.contains(key) && (version >= 310 || key != std::string_view("compile_config"))) out[key] = read[key];
   if (read.contains("inbound_nodes")) check_arguments(layer, read["inbound_nodes"], version);

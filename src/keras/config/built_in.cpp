@@ -131,8 +131,17 @@ std::optional<Foreign> foreign_class(const Ref& object) {
       module && module->is_string() && !module->text().empty() && !is_keras_module(module->text()))
     return Foreign{*module, fmt::format("the class '{}' of the module '{}' is not Keras's; only built-in classes run",
                                         printable(object["class_name"].text()), printable(module->text()))};
+  if (const auto class_name = object.find("class_name"); class_name && class_name->is_string()) {  // as .h5 has it
+    if (const auto package = package_and_class(class_name->text()).first; !is_keras_package(package))
+      return Foreign{*class_name, fmt::format("the class '{}' is registered by code that is not here; only built-in "
+                                              "classes run",
+                                              printable(class_name->text()))};
+  }
   if (const auto registered = object.find("registered_name"); registered && registered->is_string()) {
-    if (!is_keras_package(package_and_class(registered->text()).first))
+    // A notebook is no module; Keras names the modules of all its own classes.
+    const auto module = object.find("module");
+    const bool of_notebook = module && module->is_null() && registered->text().find('>') == std::string::npos;
+    if (of_notebook || !is_keras_package(package_and_class(registered->text()).first))
       return Foreign{*registered,
                      fmt::format("the class '{}' is registered by code that is not here; only built-in classes run",
                                  printable(registered->text()))};

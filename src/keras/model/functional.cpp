@@ -46,8 +46,10 @@ void Functional::config(Fields& f) {
       const bool alone = ends.is_array() && !ends.empty() && ends.front().is_string();
       f.put(key, alone && f.version() < 311 ? Json::array({ends}) : ends);
     }
+    for (const auto& [key, value] : own_keys_.items()) f.put(key, value);
     return;
   }
+  keep_own_keys(f, {"name", "trainable", "layers", "input_layers", "output_layers"});
   const auto list = f.take("layers");
   if (!list) f.config().fail("the key 'layers' is missing");
   const Document& file = f.config().document();
@@ -59,6 +61,15 @@ void Functional::config(Fields& f) {
   file.attempt([&] { output_struct = read_tensor_struct(*out); });
   envelope["input_layers"] = in->json();
   envelope["output_layers"] = out->json();
+}
+
+void Functional::keep_own_keys(Fields& f, std::initializer_list<std::string_view> keys) {
+  if (!envelope.contains("class_name")) return;
+  for (const auto& [key, value] : f.config().json().items()) {
+    if (std::ranges::find(keys, key) != keys.end()) continue;
+    own_keys_[key] = value;
+    f.ignored({key});
+  }
 }
 
 void Functional::add(LayerPtr layer) {

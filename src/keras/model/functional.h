@@ -63,6 +63,10 @@ class Functional : public Layer {
   bool connected = false;
 
  protected:
+  /// Keeps what a subclass of somebody's own writes into its config beside `keys`.
+  void keep_own_keys(Fields& f, std::initializer_list<std::string_view> keys);
+  Json own_keys_ = Json::object();  ///< what it has kept
+
   /// What build_symbolic() found a result to be.
   struct Result {
     Shape shape;

@@ -19,8 +19,10 @@ void Sequential::config(Fields& f) {
     for (Layer* layer : members_) layers.push_back(layer_json(*layer, f.version()));
     f.put("layers", std::move(layers));
     if (build_input_shape) f("build_input_shape", *build_input_shape);
+    for (const auto& [key, value] : own_keys_.items()) f.put(key, value);
     return;
   }
+  keep_own_keys(f, {"name", "trainable", "dtype", "layers", "build_input_shape"});
   const auto list = f.take("layers");
   if (!list) f.config().fail("the key 'layers' is missing");
   const Document& file = f.config().document();

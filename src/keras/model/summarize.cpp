@@ -48,6 +48,7 @@ SummaryRow row_of(Layer& layer, int level, const Functional* around) {
   row.level = level;
   row.built = layer.is_operation() || layer.built;
   row.custom = as_custom(layer) != nullptr;
+  visit_layers(layer, [&](const Layer& inner) { row.unknown_params |= as_custom(inner) != nullptr && !inner.built; });
   const Totals totals = totals_of(layer);
   row.params = totals.params;
   row.trainable_params = totals.trainable;
@@ -103,6 +104,7 @@ Summary summarize_custom(Layer& root) {
     row->trainable_params += spec.trainable ? spec.shape.count() : Count(0);
   }
   add_totals(root, out);
+  out.unknown_params = !root.built;
   return out;
 }
 
@@ -117,6 +119,9 @@ Summary summarize(Functional& model) {
     add_nested_rows(*layer, 1, out.rows);
   }
   add_totals(model, out);
+  out.unknown_params = std::ranges::any_of(out.rows, &SummaryRow::unknown_params);
+  // What cannot be built behind a custom layer may have any number.
+  for (SummaryRow& row : out.rows) row.unknown_params = row.unknown_params || (out.unknown_params && !row.built);
   return out;
 }
 

@@ -27,6 +27,12 @@ struct StoredWeight {
   DType dtype = DType::float32;
 };
 
+/// A layer of an older .h5 file with its weights, whose places are their paths: "block/dense/kernel".
+struct StoredLayer {
+  std::string name;
+  std::vector<StoredWeight> weights;
+};
+
 /// Holds a model or a single layer. Movable; not for two threads at once.
 class Model {
  public:
@@ -73,6 +79,10 @@ class Model {
   [[nodiscard]] std::vector<std::string> custom_classes() const;
   /// Gives custom layers, and those that cannot be built for them, the weights that a file has in their places.
   void take_stored(std::span<const StoredWeight> stored);
+  /// Gives them those of an older .h5 file, which keeps weights by the layers of the model.
+  void take_stored(std::span<const StoredLayer> stored);
+  /// Has it custom layers whose weights no file has shown?
+  [[nodiscard]] bool has_unknown_params() const;
   /// Throws Error (bad_input) where the model has a custom layer.
   void require_no_custom_class() const;
 

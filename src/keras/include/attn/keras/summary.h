@@ -24,6 +24,7 @@ struct SummaryRow {
   std::vector<Shape> output_shapes;  ///< flat; empty where never called
   bool custom = false;               ///< of somebody's own class: the parameters are those of a file
   bool built = true;                 ///< else Keras prints "0 (unbuilt)"
+  bool unknown_params = false;       ///< no file has its weights, and its class does not show how many it has
   Count params = 0;
   Count trainable_params = 0;
   /// "Y" true, "N" false, "-" nothing (no weights).
@@ -39,6 +40,7 @@ struct Summary {
   bool sequential_like = true;
   std::vector<SummaryRow> rows;  ///< in Keras's order; the rows of a nested model follow it, one level deeper
   Count total_params = 0, trainable_params = 0, non_trainable_params = 0;
+  bool unknown_params = false;               ///< a row has unknown ones: the totals are those of the others
   std::optional<Preprocessor> preprocessor;  ///< of a task; it is shown before the table
   Count total_bytes = 0, trainable_bytes = 0, non_trainable_bytes = 0;
 };
