@@ -78,12 +78,9 @@ def flat_model(model, specs, length=None):
     try:
         return traced_model(model, specs, batch, fresh_prime(model, 13 if images else batch + 1), None)
     except CannotFlatten as error:
-        if images:
+        if images or "negative" not in str(error):
             raise
-        try:  # convolutions of sound may shorten it by thousands
-            return traced_model(model, specs, batch, fresh_prime(model, 4000), None)
-        except CannotFlatten:
-            raise error from error.__cause__
+    return traced_model(model, specs, batch, fresh_prime(model, 4000), None)  # convolutions of sound shorten it most
 
 
 def traced_model(model, specs, batch, steps, length):
@@ -127,9 +124,12 @@ def cannot_flatten(error, failed, open_length):
         return CannotFlatten(f"{error}{advice}")
     lines = [line for line in str(error).splitlines() if line.strip() and "Exception encountered" not in line]
     reason = re.sub(r"\x1b\[[0-9]*m", "", lines[0].strip()) if lines else ""
-    reason = reason.split(". A KerasTensor is a symbolic")[0]
+    reason = f"{type(error).__name__}: {reason}"
+    if "as input to a TensorFlow function" in reason:
+        reason = ("it calls a function of TensorFlow, not of keras.ops; layers of KerasHub do so only where "
+                  "KERAS_BACKEND is tensorflow")
     where = f"{failed} cannot be called with symbolic tensors" if failed else "its layers cannot be made again"
-    return CannotFlatten(f"{where}: {type(error).__name__}: {reason}{advice}")
+    return CannotFlatten(f"{where}: {reason}{advice}")
 
 
 def unknown_classes(model):
