@@ -121,15 +121,14 @@ def cannot_flatten(error, failed, open_length):
     """The sentence for an error in calling a layer or making it again."""
     advice = "; its length is open: give --length N" if open_length and "--length" not in str(error) else ""
     if isinstance(error, CannotFlatten):
-        return CannotFlatten(f"{error}{advice}")
+        return CannotFlatten(f"{error}{'' if 'recurrent' in str(error) else advice}")
+    where = f"{failed} cannot be called with symbolic tensors" if failed else "its layers cannot be made again"
+    if "as input to a TensorFlow function" in str(error):
+        return CannotFlatten(f"{where}: it calls a function of TensorFlow, not of keras.ops; layers of KerasHub do so only "
+                             "where KERAS_BACKEND is tensorflow")
     lines = [line for line in str(error).splitlines() if line.strip() and "Exception encountered" not in line]
     reason = re.sub(r"\x1b\[[0-9]*m", "", lines[0].strip()) if lines else ""
-    reason = f"{type(error).__name__}: {reason}"
-    if "as input to a TensorFlow function" in reason:
-        reason = ("it calls a function of TensorFlow, not of keras.ops; layers of KerasHub do so only where "
-                  "KERAS_BACKEND is tensorflow")
-    where = f"{failed} cannot be called with symbolic tensors" if failed else "its layers cannot be made again"
-    return CannotFlatten(f"{where}: {reason}{advice}")
+    return CannotFlatten(f"{where}: {type(error).__name__}: {reason}{advice}")
 
 
 def unknown_classes(model):
