@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "attn/base/error.h"
+#include "attn/keras/json_text.h"
 #include "attn/keras/optimizer.h"
 #include "attn/run/inputs.h"
 #include "attn/run/memory.h"
@@ -60,10 +61,10 @@ std::vector<report::TrainingShare> shares_of(const train::StepTimes& times) {
 
 std::string compile_config_of(const TrainingSetup& setup, const keras::Model& model) {
   const std::optional<std::string> own = model.compile_config();
-  Json config = own ? Json::parse(*own) : Json{{"optimizer", "adam"}, {"loss", "mse"}};
+  Json config = own ? keras::parse_json_text(*own, "compile_config") : Json{{"optimizer", "adam"}, {"loss", "mse"}};
   if (setup.optimizer) config["optimizer"] = as_json(*setup.optimizer);
   if (setup.loss) config["loss"] = as_json(*setup.loss);
-  return config.dump();
+  return keras::write_json_text(config);
 }
 
 void measure_training(const BenchPlan& plan, const TrainingSetup& setup, const LoadedModel& loaded,

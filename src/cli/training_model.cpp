@@ -8,7 +8,7 @@
 #include "attn/base/error.h"
 #include "attn/base/text.h"
 #include "attn/io/file.h"
-#include "attn/io/json_text.h"
+#include "attn/keras/json_text.h"
 #include "attn/keras/optimizer.h"
 #include "name_pattern.h"
 
@@ -64,12 +64,12 @@ Json loss_weights_of(const std::string& text) {
 
 /// What compile() was given, as Keras's get_compile_config() tells it, or the whole config.json of an archive.
 std::string read_compile_config(const std::string& file) {
-  nlohmann::json json = io::parse_json(io::read_file(file).text(), printable(file));
-  if (json.is_object() && json.contains("compile_config")) json = nlohmann::json(json["compile_config"]);
+  Json json = keras::parse_json_text(std::string(io::read_file(file).text()), file);
+  if (json.is_object() && json.contains("compile_config")) json = Json(json["compile_config"]);
   if (!json.is_object() || !json.contains("loss"))
     throw bad_input("{}: not a compile_config, as model.get_compile_config() gives it", printable(file));
   if (!json.contains("optimizer")) json["optimizer"] = "rmsprop";
-  return json.dump();
+  return keras::write_json_text(json);
 }
 
 /// The names of functions and classes that are the user's own, of which a file holds the name alone.
@@ -274,7 +274,8 @@ std::string compile_config(const keras::Model& model, const CompileChanges& chan
   const std::optional<std::string> own = changes.file ? read_compile_config(*changes.file) : model.compile_config();
   if (!own && !changes.loss)
     throw bad_input("the model was never compiled: say --loss, and --optimizer where it is not to be rmsprop");
-  Json config = own ? Json::parse(*own) : Json{{"optimizer", "rmsprop"}, {"loss", nullptr}};
+  Json config =
+      own ? keras::parse_json_text(*own, "compile_config") : Json{{"optimizer", "rmsprop"}, {"loss", nullptr}};
   if (changes.optimizer) config["optimizer"] = as_json("--optimizer", *changes.optimizer);
   if (changes.loss) config["loss"] = as_json("--loss", *changes.loss);
   if (changes.metrics) {
@@ -292,7 +293,7 @@ std::string compile_config(const keras::Model& model, const CompileChanges& chan
   if (changes.from_logits) set_in_loss(config["loss"], "--from-logits", "from_logits", true);
   if (changes.label_smoothing)
     set_in_loss(config["loss"], "--label-smoothing", "label_smoothing", *changes.label_smoothing);
-  return config.dump();
+  return keras::write_json_text(config);
 }
 
 std::string with_schedule(const std::string& compile_config, const CompileChanges& changes, std::int64_t steps) {
@@ -308,7 +309,7 @@ std::string with_schedule(const std::string& compile_config, const CompileChange
   if (steps <= warmup)
     throw bad_usage("--warmup-steps {}: the training has {} steps in all, which leaves none behind them", warmup,
                     steps);
-  Json config = Json::parse(compile_config);
+  Json config = keras::parse_json_text(compile_config, "compile_config");
   Json& told = optimizer_config(config);
   const Json given = told.value("learning_rate", Json());
   if (given.is_object())
@@ -318,13 +319,13 @@ std::string with_schedule(const std::string& compile_config, const CompileChange
   const double rate = given.is_number() ? given.get<double>() : keras::compiled_optimizer(compile_config).learning_rate;
   told["learning_rate"] = schedule_of(changes, rate, steps);
   name_class(config["optimizer"]);
-  return config.dump();
+  return keras::write_json_text(config);
 }
 
 std::string with_policy(const std::string& config, const std::string& policy) {
-  Json json = Json::parse(config);
+  Json json = keras::parse_json_text(config, "config.json");
   set_policy(json, policy);
-  return json.dump();
+  return keras::write_json_text(json);
 }
 
 keras::LossGraph TrainedModel::lower(const keras::Model& model, const train::Batch& batch, bool training) const {

@@ -2,6 +2,7 @@
 
 #include "analysis/comparison.h"
 #include "attn/base/error.h"
+#include "attn/keras/json_text.h"
 
 namespace attn::keras {
 namespace {
@@ -19,7 +20,8 @@ std::optional<Summary> summary_of(const Model& model) {
 
 ModelComparison compare_models(const Model& a, const Model& b) {
   ModelComparison out;
-  out.config = compare_configs(Json::parse(a.config({})), Json::parse(b.config({})));
+  out.config =
+      compare_configs(parse_json_text(a.config({}), "config.json"), parse_json_text(b.config({}), "config.json"));
   out.a = summary_of(a);
   out.b = summary_of(b);
   if (out.a && out.b) out.layers = compare_summaries(*out.a, *out.b);

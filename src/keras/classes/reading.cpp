@@ -288,7 +288,7 @@ Json layer_json(Layer& layer, Version version) {
   out["class_name"] = own_class ? read["class_name"] : Json(std::string(layer.info->name));
   out["config"] = layer_config(layer, version);
   keep("registered_name", own_class ? read["class_name"] : registered_name(*layer.info));
-  for (const char* key : {"build_config", "compile_config", "name", "inbound_nodes"})
+  for (const char* key : {"build_config", "compile_config", "shared_object_id", "name", "inbound_nodes"})
     if (read.contains(key) && (version >= 310 || key != std::string_view("compile_config"))) out[key] = read[key];
   if (read.contains("inbound_nodes")) check_arguments(layer, read["inbound_nodes"], version);
   return out;

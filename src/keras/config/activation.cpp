@@ -4,6 +4,7 @@
 
 #include "attn/base/text.h"
 #include "config/foreign_class.h"
+#include "config/python_numbers.h"
 
 namespace attn::keras {
 namespace {
@@ -73,12 +74,18 @@ double number_or(const Ref& config, std::string_view key, double missing) {
   return !value || value->is_null() ? missing : value->number();
 }
 
+/// ReLU's, which may be none or infinite.
+double upper_bound(const Ref& config) {
+  const auto value = config.find("max_value");
+  return !value || value->is_null() ? kInfinity : any_number(*value);
+}
+
 /// An activation layer that stands where a function may stand: {"class_name": "LeakyReLU", "config": {…}}.
 std::optional<Activation> of_layer(const std::string& class_name, const Ref& config) {
   Activation out;
   if (class_name == "ReLU") {
     out.unary = {UnaryFn::relu, number_or(config, "negative_slope", 0.0), number_or(config, "threshold", 0.0),
-                 number_or(config, "max_value", kInfinity)};
+                 upper_bound(config)};
   } else if (class_name == "LeakyReLU") {
     out.unary = {UnaryFn::relu, number_or(config, "negative_slope", 0.3), 0.0, kInfinity};
   } else if (class_name == "ELU") {

@@ -93,6 +93,16 @@ Json written(const Kind& kind, const InertClass& row, const Json& given) {
   return {{"module", kind.module}, {"class_name", row.name}, {"config", config}, {"registered_name", nullptr}};
 }
 
+/// Keras could not make an object with an argument that its class does not take.
+void check_keys(const Ref& config, const InertClass& row) {
+  const Json known = Json::parse(row.defaults);
+  std::vector<std::string_view> names;
+  for (const auto& item : known.items()) names.emplace_back(item.key());
+  for (const auto& [key, member] : config.members())
+    if (!known.contains(key))
+      member.fail_key(fmt::format("{} has no such argument{}", row.name, did_you_mean(key, names)));
+}
+
 /// An object of a kind, or its name. Keras takes an object of any class that it knows, so only a name tells the kind.
 Json object_of(const Ref& value, const Kind& kind) {
   if (value.is_null()) return nullptr;
@@ -107,6 +117,7 @@ Json object_of(const Ref& value, const Kind& kind) {
     const InertClass* const row = find_class(name);
     const auto config = value.find("config");
     if (row == nullptr || (config && !config->is_object())) return value.json();
+    if (config && !is_keras2) check_keys(*config, *row);
     return written(kind, *row, config ? config->json() : Json::object());
   }
   if (!value.is_string()) value.fail(fmt::format("expected the name of a {}, got {}", kind.name, value.kind()));

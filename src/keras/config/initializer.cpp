@@ -3,6 +3,7 @@
 #include <array>
 
 #include "attn/base/text.h"
+#include "config/python_numbers.h"
 
 namespace attn::keras {
 namespace {
@@ -120,7 +121,8 @@ struct Reader {
 
   void operator()(const char* key, double& value) {
     known.emplace_back(key);
-    if (const auto ref = config.find(key)) value = ref->number();
+    const auto ref = config.find(key);
+    if (ref) value = std::string_view(key) == "value" ? any_number(*ref) : ref->number();
   }
   void operator()(const char* key, std::string& value) {
     known.emplace_back(key);
@@ -173,7 +175,7 @@ void flatten(const Ref& ref, std::vector<double>& out) {
   if (ref.is_array()) {
     for (const Ref& item : ref.elements()) flatten(item, out);
   } else {
-    out.push_back(ref.number());
+    out.push_back(any_number(ref));
   }
 }
 
@@ -221,6 +223,12 @@ Initializer Initializer::read(const Ref& ref) {
     }
   }
   out.json = envelope(*row, out.value, seed);
+  if (by_name) return out;
+  // 1 stays 1, and does not become 1.0.
+  Json& written = out.json["config"];
+  if (const auto config = ref.find("config"); config && config->is_object())
+    for (const auto& [key, member] : config->members())
+      if (member.is_number() && written.contains(key) && written[key].is_number()) written[key] = member.json();
   return out;
 }
 

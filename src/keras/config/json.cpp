@@ -1,10 +1,13 @@
 #include "config/json.h"
 
+#include <cmath>
 #include <unordered_set>
 
 #include "attn/base/size.h"
 #include "attn/base/text.h"
+#include "attn/keras/json_text.h"
 #include "attn/keras/options.h"
+#include "config/python_numbers.h"
 
 namespace attn::keras {
 namespace {
@@ -31,6 +34,7 @@ class GuardedBuilder : public nlohmann::json_sax<Json> {
     return add(Json(value));
   }
   bool string(string_t& value) override {
+    if (const auto number = number_ending_at(text_.text(), here())) return add(Json(*number));
     if (value.size() > kMaxJsonString) refuse("a string of over 1 MiB");
     return add(Json(std::move(value)));
   }
@@ -40,6 +44,7 @@ class GuardedBuilder : public nlohmann::json_sax<Json> {
   bool start_array(std::size_t) override { return open(Json::array()); }
   bool end_array() override { return close(); }
   bool key(string_t& value) override {
+    if (number_ending_at(text_.text(), here())) fail(here(), "not valid JSON: a number in place of a key");
     if (value.size() > kMaxJsonKey) refuse("a key of over 1 KiB");
     if (keys_.back().size() == kMaxJsonKeys) refuse("an object of over 10,000 keys");
     if (!keys_.back().insert(value).second)
@@ -140,6 +145,14 @@ class CountingIterator {
   std::size_t* count_;
 };
 
+/// A number as Python's json writes it.
+std::string json_text(const Json& number) {
+  if (!number.is_number_float()) return number.dump();
+  const auto value = number.get<double>();
+  const auto name = non_finite_name(value);
+  return name ? std::string(*name) : python_repr(value);
+}
+
 std::string escaped(std::string_view token) {
   std::string out;
   for (const char c : token) {
@@ -168,7 +181,10 @@ Document::Document(const std::string& source, std::string content, const ClassTa
   }
   std::size_t read = 0;
   GuardedBuilder builder(source_, *text_, root_, read);
-  Json::sax_parse(CountingIterator(text.data(), &read), CountingIterator(text.data() + text.size(), &read), &builder);
+  const std::optional<std::string> quoted = with_quoted_numbers(text);
+  const std::string& parsed = quoted ? *quoted : text;
+  Json::sax_parse(CountingIterator(parsed.data(), &read), CountingIterator(parsed.data() + parsed.size(), &read),
+                  &builder);
 }
 
 std::shared_ptr<const StoredQuantization> Document::stored_at(const std::string& pointer) const {
@@ -261,7 +277,7 @@ std::string Ref::kind() const {
     case Json::value_t::object:
       return "an object";
     default:
-      return json_->dump();
+      return json_text(*json_);
   }
 }
 
@@ -282,8 +298,9 @@ std::int64_t Ref::integer_from(std::int64_t lowest) const {
 }
 
 double Ref::number() const {
-  if (!json_->is_number()) fail("expected a number, got " + kind());
-  return json_->get<double>();
+  const double value = any_number(*this);
+  if (!std::isfinite(value)) fail("expected a finite number, got " + kind());
+  return value;
 }
 
 const std::string& Ref::text() const {
@@ -340,8 +357,8 @@ void write_json(const Json& json, int indent, int level, std::string& out) {
     out += json.is_object() ? '}' : ']';
   } else if (json.is_string()) {
     out += ascii_string(json.get_ref<const std::string&>());
-  } else if (json.is_number_float()) {
-    out += python_repr(json.get<double>());
+  } else if (json.is_number()) {
+    out += json_text(json);
   } else {
     out += json.dump();
   }
@@ -387,6 +404,10 @@ void write_python(const Json& json, std::string& out) {
   }
 }
 }  // namespace
+
+Json parse_json_text(const std::string& text, const std::string& source) { return Document(source, text).root(); }
+
+std::string write_json_text(const Json& json, int indent) { return to_json_text(json, indent); }
 
 std::string to_json_text(const Json& json, int indent) {
   std::string out;

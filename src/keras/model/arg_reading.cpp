@@ -2,6 +2,7 @@
 
 #include "attn/base/text.h"
 #include "config/dtype_policy.h"
+#include "config/python_numbers.h"
 
 namespace attn::keras {
 namespace {
@@ -32,7 +33,7 @@ Tensor read_constant(const Ref& value, DType dtype) {
   std::vector<double> elements;
   const auto read = [&](auto& self, const Ref& ref, int axis) -> void {
     if (axis == shape.rank()) {
-      elements.push_back(ref.is_bool() ? static_cast<double>(ref.boolean()) : ref.number());
+      elements.push_back(ref.is_bool() ? static_cast<double>(ref.boolean()) : any_number(ref));
       return;
     }
     if (!ref.is_array() || static_cast<Dim>(ref.size()) != shape[axis])
@@ -51,7 +52,7 @@ Arg read_arg(const Ref& ref) {
   if (ref.is_null()) return {};
   if (ref.is_bool()) return ref.boolean();
   if (ref.is_integer()) return ref.integer();
-  if (ref.is_number()) return ref.number();
+  if (ref.is_number()) return any_number(ref);
   if (ref.is_string()) return ref.text();
   if (ref.is_array()) {
     ArgList list;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "attn/base/text.h"
+#include "attn/keras/json_text.h"
 #include "classes/reading.h"
 #include "classes/training.h"
 #include "model/lower.h"
@@ -69,7 +70,8 @@ struct Told {
 };
 
 Json compile_config_of(const Functional& model, const LossOptions& options) {
-  return options.compile_config ? Json::parse(*options.compile_config) : model.envelope.value("compile_config", Json());
+  return options.compile_config ? parse_json_text(*options.compile_config, "compile_config")
+                                : model.envelope.value("compile_config", Json());
 }
 
 Told told(const Functional& model, const LossOptions& options, std::size_t outputs) {

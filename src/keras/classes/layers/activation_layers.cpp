@@ -3,6 +3,7 @@
 
 #include "classes/layers/axes.h"
 #include "classes/layers/layers.h"
+#include "config/any_number.h"
 
 namespace attn::keras {
 namespace {
@@ -36,7 +37,7 @@ class ReLU : public Layer {
   }
 
  private:
-  std::optional<Number> max_value;
+  std::optional<AnyNumber> max_value;
   Number negative_slope = 0.0, threshold = 0.0;
 };
 

@@ -5,6 +5,7 @@
 #include "classes/layers/layers.h"
 #include "classes/layers/lora.h"
 #include "classes/training.h"
+#include "config/any_number.h"
 
 namespace attn::keras {
 namespace {
@@ -157,7 +158,7 @@ class Masking : public Layer {
   }
 
  private:
-  Number mask_value;
+  AnyNumber mask_value;
 };
 
 constexpr std::array kCoreClasses = {

@@ -5,6 +5,7 @@
 #include "classes/layers/layers.h"
 #include "classes/layers/resampling.h"
 #include "classes/layers/spatial.h"
+#include "config/any_number.h"
 
 namespace attn::keras {
 namespace {
@@ -55,7 +56,7 @@ class Resizing : public ImageLayer {
   Choice interpolation{"bilinear", {kInterpolations.begin(), kInterpolations.end()}};
   Resampling how;
   Choice fill_mode{"constant", {"constant"}};
-  Number fill_value = 0.0;
+  AnyNumber fill_value = 0.0;
 };
 
 class CenterCrop : public ImageLayer {

@@ -1,6 +1,7 @@
 // The activations of keras.ops.nn.
 
 #include "classes/ops/ops.h"
+#include "config/any_number.h"
 
 namespace attn::keras {
 namespace {
@@ -72,7 +73,7 @@ class Threshold : public Taking<kX> {
   }
 
  private:
-  Number threshold, default_value;
+  AnyNumber threshold, default_value;
 };
 
 class Gelu : public Taking<kX> {

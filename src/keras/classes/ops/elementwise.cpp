@@ -6,6 +6,7 @@
 #include "classes/ops/expression.h"
 #include "classes/ops/operand.h"
 #include "classes/ops/ops.h"
+#include "config/any_number.h"
 
 namespace attn::keras {
 namespace {
@@ -95,8 +96,8 @@ class NanToNum : public Taking<kX> {
   }
 
  private:
-  Number nan{0.0};
-  std::optional<Number> posinf, neginf;
+  AnyNumber nan{0.0};
+  std::optional<AnyNumber> posinf, neginf;
 };
 
 class Clip : public Taking<kX> {
@@ -112,7 +113,7 @@ class Clip : public Taking<kX> {
   }
 
  private:
-  Number x_min, x_max;
+  AnyNumber x_min, x_max;
 };
 
 /// Rounds to a number of decimals, half to even.

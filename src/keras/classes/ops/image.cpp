@@ -6,6 +6,7 @@
 #include "classes/ops/data_format.h"
 #include "classes/ops/expression.h"
 #include "classes/ops/operand.h"
+#include "config/any_number.h"
 
 namespace attn::keras {
 namespace {
@@ -71,7 +72,7 @@ class Resize : public OfImages {
   Choice interpolation{"bilinear", {kInterpolations.begin(), kInterpolations.end()}};
   Resampling how;
   Choice fill_mode{"constant", {"constant"}};
-  Number fill_value = 0.0;
+  AnyNumber fill_value = 0.0;
 };
 
 /// The three channels, each (…,1).

@@ -6,6 +6,7 @@
 #include "classes/ops/expression.h"
 #include "classes/ops/operand.h"
 #include "classes/ops/ops.h"
+#include "config/any_number.h"
 
 namespace attn::keras {
 namespace {
@@ -105,7 +106,7 @@ class Extremum : public Reduction<kFunction> {
   }
 
  private:
-  std::optional<Number> initial;
+  std::optional<AnyNumber> initial;
 };
 
 class Prod : public Taking<kX> {
@@ -230,8 +231,10 @@ class Norm : public Taking<kX> {
     const bool euclidean = ord.json.is_null() || (count == 1 && ord.json == 2) || (count == 2 && ord.json == "fro");
     if (euclidean && (count == 1 || count == 2)) return Call::result(sqrt(sum(square(x), over)));
     if (count != 1 || !ord.json.is_number())
-      throw bad_input("the norm of order {} over {} axes is not supported", printable(ord.json.dump()), count);
+      throw bad_input("the norm of order {} over {} axes is not supported", printable(to_json_text(ord.json)), count);
     const auto order = ord.json.get<double>();
+    if (std::isnan(order)) throw bad_input("the norm of order NaN is not supported");
+    if (std::isinf(order)) return Call::result(abs(x).reduced(over.by(order > 0 ? ReduceFn::max : ReduceFn::min)));
     if (order == 0.0) return Call::result(sum(x.cast(DType::boolean).cast(x.dtype()), over));
     const Expression total = sum(pow(abs(x), x.number(order)), over);
     return Call::result(pow(total, x.number(1.0 / order)));

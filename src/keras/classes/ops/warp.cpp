@@ -6,6 +6,7 @@
 #include "classes/ops/data_format.h"
 #include "classes/ops/expression.h"
 #include "classes/ops/operand.h"
+#include "config/any_number.h"
 
 namespace attn::keras {
 namespace {
@@ -136,7 +137,7 @@ class AffineTransform : public Taking<kTransformArguments> {
   static constexpr std::int64_t kMostPlaces = std::int64_t{1} << 30;  // indices are int32
   Choice interpolation{"bilinear", {"nearest", "bilinear"}};
   Choice fill_mode{"constant", {"constant", "nearest", "wrap", "reflect"}};
-  Number fill_value{0};
+  AnyNumber fill_value{0};
   OpDataFormat data_format;
 };
 
@@ -233,7 +234,7 @@ class MapCoordinates : public Taking<kCoordinateArguments> {
 
   std::int64_t order = 1;
   Choice fill_mode{"constant", {"constant", "nearest", "wrap", "mirror", "reflect"}};
-  Number fill_value{0};
+  AnyNumber fill_value{0};
 };
 
 // ---- scale_and_translate

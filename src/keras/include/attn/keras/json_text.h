@@ -1,0 +1,17 @@
+// JSON as Keras writes it.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+namespace attn::keras {
+
+/// The value of a config's text, in which NaN, Infinity and -Infinity are numbers. Throws Error (bad_input) with
+/// `source:line:column`, as for every config.
+[[nodiscard]] nlohmann::ordered_json parse_json_text(const std::string& text, const std::string& source);
+
+/// The text that Python's json.dumps writes (", " and ": ", \uXXXX for non-ASCII, NaN, Infinity); `indent` > 0 puts it
+/// on lines.
+[[nodiscard]] std::string write_json_text(const nlohmann::ordered_json& json, int indent = 0);
+
+}  // namespace attn::keras
