@@ -64,15 +64,17 @@ Sizes Emitter::sizes(graph::ValueId id) const {
 
 namespace {
 
-[[noreturn]] void no_formula() {
-  throw bad_input("a size in it follows from the model's lengths in no simple way; fix them").about("sequence_length");
+[[noreturn]] void no_formula(const Samples& samples) {
+  const bool is_batch = std::ranges::all_of(samples.lengths, [](const Length& length) { return length.axis == 0; });
+  throw bad_input("a size in it follows from the model's lengths in no simple way; fix them")
+      .about(is_batch ? "batch" : "sequence_length");
 }
 
 }  // namespace
 
 Size Emitter::size(const Look& look) const {
   const auto found = fit(samples_, look);
-  if (!found) no_formula();
+  if (!found) no_formula(samples_);
   return *found;
 }
 
@@ -102,7 +104,7 @@ Name Emitter::one(const Size& size) {
 }
 
 Name Emitter::vector(const Sizes& sizes) {
-  if (std::any_of(sizes.begin(), sizes.end(), [](const auto& size) { return !size; })) no_formula();
+  if (std::any_of(sizes.begin(), sizes.end(), [](const auto& size) { return !size; })) no_formula(samples_);
   if (std::all_of(sizes.begin(), sizes.end(), [](const auto& size) { return size->fixed(); })) {
     Ints values;
     for (const auto& size : sizes) values.push_back(size->offset);

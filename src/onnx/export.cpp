@@ -5,6 +5,7 @@
 
 #include "attn/base/error.h"
 #include "attn/base/text.h"
+#include "bfloat16.h"
 #include "emit.h"
 
 namespace attn::onnx {
@@ -46,6 +47,7 @@ class Exporter {
     out.name = graph_.name;
     out.inputs = std::move(inputs);
     out.outputs = std::move(outputs);
+    widen_bfloat16(out, emitter_.opset(), [this](const std::string& name) { return emitter_.unique(name); });
     return out;
   }
 

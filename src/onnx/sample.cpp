@@ -143,6 +143,16 @@ Groups found_groups(const std::vector<Shape>& shapes, const Lower& lower, std::i
   return groups;
 }
 
+/// What the caller may fix where no size of the open axes works: the batch, where nothing else is open or an input
+/// fixes its own.
+const char* field_to_fix(const std::vector<Shape>& shapes) {
+  const auto batch = [](const Shape& shape) { return shape.rank() == 0 ? Dim{1} : shape[0]; };
+  const bool is_open = std::ranges::any_of(shapes, [&](const Shape& shape) { return batch(shape) == kUnknown; });
+  const bool is_fixed =
+      std::ranges::any_of(shapes, [&](const Shape& shape) { return shape.rank() > 0 && batch(shape) != kUnknown; });
+  return is_open && (is_fixed || open_axes(shapes).empty()) ? "batch" : "sequence_length";
+}
+
 }  // namespace
 
 Samples sample(const std::vector<std::string>& names, const std::vector<Shape>& shapes, const Lower& lower) {
@@ -165,7 +175,7 @@ Samples sample(const std::vector<std::string>& names, const std::vector<Shape>& 
       }
     }
   }
-  throw Error(*first).about("sequence_length");
+  throw Error(*first).about(field_to_fix(shapes));
 }
 
 }  // namespace attn::onnx
