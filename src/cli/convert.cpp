@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <utility>
 
@@ -12,11 +13,13 @@
 #include "attn/weights/save.h"
 #include "attn/weights/stats.h"
 #include "common.h"
+#include "low_rank.h"
 #include "memory_limit.h"
 #include "model_target.h"
 #include "name_pattern.h"
 #include "onnx_target.h"
 #include "options/command.h"
+#include "outputs.h"
 #include "progress.h"
 #include "shared_options.h"
 #include "weights_source.h"
@@ -78,6 +81,7 @@ struct ConvertCommand {
     if (target && output) throw bad_usage("OUT was given twice, by its place and by -o");
     out = target ? *target : *output;
     refuse_binary_on_terminal(out);
+    if (!form || *form == ModelForm::keras) check_outputs(std::array{OutputPath{out}});
     if (quantize && !is_quantization(quantize))
       throw bad_usage("--quantize {}: expected int8, int4, or int4 with a block as in int4:64", printable(*quantize));
     if (shard_size && form != ModelForm::hugging_face)
@@ -120,8 +124,9 @@ struct ConvertCommand {
     std::optional<LoadedModel> integers = quantized(floats);
     const LoadedModel& loaded = integers ? *integers : floats;
     const std::vector<Tensor> tensors = weights_for(floats, loaded, std::move(source.store));
-    save_model(out, *form, loaded, tensors, model.value_or(in), shard_bytes, common.console);
-    return saved_report(out, tensors);
+    const StoredWeights stored = stored_weights(loaded.model.weights(), tensors, loaded.model);
+    save_model(out, *form, loaded, stored, model.value_or(in), shard_bytes, common.console);
+    return saved_report(out, stored.weights);
   }
 
   /// The model as a graph for other programs.
@@ -169,8 +174,7 @@ struct ConvertCommand {
     const bool keeps_state = store.naming == weights::Naming::store_path;
     const std::vector<NamedTensor> state = keeps_state ? std::move(store.state) : std::vector<NamedTensor>();
     const std::vector<Tensor> tensors = weights_for(floats, loaded, std::move(store));
-    save_model_weights(out, loaded, tensors, state, common.console);
-    return saved_report(out, tensors);
+    return save_model_weights(out, loaded, tensors, state, common.console);
   }
 
   [[nodiscard]] report::SavedReport from_torch(const LoadedModel& loaded, const WeightsSource& source) const {
@@ -184,8 +188,7 @@ struct ConvertCommand {
       common.console.note(fmt::format("{} → {}", printable(found[i].array), printable(specs[i].path)));
     }
     tensors = cast(std::move(tensors));
-    save_model_weights(out, loaded, tensors, {}, common.console);
-    report::SavedReport report = saved_report(out, tensors);
+    report::SavedReport report = save_model_weights(out, loaded, tensors, {}, common.console);
     report.sources = std::move(sources);
     return report;
   }
@@ -197,12 +200,16 @@ struct ConvertCommand {
     if (quantize)
       throw bad_usage("--quantize: {} holds no model that says which weights are kernels; name it with --model",
                       printable(in));
+    // The model's layout is needed: why it cannot be read is what the user has to know.
+    if (source.unreadable && weights::needs_layout(out) && !out.ends_with(".weights.h5"))
+      throw Error(*source.unreadable);
     if (weights::holds_config(out))
       throw bad_usage("{}: a .keras archive holds the model too; name it with --model", printable(out));
     if (weights::needs_layout(out) && !(places && out.ends_with(".weights.h5"))) {
       throw bad_usage("{}: {} does not say where its arrays belong in a model; name the model with --model",
                       printable(out), printable(in));
     }
+    source.warn(common.console);
     std::vector<Tensor> tensors;
     for (const NamedTensor& array : store.weights) tensors.push_back(array.tensor);
     tensors = cast(std::move(tensors));

@@ -23,7 +23,7 @@ struct InitCommand {
     add_common(options, common, {Format::table, Format::json}, false);
     add_model(options, model);
     add_input_shape(options, input_shape);
-    options.add("-o,--output", out, "FILE", ".weights.h5, .keras, .h5, .safetensors or .npz").required();
+    options.output("-o,--output", out, "FILE", ".weights.h5, .keras, .h5, .safetensors or .npz").required();
     add_seed(options, seed);
     add_keras_version(options, keras_version);
     add_memory_limit(options, memory);
@@ -39,8 +39,7 @@ struct InitCommand {
     const std::vector<graph::WeightSpec> specs = loaded.model.weights();
     run::require_memory("the weights take", bytes_of_all(specs), memory_limit(memory));
     const std::vector<Tensor> tensors = draw_weights(specs, seed, 0, common.console);
-    save_model_weights(out, loaded, tensors, {}, common.console);
-    const report::SavedReport report = saved_report(out, tensors);
+    const report::SavedReport report = save_model_weights(out, loaded, tensors, {}, common.console);
     write_report(report::render(common.form(), report, "init"), common.console, out == "-");
     return 0;
   }

@@ -8,6 +8,7 @@
 
 #include "attn/base/error.h"
 #include "attn/base/text.h"
+#include "attn/keras/json_text.h"
 #include "attn/weights/initialize.h"
 #include "name_pattern.h"
 
@@ -52,8 +53,15 @@ std::size_t number_of(const std::vector<graph::WeightSpec>& specs, const std::st
   return static_cast<std::size_t>(found - specs.begin());
 }
 
+bool is_zero(const Tensor& tensor) {
+  for (std::int64_t i = 0; i < tensor.size(); ++i)
+    if (tensor.at(i) != 0.0) return false;
+  return true;
+}
+
 /// kernel + scale·a·b
 Tensor merged(const Tensor& kernel, const Tensor& a, const Tensor& b, double scale) {
+  if (is_zero(a) || is_zero(b)) return kernel;
   Tensor out(DType::float32, kernel.shape());
   const std::int64_t rank = b.shape()[0], columns = b.shape()[1], rows = kernel.size() / columns;
   for (std::int64_t row = 0; row < rows; ++row) {
@@ -88,7 +96,7 @@ LowRank low_rank_of(const std::string& text) {
 }
 
 std::string with_low_rank(const std::string& config, const LowRank& how, const std::vector<std::string>& patterns) {
-  Json json = Json::parse(config);
+  Json json = keras::parse_json_text(config, "config.json");
   std::size_t changed = 0;
   visit_configs(json, "", [&](const std::string& name, const std::string& class_name, Json& layer) {
     if (class_name != "Dense" && class_name != "EinsumDense" && class_name != "Embedding") return;
@@ -104,24 +112,22 @@ std::string with_low_rank(const std::string& config, const LowRank& how, const s
   if (changed == 0)
     throw bad_usage("--lora: no Dense, EinsumDense or Embedding is called {}; `attn summary` lists the layers",
                     printable(join(patterns, " or ")));
-  return json.dump();
+  return keras::write_json_text(json);
 }
 
 void revive(const std::vector<graph::WeightSpec>& specs, std::vector<Tensor>& weights, std::uint64_t seed) {
   for (std::size_t i = 0; i < specs.size(); ++i) {
     if (!is_first_factor(specs[i])) continue;
-    bool is_zero = true;
-    for (std::int64_t j = 0; is_zero && j < weights[i].size(); ++j) is_zero = weights[i].at(j) == 0.0;
-    if (is_zero) weights[i] = weights::initialize(specs[i], seed);
+    if (is_zero(weights[i])) weights[i] = weights::initialize(specs[i], seed);
   }
 }
 
 StoredWeights stored_weights(const std::vector<graph::WeightSpec>& specs, const std::vector<Tensor>& weights,
-                             const std::string& config) {
+                             const keras::Model& model) {
   StoredWeights out{specs, weights, {}};
   if (std::ranges::none_of(specs, is_first_factor)) return out;
   std::map<std::string, double> alphas;
-  Json json = Json::parse(config);
+  Json json = keras::parse_json_text(model.config({}), "config.json");
   visit_configs(json, "", [&](const std::string& name, const std::string&, const Json& layer) {
     if (layer.contains("lora_alpha") && layer["lora_alpha"].is_number()) alphas[name] = layer["lora_alpha"];
   });
@@ -133,6 +139,9 @@ StoredWeights stored_weights(const std::vector<graph::WeightSpec>& specs, const 
     const std::string layer = specs[i].path.substr(0, specs[i].path.rfind('/'));
     for (const auto& [name, own] : alphas)
       if (layer == name || layer.ends_with("/" + name)) alpha = own;
+    if (!is_floating(weights[kernel].dtype()) && !is_zero(weights[i]) && !is_zero(weights[second]))
+      throw bad_input("'{}': a low-rank addition cannot be merged into quantized integers; quantize the merged model",
+                      printable(specs[kernel].path));
     out.weights[kernel] = merged(weights[kernel], weights[i], weights[second], alpha / rank);
     for (const std::size_t each : {kernel, i, second}) out.unmerged[static_cast<int>(each)] = weights[each];
   }

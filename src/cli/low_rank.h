@@ -9,6 +9,7 @@
 
 #include "attn/base/tensor.h"
 #include "attn/graph/weight.h"
+#include "attn/keras/model.h"
 
 namespace attn::cli {
 
@@ -35,8 +36,8 @@ struct StoredWeights {
   /// By number among all: kernels without what is added, and factors. They are what a training goes on with.
   std::map<int, Tensor> unmerged;
 };
-/// `config` is the model's, which tells each lora_alpha.
+/// The model's config has each lora_alpha.
 [[nodiscard]] StoredWeights stored_weights(const std::vector<graph::WeightSpec>& specs,
-                                           const std::vector<Tensor>& weights, const std::string& config);
+                                           const std::vector<Tensor>& weights, const keras::Model& model);
 
 }  // namespace attn::cli

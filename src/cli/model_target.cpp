@@ -8,12 +8,14 @@
 #include "attn/base/text.h"
 #include "attn/io/atomic_folder.h"
 #include "attn/io/safetensors_shards.h"
+#include "attn/keras/json_text.h"
 #include "attn/library/weights.h"
 #include "attn/tokenizers/forms.h"
 #include "attn/weights/hugging_face.h"
 #include "attn/weights/keras_version.h"
 #include "attn/weights/save.h"
 #include "progress.h"
+#include "reopen.h"
 
 namespace attn::cli {
 namespace {
@@ -23,7 +25,7 @@ using nlohmann::ordered_json;
 /// The release whose files these are like.
 constexpr const char* kKerasHubVersion = "0.32.0";
 
-std::string text_of(const ordered_json& json) { return json.dump(4); }
+std::string text_of(const ordered_json& json) { return keras::write_json_text(json, 4); }
 
 ordered_json dtype_policy(const char* name) {
   return {
@@ -58,7 +60,7 @@ class Objects {
     KerasObjects out;
     keras::ConfigOptions whole;
     whole.assets = true;
-    out.root = ordered_json::parse(loaded_.model.config(whole));
+    out.root = keras::parse_json_text(loaded_.model.config(whole), "config.json");
     out.root.erase("compile_config");
     const auto task = loaded_.model.task();
     if (!task) {
@@ -115,13 +117,13 @@ struct Part {
   std::vector<Tensor> tensors;
 };
 
-void save_preset(io::AtomicFolder& folder, const LoadedModel& loaded, const std::vector<Tensor>& tensors,
+void save_preset(io::AtomicFolder& folder, const LoadedModel& loaded, const StoredWeights& stored,
                  const KerasObjects& objects) {
   const library::WantedWeights wanted = library::wanted_weights(loaded.model);
   Part backbone, rest;
   std::int64_t parameters = 0;
-  for (std::size_t i = 0; i < wanted.specs.size(); ++i) {
-    graph::WeightSpec spec = wanted.specs[i];
+  for (std::size_t i = 0; i < stored.specs.size(); ++i) {
+    graph::WeightSpec spec = stored.specs[i];
     const bool of_backbone = spec.store_path.starts_with(wanted.backbone_store);
     if (of_backbone) {
       spec.store_path.erase(0, wanted.backbone_store.size());
@@ -129,7 +131,7 @@ void save_preset(io::AtomicFolder& folder, const LoadedModel& loaded, const std:
       parameters += spec.shape.size();
     }
     (of_backbone ? backbone : rest).specs.push_back(std::move(spec));
-    (of_backbone ? backbone : rest).tensors.push_back(tensors[i]);
+    (of_backbone ? backbone : rest).tensors.push_back(stored.weights[i]);
   }
   weights::save(folder.file("model.weights.h5"), backbone.specs, backbone.tensors);
   if (!rest.specs.empty()) weights::save(folder.file("task.weights.h5"), rest.specs, rest.tensors);
@@ -156,12 +158,13 @@ void save_preset(io::AtomicFolder& folder, const LoadedModel& loaded, const std:
                                          {"tasks", kinds}}));
 }
 
-void save_hugging_face(io::AtomicFolder& folder, const LoadedModel& loaded, const std::vector<Tensor>& tensors,
+void save_hugging_face(io::AtomicFolder& folder, const LoadedModel& loaded, const StoredWeights& stored,
                        const std::string& source, std::int64_t shard_bytes, const Console& console) {
   const library::WantedWeights wanted = library::wanted_weights(loaded.model);
-  const std::string dtype = tensors.empty() ? "float32" : std::string(name_of(tensors.front().dtype()));
+  const std::string dtype = stored.weights.empty() ? "float32" : std::string(name_of(stored.weights.front().dtype()));
   folder.write("config.json", loaded.model.hugging_face_config(dtype));
-  const auto arrays = weights::to_hugging_face(wanted.specs, tensors, wanted.backbone, !wanted.backbone_store.empty());
+  const auto arrays =
+      weights::to_hugging_face(stored.specs, stored.weights, wanted.backbone, !wanted.backbone_store.empty());
   io::write_torch_shards(folder, arrays, shard_bytes);
   try {
     for (const io::NamedBytes& each : tokenizers::hugging_face_form(source)) folder.write(each.name, each.bytes.text());
@@ -178,26 +181,29 @@ void check_model_target(const std::string& path, ModelForm form) {
   if (!weights::holds_config(path)) throw bad_usage("{}: the file's name must end in .keras", printable(path));
 }
 
-void save_model(const std::string& path, ModelForm form, const LoadedModel& loaded, const std::vector<Tensor>& tensors,
+void save_model(const std::string& path, ModelForm form, const LoadedModel& loaded, const StoredWeights& stored,
                 const std::string& source, std::int64_t shard_bytes, const Console& console) {
-  const Progress progress = writing(console, path, tensors);
+  const Progress progress = writing(console, path, stored.weights);
   if (form == ModelForm::hugging_face) {
     io::AtomicFolder folder(path);
-    save_hugging_face(folder, loaded, tensors, source, shard_bytes, console);
+    save_hugging_face(folder, loaded, stored, source, shard_bytes, console);
+    check_reopens(path, folder.hidden_path());
     return folder.commit();
   }
   KerasObjects objects = Objects(loaded, source, console).run();
   if (form == ModelForm::preset) {
     io::AtomicFolder folder(path);
-    save_preset(folder, loaded, tensors, objects);
+    save_preset(folder, loaded, stored, objects);
+    check_reopens(path, folder.hidden_path());
     return folder.commit();
   }
   weights::SavedModel model;
-  model.config = objects.root.dump();
+  model.config = keras::write_json_text(objects.root);
   model.state = loaded.model.kept_arrays();
   for (io::NamedBytes& asset : objects.assets)
     model.assets.push_back({"assets/preprocessor/tokenizer/" + asset.name, std::move(asset.bytes)});
-  weights::save(path, loaded.model.weights(), tensors, model);
+  model.check = reopens(path, stored.specs);
+  weights::save(path, stored.specs, stored.weights, model);
 }
 
 }  // namespace attn::cli

@@ -14,10 +14,12 @@
 #include "attn/io/file_kind.h"
 #include "attn/io/keras_archive.h"
 #include "attn/io/sha256.h"
+#include "attn/keras/json_text.h"
 #include "attn/report/number.h"
 #include "attn/weights/read_store.h"
 #include "attn/weights/save.h"
 #include "low_rank.h"
+#include "reopen.h"
 
 namespace attn::cli {
 namespace {
@@ -171,10 +173,10 @@ void write_training(const std::string& path, const LoadedModel& loaded, const st
                     train::Trainer& trainer, const std::vector<NamedTensor>& variables, const TrainingState& state) {
   keras::ConfigOptions whole;
   whole.assets = true;
-  Json config = Json::parse(loaded.model.config(whole));
-  config["compile_config"] = Json::parse(compile_config);
+  Json config = keras::parse_json_text(loaded.model.config(whole), "config.json");
+  config["compile_config"] = keras::parse_json_text(compile_config, "compile_config");
   weights::SavedModel model;
-  model.config = config.dump();
+  model.config = keras::write_json_text(config);
   model.training = text_of(state);
   model.state = loaded.model.kept_arrays();
   for (std::size_t i = 0; i < variables.size(); ++i)
@@ -187,9 +189,14 @@ void write_training(const std::string& path, const LoadedModel& loaded, const st
     model.state.push_back({fmt::format("{}{}", kUnsaved, i), unsaved[i]});
   for (std::size_t i = 0; i < state.best_weights.size(); ++i)
     model.state.push_back({fmt::format("{}{}", kBestWeights, i), state.best_weights[i]});
-  const StoredWeights stored = stored_weights(trainer.specs(), trainer.weights(), model.config);
+  const StoredWeights stored = stored_weights(trainer.specs(), trainer.weights(), loaded.model);
   for (const auto& [number, tensor] : stored.unmerged)
     model.state.push_back({fmt::format("{}{}", kUnmerged, number), tensor});
+  const auto reopen = reopens(path, stored.specs);
+  model.check = [&](const std::string& written) {
+    reopen(written);
+    if (!read_training_state(written)) throw internal_error("{}: the training's state is not in it", printable(path));
+  };
   weights::save(path, stored.specs, stored.weights, model);
 }
 

@@ -8,6 +8,7 @@
 #include "attn/report/weights_view.h"
 #include "attn/run/compare_weights.h"
 #include "attn/weights/agreement.h"
+#include "attn/weights/bind.h"
 #include "attn/weights/file_names.h"
 #include "attn/weights/stats.h"
 #include "common.h"
@@ -55,6 +56,7 @@ struct WeightsCommand {
     std::optional<LoadedModel> asked;
     if (model) asked = load_model(model, input_shape, common.console);
     const WeightsSource source = read_weights(file, asked ? &*asked : nullptr, common.console);
+    source.warn(common.console);
     return other ? compare(source, asked) : list(source, asked);
   }
 
@@ -81,6 +83,7 @@ struct WeightsCommand {
 
   [[nodiscard]] int compare(const WeightsSource& a, const std::optional<LoadedModel>& asked) const {
     const WeightsSource b = read_weights(*other, asked ? &*asked : nullptr, common.console);
+    b.warn(common.console);
     // Both sides are named by the same model where either has one.
     const LoadedModel* of_a = asked ? &*asked : a.model ? &*a.model : b.model ? &*b.model : nullptr;
     const LoadedModel* of_b = asked ? &*asked : b.model ? &*b.model : of_a;
@@ -133,7 +136,7 @@ struct WeightsCommand {
 
   static report::ModelCheck check(const LoadedModel& loaded, const weights::Store& store) {
     using Weight = report::ModelCheck::Weight;
-    const std::vector<graph::WeightSpec> specs = loaded.model.weights();
+    const std::vector<graph::WeightSpec> specs = weights::without_absent_factors(loaded.model.weights(), store);
     const std::vector<std::string> names = weights::file_names(specs);
     const weights::Agreement agreement = weights::agree(specs, store);
     report::ModelCheck out;

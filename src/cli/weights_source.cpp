@@ -3,13 +3,16 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "attn/base/error.h"
 #include "attn/io/file.h"
 #include "attn/io/file_kind.h"
+#include "attn/io/keras_archive.h"
 #include "attn/io/tensor_file.h"
 #include "attn/io/zip.h"
+#include "attn/keras/json_text.h"
 #include "attn/library/weights.h"
 #include "attn/weights/agreement.h"
 #include "attn/weights/read_store.h"
@@ -20,6 +23,16 @@ namespace {
 
 bool is_archive(const io::Bytes& file, const std::string& path) {
   return io::kind_of(file) == io::FileKind::zip && io::ZipReader(file, path).find("config.json") != nullptr;
+}
+
+/// Is an archive's config no config at all? One with classes that attn does not have is whole.
+bool is_damaged(const io::Bytes& file, const std::string& path) {
+  try {
+    const auto config = keras::parse_json_text(io::parse_keras_archive(file, path).config, path);
+    return !config.is_object() || !config.contains("class_name") || !config.contains("config");
+  } catch (const Error&) {
+    return true;
+  }
 }
 
 /// The config of a preset or of a Hugging Face folder, by its name.
@@ -61,15 +74,20 @@ WeightsSource read_weights(const std::string& path, const LoadedModel* model, co
   try {
     out.model = load_model(path, std::nullopt, console);
   } catch (const Error& error) {
-    const std::string message = fmt::format("{}; its weights keep the names that the file gives them", error.what());
-    // The older .h5 may hold weights alone, and names them by their paths.
-    if (layered) {
-      console.note(message);
-    } else {
-      console.warn(message);
+    if (error.code() != ExitCode::bad_input) throw;
+    if (layered) {  // the older .h5 may hold weights only, and names them by their paths
+      console.note(error.what());
+      return out;
     }
+    if (is_damaged(file, path)) throw Error(error).about("model");
+    out.unreadable = error;
   }
   return out;
+}
+
+void WeightsSource::warn(const Console& console) const {
+  if (unreadable)
+    console.warn(fmt::format("{}; its weights keep the names that the file gives them", unreadable->what()));
 }
 
 std::vector<NamedTensor> named_weights(const WeightsSource& source, const LoadedModel* model) {

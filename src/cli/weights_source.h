@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "attn/base/error.h"
 #include "attn/base/tensor.h"
 #include "attn/graph/weight.h"
 #include "attn/weights/store.h"
@@ -16,11 +17,16 @@ struct WeightsSource {
   weights::Store store;
   /// The model in the file or folder itself, where there is one that can be read.
   std::optional<LoadedModel> model;
+  /// Why the model in the archive cannot be read; its weights keep the names that the file gives them.
+  std::optional<Error> unreadable{};
+
+  /// Warns where the model cannot be read.
+  void warn(const Console& console) const;
 };
 
 /// Any file of weights, or a folder that holds a model; also a .npy, whose one array is named as the file. They are the
-/// weights of `model`, or where that is null of the model in the file; a .keras archive's config that cannot be read is
-/// a warning.
+/// weights of `model`, or where that is null of the model in the file. Throws Error (bad_input) where a .keras
+/// archive's config is damaged.
 [[nodiscard]] WeightsSource read_weights(const std::string& path, const LoadedModel* model, const Console& console);
 
 /// The weights under the paths that the model gives them, as Keras shows them; under the file's own names without a

@@ -7,8 +7,11 @@
 
 #include "attn/base/error.h"
 #include "attn/base/text.h"
+#include "attn/keras/json_text.h"
 #include "attn/weights/save.h"
+#include "low_rank.h"
 #include "progress.h"
+#include "reopen.h"
 
 namespace attn::cli {
 namespace {
@@ -22,9 +25,9 @@ std::string archive_config(const LoadedModel& loaded, const std::string& path, b
   options.assets = true;
   std::string config = loaded.model.config(options);
   if (trained) return config;
-  nlohmann::ordered_json json = nlohmann::ordered_json::parse(config);
+  nlohmann::ordered_json json = keras::parse_json_text(config, "config.json");
   json.erase("compile_config");
-  return json.dump();
+  return keras::write_json_text(json);
 }
 
 }  // namespace
@@ -40,16 +43,20 @@ void check_target(const std::string& path, const std::vector<std::string>& read,
   }
 }
 
-void save_model_weights(const std::string& path, const LoadedModel& loaded, const std::vector<Tensor>& tensors,
-                        std::vector<NamedTensor> state, const Console& console) {
+report::SavedReport save_model_weights(const std::string& path, const LoadedModel& loaded,
+                                       const std::vector<Tensor>& tensors, std::vector<NamedTensor> state,
+                                       const Console& console) {
   const bool trained = std::any_of(state.begin(), state.end(),
                                    [](const NamedTensor& array) { return array.name.starts_with("optimizer/"); });
   weights::SavedModel model;
   if (weights::holds_config(path)) model.config = archive_config(loaded, path, trained);
   model.state = std::move(state);
   for (NamedTensor& array : loaded.model.kept_arrays()) model.state.push_back(std::move(array));
-  const Progress progress = writing(console, path, tensors);
-  weights::save(path, loaded.model.weights(), tensors, model);
+  const StoredWeights stored = stored_weights(loaded.model.weights(), tensors, loaded.model);
+  const Progress progress = writing(console, path, stored.weights);
+  model.check = reopens(path, stored.specs);
+  weights::save(path, stored.specs, stored.weights, model);
+  return saved_report(path, stored.weights);
 }
 
 report::SavedReport saved_report(const std::string& path, const std::vector<Tensor>& tensors) {

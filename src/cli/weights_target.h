@@ -15,10 +15,12 @@ namespace attn::cli {
 /// `others` as in weights::check_save_path.
 void check_target(const std::string& path, const std::vector<std::string>& read, std::string_view others = {});
 
-/// Writes the model's weights, in its order. A .keras archive gets the model's config too, without how it was compiled
-/// where no optimizer's `state` goes with it: Keras would miss it. Says on the console how far it is. Throws Error.
-void save_model_weights(const std::string& path, const LoadedModel& loaded, const std::vector<Tensor>& tensors,
-                        std::vector<NamedTensor> state, const Console& console);
+/// Writes the model's weights, in its order, with low-rank additions merged in as Keras saves them, and reports what
+/// was written. A .keras archive gets the model's config too, without how it was compiled where no optimizer's `state`
+/// goes with it: Keras would miss it. Says on the console how far it is. Throws Error.
+report::SavedReport save_model_weights(const std::string& path, const LoadedModel& loaded,
+                                       const std::vector<Tensor>& tensors, std::vector<NamedTensor> state,
+                                       const Console& console);
 
 /// Counts what was written.
 [[nodiscard]] report::SavedReport saved_report(const std::string& path, const std::vector<Tensor>& tensors);

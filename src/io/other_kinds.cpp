@@ -14,6 +14,18 @@ constexpr std::string_view kPickle =
     "a Python pickle, which only running it could read; save the weights in Python as .safetensors, and the model with "
     "model.save('model.keras')";
 
+constexpr std::string_view kCheckpoint =
+    "a checkpoint of TensorFlow, which is not read; load it in Python and save it as .keras or .weights.h5";
+
+/// Is it one of the files that model.save_weights of Keras 2 and tf.train.Checkpoint write, whatever their prefix?
+bool is_checkpoint(std::string_view text, std::string_view path) {
+  constexpr std::string_view kTable = "\x57\xfb\x80\x8b\x24\x75\x47\xdb";  // ends a table of LevelDB
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  const auto shard = name.find(".data-");
+  return text.starts_with("model_checkpoint_path:") || (name.ends_with(".index") && text.ends_with(kTable)) ||
+         (shard != std::string_view::npos && name.find("-of-", shard) != std::string_view::npos);
+}
+
 constexpr std::array<OtherKind, 9> kOtherKinds{
     {{"saved_model.pb",
       "a TensorFlow SavedModel, which holds graphs of TensorFlow and is not read; load it in Python "
@@ -27,8 +39,7 @@ constexpr std::array<OtherKind, 9> kOtherKinds{
      {".pt", kPickle},
      {".pth", kPickle},
      {".pkl", kPickle},
-     {".ckpt",
-      "a checkpoint of TensorFlow, which is not read; load it in Python and save it as .keras or .weights.h5"}}};
+     {".ckpt", kCheckpoint}}};
 
 }  // namespace
 
@@ -39,6 +50,7 @@ void refuse_other_kind(const Bytes& file, const std::string& path) {
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   if (first != std::string_view::npos && text[first] == '{') return;
   if (text.starts_with("GGUF")) throw bad_input("{}: {}", printable(path), kLlamaCpp);
+  if (is_checkpoint(text, path)) throw bad_input("{}: {}", printable(path), kCheckpoint);
   for (const OtherKind& kind : kOtherKinds)
     if (path.ends_with(kind.ending)) throw bad_input("{}: {}", printable(path), kind.what);
 }

@@ -5,6 +5,7 @@
 
 #include "analysis/parts.h"
 #include "analysis/validation.h"
+#include "archive_config.h"
 #include "attn/base/text.h"
 #include "classes/class_table.h"
 #include "classes/custom_layer.h"
@@ -312,8 +313,11 @@ std::string Model::config(const ConfigOptions& options) const {
                       did_you_mean(*options.layer, std::span<const std::string>(layer_names())));
     layer = found;
   }
-  if (options.format == ConfigFormat::python) return to_python_text(layer_config(*layer, options.version));
-  Json json = layer_json(*layer, options.version);
+  const bool python = options.format == ConfigFormat::python;
+  Json json = python ? layer_config(*layer, options.version) : layer_json(*layer, options.version);
+  if (!options.assets) remove_shared_ids(json);
+  if (options.assets && parts_->read.file().is_keras2()) rename_like_mask_operations(json);
+  if (python) return to_python_text(json);
   if (options.layer || is_single_layer()) {
     // One layer on its own has no calls.
     json.erase("name");

@@ -11,6 +11,7 @@
 #include "attn/base/text.h"
 #include "attn/weights/agreement.h"
 #include "attn/weights/read_store.h"
+#include "match.h"
 #include "quantized_otherwise.h"
 
 namespace attn::weights {
@@ -94,22 +95,24 @@ void check_none_left(const Store& store, const Agreement& agreement, const std::
                   hint);
 }
 
-}  // namespace
-
-std::vector<Tensor> bind_as_stored(std::span<const WeightSpec> specs, const Store& store) {
-  const Agreement agreement = agree(specs, store);
+/// Pairs every spec with a weight of the file, and every weight of the file with a spec.
+Agreement whole_agreement(std::span<const WeightSpec> specs, const Store& store) {
+  Agreement agreement = agree(specs, store);
   const std::string hint = agreement.whole() ? "" : quantized_otherwise(specs, store, agreement);
   check_none_missing(specs, store, agreement, hint);
   check_shapes(specs, store, agreement, hint);
   check_dtypes(specs, store, agreement, hint);
   check_none_left(store, agreement, hint);
+  return agreement;
+}
+
+std::vector<Tensor> bind_all(std::span<const WeightSpec> specs, const Store& store) {
+  const Agreement agreement = whole_agreement(specs, store);
   std::vector<Tensor> out;
   out.reserve(specs.size());
   for (const auto& match : agreement.matches) out.push_back(store.weights[*match].tensor);
   return out;
 }
-
-namespace {
 
 /// Is it a factor of a low-rank addition to a kernel (Dense.enable_lora)?
 bool is_low_rank(const WeightSpec& spec) {
@@ -117,33 +120,38 @@ bool is_low_rank(const WeightSpec& spec) {
   return name.starts_with("lora_") && (name.ends_with("_a") || name.ends_with("_b"));
 }
 
-/// Files of Keras hold kernels with what is added, and no factors, which begin again as 0. Nothing where the store has
-/// all.
-std::optional<std::vector<Tensor>> bind_without_factors(std::span<const WeightSpec> specs, const Store& store) {
+}  // namespace
+
+std::vector<WeightSpec> without_absent_factors(std::span<const WeightSpec> specs, const Store& store) {
   std::vector<WeightSpec> kept;
   for (const WeightSpec& spec : specs) {
-    const bool is_there = std::ranges::any_of(
-        store.weights, [&](const NamedTensor& weight) { return weight.name == name_in(store, spec); });
-    if (!is_low_rank(spec) || is_there) kept.push_back(spec);
+    const bool is_there = !is_low_rank(spec) || std::ranges::any_of(store.weights, [&](const NamedTensor& weight) {
+      return plain_name(weight.name) == plain_name(name_in(store, spec));
+    });
+    if (is_there) kept.push_back(spec);
   }
-  if (kept.size() == specs.size()) return std::nullopt;
-  const std::vector<Tensor> found = bind_as_stored(kept, store);
+  return kept;
+}
+
+void check_bound(std::span<const WeightSpec> specs, const Store& store) {
+  static_cast<void>(whole_agreement(specs, store));
+}
+
+std::vector<Tensor> bind_as_stored(std::span<const WeightSpec> specs, const Store& store) {
+  const std::vector<WeightSpec> kept = without_absent_factors(specs, store);
+  std::vector<Tensor> found = bind_all(kept, store);
+  if (kept.size() == specs.size()) return found;
   std::vector<Tensor> out;
   std::size_t next = 0;
   for (const WeightSpec& spec : specs) {
     const bool is_kept = next < kept.size() && kept[next].path == spec.path;
-    out.push_back(is_kept ? found[next++] : Tensor(spec.dtype, spec.shape));
+    out.push_back(is_kept ? std::move(found[next++]) : Tensor(spec.dtype, spec.shape));
   }
   return out;
 }
 
-}  // namespace
-
 std::vector<Tensor> bind(std::span<const WeightSpec> specs, const Store& store) {
-  std::vector<Tensor> out;
-  if (std::ranges::any_of(specs, is_low_rank))
-    if (auto bound = bind_without_factors(specs, store)) out = std::move(*bound);
-  if (out.empty()) out = bind_as_stored(specs, store);
+  std::vector<Tensor> out = bind_as_stored(specs, store);
   for (std::size_t i = 0; i < specs.size(); ++i)
     if (out[i].dtype() != specs[i].dtype) out[i] = out[i].cast(specs[i].dtype);
   return out;

@@ -139,6 +139,7 @@ void save(const std::string& path, Specs specs, Tensors tensors, const SavedMode
   }
   io::AtomicFile file(path, io::AtomicFile::Content::binary);
   format.write(file, specs, tensors, model);
+  if (model.check && file.hidden_file()) model.check(file.hidden_path());
   file.commit();
 }
 

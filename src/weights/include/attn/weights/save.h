@@ -1,6 +1,7 @@
 // Writing a model's weights.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,6 +19,8 @@ struct SavedModel {
   std::vector<NamedTensor> state = {};      ///< of optimizers and the like, by place, for .keras and .weights.h5
   std::vector<io::NamedBytes> assets = {};  ///< for .keras
   std::string training = {};                ///< where a training stands, for .keras (io::KerasArchive::training)
+  /// Gets the path of the file that was written, before it takes its name; where it throws, nothing is there.
+  std::function<void(const std::string& written)> check = {};
 };
 
 /// The time that Keras's files say they were saved: now, or SOURCE_DATE_EPOCH, by which builds are made repeatable.

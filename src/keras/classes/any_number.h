@@ -1,0 +1,22 @@
+// A field that may be NaN or infinite: a bound, or what is filled in.
+#pragma once
+
+#include "config/any_number.h"
+#include "config/fields.h"
+
+namespace attn::keras {
+
+struct AnyNumber : Number {
+  using Number::Number;
+};
+
+inline void read_field(const Ref& ref, AnyNumber& value, std::vector<std::string>& /*warnings*/) {
+  value.value = any_number(ref);
+  value.integral = ref.is_integer();
+}
+
+inline Json write_field(const AnyNumber& value, Version /*version*/) {
+  return value.integral ? Json(static_cast<std::int64_t>(value.value)) : Json(value.value);
+}
+
+}  // namespace attn::keras
