@@ -91,7 +91,7 @@ void add_common(Options& options, Common& common, const std::vector<Format>& for
   if (has(formats, Format::json))
     options.flag(
         "--json", [&common] { common.format = Format::json; }, "short for --format json");
-  if (with_output) options.add("-o,--output", common.output, "FILE", "write the result to this file");
+  if (with_output) options.output("-o,--output", common.output, "FILE", "write the result to this file");
   options.flag("-q,--quiet", common.console.quiet, "no warnings, no progress");
   options.flag("-v,--verbose", common.console.verbose, "say what is done");
   options.flag("--ascii", Console::ascii, "ASCII alone; by itself where the terminal's locale is not UTF-8");

@@ -282,7 +282,7 @@ struct CompletionCommand {
     program = options.program();
     options.add("shell", shell, "SHELL", "whose script").one_of({"bash", "zsh", "fish"});
     options.add("--layers", layers, "MODEL", "the names of a model's layers, as the scripts ask for them");
-    options.add("-o,--output", output, "FILE", "write the script to this file");
+    options.output("-o,--output", output, "FILE", "write the script to this file");
     add_color(options);
   }
 

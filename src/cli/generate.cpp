@@ -84,7 +84,7 @@ struct GenerateCommand {
     options.flag("--stream", stream, "write a text as it comes, as for one prompt on a terminal");
     options.add("--logprobs", logprobs, "N", "of --json: the log-probability of each token, and of the N likeliest")
         .not_negative();
-    options.add("--logits", logits, "FILE", "write the logits of each step (sequences, steps, vocabulary) to .npz");
+    options.output("--logits", logits, "FILE", "write the logits of each step (sequences, steps, vocabulary) to .npz");
     options.add("--expect", expect, "FILE",
                 "compare with these token ids, as --json wrote them; exit 1 where they differ");
     drafts.declare(options);

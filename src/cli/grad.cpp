@@ -79,7 +79,7 @@ struct GradCommand {
     options.flag("--no-training", no_training, "as in a run: no statistics of the batch");
     options.flag("--inputs", with_inputs, "gradients of the inputs too");
     options.add("--wrt", patterns, "PATTERN", "only weights whose path matches, with * and ?").repeatable();
-    options.add("-o", arrays, "FILE", "write the loss and the gradients to .npz, .npy or .safetensors");
+    options.output("-o", arrays, "FILE", "write the loss and the gradients to .npz, .npy or .safetensors");
     options.add("--expect", expect, "FILE", "compare them with these arrays; exit 1 where they differ");
     add_tolerance(options, rtol, atol, " of --expect");
     options.flag("--check", check, "hold gradients in float64 against central differences; exit 1 where they differ");
@@ -89,7 +89,7 @@ struct GradCommand {
                        "what a row is of");
     options.choice<Order>("--sort", order, {{"depth", Order::depth}, {"norm", Order::norm}}, "HOW",
                           "the order of rows: as the model has them, or the largest first");
-    options.add("--svg", svg, "FILE", "draw them: a bar for each row, on a logarithmic scale");
+    options.output("--svg", svg, "FILE", "draw them: a bar for each row, on a logarithmic scale");
     add_input_shape(options, execution.input_shape);
     add_weights(options, execution.weights);
     add_device(options, execution.device);

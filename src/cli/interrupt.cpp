@@ -16,6 +16,7 @@ constexpr std::array kAsking = {SIGINT, SIGTERM, SIGHUP};
 
 volatile std::sig_atomic_t noting = 0;  // does an Interrupt live?
 volatile std::sig_atomic_t noted = 0;
+volatile std::sig_atomic_t pipes_may_close = 0;
 std::atomic<std::int64_t> noted_at = 0;
 static_assert(std::atomic<std::int64_t>::is_always_lock_free);
 
@@ -29,6 +30,7 @@ std::int64_t milliseconds() noexcept {
 }
 
 extern "C" void on_signal(int which) {
+  if (which == SIGPIPE && pipes_may_close != 0) return;
   if (noting != 0 && which != SIGPIPE) {
     if (noted != 0 && milliseconds() - noted_at < kOneRequest) return;
     if (noted == 0) {
@@ -56,11 +58,16 @@ void handle(int which) noexcept {
 
 void end_cleanly_on_signals() noexcept {
   handle(SIGPIPE);
+  std::signal(SIGXFSZ, SIG_IGN);  // the write says that the file has become too large
   for (const int which : kAsking) {
     struct sigaction before {};
     if (sigaction(which, nullptr, &before) == 0 && before.sa_handler == SIG_DFL) handle(which);
   }
 }
+
+PipesMayClose::PipesMayClose() noexcept { pipes_may_close = 1; }
+
+PipesMayClose::~PipesMayClose() { pipes_may_close = 0; }
 
 Interrupt::Interrupt() {
   noted = 0;

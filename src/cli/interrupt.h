@@ -5,8 +5,18 @@ namespace attn::cli {
 
 /// From here on SIGINT, SIGTERM, SIGHUP and SIGPIPE remove hidden files of half-written outputs and end the program at
 /// once by the same signal, so that a shell sees 130, 143, 129 or 141. What the caller had ignored (nohup) stays
-/// ignored, but for SIGPIPE.
+/// ignored, but for SIGPIPE. A limit on the size of files makes writes fail, as a full disk does.
 void end_cleanly_on_signals() noexcept;
+
+/// While it lives, writing into a closed pipe fails and does not end the program: what is printed on the way matters
+/// less than the files that come at the end. One at a time.
+class PipesMayClose {
+ public:
+  PipesMayClose() noexcept;
+  ~PipesMayClose();
+  PipesMayClose(const PipesMayClose&) = delete;
+  PipesMayClose& operator=(const PipesMayClose&) = delete;
+};
 
 /// For a command whose results so far are worth having. While it lives, the first SIGINT, SIGTERM or SIGHUP is only
 /// noted and asks all work to stop (attn/base/stop.h); the next one ends the program as ever, but for one that comes at

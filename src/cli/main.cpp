@@ -19,6 +19,7 @@
 #include "help.h"
 #include "interrupt.h"
 #include "options/command_line.h"
+#include "outputs.h"
 #include "provenance.h"
 #include "ranks.h"
 
@@ -43,6 +44,7 @@ int run(const std::vector<std::string>& words) {
   }
   keep_command(words);
   (void)backends::kernel_isa();  // a wrong ATTN_ISA is told before anything is read
+  check_outputs(line.outputs());
   return line.run(words);
 }
 

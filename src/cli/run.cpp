@@ -62,10 +62,10 @@ struct RunCommand {
     add_common(options, common, {Format::table, Format::json}, false);
     add_model(options, model);
     add_forward(options, execution, inputs);
-    options.add("-o,--output", target, "FILE",
-                "write the outputs to .npz, .npy or .safetensors; with --json the report to .json");
-    options.add("--scores", scores, "FILE", "write the attention weights of every attention layer");
-    options.add("--dump", dump, "FOLDER", "write what every layer gives into this folder, which is made");
+    options.output("-o,--output", target, "FILE",
+                   "write the outputs to .npz, .npy or .safetensors; with --json the report to .json");
+    options.output("--scores", scores, "FILE", "write the attention weights of every attention layer");
+    options.output("--dump", dump, "FOLDER", "write what every layer gives into this folder, which is made");
     options.add("--expect", expect, "FILE", "compare the outputs with these arrays; exit 1 where they differ");
     add_tolerance(options, tolerance.rtol, tolerance.atol, " of --expect");
     options.flag("--check-finite", check_finite,

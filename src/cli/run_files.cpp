@@ -181,8 +181,8 @@ class FilesRun {
 }  // namespace
 
 void FilesOptions::declare(Options& options) {
-  options.add("--output-dir", output_dir, "FOLDER",
-              "run every --input by itself (patterns such as 'in/*.npz', @LIST) and write FOLDER/NAME.npz for each");
+  options.output("--output-dir", output_dir, "FOLDER",
+                 "run every --input by itself (patterns such as 'in/*.npz', @LIST) and write FOLDER/NAME.npz for each");
   options.add("--shard", shard, "I/N", "of --output-dir, the part of this process: i/N from 0/N on, or auto");
   options.choice("--schedule", schedule, {{"static", Schedule::static_}, {"claim", Schedule::claim}}, "HOW",
                  "of --output-dir, who does what: static (every N-th file), claim (whoever is free)");

@@ -2,7 +2,9 @@
 #include <chrono>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "attn/base/error.h"
@@ -16,6 +18,7 @@
 #include "common.h"
 #include "interrupt.h"
 #include "options/command.h"
+#include "outputs.h"
 #include "parallel_model.h"
 #include "prepared_model.h"
 #include "shared_options.h"
@@ -69,6 +72,7 @@ struct TrainCommand : TrainingOptions {
     TrainingState& state = job.state;
     const SaveEvery every = save_every_of(save_every);
     if (world != nullptr) world->world().reset_counts();
+    std::optional<PipesMayClose> pipes(std::in_place);
     const auto began = Clock::now();
     report::TrainingReport report = job.describe(execution);
     TrainingLog log(log_targets(), job.options.epochs, common.console);
@@ -83,20 +87,23 @@ struct TrainCommand : TrainingOptions {
       if (writes) log.checkpoint(path, state.position.step);
     };
     const auto write_target = [&](const std::vector<NamedTensor>& variables) {
-      const auto to = [&](const std::string& path) { write(path, variables); };
-      if (keep && writes) return write_and_keep(*target, state.position.step, *keep, state.kept, to);
-      to(*target);
+      if (!keep || !writes) return write(*target, variables);
+      const std::int64_t step = state.position.step;
+      write_and_keep(*target, step, *keep, state.kept, [&](const std::string& path) { save(path, variables); });
+      log.checkpoint(beside(*target, step), step);
     };
-    std::string failure;  // of the last checkpoint, which is told once
+    std::optional<Error> last_failure, best_failure;  // of the newest checkpoint of either kind
     const auto checkpoint = [&](bool is_best) {
       const std::vector<NamedTensor> variables = trainer.optimizer_state();
+      std::optional<Error>& failure = is_best ? best_failure : last_failure;
       try {
         is_best ? write(*save_best, variables) : write_target(variables);
-        failure.clear();
+        failure.reset();
       } catch (const Error& error) {  // nothing that was trained is lost: the one before is still there
-        if (std::exchange(failure, error.what()) != error.what())
+        if (!failure || std::string_view(failure->what()) != error.what())
           common.console.warn(
-              fmt::format("{}; the training goes on, and the next checkpoint is tried again", error.what()));
+              fmt::format("{}; the training continues, and the next checkpoint is tried again", error.what()));
+        failure.emplace(error);
       }
     };
     train::FitEvents events;
@@ -137,9 +144,10 @@ struct TrainCommand : TrainingOptions {
           .about(error.field());
     }
     if (world != nullptr) report.parallel = shared_report(*world, report, began);
+    OutputWriter outputs;
     if (dump || zero == 1) {  // all ranks have a part in it, where they share the optimizer
       const std::vector<NamedTensor> variables = trainer.optimizer_state();
-      if (dump) write_dump(*dump, trainer, variables);
+      if (dump) outputs.attempt([&] { write_dump(*dump, trainer, variables); });
     }
     if (report.end == "epochs" || report.end == "early stopping") {
       trainer.finalize();
@@ -152,17 +160,25 @@ struct TrainCommand : TrainingOptions {
       const std::string place =
           lost && std::filesystem::exists(*target) ? beside(*target, state.position.step) : *target;
       const std::vector<NamedTensor> variables = trainer.optimizer_state();
-      write_at_end(place, [&](const std::string& path) { write(path, variables); });
-      report.file = place;
+      outputs.attempt([&] {
+        write_at_end(place, [&](const std::string& path) { write(path, variables); });
+        report.file = place;
+      });
     }
-    if (lora_output && !lost) write_low_rank(*lora_output, trainer);
+    if (lora_output && !lost) outputs.attempt([&] { write_low_rank(*lora_output, trainer); });
+    if (best_failure) outputs.fail(*best_failure);
+    if (last_failure && keep) outputs.fail(*last_failure);
     report.epochs = state.position.epoch;
     report.steps = state.position.step;
     report.seconds = std::chrono::duration<double>(Clock::now() - job.start).count();
     log.end(report.end, report.steps);
     if (overfit) report.learned = has_learned(report);
-    if (svg) write_result(report::render(Format::svg, report), svg, Look::exact);
-    if (writes) write_report(report::render(common.form(), report), common.console, svg == "-");
+    if (svg) outputs.attempt([&] { write_result(report::render(Format::svg, report), svg, Look::exact); });
+    if (const std::string failed = log.close(); !failed.empty()) outputs.fail(bad_input("{}", failed));
+    pipes.reset();
+    if (writes)
+      outputs.attempt([&] { write_report(report::render(common.form(), report), common.console, svg == "-"); });
+    outputs.finish();
     const int code = exit_code(report, world);
     return code == static_cast<int>(ExitCode::done) ? checked(report, job.expected) : code;
   }

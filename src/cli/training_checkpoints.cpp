@@ -8,22 +8,18 @@
 
 #include "attn/base/error.h"
 #include "attn/base/text.h"
+#include "attn/io/atomic_file.h"
 
 namespace attn::cli {
 namespace {
 
 namespace fs = std::filesystem;
 
-/// A second name for the file in place of `target`, which costs no room; false where the file system has none, or
-/// `target` is a link to be followed.
-bool has_second_name(const std::string& file, const std::string& target) {
-  std::error_code failed, ignored;
-  if (fs::is_symlink(target, ignored)) return false;
-  const std::string temporary = fmt::format("{}.link.{}", target, ::getpid());
-  fs::create_hard_link(file, temporary, failed);
-  if (!failed) fs::rename(temporary, target, failed);
-  fs::remove(temporary, ignored);  // which stays where both are one file already
-  return !failed;
+/// The file that a path leads to.
+std::string followed(const std::string& path) {
+  std::error_code failed;
+  const fs::path out = fs::canonical(path, failed);
+  return failed ? path : out.string();
 }
 
 }  // namespace
@@ -58,8 +54,10 @@ void write_and_keep(const std::string& target, std::int64_t step, std::int64_t k
   steps.push_back(step);
   const std::string place = beside(target, step);
   try {
-    write(place);
-    if (!has_second_name(place, target)) write(target);
+    // Hidden files are named after the target, whatever the step: the next writer of the target removes what a killed
+    // one has left.
+    write(target);
+    if (!io::replace_by_link(followed(target), place, target)) write(place);
   } catch (const Error&) {
     if (!is_there(step)) steps.pop_back();
     throw;

@@ -18,9 +18,9 @@ using WriteTraining = std::function<void(const std::string& path)>;
 /// what was trained.
 void write_at_end(const std::string& file, const WriteTraining& write);
 
-/// Writes the checkpoint of a step beside `target`, has `target` be the same, and removes the oldest of those of
-/// `steps` until `keep` are left. `steps`, which are those that are there, gains the step and loses what is gone.
-/// Throws Error, with `steps` and what they name as they were, where the checkpoint cannot be written.
+/// Writes the checkpoint of a step to `target`, keeps it beside it under a name of its own, and removes the oldest of
+/// those of `steps` until `keep` are left. `steps`, which are those that are there, gains the step and loses what is
+/// gone. Throws Error, with `steps` and what they name as they were, where the checkpoint cannot be written.
 void write_and_keep(const std::string& target, std::int64_t step, std::int64_t keep, std::vector<std::int64_t>& steps,
                     const WriteTraining& write);
 

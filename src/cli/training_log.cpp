@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <utility>
 
 #include "attn/base/error.h"
+#include "attn/base/system_error.h"
 #include "attn/base/text.h"
 #include "attn/io/sha256.h"
+#include "attn/report/table.h"
 
 namespace attn::cli {
 namespace {
@@ -17,7 +20,7 @@ std::ofstream opened(const std::optional<std::string>& path, bool append) {
   std::ofstream out;
   if (!path) return out;
   out.open(*path, append ? std::ios::app : std::ios::trunc);
-  if (!out) throw bad_input("{}: cannot be written", printable(*path));
+  if (!out) throw system_error(printable(*path), "cannot be written", errno);
   return out;
 }
 
@@ -53,9 +56,16 @@ TrainingLog::TrainingLog(const LogTargets& targets, std::int64_t epochs, const C
   targets_.progress = shown_of(targets.progress);
 }
 
-void TrainingLog::check(const std::ofstream& file, const std::optional<std::string>& path) {
-  if (file || std::exchange(has_failed_, true)) return;
-  console_.warn(fmt::format("{} can no longer be written; the training goes on without it", printable(*path)));
+/// Of a log that ends here, whose last line may be cut short.
+void TrainingLog::give_up(const std::string& why) {
+  console_.warn(why + "; the training continues without it");
+  failure_ += (failure_.empty() ? "" : "; ") + why;
+}
+
+void TrainingLog::check(std::ofstream& file, const std::optional<std::string>& path) {
+  if (file) return;
+  give_up(system_error(printable(*path), "cannot be written", errno).what());
+  file.close();
 }
 
 void TrainingLog::add_scalar(std::optional<io::EventFile>& file, const std::string& tag, std::int64_t step,
@@ -64,13 +74,34 @@ void TrainingLog::add_scalar(std::optional<io::EventFile>& file, const std::stri
   try {
     file->add(tag, step, value);
   } catch (const Error& error) {
-    console_.warn(fmt::format("{}; the training goes on without it", error.what()));
+    give_up(error.what());
     file.reset();
   }
 }
 
+void TrainingLog::open_validation() {
+  if (validation_events_) return;
+  try {
+    validation_events_.emplace(*targets_.tensorboard + "/validation");
+  } catch (const Error& error) {
+    give_up(error.what());
+    training_events_.reset();
+  }
+}
+
+std::string TrainingLog::close() {
+  for (auto* file : {&events_, &csv_}) {
+    if (!file->is_open()) continue;
+    errno = 0;
+    file->close();
+    check(*file, file == &events_ ? targets_.events : targets_.csv);
+  }
+  return failure_;
+}
+
 void TrainingLog::write(const report::Json& event) {
   if (!events_.is_open()) return;
+  errno = 0;
   events_ << report::json_line(event) << std::flush;
   check(events_, targets_.events);
 }
@@ -165,7 +196,7 @@ void TrainingLog::epoch(const train::EpochEvent& event, const std::vector<std::p
   if (training_events_) {
     for (const auto& [name, value] : values) {
       const bool validates = name.starts_with("val_");
-      if (validates && !validation_events_) validation_events_.emplace(*targets_.tensorboard + "/validation");
+      if (validates) open_validation();
       add_scalar(validates ? validation_events_ : training_events_, "epoch_" + name.substr(validates ? 4 : 0),
                  event.epoch - 1, value);
     }
@@ -193,8 +224,11 @@ void TrainingLog::write_row(std::int64_t epoch, std::vector<std::pair<std::strin
     const bool validates =
         std::ranges::any_of(columns_, [](const std::string& name) { return name.starts_with("val_"); });
     for (std::size_t i = 0, own = columns_.size(); !validates && i < own; ++i) columns_.push_back("val_" + columns_[i]);
-    if (!has_header_) csv_ << "epoch," << join(columns_, ",") << "\r\n";
+    report::Table header{{{"epoch"}}, {}};
+    for (const std::string& column : columns_) header.columns.push_back({column});
+    if (!has_header_) csv_ << report::csv_table(header);
   }
+  errno = 0;
   csv_ << epoch;
   for (const std::string& column : columns_) {
     const auto found = std::ranges::find(values, column, &std::pair<std::string, double>::first);

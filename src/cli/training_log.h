@@ -21,8 +21,8 @@ struct LogTargets {
   bool append = false;  ///< the training is one that goes on
 };
 
-/// The lines or the bar on stdout, and the files of a log. A log that can no longer be written is said once, and the
-/// training goes on.
+/// The lines or the bar on stdout, and the files of a log. A log that can no longer be written is a warning, and the
+/// training continues without it.
 class TrainingLog {
  public:
   /// Throws Error (bad_input) for a file that cannot be made.
@@ -35,6 +35,8 @@ class TrainingLog {
   void epoch(const train::EpochEvent& event, const std::vector<std::pair<std::string, double>>& values);
   void checkpoint(const std::string& file, std::int64_t step);
   void end(const std::string& reason, std::int64_t step);
+  /// Closes the files. Returns what could not be written, or "".
+  [[nodiscard]] std::string close();
   /// A line for people.
   void say(const std::string& line) const;
 
@@ -42,8 +44,10 @@ class TrainingLog {
   void write(const report::Json& event);
   void write_row(std::int64_t epoch, std::vector<std::pair<std::string, double>> values);
   void add_scalar(std::optional<io::EventFile>& file, const std::string& tag, std::int64_t step, double value);
+  void give_up(const std::string& why);
+  void open_validation();
   void draw(const report::BarState& state);
-  void check(const std::ofstream& file, const std::optional<std::string>& path);
+  void check(std::ofstream& file, const std::optional<std::string>& path);
 
   LogTargets targets_;
   std::int64_t epochs_;
@@ -52,7 +56,7 @@ class TrainingLog {
   bool has_header_ = false;
   std::vector<std::string> columns_;
   std::optional<io::EventFile> training_events_, validation_events_;
-  bool has_failed_ = false;
+  std::string failure_;
 
   // Of the epoch that is shown.
   std::int64_t batches_ = 0;

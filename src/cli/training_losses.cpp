@@ -23,11 +23,30 @@ std::optional<Number> number_of_cell(const std::string& text) {
   return error == std::errc() && last == end ? std::optional(number) : std::nullopt;
 }
 
-/// Of a line of a log; those of other events say nothing of losses.
+/// The cells of a line of RFC 4180.
+std::vector<std::string> csv_cells(std::string_view line) {
+  std::vector<std::string> cells(1);
+  bool quoted = false;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    if (line[i] == '"' && quoted && i + 1 < line.size() && line[i + 1] == '"') {
+      cells.back() += line[++i];
+    } else if (line[i] == '"') {
+      quoted = !quoted;
+    } else if (line[i] == ',' && !quoted) {
+      cells.emplace_back();
+    } else {
+      cells.back() += line[i];
+    }
+  }
+  return cells;
+}
+
+/// Reads a line of a log. Events other than steps and epochs have no loss; JSON has null for NaN and infinities.
 void take_event(const nlohmann::json& event, ExpectedLosses& out) {
-  const auto number = [&](const char* name) {
+  const auto number = [&](const char* name) -> std::optional<double> {
     const auto found = event.find(name);
-    return found != event.end() && found->is_number() ? std::optional(found->get<double>()) : std::nullopt;
+    if (found == event.end() || !(found->is_number() || found->is_null())) return std::nullopt;
+    return found->is_null() ? std::nan("") : found->get<double>();
   };
   const auto loss = number("loss");
   const auto kind = event.find("event");
@@ -36,18 +55,31 @@ void take_event(const nlohmann::json& event, ExpectedLosses& out) {
   if (const auto epoch = number("epoch"); epoch && *kind == "epoch") out.epochs[std::llround(*epoch)] = *loss;
 }
 
-/// Of a file of CSVLogger, whose epochs count from 0.
-void take_rows(const std::vector<std::string>& lines, ExpectedLosses& out) {
-  const std::vector<std::string> columns = split(lines.front(), ',');
+/// Reads a file of CSVLogger, whose epochs count from 0.
+void take_rows(const std::vector<std::string>& lines, const std::string& path, ExpectedLosses& out) {
+  const std::vector<std::string> columns = csv_cells(lines.front());
   const auto epoch = std::ranges::find(columns, "epoch") - columns.begin(),
              loss = std::ranges::find(columns, "loss") - columns.begin();
   for (std::size_t i = 1; i < lines.size(); ++i) {
-    const std::vector<std::string> cells = split(lines[i], ',');
-    if (std::max(epoch, loss) >= static_cast<std::ptrdiff_t>(cells.size())) continue;
-    const auto number = number_of_cell<std::int64_t>(cells[static_cast<std::size_t>(epoch)]);
-    const auto value = number_of_cell<double>(cells[static_cast<std::size_t>(loss)]);
-    if (number && value) out.epochs[*number + 1] = *value;
+    const std::vector<std::string> cells = csv_cells(lines[i]);
+    if (std::max(epoch, loss) >= std::ssize(columns)) continue;  // no column of losses
+    const auto cell = [&](std::ptrdiff_t at) {
+      return at < std::ssize(cells) ? cells[static_cast<std::size_t>(at)] : std::string();
+    };
+    const auto number = number_of_cell<std::int64_t>(cell(epoch));
+    const auto value = number_of_cell<double>(cell(loss));
+    if (!number || !value)
+      throw bad_input("{}: row {}: expected an epoch and a loss, got '{}' and '{}'", printable(path), i,
+                      shortened(printable(cell(epoch))), shortened(printable(cell(loss))));
+    out.epochs[*number + 1] = *value;
   }
+}
+
+/// A tolerance applies to finite losses only: infinity times rtol would allow any difference.
+bool agree(double loss, double expected, double rtol, double atol) {
+  if (std::isnan(expected)) return std::isnan(loss);
+  if (std::isinf(expected)) return loss == expected;
+  return std::abs(loss - expected) <= atol + rtol * std::abs(expected);
 }
 
 /// What differs, of losses by their numbers.
@@ -60,7 +92,7 @@ struct Differing {
     const auto found = expected.find(number);
     if (found == expected.end()) return;
     ++compared;
-    if (std::abs(loss - found->second) <= atol + rtol * std::abs(found->second)) return;
+    if (agree(loss, found->second, rtol, atol)) return;
     if (count++ == 0)
       first = fmt::format("{} {} has a loss of {:.9g}, and {:.9g} was expected", what, number, loss, found->second);
   }
@@ -77,10 +109,13 @@ ExpectedLosses read_expected_losses(const std::string& path) {
   }
   ExpectedLosses out;
   if (!lines.empty() && lines.front().starts_with("epoch,")) {
-    take_rows(lines, out);
+    take_rows(lines, path, out);
   } else {
-    for (const std::string& line : lines)
-      if (const auto event = nlohmann::json::parse(line, nullptr, false); event.is_object()) take_event(event, out);
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      const auto event = nlohmann::json::parse(lines[i], nullptr, false);
+      if (!event.is_object()) throw bad_input("{}: line {} is not a JSON object", printable(path), i + 1);
+      take_event(event, out);
+    }
   }
   if (out.steps.empty() && out.epochs.empty())
     throw bad_input("{}: there is no loss in it, as `attn train --log` or Keras's CSVLogger writes them",

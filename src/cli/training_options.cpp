@@ -36,7 +36,7 @@ void TrainingOptions::declare(Options& options) {
   add_common(options, common, {Format::table, Format::json}, false);
   add_model(options, model);
   files.declare(options);
-  options.add("-o,--output", target, "FILE", "the trained model, .keras: weights, optimizer, and where it stands");
+  options.output("-o,--output", target, "FILE", "the trained model, .keras: weights, optimizer, and where it stands");
   options.add("--epochs", epochs, "N", "times over the data, those before --resume too (1)").above_zero();
   options.add("--steps", steps, "N", "end after so many steps in all").above_zero();
   options
@@ -102,8 +102,8 @@ void TrainingOptions::declare(Options& options) {
   options.add("--lora", lora, "RANK[,ALPHA]", "train low-rank additions to kernels, as Keras's enable_lora");
   options.add("--lora-layers", lora_layers, "PATTERN", "to those of layers with such names; without it to all")
       .repeatable();
-  options.add("--lora-output", lora_output, "FILE",
-              "the low-rank additions alone, as arrays (.npz, .safetensors), beside what -o holds with them in it");
+  options.output("--lora-output", lora_output, "FILE",
+                 "the low-rank additions alone, as arrays (.npz, .safetensors), beside what -o holds with them in it");
   options.add("--early-stopping", early_stopping, "KEY=VALUE,…",
               "end where nothing improves: monitor, patience, min_delta, mode, baseline, restore_best_weights, "
               "start_from_epoch");
@@ -116,12 +116,12 @@ void TrainingOptions::declare(Options& options) {
       .add("--keep", keep, "N",
            "of --save-every: the last N stay beside -o, as NAME.step100.keras, and -o is the newest")
       .above_zero();
-  options.add("--save-best", save_best, "FILE", "the model of the epoch with the least validation loss, .keras");
-  options.add("--log", logs.events, "FILE", "an event in each line, as JSON; --resume appends");
-  options.add("--csv", logs.csv, "FILE", "a row for each epoch, as Keras's CSVLogger; --resume appends");
-  options.add("--tensorboard", logs.tensorboard, "DIR", "event files for TensorBoard, of steps and epochs");
-  options.add("--svg", svg, "FILE", "draw the losses and the learning rate over the steps");
-  options.add("--dump", dump, "FILE", "weights and the optimizer's variables after the last step, as arrays");
+  options.output("--save-best", save_best, "FILE", "the model of the epoch with the least validation loss, .keras");
+  options.output("--log", logs.events, "FILE", "an event in each line, as JSON; --resume appends");
+  options.output("--csv", logs.csv, "FILE", "a row for each epoch, as Keras's CSVLogger; --resume appends");
+  options.output("--tensorboard", logs.tensorboard, "DIR", "event files for TensorBoard, of steps and epochs");
+  options.output("--svg", svg, "FILE", "draw the losses and the learning rate over the steps");
+  options.output("--dump", dump, "FILE", "weights and the optimizer's variables after the last step, as arrays");
   options.flag("--plan", plans, "tell what the training takes in memory, steps and time, and end before it");
   options
       .add("--overfit", overfit, "N",

@@ -73,6 +73,14 @@ std::optional<int> descriptor_of(std::string_view path) {
   return std::nullopt;
 }
 
+/// Removes the hidden files that killed writers of the target have left.
+void remove_stale(const std::string& target) {
+  for (const std::string& path : hidden_beside(target)) {
+    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    if (file && ::flock(file.get(), LOCK_EX | LOCK_NB) == 0) ::unlink(path.c_str());
+  }
+}
+
 }  // namespace
 
 bool is_terminal(const std::string& path) {
@@ -81,6 +89,37 @@ bool is_terminal(const std::string& path) {
   if (::stat(path.c_str(), &status) != 0 || !S_ISCHR(status.st_mode)) return false;
   const Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
   return file && ::isatty(file.get()) == 1;
+}
+
+void check_file_target(const std::string& path) {
+  const std::string place = path == "-" ? "stdout" : printable(path);
+  if (const auto fd = descriptor_of(path)) {
+    const int flags = ::fcntl(*fd, F_GETFL);
+    if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY) throw system_error(place, "cannot be written", EBADF);
+    return;
+  }
+  struct stat status {};
+  if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) {
+    // Opening and closing a pipe would end its reader.
+    if (::access(path.c_str(), W_OK) != 0) throw system_error(place, "cannot be written", errno);
+    return;
+  }
+  const AtomicFile probe(path);
+}
+
+bool replace_by_link(const std::string& file, const std::string& name, const std::string& target) {
+  remove_stale(target);
+  // Another writer of the target takes a hidden name without a lock for one that a killed process has left.
+  const Descriptor lock(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+  if (lock) ::flock(lock.get(), LOCK_EX);
+  const std::string hidden = hidden_name(target);
+  char* listed = enlist(hidden);
+  const bool replaced = ::link(file.c_str(), hidden.c_str()) == 0 && ::rename(hidden.c_str(), name.c_str()) == 0;
+  ::unlink(hidden.c_str());  // it stays where both names are of one file already
+  strike_off(listed);
+  const Descriptor folder(::open(folder_of(target).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (folder) ::fsync(folder.get());
+  return replaced;
 }
 
 AtomicFile::AtomicFile(std::string path, Content content) : path_(std::move(path)), target_(path_) {
@@ -107,7 +146,7 @@ AtomicFile::AtomicFile(std::string path, Content content) : path_(std::move(path
   } else if (errno != ENOENT) {
     fail("cannot be written", errno);
   }
-  remove_stale();
+  remove_stale(target_);
   open_temporary();
   if (status.st_mode != 0) ::fchmod(file_.get(), status.st_mode & 0777);
 }
@@ -150,14 +189,6 @@ void AtomicFile::open_temporary() {
     return;
   }
   fail("cannot be written", EEXIST);
-}
-
-/// Removes what killed writers of the same target have left.
-void AtomicFile::remove_stale() const {
-  for (const std::string& path : hidden_beside(target_)) {
-    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-    if (file && ::flock(file.get(), LOCK_EX | LOCK_NB) == 0) ::unlink(path.c_str());
-  }
 }
 
 void AtomicFile::write(std::span<const std::byte> bytes) {

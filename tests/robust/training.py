@@ -3,6 +3,7 @@ never stopped, and Keras's file is whole at any time."""
 import concurrent.futures
 import hashlib
 import random
+import re
 import time
 
 from program import Folder
@@ -46,7 +47,7 @@ class Trainings:
             begins = not target.exists()
             words = ((*TRAINING, *start, target.name) if begins else
                      (*TRAINING, target.name, "-o", target.name, "--resume"))
-            process = self.attn.start((*words, "--save-every", "1steps", "--dump", "killed.npz"), folder)
+            process = self.attn.start((*words, "--save-every", "1steps", "--keep", "2", "--dump", "killed.npz"), folder)
             try:
                 process.communicate(timeout=took * self.random.uniform(0.3, 1.6) * PATIENCE**attempt)
             except Exception:
@@ -59,12 +60,21 @@ class Trainings:
             if process.returncode == 0:
                 if dump_of(folder, "killed.npz") != expected:
                     self.failures.append(f"round {number}: other bits than those of a training that was never stopped")
-                target.unlink()
+                self.check_names(folder, number)
                 return
             if process.returncode > 0:
                 self.failures.append(f"round {number}: ends with {process.returncode}")
                 return
         self.failures.append(f"round {number}: not done after {MOST_RUNS} runs")
+
+    def check_names(self, folder, number):
+        """Whatever was killed, the model and its last two checkpoints are left, and no hidden file."""
+        left = [each for each in folder.iterdir() if each.name.lstrip(".").startswith(f"k{number}.")]
+        wrong = [each.name for each in left if not re.fullmatch(rf"k{number}(\.step\d+)?\.keras", each.name)]
+        if wrong or len(left) > 3:
+            self.failures.append(f"round {number}: left {sorted(each.name for each in left)}")
+        for each in left:
+            each.unlink()
 
 
 def check(attn, _, jobs, short):

@@ -1,9 +1,9 @@
 #include "options/command_line.h"
 
 #include <CLI/CLI.hpp>
+#include <utility>
 
 #include "attn/base/error.h"
-#include "attn/base/text.h"
 #include "options/environment.h"
 #include "options/option_tree.h"
 #include "options/plain_numbers.h"
@@ -33,7 +33,8 @@ CommandLine::CommandLine(std::span<const Command> commands, const std::string& v
   for (const Command& command : commands) {
     CLI::App* sub = app_->add_subcommand(command.name, command.description);
     Options options(*sub);
-    commands_.emplace_back(sub, command.add(options));
+    Run run = command.add(options);
+    commands_.push_back({sub, std::move(run), options.outputs()});
     take_plain_numbers(*sub);
   }
 }
@@ -60,16 +61,21 @@ CommandLine::Asked CommandLine::parse(const std::vector<std::string>& words) {
   return Asked::command;
 }
 
+const CommandLine::Parsed& CommandLine::chosen() const {
+  for (const Parsed& command : commands_)
+    if (command.app == chosen_) return command;
+  throw internal_error("no command was parsed");
+}
+
+std::vector<OutputPath> CommandLine::outputs() const { return chosen().outputs(); }
+
 int CommandLine::run(const std::vector<std::string>& words) const {
-  for (const auto& [sub, command] : commands_) {
-    if (sub != chosen_) continue;
-    try {
-      return command();
-    } catch (const Error& error) {
-      throw with_way_out(error, *sub, words);
-    }
+  const Parsed& command = chosen();
+  try {
+    return command.run();
+  } catch (const Error& error) {
+    throw with_way_out(error, *command.app, words);
   }
-  throw internal_error("no command for '{}'", printable(words.front()));
 }
 
 }  // namespace attn::cli

@@ -4,7 +4,6 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "options/command.h"
@@ -27,13 +26,23 @@ class CommandLine {
   /// Runs the command that was parsed and gives its exit code.
   [[nodiscard]] int run(const std::vector<std::string>& words) const;
 
+  /// What the command that was parsed will write.
+  [[nodiscard]] std::vector<OutputPath> outputs() const;
+
   [[nodiscard]] Program program() const;
   /// The command that was named, or the program where none was.
   [[nodiscard]] CommandSpec named() const;
 
  private:
   std::unique_ptr<CLI::App> app_;
-  std::vector<std::pair<CLI::App*, Run>> commands_;
+  struct Parsed {
+    CLI::App* app;
+    Run run;
+    Options::Outputs outputs;
+  };
+  [[nodiscard]] const Parsed& chosen() const;
+
+  std::vector<Parsed> commands_;
   CLI::App* chosen_ = nullptr;
 };
 

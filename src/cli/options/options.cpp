@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <optional>
+#include <type_traits>
 
 namespace attn::cli {
 
@@ -75,6 +76,33 @@ template Option Options::add(const std::string&, std::optional<std::int64_t>&, c
 template Option Options::add(const std::string&, std::uint64_t&, const std::string&, const std::string&);
 template Option Options::add(const std::string&, double&, const std::string&, const std::string&);
 template Option Options::add(const std::string&, std::optional<double>&, const std::string&, const std::string&);
+
+template <typename Value>
+Option Options::output(const std::string& names, Value& value, const std::string& kind,
+                       const std::string& description) {
+  const bool is_folder = kind == "FOLDER" || kind == "DIR";
+  outputs_.emplace_back([&value, is_folder]() -> std::optional<OutputPath> {
+    if constexpr (std::is_same_v<Value, std::string>) {
+      return OutputPath{value, is_folder};
+    } else {
+      return value ? std::optional(OutputPath{*value, is_folder}) : std::nullopt;
+    }
+  });
+  return add(names, value, kind, description);
+}
+
+template Option Options::output(const std::string&, std::string&, const std::string&, const std::string&);
+template Option Options::output(const std::string&, std::optional<std::string>&, const std::string&,
+                                const std::string&);
+
+Options::Outputs Options::outputs() const {
+  return [all = outputs_] {
+    std::vector<OutputPath> out;
+    for (const auto& each : all)
+      if (auto path = each()) out.push_back(*std::move(path));
+    return out;
+  };
+}
 
 Option Options::flag(const std::string& names, bool& value, const std::string& description) {
   return Option(app_.add_flag(names, value, description));

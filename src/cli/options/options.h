@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -44,6 +45,12 @@ class Option {
   CLI::Option* option_;
 };
 
+/// A file or folder that an option names for a result.
+struct OutputPath {
+  std::string path;
+  bool is_folder = false;
+};
+
 /// Where a command declares its options. `names` are those of CLI11: "-o,--output"; without dashes the option is known
 /// by its place. `kind` is what help calls a value; the kinds of numbers are N, SEED, R, A, S and SHARE
 /// (options/plain_numbers.h).
@@ -55,6 +62,11 @@ class Options {
   /// a list of texts.
   template <typename Value>
   Option add(const std::string& names, Value& value, const std::string& kind, const std::string& description);
+
+  /// The same for a text that names a file the command writes, or a folder where `kind` is FOLDER or DIR. Such paths
+  /// are checked before the command starts to work.
+  template <typename Value>
+  Option output(const std::string& names, Value& value, const std::string& kind, const std::string& description);
 
   Option flag(const std::string& names, bool& value, const std::string& description);
   /// Calls `given` where the flag is given.
@@ -83,8 +95,13 @@ class Options {
   /// The program that the command belongs to.
   [[nodiscard]] Program program() const;
 
+  /// The outputs of a command line that was parsed.
+  using Outputs = std::function<std::vector<OutputPath>()>;
+  [[nodiscard]] Outputs outputs() const;
+
  private:
   CLI::App& app_;
+  std::vector<std::function<std::optional<OutputPath>()>> outputs_;
 };
 
 }  // namespace attn::cli

@@ -33,6 +33,7 @@ class AtomicFile {
   /// The hidden file, open for reading too, for a program that writes what comes at size() by itself: `adopt` takes in
   /// what it has left there. None where the target is written directly.
   [[nodiscard]] std::optional<int> hidden_file() const noexcept;
+  [[nodiscard]] const std::string& hidden_path() const noexcept { return temporary_; }
   void adopt();
   /// Bytes [at, at + the size of `bytes`) of the hidden file, which are there already, become these.
   void rewrite(std::int64_t at, std::span<const std::byte> bytes);
@@ -51,7 +52,6 @@ class AtomicFile {
  private:
   void open_direct(int fd);
   void open_temporary();
-  void remove_stale() const;
   [[noreturn]] void fail(std::string_view what, int error) const;
 
   std::string path_;
@@ -61,6 +61,14 @@ class AtomicFile {
   std::int64_t size_ = 0;
   Descriptor file_;
 };
+
+/// Throws Error (bad_input) where an AtomicFile could not be made at `path`, so that a command can say so before it
+/// starts to work. Pipes and devices are not opened.
+void check_file_target(const std::string& path);
+
+/// Makes `name` a hard link to `file`, in place of what was there. Returns false, with `name` as it was, where the file
+/// system has no hard links. The hidden file is one of the writers of `target`, which is in the same folder.
+[[nodiscard]] bool replace_by_link(const std::string& file, const std::string& name, const std::string& target);
 
 /// Does a path stand for a terminal: "-", /dev/stdout, /dev/tty, …?
 [[nodiscard]] bool is_terminal(const std::string& path);

@@ -1,0 +1,208 @@
+// What a command writes: checked before it works, kept where another output fails, and reported where it is missing.
+#include <doctest/doctest.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "../places.h"
+#include "../text.h"
+#include "attn/io/tensor_file.h"
+#include "program.h"
+
+using attn::test::attn_program;
+using attn::test::contains;
+using attn::test::fixture;
+using attn::test::read_text;
+using attn::test::Result;
+using attn::test::run_attn;
+using attn::test::run_program;
+using attn::test::TemporaryFolder;
+
+namespace {
+
+namespace fs = std::filesystem;
+using Words = std::vector<std::string>;
+
+const std::string kModel = "tests/data/training/norm/batch/start.keras";
+const std::string kData = "tests/data/training/norm/batch/data.npz";  // 40 rows
+const std::string kCausal = "tests/data/keras/mha/causal/model.keras";
+const std::string kGenerates = "tests/data/generation/gpt2/preset";
+
+Words extended(Words line, const Words& more) {
+  line.insert(line.end(), more.begin(), more.end());
+  return line;
+}
+
+Words training(const std::string& target, const Words& more = {}) {
+  return extended({"train", kModel, "--data", kData, "-o", target, "--epochs", "2"}, more);
+}
+
+std::string shell_words(const Words& words) {
+  std::string out = "'" + attn_program() + "'";
+  for (const std::string& word : words) out += " '" + word + "'";
+  return out;
+}
+
+Result run_shell(const std::string& line) { return run_program("/bin/sh", {"-c", line}); }
+
+/// A name for /dev/full that ends as a command wants it: whatever is written there meets a full disk.
+std::string full_disk(const TemporaryFolder& folder, const std::string& name) {
+  fs::create_symlink("/dev/full", folder / name);
+  return folder / name;
+}
+
+int lines_of(const std::string& text) { return static_cast<int>(std::count(text.begin(), text.end(), '\n')); }
+
+}  // namespace
+
+TEST_CASE("outputs: a path that cannot be written ends a command before it works, whichever option names it") {
+  const TemporaryFolder folder;
+  const std::string missing = folder / "missing/", model = kCausal;
+  const std::vector<Words> lines = {
+      training(folder / "a.keras", {"--dump", missing + "a.npz"}),
+      training(folder / "a.keras", {"--save-best", missing + "b.keras", "--validation-split", "0.2"}),
+      training(folder / "a.keras", {"--svg", missing + "a.svg"}),
+      training(folder / "a.keras", {"--log", missing + "a.jsonl"}),
+      training(folder / "a.keras", {"--csv", missing + "a.csv"}),
+      training(folder / "a.keras", {"--lora", "2", "--lora-output", missing + "a.npz"}),
+      training(folder / "a.keras", {"--tensorboard", "/dev/null/runs"}),
+      training(missing + "a.keras"),
+      {"convert", model, missing + "a.npz"},
+      {"convert", model, missing + "a.onnx"},
+      {"init", model, "-o", missing + "a.npz"},
+      {"run", model, "-o", missing + "a.npz"},
+      {"run", model, "-o", folder / "a.npz", "--scores", missing + "b.npz"},
+      {"run", model, "-o", folder / "a.npz", "--dump", "/dev/null/dump"},
+      {"grad", model, "-o", folder / "a.npz", "--svg", missing + "a.svg"},
+      {"generate", kGenerates, "--prompt", "a", "--logits", missing + "a.npz"},
+      {"summary", model, "-o", missing + "a.txt"},
+      {"bench", model, "--json", "-o", missing + "a.json"},
+      {"plot", model, "-o", missing + "a.svg"},
+      {"heatmap", model, "-o", missing + "a.html"}};
+  for (const Words& line : lines) {
+    const Result result = run_attn(line);
+    CAPTURE(fmt::format("{}", fmt::join(line, " ")));
+    CHECK(result.code == 3);
+    CHECK_MESSAGE(lines_of(result.err) == 1, result.err);
+    CHECK(result.out.empty());
+    CHECK(folder.names().empty());
+  }
+}
+
+TEST_CASE("outputs: two options that name one file are refused, for one result would replace the other") {
+  const TemporaryFolder folder;
+  fs::create_directory_symlink(folder / ".", folder / "again");
+  for (const Words& line :
+       {training(folder / "a.keras", {"--save-best", folder / "a.keras", "--validation-split", "0.2"}),
+        training(folder / "a.keras", {"--save-best", folder / "again/a.keras", "--validation-split", "0.2"}),
+        training(folder / "a.keras", {"--log", folder / "a.log", "--csv", folder / "a.log"}),
+        Words{"run", kCausal, "-o", folder / "a.npz", "--scores", folder / "a.npz"}}) {
+    const Result result = run_attn(line);
+    CHECK(result.code == 2);
+    CHECK_MESSAGE(contains(result.err, "two options write this file"), result.err);
+  }
+  CHECK(folder.names() == Words{"again"});
+}
+
+TEST_CASE("outputs: a full disk for one output of a training is an error, and costs no other") {
+  const TemporaryFolder folder;
+  const std::vector<Words> outputs = {{"--log", full_disk(folder, "full.jsonl")},
+                                      {"--csv", full_disk(folder, "full.csv")},
+                                      {"--svg", full_disk(folder, "full.svg")},
+                                      {"--dump", full_disk(folder, "full.npz")},
+                                      {"--save-best", full_disk(folder, "full.keras"), "--validation-split", "0.2"}};
+  for (const Words& output : outputs) {
+    const std::string target = folder / "a.keras";
+    const Result result = run_attn(training(target, output));
+    CAPTURE(output.front());
+    CHECK(result.code == 3);
+    CHECK_MESSAGE(contains(result.err, "error: " + output[1] + ": cannot be written: No space left on device"),
+                  result.err);
+    CHECK(run_attn({"summary", target}).code == 0);
+    fs::remove(target);
+  }
+}
+
+TEST_CASE("outputs: a full disk under the trained model is an error that says where the model is") {
+  const TemporaryFolder folder, other;
+  const attn::test::Environment temporary({{"TMPDIR", other / ""}});
+  const Result result = run_attn(training(full_disk(folder, "a.keras")));
+  CHECK(result.code == 3);
+  CHECK_MESSAGE(contains(result.err, "what was trained is in " + (other / "attn-train-")), result.err);
+  REQUIRE(other.names().size() == 1);
+  CHECK(run_attn({"summary", other / other.names().front()}).code == 0);
+}
+
+TEST_CASE("outputs: a limit on a file's size is an error for every command, and leaves nothing") {
+  const TemporaryFolder folder;
+  const std::string npz = folder / "a.npz";
+  for (const Words& line : {Words{"init", kCausal, "-o", npz}, Words{"convert", kCausal, npz},
+                            Words{"convert", kCausal, folder / "a.keras"}, Words{"convert", kCausal, folder / "a.onnx"},
+                            Words{"run", kCausal, "-o", npz}, Words{"grad", kCausal, "-o", npz, "--loss", "mse"}}) {
+    const Result result = run_shell("ulimit -f 1; " + shell_words(line) + " > /dev/null");
+    CAPTURE(fmt::format("{}", fmt::join(line, " ")));
+    CHECK(result.code == 3);
+    CHECK(folder.names().empty());
+  }
+}
+
+TEST_CASE("outputs: a training whose reader on stdout is gone writes its file") {
+  const TemporaryFolder folder;
+  const std::string target = folder / "a.keras", log = folder / "a.jsonl";
+  const Result piped = run_shell(shell_words(training(target, {"--log", log, "--epochs", "20"})) + " | head -n 1");
+  CHECK(lines_of(piped.out) == 1);
+  CHECK(run_attn({"summary", target}).code == 0);
+  CHECK(contains(read_text(log), R"("reason": "epochs")"));
+  for (const char* closed : {" >&-", " > /dev/full"}) {
+    const Result result = run_shell(shell_words(training(folder / "b.keras")) + closed);
+    CHECK(result.code == 3);
+    CHECK(contains(result.err, "stdout: cannot be written"));
+    CHECK(fs::exists(folder / "b.keras"));
+    fs::remove(folder / "b.keras");
+  }
+}
+
+TEST_CASE("outputs: the next training removes what killed ones have left, checkpoints that were kept too") {
+  const TemporaryFolder folder;
+  const std::string target = folder / "a.keras";
+  for (const char* left : {".a.keras.abcdefghijkl.tmp", ".a.keras.222222222222.tmp"}) folder.file(left, "half");
+  folder.file(".a.keras.short.tmp", "somebody else's");
+  REQUIRE(run_attn(training(target, {"--save-every", "1", "--keep", "2"})).code == 0);
+  CHECK(folder.names() == Words{".a.keras.short.tmp", "a.keras", "a.step2.keras"});
+}
+
+TEST_CASE("outputs: --keep follows a target that is a symbolic link") {
+  const TemporaryFolder folder;
+  fs::create_directory(folder / "disk");
+  fs::create_symlink("disk/real.keras", folder / "a.keras");
+  REQUIRE(run_attn(training(folder / "a.keras", {"--save-every", "1", "--keep", "2"})).code == 0);
+  CHECK(fs::is_symlink(folder / "a.keras"));
+  CHECK(run_attn({"summary", folder / "disk/real.keras"}).code == 0);
+  CHECK(run_attn({"summary", folder / "a.step2.keras"}).code == 0);
+}
+
+TEST_CASE("outputs: --csv quotes names, and --expect-loss reads them") {
+  const TemporaryFolder folder;
+  const std::string csv = folder / "a.csv";
+  const std::string metrics =
+      R"([{"class_name": "MeanSquaredError", "config": {"name": "=1+1,\"x\""}, "module": "keras.metrics"}])";
+  REQUIRE(run_attn(training(folder / "a.keras", {"--csv", csv, "--metrics", metrics})).code == 0);
+  CHECK_MESSAGE(contains(read_text(csv), R"("'=1+1,""x""")"), read_text(csv));
+  CHECK(run_attn(training(folder / "a.keras", {"--expect-loss", csv, "--metrics", metrics})).code == 0);
+}
+
+TEST_CASE("outputs: --expect-loss never agrees with losses that are not finite, or not there") {
+  const TemporaryFolder folder;
+  const auto expecting = [&](const std::string& name, const std::string& text) {
+    return run_attn(training(folder / "a.keras", {"--expect-loss", folder.file(name, text)}));
+  };
+  for (const char* loss : {"inf", "-inf", "nan", "1e308"})
+    CHECK(expecting("a.csv", fmt::format("epoch,loss\r\n0,{}\r\n", loss)).code == 1);
+  CHECK(expecting("a.csv", "epoch,loss\r\n0,much\r\n").code == 3);
+  CHECK(expecting("a.csv", "epoch,loss\r\n0\r\n").code == 3);
+  CHECK(expecting("a.jsonl", "{\"event\": \"epoch\", \"epoch\": 1, \"loss\": null}\n").code == 1);
+  CHECK(expecting("a.jsonl", "{\"event\": \"epoch\", \"epoch\": 1, \"lo").code == 3);
+}
