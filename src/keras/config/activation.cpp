@@ -3,8 +3,8 @@
 #include <array>
 
 #include "attn/base/text.h"
+#include "config/any_number.h"
 #include "config/foreign_class.h"
-#include "config/python_numbers.h"
 
 namespace attn::keras {
 namespace {

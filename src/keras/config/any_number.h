@@ -1,22 +1,14 @@
-// A field that may be NaN or infinite: a bound, or what is filled in.
+// Numbers of a config that may be NaN or infinite.
 #pragma once
 
-#include "config/fields.h"
-#include "config/python_numbers.h"
+#include "config/json.h"
 
 namespace attn::keras {
 
-struct AnyNumber : Number {
-  using Number::Number;
-};
-
-inline void read_field(const Ref& ref, AnyNumber& value, std::vector<std::string>& /*warnings*/) {
-  value.value = any_number(ref);
-  value.integral = ref.is_integer();
-}
-
-inline Json write_field(const AnyNumber& value, Version /*version*/) {
-  return value.integral ? Json(static_cast<std::int64_t>(value.value)) : Json(value.value);
+/// Returns what stands there; Ref::number() takes finite numbers only. Throws Error (bad_input).
+[[nodiscard]] inline double any_number(const Ref& ref) {
+  if (!ref.is_number()) ref.fail("expected a number, got " + ref.kind());
+  return ref.json().get<double>();
 }
 
 }  // namespace attn::keras

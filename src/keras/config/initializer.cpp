@@ -3,7 +3,7 @@
 #include <array>
 
 #include "attn/base/text.h"
-#include "config/python_numbers.h"
+#include "config/any_number.h"
 
 namespace attn::keras {
 namespace {

@@ -298,7 +298,8 @@ std::int64_t Ref::integer_from(std::int64_t lowest) const {
 }
 
 double Ref::number() const {
-  const double value = any_number(*this);
+  if (!json_->is_number()) fail("expected a number, got " + kind());
+  const auto value = json_->get<double>();
   if (!std::isfinite(value)) fail("expected a finite number, got " + kind());
   return value;
 }

@@ -6,8 +6,6 @@
 #include <limits>
 #include <utility>
 
-#include "config/json.h"
-
 namespace attn::keras {
 namespace {
 
@@ -62,11 +60,6 @@ std::optional<double> number_ending_at(std::string_view text, std::size_t last) 
   for (const auto& [name, number] : kNumbers)
     if (text.substr(0, last + 1).ends_with(name)) return number;
   return std::nullopt;
-}
-
-double any_number(const Ref& ref) {
-  if (!ref.is_number()) ref.fail("expected a number, got " + ref.kind());
-  return ref.json().get<double>();
 }
 
 std::optional<std::string_view> non_finite_name(double number) {

@@ -1,8 +1,8 @@
 #include "model/arg_reading.h"
 
 #include "attn/base/text.h"
+#include "config/any_number.h"
 #include "config/dtype_policy.h"
-#include "config/python_numbers.h"
 
 namespace attn::keras {
 namespace {

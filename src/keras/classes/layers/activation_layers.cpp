@@ -1,9 +1,9 @@
 // Activations as layers of their own (keras/src/layers/activations).
 #include <array>
 
+#include "classes/any_number.h"
 #include "classes/layers/axes.h"
 #include "classes/layers/layers.h"
-#include "config/any_number.h"
 
 namespace attn::keras {
 namespace {

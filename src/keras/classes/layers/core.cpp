@@ -1,11 +1,11 @@
 // Dense, and layers that pass their input on.
 #include <array>
 
+#include "classes/any_number.h"
 #include "classes/dense_kernel.h"
 #include "classes/layers/layers.h"
 #include "classes/layers/lora.h"
 #include "classes/training.h"
-#include "config/any_number.h"
 
 namespace attn::keras {
 namespace {

@@ -2,10 +2,10 @@
 #include <array>
 #include <tuple>
 
+#include "classes/any_number.h"
 #include "classes/layers/layers.h"
 #include "classes/layers/resampling.h"
 #include "classes/layers/spatial.h"
-#include "config/any_number.h"
 
 namespace attn::keras {
 namespace {

@@ -1,7 +1,7 @@
 // The activations of keras.ops.nn.
 
+#include "classes/any_number.h"
 #include "classes/ops/ops.h"
-#include "config/any_number.h"
 
 namespace attn::keras {
 namespace {

@@ -3,10 +3,10 @@
 #include <limits>
 #include <numbers>
 
+#include "classes/any_number.h"
 #include "classes/ops/expression.h"
 #include "classes/ops/operand.h"
 #include "classes/ops/ops.h"
-#include "config/any_number.h"
 
 namespace attn::keras {
 namespace {

@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "classes/any_number.h"
 #include "classes/layers/resampling.h"
 #include "classes/ops/data_format.h"
 #include "classes/ops/expression.h"
 #include "classes/ops/operand.h"
-#include "config/any_number.h"
 
 namespace attn::keras {
 namespace {
