@@ -173,7 +173,10 @@ void Functional::pair_shared(Functional& model, Met& met) {
       // Keras marks an object from the second time on that it writes it.
       const auto first = met.by_name.find(layer->name);
       Layer* const known = first == met.by_name.end() ? layer : first->second;
-      pair(*layer, *met.by_id.emplace(id->get<std::int64_t>(), known).first->second);
+      Layer& object = *met.by_id.emplace(id->get<std::int64_t>(), known).first->second;
+      pair(*layer, object);
+      // Keras could not load a file in which only one of the two is marked.
+      if (one(*layer) == one(object)) object.envelope["shared_object_id"] = *id;
     }
     met.by_name.emplace(layer->name, layer);
     if (auto* nested = dynamic_cast<Functional*>(layer)) pair_shared(*nested, met);
