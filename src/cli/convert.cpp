@@ -203,6 +203,9 @@ struct ConvertCommand {
     if (quantize)
       throw bad_usage("--quantize: {} holds no model that says which weights are kernels; name it with --model",
                       printable(in));
+    // The model's layout is needed: why it cannot be read is what the user has to know.
+    if (source.unreadable && weights::needs_layout(out) && !out.ends_with(".weights.h5"))
+      throw Error(*source.unreadable);
     if (weights::holds_config(out))
       throw bad_usage("{}: a .keras archive holds the model too; name it with --model", printable(out));
     if (weights::needs_layout(out) && !(places && out.ends_with(".weights.h5"))) {

@@ -76,6 +76,7 @@ std::vector<Shape> with(const std::vector<Shape>& shapes, const Places& places,
   return out;
 }
 
+constexpr std::array<std::int64_t, 6> kSizes{64, 32, 12, 7, 4, 2};  // of models that know few positions, too
 constexpr std::int64_t kBatch = 2;  // what is said of a batch of one may be true of no other
 
 Samples at(const std::vector<std::string>& names, const std::vector<Shape>& shapes, const Lower& lower,
@@ -143,20 +144,28 @@ Groups found_groups(const std::vector<Shape>& shapes, const Lower& lower, std::i
   return groups;
 }
 
-/// What the caller may fix where no size of the open axes works: the batch, where nothing else is open or an input
-/// fixes its own.
-const char* field_to_fix(const std::vector<Shape>& shapes) {
-  const auto batch = [](const Shape& shape) { return shape.rank() == 0 ? Dim{1} : shape[0]; };
-  const bool is_open = std::ranges::any_of(shapes, [&](const Shape& shape) { return batch(shape) == kUnknown; });
-  const bool is_fixed =
-      std::ranges::any_of(shapes, [&](const Shape& shape) { return shape.rank() > 0 && batch(shape) != kUnknown; });
-  return is_open && (is_fixed || open_axes(shapes).empty()) ? "batch" : "sequence_length";
+/// Names what the caller may fix if no size of the open axes works: the batch, if nothing else is open or an input
+/// fixes a batch at which the model works.
+const char* field_to_fix(const std::vector<Shape>& shapes, const Lower& lower) {
+  const auto has_batch = [](const Shape& shape, bool open) {
+    return shape.rank() > 0 && (shape[0] == kUnknown) == open;
+  };
+  if (std::ranges::none_of(shapes, [&](const Shape& shape) { return has_batch(shape, true); }))
+    return "sequence_length";
+  if (open_axes(shapes).empty()) return "batch";
+  for (const Shape& fixed : shapes) {
+    if (!has_batch(fixed, false)) continue;
+    std::vector<Shape> same = shapes;
+    for (Shape& shape : same)
+      if (has_batch(shape, true)) shape[0] = fixed[0];
+    if (std::ranges::any_of(kSizes, [&](std::int64_t size) { return takes(same, lower, 0, size); })) return "batch";
+  }
+  return "sequence_length";
 }
 
 }  // namespace
 
 Samples sample(const std::vector<std::string>& names, const std::vector<Shape>& shapes, const Lower& lower) {
-  constexpr std::array<std::int64_t, 6> kSizes{64, 32, 12, 7, 4, 2};  // of models that know few positions, too
   std::optional<Error> first;
   Groups own(open_axes(shapes).size());
   std::iota(own.begin(), own.end(), std::size_t{0});
@@ -175,7 +184,7 @@ Samples sample(const std::vector<std::string>& names, const std::vector<Shape>& 
       }
     }
   }
-  throw Error(*first).about(field_to_fix(shapes));
+  throw Error(*first).about(field_to_fix(shapes, lower));
 }
 
 }  // namespace attn::onnx

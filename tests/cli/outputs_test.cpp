@@ -139,9 +139,10 @@ TEST_CASE("outputs: a full disk under the trained model is an error that says wh
 TEST_CASE("outputs: a limit on a file's size is an error for every command, and leaves nothing") {
   const TemporaryFolder folder;
   const std::string npz = folder / "a.npz";
-  for (const Words& line : {Words{"init", kCausal, "-o", npz}, Words{"convert", kCausal, npz},
-                            Words{"convert", kCausal, folder / "a.keras"}, Words{"convert", kCausal, folder / "a.onnx"},
-                            Words{"run", kCausal, "-o", npz}, Words{"grad", kCausal, "-o", npz, "--loss", "mse"}}) {
+  for (const Words& line :
+       {Words{"init", kCausal, "-o", npz}, Words{"convert", kCausal, npz},
+        Words{"convert", kCausal, folder / "a.keras"}, Words{"convert", kCausal, folder / "a.onnx"},
+        Words{"run", kCausal, "-o", npz, "--batch", "64"}, Words{"grad", kCausal, "-o", npz, "--loss", "mse"}}) {
     const Result result = run_shell("ulimit -f 1; " + shell_words(line) + " > /dev/null");
     CAPTURE(fmt::format("{}", fmt::join(line, " ")));
     CHECK(result.code == 3);

@@ -78,12 +78,9 @@ def flat_model(model, specs, length=None):
     try:
         return traced_model(model, specs, batch, fresh_prime(model, 13 if images else batch + 1), None)
     except CannotFlatten as error:
-        if images:
+        if images or "negative" not in str(error):
             raise
-        try:  # convolutions of sound may shorten it by thousands
-            return traced_model(model, specs, batch, fresh_prime(model, 4000), None)
-        except CannotFlatten:
-            raise error from error.__cause__
+    return traced_model(model, specs, batch, fresh_prime(model, 4000), None)  # convolutions of sound shorten it most
 
 
 def traced_model(model, specs, batch, steps, length):
@@ -124,11 +121,13 @@ def cannot_flatten(error, failed, open_length):
     """The sentence for an error in calling a layer or making it again."""
     advice = "; its length is open: give --length N" if open_length and "--length" not in str(error) else ""
     if isinstance(error, CannotFlatten):
-        return CannotFlatten(f"{error}{advice}")
+        return CannotFlatten(f"{error}{'' if 'recurrent' in str(error) else advice}")
+    where = f"{failed} cannot be called with symbolic tensors" if failed else "its layers cannot be made again"
+    if "as input to a TensorFlow function" in str(error):
+        return CannotFlatten(f"{where}: it calls a function of TensorFlow, not of keras.ops; layers of KerasHub do so only "
+                             "where KERAS_BACKEND is tensorflow")
     lines = [line for line in str(error).splitlines() if line.strip() and "Exception encountered" not in line]
     reason = re.sub(r"\x1b\[[0-9]*m", "", lines[0].strip()) if lines else ""
-    reason = reason.split(". A KerasTensor is a symbolic")[0]
-    where = f"{failed} cannot be called with symbolic tensors" if failed else "its layers cannot be made again"
     return CannotFlatten(f"{where}: {type(error).__name__}: {reason}{advice}")
 
 

@@ -243,7 +243,9 @@ class Recorder:
         if self.inside_plain:
             return plain_call(layer, *args, **kwargs)
         if id(layer) not in self.again:
+            self.inside_plain = True  # a model calls its layers when it is made
             self.again[id(layer)] = is_plain(layer) and can_be_made_again(layer)
+            self.inside_plain = False
         if not self.again[id(layer)]:
             return self.open(layer, args, kwargs)
         # Some layers do not take as symbolic what is None in any case.
