@@ -1,5 +1,6 @@
 #include "attn/tokenizers/text_stream.h"
 
+#include <algorithm>
 #include <span>
 #include <utility>
 
@@ -33,15 +34,17 @@ std::string TextStream::push(Id id) {
   ids_.push_back(id);
   const std::string text = tokenizer_.decode(ids_);
   const bool is_long = ids_.size() - given_ids_ >= kMostWaiting;
-  if (is_long && text.size() == given_) {
+  if (is_long && text == shown_) {
     ids_.resize(given_ids_);  // ids without text
     return {};
   }
   // A letter has four bytes: what is held back longer is none.
   const std::size_t end = is_long ? text.size() : certain(text);
-  if (end <= given_) return {};
-  std::string part = text.substr(given_, end - given_);
-  given_ = end;
+  if (!text.starts_with(shown_)) return end < text.size() ? std::string() : begin_anew();
+  if (end <= shown_.size()) return {};
+  std::string part = text.substr(shown_.size(), end - shown_.size());
+  shown_ = text.substr(0, end);
+  given_since_ += part.size();
   if (end < text.size()) return part;
   // What came since the part before is enough to go on with, where it has text: a first piece may lose its space.
   const std::span<const Id> since = std::span(ids_).subspan(given_ids_);
@@ -49,15 +52,25 @@ std::string TextStream::push(Id id) {
   if (rest.empty()) return part;
   ids_.erase(ids_.begin(), ids_.begin() + static_cast<std::ptrdiff_t>(given_ids_));
   given_ids_ = ids_.size();
-  given_ = rest.size();
+  given_since_ = 0;
+  shown_ = std::move(rest);
   return part;
+}
+
+/// Bytes that were letters became part of a run that is none. The text of the ids since then is what is new.
+std::string TextStream::begin_anew() {
+  ids_.erase(ids_.begin(), ids_.begin() + static_cast<std::ptrdiff_t>(given_ids_));
+  given_ids_ = ids_.size();
+  shown_ = tokenizer_.decode(ids_);
+  return shown_.substr(std::min(std::exchange(given_since_, 0), shown_.size()));
 }
 
 std::string TextStream::finish() {
   const std::string text = tokenizer_.decode(ids_);
-  std::string part = given_ < text.size() ? text.substr(given_) : std::string();
+  std::string part = text.starts_with(shown_) ? text.substr(shown_.size()) : begin_anew();
   ids_.clear();
-  given_ = given_ids_ = 0;
+  shown_.clear();
+  given_ids_ = given_since_ = 0;
   return part;
 }
 

@@ -54,6 +54,25 @@ TEST_CASE("text stream: spaces of SentencePiece stay where tokens that are no te
   CHECK(text + stream.finish() == tokenizer->decode(ids));
 }
 
+TEST_CASE("text stream: letters that are bytes side by side come one by one") {
+  for (const std::string name : test::kFolders) {
+    CAPTURE(name);
+    const auto tokenizer = open_tokenizer(test::tokenizer_case(name + "/hf"));
+    for (const std::string text : {"\u6771\u4eac\u6771", "\U0001f642\U0001f680 \u6771", "a\u0416\u6771b"}) {
+      CAPTURE(text);
+      TextStream stream(*tokenizer);
+      const std::vector<Id> ids = tokenizer->encode(text);
+      std::string all;
+      for (const Id id : ids) {
+        const std::string part = stream.push(id);
+        CHECK(is_utf8(part));
+        all += part;
+      }
+      CHECK(all + stream.finish() == tokenizer->decode(ids));
+    }
+  }
+}
+
 TEST_CASE("text stream: many ids without text, and many bytes that are no letters, take linear time") {
   const auto gpt2 = open_tokenizer(test::tokenizer_case("gpt2/preset"));
   const Id byte = gpt2->encode("🙂").front();  // the first byte of a letter, or more of them

@@ -24,10 +24,13 @@ class TextStream {
   [[nodiscard]] std::string finish();
 
  private:
+  std::string begin_anew();
+
   const Tokenizer& tokenizer_;
-  std::vector<Id> ids_;        // the last that gave text, and what came since
-  std::size_t given_ = 0;      // bytes of their text that were given out
-  std::size_t given_ids_ = 0;  // of ids_, those that came before the last part
+  std::vector<Id> ids_;          // the last that gave text, and what came since
+  std::string shown_;            // the part of their text that was given out
+  std::size_t given_ids_ = 0;    // of ids_, those that came before the last part
+  std::size_t given_since_ = 0;  // bytes given out of the text of the others
 };
 
 }  // namespace attn::tokenizers
