@@ -77,10 +77,15 @@ template <typename T>
   else
     return std::pow(x, y);
 }
-/// The power of a setting that is rounded to T first.
+/// A setting as keras.ops.cast gives it on TensorFlow: a float32 first, for float64 too.
+template <typename T>
+[[gnu::always_inline]] inline T cast_to(double x) {
+  return T(static_cast<float>(x));
+}
+/// The power of a setting that is cast to T.
 template <typename T>
 [[gnu::always_inline]] inline Scalar<T> power_of(double base, double t) {
-  return power(Scalar<T>(static_cast<double>(T(base))), Scalar<T>(t));
+  return power(Scalar<T>(static_cast<double>(cast_to<T>(base))), Scalar<T>(t));
 }
 
 /// Calls `visit` with a number of the dtype, which must be a floating one.

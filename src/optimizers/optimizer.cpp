@@ -148,7 +148,7 @@ void Optimizer::add_slots() {
     moments("momentum", "norm");
   } else if (std::holds_alternative<Nadam>(rule)) {
     moments("momentum", "velocity");
-    product_ = loose("variable", DType::float32);
+    product_ = loose("variable", variables_.empty() ? DType::float32 : variables_.front().dtype);
     product_.set(0, 1.0);
   } else if (std::holds_alternative<Lamb>(rule) || std::holds_alternative<ScheduleFreeAdamW>(rule)) {
     moments("momentum", "velocity");

@@ -115,8 +115,12 @@ Moment Optimizer::begin_step() {
   common.rate = learning_rate();
   common.t = static_cast<double>(updates() + 1);
   if (const auto* nadam = std::get_if<Nadam>(&settings_.rule)) {
-    const double factor = nadam->beta_1 * (1.0 - 0.5 * power_of_float(0.96, common.t));
-    product_.set(0, product_.at(0) * factor);
+    with_number(product_.dtype(), [&](auto number) {
+      using S = Scalar<decltype(number)>;
+      const S decay = power(S(static_cast<double>(decltype(number)(0.96))), S(common.t));
+      const S after = S(product_.at(0)) * S(nadam->beta_1) * (S(1.0) - S(0.5) * decay);
+      product_.set(0, static_cast<double>(after));
+    });
     common.product = product_.at(0);
   }
   return common;

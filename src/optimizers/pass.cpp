@@ -32,7 +32,7 @@ ATTN_CLONES void square(const float* from, std::int64_t count, float* to) {
 
 template <typename T>
 void lose(const Decay& decay, std::int64_t count, T* v) {
-  const T factor = T(decay.factor), rate = T(decay.rate);
+  const T factor = cast_to<T>(decay.factor), rate = T(decay.rate);
   for (std::int64_t i = 0; i < count; ++i) v[i] -= v[i] * factor * rate;
 }
 ATTN_CLONES void lose(const Decay& decay, std::int64_t count, float* v) {

@@ -11,8 +11,6 @@
 
 namespace attn::optimizers {
 
-double power_of_float(double base, double t) { return power_of<float>(base, t); }
-
 bool is_elementwise(const Rule& rule) {
   return !std::holds_alternative<Lamb>(rule) && !std::holds_alternative<Adafactor>(rule) &&
          !std::holds_alternative<Muon>(rule);
@@ -37,7 +35,7 @@ namespace {
 
 ATTN_RULE(SGD) {
   ATTN_PART(step);
-  const T rate = T(step.rate), momentum = T(rule.momentum);
+  const T rate = T(step.rate), momentum = cast_to<T>(rule.momentum);
   if (rule.momentum == 0.0) {
     for (std::int64_t i = 0; i < size; ++i) v[i] -= rate * g[i];
     return;
@@ -98,8 +96,9 @@ ATTN_RULE(Adamax) {
 ATTN_RULE(Nadam) {
   ATTN_PART(step);
   using S = Scalar<T>;
-  const T take_1 = T(1.0F) - T(rule.beta_1), take_2 = T(1.0F) - T(rule.beta_2);
-  const S beta = S(static_cast<double>(T(rule.beta_1))), product = S(step.product), one = S(1.0), half = S(0.5);
+  const T take_1 = T(1.0F) - cast_to<T>(rule.beta_1), take_2 = T(1.0F) - cast_to<T>(rule.beta_2);
+  const S beta = S(static_cast<double>(cast_to<T>(rule.beta_1))), product = S(step.product), one = S(1.0),
+          half = S(0.5);
   constexpr double kDecay = 0.96;
   const S now = beta * (one - half * power_of<T>(kDecay, step.t));
   const S next = beta * (one - half * power_of<T>(kDecay, step.t + 1.0));
@@ -128,8 +127,8 @@ ATTN_RULE(ScheduleFreeAdamW) {
   S rate(step.rate);
   const S t = S(step.t);
   if (rule.warmup_steps > 0) rate *= std::min(t / S(static_cast<double>(rule.warmup_steps)), S(1.0));
-  const T beta = T(rule.beta_1), take = T(1.0F) - T(rule.beta_2), epsilon = T(rule.epsilon), lr = T(rate),
-          one = T(1.0F);
+  const T beta = cast_to<T>(rule.beta_1), take = T(1.0F) - cast_to<T>(rule.beta_2), epsilon = cast_to<T>(rule.epsilon),
+          lr = T(rate), one = T(1.0F);
   const T correction = T(correction_of<T>(rule.beta_2, step.t)), share = T(S(1.0) / t);
   for (std::int64_t i = 0; i < size; ++i) {
     s1[i] += (q[i] - s1[i]) * take;
@@ -207,9 +206,8 @@ void apply(const Ftrl& rule, const Step<T>& step) {
 
 ATTN_RULE(Lion) {
   ATTN_PART(step);
-  const T keep_1 = T(rule.beta_1), keep_2 = T(rule.beta_2), rate = T(step.rate), none = T(0.0F);
-  const T take_1 = kIsHalf<T> ? T(1.0F) - keep_1 : T(1.0 - rule.beta_1),
-          take_2 = kIsHalf<T> ? T(1.0F) - keep_2 : T(1.0 - rule.beta_2);
+  const T keep_1 = cast_to<T>(rule.beta_1), keep_2 = cast_to<T>(rule.beta_2), rate = T(step.rate), none = T(0.0F);
+  const T take_1 = T(1.0F) - keep_1, take_2 = T(1.0F) - keep_2;
   for (std::int64_t i = 0; i < size; ++i) {
     const T c = keep_1 * s0[i] + take_1 * g[i];
     v[i] -= rate * (c > none ? T(1.0F) : c < none ? T(-1.0F) : c);  // the sign, and NaN stays
@@ -299,7 +297,8 @@ template <typename T>
 void apply(const Adafactor& rule, const Step<T>& step) {
   using S = Scalar<T>;
   const S t = S(step.t), rate = std::min(S(step.rate), S(1.0) / square_root(t));
-  const S alpha = std::max(S(rule.epsilon_2), root_mean_square(step.v, step.size)) * rate;
+  const S alpha =
+      std::max(S(static_cast<double>(cast_to<T>(rule.epsilon_2))), root_mean_square(step.v, step.size)) * rate;
   const S keep = S(1.0) - power(t, S(rule.beta_2_decay));
   T* const s = step.s[2];
   if (step.shape->rank() >= 2) {

@@ -14,7 +14,4 @@ namespace attn::optimizers {
 template <typename T>
 void update(const Rule& rule, const Step<T>& step);
 
-/// A number to the power of t, of the number as float32: what Keras's bias corrections hold.
-[[nodiscard]] double power_of_float(double base, double t);
-
 }  // namespace attn::optimizers

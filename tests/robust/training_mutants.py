@@ -123,7 +123,7 @@ class Mutants:
         target.write_bytes(rewritten(members, **kind(members)))
         resumes = ("--resume",) if kind != self.config or self.random.random() < 0.5 else ()
         result = self.attn.run(("train", target.name, "--data", "t.npz", "-o", "out.keras", "--epochs", "2", "--batch-size", "2",
-                                "--steps", "3", "--memory-limit", "1GB", "--quiet", *resumes), folder)
+                                "--steps", "3", "--mem-limit", "1GB", "--quiet", *resumes), folder)
         self.counts[result.code] = self.counts.get(result.code, 0) + 1
         wrong_lines = len(result.error_lines()) != (1 if result.code else 0)
         if result.code not in (0, 1, 2, 3, 4) or wrong_lines or b"\x1b" in result.err:
@@ -142,5 +142,8 @@ def check(attn, _, jobs, short):
     for one in done:
         for code, count in one.counts.items():
             codes[code] = codes.get(code, 0) + count
+    failures = [failure for one in done for failure in one.failures]
+    if not codes.get(0) or not codes.get(3):  # the words of the command are wrong, not the archives
+        failures.append("no archive was trained, or none refused")
     told = ", ".join(f"{count} ended with {code}" for code, count in sorted(codes.items()))
-    return f"{rounds * jobs} archives: {told}", [failure for one in done for failure in one.failures]
+    return f"{rounds * jobs} archives: {told}", failures
