@@ -524,6 +524,7 @@ void add_rnn(std::vector<Case>& cases) {
       add("last output without bias", 1, 17, 3, 5, plain);
       add("in parts of the batch", 35, 4, 7, 17, masked);
       add("in parts of the batch, backwards", 19, 3, 5, 33, zeroed);
+      add("in parts of a batch that fills tiles", 67, 2, 7, 9, masked);
       add("no steps", 2, 0, 3, 5, all);
       add("no samples", 0, 4, 3, 5, all);
     }

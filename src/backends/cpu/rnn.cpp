@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "attn/base/error.h"
 #include "attn/plan/bytes.h"
 #include "kernel.h"
 #include "products.h"
@@ -53,8 +54,25 @@ Tensor columns(const Tensor& matrix, Dim first, Dim width) {
   return result;
 }
 
-/// A part of the batch has so many samples at least: fewer would leave the product waiting for its weights.
-constexpr std::int64_t kLeastSamples = 8, kPartsPerThread = 2;
+constexpr std::int64_t kPartsPerThread = 2;
+
+/// Selects the kernel for the states by the whole batch. The size of a part depends on the number of threads, and the
+/// bits of a result must not.
+const ProductInfo& product_of_states(std::int64_t batch, std::int64_t units, std::int64_t width,
+                                     const Multiplication& multiplication) {
+  const ProductInfo* const product =
+      find_product({{batch, units, width}, DType::float32, DType::float32, multiplication});
+  if (product == nullptr) throw internal_error("no product of float32");
+  return *product;
+}
+
+/// The number of parts of the batch. A part has enough samples to hide the reading of the weights, or to fill a tile.
+std::int64_t parts_of(std::int64_t batch, const ProductInfo& product, int threads) {
+  constexpr std::int64_t kLeastSamples = 8, kTileRows = 32;
+  if (threads == 1) return 1;
+  const std::int64_t most = &product == &kTileProduct ? (batch + kTileRows - 1) / kTileRows : batch / kLeastSamples;
+  return std::clamp<std::int64_t>(most, 1, kPartsPerThread * threads);
+}
 
 /// A gru that resets before its product takes that part of the kernel by itself.
 bool is_split(const graph::Rnn& op) { return op.cell == RnnCell::gru && !op.reset_after; }
@@ -87,9 +105,10 @@ class RnnKernel final : public Kernel {
     // Samples need nothing of each other: parts of the batch go through all steps, each in one thread.
     const double work = 2.0 * static_cast<double>(B_ * T_) * static_cast<double>(U_) * static_cast<double>(width_);
     team_ = step.engine.team_for(work);
-    parts_ = team_.threads == 1 ? 1 : std::clamp<std::int64_t>(B_ / kLeastSamples, 1, kPartsPerThread * team_.threads);
     const bool split = is_split(op);
     recurrent_width_ = split ? 2 * U_ : width_;
+    const ProductInfo& states = product_of_states(B_, U_, recurrent_width_, step.engine.multiplication);
+    parts_ = parts_of(B_, states, team_.threads);
     const Tensor recurrent = columns(step.fixed[2], 0, recurrent_width_);
     const Tensor candidate = split ? columns(step.fixed[2], 2 * U_, U_) : Tensor();
     PackedWeight packed, packed_candidate;
@@ -99,12 +118,12 @@ class RnnKernel final : public Kernel {
       if (parts_ > 1)
         alone_.push_back(std::make_unique<Engine>(1, step.engine.work_per_thread, step.engine.multiplication));
       Engine& engine = parts_ > 1 ? *alone_.back() : step.engine;
-      Products products{make_product(engine, {samples, U_, recurrent_width_}, DType::float32,
-                                     {recurrent.data(), &packed}, Product::Fusion{recurrent_bias, {}, false}),
+      Products products{states.make(engine, {samples, U_, recurrent_width_}, DType::float32,
+                                    {recurrent.data(), &packed}, Product::Fusion{recurrent_bias, {}, false}),
                         nullptr};
       if (split) {
-        products.candidate = make_product(engine, {samples, U_, U_}, DType::float32,
-                                          {candidate.data(), &packed_candidate}, Product::Fusion{});
+        products.candidate = states.make(engine, {samples, U_, U_}, DType::float32,
+                                         {candidate.data(), &packed_candidate}, Product::Fusion{});
       }
       products_.push_back(std::move(products));
     }
@@ -281,8 +300,9 @@ Needs needs_of(const StepInfo& step) {
     return ProductQuery{size, DType::float32, DType::float32, step.machine.multiplication};
   };
   add_product(step, product({rows, x[2], width}), needs);
-  const std::int64_t parts =
-      std::clamp<std::int64_t>(samples / kLeastSamples, 1, kPartsPerThread * step.machine.threads);
+  const std::int64_t parts = parts_of(
+      samples, product_of_states(samples, units, is_split(op) ? 2 * units : width, step.machine.multiplication),
+      step.machine.threads);
   const auto add_recurrent = [&](std::int64_t columns) {
     const ProductQuery query = product({samples, units, columns});
     add_product(step, query, needs);
