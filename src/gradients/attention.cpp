@@ -57,8 +57,8 @@ void differentiate(const graph::Softmax& op, Step& step) {
   if (op.kind == SoftmaxKind::sparsemax) return sparsemax(op, step);
   const ValueId y = step.y(), dy = step.dy();
   if (op.kind == SoftmaxKind::softmax) {
-    const ValueId each = step.multiply(y, dy);
-    return step.give(0, step.subtract(each, step.multiply(y, step.sum(each, op.axes, true))));
+    const ValueId sum = step.sum(step.multiply(y, dy), op.axes, true);
+    return step.give(0, step.multiply(y, step.subtract(dy, sum)));
   }
   const ValueId probabilities = step.b.unary(graph::UnaryFn::exponential, y);
   step.give(0, step.subtract(dy, step.multiply(probabilities, step.sum(dy, op.axes, true))));

@@ -55,7 +55,9 @@ void differentiate(const graph::Reduce& op, Step& step) {
     case ReduceFn::sum:
       return step.give(0, step.broadcast(keep(step.dy()), shape));
     case ReduceFn::mean:
-      return step.give(0, step.broadcast(keep(step.times(step.dy(), 1.0 / static_cast<double>(count))), shape));
+      // 1/count would be rounded in half precision, and every gradient would be off by as much.
+      return step.give(
+          0, step.broadcast(keep(step.divide(step.dy(), b.scalar_like(step.dy(), static_cast<double>(count)))), shape));
     case ReduceFn::max:
     case ReduceFn::min:
       return extreme(step, keep(step.y()), keep(step.dy()), op.axes);

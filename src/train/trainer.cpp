@@ -142,6 +142,7 @@ std::unique_ptr<Trainer::Program> Trainer::plan_of(const Batch& batch, Purpose p
         if (is_floating(graph.value(id).dtype)) program->layers.emplace_back(id, layer.name);
     for (const auto& [id, name] : program->layers) graph.outputs.push_back({"", id});
   }
+  graph = gradients::in_half_steps(std::move(graph));
   if (purpose == Purpose::step) {
     for (const auto& update : model.updates) graph.outputs.push_back({"", update.value});
     // The gradients of products are products.

@@ -265,6 +265,38 @@ TEST_CASE("train: ten steps of a batch in parts are Keras's, and the same bits o
   }
 }
 
+TEST_CASE("train: a transformer block in a mixed policy is as near to Keras as Keras's own ways to run it are") {
+  for (const char* policy : {"float16", "bfloat16"}) {
+    CAPTURE(policy);
+    const Case one = read_case(in_repository(std::string("tests/data/training/block/") + policy));
+    const Arrays own = read_arrays(one.folder / "keras.npz");
+    optimizers::Settings settings = keras::compiled_optimizer(one.compile_config);
+    if (one.meta["policy"] == "mixed_float16") settings.loss_scale.emplace();
+    const auto backend = backends::make_cpu_backend();
+    train::Trainer trainer(*backend,
+                           [&](const train::Batch& batch, bool training) { return lower(one.model, batch, training); },
+                           one.model.weights(), starting_weights(one), settings, {});
+    const std::vector<Tensor> start = starting_weights(one);
+    for (std::int64_t n = 0; n < one.meta["steps"].get<std::int64_t>(); ++n) {
+      const double error = std::abs(trainer.step(batch_of(one.data, n, one.meta["batch"])).loss - own.at("loss").at(n));
+      CHECK(error <= one.meta[n == 0 ? "first_loss" : "loss"].get<double>());
+    }
+    // |weights − Keras's| / |Keras's − the first ones|, over all weights together.
+    double moved = 0.0, apart = 0.0;
+    for (std::size_t i = 0; i < trainer.specs().size(); ++i) {
+      const auto found = std::ranges::find_if(own, [&](const auto& array) {
+        return array.first.starts_with("weight:") && trainer.specs()[i].path.ends_with(array.first.substr(7));
+      });
+      REQUIRE_MESSAGE(found != own.end(), trainer.specs()[i].path);
+      for (std::int64_t k = 0; k < found->second.size(); ++k) {
+        moved += std::pow(found->second.at(k) - start[i].at(k), 2);
+        apart += std::pow(found->second.at(k) - trainer.weights()[i].at(k), 2);
+      }
+    }
+    CHECK(std::sqrt(apart / moved) <= one.meta["step"].get<double>());
+  }
+}
+
 TEST_CASE("train: ten steps are Keras's, on the reference backend") {
   for (const char* name : {"optimizer/adam", "embedding/adam", "norm/batch"})
     static_cast<void>(check_steps(read_case(in_repository(std::string("tests/data/training/") + name)),

@@ -11,6 +11,10 @@ namespace attn::gradients {
 /// weights that change between runs.
 [[nodiscard]] graph::Graph release_weights(graph::Graph graph);
 
+/// Splits dense maps, convolutions, gelu and attention in half precision into the steps that Keras computes, each of
+/// which rounds. A training then has Keras's values. Attention with many scores remains one operation.
+[[nodiscard]] graph::Graph in_half_steps(graph::Graph graph);
+
 /// Makes all floating-point values float64, including inputs, weights and constants. Casts between them are no-ops.
 [[nodiscard]] graph::Graph in_float64(graph::Graph graph);
 
