@@ -1,6 +1,7 @@
 """Arrays of float32 in .npz, by the standard library alone."""
 import ast
 import io
+import math
 import random
 import struct
 import zipfile
@@ -11,13 +12,32 @@ def write(path, shapes, seed=1):
     numbers = random.Random(seed)
     with zipfile.ZipFile(path, 'w') as file:
         for name, shape in shapes.items():
-            count = 1
-            for size in shape:
-                count *= size
-            head = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {tuple(shape)!r}, }}"
-            head += ' ' * (-(len(head) + 11) % 64) + '\n'
-            data = struct.pack(f'<{count}f', *(numbers.gauss(0, 1) for _ in range(count)))
-            file.writestr(f'{name}.npy', b'\x93NUMPY\x01\x00' + struct.pack('<H', len(head)) + head.encode() + data)
+            count = math.prod(shape)
+            write_array(file, name, shape, '<f4', struct.pack(f'<{count}f', *(numbers.gauss(0, 1) for _ in range(count))))
+
+
+def write_array(file, name, shape, dtype, data):
+    head = f"{{'descr': {dtype!r}, 'fortran_order': False, 'shape': {tuple(shape)!r}, }}"
+    head += ' ' * (-(len(head) + 11) % 64) + '\n'
+    file.writestr(f'{name}.npy', b'\x93NUMPY\x01\x00' + struct.pack('<H', len(head)) + head.encode() + data)
+
+
+def write_rows(path, first, count, target):
+    """Rows [first, first + count) of all arrays."""
+    with zipfile.ZipFile(path) as file, zipfile.ZipFile(target, 'w') as out:
+        for name in file.namelist():
+            head, data = parts_of(file.read(name))
+            row = len(data) // head['shape'][0]
+            write_array(out, name.removesuffix('.npy'), (count, *head['shape'][1:]), head['descr'],
+                        data[first * row:(first + count) * row])
+
+
+def parts_of(array):
+    """The header of a .npy, and its numbers' bytes."""
+    data = io.BytesIO(array)
+    data.read(8)
+    head = ast.literal_eval(data.read(struct.unpack('<H', data.read(2))[0]).decode())
+    return head, data.read()
 
 
 def read(path):
@@ -25,11 +45,8 @@ def read(path):
     out = {}
     with zipfile.ZipFile(path) as file:
         for name in file.namelist():
-            data = io.BytesIO(file.read(name))
-            data.read(8)
-            head = ast.literal_eval(data.read(struct.unpack('<H', data.read(2))[0]).decode())
+            head, rest = parts_of(file.read(name))
             kind = {'<f8': 'd', '<f4': 'f', '<f2': 'e', '<i8': 'q', '<i4': 'i', '|b1': '?'}[head['descr']]
-            rest = data.read()
             out[name.removesuffix('.npy')] = struct.unpack(f'<{len(rest) // struct.calcsize(kind)}{kind}', rest)
     return out
 

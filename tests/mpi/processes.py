@@ -13,7 +13,7 @@ def mpirun():
 
 
 def environment(folder='/tmp'):
-    kept = {k: v for k, v in os.environ.items() if not k.startswith('ATTN_')}
+    kept = {k: v for k, v in os.environ.items() if not k.startswith('ATTN_') or k == 'ATTN_ISA'}
     # Ranks share cores, and root may run them. Launchers that share a folder of their own remove it from each other.
     return kept | {'OMPI_MCA_orte_tmpdir_base': str(folder), 'OMPI_ALLOW_RUN_AS_ROOT': '1', 'OMPI_ALLOW_RUN_AS_ROOT_CONFIRM': '1', 'ATTN_THREADS': '1',
                    'OMPI_MCA_rmaps_base_oversubscribe': '1', 'OMPI_MCA_mpi_yield_when_idle': '1',
