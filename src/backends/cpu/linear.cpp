@@ -1,9 +1,9 @@
 // Dense maps and matrix products with a weight.
+#include "gemv.h"
 #include "kernel.h"
 #include "matmul.h"
 #include "moving_half_product.h"
 #include "products.h"
-#include "row_dots.h"
 
 namespace attn::backends::cpu {
 namespace {
@@ -157,7 +157,7 @@ std::unique_ptr<Kernel> make_by_weight(const Step& step) {
 }
 
 /// A GEMV with the stored weight reads it in float32 or in half precision.
-bool keeps_stored(const StepInfo& step, std::size_t input) { return input == 1 && why_not_row_dots(step).empty(); }
+bool keeps_stored(const StepInfo& step, std::size_t input) { return input == 1 && why_not_gemv(step).empty(); }
 
 }  // namespace
 
@@ -172,7 +172,7 @@ Kernels kernels_of(const graph::Linear&) {
 
 Kernels kernels_of(const graph::MatMul&) {
   static constexpr KernelInfo kKernels[] = {
-      {Takes::float32, why_not_row_dots, no_memory, make_row_dots, keeps_stored},
+      {Takes::float32, why_not_gemv, no_memory, make_gemv, keeps_stored},
       {Takes::float32, why_not_by_weight, needs_by_weight, make_by_weight},
       {Takes::float32_or_bfloat16, why_not_single_half, single_half_needs, make_single_half},
       {Takes::float32, why_not_single, single_needs, make_single},

@@ -1,6 +1,6 @@
 // GEMVs of a few rows with a stored weight whose columns are contiguous, such as the rows of an embedding multiplied to
 // logits. Each column is read once, in place, and nothing is packed.
-#include "row_dots.h"
+#include "gemv.h"
 
 #include <type_traits>
 #include <utility>
@@ -137,7 +137,7 @@ class RowDots final : public Kernel {
     });
   }
 
-  [[nodiscard]] std::string_view name() const override { return "row dots"; }
+  [[nodiscard]] std::string_view name() const override { return "gemv"; }
 
  private:
   Operand x_, w_, y_;
@@ -147,7 +147,7 @@ class RowDots final : public Kernel {
 
 }  // namespace
 
-std::string why_not_row_dots(const StepInfo& step) {
+std::string why_not_gemv(const StepInfo& step) {
   const auto& op = step.op<graph::MatMul>();
   const Shape &x = step.inputs[0].shape, &w = step.inputs[1].shape;
   if (!step.is_fixed(1) || w.rank() != 2 || x.rank() < 2) return "the right side is no weight of rank 2";
@@ -155,6 +155,6 @@ std::string why_not_row_dots(const StepInfo& step) {
   return x.slice(0, x.rank() - 1).size() <= kMostRows ? "" : "many rows gain by a packed weight";
 }
 
-std::unique_ptr<Kernel> make_row_dots(const Step& step) { return std::make_unique<RowDots>(step); }
+std::unique_ptr<Kernel> make_gemv(const Step& step) { return std::make_unique<RowDots>(step); }
 
 }  // namespace attn::backends::cpu
