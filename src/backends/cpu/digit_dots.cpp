@@ -190,7 +190,7 @@ constexpr Multiply kByNibbles[] = {multiply_rows<true, 1>, multiply_rows<true, 2
 bool has_digit_dots(IntegerForm form, std::int64_t depth, const PanelGroups& groups) {
   // Up to these depths sums of products fit in 32 bits.
   constexpr std::int64_t kMostDepth = std::int64_t{1} << 16, kMostDepthOfNibbles = std::int64_t{1} << 20;
-  if (!has_byte_dots() || form == IntegerForm::quads || depth == 0 || !groups.is_whole) return false;
+  if (!has_int8_dots() || form == IntegerForm::quads || depth == 0 || !groups.is_whole) return false;
   if (depth > (form == IntegerForm::nibbles ? kMostDepthOfNibbles : kMostDepth)) return false;
   return std::all_of(groups.ends, groups.ends + groups.count - 1,
                      [form](std::int64_t end) { return end % rows_of_word(form) == 0; });

@@ -7,9 +7,9 @@
 
 #include "attn/base/error.h"
 #include "attn/base/size.h"
-#include "byte_dots.h"
 #include "byte_rows.h"
 #include "digit_dots.h"
+#include "int8_dots.h"
 #include "integer_panels.h"
 #include "integer_sums.h"
 #include "kernel.h"
@@ -62,7 +62,7 @@ class QuantizedProduct final : public Kernel {
         writes_residual_(op_.residual && op_.activation.fn == graph::UnaryFn::linear),
         finish_(op_.activation, op_.residual && !writes_residual_),
         engine_(step.engine),
-        dots_(byte_dots(engine_.multiplication.tiles)),
+        dots_(int8_dots(engine_.multiplication.tiles)),
         handover_(step.handover),
         x_(step.inputs[0]),
         residual_(step.inputs.back()),
@@ -388,7 +388,7 @@ class QuantizedProduct final : public Kernel {
   bool takes_digits_ = false;
   Finish finish_;
   Engine& engine_;
-  const ByteDots& dots_;
+  const Int8Dots& dots_;
   Handover handover_;
   Operand x_, residual_, y_;
   std::vector<float> scale_, bias_;
