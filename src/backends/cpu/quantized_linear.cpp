@@ -10,13 +10,13 @@
 #include "byte_rows.h"
 #include "digit_dots.h"
 #include "int8_dots.h"
+#include "int8_table_gemv.h"
 #include "integer_panels.h"
 #include "integer_sums.h"
 #include "kernel.h"
 #include "panels.h"
 #include "product.h"
 #include "quantized_room.h"
-#include "table_dots.h"
 #include "vector.h"
 
 namespace attn::backends::cpu {
@@ -31,7 +31,7 @@ constexpr std::int64_t kPiecesPerThread = 16, kPiecesOfFewRows = 4, kFewRows = 1
 
 /// Whether the weight is read as stored.
 bool is_by_stored_table(const QuantizedLinear& op, std::int64_t rows) {
-  return is_by_dots(op) && op.transposed && rows <= kMostTableRows && has_table_dots();
+  return is_by_dots(op) && op.transposed && rows <= kMostTableRows && has_int8_table_gemv();
 }
 
 Layout integer_layout(const StepInfo& step) {

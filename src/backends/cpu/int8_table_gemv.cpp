@@ -1,4 +1,4 @@
-#include "table_dots.h"
+#include "int8_table_gemv.h"
 
 #include <algorithm>
 #include <iterator>
@@ -104,7 +104,7 @@ static_assert(kTogether + std::ssize(kByRows) - 1 == kMostTableRows);
 
 }  // namespace
 
-bool has_table_dots() { return has_int8_dots(); }
+bool has_int8_table_gemv() { return has_int8_dots(); }
 
 void multiply_table([[maybe_unused]] const std::uint8_t* x, [[maybe_unused]] std::int64_t row_x,
                     [[maybe_unused]] std::int64_t rows, [[maybe_unused]] const std::int8_t* table,
