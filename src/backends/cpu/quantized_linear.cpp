@@ -8,7 +8,7 @@
 #include "attn/base/error.h"
 #include "attn/base/size.h"
 #include "byte_rows.h"
-#include "digit_dots.h"
+#include "fixed_point_gemv.h"
 #include "int8_dots.h"
 #include "int8_table_gemv.h"
 #include "integer_panels.h"
@@ -78,7 +78,7 @@ class QuantizedProduct final : public Kernel {
       if (form_ == IntegerForm::quads)
         find_starts(reinterpret_cast<const std::int32_t*>(packed_.get() + size_.panels() * panel_bytes()));
     }
-    takes_digits_ = size_.rows <= kMostDigitRows && has_digit_dots(form_, size_.depth, groups_of(0));
+    takes_digits_ = size_.rows <= kMostFixedPointRows && has_fixed_point_gemv(form_, size_.depth, groups_of(0));
     const auto rows = static_cast<double>(std::max<std::int64_t>(size_.rows, 8));
     team_ = engine_.team_for(rows * static_cast<double>(size_.depth) * static_cast<double>(size_.width));
     const std::int64_t block_rows = leaves() ? LeftBlocks(size_).rows : kMostBlockRows;
@@ -107,7 +107,7 @@ class QuantizedProduct final : public Kernel {
           scales[i] = prepare_row(row, copy);
           row = copy;
         }
-        if (takes_digits_ && !split_row(form_, row, groups_of(0), digits + i * room.row_digits)) is_split = false;
+        if (takes_digits_ && !to_fixed_point(form_, row, groups_of(0), digits + i * room.row_digits)) is_split = false;
       });
     }
     each_piece(room, [&](Piece& part) {
@@ -360,7 +360,7 @@ class QuantizedProduct final : public Kernel {
     const std::int64_t row_x = piece.row_x / bytes_of(DType::float32);
     const PanelGroups groups = groups_of(p);
     if (piece.digits != nullptr) {
-      multiply_digits(form_, is_signed_, piece.digits, piece.row_digits, piece.rows, panel(p), groups, sums);
+      multiply_fixed_point(form_, is_signed_, piece.digits, piece.row_digits, piece.rows, panel(p), groups, sums);
     } else if (piece.rows <= kFewIntegerRows) {
       multiply_integers(form_, is_signed_, x, row_x, piece.rows, panel(p), groups, sums);
     } else {

@@ -1,6 +1,6 @@
 #include "quantized_room.h"
 
-#include "digit_dots.h"
+#include "fixed_point_gemv.h"
 #include "kernel.h"
 
 namespace attn::backends::cpu {
@@ -48,8 +48,8 @@ QuantizedRoom::QuantizedRoom(const graph::QuantizedLinear& op, const QuantizedSi
   scales = line(bytes_times({size.rows, bytes_of(DType::float32)}));
   thread = line(kMostBlockRows * kPanel * bytes_of(DType::float32));
   if (!is_quads) thread += line(bytes_times({size.depth, kPanel, bytes_of(DType::float32)}));
-  if (!is_quads && size.rows <= kMostDigitRows) {
-    row_digits = line(digit_bytes(integer_form(op), size.depth, size.groups));
+  if (!is_quads && size.rows <= kMostFixedPointRows) {
+    row_digits = line(fixed_point_bytes(integer_form(op), size.depth, size.groups));
     digits = size.rows * row_digits;
   }
   if (leaves_rows(op, size, threads)) {
