@@ -111,7 +111,7 @@ Needs needs_of(const StepInfo& step) {
 
 Kernels kernels_of(const graph::Conv&) {
   static constexpr KernelInfo kKernels[] = {{Takes::float32, why_not, needs_of, make_as<ConvKernel>},
-                                            {Takes::float32, takes_all, moving_conv_needs, make_moving_conv}};
+                                            {Takes::float32, takes_all, dynamic_conv_needs, make_dynamic_conv}};
   return kKernels;
 }
 

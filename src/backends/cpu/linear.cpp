@@ -1,8 +1,8 @@
 // Dense maps and matrix products with a weight.
+#include "dynamic_gemm_bfloat16.h"
 #include "gemv.h"
 #include "kernel.h"
 #include "matmul.h"
-#include "moving_half_product.h"
 #include "products.h"
 
 namespace attn::backends::cpu {
@@ -65,20 +65,20 @@ std::unique_ptr<Kernel> make_linear(const Step& step) {
       Product::Fusion{op.bias ? step.fixed[2].data() : nullptr, op.activation, op.residual, step.handover});
 }
 
-MovingSize moving_size(const StepInfo& step) {
+DynamicGemmSize dynamic_gemm_size(const StepInfo& step) {
   const Product::Size size = product_size(step.op<graph::Linear>(), step.inputs[0].shape, step.inputs[1].shape);
   return {size.rows, size.depth, size.width};
 }
 
 /// A dense map with a kernel that changes between runs.
-template <typename Moving, typename Number>
-class MovingLinear final : public Kernel {
+template <typename Gemm, typename Number>
+class DynamicLinear final : public Kernel {
  public:
-  explicit MovingLinear(const Step& step)
+  explicit DynamicLinear(const Step& step)
       : x_(step.inputs[0]),
         kernel_(step.inputs[1]),
         y_(step.outputs[0]),
-        product_(step.engine, moving_size(step), step.op<graph::Linear>().activation,
+        product_(step.engine, dynamic_gemm_size(step), step.op<graph::Linear>().activation,
                  step.op<graph::Linear>().residual) {
     const auto& op = step.op<graph::Linear>();
     if (op.bias) bias_ = step.inputs[2];
@@ -96,16 +96,16 @@ class MovingLinear final : public Kernel {
 
  private:
   Operand x_, kernel_, bias_, residual_, y_;
-  Moving product_;
+  Gemm product_;
 };
 
-template <typename Moving>
-Needs moving_linear_needs(const StepInfo& step) {
-  return needs_of_moving<Moving>(moving_size(step), step.machine.threads);
+template <typename Gemm>
+Needs dynamic_linear_needs(const StepInfo& step) {
+  return needs_of_dynamic_gemm<Gemm>(dynamic_gemm_size(step), step.machine.threads);
 }
 
 std::string why_not_half_linear(const StepInfo& step) {
-  return why_not_moving_half(step.inputs[0].dtype, step.machine.multiplication);
+  return why_not_dynamic_gemm_bfloat16(step.inputs[0].dtype, step.machine.multiplication);
 }
 
 /// Whether the product also takes the float32 kernel in half precision.
@@ -164,9 +164,9 @@ bool keeps_stored(const StepInfo& step, std::size_t input) { return input == 1 &
 Kernels kernels_of(const graph::Linear&) {
   static constexpr KernelInfo kKernels[] = {
       {Takes::float32_or_bfloat16, why_not_linear, linear_needs, make_linear, keeps_half},
-      {Takes::float32_or_bfloat16, why_not_half_linear, moving_linear_needs<MovingHalfProduct>,
-       make_as<MovingLinear<MovingHalfProduct, std::uint16_t>>},
-      {Takes::float32, takes_all, moving_linear_needs<MovingProduct>, make_as<MovingLinear<MovingProduct, float>>}};
+      {Takes::float32_or_bfloat16, why_not_half_linear, dynamic_linear_needs<DynamicGemmBfloat16>,
+       make_as<DynamicLinear<DynamicGemmBfloat16, std::uint16_t>>},
+      {Takes::float32, takes_all, dynamic_linear_needs<DynamicGemm>, make_as<DynamicLinear<DynamicGemm, float>>}};
   return kKernels;
 }
 

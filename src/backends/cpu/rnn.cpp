@@ -303,7 +303,7 @@ Needs needs_of(const StepInfo& step) {
 
 Kernels kernels_of(const graph::Rnn&) {
   static constexpr KernelInfo kKernels[] = {{Takes::float32, why_not, needs_of, make_as<RnnKernel>},
-                                            {Takes::float32, why_not_moving_rnn, moving_rnn_needs, make_moving_rnn}};
+                                            {Takes::float32, why_not_dynamic_rnn, dynamic_rnn_needs, make_dynamic_rnn}};
   return kKernels;
 }
 
