@@ -109,9 +109,9 @@ ATTN_VECTORIZED(void, dot_float16, const float* x, std::int64_t rows, const Floa
   dot_columns(x, rows, w, columns, depth, y, stride, together);
 }
 
-class RowDots final : public Kernel {
+class Gemv final : public Kernel {
  public:
-  explicit RowDots(const Step& step) : x_(step.inputs[0]), w_(step.inputs[1]), y_(step.outputs[0]) {
+  explicit Gemv(const Step& step) : x_(step.inputs[0]), w_(step.inputs[1]), y_(step.outputs[0]) {
     width_ = w_.shape[0];
     depth_ = w_.shape[1];
     // With few rows, the bandwidth of the weights dominates.
@@ -155,6 +155,6 @@ std::string why_not_gemv(const StepInfo& step) {
   return x.slice(0, x.rank() - 1).size() <= kMostRows ? "" : "many rows gain by a packed weight";
 }
 
-std::unique_ptr<Kernel> make_gemv(const Step& step) { return std::make_unique<RowDots>(step); }
+std::unique_ptr<Kernel> make_gemv(const Step& step) { return std::make_unique<Gemv>(step); }
 
 }  // namespace attn::backends::cpu
