@@ -16,14 +16,14 @@
 #include "kernel.h"
 #include "panels.h"
 #include "product.h"
-#include "quantized_room.h"
+#include "quantized_scratch.h"
 #include "vector.h"
 
 namespace attn::backends::cpu {
 namespace {
 
 using graph::QuantizedLinear;
-using Room = QuantizedRoom;
+using Room = QuantizedScratch;
 
 /// Work items per thread. With many rows an item is a single panel, so that a preempted thread leaves the rest to
 /// others.

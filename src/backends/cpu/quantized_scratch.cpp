@@ -1,4 +1,4 @@
-#include "quantized_room.h"
+#include "quantized_scratch.h"
 
 #include "fixed_point_gemv.h"
 #include "kernel.h"
@@ -41,7 +41,7 @@ bool leaves_rows(const graph::QuantizedLinear& op, const QuantizedSize& size, in
   return is_by_dots(op) && !op.residual && rows >= kLeastRows && size.rows >= kBlocksPerThread * threads * rows;
 }
 
-QuantizedRoom::QuantizedRoom(const graph::QuantizedLinear& op, const QuantizedSize& size, int threads) {
+QuantizedScratch::QuantizedScratch(const graph::QuantizedLinear& op, const QuantizedSize& size, int threads) {
   const bool is_quads = integer_form(op) == IntegerForm::quads;
   row_bytes = line(is_quads ? quads_of(size.depth) * 4 : bytes_times({size.depth, bytes_of(DType::float32)}));
   rows = bytes_times({size.rows, row_bytes});
