@@ -13,9 +13,9 @@ target_link_libraries(attn_shared PRIVATE attn_options attn_library
 target_include_directories(attn_shared INTERFACE $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
 target_compile_features(attn_shared INTERFACE cxx_std_20)
 
-# Where the programs look for libraries, in the build folder and installed: CMake's own paths end in an empty one, by
-# which it leaves room for another, and an empty one is the current folder, where anybody's library may lie.
-# RPATH, not RUNPATH: what these load in turn is looked for there too.
+# The library search path of the programs, in the build folder and installed. CMake's own path ends in an empty entry, a
+# placeholder for another one. It would mean the current folder, where anybody could place a library. RPATH rather than
+# RUNPATH, because it also applies to the libraries that these load.
 function(attn_search target)
   set(folders ${ARGN})
   get_target_property(dnnl DNNL::dnnl LOCATION)

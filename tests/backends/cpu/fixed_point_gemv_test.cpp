@@ -78,15 +78,14 @@ TEST_CASE("digit dots: few rows taken apart give the products of bytes and of ni
           const PanelGroups groups = few.groups();
           REQUIRE(has_fixed_point_gemv(form, few.depth, groups));
           // The byte after a row's scratch memory is unchanged.
-          const std::int64_t room = fixed_point_bytes(form, few.depth, groups.count),
-                             row_digits = (room + 64) / 64 * 64;
-          std::vector<std::byte> digits(static_cast<std::size_t>(rows * row_digits), std::byte{0x5A});
+          const std::int64_t bytes = fixed_point_bytes(form, few.depth, groups.count), stride = (bytes + 64) / 64 * 64;
+          std::vector<std::byte> digits(static_cast<std::size_t>(rows * stride), std::byte{0x5A});
           for (std::int64_t i = 0; i < rows; ++i) {
-            REQUIRE(to_fixed_point(form, few.x.data() + i * few.depth, groups, digits.data() + i * row_digits));
-            CHECK(digits[static_cast<std::size_t>(i * row_digits + room)] == std::byte{0x5A});
+            REQUIRE(to_fixed_point(form, few.x.data() + i * few.depth, groups, digits.data() + i * stride));
+            CHECK(digits[static_cast<std::size_t>(i * stride + bytes)] == std::byte{0x5A});
           }
           std::vector<float> y(static_cast<std::size_t>(rows * kPanel));
-          multiply_fixed_point(form, is_signed, digits.data(), row_digits, rows, few.panel.data(), groups, y.data());
+          multiply_fixed_point(form, is_signed, digits.data(), stride, rows, few.panel.data(), groups, y.data());
           for (std::int64_t i = 0; i < rows; ++i) {
             for (std::int64_t j = 0; j < kPanel; ++j) {
               double off = 0.0;
