@@ -53,7 +53,7 @@ struct Bytes {
   }
 };
 
-TEST_CASE("byte dots: every instruction set of this CPU gives the integers of plain loops, at every edge") {
+TEST_CASE("int8 dots: every instruction set of this CPU gives the integers of plain loops, at every edge") {
   RandomStream stream(0, "bytes");
   const auto any = [&] { return static_cast<int>(stream.uniform() * 256.0); };
   for (const std::int64_t rows : {1, 2, 3, 4, 7, 12, 13, 15, 16, 17, 31, 32, 33, 48, 63, 96}) {
@@ -66,7 +66,7 @@ TEST_CASE("byte dots: every instruction set of this CPU gives the integers of pl
   }
 }
 
-TEST_CASE("byte dots: the largest products are not clipped on the way") {
+TEST_CASE("int8 dots: the largest products do not saturate") {
   for (const int x : {0, 127, 128, 255}) {
     for (const int w : {0, 127, 128, 129, 255}) {  // −128 is 128 here
       Bytes bytes(17, 33, [] { return 0; });
@@ -77,7 +77,7 @@ TEST_CASE("byte dots: the largest products are not clipped on the way") {
   }
 }
 
-TEST_CASE("byte dots: the best of what isa() allows is taken, and emulated tiles where they are asked for") {
+TEST_CASE("int8 dots: the fastest within isa() is selected, and emulated tiles on request") {
   CHECK(int8_dots(Tiles::emulated).name == "integers on emulated tiles");
   const std::string_view best = int8_dots(Tiles::none).name;
   if (isa() == Isa::sse41) CHECK(best == "integers");
