@@ -365,7 +365,7 @@ Parallel parallelize(const Graph& graph, Kind kind, int rank, int ranks) {
   if (result.shared.empty() && ranks > 1) {
     const char* what = kind == Kind::data     ? "its batch has fewer rows than ranks, or its rows depend on each other"
                        : kind == Kind::tensor ? "it has no attention, no feed-forward network and no large table"
-                                              : "its sequences are shorter than the ranks are many";
+                                              : "its sequences are shorter than the number of ranks";
     throw bad_usage("nothing of this model can be sharded over {} ranks by {}: {}", ranks, name_of(kind), what)
         .about("parallel");
   }

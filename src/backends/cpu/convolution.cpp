@@ -87,7 +87,7 @@ class ConvKernel final : public Kernel {
 
 std::string why_not(const StepInfo& step) {
   for (std::size_t i = 1; i < step.inputs.size(); ++i) {
-    if (!step.is_fixed(i)) return "the kernel or the bias is no weight";
+    if (!step.is_fixed(i)) return "the kernel or the bias is not a weight";
   }
   return "";
 }

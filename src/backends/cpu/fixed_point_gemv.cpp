@@ -241,7 +241,7 @@ void multiply_fixed_point([[maybe_unused]] IntegerForm form, [[maybe_unused]] bo
     by_rows[count - 1](added, split, from, groups, y + first * kPanel);
   }
 #else
-  throw internal_error("this CPU has no dot products of bytes");
+  throw internal_error("this CPU has no int8 dot products");
 #endif
 }
 

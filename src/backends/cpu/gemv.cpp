@@ -150,9 +150,9 @@ class Gemv final : public Kernel {
 std::string why_not_gemv(const StepInfo& step) {
   const auto& op = step.op<graph::MatMul>();
   const Shape &x = step.inputs[0].shape, &w = step.inputs[1].shape;
-  if (!step.is_fixed(1) || w.rank() != 2 || x.rank() < 2) return "the right side is no weight of rank 2";
-  if (op.transpose_x || !op.transpose_y) return "the weight's columns do not lie one behind the other";
-  return x.slice(0, x.rank() - 1).size() <= kMostRows ? "" : "many rows gain by a packed weight";
+  if (!step.is_fixed(1) || w.rank() != 2 || x.rank() < 2) return "the right side is not a weight of rank 2";
+  if (op.transpose_x || !op.transpose_y) return "the weight's columns are not contiguous";
+  return x.slice(0, x.rank() - 1).size() <= kMostRows ? "" : "with many rows a packed weight is faster";
 }
 
 std::unique_ptr<Kernel> make_gemv(const Step& step) { return std::make_unique<Gemv>(step); }

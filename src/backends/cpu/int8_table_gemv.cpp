@@ -116,7 +116,7 @@ void multiply_table([[maybe_unused]] const std::uint8_t* x, [[maybe_unused]] std
     for (std::int64_t i = 0; i < rows; ++i)
       y[i * kPanel + j] = start[j] + dot_table_row(x + i * row_x, table + j * depth, depth);
 #else
-  throw internal_error("this CPU has no dot products of bytes");
+  throw internal_error("this CPU has no int8 dot products");
 #endif
 }
 

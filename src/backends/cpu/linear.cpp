@@ -43,8 +43,8 @@ ProductQuery query_of(const StepInfo& step) {
 }
 
 std::string why_not_linear(const StepInfo& step) {
-  if (!step.is_fixed(1)) return "the kernel is no weight";
-  if (step.op<graph::Linear>().bias && !step.is_fixed(2)) return "the bias is no weight";
+  if (!step.is_fixed(1)) return "the kernel is not a weight";
+  if (step.op<graph::Linear>().bias && !step.is_fixed(2)) return "the bias is not a weight";
   return find_product(query_of(step)) == nullptr ? "no tiles for it" : "";
 }
 
@@ -135,7 +135,7 @@ ProductQuery query_of_matmul(const StepInfo& step) {
 }
 
 std::string why_not_by_weight(const StepInfo& step) {
-  return is_by_weight(step) ? "" : "the right side is no weight of rank 2";
+  return is_by_weight(step) ? "" : "the right side is not a weight of rank 2";
 }
 
 Needs needs_by_weight(const StepInfo& step) {

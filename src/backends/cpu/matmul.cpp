@@ -141,7 +141,7 @@ std::string why_not_single(const StepInfo& step) {
   if (x.rank() < 2 || y.rank() < 2) return "one side is a vector";
   const bool is_batched = y.slice(0, y.rank() - 2).size() != 1 ||
                           (step.op<graph::MatMul>().transpose_x && x.slice(0, x.rank() - 2).size() != 1);
-  return is_batched ? "the products come in batches" : "";
+  return is_batched ? "the products are batched" : "";
 }
 
 Needs single_needs(const StepInfo& step) {

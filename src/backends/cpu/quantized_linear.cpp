@@ -404,12 +404,13 @@ class QuantizedProduct final : public Kernel {
 std::string why_not_quantized(const StepInfo& step) {
   const auto& op = step.op<QuantizedLinear>();
   for (std::size_t i = 1; i <= group_input(op) + (op.bias ? 1 : 0); ++i)
-    if (!step.is_fixed(i)) return i == 1 ? "the kernel is no weight" : "a scale, a zero point or the bias is no weight";
+    if (!step.is_fixed(i))
+      return i == 1 ? "the kernel is not a weight" : "a scale, a zero point or the bias is not a weight";
   for (const std::size_t i : {std::size_t{0}, std::size_t{2}})
     if (step.inputs[i].dtype != DType::float32) return "it is not float32";
   const bool has_empty = std::ranges::any_of(step.inputs, [](const Operand& input) { return input.size() == 0; });
   if (has_empty) return "an input has no elements";
-  if (is_by_dots(op) && step.inputs[1].dtype != DType::int8) return "its bytes have no sign";
+  if (is_by_dots(op) && step.inputs[1].dtype != DType::int8) return "its bytes are unsigned";
   return "";
 }
 

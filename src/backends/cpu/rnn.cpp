@@ -262,7 +262,7 @@ std::size_t weights_of(const graph::Rnn& op) { return op.bias ? 3 : 2; }
 
 std::string why_not(const StepInfo& step) {
   for (std::size_t i = 1; i <= weights_of(step.op<graph::Rnn>()); ++i) {
-    if (!step.is_fixed(i)) return "a kernel or the bias is no weight";
+    if (!step.is_fixed(i)) return "a kernel or the bias is not a weight";
   }
   return "";
 }

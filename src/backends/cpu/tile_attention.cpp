@@ -366,9 +366,9 @@ std::string why_not_on_tiles(const StepInfo& step) {
   const auto& op = step.op<graph::Attention>();
   if (!(op.scale > 0)) return "its scale is not above 0";
   if (op.bias || op.soft_cap > 0.0) return "it has a bias or a soft cap";
-  if (op.lse) return "its logarithms are asked for";
+  if (op.lse) return "its log-sum-exp is requested";
   if (dtype == DType::bfloat16 || multiplication.tiles == Tiles::emulated) return "";
-  if (multiplication.tiles == Tiles::dots) return parts == 1 ? "" : "dot products of so many parts are too slow";
+  if (multiplication.tiles == Tiles::dots) return parts == 1 ? "" : "dot products of this many parts are too slow";
   constexpr std::int64_t kLeastKeys = 256;  // with fewer keys, packing takes longer than the products save
   return parts < 3 || AttentionSize(step).keys >= kLeastKeys ? "" : "too few keys";
 }
