@@ -409,8 +409,8 @@ def markdown(about, rows):
         lines += [f"| {row['workload']} | {row['runtime']} | {row['ms']:.4g} | {row['ms_spread']:.2f} | {row['slowdown']:.2f} | "
                   f"{row['quiet_spread']:.2f} | {row['ratio']:.2f} | {row['quiet_ratio']:.2f} |" for row in busy]
     if "sweep" in about:
-        lines += ["", "## By length", "", "attn, one layer 512 wide with 8 heads, 2048 inside, float32. What is not "
-                  "attention grows with the tokens, attention with their square, memory with the tokens.", "",
+        lines += ["", "## By length", "", "attn, one layer 512 wide with 8 heads, 2048 inside, float32. Time "
+                  "without attention and memory grow linearly with the tokens, time of attention with their square.", "",
                   "| tokens | ms | ms without attention, per 1,000 tokens | ms of attention, per 1,000,000 pairs | MB |",
                   "|---:|---:|---:|---:|---:|"]
         lines += [f"| {row['tokens']:,} | {row['ms']:.4g} | {1e3 * (row['ms'] - row['attention_ms']) / row['tokens']:.2f} | "

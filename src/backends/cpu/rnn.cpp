@@ -56,7 +56,7 @@ Tensor columns(const Tensor& matrix, Dim first, Dim width) {
 /// A part of the batch has so many samples at least: fewer would leave the product waiting for its weights.
 constexpr std::int64_t kLeastSamples = 8, kPartsPerThread = 2;
 
-/// A gru that resets before its product takes that part of the kernel by itself.
+/// A GRU with reset_after=false multiplies the candidate's part of the kernel separately.
 bool is_split(const graph::Rnn& op) { return op.cell == RnnCell::gru && !op.reset_after; }
 
 class RnnKernel final : public Kernel {
@@ -249,7 +249,7 @@ class RnnKernel final : public Kernel {
   };
   Team team_;
   std::int64_t parts_;
-  std::vector<std::unique_ptr<Engine>> alone_;        // by part, where there are some
+  std::vector<std::unique_ptr<Engine>> alone_;        // by part; empty without parts
   std::vector<Products> products_;                    // by part
   std::vector<float> projected_;                      // (B,T,g·U)
   std::vector<float> recurrent_, gates_;              // (B,g·U)
@@ -272,7 +272,7 @@ Needs needs_of(const StepInfo& step) {
   const Shape& x = step.inputs[0].shape;
   const Shape& recurrent = step.inputs[2].shape;
   const std::int64_t samples = x[0], rows = bytes_times({samples, x[1]}), units = recurrent[0], width = recurrent[1];
-  constexpr std::int64_t kArrays = 8;  // of the states and gates, at most
+  constexpr std::int64_t kArrays = 8;  // upper bound of states and gates
   Needs needs;
   needs.held = plan::sum_of_bytes({bytes_times({rows, width, bytes_of(DType::float32)}),
                                    bytes_times({samples, width, kArrays, bytes_of(DType::float32)})});
