@@ -78,14 +78,14 @@ def owner(file):
 
 
 def unit(file):
-    """What a header and its source are together: a path without its suffix."""
+    """The unit of a header and its source: a path without its suffix."""
     found = homes(file) if is_public(file) else []
     base = (found[0] if len(found) == 1 else file).relative_to(ROOT).with_suffix("")
     return str(base).removeprefix("src/")
 
 
 def resolve(file, header, quoted):
-    """The file that an #include means, if it is one of ours."""
+    """The file that an #include refers to, if it is one of attn's."""
     if header.startswith("attn/"):
         other = module_of(header.removeprefix("attn/"))
         folders = [ROOT / "include"] + [SRC / part / "include" for part in (other or ".", around(other or "."))]

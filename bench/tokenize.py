@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How many megabytes of text `attn tokenize` turns into ids in a second.
+"""Measures the megabytes of text per second that `attn tokenize` turns into ids.
 
 usage: bench/tokenize.py [--attn ATTN] [--megabytes 20] [--rounds 5] [TEXT.txt] [--model FOLDER]…
 
@@ -27,7 +27,7 @@ def own_text():
 
 
 def seconds(words, text):
-    """Of the processor, and of the clock."""
+    """Returns processor seconds and elapsed seconds."""
     before, start = os.times(), time.perf_counter()
     with open(text) as file:
         done = subprocess.run([*map(str, words)], stdin=file, capture_output=True, text=True)

@@ -1,9 +1,9 @@
-# What is installed and packed: the program and what it opens at run time, the library with its headers, manual pages and
-# completions. Private parts lie in lib/attn (attn/base/companion.h looks there).
+# Installation and packaging: the program with its plugins, the library with its headers, manual pages and completions.
+# Private files are in lib/attn (attn/base/companion.h looks there).
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-# Everything under one soname. Base is whole, because its headers are public.
+# All modules under one soname. attn_base is linked whole, because its headers are public.
 add_library(attn_shared SHARED $<TARGET_OBJECTS:attn_library>)
 add_library(attn::attn ALIAS attn_shared)
 set_target_properties(attn_shared PROPERTIES OUTPUT_NAME attn EXPORT_NAME attn VERSION ${PROJECT_VERSION}
@@ -13,9 +13,9 @@ target_link_libraries(attn_shared PRIVATE attn_options attn_library
 target_include_directories(attn_shared INTERFACE $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
 target_compile_features(attn_shared INTERFACE cxx_std_20)
 
-# Where the programs look for libraries, in the build folder and installed: CMake's own paths end in an empty one, by
-# which it leaves room for another, and an empty one is the current folder, where anybody's library may lie.
-# RPATH, not RUNPATH: what these load in turn is looked for there too.
+# The library search path of the programs, in the build folder and installed. CMake's own path ends in an empty entry, a
+# placeholder for another one. It would mean the current folder, where anybody could place a library. RPATH rather than
+# RUNPATH, because it also applies to the libraries that these load.
 function(attn_search target)
   set(folders ${ARGN})
   get_target_property(dnnl DNNL::dnnl LOCATION)
@@ -31,7 +31,7 @@ function(attn_search target)
   endforeach()
   list(JOIN folders ":" folders)
   set_target_properties(${target} PROPERTIES SKIP_BUILD_RPATH ON)
-  # From a file: make, ninja and the shell would each take $ORIGIN for a variable of theirs.
+  # In a file, because make, ninja and the shell would each expand $ORIGIN.
   file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/${target}.link CONTENT "-Wl,--disable-new-dtags,-rpath,${folders}\n" @ONLY)
   target_link_options(${target} PRIVATE @${CMAKE_BINARY_DIR}/generated/${target}.link)
 endfunction()
@@ -58,7 +58,7 @@ install(FILES README.md DESTINATION share/doc/attn)
 install(FILES LICENSE DESTINATION share/doc/attn RENAME copyright)
 install(DIRECTORY docs configs DESTINATION share/doc/attn PATTERN outputs EXCLUDE)
 
-# The notices of the libraries whose code is compiled in, as their licences ask for.
+# The notices of statically linked libraries, as their licences require.
 foreach(package libaec-dev libcli11-dev libfmt-dev libhdf5-dev libmd-dev libpcre2-dev librandom123-dev libspdlog-dev libutf8proc-dev
         nlohmann-json3-dev)
   if(EXISTS /usr/share/doc/${package}/copyright)
@@ -66,7 +66,7 @@ foreach(package libaec-dev libcli11-dev libfmt-dev libhdf5-dev libmd-dev libpcre
   endif()
 endforeach()
 
-# Manual pages and completions are the program's own words.
+# The program itself writes manual pages and completions.
 install(CODE "
   set(share \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/share\")
   set(zsh \${share}/zsh/site-functions)
@@ -81,8 +81,8 @@ install(CODE "
   execute_process(COMMAND \${attn} completion fish -o \${share}/fish/vendor_completions.d/attn.fish COMMAND_ERROR_IS_FATAL ANY)
 ")
 
-# A oneDNN that `make setup` fetched comes along; with ATTN_BUNDLE=1, for the archive that needs no packages, so does
-# everything but what every Debian has.
+# Bundles a oneDNN that `make setup` fetched. ATTN_BUNDLE=1, for the self-contained archive, bundles everything that is
+# not in every Debian.
 set(own_onednn "")
 if(dnnl_DIR MATCHES "^${ATTN_DEPS}")
   set(own_onednn $<TARGET_FILE:DNNL::dnnl>)
@@ -122,7 +122,7 @@ set(CPACK_STRIP_FILES ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-# Where libdnnl and cuBLASLt are found while packing; neither is any Debian package's.
+# The folders of libdnnl and cuBLASLt during packaging; neither is in a Debian package.
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${ATTN_DEPS}/onednn/lib ${CUDAToolkit_LIBRARY_DIR})
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "man-db")
 include(CPack)

@@ -1,4 +1,4 @@
-"""One runtime from nothing to its first output: imports, reads the model and the weights, runs once, writes what came.
+"""Times one runtime from start to its first output: imports, reads the model and the weights, runs once, writes the output.
 
 usage: cold.py RUNTIME FOLDER THREADS
 

@@ -1,4 +1,4 @@
-"""One runtime with one decoder, kept loaded, that reads prompts and goes on with tokens when it is told to.
+"""One runtime with one decoder in a process that stays loaded, and runs prefills and decode steps on request.
 
 usage: decoder_worker.py RUNTIME DTYPE FOLDER THREADS [first]
 
@@ -29,12 +29,12 @@ VOCABULARY = ABOUT["vocabulary"]
 
 
 def random_ids(batch, count):
-    """The same for every runtime."""
+    """The interface of every runtime."""
     return np.random.default_rng(1).integers(0, VOCABULARY, (batch, count)).tolist()
 
 
 class Torch:
-    """transformers, with its own cache."""
+    """transformers with its own KV cache."""
 
     def __init__(self):
         import torch
@@ -56,7 +56,7 @@ class Torch:
         self.read(ids).logits.float().numpy()
 
     def go_on(self, ids, count):
-        """New ids of each row, and the seconds behind the first."""
+        """Returns the new ids of each row, and the seconds after the first token."""
         out = self.read(ids)
         new = [out.logits[:, -1].argmax(-1)]
         start = time.perf_counter()
@@ -73,7 +73,7 @@ class Torch:
 
 
 class CompiledTorch(Torch):
-    """The same through torch.compile, with a cache of one size, as transformers compiles it."""
+    """The same through torch.compile, with a static cache, as transformers compiles it."""
 
     def __init__(self):
         super().__init__()
@@ -175,7 +175,7 @@ class LlamaCpp:
         self.cpp.llama_memory_clear(self.cpp.llama_get_memory(self.context), True)
 
     def read(self, ids, position):
-        """Tokens of each row, in pieces of 512; logits of the last ones."""
+        """Prefills each row's tokens in chunks of 512, and returns the logits of the last ones."""
         rows, count = len(ids), len(ids[0])
         each = max(1, 512 // rows)
         for first in range(0, count, each):
@@ -214,7 +214,7 @@ class LlamaCpp:
 
 
 class OpenVino:
-    """By optimum-intel's export, with the cache as a state of the model."""
+    """OpenVINO through optimum-intel's export, with the cache as a state of the model."""
 
     def __init__(self):
         import openvino as ov
@@ -257,7 +257,7 @@ class OpenVino:
 
 
 class OnnxGenai:
-    """ONNX Runtime GenAI; its builder knows some families."""
+    """ONNX Runtime GenAI; its builder supports some model families."""
 
     def __init__(self):
         import onnxruntime_genai as og

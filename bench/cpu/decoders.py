@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""attn against transformers, CTranslate2, llama.cpp, OpenVINO, ONNX Runtime GenAI and KerasHub at decoders on this CPU.
+"""Compares attn with transformers, CTranslate2, llama.cpp, OpenVINO, ONNX Runtime GenAI and KerasHub on decoders on this
+CPU.
 
 usage: decoders.py --attn ATTN -o FOLDER [--only W,…] [--runtimes R,…] [--dtypes …] [--rounds N]
        (bench/cpu/run --decoders makes the environment and calls it)
@@ -59,7 +60,7 @@ def drawn(random, *shape, scale):
 
 
 def gpt2(model):
-    """config.json and weights. Scales are such that what comes next depends on what came before."""
+    """Writes config.json and weights. Scales are chosen so that the next token depends on the earlier ones."""
     random = np.random.default_rng(7)
     width, inner = model["width"], model["inner"]
     weights = {"wte.weight": drawn(random, model["vocabulary"], width, scale=0.05),
@@ -105,7 +106,7 @@ def llama(model):
 
 
 def prepare(name, folder):
-    """A Hugging Face folder whose tokens are called t0, t1, …"""
+    """Writes a Hugging Face folder whose tokens are called t0, t1, …"""
     model = MODELS[name]
     config, weights = {"gpt2": gpt2, "llama": llama}[model["kind"]](model)
     hf = folder / "hf"
@@ -132,7 +133,7 @@ def first_token(words):
 
 
 class Peer(Worker):
-    """A worker process. `why` is why it does not go on."""
+    """A worker process. `why` is the reason why it stopped."""
 
     why = None
 
@@ -141,7 +142,7 @@ class Peer(Worker):
         super().__init__(runtime, self.words, log=open(folder / f"{runtime}.log", "w"))
 
     def turn(self, test):
-        """Tokens per second, and the share of the machine that others took meanwhile."""
+        """Returns tokens per second, and the share of the machine that other processes used meanwhile."""
         if test["test"] == "first":
             return first_token([*self.words, "first"])
         answer, others = self.ask(json.dumps(test))
@@ -152,7 +153,7 @@ class Peer(Worker):
 
 
 class Attn:
-    """attn starts anew for each turn, and reads one prompt first to be warm, as the others are."""
+    """Starts attn for each turn, which prefills one prompt first to warm up like the others."""
 
     name, why = "attn", None
 
@@ -180,15 +181,15 @@ class Attn:
 
 
 def wrong_ids(reference, prompt, ids, dtype):
-    """Why a runtime's tokens are not those of the reference; nothing where they are."""
+    """Returns how a runtime's tokens differ from the reference's; nothing if they agree."""
     answer, _ = reference.ask(json.dumps({"test": "gaps", "prompt": prompt[0], "ids": ids[0]}))
     gap = (statistics.mean if dtype in ("int8", "int4") else max)(answer["gaps"])
     return f"its tokens are {gap:.2g} of the largest logit below the likeliest" if gap > CLOSE[dtype] else None
 
 
 def no_room(folder):
-    """Why one runtime more would not fit, which holds the weights, as they are stored, twice while it converts them; nothing
-    where it would."""
+    """Returns why another runtime would not fit into memory; nothing if it does. A runtime holds the stored weights twice
+    during conversion."""
     needed = 2 * (folder / "hf/model.safetensors").stat().st_size
     free = next(1024 * int(line.split()[1]) for line in open("/proc/meminfo") if line.startswith("MemAvailable"))
     return f"beside the others {needed / 1e9:.1f} GB may be too much for it, {free / 1e9:.1f} GB are free" if needed > free else None

@@ -1,4 +1,4 @@
-"""A Hugging Face folder of GPT-2 or Llama as a .gguf without a vocabulary, for llama.cpp."""
+"""Converts a Hugging Face folder of GPT-2 or Llama to a .gguf without a vocabulary, for llama.cpp."""
 import json
 
 import gguf
@@ -19,7 +19,7 @@ KINDS = {"bfloat16": gguf.GGMLQuantizationType.BF16, "int8": gguf.GGMLQuantizati
 
 
 def turned(rows, heads):
-    """llama.cpp turns neighbours, Hugging Face halves."""
+    """Permutes rotary dimensions: llama.cpp rotates neighbours, Hugging Face rotates halves."""
     return rows.reshape(heads, 2, rows.shape[0] // heads // 2, rows.shape[1]).swapaxes(1, 2).reshape(rows.shape)
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""attn against PyTorch, ONNX Runtime, OpenVINO and Keras on this CPU: the same models and weights, in turn.
+"""Compares attn with PyTorch, ONNX Runtime, OpenVINO and Keras on this CPU: the same models and weights, in turn.
 
 usage: peers.py --attn ATTN -o FOLDER [--only W,…] [--runtimes R,…] [--dtypes …] [--threads 1,2] [--rounds N]
        (bench/cpu/run makes the environments and calls it)
@@ -52,7 +52,7 @@ class Peer(Worker):
 
 
 def model_words(folder, dtype):
-    """What attn opens for a dtype: the model, its weights where it has none, and the option."""
+    """Returns the files that attn opens for a dtype: the model, its weights if it has none, and the option."""
     if dtype == "int8":
         return [folder / "int8.keras"]
     words = [folder / "model.json", "--weights", folder / "weights.safetensors"]
@@ -60,7 +60,7 @@ def model_words(folder, dtype):
 
 
 class Attn:
-    """attn starts anew for each window: it is loaded and warm within a second."""
+    """Starts attn for each window: it loads and warms up within a second."""
 
     name = "attn"
 
@@ -73,7 +73,7 @@ class Attn:
         self.info = {"ready": True}
 
     def window(self, seconds):
-        """As many passes as the time holds, which is what the peers do: by the time that one took before."""
+        """Returns the number of passes that fit into the time, given the time of the previous pass; the peers do the same."""
         if self.pass_ms is None:
             self.passes(1)
         return self.passes(max(1, round(1e3 * seconds / self.pass_ms)))
@@ -94,7 +94,7 @@ class Attn:
 
 
 class LoadedAttn(Worker):
-    """attn through its library, in a process that stays."""
+    """Runs attn's library in a process that stays loaded."""
 
     def __init__(self, program, dtype, folder, threads, environment):
         self.numbers = folder / f"outputs.loaded.{dtype}.raw"
@@ -117,12 +117,12 @@ class LoadedAttn(Worker):
 
 
 def sizes(workload):
-    """The batch, and the length where the model's input leaves it open, as attn's commands take them."""
+    """Returns the batch, and the length if the model's input leaves it open, as options of attn."""
     return ["--batch", workload["batch"], *(["--seq-len", workload["length"]] if "length" in workload else [])]
 
 
 def prepare(attn, name, folder, dtype="float32"):
-    """The model as Keras JSON, its weights in two forms, an input; for int8 also what model.quantize leaves."""
+    """Writes the model as Keras JSON, its weights in two formats, and an input; for int8 also the result of model.quantize."""
     workload = WORKLOADS[name]
     model = workload["model"]
     source = folder / "source.json"
@@ -155,7 +155,7 @@ def best_peer(rows):
 
 
 def report(rows):
-    """A line about the rows of one workload."""
+    """Prints a line about the rows of one workload."""
     mine, best = next(row for row in rows if row["runtime"] == "attn"), best_peer(rows)
     if best:
         print(f"{mine['workload']:24s} {mine['dtype']:9s} {mine['threads']} threads: attn {mine['ms']:10.4f} ms, "
@@ -178,7 +178,7 @@ def outputs_of_attn(attn, folder, dtype, threads):
 
 
 def error_of(got, expected):
-    """The largest difference over the largest value; infinite where shapes or NaN differ."""
+    """Returns the largest difference divided by the largest value; infinite if shapes or NaN differ."""
     if len(got) != len(expected) or any(g.shape != e.shape for g, e in zip(got, expected)):
         return math.inf
     worst = max(float(np.abs(g.astype(np.float64) - e).max() / max(np.abs(e).max(), 1e-30))
@@ -187,7 +187,7 @@ def error_of(got, expected):
 
 
 def make_peers(options, name, dtype, threads, environment, folder):
-    """attn and the runtimes that give the right outputs, warm, with their errors; rows of those that do not; GFLOP."""
+    """Returns attn and the runtimes with correct outputs, warm, with their errors; rows for the others; and the GFLOP."""
     gflop = prepare(options.attn, name, folder, dtype)
     exact = Peer(options.torch_python, "torch", "float64", folder, threads, environment)
     if why := exact.info.get("why"):
@@ -222,7 +222,7 @@ def make_peers(options, name, dtype, threads, environment, folder):
 
 
 def take_turns(options, peers, retries):
-    """For each peer the milliseconds of passes by round, and how many windows others disturbed to the last."""
+    """Returns each peer's milliseconds of passes by round, and the number of windows that others disturbed to the end."""
     rounds = {peer.name: [] for peer in peers}
     noisy = dict.fromkeys(rounds, 0)
     for _ in range(options.rounds):
@@ -245,8 +245,8 @@ def median_of(rounds):
 
 
 def ratio_columns(mine, theirs):
-    """Of the passes of each round: what the runtime took, and attn's ratio to it in the same rounds. The spread is that of
-    nine passes of ten, by the median."""
+    """Returns the runtime's time over the passes of each round, and attn's ratio to it in the same rounds. The spread
+    covers nine of ten passes, relative to the median."""
     ratios = [statistics.median(a) / statistics.median(b) for a, b in zip(mine, theirs)]
     passes = sorted(sample for samples in theirs for sample in samples)
     tenth = len(passes) // 10
@@ -279,7 +279,7 @@ while True:
 
 
 def measure_busy(options, name, threads, environment):
-    """While a process that only computes takes a core for half of the time."""
+    """Measures while a process uses a core half of the time."""
     with tempfile.TemporaryDirectory(prefix="attn-peers-") as where:
         peers, errors, rows, gflop = make_peers(options, name, "float32", threads, environment, pathlib.Path(where))
         quiet, _ = take_turns(options, peers, options.retries)
@@ -301,7 +301,7 @@ def measure_busy(options, name, threads, environment):
 
 
 def sweep(options, threads, environment):
-    """attn alone: milliseconds and the share of attention by length, of one layer of 512 wide."""
+    """Measures only attn: milliseconds and the share of attention by length, for one layer of width 512."""
     rows = []
     with tempfile.TemporaryDirectory(prefix="attn-peers-") as where:
         model = pathlib.Path(where) / "model.json"
@@ -319,14 +319,14 @@ def sweep(options, threads, environment):
 
 
 def whole_process(words, environment):
-    """Seconds from start to end."""
+    """Returns the seconds from start to end."""
     start = time.perf_counter()
     command(*words, env=environment)
     return time.perf_counter() - start
 
 
 def measure_cold(options, name, threads, environment):
-    """From nothing to the first output, written to a file: attn and the runtimes that start fastest."""
+    """Times attn and the fastest-starting runtimes from start to the first output, written to a file."""
     rows = []
     with tempfile.TemporaryDirectory(prefix="attn-peers-") as where:
         folder = pathlib.Path(where)
@@ -409,8 +409,8 @@ def markdown(about, rows):
         lines += [f"| {row['workload']} | {row['runtime']} | {row['ms']:.4g} | {row['ms_spread']:.2f} | {row['slowdown']:.2f} | "
                   f"{row['quiet_spread']:.2f} | {row['ratio']:.2f} | {row['quiet_ratio']:.2f} |" for row in busy]
     if "sweep" in about:
-        lines += ["", "## By length", "", "attn, one layer 512 wide with 8 heads, 2048 inside, float32. What is not "
-                  "attention grows with the tokens, attention with their square, memory with the tokens.", "",
+        lines += ["", "## By length", "", "attn, one layer 512 wide with 8 heads, 2048 inside, float32. Time "
+                  "without attention and memory grow linearly with the tokens, time of attention with their square.", "",
                   "| tokens | ms | ms without attention, per 1,000 tokens | ms of attention, per 1,000,000 pairs | MB |",
                   "|---:|---:|---:|---:|---:|"]
         lines += [f"| {row['tokens']:,} | {row['ms']:.4g} | {1e3 * (row['ms'] - row['attention_ms']) / row['tokens']:.2f} | "

@@ -1,4 +1,4 @@
-"""Processes that are measured, and what else the machine did meanwhile."""
+"""Measured processes, and the load of the machine meanwhile."""
 import json
 import os
 import subprocess
@@ -21,7 +21,7 @@ def own_seconds(pid):
 
 
 def share_of_others(seconds, passed):
-    """Of the whole machine, of these seconds of processors in so many of time."""
+    """Returns processor seconds as a share of the whole machine during this time."""
     return max(0.0, seconds / (passed * os.cpu_count()))
 
 
@@ -33,7 +33,7 @@ def command(*words, env=None):
 
 
 def timed_command(*words, env=None):
-    """What a command says, and the share of the machine that others took meanwhile."""
+    """Returns a command's output, and the share of the machine that other processes used meanwhile."""
     busy, start, before = busy_seconds(), time.perf_counter(), os.times()
     out = command(*words, env=env)
     after, passed = os.times(), time.perf_counter() - start
@@ -42,7 +42,7 @@ def timed_command(*words, env=None):
 
 
 class Worker:
-    """A process that stays loaded, says a line of JSON when it is ready, and one for each line that it is told."""
+    """A process that stays loaded: it prints a line of JSON when it is ready, and one for each line that it reads."""
 
     def __init__(self, name, words, environment=None, log=subprocess.DEVNULL):
         self.name = name
@@ -57,7 +57,7 @@ class Worker:
         return None
 
     def ask(self, question):
-        """The answer, and the share of the machine that others took meanwhile."""
+        """Returns the answer, and the share of the machine that other processes used meanwhile."""
         busy, own, start = busy_seconds(), own_seconds(self.process.pid), time.perf_counter()
         try:
             self.process.stdin.write(f"{question}\n")
@@ -70,12 +70,13 @@ class Worker:
         return answer, share_of_others(others, passed)
 
     def window(self, seconds):
-        """Milliseconds of passes for so long, and the share of the machine that others took meanwhile."""
+        """Returns the milliseconds of passes in this time, and the share of the machine that other processes used
+        meanwhile."""
         answer, others = self.ask(seconds)
         return answer.get("ms", []), others
 
     def end(self):
-        """The peak of its memory, in bytes."""
+        """Returns the peak of its memory in bytes."""
         self.process.stdin.close()
         answer = self.answer() or {}
         self.process.wait()

@@ -1,4 +1,4 @@
-"""The other side of processes.Worker: what a process does that stays loaded and answers line by line."""
+"""The counterpart of processes.Worker: a process that stays loaded and answers line by line."""
 import json
 import resource
 import sys
@@ -10,7 +10,7 @@ def say(value):
 
 
 def passes(run, seconds):
-    """Milliseconds of each pass for so long. `run` gives those that it took, or nothing where it was one pass."""
+    """Returns the milliseconds of each pass in this time. `run` returns its own times, or nothing if it was one pass."""
     samples, start = [], time.perf_counter()
     while not samples or time.perf_counter() - start < seconds:
         before = time.perf_counter()
@@ -20,8 +20,8 @@ def passes(run, seconds):
 
 
 def serve(start):
-    """start() gives what is said first, and a function from a line to its answer. A runtime that cannot says why: it is a row
-    of its own, not the end."""
+    """Calls start(), which returns the first output and a function from a line to its answer. A runtime that fails prints
+    the reason, and gets a row of its own."""
     try:
         first, answer = start()
         say({"ready": True, **first})

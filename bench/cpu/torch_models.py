@@ -1,4 +1,4 @@
-"""The workloads in PyTorch, as its users write them, with the weights of a Keras model by their paths."""
+"""The workloads in idiomatic PyTorch, with the weights of a Keras model by their paths."""
 import torch
 import torch.nn.functional as F
 
@@ -8,7 +8,7 @@ def parameter(array):
 
 
 class Dense(torch.nn.Module):
-    """A Keras kernel (inputs…, outputs…) as PyTorch keeps it, (outputs, inputs)."""
+    """Converts a Keras kernel (inputs…, outputs…) to PyTorch's layout (outputs, inputs)."""
 
     def __init__(self, weights, path, inputs=1):
         super().__init__()
@@ -34,8 +34,8 @@ class Norm(torch.nn.Module):
 
 
 class Attention(torch.nn.Module):
-    """Query, key and value in one product, then scaled_dot_product_attention, or the scores where they are asked for.
-    `plain`: three products and a softmax, the form that ONNX Runtime's optimizer knows."""
+    """Query, key and value in one product, then scaled_dot_product_attention, or the scores if requested. `plain` uses
+    three products and a softmax, the form that ONNX Runtime's optimizer recognizes."""
 
     def __init__(self, weights, path, scores=False, plain=False, causal=False):
         super().__init__()
@@ -72,7 +72,7 @@ def numbered(name, i):
 
 
 class EncoderLayer(torch.nn.Module):
-    """After "Attention Is All You Need": norm(x + attention(x)), norm(x + ffn(x))."""
+    """The encoder of "Attention Is All You Need": norm(x + attention(x)), norm(x + ffn(x))."""
 
     def __init__(self, weights, i, activation, epsilon, plain):
         super().__init__()
@@ -102,7 +102,7 @@ class Encoder(torch.nn.Module):
 
 
 def fast_encoder(weights, config):
-    """nn.TransformerEncoder, whose inference takes PyTorch's fast path."""
+    """nn.TransformerEncoder, whose inference uses PyTorch's fast path."""
     width, heads = config["input_shape"][1], config["num_heads"]
     layer = torch.nn.TransformerEncoderLayer(width, heads, config["intermediate_dim"], dropout=0.0,
                                              activation=config["activation"],
@@ -192,7 +192,7 @@ class Gpt2Block(torch.nn.Module):
 
 
 class Gpt2(torch.nn.Module):
-    """Tokens (batch, length) to logits, by the table that the tokens are looked up in."""
+    """Maps tokens (batch, length) to logits, by the embedding table."""
 
     def __init__(self, weights, layers):
         super().__init__()

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A step of training: attn against PyTorch and Keras on this CPU, with the same models, weights and data, in turn.
+"""Compares a training step of attn with PyTorch and Keras on this CPU, with the same models, weights and data, in turn.
 
 usage: train_peers.py --attn ATTN -o FOLDER [--only W,…] [--runtimes R,…] [--dtypes float32,bfloat16] [--threads 2] [--rounds N]
        (bench/cpu/run --train makes the environments and calls it)
@@ -61,7 +61,7 @@ class Attn(peers.Attn):
             self.trains += ["--dtype", "mixed_" + dtype]
 
     def first_seconds(self):
-        """From the start of a process to the loss of its first step."""
+        """Returns the time from process start to the loss of the first step."""
         began = time.perf_counter()
         process = subprocess.Popen([str(word) for word in self.trains], stdout=subprocess.PIPE, text=True,
                                    env=self.environment)
@@ -88,7 +88,7 @@ def targets_in(folder):
 
 
 def without_dropout(config):
-    """Nobody draws another's random numbers."""
+    """No runtime reproduces another's random numbers."""
     if isinstance(config, list):
         return [without_dropout(part) for part in config]
     if not isinstance(config, dict):

@@ -1,4 +1,4 @@
-"""One runtime that trains one workload, kept loaded, and takes steps when it is told to.
+"""One runtime that trains one workload in a process that stays loaded, and runs steps on request.
 
 usage: train_worker.py RUNTIME DTYPE FOLDER THREADS
 
@@ -35,7 +35,7 @@ def path(name):
 
 
 def torch_trainer(compiled):
-    """f(steps) → losses and milliseconds of each."""
+    """Returns f(steps), which returns losses and milliseconds of each step."""
     import torch
     from safetensors.numpy import load_file
 
@@ -80,7 +80,7 @@ def torch_trainer(compiled):
 
 
 def keras_trainer(jit):
-    """The same by fit(), whose time is shared by its steps."""
+    """The same by fit(), whose time is divided among its steps."""
     if "jax" not in RUNTIME:
         import tensorflow as tf
         tf.config.threading.set_intra_op_parallelism_threads(THREADS)

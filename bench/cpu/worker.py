@@ -1,4 +1,4 @@
-"""One runtime with one workload, kept loaded, that runs passes when it is told to.
+"""One runtime with one workload in a process that stays loaded, and runs passes on request.
 
 usage: worker.py RUNTIME DTYPE FOLDER THREADS
 
@@ -46,7 +46,7 @@ def torch_module(kind=None):
 
 
 def torch_int8(module):
-    """Dense maps by torch's own dynamic quantization: weights by columns, rows as they come."""
+    """Quantizes dense maps by torch's dynamic quantization: weights by column, rows at run time."""
     import torch
 
     class Dynamic(torch.nn.Module):
@@ -117,7 +117,7 @@ def onnx_file(kind=None):
 
 
 def fused_onnx_file():
-    """By ONNX Runtime's own optimizer for transformers."""
+    """Uses ONNX Runtime's optimizer for transformers."""
     from onnxruntime.transformers import optimizer
 
     name = path("fused.onnx")
@@ -135,7 +135,7 @@ def fused_onnx_file():
 
 
 def int8_onnx_file(source):
-    """By ONNX Runtime's own dynamic quantization: weights by columns, whole inputs as they come."""
+    """Uses ONNX Runtime's dynamic quantization: weights by column, whole inputs at run time."""
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
     name = source.replace(".onnx", ".int8.onnx")
@@ -168,7 +168,7 @@ def ort_runtime(fused):
 
 
 def openvino_int8(model):
-    """By NNCF: weights by columns, inputs by ranges that it finds by some passes."""
+    """Uses NNCF: weights by column, inputs by ranges from calibration passes."""
     import nncf
 
     random = np.random.default_rng(5)

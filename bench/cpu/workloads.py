@@ -1,4 +1,4 @@
-"""What is measured: models as attn and Keras read them, their batch, and how PyTorch builds the same."""
+"""The measured workloads: models for attn and Keras, their batch, and the equivalent in PyTorch."""
 
 
 def encoder(length, width, layers, heads, inner, activation, batch=1):
@@ -8,7 +8,7 @@ def encoder(length, width, layers, heads, inner, activation, batch=1):
 
 
 def attention(scores):
-    """MultiHeadAttention(8, 64) alone on (32, 10, 128)."""
+    """A single MultiHeadAttention(8, 64) on (32, 10, 128)."""
     tensor = {"class_name": "__keras_tensor__",
               "config": {"shape": [None, 10, 128], "dtype": "float32", "keras_history": ["x", 0, 0]}}
     layers = [{"module": "keras.layers", "class_name": "InputLayer", "name": "x", "registered_name": None,

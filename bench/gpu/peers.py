@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""attn against PyTorch on one GPU, in turn: whole encoders, what skipping padding gains, and attention kernels alone.
+"""Compares attn with PyTorch on one GPU, in turn: whole encoders, the gain of skipping padding, and attention kernels.
 
 Every row is a ratio of medians: in each round PyTorch and attn measure the same work one after the other, with CUDA
 events around replays of a CUDA graph, so that drift of the clocks shows as spread and not as speed. Every row carries
@@ -68,7 +68,7 @@ failures = []
 
 
 def attn(words, seconds):
-    """What attn prints, also where it fails or hangs: then why is on stderr, and among the failures."""
+    """Returns attn's output, also if it fails or hangs: the reason is then printed on stderr and listed among the failures."""
     environment = dict(os.environ)
     if options.library_path:
         environment["LD_LIBRARY_PATH"] = options.library_path
@@ -85,7 +85,7 @@ def attn(words, seconds):
 
 
 def command(*words, seconds=60):
-    """attn's JSON for a command; None where it fails."""
+    """Returns attn's JSON for a command; None if it fails."""
     before = len(failures)
     printed = attn(words, seconds)
     if len(failures) > before:
@@ -94,12 +94,12 @@ def command(*words, seconds=60):
 
 
 def time_left(seconds):
-    """Whether there are so many."""
+    """Returns whether this much time is left."""
     return time.time() - BEGAN + seconds < 60 * options.minutes
 
 
 def machine_state():
-    """Clock in MHz, watts and °C, now."""
+    """Returns the current clock in MHz, watts and °C."""
     if options.smoke:
         return None
     done = subprocess.run(["nvidia-smi", "--query-gpu=clocks.sm,power.draw,temperature.gpu",
@@ -113,7 +113,7 @@ def relative_error(got, exact):
 
 
 class Timed:
-    """A PyTorch call as a CUDA graph (or as it is), to be timed again and again."""
+    """A PyTorch call as a CUDA graph (or eager), for repeated timing."""
 
     def __init__(self, call, graph=True):
         self.replay = call
@@ -154,7 +154,7 @@ class Timed:
 
 
 def add_row(*measured):
-    """Keeps and prints the row that verdict.row_of() makes of it."""
+    """Stores and prints the row that verdict.row_of() makes of it."""
     row = verdict.row_of(*measured)
     if verdict.failure_of(row):
         failures.append(verdict.failure_of(row))
@@ -182,20 +182,20 @@ def save():
 
 
 def why(error):
-    """The first line of an exception."""
+    """Returns the first line of an exception."""
     return f"{type(error).__name__}: {(str(error).splitlines() or [''])[0][:200]}"
 
 
 class Peers:
-    """The ways that PyTorch has of one computation: how each is timed and its error, or why it failed."""
+    """PyTorch's implementations of one computation: how each is timed and its error, or why it failed."""
 
     def __init__(self, exact, look=lambda output: output):
-        """look: what of an output is held against exact."""
+        """`look` selects the part of an output that is compared with `exact`."""
         self.exact, self.look = exact, look
         self.timed, self.errors, self.reasons = {}, {}, {}
 
     def add(self, name, call, graph=True):
-        """One that fails, for want of memory or of a kernel for this size, is a reason in its row and takes no other along."""
+        """A failing one, for lack of memory or of a kernel for this size, gets the reason in its row; the others continue."""
         try:
             error = relative_error(self.look(call()), self.exact)
             self.timed[name] = Timed(call, graph)
@@ -205,7 +205,7 @@ class Peers:
 
 
 def exact_attention(q, k, v, causal, last):
-    """In float64, for the last rows of every head."""
+    """Returns the float64 result for the last rows of every head."""
     scores = q[:, :, -last:].double() @ k.double().transpose(-1, -2) / q.shape[-1] ** 0.5
     if causal:
         hidden = torch.ones(last, k.shape[2], dtype=torch.bool, device=q.device).triu(k.shape[2] - last + 1)
@@ -214,7 +214,7 @@ def exact_attention(q, k, v, causal, last):
 
 
 class AttentionTurns:
-    """One size in one dtype: PyTorch's ways of it, and the times of both sides so far."""
+    """One size in one dtype: PyTorch's implementations, and the times of both sides so far."""
 
     def __init__(self, size, dtype):
         self.size, self.dtype = size, dtype
@@ -232,7 +232,7 @@ class AttentionTurns:
         self.times, self.ours, self.states, self.share = {peer: [] for peer in self.peers.timed}, [], [], None
 
     def take(self, row):
-        """A row of attn's report, after which PyTorch has its turn."""
+        """Takes a row of attn's report, after which PyTorch has its turn."""
         self.ours.append(row["ms"]["median"])
         self.peers.errors["attn"] = row["relative_error"]
         self.share = row.get("peak_share", self.share)
@@ -247,8 +247,8 @@ class AttentionTurns:
 
 
 def attention():
-    """A round of a dtype is one process of attn over all sizes, then PyTorch over the same. The first of a dtype begins
-    with the speed of one large product, alone."""
+    """A round of a dtype is one process of attn over all sizes, then PyTorch over the same. The first round of a dtype
+    begins with the speed of a single large product."""
     for dtype, sizes in workload.attention(options.smoke).items():
         if dtype not in DTYPES_TAKEN:
             continue
@@ -306,7 +306,7 @@ class Encoder(torch.nn.Module):
 
 
 def encoder_row(encoder, dtype):
-    """None where attn or the time is at its end."""
+    """Returns None if attn failed or the time is over."""
     with tempfile.TemporaryDirectory() as folder:
         path = lambda file: os.path.join(folder, file)
         config = {"name": "encoder", "input_shape": [encoder.length, encoder.d], "num_layers": encoder.blocks,
@@ -354,7 +354,7 @@ def encoder_row(encoder, dtype):
 
 
 def padding_row(batch):
-    """attn with --skip-padding over attn without, at 0.6 of the length in the mean."""
+    """Measures attn with --skip-padding against attn without, at 0.6 of the length on average."""
     times = {"padded": [], "skipped": []}
     states = []
     for _ in range(options.rounds):
@@ -370,7 +370,7 @@ def padding_row(batch):
 
 
 def encoders():
-    """bfloat16 for every model, then what skipping padding gains, float16, and float32 last."""
+    """Runs bfloat16 for every model, then the gain of skipping padding, float16, and float32 last."""
     for what in ("bfloat16", "padding", "float16", "float32"):
         if what == "padding":
             for batch in () if options.smoke or options.first else workload.PADDED_BATCHES:

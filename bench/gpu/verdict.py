@@ -1,12 +1,12 @@
-"""What peers.py makes of times and errors: rows with ratios, whether errors are small enough, and whether goals are met. It
-needs no PyTorch."""
+"""The verdicts of peers.py on times and errors: rows with ratios, whether errors are small enough, and whether goals are
+met. Needs no PyTorch."""
 import statistics
 
 import workload
 
 
 def error_passes(kind, dtype, errors):
-    """Whether attn's error is within what workload.py allows, or for an encoder in bfloat16 twice PyTorch's own."""
+    """Returns whether attn's error is within the limit of workload.py, or for an encoder in bfloat16 twice PyTorch's own."""
     if kind == "padding":
         return True  # both sides are attn's own; its tests compare them
     if kind == "encoder" and dtype == "bfloat16":
@@ -15,8 +15,8 @@ def error_passes(kind, dtype, errors):
 
 
 def row_of(name, kind, dtype, peers, ours, errors, flops=None, extra=None):
-    """peers and ours: milliseconds per round. The ratio of each round is attn's time over the peer's. A peer that failed
-    has its reason, a text, in the place of its times."""
+    """`peers` and `ours` are milliseconds per round. The ratio of each round is attn's time divided by the peer's. A peer
+    that failed has its reason, a text, in place of its times."""
     reasons = {peer: times for peer, times in peers.items() if isinstance(times, str)}
     peers = {peer: times for peer, times in peers.items() if peer not in reasons}
     row = {"name": name, "kind": kind, "dtype": dtype, "rounds": len(ours), "attn_ms": statistics.median(ours),
@@ -40,17 +40,17 @@ def row_of(name, kind, dtype, peers, ours, errors, flops=None, extra=None):
 
 
 def failure_of(row):
-    """What is wrong with a row, as a sentence, or None."""
+    """Returns the problem of a row as a sentence, or None."""
     return None if row["pass"] else f"{row['name']} {row['dtype']}: error {row['relative_error']['attn']:.1e}"
 
 
 def missed_goals(rows):
-    """Rows whose goal is not reached, or could not be judged because the peer failed."""
+    """Returns the rows whose goal is not reached, or cannot be judged because the peer failed."""
     return [row for row in rows if row.get("goal") and not row["goal"]["met"]]
 
 
 def lines_of(row):
-    """The row as text."""
+    """Returns the row as text."""
     errors = row["relative_error"]
     error_of = lambda side: f"err {errors.get(side) or float('nan'):.1e}"
     speed = f" {row['attn_tflops']:6.1f} TF/s" if "attn_tflops" in row else ""

@@ -1,4 +1,4 @@
-"""What peers.py measures, in which order, how long it should take, and what it is to reach. It needs no PyTorch."""
+"""The measurements of peers.py, their order, expected duration, and goals. Needs no PyTorch."""
 
 ROUNDS = 3
 # Relative Frobenius norm against float64. An encoder in bfloat16 may have twice the error of PyTorch's.
@@ -7,7 +7,7 @@ LARGEST_ERROR = {("attention", "bfloat16"): 3e-3, ("attention", "float16"): 5e-4
 
 
 class Attention:
-    """Self-attention of (batch, heads, positions, head size)."""
+    """Self-attention with (batch, heads, positions, head size)."""
 
     def __init__(self, b, h, s, d, causal):
         self.b, self.h, self.s, self.d, self.causal = b, h, s, d, causal
@@ -26,7 +26,7 @@ class Encoder:
 
 
 def attention(smoke=False):
-    """By dtype: bfloat16 first, and in it what has goals first."""
+    """Ordered by dtype: bfloat16 first, and in it the rows with goals first."""
     if smoke:
         return {"bfloat16": [Attention(2, 2, 64, 64, causal) for causal in (False, True)]}
     both = lambda sizes: [Attention(*size, causal) for size in sizes for causal in (False, True)]
@@ -49,19 +49,19 @@ PADDED_BATCHES = (8, 32)
 
 
 def seconds_of(kind, count=1):
-    """What a measurement of so many sizes should take; it is begun where there is time for it. None was seen on a GPU."""
+    """Returns the expected duration of a measurement of this many sizes; it starts only if that much time is left."""
     # Per size: half a second of passes, a quarter of that with a cold cache and with copies, warm-up, 64 exact rows.
     each = {"attention": 2.5, "attention peers": 1.2, "encoder": 40, "padding": 45}[kind]
     return round((10 if kind == "attention" else 0) + each * count)
 
 
 def limit_of(kind, count=1):
-    """After so many seconds it hangs."""
+    """Returns the seconds after which a measurement counts as hanging."""
     return 3 * seconds_of(kind, count)
 
 
 def goal_of(kind, name, dtype):
-    """(peer, largest ratio of times) that attn is to reach, or None."""
+    """Returns (peer, largest ratio of times), the goal of attn, or None."""
     words = name.split()
     if kind == "encoder" and dtype != "float32":
         return "compile+graph", 0.7 if "b1" in words else 0.9
@@ -76,7 +76,7 @@ def goal_of(kind, name, dtype):
 
 
 def steps(parts):
-    """(name, seconds) of everything, in the order in which it runs."""
+    """Returns (name, seconds) of every measurement, in order."""
     for part in parts:
         if part == "attention":
             for dtype, sizes in attention().items():

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The figures of docs/python.md: from pip to the first summary, and predict() beside `attn bench` and keras.Model.predict.
+"""Measures the figures of docs/python.md: from pip to the first summary, and predict() against `attn bench` and
+keras.Model.predict.
 
 usage: bench/python/wheel.py [--wheel WHEEL] [--keras-python PYTHON] [--rounds N] [--json]
 
@@ -92,7 +93,8 @@ def same(numpy_python, a, b):
 
 
 def compare(venv, folder, name, threads, keras_python, rounds):
-    """Microseconds of a pass over one batch entry, by `attn bench`, by predict(), by Keras where there is one."""
+    """Returns the microseconds of a pass over one batch entry, by `attn bench`, by predict(), and by Keras if it is
+    installed."""
     program, python = venv / "bin/attn", venv / "bin/python"
     model, x = folder / f"{name}.keras", folder / f"{name}.npy"
     run(program, "init", folder / f"{name}.json", "-o", model, "--quiet")

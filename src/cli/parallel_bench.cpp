@@ -121,7 +121,7 @@ class SharedBench {
     for (const parallel::CollectiveCost& cost : parallel::collective_costs(model_.local.graph, cluster, groups.ranks))
       predicted[communicators::name_of(cost.collective)] += cost.seconds;
     if (groups.count > 1)
-      for (const parallel::Meeting& gather : parallel::gathers(model_.whole, model_.rows))
+      for (const parallel::CollectiveCall& gather : parallel::gathers(model_.whole, model_.rows))
         predicted[communicators::name_of(gather.collective)] +=
             parallel::seconds_across(cluster, gather, groups.ranks, groups.count);
     const auto all = static_cast<double>(passes);

@@ -51,7 +51,7 @@ void add_groups(report::ParallelPlanReport& report, const graph::Graph& model, c
   report.ranks = ranks * word.groups;
   const parallel::Prediction pass = report.prediction;
   report.prediction = parallel::predict(model, word.kind, ranks, word.groups, report.cluster);
-  for (const parallel::Meeting& gather : parallel::gathers(model, rows)) {
+  for (const parallel::CollectiveCall& gather : parallel::gathers(model, rows)) {
     report.meetings.push_back(gather);
     auto cost = std::ranges::find(report.collectives, gather.collective, &parallel::CollectiveCost::collective);
     if (cost == report.collectives.end()) cost = report.collectives.insert(cost, {gather.collective, 0, 0, 0});
@@ -97,7 +97,7 @@ report::ParallelPlanReport parallel_plan(const LoadedModel& loaded, const keras:
     const parallel::Parallel last = parallel::parallelize(graph, word.kind, report.ranks - 1, report.ranks);
     report.split = last.shared;
     report.collectives = parallel::collective_costs(last.graph, cluster, report.ranks);
-    report.meetings = parallel::meetings(last.graph);
+    report.meetings = parallel::collective_calls(last.graph);
     report.local_weight_bytes = bytes_of_weights(last.graph);
   }
   for (const int ranks : numbers_of_ranks(report.ranks)) {

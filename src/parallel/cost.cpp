@@ -31,8 +31,8 @@ std::int64_t bytes_of_value(const Graph& graph, ValueId id) {
 
 }  // namespace
 
-std::vector<Meeting> meetings(const Graph& graph) {
-  std::vector<Meeting> result;
+std::vector<CollectiveCall> collective_calls(const Graph& graph) {
+  std::vector<CollectiveCall> result;
   for (const Node& node : graph.nodes) {
     const auto collective = collective_of(node.op);
     if (!collective) continue;
@@ -45,12 +45,12 @@ std::vector<Meeting> meetings(const Graph& graph) {
 
 std::vector<CollectiveCost> collective_costs(const Graph& graph, const Cluster& cluster, int ranks) {
   std::map<Collective, CollectiveCost> costs;
-  for (const Meeting& meeting : meetings(graph)) {
-    CollectiveCost& cost = costs[meeting.collective];
-    cost.collective = meeting.collective;
+  for (const CollectiveCall& call : collective_calls(graph)) {
+    CollectiveCost& cost = costs[call.collective];
+    cost.collective = call.collective;
     ++cost.count;
-    cost.bytes += meeting.bytes;
-    cost.seconds += seconds_of(cluster, meeting.collective, meeting.bytes, ranks);
+    cost.bytes += call.bytes;
+    cost.seconds += seconds_of(cluster, call.collective, call.bytes, ranks);
   }
   std::vector<CollectiveCost> result;
   for (const auto& [collective, cost] : costs) result.push_back(cost);
@@ -99,16 +99,16 @@ Cluster between_groups(Cluster cluster, int ranks) {
 
 }  // namespace
 
-std::vector<Meeting> gathers(const Graph& model, const RowsOfGroup& rows) {
-  std::vector<Meeting> result;
+std::vector<CollectiveCall> gathers(const Graph& model, const RowsOfGroup& rows) {
+  std::vector<CollectiveCall> result;
   for (std::size_t i = 0; i < model.outputs.size(); ++i)
     if (!rows.outputs[i].empty())
       result.push_back({Collective::all_gather, bytes_of_value(model, model.outputs[i].value), model.outputs[i].name});
   return result;
 }
 
-double seconds_across(const Cluster& cluster, const Meeting& meeting, int ranks, int groups) {
-  return seconds_of(between_groups(cluster, ranks), meeting.collective, meeting.bytes, groups);
+double seconds_across(const Cluster& cluster, const CollectiveCall& call, int ranks, int groups) {
+  return seconds_of(between_groups(cluster, ranks), call.collective, call.bytes, groups);
 }
 
 Prediction predict(const Graph& model, Kind kind, int ranks, int groups, const Cluster& cluster) {
@@ -116,7 +116,7 @@ Prediction predict(const Graph& model, Kind kind, int ranks, int groups, const C
   const RowsOfGroup rows = rows_of_group(model, groups - 1, groups);  // the last group has the most rows
   Prediction result = predict(rows.part.graph, kind, ranks, cluster);
   result.alone = compute_seconds(model, cluster);
-  for (const Meeting& gather : gathers(model, rows))
+  for (const CollectiveCall& gather : gathers(model, rows))
     result.collective += seconds_across(cluster, gather, ranks, groups);
   return result;
 }

@@ -11,7 +11,7 @@
 #include "attn/base/text.h"
 #include "frame.h"
 #include "ring.h"
-#include "way.h"
+#include "strategy.h"
 
 namespace attn::parallel {
 namespace {
@@ -22,12 +22,12 @@ using graph::Graph;
 using graph::Node;
 using graph::ValueId;
 using graph::ValueKind;
-using How = Way::How;
+using How = Strategy::How;
 
-/// Collects the layouts that readers demand of each value of the model's graph.
-class Demands {
+/// Collects the layouts that readers need of each value of the model's graph.
+class Layouts {
  public:
-  Demands(const Graph& graph, const Ways& ways) : of_(graph.values.size()) {
+  Layouts(const Graph& graph, const Strategies& strategies) : of_(graph.values.size()) {
     for (const graph::Output& output : graph.outputs) add(output.value, std::nullopt);
     for (const graph::Scores& scores : graph.scores) add(scores.value, std::nullopt);
     for (auto node = graph.nodes.rbegin(); node != graph.nodes.rend(); ++node) {
@@ -36,23 +36,23 @@ class Demands {
         // A whole may be derived from a shard, or a shard from the whole, but never both.
         for (bool is_new = true; is_new;) {
           is_new = false;
-          for (const Demand& demand : std::set<Demand>(of_[at(value)])) {
-            const Way way = ways.way(*node, i, demand);
-            if (way.how == How::cut) is_new = add(value, std::nullopt) || is_new;
-            if (way.how == How::gather) is_new = add(value, way.split) || is_new;
-            for (std::size_t k = 0; k < way.inputs.size(); ++k) add(node->inputs[k], way.inputs[k]);
+          for (const Layout& layout : std::set<Layout>(of_[at(value)])) {
+            const Strategy strategy = strategies.strategy(*node, i, layout);
+            if (strategy.how == How::cut) is_new = add(value, std::nullopt) || is_new;
+            if (strategy.how == How::gather) is_new = add(value, strategy.split) || is_new;
+            for (std::size_t k = 0; k < strategy.inputs.size(); ++k) add(node->inputs[k], strategy.inputs[k]);
           }
         }
       }
     }
   }
 
-  [[nodiscard]] const std::set<Demand>& of(ValueId value) const { return of_[at(value)]; }
+  [[nodiscard]] const std::set<Layout>& of(ValueId value) const { return of_[at(value)]; }
 
  private:
-  bool add(ValueId value, const Demand& demand) { return of_[at(value)].insert(demand).second; }
+  bool add(ValueId value, const Layout& layout) { return of_[at(value)].insert(layout).second; }
 
-  std::vector<std::set<Demand>> of_;
+  std::vector<std::set<Layout>> of_;
 };
 
 /// Builds the graph of one rank.
@@ -61,8 +61,8 @@ class Writer {
   Writer(const Graph& model, Kind kind, int rank, int ranks)
       : model_(model),
         rank_(rank),
-        ways_(model, kind, ranks),
-        demands_(model, ways_),
+        strategies_(model, kind, ranks),
+        layouts_(model, strategies_),
         result_{frame_of(model), {}, {}, {}},
         build_(result_.graph) {}
 
@@ -85,34 +85,34 @@ class Writer {
  private:
   [[nodiscard]] const graph::Value& value(ValueId id) const { return model_.value(id); }
 
-  /// Returns the value of the rank's graph that holds the demanded layout of the model's value.
-  ValueId get(ValueId id, const Demand& demand) {
-    if (const auto found = made_.find({id, demand}); found != made_.end()) return found->second;
+  /// Returns the value of the rank's graph that holds the model's value in this layout.
+  ValueId get(ValueId id, const Layout& layout) {
+    if (const auto found = made_.find({id, layout}); found != made_.end()) return found->second;
     ValueId made = graph::kNone;
     switch (value(id).kind) {
       case ValueKind::weight:
-        made = weight(id, demand, false);
+        made = weight(id, layout, false);
         break;
       case ValueKind::constant:
-        made = demand ? cut(get(id, std::nullopt), *demand) : build_.constant(value(id).constant);
+        made = layout ? cut(get(id, std::nullopt), *layout) : build_.constant(value(id).constant);
         break;
       case ValueKind::state:
         throw bad_usage("a graph with states cannot be sharded");
       default:
-        if (!demand) throw internal_error("value {} is needed before it is made", id);
-        made = cut(get(id, std::nullopt), *demand);
+        if (!layout) throw internal_error("value {} is needed before it is made", id);
+        made = cut(get(id, std::nullopt), *layout);
     }
-    made_[{id, demand}] = made;
+    made_[{id, layout}] = made;
     return made;
   }
 
-  ValueId weight(ValueId id, const Demand& demand, bool zeros) {
+  ValueId weight(ValueId id, const Layout& layout, bool zeros) {
     graph::WeightSpec spec = model_.weights[at(value(id).weight)];
     LocalWeight local{value(id).weight, {}, zeros};
-    if (demand) {
-      local.splits.push_back(*demand);
-      spec.shape[demand->axis] = demand->size(rank_);
-      const std::string part = fmt::format("[{}: {}]", demand->axis, fmt::join(demand->sizes, "+"));
+    if (layout) {
+      local.splits.push_back(*layout);
+      spec.shape[layout->axis] = layout->size(rank_);
+      const std::string part = fmt::format("[{}: {}]", layout->axis, fmt::join(layout->sizes, "+"));
       spec.path += part;
       spec.store_path += part;
     }
@@ -137,44 +137,44 @@ class Writer {
   void write(const Node& node) {
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
       // Shards come before wholes that are gathered from them; wholes come before shards that are cut from them.
-      const std::set<Demand>& demands = demands_.of(node.outputs[i]);
+      const std::set<Layout>& layouts = layouts_.of(node.outputs[i]);
       for (const bool derived : {false, true}) {
-        for (const Demand& demand : demands) {
-          const Way way = ways_.way(node, i, demand);
-          if ((way.how == How::cut || way.how == How::gather) != derived) continue;
-          if (made_.contains({node.outputs[i], demand})) continue;
-          make(node, i, demand, way);
+        for (const Layout& layout : layouts) {
+          const Strategy strategy = strategies_.strategy(node, i, layout);
+          if ((strategy.how == How::cut || strategy.how == How::gather) != derived) continue;
+          if (made_.contains({node.outputs[i], layout})) continue;
+          make(node, i, layout, strategy);
         }
       }
     }
   }
 
-  void make(const Node& node, std::size_t output, const Demand& demand, const Way& way) {
+  void make(const Node& node, std::size_t output, const Layout& layout, const Strategy& strategy) {
     const ValueId id = node.outputs[output];
-    switch (way.how) {
+    switch (strategy.how) {
       case How::whole:
       case How::part:
-        return of_inputs(node, output, way);
+        return of_inputs(node, output, strategy);
       case How::cut:
-        made_[{id, demand}] = cut(get(id, std::nullopt), way.split);
+        made_[{id, layout}] = cut(get(id, std::nullopt), strategy.split);
         return;
       case How::gather:
-        made_[{id, demand}] =
-            build_.apply(graph::AllGather{way.split.axis, way.split.sizes, rank_}, {get(id, way.split)});
-        return note(node, way.split);
+        made_[{id, layout}] =
+            build_.apply(graph::AllGather{strategy.split.axis, strategy.split.sizes, rank_}, {get(id, strategy.split)});
+        return note(node, strategy.split);
       case How::row_sum:
-        made_[{id, demand}] = row_sum(node, way);
-        return note(node, way.split);
+        made_[{id, layout}] = row_sum(node, strategy);
+        return note(node, strategy.split);
       case How::sum:
-        made_[{id, demand}] = sum(node, output, way);
-        return note(node, way.split);
+        made_[{id, layout}] = sum(node, output, strategy);
+        return note(node, strategy.split);
       case How::ring:
-        made_[{id, demand}] = ring_attention(
-            build_, {std::get<graph::Attention>(node.op), inputs_of(node, way), way.split, *way.inputs[1], rank_});
-        return note(node, way.split);
+        made_[{id, layout}] = ring_attention(build_, {std::get<graph::Attention>(node.op), inputs_of(node, strategy),
+                                                      strategy.split, *strategy.inputs[1], rank_});
+        return note(node, strategy.split);
       case How::look_up:
-        made_[{id, demand}] = look_up(node, way);
-        return note(node, way.split);
+        made_[{id, layout}] = look_up(node, strategy);
+        return note(node, strategy.split);
     }
   }
 
@@ -183,44 +183,45 @@ class Writer {
     result_.shared.push_back({layer, std::string(graph::name_of(node.op)), split.sizes});
   }
 
-  std::vector<ValueId> inputs_of(const Node& node, const Way& way) {
+  std::vector<ValueId> inputs_of(const Node& node, const Strategy& strategy) {
     std::vector<ValueId> inputs;
-    for (std::size_t i = 0; i < node.inputs.size(); ++i) inputs.push_back(get(node.inputs[i], way.inputs[i]));
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) inputs.push_back(get(node.inputs[i], strategy.inputs[i]));
     return inputs;
   }
 
   /// The node itself, with this rank's sizes.
-  void of_inputs(const Node& node, std::size_t output, const Way& way) {
-    const bool is_part = way.how == How::part;
+  void of_inputs(const Node& node, std::size_t output, const Strategy& strategy) {
+    const bool is_part = strategy.how == How::part;
     if (is_part && std::holds_alternative<graph::Dropout>(node.op)) {
-      made_[{node.outputs[output], way.split}] = drop(node, way);
+      made_[{node.outputs[output], strategy.split}] = drop(node, strategy);
       return;
     }
-    const std::vector<ValueId> outputs = local(node, output, way);
+    const std::vector<ValueId> outputs = local(node, output, strategy);
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       if (!is_part) {
         made_.try_emplace({node.outputs[i], std::nullopt}, outputs[i]);
-      } else if (const auto axis = axis_of_other(model_, node, output, way.split.axis, i)) {
-        made_.try_emplace({node.outputs[i], Split{*axis, way.split.sizes}}, outputs[i]);
+      } else if (const auto axis = axis_of_other(model_, node, output, strategy.split.axis, i)) {
+        made_.try_emplace({node.outputs[i], Split{*axis, strategy.split.sizes}}, outputs[i]);
       }
     }
   }
 
   /// Emits the node for these inputs, only once if several of its results are demanded.
-  const std::vector<ValueId>& local(const Node& node, std::size_t output, const Way& way) {
-    std::vector<ValueId>& outputs = local_[{node.outputs[0], way.inputs}];
+  const std::vector<ValueId>& local(const Node& node, std::size_t output, const Strategy& strategy) {
+    std::vector<ValueId>& outputs = local_[{node.outputs[0], strategy.inputs}];
     if (!outputs.empty() && node.outputs.size() > 1) return outputs;
-    std::vector<ValueId> inputs = inputs_of(node, way);
+    std::vector<ValueId> inputs = inputs_of(node, strategy);
     graph::Op op = node.op;
-    if (way.how == How::part) fit(op, node, output, way, inputs);
+    if (strategy.how == How::part) fit(op, node, output, strategy, inputs);
     outputs = build_.apply_all(std::move(op), std::move(inputs));
     return outputs;
   }
 
   /// Adapts sizes stored in the operation itself.
-  void fit(graph::Op& op, const Node& node, std::size_t output, const Way& way, std::vector<ValueId>& inputs) {
-    const int axis = way.split.axis;
-    const Dim size = way.split.size(rank_);
+  void fit(graph::Op& op, const Node& node, std::size_t output, const Strategy& strategy,
+           std::vector<ValueId>& inputs) {
+    const int axis = strategy.split.axis;
+    const Dim size = strategy.split.size(rank_);
     Shape shape = value(node.outputs[output]).shape;
     shape[axis] = size;
     if (auto* reshape = std::get_if<graph::Reshape>(&op)) reshape->shape = shape;
@@ -232,31 +233,31 @@ class Writer {
     }
     if (auto* conv = std::get_if<graph::ConvInputGrad>(&op)) conv->input[axis] = size;
     if (auto* pool = std::get_if<graph::PoolGrad>(&op)) pool->input[axis] = size;
-    if (auto* attention = std::get_if<graph::Attention>(&op)) fit_attention(*attention, node, output, way, inputs);
+    if (auto* attention = std::get_if<graph::Attention>(&op)) fit_attention(*attention, node, output, strategy, inputs);
   }
 
   /// A rank drops the same elements of its shard as a single rank would: its random numbers are cut out of all.
-  ValueId drop(const Node& node, const Way& way) {
-    const std::vector<ValueId> inputs = inputs_of(node, way);
+  ValueId drop(const Node& node, const Strategy& strategy) {
+    const std::vector<ValueId> inputs = inputs_of(node, strategy);
     const auto& op = std::get<graph::Dropout>(node.op);
     const auto key = std::tuple(op.noise.str(), op.rate, op.seed, node.inputs[1], build_.dtype(inputs[0]));
     if (!kept_.contains(key))
       kept_[key] = build_.apply(op, {build_.apply(graph::Fill{op.noise, build_.dtype(inputs[0]), 1.0}, {}), inputs[1]});
     const Shape& whole = value(node.outputs[0]).shape;
-    const int axis = axis_below(whole, op.noise, way.split.axis);
+    const int axis = axis_below(whole, op.noise, strategy.split.axis);
     ValueId own = kept_.at(key);
-    if (axis != graph::kNone && op.noise[axis] != 1) own = cut(own, {axis, way.split.sizes});
+    if (axis != graph::kNone && op.noise[axis] != 1) own = cut(own, {axis, strategy.split.sizes});
     return build_.binary(graph::BinaryFn::multiply, inputs[0], own);
   }
 
   /// Reduces every rank's summand to the whole.
-  ValueId sum(const Node& node, std::size_t output, const Way& way) {
+  ValueId sum(const Node& node, std::size_t output, const Strategy& strategy) {
     const auto* reduce = std::get_if<graph::Reduce>(&node.op);
     const bool is_most = reduce != nullptr && reduce->fn == graph::ReduceFn::max;
-    ValueId own = local(node, output, way)[output];
+    ValueId own = local(node, output, strategy)[output];
     if (reduce != nullptr && reduce->fn == graph::ReduceFn::mean) {  // ranks have different numbers of rows
-      const double share =
-          static_cast<double>(way.split.size(rank_)) / static_cast<double>(value(node.inputs[0]).shape[way.split.axis]);
+      const double share = static_cast<double>(strategy.split.size(rank_)) /
+                           static_cast<double>(value(node.inputs[0]).shape[strategy.split.axis]);
       own = build_.binary(graph::BinaryFn::multiply, own, build_.scalar_like(own, share));
     }
     return build_.apply(graph::AllReduce{is_most}, {own});
@@ -267,11 +268,11 @@ class Writer {
     return output != 0 || axis == 0 ? axis : 3 - axis;  // the context is (B, T, N, H)
   }
 
-  void fit_attention(graph::Attention& op, const Node& node, std::size_t output, const Way& way,
+  void fit_attention(graph::Attention& op, const Node& node, std::size_t output, const Strategy& strategy,
                      std::vector<ValueId>& inputs) {
-    const int axis = axis_of_scores(output, way.split.axis);
-    if (axis == 1 && !way.inputs[1]) read_keys_of_heads(node, way.split, inputs);
-    if (axis == 2) hide_by_position(build_, op, way.split, rank_, value(node.inputs[1]).shape[1], 0, inputs);
+    const int axis = axis_of_scores(output, strategy.split.axis);
+    if (axis == 1 && !strategy.inputs[1]) read_keys_of_heads(node, strategy.split, inputs);
+    if (axis == 2) hide_by_position(build_, op, strategy.split, rank_, value(node.inputs[1]).shape[1], 0, inputs);
   }
 
   /// Selects the keys and values that this rank's queries read, repeated as often as they are read.
@@ -286,10 +287,10 @@ class Writer {
   }
 
   /// Products with this rank's rows of the kernel, all-reduced; the first rank adds the bias. The activation is last.
-  ValueId row_sum(const Node& node, const Way& way) {
+  ValueId row_sum(const Node& node, const Strategy& strategy) {
     auto linear = std::get<graph::Linear>(node.op);
     const graph::Unary activation = std::exchange(linear.activation, graph::Unary{});
-    std::vector<ValueId> inputs = inputs_of(node, way);
+    std::vector<ValueId> inputs = inputs_of(node, strategy);
     ValueId bias = graph::kNone;
     if (linear.bias) {
       const ValueId given = node.inputs[2];
@@ -307,8 +308,8 @@ class Writer {
   }
 
   /// Looks up the rows that this rank has, with zeros for others: only one summand is non-zero.
-  ValueId look_up(const Node& node, const Way& way) {
-    const Split& split = way.split;
+  ValueId look_up(const Node& node, const Strategy& strategy) {
+    const Split& split = strategy.split;
     const ValueId table = get(node.inputs[0], split), indices = get(node.inputs[1], std::nullopt);
     const Dim rows = value(node.inputs[0]).shape[0];
     // An index is checked against the whole table and counted from the front.
@@ -331,13 +332,13 @@ class Writer {
 
   const Graph& model_;
   int rank_;
-  Ways ways_;
-  Demands demands_;
+  Strategies strategies_;
+  Layouts layouts_;
   Parallel result_;
   Builder build_;
-  std::map<std::pair<ValueId, Demand>, ValueId> made_;
+  std::map<std::pair<ValueId, Layout>, ValueId> made_;
   /// key: the node's first output and its inputs
-  std::map<std::pair<ValueId, std::vector<Demand>>, std::vector<ValueId>> local_;
+  std::map<std::pair<ValueId, std::vector<Layout>>, std::vector<ValueId>> local_;
   /// The mask of a Dropout by noise, rate, seed, count and dtype: the backward pass drops the same elements.
   std::map<std::tuple<std::string, double, std::int64_t, ValueId, DType>, ValueId> kept_;
 };
@@ -364,7 +365,7 @@ Parallel parallelize(const Graph& graph, Kind kind, int rank, int ranks) {
   if (result.shared.empty() && ranks > 1) {
     const char* what = kind == Kind::data     ? "its batch has fewer rows than ranks, or its rows depend on each other"
                        : kind == Kind::tensor ? "it has no attention, no feed-forward network and no large table"
-                                              : "its sequences are shorter than the ranks are many";
+                                              : "its sequences are shorter than the number of ranks";
     throw bad_usage("nothing of this model can be sharded over {} ranks by {}: {}", ranks, name_of(kind), what)
         .about("parallel");
   }

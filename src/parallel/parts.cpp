@@ -141,7 +141,7 @@ class Joining {
     } else if (const auto* gather = std::get_if<graph::AllGather>(&op)) {
       met = gather_of(begin, index, *gather);
     } else {
-      throw internal_error("parts of a batch meet by {}", graph::name_of(op));
+      throw internal_error("parts of a batch cannot run the collective {}", graph::name_of(op));
     }
     for (std::size_t part = 0; part < locals_.size(); ++part)
       now_[part][at(locals_[part].graph.nodes[index].outputs[0])] = met;

@@ -8,7 +8,7 @@ using graph::Builder;
 using graph::ValueId;
 
 /// The result for a block of keys.
-struct Block {
+struct KeyBlock {
   ValueId context, lse;  // (B,T,N,H) and (B,N,T), in float32
   Dim columns;
 };
@@ -25,14 +25,14 @@ ValueId columns_of(Builder& build, ValueId mask, Dim whole, Dim from, Dim to) {
 
 /// Σ of the blocks' contexts, weighted by e^lse / Σ e^lse. A row that sees nothing in any block gets what it has over
 /// all blocks together: the mean of all values on the fused path, 0 on the other.
-ValueId joined(Builder& build, const std::vector<Block>& blocks, Dim columns) {
+ValueId joined(Builder& build, const std::vector<KeyBlock>& blocks, Dim columns) {
   ValueId most = blocks.front().lse;
   for (std::size_t i = 1; i < blocks.size(); ++i) most = build.binary(BinaryFn::maximum, most, blocks[i].lse);
   constexpr double kLeast = -1e30;  // finite, because −∞ − (−∞) is NaN
   most = build.binary(BinaryFn::maximum, most, build.scalar_like(most, kLeast));
   std::vector<ValueId> shares;
   ValueId sum = graph::kNone;
-  for (const Block& block : blocks) {
+  for (const KeyBlock& block : blocks) {
     shares.push_back(build.unary(graph::UnaryFn::exponential, build.binary(BinaryFn::subtract, block.lse, most)));
     sum = sum == graph::kNone ? shares.back() : build.binary(BinaryFn::add, sum, shares.back());
   }
@@ -81,7 +81,7 @@ ValueId ring_attention(Builder& build, const Ring& ring) {
   for (const Dim size : ring.columns.sizes) all += size;
   const Dim last_row = ring.rows.from(ring.rank) + ring.rows.size(ring.rank) - 1;
   ValueId keys = ring.inputs[1], values = ring.inputs[2];
-  std::vector<Block> blocks;
+  std::vector<KeyBlock> blocks;
   for (int turn = 0; turn < ranks; ++turn) {
     graph::Shift shift{1, ring.columns.sizes, ring.rank, turn};
     if (turn > 0) {

@@ -160,10 +160,9 @@ std::string plan_json(const ParallelPlanReport& report) {
                                    {"bytes", cost.bytes},
                                    {"predicted", cost.seconds}});
   json["meetings"] = Json::array();
-  for (const parallel::Meeting& meeting : report.meetings)
-    json["meetings"].push_back({{"op", communicators::name_of(meeting.collective)},
-                                {"bytes", meeting.bytes},
-                                {"layer", json_text(meeting.layer)}});
+  for (const parallel::CollectiveCall& call : report.meetings)
+    json["meetings"].push_back(
+        {{"op", communicators::name_of(call.collective)}, {"bytes", call.bytes}, {"layer", json_text(call.layer)}});
   json["ms"] = {{"alone", report.prediction.alone * kInMilliseconds},
                 {"compute", report.prediction.compute * kInMilliseconds},
                 {"collectives", report.prediction.collective * kInMilliseconds}};

@@ -24,7 +24,7 @@ extern "C" void attn_emulated_hang() __attribute__((weak));
 namespace {
 
 constexpr int kMostRanks = 8;
-constexpr std::size_t kRoom = std::size_t{1} << 20;  // bytes that a rank passes at once
+constexpr std::size_t kMostBytes = std::size_t{1} << 20;  // bytes that a rank passes at once
 /// The time that work waits for other ranks before the stream counts as one that never becomes ready.
 std::chrono::milliseconds patience() {
   const char* const text = std::getenv("FAKE_NCCL_PATIENCE");
@@ -36,7 +36,7 @@ struct Shared {
   std::atomic<int> joined;
   std::atomic<int> pids[kMostRanks];
   std::atomic<std::uint64_t> given[kMostRanks], taken[kMostRanks];
-  unsigned char room[kMostRanks][kRoom];
+  unsigned char data[kMostRanks][kMostBytes];
 };
 
 std::size_t size_of(ncclDataType_t type) {
@@ -114,10 +114,10 @@ struct ncclComm {
 
   /// Every rank contributes `bytes`, then `read` sees all contributions.
   void round(const void* give, std::size_t bytes, const std::function<void()>& read) {
-    if (bytes > kRoom) std::abort();
+    if (bytes > kMostBytes) std::abort();
     ++number;
     if (!wait([&] { return all(shared->taken, number - 1); })) return;
-    if (bytes > 0) std::memcpy(shared->room[rank], give, bytes);
+    if (bytes > 0) std::memcpy(shared->data[rank], give, bytes);
     shared->given[rank] = number;
     if (!wait([&] { return all(shared->given, number); })) return;
     read();
@@ -225,8 +225,8 @@ ncclResult_t ncclAllReduce(const void* in, void* out, size_t count, ncclDataType
   return submit(comm, stream, [=] {
     comm->round(in, count * size_of(type), [=] {
       if (count == 0) return;
-      std::memcpy(out, comm->shared->room[0], count * size_of(type));
-      for (int other = 1; other < comm->size; ++other) add(out, comm->shared->room[other], count, type, how);
+      std::memcpy(out, comm->shared->data[0], count * size_of(type));
+      for (int other = 1; other < comm->size; ++other) add(out, comm->shared->data[other], count, type, how);
     });
   });
 }
@@ -235,8 +235,8 @@ ncclResult_t ncclReduce(const void* in, void* out, size_t count, ncclDataType_t 
   return submit(comm, stream, [=] {
     comm->round(in, count * size_of(type), [=] {
       if (comm->rank != root || count == 0) return;
-      std::memcpy(out, comm->shared->room[0], count * size_of(type));
-      for (int other = 1; other < comm->size; ++other) add(out, comm->shared->room[other], count, type, how);
+      std::memcpy(out, comm->shared->data[0], count * size_of(type));
+      for (int other = 1; other < comm->size; ++other) add(out, comm->shared->data[other], count, type, how);
     });
   });
 }
@@ -247,8 +247,8 @@ ncclResult_t ncclReduceScatter(const void* in, void* out, size_t count, ncclData
     comm->round(in, part * static_cast<std::size_t>(comm->size), [=] {
       if (part == 0) return;
       const std::size_t from = part * static_cast<std::size_t>(comm->rank);
-      std::memcpy(out, comm->shared->room[0] + from, part);
-      for (int other = 1; other < comm->size; ++other) add(out, comm->shared->room[other] + from, count, type, how);
+      std::memcpy(out, comm->shared->data[0] + from, part);
+      for (int other = 1; other < comm->size; ++other) add(out, comm->shared->data[other] + from, count, type, how);
     });
   });
 }
@@ -258,7 +258,7 @@ ncclResult_t ncclAllGather(const void* in, void* out, size_t count, ncclDataType
     const std::size_t part = count * size_of(type);
     comm->round(in, part, [=] {
       for (std::size_t other = 0; part > 0 && other < static_cast<std::size_t>(comm->size); ++other)
-        std::memcpy(static_cast<unsigned char*>(out) + other * part, comm->shared->room[other], part);
+        std::memcpy(static_cast<unsigned char*>(out) + other * part, comm->shared->data[other], part);
     });
   });
 }
@@ -266,7 +266,7 @@ ncclResult_t ncclBroadcast(const void* in, void* out, size_t count, ncclDataType
                            cudaStream_t stream) {
   return submit(comm, stream, [=] {
     const std::size_t bytes = count * size_of(type);
-    comm->round(in, comm->rank == root ? bytes : 0, [=] { std::memcpy(out, comm->shared->room[root], bytes); });
+    comm->round(in, comm->rank == root ? bytes : 0, [=] { std::memcpy(out, comm->shared->data[root], bytes); });
   });
 }
 // A message is a round in which all ranks take part: attn sends and receives in one group, on all ranks.
@@ -278,7 +278,7 @@ ncclResult_t ncclSend(const void* in, size_t count, ncclDataType_t type, int, nc
 ncclResult_t ncclRecv(void* out, size_t count, ncclDataType_t type, int peer, ncclComm_t comm, cudaStream_t stream) {
   const Sent give = sent.empty() ? Sent{nullptr, 0} : sent.back();
   return submit(comm, stream, [=] {
-    comm->round(give.bytes, give.count, [=] { std::memcpy(out, comm->shared->room[peer], count * size_of(type)); });
+    comm->round(give.bytes, give.count, [=] { std::memcpy(out, comm->shared->data[peer], count * size_of(type)); });
   });
 }
 

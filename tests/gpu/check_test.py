@@ -1,5 +1,5 @@
-"""`make gpu-check` without a GPU: what its verdicts are, on figures that peers.py recorded, and that each of its steps
-names tests and programs that there are, over stand-ins for these."""
+"""Tests `make gpu-check` without a GPU: its verdicts on figures that peers.py recorded, and that each of its steps names
+existing tests and programs, with stand-ins for these."""
 import copy
 import glob
 import json
@@ -35,7 +35,7 @@ def case_names():
 
 
 class Check(unittest.TestCase):
-    """bench/gpu/check with programs that a folder of its own holds."""
+    """Runs bench/gpu/check with the programs of a folder."""
 
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
@@ -105,7 +105,7 @@ class Verdict(unittest.TestCase):
             self.rows = json.load(file)["rows"]
 
     def again(self, row, name=None, ours=None, errors=None, peers=None):
-        """The row as it is made from the times that it records, or from others."""
+        """Makes the row from its recorded times, or from others."""
         times = peers or {peer: it["ms_rounds"] for peer, it in row["peers"].items()}
         flops = row["attn_tflops"] * row["attn_ms"] * 1e9
         return verdict.row_of(name or row["name"], row["kind"], row["dtype"], times, ours or row["attn_ms_rounds"],

@@ -1,4 +1,5 @@
-"""When a rank fails: each row of the table in docs/scale.md. One sentence, an exit code, nothing torn, nobody left."""
+"""Failures of a rank: each row of the table in docs/scale.md. One sentence, an exit code, no incomplete file, no process
+left."""
 import errno
 import json
 import os
@@ -44,7 +45,7 @@ class Failures(RankCase):
                    'rank 1 has not the same inputs')
 
     def test_a_rank_has_another_attn(self):
-        """The same program and plugin, of another version."""
+        """The same program and plugin in another version."""
         other = self.copy_of_attn()
         done = processes.alone('--version', folder=self.folder)
         version = done.stdout.split()[1].encode()
@@ -55,7 +56,7 @@ class Failures(RankCase):
                    'ATTN run m.json --parallel tensor -o y.npz', 3, 'rank 1 has not the same attn as rank 0')
 
     def copy_of_attn(self):
-        """A folder with the program, its plugin for MPI and its libraries."""
+        """Makes a folder with the program, its plugin for MPI and its libraries."""
         build, other = pathlib.Path(processes.ATTN).parent, self.folder / 'other'
         other.mkdir()
         (other / 'deps').symlink_to(build / 'deps')
@@ -68,7 +69,7 @@ class Failures(RankCase):
                    'rank 1 of 2')
 
     def full_disk(self, rank):
-        """The words of ranks of which one can bring nothing to its disk."""
+        """Returns the commands of ranks, one of which cannot write to its disk."""
         library = pathlib.Path(processes.ATTN).parent / 'tests/robust/libfault.so'
         if not library.exists():
             self.skipTest(f'{library} is not built')
@@ -129,7 +130,8 @@ class Failures(RankCase):
         return process, wait_for_ranks(process, ranks)
 
     def ends(self, victim, number, moment, ranks=2):
-        """All are gone within five seconds after a rank got the signal, with an exit code and without a torn file."""
+        """Checks that all ranks end within five seconds after one got the signal, with an exit code and without an
+        incomplete file."""
         process, pids = self.long_run(ranks=ranks)
         self.assertEqual(len(pids), ranks)
         compute_for(pids, moment)

@@ -1,4 +1,4 @@
-"""Models that real Keras made and ran, over ranks that are processes: within four times the error of Keras's own float32."""
+"""Models that real Keras made and ran, on ranks that are processes: within four times the error of Keras's own float32."""
 import json
 import pathlib
 

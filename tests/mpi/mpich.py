@@ -1,4 +1,4 @@
-"""The same ranks by MPICH's hydra, where that and its plugin are."""
+"""The same tests with MPICH's hydra, if it and its plugin are installed."""
 import json
 import os
 import pathlib
@@ -18,7 +18,7 @@ TRAINING = ROOT / 'tests/data/training/dropout/attention'
 
 
 def ranks_below(launcher):
-    """Process ids of attn below hydra, which starts them by a process of its own."""
+    """Returns the process ids of attn under hydra, which starts them through a process of its own."""
     done = subprocess.run(['ps', '-e', '-o', 'pid=,ppid=,comm='], capture_output=True, text=True)
     parents, names = {}, {}
     for line in done.stdout.splitlines():

@@ -1,5 +1,5 @@
-"""What the suite's own programs ask of ranks, of ranks that are processes: collectives, and every operation of the table of
-cases that can be shared."""
+"""Runs tests of the suite's own programs on ranks that are processes: collectives, and every operation of the table of
+cases that can be sharded."""
 import pathlib
 import re
 

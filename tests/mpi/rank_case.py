@@ -1,4 +1,4 @@
-"""What tests of ranks have in common: a folder with small models, and how a failure is told."""
+"""Common parts of tests of ranks: a folder with small models, and checks of reported failures."""
 import json
 import os
 import pathlib
@@ -26,7 +26,7 @@ class RankCase(unittest.TestCase):
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def shell(self, ranks, script):
-        """Each rank runs the shell's words, in which RANK is a number. Exit code, stdout, stderr, seconds."""
+        """Runs a shell command on each rank, in which RANK is a number. Returns exit code, stdout, stderr, seconds."""
         words = script.replace('ATTN', processes.ATTN).replace('RANK', '$OMPI_COMM_WORLD_RANK')
         process = start(ranks, 'sh', '-c', words, folder=self.folder)
         began = time.monotonic()
@@ -34,7 +34,7 @@ class RankCase(unittest.TestCase):
         return process.returncode, out, err, time.monotonic() - began
 
     def fails(self, script, code, sentence, ranks=2):
-        """One sentence tells why, nobody waits, and no output is there, whole or torn."""
+        """Checks that one sentence gives the reason, nobody waits, and there is no output, complete or not."""
         got, out, err, took = self.shell(ranks, script)
         self.assertEqual(got, code, err)
         self.assertEqual(len(sentences(err)), 1, err)

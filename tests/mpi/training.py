@@ -1,4 +1,4 @@
-"""Training that ranks share by rows."""
+"""Data-parallel training."""
 import json
 import os
 import pathlib
@@ -113,7 +113,7 @@ class Training(RankCase):
         self.assertEqual(done.returncode, 0, done.stderr)
 
     def begin(self, ranks, *words):
-        """A training that is under way, and has written a checkpoint."""
+        """Starts a training and waits for its first checkpoint."""
         (self.folder / 'm.json').write_text(json.dumps(MODEL))
         arrays.write(self.folder / 'd.npz', {'input_layer': (24, 16, 32), 'y': (24, 16, 32)})
         process = start(ranks, processes.ATTN, 'train', 'm.json', '--data', 'd.npz', '--loss', 'mse', '-o', 'o.keras', '--epochs',
@@ -131,7 +131,7 @@ class Training(RankCase):
             self.assertIsNone(file.testzip())
 
     def expect_whole(self):
-        """The checkpoint can be gone on with by one process."""
+        """Checks that one process can resume from the checkpoint."""
         self.expect_untorn()
         self.assertLessEqual(len(list(self.folder.glob('.o*'))), 1)
         done = alone('train', 'o.keras', '--resume', '--data', 'd.npz', '-o', 'o.keras', '--epochs', '100000', '--steps', '100000',

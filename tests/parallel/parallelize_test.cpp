@@ -121,7 +121,7 @@ TEST_CASE("data: rows are computed by themselves, and come back in order with th
   }
 }
 
-TEST_CASE("sequence: positions are shared out, causal and windowed ones too, and keys and values go round the ring") {
+TEST_CASE("sequence: positions are sharded, causal and windowed ones too, and keys and values circulate") {
   for (const int ranks : {2, 3, 4}) {
     for (const bool causal : {false, true}) {
       for (const Dim window : {0, 3}) {
@@ -274,7 +274,7 @@ TEST_CASE("groups: rows that depend on each other are refused") {
                        "the rows of the batch depend on each other, so groups of ranks cannot share them", Error);
 }
 
-TEST_CASE("cluster: JSON is read, and what is missing or unknown in it is told") {
+TEST_CASE("cluster: JSON is read, and missing or unknown fields are named") {
   const Cluster cluster = cluster_of(R"({"ranks_per_node": 4, "peak": 1e12, "memory_bw": 1e11,
       "between": {"alpha": 1e-5, "beta": 1e10}})");
   CHECK(cluster.ranks_per_node == 4);
@@ -314,7 +314,7 @@ TEST_CASE("links: ranks measure the same sums, and count them") {
   });
 }
 
-TEST_CASE("buckets: sums on which no other meeting waits become one, and all numbers stay") {
+TEST_CASE("buckets: sums that no other collective depends on become one, and all numbers stay") {
   using namespace graph;
   Graph graph;
   Builder b(graph);

@@ -45,7 +45,7 @@ def label(path):
 
 
 def by_name(outputs):
-    """What predict() gives, by the names of outputs.npz."""
+    """Returns the results of predict(), by the names of outputs.npz."""
     if isinstance(outputs, dict):
         return outputs
     listed = outputs if isinstance(outputs, list) else [outputs]
@@ -201,7 +201,7 @@ class Inputs(unittest.TestCase):
 
     def test_what_speaks_dlpack_is_an_array(self):
         class Spoken:
-            """An array that says nothing but DLPack."""
+            """An array that supports only DLPack."""
 
             def __init__(self, array):
                 self.array = array
@@ -235,7 +235,7 @@ class Inputs(unittest.TestCase):
 
 
 def resident_peak():
-    """Bytes; what the process held at most since the last call."""
+    """Returns bytes: the process's peak memory since the last call."""
     status = pathlib.Path('/proc/self/status').read_text()
     peak = int(re.search(r'VmHWM:\s+(\d+) kB', status)[1]) * 1024
     pathlib.Path('/proc/self/clear_refs').write_text('5')

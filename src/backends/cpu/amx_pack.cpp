@@ -54,12 +54,12 @@ namespace {
 /// The elements of a row of `depth` numbers at `step`, padded with zeros.
 template <typename Number>
 [[gnu::always_inline]] inline const Number* step_of(const Number* row, std::int64_t depth, std::int64_t step,
-                                                    Number* room) {
+                                                    Number* padded) {
   const std::int64_t first = step * kTileDepth, count = std::min(kTileDepth, depth - first);
   if (count == kTileDepth) return row + first;
-  std::memset(room, 0, kTileDepth * sizeof(Number));
-  std::memcpy(room, row + first, static_cast<std::size_t>(count) * sizeof(Number));
-  return room;
+  std::memset(padded, 0, kTileDepth * sizeof(Number));
+  std::memcpy(padded, row + first, static_cast<std::size_t>(count) * sizeof(Number));
+  return padded;
 }
 
 /// Calls f(row, step) for the rows of one tile, in runs of a few steps per row: the reads are contiguous, and the
@@ -77,27 +77,27 @@ template <typename Function>
 /// Splits rows of one tile into parts.
 ATTN_VECTORIZED(void, split_rows, const float* x, std::int64_t stride, std::int64_t rows, std::int64_t depth, int parts,
                 Bfloat16* to) {
-  float room[kTileDepth];
+  float padded[kTileDepth];
   Integers largest{};
   for_each_step(
       rows, depth, [&](std::int64_t r, std::int64_t step) __attribute__((always_inline)) {
-        split(step_of(x + r * stride, depth, step, room), parts, to + step * parts * kTilePart + r * kTileDepth,
+        split(step_of(x + r * stride, depth, step, padded), parts, to + step * parts * kTilePart + r * kTileDepth,
               largest);
       });
   if (!is_any_large(largest)) return;
   for_each_step(
       rows, depth, [&](std::int64_t r, std::int64_t step) __attribute__((always_inline)) {
-        split_any(step_of(x + r * stride, depth, step, room), parts, to + step * parts * kTilePart + r * kTileDepth);
+        split_any(step_of(x + r * stride, depth, step, padded), parts, to + step * parts * kTilePart + r * kTileDepth);
       });
 }
 
 /// Copies rows that have one part already.
 ATTN_VECTORIZED(void, copy_rows, const Bfloat16* x, std::int64_t stride, std::int64_t rows, std::int64_t depth,
                 Bfloat16* to) {
-  Bfloat16 room[kTileDepth];
+  Bfloat16 padded[kTileDepth];
   for_each_step(
       rows, depth, [&](std::int64_t r, std::int64_t step) __attribute__((always_inline)) {
-        std::memcpy(to + step * kTilePart + r * kTileDepth, step_of(x + r * stride, depth, step, room),
+        std::memcpy(to + step * kTilePart + r * kTileDepth, step_of(x + r * stride, depth, step, padded),
                     kTileDepth * sizeof(Bfloat16));
       });
 }

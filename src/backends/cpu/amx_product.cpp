@@ -358,14 +358,14 @@ class TileProduct final : public Product {
     const float* const bias = bias_.data() + block.panel * kTileBlock;
     const auto repair = [&] { repair_rows(packed_block(part, block.row), block.panel, rows, sums); };
     if (activation_ != TileActivation::other) {
-      if (write_out(sums, bias, activation_, out)) return;
+      if (store_epilogue(sums, bias, activation_, out)) return;
       repair();
-      write_out(sums, bias, activation_, out);
+      store_epilogue(sums, bias, activation_, out);
     } else {
       if (!is_finite(sums, rows * kTileBlock)) repair();
       add_bias(sums, bias, rows);
       loop_(sums, sums, rows * kTileBlock);
-      write_out(sums, kZeros.data(), TileActivation::none, out);
+      store_epilogue(sums, kZeros.data(), TileActivation::none, out);
     }
   }
 

@@ -57,7 +57,7 @@ ATTN_VECTORIZED(void, multiply_bytes_as_amx, std::int32_t* sums, const std::uint
 
 }  // namespace
 
-void multiply_byte_tiles(std::int32_t* sums, const std::uint8_t* left, const std::int8_t* right) {
+void multiply_int8_tiles(std::int32_t* sums, const std::uint8_t* left, const std::int8_t* right) {
   multiply_bytes_as_amx(sums, left, right);
 }
 

@@ -78,7 +78,7 @@ class AmxTiles {
                      : "r"(to), "r"(stride * static_cast<std::int64_t>(sizeof(std::int32_t))), "i"(kTile)
                      : "memory");
   }
-  /// Same as multiply_byte_tiles. Requires has_byte_tiles().
+  /// Same as multiply_int8_tiles. Requires has_int8_tiles().
   template <int kSums, int kLeft, int kRight>
   [[gnu::always_inline]] void multiply_bytes() {
     __asm__ volatile("tdpbusd %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(kSums), "i"(kLeft), "i"(kRight));
@@ -109,7 +109,7 @@ void multiply_tiles(float* sums, const Bfloat16* left, const Bfloat16* right);
 
 /// sums(m, n) += Σ left(m, k)·right(k, n) with wrap-around, as TDPBUSD. left is (16, 64) unsigned bytes, right (16, 16,
 /// 4) signed bytes: number (k, n) is at (k/4, n, k%4).
-void multiply_byte_tiles(std::int32_t* sums, const std::uint8_t* left, const std::int8_t* right);
+void multiply_int8_tiles(std::int32_t* sums, const std::uint8_t* left, const std::int8_t* right);
 
 /// The interface of AmxTiles on any CPU.
 class EmulatedTiles {
@@ -157,7 +157,7 @@ class EmulatedTiles {
   void multiply_bytes() {
     std::int32_t sums[kTileBytes / sizeof(std::int32_t)];
     std::memcpy(sums, registers_[kSums], kTileBytes);
-    multiply_byte_tiles(sums, reinterpret_cast<const std::uint8_t*>(registers_[kLeft]),
+    multiply_int8_tiles(sums, reinterpret_cast<const std::uint8_t*>(registers_[kLeft]),
                         reinterpret_cast<const std::int8_t*>(registers_[kRight]));
     std::memcpy(registers_[kSums], sums, kTileBytes);
   }

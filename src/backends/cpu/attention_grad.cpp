@@ -110,8 +110,8 @@ ATTN_VECTORIZED(void, add_scaled, float* y, float factor, const float* x, std::i
 }
 
 /// The scratch arrays of a thread, in floats, followed by bytes.
-struct Rooms {
-  Rooms(std::int64_t keys, std::int64_t head_size, std::int64_t value_size)
+struct ScratchLayout {
+  ScratchLayout(std::int64_t keys, std::int64_t head_size, std::int64_t value_size)
       : rows(kept_rows(rows_for(keys))), tile(tile_for(keys)) {
     const std::int64_t sizes[] = {rows * tile,
                                   rows * tile,
@@ -139,20 +139,20 @@ class AttentionGradKernel final : public Kernel {
         dq_(step.outputs[0]),
         dk_(step.outputs[1]),
         dv_(step.outputs[2]),
-        rooms_(heads_.S, heads_.H, heads_.V) {
+        layout_(heads_.S, heads_.H, heads_.V) {
     const std::size_t given = 3U + static_cast<std::size_t>(heads_.op.masks);
     context_ = step.inputs[given];
     lse_ = step.inputs[given + 1];
     dcontext_ = step.inputs[given + 2];
     const double pairs = static_cast<double>(heads_.B * heads_.N * heads_.T) * static_cast<double>(heads_.S);
     team_ = engine_.team_for(pairs * static_cast<double>(6 * heads_.H + 4 * heads_.V));
-    engine_.scratch.reserve(team_.threads * rooms_.bytes());
+    engine_.scratch.reserve(team_.threads * layout_.bytes());
   }
 
   void run() override {
     parallel_for(heads_.B * heads_.K, team_, [&](std::int64_t item, int thread) {
       const AttentionHeads::Sequence sequence = heads_.sequence_of(item / heads_.K);
-      go_back(sequence, item % heads_.K, rooms_of(thread));
+      go_back(sequence, item % heads_.K, scratch_of(thread));
     });
   }
   [[nodiscard]] std::string_view name() const override { return "flash attention, backwards"; }
@@ -177,12 +177,12 @@ class AttentionGradKernel final : public Kernel {
     std::uint8_t* seen;
   };
 
-  [[nodiscard]] Scratch rooms_of(int thread) const {
-    auto* const at = reinterpret_cast<float*>(engine_.scratch.get() + thread * rooms_.bytes());
-    const auto room = [&](int i) { return at + rooms_.starts[i]; };
-    return {room(0), room(1), room(2),
-            room(3), room(4), room(5),
-            room(6), room(7), reinterpret_cast<std::uint8_t*>(at + rooms_.floats)};
+  [[nodiscard]] Scratch scratch_of(int thread) const {
+    auto* const at = reinterpret_cast<float*>(engine_.scratch.get() + thread * layout_.bytes());
+    const auto array = [&](int i) { return at + layout_.starts[i]; };
+    return {array(0), array(1), array(2),
+            array(3), array(4), array(5),
+            array(6), array(7), reinterpret_cast<std::uint8_t*>(at + layout_.floats)};
   }
 
   [[nodiscard]] const float* dcontext(const Sequence& q, std::int64_t n, std::int64_t t) const {
@@ -244,8 +244,8 @@ class AttentionGradKernel final : public Kernel {
       pack_panel({out.data + v, out.row, 1}, rows, std::min(kPanel, V - v), scratch.outs + v * rows);
 
     const std::int64_t last = heads_.op.causal ? std::min(heads_.S, first + rows) : heads_.S;
-    for (std::int64_t s = 0; s < last; s += rooms_.tile) {
-      const std::int64_t keys = std::min(rooms_.tile, last - s);
+    for (std::int64_t s = 0; s < last; s += layout_.tile) {
+      const std::int64_t keys = std::min(layout_.tile, last - s);
       const Block block{first, rows, s, keys, keys == last};
       find_slopes(sequence, n, block, query, out, lse, delta, scratch);
       add_products(sequence, n, block, scratch);
@@ -255,7 +255,7 @@ class AttentionGradKernel final : public Kernel {
   /// Computes the probabilities and the gradients of the scores, including the scale.
   void find_slopes(const Sequence& sequence, std::int64_t n, const Block& block, const View& query, const View& out,
                    const float* lse, const float* delta, const Scratch& scratch) const {
-    const std::int64_t tile = rooms_.tile;
+    const std::int64_t tile = layout_.tile;
     for (std::int64_t i = 0; i < block.keys; i += kPanel) {
       PanelSums sums{.x = query,
                      .panel = scratch.keys + (block.s + i) * heads_.H,
@@ -293,7 +293,7 @@ class AttentionGradKernel final : public Kernel {
     const std::int64_t H = heads_.H, V = heads_.V, S = heads_.S, K = heads_.K, k = n / (heads_.N / K);
     const std::int64_t stride = turned_stride(S);
     float* const dquery = dq_.data<float>() + ((sequence.b * heads_.T + block.first) * heads_.N + n) * H;
-    multiply_panels({.x = {scratch.dscores, rooms_.tile, 1},
+    multiply_panels({.x = {scratch.dscores, layout_.tile, 1},
                      .panel = scratch.features + block.s * kPanel,
                      .rows = block.rows,
                      .depth = block.keys,
@@ -301,7 +301,7 @@ class AttentionGradKernel final : public Kernel {
                      .stride = heads_.N * H,
                      .adds = block.s > 0},
                     S, H);
-    turn(scratch.dscores, rooms_.tile, block.rows, block.keys, scratch.turned, stride);
+    turn(scratch.dscores, layout_.tile, block.rows, block.keys, scratch.turned, stride);
     multiply_panels({.x = {scratch.turned, stride, 1},
                      .panel = scratch.queries,
                      .rows = block.keys,
@@ -310,7 +310,7 @@ class AttentionGradKernel final : public Kernel {
                      .stride = K * H,
                      .adds = true},
                     block.rows, H);
-    turn(scratch.scores, rooms_.tile, block.rows, block.keys, scratch.turned, stride);
+    turn(scratch.scores, layout_.tile, block.rows, block.keys, scratch.turned, stride);
     multiply_panels({.x = {scratch.turned, stride, 1},
                      .panel = scratch.outs,
                      .rows = block.keys,
@@ -332,7 +332,7 @@ class AttentionGradKernel final : public Kernel {
   Engine& engine_;
   AttentionHeads heads_;
   Operand dq_, dk_, dv_, context_, lse_, dcontext_;
-  Rooms rooms_;
+  ScratchLayout layout_;
   Team team_;
 };
 
@@ -344,8 +344,8 @@ std::string why_not(const StepInfo& step) {
 }
 
 Needs needs_of(const StepInfo& step) {
-  const Rooms rooms(step.inputs[1].shape[1], step.inputs[0].shape[3], step.inputs[2].shape[3]);
-  return scratch_of_threads(step, rooms.bytes());
+  const ScratchLayout layout(step.inputs[1].shape[1], step.inputs[0].shape[3], step.inputs[2].shape[3]);
+  return scratch_of_threads(step, layout.bytes());
 }
 
 }  // namespace

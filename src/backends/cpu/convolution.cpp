@@ -87,7 +87,7 @@ class ConvKernel final : public Kernel {
 
 std::string why_not(const StepInfo& step) {
   for (std::size_t i = 1; i < step.inputs.size(); ++i) {
-    if (!step.is_fixed(i)) return "the kernel or the bias is no weight";
+    if (!step.is_fixed(i)) return "the kernel or the bias is not a weight";
   }
   return "";
 }
@@ -111,7 +111,7 @@ Needs needs_of(const StepInfo& step) {
 
 Kernels kernels_of(const graph::Conv&) {
   static constexpr KernelInfo kKernels[] = {{Takes::float32, why_not, needs_of, make_as<ConvKernel>},
-                                            {Takes::float32, takes_all, moving_conv_needs, make_moving_conv}};
+                                            {Takes::float32, takes_all, dynamic_conv_needs, make_dynamic_conv}};
   return kKernels;
 }
 

@@ -82,9 +82,9 @@ double work_of(const Shape& kernel, const Shape& y) {
 }
 
 /// y = activation(conv(x, kernel) + bias), one sample at a time.
-class MovingConv final : public Kernel {
+class DynamicConv final : public Kernel {
  public:
-  explicit MovingConv(const Step& step)
+  explicit DynamicConv(const Step& step)
       : x_(step.inputs[0]),
         kernel_(step.inputs[1]),
         y_(step.outputs[0]),
@@ -262,9 +262,9 @@ Needs kernel_grad_needs(const StepInfo& step) {
 
 }  // namespace
 
-Needs moving_conv_needs(const StepInfo& step) { return needs_of_blocked(step.inputs[1].shape, 1); }
+Needs dynamic_conv_needs(const StepInfo& step) { return needs_of_blocked(step.inputs[1].shape, 1); }
 
-std::unique_ptr<Kernel> make_moving_conv(const Step& step) { return std::make_unique<MovingConv>(step); }
+std::unique_ptr<Kernel> make_dynamic_conv(const Step& step) { return std::make_unique<DynamicConv>(step); }
 
 Kernels kernels_of(const graph::ConvInputGrad&) {
   static constexpr KernelInfo kKernels[] = {

@@ -7,7 +7,7 @@
 
 namespace attn::backends::cpu {
 
-[[nodiscard]] Needs moving_conv_needs(const StepInfo& step);
-[[nodiscard]] std::unique_ptr<Kernel> make_moving_conv(const Step& step);
+[[nodiscard]] Needs dynamic_conv_needs(const StepInfo& step);
+[[nodiscard]] std::unique_ptr<Kernel> make_dynamic_conv(const Step& step);
 
 }  // namespace attn::backends::cpu

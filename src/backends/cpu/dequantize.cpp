@@ -146,7 +146,7 @@ std::string why_not(const StepInfo& step) {
   if (step.inputs[1].dtype != DType::float32) return "it is not float32";
   if (op.nibbles && op.nibbles->axis != last) return "integers do not share bytes along the last axis";
   if (!op.group_axis) return "";
-  if (*op.group_axis != last) return "groups do not lie along the last axis";
+  if (*op.group_axis != last) return "groups are not along the last axis";
   const DType zero = step.inputs[2].dtype;
   const bool takes = zero == DType::int8 || zero == DType::uint8 || zero == DType::float32;
   return takes ? "" : "no kernel here for zero points of this dtype";

@@ -7,7 +7,7 @@
 #include "attn/base/stop.h"
 #include "choose.h"
 #include "handover.h"
-#include "making.h"
+#include "kernel_order.h"
 #include "parallel.h"
 
 namespace attn::backends::cpu {
@@ -43,7 +43,7 @@ std::shared_ptr<CpuStore> store_of(const CompileOptions& compile_options, const 
 
 std::vector<bool> wanted_values(const plan::Plan& plan, const Engine& engine) {
   std::vector<bool> wanted(plan.graph.values.size(), false);
-  const Readers readers(plan);
+  const RemainingReaders readers(plan);
   const auto want = [&](ValueId id) { wanted[at(readers.root(id))] = true; };
   for (const graph::Output& output : plan.graph.outputs) want(output.value);
   for (const graph::Scores& scores : plan.graph.scores) want(scores.value);
@@ -96,7 +96,7 @@ CpuExecutable::CpuExecutable(plan::Plan plan, std::vector<Tensor> weights, const
 /// Prepares a step's inputs just before its kernel is made, and frees each once the last step that reads it has packed
 /// it: the weights and their packed copies are never all in memory together.
 void CpuExecutable::make_kernels() {
-  Readers readers(plan_);
+  RemainingReaders readers(plan_);
   const auto leave = [&](ValueId id) {
     const plan::Place place = plan_.slots[at(id)].place;
     const bool is_ours = place == plan::Place::weight || place == plan::Place::prepared;

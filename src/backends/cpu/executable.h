@@ -1,10 +1,10 @@
 // A plan whose steps are kernels.
 #pragma once
 
+#include "async_all_reduces.h"
 #include "attn/backends/backend.h"
 #include "attn/backends/cpu.h"
 #include "attn/backends/storage.h"
-#include "begun_sums.h"
 #include "kernel.h"
 
 namespace attn::backends::cpu {
@@ -54,7 +54,7 @@ class CpuExecutable final : public Executable {
   std::vector<graph::ValueId> moving_;            // inputs and views of them
   std::vector<std::unique_ptr<Kernel>> kernels_;  // for each step
   std::vector<KernelChoice> choices_;
-  BegunSums sums_;
+  AsyncAllReduces sums_;
 };
 
 }  // namespace attn::backends::cpu

@@ -175,7 +175,7 @@ class FlashAttention final : public Kernel {
 
 std::string why_not_flash(const StepInfo& step) {
   const auto& op = step.op<graph::Attention>();
-  if (op.scores) return "its scores are asked for";
+  if (op.scores) return "its scores are requested";
   if (op.bias || op.soft_cap > 0.0) return "it has a bias or a soft cap";
   // A running maximum of the scores is also that of the scaled scores only if the scale is above 0.
   return op.scale > 0 ? "" : "its scale is not above 0";

@@ -139,10 +139,10 @@ Isa find_isa() {
   return found;
 }
 
-bool has_byte_dots() { return isa() >= Isa::avx512_vnni; }
-bool has_avx_byte_dots() { return (isa() == Isa::avx2_vnni || has_byte_dots()) && has_avx_vnni(); }
-bool has_half_byte_dots() { return (isa() == Isa::avx2_vnni || has_byte_dots()) && has_vnni(); }
-bool has_byte_tiles() { return isa() == Isa::amx && has_byte_dots() && has_amx_int8(); }
+bool has_int8_dots() { return isa() >= Isa::avx512_vnni; }
+bool has_avx_int8_dots() { return (isa() == Isa::avx2_vnni || has_int8_dots()) && has_avx_vnni(); }
+bool has_half_int8_dots() { return (isa() == Isa::avx2_vnni || has_int8_dots()) && has_vnni(); }
+bool has_int8_tiles() { return isa() == Isa::amx && has_int8_dots() && has_amx_int8(); }
 
 bool dots_are_faster() { return isa() >= Isa::avx512_bf16 && !is_intel(); }
 

@@ -34,12 +34,12 @@ inline constinit std::atomic<std::uint8_t> found_isa = 0;  // 0: not determined 
 }
 
 /// Whether dot products of four bytes may be used (VPDPBUSD of AVX512-VNNI).
-[[nodiscard]] bool has_byte_dots();
+[[nodiscard]] bool has_int8_dots();
 /// The same in 256 bits: in AVX-VNNI's encoding, and in AVX-512's on a CPU that has only these.
-[[nodiscard]] bool has_avx_byte_dots();
-[[nodiscard]] bool has_half_byte_dots();
+[[nodiscard]] bool has_avx_int8_dots();
+[[nodiscard]] bool has_half_int8_dots();
 /// Whether int8 tiles (AMX-INT8) and int8 dot products exist and isa() is amx.
-[[nodiscard]] bool has_byte_tiles();
+[[nodiscard]] bool has_int8_tiles();
 
 /// Whether a dot product of bfloat16 pairs (VDPBF16PS, from avx512_bf16 on) has more throughput than float32's
 /// multiply-add. AMD's CPUs run both at the same rate, which is twice the throughput. Intel's run one dot product in

@@ -1,9 +1,9 @@
 // Dense maps and matrix products with a weight.
+#include "dynamic_gemm_bfloat16.h"
+#include "gemv.h"
 #include "kernel.h"
 #include "matmul.h"
-#include "moving_half_product.h"
 #include "products.h"
-#include "row_dots.h"
 
 namespace attn::backends::cpu {
 namespace {
@@ -43,8 +43,8 @@ ProductQuery query_of(const StepInfo& step) {
 }
 
 std::string why_not_linear(const StepInfo& step) {
-  if (!step.is_fixed(1)) return "the kernel is no weight";
-  if (step.op<graph::Linear>().bias && !step.is_fixed(2)) return "the bias is no weight";
+  if (!step.is_fixed(1)) return "the kernel is not a weight";
+  if (step.op<graph::Linear>().bias && !step.is_fixed(2)) return "the bias is not a weight";
   return find_product(query_of(step)) == nullptr ? "no tiles for it" : "";
 }
 
@@ -65,20 +65,20 @@ std::unique_ptr<Kernel> make_linear(const Step& step) {
       Product::Fusion{op.bias ? step.fixed[2].data() : nullptr, op.activation, op.residual, step.handover});
 }
 
-MovingSize moving_size(const StepInfo& step) {
+DynamicGemmSize dynamic_gemm_size(const StepInfo& step) {
   const Product::Size size = product_size(step.op<graph::Linear>(), step.inputs[0].shape, step.inputs[1].shape);
   return {size.rows, size.depth, size.width};
 }
 
 /// A dense map with a kernel that changes between runs.
-template <typename Moving, typename Number>
-class MovingLinear final : public Kernel {
+template <typename Gemm, typename Number>
+class DynamicLinear final : public Kernel {
  public:
-  explicit MovingLinear(const Step& step)
+  explicit DynamicLinear(const Step& step)
       : x_(step.inputs[0]),
         kernel_(step.inputs[1]),
         y_(step.outputs[0]),
-        product_(step.engine, moving_size(step), step.op<graph::Linear>().activation,
+        product_(step.engine, dynamic_gemm_size(step), step.op<graph::Linear>().activation,
                  step.op<graph::Linear>().residual) {
     const auto& op = step.op<graph::Linear>();
     if (op.bias) bias_ = step.inputs[2];
@@ -96,16 +96,16 @@ class MovingLinear final : public Kernel {
 
  private:
   Operand x_, kernel_, bias_, residual_, y_;
-  Moving product_;
+  Gemm product_;
 };
 
-template <typename Moving>
-Needs moving_linear_needs(const StepInfo& step) {
-  return needs_of_moving<Moving>(moving_size(step), step.machine.threads);
+template <typename Gemm>
+Needs dynamic_linear_needs(const StepInfo& step) {
+  return needs_of_dynamic_gemm<Gemm>(dynamic_gemm_size(step), step.machine.threads);
 }
 
 std::string why_not_half_linear(const StepInfo& step) {
-  return why_not_moving_half(step.inputs[0].dtype, step.machine.multiplication);
+  return why_not_dynamic_gemm_bfloat16(step.inputs[0].dtype, step.machine.multiplication);
 }
 
 /// Whether the product also takes the float32 kernel in half precision.
@@ -135,7 +135,7 @@ ProductQuery query_of_matmul(const StepInfo& step) {
 }
 
 std::string why_not_by_weight(const StepInfo& step) {
-  return is_by_weight(step) ? "" : "the right side is no weight of rank 2";
+  return is_by_weight(step) ? "" : "the right side is not a weight of rank 2";
 }
 
 Needs needs_by_weight(const StepInfo& step) {
@@ -157,22 +157,22 @@ std::unique_ptr<Kernel> make_by_weight(const Step& step) {
 }
 
 /// A GEMV with the stored weight reads it in float32 or in half precision.
-bool keeps_stored(const StepInfo& step, std::size_t input) { return input == 1 && why_not_row_dots(step).empty(); }
+bool keeps_stored(const StepInfo& step, std::size_t input) { return input == 1 && why_not_gemv(step).empty(); }
 
 }  // namespace
 
 Kernels kernels_of(const graph::Linear&) {
   static constexpr KernelInfo kKernels[] = {
       {Takes::float32_or_bfloat16, why_not_linear, linear_needs, make_linear, keeps_half},
-      {Takes::float32_or_bfloat16, why_not_half_linear, moving_linear_needs<MovingHalfProduct>,
-       make_as<MovingLinear<MovingHalfProduct, std::uint16_t>>},
-      {Takes::float32, takes_all, moving_linear_needs<MovingProduct>, make_as<MovingLinear<MovingProduct, float>>}};
+      {Takes::float32_or_bfloat16, why_not_half_linear, dynamic_linear_needs<DynamicGemmBfloat16>,
+       make_as<DynamicLinear<DynamicGemmBfloat16, std::uint16_t>>},
+      {Takes::float32, takes_all, dynamic_linear_needs<DynamicGemm>, make_as<DynamicLinear<DynamicGemm, float>>}};
   return kKernels;
 }
 
 Kernels kernels_of(const graph::MatMul&) {
   static constexpr KernelInfo kKernels[] = {
-      {Takes::float32, why_not_row_dots, no_memory, make_row_dots, keeps_stored},
+      {Takes::float32, why_not_gemv, no_memory, make_gemv, keeps_stored},
       {Takes::float32, why_not_by_weight, needs_by_weight, make_by_weight},
       {Takes::float32_or_bfloat16, why_not_single_half, single_half_needs, make_single_half},
       {Takes::float32, why_not_single, single_needs, make_single},

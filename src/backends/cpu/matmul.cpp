@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "dynamic_gemm_bfloat16.h"
 #include "kernel.h"
-#include "moving_half_product.h"
 #include "panels.h"
 
 namespace attn::backends::cpu {
@@ -105,11 +105,11 @@ class MatmulKernel final : public Kernel {
   Team team_;
 };
 
-MovingSize size_of_single(const StepInfo& step) {
+DynamicGemmSize size_of_single(const StepInfo& step) {
   const auto& op = step.op<graph::MatMul>();
   const Shape& x = step.inputs[0].shape;
   const Shape& y = step.inputs[1].shape;
-  MovingSize size{};
+  DynamicGemmSize size{};
   size.transpose_x = op.transpose_x;
   size.transpose_y = op.transpose_y;
   size.depth = op.transpose_x ? x[-2] : x.back();
@@ -118,7 +118,7 @@ MovingSize size_of_single(const StepInfo& step) {
   return size;
 }
 
-template <typename Moving, typename Number>
+template <typename Gemm, typename Number>
 class SingleMatmul final : public Kernel {
  public:
   explicit SingleMatmul(const Step& step)
@@ -130,7 +130,7 @@ class SingleMatmul final : public Kernel {
 
  private:
   Operand x_, y_, z_;
-  Moving product_;
+  Gemm product_;
 };
 
 }  // namespace
@@ -141,28 +141,28 @@ std::string why_not_single(const StepInfo& step) {
   if (x.rank() < 2 || y.rank() < 2) return "one side is a vector";
   const bool is_batched = y.slice(0, y.rank() - 2).size() != 1 ||
                           (step.op<graph::MatMul>().transpose_x && x.slice(0, x.rank() - 2).size() != 1);
-  return is_batched ? "the products come in batches" : "";
+  return is_batched ? "the products are batched" : "";
 }
 
 Needs single_needs(const StepInfo& step) {
-  return needs_of_moving<MovingProduct>(size_of_single(step), step.machine.threads);
+  return needs_of_dynamic_gemm<DynamicGemm>(size_of_single(step), step.machine.threads);
 }
 
 std::unique_ptr<Kernel> make_single(const Step& step) {
-  return std::make_unique<SingleMatmul<MovingProduct, float>>(step);
+  return std::make_unique<SingleMatmul<DynamicGemm, float>>(step);
 }
 
 std::string why_not_single_half(const StepInfo& step) {
-  const std::string why = why_not_moving_half(step.inputs[0].dtype, step.machine.multiplication);
+  const std::string why = why_not_dynamic_gemm_bfloat16(step.inputs[0].dtype, step.machine.multiplication);
   return why.empty() ? why_not_single(step) : why;
 }
 
 Needs single_half_needs(const StepInfo& step) {
-  return needs_of_moving<MovingHalfProduct>(size_of_single(step), step.machine.threads);
+  return needs_of_dynamic_gemm<DynamicGemmBfloat16>(size_of_single(step), step.machine.threads);
 }
 
 std::unique_ptr<Kernel> make_single_half(const Step& step) {
-  return std::make_unique<SingleMatmul<MovingHalfProduct, std::uint16_t>>(step);
+  return std::make_unique<SingleMatmul<DynamicGemmBfloat16, std::uint16_t>>(step);
 }
 
 Needs matmul_needs(const StepInfo& step) {

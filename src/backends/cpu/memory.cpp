@@ -8,7 +8,7 @@
 #include "attn/plan/bytes.h"
 #include "choose.h"
 #include "handover.h"
-#include "making.h"
+#include "kernel_order.h"
 
 namespace attn::backends::cpu {
 namespace {
@@ -93,7 +93,7 @@ class Pricing {
 
   const plan::Plan& plan_;
   Machine machine_;
-  Readers readers_;
+  RemainingReaders readers_;
   std::int64_t held_ = 0, most_ = 0, scratch_ = 0, operands_ = 0;
   bool uses_library_ = false;
   std::set<std::tuple<ValueId, bool, Layout>> packed_;  // mirrors Engine::packed

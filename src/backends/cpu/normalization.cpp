@@ -201,7 +201,7 @@ std::string why_not_layers(const StepInfo& step) {
   const int first = step.inputs[0].shape.rank() - static_cast<int>(op.axes.size());
   if (op.axes.front() != first) return "the axes are not the last ones";
   for (std::size_t i = 1; i < step.inputs.size(); ++i) {
-    if (step.inputs[i].dtype != DType::float32 && !step.is_fixed(i)) return "gamma or beta is no weight";
+    if (step.inputs[i].dtype != DType::float32 && !step.is_fixed(i)) return "gamma or beta is not a weight";
   }
   return "";
 }

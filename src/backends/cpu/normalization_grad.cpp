@@ -152,7 +152,7 @@ std::string why_not(const StepInfo& step) {
   const int first = step.inputs[0].shape.rank() - static_cast<int>(axes.size());
   if (axes.front() != first) return "the axes are not the last ones";
   // Cancellation is total for a single number: no float32 result is accurate.
-  return NormSize(step).length > 1 ? "" : "it is of single numbers";
+  return NormSize(step).length > 1 ? "" : "it normalizes single numbers";
 }
 
 Needs needs_of(const StepInfo& step) {

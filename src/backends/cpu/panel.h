@@ -16,7 +16,7 @@ struct View {
 
 /// The epilogue: max(·, 0), which keeps NaN, then the residual, which is laid out as
 /// y.
-struct WriteOut {
+struct Epilogue {
   bool relu = false;
   const float* residual = nullptr;
 };

@@ -21,7 +21,7 @@ struct Tile {
   std::int64_t depth = 0;
   const float* start = nullptr;    ///< initial accumulator of each column; null: zeros
   const float* earlier = nullptr;  ///< added to the sums, laid out as y; null: nothing
-  WriteOut out{};
+  Epilogue out{};
   std::int64_t ahead = 0;  ///< prefetch distance of the panel in bytes, for 32 columns; 0: no prefetching
   float* y = nullptr;      ///< rows with stride `stride`
   std::int64_t stride = 0;

@@ -89,7 +89,7 @@ void multiply_scattered(const PanelSums& sums) {
       part.y = sums.y + i * sums.stride;
       part.adds = sums.adds || !is_first;
       if (!is_first) part.start = nullptr;
-      part.out = is_last ? sums.out : WriteOut{};
+      part.out = is_last ? sums.out : Epilogue{};
       if (part.out.residual != nullptr) part.out.residual += i * sums.stride;
       multiply_tiles(part);
       k += kChain;

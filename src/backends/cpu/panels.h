@@ -19,7 +19,7 @@ struct PanelSums {
   const float* start = nullptr;   ///< kPanel numbers; null: zeros
   bool adds = false;              ///< accumulates into y
   bool fetches = false;           ///< prefetches the panel, which is not in a near cache, and what follows it
-  WriteOut out{};
+  Epilogue out{};
 };
 
 void multiply_panel(const PanelSums& sums);

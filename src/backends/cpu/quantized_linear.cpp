@@ -7,23 +7,22 @@
 
 #include "attn/base/error.h"
 #include "attn/base/size.h"
-#include "byte_dots.h"
 #include "byte_rows.h"
-#include "digit_dots.h"
+#include "fixed_point_gemv.h"
+#include "int8_dots.h"
+#include "int8_table_gemv.h"
 #include "integer_panels.h"
 #include "integer_sums.h"
 #include "kernel.h"
 #include "panels.h"
 #include "product.h"
-#include "quantized_room.h"
-#include "table_dots.h"
+#include "quantized_scratch.h"
 #include "vector.h"
 
 namespace attn::backends::cpu {
 namespace {
 
 using graph::QuantizedLinear;
-using Room = QuantizedRoom;
 
 /// Work items per thread. With many rows an item is a single panel, so that a preempted thread leaves the rest to
 /// others.
@@ -31,7 +30,7 @@ constexpr std::int64_t kPiecesPerThread = 16, kPiecesOfFewRows = 4, kFewRows = 1
 
 /// Whether the weight is read as stored.
 bool is_by_stored_table(const QuantizedLinear& op, std::int64_t rows) {
-  return is_by_dots(op) && op.transposed && rows <= kMostTableRows && has_table_dots();
+  return is_by_dots(op) && op.transposed && rows <= kMostTableRows && has_int8_table_gemv();
 }
 
 Layout integer_layout(const StepInfo& step) {
@@ -62,7 +61,7 @@ class QuantizedProduct final : public Kernel {
         writes_residual_(op_.residual && op_.activation.fn == graph::UnaryFn::linear),
         finish_(op_.activation, op_.residual && !writes_residual_),
         engine_(step.engine),
-        dots_(byte_dots(engine_.multiplication.tiles)),
+        dots_(int8_dots(engine_.multiplication.tiles)),
         handover_(step.handover),
         x_(step.inputs[0]),
         residual_(step.inputs.back()),
@@ -78,7 +77,7 @@ class QuantizedProduct final : public Kernel {
       if (form_ == IntegerForm::quads)
         find_starts(reinterpret_cast<const std::int32_t*>(packed_.get() + size_.panels() * panel_bytes()));
     }
-    takes_digits_ = size_.rows <= kMostDigitRows && has_digit_dots(form_, size_.depth, groups_of(0));
+    takes_digits_ = size_.rows <= kMostFixedPointRows && has_fixed_point_gemv(form_, size_.depth, groups_of(0));
     const auto rows = static_cast<double>(std::max<std::int64_t>(size_.rows, 8));
     team_ = engine_.team_for(rows * static_cast<double>(size_.depth) * static_cast<double>(size_.width));
     const std::int64_t block_rows = leaves() ? LeftBlocks(size_).rows : kMostBlockRows;
@@ -87,36 +86,37 @@ class QuantizedProduct final : public Kernel {
     const std::int64_t pieces = team_.threads * (size_.rows < kFewRows ? kPiecesOfFewRows : kPiecesPerThread);
     const std::int64_t wanted = is_whole ? 1 : (pieces + blocks_ - 1) / blocks_;
     groups_ = std::clamp<std::int64_t>(wanted, 1, size_.panels());
-    engine_.scratch.reserve(Room(op_, size_, engine_.threads).total);
+    engine_.scratch.reserve(QuantizedScratch(op_, size_, engine_.threads).total);
   }
 
   void run() override {
-    const Room room(op_, size_, engine_.threads);
-    if (form_ == IntegerForm::quads) return run_on_bytes(room);
+    const QuantizedScratch scratch(op_, size_, engine_.threads);
+    if (form_ == IntegerForm::quads) return run_on_bytes(scratch);
     std::byte* const rows = engine_.scratch.get();
-    auto* const scales = reinterpret_cast<float*>(rows + room.rows);
+    auto* const scales = reinterpret_cast<float*>(rows + scratch.rows);
     const auto* const x = x_.data<float>();
     const bool copies = op_.inputs || !order_.empty();
-    std::byte* const digits = rows + room.rows + room.scales;
+    std::byte* const digits = rows + scratch.rows + scratch.scales;
     std::atomic<bool> is_split = takes_digits_;
     if (copies || takes_digits_) {
       parallel_for(size_.rows, team_, [&](std::int64_t i, int) {
         const float* row = x + i * size_.depth;
         if (copies) {
-          auto* const copy = reinterpret_cast<float*>(rows + i * room.row_bytes);
+          auto* const copy = reinterpret_cast<float*>(rows + i * scratch.row_bytes);
           scales[i] = prepare_row(row, copy);
           row = copy;
         }
-        if (takes_digits_ && !split_row(form_, row, groups_of(0), digits + i * room.row_digits)) is_split = false;
+        if (takes_digits_ && !to_fixed_point(form_, row, groups_of(0), digits + i * scratch.row_digits))
+          is_split = false;
       });
     }
-    each_piece(room, [&](Piece& part) {
+    each_piece(scratch, [&](Piece& part) {
       const std::int64_t first = part.first;
-      part.x = copies ? rows + first * room.row_bytes : reinterpret_cast<const std::byte*>(x + first * size_.depth);
-      part.row_x = copies ? room.row_bytes : size_.depth * bytes_of(DType::float32);
+      part.x = copies ? rows + first * scratch.row_bytes : reinterpret_cast<const std::byte*>(x + first * size_.depth);
+      part.row_x = copies ? scratch.row_bytes : size_.depth * bytes_of(DType::float32);
       part.scales = op_.inputs ? scales + first : nullptr;
       part.digits = is_split ? digits : nullptr;
-      part.row_digits = room.row_digits;
+      part.row_digits = scratch.row_digits;
       run_piece(part);
     });
   }
@@ -146,14 +146,14 @@ class QuantizedProduct final : public Kernel {
 
   [[nodiscard]] bool leaves() const { return handover_.leaves != nullptr; }
 
-  void run_on_bytes(const Room& room) const {
+  void run_on_bytes(const QuantizedScratch& scratch) const {
     ByteRows x(handover_.takes == nullptr ? engine_.scratch.get() : handover_.takes->get(), size_.rows, size_.depth);
     if (handover_.takes == nullptr) {
       parallel_for(size_.rows, team_,
                    [&](std::int64_t i, int) { x.take(i, x_.data<float>() + i * size_.depth, *op_.inputs); });
     }
     const ByteRows left(leaves() ? handover_.leaves->get() : nullptr, size_.rows, size_.width);
-    each_piece(room, [&](Piece& part) {
+    each_piece(scratch, [&](Piece& part) {
       part.x = reinterpret_cast<const std::byte*>(x.row(part.first));
       part.row_x = x.stride();
       part.scales = x.scales(part.first);
@@ -166,14 +166,14 @@ class QuantizedProduct final : public Kernel {
 
   /// Calls run(piece) for each block of rows and group of panels, on all threads.
   template <typename Run>
-  void each_piece(const Room& room, const Run& run) const {
-    std::byte* const behind_rows = engine_.scratch.get() + room.rows + room.scales + room.digits;
+  void each_piece(const QuantizedScratch& scratch, const Run& run) const {
+    std::byte* const behind_rows = engine_.scratch.get() + scratch.rows + scratch.scales + scratch.digits;
     parallel_for(blocks_ * groups_, team_, [&](std::int64_t piece, int thread) {
       const std::int64_t block = piece / groups_, group = piece % groups_;
       const std::int64_t first = size_.rows * block / blocks_, last = size_.rows * (block + 1) / blocks_;
       Piece part{first, last - first, size_.panels() * group / groups_, size_.panels() * (group + 1) / groups_};
-      part.sums = behind_rows + thread * room.thread;
-      part.y = leaves() ? reinterpret_cast<float*>(part.sums + room.left) : y_.data<float>() + first * size_.width;
+      part.sums = behind_rows + thread * scratch.thread;
+      part.y = leaves() ? reinterpret_cast<float*>(part.sums + scratch.left) : y_.data<float>() + first * size_.width;
       part.stride = leaves() ? LeftBlocks(size_).stride : size_.width;
       run(part);
     });
@@ -360,7 +360,7 @@ class QuantizedProduct final : public Kernel {
     const std::int64_t row_x = piece.row_x / bytes_of(DType::float32);
     const PanelGroups groups = groups_of(p);
     if (piece.digits != nullptr) {
-      multiply_digits(form_, is_signed_, piece.digits, piece.row_digits, piece.rows, panel(p), groups, sums);
+      multiply_fixed_point(form_, is_signed_, piece.digits, piece.row_digits, piece.rows, panel(p), groups, sums);
     } else if (piece.rows <= kFewIntegerRows) {
       multiply_integers(form_, is_signed_, x, row_x, piece.rows, panel(p), groups, sums);
     } else {
@@ -388,7 +388,7 @@ class QuantizedProduct final : public Kernel {
   bool takes_digits_ = false;
   Finish finish_;
   Engine& engine_;
-  const ByteDots& dots_;
+  const Int8Dots& dots_;
   Handover handover_;
   Operand x_, residual_, y_;
   std::vector<float> scale_, bias_;
@@ -404,12 +404,13 @@ class QuantizedProduct final : public Kernel {
 std::string why_not_quantized(const StepInfo& step) {
   const auto& op = step.op<QuantizedLinear>();
   for (std::size_t i = 1; i <= group_input(op) + (op.bias ? 1 : 0); ++i)
-    if (!step.is_fixed(i)) return i == 1 ? "the kernel is no weight" : "a scale, a zero point or the bias is no weight";
+    if (!step.is_fixed(i))
+      return i == 1 ? "the kernel is not a weight" : "a scale, a zero point or the bias is not a weight";
   for (const std::size_t i : {std::size_t{0}, std::size_t{2}})
     if (step.inputs[i].dtype != DType::float32) return "it is not float32";
   const bool has_empty = std::ranges::any_of(step.inputs, [](const Operand& input) { return input.size() == 0; });
   if (has_empty) return "an input has no elements";
-  if (is_by_dots(op) && step.inputs[1].dtype != DType::int8) return "its bytes have no sign";
+  if (is_by_dots(op) && step.inputs[1].dtype != DType::int8) return "its bytes are unsigned";
   return "";
 }
 
@@ -421,7 +422,7 @@ Needs quantized_needs(const StepInfo& step) {
   if (!is_table) needs.packs.push_back({1, op.transposed, integer_layout(step), packed_bytes(op, size)});
   needs.held = bytes_times({size.panels(), kPanel, 2 * size.groups + 2, bytes_of(DType::float32)}) +
                bytes_times({2 * (size.groups + size.depth), bytes_of(DType::int64)});
-  needs.scratch = Room(op, size, step.machine.threads).total;
+  needs.scratch = QuantizedScratch(op, size, step.machine.threads).total;
   needs.copied.assign(step.inputs.size(), false);
   // Small inputs are kept, so that an executable for another shape that finds the packed weight also finds them.
   needs.copied[1] = !is_table;

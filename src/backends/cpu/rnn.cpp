@@ -74,7 +74,7 @@ std::int64_t parts_of(std::int64_t batch, const ProductInfo& product, int thread
   return std::clamp<std::int64_t>(most, 1, kPartsPerThread * threads);
 }
 
-/// A gru that resets before its product takes that part of the kernel by itself.
+/// A GRU with reset_after=false multiplies the candidate's part of the kernel separately.
 bool is_split(const graph::Rnn& op) { return op.cell == RnnCell::gru && !op.reset_after; }
 
 class RnnKernel final : public Kernel {
@@ -268,7 +268,7 @@ class RnnKernel final : public Kernel {
   };
   Team team_;
   std::int64_t parts_;
-  std::vector<std::unique_ptr<Engine>> alone_;        // by part, where there are some
+  std::vector<std::unique_ptr<Engine>> alone_;        // by part; empty without parts
   std::vector<Products> products_;                    // by part
   std::vector<float> projected_;                      // (B,T,g·U)
   std::vector<float> recurrent_, gates_;              // (B,g·U)
@@ -281,7 +281,7 @@ std::size_t weights_of(const graph::Rnn& op) { return op.bias ? 3 : 2; }
 
 std::string why_not(const StepInfo& step) {
   for (std::size_t i = 1; i <= weights_of(step.op<graph::Rnn>()); ++i) {
-    if (!step.is_fixed(i)) return "a kernel or the bias is no weight";
+    if (!step.is_fixed(i)) return "a kernel or the bias is not a weight";
   }
   return "";
 }
@@ -291,7 +291,7 @@ Needs needs_of(const StepInfo& step) {
   const Shape& x = step.inputs[0].shape;
   const Shape& recurrent = step.inputs[2].shape;
   const std::int64_t samples = x[0], rows = bytes_times({samples, x[1]}), units = recurrent[0], width = recurrent[1];
-  constexpr std::int64_t kArrays = 8;  // of the states and gates, at most
+  constexpr std::int64_t kArrays = 8;  // upper bound of states and gates
   Needs needs;
   needs.held = plan::sum_of_bytes({bytes_times({rows, width, bytes_of(DType::float32)}),
                                    bytes_times({samples, width, kArrays, bytes_of(DType::float32)})});
@@ -323,7 +323,7 @@ Needs needs_of(const StepInfo& step) {
 
 Kernels kernels_of(const graph::Rnn&) {
   static constexpr KernelInfo kKernels[] = {{Takes::float32, why_not, needs_of, make_as<RnnKernel>},
-                                            {Takes::float32, why_not_moving_rnn, moving_rnn_needs, make_moving_rnn}};
+                                            {Takes::float32, why_not_dynamic_rnn, dynamic_rnn_needs, make_dynamic_rnn}};
   return kKernels;
 }
 

@@ -128,7 +128,7 @@ std::int64_t RnnTrace::numbers_of(const graph::Rnn& op, const RnnSize& size) {
 }
 
 std::int64_t RnnTrace::scratch_bytes(const RnnSize& size, int threads) {
-  return MovingProduct::scratch_bytes({size.B * size.T, size.D, size.W}, threads);
+  return DynamicGemm::scratch_bytes({size.B * size.T, size.D, size.W}, threads);
 }
 
 std::string RnnTrace::why_not(const graph::Rnn& op) {

@@ -4,8 +4,8 @@
 #include <memory>
 #include <vector>
 
+#include "dynamic_gemm.h"
 #include "kernel.h"
-#include "moving_product.h"
 #include "unary.h"
 
 namespace attn::backends::cpu {
@@ -91,7 +91,7 @@ class RnnTrace {
   Operand x_, kernel_, recurrent_, bias_, mask_;
   std::vector<Operand> initial_;
   UnaryLoop activation_, gate_;
-  MovingProduct input_;
+  DynamicGemm input_;
   HeldPanels panels_;
 };
 

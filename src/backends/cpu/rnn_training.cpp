@@ -16,9 +16,9 @@ namespace {
 using graph::RnnCell;
 
 /// The layer's forward pass.
-class MovingRnn final : public Kernel {
+class DynamicRnn final : public Kernel {
  public:
-  explicit MovingRnn(const Step& step)
+  explicit DynamicRnn(const Step& step)
       : outputs_(step.outputs),
         trace_(RnnTrace::make(step, step.op<graph::Rnn>())),
         output_(trace_->states[0].size()) {}
@@ -60,7 +60,7 @@ struct BackSizes {
       : kernel{size.D, size.B * size.T, size.W, true, false},
         recurrent{size.U, size.B * size.T, size.W, true, false},
         x{size.B * size.T, size.W, size.D, false, true} {}
-  MovingSize kernel, recurrent, x;
+  DynamicGemmSize kernel, recurrent, x;
 };
 
 /// One sample's step of an lstm with sigmoid gates and a tanh cell.
@@ -131,12 +131,12 @@ class RnnGradKernel final : public Kernel {
          HeldPanels::numbers_of(size.W, size.U), bytes_times({parts, size.U, 2})});
     Needs needs;
     needs.held = plan::sum_of_bytes({bytes_times({numbers, bytes_of(DType::float32)}),
-                                     is_left ? 0 : MovingProduct::held_bytes({rows, size.D, size.W}),
-                                     MovingProduct::held_bytes(back.kernel), MovingProduct::held_bytes(back.recurrent),
-                                     MovingProduct::held_bytes(back.x)});
+                                     is_left ? 0 : DynamicGemm::held_bytes({rows, size.D, size.W}),
+                                     DynamicGemm::held_bytes(back.kernel), DynamicGemm::held_bytes(back.recurrent),
+                                     DynamicGemm::held_bytes(back.x)});
     needs.scratch = RnnTrace::scratch_bytes(size, step.machine.threads);
-    for (const MovingSize& one : {back.kernel, back.recurrent, back.x})
-      needs.scratch = std::max(needs.scratch, MovingProduct::scratch_bytes(one, step.machine.threads));
+    for (const DynamicGemmSize& one : {back.kernel, back.recurrent, back.x})
+      needs.scratch = std::max(needs.scratch, DynamicGemm::scratch_bytes(one, step.machine.threads));
     return needs;
   }
 
@@ -297,7 +297,7 @@ class RnnGradKernel final : public Kernel {
   UnaryLoop activation_;
   SlopeLoop act_slope_, gate_slope_;
   HeldPanels panels_;  // the recurrent kernel, transposed
-  MovingProduct kernel_, recurrent_, input_;
+  DynamicGemm kernel_, recurrent_, input_;
   std::vector<std::vector<float>> dstates_;  // (B,U)
   std::vector<float> pending_, scratch_;     // (B,U)
   std::vector<float> dbefore_, dproduct_;    // (B,T,W)
@@ -308,20 +308,20 @@ std::string why_not_back(const StepInfo& step) { return RnnTrace::why_not(step.o
 
 }  // namespace
 
-std::string why_not_moving_rnn(const StepInfo& step) { return RnnTrace::why_not(step.op<graph::Rnn>()); }
+std::string why_not_dynamic_rnn(const StepInfo& step) { return RnnTrace::why_not(step.op<graph::Rnn>()); }
 
-Needs moving_rnn_needs(const StepInfo& step) {
+Needs dynamic_rnn_needs(const StepInfo& step) {
   const auto& op = step.op<graph::Rnn>();
   const RnnSize size(op, step);
   const std::int64_t numbers = plan::sum_of_bytes({RnnTrace::numbers_of(op, size), bytes_times({size.B, size.U})});
   Needs needs;
   needs.held = plan::sum_of_bytes(
-      {bytes_times({numbers, bytes_of(DType::float32)}), MovingProduct::held_bytes({size.B * size.T, size.D, size.W})});
+      {bytes_times({numbers, bytes_of(DType::float32)}), DynamicGemm::held_bytes({size.B * size.T, size.D, size.W})});
   needs.scratch = RnnTrace::scratch_bytes(size, step.machine.threads);
   return needs;
 }
 
-std::unique_ptr<Kernel> make_moving_rnn(const Step& step) { return std::make_unique<MovingRnn>(step); }
+std::unique_ptr<Kernel> make_dynamic_rnn(const Step& step) { return std::make_unique<DynamicRnn>(step); }
 
 Kernels kernels_of(const graph::RnnGrad&) {
   static constexpr KernelInfo kKernels[] = {

@@ -21,8 +21,9 @@ namespace {
 constexpr std::int64_t kMostBlocks = 4;
 
 /// The layout of a thread's scratch memory.
-struct Rooms {
-  Rooms(const graph::Attention& op, int parts, std::int64_t keys, std::int64_t head_size, std::int64_t value_size)
+struct ScratchLayout {
+  ScratchLayout(const graph::Attention& op, int parts, std::int64_t keys, std::int64_t head_size,
+                std::int64_t value_size)
       : padded_s(padded(keys)),
         padded_v(padded(value_size)),
         tile(op.scores ? padded_s : std::min<std::int64_t>(padded_s, parts == 1 ? 256 : 128)),
@@ -34,19 +35,19 @@ struct Rooms {
 };
 
 /// Returns the bytes per thread.
-std::int64_t scratch_for(const Rooms& rooms, int parts, std::int64_t keys, std::int64_t head_size) {
+std::int64_t scratch_for(const ScratchLayout& layout, int parts, std::int64_t keys, std::int64_t head_size) {
   constexpr std::int64_t kRows = kMostBlocks * kTileBlock;
   const std::int64_t step = parts * kTilePart / 2;  // floats per step of a block
-  return scratch_size({{kTileBlock, rooms.tile},
-                       {kRows, rooms.padded_v},
+  return scratch_size({{kTileBlock, layout.tile},
+                       {kRows, layout.padded_v},
                        {kTileBlock, kTileBlock},
                        {kRows, 3},
                        {tile_steps(head_size) * step, kMostBlocks},
-                       {tile_steps(rooms.tile) * step, 1},
-                       {tile_steps(head_size) * step, rooms.padded_s / kTileBlock},
-                       {tile_steps(rooms.padded_s) * step, rooms.padded_v / kTileBlock},
-                       {kTileBlock / static_cast<std::int64_t>(sizeof(float)), rooms.tile}},
-                      (keys + rooms.tile - 1) / rooms.tile);
+                       {tile_steps(layout.tile) * step, 1},
+                       {tile_steps(head_size) * step, layout.padded_s / kTileBlock},
+                       {tile_steps(layout.padded_s) * step, layout.padded_v / kTileBlock},
+                       {kTileBlock / static_cast<std::int64_t>(sizeof(float)), layout.tile}},
+                      (keys + layout.tile - 1) / layout.tile);
 }
 
 /// context = shrink·context + sums, row by row, for 32 columns.
@@ -111,10 +112,10 @@ template <typename Tiles, typename Number, int kParts>
 class TileAttention final : public Kernel {
  public:
   explicit TileAttention(const Step& step)
-      : engine_(step.engine), heads_(step), rooms_(heads_.op, kParts, heads_.S, heads_.H, heads_.V) {
+      : engine_(step.engine), heads_(step), layout_(heads_.op, kParts, heads_.S, heads_.H, heads_.V) {
     team_ = heads_.team(engine_);
     pieces_ = heads_.pieces(team_, kTileBlock);
-    scratch_bytes_ = scratch_for(rooms_, kParts, heads_.S, heads_.H);
+    scratch_bytes_ = scratch_for(layout_, kParts, heads_.S, heads_.H);
     engine_.scratch.reserve(team_.threads * scratch_bytes_);
     factor_ = heads_.scale * kLog2E;
   }
@@ -164,17 +165,18 @@ class TileAttention final : public Kernel {
     Scratch scratch;
     auto* const floats = reinterpret_cast<float*>(engine_.scratch.get() + thread * scratch_bytes_);
     scratch.scores = floats;
-    scratch.context = scratch.scores + kTileBlock * rooms_.tile;
-    scratch.sums = scratch.context + kMostBlocks * kTileBlock * rooms_.padded_v;
+    scratch.context = scratch.scores + kTileBlock * layout_.tile;
+    scratch.sums = scratch.context + kMostBlocks * kTileBlock * layout_.padded_v;
     float* const maxima = scratch.sums + kTileBlock * kTileBlock;
     constexpr std::int64_t kRows = kMostBlocks * kTileBlock;
     scratch.running = {maxima, maxima + kRows, maxima + 2 * kRows};
     scratch.queries = reinterpret_cast<Bfloat16*>(maxima + 3 * kRows);
-    scratch.weights = scratch.queries + kMostBlocks * rooms_.query_block;
-    scratch.keys = scratch.weights + tile_block_size(rooms_.tile, kParts);
-    scratch.values = scratch.keys + rooms_.padded_s / kTileBlock * rooms_.query_block;
-    scratch.seen = reinterpret_cast<std::uint8_t*>(scratch.values + rooms_.padded_v / kTileBlock * rooms_.value_block);
-    scratch.finite = scratch.seen + kTileBlock * rooms_.tile;
+    scratch.weights = scratch.queries + kMostBlocks * layout_.query_block;
+    scratch.keys = scratch.weights + tile_block_size(layout_.tile, kParts);
+    scratch.values = scratch.keys + layout_.padded_s / kTileBlock * layout_.query_block;
+    scratch.seen =
+        reinterpret_cast<std::uint8_t*>(scratch.values + layout_.padded_v / kTileBlock * layout_.value_block);
+    scratch.finite = scratch.seen + kTileBlock * layout_.tile;
     return scratch;
   }
 
@@ -189,20 +191,20 @@ class TileAttention final : public Kernel {
     const auto* const key = heads_.template key<Number>(head.sequence, head.n);
     const auto* const value = heads_.template value<Number>(head.sequence, head.n);
     for (std::int64_t s = 0; s < S; s += kTileBlock) {
-      Bfloat16* const block = head.scratch.keys + s / kTileBlock * rooms_.query_block;
+      Bfloat16* const block = head.scratch.keys + s / kTileBlock * layout_.query_block;
       pack_rows(key + s * heads_.key_stride(), heads_.key_stride(), std::min(kTileBlock, S - s), block);
       transpose_tile_block(heads_.H, kParts, block);
     }
     for (std::int64_t v = 0; v < heads_.V; v += kTileBlock) {
       pack_tile_columns(kDType, value + v, S, std::min(kTileBlock, heads_.V - v), heads_.value_stride(), kParts,
-                        head.scratch.values + v / kTileBlock * rooms_.value_block);
+                        head.scratch.values + v / kTileBlock * layout_.value_block);
     }
     head.largest_key = largest(key, heads_.key_stride(), S, heads_.H);
     head.largest_value = largest(value, heads_.value_stride(), S, heads_.V);
-    for (std::int64_t s = 0; heads_.is_masked() && s < S; s += rooms_.tile) {
+    for (std::int64_t s = 0; heads_.is_masked() && s < S; s += layout_.tile) {
       const std::int64_t stride = heads_.value_stride();
-      const float most = largest(value + s * stride, stride, std::min(rooms_.tile, S - s), heads_.V);
-      head.scratch.finite[s / rooms_.tile] = std::isfinite(most) ? 1 : 0;
+      const float most = largest(value + s * stride, stride, std::min(layout_.tile, S - s), heads_.V);
+      head.scratch.finite[s / layout_.tile] = std::isfinite(most) ? 1 : 0;
     }
   }
 
@@ -221,20 +223,20 @@ class TileAttention final : public Kernel {
     const std::int64_t S = head.sequence.S, blocks = (rows + kTileBlock - 1) / kTileBlock;
     const Scratch& scratch = head.scratch;
     begin_rows(scratch.running, rows);
-    std::fill_n(scratch.context, blocks * kTileBlock * rooms_.padded_v, 0.0F);
+    std::fill_n(scratch.context, blocks * kTileBlock * layout_.padded_v, 0.0F);
     const std::int64_t stride = heads_.query_stride();
     const auto* const query = heads_.template query<Number>(head.sequence, head.n, first);
     for (std::int64_t b = 0; b < blocks; ++b) {
       pack_rows(query + b * kTileBlock * stride, stride, rows - b * kTileBlock,
-                scratch.queries + b * rooms_.query_block);
+                scratch.queries + b * layout_.query_block);
     }
     const bool safe = is_safe(head.largest_key, largest(query, stride, rows, heads_.H), heads_.H);
     std::array<bool, kMostBlocks> skipped{};
-    for (std::int64_t s = 0; s < S; s += rooms_.tile) {
+    for (std::int64_t s = 0; s < S; s += layout_.tile) {
       for (std::int64_t b = 0; b < blocks; ++b) {
         const Tile tile{b, first + b * kTileBlock, std::min(kTileBlock, rows - b * kTileBlock), s,
-                        std::min(rooms_.tile, S - s)};
-        if (!find_seen(head, tile) && skips && scratch.finite[s / rooms_.tile] != 0) {
+                        std::min(layout_.tile, S - s)};
+        if (!find_seen(head, tile) && skips && scratch.finite[s / layout_.tile] != 0) {
           skipped[static_cast<std::size_t>(b)] = true;
         } else {
           add_tile(tiles, head, tile, safe);
@@ -256,12 +258,12 @@ class TileAttention final : public Kernel {
   }
 
   void write_context(const Head& head, std::int64_t block, std::int64_t first, std::int64_t rows) const {
-    const float* const context = head.scratch.context + block * kTileBlock * rooms_.padded_v;
+    const float* const context = head.scratch.context + block * kTileBlock * layout_.padded_v;
     const float* const sums = running_of(head, block).sums;
     auto* const to = heads_.template context<Number>(head.sequence, head.n, first);
     for (std::int64_t r = 0; r < rows; ++r) {
       const float factor = heads_.op.scores ? 1.0F : 1.0F / sums[r];
-      write_scaled(context + r * rooms_.padded_v, factor, to + r * heads_.context_stride(), heads_.V);
+      write_scaled(context + r * layout_.padded_v, factor, to + r * heads_.context_stride(), heads_.V);
     }
   }
 
@@ -273,7 +275,7 @@ class TileAttention final : public Kernel {
 
   [[nodiscard]] bool find_seen(const Head& head, const Tile& tile) const {
     return !heads_.is_masked() || heads_.find_seen(head.sequence, head.n, tile.first, tile.rows, tile.s,
-                                                   tile.s + tile.keys, head.scratch.seen, rooms_.tile);
+                                                   tile.s + tile.keys, head.scratch.seen, layout_.tile);
   }
 
   void add_tile(Tiles& tiles, const Head& head, const Tile& tile, bool safe) const {
@@ -282,36 +284,36 @@ class TileAttention final : public Kernel {
     multiply_keys(tiles, head, tile, safe);
     const bool masked = heads_.is_masked();
     for (std::int64_t r = 0; masked && r < tile.rows; ++r)
-      hide(scratch.scores + r * rooms_.tile, scratch.seen + r * rooms_.tile, heads_.hidden_score, tile.keys);
+      hide(scratch.scores + r * layout_.tile, scratch.seen + r * layout_.tile, heads_.hidden_score, tile.keys);
     const bool clears = masked && heads_.op.path == graph::AttentionPath::explicit_;
     if (!clears && !heads_.op.scores) {
-      soften_into_tiles(scratch.scores, rooms_.tile, tile.rows, tile.keys, factor_, running, kParts, scratch.weights);
+      soften_into_tiles(scratch.scores, layout_.tile, tile.rows, tile.keys, factor_, running, kParts, scratch.weights);
       return multiply_values(tiles, head, tile);
     }
-    soften(scratch.scores, rooms_.tile, tile.rows, tile.keys, factor_, running);
+    soften(scratch.scores, layout_.tile, tile.rows, tile.keys, factor_, running);
     for (std::int64_t r = 0; r < tile.rows; ++r) {
-      float* const row = scratch.scores + r * rooms_.tile;
+      float* const row = scratch.scores + r * layout_.tile;
       if (heads_.op.scores) scale_row(row, 1.0F / running.sums[r], row, tile.keys);
-      if (clears) clear_hidden(row, scratch.seen + r * rooms_.tile, tile.keys);
+      if (clears) clear_hidden(row, scratch.seen + r * layout_.tile, tile.keys);
       if (heads_.op.scores) {
         auto* const to = heads_.template scores<Number>(head.sequence, head.n, tile.first + r);
         write_scaled(row, 1.0F, to, tile.keys);
       }
-      pack_tile_rows(DType::float32, row, rooms_.tile, r, 1, tile.keys, kParts, scratch.weights);
+      pack_tile_rows(DType::float32, row, layout_.tile, r, 1, tile.keys, kParts, scratch.weights);
     }
     multiply_values(tiles, head, tile);
   }
 
   void multiply_keys(Tiles& tiles, const Head& head, const Tile& tile, bool safe) const {
     const Scratch& scratch = head.scratch;
-    const Bfloat16* const queries = scratch.queries + tile.block * rooms_.query_block;
+    const Bfloat16* const queries = scratch.queries + tile.block * layout_.query_block;
     Ahead nothing{nullptr, 0};
     for (std::int64_t i = 0; i < tile.keys; i += kTileBlock) {
-      const Bfloat16* const keys = scratch.keys + (tile.s + i) / kTileBlock * rooms_.query_block;
+      const Bfloat16* const keys = scratch.keys + (tile.s + i) / kTileBlock * layout_.query_block;
       multiply_tile_block<kParts>(tiles, queries, keys, tile_steps(heads_.H), tile.rows, nothing, scratch.scores + i,
-                                  rooms_.tile);
+                                  layout_.tile);
       for (std::int64_t r = 0; !safe && r < tile.rows; ++r) {
-        float* const row = scratch.scores + r * rooms_.tile + i;
+        float* const row = scratch.scores + r * layout_.tile + i;
         if (!is_finite(row, kTileBlock)) multiply_tile_row(queries, r, keys, heads_.H, kParts, row);
       }
     }
@@ -323,21 +325,21 @@ class TileAttention final : public Kernel {
     Ahead nothing{nullptr, 0};
     for (std::int64_t v = 0; v < heads_.V; v += kTileBlock) {
       const Bfloat16* const values =
-          scratch.values + v / kTileBlock * rooms_.value_block + tile.s / kTileDepth * kParts * kTilePart;
+          scratch.values + v / kTileBlock * layout_.value_block + tile.s / kTileDepth * kParts * kTilePart;
       multiply_tile_block<kParts>(tiles, scratch.weights, values, tile_steps(tile.keys), tile.rows, nothing,
                                   scratch.sums);
       for (std::int64_t r = 0; !safe && r < tile.rows; ++r) {
         float* const row = scratch.sums + r * kTileBlock;
         if (!is_finite(row, kTileBlock)) multiply_tile_row(scratch.weights, r, values, tile.keys, kParts, row);
       }
-      add_context(scratch.context + tile.block * kTileBlock * rooms_.padded_v + v, rooms_.padded_v, scratch.sums,
+      add_context(scratch.context + tile.block * kTileBlock * layout_.padded_v + v, layout_.padded_v, scratch.sums,
                   running_of(head, tile.block).shrinks, tile.rows);
     }
   }
 
   Engine& engine_;
   AttentionHeads heads_;
-  Rooms rooms_;
+  ScratchLayout layout_;
   std::int64_t pieces_ = 0, scratch_bytes_ = 0;
   float factor_ = 0;
   Team team_;
@@ -364,9 +366,9 @@ std::string why_not_on_tiles(const StepInfo& step) {
   const auto& op = step.op<graph::Attention>();
   if (!(op.scale > 0)) return "its scale is not above 0";
   if (op.bias || op.soft_cap > 0.0) return "it has a bias or a soft cap";
-  if (op.lse) return "its logarithms are asked for";
+  if (op.lse) return "its log-sum-exp is requested";
   if (dtype == DType::bfloat16 || multiplication.tiles == Tiles::emulated) return "";
-  if (multiplication.tiles == Tiles::dots) return parts == 1 ? "" : "dot products of so many parts are too slow";
+  if (multiplication.tiles == Tiles::dots) return parts == 1 ? "" : "dot products of this many parts are too slow";
   constexpr std::int64_t kLeastKeys = 256;  // with fewer keys, packing takes longer than the products save
   return parts < 3 || AttentionSize(step).keys >= kLeastKeys ? "" : "too few keys";
 }
@@ -374,8 +376,8 @@ std::string why_not_on_tiles(const StepInfo& step) {
 Needs tile_attention_needs(const StepInfo& step) {
   const int parts = tile_parts(step.inputs[0].dtype, step.machine.multiplication.precision);
   const AttentionSize size(step);
-  const Rooms rooms(step.op<graph::Attention>(), parts, size.keys, size.head_size, size.value_size);
-  return scratch_of_threads(step, scratch_for(rooms, parts, size.keys, size.head_size));
+  const ScratchLayout layout(step.op<graph::Attention>(), parts, size.keys, size.head_size, size.value_size);
+  return scratch_of_threads(step, scratch_for(layout, parts, size.keys, size.head_size));
 }
 
 std::unique_ptr<Kernel> make_tile_attention(const Step& step) {

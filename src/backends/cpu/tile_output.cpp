@@ -91,7 +91,7 @@ TileActivation tile_activation(const graph::Unary& function) {
   }
 }
 
-bool write_out(const float* sums, const float* bias, TileActivation activation, const TileOutput& out) {
+bool store_epilogue(const float* sums, const float* bias, TileActivation activation, const TileOutput& out) {
   switch (activation) {
     case TileActivation::relu:
       return write_relu(sums, bias, out);

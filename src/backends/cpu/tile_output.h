@@ -24,7 +24,7 @@ enum class TileActivation : std::uint8_t { none, relu, gelu, gelu_tanh, other };
 
 /// y = activation(sums + bias) + residual; NaN is kept. bias has 32 numbers. Returns false if a sum in any of the 32
 /// columns is infinite or NaN.
-bool write_out(const float* sums, const float* bias, TileActivation activation, const TileOutput& out);
+bool store_epilogue(const float* sums, const float* bias, TileActivation activation, const TileOutput& out);
 
 /// sums = sums + bias, for `rows` rows.
 void add_bias(float* sums, const float* bias, std::int64_t rows);

@@ -30,7 +30,7 @@ cudaError_t answer(const Ask& ask, double seconds, std::string_view doing) {
   gpu_lost = true;
   throw Error(
       ExitCode::no_device,
-      fmt::format("cuda: {}: it is not over after {:.3g} s, and is waited for no longer; a kernel that does not "
+      fmt::format("cuda: {}: not finished after {:.3g} s, and not waited for any longer; a kernel that does not "
                   "end is a bug in attn, unless other processes keep the GPU busy",
                   doing, seconds));
 }

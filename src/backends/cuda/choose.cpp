@@ -139,7 +139,8 @@ Chosen choose(const Step& step, const ProductOptions& options) {
   if (std::ranges::all_of(step.outputs, is_empty)) return {"nothing to do", [](cudaStream_t) {}, ""};
   if (const auto* op = std::get_if<graph::Attention>(&step.op)) {
     if (op->lse)
-      no_kernel(step, Choice("the GPU gives no sums of exponentials yet, as training and shared positions take"));
+      no_kernel(step,
+                Choice("the GPU does not return the log-sum-exp yet, which training and sequence parallelism need"));
     return chosen_for(problem_of(*op, step), step);
   }
   if (const auto* op = std::get_if<graph::CachedAttention>(&step.op)) return chosen_for(problem_of(*op, step), step);

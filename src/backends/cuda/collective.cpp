@@ -184,19 +184,19 @@ Collective collective_of(const graph::Op& op) {
 
 }  // namespace
 
-Meeting make_meeting(const Step& step, const graph::Graph& graph, communicators::Communicator* ranks) {
-  Meeting meeting;
-  meeting.collective = collective_of(step.op);
-  meeting.bytes = (meeting.collective == Collective::all_gather ? step.outputs[0] : step.inputs[0]).bytes();
+CollectiveLaunch make_collective(const Step& step, const graph::Graph& graph, communicators::Communicator* ranks) {
+  CollectiveLaunch made;
+  made.collective = collective_of(step.op);
+  made.bytes = (made.collective == Collective::all_gather ? step.outputs[0] : step.inputs[0]).bytes();
   if (auto* const nccl = dynamic_cast<Nccl*>(ranks)) {
-    meeting.name = "nccl";
-    meeting.can_be_recorded = true;
-    meeting.launch = std::visit([&](const auto& op) { return OverNccl(step, *nccl).make(op); }, step.op);
+    made.name = "nccl";
+    made.can_be_recorded = true;
+    made.launch = std::visit([&](const auto& op) { return OverNccl(step, *nccl).make(op); }, step.op);
   } else {
-    meeting.name = "over the host";
-    meeting.launch = over_host(step, graph, ranks);
+    made.name = "over the host";
+    made.launch = over_host(step, graph, ranks);
   }
-  return meeting;
+  return made;
 }
 
 }  // namespace attn::cuda

@@ -10,7 +10,7 @@
 namespace attn::cuda {
 
 /// One collective of a plan.
-struct Meeting {
+struct CollectiveLaunch {
   Launch launch;
   std::string name;              ///< "nccl", "over the host"
   bool can_be_recorded = false;  ///< a collective through the host synchronizes the stream
@@ -20,6 +20,7 @@ struct Meeting {
 
 /// Makes the launch of a collective operation. Every rank launches it, even one without elements of its own. `ranks` is
 /// null for a single rank. The operands of `step` keep their addresses, and `graph` stays unchanged.
-[[nodiscard]] Meeting make_meeting(const Step& step, const graph::Graph& graph, communicators::Communicator* ranks);
+[[nodiscard]] CollectiveLaunch make_collective(const Step& step, const graph::Graph& graph,
+                                               communicators::Communicator* ranks);
 
 }  // namespace attn::cuda

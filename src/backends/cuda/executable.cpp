@@ -110,7 +110,7 @@ CudaExecutable::CudaExecutable(std::shared_ptr<const Device> device, plan::Plan 
     try_out(trials, nullptr);
   }
   warm_up();
-  if (!std::ranges::all_of(meetings_, &Meeting::can_be_recorded)) return;
+  if (!std::ranges::all_of(collectives_, &CollectiveLaunch::can_be_recorded)) return;
   pass_ = record(stream_.get(), [this] {
     for (const Prepared& step : steps_) step.launch(stream_.get());
   });
@@ -136,8 +136,8 @@ void CudaExecutable::try_out(const std::vector<Trial>& trials, const Tuning* tun
 Chosen CudaExecutable::chosen(NodeId id, const ProductOptions& options) {
   const Step step = step_of(id);
   if (!graph::is_collective(step.op)) return choose(step, options);
-  Meeting& meeting = meetings_.emplace_back(make_meeting(step, plan_.graph, ranks_));
-  return {meeting.name, meeting.launch, ""};
+  CollectiveLaunch& made = collectives_.emplace_back(make_collective(step, plan_.graph, ranks_));
+  return {made.name, made.launch, ""};
 }
 
 void CudaExecutable::launch_pass() {
@@ -149,9 +149,9 @@ void CudaExecutable::launch_pass() {
 }
 
 /// The host communicator has counted its own collectives already.
-void CudaExecutable::count_meetings() {
+void CudaExecutable::count_collectives() {
   if (nccl_ == nullptr) return;
-  for (const Meeting& meeting : meetings_) nccl_->passed(meeting.collective, meeting.bytes);
+  for (const CollectiveLaunch& made : collectives_) nccl_->passed(made.collective, made.bytes);
 }
 
 /// Counts how often a node's result is read: by steps, through any alias, and as a result of the graph.
@@ -392,7 +392,7 @@ void CudaExecutable::run(std::span<const Tensor> inputs) {
   launch_pass();
   download();
   finish();
-  count_meetings();
+  count_collectives();
 }
 
 void CudaExecutable::run_profiled(std::span<const Tensor> inputs, const backends::StepTimer& timer) {
@@ -414,7 +414,7 @@ void CudaExecutable::run_profiled(std::span<const Tensor> inputs, const backends
   for (std::size_t i = 0; i < steps_.size(); ++i) await_step(i);
   download();
   finish();
-  count_meetings();
+  count_collectives();
   for (std::size_t i = 0; i < steps_.size(); ++i) {
     timer(steps_[i].node, seconds_between(events[i].get(), events[i + 1].get(), pass_limit_, "timing a step"));
   }

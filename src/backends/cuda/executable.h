@@ -45,7 +45,7 @@ class CudaExecutable final : public backends::Executable, public backends::Devic
 
   [[nodiscard]] Chosen chosen(graph::NodeId id, const ProductOptions& options);
   void launch_pass();
-  void count_meetings();
+  void count_collectives();
   void price() const;
   void place(const std::vector<Tensor>& weights);
   [[nodiscard]] std::vector<bool> read_by_steps() const;
@@ -74,8 +74,8 @@ class CudaExecutable final : public backends::Executable, public backends::Devic
   Scratch scratch_;
   std::vector<Prepared> steps_;
   std::vector<backends::KernelChoice> choices_;
-  std::vector<Meeting> meetings_;  // in the order of the steps
-  GraphExec pass_;                 // null for collectives through the host, which cannot be captured
+  std::vector<CollectiveLaunch> collectives_;  // in the order of the steps
+  GraphExec pass_;                             // null for collectives through the host, which cannot be captured
   // On the host: staging memory for uploads and downloads, by value.
   std::shared_ptr<std::byte> staging_;
   std::vector<std::byte*> staged_;

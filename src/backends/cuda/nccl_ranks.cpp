@@ -138,8 +138,8 @@ Nccl::Nccl(std::unique_ptr<communicators::Communicator> host)
   host_->broadcast(std::as_writable_bytes(std::span(id.internal)), 0);
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
   config.blocking = 0;  // so that attn can give up on ranks that do not join
-  check(library_.init(&comm_, size(), id, rank(), &config), "meeting the other ranks");
-  settle("meeting the other ranks");
+  check(library_.init(&comm_, size(), id, rank(), &config), "joining the other ranks");
+  settle("joining the other ranks");
 }
 
 Nccl::~Nccl() {

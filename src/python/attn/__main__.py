@@ -1,4 +1,4 @@
-"""The program `attn`, which lies beside this file."""
+"""Runs the program `attn`, which is in the same folder as this file."""
 import os
 import pathlib
 import sys

@@ -506,7 +506,7 @@ TEST_CASE("tiles: the bits are the same for any number of threads and of rows be
   CHECK(std::equal(row.begin(), row.end(), first.begin() + 17 * 160));
 }
 
-TEST_CASE("tiles: more rows than a cache holds are packed in groups, and the scratch is as told") {
+TEST_CASE("tiles: more rows than a cache holds are packed in groups, and the scratch memory is as estimated") {
   // 48 KB for each block of 32 rows and step: a second-level cache of 2 MB holds 32 of these.
   const Product::Size size{1700, 256, 33};
   const Multiplication multiplication{Tiles::emulated, MatmulPrecision::highest};

@@ -65,7 +65,7 @@ TEST_CASE("emulator: a cluster whose blocks do not wait for each other is told, 
   CHECK(what_is_told(Fault::does_not_wait) == "a thread of a kernel has ended without waiting for the kernel ahead");
 }
 
-TEST_CASE("emulator: a cluster that the GPU has no room for is refused") {
+TEST_CASE("emulator: a cluster that the GPU cannot schedule is refused") {
   const unsigned clusters = simt::machine().cluster;
   simt::machine().cluster = 2;
   const LaunchShape shape{.grid = dim3(8), .block = dim3(32), .shared_bytes = 4, .cluster = 4};

@@ -19,12 +19,12 @@ namespace attn::test {
 namespace {
 
 constexpr int kMostRanks = 8;
-constexpr std::size_t kRoom = std::size_t{1} << 20;
+constexpr std::size_t kMostBytes = std::size_t{1} << 20;
 constexpr std::size_t kWords = 1000;
 
 struct Shared {
   pthread_barrier_t barrier;
-  std::byte room[kMostRanks][kRoom];
+  std::byte data[kMostRanks][kMostBytes];
   char words[kMostRanks][kWords];
 };
 
@@ -42,7 +42,7 @@ class Forked final : public communicators::Communicator {
   void do_all_gather(const std::byte* own, std::byte* all, std::span<const std::int64_t> bytes) override {
     exchange(own, bytes[static_cast<std::size_t>(rank())], [&] {
       for (std::size_t other = 0; other < bytes.size(); all += bytes[other++])
-        std::memcpy(all, shared_.room[other], static_cast<std::size_t>(bytes[other]));
+        std::memcpy(all, shared_.data[other], static_cast<std::size_t>(bytes[other]));
     });
   }
   void do_reduce_scatter(const std::byte* all, std::byte* own, std::span<const std::int64_t> counts,
@@ -55,11 +55,11 @@ class Forked final : public communicators::Communicator {
   }
   void do_shift(std::span<const std::byte> give, std::span<std::byte> take) override {
     exchange(give.data(), static_cast<std::int64_t>(give.size()),
-             [&] { std::memcpy(take.data(), shared_.room[(rank() + size() - 1) % size()], take.size()); });
+             [&] { std::memcpy(take.data(), shared_.data[(rank() + size() - 1) % size()], take.size()); });
   }
   void do_broadcast(std::span<std::byte> bytes, int root) override {
     exchange(bytes.data(), rank() == root ? static_cast<std::int64_t>(bytes.size()) : 0,
-             [&] { std::memcpy(bytes.data(), shared_.room[root], bytes.size()); });
+             [&] { std::memcpy(bytes.data(), shared_.data[root], bytes.size()); });
   }
   void do_barrier() override {
     exchange(nullptr, 0, [] {});
@@ -68,16 +68,16 @@ class Forked final : public communicators::Communicator {
  private:
   template <typename Read>
   void exchange(const std::byte* give, std::int64_t bytes, const Read& read) {
-    if (bytes > 0) std::memcpy(shared_.room[rank()], give, static_cast<std::size_t>(bytes));
+    if (bytes > 0) std::memcpy(shared_.data[rank()], give, static_cast<std::size_t>(bytes));
     pthread_barrier_wait(&shared_.barrier);
     read();
     pthread_barrier_wait(&shared_.barrier);
   }
   void reduce(std::byte* out, std::int64_t from, std::int64_t count, DType dtype, communicators::Reduction how) {
     for (std::int64_t i = 0; i < count; ++i) {
-      double sum = Tensor::load(dtype, shared_.room[0], from + i);
+      double sum = Tensor::load(dtype, shared_.data[0], from + i);
       for (int other = 1; other < size(); ++other) {
-        const double more = Tensor::load(dtype, shared_.room[other], from + i);
+        const double more = Tensor::load(dtype, shared_.data[other], from + i);
         sum = how == communicators::Reduction::sum ? sum + more : std::max(sum, more);
       }
       Tensor::store(dtype, out, i, sum);

@@ -83,9 +83,9 @@ std::string wrong_with_model(Kind kind, Host host, bool over_host) {
   if (is_recorded == over_host) return "recorded: " + std::to_string(is_recorded);
   if (kernels.find(over_host ? "over the host" : "nccl") == std::string::npos) return kernels;
   communicators::Counts counted;
-  for (const parallel::Meeting& meeting : parallel::meetings(local.graph)) {
-    ++counted[meeting.collective].calls;
-    counted[meeting.collective].bytes += meeting.bytes;
+  for (const parallel::CollectiveCall& call : parallel::collective_calls(local.graph)) {
+    ++counted[call.collective].calls;
+    counted[call.collective].bytes += call.bytes;
   }
   for (const auto& [collective, count] : counted) {
     const communicators::Count seen = world->counts().at(collective);

@@ -63,8 +63,8 @@ TEST_CASE("cuda small product: sums, activation and residual are the reference's
       for (const bool rest : {false, true}) {
         const UnaryFn activation = rest ? UnaryFn::gelu : UnaryFn::linear;
         const Question question = question_of(linear(size, dtype, activation, rest, rest));
-        for (const unsigned room : {8U, 5U, 1U}) {
-          machine().cluster = room;
+        for (const unsigned largest : {8U, 5U, 1U}) {
+          machine().cluster = largest;
           CHECK(check_kernel(question, {make}, "small product") == "small product");
         }
         if (rest) check_kernel(question, {make, 0, 3}, "over the residual");

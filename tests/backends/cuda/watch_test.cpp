@@ -84,7 +84,7 @@ TEST_CASE("cuda: a kernel that does not end is named by its layer and kernel, an
     });
     CAPTURE(text);
     CHECK(has(text, "exit 5: cuda: "));
-    CHECK(has(text, "it is not over after 0.01 s"));
+    CHECK(has(text, "not finished after 0.01 s"));
     CHECK(has(text, "; 0 calls blocked"));
     named += has(text, "running layer '") || has(text, "running attention (") || has(text, "running linear (") ? 1 : 0;
   }

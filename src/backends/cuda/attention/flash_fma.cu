@@ -447,7 +447,7 @@ std::string why_not_flash_fma(const AttentionProblem& problem, const Device& dev
   if (problem.dtype != DType::float32) return "not in float32";
   if (device.architecture() < 80) return "needs sm_80 or later";
   if (problem.length != nullptr) return "the number of keys is known only on the GPU";
-  if (std::max(problem.H, problem.V) > 256) return "a head size is beyond 256";
+  if (std::max(problem.H, problem.V) > 256) return "a head size is above 256";
   if (const std::string reason = why_not_tiled(problem); !reason.empty()) return reason;
   if (shared_bytes(problem, kFewRows) > device.shared_bytes()) return "too little shared memory";
   return "";

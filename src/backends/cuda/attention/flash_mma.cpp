@@ -21,13 +21,13 @@ int rounded_size(const AttentionProblem& problem) {
 std::string why_not_flash_mma(const AttentionProblem& problem, const Device& device) {
   if (problem.dtype != DType::float16 && problem.dtype != DType::bfloat16) return "not in half precision";
   if (device.architecture() < 80) return "needs sm_80 or later";
-  if (std::max(problem.H, problem.V) > 256) return "a head size is beyond 256";
+  if (std::max(problem.H, problem.V) > 256) return "a head size is above 256";
   if (std::string reason = why_not_tiled(problem); !reason.empty()) return reason;
   // A query that sees no key gets the mean of all values, padding included. NaN in the padding would reach the other
   // queries of its tile, whose weight for that mean is 0.
   const bool some_see_none = problem.masks > 0 || with_plain_window(problem).window > 0;
   if (problem.lengths != nullptr && some_see_none && problem.path == graph::AttentionPath::fused) {
-    return "there are lengths, and beside them masks or a window";
+    return "it has lengths together with masks or a window";
   }
   if (flash_mma_shared_bytes(rounded_size(problem), 1) > device.shared_bytes()) return "too little shared memory";
   return "";

@@ -62,14 +62,14 @@ std::string why_not_flash_sm90(const AttentionProblem& problem, const Device& de
   if (problem.dtype != DType::float16 && problem.dtype != DType::bfloat16) return "not in half precision";
   if (device.architecture() != 90) return "needs sm_90";
   if (!kHasSm90Code) return "this build has no code for sm_90a (ATTN_CUDA_ARCHITECTURES)";
-  if (std::max(problem.H, problem.V) > 256) return "a head size is beyond 256";
+  if (std::max(problem.H, problem.V) > 256) return "a head size is above 256";
   if (std::string reason = why_not_tiled(problem); !reason.empty()) return reason;
   if (problem.T <= 64) return "two thirds of a tile of queries would be empty";
   if (std::string reason = why_not_masks(problem); !reason.empty()) return reason;
   if (problem.length != nullptr) return "the number of keys is known only on the GPU";
   if (problem.rows > kMostRows) return "sequences have more than 2^30 rows";
   if (with_plain_window(problem).window > 0) return "there is a window";
-  if (problem.scores != nullptr) return "the scores are asked for";
+  if (problem.scores != nullptr) return "the scores are requested";
   if (!fits_map(problem, problem.query, problem.H) || !fits_map(problem, problem.key, problem.H) ||
       !fits_map(problem, problem.value, problem.V)) {
     return "rows are not whole 16-byte vectors";

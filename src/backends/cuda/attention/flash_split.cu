@@ -263,9 +263,9 @@ std::string why_not_flash_split(const AttentionProblem& problem, const Device& d
   if (std::string reason = why_not_tiled(rest); !reason.empty()) return reason;
   if (!is_packable(problem.dtype)) return "not in float32 or half precision";
   if (rows_of(problem) > kMostRows) return "more than 8 queries share keys and values";
-  if (std::max(problem.H, problem.V) > kMostSize) return "a head size is beyond 256";
+  if (std::max(problem.H, problem.V) > kMostSize) return "a head size is above 256";
   if (problem.lengths != nullptr || problem.starts != nullptr) return "there are lengths or sequences";
-  if (problem.scores != nullptr) return "the scores are asked for";
+  if (problem.scores != nullptr) return "the scores are requested";
   if (problem.B * problem.K > 65535) return "there are more than 65535 heads";
   if (!has_vectors(problem, problem.key, problem.H) || !has_vectors(problem, problem.value, problem.V))
     return "rows are not whole 16-byte vectors";

@@ -63,7 +63,7 @@ std::string why_not_small_product(const SmallProduct& product, const Device& dev
     if (!is_aligned(row)) return "rows are not whole 16-byte vectors";
   }
   if (!is_aligned(product.out)) return "rows are not whole 16-byte vectors";
-  if (std::max(product.N, product.K) > std::int64_t{1} << 24) return "a side is beyond 2^24";
+  if (std::max(product.N, product.K) > std::int64_t{1} << 24) return "a side is above 2^24";
   return is_hot(product.activation.fn) ? "" : "its activation has no fast code";
 }
 

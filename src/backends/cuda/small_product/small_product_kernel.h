@@ -214,8 +214,8 @@ struct Columns {
 /// Reduces this block's share of the rows over all blocks of the cluster, and stores the epilogue's results. Loads for
 /// up to four rows are issued together, ahead of their use.
 template <typename Half, unsigned Parts>
-__device__ __forceinline__ void write_out(const SmallProductGiven& given, const Block<Half>& block,
-                                          const Columns<Half>& columns) {
+__device__ __forceinline__ void reduce_and_store(const SmallProductGiven& given, const Block<Half>& block,
+                                                 const Columns<Half>& columns) {
   constexpr int kWide = Columns<Half>::kWide, kAll = (8 + static_cast<int>(Parts) - 1) / static_cast<int>(Parts);
   constexpr int kUnits = kAll < 4 ? kAll : 4, kTurns = (kAll + kUnits - 1) / kUnits;
   // The turns cover 18 rows at a time with two warpgroups, or 10 with one.
@@ -275,17 +275,17 @@ __device__ __forceinline__ void multiply_and_write(const SmallProductGiven& give
   if (!given.weights_are_still) columns.load_bias(given);
   switch (given.parts) {
     case 8:
-      return write_out<Half, 8>(given, block, columns);
+      return reduce_and_store<Half, 8>(given, block, columns);
     case 6:
-      return write_out<Half, 6>(given, block, columns);
+      return reduce_and_store<Half, 6>(given, block, columns);
     case 4:
-      return write_out<Half, 4>(given, block, columns);
+      return reduce_and_store<Half, 4>(given, block, columns);
     case 3:
-      return write_out<Half, 3>(given, block, columns);
+      return reduce_and_store<Half, 3>(given, block, columns);
     case 2:
-      return write_out<Half, 2>(given, block, columns);
+      return reduce_and_store<Half, 2>(given, block, columns);
     default:
-      return write_out<Half, 1>(given, block, columns);
+      return reduce_and_store<Half, 1>(given, block, columns);
   }
 }
 

@@ -21,9 +21,9 @@ struct Rounded {
 [[nodiscard]] std::set<graph::ValueId> sums_behind(const graph::Graph& graph, const std::set<graph::ValueId>& outputs);
 
 /// Merges the sums that no other collective depends on, such as those of gradients, in the order in which they are
-/// ready. A bucket has one dtype and is sent once it has `bytes`; the last ones are sent at the end. Readers of the
-/// sums are moved behind everything else, so that the transfer overlaps with computation. All numbers stay the same
-/// except those that are `rounded`, and outputs and inputs keep their positions; values get other ids.
+/// ready. A bucket has one dtype and is sent once it has `bytes`; the last ones are sent at the end. RemainingReaders
+/// of the sums are moved behind everything else, so that the transfer overlaps with computation. All numbers stay the
+/// same except those that are `rounded`, and outputs and inputs keep their positions; values get other ids.
 [[nodiscard]] graph::Graph bucket_sums(graph::Graph graph, std::int64_t bytes = kBucketBytes,
                                        const Rounded& rounded = {});
 

@@ -22,14 +22,14 @@ struct CollectiveCost {
 };
 
 /// One collective of a graph.
-struct Meeting {
+struct CollectiveCall {
   communicators::Collective collective = communicators::Collective::all_reduce;
   std::int64_t bytes = 0;
   std::string layer;
 };
 
 /// The collectives in the order of execution.
-[[nodiscard]] std::vector<Meeting> meetings(const graph::Graph& graph);
+[[nodiscard]] std::vector<CollectiveCall> collective_calls(const graph::Graph& graph);
 [[nodiscard]] std::vector<CollectiveCost> collective_costs(const graph::Graph& graph, const Cluster& cluster,
                                                            int ranks);
 
@@ -50,8 +50,8 @@ struct Prediction {
 /// Throws Error (usage) as rows_of_group() does.
 [[nodiscard]] Prediction predict(const graph::Graph& model, Kind kind, int ranks, int groups, const Cluster& cluster);
 /// The all-gathers for that: one for each output that is sharded over groups.
-[[nodiscard]] std::vector<Meeting> gathers(const graph::Graph& model, const RowsOfGroup& rows);
-[[nodiscard]] double seconds_across(const Cluster& cluster, const Meeting& meeting, int ranks, int groups);
+[[nodiscard]] std::vector<CollectiveCall> gathers(const graph::Graph& model, const RowsOfGroup& rows);
+[[nodiscard]] double seconds_across(const Cluster& cluster, const CollectiveCall& call, int ranks, int groups);
 
 /// Returns the weak-scaling efficiency of a training step with a fixed number of rows per rank. The all-reduce of the
 /// gradients of `weights` parameters overlaps with four fifths of the backward pass; the last bucket, a tenth, does not

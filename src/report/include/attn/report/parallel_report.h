@@ -49,7 +49,7 @@ struct ParallelPlanReport {
   parallel::Cluster cluster;
   std::vector<parallel::Shared> split;
   std::vector<parallel::CollectiveCost> collectives;
-  std::vector<parallel::Meeting> meetings;
+  std::vector<parallel::CollectiveCall> meetings;
   std::int64_t weight_bytes = 0, local_weight_bytes = 0;  ///< of the model, and of the rank with the largest share
   parallel::Prediction prediction;
   std::vector<std::pair<int, double>> speed_ups;     ///< of a pass, by ranks

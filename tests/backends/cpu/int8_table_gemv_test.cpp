@@ -1,5 +1,5 @@
 // Int8 products of a few rows with a table as stored.
-#include "table_dots.h"
+#include "int8_table_gemv.h"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -12,8 +12,8 @@
 namespace attn::backends::cpu {
 namespace {
 
-TEST_CASE("table dots: rows by columns as they are stored give exact integers, and write nothing beside them") {
-  if (!has_table_dots()) return;
+TEST_CASE("int8 table GEMV: the product of rows with columns as stored is exact, and no byte beside it is written") {
+  if (!has_int8_table_gemv()) return;
   RandomStream stream(0, "table");
   for (const std::int64_t depth : {1, 3, 63, 64, 65, 127, 128, 200, 768}) {
     for (const std::int64_t count : {1, 3, 4, 5, 31, 32}) {

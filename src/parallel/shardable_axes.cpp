@@ -1,4 +1,4 @@
-#include "offers.h"
+#include "shardable_axes.h"
 
 #include <algorithm>
 #include <numeric>
@@ -19,37 +19,37 @@ Dim product(const Shape& shape, int first, int last) {
 
 bool has(const std::vector<int>& axes, int axis) { return std::ranges::find(axes, axis) != axes.end(); }
 
-/// Derives the offers of each output from those of the inputs.
+/// Derives the shardable axes of each output from those of the inputs.
 class Finder {
  public:
   Finder(const graph::Graph& graph, Kind kind, int ranks, const std::vector<bool>& fixed)
-      : graph_(graph), kind_(kind), ranks_(ranks), fixed_(fixed), offers_(graph.values.size()) {}
+      : graph_(graph), kind_(kind), ranks_(ranks), fixed_(fixed), shardable_(graph.values.size()) {}
 
-  std::vector<Offers> run() && {
+  std::vector<ShardableAxes> run() && {
     if (kind_ != Kind::tensor) {
       const int axis = kind_ == Kind::data ? 0 : 1;
       for (const ValueId input : graph_.inputs) {
         const Shape& dims = shape(input);
-        if (dims.rank() > axis && dims[axis] >= ranks_) offers_[at(input)][axis] = dims[axis];
+        if (dims.rank() > axis && dims[axis] >= ranks_) shardable_[at(input)][axis] = dims[axis];
       }
     }
     for (const Node& node : graph_.nodes) {
       const auto outputs = std::visit([&](const auto& op) { return of(op, node); }, node.op);
       for (std::size_t i = 0; i < outputs.size() && i < node.outputs.size(); ++i) {
-        Offers& offers = offers_[at(node.outputs[i])];
+        ShardableAxes& shardable = shardable_[at(node.outputs[i])];
         for (const auto& [axis, groups] : outputs[i])
-          if (groups >= ranks_) offers.emplace(axis, groups);
+          if (groups >= ranks_) shardable.emplace(axis, groups);
       }
     }
-    return std::move(offers_);
+    return std::move(shardable_);
   }
 
  private:
-  using Result = std::vector<Offers>;  // by output
+  using Result = std::vector<ShardableAxes>;  // by output
 
   [[nodiscard]] const Shape& shape(ValueId id) const { return graph_.value(id).shape; }
-  [[nodiscard]] const Offers& offers(const Node& node, std::size_t input) const {
-    return offers_[at(node.inputs[input])];
+  [[nodiscard]] const ShardableAxes& shardable(const Node& node, std::size_t input) const {
+    return shardable_[at(node.inputs[input])];
   }
   [[nodiscard]] bool is_fixed(const Node& node, std::size_t input) const { return fixed_[at(node.inputs[input])]; }
 
@@ -60,17 +60,18 @@ class Finder {
     return coarse > 0 && fine % coarse == 0 ? std::optional(coarse) : std::nullopt;
   }
 
-  /// The offers of an output from broadcast inputs: if one offers an axis, the others are cut or offer it too.
-  [[nodiscard]] Offers broadcasting(const Node& node) const {
+  /// The shardable axes of an output with broadcast inputs: if one input has an axis, the others are cut or have it
+  /// too.
+  [[nodiscard]] ShardableAxes broadcasting(const Node& node) const {
     const Shape& out = shape(node.outputs[0]);
-    Offers result;
+    ShardableAxes result;
     for (int axis = 0; axis < out.rank(); ++axis) {
       std::optional<Dim> groups;
       bool agree = true;
       for (std::size_t i = 0; agree && i < node.inputs.size(); ++i) {
         const int below = axis_below(out, shape(node.inputs[i]), axis);
-        const auto found = offers(node, i).find(below);
-        if (below == graph::kNone || found == offers(node, i).end()) continue;
+        const auto found = shardable(node, i).find(below);
+        if (below == graph::kNone || found == shardable(node, i).end()) continue;
         groups = joined(groups, found->second);
         agree = groups.has_value();
       }
@@ -79,16 +80,16 @@ class Finder {
     return result;
   }
 
-  /// The offers of the only input, except for axes that the operation needs whole.
+  /// The shardable axes of the only input, except those that the operation needs whole.
   template <typename Keeps>
   [[nodiscard]] Result keeping(const Node& node, const Keeps& keeps) const {
-    Offers result;
-    for (const auto& [axis, groups] : offers(node, 0))
+    ShardableAxes result;
+    for (const auto& [axis, groups] : shardable(node, 0))
       if (keeps(axis)) result.emplace(axis, groups);
     return {result};
   }
 
-  // An operation without a rule offers nothing: it is computed whole.
+  // An operation without a rule has no shardable axes: it is computed whole.
   template <typename Op>
   [[nodiscard]] Result of(const Op&, const Node&) const {
     return {};
@@ -101,10 +102,10 @@ class Finder {
   [[nodiscard]] Result of(const graph::Broadcast&, const Node& node) const { return {broadcasting(node)}; }
 
   [[nodiscard]] Result of(const graph::Linear& op, const Node& node) const {
-    Offers result;
+    ShardableAxes result;
     const Shape &x = shape(node.inputs[0]), &kernel = shape(node.inputs[1]);
     const int rows = x.rank() - op.contracted;
-    for (const auto& [axis, groups] : offers(node, 0))
+    for (const auto& [axis, groups] : shardable(node, 0))
       if (axis < rows && !op.residual) result.emplace(axis, groups);
     if (kind_ == Kind::tensor && is_fixed(node, 1) && !op.residual) {
       for (int column = op.contracted; column < kernel.rank(); ++column)
@@ -116,19 +117,19 @@ class Finder {
   [[nodiscard]] Result of(const graph::MatMul& op, const Node& node) const {
     const Shape &x = shape(node.inputs[0]), &y = shape(node.inputs[1]), &out = shape(node.outputs[0]);
     if (x.rank() < 2 || y.rank() != x.rank()) return {};
-    Offers result;
+    ShardableAxes result;
     if (kind_ == Kind::data) {  // rows of x, or columns of y
       const int last = x.rank() - 1;
-      const auto rows = offers(node, 0).find(op.transpose_x ? last : last - 1);
-      if (rows != offers(node, 0).end()) result.emplace(last - 1, rows->second);
-      const auto columns = offers(node, 1).find(op.transpose_y ? last - 1 : last);
-      if (columns != offers(node, 1).end()) result.emplace(last, columns->second);
+      const auto rows = shardable(node, 0).find(op.transpose_x ? last : last - 1);
+      if (rows != shardable(node, 0).end()) result.emplace(last - 1, rows->second);
+      const auto columns = shardable(node, 1).find(op.transpose_y ? last - 1 : last);
+      if (columns != shardable(node, 1).end()) result.emplace(last, columns->second);
     }
     for (int axis = 0; axis < out.rank() - 2; ++axis) {
       std::optional<Dim> groups;
       for (std::size_t i = 0; i < 2; ++i) {
-        const auto found = offers(node, i).find(axis);
-        if (found != offers(node, i).end()) groups = joined(groups, found->second);
+        const auto found = shardable(node, i).find(axis);
+        if (found != shardable(node, i).end()) groups = joined(groups, found->second);
       }
       if (groups) result.emplace(axis, *groups);
     }
@@ -159,8 +160,8 @@ class Finder {
   }
 
   [[nodiscard]] Result of(const graph::Reduce& op, const Node& node) const {
-    Offers result;
-    for (const auto& [axis, groups] : offers(node, 0)) {
+    ShardableAxes result;
+    for (const auto& [axis, groups] : shardable(node, 0)) {
       if (has(op.axes, axis)) continue;
       const auto before = std::ranges::count_if(op.axes, [axis = axis](int reduced) { return reduced < axis; });
       result.emplace(op.keepdims ? axis : axis - static_cast<int>(before), groups);
@@ -169,8 +170,8 @@ class Finder {
   }
 
   [[nodiscard]] Result of(const graph::Reshape&, const Node& node) const {
-    Offers result;
-    for (const auto& [axis, groups] : offers(node, 0)) {
+    ShardableAxes result;
+    for (const auto& [axis, groups] : shardable(node, 0)) {
       const Moved moved = moved_by_reshape(shape(node.inputs[0]), shape(node.outputs[0]), axis);
       if (moved.axis == graph::kNone) continue;
       // A group must not be cut.
@@ -186,21 +187,21 @@ class Finder {
   }
 
   [[nodiscard]] Result of(const graph::Transpose& op, const Node& node) const {
-    Offers result;
+    ShardableAxes result;
     for (std::size_t axis = 0; axis < op.permutation.size(); ++axis) {
-      const auto found = offers(node, 0).find(op.permutation[axis]);
-      if (found != offers(node, 0).end()) result.emplace(static_cast<int>(axis), found->second);
+      const auto found = shardable(node, 0).find(op.permutation[axis]);
+      if (found != shardable(node, 0).end()) result.emplace(static_cast<int>(axis), found->second);
     }
     return {result};
   }
 
   [[nodiscard]] Result of(const graph::Concat& op, const Node& node) const {
-    Offers result;
-    for (const auto& [axis, groups] : offers(node, 0)) {
+    ShardableAxes result;
+    for (const auto& [axis, groups] : shardable(node, 0)) {
       std::optional<Dim> all = groups;
       for (std::size_t i = 1; all && i < node.inputs.size(); ++i) {
-        const auto found = offers(node, i).find(axis);
-        all = found == offers(node, i).end() ? std::nullopt : joined(all, found->second);
+        const auto found = shardable(node, i).find(axis);
+        all = found == shardable(node, i).end() ? std::nullopt : joined(all, found->second);
       }
       if (all && axis != op.axis) result.emplace(axis, *all);
     }
@@ -208,11 +209,11 @@ class Finder {
   }
 
   [[nodiscard]] Result of(const graph::Gather& op, const Node& node) const {
-    Offers result;
-    for (const auto& [axis, groups] : offers(node, 1)) result.emplace(op.axis + axis, groups);
+    ShardableAxes result;
+    for (const auto& [axis, groups] : shardable(node, 1)) result.emplace(op.axis + axis, groups);
     if (result.empty() && !is_fixed(node, 0)) {  // other axes of the table
       const int indices = shape(node.inputs[1]).rank();
-      for (const auto& [axis, groups] : offers(node, 0))
+      for (const auto& [axis, groups] : shardable(node, 0))
         if (axis != op.axis) result.emplace(axis < op.axis ? axis : axis + indices - 1, groups);
     }
     return {result};
@@ -220,7 +221,7 @@ class Finder {
 
   [[nodiscard]] Result of(const graph::Attention& op, const Node& node) const {
     if (op.packed_heads > 0 || op.varlen > 0) return {};
-    Offers context, scores, lse;
+    ShardableAxes context, scores, lse;
     const auto offer = [&](int axis, int of_scores, Dim groups) {
       context.emplace(axis, groups);
       scores.emplace(of_scores, groups);
@@ -229,8 +230,8 @@ class Finder {
     const auto all = [&](int axis) {
       std::optional<Dim> groups;
       for (std::size_t i = 0; i < 3; ++i) {
-        const auto found = offers(node, i).find(axis);
-        if (found == offers(node, i).end()) return std::optional<Dim>();
+        const auto found = shardable(node, i).find(axis);
+        if (found == shardable(node, i).end()) return std::optional<Dim>();
         groups = groups ? joined(groups, found->second) : found->second;
         if (!groups) return groups;
       }
@@ -238,8 +239,8 @@ class Finder {
     };
     if (const auto rows = all(0)) offer(0, 0, *rows);
     if (kind_ == Kind::sequence) {
-      const auto found = offers(node, 0).find(1);
-      if (found != offers(node, 0).end()) offer(1, 2, found->second);
+      const auto found = shardable(node, 0).find(1);
+      if (found != shardable(node, 0).end()) offer(1, 2, found->second);
     }
     // A head of the keys stays with the query heads that read it. If there are too few key heads, each rank selects the
     // keys of its queries from all of them.
@@ -247,8 +248,8 @@ class Finder {
     if (heads && *heads >= ranks_ && shape(node.inputs[1])[2] == *heads) {
       offer(2, 1, *heads);
     } else if (kind_ == Kind::tensor) {
-      const auto found = offers(node, 0).find(2);
-      if (found != offers(node, 0).end()) offer(2, 1, found->second);
+      const auto found = shardable(node, 0).find(2);
+      if (found != shardable(node, 0).end()) offer(2, 1, found->second);
     }
     Result result{context};
     if (op.scores) result.push_back(scores);
@@ -269,7 +270,7 @@ class Finder {
   }
 
   // Backward graphs. A gradient is sharded like its value; for weights' gradients every rank has a summand
-  // (Ways::sum).
+  // (Strategies::sum).
   [[nodiscard]] Result of(const graph::UnaryGrad&, const Node& node) const { return {broadcasting(node)}; }
   [[nodiscard]] Result of(const graph::Dropout&, const Node& node) const {
     return keeping(node, [](int) { return true; });
@@ -277,25 +278,25 @@ class Finder {
   [[nodiscard]] Result of(const graph::SoftmaxCrossEntropy&, const Node& node) const { return {of_classes(node)}; }
   [[nodiscard]] Result of(const graph::SoftmaxCrossEntropyGrad&, const Node& node) const { return {of_classes(node)}; }
   /// All axes except the last one, the classes.
-  [[nodiscard]] Offers of_classes(const Node& node) const {
-    Offers result;
+  [[nodiscard]] ShardableAxes of_classes(const Node& node) const {
+    ShardableAxes result;
     const int classes = shape(node.inputs[0]).rank() - 1;
     for (std::size_t i = 0; i < node.inputs.size(); ++i)
-      for (const auto& [axis, groups] : offers(node, i))
+      for (const auto& [axis, groups] : shardable(node, i))
         if (axis < classes) result.emplace(axis, groups);
     return result;
   }
   [[nodiscard]] Result of(const graph::LayerNormGrad& op, const Node& node) const {
-    Offers result;
+    ShardableAxes result;
     for (const std::size_t i : {std::size_t{0}, node.inputs.size() - 1})
-      for (const auto& [axis, groups] : offers(node, i))
+      for (const auto& [axis, groups] : shardable(node, i))
         if (!has(op.forward.axes, axis)) result.emplace(axis, groups);
     return {result};
   }
   [[nodiscard]] Result of(const graph::AttentionGrad& op, const Node& node) const {
-    const auto rows = offers(node, 0).find(0);
-    if (rows == offers(node, 0).end()) return {};
-    const Offers one{{0, rows->second}};
+    const auto rows = shardable(node, 0).find(0);
+    if (rows == shardable(node, 0).end()) return {};
+    const ShardableAxes one{{0, rows->second}};
     Result result{one, one, one};
     if (op.bias && is_of_rows(node, 3)) result.push_back(one);
     return result;
@@ -313,9 +314,9 @@ class Finder {
     });
   }
   [[nodiscard]] Result of(const graph::ScatterAdd& op, const Node& node) const {
-    Offers result;
+    ShardableAxes result;
     const int indices = shape(node.inputs[1]).rank();
-    for (const auto& [axis, groups] : offers(node, 0))
+    for (const auto& [axis, groups] : shardable(node, 0))
       if (axis < op.axis || axis >= op.axis + indices)
         result.emplace(axis < op.axis ? axis : axis - indices + 1, groups);
     return {result};
@@ -325,22 +326,22 @@ class Finder {
     return {of_batch(node, node.inputs.size() - 1)};
   }
   [[nodiscard]] Result of(const graph::RnnGrad& op, const Node& node) const {
-    const Offers rows = of_batch(node, 0);
+    const ShardableAxes rows = of_batch(node, 0);
     Result result(node.outputs.size());
     result[0] = rows;
     for (std::size_t i = op.forward.bias ? 4 : 3; i < result.size(); ++i) result[i] = rows;
     return result;
   }
-  [[nodiscard]] Offers of_batch(const Node& node, std::size_t input) const {
-    const auto rows = offers(node, input).find(0);
-    return rows == offers(node, input).end() ? Offers() : Offers{{0, rows->second}};
+  [[nodiscard]] ShardableAxes of_batch(const Node& node, std::size_t input) const {
+    const auto rows = shardable(node, input).find(0);
+    return rows == shardable(node, input).end() ? ShardableAxes() : ShardableAxes{{0, rows->second}};
   }
 
   const graph::Graph& graph_;
   Kind kind_;
   int ranks_;
   const std::vector<bool>& fixed_;
-  std::vector<Offers> offers_;
+  std::vector<ShardableAxes> shardable_;
 };
 
 }  // namespace
@@ -368,7 +369,8 @@ Moved moved_by_reshape(const Shape& from, const Shape& to, int axis) {
   return {};
 }
 
-std::vector<Offers> find_offers(const graph::Graph& graph, Kind kind, int ranks, const std::vector<bool>& fixed) {
+std::vector<ShardableAxes> find_shardable_axes(const graph::Graph& graph, Kind kind, int ranks,
+                                               const std::vector<bool>& fixed) {
   return Finder(graph, kind, ranks, fixed).run();
 }
 

@@ -1,4 +1,4 @@
-#include "making.h"
+#include "kernel_order.h"
 
 #include <algorithm>
 
@@ -16,7 +16,7 @@ ValueId root_of(const plan::Plan& plan, ValueId id) {
 
 }  // namespace
 
-Readers::Readers(const plan::Plan& plan) : plan_(plan), left_(plan.slots.size(), 0) {
+RemainingReaders::RemainingReaders(const plan::Plan& plan) : plan_(plan), left_(plan.slots.size(), 0) {
   for (const auto* nodes : {&plan.prepare, &plan.steps}) {
     for (const NodeId id : *nodes) {
       for (const ValueId input : plan.graph.nodes[at(id)].inputs) ++left_[at(root(input))];
@@ -26,9 +26,9 @@ Readers::Readers(const plan::Plan& plan) : plan_(plan), left_(plan.slots.size(),
   for (const graph::Scores& scores : plan.graph.scores) ++left_[at(root(scores.value))];
 }
 
-bool Readers::leaves(ValueId id) { return --left_[at(root(id))] == 0; }
+bool RemainingReaders::leaves(ValueId id) { return --left_[at(root(id))] == 0; }
 
-ValueId Readers::root(ValueId id) const { return root_of(plan_, id); }
+ValueId RemainingReaders::root(ValueId id) const { return root_of(plan_, id); }
 
 std::vector<std::vector<NodeId>> preparation_by_step(const plan::Plan& plan) {
   const std::size_t last = plan.steps.size();

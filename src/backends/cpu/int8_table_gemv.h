@@ -10,7 +10,7 @@ namespace attn::backends::cpu {
 inline constexpr std::int64_t kMostTableRows = 8;
 
 /// Whether this CPU supports such products within isa().
-[[nodiscard]] bool has_table_dots();
+[[nodiscard]] bool has_int8_table_gemv();
 
 /// y[i·kPanel + j] = start[j] + Σ x[i·row_x + k]·table[j·depth + k], exactly, for `count` columns, at most kPanel. x is
 /// unsigned and the table signed.

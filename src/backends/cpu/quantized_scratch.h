@@ -36,10 +36,10 @@ struct LeftBlocks {
 
 /// Bytes of scratch memory for the rows of x as integers or in another order, with their scales, and for each thread's
 /// sums, panel and rows to leave.
-struct QuantizedRoom {
+struct QuantizedScratch {
   std::int64_t row_bytes = 0, rows = 0, scales = 0, row_digits = 0, digits = 0, left = 0, thread = 0, total = 0;
 
-  QuantizedRoom(const graph::QuantizedLinear& op, const QuantizedSize& size, int threads);
+  QuantizedScratch(const graph::QuantizedLinear& op, const QuantizedSize& size, int threads);
 };
 
 }  // namespace attn::backends::cpu

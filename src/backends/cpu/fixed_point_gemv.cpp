@@ -1,4 +1,4 @@
-#include "digit_dots.h"
+#include "fixed_point_gemv.h"
 
 #include <algorithm>
 #include <cstring>
@@ -31,12 +31,12 @@ std::int64_t words_of(IntegerForm form, std::int64_t depth) {
 }
 
 /// The decomposition of a group, x = unit · X, with the sum of x and those of the digits of X.
-struct DigitGroup {
+struct FixedPointGroup {
   float unit = 0.0F, sum = 0.0F;
   std::int32_t digits[kDigits]{};
 };
 
-DigitGroup* groups_in(std::byte* digits) { return reinterpret_cast<DigitGroup*>(digits); }
+FixedPointGroup* groups_in(std::byte* digits) { return reinterpret_cast<FixedPointGroup*>(digits); }
 
 /// Writes the bytes of one digit of 16 numbers, word by word. In an octet, rows 0, 2, 4 and 6 are multiplied together,
 /// and so are the odd ones.
@@ -118,7 +118,7 @@ constexpr int kMostRows = 4;
 
 /// The groups and bytes of each decomposed row.
 struct Split {
-  const DigitGroup* groups[kMostRows];
+  const FixedPointGroup* groups[kMostRows];
   const std::int8_t* bytes[kMostRows];
 };
 
@@ -166,7 +166,7 @@ ATTN_VNNI void multiply_rows(int added, const Split& rows, const std::uint8_t* p
       if (groups.zero != nullptr) zero = _mm512_loadu_ps(groups.zero + at);
       if (groups.scale != nullptr) scale = _mm512_loadu_ps(groups.scale + at);
       ATTN_EACH(r, kRows) {
-        const DigitGroup& group = rows.groups[r][g];
+        const FixedPointGroup& group = rows.groups[r][g];
         const __m512 upper = _mm512_fmadd_ps(floats_of(sums[r][0][v]), base, floats_of(sums[r][1][v]));
         const __m512 number = _mm512_fmadd_ps(upper, base, floats_of(sums[r][2][v]));
         const __m512 sum = _mm512_mul_ps(number, _mm512_set1_ps(group.unit));
@@ -187,21 +187,22 @@ constexpr Multiply kByNibbles[] = {multiply_rows<true, 1>, multiply_rows<true, 2
 
 }  // namespace
 
-bool has_digit_dots(IntegerForm form, std::int64_t depth, const PanelGroups& groups) {
+bool has_fixed_point_gemv(IntegerForm form, std::int64_t depth, const PanelGroups& groups) {
   // Up to these depths sums of products fit in 32 bits.
   constexpr std::int64_t kMostDepth = std::int64_t{1} << 16, kMostDepthOfNibbles = std::int64_t{1} << 20;
-  if (!has_byte_dots() || form == IntegerForm::quads || depth == 0 || !groups.is_whole) return false;
+  if (!has_int8_dots() || form == IntegerForm::quads || depth == 0 || !groups.is_whole) return false;
   if (depth > (form == IntegerForm::nibbles ? kMostDepthOfNibbles : kMostDepth)) return false;
   return std::all_of(groups.ends, groups.ends + groups.count - 1,
                      [form](std::int64_t end) { return end % rows_of_word(form) == 0; });
 }
 
-std::int64_t digit_bytes(IntegerForm form, std::int64_t depth, std::int64_t groups) {
-  return groups * static_cast<std::int64_t>(sizeof(DigitGroup)) + words_of(form, depth) * rows_of_word(form) * kDigits;
+std::int64_t fixed_point_bytes(IntegerForm form, std::int64_t depth, std::int64_t groups) {
+  return groups * static_cast<std::int64_t>(sizeof(FixedPointGroup)) +
+         words_of(form, depth) * rows_of_word(form) * kDigits;
 }
 
-bool split_row(IntegerForm form, const float* x, const PanelGroups& groups, std::byte* digits) {
-  DigitGroup* const of = groups_in(digits);
+bool to_fixed_point(IntegerForm form, const float* x, const PanelGroups& groups, std::byte* digits) {
+  FixedPointGroup* const of = groups_in(digits);
   auto* const bytes = reinterpret_cast<std::int8_t*>(of + groups.count);
   const auto split = form == IntegerForm::nibbles ? split_by_nibbles : split_by_bytes;
   std::int64_t k = 0;
@@ -210,7 +211,7 @@ bool split_row(IntegerForm form, const float* x, const PanelGroups& groups, std:
     const float largest = largest_of(x + k, size);
     if (!(largest <= std::numeric_limits<float>::max()) || (largest != 0.0F && largest < kLeast)) return false;
     const float units = largest == 0.0F ? 0.0F : kMostUnits / largest, unit = largest / kMostUnits;
-    DigitGroup group{.unit = unit};
+    FixedPointGroup group{.unit = unit};
     split(x + k, size, units, bytes + k * kDigits, group.digits);
     std::int64_t sum = 0;
     for (const std::int32_t digits_of_one : group.digits) sum = sum * kBase + digits_of_one;
@@ -221,10 +222,10 @@ bool split_row(IntegerForm form, const float* x, const PanelGroups& groups, std:
   return true;
 }
 
-void multiply_digits([[maybe_unused]] IntegerForm form, [[maybe_unused]] bool is_signed,
-                     [[maybe_unused]] const std::byte* digits, [[maybe_unused]] std::int64_t row_digits,
-                     [[maybe_unused]] std::int64_t rows, [[maybe_unused]] const std::byte* panel,
-                     [[maybe_unused]] const PanelGroups& groups, [[maybe_unused]] float* y) {
+void multiply_fixed_point([[maybe_unused]] IntegerForm form, [[maybe_unused]] bool is_signed,
+                          [[maybe_unused]] const std::byte* digits, [[maybe_unused]] std::int64_t row_digits,
+                          [[maybe_unused]] std::int64_t rows, [[maybe_unused]] const std::byte* panel,
+                          [[maybe_unused]] const PanelGroups& groups, [[maybe_unused]] float* y) {
 #if defined(__x86_64__) && defined(__GNUC__)
   const auto& by_rows = form == IntegerForm::nibbles ? kByNibbles : kByBytes;
   const auto* const from = reinterpret_cast<const std::uint8_t*>(panel);
@@ -234,13 +235,13 @@ void multiply_digits([[maybe_unused]] IntegerForm form, [[maybe_unused]] bool is
     const std::int64_t first = rows * part / parts, count = rows * (part + 1) / parts - first;
     Split split{};
     for (std::int64_t r = 0; r < count; ++r) {
-      split.groups[r] = reinterpret_cast<const DigitGroup*>(digits + (first + r) * row_digits);
+      split.groups[r] = reinterpret_cast<const FixedPointGroup*>(digits + (first + r) * row_digits);
       split.bytes[r] = reinterpret_cast<const std::int8_t*>(split.groups[r] + groups.count);
     }
     by_rows[count - 1](added, split, from, groups, y + first * kPanel);
   }
 #else
-  throw internal_error("this CPU has no dot products of bytes");
+  throw internal_error("this CPU has no int8 dot products");
 #endif
 }
 

@@ -1,6 +1,6 @@
 // GEMVs of a few rows with a stored weight whose columns are contiguous, such as the rows of an embedding multiplied to
 // logits. Each column is read once, in place, and nothing is packed.
-#include "row_dots.h"
+#include "gemv.h"
 
 #include <type_traits>
 #include <utility>
@@ -109,9 +109,9 @@ ATTN_VECTORIZED(void, dot_float16, const float* x, std::int64_t rows, const Floa
   dot_columns(x, rows, w, columns, depth, y, stride, together);
 }
 
-class RowDots final : public Kernel {
+class Gemv final : public Kernel {
  public:
-  explicit RowDots(const Step& step) : x_(step.inputs[0]), w_(step.inputs[1]), y_(step.outputs[0]) {
+  explicit Gemv(const Step& step) : x_(step.inputs[0]), w_(step.inputs[1]), y_(step.outputs[0]) {
     width_ = w_.shape[0];
     depth_ = w_.shape[1];
     // With few rows, the bandwidth of the weights dominates.
@@ -137,7 +137,7 @@ class RowDots final : public Kernel {
     });
   }
 
-  [[nodiscard]] std::string_view name() const override { return "row dots"; }
+  [[nodiscard]] std::string_view name() const override { return "gemv"; }
 
  private:
   Operand x_, w_, y_;
@@ -147,14 +147,14 @@ class RowDots final : public Kernel {
 
 }  // namespace
 
-std::string why_not_row_dots(const StepInfo& step) {
+std::string why_not_gemv(const StepInfo& step) {
   const auto& op = step.op<graph::MatMul>();
   const Shape &x = step.inputs[0].shape, &w = step.inputs[1].shape;
-  if (!step.is_fixed(1) || w.rank() != 2 || x.rank() < 2) return "the right side is no weight of rank 2";
-  if (op.transpose_x || !op.transpose_y) return "the weight's columns do not lie one behind the other";
-  return x.slice(0, x.rank() - 1).size() <= kMostRows ? "" : "many rows gain by a packed weight";
+  if (!step.is_fixed(1) || w.rank() != 2 || x.rank() < 2) return "the right side is not a weight of rank 2";
+  if (op.transpose_x || !op.transpose_y) return "the weight's columns are not contiguous";
+  return x.slice(0, x.rank() - 1).size() <= kMostRows ? "" : "with many rows a packed weight is faster";
 }
 
-std::unique_ptr<Kernel> make_row_dots(const Step& step) { return std::make_unique<RowDots>(step); }
+std::unique_ptr<Kernel> make_gemv(const Step& step) { return std::make_unique<Gemv>(step); }
 
 }  // namespace attn::backends::cpu

@@ -1,4 +1,4 @@
-#include "way.h"
+#include "strategy.h"
 
 #include <algorithm>
 
@@ -9,16 +9,16 @@ using graph::at;
 using graph::kNone;
 using graph::Node;
 using graph::ValueId;
-using How = Way::How;
+using How = Strategy::How;
 
-std::vector<Demand> all_whole(const Node& node) { return std::vector<Demand>(node.inputs.size()); }
+std::vector<Layout> all_whole(const Node& node) { return std::vector<Layout>(node.inputs.size()); }
 
 Split with_axis(const Split& split, int axis) { return {axis, split.sizes}; }
 
-/// The inputs that the gradient of attention demands for rows of the batch.
-std::vector<Demand> rows_of(const graph::Graph& graph, const Node& node, const graph::AttentionGrad& op,
+/// The layouts of the inputs of attention's gradient for rows of the batch.
+std::vector<Layout> rows_of(const graph::Graph& graph, const Node& node, const graph::AttentionGrad& op,
                             const Split& rows) {
-  std::vector<Demand> inputs(node.inputs.size(), rows);
+  std::vector<Layout> inputs(node.inputs.size(), rows);
   const auto shape = [&](std::size_t i) { return graph.value(node.inputs[i]).shape; };
   const Shape scores{shape(0)[0], shape(0)[2], shape(0)[1], shape(1)[1]};
   const std::size_t hidden = 3U + (op.forward.bias ? 1U : 0U) + static_cast<std::size_t>(op.forward.masks);
@@ -28,8 +28,8 @@ std::vector<Demand> rows_of(const graph::Graph& graph, const Node& node, const g
 }
 
 /// The same for a recurrent layer: all inputs except its weights are sharded.
-std::vector<Demand> rows_of(const graph::RnnGrad& op, const Node& node, const Split& rows) {
-  std::vector<Demand> inputs(node.inputs.size(), rows);
+std::vector<Layout> rows_of(const graph::RnnGrad& op, const Node& node, const Split& rows) {
+  std::vector<Layout> inputs(node.inputs.size(), rows);
   const std::size_t weights = op.forward.bias ? 4 : 3;
   for (std::size_t i = 1; i < weights; ++i) inputs[i].reset();
   return inputs;
@@ -37,12 +37,12 @@ std::vector<Demand> rows_of(const graph::RnnGrad& op, const Node& node, const Sp
 
 }  // namespace
 
-Ways::Ways(const graph::Graph& graph, Kind kind, int ranks)
+Strategies::Strategies(const graph::Graph& graph, Kind kind, int ranks)
     : graph_(graph),
       kind_(kind),
       ranks_(ranks),
       fixed_(graph::fixed_values(graph)),
-      offers_(find_offers(graph, kind, ranks, fixed_)),
+      shardable_(find_shardable_axes(graph, kind, ranks, fixed_)),
       readers_(graph.values.size(), 0),
       is_output_(graph.values.size(), false) {
   for (const Node& node : graph.nodes)
@@ -50,9 +50,9 @@ Ways::Ways(const graph::Graph& graph, Kind kind, int ranks)
   for (const graph::Output& output : graph.outputs) is_output_[at(output.value)] = true;
 }
 
-std::optional<Split> Ways::offered(ValueId value, int axis) const {
-  const auto found = offers_[at(value)].find(axis);
-  if (found == offers_[at(value)].end()) return std::nullopt;
+std::optional<Split> Strategies::split_of(ValueId value, int axis) const {
+  const auto found = shardable_[at(value)].find(axis);
+  if (found == shardable_[at(value)].end()) return std::nullopt;
   const Dim size = shape(value)[axis], groups = found->second;
   if (kind_ == Kind::tensor) return Split{axis, shares_of_axis(size, groups, ranks_)};
   Split split{axis, shares(groups, ranks_)};  // rows and positions are not rounded to multiples of 64
@@ -60,34 +60,34 @@ std::optional<Split> Ways::offered(ValueId value, int axis) const {
   return split;
 }
 
-Way Ways::way(const Node& node, std::size_t output, const Demand& demand) const {
-  return demand ? part(node, output, *demand) : whole(node, output);
+Strategy Strategies::strategy(const Node& node, std::size_t output, const Layout& layout) const {
+  return layout ? part(node, output, *layout) : whole(node, output);
 }
 
-Way Ways::whole(const Node& node, std::size_t output) const {
-  const Way as_ever{How::whole, {}, all_whole(node)};
+Strategy Strategies::whole(const Node& node, std::size_t output) const {
+  const Strategy as_ever{How::whole, {}, all_whole(node)};
   const ValueId value = node.outputs[output];
   const auto gathered = [&](int axis) {
-    const auto split = offered(value, axis);
-    return split ? Way{How::gather, *split, {}} : as_ever;
+    const auto split = split_of(value, axis);
+    return split ? Strategy{How::gather, *split, {}} : as_ever;
   };
   if (kind_ != Kind::tensor) {
     // Masks and indices derived from tokens are cheaper to recompute than to gather.
     const auto is_counted = [&](ValueId id) { return is_floating(graph_.value(id).dtype); };
-    const Offers& offers = offers_[at(value)];
+    const ShardableAxes& shardable = shardable_[at(value)];
     const bool is_cheap = !is_counted(value) && std::ranges::none_of(node.inputs, is_counted);
     if (is_cheap) return as_ever;
-    if (!offers.empty()) return gathered(offers.begin()->first);
+    if (!shardable.empty()) return gathered(shardable.begin()->first);
     return kind_ == Kind::data ? sum(node, output).value_or(as_ever) : as_ever;
   }
   if (const auto* linear = std::get_if<graph::Linear>(&node.op)) {
     const Shape &x = shape(node.inputs[0]), &kernel = shape(node.inputs[1]);
     const int rows = x.rank() - linear->contracted;
-    if (const auto split = offered(node.inputs[0], rows); split && fixed_[at(node.inputs[1])] && !linear->residual) {
-      Way way{How::row_sum, *split, all_whole(node)};
-      way.inputs[0] = split;
-      way.inputs[1] = with_axis(*split, 0);
-      return way;
+    if (const auto split = split_of(node.inputs[0], rows); split && fixed_[at(node.inputs[1])] && !linear->residual) {
+      Strategy strategy{How::row_sum, *split, all_whole(node)};
+      strategy.inputs[0] = split;
+      strategy.inputs[1] = with_axis(*split, 0);
+      return strategy;
     }
     // Logits over a vocabulary: far more columns than rows.
     constexpr Dim kMany = 4;
@@ -107,36 +107,36 @@ Way Ways::whole(const Node& node, std::size_t output) const {
   return as_ever;
 }
 
-Way Ways::part(const Node& node, std::size_t output, const Split& split) const {
-  const Way cut{How::cut, split, {}};
+Strategy Strategies::part(const Node& node, std::size_t output, const Split& split) const {
+  const Strategy cut{How::cut, split, {}};
   const ValueId value = node.outputs[output];
-  Way way{How::part, split, all_whole(node)};
+  Strategy strategy{How::part, split, all_whole(node)};
   const auto& in = node.inputs;
 
   if (fixed_[at(value)]) {  // weights, moved or cast: a rank keeps only its shard in memory
     if (std::holds_alternative<graph::Cast>(node.op) || std::holds_alternative<graph::Unary>(node.op)) {
-      way.inputs[0] = split;
-      return way;
+      strategy.inputs[0] = split;
+      return strategy;
     }
     if (const auto* transpose = std::get_if<graph::Transpose>(&node.op)) {
-      way.inputs[0] = with_axis(split, transpose->permutation[at(split.axis)]);
-      return way;
+      strategy.inputs[0] = with_axis(split, transpose->permutation[at(split.axis)]);
+      return strategy;
     }
     return cut;
   }
-  if (std::holds_alternative<graph::Fill>(node.op)) return way;
-  if (!offers_[at(value)].contains(split.axis) && !std::holds_alternative<graph::Broadcast>(node.op)) return cut;
+  if (std::holds_alternative<graph::Fill>(node.op)) return strategy;
+  if (!shardable_[at(value)].contains(split.axis) && !std::holds_alternative<graph::Broadcast>(node.op)) return cut;
 
   const auto broadcasting = [&](std::size_t from) {
     for (std::size_t i = from; i < in.size(); ++i) {
       const int below = axis_below(shape(value), shape(in[i]), split.axis);
-      if (below != kNone) way.inputs[i] = with_axis(split, below);
+      if (below != kNone) strategy.inputs[i] = with_axis(split, below);
     }
-    return way;
+    return strategy;
   };
   const auto first_only = [&] {
-    way.inputs[0] = split;
-    return way;
+    strategy.inputs[0] = split;
+    return strategy;
   };
 
   return std::visit(
@@ -157,31 +157,31 @@ Way Ways::part(const Node& node, std::size_t output, const Split& split) const {
           [&](const graph::Linear& op) {
             const int rows = shape(in[0]).rank() - op.contracted;
             if (split.axis < rows) return first_only();
-            way.inputs[1] = with_axis(split, op.contracted + split.axis - rows);
-            if (op.bias) way.inputs[2] = with_axis(split, split.axis - rows);
-            return way;
+            strategy.inputs[1] = with_axis(split, op.contracted + split.axis - rows);
+            if (op.bias) strategy.inputs[2] = with_axis(split, split.axis - rows);
+            return strategy;
           },
           [&](const graph::MatMul& op) {
             const int last = shape(value).rank() - 1;
             if (split.axis == last - 1) {
-              way.inputs[0] = with_axis(split, op.transpose_x ? last : last - 1);
+              strategy.inputs[0] = with_axis(split, op.transpose_x ? last : last - 1);
             } else if (split.axis == last) {
-              way.inputs[1] = with_axis(split, op.transpose_y ? last - 1 : last);
+              strategy.inputs[1] = with_axis(split, op.transpose_y ? last - 1 : last);
             } else {
               for (std::size_t i = 0; i < 2; ++i)
-                if (shape(in[i])[split.axis] != 1) way.inputs[i] = split;
+                if (shape(in[i])[split.axis] != 1) strategy.inputs[i] = split;
             }
-            return way;
+            return strategy;
           },
           [&](const graph::Reduce& op) {
             int axis = split.axis;
             if (!op.keepdims)
               for (const int reduced : op.axes) axis += reduced <= axis ? 1 : 0;
-            way.inputs[0] = with_axis(split, axis);
-            return way;
+            strategy.inputs[0] = with_axis(split, axis);
+            return strategy;
           },
           [&](const graph::Reshape&) {
-            for (const auto& [axis, groups] : offers_[at(in[0])]) {
+            for (const auto& [axis, groups] : shardable_[at(in[0])]) {
               const Moved moved = moved_by_reshape(shape(in[0]), shape(value), axis);
               if (moved.axis != split.axis) continue;
               Split before = with_axis(split, axis);
@@ -189,33 +189,33 @@ Way Ways::part(const Node& node, std::size_t output, const Split& split) const {
                 if (size % moved.factor != 0) return cut;
                 size = size / moved.factor * moved.divisor;
               }
-              way.inputs[0] = before;
-              return way;
+              strategy.inputs[0] = before;
+              return strategy;
             }
             return cut;
           },
           [&](const graph::Transpose& op) {
-            way.inputs[0] = with_axis(split, op.permutation[at(split.axis)]);
-            return way;
+            strategy.inputs[0] = with_axis(split, op.permutation[at(split.axis)]);
+            return strategy;
           },
           [&](const graph::Concat&) {
-            std::ranges::fill(way.inputs, Demand(split));
-            return way;
+            std::ranges::fill(strategy.inputs, Layout(split));
+            return strategy;
           },
           [&](const graph::Gather& op) {
             const int indices = shape(in[1]).rank();
             if (split.axis >= op.axis && split.axis < op.axis + indices) {
-              way.inputs[1] = with_axis(split, split.axis - op.axis);
+              strategy.inputs[1] = with_axis(split, split.axis - op.axis);
             } else {
-              way.inputs[0] = with_axis(split, split.axis < op.axis ? split.axis : split.axis - indices + 1);
+              strategy.inputs[0] = with_axis(split, split.axis < op.axis ? split.axis : split.axis - indices + 1);
             }
-            return way;
+            return strategy;
           },
           [&](const graph::Rnn& op) {
-            way.inputs[0] = split;
+            strategy.inputs[0] = split;
             const std::size_t weights = 3U + (op.bias ? 1U : 0U);
-            for (std::size_t i = weights; i < in.size(); ++i) way.inputs[i] = with_axis(split, 0);
-            return way;
+            for (std::size_t i = weights; i < in.size(); ++i) strategy.inputs[i] = with_axis(split, 0);
+            return strategy;
           },
           [&](const graph::Attention& op) {
             // The axis of the scores (B, N, T, S).
@@ -223,86 +223,86 @@ Way Ways::part(const Node& node, std::size_t output, const Split& split) const {
             const Shape scores{shape(in[0])[0], shape(in[0])[2], shape(in[0])[1], shape(in[1])[1]};
             for (std::size_t i = 3; i < in.size(); ++i) {
               const int below = axis_below(scores, shape(in[i]), of_scores);
-              if (below != kNone) way.inputs[i] = with_axis(split, below);
+              if (below != kNone) strategy.inputs[i] = with_axis(split, below);
             }
             const int of_query = of_scores == 0 ? 0 : 3 - of_scores;
-            way.inputs[0] = with_axis(split, of_query);
-            const auto keys_of_ranks = offered(in[1], 1), values_of_ranks = offered(in[2], 1);
+            strategy.inputs[0] = with_axis(split, of_query);
+            const auto keys_of_ranks = split_of(in[1], 1), values_of_ranks = split_of(in[2], 1);
             if (of_scores == 2 && !op.scores && !op.lse && keys_of_ranks && keys_of_ranks == values_of_ranks) {
-              way.how = How::ring;
-              way.inputs[1] = way.inputs[2] = keys_of_ranks;
+              strategy.how = How::ring;
+              strategy.inputs[1] = strategy.inputs[2] = keys_of_ranks;
             }
-            if (of_scores == 0) way.inputs[1] = way.inputs[2] = way.inputs[0];
+            if (of_scores == 0) strategy.inputs[1] = strategy.inputs[2] = strategy.inputs[0];
             if (of_scores == 1) {
               const Dim group = shape(in[0])[2] / shape(in[1])[2];
               Split keys = with_axis(split, 2);
               const bool fits = std::ranges::all_of(keys.sizes, [&](Dim size) { return size % group == 0; });
               for (Dim& size : keys.sizes) size /= group;
-              if (fits && offers_[at(in[1])].contains(2) && offers_[at(in[2])].contains(2))
-                way.inputs[1] = way.inputs[2] = keys;
+              if (fits && shardable_[at(in[1])].contains(2) && shardable_[at(in[2])].contains(2))
+                strategy.inputs[1] = strategy.inputs[2] = keys;
             }
-            return way;
+            return strategy;
           },
           [&](const graph::UnaryGrad&) { return broadcasting(0); },
           [&](const graph::Dropout&) { return first_only(); },
           [&](const graph::Scatter&) { return first_only(); },
           [&](const graph::LayerNormGrad&) {
-            way.inputs.back() = split;
+            strategy.inputs.back() = split;
             return first_only();
           },
           [&](const graph::SoftmaxCrossEntropy&) {
-            std::ranges::fill(way.inputs, Demand(split));
-            return way;
+            std::ranges::fill(strategy.inputs, Layout(split));
+            return strategy;
           },
           [&](const graph::SoftmaxCrossEntropyGrad&) {
-            std::ranges::fill(way.inputs, Demand(split));
-            return way;
+            std::ranges::fill(strategy.inputs, Layout(split));
+            return strategy;
           },
           [&](const graph::AttentionGrad& op) {
-            way.inputs = rows_of(graph_, node, op, split);
-            return way;
+            strategy.inputs = rows_of(graph_, node, op, split);
+            return strategy;
           },
           [&](const graph::ScatterAdd& op) {
             const int indices = shape(in[1]).rank();
-            way.inputs[0] = with_axis(split, split.axis < op.axis ? split.axis : split.axis + indices - 1);
-            return way;
+            strategy.inputs[0] = with_axis(split, split.axis < op.axis ? split.axis : split.axis + indices - 1);
+            return strategy;
           },
           [&](const graph::ConvInputGrad&) {
-            way.inputs[1] = split;
-            return way;
+            strategy.inputs[1] = split;
+            return strategy;
           },
           [&](const graph::PoolGrad&) {
-            std::ranges::fill(way.inputs, Demand(split));
-            return way;
+            std::ranges::fill(strategy.inputs, Layout(split));
+            return strategy;
           },
           [&](const graph::RnnGrad& op) {
-            way.inputs = rows_of(op, node, split);
-            return way;
+            strategy.inputs = rows_of(op, node, split);
+            return strategy;
           },
-          [&](const auto&) { return Way(cut); }},
+          [&](const auto&) { return Strategy(cut); }},
       node.op);
 }
 
-std::optional<Way> Ways::sum(const Node& node, std::size_t output) const {
+std::optional<Strategy> Strategies::sum(const Node& node, std::size_t output) const {
   const auto& in = node.inputs;
-  Way way{How::sum, {}, all_whole(node)};
-  /// Demands the same split of two inputs, from whichever offers it.
-  const auto both = [&](std::size_t i, int axis, std::size_t k, int other) -> std::optional<Way> {
-    auto split = offered(in[i], axis);
-    if (!split) split = offered(in[k], other);
+  Strategy strategy{How::sum, {}, all_whole(node)};
+  /// Splits two inputs alike, by whichever of them can be sharded.
+  const auto both = [&](std::size_t i, int axis, std::size_t k, int other) -> std::optional<Strategy> {
+    auto split = split_of(in[i], axis);
+    if (!split) split = split_of(in[k], other);
     if (!split) return std::nullopt;
-    way.split = with_axis(*split, axis);
-    way.inputs[i] = way.split;
-    way.inputs[k] = with_axis(*split, other);
-    return way;
+    strategy.split = with_axis(*split, axis);
+    strategy.inputs[i] = strategy.split;
+    strategy.inputs[k] = with_axis(*split, other);
+    return strategy;
   };
-  const auto none = std::optional<Way>();
+  const auto none = std::optional<Strategy>();
   return std::visit(
       graph::Overloaded{[&](const graph::Reduce& op) {
                           const bool adds = op.fn == graph::ReduceFn::sum || op.fn == graph::ReduceFn::mean;
                           if (!adds && op.fn != graph::ReduceFn::max) return none;
                           for (const int axis : op.axes)
-                            if (offered(in[0], axis)) return both(0, axis, 0, axis);
+                            if (split_of(in[0], axis)) return both(0, axis, 0, axis);
                           return none;
                         },
                         [&](const graph::MatMul& op) {
@@ -326,19 +326,19 @@ std::optional<Way> Ways::sum(const Node& node, std::size_t output) const {
                           return none;
                         },
                         [&](const graph::AttentionGrad& op) {
-                          const auto rows = offered(in[0], 0);
+                          const auto rows = split_of(in[0], 0);
                           if (!rows) return none;
-                          way.split = *rows;
-                          way.inputs = rows_of(graph_, node, op, *rows);
-                          return std::optional(way);
+                          strategy.split = *rows;
+                          strategy.inputs = rows_of(graph_, node, op, *rows);
+                          return std::optional(strategy);
                         },
                         [&](const graph::ConvKernelGrad&) { return both(0, 0, 1, 0); },
                         [&](const graph::RnnGrad& op) {
-                          const auto rows = offered(in[0], 0);
+                          const auto rows = split_of(in[0], 0);
                           if (!rows) return none;
-                          way.split = *rows;
-                          way.inputs = rows_of(op, node, *rows);
-                          return std::optional(way);
+                          strategy.split = *rows;
+                          strategy.inputs = rows_of(op, node, *rows);
+                          return std::optional(strategy);
                         },
                         [&](const auto&) { return none; }},
       node.op);

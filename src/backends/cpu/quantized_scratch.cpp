@@ -1,6 +1,6 @@
-#include "quantized_room.h"
+#include "quantized_scratch.h"
 
-#include "digit_dots.h"
+#include "fixed_point_gemv.h"
 #include "kernel.h"
 
 namespace attn::backends::cpu {
@@ -41,15 +41,15 @@ bool leaves_rows(const graph::QuantizedLinear& op, const QuantizedSize& size, in
   return is_by_dots(op) && !op.residual && rows >= kLeastRows && size.rows >= kBlocksPerThread * threads * rows;
 }
 
-QuantizedRoom::QuantizedRoom(const graph::QuantizedLinear& op, const QuantizedSize& size, int threads) {
+QuantizedScratch::QuantizedScratch(const graph::QuantizedLinear& op, const QuantizedSize& size, int threads) {
   const bool is_quads = integer_form(op) == IntegerForm::quads;
   row_bytes = line(is_quads ? quads_of(size.depth) * 4 : bytes_times({size.depth, bytes_of(DType::float32)}));
   rows = bytes_times({size.rows, row_bytes});
   scales = line(bytes_times({size.rows, bytes_of(DType::float32)}));
   thread = line(kMostBlockRows * kPanel * bytes_of(DType::float32));
   if (!is_quads) thread += line(bytes_times({size.depth, kPanel, bytes_of(DType::float32)}));
-  if (!is_quads && size.rows <= kMostDigitRows) {
-    row_digits = line(digit_bytes(integer_form(op), size.depth, size.groups));
+  if (!is_quads && size.rows <= kMostFixedPointRows) {
+    row_digits = line(fixed_point_bytes(integer_form(op), size.depth, size.groups));
     digits = size.rows * row_digits;
   }
   if (leaves_rows(op, size, threads)) {

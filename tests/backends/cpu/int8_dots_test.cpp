@@ -1,5 +1,5 @@
 // Int8 dot products: every instruction set gives the integers of plain loops.
-#include "byte_dots.h"
+#include "int8_dots.h"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -44,7 +44,7 @@ struct Bytes {
     return out;
   }
 
-  [[nodiscard]] std::vector<std::int32_t> by(const ByteDots& dots) const {
+  [[nodiscard]] std::vector<std::int32_t> by(const Int8Dots& dots) const {
     std::vector<std::int32_t> y(static_cast<std::size_t>(rows * kPanel + 1), 7);
     dots.run(x.data(), row_x, rows, panel.data(), quads, start.data(), y.data());
     CHECK(y.back() == 7);
@@ -53,37 +53,37 @@ struct Bytes {
   }
 };
 
-TEST_CASE("byte dots: every instruction set of this CPU gives the integers of plain loops, at every edge") {
+TEST_CASE("int8 dots: every instruction set of this CPU gives the integers of plain loops, at every edge") {
   RandomStream stream(0, "bytes");
   const auto any = [&] { return static_cast<int>(stream.uniform() * 256.0); };
   for (const std::int64_t rows : {1, 2, 3, 4, 7, 12, 13, 15, 16, 17, 31, 32, 33, 48, 63, 96}) {
     for (const std::int64_t quads : {0, 1, 2, 15, 16, 17, 31, 32, 50}) {
       const Bytes bytes(rows, quads, any);
       const std::vector<std::int32_t> expected = bytes.sums();
-      for (const ByteDots& dots : all_byte_dots())
+      for (const Int8Dots& dots : all_int8_dots())
         CHECK_MESSAGE(bytes.by(dots) == expected, fmt::format("{}: {} rows, {} quads", dots.name, rows, quads));
     }
   }
 }
 
-TEST_CASE("byte dots: the largest products are not clipped on the way") {
+TEST_CASE("int8 dots: the largest products do not saturate") {
   for (const int x : {0, 127, 128, 255}) {
     for (const int w : {0, 127, 128, 129, 255}) {  // −128 is 128 here
       Bytes bytes(17, 33, [] { return 0; });
       std::fill(bytes.x.begin(), bytes.x.end(), static_cast<std::uint8_t>(x));
       std::fill(bytes.panel.begin(), bytes.panel.end(), static_cast<std::uint8_t>(w));
-      for (const ByteDots& dots : all_byte_dots()) CHECK_MESSAGE(bytes.by(dots) == bytes.sums(), dots.name);
+      for (const Int8Dots& dots : all_int8_dots()) CHECK_MESSAGE(bytes.by(dots) == bytes.sums(), dots.name);
     }
   }
 }
 
-TEST_CASE("byte dots: the best of what isa() allows is taken, and emulated tiles where they are asked for") {
-  CHECK(byte_dots(Tiles::emulated).name == "integers on emulated tiles");
-  const std::string_view best = byte_dots(Tiles::none).name;
+TEST_CASE("int8 dots: the fastest within isa() is selected, and emulated tiles on request") {
+  CHECK(int8_dots(Tiles::emulated).name == "integers on emulated tiles");
+  const std::string_view best = int8_dots(Tiles::none).name;
   if (isa() == Isa::sse41) CHECK(best == "integers");
   if (isa() == Isa::avx2) CHECK(best == "integers by AVX2");
   if (isa() == Isa::avx2_vnni)
-    CHECK(best == (has_avx_byte_dots() ? "integers by AVX-VNNI" : "integers by half of AVX512-VNNI"));
+    CHECK(best == (has_avx_int8_dots() ? "integers by AVX-VNNI" : "integers by half of AVX512-VNNI"));
   if (isa() == Isa::avx512) CHECK(best == "integers by AVX-512");
   if (isa() >= Isa::avx512_vnni && isa() < Isa::amx) CHECK(best == "integers by AVX512-VNNI");
 }

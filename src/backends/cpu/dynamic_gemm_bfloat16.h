@@ -5,26 +5,27 @@
 #include <string>
 #include <vector>
 
-#include "moving_product.h"
+#include "dynamic_gemm.h"
 
 namespace attn::backends::cpu {
 
 /// Returns the reason why this method is not used, or "".
-[[nodiscard]] std::string why_not_moving_half(DType dtype, const Multiplication& multiplication);
+[[nodiscard]] std::string why_not_dynamic_gemm_bfloat16(DType dtype, const Multiplication& multiplication);
 
-/// MovingProduct for bfloat16: float32 accumulators over the whole depth; bias, activation and residual are added
+/// DynamicGemm for bfloat16: float32 accumulators over the whole depth; bias, activation and residual are added
 /// before the single rounding.
-class MovingHalfProduct {
+class DynamicGemmBfloat16 {
  public:
-  MovingHalfProduct(Engine& engine, const MovingSize& size, const graph::Unary& activation = {}, bool residual = false);
+  DynamicGemmBfloat16(Engine& engine, const DynamicGemmSize& size, const graph::Unary& activation = {},
+                      bool residual = false);
 
   using Number = std::uint16_t;
   /// `bias` (width) may be null; `residual` (rows, width) is read if the constructor declared it; z aliases no operand.
   void run(const Number* x, const Number* y, const Number* bias, const Number* residual, Number* z);
   [[nodiscard]] static std::string_view name() { return "dot products of bfloat16, packed in each run"; }
   [[nodiscard]] static std::int64_t bytes() { return 0; }
-  [[nodiscard]] static std::int64_t held_bytes(const MovingSize&) { return 0; }
-  [[nodiscard]] static std::int64_t scratch_bytes(const MovingSize& size, int threads);
+  [[nodiscard]] static std::int64_t held_bytes(const DynamicGemmSize&) { return 0; }
+  [[nodiscard]] static std::int64_t scratch_bytes(const DynamicGemmSize& size, int threads);
 
  private:
   struct Operands {
@@ -37,7 +38,7 @@ class MovingHalfProduct {
   void write(const float* sums, std::int64_t first, std::int64_t rows, std::int64_t column, const Operands& on) const;
 
   Engine& engine_;
-  MovingSize size_;
+  DynamicGemmSize size_;
   Finish finish_;
   Team team_;
   std::int64_t panels_, blocks_, groups_ = 1, most_panels_;

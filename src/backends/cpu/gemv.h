@@ -6,7 +6,7 @@
 namespace attn::backends::cpu {
 
 /// x (…, depth) · w (width, depth)ᵀ.
-[[nodiscard]] std::string why_not_row_dots(const StepInfo& step);
-[[nodiscard]] std::unique_ptr<Kernel> make_row_dots(const Step& step);
+[[nodiscard]] std::string why_not_gemv(const StepInfo& step);
+[[nodiscard]] std::unique_ptr<Kernel> make_gemv(const Step& step);
 
 }  // namespace attn::backends::cpu

@@ -1,4 +1,4 @@
-// The strategy by which a node produces a demanded layout: its whole results, or a shard. Private to the module.
+// The strategy by which a node produces a layout: its whole results, or a shard. Private to the module.
 #pragma once
 
 #include <optional>
@@ -6,14 +6,14 @@
 
 #include "attn/graph/graph.h"
 #include "attn/parallel/split.h"
-#include "offers.h"
+#include "shardable_axes.h"
 
 namespace attn::parallel {
 
-/// The demanded layout of a value: whole, or a shard.
-using Demand = std::optional<Split>;
+/// The layout of a value: whole, or a shard.
+using Layout = std::optional<Split>;
 
-struct Way {
+struct Strategy {
   enum class How : std::uint8_t {
     whole,    ///< the whole, from whole inputs, as on one rank
     part,     ///< the shard, from shards of inputs
@@ -26,34 +26,34 @@ struct Way {
   };
   How how = How::whole;
   Split split{};                 ///< for `gather` that of the result; for sums that of the inputs
-  std::vector<Demand> inputs{};  ///< the layout demanded of each input; empty for `cut` and `gather`
+  std::vector<Layout> inputs{};  ///< the layout of each input; empty for `cut` and `gather`
 };
 
 /// Decides from the graph only, so that all ranks decide alike.
-class Ways {
+class Strategies {
  public:
-  Ways(const graph::Graph& graph, Kind kind, int ranks);
+  Strategies(const graph::Graph& graph, Kind kind, int ranks);
 
-  /// Returns the strategy for output `output` of the node in the demanded layout.
-  [[nodiscard]] Way way(const graph::Node& node, std::size_t output, const Demand& demand) const;
-  /// The split that a value offers along the axis, if it gives every rank something.
-  [[nodiscard]] std::optional<Split> offered(graph::ValueId value, int axis) const;
+  /// Returns the strategy for output `output` of the node in this layout.
+  [[nodiscard]] Strategy strategy(const graph::Node& node, std::size_t output, const Layout& layout) const;
+  /// The split of a value along a shardable axis, if it gives every rank something.
+  [[nodiscard]] std::optional<Split> split_of(graph::ValueId value, int axis) const;
 
-  [[nodiscard]] const std::vector<Offers>& offers() const { return offers_; }
+  [[nodiscard]] const std::vector<ShardableAxes>& shardable() const { return shardable_; }
   [[nodiscard]] const std::vector<bool>& fixed() const { return fixed_; }
 
  private:
-  [[nodiscard]] Way whole(const graph::Node& node, std::size_t output) const;
-  [[nodiscard]] Way part(const graph::Node& node, std::size_t output, const Split& split) const;
+  [[nodiscard]] Strategy whole(const graph::Node& node, std::size_t output) const;
+  [[nodiscard]] Strategy part(const graph::Node& node, std::size_t output, const Split& split) const;
   /// Whether the node sums, or takes the maximum, over sharded rows: gradients of weights, a loss.
-  [[nodiscard]] std::optional<Way> sum(const graph::Node& node, std::size_t output) const;
+  [[nodiscard]] std::optional<Strategy> sum(const graph::Node& node, std::size_t output) const;
   [[nodiscard]] const Shape& shape(graph::ValueId id) const { return graph_.value(id).shape; }
 
   const graph::Graph& graph_;
   Kind kind_;
   int ranks_;
   std::vector<bool> fixed_;
-  std::vector<Offers> offers_;
+  std::vector<ShardableAxes> shardable_;
   std::vector<int> readers_;     // for each value: the number of nodes that read it
   std::vector<bool> is_output_;  // by value
 };

@@ -1,5 +1,5 @@
 // Products of a few rows with integer panels: decomposed rows give the results of the widened panel.
-#include "digit_dots.h"
+#include "fixed_point_gemv.h"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -67,25 +67,25 @@ struct Few {
   }
 };
 
-TEST_CASE("digit dots: few rows taken apart give the products of bytes and of nibbles, in every group") {
-  if (!has_byte_dots()) return;
+TEST_CASE("fixed point gemv: a few decomposed rows give the products of bytes and of nibbles, in every group") {
+  if (!has_int8_dots()) return;
   const std::vector<std::vector<std::int64_t>> all_ends{{8}, {3}, {16}, {35}, {8, 16, 40}, {64, 72, 99}, {128, 256}};
   for (const IntegerForm form : {IntegerForm::bytes, IntegerForm::nibbles}) {
     for (const bool is_signed : {true, false}) {
-      for (std::int64_t rows = 1; rows <= kMostDigitRows; ++rows) {
+      for (std::int64_t rows = 1; rows <= kMostFixedPointRows; ++rows) {
         for (const std::vector<std::int64_t>& ends : all_ends) {
           const Few few(form, is_signed, rows, ends);
           const PanelGroups groups = few.groups();
-          REQUIRE(has_digit_dots(form, few.depth, groups));
+          REQUIRE(has_fixed_point_gemv(form, few.depth, groups));
           // The byte after a row's scratch memory is unchanged.
-          const std::int64_t room = digit_bytes(form, few.depth, groups.count), row_digits = (room + 64) / 64 * 64;
-          std::vector<std::byte> digits(static_cast<std::size_t>(rows * row_digits), std::byte{0x5A});
+          const std::int64_t bytes = fixed_point_bytes(form, few.depth, groups.count), stride = (bytes + 64) / 64 * 64;
+          std::vector<std::byte> digits(static_cast<std::size_t>(rows * stride), std::byte{0x5A});
           for (std::int64_t i = 0; i < rows; ++i) {
-            REQUIRE(split_row(form, few.x.data() + i * few.depth, groups, digits.data() + i * row_digits));
-            CHECK(digits[static_cast<std::size_t>(i * row_digits + room)] == std::byte{0x5A});
+            REQUIRE(to_fixed_point(form, few.x.data() + i * few.depth, groups, digits.data() + i * stride));
+            CHECK(digits[static_cast<std::size_t>(i * stride + bytes)] == std::byte{0x5A});
           }
           std::vector<float> y(static_cast<std::size_t>(rows * kPanel));
-          multiply_digits(form, is_signed, digits.data(), row_digits, rows, few.panel.data(), groups, y.data());
+          multiply_fixed_point(form, is_signed, digits.data(), stride, rows, few.panel.data(), groups, y.data());
           for (std::int64_t i = 0; i < rows; ++i) {
             for (std::int64_t j = 0; j < kPanel; ++j) {
               double off = 0.0;
@@ -102,20 +102,20 @@ TEST_CASE("digit dots: few rows taken apart give the products of bytes and of ni
   }
 }
 
-TEST_CASE("digit dots: rows with numbers that are none, infinite or too small are left to others") {
-  if (!has_byte_dots()) return;
+TEST_CASE("fixed point gemv: rows with NaN, infinite or too small numbers are rejected") {
+  if (!has_int8_dots()) return;
   for (const float number : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
     Few few(IntegerForm::nibbles, true, 1, {64});
     few.x[17] = number;
-    std::vector<std::byte> digits(static_cast<std::size_t>(digit_bytes(few.form, few.depth, 1)));
-    CHECK_FALSE(split_row(few.form, few.x.data(), few.groups(), digits.data()));
+    std::vector<std::byte> digits(static_cast<std::size_t>(fixed_point_bytes(few.form, few.depth, 1)));
+    CHECK_FALSE(to_fixed_point(few.form, few.x.data(), few.groups(), digits.data()));
   }
   Few few(IntegerForm::bytes, true, 1, {64});
   for (float& number : few.x) number *= 0x1p-110F;
-  std::vector<std::byte> digits(static_cast<std::size_t>(digit_bytes(few.form, few.depth, 1)));
-  CHECK_FALSE(split_row(few.form, few.x.data(), few.groups(), digits.data()));
+  std::vector<std::byte> digits(static_cast<std::size_t>(fixed_point_bytes(few.form, few.depth, 1)));
+  CHECK_FALSE(to_fixed_point(few.form, few.x.data(), few.groups(), digits.data()));
   for (float& number : few.x) number = 0.0F;
-  CHECK(split_row(few.form, few.x.data(), few.groups(), digits.data()));
+  CHECK(to_fixed_point(few.form, few.x.data(), few.groups(), digits.data()));
 }
 
 }  // namespace

@@ -13,7 +13,7 @@
 namespace attn::backends::cpu {
 
 /// The sizes of op(x) (rows, depth) · op(y) (depth, width).
-struct MovingSize {
+struct DynamicGemmSize {
   std::int64_t rows, depth, width;
   bool transpose_x = false;  ///< x is stored as (depth, rows)
   bool transpose_y = false;  ///< y is stored as (width, depth)
@@ -22,10 +22,10 @@ struct MovingSize {
 /// Packs y into panels in shared scratch memory, one section of the depth and of the columns at a time. Blocks of rows
 /// of x, packed if their rows are not contiguous, pass over them (Goto and van de Geijn, Anatomy of high-performance
 /// matrix multiplication, 2008). Sums do not depend on the number of threads.
-class MovingProduct {
+class DynamicGemm {
  public:
   /// All sizes are at least 1.
-  MovingProduct(Engine& engine, const MovingSize& size, const graph::Unary& activation = {}, bool residual = false);
+  DynamicGemm(Engine& engine, const DynamicGemmSize& size, const graph::Unary& activation = {}, bool residual = false);
 
   /// `bias` (width) may be null; `residual` (rows, width) is read if the constructor declared it; z aliases no operand.
   void run(const float* x, const float* y, const float* bias, const float* residual, float* z);
@@ -33,8 +33,8 @@ class MovingProduct {
   [[nodiscard]] std::int64_t bytes() const { return static_cast<std::int64_t>(start_.size() * sizeof(float)); }
 
   /// Returns its share of the scratch memory, and what else it keeps; at most kMaxSize.
-  [[nodiscard]] static std::int64_t scratch_bytes(const MovingSize& size, int threads);
-  [[nodiscard]] static std::int64_t held_bytes(const MovingSize& size);
+  [[nodiscard]] static std::int64_t scratch_bytes(const DynamicGemmSize& size, int threads);
+  [[nodiscard]] static std::int64_t held_bytes(const DynamicGemmSize& size);
 
  private:
   /// The section [k, k + depth) of the depth and the panels [first, last).
@@ -53,7 +53,7 @@ class MovingProduct {
   void lay_out(const Part& part, std::int64_t first, std::int64_t rows, const float* x, float* to) const;
 
   Engine& engine_;
-  MovingSize size_;
+  DynamicGemmSize size_;
   bool is_relu_, adds_residual_;  // applied in the epilogue of the micro-kernel
   bool packs_together_;           // packs panels before blocks pass over them; otherwise each work item packs its own
   Finish finish_;                 // the rest of the epilogue, over a work item
@@ -65,11 +65,11 @@ class MovingProduct {
 };
 
 /// Returns the memory of such a product.
-template <typename Moving>
-[[nodiscard]] Needs needs_of_moving(const MovingSize& size, int threads) {
+template <typename Gemm>
+[[nodiscard]] Needs needs_of_dynamic_gemm(const DynamicGemmSize& size, int threads) {
   Needs needs;
-  needs.held = Moving::held_bytes(size);
-  needs.scratch = Moving::scratch_bytes(size, threads);
+  needs.held = Gemm::held_bytes(size);
+  needs.scratch = Gemm::scratch_bytes(size, threads);
   return needs;
 }
 

@@ -1,4 +1,4 @@
-#include "table_dots.h"
+#include "int8_table_gemv.h"
 
 #include <algorithm>
 #include <iterator>
@@ -104,7 +104,7 @@ static_assert(kTogether + std::ssize(kByRows) - 1 == kMostTableRows);
 
 }  // namespace
 
-bool has_table_dots() { return has_byte_dots(); }
+bool has_int8_table_gemv() { return has_int8_dots(); }
 
 void multiply_table([[maybe_unused]] const std::uint8_t* x, [[maybe_unused]] std::int64_t row_x,
                     [[maybe_unused]] std::int64_t rows, [[maybe_unused]] const std::int8_t* table,
@@ -116,7 +116,7 @@ void multiply_table([[maybe_unused]] const std::uint8_t* x, [[maybe_unused]] std
     for (std::int64_t i = 0; i < rows; ++i)
       y[i * kPanel + j] = start[j] + dot_table_row(x + i * row_x, table + j * depth, depth);
 #else
-  throw internal_error("this CPU has no dot products of bytes");
+  throw internal_error("this CPU has no int8 dot products");
 #endif
 }
 

@@ -1,4 +1,4 @@
-#include "begun_sums.h"
+#include "async_all_reduces.h"
 
 #include <algorithm>
 
@@ -19,7 +19,8 @@ std::size_t first_reader(const plan::Plan& plan, std::size_t step, graph::ValueI
 
 }  // namespace
 
-BegunSums::BegunSums(const plan::Plan& plan, communicators::Communicator* ranks) : plan_(plan), ranks_(ranks) {
+AsyncAllReduces::AsyncAllReduces(const plan::Plan& plan, communicators::Communicator* ranks)
+    : plan_(plan), ranks_(ranks) {
   if (ranks == nullptr || ranks->size() == 1) return;
   read_at_.resize(plan.steps.size());
   for (std::size_t i = 0; i < plan.steps.size(); ++i) {
@@ -30,26 +31,25 @@ BegunSums::BegunSums(const plan::Plan& plan, communicators::Communicator* ranks)
   }
 }
 
-void BegunSums::before(std::size_t step) {
-  std::erase_if(on_their_way_, [&](const OnItsWay& sum) {
+void AsyncAllReduces::before(std::size_t step) {
+  std::erase_if(pending_, [&](const Pending& sum) {
     if (sum.read_at > step) return false;
     ranks_->finish(sum.number);
     return true;
   });
 }
 
-void BegunSums::begin(std::size_t step, const Storage& storage) {
+void AsyncAllReduces::begin(std::size_t step, const Storage& storage) {
   const graph::Node& node = plan_.graph.nodes[graph::at(plan_.steps[step])];
   const Tensor own = storage.tensor(node.inputs[0]), sum = storage.tensor(node.outputs[0]);
   if (node.layer != graph::kNone) ranks_->say(plan_.graph.layers[graph::at(node.layer)].name);
   const auto how =
       std::get<graph::AllReduce>(node.op).maximum ? communicators::Reduction::max : communicators::Reduction::sum;
-  on_their_way_.push_back(
-      {*read_at_[step], ranks_->begin_all_reduce(own.data(), sum.data(), own.size(), own.dtype(), how)});
+  pending_.push_back({*read_at_[step], ranks_->begin_all_reduce(own.data(), sum.data(), own.size(), own.dtype(), how)});
 }
 
-void BegunSums::between() {
-  if (!on_their_way_.empty()) ranks_->progress();
+void AsyncAllReduces::between() {
+  if (!pending_.empty()) ranks_->progress();
 }
 
 }  // namespace attn::backends::cpu

@@ -1,4 +1,4 @@
-#include "byte_dots.h"
+#include "int8_dots.h"
 
 #include <algorithm>
 #include <cstring>
@@ -54,7 +54,7 @@ void run_by_lanes(const std::uint8_t* x, std::int64_t row_x, std::int64_t rows, 
 /// rows. Every loop over rows and vectors is unrolled: otherwise GCC 12 keeps sums in memory, with a store for
 /// each product. NOLINTBEGIN(bugprone-macro-parentheses): types and names of variables cannot be
 /// parenthesized.
-#define ATTN_BYTE_DOTS(name, isa, Vector, load, store, set, dot, by_columns)                                  \
+#define ATTN_INT8_DOTS(name, isa, Vector, load, store, set, dot, by_columns)                                  \
   template <int kRows>                                                                                        \
   [[gnu::target(isa)]] void name(const std::uint8_t* x, std::int64_t row_x, const std::uint8_t* panel,        \
                                  std::int64_t quads, const std::int32_t* start, std::int32_t* y) {            \
@@ -109,16 +109,16 @@ constexpr int kByte = 8, kLowBytes = 0x00FF;
   return _mm512_add_epi32(_mm512_add_epi32(sums, even), odd);
 }
 
-ATTN_BYTE_DOTS(rows_of_avx2, "avx2", __m256i, _mm256_loadu_si256, _mm256_storeu_si256, _mm256_set1_epi32, dot_words,
+ATTN_INT8_DOTS(rows_of_avx2, "avx2", __m256i, _mm256_loadu_si256, _mm256_storeu_si256, _mm256_set1_epi32, dot_words,
                true)
-ATTN_BYTE_DOTS(rows_of_avx_vnni, "avx2,avxvnni", __m256i, _mm256_loadu_si256, _mm256_storeu_si256, _mm256_set1_epi32,
+ATTN_INT8_DOTS(rows_of_avx_vnni, "avx2,avxvnni", __m256i, _mm256_loadu_si256, _mm256_storeu_si256, _mm256_set1_epi32,
                _mm256_dpbusd_avx_epi32, false)
 // The same loop for CPUs that have the instruction only in AVX-512's encoding.
-ATTN_BYTE_DOTS(rows_of_half_vnni, "avx512f,avx512vl,avx512vnni", __m256i, _mm256_loadu_si256, _mm256_storeu_si256,
+ATTN_INT8_DOTS(rows_of_half_vnni, "avx512f,avx512vl,avx512vnni", __m256i, _mm256_loadu_si256, _mm256_storeu_si256,
                _mm256_set1_epi32, _mm256_dpbusd_epi32, false)
-ATTN_BYTE_DOTS(rows_of_avx512, "avx512f,avx512bw", __m512i, _mm512_loadu_si512, _mm512_storeu_si512, _mm512_set1_epi32,
+ATTN_INT8_DOTS(rows_of_avx512, "avx512f,avx512bw", __m512i, _mm512_loadu_si512, _mm512_storeu_si512, _mm512_set1_epi32,
                dot_words, true)
-ATTN_BYTE_DOTS(rows_of_avx512_vnni, "avx512f,avx512bw,avx512vl,avx512vnni", __m512i, _mm512_loadu_si512,
+ATTN_INT8_DOTS(rows_of_avx512_vnni, "avx512f,avx512bw,avx512vl,avx512vnni", __m512i, _mm512_loadu_si512,
                _mm512_storeu_si512, _mm512_set1_epi32, _mm512_dpbusd_epi32, false)
 
 using Rows = void (*)(const std::uint8_t*, std::int64_t, const std::uint8_t*, std::int64_t, const std::int32_t*,
@@ -195,21 +195,21 @@ void run_on_tiles(const std::uint8_t* x, std::int64_t row_x, std::int64_t rows, 
 /// The rows of a block, which divide into whole tiles except for the last few.
 constexpr std::int64_t kRowsOfTiles = 6 * kTileRows;
 
-constexpr ByteDots kByLanes{"integers", 8, run_by_lanes};
-constexpr ByteDots kEmulatedTiles{"integers on emulated tiles", kRowsOfTiles,
+constexpr Int8Dots kByLanes{"integers", 8, run_by_lanes};
+constexpr Int8Dots kEmulatedTiles{"integers on emulated tiles", kRowsOfTiles,
                                   run_on_tiles<EmulatedTiles, run_by_lanes>};
 
 /// All kernels, the fastest last.
-std::vector<ByteDots> find_all() {
-  std::vector<ByteDots> out{kEmulatedTiles, kByLanes};
+std::vector<Int8Dots> find_all() {
+  std::vector<Int8Dots> out{kEmulatedTiles, kByLanes};
 #if defined(__x86_64__) && defined(__GNUC__)
   if (isa() >= Isa::avx2) out.push_back({"integers by AVX2", std::size(kAvx2), run_by_rows<kAvx2>});
-  if (has_half_byte_dots())
+  if (has_half_int8_dots())
     out.push_back({"integers by half of AVX512-VNNI", std::size(kHalfVnni), run_by_rows<kHalfVnni>});
   if (isa() >= Isa::avx512) out.push_back({"integers by AVX-512", std::size(kAvx512), run_by_rows<kAvx512>});
-  if (has_avx_byte_dots()) out.push_back({"integers by AVX-VNNI", std::size(kAvxVnni), run_by_rows<kAvxVnni>});
-  if (has_byte_dots()) out.push_back({"integers by AVX512-VNNI", std::size(kAvx512Vnni), run_by_rows<kAvx512Vnni>});
-  if (has_byte_tiles())
+  if (has_avx_int8_dots()) out.push_back({"integers by AVX-VNNI", std::size(kAvxVnni), run_by_rows<kAvxVnni>});
+  if (has_int8_dots()) out.push_back({"integers by AVX512-VNNI", std::size(kAvx512Vnni), run_by_rows<kAvx512Vnni>});
+  if (has_int8_tiles())
     out.push_back({"integers on tiles", kRowsOfTiles, run_on_tiles<AmxTiles, run_by_rows<kAvx512Vnni>>});
 #endif
   return out;
@@ -217,11 +217,11 @@ std::vector<ByteDots> find_all() {
 
 }  // namespace
 
-std::span<const ByteDots> all_byte_dots() {
-  static const std::vector<ByteDots> all = find_all();
+std::span<const Int8Dots> all_int8_dots() {
+  static const std::vector<Int8Dots> all = find_all();
   return all;
 }
 
-const ByteDots& byte_dots(Tiles tiles) { return tiles == Tiles::emulated ? kEmulatedTiles : all_byte_dots().back(); }
+const Int8Dots& int8_dots(Tiles tiles) { return tiles == Tiles::emulated ? kEmulatedTiles : all_int8_dots().back(); }
 
 }  // namespace attn::backends::cpu

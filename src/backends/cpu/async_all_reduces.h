@@ -12,10 +12,10 @@
 
 namespace attn::backends::cpu {
 
-class BegunSums {
+class AsyncAllReduces {
  public:
   /// Covers the all-reduces of a plan that the next step does not read. The plan must outlive this object.
-  BegunSums(const plan::Plan& plan, communicators::Communicator* ranks);
+  AsyncAllReduces(const plan::Plan& plan, communicators::Communicator* ranks);
 
   /// Whether the all-reduce of this step is asynchronous.
   [[nodiscard]] bool has(std::size_t step) const { return !read_at_.empty() && read_at_[step].has_value(); }
@@ -26,7 +26,7 @@ class BegunSums {
   void between();
 
  private:
-  struct OnItsWay {
+  struct Pending {
     std::size_t read_at = 0;
     std::int64_t number = 0;
   };
@@ -34,7 +34,7 @@ class BegunSums {
   const plan::Plan& plan_;
   communicators::Communicator* ranks_;
   std::vector<std::optional<std::size_t>> read_at_;  // for each step; empty if there is one rank
-  std::vector<OnItsWay> on_their_way_;               // in the order in which they were begun
+  std::vector<Pending> pending_;                     // in the order in which they were begun
 };
 
 }  // namespace attn::backends::cpu

@@ -9,10 +9,10 @@
 namespace attn::backends::cpu {
 
 /// Counts the remaining readers of weights, constants and prepared values while kernels are made.
-class Readers {
+class RemainingReaders {
  public:
   /// The plan must outlive this.
-  explicit Readers(const plan::Plan& plan);
+  explicit RemainingReaders(const plan::Plan& plan);
   /// Records that one reader is done with the value; returns true if it was the last.
   bool leaves(graph::ValueId id);
   /// Returns the value whose bytes `id` shares.

@@ -11,7 +11,7 @@ namespace attn::backends::cpu {
 
 /// y[i·kPanel + j] = start[j] + Σ x[i·row_x + k]·panel(k, j), exactly. x is unsigned and the panel signed; the panel
 /// has the form IntegerForm::quads, and a row of x is padded to whole quads.
-struct ByteDots {
+struct Int8Dots {
   std::string_view name;
   std::int64_t rows;  ///< best number of rows per call
   void (*run)(const std::uint8_t* x, std::int64_t row_x, std::int64_t rows, const std::uint8_t* panel,
@@ -19,9 +19,9 @@ struct ByteDots {
 };
 
 /// Returns the fastest one within isa(). With emulated tiles it is AMX's, emulated by plain loops.
-[[nodiscard]] const ByteDots& byte_dots(Tiles tiles);
+[[nodiscard]] const Int8Dots& int8_dots(Tiles tiles);
 
 /// Returns all that run within isa(), emulated tiles included: for tests.
-[[nodiscard]] std::span<const ByteDots> all_byte_dots();
+[[nodiscard]] std::span<const Int8Dots> all_int8_dots();
 
 }  // namespace attn::backends::cpu

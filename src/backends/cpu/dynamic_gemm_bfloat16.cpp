@@ -1,4 +1,4 @@
-#include "moving_half_product.h"
+#include "dynamic_gemm_bfloat16.h"
 
 #include <algorithm>
 #include <array>
@@ -17,7 +17,7 @@
 namespace attn::backends::cpu {
 namespace {
 
-using Number = MovingHalfProduct::Number;
+using Number = DynamicGemmBfloat16::Number;
 
 /// Numbers of a block of rows of x, which stays in the L2 cache while panels pass, and its height.
 constexpr std::int64_t kBlockNumbers = 1 << 18, kLeastHeight = 48, kMostHeight = 192;
@@ -27,26 +27,26 @@ constexpr std::int64_t kPiecesPerThread = 4, kLeastPanels = 8, kPair = 2;
 
 std::int64_t count_of(std::int64_t size, std::int64_t most) { return (size + most - 1) / most; }
 std::int64_t pairs_of(std::int64_t depth) { return count_of(depth, kPair); }
-std::int64_t panel_numbers(const MovingSize& size) { return pairs_of(size.depth) * kPair * kPanel; }
+std::int64_t panel_numbers(const DynamicGemmSize& size) { return pairs_of(size.depth) * kPair * kPanel; }
 
-std::int64_t height_of(const MovingSize& size) {
+std::int64_t height_of(const DynamicGemmSize& size) {
   const std::int64_t most = std::clamp(kBlockNumbers / size.depth, kLeastHeight, kMostHeight);
   return count_of(size.rows, count_of(size.rows, most));
 }
 
-std::int64_t panels_together(const MovingSize& size) {
+std::int64_t panels_together(const DynamicGemmSize& size) {
   return std::min(count_of(size.width, kPanel), std::max<std::int64_t>(1, kPackedNumbers / panel_numbers(size)));
 }
 
 /// The row stride of a packed block: the pairs plus one cache line.
-std::int64_t row_numbers(const MovingSize& size) {
+std::int64_t row_numbers(const DynamicGemmSize& size) {
   return (pairs_of(size.depth) + kLanes - 1) / kLanes * kLanes * kPair + kPair * kLanes;
 }
 
-bool lays_out(const MovingSize& size) { return size.transpose_x || size.depth % kPair != 0; }
+bool lays_out(const DynamicGemmSize& size) { return size.transpose_x || size.depth % kPair != 0; }
 
 /// A thread's scratch memory: a packed block of rows.
-std::int64_t numbers_of_a_thread(const MovingSize& size) {
+std::int64_t numbers_of_a_thread(const DynamicGemmSize& size) {
   if (!lays_out(size)) return 0;
   return (height_of(size) + kLanes) * row_numbers(size);
 }
@@ -197,13 +197,13 @@ constexpr std::array<MultiplyPairs, 12> kMultiplyPairs{multiply_pairs<1>,  multi
 
 }  // namespace
 
-std::string why_not_moving_half(DType dtype, const Multiplication& multiplication) {
+std::string why_not_dynamic_gemm_bfloat16(DType dtype, const Multiplication& multiplication) {
   if (dtype != DType::bfloat16) return "it is not bfloat16";
   return multiplication.tiles == Tiles::dots ? "" : "dot products of bfloat16 are not faster here";
 }
 
-MovingHalfProduct::MovingHalfProduct(Engine& engine, const MovingSize& size, const graph::Unary& activation,
-                                     bool residual)
+DynamicGemmBfloat16::DynamicGemmBfloat16(Engine& engine, const DynamicGemmSize& size, const graph::Unary& activation,
+                                         bool residual)
     : engine_(engine),
       size_(size),
       finish_(activation, residual),
@@ -221,12 +221,12 @@ MovingHalfProduct::MovingHalfProduct(Engine& engine, const MovingSize& size, con
   engine.scratch.reserve(scratch_bytes(size, team_.threads));
 }
 
-std::int64_t MovingHalfProduct::scratch_bytes(const MovingSize& size, int threads) {
+std::int64_t DynamicGemmBfloat16::scratch_bytes(const DynamicGemmSize& size, int threads) {
   return plan::sum_of_bytes({panels_together(size) * panel_numbers(size) * bytes_of(DType::bfloat16),
                              threads * numbers_of_a_thread(size) * bytes_of(DType::bfloat16)});
 }
 
-void MovingHalfProduct::pack(const Number* y, std::int64_t panel, Number* to) const {
+void DynamicGemmBfloat16::pack(const Number* y, std::int64_t panel, Number* to) const {
   const std::int64_t column = panel * kPanel, width = std::min(kPanel, size_.width - column);
   if (size_.transpose_y) {
     pack_columns(y + column * size_.depth, size_.depth, size_.depth, width, to);
@@ -235,7 +235,7 @@ void MovingHalfProduct::pack(const Number* y, std::int64_t panel, Number* to) co
   }
 }
 
-void MovingHalfProduct::run(const Number* x, const Number* y, const Number* bias, const Number* residual, Number* z) {
+void DynamicGemmBfloat16::run(const Number* x, const Number* y, const Number* bias, const Number* residual, Number* z) {
   auto* const packed = reinterpret_cast<Number*>(engine_.scratch.get());
   const Operands on{x, y, bias, residual, z};
   std::ranges::fill(laid_out_, -1);
@@ -248,7 +248,7 @@ void MovingHalfProduct::run(const Number* x, const Number* y, const Number* bias
   }
 }
 
-void MovingHalfProduct::lay_out(std::int64_t first, std::int64_t rows, const Number* x, Number* to) const {
+void DynamicGemmBfloat16::lay_out(std::int64_t first, std::int64_t rows, const Number* x, Number* to) const {
   const std::int64_t row = row_numbers(size_);
   if (size_.transpose_x) {
     lay_out_pairs(x + first, size_.rows, rows, size_.depth, to, row);
@@ -260,8 +260,8 @@ void MovingHalfProduct::lay_out(std::int64_t first, std::int64_t rows, const Num
   }
 }
 
-void MovingHalfProduct::run_piece(std::int64_t piece, int thread, std::int64_t begin, std::int64_t end,
-                                  const Operands& on) {
+void DynamicGemmBfloat16::run_piece(std::int64_t piece, int thread, std::int64_t begin, std::int64_t end,
+                                    const Operands& on) {
   const std::int64_t block = piece / groups_, group = piece % groups_, panels = end - begin;
   const std::int64_t first = size_.rows * block / blocks_, rows = size_.rows * (block + 1) / blocks_ - first;
   auto* const packed = reinterpret_cast<Number*>(engine_.scratch.get());
@@ -287,8 +287,8 @@ void MovingHalfProduct::run_piece(std::int64_t piece, int thread, std::int64_t b
 }
 
 /// Applies bias, activation and residual, and rounds.
-void MovingHalfProduct::write(const float* sums, std::int64_t first, std::int64_t rows, std::int64_t column,
-                              const Operands& on) const {
+void DynamicGemmBfloat16::write(const float* sums, std::int64_t first, std::int64_t rows, std::int64_t column,
+                                const Operands& on) const {
   const std::int64_t width = std::min(kPanel, size_.width - column), at = first * size_.width + column;
   float finished[kMultiplyPairs.size() * kPanel], residual[kMultiplyPairs.size() * kPanel];
   if (on.bias != nullptr || finish_.is_needed()) {

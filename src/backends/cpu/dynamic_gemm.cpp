@@ -1,4 +1,4 @@
-#include "moving_product.h"
+#include "dynamic_gemm.h"
 
 #include <algorithm>
 #include <array>
@@ -41,18 +41,18 @@ std::int64_t stride_of_rows(std::int64_t depth) {
 }
 
 /// Whether blocks of x are packed: if rows of x would conflict in cache sets, or are not contiguous.
-bool lays_out(const MovingSize& size) {
+bool lays_out(const DynamicGemmSize& size) {
   constexpr std::int64_t kAlias = 1024;  // numbers in 4 KB
   return size.transpose_x || size.depth % kAlias == 0;
 }
 
 /// A thread's scratch memory: a packed block of rows, and a panel if panels are not packed together.
-std::int64_t numbers_of_thread(const MovingSize& size) {
+std::int64_t numbers_of_thread(const DynamicGemmSize& size) {
   const std::int64_t block = lays_out(size) ? rows_of_block(size.rows, size.depth) * stride_of_rows(size.depth) : 0;
   return (block + depth_of_part(size.depth) * kPanel + kLanes - 1) / kLanes * kLanes;
 }
 
-std::int64_t numbers_packed(const MovingSize& size) {
+std::int64_t numbers_packed(const DynamicGemmSize& size) {
   return panels_at_a_time(size.width, size.depth) * depth_of_part(size.depth) * kPanel;
 }
 
@@ -77,7 +77,7 @@ ATTN_VECTORIZED(void, lay_out_columns, const float* x, std::int64_t row, std::in
 
 }  // namespace
 
-MovingProduct::MovingProduct(Engine& engine, const MovingSize& size, const graph::Unary& activation, bool residual)
+DynamicGemm::DynamicGemm(Engine& engine, const DynamicGemmSize& size, const graph::Unary& activation, bool residual)
     : engine_(engine),
       size_(size),
       is_relu_(is_plain_relu(activation)),
@@ -109,17 +109,17 @@ MovingProduct::MovingProduct(Engine& engine, const MovingSize& size, const graph
   engine.scratch.reserve(scratch_bytes(size, team_.threads));
 }
 
-std::int64_t MovingProduct::scratch_bytes(const MovingSize& size, int threads) {
+std::int64_t DynamicGemm::scratch_bytes(const DynamicGemmSize& size, int threads) {
   return plan::sum_of_bytes(
       {numbers_packed(size) * bytes_of(DType::float32), threads * numbers_of_thread(size) * bytes_of(DType::float32)});
 }
 
-std::int64_t MovingProduct::held_bytes(const MovingSize& size) {
+std::int64_t DynamicGemm::held_bytes(const DynamicGemmSize& size) {
   const std::array factors{count_of_parts(size.width, kPanel), kPanel, bytes_of(DType::float32)};
   return checked_product(factors).value_or(kMaxSize);
 }
 
-void MovingProduct::run(const float* x, const float* y, const float* bias, const float* residual, float* z) {
+void DynamicGemm::run(const float* x, const float* y, const float* bias, const float* residual, float* z) {
   if (bias != nullptr) std::copy_n(bias, size_.width, start_.begin());
   for (std::int64_t panel = 0; panel < panels_; panel += most_panels_) {
     for (std::int64_t d = 0; d < depths_; ++d) {
@@ -129,14 +129,14 @@ void MovingProduct::run(const float* x, const float* y, const float* bias, const
   }
 }
 
-void MovingProduct::pack(const Part& part, const float* y, std::int64_t panel, float* to) const {
+void DynamicGemm::pack(const Part& part, const float* y, std::int64_t panel, float* to) const {
   const std::int64_t column = panel * kPanel, width = std::min(kPanel, size_.width - column);
   const View view = size_.transpose_y ? View{y + column * size_.depth + part.k, 1, size_.depth}
                                       : View{y + part.k * size_.width + column, size_.width, 1};
   pack_panel(view, part.depth, width, to);
 }
 
-void MovingProduct::run_part(const Part& part, const Operands& on, bool biased) {
+void DynamicGemm::run_part(const Part& part, const Operands& on, bool biased) {
   const std::int64_t panels = part.last - part.first;
   std::ranges::fill(laid_out_, -1);
   if (packs_together_) {
@@ -148,7 +148,7 @@ void MovingProduct::run_part(const Part& part, const Operands& on, bool biased) 
                [&](std::int64_t piece, int thread) { run_piece(part, piece, thread, on, biased); });
 }
 
-void MovingProduct::lay_out(const Part& part, std::int64_t first, std::int64_t rows, const float* x, float* to) const {
+void DynamicGemm::lay_out(const Part& part, std::int64_t first, std::int64_t rows, const float* x, float* to) const {
   const std::int64_t stride = stride_of_rows(size_.depth);
   if (size_.transpose_x) {
     lay_out_columns(x + part.k * size_.rows + first, size_.rows, rows, part.depth, to, stride);
@@ -159,7 +159,7 @@ void MovingProduct::lay_out(const Part& part, std::int64_t first, std::int64_t r
 }
 
 /// A block of rows by a group of panels, which are packed on demand if they were not before.
-void MovingProduct::run_piece(const Part& part, std::int64_t piece, int thread, const Operands& on, bool biased) {
+void DynamicGemm::run_piece(const Part& part, std::int64_t piece, int thread, const Operands& on, bool biased) {
   const std::int64_t block = piece / groups_, group = piece % groups_, panels = part.last - part.first;
   const std::int64_t first = size_.rows * block / blocks_, rows = size_.rows * (block + 1) / blocks_ - first;
   const std::int64_t begin = part.first + panels * group / groups_, end = part.first + panels * (group + 1) / groups_;

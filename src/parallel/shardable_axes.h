@@ -11,11 +11,11 @@
 namespace attn::parallel {
 
 /// Axis → its number of groups of indices that stay together: heads, or every index on its own.
-using Offers = std::map<int, Dim>;
+using ShardableAxes = std::map<int, Dim>;
 
-/// Returns the offers of each value of the graph.
-[[nodiscard]] std::vector<Offers> find_offers(const graph::Graph& graph, Kind kind, int ranks,
-                                              const std::vector<bool>& fixed);
+/// Returns the shardable axes of each value of the graph.
+[[nodiscard]] std::vector<ShardableAxes> find_shardable_axes(const graph::Graph& graph, Kind kind, int ranks,
+                                                             const std::vector<bool>& fixed);
 
 /// The position of an axis in the output shape of a Reshape, and the factor by which it is longer there (if
 /// it is shorter, `factor` is 1 and `divisor` is above 1). `axis` is kNone if its indices do not stay
