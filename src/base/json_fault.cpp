@@ -18,7 +18,7 @@ std::string json_fault(std::string_view text, std::size_t offset) {
     const std::size_t before = text.find_last_not_of(kBlanks, begin - 1);
     if (before != std::string_view::npos && text[before] == ',') return fmt::format("a comma before '{}'", text[begin]);
   }
-  constexpr std::string_view kBegins = "{[\"-0123456789";  // of JSON; words are true, false and null
+  constexpr std::string_view kBegins = "{[\"-0123456789";  // first characters of JSON values; the words follow
   const std::string_view rest = text.substr(first);
   const bool is_value = kBegins.find(rest.front()) != std::string_view::npos || rest.starts_with("true") ||
                         rest.starts_with("false") || rest.starts_with("null");

@@ -25,9 +25,9 @@
 namespace attn::io {
 namespace {
 
-/// The hidden files at work, where a signal handler can read them: memory that is never freed, and a first byte that is
-/// written last. More writers at a time, and longer paths, leave a file behind where the program is ended, until the
-/// target's next writer removes it.
+/// The hidden files in use, in a form that a signal handler can read: memory is never freed, and the first byte is
+/// written last. If there are more writers or a path is longer, a terminated program leaves its file behind. The target's
+/// next writer removes it.
 struct Listed {
   std::atomic<bool> taken = false;
   std::array<char, PATH_MAX> name{};
@@ -58,8 +58,8 @@ void strike_off(char*& listed) noexcept {
 
 std::atomic<std::int64_t> written_by_all = 0;
 
-/// The descriptor that a path of the /dev/stdout kind stands for. Opening such a path anew would start over at the
-/// file's beginning, and replacing it would leave the shell's redirection behind.
+/// Returns the descriptor to which a path like /dev/stdout refers. Opening such a path again would start at the file's
+/// beginning, and replacing it would bypass the shell's redirection.
 std::optional<int> descriptor_of(std::string_view path) {
   if (path == "-" || path == "/dev/stdout") return STDOUT_FILENO;
   if (path == "/dev/stderr") return STDERR_FILENO;
@@ -73,7 +73,7 @@ std::optional<int> descriptor_of(std::string_view path) {
   return std::nullopt;
 }
 
-/// Removes the hidden files that killed writers of the target have left.
+/// Removes the hidden files left by killed writers of the target.
 void remove_stale(const std::string& target) {
   for (const std::string& path : hidden_beside(target)) {
     const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
@@ -109,13 +109,13 @@ void check_file_target(const std::string& path) {
 
 bool replace_by_link(const std::string& file, const std::string& name, const std::string& target) {
   remove_stale(target);
-  // Another writer of the target takes a hidden name without a lock for one that a killed process has left.
+  // Without a lock, another writer of the target would take the hidden name for one left by a killed process.
   const Descriptor lock(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
   if (lock) ::flock(lock.get(), LOCK_EX);
   const std::string hidden = hidden_name(target);
   char* listed = enlist(hidden);
   const bool replaced = ::link(file.c_str(), hidden.c_str()) == 0 && ::rename(hidden.c_str(), name.c_str()) == 0;
-  ::unlink(hidden.c_str());  // it stays where both names are of one file already
+  ::unlink(hidden.c_str());  // rename() leaves it if both names are links to the same file
   strike_off(listed);
   const Descriptor folder(::open(folder_of(target).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (folder) ::fsync(folder.get());
@@ -161,7 +161,7 @@ void AtomicFile::open_direct(int fd) {
   file_ = Descriptor(fd);
 }
 
-/// The open hidden file holds a lock for as long as its writer lives, which is how another writer knows it is in use.
+/// The open hidden file holds a lock while its writer lives, so that other writers recognize it as in use.
 void AtomicFile::open_temporary() {
   constexpr int kAttempts = 100;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
@@ -183,7 +183,7 @@ void AtomicFile::open_temporary() {
       strike_off(listed_);
       fail("cannot be written", error);
     }
-    if (status.st_nlink == 0) continue;  // another writer took it for a stale one in the moment before the lock
+    if (status.st_nlink == 0) continue;  // before the lock another writer removed it as a stale one
     temporary_ = std::move(name);
     file_ = std::move(file);
     return;
@@ -192,7 +192,7 @@ void AtomicFile::open_temporary() {
 }
 
 void AtomicFile::write(std::span<const std::byte> bytes) {
-  constexpr std::size_t kMost = std::size_t{16} << 20;  // so that bytes_written() shows how far it is
+  constexpr std::size_t kMost = std::size_t{16} << 20;  // so that bytes_written() shows the progress
   while (!bytes.empty()) {
     const ssize_t written = ::write(file_.get(), bytes.data(), std::min(bytes.size(), kMost));
     if (written < 0) {
@@ -250,7 +250,7 @@ void AtomicFile::commit() {
   temporary_.clear();
   strike_off(listed_);
   if (!file_.close()) fail("cannot be written", errno);
-  // The new name itself must survive a power cut too. Some file systems cannot sync a folder: nothing to do about it.
+  // The new name itself must survive a power cut too. Some file systems cannot sync a folder; this is ignored.
   const Descriptor folder(::open(folder_of(target_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (folder && ::fsync(folder.get()) != 0 && errno == EIO) fail("cannot be written", errno);
 }

@@ -123,14 +123,14 @@ bool is_inside(const fs::path& file, const fs::path& folder) {
   return std::mismatch(folder.begin(), folder.end(), file.begin(), file.end()).first == folder.end();
 }
 
-/// The blobs of the cache of Hugging Face that `folder` is a snapshot of: models--…/snapshots/REVISION; "" of any
-/// other.
+/// Returns the folder of blobs if `folder` is a snapshot in Hugging Face's cache (models--…/snapshots/REVISION),
+/// otherwise "".
 fs::path blobs_of(const fs::path& folder) {
   const fs::path snapshots = folder.parent_path();
   return snapshots.filename() == "snapshots" ? snapshots.parent_path() / "blobs" : fs::path();
 }
 
-/// The file itself behind symlinks; "" where there is none.
+/// Resolves symbolic links. Returns "" if there is no file.
 fs::path real_path(const fs::path& path) {
   std::error_code error;
   fs::path found = fs::canonical(path, error);

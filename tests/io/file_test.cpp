@@ -138,7 +138,7 @@ TEST_CASE(
   }
   CHECK(refusal([&] { return read_file_in(model, "dangling"); }).ends_with("no such file"));
   CHECK(refusal([&] { return read_file_in(model, "../../../secret"); }).find("not followed") != std::string::npos);
-  // What the cache may do, another folder may not.
+  // Links to blobs are followed in the cache only.
   std::filesystem::create_symlink("../models--a/blobs/blob", folder / "plain/link");
   CHECK(refusal([&] { return read_file_in(folder / "plain", "link"); }).find("not followed") != std::string::npos);
 }

@@ -268,7 +268,7 @@ class RnnKernel final : public Kernel {
   };
   Team team_;
   std::int64_t parts_;
-  std::vector<std::unique_ptr<Engine>> alone_;        // by part; empty without parts
+  std::vector<std::unique_ptr<Engine>> alone_;        // one per part; empty without parts
   std::vector<Products> products_;                    // by part
   std::vector<float> projected_;                      // (B,T,g·U)
   std::vector<float> recurrent_, gates_;              // (B,g·U)

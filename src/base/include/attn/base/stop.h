@@ -43,7 +43,7 @@ class Computing {
  private:
   bool releases_;
 };
-/// Where nobody changes the state, it stays so while the lock lives; else the lock owns nothing.
+/// Tries to lock the state against changes. The lock owns nothing if another thread is changing the state.
 [[nodiscard]] std::unique_lock<std::mutex> try_hold_state();
 
 /// Work calls this every few milliseconds. Throws Stopped.

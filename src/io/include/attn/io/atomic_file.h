@@ -12,14 +12,14 @@
 
 namespace attn::io {
 
-/// Collects what is written in a hidden file beside the target, and puts it in the target's place on commit. Without
-/// a commit the target stays as it was. Targets that cannot be replaced ("-" and /dev/stdout, pipes, devices) are
+/// Writes to a hidden file in the target's folder, and replaces the target by it on commit. Without a commit the target
+/// is unchanged. Targets that cannot be replaced ("-" and /dev/stdout, pipes, devices) are
 /// written directly. Every failure throws Error (bad_input) that names the path and the system's reason.
 class AtomicFile {
  public:
   enum class Content : std::uint8_t { text, binary };
-  /// Fails at once where the target is a directory or cannot be written. Throws Error (usage) where it is a terminal
-  /// and the content none for it.
+  /// Throws at once if the target is a directory or cannot be written. Throws Error (usage) for binary content on a
+  /// terminal.
   explicit AtomicFile(std::string path, Content content = Content::text);
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
@@ -27,26 +27,26 @@ class AtomicFile {
 
   void write(std::span<const std::byte> bytes);
   void write(std::string_view text) { write(std::as_bytes(std::span(text))); }
-  /// Bytes so far.
+  /// The bytes written so far.
   [[nodiscard]] std::int64_t size() const noexcept { return size_; }
 
-  /// The hidden file, open for reading too, for a program that writes what comes at size() by itself: `adopt` takes in
-  /// what it has left there. None where the target is written directly.
+  /// The descriptor of the hidden file, open for reading and writing. Another program can append at size(); then call
+  /// `adopt`, which updates size(). Empty if the target is written directly.
   [[nodiscard]] std::optional<int> hidden_file() const noexcept;
   [[nodiscard]] const std::string& hidden_path() const noexcept { return temporary_; }
   void adopt();
-  /// Bytes [at, at + the size of `bytes`) of the hidden file, which are there already, become these.
+  /// Overwrites bytes [at, at + bytes.size()) of the hidden file, which must have been written before.
   void rewrite(std::int64_t at, std::span<const std::byte> bytes);
-  /// Fills `bytes` with those of the hidden file that begin at `at`, and are all there.
+  /// Reads bytes [at, at + bytes.size()) of the hidden file, which must have been written before.
   void read_back(std::int64_t at, std::span<std::byte> bytes) const;
 
   /// Waits until the bytes are on the disk, then renames. Nothing may be written afterwards.
   void commit();
 
-  /// By all writers in this process so far. May be called from any thread.
+  /// The bytes written by all writers of this process so far. May be called from any thread.
   [[nodiscard]] static std::int64_t bytes_written() noexcept;
 
-  /// As it was given.
+  /// The path given to the constructor.
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
  private:
@@ -62,15 +62,15 @@ class AtomicFile {
   Descriptor file_;
 };
 
-/// Throws Error (bad_input) where an AtomicFile could not be made at `path`, so that a command can say so before it
-/// starts to work. Pipes and devices are not opened.
+/// Throws Error (bad_input) if an AtomicFile cannot be created at `path`, so that a command reports it before it starts
+/// to work. Pipes and devices are not opened.
 void check_file_target(const std::string& path);
 
-/// Makes `name` a hard link to `file`, in place of what was there. Returns false, with `name` as it was, where the file
-/// system has no hard links. The hidden file is one of the writers of `target`, which is in the same folder.
+/// Makes `name` a hard link to `file`, replacing an existing file. Returns false, with `name` unchanged, if the file
+/// system has no hard links. The temporary link has a hidden name derived from `target`, which is in the same folder.
 [[nodiscard]] bool replace_by_link(const std::string& file, const std::string& name, const std::string& target);
 
-/// Does a path stand for a terminal: "-", /dev/stdout, /dev/tty, …?
+/// Whether a path refers to a terminal: "-", /dev/stdout, /dev/tty, …
 [[nodiscard]] bool is_terminal(const std::string& path);
 
 /// Removes the hidden files of all writers in this process, for a program that ends without their destructors. May be
