@@ -26,8 +26,8 @@ namespace attn::io {
 namespace {
 
 /// The hidden files in use, in a form that a signal handler can read: memory is never freed, and the first byte is
-/// written last. If there are more writers or a path is longer, a terminated program leaves its file behind. The target's
-/// next writer removes it.
+/// written last. If there are more writers or a path is longer, a terminated program leaves its file behind. The
+/// target's next writer removes it.
 struct Listed {
   std::atomic<bool> taken = false;
   std::array<char, PATH_MAX> name{};
