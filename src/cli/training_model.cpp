@@ -8,6 +8,7 @@
 #include "attn/base/error.h"
 #include "attn/base/text.h"
 #include "attn/io/file.h"
+#include "attn/io/json_text.h"
 #include "attn/keras/json_text.h"
 #include "attn/keras/optimizer.h"
 #include "name_pattern.h"

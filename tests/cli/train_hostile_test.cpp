@@ -9,6 +9,7 @@
 
 #include "../text.h"
 #include "attn/base/error.h"
+#include "attn/io/tensor_file.h"
 #include "program.h"
 #include "training_state.h"
 
@@ -120,6 +121,42 @@ TEST_CASE(
                    "--optimizer: nesting deeper than 64");
   expect_one_error(train_with(folder, {"--loss", R"({"a": 1, "a": 2})"}), 2, "stands twice in one object");
   CHECK(run_attn({"train", kModel, "--data", kData, "--threads", "100000"}).code == 2);
+}
+
+TEST_CASE("train: a regularizer or constraint of wrong types or numbers is rejected in one line") {
+  const TemporaryFolder folder;
+  const std::string data = folder / "data.npz";
+  io::write_tensors(
+      data, std::vector<NamedTensor>{{"x", Tensor(DType::float32, {2, 3})}, {"y", Tensor(DType::float32, {2, 2})}});
+  const auto trained = [&](const std::string& what, const std::string& class_name, const std::string& config) {
+    const std::string layer =
+        fmt::format(R"({{"class_name": "Dense", "config": {{"name": "d", "units": 2, "{}": {}}}}})", what,
+                    object(class_name, config));
+    const std::string model = folder.file("m.json", R"({"class_name": "Sequential", "config": {"name": "s", "layers": [
+      {"class_name": "InputLayer", "config": {"batch_shape": [null, 3], "name": "x"}}, )" +
+                                                        layer + "]}}");
+    return run_attn({"train", model, "--data", data, "--loss", "mse", "-o", folder / "out.keras", "--quiet"});
+  };
+  struct Wrong {
+    std::string what, class_name, config, message;
+  };
+  const std::vector<Wrong> cases = {
+      {"kernel_regularizer", "L2", R"("l2": "x")", "/l2: expected a number, got \"x\""},
+      {"kernel_regularizer", "L1", R"("l1": true)", "/l1: expected a number, got true"},
+      {"kernel_regularizer", "L1L2", R"("l1": -1)", "/l1: expected a number from 0 on, got -1"},
+      {"kernel_regularizer", "L2", R"("l2": 1e39)", "the l2 of a regularizer is 1e+39"},
+      {"kernel_regularizer", "OrthogonalRegularizer", R"("mode": "diagonal")", "/mode: expected rows or columns"},
+      {"kernel_constraint", "MaxNorm", R"("max_value": -1)", "/max_value: expected a number from 0 on, got -1"},
+      {"kernel_constraint", "MinMaxNorm", R"("min_value": 5)", "expected a min_value up to max_value, got 5 and 1"},
+      {"kernel_constraint", "MinMaxNorm", R"("rate": 2)", "/rate: expected a number from 0 to 1, got 2"},
+      {"kernel_constraint", "UnitNorm", R"("axis": 0.5)", "/axis: expected an integer, got 0.5"},
+      {"kernel_constraint", "UnitNorm", R"("axis": 3)", "along axis 3 of a weight (3, 2)"},
+  };
+  CHECK(trained("kernel_regularizer", "L1L2", R"("l1": null, "l2": 0.5)").code == 0);
+  for (const Wrong& one : cases) {
+    CAPTURE(one.class_name + one.config);
+    expect_one_error(trained(one.what, one.class_name, one.config), 3, one.message);
+  }
 }
 
 TEST_CASE("train: 0 clips nothing, overwrites nothing and accumulates nothing, as in Keras") {

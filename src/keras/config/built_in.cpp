@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "attn/base/text.h"
+#include "config/any_number.h"
 #include "config/bounds.h"
 #include "config/foreign_class.h"
 
@@ -79,11 +80,12 @@ std::vector<std::string_view> inert_classes() {
   return out;
 }
 
-/// Throws Error (bad_input) for an argument of another type, and for one that Keras refuses or cannot compute with.
+/// Throws Error (bad_input) for an argument of another type, and for one that Keras refuses or cannot compute with. A
+/// number may be infinite, as Keras writes one that float32 does not hold; training rejects it.
 void check_arguments(const InertClass& row, const Ref& config) {
   for (const std::string_view key : {"l1", "l2", "factor", "min_value", "max_value"})
     if (const auto ref = config.find(key); ref && !(row.name == "L1L2" && ref->is_null()))
-      (void)number_in(*ref, kNotNegative);
+      if (!(any_number(*ref) >= 0.0)) ref->fail("expected a number from 0 on, got " + ref->kind());
   if (const auto ref = config.find("rate")) (void)number_in(*ref, kFromZeroToOne);
   if (const auto ref = config.find("mode"); ref && ref->text() != "rows" && ref->text() != "columns")
     ref->fail(fmt::format("expected rows or columns, got '{}'", printable(ref->text())));
@@ -94,7 +96,7 @@ void check_arguments(const InertClass& row, const Ref& config) {
   }
   if (row.name == "MinMaxNorm") {
     const auto least = config.find("min_value"), most = config.find("max_value");
-    const double from = least ? least->number() : 0.0, to = most ? most->number() : 1.0;
+    const double from = least ? any_number(*least) : 0.0, to = most ? any_number(*most) : 1.0;
     if (from > to) config.fail(fmt::format("expected a min_value up to max_value, got {} and {}", from, to));
   }
 }

@@ -1,6 +1,7 @@
 #include "training/constraint.h"
 
 #include "attn/base/text.h"
+#include "config/bounds.h"
 #include "training/layer_configs.h"
 
 namespace attn::keras {
@@ -28,6 +29,9 @@ optimizers::Constraint read(const Json& object, const Shape& shape) {
   } else {
     throw bad_input("the constraint '{}' is not known in training", printable(name));
   }
+  for (const double norm : {out.min_value, out.max_value})
+    if (!kNotNegative.hold(norm))
+      throw bad_input("a norm of the constraint {} is {}, and training expects {}", name, norm, kNotNegative.expected);
   if (out.kind != optimizers::ConstraintKind::non_neg)
     for (const std::int64_t axis : out.axis)
       if (!normalize_axis(axis, shape.rank()))

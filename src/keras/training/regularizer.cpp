@@ -1,6 +1,7 @@
 #include "training/regularizer.h"
 
 #include "attn/base/text.h"
+#include "config/bounds.h"
 #include "config/built_in.h"
 #include "model/variables.h"
 #include "training/layer_configs.h"
@@ -39,16 +40,24 @@ ValueId orthogonal(graph::Builder& b, ValueId x, double factor, bool rows) {
   return scaled_sum(b, UnaryFn::absolute, off, factor * 0.5 / pairs);
 }
 
+/// A factor of a regularizer whose arguments were checked when they were read.
+double factor_of(const Json& config, const char* key, double otherwise) {
+  const double factor = config.value(key, otherwise);
+  if (!kNotNegative.hold(factor))
+    throw bad_input("the {} of a regularizer is {}, and training expects {}", key, factor, kNotNegative.expected);
+  return factor;
+}
+
 }  // namespace
 
 ValueId regularization(graph::Builder& b, ValueId x, const Json& regularizer) {
   const std::string name = regularizer.value("class_name", "");
   const Json given = regularizer.value("config", Json()), config = given.is_object() ? given : Json::object();
   if (name == "OrthogonalRegularizer")
-    return orthogonal(b, x, config.value("factor", 0.01), config.value("mode", "rows") == "rows");
+    return orthogonal(b, x, factor_of(config, "factor", 0.01), config.value("mode", "rows") == "rows");
   if (name != "L1" && name != "L2" && name != "L1L2")
     throw bad_input("the regularizer '{}' is not known in training", printable(name));
-  const double l1 = config.value("l1", 0.0), l2 = config.value("l2", 0.0);
+  const double l1 = factor_of(config, "l1", 0.0), l2 = factor_of(config, "l2", 0.0);
   ValueId sum = graph::kNone;
   if (l1 != 0.0) sum = scaled_sum(b, UnaryFn::absolute, x, l1);
   if (l2 != 0.0) {
