@@ -69,7 +69,7 @@ TEST_CASE("convert: a layer that two models share has one id in both") {
 TEST_CASE("convert, init: the head of a MaskedLM keeps the embedding that it shares") {
   const TemporaryFolder folder;
   const std::string model = fixture("families/hub_masked_lm_head/");
-  for (const std::string& command : {"convert", "init"}) {
+  for (const std::string command : {"convert", "init"}) {
     const std::string out = folder / (command + ".keras");
     const std::vector<std::string> words = command == "convert"
                                                ? std::vector{command, model + "model.keras", out}
