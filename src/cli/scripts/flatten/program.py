@@ -1,3 +1,6 @@
+LENGTHS = [5, 8, 4, 3, 2, 300, 501]  # of random inputs; a table of positions, or a convolution, may not take all
+
+
 class Spec:
     """What an input is: its shape without the batch, its dtype, its name."""
 
@@ -220,11 +223,11 @@ def checked(model, flat, specs, length, inputs):
 
 def random_checks(model, flat, specs, length):
     checks, refused = [], None
-    for size in [length, length] if length else [5, 8, 4, 3, 2, 300, 501]:
+    for size in [length, length] if length else LENGTHS:
         arrays = random_inputs(model, specs, 2 * len(checks) + 1, size, len(checks))
         try:
             called(model, arrays)
-        except Exception as error:  # a position table, or a convolution, may not take the length
+        except Exception as error:
             refused = error
             continue
         try:
@@ -273,8 +276,9 @@ def main():
                 if list(inputs) == ["arr_0"]:
                     inputs = inputs["arr_0"]
         model = loaded(options.model, options.allow_lambda)
-        if functional_of(model) is None and not all(layer.built for layer in model._flatten_layers()):
-            build_and_load(model, options.model, inputs)
+        prepares = lambda layer: any(kind.__name__ == "PreprocessingLayer" for kind in type(layer).__mro__)  # of KerasHub
+        if not all(layer.built or prepares(layer) for layer in model._flatten_layers()):
+            load_missing_weights(model, options.model, inputs, options.length)
         flatten(model, options.out, inputs, options.length)
     except CannotFlatten as error:
         sys.exit(f"flatten.py: {options.model}: {error}")
@@ -304,14 +308,20 @@ def loaded(path, allow_lambda):
                             "get_config()? Else call flatten(model, OUT) in the program that makes the model.)") from error
 
 
-def build_and_load(model, path, inputs):
-    """Keras loads a subclassed model without weights, and warns only, if it cannot build the model."""
-    arrays = None if inputs is None else arrays_for(specs_of(model, inputs), inputs)
-    if arrays is None:
+def load_missing_weights(model, path, inputs, length):
+    """Layers that Keras cannot build when it loads a model stay without their weights, without an error."""
+    specs = specs_of(model, inputs)
+    arrays = arrays_for(specs, inputs)
+    if arrays is None and functional_of(model) is None:
         raise CannotFlatten("Keras cannot build this model when it loads it, so its weights are missing; give arrays for a "
                             "call by --inputs FILE.npz")
-    called(model, arrays)
-    model.load_weights(path)
+    for size in [length] if length else LENGTHS:
+        try:
+            called(model, random_inputs(model, specs, 1, size, 0) if arrays is None else arrays)
+        except Exception:  # it does not take this length; what takes none is found out when both models are compared
+            continue
+        model.load_weights(path)
+        return
 
 
 if __name__ == "__main__":

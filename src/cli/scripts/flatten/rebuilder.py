@@ -44,6 +44,8 @@ class Rebuilder:
             return self.variable(value)
         if is_array(value):
             return self.constant(ops.convert_to_numpy(value))
+        if isinstance(value, float):
+            return self.finite(value)
         if isinstance(value, int) and not isinstance(value, bool) and value and self.shows(value):
             raise CannotFlatten("it computes with the number of " + self.shows(value))
         return value
@@ -57,6 +59,14 @@ class Rebuilder:
             self.constants[id(value)] = self.tables.table(
                 ops.convert_to_numpy(value), name, value.trainable, value.dtype)
         return self.constants[id(value)]
+
+    def finite(self, value):
+        """JSON has no infinity; the largest number stands for it."""
+        if not isinstance(value, (float, np.ndarray)) or np.asarray(value).dtype.kind != "f" or not np.isinf(value).any():
+            return value
+        most = np.finfo(getattr(value, "dtype", "float32")).max
+        clipped = np.clip(value, -most, most)
+        return clipped if isinstance(value, np.ndarray) else float(clipped)
 
     def shows(self, size):
         for prime, what in ((self.batch, "rows of a batch"), (self.length, "positions")):
@@ -105,7 +115,7 @@ class Rebuilder:
             new.set_weights(old.get_weights())
 
     def again(self, old, args, kwargs):
-        config = {key: value for key, value in old.get_config().items() if key != "name"}
+        config = {key: self.finite(value) for key, value in old.get_config().items() if key != "name"}
         kind = type(old).__name__
         if kind == "ConvertToTensor" and is_text(args[0]):
             return args[0]
@@ -165,6 +175,7 @@ class Rebuilder:
         return self.steps
 
     def constant(self, value):
+        value = self.finite(value)
         spread_over = None
         if value.ndim and value.shape[0] == self.batch:
             if not all(np.array_equal(row, value[0], equal_nan=value.dtype.kind == "f") for row in value):
