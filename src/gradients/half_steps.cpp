@@ -2,7 +2,7 @@
 //
 // An operation of attn rounds once. Keras rounds after each of several steps: after a product and after its bias,
 // within gelu, and after the scores and the probabilities of attention. Rounding less often is closer to float32, but
-// it moves a training farther from Keras than Keras with XLA is from Keras without.
+// it moves a training farther from Keras run eagerly than Keras's graphs and XLA are.
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -281,7 +281,8 @@ TEST_CASE("train: a transformer block in a mixed policy is as near to Keras as K
     const std::vector<Tensor> start = starting_weights(one);
     for (std::int64_t n = 0; n < one.meta["steps"].get<std::int64_t>(); ++n) {
       const double error = std::abs(trainer.step(batch_of(one.data, n, one.meta["batch"])).loss - own.at("loss").at(n));
-      CHECK(error <= one.meta[n == 0 ? "first_loss" : "loss"].get<double>());
+      // The first loss rounds to half precision where Keras does; a graph of Keras is 5e-4 away.
+      CHECK(error <= (n == 0 ? 1e-5 : one.meta["loss"].get<double>()));
     }
     // |weights − Keras's| / |Keras's − the first ones|, over all weights together.
     double moved = 0.0, apart = 0.0;
