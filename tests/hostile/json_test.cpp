@@ -100,11 +100,8 @@ std::vector<std::string> broken_texts() {
       "False",
       "undefined",
       "None",
-      "NaN",
       "nan",
       "-NaN",
-      "Infinity",
-      "-Infinity",
       "+Infinity",
       "inf",
       "-inf",
@@ -269,6 +266,9 @@ std::vector<std::string> broken_texts() {
 std::vector<std::string> other_values() {
   return {
       "null",
+      "NaN",
+      "Infinity",
+      "-Infinity",
       "true",
       "false",
       "0",
