@@ -21,11 +21,11 @@ std::size_t character_length(std::string_view text) {
   return is_utf8(text.substr(0, length)) ? std::min(length, text.size()) : 1;
 }
 
-constexpr bool is_plain(char c) noexcept { return (c >= ' ' && c < '\x7f') || c == '\n' || c == '\t'; }
+constexpr bool is_printed(char c) noexcept { return (c >= ' ' && c < '\x7f') || c == '\n' || c == '\t'; }
 
 /// C1, which is U+0080 to U+009F, or a byte that is not UTF-8.
 bool is_control(std::string_view character) {
-  if (character.size() == 1) return !is_plain(character[0]);
+  if (character.size() == 1) return !is_printed(character[0]);
   return character[0] == '\xc2' && static_cast<unsigned char>(character[1]) < 0xa0;
 }
 
@@ -35,7 +35,7 @@ std::string terminal_text(std::string_view text, Colors colors) {
   std::string out;
   out.reserve(text.size());
   while (!text.empty()) {
-    const auto plain = static_cast<std::size_t>(std::find_if_not(text.begin(), text.end(), is_plain) - text.begin());
+    const auto plain = static_cast<std::size_t>(std::find_if_not(text.begin(), text.end(), is_printed) - text.begin());
     out += text.substr(0, plain);
     text.remove_prefix(plain);
     if (text.empty()) break;

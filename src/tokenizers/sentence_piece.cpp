@@ -1,6 +1,7 @@
 #include "sentence_piece.h"
 
 #include <dlfcn.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
@@ -35,6 +36,23 @@ const SentencePieceFunctions* sentence_piece(const std::string& place) {
   return functions;
 }
 
+/// The file of a Unigram model, whose text the library only normalizes, with a piece for each byte: the library joins
+/// unknown letters that stand side by side in quadratic time, and takes bytes apart in linear time. Other models, and
+/// those with such pieces, stay as they are.
+std::string with_bytes(std::string_view file, const ModelProto& proto) {
+  std::string out(file);
+  if (!proto.is_unigram) return out;
+  constexpr int kBytes = 256;
+  for (int byte = 0; byte < kBytes; ++byte) {
+    const std::string piece = fmt::format("<0x{:02X}>", byte);
+    if (proto.pieces.find(piece)) return std::string(file);
+    // Field 1 of the model is a piece, whose field 1 is its text and field 3 its kind: 6 is a byte.
+    out += fmt::format("\x0a\x0a\x0a\x06{}\x18\x06", piece);
+  }
+  out += "\x12\x03\x98\x02\x01";  // field 2, the trainer's settings: their field 35 is byte_fallback
+  return out;
+}
+
 void take_text(void* sink, const char* text, std::size_t size) { static_cast<std::string*>(sink)->append(text, size); }
 void take_ids(void* sink, const int* ids, std::size_t count) {
   auto& all = *static_cast<std::vector<Id>*>(sink);
@@ -48,7 +66,8 @@ SentencePieceModel::SentencePieceModel(std::string_view file, const std::string&
   unknown_ = static_cast<Id>(std::find(proto_.kinds.begin(), proto_.kinds.end(), ModelProto::Kind::unknown) -
                              proto_.kinds.begin());
   std::string why;
-  model_.reset(library_->open(file.data(), file.size(), take_text, &why));
+  const std::string model = with_bytes(file, proto_);
+  model_.reset(library_->open(model.data(), model.size(), take_text, &why));
   if (model_ == nullptr) throw bad_input("{}: SentencePiece refuses this model: {}", place, shortened(why));
   if (proto_.is_unigram) pieces_.emplace(proto_);
   cut_ = cut();
