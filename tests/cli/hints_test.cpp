@@ -115,7 +115,7 @@ TEST_CASE("run: NaN in an output is warned of") {
   io::write_tensors(path, std::vector<NamedTensor>{{"x", x}});
   const Result result = run_attn({"run", "--input", path});
   CHECK(result.code == 0);
-  CHECK(contains(result.err, "output_0: "));
+  CHECK_FALSE(contains(result.err, "output_0"));
   CHECK(contains(result.err, "of its values are NaN or infinite; --check-finite names the layer"));
 }
 

@@ -182,12 +182,12 @@ def summary(model, line_length, **options):
 
 
 def output_names(model):
-    """As `attn run` names them: the keys of a dict, else output_0, …"""
+    """As `attn run` names them: the keys of a dict, else those of the layers, the second of one as layer[1]."""
     structure = model._outputs_struct
-    flat = keras.tree.flatten(structure)
     if isinstance(structure, dict) and all(keras.backend.is_keras_tensor(v) for v in structure.values()):
         return sorted(structure)
-    return [f"output_{i}" for i in range(len(flat))]
+    names = model.output_names
+    return [name if names.index(name) == i else f"{name}[{names[:i].count(name)}]" for i, name in enumerate(names)]
 
 
 # ---- attn's side

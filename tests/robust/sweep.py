@@ -9,7 +9,7 @@ from program import Folder, name_of_signal, temporaries
 from scenario import comparable, outputs_of
 
 OLD = b"what stood here before"
-PROMISE = b"--resume goes on from there"  # what a training that ends early says; it is held to it, to the last bit
+PROMISE = b"resume it with: attn train"  # what a training that ends early says; it is held to it, to the last bit
 
 
 @dataclass(frozen=True)
