@@ -56,7 +56,8 @@ TEST_CASE("text: run agrees with Keras on strings of .npz, and --output-dir runs
 
 TEST_CASE("text: strings that no input takes are refused in one sentence") {
   const TemporaryFolder folder;
-  const std::string lines = folder.file("a.txt", "one\n"), named = folder.file("a.json", R"({"txt": ["one"], "zzz": ["two"]})");
+  const std::string lines = folder.file("a.txt", "one\n"),
+                    named = folder.file("a.json", R"({"txt": ["one"], "zzz": ["two"]})");
   const auto said = [](const std::string& model, const std::string& input) {
     const Result result = run_attn({"run", model, "--input", input});
     CHECK(result.code == 3);
