@@ -233,7 +233,10 @@ Bytes read_file_beside(const std::string& path, const std::string& name) {
   if (!directory) throw system_error(place, "cannot be opened", errno);
   Descriptor file = open_in(directory, name);
   const std::string own = folder.empty() ? "." : folder.string();
-  if (!file && errno == ELOOP && leads_to_blob(own, name)) file = open_followed(own, name);
+  if (!file && errno == ELOOP) {
+    file = leads_to_blob(own, name) ? open_followed(own, name) : Descriptor();
+    if (!file) errno = ELOOP;  // looking where it leads has set another
+  }
   return read_open(std::move(file), place, kMaxSize, Streams::refused);
 }
 
