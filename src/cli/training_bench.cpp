@@ -13,6 +13,7 @@
 #include "attn/train/trainer.h"
 #include "memory_limit.h"
 #include "training_data.h"
+#include "training_model.h"
 
 namespace attn::cli {
 namespace {
@@ -94,7 +95,7 @@ void measure_training(const BenchPlan& plan, const TrainingSetup& setup, const L
   row.setting = setting_of(loaded, lowered.graph, backend, plan.execution);
   if (how.dtype && *how.dtype != "float32") row.setting.dtype = "mixed_" + *how.dtype;
   report.loss = lowered.described;
-  report.optimizer = settings.name;
+  report.optimizer = optimizer_title(compile_config_of(setup, loaded.model));
   report.recomputes = setup.recomputes;
 
   train::TrainerOptions options;
