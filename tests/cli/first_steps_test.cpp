@@ -221,7 +221,7 @@ TEST_CASE("train: the command that is told after a stop works as it stands, and 
   CHECK(contains(resumed.out, "12 steps, 3 epochs"));
   CHECK(contains(resumed.out, "RMSprop"));
 
-  words.insert(words.end(), {"--clipvalue", "3"});
+  words.insert(words.end(), {"--weight-decay", "0.1"});
   const Result other = run_attn(words);
   CHECK(other.code == 2);
   CHECK_MESSAGE(contains(other.err, "--resume continues the training in"), other.err);
