@@ -22,9 +22,9 @@ constexpr int kLongestPart = 28;            // cells of a part of a name that is
 constexpr std::string_view kMarks = "_/,";  // behind which a name may be broken
 
 /// Headings of columns that a table can spare, the least important first. Others are given up from the last on.
-constexpr std::array<std::string_view, 13> kSpared = {"Cosine",   "ULP",   "Std",      "Mean",       "Zeros",
-                                                      "Max",      "RMS",   "Relative", "Directions", "To first",
-                                                      "Distance", "Bytes", "Dtype"};
+constexpr std::array<std::string_view, 13> kSpared = {"Cosine",   "ULP",      "Std",  "Mean",     "Zeros",
+                                                      "Bytes",    "Max",      "RMS",  "Relative", "Directions",
+                                                      "To first", "Distance", "Dtype"};
 
 struct Column {
   int width;
