@@ -44,6 +44,8 @@ bool is_pickle(const Bytes& file) {
     constexpr std::size_t kLocalHeader = 512;  // the member's name is in its first bytes
     return text.substr(0, kLocalHeader).find("/data.pkl") != std::string_view::npos;
   }
+  // The size of a safetensors header may begin with the same bytes.
+  if (io::kind_of(file) != FileKind::other) return false;
   return text.starts_with("\x80\x02") || text.starts_with("\x80\x04");
 }
 

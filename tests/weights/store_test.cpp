@@ -151,5 +151,16 @@ TEST_CASE("store: a Python pickle is refused with the way out") {
   }
 }
 
+TEST_CASE("store: a .safetensors is one whatever the size of its header begins with") {
+  const TemporaryFolder folder;
+  const std::string path = folder / "w.safetensors";
+  // Sizes of 640 and 1,152 begin as pickles do.
+  for (std::size_t length = 512; length < 1152; length += 8) {
+    const std::vector<NamedTensor> arrays = {{std::string(length, 'a'), Tensor(DType::float32, {1})}};
+    io::write_tensors(path, arrays);
+    CHECK(read_store(path).weights.size() == 1);
+  }
+}
+
 }  // namespace
 }  // namespace attn::weights
