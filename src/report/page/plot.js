@@ -100,7 +100,7 @@ builders.plot = (section) => {
   const pieces = el("div", {className: "paper"});
   const printed = matchMedia("print");
   const cut = () => {
-    if (!printed.matches || pieces.firstChild) return;
+    if (pieces.firstChild) return;
     const scale = Math.min(1, PAGE.width / width), most = PAGE.height / scale;
     const free = (y) => section.nodes.every((node) => y <= node.y - 4 || y >= node.y + node.height + 4);
     for (let top = 0; top < height - 1;) {
@@ -117,7 +117,7 @@ builders.plot = (section) => {
       top = bottom;
     }
   };
-  printed.addEventListener("change", cut);
+  printed.addEventListener("change", () => printed.matches && cut());
   addEventListener("beforeprint", cut);
 
   const button = (text, label, act) => {
