@@ -345,6 +345,17 @@ class Pages(unittest.TestCase):
         self.assertEqual(page.run(paper), 'rgb(255, 255, 255)')
         self.assertNotEqual(page.run(fill), on_screen)
 
+    def test_paper_has_all_heads_and_the_whole_graph(self):
+        page = self.open(self.write('long.html', 'report', '-', '--quiet', '--seq-len', '9', model=dict(READER, num_layers=12)))
+        looks.on_paper(page)
+        self.assertEqual(page.run('document.querySelectorAll(".heatmap .paper .thumb canvas").length'), 48)
+        pieces = page.run('[...document.querySelectorAll(".graph .paper svg")]'
+                          '.map((piece) => piece.getAttribute("viewBox").split(" ").map(Number))')
+        self.assertGreater(len(pieces), 1)
+        self.assertEqual(pieces[0][1], 0)
+        for above, below in zip(pieces, pieces[1:]):
+            self.assertAlmostEqual(above[1] + above[3], below[1])
+
     def test_report_of_a_model_without_attention(self):
         model = {'class_name': 'Sequential', 'config': {'name': 'plain', 'layers': [
             {'class_name': 'InputLayer', 'config': {'batch_shape': [None, 4], 'name': 'i'}},
