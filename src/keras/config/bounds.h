@@ -3,10 +3,9 @@
 
 #include <cstdint>
 #include <limits>
-#include <optional>
 #include <string_view>
 
-#include "config/fields.h"
+#include "config/json.h"
 
 namespace attn::keras {
 
@@ -35,13 +34,5 @@ inline constexpr Bounds kUpToOne{0.0, 1.0, "a number above 0 and up to 1", true}
 
 /// Steps, and what counts them.
 inline constexpr std::int64_t kMostSteps = std::int64_t{1} << 53;
-
-/// Fields of a config, as Fields reads them, with bounds. Keras writes null where an optional has no value.
-void number(Fields& f, std::string_view key, double& value, const Bounds& bounds);
-void number(Fields& f, std::string_view key, Number& value, const Bounds& bounds);
-void number(Fields& f, std::string_view key, std::optional<double>& value, const Bounds& bounds);
-void integer(Fields& f, std::string_view key, std::int64_t& value, std::int64_t least, std::int64_t most);
-void integer(Fields& f, std::string_view key, std::optional<std::int64_t>& value, std::int64_t least,
-             std::int64_t most);
 
 }  // namespace attn::keras

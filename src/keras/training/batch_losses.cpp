@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "classes/ops/expression.h"
-#include "config/bounds.h"
+#include "config/bounded_fields.h"
 #include "training/loss.h"
 
 namespace attn::keras {

@@ -1,7 +1,7 @@
 #include "training/constraint.h"
 
 #include "attn/base/text.h"
-#include "config/bounds.h"
+#include "config/bounded_fields.h"
 #include "training/layer_configs.h"
 
 namespace attn::keras {

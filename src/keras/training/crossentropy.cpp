@@ -1,6 +1,6 @@
 // Losses of probabilities and of logits, after keras/src/losses/losses.py and backend/tensorflow/nn.py.
 #include "attn/base/text.h"
-#include "config/bounds.h"
+#include "config/bounded_fields.h"
 #include "training/loss.h"
 
 namespace attn::keras {

@@ -8,7 +8,7 @@
 #include "attn/keras/json_text.h"
 #include "classes/reading.h"
 #include "classes/training.h"
-#include "config/bounds.h"
+#include "config/bounded_fields.h"
 #include "model/lower.h"
 #include "model/variables.h"
 #include "training/constraint.h"

@@ -6,7 +6,7 @@
 
 #include "attn/base/size.h"
 #include "attn/base/text.h"
-#include "config/bounds.h"
+#include "config/bounded_fields.h"
 #include "training/ranks.h"
 #include "training/reduction.h"
 

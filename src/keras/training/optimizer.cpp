@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "attn/base/text.h"
-#include "config/bounds.h"
+#include "config/bounded_fields.h"
 #include "config/fields.h"
 
 namespace attn::keras {

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <numbers>
 
-#include "config/bounds.h"
+#include "config/bounded_fields.h"
 #include "training/loss.h"
 
 namespace attn::keras {

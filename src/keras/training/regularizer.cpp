@@ -1,7 +1,7 @@
 #include "training/regularizer.h"
 
 #include "attn/base/text.h"
-#include "config/bounds.h"
+#include "config/bounded_fields.h"
 #include "config/built_in.h"
 #include "model/variables.h"
 #include "training/layer_configs.h"
