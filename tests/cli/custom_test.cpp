@@ -177,6 +177,29 @@ TEST_CASE("custom layers: a class is told apart by its module and its registrati
   CHECK(contains(misspelled.err, "did you mean 'RMSNormalization'?"));
 }
 
+TEST_CASE("custom layers: a layer of Keras around one is a row too") {
+  const TemporaryFolder folder;
+  const std::string inner = R"({"module": "mine", "class_name": "Block", "config": {"name": "b", "trainable": true}})";
+  for (const auto& [outer, key] : {std::pair("TimeDistributed", "layer"),
+                                   {"Bidirectional", "layer"},
+                                   {"RNN", "cell"},
+                                   {"SpectralNormalization", "layer"}}) {
+    CAPTURE(outer);
+    const std::string path =
+        folder.file("m.json", R"({"class_name": "Sequential", "config": {"name": "s", "layers": [
+      {"class_name": "InputLayer", "config": {"name": "i", "batch_shape": [null, 5, 4]}},
+      {"module": "keras.layers", "class_name": ")" +
+                                  std::string(outer) + R"(", "config": {"name": "around", "trainable": true, ")" + key +
+                                  R"(": )" + inner + R"(}, "build_config": {"input_shape": [null, 5, 4]}}]}})");
+    const Result summary = run_attn({"summary", path, "--json"});
+    REQUIRE_MESSAGE(summary.code == 0, summary.err);
+    CHECK(row(json::parse(summary.out), "around")["custom"] == true);
+    const Result run = run_attn({"run", path});
+    CHECK(run.code == 3);
+    CHECK(contains(run.err, "the class 'Block' of the module 'mine' is not Keras's"));
+  }
+}
+
 TEST_CASE("custom layers: what would run them says what is missing and the way out") {
   for (const char* name : {"classifier", "tagger"})
     for (const std::vector<std::string>& command :

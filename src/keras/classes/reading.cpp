@@ -109,6 +109,28 @@ std::optional<Foreign> unknown_class(const Ref& ref, const Ref& class_ref, std::
                  fmt::format("the layer '{}' is not known{}; only built-in classes run", printable(class_name), meant)};
 }
 
+/// The class of somebody else's own that a layer of Keras wraps, at any depth: TimeDistributed(Block()).
+std::optional<Foreign> wrapped_custom_class(const Ref& ref) {
+  const auto config = ref.is_object() ? ref.find("config") : std::nullopt;
+  if (!config || !config->is_object()) return std::nullopt;
+  for (const char* key : {"layer", "forward_layer", "backward_layer", "cell", "cells"}) {
+    const auto member = config->find(key);
+    if (!member) continue;
+    for (const Ref& inner : member->is_array() ? member->elements() : std::vector<Ref>{*member}) {
+      const auto class_ref = inner.is_object() ? inner.find("class_name") : std::nullopt;
+      if (!class_ref || !class_ref->is_string()) continue;
+      const std::string_view class_name = package_and_class(class_ref->text()).second;
+      if (auto foreign = foreign_class(inner); foreign && is_custom_layer(inner, class_name)) return foreign;
+      const auto module = inner.find("module");
+      const ClassInfo* const info = ref.document().layers().find(class_name);
+      const std::string_view of = module && module->is_string() ? std::string_view(module->text()) : "";
+      if (auto unknown = unknown_class(inner, *class_ref, class_name, of, info)) return unknown;
+      if (auto deeper = wrapped_custom_class(inner)) return deeper;
+    }
+  }
+  return std::nullopt;
+}
+
 void read_config(Layer& layer, const Ref& config, std::vector<std::string>& warnings) {
   config.expect_object();
   layer.pointer = config.pointer();
@@ -179,6 +201,7 @@ LayerPtr read_layer(const Ref& ref, std::vector<std::string>& warnings) {
   const ClassTable& table = operation ? operation_classes() : layers;
   const ClassInfo* info = table.find(class_name);
   if (!foreign && !operation) foreign = unknown_class(ref, class_ref, class_name, module, info);
+  if (!foreign && info != nullptr && is_custom_layer(ref, class_name)) foreign = wrapped_custom_class(ref);
   const std::string_view opened = foreign ? model_of_layers(ref) : "";
   if (foreign && opened.empty() && !is_custom_layer(ref, class_name)) foreign->place.fail(foreign->why);
   if (info == nullptr && !foreign)
