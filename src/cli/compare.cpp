@@ -139,7 +139,8 @@ struct CompareCommand {
           prepare(*models[i], settings[i], i > 0 && other ? inputs_of(passes.front(), *models[i]) : given));
     report.inputs = describe_inputs(passes.back().graph, given);
     if (expect) check_sizes(passes.back().graph);
-    run::rename_outputs(expected, run::output_names(passes.back().graph));
+    const run::OutputNames names = run::output_names((other ? passes.front() : passes.back()).graph);
+    number_outputs(expected, names);
     choose_tolerance(report, passes, expected);
 
     Side& last = passes.back();
@@ -160,6 +161,8 @@ struct CompareCommand {
       report.a = describe(passes.front());
       report.result = run::compare_passes(other_pass, got, report.tolerance, advance);
     }
+    for (run::ArrayComparison& array : report.result.arrays)
+      if (const auto name = names.find(array.name); array.is_output() && name != names.end()) array.name = name->second;
     common.write(report::render(common.form(), report));
     return static_cast<int>(report.result.equal() ? ExitCode::done : ExitCode::differs);
   }
@@ -339,13 +342,17 @@ struct CompareCommand {
   [[nodiscard]] std::vector<run::PassArray> record(const Side& side) const {
     const std::string_view backend = side.backend->name();
     Progress progress(common.console, fmt::format("running ({})", backend), outputs_only ? 1.0 : 2.0);
-    std::vector<run::PassArray> out =
-        run::record_pass(*side.backend, side.graph, side.weights, side.inputs, side.execution.compile_options(),
-                         !outputs_only, [&](double share) { progress.advance(share); });
-    const run::OutputNames names = run::output_names(side.graph);
-    for (run::PassArray& array : out)
-      if (const auto name = names.find(array.name); array.is_output() && name != names.end()) array.name = name->second;
-    return out;
+    return run::record_pass(*side.backend, side.graph, side.weights, side.inputs, side.execution.compile_options(),
+                            !outputs_only, [&](double share) { progress.advance(share); });
+  }
+
+  /// Gives the arrays of a file that holds the outputs only the numbers that the graph gives them: their names in Keras
+  /// are those of layers too.
+  static void number_outputs(std::vector<NamedTensor>& arrays, const run::OutputNames& names) {
+    if (arrays.size() != names.size()) return;
+    const auto find = [&](const std::string& name) { return std::ranges::find(arrays, name, &NamedTensor::name); };
+    if (!std::ranges::all_of(names, [&](const auto& name) { return find(name.second) != arrays.end(); })) return;
+    for (const auto& [number, name] : names) find(name)->name = number;
   }
 
   [[nodiscard]] report::ComparedSide describe(const Side& side) const {

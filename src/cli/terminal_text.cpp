@@ -7,6 +7,9 @@
 namespace attn::cli {
 namespace {
 
+/// Ends a line of a CSV (RFC 4180); a terminal shows it as any other end of a line.
+constexpr std::string_view kCsvLineEnd = "\r\n";
+
 /// Bytes of "ESC [ 1 ; 31 m" that `text` begins with; 0 where it begins with something else.
 std::size_t color_length(std::string_view text) {
   if (!text.starts_with("\x1b[")) return 0;
@@ -39,6 +42,11 @@ std::string terminal_text(std::string_view text, Colors colors) {
     out += text.substr(0, plain);
     text.remove_prefix(plain);
     if (text.empty()) break;
+    if (text.starts_with(kCsvLineEnd)) {
+      out += kCsvLineEnd;
+      text.remove_prefix(kCsvLineEnd.size());
+      continue;
+    }
     const std::size_t color = colors == Colors::kept ? color_length(text) : 0;
     const std::string_view character = text.substr(0, color > 0 ? color : character_length(text));
     out += color == 0 && is_control(character) ? printable(character) : std::string(character);

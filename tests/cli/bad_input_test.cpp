@@ -43,7 +43,7 @@ TEST_CASE("a config that is wrong is refused with file, line, column, JSON point
       {"too deep", std::string(100, '[') + std::string(100, ']'), "nesting deeper than 64"},
       {"truncated number", "{\"input_shape\": [50, 99999999999999999999]}", "an integer that 64 bits do not hold"},
       {"2^63", "{\"input_shape\": [50, 9223372036854775808]}", "2^63"},
-      {"NaN", "{\"input_shape\": [50, NaN]}", "not valid JSON"},
+      {"NaN", "{\"input_shape\": [50, NaN]}", "stdin:1:22: /input_shape/1: expected an integer ≥ 0, got NaN"},
       {"invalid UTF-8", "{\"name\": \"\xff\"}", "not valid JSON"},
       {"unknown class", sequential("Dens", "{\"name\": \"d\", \"units\": 2}"),
        "the layer 'Dens' is not known (did you mean 'Dense'?)"},

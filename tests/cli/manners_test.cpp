@@ -182,9 +182,9 @@ TEST_CASE("attn: a wrong command line is one sentence that names the wrong word,
       {{"run", "--device", "cuad"}, "expected cpu, cuda, cuda:N or auto (did you mean 'cuda'?)"},
       {{"run", "--dtype", "flaot32"}, "(did you mean 'float32'?)"},
       {{"run", "--batch", "0"}, "--batch '0': expected a number above 0"},
-      {{"run", "--threads", "x"}, "--threads 'x': expected a number that is not below 0"},
+      {{"run", "--threads", "x"}, "--threads 'x': expected a number from 0 to 1024"},
       {{"run", "--threads", "1.5"}, "--threads '1.5': expected a whole number"},
-      {{"run", "--threads", "0x2"}, "--threads '0x2': expected a number that is not below 0"},
+      {{"run", "--threads", "0x2"}, "--threads '0x2': expected a number from 0 to 1024"},
       {{"run", "--threads", "4294967297"}, "--threads '4294967297': expected a smaller number"},
       {{"run", "--batch", "9223372036854775808"}, "--batch '9223372036854775808': expected a smaller number"},
       {{"run", "--rtol", "nan"}, "--rtol 'nan': expected a number that is not below 0"},
@@ -474,7 +474,7 @@ TEST_CASE("attn: a table too wide for a terminal breaks names at their parts, an
 
 TEST_CASE("attn: a table too wide gives up its least important columns, and says how to see them") {
   const Environment utf8(Variables{{"LC_ALL", "C.UTF-8"}, {"NO_COLOR", "1"}});
-  const std::string weights = run_on_terminal({"weights", "tests/data/io/model.keras"}, 80).out;
+  const std::string weights = run_on_terminal({"weights", "tests/data/keras/model/encoder/model.keras"}, 80).out;
   for (const char* heading : {"NaN", "Inf", "Min", "| less -S"}) CHECK_MESSAGE(contains(weights, heading), heading);
   const std::string compare = run_on_terminal({"compare", "configs/encoder.json"}, 80).out;
   CHECK(contains(compare, "Result"));

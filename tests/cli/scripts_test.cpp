@@ -169,6 +169,9 @@ TEST_CASE("schemas: every --json output is valid by docs/schemas") {
   const std::string half = folder / "half.safetensors";
   REQUIRE(run_attn({"convert", weights, half, "--dtype", "float16", "--model", archive}).code == 0);
   REQUIRE(run_attn({"run", "-o", folder / "out.npz"}).code == 0);
+  REQUIRE(
+      run_attn({"convert", fixture("model/encoder/model.keras"), folder / "int8.keras", "--quantize", "int8"}).code ==
+      0);
   const std::string brief = "--min-time=0";
   const Result baseline = run_attn({"bench", brief, "--json"});
   const std::string earlier = folder.file("bench.json", baseline.out);
@@ -332,6 +335,7 @@ TEST_CASE("schemas: every --json output is valid by docs/schemas") {
       {"compare", "--expect", folder / "short.npz"},
       {"compare", flat, "--weights", folder / "zero.npz", "--weights", folder / "flat.npz"},
       {"compare", "configs/encoder.json", "configs/vit_tiny.json"},
+      {"compare", fixture("model/encoder/model.keras"), folder / "int8.keras"},
       {"plan"},
       {"plan", "configs/lstm_attention.json", "--kernels"},
       {"plan", unbuilt, "--input-shape", "4"},

@@ -25,7 +25,8 @@ std::string acted_on(const std::string& out, bool on_terminal) {
   for (std::size_t i = 0; i < out.size(); ++i) {
     const auto byte = static_cast<unsigned char>(out[i]);
     const bool is_c1 = byte == 0xc2 && i + 1 < out.size() && static_cast<unsigned char>(out[i + 1]) < 0xa0;
-    const bool is_end = byte == '\n' || byte == '\t' || (on_terminal && byte == '\r');
+    const bool ends_csv = byte == '\r' && i + 1 < out.size() && out[i + 1] == '\n';
+    const bool is_end = byte == '\n' || byte == '\t' || ends_csv || (on_terminal && byte == '\r');
     if (is_c1 || byte == 0x7f || (byte < 0x20 && !is_end)) found += out.substr(i, 8);
   }
   return found;
@@ -49,6 +50,11 @@ std::string hostile_preset(const TemporaryFolder& folder) {
 }
 
 }  // namespace
+
+TEST_CASE("terminal text: the line ends of a CSV are kept, and a carriage return by itself is not") {
+  CHECK(terminal_text("a,b\r\n1,2\r\n") == "a,b\r\n1,2\r\n");
+  CHECK(terminal_text("a\rb") == "a\\u{d}b");
+}
 
 TEST_CASE("terminal text: control characters and bytes that are no UTF-8 are escaped, and nothing else") {
   CHECK(terminal_text("plain\ttext\n") == "plain\ttext\n");

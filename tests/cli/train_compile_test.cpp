@@ -133,10 +133,10 @@ TEST_CASE("train: --compile trains by another compile_config, which goes into th
     "optimizer": {"module": "keras.optimizers", "class_name": "SGD", "config": {"learning_rate": 0.25}}})");
   const Result result = trained({kNormModel, "--data", kNormData, "-o", folder / "a.keras", "--compile", told});
   REQUIRE_MESSAGE(result.code == 0, result.err);
-  CHECK(contains(result.out, "sgd, mean_absolute_error"));
+  CHECK(contains(result.out, "SGD, mean_absolute_error"));
   const Result again = trained({folder / "a.keras", "--data", kNormData, "-o", folder / "b.keras"});
   REQUIRE_MESSAGE(again.code == 0, again.err);
-  CHECK(contains(again.out, "sgd, mean_absolute_error"));
+  CHECK(contains(again.out, "SGD, mean_absolute_error"));
   const Result wrong = trained(
       {kNormModel, "--data", kNormData, "-o", folder / "c.keras", "--compile", folder.file("list.json", "[1, 2]")});
   CHECK(wrong.code == 3);

@@ -115,7 +115,7 @@ TEST_CASE("shard: what names none is an error with the way out") {
   }
   const Variables job(Variables::Given{{"JOB_COMPLETION_INDEX", "3"}});
   CHECK_THROWS_WITH_AS(static_cast<void>(shard_of("auto", {})),
-                       doctest::Contains("the shard 3/N, with the N of spec.completions"), Error);
+                       doctest::Contains("name the shard 3/N, with N from spec.completions"), Error);
 }
 
 }  // namespace

@@ -27,8 +27,8 @@ TEST_CASE("json text: values of every kind are read") {
 }
 
 TEST_CASE("json text: what is no JSON is refused with its place") {
-  CHECK(refused("{\"a\": 1,}") == "x.json: not valid JSON at its byte 9");
-  CHECK(refused("") == "x.json: not valid JSON at its byte 1");
+  CHECK(refused("{\"a\": 1,}") == "x.json: not valid JSON at its byte 9: a comma before '}'");
+  CHECK(refused("") == "x.json: not valid JSON at its byte 1: an empty text");
   CHECK(refused("1 2").starts_with("x.json: not valid JSON"));
   CHECK(refused("\"\xff\"").starts_with("x.json: not valid JSON"));
   CHECK(refused("[1e400]").starts_with("x.json: not valid JSON"));

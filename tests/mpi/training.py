@@ -146,7 +146,7 @@ class Training(RankCase):
         self.assertTrue(gone(pids))
         self.assertEqual(process.returncode, 143, err)
         self.assertFalse(sentences(err))
-        self.assertIn('--resume` with the same data and options goes on', err)
+        self.assertIn('resume with: attn train o.keras', err)
         self.expect_whole()
 
     def kill(self, victim):

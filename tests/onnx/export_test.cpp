@@ -219,7 +219,8 @@ TEST_CASE("onnx: every model of the fixtures has a counterpart in the oldest and
     try {
       samples = samples_of(model);
     } catch (const Error& error) {
-      CHECK(std::string(error.field()) == "sequence_length");
+      const std::string field = error.field();
+      CHECK((field == "sequence_length" || field == "batch"));
       samples = samples_at(model, path.parent_path() / "inputs.npz");
       ++fixed;
     }
