@@ -245,7 +245,7 @@ report::HeatmapReport attention_of(const LoadedModel& loaded, const Execution& e
     labels.add_bytes(loaded.model, execution, given);
     out.labels = labels.take();
   }
-  // What comes after the last of the heads need not run.
+  // Steps after the last of the heads need not run.
   graph.outputs.clear();
   const std::vector<graph::ValueId> masks = run::masks_of_scores(graph);
   for (const graph::ValueId mask : masks) graph.outputs.push_back({"", mask});

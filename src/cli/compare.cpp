@@ -167,7 +167,7 @@ struct CompareCommand {
     return static_cast<int>(report.result.equal() ? ExitCode::done : ExitCode::differs);
   }
 
-  /// What the first model runs on, by the names of the second's inputs.
+  /// Returns the inputs of the first model under the names of the second's inputs.
   [[nodiscard]] GivenInputs inputs_of(const Side& first, const LoadedModel& second) const {
     const std::vector<std::string> names = second.model.array_names();
     if (names.size() != first.graph.inputs.size())

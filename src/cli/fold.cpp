@@ -76,7 +76,7 @@ int total_of(const std::vector<Column>& columns) {
                          [](int total, const Column& column) { return total + column.width; });
 }
 
-/// As it fits.
+/// The table as it fits into the terminal.
 struct Layout {
   std::vector<std::size_t> kept;  ///< columns of the table
   std::vector<int> widths;        ///< of each

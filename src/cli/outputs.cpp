@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Of the processes of a parallel command the first writes.
+/// In a parallel command, the first process writes.
 bool writes() {
   try {
     return communicators::launched().rank == 0;

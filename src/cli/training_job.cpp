@@ -245,7 +245,7 @@ class Preparation {
     if (told_.resume) in_file(*loaded.weights, [&] { take_over_state(); });
   }
 
-  /// What an archive holds beside Keras's arrays, which must be of this model and optimizer.
+  /// Takes over the arrays that an archive holds besides Keras's; they must fit this model and optimizer.
   void take_over_state() const {
     const TrainingState& state = job_.state;
     job_.trainer->optimizer().set_unsaved(state.unsaved);

@@ -59,7 +59,7 @@ TrainingLog::TrainingLog(const LogTargets& targets, std::int64_t epochs, const C
   targets_.progress = shown_of(targets.progress);
 }
 
-/// Of a log that ends here, whose last line may be cut short.
+/// Reports a log that ends here, whose last line may be cut short.
 void TrainingLog::give_up(const std::string& why) {
   console_.warn(why + "; the training continues without it");
   failure_ += (failure_.empty() ? "" : "; ") + why;

@@ -17,7 +17,7 @@ using nlohmann::json;
 using Written = nlohmann::ordered_json;
 
 constexpr int kStateVersion = 2;
-/// Of steps, epochs and rows: counts up to this are exact in double, and one more overflows nothing.
+/// The largest count of steps, epochs or rows: it is exact in double, and one more does not overflow.
 constexpr std::int64_t kMostCounted = std::int64_t{1} << 53;
 
 Written json_of(const Watched& watched) {

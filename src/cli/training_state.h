@@ -1,4 +1,4 @@
-// Where a training stands, and its text in an archive: attn_state.json.
+// The position of a training, and its text in an archive: attn_state.json.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,13 @@
 
 namespace attn::cli {
 
-/// What a callback has counted.
+/// The counts of a callback.
 struct Watched {
   std::int64_t wait = 0, cooldown = 0, best_epoch = 0;
   std::optional<double> best;
 };
 
-/// Where a training stands, as an archive keeps it.
+/// The position of a training, as an archive stores it.
 struct TrainingState {
   train::Position position;
   std::uint64_t seed = 0;
@@ -39,7 +39,7 @@ struct TrainingState {
   std::vector<Tensor> unsaved;     ///< of the optimizer; only read
 };
 
-/// As JSON, without the arrays.
+/// Returns the state as JSON, without the arrays.
 [[nodiscard]] std::string text_of(const TrainingState& state);
 /// Reads what text_of has written. Throws Error (bad_input), which begins with `place`, for all else: other types,
 /// numbers out of their range, keys that repeat.

@@ -1,4 +1,4 @@
-// What differs between a config on its own and the config.json of an archive.
+// The differences between a config on its own and the config.json of an archive.
 #pragma once
 
 #include "config/json.h"

@@ -9,7 +9,7 @@
 namespace attn::optimizers {
 namespace {
 
-/// What a group of weights with this norm is multiplied by.
+/// Returns the factor for a group of weights with this norm.
 template <typename S>
 S factor_of(const Constraint& constraint, S norm) {
   constexpr double kEpsilon = 1e-7;

@@ -1,4 +1,4 @@
-// What a constraint makes of a weight. Private to the module.
+// Applies a constraint to a weight. Private to the module.
 #pragma once
 
 #include "attn/base/tensor.h"

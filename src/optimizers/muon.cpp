@@ -65,7 +65,7 @@ Matrix<T> orthogonalized(const Muon& rule, Matrix<T> x, std::size_t rows, std::s
   return x;
 }
 
-/// What the momentum becomes.
+/// Returns the momentum after this step.
 template <typename T>
 T momentum_after(const Muon& rule, const Step<T>& step, std::int64_t i) {
   const T m = step.s[0][i];

@@ -29,7 +29,7 @@ T* from(const Tensor& tensor, std::int64_t begin = 0) {
 
 }  // namespace
 
-/// What a step has in common for all variables.
+/// The values of a step that all variables share.
 struct Moment {
   double rate = 0, t = 1, product = 1;
 };

@@ -1,4 +1,4 @@
-// What one step of a rule does to one variable. Private to the module.
+// One step of a rule on one variable. Private to the module.
 #pragma once
 
 #include "attn/optimizers/settings.h"

@@ -216,7 +216,7 @@ class Figure {
     }
   }
 
-  /// What the colours stand for, and which way queries and keys run.
+  /// Draws the legend of the colours, and the directions of queries and keys.
   double add_legend(const LayerMap& layer, double y) {
     constexpr double kStep = 5, kHigh = 10;
     const std::string words = Shades(layer, layer.heads.front(), report_.log_scale).words();

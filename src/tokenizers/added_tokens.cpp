@@ -17,7 +17,7 @@ bool begins_with_word(std::string_view text) {
   std::size_t at = 0;
   return !text.empty() && is_word(next_point(text, at));
 }
-/// Where the white space begins that stands before `end`, looking back to `begin`.
+/// Returns the beginning of the white space before `end`, looking back to `begin`.
 std::size_t space_before(std::string_view text, std::size_t begin, std::size_t end) {
   while (end > begin) {
     const std::size_t last = point_before(text, end);

@@ -31,7 +31,7 @@ class RuleLimit {
     constexpr std::uint32_t kSeldom = 64;  // as asking for the time takes some, too
     if (++matches_ % kSeldom == 0) check_time(pattern);
   }
-  /// What comes next is no rule, and may take its time.
+  /// Pauses the clock: the work that follows is not a rule.
   void pause() const {
     if (started_) stop_clock();
   }

@@ -1,4 +1,4 @@
-// What a new user tries first, and what attn says where that is not quite right.
+// The first commands of a new user, and the answers to those that are not quite right.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 

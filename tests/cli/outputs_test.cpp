@@ -1,4 +1,4 @@
-// What a command writes: checked before it works, kept where another output fails, and reported where it is missing.
+// Outputs are checked before a command works, kept if another output fails, and reported if they are missing.
 #include <doctest/doctest.h>
 #include <fmt/ranges.h>
 

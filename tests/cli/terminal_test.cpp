@@ -1,4 +1,4 @@
-// What reaches a terminal: no control character of a file does.
+// No control character of a file reaches a terminal.
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -36,7 +36,7 @@ import document_models  # noqa: E402
 warnings.filterwarnings("ignore")
 
 POLICIES = ("float32", "float16", "bfloat16", "float64", "mixed_float16", "mixed_bfloat16")
-# Of float64, attn computes in float32.
+# For float64 models, attn computes in float32.
 UNIT = {"float32": 2.0**-23, "float64": 2.0**-23, "float16": 2.0**-10, "mixed_float16": 2.0**-10,
         "bfloat16": 2.0**-7, "mixed_bfloat16": 2.0**-7}
 FACTOR, LEAST = 2.0, 4.0

@@ -1,4 +1,4 @@
-// What is wrong with a text that is no JSON, where a parser tells only the place.
+// The fault of a text that is not valid JSON, for parsers that report only its place.
 #pragma once
 
 #include <string>

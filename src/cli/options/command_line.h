@@ -26,7 +26,7 @@ class CommandLine {
   /// Runs the command that was parsed and gives its exit code.
   [[nodiscard]] int run(const std::vector<std::string>& words) const;
 
-  /// What the command that was parsed will write.
+  /// Returns the outputs that the parsed command will write.
   [[nodiscard]] std::vector<OutputPath> outputs() const;
 
   [[nodiscard]] Program program() const;

@@ -10,7 +10,7 @@
 namespace attn::cli {
 namespace {
 
-/// Of Keras's methods, and of other programs.
+/// Names of Keras's methods, and of commands of other programs.
 constexpr auto kCommands = std::to_array<Synonym>({
     {"predict", "run"},
     {"infer", "run"},

@@ -1,4 +1,4 @@
-// What other programs call commands and options.
+// The names that other programs have for commands and options.
 #pragma once
 
 #include <cstddef>

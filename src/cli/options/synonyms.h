@@ -1,4 +1,4 @@
-// What was meant by an option or an argument that a command does not have.
+// Suggestions for an option or an argument that a command does not have.
 #pragma once
 
 #include <string>

@@ -120,7 +120,7 @@ Summary summarize(Functional& model) {
   }
   add_totals(model, out);
   out.unknown_params = std::ranges::any_of(out.rows, &SummaryRow::unknown_params);
-  // What cannot be built behind a custom layer may have any number.
+  // A layer that cannot be built behind a custom layer may have any number of parameters.
   for (SummaryRow& row : out.rows) row.unknown_params = row.unknown_params || (out.unknown_params && !row.built);
   return out;
 }

@@ -1,4 +1,4 @@
-// What Keras calls the outputs of a model.
+// Keras's names for the outputs of a model.
 #pragma once
 
 #include <map>
