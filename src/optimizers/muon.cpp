@@ -99,9 +99,11 @@ void move_by_muon(const Muon& rule, const Step<T>& step) {
   }
 }
 
+// NOLINTBEGIN(bugprone-macro-parentheses): a type cannot be parenthesized.
 #define ATTN_DEFINE(T)                                           \
   template void muon_direction(const Muon&, const Step<T>&, T*); \
   template void move_by_muon(const Muon&, const Step<T>&);
+// NOLINTEND(bugprone-macro-parentheses)
 ATTN_DEFINE(float)
 ATTN_DEFINE(double)
 ATTN_DEFINE(Float16)

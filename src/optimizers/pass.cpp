@@ -131,10 +131,12 @@ void find_direction(const Pass& pass, const Visit<T>& visit, T* direction) {
   muon_direction(std::get<Muon>(*pass.rule), step, direction);
 }
 
+// NOLINTBEGIN(bugprone-macro-parentheses): a type cannot be parenthesized.
 #define ATTN_DEFINE(T)                                            \
   template void follow(const Pass&, T*, T*, std::int64_t);        \
   template void find_direction(const Pass&, const Visit<T>&, T*); \
   template bool run(const Pass&, const Visit<T>&, std::int64_t, std::int64_t);
+// NOLINTEND(bugprone-macro-parentheses)
 ATTN_DEFINE(float)
 ATTN_DEFINE(double)
 ATTN_DEFINE(Float16)

@@ -178,9 +178,11 @@ class Figure {
     const double title = kLetter * static_cast<double>(head_title(layer.heads.front()).size());
     const double step = std::max(width, title) + kBetween;
     const auto across = static_cast<std::size_t>(std::max(1.0, std::floor(kLine / step)));
-    for (std::size_t i = 0; i < layer.heads.size(); ++i)
-      add_labelled(layer, layer.heads[i], kMargin + static_cast<double>(i % across) * step,
-                   y + static_cast<double>(i / across) * (height + kBetween), side);
+    for (std::size_t i = 0; i < layer.heads.size(); ++i) {
+      const std::size_t line = i / across, column = i % across;
+      add_labelled(layer, layer.heads[i], kMargin + static_cast<double>(column) * step,
+                   y + static_cast<double>(line) * (height + kBetween), side);
+    }
     const std::size_t lines = (layer.heads.size() + across - 1) / across;
     y += static_cast<double>(lines) * (height + kBetween) - kBetween;
     return add_legend(layer, y + 22);
