@@ -28,7 +28,7 @@ void constrain_numbers(const Constraint& constraint, const Shape& shape, std::sp
     for (T& x : w) x = x >= T(0.0F) ? x : T(0.0F) * x;
     return;
   }
-  // Elements that differ only in their places along the constraint's axes have a norm in common.
+  // Elements are in one group if they differ only in their positions along the constraint's axes.
   std::vector<std::int64_t> strides(static_cast<std::size_t>(shape.rank()), 0);
   std::int64_t groups = 1;
   for (int axis = shape.rank() - 1; axis >= 0; --axis) {

@@ -6,7 +6,7 @@
 
 namespace attn::optimizers {
 
-/// In place; the weight has a floating dtype.
+/// Works in place. The weight has a floating dtype.
 void constrain(const Constraint& constraint, const Tensor& weight);
 
 }  // namespace attn::optimizers

@@ -39,7 +39,7 @@ Matrix<T> transposed(const Matrix<T>& x, std::size_t rows, std::size_t columns) 
   return out;
 }
 
-/// Singular values of x go towards 1.
+/// Moves the singular values of x towards 1.
 template <typename T>
 Matrix<T> orthogonalized(const Muon& rule, Matrix<T> x, std::size_t rows, std::size_t columns) {
   const bool tall = rows > columns;
@@ -91,7 +91,7 @@ void move_by_muon(const Muon& rule, const Step<T>& step) {
   const Dim rows = (*step.shape)[0], columns = (*step.shape)[1];
   double rate = step.rate;
   if (rule.rms_rate) rate *= std::sqrt(static_cast<double>(std::max(rows, columns))) * *rule.rms_rate;
-  // The rate is a float32 variable, by which Keras multiplies half precision in float32.
+  // The learning rate is a float32 variable, so Keras multiplies half precision by it in float32.
   using Product = Accumulator<T>;
   for (std::int64_t i = 0; i < step.size; ++i) {
     step.s[0][i] = momentum_after(rule, step, i);

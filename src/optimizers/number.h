@@ -82,7 +82,7 @@ template <typename T>
 [[gnu::always_inline]] inline T cast_to(double x) {
   return T(static_cast<float>(x));
 }
-/// The power of a setting that is cast to T.
+/// The power of a setting, which is cast to T first.
 template <typename T>
 [[gnu::always_inline]] inline Scalar<T> power_of(double base, double t) {
   return power(Scalar<T>(static_cast<double>(cast_to<T>(base))), Scalar<T>(t));

@@ -11,12 +11,12 @@
 namespace attn::optimizers {
 namespace {
 
-/// Elements that one thread takes at a time: by number, so that results do not depend on threads.
+/// Elements of one task. The size is fixed, so results do not depend on the number of threads.
 constexpr std::int64_t kPart = std::int64_t{1} << 16;
-/// Fewer elements in all are not worth waking threads for.
+/// Below this number of elements, one thread is faster.
 constexpr std::int64_t kLeastForThreads = std::int64_t{1} << 18;
 
-/// Counts of steps up to this are exact in double, and can be counted on.
+/// Step counts up to this limit are exact in double and can be incremented.
 constexpr double kMostSteps = 1e15;
 
 void fill(const Tensor& tensor, double value) {
@@ -52,7 +52,7 @@ Optimizer::Optimizer(Settings settings, std::vector<Variable> variables, int thr
   add_slots();
 }
 
-/// Parts go to ranks in their order, to each about as many elements.
+/// Ranks get consecutive ranges of about equal size.
 void Optimizer::share_out(std::int64_t elements) {
   moved_.assign(static_cast<std::size_t>(sharing_.ranks), std::vector<Range>(variables_.size()));
   std::int64_t before = 0;
@@ -113,7 +113,7 @@ void Optimizer::add_slots() {
     if (value != 0.0) fill(tensor, value);
     return tensor;
   };
-  // A variable that Keras makes without asking the optimizer is lost to its LossScaleOptimizer, which saves it nowhere.
+  // Keras creates this variable without registering it with the optimizer, so LossScaleOptimizer never saves it.
   const auto loose = [&](const char* name, DType dtype) {
     Tensor tensor(dtype, Shape{});
     return settings_.loss_scale ? tensor : add(name, tensor);
@@ -126,7 +126,7 @@ void Optimizer::add_slots() {
   };
   if (settings_.use_ema) for_all([&](std::size_t n) { averages_.push_back(slot(n, "average", variables_[n].shape)); });
   if (settings_.gradient_accumulation_steps)
-    for_all([&](std::size_t n) {  // of which every rank needs all, as norms are of all
+    for_all([&](std::size_t n) {  // rules with norms need whole variables on each rank
       const std::size_t place = state_.size();
       Tensor whole = slot(n, "gradient_accumulator", variables_[n].shape);
       if (shared_.erase(place) > 0) whole = state_[place].tensor = Tensor(variables_[n].dtype, variables_[n].shape);
@@ -168,7 +168,7 @@ void Optimizer::add_slots() {
     for_all([&](std::size_t n) {
       const Shape& shape = variables_[n].shape;
       const int rank = shape.rank();
-      if (rank < 2) {  // nobody uses them, and files have them
+      if (rank < 2) {  // unused, but files have them
         slots_[n] = {loose("variable", DType::int32), loose("variable", DType::int32)};
       } else {
         Shape columns = shape.slice(0, rank - 2);
@@ -220,7 +220,7 @@ std::vector<Tensor> Optimizer::unsaved() const {
 
 void Optimizer::set_unsaved(const std::vector<Tensor>& kept) {
   const std::vector<Tensor> own = unsaved();
-  if (kept.size() != own.size()) return;  // of a file in which they were saved, or lost
+  if (kept.size() != own.size()) return;  // a file that Keras saved has none
   for (std::size_t i = 0; i < own.size(); ++i) {
     if (kept[i].shape() != own[i].shape())
       throw bad_input("attn/unsaved/{} of the optimizer is {} in the file, and {} has {}", i, kept[i].shape().str(),

@@ -21,7 +21,7 @@ namespace {
 
 bool has(const Gradient& gradient) { return gradient.sum.bytes() > 0 || gradient.sum.shape().rank() == 0; }
 
-/// The elements from `begin` on, as T; null where the tensor is empty.
+/// Returns the elements from `begin` on as T; null if the tensor is empty.
 template <typename T>
 T* from(const Tensor& tensor, std::int64_t begin = 0) {
   return tensor.bytes() > 0 ? tensor.as<T>().data() + begin : nullptr;
@@ -29,7 +29,7 @@ T* from(const Tensor& tensor, std::int64_t begin = 0) {
 
 }  // namespace
 
-/// The values of a step that all variables share.
+/// The values of a step that are common to all variables.
 struct Moment {
   double rate = 0, t = 1, product = 1;
 };
@@ -60,7 +60,7 @@ void Optimizer::begin(const std::vector<Tensor>& weights) {
   }
 }
 
-/// By variable, Σ of the gradient's squares, or of its entries'.
+/// Σ of the squared gradient by variable, or Σ of its squared entries.
 std::vector<double> Optimizer::squares_of(const std::vector<Gradient>& gradients) const {
   std::vector<double> parts(parts_.size(), 0.0), sums(gradients.size(), 0.0);
   for_each_part(static_cast<std::int64_t>(parts_.size()), threads_, [&](std::int64_t i) {
@@ -79,8 +79,9 @@ std::vector<double> Optimizer::squares_of(const std::vector<Gradient>& gradients
   return sums;
 }
 
-/// Adds the gradients, times `factor`, to what was accumulated, which takes their place; where the step moves, it is
-/// the mean of all. A step of Muon can still be stopped, so there the mean is an array of its own.
+/// Adds the gradients, times `factor`, to the accumulated sums, which replace them. In a step that updates the weights,
+/// the gradient is the mean over the accumulated batches. It gets an array of its own with Muon, whose step can still
+/// be stopped.
 void Optimizer::accumulate(std::vector<Gradient>& gradients, double factor, bool moves) const {
   std::vector<Tensor> sums = accumulators_;
   if (moves && std::holds_alternative<Muon>(settings_.rule))
@@ -135,7 +136,7 @@ Pass Optimizer::pass() const {
   return pass;
 }
 
-/// What this rank has of the variable lies in a row, in slots from their beginning.
+/// This rank's shard of the variable is a contiguous range; slots begin with it.
 template <typename T>
 Visit<T> Optimizer::visit_of(std::size_t n, const Moment& moment, const Tensor& weight, const Gradient& gradient,
                              double factor) const {
@@ -196,7 +197,7 @@ void Optimizer::move(const std::vector<Tensor>& weights, std::vector<Gradient>& 
     } else if (settings_.global_clipnorm) {
       const double limit = *settings_.global_clipnorm, size = report.gradient_norm;
       factors[n] *= limit * std::min(1.0 / size, 1.0 / limit) + (size - size);
-      gradients[n].squares = gradients[n].sizes = Tensor();  // the product is dense
+      gradients[n].squares = gradients[n].sizes = Tensor();  // the accumulated sum is dense
     }
     report.clipped = report.clipped || factors[n] != factor;
   }
@@ -217,7 +218,7 @@ void Optimizer::move(const std::vector<Tensor>& weights, std::vector<Gradient>& 
     });
   });
   report.clipped = clipped;
-  if (sharing_.ranks > 1 && settings_.gradient_accumulation_steps)  // the parts of others too
+  if (sharing_.ranks > 1 && settings_.gradient_accumulation_steps)  // including the shards of other ranks
     for (std::size_t n = 0; n < weights.size(); ++n)
       if (has(gradients[n])) std::fill_n(accumulators_[n].data(), accumulators_[n].bytes(), std::byte{0});
 }

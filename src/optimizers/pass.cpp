@@ -11,7 +11,7 @@
 namespace attn::optimizers {
 namespace {
 
-/// Elements at a time: what a rule reads and writes of them stays in the first-level cache.
+/// Elements of one chunk. All arrays that a rule reads and writes for a chunk fit into the L1 cache.
 constexpr std::int64_t kChunk = 1024;
 
 template <typename T>
@@ -52,8 +52,8 @@ ATTN_CLONES void mix(float momentum, const float* v, float* average, std::int64_
   average_of(momentum, v, average, count);
 }
 
-/// The gradient of a step, multiplied and clipped, in `g` and `q` where it is not as it was given. Was one over the
-/// limit?
+/// The scaled and clipped gradient of a step; written to `g` and `q` if it differs from the original. Returns whether
+/// an element exceeded the limit.
 template <typename T>
 bool fit_gradient(const Pass& pass, T factor, Step<T>& step, T* g, T* q) {
   const std::int64_t count = step.size;
@@ -77,7 +77,7 @@ bool fit_gradient(const Pass& pass, T factor, Step<T>& step, T* g, T* q) {
   return clipped;
 }
 
-/// `count` elements from `first` on; `g` and `q` have space for what becomes of the gradient.
+/// Updates `count` elements from `first` on. `g` and `q` are workspace for the scaled gradient.
 template <typename T>
 bool run_chunk(const Pass& pass, const Visit<T>& visit, std::int64_t first, std::int64_t count, T* g, T* q) {
   Step<T> step = visit.step;

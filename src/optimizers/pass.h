@@ -1,5 +1,4 @@
-// One pass over the numbers of all variables: all that a step does to each is done while it is in the cache. Private to
-// the module.
+// One pass over all variables: the whole update of an element is done while it is in the cache. Private to the module.
 #pragma once
 
 #include <cstdint>
@@ -11,39 +10,39 @@
 
 namespace attn::optimizers {
 
-/// What is done to every variable.
+/// The settings that all variables share.
 struct Pass {
   const Rule* rule = nullptr;
-  std::optional<double> limit;  ///< of each number of a dense gradient
-  double momentum = 0.0;        ///< of averages
-  bool overwrites = false;      ///< Do weights become their averages?
+  std::optional<double> limit;  ///< limit of each element of a dense gradient
+  double momentum = 0.0;        ///< of the moving averages
+  bool overwrites = false;      ///< whether the averages overwrite the weights
 };
 
-/// Weight decay: v loses the share `factor`·`rate` of itself. Keras multiplies by the two in turn.
+/// Weight decay: v −= v · `factor` · `rate`. Keras multiplies by the two factors in turn.
 struct Decay {
   double factor = 0.0, rate = 0.0;
 };
 
-/// A variable in it.
+/// One variable of the pass.
 template <typename T>
 struct Visit {
-  Step<T> step;                ///< with the gradient as it was given
-  T factor = T(1.0F);          ///< that the gradient is multiplied by
-  std::optional<Decay> decay;  ///< comes first
-  T* average = nullptr;        ///< follows v at the end
-  T* accumulator = nullptr;    ///< becomes 0 at the end
+  Step<T> step;                ///< with the original gradient
+  T factor = T(1.0F);          ///< factor of the gradient
+  std::optional<Decay> decay;  ///< applied first
+  T* average = nullptr;        ///< updated with v at the end
+  T* accumulator = nullptr;    ///< set to 0 at the end
 };
 
-/// Elements [begin, end) of a variable; all of them where the rule is not elementwise. Was one over the limit?
-/// Defined, as the next two, for float, double, Float16 and BFloat16.
+/// Updates elements [begin, end) of a variable; all of them if the rule is not elementwise. Returns whether an element
+/// exceeded the limit. Defined, like the next two, for float, double, Float16 and BFloat16.
 template <typename T>
 [[nodiscard]] bool run(const Pass& pass, const Visit<T>& visit, std::int64_t begin, std::int64_t end);
 
-/// Muon: the direction in which a run will move the variable. Throws Stopped.
+/// Computes the direction in which Muon will update the variable. Throws Stopped.
 template <typename T>
 void find_direction(const Pass& pass, const Visit<T>& visit, T* direction);
 
-/// average = momentum·average + (1 − momentum)·v, which v becomes where it overwrites.
+/// average = momentum·average + (1 − momentum)·v. If it overwrites, v becomes the average.
 template <typename T>
 void follow(const Pass& pass, T* v, T* average, std::int64_t count);
 

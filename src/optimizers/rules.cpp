@@ -21,7 +21,7 @@ namespace {
 // A rule is a template over the type of the variable. Its steps in float32, the common case, are compiled for several
 // instruction sets.
 
-/// The arrays of a part, which do not overlap.
+/// The arrays of a range, which do not overlap.
 #define ATTN_PART(step)                                                                                         \
   T *__restrict const v = (step).v, *__restrict const s0 = (step).s[0], *__restrict const s1 = (step).s[1],   \
                 *__restrict const s2 = (step).s[2]; \
@@ -133,7 +133,7 @@ ATTN_RULE(ScheduleFreeAdamW) {
   for (std::int64_t i = 0; i < size; ++i) {
     s1[i] += (q[i] - s1[i]) * take;
     s0[i] -= lr * g[i] / (square_root(s1[i] / correction) + epsilon);
-    // On TensorFlow what the formula calls z before the step is z after it.
+    // On TensorFlow, the z that the formula reads before the update is the z after it.
     const T z = s0[i], x = (v[i] - (one - beta) * z) / beta;
     const T mean = (one - share) * x + share * z;
     v[i] = (one - beta) * z + beta * mean;
@@ -210,7 +210,7 @@ ATTN_RULE(Lion) {
   const T take_1 = T(1.0F) - keep_1, take_2 = T(1.0F) - keep_2;
   for (std::int64_t i = 0; i < size; ++i) {
     const T c = keep_1 * s0[i] + take_1 * g[i];
-    v[i] -= rate * (c > none ? T(1.0F) : c < none ? T(-1.0F) : c);  // the sign, and NaN stays
+    v[i] -= rate * (c > none ? T(1.0F) : c < none ? T(-1.0F) : c);  // the sign; NaN stays NaN
     s0[i] = keep_2 * s0[i] + take_2 * g[i];
   }
 }
@@ -255,7 +255,8 @@ Scalar<T> root_mean_square(const T* x, std::int64_t size) {
   return square_root(Scalar<T>(sum_of_squares(x, size) / static_cast<double>(size)));
 }
 
-/// Rows and columns of the last two axes have an average each, whose product stands for that of each element.
+/// The second moment is factored: one average for each row and each column of the last two axes, whose product
+/// approximates that of an element.
 template <typename T>
 void factored(const Adafactor& rule, const Step<T>& step, Scalar<T> keep) {
   using S = Scalar<T>;
@@ -310,7 +311,7 @@ void apply(const Adafactor& rule, const Step<T>& step) {
     }
   }
   std::vector<T> by(static_cast<std::size_t>(step.size));
-  double squares = 0.0;  // of the entries, where the gradient is made of some
+  double squares = 0.0;  // of the entries, if the gradient has entries
   for (std::int64_t i = 0; i < step.size; ++i) {
     by[static_cast<std::size_t>(i)] = step.g[i] / square_root(s[i]);
     squares += static_cast<double>(step.square(i)) / static_cast<double>(s[i]);

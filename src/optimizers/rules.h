@@ -6,10 +6,10 @@
 
 namespace attn::optimizers {
 
-/// Does the rule treat each element by itself, so that a variable may be taken in parts?
+/// Returns whether the rule treats each element independently, so that a variable can be updated in ranges.
 [[nodiscard]] bool is_elementwise(const Rule& rule);
 
-/// Moves the weights of a variable, or of a part of it where the rule is elementwise. Defined for float, double,
+/// Updates the weights of a variable, or of a range of it if the rule is elementwise. Defined for float, double,
 /// Float16 and BFloat16.
 template <typename T>
 void update(const Rule& rule, const Step<T>& step);

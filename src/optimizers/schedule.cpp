@@ -1,4 +1,4 @@
-// Learning rates by step, in float32.
+// Learning rates by step, computed in float32.
 #include <algorithm>
 #include <cmath>
 #include <numbers>

@@ -5,7 +5,7 @@
 namespace attn::optimizers {
 namespace {
 
-/// Sums that do not wait for each other.
+/// Independent accumulators: additions into one would wait for each other.
 constexpr std::int64_t kSums = 8;
 
 template <typename Function>

@@ -1,4 +1,4 @@
-// Sums over many numbers, in double. Private to the module.
+// Sums of large arrays, in double. Private to the module.
 #pragma once
 
 #include <cstdint>

@@ -16,7 +16,7 @@ const Node* maker_of(const graph::Graph& graph, ValueId id) {
   return found == graph.nodes.end() ? nullptr : &*found;
 }
 
-/// The look-ups whose rows a gradient is the sum of, if it is.
+/// Collects the gathers of embedding rows that a gradient is the sum of. Returns false if it has other terms.
 bool collect(const graph::Graph& graph, ValueId id, std::vector<Node>& lookups) {
   const Node* const node = maker_of(graph, id);
   if (node == nullptr) return false;

@@ -1,4 +1,4 @@
-// Gradients that are lists of entries. Private to the room.
+// Gradients that are lists of entries. Private to the module.
 #pragma once
 
 #include <optional>
@@ -7,18 +7,17 @@
 
 namespace attn::train {
 
-/// Σ of a gradient's entries, of their squares and of their magnitudes. A dense gradient is its own sum, without the
-/// others.
+/// Σ of a gradient's entries, of their squares and of their magnitudes. A dense gradient has only the sum.
 struct EntrySums {
   graph::ValueId sum = graph::kNone, squares = graph::kNone, sizes = graph::kNone;
 };
 
 struct EntryOptions {
-  graph::ValueId limit = graph::kNone;  ///< a number: each entry is clipped to ± that first
-  bool sizes = false;                   ///< whether they are asked for
+  graph::ValueId limit = graph::kNone;  ///< a scalar: each entry is clipped to ± this value first
+  bool sizes = false;                   ///< whether magnitudes are needed
 };
 
-/// Nothing where a gradient is not made of looked-up rows alone.
+/// Empty if a gradient has terms other than gathered rows.
 [[nodiscard]] std::optional<EntrySums> entry_sums(graph::Graph& graph, graph::ValueId gradient,
                                                   const EntryOptions& options);
 

@@ -1,4 +1,4 @@
-// The values of metrics by their sums.
+// The values of metrics from their accumulators.
 #include <algorithm>
 #include <cmath>
 
@@ -20,7 +20,7 @@ struct Confusion {
   [[nodiscard]] double fn(std::size_t i) const { return sums[3 * thresholds + i]; }
 };
 
-/// By trapezoids (keras/src/metrics/confusion_metrics.py).
+/// Trapezoidal rule (keras/src/metrics/confusion_metrics.py).
 double area_under_roc(const Confusion& c) {
   double area = 0.0;
   for (std::size_t i = 0; i + 1 < c.thresholds; ++i) {
@@ -31,7 +31,7 @@ double area_under_roc(const Confusion& c) {
   return area;
 }
 
-/// By the interpolation of Davis and Goadrich (2006), as AUC.interpolate_pr_auc has it.
+/// Interpolation of Davis and Goadrich (2006), as in AUC.interpolate_pr_auc.
 double area_under_precision_recall(const Confusion& c) {
   double area = 0.0;
   for (std::size_t i = 0; i + 1 < c.thresholds; ++i) {

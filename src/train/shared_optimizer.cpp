@@ -1,4 +1,4 @@
-// An optimizer that ranks share: what each keeps and moves, and what they give each other.
+// The sharded optimizer: the ranges that each rank updates, and their exchange.
 #include <algorithm>
 #include <numeric>
 
@@ -7,7 +7,7 @@
 namespace attn::train {
 namespace {
 
-/// Weights are exchanged in messages of about so many bytes.
+/// The approximate bytes of one message in the exchange of weights.
 constexpr std::int64_t kMessage = 25 << 20;
 
 }  // namespace
@@ -39,7 +39,7 @@ std::vector<NamedTensor> Trainer::optimizer_state() const {
   return out;
 }
 
-/// Every rank gets what the others have moved.
+/// Sends the updated shard of this rank to all ranks.
 void Trainer::exchange_weights() const {
   communicators::Communicator& ranks = *options_.compile.ranks;
   const std::vector<Tensor> weights = trained();

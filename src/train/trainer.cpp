@@ -54,12 +54,12 @@ Tensor drawn_numbers(const graph::Graph& graph, const keras::LossGraph::Draw& dr
 
 namespace {
 
-/// The input that the loss is multiplied by.
+/// The name of the input that multiplies the loss.
 constexpr const char* kScale = "loss_scale";
 
 Dim rows_of(const Batch& batch) { return batch.empty() ? 0 : batch.begin()->second.shape()[0]; }
 
-/// What tells whether two batches take the same program.
+/// The key of the program for a batch: batches of equal key run the same program.
 std::string key_of(const Batch& batch, bool training) {
   std::string key = training ? "training" : "";
   for (const auto& [name, tensor] : batch)
@@ -71,12 +71,12 @@ std::string key_of(const Batch& batch, bool training) {
 
 /// A step, or an evaluation, for batches of one shape.
 struct Trainer::Program {
-  keras::LossGraph model;                               ///< as it was lowered; its graph has been moved on
-  graph::Graph graph;                                   ///< that runs
-  std::vector<std::size_t> weights;                     ///< that stand behind the other inputs
+  keras::LossGraph model;                               ///< as it was lowered; its graph is moved from
+  graph::Graph graph;                                   ///< the graph that runs
+  std::vector<std::size_t> weights;                     ///< appended to the other inputs
   std::vector<EntrySums> gradients;                     ///< by trainable weight
-  std::vector<std::pair<ValueId, std::string>> layers;  ///< of a diagnosis: what each gives, in their order
-  graph::Graph shown;                                   ///< its inputs that are no weights
+  std::vector<std::pair<ValueId, std::string>> layers;  ///< for diagnosis: the output of each layer, in execution order
+  graph::Graph shown;                                   ///< its inputs that are not weights
   plan::Plan plan;                                      ///< until it is compiled
   std::unique_ptr<backends::Executable> executable;
 };
@@ -155,7 +155,7 @@ std::unique_ptr<Trainer::Program> Trainer::plan_of(const Batch& batch, Purpose p
   graph = gradients::in_half_steps(std::move(graph));
   if (purpose == Purpose::step) {
     for (const auto& update : model.updates) graph.outputs.push_back({"", update.value});
-    // The gradients of products are products.
+    // The gradient of a product is a product, so these simplifications apply to it.
     graph = plan::simplify_conv(plan::simplify_einsum(std::move(graph)));
     ValueId loss = model.loss;
     ValueId scale = graph::kNone;
@@ -200,8 +200,8 @@ bool Trainer::anywhere(bool here) const {
   return is_so != 0;
 }
 
-/// Ranks compute a batch together that has a row for each. One that has not is computed by every rank, and so is one
-/// that is not of two parts.
+/// Ranks compute a batch together if each of them gets at least one row. Otherwise every rank computes the whole batch,
+/// also if it cannot be split in two.
 bool Trainer::shares_out(const Batch& batch) const {
   const communicators::Communicator* const ranks = options_.compile.ranks;
   if (options_.parts > 0) return rows_of(batch) > 1;
@@ -231,7 +231,8 @@ parallel::Parallel Trainer::rows_of_rank(const Program& program, const graph::Gr
   return local;
 }
 
-/// The graph becomes this rank's: of rows of its own, with sums over ranks where one rank adds up over all rows.
+/// Rewrites the graph for this rank: its own rows of the batch, with an all-reduce wherever one rank would sum over all
+/// rows.
 void Trainer::share_out(Program& program, graph::Graph& graph, Dim rows) const {
   parallel::Parallel local = options_.parts > 0 ? parts_of(graph, rows) : rows_of_rank(program, graph);
   std::map<ValueId, ValueId> now;
@@ -261,7 +262,8 @@ std::int64_t Trainer::memory_needed(const Batch& batch) {
   const Program& step = planned(batch, true);
   if (step.executable) throw internal_error("memory is asked for once it is taken");
   for (const NamedTensor& variable : optimizer_->state()) state += variable.tensor.bytes();
-  if (shares_optimizer() && options_.compile.ranks->rank() == 0) state += optimizer_bytes();  // while it writes them
+  if (shares_optimizer() && options_.compile.ranks->rank() == 0)
+    state += optimizer_bytes();  // while rank 0 writes the state
   return plan::sum_of_bytes({backend_.memory_needed(step.plan, options_.compile), state});
 }
 
@@ -274,7 +276,7 @@ Trainer::Program& Trainer::planned(const Batch& batch, bool training) {
 
 void Trainer::begin(const Batch& batch) {
   if (optimizer_) return;
-  // The constraints of the variables are known once the model is lowered.
+  // The constraints of the variables are known only after lowering.
   const keras::LossGraph model = lower_(batch, true);
   std::vector<optimizers::Variable> variables;
   for (std::size_t i = 0; i < specs_.size(); ++i) {
@@ -337,7 +339,7 @@ PassResult Trainer::run(Program& program, const Batch& batch, StepTimes* times) 
           {node, fmt::format("{}: {}", graph::name_of(program.graph.nodes[at(node)].op), kernels[node]), seconds});
     });
   }
-  for (const auto& [layer, count] : drawn) draws_[layer] += count;  // not where it was stopped
+  for (const auto& [layer, count] : drawn) draws_[layer] += count;  // a stopped pass does not count
   const auto number = [&](ValueId id) { return program.executable->value(id).at(0); };
   PassResult out;
   out.loss = number(program.model.loss);
@@ -401,7 +403,7 @@ StepResult Trainer::step(const Batch& batch, StepTimes* times) {
     times->optimizer = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (report.not_finite) {
     draws_ = before;
-    // The one that is nearest to the loss came first.
+    // The gradient nearest to the loss was computed first.
     for (std::size_t i = 0; i < gradients.size(); ++i)
       if (gradients[i].sum.bytes() > 0 && !all_finite(gradients[i].sum))
         out.not_finite = fmt::format("the gradient of '{}'", printable(specs_[trainable_[i]].path));

@@ -19,33 +19,33 @@ struct Variable {
   std::string path;
   Shape shape;
   std::optional<Constraint> constraint;
-  DType dtype = DType::float32;  ///< a floating one
+  DType dtype = DType::float32;  ///< a floating dtype
 };
 
-/// What a step is given for a variable. Both are empty where the loss does not depend on it.
+/// The gradient of a variable in a step. Both tensors are empty if the loss does not depend on the variable.
 struct Gradient {
   Tensor sum;
-  /// Where the gradient is a list of entries, of which several may belong to one place, as TensorFlow has it for tables
-  /// that are looked up: Σ entries². Else empty: it is sum².
+  /// Σ entries², if the gradient is a list of entries (as TensorFlow has it for embedding tables) and several entries
+  /// may address the same row. Otherwise empty: it is sum².
   Tensor squares{};
-  /// Σ |entries|, which Adamax takes the largest of. Empty where there are none, or the rule is another.
+  /// Σ |entries|, read by Adamax. Empty if the gradient has no entries, or for other rules.
   Tensor sizes{};
 };
 
-/// What a step did.
+/// The result of a step.
 struct StepReport {
   double gradient_norm = 0;  ///< over all variables, before clipping
   bool clipped = false;
-  bool skipped = false;     ///< a gradient was not finite: the loss scale is halved, and nothing else has changed
-  bool not_finite = false;  ///< a gradient was not, and there is no loss scale: no weight has moved
+  bool skipped = false;     ///< a gradient was not finite: the loss scale was halved, and nothing else changed
+  bool not_finite = false;  ///< a gradient was not finite and there is no loss scale: no weight was updated
 };
 
-/// Of several that train the same weights, each keeps the rule's numbers of a part of them, and moves that part.
+/// With several ranks that train the same weights, each holds the optimizer state of one shard and updates that shard.
 struct Sharing {
   int rank = 0, ranks = 1;
 };
 
-/// Elements [begin, end) of a variable, in a row.
+/// Elements [begin, end) of a flattened variable.
 struct Range {
   std::int64_t begin = 0, end = 0;
   [[nodiscard]] std::int64_t size() const { return end - begin; }
@@ -56,59 +56,58 @@ struct Moment;
 template <typename T>
 struct Visit;
 
-/// Keras's optimizer of these settings (keras/src/optimizers). Steps give the same bits for any number of threads. Not
-/// for two threads at once.
+/// Keras's optimizer with these settings (keras/src/optimizers). Results are bitwise equal for any number of threads.
+/// Not thread-safe.
 class Optimizer {
  public:
   Optimizer(Settings settings, std::vector<Variable> variables, int threads = 0, Sharing sharing = {});
 
-  /// All variables in Keras's order, as files have them: the first is the iteration (int64), the second the learning
-  /// rate (float32) where there is no schedule. With a loss scale four come before them: its own iteration and learning
-  /// rate, which stay 0, the steps since the scale has changed, and the scale.
+  /// All variables in the order of Keras's files: first the iteration (int64), then the learning rate (float32) if
+  /// there is no schedule. With a loss scale, four variables precede them: its own iteration and learning rate (both
+  /// stay 0), the number of steps since the last change of the scale, and the scale.
   [[nodiscard]] const std::vector<NamedTensor>& state() const { return state_; }
-  /// Where they are shared out, state() has this rank's part of some, in a row of its own. Of such a one the whole
-  /// shape, and how many bytes each rank has; of others, and of those of one that shares with nobody, nothing.
+  /// With a sharded optimizer, state() holds this rank's shard of some variables, flattened. For such a variable,
+  /// `Pieces` has the whole shape and the bytes of each rank. It is empty for a variable that is not sharded.
   struct Pieces {
     Shape whole;
     std::vector<std::int64_t> bytes;
   };
   [[nodiscard]] std::optional<Pieces> pieces(std::size_t variable_of_state) const;
-  /// By variable, what a rank moves: whole variables, where the rule looks at all of one.
+  /// The ranges that a rank updates, by variable. They are whole variables if the rule needs all elements of one.
   [[nodiscard]] const std::vector<Range>& moved_by(int rank) const { return moved_[static_cast<std::size_t>(rank)]; }
-  /// How many of them are the loss scale's.
+  /// The number of variables that belong to the loss scale.
   [[nodiscard]] std::size_t scale_variables() const { return first_; }
-  /// Takes over the numbers of such a list of whole arrays, which may lack those of the loss scale. Throws Error
-  /// (bad_input) where its arrays are others.
+  /// Copies the values of such a list of whole arrays; the variables of the loss scale may be missing. Throws Error
+  /// (bad_input) if other arrays differ.
   void set_state(const std::vector<Tensor>& state);
 
-  /// What a training needs to go on bit for bit and Keras has no place for: under a loss scale, Nadam's product.
+  /// The state that an exact resume needs and Keras does not save: Nadam's momentum product if there is a loss scale.
   [[nodiscard]] std::vector<Tensor> unsaved() const;
-  /// Takes such a list over, where it is of this optimizer's length. Throws Error (bad_input) where its arrays are
-  /// others.
+  /// Copies such a list if its length is that of this optimizer's. Throws Error (bad_input) if its arrays differ.
   void set_unsaved(const std::vector<Tensor>& kept);
 
   [[nodiscard]] const Settings& settings() const { return settings_; }
-  /// Steps done: of batches, where gradients are accumulated over several.
+  /// The steps done; with gradient accumulation, the batches.
   [[nodiscard]] std::int64_t iteration() const;
-  /// What the next step takes.
+  /// The learning rate of the next step.
   [[nodiscard]] double learning_rate() const;
-  /// What the loss is to be multiplied by in the next step; 1 without a loss scale.
+  /// The factor of the loss in the next step; 1 without a loss scale.
   [[nodiscard]] double loss_scale() const;
-  /// For where there is no schedule.
+  /// Only for an optimizer without a schedule.
   void set_learning_rate(double rate);
 
-  /// Must be called before the first step, with the weights that it begins with.
+  /// Must be called before the first step, with the initial weights.
   void begin(const std::vector<Tensor>& weights);
-  /// Moves the weights, in place: one tensor and one gradient for each variable. Where they are shared out, `exchange`
-  /// gives every rank what the others have moved. Throws Stopped, with all as it was before.
+  /// Updates the weights in place; there is one tensor and one gradient for each variable. With a sharded optimizer,
+  /// `exchange` sends the updated shards to all ranks. Throws Stopped, with everything unchanged.
   StepReport apply(const std::vector<Tensor>& weights, const std::vector<Gradient>& gradients,
                    const std::function<void()>& exchange = {});
-  /// Overwrites the weights with their averages, as the end of fit() does where there are some; of what is shared out,
-  /// those that this rank moves.
+  /// Overwrites the weights with their moving averages, if there are any, as at the end of fit(). With a sharded
+  /// optimizer, only those that this rank updates.
   void finalize(const std::vector<Tensor>& weights) const;
 
  private:
-  /// A piece of a variable.
+  /// A range of one variable.
   struct Part {
     std::size_t variable;
     std::int64_t begin, end;
@@ -117,17 +116,18 @@ class Optimizer {
   Tensor& add(const std::string& name, Tensor tensor);
   void add_slots();
   void share_out(std::int64_t elements);
-  /// An empty variable is nobody's: each has what goes with it.
+  /// An empty variable is never sharded: each rank keeps its state.
   [[nodiscard]] bool is_shared(std::size_t variable) const {
     return sharing_.ranks > 1 && variables_[variable].shape.size() > 0;
   }
   [[nodiscard]] const Range& moved(std::size_t variable) const { return moved_by(sharing_.rank)[variable]; }
-  /// Of a slot of `whole` shape.
+  /// The shape of this rank's shard of a slot whose shape is `whole`.
   [[nodiscard]] Shape own_shape(std::size_t variable, const Shape& whole) const;
   void move_scale(bool finite) const;
   [[nodiscard]] std::vector<double> squares_of(const std::vector<Gradient>& gradients) const;
   void accumulate(std::vector<Gradient>& gradients, double factor, bool moves) const;
-  /// Throws Error (internal) where an array has not the variable's dtype and shape: steps read and write by these.
+  /// Throws Error (internal) if an array does not have the dtype and shape of its variable, because steps index by
+  /// these.
   void check(const std::vector<Tensor>& weights, const std::vector<Gradient>& gradients) const;
   [[nodiscard]] std::optional<double> decay_of(const Variable& variable) const;
   [[nodiscard]] Moment begin_step();
@@ -135,12 +135,13 @@ class Optimizer {
   template <typename T>
   [[nodiscard]] Visit<T> visit_of(std::size_t n, const Moment& moment, const Tensor& weight, const Gradient& gradient,
                                   double factor) const;
-  /// Muon: by variable, where it moves. They are found before anything moves, because they can take long.
+  /// The update directions of Muon, by variable. They are computed before any weight changes, because this takes long
+  /// and can be stopped.
   [[nodiscard]] std::vector<Tensor> directions_of(const Pass& how, const std::vector<Tensor>& weights,
                                                   const std::vector<Gradient>& gradients,
                                                   const std::vector<double>& factors) const;
   void follow_averages(const std::vector<Tensor>& weights, const std::vector<Gradient>& gradients) const;
-  /// Clips, decays, takes the rule's step and averages; the gradients are to be multiplied by `factor`.
+  /// Clips, decays, applies the rule and averages. The gradients are multiplied by `factor` first.
   void move(const std::vector<Tensor>& weights, std::vector<Gradient>& gradients, double factor, StepReport& report);
   [[nodiscard]] std::int64_t updates() const;  ///< iteration / accumulated steps
   [[nodiscard]] bool uses_adam(const Variable& variable) const;
@@ -150,14 +151,14 @@ class Optimizer {
   int threads_;
   Sharing sharing_;
   std::vector<Part> parts_, own_parts_;
-  std::vector<std::vector<Range>> moved_;  // by rank
-  /// A slot that is shared out, by its place in state_: whose, and its shape.
+  std::vector<std::vector<Range>> moved_;  // [rank][variable]
+  /// For each sharded slot, by its index in state_: its variable and the shape of the shard.
   std::map<std::size_t, std::pair<std::size_t, Shape>> shared_;
   std::vector<NamedTensor> state_;
-  std::size_t first_ = 0;                        // of state_: where the loss scale's variables end
-  std::vector<Tensor> averages_, accumulators_;  // by variable, of state_
-  std::vector<std::vector<Tensor>> slots_;       // by variable: the rule's own, in its order
-  Tensor product_;                               // Nadam
+  std::size_t first_ = 0;                        // index in state_ after the variables of the loss scale
+  std::vector<Tensor> averages_, accumulators_;  // by variable; shared with state_
+  std::vector<std::vector<Tensor>> slots_;       // by variable: the slots of the rule, in its order
+  Tensor product_;                               // Nadam's momentum product
 };
 
 }  // namespace attn::optimizers

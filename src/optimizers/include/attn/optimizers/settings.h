@@ -1,4 +1,4 @@
-// What an optimizer is told, with Keras's names and defaults.
+// The settings of an optimizer, with Keras's names and defaults.
 #pragma once
 
 #include <cstdint>
@@ -49,10 +49,10 @@ struct CosineDecayRestarts {
 using Schedule = std::variant<ExponentialDecay, PiecewiseConstantDecay, PolynomialDecay, InverseTimeDecay, CosineDecay,
                               CosineDecayRestarts>;
 
-/// The learning rate at a step, from 0 on, in float32 as Keras computes it.
+/// The learning rate of a step (counted from 0), in float32 as Keras computes it.
 [[nodiscard]] double learning_rate(const Schedule& schedule, std::int64_t step);
 
-// ---- Rules: how a step moves a variable.
+// ---- Rules: how a step updates a variable.
 
 struct SGD {
   double momentum = 0.0;
@@ -60,7 +60,7 @@ struct SGD {
 
   friend bool operator==(const SGD&, const SGD&) = default;
 };
-/// Adam, AdamW, Adamax, Nadam, Lamb and ScheduleFreeAdamW have these.
+/// Settings that Adam, AdamW, Adamax, Nadam, Lamb and ScheduleFreeAdamW share.
 struct Moments {
   double beta_1 = 0.9, beta_2 = 0.999, epsilon = 1e-7;
 
@@ -124,15 +124,16 @@ struct Muon {
   std::optional<double> adam_weight_decay = 0.004, rms_rate = 0.2;
   std::int64_t ns_steps = 5;
   bool nesterov = true, exclude_embeddings = true;
-  std::vector<std::string> exclude_layers;  ///< parts of paths
+  std::vector<std::string> exclude_layers;  ///< substrings of paths
 
   friend bool operator==(const Muon&, const Muon&) = default;
 };
 using Rule = std::variant<SGD, Adam, Adamax, Nadam, Lamb, ScheduleFreeAdamW, RMSprop, Adagrad, Adadelta, Ftrl, Lion,
                           Adafactor, Muon>;
 
-/// For gradients in float16 (keras/src/optimizers/loss_scale_optimizer.py): the loss is multiplied by a scale, which is
-/// halved, and the step left out, where a gradient is not finite, and doubled after so many steps in a row that are.
+/// Dynamic loss scaling for float16 gradients (keras/src/optimizers/loss_scale_optimizer.py). The loss is multiplied by
+/// a scale. If a gradient is not finite, the step is skipped and the scale halved. After `dynamic_growth_steps` finite
+/// steps in a row, the scale doubles.
 struct LossScale {
   double initial_scale = 32768.0;
   std::int64_t dynamic_growth_steps = 2000;
@@ -141,9 +142,9 @@ struct LossScale {
 };
 
 struct Settings {
-  std::string name = "sgd";  ///< of its variables: "adam_w"
+  std::string name = "sgd";  ///< prefix of its variables: "adam_w"
   Rule rule;
-  double learning_rate = 0.01;  ///< a float32, where there is no schedule
+  double learning_rate = 0.01;  ///< a float32; used if there is no schedule
   std::optional<Schedule> schedule;
   std::optional<double> weight_decay, clipnorm, clipvalue, global_clipnorm;
   bool use_ema = false;
@@ -156,7 +157,7 @@ struct Settings {
   friend bool operator==(const Settings&, const Settings&) = default;
 };
 
-// ---- Constraints: what a variable becomes after a step (keras/src/constraints/constraints.py).
+// ---- Constraints: projections of a variable after a step (keras/src/constraints/constraints.py).
 
 enum class ConstraintKind : std::uint8_t { max_norm, unit_norm, min_max_norm, non_neg };
 struct Constraint {

@@ -1,4 +1,4 @@
-// What Keras's callbacks do at the end of an epoch, with their names and defaults.
+// Keras's callbacks at the end of an epoch, with their names and defaults.
 #pragma once
 
 #include <cstdint>
@@ -7,13 +7,13 @@
 
 namespace attn::train {
 
-/// What a callback watches (keras/src/callbacks/monitor_callback.py).
+/// The value that a callback monitors (keras/src/callbacks/monitor_callback.py).
 struct Monitor {
   std::string monitor;     ///< "val_loss"
-  bool up = false;         ///< is more better?
-  double min_delta = 0.0;  ///< a change by less is none
+  bool up = false;         ///< whether larger is better
+  double min_delta = 0.0;  ///< smaller changes do not count
 
-  /// Anything does where nothing was before.
+  /// The first value always improves.
   [[nodiscard]] bool improves(double now, const std::optional<double>& before) const;
 };
 
@@ -44,7 +44,7 @@ struct ReduceLROnPlateau {
   std::int64_t wait = 0, cooldown_counter = 0;
   std::optional<double> best;
 
-  /// The new learning rate, where it falls.
+  /// The new learning rate, if it is reduced.
   std::optional<double> end_of_epoch(double value, double learning_rate);
 };
 

@@ -1,4 +1,4 @@
-// What a model is trained on.
+// The arrays that a model is trained on.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@
 
 namespace attn::train {
 
-/// Arrays with a row for each sample; they may lie in mapped files.
+/// Arrays with one row for each sample. They may be memory-mapped files.
 class Data {
  public:
-  /// All have as many rows.
+  /// All arrays have the same number of rows.
   explicit Data(std::map<std::string, Tensor> arrays);
   [[nodiscard]] std::int64_t rows() const { return rows_; }
-  /// Copies of these rows, in this order.
+  /// Copies these rows, in this order.
   [[nodiscard]] Batch gather(std::span<const std::int64_t> rows) const;
 
  private:
@@ -26,18 +26,17 @@ class Data {
   std::int64_t rows_ = 0;
 };
 
-/// A weight for each row, by the class of its target: an integer, or the largest of the last axis; 1 for a class that
-/// has none (keras/src/trainers/data_adapters/data_adapter_utils.py). Throws Error (bad_input) where a row has more
-/// than one class.
+/// A weight for each row, by the class of its target: an integer, or the argmax of the last axis; 1 for a class without
+/// a weight (keras/src/trainers/data_adapters/data_adapter_utils.py). Throws Error (bad_input) if a row has more than
+/// one class.
 [[nodiscard]] Tensor class_weights(const Tensor& targets, const std::map<std::int64_t, double>& weights);
 
-/// The order of the rows in an epoch, by the seed and the epoch alone: Fisher and Yates from the last row down, by the
-/// uniform numbers of RandomStream(seed, "shuffle:<epoch>").
+/// The order of the rows in an epoch, a function of the seed and the epoch: a Fisher–Yates shuffle from the last row
+/// down, with uniform numbers of RandomStream(seed, "shuffle:<epoch>").
 [[nodiscard]] std::vector<std::int64_t> permutation(std::uint64_t seed, std::int64_t epoch, std::int64_t rows);
 
-/// An order in which the rows of a block of `block` stay together, for files that are slow to jump in: the permutation
-/// of the blocks, and in each, by the numbers of the same stream that follow, the rows likewise. The last block may be
-/// a short one.
+/// An order that keeps the rows of a block of `block` together, for files with slow random access: a permutation of the
+/// blocks, then a permutation inside each block, both drawn from the same stream. The last block may be short.
 [[nodiscard]] std::vector<std::int64_t> permutation_of_blocks(std::uint64_t seed, std::int64_t epoch, std::int64_t rows,
                                                               std::int64_t block);
 

@@ -1,4 +1,4 @@
-// Epochs over data.
+// The training loop: epochs over data.
 #pragma once
 
 #include <chrono>
@@ -15,34 +15,34 @@
 namespace attn::train {
 
 struct FitOptions {
-  std::int64_t epochs = 1;  ///< in all, those before a resume too
+  std::int64_t epochs = 1;  ///< total, including those before a resume
   std::int64_t batch_size = 32;
-  std::optional<std::int64_t> steps;  ///< in all: ends after so many
-  /// Ends after the first step behind it.
+  std::optional<std::int64_t> steps;  ///< total; training ends after this step
+  /// Training ends after the first step that passes this time.
   std::optional<std::chrono::steady_clock::time_point> deadline;
   bool shuffle = true;
-  std::int64_t shuffled_block = 0;  ///< above 0: rows stay in blocks of so many, which are shuffled, and so are those
-                                    ///< of each block
+  std::int64_t shuffled_block = 0;  ///< if above 0: rows are shuffled in blocks of this size, and inside each block
   bool drop_remainder = false;
-  /// Steps of an epoch: the next goes on in the data where it ended. One that comes to the end of the data ends there.
+  /// Steps of an epoch; the next epoch continues in the data where this one ended. An epoch that reaches the end of the
+  /// data ends there.
   std::optional<std::int64_t> steps_per_epoch;
   std::uint64_t seed = 0;
 
-  /// Batches in all of the data.
+  /// The number of batches in the data.
   [[nodiscard]] std::int64_t batches_of(std::int64_t rows) const;
   /// Steps until the end of the last epoch, or until `steps`.
   [[nodiscard]] std::int64_t steps_in_all(std::int64_t rows) const;
 };
 
-/// The part of the data that an epoch takes.
+/// The range of the data that an epoch reads.
 struct Stretch {
-  std::int64_t pass = 0;                ///< times that the data was gone through before
-  std::int64_t first = 0, batches = 0;  ///< batches of that pass
+  std::int64_t pass = 0;                ///< complete passes over the data before it
+  std::int64_t first = 0, batches = 0;  ///< batches of the current pass
 };
-/// `epoch` counts from 0. As keras/src/trainers/epoch_iterator.py has it for arrays.
+/// `epoch` counts from 0. Matches keras/src/trainers/epoch_iterator.py for arrays.
 [[nodiscard]] Stretch stretch_of(std::int64_t epoch, std::int64_t rows, const FitOptions& options);
 
-/// What a metric is made of, summed over batches.
+/// The accumulators of a metric over batches.
 struct Running {
   std::vector<double> total, count;
   keras::MetricKind kind = keras::MetricKind::ratio;
@@ -50,18 +50,18 @@ struct Running {
 };
 using RunningValues = std::map<std::string, Running>;  ///< "loss", "accuracy", …, sorted as Keras prints them
 
-/// Where a training stands, between two steps: all that a resume needs beside weights, optimizer and draws.
+/// The position of a training between two steps. A resume needs this, the weights, the optimizer state and the draws.
 struct Position {
-  std::int64_t epoch = 0;  ///< that are done
-  std::int64_t batch = 0;  ///< that are done of the epoch under way
-  std::int64_t step = 0;   ///< in all
-  RunningValues running;   ///< of the epoch under way
+  std::int64_t epoch = 0;  ///< epochs done
+  std::int64_t batch = 0;  ///< batches done in the current epoch
+  std::int64_t step = 0;   ///< steps done in total
+  RunningValues running;   ///< of the current epoch
 };
 
 struct StepEvent {
   const StepResult& result;
   const Position& position;     ///< after the step
-  const RunningValues& values;  ///< of its batch alone: what an epoch's are made of
+  const RunningValues& values;  ///< of this batch only; an epoch's values are accumulated from these
   std::int64_t rows = 0;
   double seconds = 0;
 };
@@ -69,23 +69,24 @@ struct StepEvent {
 struct EpochEvent {
   std::int64_t epoch = 0;  ///< from 1
   std::int64_t batches = 0;
-  double seconds = 0;  ///< of this run's part of it
+  double seconds = 0;  ///< the part of the epoch in this process
   RunningValues values, validation;
 };
 
-/// Called after each; nobody may be listening.
+/// Called after each event. Any of them may be empty.
 struct FitEvents {
   std::function<void(std::int64_t epoch, std::int64_t batches)> begin;
   std::function<void(const StepEvent&)> step;
-  /// True: goes on. Before the epoch counts as done: where this throws, its end is still to come.
+  /// Returns whether training continues. Called before the epoch counts as done: if it throws, the end of the epoch is
+  /// still to come.
   std::function<bool(const EpochEvent&)> judge;
-  std::function<void(const EpochEvent&)> epoch;  ///< when it does
+  std::function<void(const EpochEvent&)> epoch;  ///< called once the epoch is done
 };
 
 enum class FitEnd : std::uint8_t { epochs, steps, deadline, listener, not_finite };
 
-/// Goes on from `position`, which always tells what is done, also where Stopped or an Error comes out. Ends with
-/// not_finite at a step that came out as no number and moved nothing; it is not among those done.
+/// Continues from `position`, which is kept up to date even if Stopped or an Error is thrown. Returns not_finite at a
+/// step whose loss or gradients are not finite; this step changed nothing and does not count as done.
 FitEnd fit(Trainer& trainer, const Data& data, const Data* validation, const FitOptions& options, Position& position,
            const FitEvents& events);
 

@@ -16,32 +16,34 @@
 
 namespace attn::train {
 
-/// Rows of data: the model's inputs, targets and sample weights by their names.
+/// Rows of data: the model's inputs, targets and sample weights by name.
 using Batch = std::map<std::string, Tensor>;
 
-/// How the gradient of a table that is looked up is squared, by rules that square it.
+/// How rules that square gradients square the gradient of an embedding table.
 enum class TableGradient : std::uint8_t {
-  entries,  ///< each looked-up row, before equal ones are added up: Keras on TensorFlow
-  dense     ///< after: Keras on JAX and PyTorch
+  entries,  ///< each gathered row, before rows of the same index are added: Keras on TensorFlow
+  dense     ///< after the addition: Keras on JAX and PyTorch
 };
 
 struct TrainerOptions {
-  /// With ranks, each computes the rows of a batch that are its own, and all come to the same weights: every rank is
-  /// given whole batches, and calls the same in the same order.
+  /// Data parallelism: each rank computes its own rows of a batch, and all ranks end with the same weights. Every rank
+  /// gets whole batches and makes the same calls in the same order.
   backends::CompileOptions compile;
   TableGradient tables = TableGradient::entries;
-  /// Compute activations a second time on the way back instead of keeping them: the same numbers in less memory.
+  /// Recompute activations in the backward pass instead of storing them: same results, less memory.
   bool recompute = false;
-  /// In which gradients travel between ranks: float32 gives their sums, a half rounds them for half as many bytes.
+  /// The dtype of gradients sent between ranks. float32 sends exact sums; half precision rounds them and halves the
+  /// bytes.
   DType reduce_dtype = DType::float32;
-  /// Above 0: a batch is in so many parts, or one for each row where there are fewer, whose sums are added up in one
-  /// order. Every number of ranks gives the same bits, and so does one process without ranks.
+  /// If above 0: a batch is split into this number of parts (at most one for each row), and their sums are added in a
+  /// fixed order. Results are then bitwise equal for any number of ranks, and for one process without ranks.
   int parts = 0;
-  /// Each rank keeps the optimizer's numbers of a part of the weights, moves that part, and gives it to the others.
+  /// Each rank holds the optimizer state of one shard of the weights, updates that shard, and sends it to the other
+  /// ranks.
   bool shares_optimizer = false;
 };
 
-/// What a pass told.
+/// The result of a pass.
 struct PassResult {
   double loss = 0;
   std::vector<double> terms;  ///< of LossGraph::terms
@@ -56,29 +58,30 @@ struct StepResult : PassResult {
   double loss_scale = 1;
   double gradient_norm = 0;  ///< before clipping
   bool clipped = false;
-  bool skipped = false;  ///< a gradient was not finite, and no weight has moved
-  /// What came out as no number first, as "the layer 'dense_1'"; "" where all is finite. No weight has moved then.
+  bool skipped = false;  ///< a gradient was not finite, and no weight was updated
+  /// The first value that was not finite, such as "the layer 'dense_1'"; empty if all are finite. If set, no weight was
+  /// updated.
   std::string not_finite;
 };
 
-/// Where the time of a step goes.
+/// The time of a step, by node.
 struct StepTimes {
   struct Node {
     graph::NodeId node = graph::kNone;  ///< of the graph that runs
     std::string name;                   ///< "matmul: panels"
     double seconds = 0;
   };
-  std::vector<Node> nodes;  ///< as they ran
+  std::vector<Node> nodes;  ///< in execution order
   double optimizer = 0;     ///< seconds
 };
 
-/// What an input that random numbers come from is given when its layer has drawn `count` times.
+/// The value of an input that holds random numbers, after its layer has drawn `count` times.
 [[nodiscard]] Tensor drawn_numbers(const graph::Graph& graph, const keras::LossGraph::Draw& draw, std::int64_t count);
 
-/// Not for two threads at once.
+/// Not thread-safe.
 class Trainer {
  public:
-  /// The model with its loss for a batch, in training or not. Its weights are the same for all.
+  /// Lowers the model with its loss for a batch, for training or evaluation. The weights are the same for all batches.
   using Lower = std::function<keras::LossGraph(const Batch& batch, bool training)>;
 
   /// `weights` are in the order of graph.weights, with the dtypes and shapes of `specs`; they are copied. The backend
@@ -87,41 +90,43 @@ class Trainer {
           const std::vector<Tensor>& weights, optimizers::Settings settings, const TrainerOptions& options);
   ~Trainer();
 
-  /// Gets ready for batches of this shape; the first call makes the optimizer.
+  /// Compiles for batches of this shape; the first call creates the optimizer.
   void prepare(const Batch& batch) { program(batch, true); }
-  /// The most bytes that training on batches of this shape holds: weights, gradients, the optimizer's variables, and
-  /// the arena of a step. To be asked before the first of them; the optimizer is made for it.
+  /// The peak memory in bytes of training on batches of this shape: weights, gradients, optimizer state, and the arena
+  /// of a step. Must be called before the first step; creates the optimizer.
   [[nodiscard]] std::int64_t memory_needed(const Batch& batch);
-  /// Forward, backward, and a step of the optimizer. Throws Error where the numbers are wrong input.
+  /// Runs forward, backward and an optimizer step. Throws Error for invalid values in the data.
   StepResult step(const Batch& batch) { return step(batch, nullptr); }
-  /// The same, and where its time goes, unless `times` is null.
+  /// The same; also measures each node unless `times` is null.
   StepResult step(const Batch& batch, StepTimes* times);
-  /// The loss and the metrics alone, as in a run.
+  /// Computes the loss and the metrics only.
   PassResult evaluate(const Batch& batch);
 
   [[nodiscard]] const std::vector<graph::WeightSpec>& specs() const { return specs_; }
   [[nodiscard]] const std::vector<Tensor>& weights() const { return weights_; }
-  /// Copies numbers into them: one tensor of the same kind for each. Throws Error (bad_input) where they differ.
+  /// Copies values into the weights: one tensor of the same dtype and shape for each. Throws Error (bad_input) if they
+  /// differ.
   void set_weights(const std::vector<Tensor>& weights);
-  /// Throws what set_weights would.
+  /// Throws the errors of set_weights, without copying.
   void expect_weights(const std::vector<Tensor>& weights) const;
-  /// Once something was prepared.
+  /// Valid once a batch shape was prepared.
   [[nodiscard]] optimizers::Optimizer& optimizer() { return *optimizer_; }
-  /// Its variables, whole. Where ranks share them all must call it, and the first gets them; others get empty arrays.
+  /// The optimizer's variables, whole. If the optimizer is sharded, all ranks must call it; the first gets the arrays,
+  /// others get empty ones.
   [[nodiscard]] std::vector<NamedTensor> optimizer_state() const;
-  /// Their bytes.
+  /// The bytes of the optimizer's variables.
   [[nodiscard]] std::int64_t optimizer_bytes() const;
   /// The names of the terms and metrics of the last pass.
   [[nodiscard]] const std::vector<std::string>& terms() const { return terms_; }
   [[nodiscard]] const std::vector<std::string>& metrics() const { return metrics_; }
   [[nodiscard]] const std::vector<keras::MetricKind>& kinds() const { return kinds_; }
   [[nodiscard]] bool has_ranks() const { return options_.compile.ranks != nullptr; }
-  /// Is it so on any rank? Without ranks: is it so?
+  /// Returns whether `here` is true on any rank; without ranks, `here`.
   [[nodiscard]] bool anywhere(bool here) const;
-  /// How often each layer that draws random numbers has done so.
+  /// The number of draws of each layer with random numbers.
   [[nodiscard]] const std::map<std::string, std::int64_t>& draws() const { return draws_; }
   void set_draws(std::map<std::string, std::int64_t> draws) { draws_ = std::move(draws); }
-  /// The weights become their averages, where there are some: the end of Keras's fit().
+  /// Overwrites the weights with their moving averages, if there are any, as at the end of Keras's fit().
   void finalize();
 
  private:
@@ -130,7 +135,7 @@ class Trainer {
   Program& program(const Batch& batch, bool training);
   void begin(const Batch& batch);
   Program& planned(const Batch& batch, bool training);
-  /// All but the executable.
+  /// Everything except the executable.
   [[nodiscard]] std::unique_ptr<Program> plan_of(const Batch& batch, Purpose purpose);
   [[nodiscard]] bool shares_out(const Batch& batch) const;
   void share_out(Program& program, graph::Graph& graph, Dim rows) const;
@@ -147,12 +152,13 @@ class Trainer {
   Lower lower_;
   std::vector<graph::WeightSpec> specs_;
   std::vector<Tensor> weights_;
-  std::vector<std::size_t> trainable_;  ///< indices of weights, in the optimizer's order
+  std::vector<std::size_t> trainable_;  ///< indices of weights, in the order of the optimizer
   optimizers::Settings settings_;
   TrainerOptions options_;
   std::unique_ptr<optimizers::Optimizer> optimizer_;
   std::map<std::string, std::unique_ptr<Program>> programs_;         ///< by the shapes of a batch
-  std::map<std::string, std::int64_t> draws_, draws_of_evaluation_;  // by layer; the latter, of a pass
+  std::map<std::string, std::int64_t> draws_, draws_of_evaluation_;  // by layer; draws_of_evaluation_ counts within one
+                                                                     // pass
   std::vector<std::string> terms_, metrics_;
   std::vector<keras::MetricKind> kinds_;
 };
