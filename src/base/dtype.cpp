@@ -91,6 +91,8 @@ bool is_floating(DType dtype) noexcept { return dtype <= DType::bfloat16; }
 
 bool is_integer(DType dtype) noexcept { return dtype >= DType::int64 && dtype <= DType::uint8; }
 
+bool is_signed(DType dtype) noexcept { return dtype >= DType::int64 && dtype <= DType::int8; }
+
 float bfloat16_to_float(std::uint16_t bits) noexcept {
   return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
 }

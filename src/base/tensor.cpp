@@ -192,6 +192,8 @@ void Tensor::store(DType dtype, std::byte* data, std::int64_t i, double value) n
   visit(dtype, [&]<typename T>(T*) { reinterpret_cast<T*>(data)[i] = from_double<T>(value); });
 }
 
+void Tensor::throw_wrong_type() const { throw internal_error("the elements of a tensor are {}", name_of(dtype_)); }
+
 Tensor Tensor::reshaped(Shape shape) const {
   if (shape.size() != size_) {
     throw internal_error("a tensor of shape {} cannot take the shape {}", shape_.str(), shape.str());

@@ -13,9 +13,11 @@
 namespace attn::optimizers {
 
 /// float16 or bfloat16. Each operation computes in float32 and rounds its result, as TensorFlow's kernels do.
-template <DType kDType>
+template <DType kHalf>
 class Half {
  public:
+  static constexpr DType kDType = kHalf;
+
   Half() = default;
   explicit Half(float x) : bits_(kDType == DType::float16 ? float_to_float16(x) : float_to_bfloat16(x)) {}
   explicit Half(double x) : bits_(kDType == DType::float16 ? double_to_float16(x) : double_to_bfloat16(x)) {}

@@ -153,3 +153,18 @@ TEST_CASE("tensor: over bytes of someone else it keeps the owner alive") {
   }
   CHECK(watch.expired());
 }
+
+TEST_CASE("tensor: elements are read as their own type or as bits of their width, and as nothing else") {
+  for (const auto dtype :
+       {DType::float16, DType::bfloat16, DType::float64, DType::int32, DType::uint32, DType::boolean})
+    CHECK_THROWS_AS((void)Tensor(dtype, {3}).as<float>(), Error);
+  CHECK_THROWS_AS((void)Tensor(DType::float32, {3}).as<double>(), Error);
+  CHECK_THROWS_AS((void)Tensor(DType::float32, {3}).as<std::int32_t>(), Error);
+  CHECK_THROWS_AS((void)Tensor(DType::boolean, {3}).as<std::int8_t>(), Error);
+  CHECK_THROWS_AS((void)Tensor(DType::uint8, {3}).as<bool>(), Error);
+  CHECK_THROWS_AS((void)Tensor(DType::float32, {3}).as<std::uint16_t>(), Error);
+  CHECK(Tensor(DType::float32, {3}).as<float>().size() == 3);
+  CHECK(Tensor(DType::float32, {3}).as<std::uint32_t>().size() == 3);
+  CHECK(Tensor(DType::bfloat16, {3}).as<std::uint16_t>().size() == 3);
+  CHECK(Tensor(DType::boolean, {3}).as<bool>().size() == 3);
+}

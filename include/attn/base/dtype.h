@@ -31,6 +31,7 @@ enum class DType : std::uint8_t {
 [[nodiscard]] std::int64_t bytes_of(DType dtype) noexcept;
 [[nodiscard]] bool is_floating(DType dtype) noexcept;
 [[nodiscard]] bool is_integer(DType dtype) noexcept;  ///< excluding bool
+[[nodiscard]] bool is_signed(DType dtype) noexcept;   ///< int8 … int64
 
 /// Conversions between a 16-bit pattern and a number, rounding to nearest even; NaN stays NaN.
 [[nodiscard]] float bfloat16_to_float(std::uint16_t bits) noexcept;

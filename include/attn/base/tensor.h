@@ -6,11 +6,24 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <type_traits>
 
 #include "attn/base/dtype.h"
 #include "attn/base/shape.h"
 
 namespace attn {
+
+/// Returns true if T has the dtype, or is an unsigned integer of its width, which reads its bits. A class names its
+/// dtype as T::kDType.
+template <typename T>
+[[nodiscard]] bool is_element_of(DType dtype) noexcept {
+  if constexpr (std::is_same_v<T, double>) return dtype == DType::float64;
+  if constexpr (std::is_same_v<T, float>) return dtype == DType::float32;
+  if constexpr (std::is_same_v<T, bool>) return dtype == DType::boolean;
+  if constexpr (std::is_signed_v<T>) return is_signed(dtype) && sizeof(T) == static_cast<std::size_t>(bytes_of(dtype));
+  if constexpr (std::is_unsigned_v<T>) return sizeof(T) == static_cast<std::size_t>(bytes_of(dtype));
+  if constexpr (std::is_class_v<T>) return dtype == T::kDType;
+}
 
 /// The alignment of every allocated buffer: a cache line, and the widest vector register.
 inline constexpr std::size_t kAlignment = 64;
@@ -34,9 +47,11 @@ class Tensor {
   [[nodiscard]] std::byte* data() const noexcept { return bytes_.get(); }
   [[nodiscard]] const std::shared_ptr<std::byte>& owner() const noexcept { return bytes_; }
 
-  /// Returns the elements as T; the dtype must be T's.
+  /// Returns the elements as T, which has the dtype or is an unsigned integer of its width, for the bits. Throws Error
+  /// (internal) for any other dtype: a tensor from a file is checked, or cast, before.
   template <typename T>
   [[nodiscard]] std::span<T> as() const {
+    if (!is_element_of<std::remove_const_t<T>>(dtype_)) throw_wrong_type();
     return {reinterpret_cast<T*>(bytes_.get()), static_cast<std::size_t>(size_)};
   }
 
@@ -55,6 +70,8 @@ class Tensor {
   [[nodiscard]] Tensor cast(DType dtype) const;
 
  private:
+  [[noreturn]] void throw_wrong_type() const;
+
   DType dtype_ = DType::float32;
   Shape shape_{0};
   std::int64_t size_ = 0;
