@@ -12,7 +12,7 @@
 namespace attn::generate {
 namespace {
 
-/// The beams of all sequences, those of one behind each other.
+/// The beams of all sequences; those of one sequence are adjacent.
 class Beams {
  public:
   Beams(const Request& request, const Prompts& prompts)
@@ -34,7 +34,7 @@ class Beams {
     return last;
   }
 
-  /// Does every beam hold a stop token behind its prompt, or all that it may?
+  /// Returns whether every beam has a stop token after its prompt, or has reached its maximum length.
   [[nodiscard]] bool all_ended(Dim position) const {
     for (std::size_t row = 0; row < tokens_.size(); ++row) {
       const std::size_t sequence = row / static_cast<std::size_t>(count_);
@@ -44,7 +44,7 @@ class Beams {
     return true;
   }
 
-  /// Goes on with the best pairs of a beam and a token, by the logits of each beam. Gives the beam that each row is of.
+  /// Continues with the best pairs of beam and token, by the logits of each beam. Returns the parent beam of each row.
   std::vector<Dim> step(const std::vector<std::span<const float>>& logits, Dim position) {
     std::vector<std::vector<Token>> tokens;
     std::vector<float> scores;
@@ -52,7 +52,7 @@ class Beams {
     std::vector<Dim> parents;
     for (std::size_t sequence = 0; sequence < prompts_.count(); ++sequence) {
       const Dim first = static_cast<Dim>(sequence) * count_;
-      std::vector<float> pairs;  // of all beams, by token
+      std::vector<float> pairs;  // [beam][token]
       for (Dim beam = first; beam < first + count_; ++beam) {
         const std::size_t row = static_cast<std::size_t>(beam);
         for (const float p : probabilities(logits[row], request_.sampler.temperature))
@@ -77,7 +77,7 @@ class Beams {
     return parents;
   }
 
-  /// The best beam of each sequence, with all of them.
+  /// The best beam of each sequence, together with all its beams.
   [[nodiscard]] std::vector<Sequence> results() const {
     std::vector<Sequence> out;
     for (std::size_t sequence = 0; sequence < prompts_.count(); ++sequence) {
@@ -108,7 +108,7 @@ class Beams {
   Dim count_;
   std::vector<std::vector<Token>> tokens_;  // by row
   std::vector<float> scores_;               // by row: Σ log p
-  std::vector<Sequence> kept_;              // by row: what keep_scores keeps
+  std::vector<Sequence> kept_;              // by row: the scores of keep_scores
 };
 
 }  // namespace

@@ -14,7 +14,7 @@
 namespace attn::generate {
 namespace {
 
-/// Copies rows of `from` (rows, count, D) to the positions from `first` on of `to` (rows, more, D).
+/// Copies rows of `from` (rows, count, D) to the positions of `to` (rows, more, D) that begin at `first`.
 void copy_positions(const Tensor& from, const Tensor& to, Dim first) {
   const Dim count = from.shape()[1], more = to.shape()[1];
   const std::int64_t row = from.shape()[2] * static_cast<std::int64_t>(sizeof(float));
@@ -23,7 +23,8 @@ void copy_positions(const Tensor& from, const Tensor& to, Dim first) {
                 static_cast<std::size_t>(count * row));
 }
 
-/// A copy in pages of its own, which the system gives larger than those of a mapped file: they are read faster.
+/// Copies a tensor into anonymous memory, which the system backs with larger pages than a mapped file, so reads are
+/// faster.
 Tensor in_own_pages(const Tensor& from, int threads) {
   constexpr std::int64_t kPiece = std::int64_t{1} << 22;
   Tensor copy(from.dtype(), from.shape());
@@ -34,11 +35,11 @@ Tensor in_own_pages(const Tensor& from, int threads) {
   return copy;
 }
 
-/// Scales, biases and the groups of a kernel's rows are kept, whoever has packed them: an executable of another shape
-/// that wants one would have all weights read, and quantized, once more.
+/// Scales, biases and group indices are kept after packing: an executable of another shape that needs one would
+/// otherwise reload, and quantize, all weights.
 constexpr std::int64_t kSmall = std::int64_t{1} << 16;
 
-/// Weights that a step reads as they are stored, such as an embedding's rows that make logits.
+/// Weights that a step reads in their stored layout, such as an embedding table that computes the logits.
 std::set<std::int32_t> read_as_stored(const graph::Graph& graph) {
   std::set<std::int32_t> found;
   for (const graph::Node& node : graph.nodes) {
@@ -51,7 +52,7 @@ std::set<std::int32_t> read_as_stored(const graph::Graph& graph) {
 
 }  // namespace
 
-/// The executable for one shape, and the arrays it is fed from.
+/// The executable for one shape, and its input arrays.
 struct CachedDecoder::Part {
   std::optional<run::Session> session;
   graph::ValueId logits = graph::kNone, hidden = graph::kNone;
@@ -65,7 +66,7 @@ CachedDecoder::CachedDecoder(const backends::Backend& backend, LowerStep lower, 
   if (!options_.compile.store) options_.compile.store = backend_.make_store(options_.compile);
   for (const auto& tokens : options_.encoder_tokens)
     encoder_length_ = std::max<Dim>(encoder_length_, std::ssize(tokens));
-  // The shape that every step has tells the rest.
+  // One token for each row: the shape that every decode step has.
   StepShape shape = step_shape(options_.rows * options_.branches, 1);
   shape.sources = options_.branches > 1;
   shape.keras_hub_step = options_.as_keras_hub;
@@ -123,7 +124,7 @@ CachedDecoder::Part& CachedDecoder::part(const StepShape& shape) {
   return *parts_.emplace(shape, std::move(made)).first->second;
 }
 
-/// Finds out what a step reads.
+/// Measures the bytes that a decode step reads.
 void CachedDecoder::measure_step(const graph::Graph& graph) {
   const std::vector<bool> fixed = graph::fixed_values(graph);
   for (const graph::Node& node : graph.nodes) {
@@ -160,8 +161,8 @@ std::span<const Tensor> CachedDecoder::last_inputs() const {
   return last_->inputs;
 }
 
-/// What an executable of the plan is to be given. Where weights can be reloaded it gets them for itself, so that those
-/// which it packs are let go of.
+/// The weights for an executable of the plan. If weights can be reloaded, it gets the only reference, so that those it
+/// packs are freed.
 std::vector<Tensor> CachedDecoder::weights_for(const plan::Plan& plan) {
   if (!options_.reload) return weights_;
   std::vector<Tensor> given;
@@ -173,7 +174,7 @@ std::vector<Tensor> CachedDecoder::weights_for(const plan::Plan& plan) {
     }
     for (Tensor& weight : given) {
       if (weight.data() == nullptr || weight.bytes() > kSmall) continue;
-      weight = in_own_pages(weight, 1);  // alone a mapped file would stay open for it
+      weight = in_own_pages(weight, 1);  // otherwise this small view keeps the mapped file open
       small_.push_back(weight);
     }
     read_still_.resize(given.size());
@@ -197,7 +198,7 @@ std::vector<Tensor> CachedDecoder::weights_for(const plan::Plan& plan) {
   return given;
 }
 
-/// Reads `count` tokens of each row from the `first` of the step's on.
+/// Runs `count` tokens of each row, beginning with token `first` of the step.
 void CachedDecoder::run(const Advance& step, const Run& which, Ahead& out) {
   const auto [first, count, every_position, keras_hub_step, reads_encoder] = which;
   const bool with_sources = !step.sources.empty();
@@ -241,7 +242,7 @@ Ahead CachedDecoder::advance(const Advance& step) {
   return out;
 }
 
-/// Reads all tokens of the step, in chunks where there are many.
+/// Runs all tokens of the step, in chunks if there are many.
 void CachedDecoder::read(const Advance& step, Ahead& out) {
   const bool is_step = options_.as_keras_hub && step.position > 0 && step.count == 1;
   const bool reads_encoder = encoder_length_ > 0 && step.position == 0;
@@ -249,7 +250,7 @@ void CachedDecoder::read(const Advance& step, Ahead& out) {
     run(step, {0, step.count, step.every_position, is_step, reads_encoder}, out);
     return;
   }
-  Tensor logits, hidden;  // of all chunks, as far as they are asked for
+  Tensor logits, hidden;  // of all chunks, as far as requested
   for (Dim first = 0; first < step.count; first += options_.prefill_chunk) {
     const Dim count = std::min(options_.prefill_chunk, step.count - first);
     run(step, {first, count, step.every_position, false, reads_encoder && first == 0}, out);

@@ -12,7 +12,7 @@ std::int64_t pick(std::span<const float> probabilities, double share) {
   std::vector<double> logits;
   logits.reserve(probabilities.size());
   for (const float p : probabilities) {
-    logits.push_back(std::log(p));  // of a float, as ops.log gives it
+    logits.push_back(std::log(p));  // in float32, like ops.log
     if (std::isfinite(logits.back())) maximum = std::max(maximum, logits.back());
   }
   std::vector<double> sums;

@@ -1,4 +1,4 @@
-// Draws from categorical distributions as keras.random.categorical does on TensorFlow's CPU kernels.
+// Draws from categorical distributions like keras.random.categorical with TensorFlow's CPU kernels.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,15 @@
 
 namespace attn::generate {
 
-/// The draws of a keras.random.SeedGenerator: each call is one for a whole batch. Facts from
-/// tensorflow/core/kernels/multinomial_op.cc: two words a row, the running sum of exp(log p - max log p) in double over
-/// the finite ones, and the first that the random share of the total does not reach.
+/// The draws of a keras.random.SeedGenerator. Each call draws for a whole batch. According to
+/// tensorflow/core/kernels/multinomial_op.cc, a draw uses two 32-bit words for each row. It computes the running sum of
+/// exp(log p - max log p) in double over the finite values, and returns the first index whose sum exceeds the random
+/// fraction of the total.
 class Categorical {
  public:
   explicit Categorical(std::int64_t seed) : seed_(seed) {}
 
-  /// The index that is drawn for each row of probabilities. Where none is above 0 it is the last.
+  /// Draws an index for each row of probabilities; the last one if none is above 0.
   [[nodiscard]] std::vector<std::int64_t> draw(std::span<const std::vector<float>> rows);
 
  private:

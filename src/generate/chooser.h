@@ -1,4 +1,4 @@
-// The token of each row by its probabilities.
+// Selects the next token of each row by its probabilities.
 #pragma once
 
 #include <span>
@@ -10,15 +10,15 @@
 
 namespace attn::generate {
 
-/// A sampler that looks at one step alone (keras_hub/src/samplers: greedy, random, top_k, top_p), and counts its draws.
+/// A sampler that needs one step only (keras_hub/src/samplers: greedy, random, top_k, top_p). Counts its draws.
 class Chooser {
  public:
   explicit Chooser(const SamplerOptions& options);
-  /// A token for each row of logits.
+  /// Returns a token for each row of logits.
   [[nodiscard]] std::vector<Token> choose(std::span<const std::span<const float>> logits);
 
  private:
-  /// The tokens that may be drawn, and what each weighs.
+  /// The tokens that can be drawn, and their weights.
   struct Candidates {
     std::vector<std::int64_t> tokens;
     std::vector<float> weights;

@@ -1,4 +1,4 @@
-// What was read and added, and the time it took.
+// Times and token counts of a generation.
 #pragma once
 
 #include <chrono>

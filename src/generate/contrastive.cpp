@@ -16,7 +16,7 @@ namespace {
 
 using Hidden = std::vector<float>;
 
-/// One row and position of the hidden states of an Ahead.
+/// The hidden state of one row and position.
 Hidden hidden_of(const Ahead& ahead, Dim row, Dim position) {
   if (ahead.hidden.data() == nullptr) throw internal_error("the decoder gave no hidden states");
   const Dim count = ahead.hidden.shape()[1], size = ahead.hidden.shape()[2];
@@ -34,15 +34,15 @@ double cosine(const Hidden& x, const Hidden& y) {
   return product / (std::sqrt(of_x) * std::sqrt(of_y));
 }
 
-/// One sequence, with the logits for its next token and what every position before it was like.
+/// One sequence, with the logits for its next token and the hidden states of all its positions.
 struct Row {
   std::vector<Token> tokens;
   std::vector<float> logits;
   std::vector<Hidden> hidden;  // by position
-  Sequence kept;               // what keep_scores keeps
+  Sequence kept;               // the scores of keep_scores
 };
 
-/// The greatest likeness of a candidate to a position before; −1 where there is none.
+/// The largest cosine similarity of a candidate to an earlier position; −1 if there is none.
 double likeness(const Row& row, const Hidden& candidate) {
   double most = -1.0;
   for (const Hidden& before : row.hidden) most = std::max(most, cosine(before, candidate));
@@ -111,7 +111,8 @@ Generated search_contrastive(Decoder& decoder, const Request& request, const Pro
       row.logits.assign(logits.begin(), logits.end());
       parents.insert(parents.end(), static_cast<std::size_t>(k), best);
     }
-    // What the best candidate wrote at this position is what all go on with; each writes the next itself.
+    // All rows continue with the cache entries that the best candidate wrote at this position; each writes its own next
+    // entry.
     sources.follow(parents, position + 1);
     clock.step_is_done();
   }

@@ -27,7 +27,7 @@ Token DraftModel::read(std::span<const Token> tokens) {
 }
 
 std::vector<Token> DraftModel::propose(std::span<const Token> tokens, Dim most) {
-  // The last token is read again where it was guessed, for what follows it.
+  // If the last token was guessed earlier, it is read again to get the logits after it.
   const auto same = std::ranges::mismatch(read_, tokens.first(tokens.size() - 1)).in1 - read_.begin();
   read_.resize(static_cast<std::size_t>(same));
   const Dim room = decoder_.capacity() - static_cast<Dim>(tokens.size());

@@ -19,7 +19,7 @@ void check(const SamplerOptions& sampler) {
   if (!(sampler.alpha >= 0.0 && sampler.alpha <= 1.0)) refuse("alpha", sampler.alpha, "from 0 to 1");
 }
 
-/// What KerasHub gives where it takes padding for a stop token: the prompt, and one of it.
+/// KerasHub's result when it takes padding for a stop token: the prompt and one token of padding.
 Generated nothing_but_padding(const Request& request) {
   Generated out;
   for (const auto& prompt : request.prompts) {

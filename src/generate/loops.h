@@ -1,4 +1,4 @@
-// The loops of generate(), one for each way of searching. Private to the room.
+// The loops of generate(), one for each search method. Private to the module.
 #pragma once
 
 #include "attn/generate/request.h"
@@ -6,14 +6,14 @@
 
 namespace attn::generate {
 
-/// Greedy, random, top-k and top-p: a token for each sequence alone.
+/// Greedy, random, top-k and top-p sampling: sequences are independent.
 [[nodiscard]] Generated sample(Decoder& decoder, const Request& request, const Prompts& prompts);
-/// The same of one sequence, with Request::draft.
+/// The same for one sequence with Request::draft.
 [[nodiscard]] Generated speculate(Decoder& decoder, const Request& request, const Prompts& prompts);
-/// keras_hub/src/samplers/beam_sampler.py: neither a length penalty nor a pool of ended beams.
+/// keras_hub/src/samplers/beam_sampler.py: has no length penalty and no pool of ended beams.
 [[nodiscard]] Generated search_beams(Decoder& decoder, const Request& request, const Prompts& prompts);
-/// keras_hub/src/samplers/contrastive_sampler.py: the k likeliest tokens are each read, and the best is the one that is
-/// likely and unlike what came before.
+/// keras_hub/src/samplers/contrastive_sampler.py: reads each of the k most probable tokens, and selects the one that is
+/// probable and differs from the context.
 [[nodiscard]] Generated search_contrastive(Decoder& decoder, const Request& request, const Prompts& prompts);
 
 }  // namespace attn::generate

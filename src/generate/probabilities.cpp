@@ -9,7 +9,7 @@
 namespace attn::generate {
 namespace {
 
-/// Is index a's number before index b's in a list of the greatest?
+/// Orders indices by descending value; equal values by index.
 class Greater {
  public:
   explicit Greater(std::span<const float> x) : x_(x) {}
@@ -22,11 +22,11 @@ class Greater {
   std::span<const float> x_;
 };
 
-/// The greatest of numbers that are all finite; NaN where one is not. Several are looked at side by side, so that none
-/// waits for the one before it.
+/// The largest of the numbers; NaN if one is not finite. Uses several accumulators, so that comparisons do not wait for
+/// each other.
 float greatest(std::span<const float> x) {
   constexpr std::size_t kSide = 16;
-  std::array<float, kSide> most, zeros{};  // 0 · x is not 0 where x is not finite
+  std::array<float, kSide> most, zeros{};  // 0 · x is NaN if x is not finite
   most.fill(-std::numeric_limits<float>::infinity());
   const auto look = [&](std::size_t side, float number) {
     most[side] = std::max(most[side], number);
@@ -78,8 +78,8 @@ std::int64_t argmax(std::span<const float> x) {
 }
 
 std::int64_t likeliest(std::span<const float> logits, double temperature) {
-  // A logit that is so little below the greatest may have the same probability, and what comes first of these counts. A
-  // quotient by the temperature is rounded, by more than that where it is large.
+  // A logit this close below the largest may have the same probability, and the lowest index of these wins. A quotient
+  // by the temperature is rounded, which moves large logits by more than that.
   constexpr float kNear = 1e-4F;
   const float most = temperature == 1.0 ? greatest(logits) : std::numeric_limits<float>::quiet_NaN();
   std::int64_t near = 0;
@@ -109,7 +109,7 @@ std::vector<std::int64_t> top_unsorted(std::span<const float> x, std::int64_t k)
       }
       continue;
     }
-    // The last place is free; the front is the least of the k.
+    // The last element of the heap is free; the front is the smallest of the k.
     if (!greater(i, heap.front())) continue;
     std::pop_heap(heap.begin(), heap.end() - 1, greater);
     heap[heap.size() - 2] = i;

@@ -1,4 +1,4 @@
-// From the logits of one position to probabilities, and what samplers read off them.
+// Converts the logits of one position to probabilities, and finds the largest.
 #pragma once
 
 #include <cstdint>
@@ -9,25 +9,25 @@ namespace attn::generate {
 
 using Token = std::int32_t;
 
-/// softmax(logits / temperature) in float32 (keras_hub/src/samplers/sampler.py). Each logit is rounded once where it is
-/// divided; the sum is held in double. All NaN where one logit is NaN or +∞.
+/// softmax(logits / temperature) in float32 (keras_hub/src/samplers/sampler.py). Each quotient is rounded once; the sum
+/// is accumulated in double. All NaN if a logit is NaN or +∞.
 [[nodiscard]] std::vector<float> probabilities(std::span<const float> logits, double temperature);
 
-/// log of softmax(logits), for scores.
+/// log of softmax(logits) for one token.
 [[nodiscard]] double log_probability(std::span<const float> logits, Token token);
 
-/// The index of the greatest; the lowest of equals, and the first NaN where there is one.
+/// The index of the largest value; the lowest index of equal ones, and the first NaN if there is one.
 [[nodiscard]] std::int64_t argmax(std::span<const float> x);
 
-/// argmax(probabilities(logits, temperature)), for which as a rule no probability is needed.
+/// argmax(probabilities(logits, temperature)), usually found without computing probabilities.
 [[nodiscard]] std::int64_t likeliest(std::span<const float> logits, double temperature);
 
-/// The indices of the k greatest, or of all where there are fewer, the greatest first and the lowest of equals first.
+/// The indices of the k largest values (or of all, if there are fewer) in descending order; equal values by index.
 [[nodiscard]] std::vector<std::int64_t> top_sorted(std::span<const float> x, std::int64_t k);
 
-/// The same k in the order in which tf.math.top_k(sorted=False) leaves them on a CPU. tensorflow/core/lib/gtl/top_n.h
-/// collects k + 1 of them, makes a heap and drops the least; each later one that beats the least takes its place. The
-/// order decides which of them a random number picks.
+/// The same k in the order that tf.math.top_k(sorted=False) returns on a CPU. tensorflow/core/lib/gtl/top_n.h collects
+/// k + 1 values, makes a heap and drops the smallest; each later value that beats the smallest replaces it. The order
+/// decides which of them a random number selects.
 [[nodiscard]] std::vector<std::int64_t> top_unsorted(std::span<const float> x, std::int64_t k);
 
 }  // namespace attn::generate

@@ -1,4 +1,4 @@
-// The prompts of a batch, which are read side by side, and where their sequences end.
+// The prompts of a batch, which are read together, and the ends of their sequences.
 #pragma once
 
 #include <vector>
@@ -12,22 +12,22 @@ class Prompts {
   explicit Prompts(const Request& request);
 
   [[nodiscard]] std::size_t count() const { return request_.prompts.size(); }
-  /// The first position that not every sequence has from its prompt, and the one behind the last that may be filled.
+  /// The first position that is not in every prompt, and the one after the last that may be filled.
   [[nodiscard]] Dim first() const { return first_; }
   [[nodiscard]] Dim end() const { return end_; }
-  /// Tokens of the prompt that fit; one behind the last position that the sequence may have.
+  /// The tokens of the prompt that fit, and the position after the last that the sequence may have.
   [[nodiscard]] Dim length(std::size_t sequence) const;
   [[nodiscard]] Dim end_of(std::size_t sequence) const;
-  /// The token that the prompt has at a position, or else `token`.
+  /// The prompt's token at a position, or `token` after the prompt.
   [[nodiscard]] Token forced(std::size_t sequence, Dim position, Token token) const;
-  /// Its tokens before `first`.
+  /// The prompt's tokens before `first`.
   [[nodiscard]] std::vector<Token> begin_of(std::size_t sequence) const;
-  /// Those of all, one behind the other.
+  /// The beginnings of all prompts, concatenated.
   [[nodiscard]] std::vector<Token> begins() const;
   [[nodiscard]] bool is_stop(Token token) const;
-  /// The tokens of a sequence up to its first stop token behind the prompt, or its end; and why it ends.
+  /// The tokens of a sequence up to its first stop token after the prompt, or its end, and the reason of the end.
   [[nodiscard]] Sequence cut(std::size_t sequence, const std::vector<Token>& tokens) const;
-  /// Is there padding in every prompt that counts as a stop token (Request::pad_token_id)?
+  /// Returns whether every prompt has padding that counts as a stop token (Request::pad_token_id).
   [[nodiscard]] bool padding_stops() const;
 
  private:

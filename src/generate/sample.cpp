@@ -13,7 +13,7 @@ namespace {
 struct Row {
   Sequence sequence;
   bool ended = false;
-  Token last = 0;  ///< what it goes on with; random numbers fall on rows that have ended too
+  Token last = 0;  ///< the token to read next; ended sequences also consume random numbers
 };
 
 }  // namespace
@@ -25,7 +25,7 @@ Generated sample(Decoder& decoder, const Request& request, const Prompts& prompt
     rows[i].sequence.prompt_length = prompts.length(i);
     rows[i].ended = prompts.end_of(i) == prompts.length(i);
   }
-  // A prompt with no room behind it is whole all the same.
+  // A prompt that fills its sequence is complete.
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (!rows[i].ended) continue;
     for (Dim p = prompts.first(); p < prompts.length(i); ++p)

@@ -9,9 +9,9 @@
 namespace attn::generate {
 
 std::vector<double> score(Decoder& decoder, std::span<const Token> tokens) {
-  constexpr Dim kAtATime = 128;  // positions whose logits are held at once
+  constexpr Dim kAtATime = 128;  // number of positions whose logits are in memory together
   std::vector<double> out;
-  const auto count = static_cast<Dim>(tokens.size()) - 1;  // of the last token nothing is asked
+  const auto count = static_cast<Dim>(tokens.size()) - 1;  // logits after the last token are not needed
   for (Dim from = 0; from < count; from += kAtATime) {
     throw_if_stopped();
     Advance step;

@@ -1,4 +1,4 @@
-// What is kept of the logits that tokens were chosen by.
+// Records scores of the chosen tokens.
 #pragma once
 
 #include <span>
@@ -7,10 +7,10 @@
 
 namespace attn::generate {
 
-/// Adds to `sequence` what the request wants to know of a token that is added.
+/// Appends to `sequence` the scores that the request asks for.
 void keep_scores(const Request& request, std::span<const float> logits, Token chosen, Sequence& sequence);
 
-/// One row of logits. Throws Error (bad_input) where one is NaN, naming the position they are for.
+/// Returns one row of logits. Throws Error (bad_input) with the position if one is NaN.
 [[nodiscard]] std::span<const float> logits_of(const Ahead& ahead, Dim row, Dim position);
 
 }  // namespace attn::generate

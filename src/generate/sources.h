@@ -1,4 +1,4 @@
-// Where each position's context comes from while a search goes on with the rows that it chose.
+// Tracks which row wrote each position of the context in a search that continues with selected rows.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@ namespace attn::generate {
 
 class Sources {
  public:
-  /// All rows of a sequence share what stands before `first`, which its first row read.
+  /// All rows of a sequence share the positions before `first`, which its first row read.
   Sources(Dim rows, Dim branches, Dim first);
-  /// Row r goes on with what row parents[r] has before `position`, and writes itself there.
+  /// Row r continues with the context of row parents[r] before `position`, and writes the rest itself.
   void follow(const std::vector<Dim>& parents, Dim position);
-  /// For Advance::sources: `position` of them a row. A view that holds until the next call.
+  /// The argument Advance::sources: `position` entries for each row. A view that is valid until the next call.
   [[nodiscard]] std::span<const std::int32_t> before(Dim position);
 
  private:

@@ -1,5 +1,5 @@
-// A sequence that grows by what a draft guesses and the decoder confirms. Each token is chosen from the decoder's own
-// logits, one draw for each in their order, so that the sequence is the one that comes token by token.
+// Speculative decoding: a draft guesses tokens, and the decoder confirms them. Each token is chosen from the decoder's
+// own logits, with one draw for each in order, so that the sequence equals the one of single steps.
 #include <algorithm>
 
 #include "attn/base/error.h"
@@ -24,10 +24,10 @@ class Speculation {
 
   [[nodiscard]] bool ended() const { return ended_; }
   [[nodiscard]] const std::vector<Token>& tokens() const { return sequence_.token_ids; }
-  /// The position that is filled next.
+  /// The position to fill next.
   [[nodiscard]] Dim position() const { return std::ssize(sequence_.token_ids); }
 
-  /// Goes on with the token that is chosen by the logits of a row, and gives it.
+  /// Appends the token chosen by the logits of a row, and returns it.
   Token choose(const Ahead& ahead, Dim row) {
     const std::span<const float> logits = logits_of(ahead, row, position());
     const Token token = chooser_.choose({&logits, 1}).front();
@@ -69,7 +69,8 @@ Generated speculate(Decoder& decoder, const Request& request, const Prompts& pro
       clock.step_is_done();
       continue;
     }
-    // Always as many at once, the last ones for nothing where fewer are guessed: each count is a plan of its own.
+    // Always uses the same count, with unused tokens at the end if fewer are guessed, because each count needs its own
+    // plan.
     const Dim count = std::min(request.draft_tokens, decoder.capacity()) + 1;
     std::vector<Token> guessed;
     if (position - 1 + count <= decoder.capacity())

@@ -10,7 +10,7 @@
 namespace attn::generate {
 namespace {
 
-/// The rows of the table that an input (rows, length) of integers chooses from; nothing where it chooses from none.
+/// The rows of the table that an integer input (rows, length) indexes; empty if it indexes none.
 std::optional<Dim> table_rows(const graph::Graph& graph, graph::ValueId input) {
   if (is_floating(graph.value(input).dtype) || graph.value(input).shape.rank() != 2) return std::nullopt;
   for (const graph::Node& node : graph.nodes) {
@@ -23,7 +23,7 @@ std::optional<Dim> table_rows(const graph::Graph& graph, graph::ValueId input) {
   return std::nullopt;
 }
 
-/// Does a softmax make the output?
+/// Returns whether the output is computed by a softmax.
 bool is_softmax(const graph::Graph& graph, graph::ValueId output) {
   for (const graph::Node& node : graph.nodes) {
     if (node.outputs.front() != output) continue;
@@ -98,12 +98,12 @@ void WholeDecoder::run(Token filler) {
   output_ = session_->outputs().front().tensor;
 }
 
-/// Puts the step's tokens behind those that each row goes on with.
+/// Appends the step's tokens to those that each row continues.
 void WholeDecoder::place(const Advance& step) {
   const Dim each = rows_ / step.rows;
   const std::vector<std::vector<Token>> before = tokens_;
   for (Dim row = 0; row < rows_; ++row) {
-    const Dim of = row / each;  // of the step's rows
+    const Dim of = row / each;  // row of the step
     std::vector<Token>& tokens = tokens_[static_cast<std::size_t>(row)];
     tokens.resize(static_cast<std::size_t>(step.position));
     for (Dim p = 0; p < step.position && !step.sources.empty(); ++p) {
@@ -116,7 +116,7 @@ void WholeDecoder::place(const Advance& step) {
   }
 }
 
-/// The logits that the step asks for. A softmax takes ln p for p.
+/// The logits that the step requests. For a softmax output, ln p is used.
 Tensor WholeDecoder::asked(const Advance& step) const {
   const Dim count = step.every_position ? step.count : 1, each = rows_ / step.rows;
   Tensor logits(DType::float32, {step.rows, count, vocabulary_size_});
@@ -144,7 +144,7 @@ Ahead WholeDecoder::advance(const Advance& step) {
   return {asked(step), {}};
 }
 
-/// What stands behind the tokens must make no difference.
+/// Tokens after the current ones must not change the result.
 void WholeDecoder::check_causal(const Advance& step) {
   is_checked_ = true;
   run(0);
@@ -158,7 +158,7 @@ void WholeDecoder::check_causal(const Advance& step) {
     most = std::max(most, std::abs(x - y));
     size = std::max(size, std::abs(x));
   }
-  constexpr double kRounding = 1e-2;  // of half precision; what looks ahead differs by far more
+  constexpr double kRounding = 1e-2;  // for half precision; a model that is not causal differs by far more
   if (most > kRounding * std::max(1.0, size))
     throw bad_input(
         "what the model gives for a position depends on the tokens behind it, so it tells of no next token");

@@ -12,12 +12,12 @@ namespace {
 
 std::int64_t cells_along(std::int64_t positions, std::int64_t block) { return (positions + block - 1) / block; }
 
-/// The axes of the keys: those of the softmax that made the scores.
+/// The number of key axes: those over which the softmax of the scores runs.
 int key_axes(const graph::Graph& graph, graph::ValueId scores) {
   for (const graph::Node& node : graph.nodes) {
     if (std::find(node.outputs.begin(), node.outputs.end(), scores) == node.outputs.end()) continue;
     if (const auto* softmax = std::get_if<graph::Softmax>(&node.op)) return static_cast<int>(softmax->axes.size());
-    // Attention over several axes runs flat, and its scores are reshaped: (B,…,N,T…,S…).
+    // Attention over several axes is computed with flattened axes; its scores are reshaped to (B,…,N,T…,S…).
     if (std::holds_alternative<graph::Reshape>(node.op)) {
       const Shape flat = graph.value(node.inputs.front()).shape, full = graph.value(scores).shape;
       std::int64_t keys = 1;
@@ -34,7 +34,7 @@ ScoresLayout layout_of(const Shape& shape, int key_axes) {
   ScoresLayout out;
   const int rank = shape.rank(), before = rank - 2 * key_axes;
   for (int axis = 0; axis < rank; ++axis) {
-    // (B, T, S) has no heads.
+    // Scores of shape (B, T, S) have no head axis.
     const bool head = axis == before - 1 && before > 1;
     std::int64_t& size = axis >= rank - key_axes ? out.keys
                          : axis >= before        ? out.queries
@@ -45,7 +45,7 @@ ScoresLayout layout_of(const Shape& shape, int key_axes) {
   return out;
 }
 
-/// Sums over the queries of a head, added to row by row.
+/// Accumulates sums over the queries of a head, row by row.
 class HeadSummary {
  public:
   HeadSummary(std::int64_t queries, std::int64_t keys) : square_(queries == keys) {}
@@ -105,8 +105,8 @@ class HeadSummary {
   std::vector<double> to_keys_;
 };
 
-/// Fills in one head from its weights (queries, keys), which lie `first` elements into the scores; gives the number of
-/// weights that are not finite.
+/// Fills in one head from its weights (queries, keys), which begin at element `first` of the scores. Returns the number
+/// of weights that are not finite.
 std::int64_t map_head(const Tensor& scores, std::int64_t first, const LayerMap& layer, const std::vector<bool>& hidden,
                       HeadMap& head) {
   HeadSummary summary(layer.queries, layer.keys);

@@ -16,7 +16,8 @@
 namespace attn::run {
 namespace {
 
-/// Stretches of at least a tenth of a second, and three runs, are alike where their fastest runs differ by this share.
+/// Warm-up ends when two stretches of at least kStretchSeconds and three runs have fastest times that differ by at most
+/// this ratio.
 constexpr double kStable = 0.02;
 constexpr double kStretchSeconds = 0.1;
 constexpr int kStretchRuns = 3;
@@ -61,7 +62,7 @@ std::vector<double> measure_timed(const std::function<double()>& body, const Ben
                                   const Clock& clock) {
   const auto stop = [&] { return options.stop && options.stop(); };
   const std::function<double()> pass = [&] {
-    throw_if_stopped();  // devices do not look themselves
+    throw_if_stopped();  // devices do not check for a stop
     return body();
   };
   std::vector<double> samples;
@@ -72,7 +73,7 @@ std::vector<double> measure_timed(const std::function<double()>& body, const Ben
            (static_cast<std::int64_t>(samples.size()) < options.min_runs || clock() - from < options.min_seconds)) {
       samples.push_back(pass());
     }
-  } catch (const Stopped&) {  // in the middle of a pass
+  } catch (const Stopped&) {  // stopped in the middle of a pass
     if (!stop()) throw;
   }
   return samples;

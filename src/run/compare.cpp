@@ -21,7 +21,7 @@ std::vector<std::int64_t> coordinates(std::int64_t flat, const Shape& shape) {
   return out;
 }
 
-/// Up to three digits, and a little further, so that a sum that rounds stays below.
+/// Rounds up to three digits, with a margin so that a later rounding of the tolerance cannot fail it.
 double rounded_up(double value) {
   if (value <= 0.0 || std::isinf(value)) return std::max(value, 0.0);
   const double unit = std::pow(10.0, std::floor(std::log10(value)) - 2);
@@ -40,7 +40,7 @@ OutputComparison compare(const std::string& name, const Tensor& expected, const 
     return out;
   }
   out.elements = got.size();
-  double worst = -kInfinity;  // how far beyond its tolerance; infinite for a NaN
+  double worst = -kInfinity;  // the largest excess over the tolerance; infinite for a NaN
   std::int64_t worst_at = 0;
   for (std::int64_t i = 0; i < got.size(); ++i) {
     const double a = expected.at(i), b = got.at(i);
@@ -84,7 +84,8 @@ OutputComparison compare(const std::string& name, const Tensor& expected, const 
 
 namespace {
 
-/// One comparison for each name on either side. A single array on both is compared whatever a .npy file is called.
+/// Compares each name that either side has. If both sides have a single array, the two are compared whatever their
+/// names: a .npy file has none.
 template <typename Array, typename Compare>
 std::vector<OutputComparison> compare_by_name(const std::vector<Array>& expected, const std::vector<Array>& got,
                                               const Compare& of) {

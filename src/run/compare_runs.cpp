@@ -15,14 +15,14 @@
 namespace attn::run {
 namespace {
 
-/// A pass's arrays are views of a session's memory.
+/// Copies an array of a pass, which is a view of the session's memory.
 Tensor copied(const Tensor& tensor) {
   Tensor out(tensor.dtype(), tensor.shape());
   if (tensor.bytes() > 0) std::memcpy(out.data(), tensor.data(), static_cast<std::size_t>(tensor.bytes()));
   return out;
 }
 
-/// Over the finite elements.
+/// The root mean square over the finite elements.
 double root_mean_square(const Tensor& tensor) {
   double sum = 0;
   std::int64_t count = 0;
@@ -63,25 +63,25 @@ ArrayComparison problem(const std::string& name, const std::string& class_name, 
   return out;
 }
 
-/// "encoder/attention/query" and "encoder[0][1]" are of "encoder".
+/// "encoder/attention/query" and "encoder[0][1]" are parts of "encoder".
 bool is_part_of(const std::string& name, const std::set<std::string>& layers) {
   for (auto end = name.find_first_of("/["); end != std::string::npos; end = name.find_first_of("/[", end + 1))
     if (layers.contains(name.substr(0, end))) return true;
   return false;
 }
 
-/// "get_item" of "get_item_3": what Keras numbers to make a name of its own.
+/// Returns "get_item" for "get_item_3": Keras appends a number to make a name unique.
 std::string without_number(std::string name) {
   const auto last = name.find_last_not_of("0123456789");
   if (last != std::string::npos && last + 1 < name.size() && name[last] == '_') name.resize(last);
   return name;
 }
 
-/// Names of one file's arrays that another program has numbered in its own way, in order.
+/// The arrays of a file whose names have other numbers than this program's, in order.
 class Renumbered {
  public:
   void add(const NamedTensor& array) { left_[without_number(array.name)].push_back(&array); }
-  /// The first that may be this array under another number; null where none is left.
+  /// Returns the first array left that can be this one under another number; null if there is none.
   const NamedTensor* take(const PassArray& array) {
     const auto found = left_.find(without_number(array.name));
     if (found == left_.end() || found->second.empty()) return nullptr;
@@ -129,7 +129,7 @@ ToleranceRule usual_tolerance(DType dtype) {
 }
 
 ToleranceRule quantized_tolerance(int bits) {
-  // A weight is off by up to half a step of 2^(1 - bits) of the largest in its column.
+  // The error of a weight is up to half a step of 2^(1 - bits) of the largest weight in its column.
   return bits >= 8 ? ToleranceRule{5e-2, 2e-1, true} : ToleranceRule{5e-1, 1.0, true};
 }
 

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kMostBins = 10;
 
-/// Sign and magnitude of the bits: magnitudes count the steps from zero.
+/// Sign and magnitude of a number's bits. The magnitude counts the representable numbers from zero.
 struct Steps {
   bool negative = false;
   std::uint64_t magnitude = 0;
@@ -36,7 +36,7 @@ Steps steps_of(double value, DType dtype) {
   }
 }
 
-/// The k of 10^(k−1) < value ≤ 10^k.
+/// The k with 10^(k−1) < value ≤ 10^k.
 int decade_of(double value) {
   const int k = static_cast<int>(std::ceil(std::log10(value)));
   return value <= std::pow(10.0, k - 1) ? k - 1 : value > std::pow(10.0, k) ? k + 1 : k;

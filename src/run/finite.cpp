@@ -28,7 +28,7 @@ std::vector<std::int64_t> index_of(std::int64_t element, const Shape& shape) {
   return index;
 }
 
-/// Nothing where all elements are finite.
+/// Empty if all elements are finite.
 std::optional<NonFinite> look_at(const std::string& name, const Tensor& tensor) {
   if (all_finite(tensor)) return std::nullopt;
   NonFinite found{name, tensor.dtype(), tensor.shape(), 0, 0, {}, 0};
@@ -89,7 +89,7 @@ class Checker {
     }
   }
 
-  // What a node makes is tainted where it was seen to be, or, unseen, where it may have come in.
+  // The result of a node is tainted if NaN was seen in it, or if it was not checked and reads a tainted value.
   void follow(const Node& node) {
     bool reads_tainted = false;
     for (const ValueId input : node.inputs) {
@@ -107,7 +107,7 @@ class Checker {
   }
 
   void find_sources() {
-    std::set<LayerId> around;  // what a source is part of is none
+    std::set<LayerId> around;  // layers that contain a source are not sources
     for (std::size_t i = 0; i < found_.size(); ++i) {
       const LayerId layer = found_[i]->layer;
       if (tainted_input_[at(layer)] || around.contains(layer) || !origins_.is_made_in(found_[i]->value, layer))
@@ -127,10 +127,10 @@ class Checker {
   const std::vector<LayerArray> arrays_;
   const Origins origins_;
   FiniteCheck check_;
-  std::vector<const LayerOutput*> found_;             // by check_.outputs
-  std::map<ValueId, bool> seen_;                      // layers' outputs; do they hold any?
+  std::vector<const LayerOutput*> found_;             // by index in check_.outputs
+  std::map<ValueId, bool> seen_;                      // the checked outputs of layers: true if not finite
   std::vector<bool> tainted_;                         // by value
-  std::vector<bool> tainted_input_;                   // by layer: of the values from outside of it
+  std::vector<bool> tainted_input_;                   // by layer: whether a value from outside it is tainted
   std::vector<std::set<std::int32_t>> read_weights_;  // by layer
 };
 

@@ -1,4 +1,4 @@
-// Gradients against central differences.
+// Checks gradients against central differences.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -18,14 +18,14 @@ namespace {
 
 using graph::ValueId;
 
-/// A tensor with bytes of its own.
+/// Copies a tensor.
 Tensor copy_of(const Tensor& x) {
   Tensor out(x.dtype(), x.shape());
   std::copy_n(x.data(), x.bytes(), out.data());
   return out;
 }
 
-/// A graph on the reference backend, all of whose numbers are inputs.
+/// A graph on the reference backend, with all weights and states turned into inputs.
 class Evaluation {
  public:
   Evaluation(graph::Graph graph, const std::vector<ValueId>& results) {
@@ -39,7 +39,7 @@ class Evaluation {
     executable_ = backend->compile(plan::make_plan(backend->optimize(std::move(graph))), {}, {});
   }
 
-  /// Copies; one that has no value is empty.
+  /// Returns copies of the results; a result that the graph lacks is empty.
   [[nodiscard]] std::vector<Tensor> run(std::span<const Tensor> inputs) {
     executable_->run(inputs);
     std::vector<Tensor> out;
@@ -63,7 +63,7 @@ class GradientChecker {
         checked_(checked.begin(), checked.end()),
         options_(options) {
     for (const Tensor& input : inputs) numbers_.push_back(widened(input));
-    // Those that the graph reads follow in its order.
+    // The converted weights follow, in the order of the graph.
     for (std::size_t i = inputs.size(); i < graph_.inputs.size(); ++i)
       numbers_.push_back(widened(weights[graph::at(graph.value(graph_.inputs[i]).weight)]));
     gradients::Differentiated backward = gradients::differentiate(graph_, loss, checked_);
@@ -86,14 +86,14 @@ class GradientChecker {
  private:
   [[nodiscard]] double loss_at(std::span<const Tensor> numbers) { return loss_.run(numbers)[0].at(0); }
 
-  /// A random direction from an array, and the slope of the loss along it that the gradient tells.
+  /// A random direction in one array, and the slope of the loss along it by the gradient.
   struct Direction {
     std::size_t place = 0;
     std::vector<double> move;
     double computed = 0.0;
   };
 
-  /// The loss at so many times the direction from where the array is.
+  /// The loss at the array plus `by` times the direction.
   [[nodiscard]] double loss_along(const Direction& along, double by) {
     const Tensor& x = numbers_[along.place];
     std::vector<Tensor> moved = numbers_;
@@ -104,7 +104,7 @@ class GradientChecker {
   }
 
   struct Slope {
-    double measured = 0.0, computed = 0.0, rounding = 0.0;  ///< what rounding of the loss may do to the first
+    double measured = 0.0, computed = 0.0, rounding = 0.0;  ///< the possible effect of rounding on `measured`
 
     [[nodiscard]] double difference() const { return std::abs(measured - computed); }
     [[nodiscard]] double size() const { return std::max(std::abs(measured), std::abs(computed)); }
@@ -112,13 +112,13 @@ class GradientChecker {
     [[nodiscard]] bool is_right(double tolerance) const { return difference() <= tolerance * size() + rounding; }
   };
 
-  /// A loss is right to some of its last bits.
+  /// Assumes that the last six bits of the loss are unreliable.
   [[nodiscard]] double rounding_at(double step) const {
     return 64.0 * std::numeric_limits<double>::epsilon() * std::abs(at_rest_) / step;
   }
 
-  /// Measured with longer steps, in which rounding counts for less, and without the part of the error that grows with
-  /// the square of the step. Near the end of a training, slopes are so small that this decides.
+  /// Measures with longer steps, where rounding matters less, and extrapolates to remove the error that grows with the
+  /// square of the step. This is needed near the end of a training, where slopes are small.
   [[nodiscard]] std::optional<Slope> with_longer_steps(const Direction& along) {
     const auto central = [&](double step) {
       return (loss_along(along, step) - loss_along(along, -step)) / (2.0 * step);
@@ -134,7 +134,7 @@ class GradientChecker {
   void direction(GradientCheckRow& row, std::size_t place, const Tensor& gradient, RandomStream& stream) {
     const Tensor& x = numbers_[place];
     Direction along{place, {}, 0.0};
-    const bool connected = gradient.size() == x.size();  // else the loss does not depend on it
+    const bool connected = gradient.size() == x.size();  // otherwise the loss does not depend on it
     for (std::int64_t i = 0; i < x.size(); ++i) {
       along.move.push_back(stream.normal() * std::max(1.0, std::abs(x.at(i))));
       if (connected) along.computed += gradient.at(i) * along.move.back();

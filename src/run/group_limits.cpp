@@ -10,7 +10,7 @@ namespace {
 
 constexpr const char* kRoot = "/sys/fs/cgroup";
 
-/// The group of version 2 that the process is in: "/user.slice/…", "/" inside most containers.
+/// The cgroup (version 2) of the process: "/user.slice/…"; "/" inside most containers.
 std::string own_group() {
   std::ifstream groups("/proc/self/cgroup");
   for (std::string line; std::getline(groups, line);)
@@ -24,7 +24,7 @@ void lower(std::optional<T>& limit, T value) {
 }
 
 void lower_memory(Limits& limits, const std::string& limit_file, const std::string& usage_file) {
-  constexpr std::int64_t kUnlimited = std::int64_t{1} << 60;  // version 1: a number near 2^63 stands for none
+  constexpr std::int64_t kUnlimited = std::int64_t{1} << 60;  // version 1: a number near 2^63 means unlimited
   std::int64_t bytes = 0, used = 0;
   if (std::ifstream limit(limit_file); !(limit >> bytes) || bytes >= kUnlimited) return;
   lower(limits.memory_bytes, bytes);

@@ -7,7 +7,8 @@
 namespace attn::run {
 namespace {
 
-/// The node that makes scores; several axes of queries and keys are reshaped from one. Null where it is no attention.
+/// The node that computes the scores; scores over several axes are a reshape of its output. Null if it is not an
+/// attention.
 const graph::Node* attention_of(const graph::Graph& graph, graph::ValueId scores) {
   for (const graph::Node& node : graph.nodes) {
     if (std::find(node.outputs.begin(), node.outputs.end(), scores) == node.outputs.end()) continue;
@@ -22,7 +23,7 @@ std::span<const graph::ValueId> masks_in(const graph::Node& node) {
   return std::span(node.inputs).last(count);
 }
 
-/// A mask as the matrix of one item: it broadcasts to (B, N, T, S), and hides a query only where all heads do.
+/// The mask of one batch item. It broadcasts to (B, N, T, S) and hides a query only if all heads hide it.
 class MaskOfItem {
  public:
   MaskOfItem(const Tensor& mask, std::int64_t item) : mask_(mask) {

@@ -14,7 +14,7 @@ namespace {
 
 using graph::ValueId;
 
-/// Does the operation give elements of its first input, or of all, as they are?
+/// Returns whether the operation's result consists of unchanged elements of its first input, or of all inputs.
 bool hands_on(const graph::Op& op) {
   return std::holds_alternative<graph::Cast>(op) || std::holds_alternative<graph::Reshape>(op) ||
          std::holds_alternative<graph::Slice>(op) || std::holds_alternative<graph::Transpose>(op) ||
@@ -59,7 +59,7 @@ Tensor random_input(const graph::Graph& graph, ValueId id, std::uint64_t seed) {
 
 bool are_whole(const Tensor& tensor) {
   for (std::int64_t i = 0; i < tensor.size(); ++i)
-    if (std::trunc(tensor.at(i)) != tensor.at(i)) return false;  // NaN is none either
+    if (std::trunc(tensor.at(i)) != tensor.at(i)) return false;  // false for NaN
   return true;
 }
 
@@ -88,7 +88,7 @@ Tensor fitted(const graph::Value& value, const Tensor& given) {
   return out;
 }
 
-/// "arr_0": what numpy.savez calls arrays that are given without names.
+/// "arr_0": the name that numpy.savez gives an array without a name.
 bool is_numbered_by_numpy(std::string_view name) {
   constexpr std::string_view kBegin = "arr_";
   return name.size() > kBegin.size() && name.starts_with(kBegin) &&
@@ -120,7 +120,7 @@ std::map<std::string, Tensor> name_inputs(const std::vector<std::string>& inputs
         .about("inputs");
   std::map<std::string, Tensor> out;
   const bool names_none = std::none_of(arrays.begin(), arrays.end(), is_input);
-  const bool is_clear = others != nullptr && inputs.size() == 1;  // which input the one array is for
+  const bool is_clear = others != nullptr && inputs.size() == 1;  // there is only one input
   if (names_none && arrays.size() == inputs.size() &&
       (is_clear || std::all_of(arrays.begin(), arrays.end(), is_no_name))) {
     for (std::size_t i = 0; i < inputs.size(); ++i) out.emplace(inputs[i], arrays[i].tensor);

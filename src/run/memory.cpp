@@ -16,10 +16,10 @@
 namespace attn::run {
 namespace {
 
-/// The rest is left to everything else: what is free is only known roughly, and changes.
+/// The rest is a reserve: the free memory is known only approximately, and changes.
 constexpr int kPercent = 90;
 
-/// What is left of a limit that the process was started with.
+/// The rest of a resource limit of the process.
 std::optional<std::int64_t> left_of(int resource, std::string_view used) {
   rlimit limit{};
   if (::getrlimit(static_cast<__rlimit_resource>(resource), &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)

@@ -35,8 +35,8 @@ double own_seconds() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-/// CPU seconds of all processes; NaN where the system does not tell. A virtual machine's stolen time counts: another
-/// one had it.
+/// CPU seconds of all processes; NaN if the system does not report it. Includes the stolen time of a virtual machine,
+/// which another one used.
 double all_seconds() {
   std::ifstream stat("/proc/stat");
   std::string label;
@@ -72,7 +72,7 @@ OtherLoad::OtherLoad() : wall_(wall_seconds()), busy_(all_seconds() - own_second
 
 std::optional<double> OtherLoad::cores() const {
   const double wall = wall_seconds() - wall_, busy = all_seconds() - own_seconds() - busy_;
-  // The system counts in ticks of 10 ms.
+  // The system counts in ticks of 10 ms, so shorter intervals are too inaccurate.
   if (std::isnan(busy) || wall < 0.1) return std::nullopt;
   return std::max(0.0, busy / wall);
 }

@@ -16,7 +16,7 @@ using graph::Node;
 using graph::Value;
 using graph::ValueId;
 
-/// The node alone: what the model computes before it is an input, weights and constants stay what they are.
+/// A graph with this node only: values that the model computes before it become inputs; weights and constants are kept.
 Graph alone(const Graph& whole, const Node& node) {
   Graph out;
   out.name = graph::name_of(node.op);
@@ -48,7 +48,7 @@ Graph alone(const Graph& whole, const Node& node) {
   return out;
 }
 
-/// What makes two nodes the same work.
+/// Nodes with equal signatures do the same work.
 std::string signature(Graph graph) {
   for (Value& value : graph.values) {
     if (value.kind == graph::ValueKind::weight) value.name = "weight";
@@ -63,7 +63,7 @@ std::vector<Operation> operations_of(const backends::Backend& backend, Graph gra
                                      const std::vector<Tensor>& weights, const backends::CompileOptions& options) {
   plan::Plan plan = plan::make_plan(backend.optimize(std::move(graph)));
   const std::vector<graph::NodeId> steps = plan.steps;
-  // Every value that a step reads is an output, so that it is there after the pass.
+  // Makes every value that a step reads an output, so that it is available after the pass.
   Graph whole = plan.graph;
   std::set<ValueId> read;
   for (const graph::NodeId id : steps)
@@ -81,7 +81,7 @@ std::vector<Operation> operations_of(const backends::Backend& backend, Graph gra
     std::copy_n(there.data(), there.bytes(), copy.data());
     return copy;
   };
-  // What is computed from weights alone is as fixed as they are.
+  // A value that is computed from weights only is as fixed as they are.
   for (const ValueId id : read) {
     if (is_given(id) || plan.slots[static_cast<std::size_t>(id)].place != plan::Place::prepared) continue;
     whole.value(id).constant = numbers_of(id);

@@ -17,7 +17,7 @@ graph::Graph simplified(graph::Graph graph) {
   return plan::remove_dead(plan::fold_identities(plan::simplify_einsum(std::move(graph))));
 }
 
-/// The mask for these inputs, by the reference backend.
+/// Computes the mask for these inputs on the reference backend.
 Tensor compute_mask(graph::Graph graph, graph::ValueId mask, std::span<const Tensor> inputs) {
   graph.outputs = {{"mask", mask}};
   graph.scores.clear();
@@ -30,7 +30,9 @@ Tensor compute_mask(graph::Graph graph, graph::ValueId mask, std::span<const Ten
   }
   graph.weights.clear();
   for (graph::Value& value : graph.values) {
-    if (value.kind == graph::ValueKind::weight) value.kind = graph::ValueKind::computed;  // by nobody
+    if (value.kind == graph::ValueKind::weight)
+      value.kind = graph::ValueKind::computed;  // never computed: these nodes do
+                                                // not run
   }
   const auto backend = backends::make_reference_backend();
   Session session(*backend, std::move(graph), {}, {.threads = 1});
@@ -49,7 +51,7 @@ Unpadded skip_padding(graph::Graph graph, std::span<const Tensor> inputs) {
   Unpadded out;
   out.positions = mask.size();
   for (std::int64_t i = 0; i < mask.size(); ++i) out.rows += mask.at(i) != 0.0 ? 1 : 0;
-  const Dim rows = std::max<Dim>(out.rows, 1);  // one that no sequence has where there is none
+  const Dim rows = std::max<Dim>(out.rows, 1);  // an output without rows gets one, which no sequence reads
   Tensor row_ids(DType::int32, Shape{rows}), places(DType::int32, Shape{B, S}), starts(DType::int32, Shape{B + 1});
   std::int64_t row = 0;
   for (std::int64_t i = 0; i < mask.size(); ++i) {
@@ -69,7 +71,7 @@ Unpadded skip_padding(graph::Graph graph, std::span<const Tensor> inputs) {
 void pad_randomly(const graph::Graph& graph, std::span<Tensor> inputs, double mean, std::uint64_t seed) {
   const graph::Graph simple = simplified(graph);
   const graph::ValueId mask = plan::padding_mask(simple);
-  // The one input (B, S) that the mask is computed from.
+  // Finds the single input (B, S) that the mask is computed from.
   std::vector<bool> needed(simple.values.size(), false);
   needed[static_cast<std::size_t>(mask)] = true;
   for (std::size_t i = simple.nodes.size(); i-- > 0;) {

@@ -17,14 +17,14 @@
 namespace attn::run {
 namespace {
 
-/// A graph of known work to measure a peak by.
+/// A graph of known work for measuring a peak.
 struct Try {
   Session session;
   std::vector<Tensor> inputs;
-  double work = 0;  ///< of a pass
+  double work = 0;  ///< of one pass
 };
 
-/// The work per second of a pass whose every step is the fastest of some passes: what disturbs one costs it a step.
+/// The work per second of a pass, with the fastest time of each step: a disturbance costs one step, not a pass.
 double rate_by_steps(Try& one) {
   constexpr double kSeconds = 0.12;
   constexpr int kLeastPasses = 5;
@@ -39,8 +39,8 @@ double rate_by_steps(Try& one) {
   return one.work / std::accumulate(fastest.begin(), fastest.end(), 0.0);
 }
 
-/// The most work per second of any. A peak is what no neighbour disturbed: each has its turn twice, apart in time, and
-/// its fastest pass counts.
+/// The highest rate of all candidates. A peak must be free of disturbance by other processes, so each candidate runs
+/// twice, at different times, and its fastest pass counts.
 double best_rate(std::vector<Try>& tries) {
   constexpr int kTurns = 2;
   BenchOptions brief;
@@ -59,8 +59,8 @@ double best_rate(std::vector<Try>& tries) {
   return best;
 }
 
-/// Products as models have them: a large one, one whose operands stay in the caches, and one of so few rows that a CPU
-/// with tiles takes its other kernel.
+/// Typical sizes: a large product, one whose operands stay in the caches, and one with so few rows that a CPU with AMX
+/// tiles selects its other kernel.
 std::vector<ProductSize> product_sizes(bool on_host) {
   if (!on_host) return {{8192, 8192, 8192}};
   return {{1024, 1024, 1024}, {256, 512, 1024}, {48, 512, 1024}};
@@ -79,7 +79,8 @@ double product_rate(const backends::Backend& backend, DType dtype, const backend
   return best_rate(tries);
 }
 
-/// Memory that nobody wrote is one page of zeros. Hundreds of megabytes take a while.
+/// Writes to the memory, because pages that were never written all map to one page of zeros. Takes a while for hundreds
+/// of megabytes.
 void fill_with_ones(std::span<float> numbers, int threads) {
   constexpr std::size_t kPart = 1 << 20;
   for_each_part(static_cast<std::int64_t>((numbers.size() + kPart - 1) / kPart), threads, [&](std::int64_t part) {
@@ -89,7 +90,7 @@ void fill_with_ones(std::span<float> numbers, int threads) {
   });
 }
 
-/// Going through arrays of `bytes` in all, by adding two or by summing one. Large arrays are taken in pieces of `piece`
+/// Traverses arrays of `bytes` in total, by adding two or by summing one. Large arrays are split into parts of `piece`
 /// bytes, between which the pass can be stopped.
 Try traversal(std::int64_t bytes, std::int64_t piece, bool adds, const backends::Backend& backend,
               const backends::CompileOptions& options) {
@@ -107,11 +108,11 @@ Try traversal(std::int64_t bytes, std::int64_t piece, bool adds, const backends:
   return {Session(backend, std::move(graph), {}, options), std::move(inputs), work};
 }
 
-/// The bytes per second of going through arrays of `bytes` in all.
+/// The bandwidth for arrays of `bytes` in total, in bytes per second.
 double bandwidth(std::int64_t bytes, const backends::Backend& backend, const backends::CompileOptions& options) {
   constexpr std::int64_t kPiece = 48 << 20;
   double best = 0;
-  for (const bool adds : {true, false}) {  // one after the other: both would take twice the memory
+  for (const bool adds : {true, false}) {  // one after the other: both together would need twice the memory
     std::vector<Try> tries;
     tries.push_back(traversal(bytes, kPiece, adds, backend, options));
     best = std::max(best, best_rate(tries));
@@ -119,7 +120,7 @@ double bandwidth(std::int64_t bytes, const backends::Backend& backend, const bac
   return best;
 }
 
-/// Of the last cache, which the system's own list tells where there is one: the C library multiplies by cores that a
+/// The size of the last-level cache. The system's own list has priority: the C library multiplies by cores that a
 /// virtual machine does not have.
 std::int64_t last_cache_bytes() {
   const std::int64_t told = std::max<std::int64_t>(0, sysconf(_SC_LEVEL3_CACHE_SIZE));
@@ -134,18 +135,18 @@ std::int64_t private_cache_bytes(int threads) {
   return cores * std::max<std::int64_t>(0, sysconf(_SC_LEVEL2_CACHE_SIZE));
 }
 
-/// Of arrays that no cache holds, as far as the last one's size is known.
+/// A size that exceeds every cache, if the size of the last one is known.
 std::int64_t beyond(std::int64_t last) {
   return std::min<std::int64_t>(3 * std::max<std::int64_t>(last, 64 << 20), 768 << 20);
 }
 
-/// Of arrays that the last cache holds and the cores' own do not; 0 where there are none.
+/// A size that fits into the last-level cache but not into the private ones; 0 if there is none.
 std::int64_t held_by_last(std::int64_t last, std::int64_t own) {
   return last > 4 * own ? std::min(std::max<std::int64_t>(3 * own, 8 << 20), last / 2) : 0;
 }
 
-/// Measures arrays that the cores' own caches hold, and some that only the last one does. What is nearer is no slower,
-/// whatever was measured.
+/// Measures arrays that fit into the private caches, and arrays that fit into the last-level cache only. A nearer cache
+/// is never reported as slower, whatever was measured.
 void measure_caches(Peaks& peaks, std::int64_t last, const backends::Backend& backend,
                     const backends::CompileOptions& options) {
   double farther = peaks.memory_bytes_per_second;
@@ -181,7 +182,7 @@ double measure_bandwidth(const backends::Backend& backend, const backends::Compi
                          std::int64_t bytes) {
   const std::int64_t most = beyond(last_cache_bytes());
   if (backend.device() != "cpu") return bandwidth(most, backend, options);
-  // What the cores' own caches hold is read at one speed, but for so little that the start of a pass counts.
+  // Reads from private caches have one speed, except for sizes so small that the start of a pass dominates.
   const std::int64_t least = std::max<std::int64_t>(private_cache_bytes(options.threads) / 2, 1 << 20);
   constexpr std::int64_t kPiece = 8 << 20;
   Try reading = traversal(std::min(std::max(bytes, least), most), kPiece, /*adds=*/false, backend, options);

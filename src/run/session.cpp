@@ -14,7 +14,7 @@ Planned plan_for(const backends::Backend& backend, graph::Graph graph, Keep keep
   Planned out;
   out.model_outputs = graph.outputs.size();
   if (keep == Keep::layer_outputs) {
-    // As outputs of the graph: no pass touches those.
+    // Makes them outputs of the graph, because passes leave outputs unchanged.
     for (std::size_t i = 0; i < graph.layers.size(); ++i) {
       int output = 0;
       for (const graph::ValueId value : graph.layers[i].outputs) {
@@ -101,7 +101,7 @@ Traffic traffic(const graph::Graph& graph, const graph::Node& node, const std::v
   Traffic out;
   for (const graph::ValueId id : values) {
     const graph::Value& value = graph.value(id);
-    // A look-up reads the rows that it gives, not the table.
+    // A gather reads only the rows that it returns, not the table.
     const bool table = std::holds_alternative<graph::Gather>(node.op) && id == node.inputs.front();
     std::int64_t& sum = fixed[static_cast<std::size_t>(id)] ? out.weights : out.others;
     sum += (table ? graph.value(node.outputs.front()) : value).shape.size() * bytes_of(value.dtype);

@@ -18,11 +18,11 @@ double roundoff(DType dtype) {
     case DType::bfloat16:
       return std::ldexp(1.0, -8);
     default:
-      return std::ldexp(1.0, -24);  // float64 too: Keras's constants are float32
+      return std::ldexp(1.0, -24);  // also for float64, because Keras's constants are float32
   }
 }
 
-/// The coarsest that the graph computes in.
+/// The coarsest rounding error in the graph.
 double roundoff(const graph::Graph& graph, backends::MatmulPrecision precision) {
   double largest = 0;
   for (const graph::Value& value : graph.values)
@@ -47,7 +47,7 @@ Verification compared(std::string against, const std::vector<NamedTensor>& expec
 
 double relative_error(const Tensor& expected, const Tensor& got) {
   if (expected.shape() != got.shape()) return std::numeric_limits<double>::infinity();
-  // Below it float32 has the fewer digits the smaller a number is, down to none.
+  // Below the smallest normal number, float32 loses digits.
   constexpr double kSmallest = std::numeric_limits<float>::min();
   double difference = 0, norm = 0;
   for (std::int64_t i = 0; i < expected.size(); ++i) {

@@ -116,7 +116,7 @@ graph::Graph sum_workload(std::int64_t n, int pieces) {
 namespace {
 
 Tensor drawn(DType dtype, const Shape& shape, const std::string& name, std::uint64_t seed) {
-  constexpr std::int64_t kDrawn = 1048573;  // a prime: no axis repeats in step with it
+  constexpr std::int64_t kDrawn = 1048573;  // a prime, so that no axis repeats in phase with it
   Tensor tensor(dtype, shape);
   RandomStream random(seed, name);
   const double size = dtype == DType::int8 ? 32.0 : 1.0;

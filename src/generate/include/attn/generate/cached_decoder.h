@@ -1,4 +1,4 @@
-// A decoder that reads each token once: keys and values of earlier tokens are states of the graph.
+// A decoder with a KV cache: each token is read once, and keys and values of earlier tokens are states of the graph.
 #pragma once
 
 #include <cstdint>
@@ -17,39 +17,38 @@ class Session;
 
 namespace attn::generate {
 
-/// What a graph of new tokens is lowered for.
+/// The shape for which a decode step is lowered.
 struct StepShape {
   Dim rows = 1, count = 1;        ///< new tokens: token_ids (rows, count) int32
-  Dim entries = 1, capacity = 0;  ///< of the caches
-  bool sources = false;           ///< with an input sources (rows, capacity) int32
-  bool every_position = false;    ///< logits (rows, count, V); else (rows, 1, V), of the last position
-  bool hidden = false;            ///< with an output hidden (rows, count, D)
-  Dim encoder_entries = 0;        ///< sequences that an encoder reads
-  Dim encoder_length = 0;         ///< with an input encoder_padding_mask (rows, encoder_length) int32
-  bool reads_encoder = false;     ///< and with encoder_token_ids (rows, encoder_length) int32
-  bool keras_hub_step = false;    ///< as KerasHub computes one new token, also where it is wrong
+  Dim entries = 1, capacity = 0;  ///< of the KV cache
+  bool sources = false;           ///< has an input sources (rows, capacity) int32
+  bool every_position = false;    ///< logits are (rows, count, V), otherwise (rows, 1, V) for the last position
+  bool hidden = false;            ///< has an output hidden (rows, count, D)
+  Dim encoder_entries = 0;        ///< number of sequences that the encoder reads
+  Dim encoder_length = 0;         ///< has an input encoder_padding_mask (rows, encoder_length) int32
+  bool reads_encoder = false;     ///< also has encoder_token_ids (rows, encoder_length) int32
+  bool keras_hub_step = false;    ///< compute a single new token like KerasHub, including its errors
   // NOLINTNEXTLINE(modernize-use-nullptr): none is meant
   friend auto operator<=>(const StepShape&, const StepShape&) = default;
 };
 
-/// The graph for a shape: inputs token_ids, position () int32 and sources; outputs logits and hidden in float32. Its
-/// weights are the same, in the same order, whatever the shape, and so are the names of its states.
+/// Lowers the graph for a shape: inputs token_ids, position () int32 and sources; outputs logits and hidden in float32.
+/// Weights and their order, and the names of states, are the same for all shapes.
 using LowerStep = std::function<graph::Graph(const StepShape&)>;
 
 struct CachedDecoderOptions {
-  Dim rows = 1;             ///< sequences side by side
-  Dim branches = 1;         ///< rows of the caches for each
-  Dim capacity = 0;         ///< positions
-  Dim prefill_chunk = 512;  ///< the most tokens a row that are read at a time
-  bool hidden = false;      ///< give hidden states
-  /// Of a model with an encoder: the tokens that it reads for each row; else none.
+  Dim rows = 1;             ///< sequences in the batch
+  Dim branches = 1;         ///< cache rows for each sequence
+  Dim capacity = 0;         ///< maximum positions
+  Dim prefill_chunk = 512;  ///< maximum tokens of a row in one prefill pass
+  bool hidden = false;      ///< output hidden states
+  /// For a model with an encoder: the encoder's tokens of each row; otherwise empty.
   std::vector<std::vector<Token>> encoder_tokens;
-  /// KerasHub reads the last token of a prompt once more, as a new token on its own, and some of its models compute new
-  /// tokens wrongly: do as it does.
+  /// Reproduce KerasHub, which reads the last token of a prompt once more as a single new token. Some of its models
+  /// compute single new tokens wrongly.
   bool as_keras_hub = false;
   backends::CompileOptions compile;
-  /// The weights once more, for a graph that wants one which was let go of when it was packed. Without it all of them
-  /// are kept.
+  /// Loads the weights again, for a graph that needs one that was freed after packing. If empty, all weights are kept.
   std::function<std::vector<Tensor>()> reload = nullptr;
 };
 
@@ -64,32 +63,32 @@ class CachedDecoder final : public Decoder {
   [[nodiscard]] Dim capacity() const override { return options_.capacity; }
   Ahead advance(const Advance& step) override;
 
-  /// Bytes of all states, and what the executables hold.
+  /// The bytes of all states, and of the executables' own memory.
   [[nodiscard]] std::int64_t cache_bytes() const { return cache_bytes_; }
   [[nodiscard]] std::int64_t memory_bytes() const;
-  /// Bytes of weights that a step of one token a row reads, and of caches where so many positions are filled, its own
-  /// among them.
+  /// The bytes of weights that a decode step of one token for each row reads, and of the KV cache if this number of
+  /// positions is filled, including the new one.
   [[nodiscard]] std::int64_t weight_bytes() const { return weight_bytes_; }
   [[nodiscard]] std::int64_t cache_bytes_read(Dim positions) const;
 
-  /// What the last advance() ran, and on what: to be run again for a profile.
+  /// The last session and inputs that advance() used, for a profile.
   [[nodiscard]] run::Session& last_session();
   [[nodiscard]] std::span<const Tensor> last_inputs() const;
 
  private:
   struct Part;
-  /// What an attention reads of its caches: bytes for each position, and the most positions.
+  /// The cache reads of one attention: bytes for each position, and the maximum of positions.
   struct CacheRead {
     std::int64_t bytes = 0;
     Dim most = 0;
-    bool grows = true;  ///< with the positions that are filled; else it is always the most
+    bool grows = true;  ///< with the filled positions; otherwise it always reads the maximum
   };
   [[nodiscard]] StepShape step_shape(Dim rows, Dim count) const;
   void measure_step(const graph::Graph& graph);
   Part& part(const StepShape& shape);
   [[nodiscard]] std::vector<Tensor> weights_for(const plan::Plan& plan);
   struct Run {
-    Dim first = 0, count = 0;  ///< which of the step's tokens
+    Dim first = 0, count = 0;  ///< range of the step's tokens
     bool every_position = false, keras_hub_step = false, reads_encoder = false;
   };
   void run(const Advance& step, const Run& which, Ahead& out);
@@ -97,9 +96,9 @@ class CachedDecoder final : public Decoder {
 
   const backends::Backend& backend_;
   LowerStep lower_;
-  std::vector<Tensor> weights_;                       // empty ones where they can be reloaded
-  std::vector<std::weak_ptr<std::byte>> read_still_;  // by weight: its bytes, while an executable reads them
-  std::vector<Tensor> small_;                         // those whose bytes are not worth reading all again
+  std::vector<Tensor> weights_;                       // empty tensors if they can be reloaded
+  std::vector<std::weak_ptr<std::byte>> read_still_;  // by weight: its bytes, while an executable uses them
+  std::vector<Tensor> small_;                         // weights too small to be worth a reload of all
   CachedDecoderOptions options_;
   std::map<StepShape, std::unique_ptr<Part>> parts_;
   Part* last_ = nullptr;

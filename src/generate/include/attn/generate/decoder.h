@@ -1,4 +1,4 @@
-// What generation asks of a model: logits for what comes next.
+// The interface of a model for text generation: logits of the next token.
 #pragma once
 
 #include <cstdint>
@@ -12,32 +12,32 @@ namespace attn::generate {
 
 using Token = std::int32_t;
 
-/// Tokens that rows go on with: `count` of them a row, row after row, at the positions from `position` on.
+/// New tokens of each row: `count` for each, row after row, at the positions from `position` on.
 struct Advance {
   std::span<const Token> tokens;
   Dim rows = 0, count = 0, position = 0;
-  /// Is the context shared? By row and position up to before `position`, the row whose context is gone on with: a
-  /// search goes on with rows that it chose. Empty: each row with its own.
+  /// For rows with shared context: by row and earlier position, the row that wrote it. A search continues with rows
+  /// that it selected. Empty: each row has its own context.
   std::span<const std::int32_t> sources;
-  /// Are the logits of all `count` positions wanted, and not of the last alone?
+  /// Whether logits of all `count` positions are needed, not only those of the last.
   bool every_position = false;
 };
 
-/// Views that hold until the next call.
+/// Views that are valid until the next call.
 struct Ahead {
-  Tensor logits;  ///< (rows, count or 1, V) float32: for the tokens behind each position
-  Tensor hidden;  ///< (rows, count, D) float32: what the logits were made of; empty where it was not asked for
+  Tensor logits;  ///< (rows, count or 1, V) float32: predictions for the token after each position
+  Tensor hidden;  ///< (rows, count, D) float32: the hidden states before the logits; empty if not requested
 };
 
-/// A model that reads its tokens once, in their order. Rows are those of its batch, or as many times more as branches
-/// were asked for when it was made: row b·branches stands for sequence b in a call with one row each.
+/// A model that reads its tokens once, in order. It has the rows of its batch, times the branches for which it was
+/// created. In a call with one row for each sequence, row b·branches stands for sequence b.
 class Decoder {
  public:
   virtual ~Decoder() = default;
   [[nodiscard]] virtual Dim vocabulary_size() const = 0;
-  /// The most positions that a sequence can have.
+  /// The maximum number of positions of a sequence.
   [[nodiscard]] virtual Dim capacity() const = 0;
-  /// Throws what Executable::run does.
+  /// Throws the errors of Executable::run.
   virtual Ahead advance(const Advance& step) = 0;
 };
 

@@ -1,5 +1,5 @@
-// Guesses of what comes next, which a decoder checks several at a time (Leviathan et al., Fast Inference from
-// Transformers via Speculative Decoding, 2023).
+// Guesses of the next tokens, several of which a decoder checks at once: speculative decoding (Leviathan et al., Fast
+// Inference from Transformers via Speculative Decoding, 2023).
 #pragma once
 
 #include <span>
@@ -12,32 +12,32 @@ namespace attn::generate {
 class Draft {
  public:
   virtual ~Draft() = default;
-  /// At most `most` tokens that may follow `tokens`, a sequence from its beginning on; none where there is no guess.
-  /// Throws what Decoder::advance does.
+  /// Returns at most `most` tokens that may follow `tokens`, a sequence from its beginning; none if there is no guess.
+  /// Throws the errors of Decoder::advance.
   [[nodiscard]] virtual std::vector<Token> propose(std::span<const Token> tokens, Dim most) = 0;
 };
 
-/// What followed the last tokens where the sequence had them before: of the longest such run of up to `kLongest`
-/// tokens, the latest place.
+/// Finds an earlier occurrence of the last tokens and proposes the tokens that followed it: the longest match of up to
+/// `kLongest` tokens, and the latest of these.
 class PromptLookup final : public Draft {
  public:
   static constexpr std::size_t kLongest = 3;
   [[nodiscard]] std::vector<Token> propose(std::span<const Token> tokens, Dim most) override;
 };
 
-/// What a smaller decoder of the same vocabulary takes for the likeliest.
+/// Proposes the greedy continuation of a smaller decoder with the same vocabulary.
 class DraftModel final : public Draft {
  public:
-  /// The decoder, which outlives this, has one row.
+  /// The decoder has one row and must outlive this.
   explicit DraftModel(Decoder& decoder) : decoder_(decoder) {}
   [[nodiscard]] std::vector<Token> propose(std::span<const Token> tokens, Dim most) override;
 
  private:
-  /// Reads tokens behind those that it has read, and gives the likeliest next.
+  /// Reads tokens after those already read, and returns the most probable next one.
   [[nodiscard]] Token read(std::span<const Token> tokens);
 
   Decoder& decoder_;
-  std::vector<Token> read_;  // what the caches hold
+  std::vector<Token> read_;  // tokens in the KV cache
 };
 
 }  // namespace attn::generate

@@ -1,4 +1,4 @@
-// How likely a model holds a text.
+// The log-likelihood of a text.
 #pragma once
 
 #include <span>
@@ -8,8 +8,8 @@
 
 namespace attn::generate {
 
-/// ln p of each token but the first, given those before it: one number less than there are tokens. Throws Error
-/// (bad_input) where a logit is NaN, and what Executable::run does.
+/// ln p of each token except the first, given the tokens before it: one value fewer than tokens. Throws Error
+/// (bad_input) if a logit is NaN, and the errors of Executable::run.
 [[nodiscard]] std::vector<double> score(Decoder& decoder, std::span<const Token> tokens);
 
 }  // namespace attn::generate

@@ -1,4 +1,4 @@
-// A decoder that keeps no caches: a model of whole sequences, which it runs anew for each token.
+// A decoder without a KV cache: runs a model of whole sequences again for each token.
 #pragma once
 
 #include <memory>
@@ -16,23 +16,23 @@ class Session;
 
 namespace attn::generate {
 
-/// Which inputs of a graph of whole sequences are tokens, (rows, length) integers each.
+/// The graph inputs that are tokens, (rows, length) integers each.
 struct WholeInputs {
-  std::size_t tokens = 0;              ///< the sequence that goes on
-  std::optional<std::size_t> encoder;  ///< the one that an encoder reads
+  std::size_t tokens = 0;              ///< the sequence that is continued
+  std::optional<std::size_t> encoder;  ///< the sequence that the encoder reads
 };
 
-/// How a graph takes tokens and gives what comes behind each. Its inputs (rows, length) are ids of an embedding's rows;
-/// the one that goes on is as long as the one output (rows, length, V) and chooses from V, the last such where there
-/// are several; another is the encoder's. Throws Error (bad_input), which calls the graph `name`, where it is
-/// otherwise.
+/// Finds the token inputs and the logits output of a graph. Inputs (rows, length) are indices into an embedding table.
+/// The continued one is as long as the single output (rows, length, V) and indexes V rows; the last such input if there
+/// are several. Another one belongs to the encoder. Throws Error (bad_input) with the graph's `name` if the graph
+/// differs.
 [[nodiscard]] WholeInputs whole_inputs(const graph::Graph& graph, const std::string& name);
 
-/// Fills what is not given with token 0. Its states are the tokens alone, so that branches cost nothing.
+/// Fills missing positions with token 0. Its only state is the tokens, so branches cost nothing.
 class WholeDecoder final : public Decoder {
  public:
-  /// `encoder_tokens` has a sequence for each of the rows, no longer than the encoder's input, of a graph that has one.
-  /// The graph's rows are those of a batch and `branches` for each. The backend must outlive this.
+  /// `encoder_tokens` has a sequence for each row, no longer than the encoder's input, if the graph has one. The rows
+  /// of the graph are a batch times `branches`. The backend must outlive this.
   WholeDecoder(const backends::Backend& backend, graph::Graph graph, std::vector<Tensor> weights,
                const WholeInputs& inputs, Dim branches, const std::vector<std::vector<Token>>& encoder_tokens,
                const backends::CompileOptions& options);
@@ -40,12 +40,12 @@ class WholeDecoder final : public Decoder {
 
   [[nodiscard]] Dim vocabulary_size() const override { return vocabulary_size_; }
   [[nodiscard]] Dim capacity() const override { return capacity_; }
-  /// Gives no hidden states. Throws Error (bad_input) at the first call where what comes behind a position depends on
-  /// tokens after it.
+  /// Returns no hidden states. Throws Error (bad_input) at the first call if the prediction at a position depends on
+  /// later tokens.
   Ahead advance(const Advance& step) override;
 
  private:
-  /// Logits (rows, length, V) for the tokens that are kept, behind which `filler` stands.
+  /// Computes logits (rows, length, V) for the current tokens, followed by `filler`.
   void run(Token filler);
   void place(const Advance& step);
   [[nodiscard]] Tensor asked(const Advance& step) const;
@@ -56,7 +56,7 @@ class WholeDecoder final : public Decoder {
   std::size_t tokens_input_;
   Dim rows_ = 0, capacity_ = 0, vocabulary_size_ = 0;
   bool gives_probabilities_ = false, is_checked_ = false;
-  std::vector<std::vector<Token>> tokens_;  // by row, as far as they are known
+  std::vector<std::vector<Token>> tokens_;  // by row, as far as known
   Tensor output_;
 };
 

@@ -1,11 +1,11 @@
-// How long work tells its caller that it moves on.
+// Progress reports.
 #pragma once
 
 #include <functional>
 
 namespace attn::run {
 
-/// Called with what was done since the last call, in the unit that the function says. Nobody may be listening.
+/// Called with the work done since the last call, in the unit that the function documents. May be empty.
 using Advance = std::function<void(double)>;
 
 }  // namespace attn::run

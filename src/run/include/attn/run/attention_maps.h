@@ -1,4 +1,4 @@
-// What the heads of attention layers attended to, made small enough to look at.
+// Attention weights of the heads of each layer, reduced to a size that can be displayed.
 #pragma once
 
 #include <cstdint>
@@ -12,30 +12,30 @@
 
 namespace attn::run {
 
-/// How the scores of a layer are read: (items…, heads?, queries…, keys…).
+/// The axes of a layer's scores: (items…, heads?, queries…, keys…).
 struct ScoresLayout {
-  std::int64_t items = 1;  ///< of the batch
+  std::int64_t items = 1;  ///< in the batch
   std::int64_t heads = 1;
   std::int64_t queries = 1, keys = 1;
 };
 
-/// The layouts of all scores that a graph gives, in the order of graph.scores.
+/// The layouts of all scores of a graph, in the order of graph.scores.
 [[nodiscard]] std::vector<ScoresLayout> scores_layouts(const graph::Graph& graph);
 
-/// Means are over the queries that attend to anything and that a mask does not hide: those of padding may have no
-/// weight at all, or the same for every key. Without such a query all are 0.
+/// Means are over the queries that attend to at least one key and that the mask does not hide: a query of padding may
+/// have no weight, or the same for every key. All means are 0 if there is no such query.
 struct HeadStats {
-  double entropy = 0;               ///< of a query's weights, in bits: 0 for one key, log2(S) for all alike
-  std::optional<double> distance;   ///< |query − key| by weight, where both count the same positions (T = S)
+  double entropy = 0;               ///< of a query's weights, in bits: 0 for one key, log2(S) for equal weights
+  std::optional<double> distance;   ///< mean of |query − key|, weighted, if both count the same positions (T = S)
   double to_first = 0;              ///< weight of the first key
-  std::optional<double> to_self;    ///< weight of the query's own position, where T = S
-  double largest = 0;               ///< weight
-  std::int64_t query = 0, key = 0;  ///< where it is
-  std::int64_t queries = 0;         ///< that count
-  std::vector<std::pair<std::int64_t, double>> top_keys;  ///< those of the largest mean weight above 0, up to five
+  std::optional<double> to_self;    ///< weight of the query's own position, if T = S
+  double largest = 0;               ///< largest weight
+  std::int64_t query = 0, key = 0;  ///< position of the largest weight
+  std::int64_t queries = 0;         ///< queries that the means include
+  std::vector<std::pair<std::int64_t, double>> top_keys;  ///< the keys of largest mean weight, up to five
 };
 
-/// One head, in cells of `block` queries by `block` keys.
+/// The map of one head, in cells of `block` queries × `block` keys.
 struct HeadMap {
   int head = 0;
   HeadStats stats;
@@ -47,25 +47,25 @@ struct LayerMap {
   int index = 0;  ///< among the attention layers
   std::int64_t queries = 0, keys = 0;
   std::int64_t block = 1, rows = 0, columns = 0;
-  std::int64_t non_finite = 0;  ///< weights, which count as 0
-  std::int64_t hidden = 0;      ///< queries that a mask hides
+  std::int64_t non_finite = 0;  ///< number of weights that are not finite; they count as 0
+  std::int64_t hidden = 0;      ///< queries that the mask hides
   std::vector<HeadMap> heads;
 };
 
-/// Sizes of cells for a picture.
+/// Limits for the size of a map.
 struct MapOptions {
-  std::int64_t item = 0;        ///< which of the batch
+  std::int64_t item = 0;        ///< index in the batch
   std::optional<int> head;      ///< only this one
-  std::int64_t most_cells = 0;  ///< of all heads together
-  std::int64_t most_rows = 0;   ///< and columns, of each head
+  std::int64_t most_cells = 0;  ///< total over all heads
+  std::int64_t most_rows = 0;   ///< limit of rows, and of columns, of each head
   int threads = 1;
 };
 
-/// The smallest block, one for all layers, with which no limit is passed.
+/// The smallest block that satisfies all limits; the same for all layers.
 [[nodiscard]] std::int64_t block_for(const std::vector<ScoresLayout>& layouts, const MapOptions& options);
 
-/// The maps of one item. `scores` and `layouts` are those of the same graph; `indices` number the layers. `hidden` are
-/// the queries of each that a mask hides, or nothing.
+/// The maps of one item. `scores` and `layouts` belong to the same graph; `indices` number the layers. `hidden` lists
+/// the masked queries of each layer, or is empty.
 [[nodiscard]] std::vector<LayerMap> attention_maps(const std::vector<NamedTensor>& scores,
                                                    const std::vector<ScoresLayout>& layouts,
                                                    const std::vector<int>& indices, const MapOptions& options,

@@ -1,4 +1,4 @@
-// Which operations are bounded by products of bytes.
+// Predicate for int8 matrix products.
 #pragma once
 
 #include <variant>
@@ -7,7 +7,8 @@
 
 namespace attn::run {
 
-/// Those of int8 and int4 layers that quantize what they read, by a weight of bytes.
+/// Returns whether the operation is an int8 or int4 layer that quantizes its activations and multiplies by an int8
+/// weight.
 [[nodiscard]] inline bool multiplies_bytes(const graph::Op& op) {
   const auto* const product = std::get_if<graph::QuantizedLinear>(&op);
   return product != nullptr && product->inputs.has_value();

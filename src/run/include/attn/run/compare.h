@@ -1,4 +1,4 @@
-// Numbers against the numbers that were expected.
+// Compares results with expected values.
 #pragma once
 
 #include <cstdint>
@@ -15,42 +15,41 @@ struct Tolerance {
   double atol = 1e-5;
 };
 
-/// One output against what was expected of it.
+/// The comparison of one output with its expected value.
 struct OutputComparison {
   std::string name;
   bool pass = false;
-  /// Why the numbers could not be compared ("expected shape (1, 5), got (1, 6)"); empty where they were.
+  /// The reason if the arrays could not be compared ("expected shape (1, 5), got (1, 6)"), otherwise empty.
   std::string problem;
   std::int64_t elements = 0;
   std::int64_t mismatches = 0;
-  double max_abs_error = 0;  ///< NaN where a NaN met a number
+  double max_abs_error = 0;  ///< NaN if a NaN was compared with a number
   std::vector<std::int64_t> worst_index;
   double expected = 0, got = 0;  ///< at the worst index
-  /// What it takes to pass, rounded up to three digits: of each while the other stays as it was asked for. Infinite
-  /// where nothing does.
+  /// The tolerance that would pass, rounded up to three digits: each of the two while the other stays as requested.
+  /// Infinite if none would.
   Tolerance needed{0, 0};
-  std::int64_t nan_pairs = 0;  ///< elements that are NaN on both sides, and so agree
-  std::int64_t unordered = 0;  ///< of the mismatches: a NaN or an infinity on one side alone, which nothing allows
+  std::int64_t nan_pairs = 0;  ///< elements that are NaN on both sides, which counts as equal
+  std::int64_t unordered = 0;  ///< mismatches with a NaN or an infinity on one side only; no tolerance allows these
 };
 
-/// Elements agree where |got − expected| ≤ atol + rtol·|expected| (numpy.allclose), where both are NaN, or where both
-/// are the same infinity. The worst element is a NaN that met a number, else an infinity, else the one furthest beyond
-/// its tolerance, or nearest to it.
+/// Two elements agree if |got − expected| ≤ atol + rtol·|expected| (numpy.allclose), if both are NaN, or if both are
+/// the same infinity. The worst element is a NaN compared with a number; without one, an infinity; otherwise the one
+/// with the largest excess over its tolerance.
 [[nodiscard]] OutputComparison compare(const std::string& name, const Tensor& expected, const Tensor& got,
                                        const Tolerance& tolerance);
 
-/// Pairs by name; an array that only one side has is a comparison that fails with a problem.
+/// Compares arrays by name. An array on one side only gives a comparison that fails with a problem.
 [[nodiscard]] std::vector<OutputComparison> compare(const std::vector<NamedTensor>& expected,
                                                     const std::vector<NamedTensor>& got, const Tolerance& tolerance);
 
-/// The same of strings, which agree where they are the same; `problem` says where they first are not.
+/// The same for strings, which agree if they are equal; `problem` gives the first difference.
 [[nodiscard]] std::vector<OutputComparison> compare_texts(const std::vector<NamedTexts>& expected,
                                                           const std::vector<NamedTexts>& got);
 
-/// How alike two arrays of one shape are, over the elements that are finite on both sides.
+/// Similarity of two arrays of one shape, over the elements that are finite on both sides.
 struct Likeness {
-  /// ‖b − a‖ / ‖a‖ and a·b / (‖a‖ ‖b‖); NaN where ‖a‖, or ‖a‖ ‖b‖, is 0, except that equal arrays have a relative
-  /// difference of 0.
+  /// ‖b − a‖ / ‖a‖ and a·b / (‖a‖ ‖b‖). NaN if the divisor is 0; the relative difference of equal arrays is 0.
   double relative = 0, cosine = 0;
 };
 [[nodiscard]] Likeness likeness(const Tensor& a, const Tensor& b);

@@ -1,4 +1,4 @@
-// Two sets of weights against each other.
+// Compares two sets of weights.
 #pragma once
 
 #include <cstdint>
@@ -12,21 +12,21 @@
 
 namespace attn::run {
 
-/// An array that only one side has.
+/// An array on one side only.
 struct LoneArray {
   std::string name;
   Shape shape;
   DType dtype = DType::float32;
 };
 
-/// An array that both sides have.
+/// An array on both sides.
 struct PairedArray {
   std::string name;
   Shape shape_a, shape_b;
   DType dtype_a = DType::float32, dtype_b = DType::float32;
-  /// b against a; nothing where the shapes differ.
+  /// Compares b with a; empty if the shapes differ.
   std::optional<OutputComparison> values;
-  Likeness likeness;  ///< where `values` are
+  Likeness likeness;  ///< valid if `values` is set
   bool equal = false;
 };
 
@@ -36,8 +36,8 @@ struct WeightsComparison {
   [[nodiscard]] bool equal() const;
 };
 
-/// Pairs arrays by name. Without any tolerance arrays of two dtypes differ, whatever their numbers. `advance` counts
-/// numbers of `a`.
+/// Pairs arrays by name. Without a tolerance, arrays of different dtypes differ even if their values are equal.
+/// `advance` counts elements of `a`.
 [[nodiscard]] WeightsComparison compare_weights(const std::vector<NamedTensor>& a, const std::vector<NamedTensor>& b,
                                                 const Tolerance& tolerance, const Advance& advance = {});
 

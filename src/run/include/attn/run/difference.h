@@ -1,4 +1,4 @@
-// How two arrays differ, element by element: in steps of a dtype, and by size.
+// Element-wise differences of two arrays: in steps of a dtype, and by magnitude.
 #pragma once
 
 #include <cstdint>
@@ -9,26 +9,27 @@
 
 namespace attn::run {
 
-/// How many steps from one number of a floating dtype to the next lie between two numbers, rounded to it first; nothing
-/// where either is NaN.
+/// The number of representable steps (ULP) of a floating dtype between two numbers, which are rounded to it first;
+/// empty if either is NaN.
 [[nodiscard]] std::optional<std::uint64_t> steps_between(double a, double b, DType dtype);
-/// The most steps ("ULP") between elements that are finite on both sides.
+/// The largest number of steps (ULP) between elements that are finite on both sides.
 [[nodiscard]] std::uint64_t most_steps(const Tensor& a, const Tensor& b, DType dtype);
 
-/// The distance from 1 to the next number of a floating dtype.
+/// The distance from 1 to the next larger number of a floating dtype.
 [[nodiscard]] double epsilon_of(DType dtype);
-/// The coarser of two dtypes that numbers passed through: the floating one, or that of the larger epsilon.
+/// The coarser of two dtypes: the floating one, or the one with the larger epsilon.
 [[nodiscard]] DType coarser(DType a, DType b);
 
-/// Counts of elements by |a − b|.
+/// Counts elements by |a − b|.
 struct Histogram {
   struct Bin {
-    double from = 0, to = 0;  ///< from < |a − b| ≤ to, or from 0 on; powers of ten
+    double from = 0, to = 0;  ///< from < |a − b| ≤ to, powers of ten; the first bin may begin at 0
     std::int64_t count = 0;
   };
-  std::int64_t equal = 0;      ///< two NaN, and an infinity with itself, too
-  std::int64_t unordered = 0;  ///< a NaN or an infinity on one side alone
-  std::vector<Bin> bins;  ///< in order, without gaps; at most ten, of which the first begins at 0 where more fell there
+  std::int64_t equal = 0;      ///< equal elements; NaN equals NaN, and an infinity itself
+  std::int64_t unordered = 0;  ///< a NaN or an infinity on one side only
+  std::vector<Bin> bins;  ///< in order and contiguous; at most ten, and the first begins at 0 if it collects smaller
+                          ///< differences
 };
 [[nodiscard]] Histogram histogram(const Tensor& a, const Tensor& b);
 

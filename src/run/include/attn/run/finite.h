@@ -1,4 +1,4 @@
-// Where NaN and infinities come into a pass.
+// Finds the layer in which NaN or infinities appear first.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@
 
 namespace attn::run {
 
-/// An array that holds NaN or infinities.
+/// An array that contains NaN or infinities.
 struct NonFinite {
-  std::string name;  ///< of the input or weight, or the layer: "block/dense"
+  std::string name;  ///< name of the input, weight or layer: "block/dense"
   DType dtype = DType::float32;
   Shape shape;
   std::int64_t nan_count = 0, inf_count = 0;
@@ -22,29 +22,29 @@ struct NonFinite {
   double first_value = 0;
 };
 
-/// The output of a layer that holds NaN or infinities.
+/// An output of a layer that contains NaN or infinities.
 struct NonFiniteOutput {
   NonFinite array;
   std::string class_name;
-  int call = 0;         ///< which application of the layer: 0, 1, …
-  int output = 0;       ///< which of its results
-  bool source = false;  ///< it came about here: nothing that came into the layer holds any
-  /// A source's weights that hold some.
+  int call = 0;         ///< index of the layer's call: 0, 1, …
+  int output = 0;       ///< index of the result
+  bool source = false;  ///< the values appeared here: the layer's inputs are all finite
+  /// The weights of a source that contain NaN or infinities.
   std::vector<NonFinite> weights;
 };
 
 struct FiniteCheck {
-  std::vector<NonFinite> inputs;         ///< the inputs of the model that hold some
-  std::vector<NonFiniteOutput> outputs;  ///< in the order of execution, and a layer before the model it is part of
+  std::vector<NonFinite> inputs;         ///< the model's inputs that contain NaN or infinities
+  std::vector<NonFiniteOutput> outputs;  ///< in execution order; a layer precedes the model that contains it
   std::int64_t checked = 0;              ///< layer outputs of a floating dtype
 
   [[nodiscard]] bool finite() const { return inputs.empty() && outputs.empty(); }
-  /// The first layer in which they came about, else null.
+  /// The first layer in which they appeared, otherwise null.
   [[nodiscard]] const NonFiniteOutput* source() const;
 };
 
-/// Looks at what the layers of a pass gave. `graph` is as it was lowered, `inputs` and `weights` are in its order, and
-/// `outputs` are Session::layer_outputs().
+/// Checks the layer outputs of a pass. `graph` is the lowered graph, `inputs` and `weights` are in its order, and
+/// `outputs` come from Session::layer_outputs().
 [[nodiscard]] FiniteCheck check_finite(const graph::Graph& graph, std::span<const Tensor> inputs,
                                        std::span<const Tensor> weights, const std::vector<LayerOutput>& outputs);
 

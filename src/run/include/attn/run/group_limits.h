@@ -1,5 +1,4 @@
-// What the system allows this process: control groups set limits that neither the number of cores nor the installed
-// memory tells.
+// Limits of control groups (cgroups), which the number of cores and the installed memory do not show.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +7,9 @@
 namespace attn::run {
 
 struct Limits {
-  std::optional<double> cores;               ///< of processor time, as 1.5
-  std::optional<std::int64_t> memory_bytes;  ///< of this process's group and those around it
-  std::optional<std::int64_t> memory_left;   ///< what their processes together may still take
+  std::optional<double> cores;               ///< CPU time, for example 1.5
+  std::optional<std::int64_t> memory_bytes;  ///< the smallest of this process's group and its ancestors
+  std::optional<std::int64_t> memory_left;   ///< memory that the processes of the group can still allocate together
 };
 [[nodiscard]] Limits group_limits();
 

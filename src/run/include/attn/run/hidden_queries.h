@@ -1,4 +1,5 @@
-// Queries that a mask lets see no key: those of padding. Keras's fused attention gives them the mean of all values.
+// Queries for which the mask hides every key, as for padding. Keras's fused attention returns the mean of all values
+// for them.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +11,11 @@
 
 namespace attn::run {
 
-/// The masks of the attention that makes the graph's scores, each once.
+/// The masks of the attention layers whose scores the graph outputs, without duplicates.
 [[nodiscard]] std::vector<graph::ValueId> masks_of_scores(const graph::Graph& graph);
 
-/// By query of the scores, whether it sees no key in one item of the batch; empty where nothing is masked. `value_of`
-/// gives the tensors of masks_of_scores.
+/// For each query of the scores, whether every key is hidden in one batch item; empty if nothing is masked. `value_of`
+/// returns the tensors of masks_of_scores.
 [[nodiscard]] std::vector<bool> hidden_queries(const graph::Graph& graph, graph::ValueId scores, std::int64_t item,
                                                const std::function<Tensor(graph::ValueId)>& value_of);
 

@@ -1,4 +1,4 @@
-// The outputs of a model's layers under names of their own, in the order in which they come about.
+// The outputs of a model's layers with unique names, in execution order.
 #pragma once
 
 #include <string>
@@ -9,17 +9,17 @@
 
 namespace attn::run {
 
-/// One result of one call of a layer.
+/// A result of a layer call.
 struct LayerArray {
-  /// "block/dense"; from the second call or result on with both, counted from 0: "block/dense[1][0]".
+  /// "block/dense"; from the second call or result on, followed by both indices, counted from 0: "block/dense[1][0]".
   std::string name;
   std::string class_name;
-  int call = 0;  ///< which application of the layer
+  int call = 0;  ///< index of the layer's call
   LayerOutput from;
 };
 
-/// Session::layer_outputs() in the order of execution, a layer before the model it is part of, and one that gives back
-/// what it got after the one that made it. `graph` is as it was lowered.
+/// Names Session::layer_outputs() in execution order. A layer precedes the model that contains it. A layer that returns
+/// its input follows the layer that computed it. `graph` is the lowered graph.
 [[nodiscard]] std::vector<LayerArray> layer_arrays(const graph::Graph& graph, const std::vector<LayerOutput>& outputs);
 
 }  // namespace attn::run

@@ -1,4 +1,4 @@
-// Does it fit? Asked before anything large is allocated.
+// Memory checks before anything large is allocated.
 #pragma once
 
 #include <cstdint>
@@ -14,30 +14,31 @@
 
 namespace attn::run {
 
-/// The most bytes of the host's memory that a Session of the graph and its passes hold at one time, weights and inputs
-/// included. Throws Error (no_memory) where that is more than a number of bytes can tell.
+/// The peak host memory in bytes of a Session of the graph and its passes, including weights and inputs. Throws Error
+/// (no_memory) if that does not fit into 64 bits.
 [[nodiscard]] std::int64_t memory_needed(const backends::Backend& backend, graph::Graph graph,
                                          const backends::CompileOptions& options, Keep keep = Keep::outputs);
 
-/// The bytes that a line of /proc/meminfo or /proc/self/status tells, as "MemAvailable:  16384 kB"; nothing without it.
+/// The bytes in a line of /proc/meminfo or /proc/self/status, such as "MemAvailable:  16384 kB"; empty if there is no
+/// such line.
 [[nodiscard]] std::optional<std::int64_t> proc_bytes(const char* file, std::string_view key);
 
-/// Bytes of memory that this process has now.
+/// The resident memory of this process, in bytes.
 [[nodiscard]] std::int64_t current_memory();
 
-/// What this process may still take, and by whose word: "90 % of the memory that is free", "--mem-limit".
+/// The memory that this process can still allocate, and the reason for messages: "90 % of the memory that is free",
+/// "--mem-limit".
 struct MemoryLimit {
   std::int64_t bytes = 0;
   std::string reason;
 };
 
-/// The smallest of 90 % of the system's available memory, of the control group's, and of the process's own limits
-/// (ulimit -v, -d), and of what is left of `own`, the bytes that the process is to take in all, which messages call
-/// `name`.
+/// The smallest of 90 % of the system's available memory, the limit of the control group, the process's own limits
+/// (ulimit -v, -d), and the rest of `own`, a limit for the whole process. Messages call `own` by `name`.
 [[nodiscard]] MemoryLimit memory_limit(std::optional<std::int64_t> own, std::string_view name = "the limit");
 
-/// Throws Error (no_memory) where `needed` bytes pass the limit: `what` ("the weights take"), its bytes, the limit, and
-/// `way_out`, which is asked only then and may be "".
+/// Throws Error (no_memory) if `needed` bytes exceed the limit. The message has `what` ("the weights take"), the bytes,
+/// the limit, and the result of `way_out`, which is called only then and may be "".
 void require_memory(const std::string& what, UInt128 needed, const MemoryLimit& limit,
                     const std::function<std::string()>& way_out = {});
 

@@ -1,4 +1,4 @@
-// What else was in the times: spread, outliers, drift, and other processes.
+// Noise in measured times: spread, outliers, drift, and load from other processes.
 #pragma once
 
 #include <cstdint>
@@ -8,25 +8,25 @@
 namespace attn::run {
 
 struct Noise {
-  /// The median distance from the median, times 1.4826 (for normal noise the standard deviation), over the median.
+  /// The median absolute deviation times 1.4826 (for normal noise the standard deviation), divided by the median.
   double spread = 0;
-  /// Runs that took longer than the median by over ten such distances, and by over a tenth.
+  /// Runs whose time exceeds the median by more than ten such deviations and by more than 10 %.
   std::int64_t outliers = 0;
   double slowest = 1;  ///< the longest run over the median
-  /// How much longer the last third of the runs took than the first, over the first; 0 for fewer than nine runs.
+  /// The relative increase from the first third of the runs to the last; 0 for fewer than nine runs.
   double drift = 0;
-  /// Cores that other processes kept busy meanwhile; nothing where the system does not tell.
+  /// Cores that other processes kept busy meanwhile; empty if the system does not report it.
   std::optional<double> other_cores;
 };
 
-/// The noise in times, which are in the order in which they were taken; there must be one.
+/// The noise in times, in the order of measurement. `seconds` must not be empty.
 [[nodiscard]] Noise noise_of(std::span<const double> seconds);
 
-/// Counts what other processes take from the CPU (Linux's /proc/stat, less this process's own time).
+/// Measures the CPU time of other processes (Linux: /proc/stat minus this process's own time).
 class OtherLoad {
  public:
   OtherLoad();
-  /// Cores, in the mean since it was made; nothing before two ticks of the system's clock.
+  /// The mean number of busy cores since construction; empty before two clock ticks have passed.
   [[nodiscard]] std::optional<double> cores() const;
 
  private:

@@ -1,4 +1,4 @@
-// The operations of a model, each to be run alone.
+// Extracts the operations of a model, to run each of them on its own.
 #pragma once
 
 #include <cstdint>
@@ -13,18 +13,19 @@
 
 namespace attn::run {
 
-/// One operation of some shapes and dtypes.
+/// An operation with its shapes and dtypes.
 struct Operation {
-  graph::Graph graph;  ///< of one node
+  graph::Graph graph;  ///< a graph with one node
   std::vector<Tensor> inputs, weights;
   std::string name;        ///< "linear"
-  std::string layer;       ///< the first Keras layer that has it, "" for none
-  std::int64_t count = 0;  ///< how often the model has it
-  UInt128 flops = 0;       ///< of one
-  Traffic bytes;           ///< of one
+  std::string layer;       ///< the first Keras layer with this operation, "" for none
+  std::int64_t count = 0;  ///< number of times the model has it
+  UInt128 flops = 0;       ///< of one execution
+  Traffic bytes;           ///< of one execution
 };
 
-/// What differs in `graph`, as the backend fuses it, with the numbers that a pass over `inputs` meets there.
+/// The distinct operations of `graph` after fusion by the backend, with the values that a pass over `inputs` gives
+/// them.
 [[nodiscard]] std::vector<Operation> operations_of(const backends::Backend& backend, graph::Graph graph,
                                                    std::span<const Tensor> inputs, const std::vector<Tensor>& weights,
                                                    const backends::CompileOptions& options);

@@ -9,12 +9,12 @@
 
 namespace attn::run {
 
-/// The names of model.output_names for outputs that the lowered graph numbers: "output_0" is "dense", the layer that
-/// gives it. A layer that gives several has "dense", "dense[1]", …. Empty where the model's outputs are a dict.
+/// The names in model.output_names for outputs that the lowered graph numbers: "output_0" is "dense", the layer that
+/// computes it. A layer with several outputs has "dense", "dense[1]", …. Empty if the model's outputs are a dict.
 using OutputNames = std::map<std::string, std::string>;
 [[nodiscard]] OutputNames output_names(const graph::Graph& lowered);
 
-/// Gives arrays these names. Those that are called so already, or neither way, stay.
+/// Gives arrays these names; an array whose name is not in the map keeps its own.
 template <typename Array>
 void rename_outputs(std::vector<Array>& arrays, const OutputNames& names) {
   for (Array& array : arrays)

@@ -1,4 +1,4 @@
-// A model made ready on a backend, and its runs.
+// A model compiled for a backend, and its runs.
 #pragma once
 
 #include <cstdint>
@@ -15,87 +15,88 @@
 
 namespace attn::run {
 
-/// Bytes that a step moves.
+/// The bytes that a step moves.
 struct Traffic {
-  std::int64_t weights = 0;  ///< of weights, constants and what was computed from them: read again in every pass
-  std::int64_t others = 0;   ///< of what the pass is given and computes: fresh from the step before
+  std::int64_t weights = 0;  ///< weights, constants and values computed from them: read again in every pass
+  std::int64_t others = 0;   ///< inputs and computed values: recently written by an earlier step
   [[nodiscard]] std::int64_t total() const noexcept { return weights + others; }
 };
 
-/// One step's share of a pass.
+/// The time of one step in a pass.
 struct StepTime {
   std::string layer;      ///< the Keras layer's name, "" for none
   std::string operation;  ///< "linear"
-  std::string kernel;     ///< which implementation ran
+  std::string kernel;     ///< the implementation that ran
   double seconds = 0;
   UInt128 flops = 0;
   bool of_bytes = false;  ///< multiplies_bytes()
-  Traffic bytes;          ///< of what it reads and writes, each once
+  Traffic bytes;          ///< of everything it reads and writes, counted once
 };
 
-/// What one application of a layer gave.
+/// An output of a layer call.
 struct LayerOutput {
   graph::LayerId layer = graph::kNone;
-  int output = 0;                       ///< which of its results
-  graph::ValueId value = graph::kNone;  ///< in the graph as it was lowered
+  int output = 0;                       ///< index of the result
+  graph::ValueId value = graph::kNone;  ///< in the lowered graph
   Tensor tensor;
 };
 
-/// What can be read after a pass: the model's outputs and scores, or every layer's outputs too. The latter keeps them
-/// in memory, and fuses nothing over them.
+/// Selects what can be read after a pass: the model's outputs and scores, or also every layer's outputs. The latter
+/// keeps them in memory and disables fusion across them.
 enum class Keep : std::uint8_t { outputs, layer_outputs };
 
-/// A graph as a backend will run it.
+/// A graph after optimization for a backend.
 struct Planned {
   plan::Plan plan;
-  std::size_t model_outputs = 0;  ///< the outputs of layers that are kept stand behind them in the plan's graph
-  std::vector<LayerOutput> kept;  ///< without their tensors
+  std::size_t model_outputs = 0;  ///< number of model outputs; kept layer outputs follow them in the plan's graph
+  std::vector<LayerOutput> kept;  ///< without tensors
 };
-/// Optimises the graph for the backend and plans it.
+/// Optimizes the graph for the backend and plans it.
 [[nodiscard]] Planned plan_for(const backends::Backend& backend, graph::Graph graph, Keep keep = Keep::outputs);
 
-/// Owns the executable. Not for two threads at once.
+/// Owns the executable. Not thread-safe.
 class Session {
  public:
-  /// Optimises the graph for the backend, plans it, and compiles it with the weights (in the order of graph.weights).
+  /// Optimizes the graph for the backend, plans it, and compiles it with the weights (in the order of graph.weights).
   Session(const backends::Backend& backend, graph::Graph graph, std::vector<Tensor> weights,
           const backends::CompileOptions& options, Keep keep = Keep::outputs);
-  /// The same of what plan_for() made.
+  /// Compiles the result of plan_for().
   Session(const backends::Backend& backend, Planned planned, std::vector<Tensor> weights,
           const backends::CompileOptions& options);
 
-  /// One pass; `inputs` as make_inputs gives them. `advance` is told the share of the pass that each step was, by its
-  /// arithmetic and traffic; a device that is not the host takes all steps at once, and tells nothing. Throws what
-  /// Executable::run does, and Stopped where a stop was asked for before it: devices do not look.
+  /// Runs one pass; `inputs` come from make_inputs. `advance` gets the fraction of the pass for each step, estimated
+  /// from its FLOPs and bytes; a device other than the host runs all steps at once and reports none. Throws the errors
+  /// of Executable::run, and Stopped if a stop was requested before the pass: devices do not check for it.
   void run(std::span<const Tensor> inputs, const Advance& advance = {});
-  /// One pass, with each step's time.
+  /// Runs one pass and returns the time of each step.
   [[nodiscard]] std::vector<StepTime> profile(std::span<const Tensor> inputs);
-  /// The results of the last pass, as views that the next pass overwrites.
+  /// The results of the last pass, as views that are valid until the next pass.
   [[nodiscard]] std::vector<NamedTensor> outputs() const;
-  /// The attention probabilities of the last pass, by layer, of a graph that was lowered with scores.
+  /// The attention probabilities of the last pass, by layer, if the graph was lowered with scores.
   [[nodiscard]] std::vector<NamedTensor> scores() const;
 
-  /// What each layer gave in the last pass, in the order of graph().layers, as views that the next pass overwrites;
-  /// nothing without Keep::layer_outputs.
+  /// The layer outputs of the last pass, in the order of graph().layers, as views that are valid until the next pass;
+  /// empty without Keep::layer_outputs.
   [[nodiscard]] std::vector<LayerOutput> layer_outputs() const;
 
-  /// The clock of a device that is not the host, else null.
+  /// The clock of the device; null for the host.
   [[nodiscard]] backends::DeviceClock* device_clock() { return executable_->device_clock(); }
   [[nodiscard]] const backends::Executable& executable() const { return *executable_; }
-  /// The graph that runs.
+  /// The graph after optimization.
   [[nodiscard]] const graph::Graph& graph() const { return graph_; }
 
  private:
   graph::Graph graph_;
-  std::vector<graph::NodeId> steps_;  // those of graph_ that run
+  std::vector<graph::NodeId> steps_;  // nodes of graph_ that run
   std::size_t model_outputs_ = 0;
   std::vector<LayerOutput> kept_;
   std::unique_ptr<backends::Executable> executable_;
 };
 
-/// Bytes of the values that a node reads and writes, each once; `fixed` is of its graph.
+/// The bytes of the values that a node reads and writes, each counted once; `fixed` marks values of its graph that are
+/// the same in every pass.
 [[nodiscard]] Traffic traffic(const graph::Graph& graph, const graph::Node& node, const std::vector<bool>& fixed);
-/// FLOPs of one pass.
+/// The FLOPs of one pass.
 [[nodiscard]] UInt128 total_flops(const graph::Graph& graph);
 
 }  // namespace attn::run

@@ -1,4 +1,4 @@
-// Graphs of one operation, to measure it alone.
+// Graphs with one operation, to measure it on its own.
 #pragma once
 
 #include <cstdint>
@@ -17,32 +17,32 @@ struct AttentionSize {
   DType dtype = DType::float32;
 };
 [[nodiscard]] graph::Graph attention_workload(const AttentionSize& size);
-/// What the two products alone take (a multiply-add is 2): attention kernels are compared by it.
+/// The FLOPs of the two matrix products only (a multiply-add is 2), by which attention kernels are compared.
 [[nodiscard]] double attention_flops(const AttentionSize& size);
 
-/// ‖got − exact‖ / ‖exact‖ over up to `rows` rows (b, t, n) spread over `got`, the output of attention_workload on
-/// `inputs`; exact is computed in float64 from the same inputs.
+/// ‖got − exact‖ / ‖exact‖ over up to `rows` rows (b, t, n) spread over `got`, the output of attention_workload for
+/// `inputs`. `exact` is computed in float64 from the same inputs.
 [[nodiscard]] double attention_error(const AttentionSize& size, std::span<const Tensor> inputs, const Tensor& got,
                                      std::int64_t rows = 64);
 
-/// One product of (rows, depth) and (depth, width), the second a weight, as in a model's dense layers.
+/// A matrix product of (rows, depth) and (depth, width); the second is a weight, as in a dense layer.
 struct ProductSize {
   std::int64_t rows = 1, depth = 1, width = 1;
 };
-/// Of int8: float32 rows, which are quantized as Keras's int8 layers do, and a weight of bytes.
+/// With int8: float32 activations, quantized like in Keras's int8 layers, and an int8 weight.
 [[nodiscard]] graph::Graph product_workload(const ProductSize& size, DType dtype);
 
-/// `pieces` additions, one after the other, each of two float32 arrays of n elements.
+/// `pieces` consecutive additions, each of two float32 arrays with n elements.
 [[nodiscard]] graph::Graph addition_workload(std::int64_t n, int pieces);
 
-/// `pieces` sums, one after the other, each over the rows of a float32 array (n / 1024, 1024): all of it is read, and
-/// next to nothing written.
+/// `pieces` consecutive sums, each over the rows of a float32 array (n / 1024, 1024): all of it is read, and little is
+/// written.
 [[nodiscard]] graph::Graph sum_workload(std::int64_t n, int pieces);
 
-/// The inputs of such a graph: normal numbers, of which a million are drawn and then repeat, as the largest workloads
+/// The inputs of such a graph: normal numbers. A million are drawn and then repeated, because the largest workloads
 /// have hundreds of millions.
 [[nodiscard]] std::vector<Tensor> workload_inputs(const graph::Graph& graph, std::uint64_t seed);
-/// Weights of a workload, the same way; bytes are drawn from all of their range.
+/// The weights of a workload, drawn the same way; int8 weights are uniform over their whole range.
 [[nodiscard]] std::vector<Tensor> workload_weights(const graph::Graph& graph, std::uint64_t seed);
 
 }  // namespace attn::run
