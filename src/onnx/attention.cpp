@@ -1,4 +1,4 @@
-// Attention: one operator where it says the same, else what it is made of.
+// Exports attention: as ONNX's Attention operator if it is equivalent, otherwise as its parts.
 #include <limits>
 
 #include "emit.h"
@@ -8,10 +8,10 @@ namespace {
 
 using graph::AttentionPath;
 
-constexpr int kWithAttention = 23;                                    // the operator set that brought it
-constexpr double kHidden = -0.7 * std::numeric_limits<float>::max();  // a masked score of the fused path
+constexpr int kWithAttention = 23;                                    // the operator set that added it
+constexpr double kHidden = -0.7 * std::numeric_limits<float>::max();  // the score of a masked key in the fused path
 
-/// What is made of (B,T,N,H) arrays in the order (B,N,T,H) of ONNX.
+/// The parts of an attention. Arrays (B,T,N,H) are transposed to ONNX's order (B,N,T,H).
 struct Parts {
   const Step& step;
   const graph::Attention& op;
@@ -24,13 +24,13 @@ struct Parts {
     return e.size([&](const graph::Graph& graph) { return graph.value(step.node.inputs[i]).shape[1]; });
   }
 
-  /// A column of the places of queries, and a row of those of keys.
+  /// The positions of queries as a column, or of keys as a row.
   [[nodiscard]] Term places(std::size_t i, bool column) const {
     const Name range = e.range(length(i));
     return {&e, column ? e.node("Unsqueeze", {range, e.ints({1})}) : range, DType::int64};
   }
 
-  /// Which scores count, of causality and the window; nothing where all do.
+  /// The mask by causality and the window; empty if every score counts.
   [[nodiscard]] std::optional<Term> by_place() const {
     if (!op.causal && !op.window) return std::nullopt;
     const Term queries = places(0, true), keys = places(1, false);
@@ -55,13 +55,13 @@ struct Parts {
     return place ? place : masks;
   }
 
-  /// A bias or mask with all rows and columns, which runtimes ask for.
+  /// Expands a bias or mask to all rows and columns, which runtimes require.
   [[nodiscard]] Term whole(const Term& bias) const {
     const Sizes all{Size::of(1), Size::of(1), length(0), length(1)};
     return {&e, e.expand(bias.name, all), bias.dtype};
   }
 
-  /// Keys or values (B,N,S,H), each head as often as queries read it.
+  /// Keys or values as (B,N,S,H); each head is repeated for the queries that read it.
   [[nodiscard]] Name repeated(std::size_t i) const {
     const Dim queries = step.input(0).shape[2], heads = step.input(1).shape[2];
     if (queries == heads) return heads_first(i);
@@ -79,7 +79,8 @@ struct Parts {
     std::vector<Attribute> attributes{{"scale", op.scale}};
     std::optional<Term> bias;
     if (op.bias) bias = step.term(3);
-    // A row that is causal in part, and masked for the rest, averages over all values: the mask says both.
+    // A row whose keys are hidden partly by causality and partly by the mask averages over all values, so one mask must
+    // hold both.
     const bool causal = op.causal && !op.window && op.masks == 0;
     if (causal) attributes.push_back({"is_causal", std::int64_t{1}});
     if (const auto counts = causal ? std::nullopt : sees()) {
@@ -89,7 +90,7 @@ struct Parts {
     Names inputs{heads_first(0), heads_first(1), heads_first(2)};
     if (bias) inputs.push_back(whole(*bias).name);
     if (!op.scores) return {heads_behind(e.node("Attention", inputs, attributes))};
-    attributes.push_back({"qk_matmul_output_mode", std::int64_t{3}});  // after the softmax
+    attributes.push_back({"qk_matmul_output_mode", std::int64_t{3}});  // scores after the softmax
     const Names made = e.nodes("Attention", inputs, 4, attributes);
     return {heads_behind(made[0]), made[3]};
   }
@@ -99,7 +100,7 @@ struct Parts {
     const DType dtype = step.input(0).dtype;
     const Term query{&e, heads_first(0), dtype}, value{&e, repeated(2), dtype};
     const Term keys{&e, e.transpose(repeated(1), {0, 1, 3, 2}), dtype};
-    // The fused path has scores in float32, whatever the dtype; the other scales the query.
+    // The fused path computes scores in float32 for any dtype; the other one scales the query.
     Term scores =
         fused ? widened(query).apply("MatMul", {widened(keys)}) * op.scale : (query * op.scale).apply("MatMul", {keys});
     if (op.soft_cap > 0.0) scores = (scores / op.soft_cap).apply("Tanh") * op.soft_cap;

@@ -27,18 +27,18 @@ bool takes_bfloat16(std::string_view op, int opset) {
   return !has(kNever, op) && (opset >= kNewerTypes || !has(kSince22, op));
 }
 
-/// The types of values by name (TensorProto.DataType).
+/// The types of values, by name (TensorProto.DataType).
 using Types = std::map<std::string, std::int64_t>;
 
 class Pass {
  public:
   Pass(int opset, const std::function<std::string(const std::string&)>& unique) : opset_(opset), unique_(unique) {}
 
-  /// `types`: those of the graphs around.
+  /// `types` are those of the enclosing graphs.
   void run(Graph& graph, Types types) {
     for (const ValueInfo& input : graph.inputs) types[input.name] = type_code(input.dtype);
     for (const NamedTensor& tensor : graph.initializers) types[tensor.name] = type_code(tensor.tensor.dtype());
-    std::map<std::string, std::string> wide;  // by the name of the narrow value
+    std::map<std::string, std::string> wide;  // by the name of the bfloat16 value
     std::vector<Node> out;
     for (Node& node : graph.nodes) {
       widen_bodies(node, types);
@@ -94,7 +94,7 @@ class Pass {
     }
   }
 
-  /// Most operators give what their first input has.
+  /// The result of most operators has the type of their first input.
   static void set_types(const Node& node, Types& types) {
     const auto type_of = [&](std::size_t input) {
       const auto found = input < node.inputs.size() ? types.find(node.inputs[input]) : types.end();

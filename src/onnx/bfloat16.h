@@ -1,4 +1,4 @@
-// Operators that an operator set has no bfloat16 for.
+// Replaces bfloat16 in operators whose operator set does not support it.
 #pragma once
 
 #include <functional>
@@ -7,8 +7,8 @@
 
 namespace attn::onnx {
 
-/// Casts around every node that reads bfloat16 where the operator set does not allow it: the node computes in float32.
-/// `unique` makes a name that the graph does not have.
+/// Adds casts around every node that reads bfloat16 if the operator set does not allow it: the node then computes in
+/// float32. `unique` returns a name that is not yet in the graph.
 void widen_bfloat16(Graph& graph, int opset, const std::function<std::string(const std::string&)>& unique);
 
 }  // namespace attn::onnx

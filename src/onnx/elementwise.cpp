@@ -1,4 +1,4 @@
-// Functions of one number and of two.
+// Element-wise functions of one and two arguments.
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -27,7 +27,7 @@ Term hard_sigmoid(const Term& x, double reach) {
   return x.apply("HardSigmoid", {}, {{"alpha", 0.5 / reach}, {"beta", 0.5}});
 }
 
-/// Near 0, where eˣ − 1 loses all digits, Kahan's quotient has them.
+/// Uses Kahan's quotient near 0, where eˣ − 1 loses all digits.
 Term expm1(const Term& x) {
   const Term u = exp(x), near = (u - 1.0) * x / log(u);
   const Term far = where(x < 0.0, x.number(-1.0), u - 1.0);
@@ -51,15 +51,15 @@ Term relu(const graph::Unary& f, const Term& x) {
   return where(x > threshold, above, slope == 0.0 ? x.number(0.0) : (x - threshold) * slope);
 }
 
-/// The nearest number of that format, and back.
+/// Rounds to the nearest float8 number and converts back.
 Term through_float8(const Term& x) {
-  constexpr std::int64_t kFloat8E4M3FN = 17;  // TensorProto.DataType, of attn's no dtype
+  constexpr std::int64_t kFloat8E4M3FN = 17;  // TensorProto.DataType; attn has no such dtype
   constexpr int kOldest = 19;
   if (x.emitter->opset() < kOldest) throw bad_input("numbers of 8 bits (float8_e4m3fn) came to ONNX with opset 19");
   return x.apply("Cast", {}, {{"to", kFloat8E4M3FN}}).apply("Cast", {}, {{"to", type_code(x.dtype)}});
 }
 
-/// Where it is ±∞, of integers too.
+/// Tests for ±∞; works for integers too.
 Term is_infinite(const Term& x) { return widened(x).test("IsInf"); }
 
 }  // namespace
@@ -195,7 +195,7 @@ Term apply(const graph::Unary& f, const Term& x) {
 
 namespace {
 
-/// The remainder has the divisor's sign, as Python has it.
+/// The remainder has the sign of the divisor, as in Python.
 Term floor_mod(const Term& x, const Term& y) {
   if (is_integer(x.dtype)) return x.apply("Mod", {y});
   const Term rest = x.apply("Mod", {y}, {{"fmod", std::int64_t{1}}});
@@ -258,7 +258,7 @@ Term combine(BinaryFn fn, const Term& x, const Term& y) {
   return x;
 }
 
-/// The dtype in which runtimes compute: few have arithmetic of short integers.
+/// The dtype for arithmetic: few runtimes have arithmetic on short integers.
 DType arithmetic_dtype(DType dtype) {
   switch (dtype) {
     case DType::int8:

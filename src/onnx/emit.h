@@ -1,4 +1,5 @@
-// What each operation becomes. An overload per operation: std::visit in export.cpp names what is missing.
+// The conversion of each operation. There is one overload for each operation: std::visit in export.cpp does not compile
+// if one is missing.
 #pragma once
 
 #include <string_view>
@@ -8,7 +9,7 @@
 
 namespace attn::onnx {
 
-/// A node of the graph, and the names that its inputs have by now.
+/// A node of the graph, with the ONNX names of its inputs.
 struct Step {
   Emitter& emitter;
   const graph::Node& node;
@@ -23,13 +24,13 @@ struct Step {
   [[nodiscard]] Term term(std::size_t i) const { return {&emitter, in[i], input(i).dtype}; }
 };
 
-/// Throws Error (bad_input): ONNX has nothing for it.
+/// Throws Error (bad_input): ONNX has no equivalent.
 [[noreturn]] void no_counterpart(const Step& step, std::string_view what = "");
 
 /// f(x).
 [[nodiscard]] Term apply(const graph::Unary& function, const Term& x);
 
-/// In float32 where it is half precision.
+/// Casts half precision to float32.
 [[nodiscard]] Term widened(const Term& x);
 
 Names emit(const Step& step, const graph::Unary& op);

@@ -18,7 +18,7 @@ Name Emitter::unique(const std::string& wanted) {
 
 Names Emitter::nodes(std::string op, Names inputs, std::size_t outputs, std::vector<Attribute> attributes) {
   const Name name = unique(layer_.empty() ? op : layer_ + "/" + op);
-  Names made{name};  // a node and its first result may have one name
+  Names made{name};  // a node and its first output may have the same name
   for (std::size_t i = 1; i < outputs; ++i) made.push_back(unique(name + ":" + std::to_string(i)));
   graph_.nodes.push_back({std::move(op), name, std::move(inputs), made, std::move(attributes)});
   return made;
@@ -84,7 +84,8 @@ Name Emitter::length(int which) {
   const Length& length = samples_.lengths[static_cast<std::size_t>(which)];
   const Name& input = graph().value(graph().inputs[static_cast<std::size_t>(length.input)]).name;
   const std::string layer = std::exchange(layer_, "");
-  // A body may be the first to ask, and the rest of the graph does not see what is made there.
+  // If a body is the first to request it, its node still goes into the outermost graph, because other graphs do not see
+  // nodes of the body.
   std::vector<Node> body;
   if (!outer_.empty()) body = std::exchange(graph_.nodes, std::exchange(outer_.front(), {}));
   const Name shape =
@@ -121,7 +122,7 @@ Name Emitter::rank0(const Size& size) {
 }
 
 Name Emitter::range(const Size& size) {
-  constexpr std::int64_t kMost = 1 << 16;  // more than that a file need not hold
+  constexpr std::int64_t kMost = 1 << 16;  // larger constants are computed at run time instead of stored
   if (!size.fixed() || size.offset > kMost) return node("Range", {index(0), rank0(size), index(1)});
   Ints values(static_cast<std::size_t>(size.offset));
   std::iota(values.begin(), values.end(), 0);
@@ -136,7 +137,7 @@ Name Emitter::reshape(const Name& x, const Sizes& from, const Sizes& to) {
     if (to[i] && to[i]->fixed() && to[i]->offset != 0) {
       target.push_back(to[i]->offset);
     } else if (to[i] && i < from.size() && from[i] == to[i]) {
-      target.push_back(0);  // as it is in x
+      target.push_back(0);  // 0: keeps the size of x
     } else {
       target.push_back(-1);
       ++open;

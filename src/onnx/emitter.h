@@ -1,4 +1,4 @@
-// The ONNX graph while it grows.
+// The ONNX graph under construction.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,10 @@
 
 namespace attn::onnx {
 
-/// Of a value in the ONNX graph.
+/// The name of a value in the ONNX graph.
 using Name = std::string;
 using Names = std::vector<Name>;
-/// The sizes of a value; nothing stands for a size that follows no formula.
+/// The sizes of a value; an empty one follows no formula.
 using Sizes = std::vector<std::optional<Size>>;
 using Ints = std::vector<std::int64_t>;
 
@@ -33,13 +33,13 @@ class Emitter {
   [[nodiscard]] const graph::Graph& graph() const noexcept { return samples_.base; }
   [[nodiscard]] const Samples& samples() const noexcept { return samples_; }
 
-  /// Nodes from here on are called after this layer.
+  /// Sets the layer that names the following nodes.
   void set_layer(const std::string& name) { layer_ = name; }
 
   Name node(std::string op, Names inputs, std::vector<Attribute> attributes = {});
   Names nodes(std::string op, Names inputs, std::size_t outputs, std::vector<Attribute> attributes = {});
 
-  /// `wanted`, or where that is taken a name like it.
+  /// Returns `wanted`, or a similar name if that is taken.
   Name unique(const std::string& wanted);
 
   void initializer(const Name& name, Tensor tensor);
@@ -49,44 +49,44 @@ class Emitter {
   Name index(std::int64_t value);  ///< a rank-0 int64
 
   [[nodiscard]] Sizes sizes(graph::ValueId id) const;
-  /// A formula for a number of the graph. Throws Error (bad_input) where it follows none.
+  /// The formula of a number in the graph. Throws Error (bad_input) if it follows none.
   [[nodiscard]] Size size(const Look& look) const;
-  /// A vector of int64 with these sizes. Throws Error (bad_input) where one follows no formula.
+  /// An int64 vector with these sizes. Throws Error (bad_input) if one follows no formula.
   Name vector(const Sizes& sizes);
   Name rank0(const Size& size);
   /// [0, size) as int64.
   Name range(const Size& size);
 
-  /// x, whose sizes are `from`, under the sizes `to`.
+  /// Reshapes x from the sizes `from` to the sizes `to`.
   Name reshape(const Name& x, const Sizes& from, const Sizes& to);
   Name transpose(const Name& x, const std::vector<int>& permutation);
   Name expand(const Name& x, const Sizes& to);
   Name cast(const Name& x, DType from, DType to);
 
-  /// From here on nodes go into a graph of their own, until end_body.
+  /// Adds the following nodes to a separate graph, until end_body.
   void begin_body();
-  /// That graph, which reads names from outside as well.
+  /// Returns that graph, which can also read names of enclosing graphs.
   [[nodiscard]] std::shared_ptr<const Graph> end_body(const std::string& name, std::vector<ValueInfo> inputs,
                                                       std::vector<ValueInfo> outputs);
 
-  /// All that was made.
+  /// Returns the finished graph.
   [[nodiscard]] Graph take();
-  /// Did a node make it?
+  /// Returns whether a node computes it.
   [[nodiscard]] bool is_made(const Name& name) const;
-  /// Gives a value that a node made another name.
+  /// Renames a value that a node computes.
   void rename(const Name& from, const Name& to);
-  /// The same value under a second name.
+  /// Adds a second name for a value.
   void copy(const Name& from, const Name& to);
 
  private:
-  Name length(int which);  // a vector of one int64
+  Name length(int which);  // an int64 vector with one element
   Name one(const Size& size);
 
   const Samples& samples_;
   int opset_;
   std::string layer_;
   Graph graph_;
-  std::vector<std::vector<Node>> outer_;  // nodes of the graphs around a body
+  std::vector<std::vector<Node>> outer_;  // nodes of the graphs that enclose a body
   std::unordered_set<std::string> taken_;
   std::map<std::pair<DType, std::string>, Name> scalars_;
   std::map<Ints, Name> ints_;

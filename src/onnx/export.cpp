@@ -17,7 +17,8 @@ void no_counterpart(const Step& step, std::string_view what) {
 
 namespace {
 
-/// Operations of training and of generation: a model as it is converted has none of them, unless it keeps states.
+/// Whether ONNX has an equivalent. Operations of training and generation have none: a converted model has none of them
+/// unless it keeps states.
 template <typename Op>
 concept HasCounterpart = requires(const Step& step, const Op& op) {
   { emit(step, op) } -> std::same_as<Names>;
@@ -58,7 +59,7 @@ class Exporter {
     const graph::ValueKind kind = graph_.value(id).kind;
     return kind == graph::ValueKind::weight || kind == graph::ValueKind::constant;
   }
-  /// A weight that is read in another dtype is stored in that one.
+  /// Returns whether the node casts a weight; such a weight is stored in the new dtype.
   [[nodiscard]] bool is_cast_of_stored(const graph::Node& node) const {
     return std::holds_alternative<graph::Cast>(node.op) && is_stored(node.inputs[0]);
   }
@@ -67,7 +68,7 @@ class Exporter {
     name_of(id) = store(id, [](const Tensor& tensor) { return tensor; });
   }
 
-  /// A weight or a constant, as `changed` gives it.
+  /// Stores a weight or a constant after applying `changed`.
   template <typename Change>
   [[nodiscard]] Name store(graph::ValueId id, const Change& changed) {
     const graph::Value& value = graph_.value(id);
@@ -119,7 +120,7 @@ class Exporter {
                  : name + "_" + std::to_string(axis);
   }
 
-  /// The value under its output's name. What is not made by a node, or is another output already, is copied.
+  /// The value under its output's name. It is copied if no node computes it, or if it is already another output.
   [[nodiscard]] ValueInfo output(std::size_t i) {
     const graph::ValueId id = graph_.outputs[i].value;
     const Name& name = output_names_[i];

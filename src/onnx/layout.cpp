@@ -1,4 +1,4 @@
-// Operations that move elements, and those that make arrays of nothing.
+// Operations that move elements, and those that create arrays.
 #include <algorithm>
 #include <limits>
 
@@ -15,7 +15,7 @@ Name slice(Emitter& e, const Name& x, int axis, std::int64_t start, std::int64_t
   return e.node("Slice", {x, e.ints({start}), e.ints({stop}), e.ints({axis}), e.ints({step})});
 }
 
-/// ONNX has no mirror that repeats the edge: the mirrored ends are slices that run backwards.
+/// ONNX has no symmetric padding mode, so the mirrored ends are slices with negative steps.
 Name pad_symmetric(const Step& step, const graph::Pad& op) {
   Emitter& e = step.emitter;
   Name x = step.in[0];
@@ -61,7 +61,7 @@ Names emit(const Step& step, const graph::Transpose& op) {
 Names emit(const Step& step, const graph::Broadcast& /*op*/) {
   const Sizes from = step.in_sizes(0);
   Sizes to = step.out_sizes();
-  // What x has already need not be said: a size of 1 leaves it as it is.
+  // Sizes that x already has can be 1 in the Expand shape, which leaves them unchanged.
   const std::size_t added = to.size() - from.size();
   for (std::size_t i = 0; i < from.size(); ++i)
     if (from[i] == to[added + i]) to[added + i] = Size::of(1);

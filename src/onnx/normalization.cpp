@@ -1,4 +1,4 @@
-// Normalizations, softmax, reductions and running sums.
+// Normalizations, softmax, reductions and cumulative operations.
 #include <algorithm>
 #include <numeric>
 
@@ -23,7 +23,7 @@ bool are_last(const std::vector<int>& axes, int rank) {
   return true;
 }
 
-/// A factor with the sizes of `axes`, so that it meets x along them.
+/// Reshapes a factor so that it broadcasts along `axes` of x.
 Term along(const Step& step, const Term& factor, const std::vector<int>& axes) {
   const Shape& shape = step.input(0).shape;
   if (are_last(axes, shape.rank())) return factor;
@@ -33,7 +33,7 @@ Term along(const Step& step, const Term& factor, const std::vector<int>& axes) {
   return {&e, e.node("Reshape", {factor.name, e.ints(to)}), factor.dtype};
 }
 
-/// max(x − τ, 0) with Keras's τ: see the reference backend's sparsemax, which adds up the sums of the support.
+/// max(x − τ, 0) with Keras's τ: see sparsemax in the reference backend, which sums over the support.
 Term sparsemax(const Step& step, int axis) {
   Emitter& e = step.emitter;
   const Term x = step.term(0);
@@ -154,7 +154,7 @@ Names emit(const Step& step, const graph::Cumulate& op) {
     const Term axis{&e, e.index(op.axis), DType::int64};
     return {x.apply("CumSum", {axis}, {{"exclusive", flag(op.exclusive)}, {"reverse", flag(op.reverse)}}).name};
   }
-  // A product has no operator: a scan along the axis.
+  // ONNX has no cumulative product, so this is a scan along the axis.
   Sizes slice = step.in_sizes(0);
   slice.erase(slice.begin() + op.axis);
   const Name ones = e.expand(e.scalar(x.dtype, 1.0), slice);

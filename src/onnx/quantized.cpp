@@ -1,12 +1,12 @@
-// Numbers by integers of 8 and 4 bits, by operators that are exact in every runtime: files keep the packed bytes.
+// Int8 and int4 quantization with operators that are exact in every runtime; files store the packed bytes.
 #include "emit.h"
 
 namespace attn::onnx {
 namespace {
 
-constexpr std::int64_t kBase = 16, kHalf = 8;  // of integers of 4 bits, and where their sign is
+constexpr std::int64_t kBase = 16, kHalf = 8;  // for 4-bit integers: their range, and where negative values begin
 
-/// The integers of bytes (int32), which lie two by two along `nibbles`: the first in the low half of a byte.
+/// Unpacks bytes to integers (int32). Two 4-bit integers share a byte along `nibbles`: the first is in the low half.
 Term integers(const Term& bytes, const std::optional<graph::Nibbles>& nibbles, const Sizes& sizes) {
   const Term wide = bytes.cast(DType::int32);
   if (!nibbles) return wide;
@@ -30,7 +30,8 @@ Term integers(const Term& bytes, const std::optional<graph::Nibbles>& nibbles, c
   return {&e, all, DType::int32};
 }
 
-/// (q − zero)·scale, whose groups lie along `axis`; scale, zero and groups are inputs `scale` and the next two.
+/// Dequantizes: (q − zero)·scale, with groups along `axis`. Scale, zero and group indices are the inputs from `scale`
+/// on.
 Term of_groups(const Step& step, const Term& q, std::size_t scale, int axis) {
   const Term by_group = step.term(scale), groups = step.term(scale + 2);
   const auto of_rows = [&](const Term& x) { return x.apply("Gather", {groups}, {{"axis", std::int64_t{axis}}}); };
@@ -39,7 +40,7 @@ Term of_groups(const Step& step, const Term& q, std::size_t scale, int axis) {
 }
 
 struct Rows {
-  Term integers, scale;  ///< both of the dtype of x
+  Term integers, scale;  ///< both have the dtype of x
 };
 
 Rows quantized(const Term& x, const std::vector<int>& axes, const graph::IntegerRange& range) {
@@ -54,8 +55,8 @@ Rows quantized(const Term& x, const std::vector<int>& axes, const graph::Integer
   return {whole.apply("Clip", {x.number(range.low), x.number(range.high)}), scale};
 }
 
-/// The sums of integers, exact: products of bytes without a sign are so in every runtime, where those with one may be
-/// clipped to 16 bits on the way. `has_sign`: the weight is of −128…127, else of 0…255.
+/// Exact integer matrix product: products of unsigned bytes are exact in every runtime, while signed ones may saturate
+/// at 16 bits. `has_sign`: the weight is in −128…127, otherwise 0…255.
 Term integer_product(const Term& x, const Term& weight, bool has_sign) {
   constexpr double kOffset = 128.0;
   Emitter& e = *x.emitter;
@@ -70,7 +71,7 @@ Term integer_product(const Term& x, const Term& weight, bool has_sign) {
 
 Size size_of(const Shape& shape) { return Size::of(shape.size()); }
 
-/// A map as (rows…, K) → (rows…, M).
+/// Shapes of a linear map (rows…, K) → (rows…, M).
 struct Matrices {
   Sizes x, flat_x, out, flat_out;
   Size depth, width;
@@ -90,7 +91,7 @@ Matrices matrices_of(const Step& step, const graph::QuantizedLinear& op) {
   return m;
 }
 
-/// The integers of the weight (int32) as (K, M), or (M, K) where it is transposed.
+/// The integers of the weight (int32) as (K, M); (M, K) if it is transposed.
 Term weight_of(const Step& step, const graph::QuantizedLinear& op, const Matrices& m) {
   const Sizes stored = op.transposed ? Sizes{m.width, m.depth} : Sizes{m.depth, m.width};
   if (op.pairs == graph::Pairs::none) {

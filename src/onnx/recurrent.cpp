@@ -1,4 +1,5 @@
-// Recurrent layers, as a scan over time: ONNX's own operators know neither masks nor all of Keras's activations.
+// Exports recurrent layers as a scan over time, because ONNX's own operators support neither masks nor all of Keras's
+// activations.
 #include "emit.h"
 
 namespace attn::onnx {
@@ -19,13 +20,13 @@ struct Loop {
   [[nodiscard]] Term recurrent(std::int64_t first, std::int64_t last) const {
     return columns(step.term(2), first, last);
   }
-  /// A row of the bias, which has two where the cell keeps them apart.
+  /// A row of the bias, which has two rows if the cell keeps them separate.
   [[nodiscard]] Term bias(std::int64_t row) const {
     return {&e, e.node("Gather", {step.in[3], e.index(row)}, {{"axis", std::int64_t{0}}}), dtype};
   }
   [[nodiscard]] bool two_biases() const { return op.bias && op.cell == RnnCell::gru && op.reset_after; }
 
-  /// x·kernel + bias of all steps at once.
+  /// x·kernel + bias of all steps in one product.
   [[nodiscard]] Term input_part() const {
     Term z = step.term(0).apply("MatMul", {step.term(1)});
     if (op.bias) z = z + (two_biases() ? bias(0) : step.term(3));
@@ -86,7 +87,7 @@ struct Loop {
     state_sizes.erase(state_sizes.begin() + 1);
     state_sizes.back() = Size::of(units);
     const Name zeros = e.expand(e.scalar(dtype, 0.0), state_sizes);
-    // What goes around: the states, and the last output, which a masked step repeats.
+    // The loop state: the states, and the last output, which a masked step repeats.
     Names initial;
     for (std::size_t s = 0; s < count; ++s)
       initial.push_back(op.initial_state ? step.in[step.in.size() - count + s] : zeros);

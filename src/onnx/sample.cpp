@@ -15,10 +15,10 @@
 namespace attn::onnx {
 namespace {
 
-/// An open size: input and axis → its place among the lengths.
+/// Maps an open size, by input and axis, to its index in the lengths.
 using Places = std::map<std::pair<std::size_t, int>, std::size_t>;
 
-/// The open sizes that are no batch.
+/// The open sizes except the batch.
 std::vector<std::pair<std::size_t, int>> open_axes(const std::vector<Shape>& shapes) {
   std::vector<std::pair<std::size_t, int>> out;
   for (std::size_t i = 0; i < shapes.size(); ++i)
@@ -27,10 +27,10 @@ std::vector<std::pair<std::size_t, int>> open_axes(const std::vector<Shape>& sha
   return out;
 }
 
-/// Which of the open axes are one length: a number for each, the same for those.
+/// The length of each open axis; equal numbers share one.
 using Groups = std::vector<std::size_t>;
 
-/// What the names of a group's inputs begin with: "encoder_" of encoder_token_ids and encoder_padding_mask.
+/// The common prefix of a group's input names: "encoder_" for encoder_token_ids and encoder_padding_mask.
 std::string common_words(const std::vector<std::string>& names) {
   std::string common = names.front();
   for (const std::string& name : names)
@@ -76,8 +76,8 @@ std::vector<Shape> with(const std::vector<Shape>& shapes, const Places& places,
   return out;
 }
 
-constexpr std::array<std::int64_t, 6> kSizes{64, 32, 12, 7, 4, 2};  // of models that know few positions, too
-constexpr std::int64_t kBatch = 2;  // what is said of a batch of one may be true of no other
+constexpr std::array<std::int64_t, 6> kSizes{64, 32, 12, 7, 4, 2};  // small ones are for models with few positions
+constexpr std::int64_t kBatch = 2;  // a batch of one could hide a dependence on the batch
 
 Samples at(const std::vector<std::string>& names, const std::vector<Shape>& shapes, const Lower& lower,
            const Groups& groups, std::int64_t size) {
@@ -106,7 +106,7 @@ Samples at(const std::vector<std::string>& names, const std::vector<Shape>& shap
   return out;
 }
 
-/// Does the model take these open axes a step longer than the others?
+/// Returns whether the model accepts these open axes one larger than the others.
 bool takes(const std::vector<Shape>& shapes, const Lower& lower, std::uint32_t longer, std::int64_t size) {
   std::vector<Shape> all = shapes;
   for (Shape& shape : all)
@@ -123,7 +123,7 @@ bool takes(const std::vector<Shape>& shapes, const Lower& lower, std::uint32_t l
   }
 }
 
-/// The smallest groups of open axes that may differ from the rest; one where there are too many to ask for each.
+/// The smallest groups of open axes that can differ from the rest; a single group if there are too many to try.
 Groups found_groups(const std::vector<Shape>& shapes, const Lower& lower, std::int64_t size) {
   constexpr std::size_t kMost = 6;
   const std::size_t count = open_axes(shapes).size();
@@ -144,8 +144,8 @@ Groups found_groups(const std::vector<Shape>& shapes, const Lower& lower, std::i
   return groups;
 }
 
-/// Names what the caller may fix if no size of the open axes works: the batch, if nothing else is open or an input
-/// fixes a batch at which the model works.
+/// Returns the size that the caller can fix if no size of the open axes works: the batch, if nothing else is open or an
+/// input fixes a batch at which the model works.
 const char* field_to_fix(const std::vector<Shape>& shapes, const Lower& lower) {
   const auto has_batch = [](const Shape& shape, bool open) {
     return shape.rank() > 0 && (shape[0] == kUnknown) == open;
@@ -169,7 +169,7 @@ Samples sample(const std::vector<std::string>& names, const std::vector<Shape>& 
   std::optional<Error> first;
   Groups own(open_axes(shapes).size());
   std::iota(own.begin(), own.end(), std::size_t{0});
-  // Each by itself, then as few together as the model lets be, then all together.
+  // Tries each axis on its own, then the smallest groups that the model accepts, then all together.
   for (const int together : {0, 1, 2}) {
     if (together > 0 && own.size() < 2) break;
     for (const std::int64_t size : kSizes) {

@@ -21,8 +21,8 @@ bool same_function(const graph::Unary& a, const graph::Unary& b) {
   return a.fn == b.fn && a.a == b.a && a.b == b.b && a.c == b.c;
 }
 
-/// Of two operations of one kind: are they the same but for what is fitted, which are shapes, ends of slices,
-/// paddings and whole numbers?
+/// Returns whether two operations are equal except for the fitted numbers: shapes, ends of slices, paddings and
+/// integers.
 bool same_kind(const graph::Op& one, const graph::Op& other) {
   if (one.index() != other.index()) return false;
   return std::visit(

@@ -1,4 +1,4 @@
-// How sizes follow from the lengths that a model leaves open.
+// Formulas of sizes in terms of the open lengths.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace attn::onnx {
 /// factor·lengths… + offset.
 struct Size {
   std::int64_t factor = 0;
-  std::vector<int> lengths;  ///< places in Samples::lengths, ascending
+  std::vector<int> lengths;  ///< indices into Samples::lengths, ascending
   std::int64_t offset = 0;
 
   [[nodiscard]] static Size of(std::int64_t number) { return {0, {}, number}; }
@@ -21,17 +21,17 @@ struct Size {
   friend bool operator==(const Size&, const Size&) = default;
 };
 
-/// A number of the graph at one of its sizes.
+/// Reads a number from the graph at one of its sizes.
 using Look = std::function<std::int64_t(const graph::Graph&)>;
 
-/// The formula for a number in all samples; nothing where none of that form fits.
+/// Fits a formula to a number in all samples; empty if no formula of this form fits.
 [[nodiscard]] std::optional<Size> fit(const Samples& samples, const Look& look);
 
-/// Is it a whole number that may be a size, and so another one at another size?
+/// Returns whether the value is an integer that may be a size, and so may differ at another size.
 [[nodiscard]] bool is_size(const graph::Value& value);
 
-/// Where the samples are of different models (another operation, another constant), and not of different sizes alone:
-/// the first such node. Nothing where they agree.
+/// The first node where the samples are different models (another operation, another constant), not only different
+/// sizes. Empty if they agree.
 [[nodiscard]] std::optional<graph::NodeId> first_difference(const Samples& samples);
 
 }  // namespace attn::onnx

@@ -1,4 +1,4 @@
-// Formulas over values of the ONNX graph: `x * sigmoid` adds the nodes that it takes.
+// Formulas over values of the ONNX graph: `x * sigmoid` adds the necessary nodes.
 #pragma once
 
 #include "emitter.h"
@@ -10,13 +10,13 @@ struct Term {
   Name name;
   DType dtype = DType::float32;
 
-  /// A node of one output; `further` inputs follow this one.
+  /// Adds a node with one output; `further` inputs follow this one.
   [[nodiscard]] Term apply(std::string op, const std::vector<Term>& further = {},
                            std::vector<Attribute> attributes = {}) const;
-  /// The same where the result is bool.
+  /// The same for a bool result.
   [[nodiscard]] Term test(std::string op, const std::vector<Term>& further = {}) const;
   [[nodiscard]] Term cast(DType to) const;
-  /// A number of this term's dtype.
+  /// A constant of this term's dtype.
   [[nodiscard]] Term number(double value) const;
 };
 

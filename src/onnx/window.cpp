@@ -1,4 +1,4 @@
-// Convolutions and poolings. ONNX has channels behind the batch, the graph has them last.
+// Convolutions and poolings. ONNX has channels after the batch axis, the graph has them last.
 #include "attn/graph/window.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ std::vector<int> channels_last(int rank) {
   return order;
 }
 
-/// Padding as an attribute: told by its cells, where a length is open by its rule.
+/// The padding attribute: explicit sizes, or the rule (SAME, VALID) if a length is open.
 Attribute padding_of(const Step& step, graph::Padding padding, const Ints& window, const Ints& strides,
                      const Ints& dilation) {
   const Sizes x = step.in_sizes(0);

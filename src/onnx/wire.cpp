@@ -29,7 +29,7 @@ std::string head_of(int field, std::uint64_t size) {
 }  // namespace
 
 void Message::own(std::string bytes) {
-  owned_.push_back(std::move(bytes));  // a deque's elements stay where they are
+  owned_.push_back(std::move(bytes));  // elements of a deque keep their address
   refer(owned_.back());
 }
 
@@ -61,8 +61,8 @@ void Message::numbers(int field, std::span<const std::int64_t> values) {
 
 void Message::message(int field, Message inner) {
   own(head_of(field, inner.size_));
-  // The bytes of short texts lie inside their strings, so the strings themselves stay: the inner deque is kept by
-  // moving its elements one by one and pointing to where they are now.
+  // Short strings hold their bytes inside the object, so the objects must keep their addresses: the elements of the
+  // inner deque are moved one by one, and the pieces point to the new addresses.
   std::size_t next = 0;
   for (const std::string_view piece : inner.pieces_) {
     const bool owned = next < inner.owned_.size() && inner.owned_[next].data() == piece.data();

@@ -1,4 +1,4 @@
-// Protocol buffers' wire format, written: https://protobuf.dev/programming-guides/encoding/.
+// Writes the wire format of protocol buffers: https://protobuf.dev/programming-guides/encoding/.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace attn::onnx {
 
-/// A message as pieces: what is added by reference is not copied, and must outlive it.
+/// A message as a list of pieces. Data added by reference is not copied and must outlive it.
 class Message {
  public:
   Message() = default;
@@ -24,13 +24,13 @@ class Message {
   void number(int field, std::int64_t value);
   void real(int field, float value);
   void text(int field, std::string_view value);
-  void numbers(int field, std::span<const std::int64_t> values);  ///< packed
+  void numbers(int field, std::span<const std::int64_t> values);  ///< packed repeated field
   void message(int field, Message inner);
-  /// By reference.
+  /// Added by reference.
   void bytes(int field, std::span<const std::byte> value);
 
   [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
-  /// In the order in which they are to be written.
+  /// The pieces, in the order of writing.
   [[nodiscard]] const std::vector<std::string_view>& pieces() const noexcept { return pieces_; }
 
  private:

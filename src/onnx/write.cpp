@@ -1,4 +1,4 @@
-// The messages of onnx.proto, of IR version 8 and later. The numbers of fields are those of that file.
+// Writes the messages of onnx.proto, IR version 8 and later. Field numbers are those of that file.
 #include <filesystem>
 #include <type_traits>
 
@@ -44,7 +44,7 @@ std::int64_t type_code(DType dtype) noexcept {
 
 namespace {
 
-/// The version of the format that came with an operator set.
+/// The IR version that belongs to an operator set.
 int format_of(int opset) {
   if (opset >= 23) return 11;
   if (opset >= 21) return 10;
@@ -55,7 +55,7 @@ std::span<const std::byte> bytes_of(const Tensor& tensor) {
   return {tensor.data(), static_cast<std::size_t>(tensor.bytes())};
 }
 
-/// Where the bytes of large tensors go.
+/// The file with the bytes of large tensors.
 class Outside {
  public:
   Outside(const std::string& path, bool used) {
@@ -63,14 +63,14 @@ class Outside {
     name_ = std::filesystem::path(path + ".data").filename().string();
     file_ = std::make_unique<io::AtomicFile>(path + ".data");
   }
-  /// Small tensors are read where shapes are worked out, and so stay inside.
+  /// Small tensors stay in the model file, because shape inference reads them.
   [[nodiscard]] bool takes(const Tensor& tensor) const {
     constexpr std::int64_t kLeast = 1024;
     return file_ && tensor.bytes() >= kLeast;
   }
-  /// Writes the bytes and says where they are.
+  /// Writes the bytes and records their position.
   void put(const Tensor& tensor, Message& out) {
-    constexpr std::int64_t kPage = 4096;  // so that the file can be mapped
+    constexpr std::int64_t kPage = 4096;  // alignment, so that the file can be memory-mapped
     const std::string gap(static_cast<std::size_t>((kPage - offset_ % kPage) % kPage), '\0');
     file_->write(gap);
     offset_ += static_cast<std::int64_t>(gap.size());

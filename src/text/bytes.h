@@ -1,4 +1,4 @@
-// Little-endian numbers out of strings, and rotations of them.
+// Reads little-endian numbers from strings, and rotates them.
 #pragma once
 
 #include <bit>

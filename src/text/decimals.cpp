@@ -16,7 +16,7 @@ std::vector<std::string> decimals_as(const Tensor& numbers) {
   return out;
 }
 
-/// What a cast to int64 leaves of a float; beyond its range, as on x86-64, the smallest.
+/// Casts a float to int64; outside its range the result is the smallest int64, as on x86-64.
 std::int64_t truncated(double number) {
   constexpr double kEnd = 9223372036854775808.0;  // 2^63
   const double whole = std::trunc(number);
@@ -36,7 +36,7 @@ TextArray decimals_of(const Tensor& numbers) {
     case DType::uint64:
       out.values = decimals_as<std::uint64_t>(numbers);
       return out;
-    default:  // a double holds all others
+    default:  // double represents all other dtypes exactly
       for (std::int64_t i = 0; i < numbers.size(); ++i) out.values.push_back(std::to_string(truncated(numbers.at(i))));
       return out;
   }

@@ -49,13 +49,13 @@ std::int64_t index_in(const Crossing& /*crossing*/, Form /*form*/, const std::st
   throw internal_error("a term alone is not crossed");
 }
 
-/// The terms of each row, and the shape of what is not rows.
+/// The terms of each row, and the shape without the row axis.
 struct Rows {
   std::vector<std::vector<std::string>> rows;
   Shape outer;
 };
 
-/// Each string becomes a row, or the strings of the last axis are one.
+/// Makes each string a row, or all strings of the last axis one row.
 Rows rows_of(const Encoding& encoding, const TextArray& texts) {
   const Splitting how = encoding.splitting.value_or(Splitting{.split = Split::whole});
   Rows out;
@@ -103,7 +103,7 @@ Tensor encode(const Encoding& encoding, const TextArray& texts) {
   const auto index = [&](const std::string& term) {
     return std::visit([&](const auto& how) { return index_in(how, encoding.form, term); }, encoding.index);
   };
-  if (texts.shape.rank() == 1 && !encoding.splits()) {  // no rows
+  if (texts.shape.rank() == 1 && !encoding.splits()) {  // not in rows
     Tensor out(DType::int64, shape);
     const Splitting how = encoding.splitting.value_or(Splitting{.split = Split::whole});
     for (std::size_t i = 0; i < texts.values.size(); ++i)
@@ -116,7 +116,7 @@ Tensor encode(const Encoding& encoding, const TextArray& texts) {
     for (const auto& row : rows.rows) longest = std::max(longest, row.size());
     shape[-1] = static_cast<Dim>(longest);
   }
-  Tensor out(DType::int64, shape);  // of zeros
+  Tensor out(DType::int64, shape);  // all zeros
   const auto numbers = out.as<std::int64_t>();
   const auto width = static_cast<std::size_t>(shape[-1]);
   const bool counted = encoding.form == Form::presence || encoding.form == Form::counts;

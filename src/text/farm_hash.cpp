@@ -61,7 +61,7 @@ Pair weak_of_32(const char* s, std::uint64_t a, std::uint64_t b) {
   return {a + z, b + c};
 }
 
-/// What is kept between blocks of 64 bytes.
+/// The state between blocks of 64 bytes.
 struct State {
   std::uint64_t x, y, z;
   Pair v{}, w{};

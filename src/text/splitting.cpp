@@ -12,10 +12,10 @@ constexpr std::string_view kPunctuation = R"(!"#$%&()*+,-./:;<=>?@[\]^_`{|}~')";
 constexpr std::string_view kWhitespace = " \t\n\v\f\r";
 constexpr std::string_view kReplacement = "\xef\xbf\xbd";  // U+FFFD
 
-/// How a sequence of UTF-8 goes on behind its first byte.
+/// The valid continuation of a UTF-8 sequence after its first byte.
 struct Sequence {
-  std::size_t size = 0;                     ///< with the first byte; 0: none begins so
-  unsigned char least = 0x80, most = 0xbf;  ///< of the second byte
+  std::size_t size = 0;                     ///< including the first byte; 0: not a valid first byte
+  unsigned char least = 0x80, most = 0xbf;  ///< range of the second byte
 };
 
 Sequence sequence_of(unsigned char first) {
@@ -30,7 +30,7 @@ Sequence sequence_of(unsigned char first) {
   return {};
 }
 
-/// Of what is no UTF-8, as much as could have begun a code point is one character, as ICU has it.
+/// In invalid UTF-8, the longest prefix of a valid sequence is one character, as in ICU.
 std::vector<std::string> characters_of(std::string_view text) {
   std::vector<std::string> out;
   for (std::size_t at = 0; at < text.size();) {

@@ -27,7 +27,7 @@ std::size_t space_before(std::string_view text, std::size_t begin, std::size_t e
   }
   return end;
 }
-/// Bytes of the white space that `text` begins with.
+/// The bytes of leading white space in `text`.
 std::size_t space_at_begin(std::string_view text) {
   std::size_t end = 0;
   while (end < text.size()) {
@@ -68,7 +68,7 @@ std::vector<Section> AddedTokens::sections(std::string_view text, bool with_spec
     at = to;
     if (token.special && !with_special) continue;
     if (token.single_word && (ends_with_word(text.substr(0, from)) || begins_with_word(text.substr(to)))) continue;
-    if (token.lstrip) from = space_before(text, done, from);  // the token before may have taken its space already
+    if (token.lstrip) from = space_before(text, done, from);  // the previous token may have consumed the space
     if (token.rstrip) to += space_at_begin(text.substr(to));
     if (done < from) sections.push_back({done, from, std::nullopt});
     sections.push_back({from, to, token.id});

@@ -1,4 +1,4 @@
-// Tokens that are looked for in a text before anything else is done to it: "<|endoftext|>".
+// Tokens that are found in a text before any other processing: "<|endoftext|>".
 #pragma once
 
 #include <cstddef>
@@ -11,18 +11,18 @@
 
 namespace attn::tokenizers {
 
-/// As an entry of "added_tokens" in a tokenizer.json says it.
+/// An entry of "added_tokens" in a tokenizer.json.
 struct AddedToken {
   Id id = 0;
   std::string content;
   bool special = true;
-  bool normalized = false;   ///< it is looked for in the normalised text
-  bool single_word = false;  ///< no word may touch it
-  bool lstrip = false;       ///< white space before it is part of it
-  bool rstrip = false;       ///< and behind it
+  bool normalized = false;   ///< matches in the normalized text
+  bool single_word = false;  ///< matches whole words only
+  bool lstrip = false;       ///< also matches white space before it
+  bool rstrip = false;       ///< also matches white space after it
 };
 
-/// A part of a text: an added token, or text between two.
+/// A section of a text: an added token, or the text between two.
 struct Section {
   std::size_t from, to;
   std::optional<Id> token;
@@ -31,19 +31,19 @@ struct Section {
 class AddedTokens {
  public:
   AddedTokens() = default;
-  /// The contents are what is looked for; empty ones never are.
+  /// Searches for the contents of the tokens; empty ones never match.
   explicit AddedTokens(std::vector<AddedToken> tokens);
 
-  /// All of `text` in sections; where several tokens match at a place the longest does. `with_special`: special tokens
-  /// are looked for too, and otherwise are text.
+  /// Splits all of `text` into sections; the longest token at a position wins. Special tokens are matched only if
+  /// `with_special` is set, and otherwise are text.
   [[nodiscard]] std::vector<Section> sections(std::string_view text, bool with_special) const;
 
   [[nodiscard]] bool empty() const noexcept { return tokens_.empty(); }
 
  private:
   std::vector<AddedToken> tokens_;
-  Trie trie_;                 // of indices into tokens_
-  std::vector<bool> begins_;  // by byte: does any token begin with it?
+  Trie trie_;                 // maps to indices in tokens_
+  std::vector<bool> begins_;  // by byte: whether a token begins with it
 };
 
 }  // namespace attn::tokenizers

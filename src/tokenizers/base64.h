@@ -1,4 +1,4 @@
-// Bytes that are written as text.
+// Base64 decoding.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace attn::tokenizers {
 
-/// Throws Error (bad_input) that begins with `place` for what is no base64 (RFC 4648, 4) with its padding.
+/// Throws Error (bad_input), whose message begins with `place`, for invalid base64 (RFC 4648, 4); padding is required.
 [[nodiscard]] std::string from_base64(std::string_view text, const std::string& place);
 
 }  // namespace attn::tokenizers

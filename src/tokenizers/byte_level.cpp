@@ -7,11 +7,11 @@
 namespace attn::tokenizers {
 namespace {
 
-/// What is seen in Latin-1 stands for itself; the others, in their order, are the letters from U+0100 on
+/// Printable Latin-1 characters stand for themselves; the other bytes, in order, are the letters from U+0100 on
 /// (bytes_to_unicode in GPT-2's encoder.py).
 struct Letters {
   std::array<char32_t, 256> of_byte{};
-  std::array<int, 0x144> byte_of{};  // -1: none
+  std::array<int, 0x144> byte_of{};  // -1: no byte
 
   constexpr Letters() {
     byte_of.fill(-1);

@@ -1,4 +1,4 @@
-// Bytes written as letters, as GPT-2 does it: every byte has a letter that is seen, so that a token is always text.
+// Byte-level encoding as in GPT-2: every byte has a printable letter, so that a token is always text.
 #pragma once
 
 #include <optional>
@@ -7,10 +7,10 @@
 
 namespace attn::tokenizers {
 
-/// Each byte as its letter: " a\n" → "ĠaĊ".
+/// Converts each byte to its letter: " a\n" → "ĠaĊ".
 [[nodiscard]] std::string byte_letters(std::string_view bytes);
 
-/// The bytes of letters; nothing where one stands for no byte.
+/// Converts letters to bytes; empty if a letter stands for no byte.
 [[nodiscard]] std::optional<std::string> bytes_of_letters(std::string_view letters);
 
 }  // namespace attn::tokenizers

@@ -13,7 +13,8 @@
 namespace attn::tokenizers {
 namespace {
 
-constexpr std::size_t kFewSymbols = 32;  // from which on a heap finds the next rule faster than a look at all pairs
+constexpr std::size_t kFewSymbols = 32;  // with more symbols, a heap finds the next rule faster than a scan of all
+                                         // pairs
 
 Id token_of(const Vocabulary& vocabulary, std::string_view token, std::size_t rank) {
   const std::optional<Id> id = vocabulary.find(token);
@@ -35,7 +36,7 @@ char32_t last_letter(std::string_view token) {
 
 }  // namespace
 
-/// Parts that were encoded before, with their ids.
+/// A cache of encoded parts with their ids.
 class BytePairs::Words : public Model::Memory {
  public:
   struct Word {
@@ -43,7 +44,7 @@ class BytePairs::Words : public Model::Memory {
     std::uint32_t ids = 0, count = 0;
   };
 
-  /// The place of the part's word: one without a key where it was not seen, null where no more are kept.
+  /// The cache entry of the part; its key is empty if the part is new. Null if the cache is full.
   Word* find(std::string_view part) {
     if (part.size() > kLongestPart) return nullptr;
     std::size_t at = std::hash<std::string_view>{}(part) & (kSlots - 1);
@@ -100,7 +101,7 @@ BytePairs::BytePairs(Vocabulary vocabulary, const MergeRules& rules, const Optio
 }
 
 std::size_t BytePairs::class_of(char32_t letter) noexcept {
-  constexpr std::size_t kOwn = 0x180;  // letters that have a class of their own
+  constexpr std::size_t kOwn = 0x180;  // letters with a class of their own
   return letter < kOwn ? letter : kOwn + letter % (kClasses - kOwn);
 }
 
@@ -117,8 +118,8 @@ std::optional<Id> BytePairs::id_of(char32_t letter, std::string_view bytes) cons
 
 std::unique_ptr<Model::Memory> BytePairs::memory() const { return std::make_unique<Words>(); }
 
-/// A piece falls apart where no rule joins what ends there with what begins there: so a text that was not cut into
-/// words before is cut here, without a change of its ids.
+/// Splits a piece wherever no rule can join the letters on both sides. This cuts a text without word boundaries, and
+/// its ids stay the same.
 void BytePairs::encode(std::string_view piece, std::vector<Id>& ids, Memory* memory) const {
   if (options_.ignore_merges) {
     if (const std::optional<Id> whole = vocabulary_.find(piece)) {
@@ -164,7 +165,7 @@ void BytePairs::encode_part(std::string_view part, std::vector<Id>& ids, Words* 
 }
 
 void BytePairs::split_letters(std::string_view part, std::vector<Id>& symbols) const {
-  int unknown = 0;  // unknown tokens that stand before the next letter
+  int unknown = 0;  // number of pending unknown tokens before the next letter
   const auto flush = [&] {
     symbols.insert(symbols.end(), static_cast<std::size_t>(unknown), unknown_);
     unknown = 0;
@@ -180,7 +181,7 @@ void BytePairs::split_letters(std::string_view part, std::vector<Id>& symbols) c
     }
     const auto byte_id = [&](char c) { return bytes_[static_cast<unsigned char>(c)]; };
     if (options_.byte_fallback && std::all_of(bytes.begin(), bytes.end(), [&](char c) { return byte_id(c) >= 0; })) {
-      // Unknown tokens that wait come after these bytes: so it is there.
+      // Pending unknown tokens come after these bytes, as in Hugging Face's library.
       for (const char c : bytes) symbols.push_back(byte_id(c));
       continue;
     }
@@ -191,7 +192,7 @@ void BytePairs::split_letters(std::string_view part, std::vector<Id>& symbols) c
 
 void BytePairs::merge_few(std::vector<Id>& symbols) const {
   if (symbols.size() < 2) return;
-  std::array<PairTable::Merge, kFewSymbols> next;  // of each symbol and the one after it
+  std::array<PairTable::Merge, kFewSymbols> next;  // the merge of each symbol with the next one
   std::size_t pairs = symbols.size() - 1;
   for (std::size_t i = 0; i < pairs; ++i) next[i] = merges_.find(symbols[i], symbols[i + 1]);
   while (pairs > 0) {
@@ -236,7 +237,7 @@ void BytePairs::merge_many(std::vector<Id>& symbols) const {
   while (!heap.empty()) {
     const Candidate top = heap.top();
     heap.pop();
-    // Has either symbol become another since?
+    // Skip the entry if either symbol has changed.
     if (symbols[top.at] < 0 || next[top.at] == kEnd || candidate(top.at).id != top.id) continue;
     const std::uint32_t gone = next[top.at];
     symbols[top.at] = top.id;

@@ -1,4 +1,4 @@
-// Byte-pair encoding: letters are joined to tokens by rules, the first rule first.
+// Byte-pair encoding: rules merge letters into tokens, in the order of their rank.
 #pragma once
 
 #include <array>
@@ -14,17 +14,17 @@
 
 namespace attn::tokenizers {
 
-/// As `models::BPE` of Hugging Face's tokenizers does it.
+/// Matches `models::BPE` of Hugging Face's tokenizers.
 class BytePairs : public Model {
  public:
   struct Options {
-    std::optional<std::string> unk_token;  ///< for letters that are no token; without it they are left out
-    bool fuse_unk = false;                 ///< one unknown token for letters that stand side by side
-    bool byte_fallback = false;            ///< letters that are no token become "<0xE2>" …, where these are tokens
-    bool ignore_merges = false;            ///< a piece that is a token is taken whole
+    std::optional<std::string> unk_token;  ///< for letters that are not in the vocabulary; if empty, they are dropped
+    bool fuse_unk = false;                 ///< use one unknown token for adjacent unknown letters
+    bool byte_fallback = false;            ///< encode unknown letters as "<0xE2>" …, if these are tokens
+    bool ignore_merges = false;            ///< a piece that is a token is encoded as that token
   };
 
-  /// Throws Error (bad_input) for a rule whose tokens, or what they make, are not in the vocabulary.
+  /// Throws Error (bad_input) for a rule whose tokens, or the merged one, are not in the vocabulary.
   BytePairs(Vocabulary vocabulary, const MergeRules& rules, const Options& options);
   ~BytePairs() override;
 
@@ -33,7 +33,7 @@ class BytePairs : public Model {
 
  private:
   class Words;
-  /// Letters are told apart by few classes; two of a class only let a text be cut more seldom.
+  /// Letters are hashed into a few classes. A collision only means that a text is split less often.
   static constexpr std::size_t kClasses = 1024;
   [[nodiscard]] static std::size_t class_of(char32_t letter) noexcept;
   [[nodiscard]] bool can_join(char32_t left, char32_t right) const noexcept;
@@ -45,10 +45,11 @@ class BytePairs : public Model {
 
   Options options_;
   Id unknown_ = -1;
-  std::array<Id, 256> bytes_{};      // "<0x00>" …; -1 where it is no token
-  std::array<Id, 0x180> letters_{};  // tokens of one letter, of those that bytes are written with
+  std::array<Id, 256> bytes_{};      // "<0x00>" …; -1 if it is not a token
+  std::array<Id, 0x180> letters_{};  // tokens of single letters, for the letters of byte-level encoding
   PairTable merges_;
-  std::vector<std::uint64_t> junctions_;  // bits: does any rule join what ends in one class and begins with another?
+  std::vector<std::uint64_t> junctions_;  // a bit for each pair of classes: whether a rule joins a token that ends in
+                                          // one with a token that begins with the other
 };
 
 }  // namespace attn::tokenizers

@@ -11,11 +11,11 @@
 namespace attn::tokenizers {
 namespace {
 
-// Bytes that a character may become, also inside the library SentencePiece. NFKC makes 33 of U+FDFA.
+// The maximum bytes of a replacement, also inside the SentencePiece library. NFKC maps U+FDFA to 33 bytes.
 constexpr std::size_t kLongestText = 64;
 
-// A unit of darts-clone's double array: a label with a bit that no byte has where it is a leaf, and where its children
-// lie.
+// A unit of darts-clone's double array: a label (with a bit above the byte range for a leaf) and the offset of its
+// children.
 constexpr bool is_leaf(std::uint32_t unit) noexcept { return unit >> 31 != 0; }
 constexpr bool has_leaf(std::uint32_t unit) noexcept { return (unit >> 8 & 1) != 0; }
 constexpr std::uint32_t value_of(std::uint32_t unit) noexcept { return unit & 0x7fffffff; }
@@ -43,7 +43,8 @@ CharMap::CharMap(std::string_view bytes, const std::string& place) {
     const std::uint32_t unit = units_[at];
     if (is_leaf(unit)) {
       const std::uint32_t text = value_of(unit);
-      // A text begins the list or stands behind another one's end; those between are parts of one, and valid as such.
+      // A text begins at the start of the list or after the end of another text; texts inside are valid as parts of
+      // these.
       if (text >= texts_.size() || (static_cast<unsigned char>(texts_[text]) & 0xc0) == 0x80)
         throw wrong("leads out of its texts");
       continue;
@@ -74,7 +75,7 @@ std::optional<std::string_view> CharMap::find(std::string_view text) const noexc
 bool CharMap::changes_ascii() const {
   std::vector<std::size_t> open{offset_of(units_[0])};
   for (std::size_t looked = 0; !open.empty(); ++looked) {
-    if (looked == units_.size()) return true;  // a table that leads back into itself
+    if (looked == units_.size()) return true;  // the table has a cycle
     const std::size_t children = open.back();
     open.pop_back();
     for (std::uint32_t byte = '!'; byte <= '~'; ++byte) {
@@ -88,7 +89,7 @@ bool CharMap::changes_ascii() const {
 }
 
 std::string CharMap::normalized(std::string_view text, const RuleLimit& limit) const {
-  constexpr std::size_t kWhole = 6;  // bytes from which on a grapheme is not looked up as one
+  constexpr std::size_t kWhole = 6;  // longer graphemes are looked up by code point
   std::string out;
   out.reserve(text.size());
   const auto add = [&](std::string_view part) {

@@ -1,4 +1,4 @@
-// SentencePiece's compiled table of characters and what they become: "precompiled_charsmap".
+// SentencePiece's compiled table of character replacements: "precompiled_charsmap".
 #pragma once
 
 #include <cstddef>
@@ -12,22 +12,21 @@
 
 namespace attn::tokenizers {
 
-/// A double array (darts-clone) over the bytes of what is replaced, and the texts that replace it, each ended by a null
-/// character.
+/// A double-array trie (darts-clone) over the replaced byte sequences, and the null-terminated replacement texts.
 class CharMap {
  public:
-  /// Reads the table's bytes. Throws Error (bad_input) that begins with `place` for a table that is cut short, that
-  /// leads out of itself, or whose texts are no UTF-8: after that no lookup does.
+  /// Parses the table. Throws Error (bad_input), whose message begins with `place`, if the table is truncated, has
+  /// offsets outside itself, or texts that are not UTF-8. Look-ups need no checks after that.
   CharMap(std::string_view bytes, const std::string& place);
 
-  /// What replaces the shortest entry that `text` begins with.
+  /// The replacement of the shortest entry that is a prefix of `text`.
   [[nodiscard]] std::optional<std::string_view> find(std::string_view text) const noexcept;
 
-  /// Is there an entry for letters of ASCII alone, which are no spaces?
+  /// Returns whether there is an entry that consists only of ASCII characters other than spaces.
   [[nodiscard]] bool changes_ascii() const;
 
-  /// `text` with every grapheme of under 6 bytes, or else every code point, replaced where the table has an entry for
-  /// its beginning: so Hugging Face's Precompiled does it.
+  /// Replaces every grapheme of less than 6 bytes, or otherwise every code point, if the table has an entry for its
+  /// prefix. Matches Hugging Face's Precompiled.
   [[nodiscard]] std::string normalized(std::string_view text, const RuleLimit& limit) const;
 
  private:

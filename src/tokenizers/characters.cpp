@@ -35,7 +35,9 @@ std::string mapped(std::string_view text, int options) {
       utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(text.data()), static_cast<utf8proc_ssize_t>(text.size()),
                    &out, static_cast<utf8proc_option_t>(options));
   const std::unique_ptr<utf8proc_uint8_t, void (*)(void*)> owner(out, std::free);
-  if (size < 0) throw std::bad_alloc();  // the text is valid and the options fit, so nothing else is left
+  if (size < 0)
+    throw std::bad_alloc();  // the text is valid and the options are consistent, so memory is the only
+                             // reason
   return {reinterpret_cast<const char*>(out), static_cast<std::size_t>(size)};
 }
 
@@ -58,7 +60,7 @@ std::vector<utf8proc_int32_t> decomposed(std::string_view text, utf8proc_option_
   return points;
 }
 
-/// Unicode's canonical order. utf8proc sorts a run of marks by swapping neighbours, which takes quadratic time.
+/// Canonical ordering of Unicode. utf8proc sorts a run of marks by swapping neighbors, in quadratic time.
 void sort_marks(std::vector<utf8proc_int32_t>& points) {
   const auto class_of = [](utf8proc_int32_t point) {
     return point < 0x300 ? 0 : static_cast<int>(utf8proc_get_property(point)->combining_class);
@@ -143,7 +145,7 @@ std::string lower_case(std::string_view text) {
     if (point < 0x80) {
       out += static_cast<char>(point >= 'A' && point <= 'Z' ? point | 0x20 : point);
     } else if (point == 0x130) {
-      out += "i\u0307";  // the one letter whose lower case is two, wherever it stands
+      out += "i\u0307";  // the only letter whose lower case has two code points in every context
     } else {
       append(out, static_cast<char32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(point))));
     }
@@ -163,10 +165,10 @@ std::string valid_utf8(std::string_view bytes) {
   for (std::size_t at = 0; at < bytes.size();) {
     const unsigned first = byte(at);
     std::size_t length = first < 0x80 ? 1 : first >= 0xc2 && first < 0xf5 ? length_of(bytes[at]) : 0;
-    std::size_t good = length > 0 ? 1 : 0;  // bytes that begin the sequence
+    std::size_t good = length > 0 ? 1 : 0;  // length of the valid prefix of a sequence
     for (; good > 0 && good < length; ++good) {
       const unsigned next = byte(at + good);
-      // Overlong forms, surrogates and what lies beyond U+10FFFF show in the second byte.
+      // The second byte shows overlong forms, surrogates and code points above U+10FFFF.
       const unsigned least = good == 1 && first == 0xe0 ? 0xa0 : good == 1 && first == 0xf0 ? 0x90 : 0x80;
       const unsigned most = good == 1 && first == 0xed ? 0x9f : good == 1 && first == 0xf4 ? 0x8f : 0xbf;
       if (next < least || next > most) break;

@@ -1,4 +1,4 @@
-// Code points: reading and writing UTF-8, classes of characters, normal forms.
+// Code points: UTF-8 decoding and encoding, character classes, normal forms.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,13 @@
 
 namespace attn::tokenizers {
 
-/// Bytes of the sequence that this byte begins; 1 for what begins none.
+/// The length of the UTF-8 sequence that begins with this byte; 1 if it begins none.
 [[nodiscard]] constexpr std::size_t length_of(char first) noexcept {
   const auto byte = static_cast<unsigned char>(first);
   return byte < 0xc0 ? 1 : byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : 4;
 }
 
-/// The code point at `at` in valid UTF-8; `at` goes on to the next.
+/// The code point at `at` in valid UTF-8; advances `at` to the next.
 [[nodiscard]] inline char32_t next_point(std::string_view text, std::size_t& at) noexcept {
   const auto byte = [&](std::size_t i) { return static_cast<char32_t>(static_cast<unsigned char>(text[i])); };
   const std::size_t from = at;
@@ -33,7 +33,7 @@ namespace attn::tokenizers {
   }
 }
 
-/// Where the code point before `at` begins; `at` is not 0.
+/// The beginning of the code point before `at`, which is not 0.
 [[nodiscard]] inline std::size_t point_before(std::string_view text, std::size_t at) noexcept {
   do --at;
   while (at > 0 && (static_cast<unsigned char>(text[at]) & 0xc0) == 0x80);
@@ -42,7 +42,7 @@ namespace attn::tokenizers {
 
 void append(std::string& text, char32_t point);
 
-/// Unicode's White_Space: what Rust calls whitespace, and `\s` in the patterns of tokenizers.
+/// Unicode's White_Space: Rust's is_whitespace, and `\s` in the patterns of tokenizers.
 [[nodiscard]] bool is_white_space(char32_t point) noexcept;
 [[nodiscard]] bool is_letter(char32_t point) noexcept;       ///< \p{L}
 [[nodiscard]] bool is_number(char32_t point) noexcept;       ///< \p{N}
@@ -55,12 +55,14 @@ void append(std::string& text, char32_t point);
 /// `\w`: letters, marks, decimal numbers and connectors.
 [[nodiscard]] bool is_word(char32_t point) noexcept;
 
-/// What BERT's tokenizers take apart as punctuation: \p{P}, and all of ASCII that is no letter, digit or space.
+/// Returns whether BERT's tokenizers split at it as punctuation: \p{P}, and every ASCII character except letters,
+/// digits and spaces.
 [[nodiscard]] constexpr bool is_ascii_symbol(char32_t point) noexcept {
   return (point >= 0x21 && point <= 0x2f) || (point >= 0x3a && point <= 0x40) || (point >= 0x5b && point <= 0x60) ||
          (point >= 0x7b && point <= 0x7e);
 }
-/// Ideographs that BERT's tokenizers take for words; the blocks are those of google-research/bert's tokenization.py.
+/// Ideographs that BERT's tokenizers treat as single words; the blocks are those of google-research/bert's
+/// tokenization.py.
 [[nodiscard]] constexpr bool is_ideograph(char32_t point) noexcept {
   return (point >= 0x4e00 && point <= 0x9fff) || (point >= 0x3400 && point <= 0x4dbf) ||
          (point >= 0x20000 && point <= 0x2a6df) || (point >= 0x2a700 && point <= 0x2b73f) ||
@@ -70,14 +72,15 @@ void append(std::string& text, char32_t point);
 
 enum class NormalForm : std::uint8_t { nfc, nfd, nfkc, nfkd };
 
-/// Returns `text` in a normal form of Unicode, in time that is linear in the text but for runs of combining marks,
-/// which are sorted.
+/// Returns `text` in a Unicode normal form. The time is linear in the text, except that runs of combining marks are
+/// sorted.
 [[nodiscard]] std::string normalized(std::string_view text, NormalForm form, const RuleLimit& limit);
-/// Every code point in lower case by itself, as Rust's char::to_lowercase: no context, so a final sigma is σ.
+/// Lowercases every code point on its own, like Rust's char::to_lowercase. There is no context, so a final sigma
+/// becomes σ.
 [[nodiscard]] std::string lower_case(std::string_view text);
-/// Unicode's full case folding: Python's str.casefold.
+/// Full case folding of Unicode: Python's str.casefold.
 [[nodiscard]] std::string case_folded(std::string_view text);
-/// `text` without the code points for which `is` holds.
+/// Removes the code points for which `is` returns true.
 template <typename Is>
 [[nodiscard]] std::string without(std::string_view text, Is&& is) {
   std::string out;

@@ -12,7 +12,7 @@
 namespace attn::tokenizers {
 namespace {
 
-/// `what` is not empty.
+/// `what` must not be empty.
 std::string replaced_all(std::string_view text, std::string_view what, std::string_view by) {
   std::string out;
   out.reserve(text.size());
@@ -22,7 +22,7 @@ std::string replaced_all(std::string_view text, std::string_view what, std::stri
   return out.append(text.substr(done));
 }
 
-/// Hugging Face's clean-up of what WordPiece takes apart.
+/// Hugging Face's clean-up of spaces after WordPiece decoding.
 std::string cleaned(std::string text) {
   constexpr std::array<std::array<std::string_view, 2>, 11> kChanges{{{" .", "."},
                                                                       {" ?", "?"},

@@ -1,4 +1,4 @@
-// What tokenizer files do to tokens to make text of them.
+// The decoders of tokenizer files: they convert tokens to text.
 #pragma once
 
 #include <functional>
@@ -11,26 +11,27 @@
 
 namespace attn::tokenizers {
 
-/// Tokens to the parts of a text, which may not grow beyond the limit. Each is pure, and may be shared by threads.
+/// Converts tokens to the parts of a text, whose size must stay below the limit. A decoder is pure, and threads may
+/// share it.
 using Decoder = std::function<std::vector<std::string>(std::vector<std::string> tokens, const RuleLimit& limit)>;
-/// One after another; what the last one gives is put together.
+/// Applied in order; the parts of the last one are concatenated.
 using Decoders = std::vector<Decoder>;
 
-/// Letters to the bytes they stand for (byte_level.h), in one part; a token with another letter is taken as it is.
+/// Converts letters to bytes (byte_level.h), in one part. A token with any other letter is kept as it is.
 [[nodiscard]] Decoder make_byte_level_decoder();
-/// A space before each token that does not begin with `prefix`, which goes. `cleanup` takes out spaces before points
-/// and in English contractions.
+/// Adds a space before each token after the first, or removes its `prefix` instead. `cleanup` removes spaces before
+/// punctuation and in English contractions.
 [[nodiscard]] Decoder make_word_piece_decoder(std::string prefix, bool cleanup);
-/// Spaces for `replacement`; where `drop_first`, those of the first token go.
+/// Converts `replacement` to spaces; with `drop_first`, removes it from the first token.
 [[nodiscard]] Decoder make_metaspace_decoder(std::string replacement, bool drop_first);
-/// The bytes of "<0xE2>" …: runs of them that are no UTF-8 become U+FFFD each.
+/// Converts "<0xE2>" … to bytes; in a run that is not UTF-8, each byte becomes U+FFFD.
 [[nodiscard]] Decoder make_byte_fallback_decoder();
 [[nodiscard]] Decoder make_fuse_decoder();
-/// Takes up to `start` times `content` from the front of each part, and up to `stop` times from its back.
+/// Removes `content` from the front of each part up to `start` times, and from its end up to `stop` times.
 [[nodiscard]] Decoder make_strip_decoder(std::string content, std::size_t start, std::size_t stop);
 [[nodiscard]] Decoder make_replace_decoder(Pattern pattern, std::string content);
 
-/// The byte of "<0xE2>", or -1.
+/// The byte of a token such as "<0xE2>", or -1.
 [[nodiscard]] int byte_of_token(std::string_view token) noexcept;
 
 }  // namespace attn::tokenizers

@@ -22,7 +22,7 @@ using Kind = KerasClass::Kind;
 
 constexpr const char* kTokenizerJson = "tokenizer.json";
 constexpr std::int64_t kMaxFile = std::int64_t{256} << 20;
-/// Limits of a whole tokenizer.json, vocabulary and all.
+/// Limits for a whole tokenizer.json with its vocabulary.
 constexpr io::JsonLimits kLimits{std::size_t{256} << 20, std::size_t{16} << 20};
 
 io::Bytes bytes_of(const json& value) {
@@ -44,7 +44,7 @@ KerasForm form_of_object(const ModelFiles& files, const KerasObject& object) {
   return out;
 }
 
-/// Vocabulary and merges out of a tokenizer.json, added tokens among the former (convert_llama3.py, convert_qwen.py).
+/// Extracts vocabulary and merges from a tokenizer.json, including added tokens (convert_llama3.py, convert_qwen.py).
 KerasForm form_of_tokenizer_json(const ModelFiles& files, const KerasClass& row, json config) {
   const std::string place = files.place(kTokenizerJson);
   const json whole = io::parse_json(files.read(kTokenizerJson, kMaxFile).text(), place, kLimits);
@@ -72,7 +72,7 @@ KerasForm form_of_tokenizer_json(const ModelFiles& files, const KerasClass& row,
   return out;
 }
 
-/// In the order in which get_config() has the keys.
+/// A config with the keys in the order of get_config().
 json empty_config(const KerasClass& row) {
   json config = {{"name", snake_case(row.name)}, {"trainable", true}, {"config_file", kTokenizerJson}};
   if (row.kind == Kind::byte_pairs) config.update({{"sequence_length", nullptr}, {"add_prefix_space", false}});
@@ -86,7 +86,7 @@ KerasForm form_of_folder(const ModelFiles& files) {
   json config = empty_config(*source.row);
   if (source.vocabulary.empty()) return form_of_tokenizer_json(files, *source.row, std::move(config));
   if (source.row->kind == Kind::word_piece) config["lowercase"] = source.lowercase;
-  // Without a list KerasHub takes the special tokens of the class.
+  // If the list is null, KerasHub uses the special tokens of the class.
   if (source.row->kind == Kind::byte_pairs) config["unsplittable_tokens"] = nullptr;
   KerasForm out{std::string(source.row->name), config.dump(), {}};
   const std::vector<std::string> names = asset_names(source.row->kind);
@@ -95,7 +95,7 @@ KerasForm form_of_folder(const ModelFiles& files) {
   return out;
 }
 
-/// Special tokens under the names of tokenizer_config.json.
+/// Special tokens, with their names in tokenizer_config.json.
 json named_tokens(const KerasClass& row) {
   json names = json::object();
   const auto name = [&](const char* key, std::string_view token) {
@@ -119,7 +119,7 @@ json added_token(const std::string& content, Id id) {
           {"rstrip", false}, {"normalized", false}, {"special", true}};
 }
 
-/// A tokenizer.json of a byte-pair class: words are cut as transformers cuts them for such models.
+/// A tokenizer.json for a byte-pair class: words are split as in transformers for such models.
 json byte_pair_file(const KerasClass& row, const KerasForm& form, const Tokenizer& tokenizer) {
   json vocabulary = io::parse_json(form.assets[0].bytes.text(), form.assets[0].name, kLimits);
   std::vector<std::string> contents;
@@ -180,7 +180,7 @@ json byte_pair_file(const KerasClass& row, const KerasForm& form, const Tokenize
   return out;
 }
 
-/// The class of transformers that reads a SentencePiece model, and what it calls the file.
+/// The class in transformers that reads a SentencePiece model, and its file name.
 struct PieceClass {
   std::string_view keras, hugging_face, file;
 };
@@ -192,7 +192,7 @@ constexpr std::array<PieceClass, 7> kPieceClasses{{{"LlamaTokenizer", "LlamaToke
                                                    {"Gemma3Tokenizer", "GemmaTokenizer", "tokenizer.model"},
                                                    {"T5Tokenizer", "T5Tokenizer", "spiece.model"}}};
 
-/// What generation ends with and pads by.
+/// The stop and padding tokens for generation.
 json generation_config(const Tokenizer& tokenizer) {
   const SpecialIds& specials = tokenizer.specials();
   json out = json::object();

@@ -23,7 +23,7 @@ constexpr const char* kVocabTxt = "vocab.txt";
 constexpr std::array<const char*, 3> kModels{"tokenizer.model", "spiece.model", "sentencepiece.bpe.model"};
 constexpr std::int64_t kMaxFile = std::int64_t{256} << 20;
 
-/// The small files that say what the large ones mean.
+/// The small config files of the folder.
 struct Configs {
   explicit Configs(const ModelFiles& files)
       : tokenizer_json(files.config("tokenizer_config.json")),
@@ -33,7 +33,7 @@ struct Configs {
         model(model_json, files.place("config.json")),
         generation(generation_json, files.place("generation_config.json")) {}
 
-  /// A token that tokenizer_config.json names, by its text or by an object with its content; "" where it names none.
+  /// A token of tokenizer_config.json: a string, or an object with its content; "" if it has none.
   [[nodiscard]] std::string named(const char* key) const {
     const JsonNode node = tokenizer[key];
     return node.is_object() ? node["content"].text() : node.text("");
@@ -50,12 +50,12 @@ std::optional<std::string> model_file(const ModelFiles& files) {
   return std::nullopt;
 }
 
-/// Ids that a config gives: one, several, or none.
+/// The ids in a config: one, several, or none.
 std::vector<Id> ids_in(const JsonNode& node) {
   std::vector<Id> ids;
   const auto add = [&](const JsonNode& one) {
     const std::int64_t id = one.integer();
-    if (id >= 0 && id < kMostIds) ids.push_back(static_cast<Id>(id));  // -1 says that there is none
+    if (id >= 0 && id < kMostIds) ids.push_back(static_cast<Id>(id));  // -1 means none
   };
   if (node.is_array()) {
     for (const JsonNode& one : node.items()) add(one);
@@ -65,8 +65,8 @@ std::vector<Id> ids_in(const JsonNode& node) {
   return ids;
 }
 
-/// Ids with a meaning: tokenizer_config.json's names first, then the numbers of the other two. `find` gives the id of a
-/// token, `all` those that are known to be special.
+/// Collects special ids: the names in tokenizer_config.json first, then the numbers of the other two files. `find`
+/// returns the id of a token; `all` are ids already known to be special.
 template <typename Find>
 SpecialIds specials_of(const Configs& configs, std::vector<Id> all, Find&& find) {
   SpecialIds specials;
@@ -112,7 +112,7 @@ std::unique_ptr<Tokenizer> finished(PipelineParts parts, const Configs& configs)
   return std::make_unique<Pipeline>(std::move(parts));
 }
 
-/// The tokens that tokenizer_config.json names, where the vocabulary has them: for folders of before tokenizer.json.
+/// The tokens that tokenizer_config.json names, if the vocabulary has them. For folders without a tokenizer.json.
 std::vector<AddedToken> named_tokens(const Configs& configs, const Vocabulary& vocabulary) {
   std::vector<AddedToken> added;
   for (const char* name :
@@ -204,7 +204,7 @@ std::unique_ptr<Tokenizer> open_sentence_piece(const ModelFiles& files, const st
   return tokenizer;
 }
 
-/// The class that KerasHub makes of a folder (keras_hub/src/utils/transformers/convert_*.py).
+/// The KerasHub class for a folder (keras_hub/src/utils/transformers/convert_*.py).
 struct Converter {
   std::string_view model_type, class_name;
 };
@@ -228,8 +228,7 @@ constexpr std::array<Converter, 19> kConverters{{{"albert", "AlbertTokenizer"},
                                                  {"smollm3", "SmolLM3Tokenizer"},
                                                  {"xlm-roberta", "XLMRobertaTokenizer"}}};
 
-/// The vocabulary of a tokenizer.json with the added tokens in it; others of the file's settings KerasHub does not
-/// read.
+/// Reads the vocabulary of a tokenizer.json with its added tokens. KerasHub ignores the other settings of the file.
 std::unique_ptr<Tokenizer> convert_tokenizer_json(const ModelFiles& files, KerasClass row, const Configs& configs,
                                                   const OpenOptions& options) {
   TokenizerJson file = read_tokenizer_json(files.read(kTokenizerJson, kMaxFile).text(), files.place(kTokenizerJson));
@@ -247,13 +246,13 @@ std::unique_ptr<Tokenizer> convert_tokenizer_json(const ModelFiles& files, Keras
     row.more.assign(unsplittable.begin(), unsplittable.end());
     if (end != "<|end_of_text|>") row.second_end = {};
   }
-  if (row.name == "GptOssTokenizer") unsplittable.clear();  // its converter does not hand them on
+  if (row.name == "GptOssTokenizer") unsplittable.clear();  // KerasHub's converter does not pass them
   const nlohmann::json none = nlohmann::json::object();
   return make_keras_byte_pairs(row, JsonNode(none, files.place(kTokenizerJson)), std::move(file.vocabulary),
                                file.merges, std::move(unsplittable), options);
 }
 
-/// Families that KerasHub has, and does not convert.
+/// Families that KerasHub has but does not convert.
 constexpr std::array<Converter, 6> kUnconverted{{{"bloom", "BloomTokenizer"},
                                                  {"falcon", "FalconTokenizer"},
                                                  {"gpt_neox", "GPTNeoXTokenizer"},
@@ -261,7 +260,7 @@ constexpr std::array<Converter, 6> kUnconverted{{{"bloom", "BloomTokenizer"},
                                                  {"phi3", "Phi3Tokenizer"},
                                                  {"t5", "T5Tokenizer"}}};
 
-/// Its class; "" where the table has none.
+/// The class for a model type; "" if the table has none.
 std::string_view class_for(std::span<const Converter> table, std::string_view type) {
   const auto found =
       std::find_if(table.begin(), table.end(), [&](const Converter& row) { return row.model_type == type; });

@@ -10,20 +10,20 @@
 
 namespace attn::tokenizers {
 
-/// A folder's tokenizer as a class of KerasHub.
+/// The tokenizer of a folder as a KerasHub class.
 struct KerasSource {
   const KerasClass* row;
-  std::string vocabulary;  ///< the file that it reads; "" where it takes the vocabulary out of tokenizer.json
-  bool lowercase = false;  ///< of WordPiece
+  std::string vocabulary;  ///< the file to read; "" if the vocabulary comes from tokenizer.json
+  bool lowercase = false;  ///< for WordPiece
 };
 
-/// By the family of the model. Throws Error (usage) for one that KerasHub does not have.
+/// Selects the class by the family of the model. Throws Error (usage) for a family that KerasHub does not have.
 [[nodiscard]] KerasSource keras_source(const ModelFiles& files);
 
-/// Has the folder files of a tokenizer?
+/// Returns whether the folder has tokenizer files.
 [[nodiscard]] bool has_hugging_face_tokenizer(const ModelFiles& files);
 
-/// As the folder's files say, or as KerasHub reads them where the workflow is KerasHub's.
+/// Follows the folder's files, or KerasHub's conversion if the workflow is one of KerasHub's.
 [[nodiscard]] std::unique_ptr<Tokenizer> open_hugging_face_folder(const ModelFiles& files, const OpenOptions& options);
 
 }  // namespace attn::tokenizers

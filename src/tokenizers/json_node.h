@@ -1,4 +1,4 @@
-// A place in a JSON file, for messages that name it.
+// A value in a JSON file with its location for messages.
 #pragma once
 
 #include <cstdint>
@@ -12,26 +12,26 @@ namespace attn::tokenizers {
 
 class JsonNode {
  public:
-  /// `value` outlives the node. `file` is its name for messages, printable.
+  /// `value` must outlive the node. `file` is its printable name for messages.
   JsonNode(const nlohmann::json& value, std::string file) : value_(&value), file_(std::move(file)) {}
 
   /// "tokenizer.json: /model/type"
   [[nodiscard]] std::string place() const;
 
   [[nodiscard]] const nlohmann::json& json() const noexcept { return *value_; }
-  /// Is it null, or not there?
+  /// Returns whether it is null or missing.
   [[nodiscard]] bool is_null() const noexcept { return value_->is_null(); }
   [[nodiscard]] bool is_object() const noexcept { return value_->is_object(); }
   [[nodiscard]] bool is_string() const noexcept { return value_->is_string(); }
   [[nodiscard]] bool is_array() const noexcept { return value_->is_array(); }
   [[nodiscard]] bool is_integer() const noexcept { return value_->is_number_integer(); }
 
-  /// The member of an object; a null where there is none, and in what is no object.
+  /// The member of an object; null if it is missing, or if the value is not an object.
   [[nodiscard]] JsonNode operator[](std::string_view key) const;
-  /// The members of an array. Throws Error (bad_input) for anything else but null, which has none.
+  /// The elements of an array; none for null. Throws Error (bad_input) for any other value.
   [[nodiscard]] std::vector<JsonNode> items() const;
 
-  /// Each throws Error (bad_input) where the value is of another kind; where it is null, without a default.
+  /// Each throws Error (bad_input) if the value has another type, or if it is null and there is no default.
   [[nodiscard]] std::string text() const;
   [[nodiscard]] std::string text(std::string_view otherwise) const;
   [[nodiscard]] bool flag(bool otherwise) const;

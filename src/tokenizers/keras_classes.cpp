@@ -55,13 +55,13 @@ KerasClass sentence_piece(std::string_view name, std::string_view start, std::st
   return row;
 }
 
-/// From keras_hub/src/models/*/*_tokenizer.py (0.32).
+/// Source: keras_hub/src/models/*/*_tokenizer.py (0.32).
 const std::vector<KerasClass>& classes() {
   static const std::vector<KerasClass> kClasses = {
       byte_pairs("BytePairTokenizer", "", "", "", kGpt2Words),
       byte_pairs("BartTokenizer", kBos, kEos, kPad, kGpt2Words),
       byte_pairs("BloomTokenizer", kBos, kEos, kPad, kBloomWords),
-      byte_pairs("FalconTokenizer", kText, kText, "", kGpt2Words),  // of Falcon-RW, which KerasHub has alone
+      byte_pairs("FalconTokenizer", kText, kText, "", kGpt2Words),  // for Falcon-RW, the only Falcon that KerasHub has
       byte_pairs("GPT2Tokenizer", kText, kText, "", kGpt2Words),
       gpt_neo_x(),
       byte_pairs("GptOssTokenizer", "", kText, ""),

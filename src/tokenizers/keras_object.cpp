@@ -11,7 +11,7 @@ namespace {
 
 constexpr const char* kObjectFile = "tokenizer.json";
 
-/// Where a preset's tokenizer has its files: the subfolder is called as the config file up to its first point.
+/// The folder of a preset tokenizer's files: it has the name of the config file up to the first dot.
 std::string preset_folder(const JsonNode& object) {
   const JsonNode file = object["config"]["config_file"];
   std::string name = file.text(kObjectFile);
@@ -34,7 +34,7 @@ std::optional<KerasObject> keras_object(const ModelFiles& files) {
     if (!out.node().is_object()) return std::nullopt;
     return out;
   }
-  // A preset's tokenizer.json is a Keras object, and small; Hugging Face's file of that name holds the vocabulary.
+  // In a preset, tokenizer.json is a small Keras object. Hugging Face's file of that name contains the vocabulary.
   constexpr std::int64_t kLargestObject = std::int64_t{1} << 20;
   if (!files.has(kObjectFile)) return std::nullopt;
   const io::Bytes text = files.read(kObjectFile, std::int64_t{256} << 20);

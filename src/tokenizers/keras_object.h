@@ -10,17 +10,17 @@
 namespace attn::tokenizers {
 
 struct KerasObject {
-  nlohmann::json whole;  ///< the file that holds it
+  nlohmann::json whole;  ///< contents of the file that contains it
   std::string file;      ///< for messages
-  bool in_task = false;  ///< inside the config of a task, not a file of its own
-  std::string folder;    ///< where its assets lie
+  bool in_task = false;  ///< part of a task's config instead of a separate file
+  std::string folder;    ///< folder of its assets
 
-  /// {class_name, config, …}. Valid while this lives.
+  /// {class_name, config, …}. Valid during the lifetime of this object.
   [[nodiscard]] JsonNode node() const;
 };
 
-/// That of a preset or of the .keras file of a task; nothing where there is none. Throws Error (bad_input) for a file
-/// that is damaged.
+/// The object of a preset or of a task's .keras file; empty if there is none. Throws Error (bad_input) for a damaged
+/// file.
 [[nodiscard]] std::optional<KerasObject> keras_object(const ModelFiles& files);
 
 }  // namespace attn::tokenizers

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::int64_t kMaxAsset = std::int64_t{256} << 20;
 
-/// The class's special tokens by what `find` says of a token's id.
+/// The class's special tokens; `find` returns the id of a token.
 template <typename Find>
 SpecialIds specials_of(const KerasClass& row, const JsonNode& config, const std::string& place, Find&& find) {
   const auto id_of = [&](std::string_view token) -> Id {
@@ -44,7 +44,8 @@ SpecialIds specials_of(const KerasClass& row, const JsonNode& config, const std:
         std::all_of(kVision.begin(), kVision.end(), [&](const char* token) { return find(token).has_value(); });
     if (config["has_vision_tokens"].flag(has_all))
       for (const char* token : kVision) add(token);
-    // Gemma3CausalLM.generate also ends with the turn; where there is no such piece, SentencePiece calls it unknown.
+    // Gemma3CausalLM.generate also stops at the end of the turn. If there is no such piece, SentencePiece returns the
+    // unknown one.
     const std::optional<Id> turn = find("<end_of_turn>"), unknown = find("<unk>");
     if (turn || unknown) specials.stop.push_back(turn ? *turn : *unknown);
   }
@@ -53,7 +54,7 @@ SpecialIds specials_of(const KerasClass& row, const JsonNode& config, const std:
   return specials;
 }
 
-/// The tokens that are looked for in texts: those of the vocabulary, and new ones behind it.
+/// The tokens to find in texts: those of the vocabulary, and new ones after it.
 std::vector<AddedToken> added_tokens(const std::vector<std::string>& contents, const Vocabulary& vocabulary) {
   std::vector<AddedToken> added;
   auto next = static_cast<Id>(vocabulary.size());
@@ -76,14 +77,14 @@ void add_words(PipelineParts& parts, const KerasClass& row, const JsonNode& conf
     regex(kGpt2Words, name);
   } else if (options.words == Words::llama3) {
     regex(kLlama3Words, name);
-  } else if (!config["split_pattern"].is_null()) {  // of MistralTekkenTokenizer
+  } else if (!config["split_pattern"].is_null()) {  // for MistralTekkenTokenizer
     regex(config["split_pattern"].text(), config["split_pattern"].place());
   } else if (options.workflow == Workflow::hugging_face && options.words == Words::of_workflow) {
     if (row.words.empty())
       throw bad_usage("{}: attn does not know how Hugging Face cuts its texts; its tokenizer.json says so", name);
     regex(std::string(row.words), name);
   } else {
-    // KerasHub gives the pattern as a text, and so the library looks for this text: words are not cut apart.
+    // KerasHub passes the pattern as a string, so the library searches for this literal text and does not split words.
     parts.pre_tokenizers.push_back(make_split(Pattern::literal(kLlama3Words), Behavior::isolated, false));
   }
 }

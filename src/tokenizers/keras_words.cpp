@@ -13,7 +13,7 @@ struct Range {
   char32_t first, last;
 };
 
-/// Default_Ignorable_Code_Point, as tensor_utils.py lists it.
+/// Default_Ignorable_Code_Point, as listed in tensor_utils.py.
 constexpr std::array<Range, 17> kIgnorable{{{0xad, 0xad},
                                             {0x34f, 0x34f},
                                             {0x61c, 0x61c},
@@ -73,7 +73,7 @@ class KerasLowerCase : public PreTokenizer {
   }
 };
 
-/// A Devanagari 6, which no text is expected to hold, stands where one word ends and a space begins the next.
+/// Marks the end of a word before a space, like KerasHub: a Devanagari 6, which texts are expected not to contain.
 constexpr const char* kSix = "६";
 
 class TensorFlowWords : public PreTokenizer {

@@ -1,4 +1,4 @@
-// Viterbi's algorithm over the tokens that a text may be cut into.
+// The Viterbi algorithm over the segmentations of a text into tokens.
 #pragma once
 
 #include <algorithm>
@@ -11,16 +11,16 @@
 
 namespace attn::tokenizers {
 
-/// A part of a text; id -1: a letter that is no token.
+/// A part of a text; id -1: a letter that is not a token.
 struct CutPart {
   std::size_t from, to;
   Id id;
 };
 
-/// Gives take(part) the parts of the likeliest way to cut `text`, from the left. `score_of(length, id)` is a token's
-/// log-probability, `unknown_score` that of a letter that is none. Sums are of `Number`: where two ways are equal its
-/// rounding decides; of equal sums that which was found first, from the left and so with the longest last token,
-/// stands.
+/// Calls take(part) for the parts of the most probable segmentation of `text`, from left to right. `score_of(length,
+/// id)` is the log-probability of a token, `unknown_score` that of an unknown letter. Sums are computed in `Number`,
+/// whose rounding decides between almost equal segmentations. Of equal sums the first one found wins: the search goes
+/// from left to right, so its last token is the longest.
 template <typename Number, typename ScoreOf, typename Take>
 void likeliest_cut(std::string_view text, const Trie& trie, ScoreOf&& score_of, Number unknown_score, Take&& take) {
   struct Best {
@@ -28,15 +28,15 @@ void likeliest_cut(std::string_view text, const Trie& trie, ScoreOf&& score_of, 
     std::size_t from = std::string_view::npos;
     Id id = -1;
   };
-  std::size_t base = 0;       // up to here the parts are taken
-  std::vector<Best> best(1);  // the best way to each place from there on, as far as a token reaches
+  std::size_t base = 0;       // parts before this position are final
+  std::vector<Best> best(1);  // the best segmentation up to each position from `base` on, as far as a token reaches
   std::vector<CutPart> parts;
   const auto offer = [&](std::size_t to, Number score, std::size_t from, Id id) {
     if (to - base >= best.size()) best.resize(to - base + 1);
     Best& there = best[to - base];
     if (there.from == std::string_view::npos || score > there.score) there = {score, from, id};
   };
-  // The way back from a place, and then its parts in order.
+  // Follows the best segmentation back from a position, then emits its parts in order.
   const auto settle = [&](std::size_t end) {
     parts.clear();
     for (std::size_t at = end; at > base; at = best[at - base].from)
@@ -46,7 +46,7 @@ void likeliest_cut(std::string_view text, const Trie& trie, ScoreOf&& score_of, 
     base = end;
   };
   for (std::size_t at = 0; at < text.size();) {
-    if (at - base + 1 == best.size()) settle(at);  // no token goes across this place
+    if (at - base + 1 == best.size()) settle(at);  // no token crosses this position
     const std::size_t letter = std::min(length_of(text[at]), text.size() - at);
     const Number here = best[at - base].score;
     bool has_letter = false;

@@ -47,7 +47,7 @@ PairTable::Merge PairTable::find(Id left, Id right) const noexcept {
 }
 
 std::size_t PairTable::slot(std::uint64_t pair) const noexcept {
-  constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15;  // 2^64 over the golden ratio: neighbours lie far apart
+  constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15;  // 2^64 / golden ratio: spreads neighboring keys
   std::size_t at = (pair * kGolden) >> shift_;
   while (entries_[at].pair != pair && entries_[at].pair != UINT64_MAX) at = (at + 1) & (entries_.size() - 1);
   return at;

@@ -1,4 +1,4 @@
-// Rules of byte-pair encoding: which two tokens become one, and which of them first.
+// The merge rules of byte-pair encoding, and their ranks.
 #pragma once
 
 #include <cstddef>
@@ -11,11 +11,12 @@
 
 namespace attn::tokenizers {
 
-/// Rules in the order of their rank. Their tokens are looked up once all of the vocabulary is known.
+/// Rules in the order of their rank. Their tokens are resolved once the vocabulary is complete.
 class MergeRules {
  public:
   void add(std::string_view left, std::string_view right);
-  /// A line "left right". Throws Error (bad_input) that begins with `place` where it is not two words.
+  /// Parses a line "left right". Throws Error (bad_input), whose message begins with `place`, if it does not have two
+  /// words.
   void add_line(std::string_view line, const std::string& place);
 
   [[nodiscard]] std::size_t size() const noexcept { return rules_.size(); }
@@ -30,11 +31,11 @@ class MergeRules {
   std::vector<Rule> rules_;
 };
 
-/// Ids of pairs of ids, in a hash table: what a pair becomes, and when.
+/// A hash table from a pair of ids to the merged id and the rank of the rule.
 class PairTable {
  public:
   struct Merge {
-    std::uint32_t rank = UINT32_MAX;  ///< of no rule
+    std::uint32_t rank = UINT32_MAX;  ///< no rule
     Id id = -1;
   };
   explicit PairTable(std::size_t pairs);
@@ -43,7 +44,7 @@ class PairTable {
 
  private:
   struct Entry {
-    std::uint64_t pair = UINT64_MAX;  // of no ids
+    std::uint64_t pair = UINT64_MAX;  // an unused entry
     Merge merge;
   };
   [[nodiscard]] std::size_t slot(std::uint64_t pair) const noexcept;

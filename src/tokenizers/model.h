@@ -1,4 +1,4 @@
-// What makes ids of a piece of text that was cut and normalised before.
+// The model of a tokenizer: converts a normalized and pre-tokenized piece of text to ids.
 #pragma once
 
 #include <memory>
@@ -17,15 +17,15 @@ class Model {
   Model(const Model&) = delete;
   Model& operator=(const Model&) = delete;
 
-  /// What a text's pieces share while they are encoded one after another: words that were seen.
+  /// A cache that the pieces of a text share: words seen before.
   class Memory {
    public:
     virtual ~Memory() = default;
   };
-  /// Null where a model remembers nothing.
+  /// Null if a model has no cache.
   [[nodiscard]] virtual std::unique_ptr<Memory> memory() const { return nullptr; }
 
-  /// Appends the ids of a piece. `memory` is this model's, or null.
+  /// Appends the ids of a piece. `memory` is a cache of this model, or null.
   virtual void encode(std::string_view piece, std::vector<Id>& ids, Memory* memory) const = 0;
 
   [[nodiscard]] const Vocabulary& vocabulary() const noexcept { return vocabulary_; }

@@ -11,22 +11,22 @@
 
 namespace attn::tokenizers {
 
-/// Files are named by their path inside, with '/' between: "assets/tokenizer/merges.txt".
+/// Files have their relative path as a name, with '/': "assets/tokenizer/merges.txt".
 class ModelFiles {
  public:
-  /// Throws Error (bad_input) where `path` is neither a folder nor a zip archive.
+  /// Throws Error (bad_input) if `path` is neither a folder nor a zip archive.
   explicit ModelFiles(std::string path);
-  /// Is it one of these? Throws Error (bad_input) where nothing is there.
+  /// Returns whether the path is one of these. Throws Error (bad_input) if it does not exist.
   [[nodiscard]] static bool are_at(const std::string& path);
 
   [[nodiscard]] bool is_archive() const noexcept { return archive_.has_value(); }
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
   [[nodiscard]] bool has(const std::string& name) const;
-  /// What the file is called in messages, printable.
+  /// The printable name of a file for messages.
   [[nodiscard]] std::string place(const std::string& name) const;
-  /// Throws Error (bad_input) where there is no such file, or it has over `limit` bytes.
+  /// Throws Error (bad_input) if the file is missing or larger than `limit` bytes.
   [[nodiscard]] io::Bytes read(const std::string& name, std::int64_t limit) const;
-  /// A JSON file of a config's size, {} where there is none.
+  /// Parses a JSON file of limited size; {} if it is missing.
   [[nodiscard]] nlohmann::json config(const std::string& name) const;
 
  private:

@@ -13,15 +13,15 @@
 namespace attn::tokenizers {
 namespace {
 
-/// A field of a message.
+/// A field of a protocol buffer message.
 struct Field {
   std::uint64_t number = 0;
-  std::uint64_t value = 0;    // of a number, as it lies there
-  std::string_view contents;  // of a text or a message
+  std::uint64_t value = 0;    // for a number: its raw bits
+  std::string_view contents;  // for a string or a message
   bool has_contents = false;
 };
 
-/// The fields of a message, in their order.
+/// The fields of a message, in order.
 class Message {
  public:
   Message(std::string_view bytes, const std::string& place) : rest_(bytes), place_(place) {}
@@ -81,7 +81,7 @@ class Message {
   const std::string& place_;
 };
 
-// Numbers of fields in sentencepiece_model.proto.
+// Field numbers in sentencepiece_model.proto.
 constexpr std::uint64_t kPieces = 1, kTrainer = 2, kNormalizer = 3, kDenormalizer = 5;
 constexpr std::uint64_t kModelType = 3, kUnigram = 1, kBytePairs = 2, kStartPiece = 46, kEndPiece = 47;
 constexpr std::uint64_t kPieceText = 1, kPieceScore = 2, kPieceKind = 3;

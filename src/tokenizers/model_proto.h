@@ -13,21 +13,19 @@ namespace attn::tokenizers {
 struct ModelProto {
   enum class Kind : std::uint8_t { normal = 1, unknown, control, user_defined, unused, byte };
 
-  Vocabulary pieces;          ///< in the order of their ids, from 0 on
+  Vocabulary pieces;          ///< in the order of ids, from 0 on
   std::vector<Kind> kinds;    ///< by id
   std::vector<float> scores;  ///< by id
-  std::string start, end;     ///< the pieces that stand for them
-  bool is_unigram =
-      true;  ///< of all ways to cut a text the likeliest counts; else pairs are merged, or words looked up
+  std::string start, end;     ///< the pieces of the start and end tokens
+  bool is_unigram = true;  ///< Unigram: the most probable segmentation; otherwise pairs are merged, or words looked up
   bool merges_pairs = false;
-  bool has_char_map = false;   ///< of what becomes of characters before a text is cut
-  bool changes_ascii = false;  ///< does that replace letters of ASCII alone?
+  bool has_char_map = false;   ///< whether characters are replaced before segmentation
+  bool changes_ascii = false;  ///< whether that replaces ASCII letters
 };
 
-/// The pieces of a model file. Throws Error (bad_input) that begins with `place` for what the library could be harmed
-/// by or would end the program over: a message that is cut short, no piece or two of one text, pieces without text or
-/// that are no UTF-8, scores that are no numbers, no unknown piece or several, a table of characters that leads out of
-/// itself.
+/// Parses a model file. Throws Error (bad_input), whose message begins with `place`, for anything that could crash or
+/// abort the SentencePiece library: a truncated message, no pieces or duplicate ones, empty pieces or invalid UTF-8,
+/// scores that are not finite, no unknown piece or several, a character table with offsets outside itself.
 [[nodiscard]] ModelProto read_model_proto(std::string_view file, const std::string& place);
 
 }  // namespace attn::tokenizers

@@ -19,7 +19,7 @@ std::string BertNormalizer::operator()(std::string_view text, const RuleLimit& l
       if (point == 0 || point == 0xfffd || (is_other && !is_control_space)) continue;
       if (is_space) point = ' ';
     }
-    // The library's range begins later than the one that it was taken from.
+    // The range in Hugging Face's library begins later than in the original.
     const bool is_word = handle_chinese_chars && is_ideograph(point) && !(point >= 0x2b820 && point < 0x2b920);
     if (is_word) out += ' ';
     append(out, point);

@@ -1,4 +1,4 @@
-// What tokenizer files do to a text before it is cut.
+// The normalizers of tokenizer files: they change a text before it is split.
 #pragma once
 
 #include <functional>
@@ -13,10 +13,10 @@
 
 namespace attn::tokenizers {
 
-/// A text to the text that is tokenized in its place, which may not grow beyond the limit. Each is pure, and may be
-/// shared by threads.
+/// Converts a text to the one that is tokenized instead, whose size must stay below the limit. A normalizer is pure,
+/// and threads may share it.
 using Normalizer = std::function<std::string(std::string_view text, const RuleLimit& limit)>;
-/// One after another.
+/// Applied in order.
 using Normalizers = std::vector<Normalizer>;
 
 struct BertNormalizer {

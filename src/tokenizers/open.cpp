@@ -9,7 +9,7 @@
 namespace attn::tokenizers {
 namespace {
 
-/// A Keras object of a tokenizer, with its files beside.
+/// Opens the Keras object of a tokenizer and its asset files.
 std::unique_ptr<Tokenizer> open_keras(const ModelFiles& files, const KerasObject& found, const OpenOptions& options) {
   const JsonNode object = found.node();
   const std::string name = object["class_name"].text();

@@ -14,9 +14,9 @@
 namespace attn::tokenizers {
 namespace {
 
-constexpr std::size_t kLongest = 4096;                // bytes of an expression
-constexpr std::size_t kMostSteps = 1'000'000;         // of one match, or two for each byte of a long text
-constexpr std::uint32_t kMostBacktracking = 1 << 16;  // KiB that one match may keep to go back
+constexpr std::size_t kLongest = 4096;                // maximum bytes of an expression
+constexpr std::size_t kMostSteps = 1'000'000;         // maximum steps of a match; two for each byte of a long text
+constexpr std::uint32_t kMostBacktracking = 1 << 16;  // maximum KiB of memory for backtracking in one match
 
 template <class T>
 std::unique_ptr<T, void (*)(T*)> owned(T* made, void (*free)(T*)) {
@@ -32,12 +32,13 @@ std::string message_of(int code) {
 
 PCRE2_SPTR bytes_of(std::string_view text) { return reinterpret_cast<PCRE2_SPTR>(text.data()); }
 
-/// What Oniguruma reads otherwise than PCRE2. The latter counts U+180E as a space, as Unicode 6.2 did; the former, as
-/// Unicode does now, does not. A set inside a set of characters, "[^(\s|[.,!?])]" of Bloom, is part of it.
+/// Translates differences between Oniguruma and PCRE2. PCRE2 counts U+180E as a space, as Unicode 6.2 did; Oniguruma
+/// does not, like current Unicode. In Oniguruma a set inside a character set, as in Bloom's "[^(\s|[.,!?])]", is part
+/// of it.
 std::string as_oniguruma(std::string_view expression) {
   constexpr std::string_view kInside = R"(\x09-\x0d\p{Z}\x{85})";
   std::string out;
-  int sets = 0;  // one inside another
+  int sets = 0;  // depth of nested sets
   for (std::size_t i = 0; i < expression.size(); ++i) {
     const bool in_class = sets > 0;
     const char c = expression[i];
@@ -68,7 +69,7 @@ std::string as_oniguruma(std::string_view expression) {
   return out;
 }
 
-/// \K moves where a match begins, even to before the place that was looked at.
+/// Returns whether the expression has \K, which moves the start of a match, even to before the search position.
 bool moves_start(std::string_view expression) {
   for (std::size_t i = 0; i + 1 < expression.size(); ++i)
     if (expression[i] == '\\' && expression[++i] == 'K') return true;
@@ -103,7 +104,7 @@ Pattern Pattern::regex(std::string expression, std::string place) {
                                     PCRE2_UTF | PCRE2_UCP | PCRE2_NO_UTF_CHECK | PCRE2_NEVER_BACKSLASH_C, &code,
                                     &offset, nullptr));
   if (pattern.code_ == nullptr) throw wrong(message_of(code));
-  // Where no memory may be run as code the expression is interpreted.
+  // If memory cannot be made executable, the expression is interpreted.
   static_cast<void>(pcre2_jit_compile(pattern.code_.get(), PCRE2_JIT_COMPLETE));
   return pattern;
 }
@@ -116,7 +117,7 @@ std::optional<Pattern::Found> Pattern::find(std::string_view text, std::size_t f
   }
   thread_local const auto kFound = owned(pcre2_match_data_create(1, nullptr), pcre2_match_data_free);
   thread_local const auto kContext = owned(pcre2_match_context_create(nullptr), pcre2_match_context_free);
-  // A run of a million spaces takes as many steps back to where words of spaces end.
+  // For patterns where words end with spaces, a run of a million spaces needs that many backtracking steps.
   const std::size_t steps = std::clamp<std::size_t>(2 * text.size(), kMostSteps, UINT32_MAX);
   pcre2_set_match_limit(kContext.get(), static_cast<std::uint32_t>(steps));
   pcre2_set_heap_limit(kContext.get(), kMostBacktracking);

@@ -1,4 +1,4 @@
-// Regular expressions of tokenizer files, by PCRE2.
+// Regular expressions of tokenizer files, implemented with PCRE2.
 #pragma once
 
 #include <cstddef>
@@ -13,20 +13,20 @@ struct pcre2_real_code_8;
 
 namespace attn::tokenizers {
 
-/// What a file's {"Regex": …} or {"String": …} finds in a text.
+/// The pattern of a file's {"Regex": …} or {"String": …}.
 class Pattern {
  public:
-  /// A part of a text: its first byte, and the first behind it.
+  /// A range of a text: its first byte, and the first byte after it.
   using Found = std::pair<std::size_t, std::size_t>;
 
-  /// Finds `text` itself.
+  /// Matches `text` literally.
   [[nodiscard]] static Pattern literal(std::string text);
-  /// `expression` is of Oniguruma's syntax, in which Hugging Face's files are written. `place` is the file for
-  /// messages. Throws Error (bad_input) where it is none, or of over 4096 bytes.
+  /// `expression` has the syntax of Oniguruma, as in Hugging Face's files. `place` is the file for messages. Throws
+  /// Error (bad_input) if it is invalid or has more than 4096 bytes.
   [[nodiscard]] static Pattern regex(std::string expression, std::string place);
 
-  /// The first match at or after `from` in valid UTF-8. Throws Error (bad_input) where a match takes more than a
-  /// million steps back, or two for each byte of the text, which no expression does that is made for words.
+  /// The first match at or after `from` in valid UTF-8. Throws Error (bad_input) if a match needs more than a million
+  /// backtracking steps, or two for each byte of the text. No expression for splitting words needs as many.
   [[nodiscard]] std::optional<Found> find(std::string_view text, std::size_t from) const;
 
   [[nodiscard]] const std::string& text() const noexcept { return text_; }

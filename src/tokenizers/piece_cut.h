@@ -1,4 +1,4 @@
-// SentencePiece's Unigram models: how a text that was normalized falls into pieces.
+// Segmentation of normalized text for SentencePiece's Unigram models.
 #pragma once
 
 #include <array>
@@ -10,14 +10,14 @@
 
 namespace attn::tokenizers {
 
-/// By sums of single precision, as release 0.2 of the library adds them: where two ways to cut a text are equal ("t"
-/// and "tt", "tt" and "t") their rounding decides, and older releases add otherwise.
+/// Sums are in single precision in the order of the library's release 0.2. Rounding decides between equal segmentations
+/// ("t" and "tt", "tt" and "t"), and older releases add in another order.
 class PieceCut {
  public:
   explicit PieceCut(const ModelProto& proto);
 
-  /// Appends the ids of a text's pieces. Letters that are none are bytes where the model has those, else unknown, side
-  /// by side one.
+  /// Appends the ids of a text's pieces. Letters that are not pieces become bytes if the model has them; otherwise
+  /// adjacent ones become one unknown piece.
   void encode(std::string_view normalized, std::vector<Id>& ids) const;
 
  private:
@@ -27,7 +27,7 @@ class PieceCut {
   std::vector<bool> user_defined_;
   float highest_ = 0, unknown_score_ = 0;
   Id unknown_ = 0;
-  std::array<Id, 256> bytes_{};  // -1 where the model has none
+  std::array<Id, 256> bytes_{};  // -1 if the model has none
   Trie trie_;
 };
 

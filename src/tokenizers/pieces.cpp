@@ -7,7 +7,7 @@ namespace attn::tokenizers {
 
 std::vector<Part> parts_by(const Pattern& pattern, std::string_view text, const RuleLimit& limit) {
   std::vector<Part> parts;
-  std::size_t done = 0;  // bytes that stand in parts
+  std::size_t done = 0;  // bytes already assigned to parts
   for (std::size_t from = 0; from <= text.size();) {
     const std::optional<Pattern::Found> found = pattern.find(text, from);
     if (!found) break;
@@ -15,7 +15,7 @@ std::vector<Part> parts_by(const Pattern& pattern, std::string_view text, const 
     const auto [begin, end] = *found;
     from = end;
     if (begin == end) {
-      // The next match begins a letter later, and an empty one right behind another match is none.
+      // The next search begins one letter later; an empty match directly after another match does not count.
       from = end < text.size() ? end + length_of(text[end]) : end + 1;
       if (begin == done && !parts.empty()) continue;
     }

@@ -1,4 +1,4 @@
-// A text that is being cut into pieces for a model.
+// A text during pre-tokenization.
 #pragma once
 
 #include <cstddef>
@@ -13,11 +13,11 @@
 
 namespace attn::tokenizers {
 
-/// What becomes of a part that matches; names and effect are those of Hugging Face's SplitDelimiterBehavior.
+/// What happens to a matching part; names and effects are those of Hugging Face's SplitDelimiterBehavior.
 enum class Behavior : std::uint8_t { removed, isolated, merged_with_previous, merged_with_next, contiguous };
 
-/// Bytes [from, to) of a text. A long text may have as many parts as bytes, so they are small; RuleLimit keeps texts
-/// below 4 GiB.
+/// Bytes [from, to) of a text. A long text may have as many parts as bytes, so they are small; RuleLimit limits texts
+/// to less than 4 GiB.
 struct Part {
   Part(std::size_t begin, std::size_t end, bool matches)
       : from(static_cast<std::uint32_t>(begin)), to(static_cast<std::uint32_t>(end)), is_match(matches) {}
@@ -26,10 +26,10 @@ struct Part {
   bool is_match;
 };
 
-/// All of `text`, in parts that the pattern matches and parts between.
+/// Splits all of `text` into parts that match the pattern and parts between them.
 [[nodiscard]] std::vector<Part> parts_by(const Pattern& pattern, std::string_view text, const RuleLimit& limit);
 
-/// The same where each code point for which `is` holds is a match of its own.
+/// The same, where each code point for which `is` returns true is a match of its own.
 template <typename Is>
 [[nodiscard]] std::vector<Part> parts_by(std::string_view text, Is&& is) {
   std::vector<Part> parts;
@@ -45,30 +45,30 @@ template <typename Is>
   return parts;
 }
 
-/// What `behavior` makes of such parts. None of them is empty.
+/// Applies `behavior` to such parts. No result is empty.
 [[nodiscard]] std::vector<Part> joined(std::vector<Part> parts, Behavior behavior);
 
 struct Piece {
   std::uint32_t from = 0, to = 0;  ///< bytes [from, to) of the text
-  bool begins_text = false;        ///< nothing of the whole text stands before it
+  bool begins_text = false;        ///< whether it begins the whole text
 };
 
-/// The text between two special tokens, and the pieces of it that are kept, in their order.
+/// The text between two special tokens, and its remaining pieces in order.
 class Pieces {
  public:
-  /// `limit` outlives it.
+  /// `limit` must outlive it.
   Pieces(std::string text, bool begins_text, const RuleLimit& limit);
 
   [[nodiscard]] const std::vector<Piece>& all() const noexcept { return pieces_; }
-  /// Bytes of all of the text.
+  /// The bytes of the whole text.
   [[nodiscard]] std::size_t bytes() const noexcept { return text_.size(); }
-  /// How long it may become.
+  /// The limit of its size.
   [[nodiscard]] const RuleLimit& limit() const noexcept { return limit_; }
   [[nodiscard]] std::string_view text(const Piece& piece) const noexcept {
     return std::string_view(text_).substr(piece.from, piece.to - piece.from);
   }
 
-  /// Cuts each piece into what `cut(text of the piece)` gives: parts of it, in their order.
+  /// Splits each piece into the result of `cut(text of the piece)`: ranges of it, in order.
   template <typename Cut>
   void split(Cut&& cut) {
     std::vector<Piece> pieces;
@@ -78,7 +78,7 @@ class Pieces {
     pieces_ = std::move(pieces);
   }
 
-  /// Puts `change(piece, text of the piece)` in the place of each piece's text.
+  /// Replaces the text of each piece by `change(piece, text of the piece)`.
   template <typename Change>
   void replace(Change&& change) {
     std::string text;

@@ -49,7 +49,7 @@ std::string Pipeline::normalized(std::string_view text, const RuleLimit& limit) 
 
 std::vector<Id> Pipeline::encode_valid(std::string_view text, const EncodeOptions& options) const {
   if (parts_.ends_at_null) text = text.substr(0, text.find('\0'));
-  constexpr std::size_t kWorthRemembering = 256;  // bytes from which on words are likely to come again
+  constexpr std::size_t kWorthRemembering = 256;  // from this size on, words are likely to repeat
   const auto memory = text.size() < kWorthRemembering ? nullptr : parts_.model->memory();
   std::vector<Id> ids;
   if (options.add_specials) ids = parts_.before;
@@ -95,7 +95,7 @@ std::string Pipeline::decode(std::span<const Id> ids) const {
   const RuleLimit limit(place(), bytes_of(tokens));
   for (std::size_t i = 0; i < parts_.decoders.size(); ++i) {
     tokens = parts_.decoders[i](std::move(tokens), limit);
-    for (std::string& token : tokens)  // the next decoder may look for letters
+    for (std::string& token : tokens)  // the next decoder may search for letters
       if (i + 1 < parts_.decoders.size() && !is_utf8(token)) token = valid_utf8(token);
     limit.check(bytes_of(tokens));
   }

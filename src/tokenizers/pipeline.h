@@ -1,4 +1,4 @@
-// A tokenizer made of parts, as Hugging Face's tokenizer.json describes it.
+// A tokenizer composed of parts, as in Hugging Face's tokenizer.json.
 #pragma once
 
 #include <memory>
@@ -20,18 +20,17 @@ namespace attn::tokenizers {
 struct PipelineParts {
   std::string class_name;
   SpecialIds specials;
-  std::vector<AddedToken> added;  ///< with ids; several may be the model's own tokens
+  std::vector<AddedToken> added;  ///< with ids; may include tokens of the model
   Normalizers normalizers;
   PreTokenizers pre_tokenizers;
   std::unique_ptr<Model> model;
-  std::vector<Id> before, after;  ///< what add_specials puts around the ids of a text
+  std::vector<Id> before, after;  ///< the ids that add_specials adds around a text
   Decoders decoders;
-  bool ends_at_null = false;       ///< a text ends at its first null character: TensorFlow's do
-  bool joins_with_spaces = false;  ///< decoded tokens have spaces between: a file without a decoder
+  bool ends_at_null = false;       ///< a text ends at its first null character, as in TensorFlow
+  bool joins_with_spaces = false;  ///< join decoded tokens with spaces, for a file without a decoder
 };
 
-/// Looks for added tokens, normalises what stands between them, cuts it into pieces, and lets the model make ids of
-/// each.
+/// Finds added tokens, normalizes the text between them, splits it into pieces, and encodes each piece with the model.
 class Pipeline : public Tokenizer {
  public:
   explicit Pipeline(PipelineParts parts);
@@ -44,13 +43,13 @@ class Pipeline : public Tokenizer {
  private:
   [[nodiscard]] std::vector<Id> encode_valid(std::string_view text, const EncodeOptions& options) const override;
   [[nodiscard]] std::string normalized(std::string_view text, const RuleLimit& limit) const;
-  /// The file, for messages.
+  /// The file name for messages.
   [[nodiscard]] const std::string& place() const { return parts_.model->vocabulary().place(); }
 
   PipelineParts parts_;
-  AddedTokens raw_, normal_;                     // looked for in the text, and in the normalised text
-  Vocabulary added_;                             // those that are no token of the model
-  std::unordered_map<Id, std::string> spelled_;  // normalized ones, which decode as the normalizer writes them
+  AddedTokens raw_, normal_;                     // matched in the original text, and in the normalized text
+  Vocabulary added_;                             // added tokens outside the model's vocabulary
+  std::unordered_map<Id, std::string> spelled_;  // normalized added tokens, which decode as the normalizer writes them
 };
 
 }  // namespace attn::tokenizers

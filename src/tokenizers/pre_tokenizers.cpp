@@ -81,7 +81,7 @@ class Metaspace : public PreTokenizer {
   bool split_;
 };
 
-/// Cuts at code points of a property.
+/// Splits at code points with a property.
 class Property : public PreTokenizer {
  public:
   Property(bool (*is)(char32_t), Behavior behavior) : is_(is), behavior_(behavior) {}

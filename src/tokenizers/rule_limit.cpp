@@ -11,7 +11,7 @@ namespace attn::tokenizers {
 
 namespace {
 
-/// Of this thread.
+/// CPU time of this thread.
 double processor_seconds() {
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
@@ -20,7 +20,7 @@ double processor_seconds() {
 
 }  // namespace
 
-// NFKC makes 11 bytes of one at most (U+FDFA), and Metaspace makes 3.
+// NFKC expands a byte to at most 11 (U+FDFA), and Metaspace to 3.
 RuleLimit::RuleLimit(std::string_view place, std::size_t bytes) noexcept
     : place_(place), from_(bytes), most_(std::clamp(16 * bytes, std::size_t{1} << 16, std::size_t{UINT32_MAX})) {}
 

@@ -5,7 +5,7 @@
 
 namespace attn::tokenizers {
 
-/// Letters that are no pieces have no seams: unknown ones side by side are one.
+/// Letters that are not pieces have no seams, because adjacent unknown letters form one piece.
 Seams::Seams(const ModelProto& proto) {
   using Kind = ModelProto::Kind;
   if (!proto.merges_pairs || proto.has_char_map) return;

@@ -1,4 +1,4 @@
-// Where words fall apart for models that merge pairs of pieces.
+// Positions where words can be split for models that merge pairs of pieces.
 #pragma once
 
 #include <array>
@@ -10,27 +10,28 @@
 
 namespace attn::tokenizers {
 
-/// A seam lies between two letters of ASCII that no piece of a model has side by side: what is before it and what is
-/// behind it never merge.
+/// A seam is a position between two ASCII letters that no piece of the model has next to each other, so merges never
+/// cross it.
 class Seams {
  public:
-  /// No seams.
+  /// Has no seams.
   Seams() = default;
-  /// There are none where `proto` merges no pairs, or has a table of characters, which could join letters first.
+  /// There are none if the algorithm of `proto` is not merging, or if it has a character table, which could join
+  /// letters first.
   explicit Seams(const ModelProto& proto);
 
   [[nodiscard]] bool between(char left, char right) const noexcept {
     const auto from = static_cast<unsigned char>(left), to = static_cast<unsigned char>(right);
     return from < kLetters && to < kLetters && apart_[from].test(to);
   }
-  /// The first one of `word` behind the byte `begin`; the word's end where there is none.
+  /// The first seam of `word` after the byte `begin`; the end of the word if there is none.
   [[nodiscard]] std::size_t behind(std::string_view word, std::size_t begin) const noexcept {
     for (std::size_t at = begin + 1; at < word.size(); ++at)
       if (between(word[at - 1], word[at])) return at;
     return word.size();
   }
 
-  /// The piece that a letter with seams around it is.
+  /// The piece of a letter between two seams.
   [[nodiscard]] Id piece_of(char letter) const noexcept { return pieces_[static_cast<unsigned char>(letter)]; }
 
  private:

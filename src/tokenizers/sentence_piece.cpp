@@ -14,11 +14,11 @@ namespace attn::tokenizers {
 namespace {
 
 constexpr const char* kPlugin = "libattn_sentencepiece.so";
-constexpr std::string_view kMark = "\u2581";  // what a space is inside
+constexpr std::string_view kMark = "\u2581";  // SentencePiece's replacement of a space
 
 constexpr bool is_graphic(char c) noexcept { return c > ' ' && c < '\x7f'; }
 
-/// Throws Error (bad_input) that begins with `place` where there is no plugin.
+/// Throws Error (bad_input), whose message begins with `place`, if the plugin is missing.
 const SentencePieceFunctions* sentence_piece(const std::string& place) {
   const std::string path = companion(kPlugin);
   if (path.empty())
@@ -26,7 +26,7 @@ const SentencePieceFunctions* sentence_piece(const std::string& place) {
         "{}: a SentencePiece model, and this attn has no {} beside it or in ../lib/attn; build attn where "
         "libsentencepiece-dev is installed",
         place, kPlugin);
-  void* const plugin = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);  // never closed: models live in it
+  void* const plugin = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);  // never closed, because models use its code
   if (plugin == nullptr)
     throw bad_input("{}: a SentencePiece model, and {}; install libsentencepiece0", place, printable(dlerror()));
   const auto get = reinterpret_cast<GetSentencePiece>(dlsym(plugin, kSentencePieceSymbol));
@@ -36,9 +36,9 @@ const SentencePieceFunctions* sentence_piece(const std::string& place) {
   return functions;
 }
 
-/// The file of a Unigram model, whose text the library only normalizes, with a piece for each byte: the library joins
-/// unknown letters that stand side by side in quadratic time, and takes bytes apart in linear time. Other models, and
-/// those with such pieces, stay as they are.
+/// Adds a piece for each byte to the file of a Unigram model, for which the library only normalizes: it joins adjacent
+/// unknown letters in quadratic time, but splits them into bytes in linear time. Other models, and those that have byte
+/// pieces, are unchanged.
 std::string with_bytes(std::string_view file, const ModelProto& proto) {
   std::string out(file);
   if (!proto.is_unigram) return out;
@@ -46,10 +46,10 @@ std::string with_bytes(std::string_view file, const ModelProto& proto) {
   for (int byte = 0; byte < kBytes; ++byte) {
     const std::string piece = fmt::format("<0x{:02X}>", byte);
     if (proto.pieces.find(piece)) return std::string(file);
-    // Field 1 of the model is a piece, whose field 1 is its text and field 3 its kind: 6 is a byte.
+    // Field 1 of the model is a piece. Its field 1 is the text, its field 3 the type; type 6 is a byte.
     out += fmt::format("\x0a\x0a\x0a\x06{}\x18\x06", piece);
   }
-  out += "\x12\x03\x98\x02\x01";  // field 2, the trainer's settings: their field 35 is byte_fallback
+  out += "\x12\x03\x98\x02\x01";  // field 2, the trainer's settings, with its field 35, byte_fallback
   return out;
 }
 
@@ -82,8 +82,8 @@ SentencePieceModel::SentencePieceModel(std::string_view file, const std::string&
   seams_ = seams();
 }
 
-/// No piece may go on behind a space that follows something else; then what is before a space and what is behind it do
-/// not touch each other. Whether the library puts a space before a text is seen by trying.
+/// A text can be cut at spaces if no piece continues past a space after another character, because then the two sides
+/// are independent. A trial shows whether the library adds a space before a text.
 SentencePieceModel::Cut SentencePieceModel::cut() const {
   if (!proto_.pieces.find(kMark)) return Cut::never;
   for (Id id = 0; id < proto_.pieces.end(); ++id) {
@@ -120,7 +120,7 @@ void SentencePieceModel::append_whole(std::string_view text, std::string& normal
     throw bad_input("{}: SentencePiece failed over a text", proto_.pieces.place());
 }
 
-/// Of texts that are normalized alone.
+/// Applies to models whose text the library only normalizes.
 bool SentencePieceModel::squeezes() const {
   if (!pieces_ || cut_ != Cut::without_space) return false;
   std::string whole, words;
@@ -129,7 +129,7 @@ bool SentencePieceModel::squeezes() const {
   return whole == words;
 }
 
-/// A piece with such a byte in it could go on behind one; unknown letters side by side are one.
+/// Not possible if a piece contains such a byte, or if unknown letters around it would join.
 bool SentencePieceModel::cuts_at_lines() const {
   if (pieces_ || cut_ != Cut::without_space) return false;
   for (Id id = 0; id < proto_.pieces.end(); ++id)
@@ -146,8 +146,8 @@ bool SentencePieceModel::cuts_at_lines() const {
   return whole == lines;
 }
 
-/// What a word becomes that may stand behind others. Before an end of a line the library puts the space that it puts
-/// before each text, a piece of its own.
+/// The result of a word that may follow others. If the word begins with a newline, the library's space before a text is
+/// a separate piece.
 template <typename Out>
 Out SentencePieceModel::part_of(std::string_view word, bool behind_letters) const {
   Out part;
@@ -158,7 +158,7 @@ Out SentencePieceModel::part_of(std::string_view word, bool behind_letters) cons
 
 namespace {
 
-/// Appends what `memory` has for a word, which is what `make` gives.
+/// Appends the result for a word from `memory`, or that of `make`.
 template <typename Out, typename Make>
 void append_known(WordMemory<Out>& memory, std::string_view word, Out& out, Make&& make) {
   if (memory.append(word, out)) return;
@@ -169,7 +169,7 @@ void append_known(WordMemory<Out>& memory, std::string_view word, Out& out, Make
 
 }  // namespace
 
-/// The first word may begin with spaces of the text's own.
+/// The first word may begin with spaces of the original text.
 void SentencePieceModel::append_word(std::string_view word, bool is_first, std::vector<Id>& ids) const {
   using Ids = std::vector<Id>;
   Words<Ids>& words = std::get<Words<Ids>>(*memory_);
@@ -198,7 +198,7 @@ void SentencePieceModel::append_word(std::string_view word, bool is_first, std::
                [&] { return part_of<std::string>(word, !is_first); });
 }
 
-/// A letter that is a byte, and part of no piece: it stops what would merge.
+/// A letter that is encoded as a byte and is part of no piece, so nothing merges with it.
 std::optional<char> SentencePieceModel::stop_letter() const {
   const auto is_inside = [&](char letter) {
     for (Id id = 0; id < proto_.pieces.end(); ++id)
@@ -213,7 +213,8 @@ std::optional<char> SentencePieceModel::stop_letter() const {
   return std::nullopt;
 }
 
-/// What stands behind a seam gets no space before it: a letter that is part of no piece takes that.
+/// The ids of a part after a seam, without the space that the library adds to a text: a letter that is part of no piece
+/// takes the space.
 std::vector<Id> SentencePieceModel::inside_of(std::string_view part) const {
   std::vector<Id> ids;
   if (cut_ == Cut::with_space) {
@@ -226,7 +227,7 @@ std::vector<Id> SentencePieceModel::inside_of(std::string_view part) const {
   return ids;
 }
 
-/// Seen by trying at the first one.
+/// A trial at the first seam shows whether the library keeps it.
 Seams SentencePieceModel::seams() const {
   const Seams all(proto_);
   if (pieces_ || cut_ == Cut::never || (cut_ == Cut::without_space && !stop_)) return {};
@@ -243,7 +244,7 @@ Seams SentencePieceModel::seams() const {
   return {};
 }
 
-/// The ids of a text, or the text normalized.
+/// The ids of a text, or its normalized form.
 template <typename Out>
 Out SentencePieceModel::all_of(std::string_view text) const {
   constexpr std::string_view kBlank = " \t\r\n";
@@ -253,10 +254,10 @@ Out SentencePieceModel::all_of(std::string_view text) const {
     return out;
   }
   for (std::size_t from = 0, to = 0; from < text.size(); from = to) {
-    std::size_t begin = from;  // of the word itself
+    std::size_t begin = from;  // beginning of the word itself
     if (from > 0 && cut_ == Cut::without_space && text[from] != '\n') ++begin;
     if (from > 0 && squeezes_) begin = text.find_first_not_of(kBlank, from);
-    // Between two characters of ASCII: nothing that is made of letters before them goes across it.
+    // Between two ASCII characters, because no composition of letters crosses such a position.
     for (to = text.find_first_of(kBlank, begin + 1); to < text.size(); to = text.find_first_of(kBlank, to + 1)) {
       if (!is_graphic(text[to - 1])) continue;
       if (cuts_at_lines_ && text[to] == '\n') break;
@@ -285,7 +286,7 @@ std::string SentencePieceModel::decode(std::span<const Id> ids) const {
 
 namespace {
 
-// XLM-RoBERTa was trained with fairseq, whose numbers these are (xlm_roberta_tokenizer.py in KerasHub).
+// XLM-RoBERTa was trained with fairseq, which has these ids (xlm_roberta_tokenizer.py in KerasHub).
 constexpr Id kStart = 0, kPad = 1, kEnd = 2, kUnknown = 3;
 constexpr const char* kPrefix[] = {"<s>", "<pad>", "</s>", "<unk>"};
 constexpr const char* kFairseqMask = "<mask>";
@@ -298,7 +299,7 @@ SentencePieceTokenizer::SentencePieceTokenizer(SentencePieceModel model, Sentenc
   class_name_ = parts_.class_name;
   if (parts_.numbering == Numbering::mask_behind && model_.proto().pieces.find(kMask))
     parts_.numbering = Numbering::pieces;
-  constexpr std::int64_t kRenumbered = 3;  // <unk>, <s> and </s>, which fairseq has in another order
+  constexpr std::int64_t kRenumbered = 3;  // <unk>, <s> and </s>, in another order in fairseq
   if (parts_.numbering == Numbering::fairseq && model_.proto().pieces.size() < kRenumbered)
     throw bad_input("{}: {} needs the pieces <unk>, <s> and </s>", model_.proto().pieces.place(), class_name_);
 }
@@ -362,7 +363,7 @@ std::string SentencePieceTokenizer::decode(std::span<const Id> ids) const {
     if (parts_.numbering == Numbering::pieces) {
       pieces.push_back(id);
     } else if (id == size() - 1) {
-      continue;  // the mask is no text
+      continue;  // the mask token is not text
     } else if (parts_.numbering == Numbering::mask_behind) {
       pieces.push_back(id);
     } else {

@@ -1,4 +1,4 @@
-// Models of SentencePiece, by its library.
+// SentencePiece models, through the SentencePiece library.
 #pragma once
 
 #include <memory>
@@ -18,26 +18,27 @@
 
 namespace attn::tokenizers {
 
-/// A model file that the library has opened.
+/// A model file opened by the library.
 class SentencePieceModel {
  public:
-  /// `place` is the file for messages. Throws Error (bad_input) for a file that is no model, and where this attn has no
-  /// libattn_sentencepiece.so.
+  /// `place` is the file for messages. Throws Error (bad_input) for an invalid file, and if libattn_sentencepiece.so is
+  /// not installed.
   SentencePieceModel(std::string_view file, const std::string& place);
 
-  /// The library gets a text in words, where that gives the same ids: it takes long over a whole, and words come again.
+  /// Passes a text to the library in words if that gives the same ids: the library is slow on long texts, and words
+  /// repeat.
   [[nodiscard]] std::vector<Id> encode(std::string_view text) const;
-  /// The ids must be those of pieces.
+  /// All ids must be valid.
   [[nodiscard]] std::string decode(std::span<const Id> ids) const;
   [[nodiscard]] const ModelProto& proto() const noexcept { return proto_; }
   [[nodiscard]] Id unknown() const noexcept { return unknown_; }
 
  private:
-  /// How a text may be cut before its spaces.
+  /// Whether a text may be cut before its spaces.
   enum class Cut : std::uint8_t {
     never,
-    with_space,     ///< the space goes with what follows
-    without_space,  ///< the library puts one before each text itself
+    with_space,     ///< the space stays with the next word
+    without_space,  ///< without the space, because the library adds one to each text
   };
   [[nodiscard]] Cut cut() const;
   template <typename Out>
@@ -60,33 +61,34 @@ class SentencePieceModel {
   Id unknown_ = 0;
   const SentencePieceFunctions* library_;
   std::unique_ptr<void, void (*)(void*)> model_;
-  std::optional<PieceCut> pieces_;  // of a Unigram model, whose text the library normalizes alone
+  std::optional<PieceCut> pieces_;  // for a Unigram model, whose text the library only normalizes
   Cut cut_ = Cut::never;
-  bool squeezes_ = false;       // spaces, tabs and ends of lines side by side are read as one space
-  bool cuts_at_lines_ = false;  // an end of a line is bytes, which are part of no piece
-  bool keeps_ascii_ = false;    // a word of ASCII is normalized by a space before it
+  bool squeezes_ = false;       // adjacent spaces, tabs and newlines count as one space
+  bool cuts_at_lines_ = false;  // a newline is encoded as bytes, which are part of no other piece
+  bool keeps_ascii_ = false;    // normalization only adds a space before an ASCII word
   std::optional<char> stop_;
-  Seams seams_;  // at which the ids of a word fall apart
+  Seams seams_;  // positions where a word can be split
   template <typename Out>
   struct Words {
-    WordMemory<Out> first, behind, inside;  // that begin a text, stand behind a space or a line's end, or behind a seam
+    WordMemory<Out> first, behind, inside;  // words at the beginning of a text, after a space or newline, and after a
+                                            // seam
   };
   using Memory = std::tuple<Words<std::vector<Id>>, Words<std::string>>;
   std::unique_ptr<Memory> memory_ = std::make_unique<Memory>();
 };
 
-/// How a class of KerasHub numbers the pieces.
+/// How a KerasHub class numbers the pieces.
 enum class Numbering : std::uint8_t {
-  pieces,       ///< as the file does
-  mask_behind,  ///< and "[MASK]" behind them, where it is no piece (DebertaV3Tokenizer)
+  pieces,       ///< as in the file
+  mask_behind,  ///< the same, with "[MASK]" appended if it is not a piece (DebertaV3Tokenizer)
   fairseq       ///< <s>, <pad>, </s>, <unk>, the other pieces from 3 on, <mask> (XLMRobertaTokenizer)
 };
 
 struct SentencePieceParts {
   std::string class_name;
   Numbering numbering = Numbering::pieces;
-  std::vector<Id> before, after;                    ///< what every text has around it: KerasHub's add_bos and add_eos
-  std::vector<Id> specials_before, specials_after;  ///< what add_specials puts around it
+  std::vector<Id> before, after;                    ///< ids around every text: KerasHub's add_bos and add_eos
+  std::vector<Id> specials_before, specials_after;  ///< ids that add_specials adds around it
 };
 
 class SentencePieceTokenizer : public Tokenizer {

@@ -1,4 +1,5 @@
-// libattn_sentencepiece.so: the library SentencePiece behind attn's seam. It is opened when a model needs it.
+// libattn_sentencepiece.so: the SentencePiece library behind attn's plugin interface. It is opened when a model needs
+// it.
 #include "sentencepiece_plugin.h"
 
 #include <sentencepiece_processor.h>
@@ -44,7 +45,7 @@ bool encode(const void* model, const char* text, std::size_t size, TakeIds take,
   }
 }
 
-/// 0xAB of "<0xAB>".
+/// Returns 0xAB for "<0xAB>".
 char byte_of(const std::string& piece) { return static_cast<char>(std::stoi(piece.substr(3, 2), nullptr, 16)); }
 
 bool normalize(const void* model, const char* text, std::size_t size, TakeText take, void* sink) {

@@ -10,11 +10,12 @@ namespace attn::tokenizers {
 namespace {
 
 constexpr std::string_view kReplacement = "\uFFFD";
-constexpr std::size_t kMostWaiting = 32;  // ids without certain text that are looked at again with each id
-constexpr int kMostHeld = 3;  // bytes of a letter that is not whole: each may be shown as a replacement character
+constexpr std::size_t kMostWaiting = 32;  // maximum number of ids without final text, which are decoded again with each
+                                          // new id
+constexpr int kMostHeld = 3;  // maximum bytes of an incomplete character: each may be shown as a replacement character
 
-/// Bytes of `text` that later ids cannot change: a letter may be missing bytes, which tokenizers that work on bytes
-/// leave as they are, and others show as replacement characters.
+/// The prefix of `text` that later ids cannot change. The last character may be incomplete: byte-level tokenizers
+/// return its bytes, others return replacement characters.
 std::size_t certain(std::string_view text) {
   for (std::size_t back = 1; back <= kMostHeld && back <= text.size(); ++back) {
     const auto byte = static_cast<unsigned char>(text[text.size() - back]);
@@ -35,10 +36,10 @@ std::string TextStream::push(Id id) {
   const std::string text = tokenizer_.decode(ids_);
   const bool is_long = ids_.size() - given_ids_ >= kMostWaiting;
   if (is_long && text == shown_) {
-    ids_.resize(given_ids_);  // ids without text
+    ids_.resize(given_ids_);  // drops ids without text
     return {};
   }
-  // A letter has four bytes: what is held back longer is none.
+  // A character has at most four bytes, so anything held back for longer is invalid.
   const std::size_t end = is_long ? text.size() : certain(text);
   if (!text.starts_with(shown_)) return end < text.size() ? std::string() : begin_anew();
   if (end <= shown_.size()) return {};
@@ -46,7 +47,7 @@ std::string TextStream::push(Id id) {
   shown_ = text.substr(0, end);
   given_since_ += part.size();
   if (end < text.size()) return part;
-  // What came since the part before is enough to go on with, where it has text: a first piece may lose its space.
+  // The ids since the last part are enough context if they have text: a first piece may lose its space.
   const std::span<const Id> since = std::span(ids_).subspan(given_ids_);
   std::string rest = tokenizer_.decode(since);
   if (rest.empty()) return part;
@@ -57,7 +58,7 @@ std::string TextStream::push(Id id) {
   return part;
 }
 
-/// Bytes that were letters became part of a run that is none. The text of the ids since then is what is new.
+/// Bytes that formed characters became part of an invalid run. The text of the ids since then is new.
 std::string TextStream::begin_anew() {
   ids_.erase(ids_.begin(), ids_.begin() + static_cast<std::ptrdiff_t>(given_ids_));
   given_ids_ = ids_.size();

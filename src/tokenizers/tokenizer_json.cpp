@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Takes a member of /model/vocab: a token with its id, or a Unigram's [token, score].
+/// Reads a member of /model/vocab: a token with its id, or [token, score] for Unigram.
 void take_token(TokenizerJson& file, std::string_view key, const json& value) {
   const std::string& place = file.vocabulary.place();
   if (value.is_array()) {
@@ -26,7 +26,7 @@ void take_token(TokenizerJson& file, std::string_view key, const json& value) {
   file.vocabulary.add(key, id_in(value, key, place + ": /model/vocab"));
 }
 
-/// Takes a member of /model/merges: "a b", or ["a", "b"].
+/// Reads a member of /model/merges: "a b", or ["a", "b"].
 void take_merge(TokenizerJson& file, const json& value) {
   const std::string place = fmt::format("{}: /model/merges/{}", file.vocabulary.place(), file.merges.size());
   if (value.is_string()) {
@@ -54,7 +54,7 @@ AddedToken added_token(const JsonNode& node) {
   return token;
 }
 
-/// A setting that only another value would make a difference of.
+/// Requires the default of a setting, because other values are unsupported.
 void expect_empty(const JsonNode& node) {
   if (!node.is_null() && !node.text().empty()) throw bad_input("{}: attn reads files without one", node.place());
 }

@@ -11,29 +11,29 @@
 
 namespace attn::tokenizers {
 
-/// What a tokenizer.json holds.
+/// The contents of a tokenizer.json.
 struct TokenizerJson {
   Vocabulary vocabulary;
   MergeRules merges;
-  std::vector<double> scores;  ///< of a Unigram's tokens
-  nlohmann::json rest;         ///< all but the vocabulary and the merges
+  std::vector<double> scores;  ///< by id, for Unigram
+  nlohmann::json rest;         ///< everything except the vocabulary and the merges
   std::vector<AddedToken> added;
 };
 
-/// Throws Error (bad_input) for what is no such file. `place` is the file for messages, printable.
+/// Throws Error (bad_input) for an invalid file. `place` is its printable name for messages.
 [[nodiscard]] TokenizerJson read_tokenizer_json(std::string_view text, const std::string& place);
 
-/// The tokenizer that the file describes. Throws Error (bad_input) for parts that attn does not know.
+/// The tokenizer that the file describes. Throws Error (bad_input) for unsupported parts.
 [[nodiscard]] PipelineParts parts_of(TokenizerJson file);
 
-/// The id of a token in a table. Throws Error (bad_input) where it is no integer.
+/// The id of a token in a table. Throws Error (bad_input) if it is not an integer.
 [[nodiscard]] std::int64_t id_in(const nlohmann::json& value, std::string_view token, const std::string& place);
 
-// Parts of the file; each throws Error (bad_input) for a type or a setting that attn does not know.
+// Parts of the file. Each throws Error (bad_input) for an unsupported type or setting.
 void add_normalizers(const JsonNode& node, Normalizers& normalizers);
 void add_pre_tokenizers(const JsonNode& node, PreTokenizers& pre_tokenizers);
 void add_decoders(const JsonNode& node, Decoders& decoders);
-/// What a post-processor puts around the ids of one text.
+/// The special tokens that a post-processor adds around the ids of one text.
 void add_specials(const JsonNode& node, std::vector<Id>& before, std::vector<Id>& after);
 
 /// Vocabularies are larger than configs: the largest tokenizer.json has 35 MB and 2 million values.

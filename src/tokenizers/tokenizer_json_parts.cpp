@@ -11,7 +11,7 @@
 namespace attn::tokenizers {
 namespace {
 
-constexpr std::size_t kLongestContent = 1024;  // bytes that are put in the place of something
+constexpr std::size_t kLongestContent = 1024;  // maximum bytes of a replacement
 
 Error unknown_type(const JsonNode& node, const char* part) {
   return bad_input("{}: the {} '{}' is not known", node["type"].place(), part, shortened(node["type"].text("null")));
@@ -24,8 +24,8 @@ std::string content_of(const JsonNode& node) {
   return content;
 }
 
-/// One character: more or none is not valid for Hugging Face either, and taking nothing away again and again never
-/// ends.
+/// Requires exactly one character. Hugging Face rejects other lengths too, and removing an empty string repeatedly
+/// would never end.
 std::string letter_of(const JsonNode& node) {
   std::string letter = node.text();
   if (letter.empty() || length_of(letter[0]) != letter.size())
@@ -33,7 +33,7 @@ std::string letter_of(const JsonNode& node) {
   return letter;
 }
 
-/// Each step goes over the whole text.
+/// Limits the number of steps, because each scans the whole text.
 void expect_few(std::size_t steps, const JsonNode& node) {
   constexpr std::size_t kMost = 256;
   if (steps > kMost) throw bad_input("{}: over {} steps are not accepted", node.place(), kMost);
@@ -58,7 +58,7 @@ Behavior behavior_of(const JsonNode& node) {
 }
 
 Prepend prepend_of(const JsonNode& node) {
-  // Files of before 0.19 say add_prefix_space in its place.
+  // Files from before 0.19 have add_prefix_space instead.
   const std::string name = node["prepend_scheme"].text(node["add_prefix_space"].flag(true) ? "always" : "never");
   if (name == "always") return Prepend::always;
   if (name == "first") return Prepend::first;
@@ -111,7 +111,7 @@ void add_normalizers(const JsonNode& node, Normalizers& normalizers) {
   } else if (type == "Strip") {
     normalizers.push_back(make_strip(node["strip_left"].flag(true), node["strip_right"].flag(true)));
   } else if (type == "Precompiled") {
-    if (node["precompiled_charsmap"].text("").empty()) return;  // a table of nothing
+    if (node["precompiled_charsmap"].text("").empty()) return;  // an empty table
     const std::string place = node["precompiled_charsmap"].place();
     normalizers.push_back(make_char_map(CharMap(from_base64(node["precompiled_charsmap"].text(), place), place)));
   } else {
@@ -182,7 +182,7 @@ void add_specials(const JsonNode& node, std::vector<Id>& before, std::vector<Id>
   if (type == "Sequence") {
     for (const JsonNode& inner : node["processors"].items()) add_specials(inner, before, after);
   } else if (type == "ByteLevel") {
-    return;  // it changes where tokens lie in the text, and no id
+    return;  // it changes offsets of tokens in the text, not ids
   } else if (type == "TemplateProcessing") {
     bool is_behind = false;
     std::vector<Id> first;

@@ -7,11 +7,11 @@ namespace attn::tokenizers {
 Trie::Trie(std::vector<std::pair<std::string_view, Id>> words) : first_(256, 0) {
   std::stable_sort(words.begin(), words.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   struct Range {
-    std::size_t from, to, depth;  // words that share `depth` bytes
+    std::size_t from, to, depth;  // words with a common prefix of `depth` bytes
   };
   std::vector<Range> ranges{{0, words.size(), 0}};
   nodes_.emplace_back();
-  for (std::size_t node = 0; node < ranges.size(); ++node) {  // both lists grow alike
+  for (std::size_t node = 0; node < ranges.size(); ++node) {  // ranges and nodes_ grow together
     Range range = ranges[node];
     for (; range.from < range.to && words[range.from].first.size() == range.depth; ++range.from)
       nodes_[node].id = words[range.from].second;

@@ -1,4 +1,4 @@
-// Words by their first bytes: which of many words does a text begin with?
+// A trie: finds the words that are prefixes of a text.
 #pragma once
 
 #include <cstddef>
@@ -15,10 +15,10 @@ namespace attn::tokenizers {
 class Trie {
  public:
   Trie() = default;
-  /// Takes words with their ids; a word that stands twice has its last id. The words are not kept.
+  /// Takes words with their ids; for a repeated word the last id counts. The words are not stored.
   explicit Trie(std::vector<std::pair<std::string_view, Id>> words);
 
-  /// Calls visit(length, id) for each word that `text` begins with, shortest first. The empty word is never found.
+  /// Calls visit(length, id) for each word that is a prefix of `text`, shortest first. The empty word never matches.
   template <typename Visit>
   void prefixes(std::string_view text, Visit&& visit) const {
     if (nodes_.empty()) return;
@@ -30,7 +30,7 @@ class Trie {
     }
   }
 
-  /// The longest word that `text` begins with: its length, 0 where there is none, and its id.
+  /// The longest word that is a prefix of `text`: its length (0 if there is none) and its id.
   [[nodiscard]] std::pair<std::size_t, Id> longest(std::string_view text) const {
     std::pair<std::size_t, Id> found{0, -1};
     prefixes(text, [&](std::size_t length, Id id) { found = {length, id}; });
@@ -39,13 +39,13 @@ class Trie {
 
  private:
   struct Node {
-    std::uint32_t children = 0;  // the first of them; they stand side by side, in the order of their bytes
+    std::uint32_t children = 0;  // index of the first child; children are adjacent, in byte order
     std::uint16_t count = 0;
     std::uint8_t byte = 0;
-    Id id = -1;  // of the word that ends here
+    Id id = -1;  // id of the word that ends here
   };
 
-  /// 0, the root, where there is none.
+  /// Returns 0, the root, if there is none.
   [[nodiscard]] std::uint32_t child(std::uint32_t node, std::uint8_t byte) const noexcept {
     if (node == 0) return first_[byte];
     std::uint32_t from = nodes_[node].children, count = nodes_[node].count;
@@ -63,8 +63,8 @@ class Trie {
     return 0;
   }
 
-  std::vector<Node> nodes_;           // in breadth; the root is first
-  std::vector<std::uint32_t> first_;  // the root's children by their byte
+  std::vector<Node> nodes_;           // in breadth-first order, from the root
+  std::vector<std::uint32_t> first_;  // children of the root, by byte
 };
 
 }  // namespace attn::tokenizers

@@ -12,7 +12,7 @@ struct Range {
   char32_t first, last;
 };
 
-// Where Unicode 15 (utf8proc) says otherwise: what came later, and a few that were changed.
+// Differences of Unicode 8 to Unicode 15 (utf8proc): later additions and a few changes.
 constexpr std::array<Range, 34> kPunctuation{
     {{0x61d, 0x61d},     {0x9fd, 0x9fd},     {0xa76, 0xa76},     {0xc77, 0xc77},     {0xc84, 0xc84},
      {0x166d, 0x166d},   {0x1b7d, 0x1b7e},   {0x2e43, 0x2e4f},   {0x2e52, 0x2e5d},   {0x10ead, 0x10ead},

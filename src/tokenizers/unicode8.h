@@ -1,4 +1,5 @@
-// Unicode 8, by which Hugging Face's library tells punctuation, formats and marks (its crate unicode_categories 0.1.1).
+// Unicode 8, which Hugging Face's library uses to classify punctuation, formats and marks (its crate unicode_categories
+// 0.1.1).
 #pragma once
 
 namespace attn::tokenizers::unicode8 {

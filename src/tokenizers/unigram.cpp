@@ -12,7 +12,7 @@
 namespace attn::tokenizers {
 namespace {
 
-constexpr double kUnknownPenalty = 10.0;  // below the least score (sentencepiece's unigram_model.cc)
+constexpr double kUnknownPenalty = 10.0;  // below the lowest score (sentencepiece's unigram_model.cc)
 
 }  // namespace
 
@@ -35,7 +35,7 @@ void Unigram::encode(std::string_view piece, std::vector<Id>& ids, Memory*) cons
   std::vector<CutPart> way;
   const auto is_unknown = [&](const CutPart& part) { return part.id < 0 || part.id == unknown_; };
   likeliest_cut(piece, trie_, score_of, unknown_score_, [&](const CutPart& part) {
-    // Unknown letters that stand side by side are one.
+    // Adjacent unknown letters become one part.
     if (is_unknown(part) && !way.empty() && is_unknown(way.back())) {
       way.back().to = part.to;
     } else {
@@ -48,7 +48,7 @@ void Unigram::encode(std::string_view piece, std::vector<Id>& ids, Memory*) cons
       ids.push_back(found.id);
       continue;
     }
-    if (const std::optional<Id> id = vocabulary_.find(text)) {  // letters that are unknown one by one
+    if (const std::optional<Id> id = vocabulary_.find(text)) {  // adjacent unknown letters that form a token together
       ids.push_back(*id);
       continue;
     }

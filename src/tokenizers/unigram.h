@@ -1,4 +1,4 @@
-// Unigram: of all ways to cut a text into tokens, the likeliest.
+// Unigram: the most probable segmentation of a text into tokens.
 #pragma once
 
 #include <array>
@@ -11,21 +11,21 @@
 
 namespace attn::tokenizers {
 
-/// As `models::Unigram` of Hugging Face's tokenizers does it, whose ids are those of SentencePiece.
+/// Matches `models::Unigram` of Hugging Face's tokenizers, whose ids equal those of SentencePiece.
 class Unigram : public Model {
  public:
-  /// `scores` are log-probabilities by id, one for each token. `unk` is the unknown token. Throws Error (bad_input)
-  /// where it is no token.
+  /// `scores` are log-probabilities by id, one for each token. `unk` is the unknown token. Throws Error (bad_input) if
+  /// it is not a token.
   Unigram(Vocabulary vocabulary, std::vector<double> scores, std::optional<Id> unk, bool byte_fallback);
 
-  /// Throws Error (bad_input) for a letter that is no token where there is no unknown token.
+  /// Throws Error (bad_input) for an unknown letter if there is no unknown token.
   void encode(std::string_view piece, std::vector<Id>& ids, Memory* memory) const override;
 
  private:
   std::vector<double> scores_;
   double unknown_score_ = 0;
   std::optional<Id> unknown_;
-  std::array<Id, 256> bytes_{};  // "<0x00>" …; -1 where it is no token, or where bytes are not fallen back to
+  std::array<Id, 256> bytes_{};  // "<0x00>" …; -1 if it is not a token, or without byte fallback
   Trie trie_;
 };
 

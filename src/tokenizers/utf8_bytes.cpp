@@ -25,7 +25,7 @@ class ByteTokenizer final : public Tokenizer {
     return out;
   }
 
-  /// A printable ASCII character as it is, any other byte as "<0x0A>".
+  /// Returns a printable ASCII character unchanged, and any other byte as "<0x0A>".
   [[nodiscard]] std::optional<std::string> token(Id id) const override {
     if (!has(id)) return std::nullopt;
     if (id >= ' ' && id <= '~') return std::string(1, static_cast<char>(id));

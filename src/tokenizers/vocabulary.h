@@ -12,9 +12,9 @@
 
 namespace attn::tokenizers {
 
-/// Ids from this on are refused: the largest vocabularies have 262,144 tokens, and a table has a place for every id.
+/// Upper bound of ids: the largest vocabularies have 262,144 tokens, and the table has an entry for every id.
 inline constexpr std::int64_t kMostIds = std::int64_t{1} << 22;
-/// The most bytes of a token: models look for the longest token at each place of a text.
+/// Maximum bytes of a token: models search for the longest token at each position.
 inline constexpr std::size_t kLongestToken = 1024;
 
 class Vocabulary {
@@ -24,18 +24,18 @@ class Vocabulary {
 
   enum class Repeats : std::uint8_t { refused, last_counts };
 
-  /// Throws Error (bad_input) for a token of over kLongestToken bytes, an id that another token has, one that is
-  /// negative or not below kMostIds, and, where `repeats` says so, a token that has another id already; otherwise both
-  /// ids are that token, and it has the last.
+  /// Throws Error (bad_input) for a token longer than kLongestToken bytes, an id that is in use, negative, or not below
+  /// kMostIds, and for a repeated token if `repeats` forbids it. Otherwise both ids decode to the token, and it encodes
+  /// to the last.
   void add(std::string_view token, std::int64_t id, Repeats repeats = Repeats::refused);
 
   [[nodiscard]] std::optional<Id> find(std::string_view token) const noexcept;
-  /// Nothing for an id that no token has. The view lives until the next `add`.
+  /// Empty for an unused id. The view is valid until the next `add`.
   [[nodiscard]] std::optional<std::string_view> token(Id id) const noexcept;
 
   /// The number of tokens.
   [[nodiscard]] std::int64_t size() const noexcept { return size_; }
-  /// The largest id, and one more.
+  /// The largest id + 1.
   [[nodiscard]] Id end() const noexcept { return static_cast<Id>(tokens_.size()); }
   [[nodiscard]] const std::string& place() const noexcept { return place_; }
 
@@ -49,14 +49,14 @@ class Vocabulary {
   [[nodiscard]] std::string_view text(Part part) const noexcept {
     return std::string_view(text_).substr(part.from, part.size);
   }
-  /// The slot that holds the token, or the empty one where it would stand.
+  /// The slot of the token, or the empty slot for it.
   [[nodiscard]] std::size_t slot(std::string_view token) const noexcept;
   void grow();
 
   std::string place_;
-  std::string text_;          // all tokens, one after another
-  std::vector<Part> tokens_;  // by id; from is kNone where no token has it
-  std::vector<Id> slots_;     // a hash table of ids, open addressing; -1 is empty
+  std::string text_;          // all tokens, concatenated
+  std::vector<Part> tokens_;  // by id; `from` is kNone if the id is unused
+  std::vector<Id> slots_;     // a hash table of ids with open addressing; -1 is empty
   std::int64_t size_ = 0;
 };
 

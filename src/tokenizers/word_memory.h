@@ -1,4 +1,4 @@
-// What words became, from text to text.
+// A cache of encoded words across texts.
 #pragma once
 
 #include <cstddef>
@@ -11,11 +11,11 @@
 
 namespace attn::tokenizers {
 
-/// `Out` is what a word becomes, and parts of it join to that of a text. Several threads may ask at once.
+/// `Out` is the result of a word; results of a text's parts are concatenated. Thread-safe.
 template <typename Out>
 class WordMemory {
  public:
-  /// Appends what `word` became; false where it is not remembered.
+  /// Appends the result of `word`; false if it is not cached.
   bool append(std::string_view word, Out& out) const {
     if (word.size() > kLongest) return false;
     const std::scoped_lock lock(mutex_);
@@ -31,7 +31,7 @@ class WordMemory {
   }
 
  private:
-  static constexpr std::size_t kLongest = 64;  // bytes; a longer one seldom comes again
+  static constexpr std::size_t kLongest = 64;  // bytes; longer words seldom repeat
   static constexpr std::size_t kMost = 1 << 18;
 
   struct Hash {

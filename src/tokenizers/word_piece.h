@@ -1,4 +1,4 @@
-// WordPiece: a word is taken apart from its front, the longest token first.
+// WordPiece: splits a word from its beginning, with the longest token first.
 #pragma once
 
 #include <cstddef>
@@ -15,13 +15,14 @@ class WordPiece : public Model {
  public:
   enum class Measure : std::uint8_t { bytes, points };
   struct Options {
-    std::string unk_token = "[UNK]";  ///< for a word that cannot be taken apart, and one that is too long
-    std::string prefix = "##";        ///< of tokens that go on with a word
+    std::string unk_token = "[UNK]";  ///< for a word that cannot be split, or is too long
+    std::string prefix = "##";        ///< prefix of continuation tokens
     std::int64_t longest_word = 100;
-    Measure measure = Measure::points;  ///< what longest_word counts: Hugging Face code points, KerasHub bytes
+    Measure measure = Measure::points;  ///< unit of longest_word: code points in Hugging Face's library, bytes in
+                                        ///< KerasHub
   };
 
-  /// Throws Error (bad_input) where the vocabulary lacks the unknown token.
+  /// Throws Error (bad_input) if the vocabulary lacks the unknown token.
   WordPiece(Vocabulary vocabulary, const Options& options);
 
   void encode(std::string_view word, std::vector<Id>& ids, Memory* memory) const override;

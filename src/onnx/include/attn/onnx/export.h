@@ -1,4 +1,4 @@
-// From a graph to ONNX, and into a file.
+// Converts a graph to ONNX and writes the file.
 #pragma once
 
 #include <functional>
@@ -11,24 +11,25 @@
 
 namespace attn::onnx {
 
-/// The operator sets that a model can be written in. The newest has an operator for attention.
+/// The supported operator sets. The newest has an attention operator.
 inline constexpr int kOldestOpset = 18, kNewestOpset = 23;
 
-/// Lowers a model for the shapes of its inputs, in their order.
+/// Lowers a model for input shapes, in order.
 using Lower = std::function<graph::Graph(const std::vector<Shape>&)>;
 
-/// Samples of a model whose inputs have these names and shapes, with kUnknown where a size is open. First axes share
-/// one length, "batch"; every other has its own where the model lets them differ, or one with those that it must equal.
-/// Throws Error where `lower` does for all sizes that are tried, or where the model is another one at another size.
+/// Lowers a model at several sizes. Its inputs have these names and shapes; kUnknown marks an open size. All first axes
+/// share one length, "batch". Every other open axis has its own length if the model allows that, otherwise it shares
+/// one with the axes that must be equal. Throws Error if `lower` throws for all sizes that are tried, or if the model
+/// differs between sizes.
 [[nodiscard]] Samples sample(const std::vector<std::string>& names, const std::vector<Shape>& shapes,
                              const Lower& lower);
 
-/// The graph's ONNX, with `weights` (in the order of graph.weights) as initializers that share their bytes. Throws
-/// Error (bad_input), naming layer and operation, for what ONNX has no counterpart for.
+/// Converts the graph to ONNX, with `weights` (in the order of graph.weights) as initializers that share their memory.
+/// Throws Error (bad_input) with the layer and the operation if ONNX has no equivalent.
 [[nodiscard]] Model export_model(const Samples& samples, std::span<const Tensor> weights, int opset = kNewestOpset);
 
-/// Writes `path`, and beside it `path`.data with the weights where they take more than `most_inside` bytes: a file of
-/// protocol buffers holds 2 GB. `version` is attn's own. Throws Error (bad_input).
+/// Writes `path`, and the weights to `path`.data if they have more than `most_inside` bytes: a protocol buffer file is
+/// limited to 2 GB. `version` is attn's version. Throws Error (bad_input).
 void write_model(const std::string& path, const Model& model, const std::string& version,
                  std::int64_t most_inside = std::int64_t{2'000'000'000});
 

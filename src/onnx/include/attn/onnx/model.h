@@ -1,4 +1,4 @@
-// What an ONNX file says, as plain values: https://github.com/onnx/onnx/blob/main/onnx/onnx.proto.
+// The contents of an ONNX file as plain structs: https://github.com/onnx/onnx/blob/main/onnx/onnx.proto.
 #pragma once
 
 #include <cstdint>
@@ -27,19 +27,19 @@ struct Attribute {
 struct Node {
   std::string op;  ///< "MatMul"
   std::string name;
-  std::vector<std::string> inputs, outputs;  ///< an input that is left out is ""
+  std::vector<std::string> inputs, outputs;  ///< an omitted input is ""
   std::vector<Attribute> attributes;
 };
 
-/// A size that is a number, or the name of one that only a run knows.
+/// A fixed size, or the name of a size known at run time.
 using Dimension = std::variant<Dim, std::string>;
 
-/// What goes in or out of a graph.
+/// An input or output of a graph.
 struct ValueInfo {
   std::string name;
   DType dtype = DType::float32;
   std::vector<Dimension> shape;
-  bool ranked = true;  ///< else nothing is said of the shape
+  bool ranked = true;  ///< otherwise the shape is unspecified
 };
 
 struct Graph {

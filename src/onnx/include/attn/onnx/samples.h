@@ -1,4 +1,4 @@
-// One model at several sizes.
+// A model lowered at several sizes.
 #pragma once
 
 #include <cstdint>
@@ -9,21 +9,22 @@
 
 namespace attn::onnx {
 
-/// A size that a model leaves open.
+/// An open size of a model.
 struct Length {
   std::string name;  ///< "batch", "tokens_1"
-  /// The input, by its place in Graph::inputs, and the axis of it whose size this is, first among several.
+  /// The first input and axis that have this size; `input` is an index into Graph::inputs.
   int input = 0, axis = 0;
 };
 
-/// A model at several sizes, by which the exporter finds how each size in it follows from the lengths: as
-/// factor·length·… + offset. A model of fixed sizes has `base` alone.
+/// A model at several sizes. The exporter finds from them the formula of each size: factor·length·… + offset. A model
+/// with fixed sizes has only `base`.
 struct Samples {
   graph::Graph base;
   std::vector<Length> lengths;
   std::vector<std::int64_t> base_lengths;
   std::vector<std::vector<std::int64_t>> other_lengths;
-  std::vector<graph::Graph> others;  ///< one for each length, in which it alone differs, and one in which all do
+  std::vector<graph::Graph> others;  ///< one for each length, with only that length changed, and one with all lengths
+                                     ///< changed
 };
 
 }  // namespace attn::onnx

@@ -1,4 +1,4 @@
-// Numbers as the strings that TensorFlow makes of them before it hashes.
+// Converts numbers to the strings that TensorFlow hashes for them.
 #pragma once
 
 #include "attn/base/tensor.h"
@@ -6,8 +6,8 @@
 
 namespace attn::text {
 
-/// The decimals of an array of numbers: tf.as_string, of floats behind a cast to int64. Throws Error (bad_input) for an
-/// array of bool, which it spells as words.
+/// Converts numbers to decimal strings: tf.as_string, after a cast to int64 for floats. Throws Error (bad_input) for a
+/// bool array, for which it writes words.
 [[nodiscard]] TextArray decimals_of(const Tensor& numbers);
 
 }  // namespace attn::text

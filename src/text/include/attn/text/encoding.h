@@ -1,5 +1,5 @@
-// From strings, and from numbers that are hashed as such, to integers, as Keras's layers do it: the step before a
-// graph.
+// Encodes strings, and numbers that are hashed as strings, as integers, like Keras's preprocessing layers. Runs before
+// the graph.
 #pragma once
 
 #include <cstdint>
@@ -18,61 +18,61 @@
 
 namespace attn::text {
 
-/// Places of terms in a vocabulary, those of other terms before them.
+/// Indices of terms in a vocabulary; smaller indices stand for terms outside it.
 struct Lookup {
   std::vector<std::string> terms;
-  std::unordered_map<std::string, std::int64_t> places;  ///< of the terms, from 0 on
+  std::unordered_map<std::string, std::int64_t> places;  ///< index of each term, from 0 on
   std::int64_t first = 1;                                ///< the index of the first term
-  std::int64_t others = 1;          ///< indices of terms that are not in the vocabulary, which end before `first`
-  std::optional<std::string> mask;  ///< the term of padding: index 0, or one that counts nowhere
+  std::int64_t others = 1;          ///< number of indices for terms outside the vocabulary, directly below `first`
+  std::optional<std::string> mask;  ///< the padding term: has index 0, or is not counted
   std::string other_name = "[UNK]";
   std::optional<Salt> salt;
 };
 
-/// Buckets of hashes.
+/// Hash buckets.
 struct Buckets {
   std::int64_t count = 1;
-  std::optional<std::string> mask;  ///< falls into the first bucket, where no other term does
+  std::optional<std::string> mask;  ///< this term has the first bucket, and no other term falls into it
   std::optional<Salt> salt;
 };
 
-/// Buckets of what several arrays of one shape have at a place: tf.sparse.cross_hashed.
+/// Hash buckets of combinations of several arrays' elements at one position: tf.sparse.cross_hashed.
 struct Crossing {
   std::int64_t count = 1;
-  std::vector<bool> numbers;  ///< which of the arrays are decimals, whose numbers count
+  std::vector<bool> numbers;  ///< whether an array has decimals, which are parsed as numbers
 };
 
-/// What becomes of the indices of a row.
+/// The output form for the indices of a row.
 enum class Form : std::uint8_t {
-  indices,   ///< themselves; those of a split text are padded with 0
-  hot,       ///< themselves, and -1 for what is masked, for one-hot rows
-  presence,  ///< 1 for each index that occurs, of `depth`
-  counts     ///< how often it does
+  indices,   ///< the indices; those of a split text are padded with 0
+  hot,       ///< the indices, with -1 for masked terms, for one-hot rows
+  presence,  ///< a vector of `depth` elements: 1 for each index that occurs
+  counts     ///< a vector of `depth` elements: the count of each index
 };
 
 struct Encoding {
-  std::optional<Splitting> splitting;  ///< nothing: each string is one term
+  std::optional<Splitting> splitting;  ///< empty: each string is one term
   std::variant<Lookup, Buckets, Crossing> index;
   Form form = Form::indices;
-  std::int64_t depth = 0;              ///< one more than the largest index
-  std::optional<std::int64_t> length;  ///< of rows of indices; nothing: of the longest text
-  std::string missing{};               ///< why it cannot encode, where a vocabulary is not there
+  std::int64_t depth = 0;              ///< the largest index + 1
+  std::optional<std::int64_t> length;  ///< length of rows of indices; empty: that of the longest text
+  std::string missing{};               ///< the reason why it cannot encode, if its vocabulary is missing
 
-  /// Does it make a row of terms of each string?
+  /// Returns whether each string becomes a row of terms.
   [[nodiscard]] bool splits() const { return splitting && splitting->split != Split::whole; }
 };
 
-/// The integers, int64. Texts that are split come as (batch,) or (batch, 1). Throws Error (bad_input) for a term that
-/// has no place, and for a shape that the encoding does not take.
+/// Returns integers (int64). Texts that are split have the shape (batch,) or (batch, 1). Throws Error (bad_input) for a
+/// term without an index, and for an unsupported shape.
 [[nodiscard]] Tensor encode(const Encoding& encoding, const TextArray& texts);
 
-/// The same of several arrays, which a Crossing takes.
+/// The same for several arrays, as a Crossing needs.
 [[nodiscard]] Tensor encode(const Encoding& encoding, std::span<const TextArray> arrays);
 
-/// What the shape of that is, of the first array's; unknown is the length of split texts that is not told.
+/// The shape of the result, given the shape of the first array; the length of split texts is unknown unless it is set.
 [[nodiscard]] Shape encoded_shape(const Encoding& encoding, const Shape& texts);
 
-/// The term of an index: of one that is not in the vocabulary what stands for such, of padding and of buckets "".
+/// The term of an index: the out-of-vocabulary term for an index without a term, "" for padding and buckets.
 [[nodiscard]] std::string term_of(const Encoding& encoding, std::int64_t index);
 
 }  // namespace attn::text

@@ -1,4 +1,4 @@
-// A text as the terms that a vocabulary is asked for, as TextVectorization cuts it.
+// Splits a text into terms, like TextVectorization.
 #pragma once
 
 #include <cstdint>
@@ -11,18 +11,18 @@ namespace attn::text {
 enum class Split : std::uint8_t { whole, whitespace, character };
 
 struct Splitting {
-  bool lower = false;              ///< ASCII letters alone, as tf.strings.lower does
+  bool lower = false;              ///< ASCII letters only, like tf.strings.lower
   bool strip_punctuation = false;  ///< ASCII punctuation
   Split split = Split::whitespace;
-  std::vector<std::int64_t> ngrams{};  ///< widths of n-grams, in this order; empty: the terms themselves
+  std::vector<std::int64_t> ngrams{};  ///< widths of n-grams, in this order; empty: single terms
 };
 
-/// The text without what is stripped, in small letters.
+/// Removes the stripped characters and lowercases the text.
 [[nodiscard]] std::string standardized(std::string_view text, const Splitting& how);
-/// What stands between ASCII whitespace; or each code point, U+FFFD for what is no UTF-8; or the text as it is.
+/// Splits at ASCII whitespace, or into code points (U+FFFD for invalid UTF-8), or returns the whole text.
 [[nodiscard]] std::vector<std::string> pieces_of(std::string_view text, Split how);
-/// All runs of as many terms as each width says, with a blank between, one width after another. Throws Error
-/// (bad_input) where they take more than 1 GiB.
+/// All n-grams of each width, joined by spaces, one width after another. Throws Error (bad_input) if they need more
+/// than 1 GiB.
 [[nodiscard]] std::vector<std::string> ngrams_of(const std::vector<std::string>& terms,
                                                  const std::vector<std::int64_t>& widths);
 

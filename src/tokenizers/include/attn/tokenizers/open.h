@@ -1,4 +1,4 @@
-// The tokenizer of a model.
+// Opens the tokenizer of a model.
 #pragma once
 
 #include <memory>
@@ -9,12 +9,12 @@
 
 namespace attn::tokenizers {
 
-/// The tokenizer of a preset folder of KerasHub, of the .keras file of a task, or of a Hugging Face folder. Throws
-/// Error (bad_input) where there is none, where a file is damaged or asks for what attn does not know, and (usage) for
-/// options that do not fit it.
+/// Opens the tokenizer of a KerasHub preset folder, of a task's .keras file, or of a Hugging Face folder. Throws Error
+/// (bad_input) if there is none, or if a file is damaged or uses unsupported features, and Error (usage) for options
+/// that do not apply.
 [[nodiscard]] std::unique_ptr<Tokenizer> open_tokenizer(const std::string& path, const OpenOptions& options = {});
 
-/// The same of a model that may have none, as most files and folders do not: null then.
+/// The same for a model that may have none, like most files and folders: returns null then.
 [[nodiscard]] std::unique_ptr<Tokenizer> find_tokenizer(const std::string& path);
 
 }  // namespace attn::tokenizers

@@ -1,4 +1,4 @@
-// Text as its ids come, one at a time.
+// Streaming decoder: text from ids that arrive one at a time.
 #pragma once
 
 #include <cstddef>
@@ -9,28 +9,28 @@
 
 namespace attn::tokenizers {
 
-/// Gives out what `decode` of all ids would, part by part. Bytes that may still become a letter are held back, so every
-/// part is whole letters. An id takes the same time however many came before, but for bytes in a row that are no
-/// letters.
+/// Returns the text of `decode` for all ids, part by part. Incomplete characters are held back, so every part is valid
+/// on its own. The time for an id does not depend on the ids before it, except in a run of bytes that form no
+/// character.
 class TextStream {
  public:
-  /// `tokenizer` outlives the stream.
+  /// `tokenizer` must outlive the stream.
   explicit TextStream(const Tokenizer& tokenizer) : tokenizer_(tokenizer) {}
 
-  /// The text that is certain now and was not before; "" where none is. Throws Error (usage) for an id that is none of
-  /// the vocabulary.
+  /// Returns the new text that later ids cannot change; "" if there is none. Throws Error (usage) for an id outside the
+  /// vocabulary.
   [[nodiscard]] std::string push(Id id);
-  /// What was held back, as it is. The stream begins anew after it.
+  /// Returns the text that was held back, and resets the stream.
   [[nodiscard]] std::string finish();
 
  private:
   std::string begin_anew();
 
   const Tokenizer& tokenizer_;
-  std::vector<Id> ids_;          // the last that gave text, and what came since
-  std::string shown_;            // the part of their text that was given out
-  std::size_t given_ids_ = 0;    // of ids_, those that came before the last part
-  std::size_t given_since_ = 0;  // bytes given out of the text of the others
+  std::vector<Id> ids_;          // ids of the last part with text, and later ones
+  std::string shown_;            // the prefix of their text that was returned
+  std::size_t given_ids_ = 0;    // the ids in ids_ that precede the last part
+  std::size_t given_since_ = 0;  // returned bytes of the later ids' text
 };
 
 }  // namespace attn::tokenizers

@@ -1,4 +1,4 @@
-// Text to ids and back, as the tokenizer of a model does it.
+// Converts between text and token ids.
 #pragma once
 
 #include <cstddef>
@@ -11,22 +11,23 @@
 
 namespace attn::tokenizers {
 
-/// The number of a token: a row of the embedding.
+/// A token id: a row of the embedding table.
 using Id = std::int32_t;
 
-/// Ids that mean something to who generates text.
+/// Ids with a meaning for text generation.
 struct SpecialIds {
   std::optional<Id> start, end, pad;
-  std::vector<Id> stop;  ///< a text ends with any of these; the end token is among them
-  std::vector<Id> all;   ///< what is no text, ascending: left out where a text is shown
+  std::vector<Id> stop;  ///< any of these ends a text; includes the end token
+  std::vector<Id> all;   ///< ids that are not text, ascending; skipped when a text is displayed
 };
 
 struct EncodeOptions {
-  bool specials_in_text = true;  ///< is "<|endoftext|>" in a text the special token, or thirteen letters?
-  bool add_specials = false;     ///< put around the text what the tokenizer's own file puts there: [CLS] … [SEP]
+  bool specials_in_text = true;  ///< parse "<|endoftext|>" in a text as the special token instead of thirteen letters
+  bool add_specials = false;     ///< add the special tokens that the tokenizer's file defines around a text: [CLS] …
+                                 ///< [SEP]
 };
 
-/// A vocabulary and the way texts are cut into it. A tokenizer does not change: threads may share one.
+/// A vocabulary, and the rules that split texts into its tokens. Immutable: threads may share one.
 class Tokenizer {
  public:
   Tokenizer() = default;
@@ -34,23 +35,23 @@ class Tokenizer {
   Tokenizer(const Tokenizer&) = delete;
   Tokenizer& operator=(const Tokenizer&) = delete;
 
-  /// The ids of a text. Throws Error (usage) for one that is no UTF-8.
+  /// Returns the ids of a text. Throws Error (usage) for invalid UTF-8.
   [[nodiscard]] std::vector<Id> encode(std::string_view text, const EncodeOptions& options = {}) const;
 
-  /// The text of ids, special ones included. Byte-level tokenizers give the bytes that the ids stand for, which are no
-  /// UTF-8 where they end inside a letter (`valid_utf8` makes text of them). Throws Error (usage) for an id that is
-  /// none of the vocabulary.
+  /// Returns the text of ids, including special ones. Byte-level tokenizers return the bytes of the ids, which are
+  /// invalid UTF-8 if they end inside a character (see `valid_utf8`). Throws Error (usage) for an id outside the
+  /// vocabulary.
   [[nodiscard]] virtual std::string decode(std::span<const Id> ids) const = 0;
 
-  /// A token as its file spells it ("Ġthe", "##ing", "▁a"); nothing where the id is none.
+  /// The spelling of a token in its file ("Ġthe", "##ing", "▁a"); empty for an invalid id.
   [[nodiscard]] virtual std::optional<std::string> token(Id id) const = 0;
-  /// The id of a token as its file spells it.
+  /// The id of a token, given its spelling in the file.
   [[nodiscard]] virtual std::optional<Id> id(std::string_view token) const = 0;
 
-  /// The number of tokens: `vocabulary_size()` of KerasHub.
+  /// The number of tokens: KerasHub's `vocabulary_size()`.
   [[nodiscard]] virtual std::int64_t size() const = 0;
 
-  /// The class that Keras has for it, "GPT2Tokenizer", or the model of a tokenizer.json, "BPE".
+  /// Its Keras class, "GPT2Tokenizer", or the model of a tokenizer.json, "BPE".
   [[nodiscard]] const std::string& class_name() const noexcept { return class_name_; }
   [[nodiscard]] const SpecialIds& specials() const noexcept { return specials_; }
 
@@ -62,8 +63,8 @@ class Tokenizer {
   SpecialIds specials_;
 };
 
-/// Bytes as text: each longest run that begins a letter and does not end it, and each byte that begins none, is U+FFFD,
-/// as Python's "replace" and Rust's from_utf8_lossy have it.
+/// Replaces invalid bytes with U+FFFD, one for each longest prefix of a character and for each byte that begins none,
+/// like Python's "replace" and Rust's from_utf8_lossy.
 [[nodiscard]] std::string valid_utf8(std::string_view bytes);
 
 }  // namespace attn::tokenizers

@@ -1,4 +1,4 @@
-// The tokenizer of models that have none: each byte is a token.
+// A tokenizer for models without one: each byte is a token.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace attn::tokenizers {
 
-/// Ids are the bytes of a UTF-8 text; those below `size` are tokens, at most 256. encode() throws Error (usage) for a
-/// text with others.
+/// The ids are the bytes of a UTF-8 text; those below `size` (at most 256) are tokens. encode() throws Error (usage)
+/// for a text with other bytes.
 [[nodiscard]] std::unique_ptr<Tokenizer> make_byte_tokenizer(std::int64_t size);
 
 }  // namespace attn::tokenizers

@@ -1,22 +1,23 @@
-// Which of several ways a vocabulary is used in.
+// Options for vocabularies that libraries use differently.
 #pragma once
 
 #include <cstdint>
 
 namespace attn::tokenizers {
 
-/// Whose ids a tokenizer gives, where libraries differ over one vocabulary.
+/// The library whose ids a tokenizer reproduces, if libraries differ for a vocabulary.
 enum class Workflow : std::uint8_t {
-  of_files,     ///< that of the files: KerasHub's Python form for a preset, tokenizer.json for a Hugging Face folder
-  python,       ///< KerasHub's Python form, which its generate() uses
-  tensorflow,   ///< KerasHub's TensorFlow form, which runs in tf.data
-  hugging_face  ///< Hugging Face's tokenizers
+  of_files,     ///< default of the files: KerasHub's Python workflow for a preset, tokenizer.json for a Hugging Face
+                ///< folder
+  python,       ///< KerasHub's Python workflow, which its generate() uses
+  tensorflow,   ///< KerasHub's TensorFlow workflow, which runs in tf.data
+  hugging_face  ///< Hugging Face's tokenizers library
 };
 
-/// How byte-pair tokenizers of KerasHub cut a text into words before they look for pairs.
+/// The pre-tokenization of KerasHub's byte-pair tokenizers: how they split a text into words.
 enum class Words : std::uint8_t {
-  of_workflow,  ///< as the workflow does
-  none,         ///< not at all
+  of_workflow,  ///< as in the workflow
+  none,         ///< no splitting
   gpt2,
   llama3
 };
