@@ -12,10 +12,10 @@ using graph::WeightSpec;
 
 namespace {
 
-/// Layers of text keep weights of terms among the variables of .weights.h5, and read them by themselves.
+/// Text layers keep the weights of their terms among the variables of .weights.h5, and load them on their own.
 bool is_kept_beside(std::string_view name) { return name.ends_with("vars/idf_weights"); }
 
-/// `name_of` tells what the weight of a spec is called.
+/// `name_of` returns the new name for a spec's weight.
 template <typename NameOf>
 std::vector<NamedTensor> renamed(std::span<const WeightSpec> specs, const Store& store, NameOf&& name_of) {
   const Agreement agreement = agree(specs, store);

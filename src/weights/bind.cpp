@@ -19,10 +19,10 @@ namespace {
 
 using graph::WeightSpec;
 
-constexpr std::size_t kListed = 5;         // names in a message
-constexpr std::size_t kCandidates = 1000;  // that a misspelt name is compared with
+constexpr std::size_t kListed = 5;         // names listed in a message
+constexpr std::size_t kCandidates = 1000;  // names that are compared with a misspelt one
 
-/// What the spec's weight is called in a file of that kind.
+/// The name of the spec's weight in a file of this kind.
 const std::string& name_in(const Store& store, const WeightSpec& spec) {
   return store.naming == Naming::store_path && !spec.store_path.empty() ? spec.store_path : spec.path;
 }
@@ -30,7 +30,7 @@ const std::string& name_in(const Store& store, const WeightSpec& spec) {
 /// "1 weight is", "2 weights are".
 std::string are(std::size_t count) { return count == 1 ? "1 weight is" : fmt::format("{} weights are", count); }
 
-/// The first few items, one after another, and how many are left.
+/// The first few items, and the number of the others.
 template <typename Items, typename Describe>
 std::string list_of(const Items& items, Describe&& describe) {
   std::vector<std::string> parts;
@@ -95,7 +95,7 @@ void check_none_left(const Store& store, const Agreement& agreement, const std::
                   hint);
 }
 
-/// Pairs every spec with a weight of the file, and every weight of the file with a spec.
+/// Matches every spec with a weight of the file, and requires that no weight of the file is left.
 Agreement whole_agreement(std::span<const WeightSpec> specs, const Store& store) {
   Agreement agreement = agree(specs, store);
   const std::string hint = agreement.whole() ? "" : quantized_otherwise(specs, store, agreement);
@@ -114,7 +114,7 @@ std::vector<Tensor> bind_all(std::span<const WeightSpec> specs, const Store& sto
   return out;
 }
 
-/// Is it a factor of a low-rank addition to a kernel (Dense.enable_lora)?
+/// Returns whether the spec is a factor of a low-rank update of a kernel (Dense.enable_lora).
 bool is_low_rank(const WeightSpec& spec) {
   const std::string_view name = std::string_view(spec.path).substr(spec.path.rfind('/') + 1);
   return name.starts_with("lora_") && (name.ends_with("_a") || name.ends_with("_b"));

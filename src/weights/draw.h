@@ -1,4 +1,4 @@
-// Filling a tensor with random numbers of one distribution.
+// Fills a tensor with random numbers of a distribution.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@ namespace attn::weights {
 
 enum class Distribution : std::uint8_t {
   uniform,           ///< in [first, second)
-  normal,            ///< of mean `first` and standard deviation `second`
-  truncated_normal,  ///< the same, drawn again beyond two standard deviations
+  normal,            ///< with mean `first` and standard deviation `second`
+  truncated_normal,  ///< the same, redrawn beyond two standard deviations
 };
 
 struct Draw {
@@ -20,19 +20,19 @@ struct Draw {
   double second = 1.0;
 };
 
-/// Numbers that a thread draws at a time: a tenth of a millisecond's work, and in cache. A whole number of the groups
-/// of four or two that generators give.
+/// Numbers in one task: about 0.1 ms of work, and they fit into the cache. A multiple of the generators' group sizes
+/// (four and two).
 inline constexpr std::int64_t kPart = 4096;
 
-/// Where truncated normals are cut, in standard deviations.
+/// The limit of truncated normals, in standard deviations.
 inline constexpr double kTruncateAt = 2.0;
 
-/// Both fill a floating tensor in the order of its elements, rounded to its dtype, on so many threads (0: all), whose
-/// number changes nothing but the time. They throw Stopped.
-/// The stream is taken from its beginning.
+/// Both fill a floating tensor in the order of its elements, rounded to its dtype. The number of threads (0: all cores)
+/// does not change the result. They throw Stopped. The stream is read from its beginning.
 void draw_from_stream(const RandomStream& stream, const Draw& draw, const Tensor& out, int threads);
-/// As keras.random on TensorFlow draws for an integer seed. The uniform distribution agrees bit for bit; the normals do
-/// where the C library's logf and sincosf are those that TensorFlow calls, and to the last bit or two elsewhere.
+/// Draws like keras.random on TensorFlow with an integer seed. Uniform numbers are bitwise equal. Normal numbers are
+/// bitwise equal if the C library has the logf and sincosf that TensorFlow uses; otherwise they may differ in the last
+/// two bits.
 void draw_as_tensorflow(std::int64_t seed, const Draw& draw, const Tensor& out, int threads, std::int64_t count = 0);
 
 }  // namespace attn::weights

@@ -13,7 +13,7 @@
 namespace attn::weights {
 namespace {
 
-/// Parts of truncated normals that are drawn before any is stored: 2 MB.
+/// Parts of truncated normals that are drawn before they are stored: 2 MB.
 constexpr std::int64_t kPartsAhead = 64;
 
 constexpr std::uint64_t block_of(std::int64_t number) { return static_cast<std::uint64_t>(number / 4); }
@@ -30,7 +30,7 @@ void store(std::span<const double> numbers, double shift, double factor, const T
   }
 }
 
-/// Numbers of the stream for `store`, but for what becomes of them there.
+/// Draws the numbers that `store` needs, before it scales and rounds them.
 void draw_normals(const RandomStream& stream, std::int64_t first, double shift, double factor, DType dtype,
                   std::span<double> out) {
   if (dtype == DType::float32) {
@@ -40,7 +40,7 @@ void draw_normals(const RandomStream& stream, std::int64_t first, double shift, 
   }
 }
 
-/// `numbers(first, span)` gives those of the stream from its first'th on.
+/// `numbers(first, span)` fills the span with the stream's numbers from index `first` on.
 template <typename Numbers>
 void fill(const Tensor& out, double shift, double factor, int threads, Numbers&& numbers) {
   for_each_part(parts_of(out.size()), threads, [&](std::int64_t part) {
@@ -53,10 +53,10 @@ void fill(const Tensor& out, double shift, double factor, int threads, Numbers&&
   });
 }
 
-/// The stream's normals but for those beyond kTruncateAt, which have no place in `out`: where a number goes is known
-/// when all before it are drawn.
+/// Stores the stream's normals without those beyond kTruncateAt. The destination of a number is known only once all
+/// numbers before it are drawn.
 void fill_truncated(const RandomStream& stream, const Tensor& out, double shift, double factor, int threads) {
-  const auto to_draw = [&](std::int64_t missing) {  // one in twenty-two is beyond; whole blocks
+  const auto to_draw = [&](std::int64_t missing) {  // one in twenty-two is beyond the limit; rounded up to whole blocks
     return std::min(missing + missing / 20 + 8, kPartsAhead * kPart) / 4 * 4;
   };
   std::vector<double> room(static_cast<std::size_t>(to_draw(out.size())));

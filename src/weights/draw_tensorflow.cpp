@@ -1,5 +1,5 @@
-// What TensorFlow's stateless random operations draw on a CPU. The facts are from tensorflow/core: the groups from
-// kernels/random_op_cpu.h, the numbers from lib/random/random_distributions.h.
+// TensorFlow's stateless random operations on a CPU, as implemented in tensorflow/core: groups in
+// kernels/random_op_cpu.h, numbers in lib/random/random_distributions.h.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -19,14 +19,14 @@ namespace {
 
 using Block = TensorflowRandom::Block;
 
-/// How many numbers a block gives: four of up to 32 bits, two of 64.
+/// Numbers in one block: four of up to 32 bits, or two of 64.
 template <std::floating_point Number>
 constexpr int kGroup = sizeof(Number) == 8 ? 2 : 4;
 
 template <std::floating_point Number>
 using Group = std::array<Number, kGroup<Number>>;
 
-/// In [0, 1): the lowest bits of a word, as many as the dtype's mantissa has.
+/// Numbers in [0, 1): the lowest bits of a word become the mantissa.
 Group<float> uniform_group(const Block& block, int mantissa_bits, float /*tag*/) {
   const std::uint32_t mask = (std::uint32_t{1} << mantissa_bits) - 1;
   const float step = 1.0F / static_cast<float>(mask + 1);
@@ -39,7 +39,7 @@ Group<double> uniform_group(const Block& block, int /*mantissa_bits*/, double /*
   return {tensorflow_uniform(block[0], block[1]), tensorflow_uniform(block[2], block[3])};
 }
 
-/// Box and Muller's pair from two uniforms; TensorFlow keeps the first away from log(0).
+/// The Box–Muller transform of two uniform numbers; TensorFlow clamps the first to avoid log(0).
 template <std::floating_point Number>
 void normal_pair(Number u, Number v, Number* out) {
   constexpr auto kSmallest = static_cast<Number>(1e-7);
@@ -63,7 +63,7 @@ Group<double> normal_group(const Block& block, double /*tag*/) {
   return out;
 }
 
-/// Normals within kTruncateAt. So that groups do not depend on each other, each has blocks of its own to draw from.
+/// Normals within kTruncateAt. Each group draws from blocks of its own, so that groups are independent.
 template <std::floating_point Number>
 Group<Number> truncated_group(const TensorflowRandom& blocks, std::uint64_t group) {
   constexpr std::uint64_t kBlocksPerGroup = 64 * kGroup<Number>;
@@ -81,8 +81,8 @@ Group<Number> truncated_group(const TensorflowRandom& blocks, std::uint64_t grou
 float product(float a, float b) { return static_cast<float>(static_cast<double>(a) * static_cast<double>(b)); }
 double product(double a, double b) { return a * b; }
 
-/// unit * scale + shift as three operations of TensorFlow: each result is rounded to the dtype, and `product` keeps the
-/// compiler from fusing them.
+/// unit * scale + shift in TensorFlow's rounding: each result is rounded to the dtype, and `product` prevents the
+/// compiler from fusing the operations.
 template <std::floating_point Number, typename Round>
 struct Scale {
   Number factor, shift;
@@ -105,7 +105,7 @@ void draw_numbers(const TensorflowRandom& blocks, const Draw& draw, std::int64_t
     });
   };
   const auto argument = [&](double value) {
-    // Keras's tf.cast makes the bounds of a uniform distribution float32 before anything else.
+    // Keras's tf.cast first converts the bounds of a uniform distribution to float32.
     const bool is_bound = draw.distribution == Distribution::uniform;
     return round(is_bound ? static_cast<Number>(static_cast<float>(value)) : static_cast<Number>(value));
   };

@@ -1,18 +1,19 @@
-// How many inputs and outputs a weight connects.
+// Fan-in and fan-out of a weight.
 #pragma once
 
 #include "attn/graph/weight.h"
 
 namespace attn::weights {
 
-/// Counts, as doubles: a product of dimensions may pass 64 bits.
+/// Stored as doubles, because a product of dimensions may exceed 64 bits.
 struct Fans {
   double in = 1.0;
   double out = 1.0;
 };
 
-/// Keras's compute_fans: over the initializer's input and output axes where it has any; else (in, out) for a matrix,
-/// and (window…, in, out) as of a convolution beyond. Throws Error (bad_input) for an axis that the weight lacks.
+/// Keras's compute_fans. Uses the initializer's input and output axes if it has any. Otherwise a matrix is (in, out),
+/// and higher ranks are convolution kernels (window…, in, out). Throws Error (bad_input) for an axis that the weight
+/// does not have.
 [[nodiscard]] Fans fans_of(const graph::WeightSpec& spec);
 
 }  // namespace attn::weights

@@ -45,7 +45,7 @@ Tensor transposed(const Tensor& matrix) {
   return out;
 }
 
-/// Blocks of two stacks have the same numbers: nothing tells which are the model's first.
+/// Rejects models with two stacks of blocks: their numbers are the same, so the order of the stacks is unknown.
 void check_one_stack(const std::vector<TorchModule>& modules, const std::string& file) {
   const TorchModule* first = nullptr;
   for (const TorchModule& module : modules) {
@@ -58,7 +58,7 @@ void check_one_stack(const std::vector<TorchModule>& modules, const std::string&
   }
 }
 
-constexpr std::size_t kListedMissing = 1000;  // names in a message
+constexpr std::size_t kListedMissing = 1000;  // names listed in a message
 
 std::string listed(std::vector<std::string> names) {
   const std::size_t rest = names.size() > kListedMissing ? names.size() - kListedMissing : 0;
@@ -68,14 +68,14 @@ std::string listed(std::vector<std::string> names) {
 
 std::string quoted(const std::string& name) { return "'" + printable(name) + "'"; }
 
-/// Takes the arrays to their weights, and notes what has no counterpart and what does not fit.
+/// Assigns arrays to weights, and records arrays without a counterpart and mismatches.
 class Transfer {
  public:
   Transfer(std::span<const WeightSpec> specs, const Store& state_dict)
       : specs_(specs), state_dict_(state_dict), sources_(specs.size()), filled_(specs.size()) {}
 
   void leave(const std::string& array) {
-    // An array that is split counts once.
+    // A split array is reported once.
     if (left_.insert(array).second) unmatched_.push_back(quoted(array));
   }
 
@@ -93,7 +93,7 @@ class Transfer {
     sources_[index] = {part.name, turned.reshaped(spec.shape)};
   }
 
-  /// Throws Error (bad_input) where anything is left over or does not fit.
+  /// Throws Error (bad_input) if anything is left over or does not match.
   std::vector<TorchSource> finish() {
     std::vector<std::string> missing;
     for (std::size_t i = 0; i < specs_.size(); ++i)

@@ -19,7 +19,7 @@ namespace {
 using graph::Initializer;
 using graph::WeightSpec;
 
-/// The arguments of VarianceScaling that its named relatives fix.
+/// The arguments of VarianceScaling that its named variants fix.
 struct Scaling {
   std::string_view class_name;
   double scale;
@@ -67,7 +67,8 @@ Draw scaled_draw(const WeightSpec& spec, const Scaling& scaling) {
   }
   if (scaling.distribution == "untruncated_normal") return {Distribution::normal, 0.0, std::sqrt(variance)};
   if (scaling.distribution == "truncated_normal" || scaling.distribution == "normal") {
-    constexpr double kTruncatedStddev = .87962566103423978;  // of a standard normal within two standard deviations
+    constexpr double kTruncatedStddev = .87962566103423978;  // of a standard normal truncated at two standard
+                                                             // deviations
     return {Distribution::truncated_normal, 0.0, std::sqrt(variance) / kTruncatedStddev};
   }
   throw failure(spec, fmt::format("the distribution of its initializer must be uniform, truncated_normal or "
@@ -88,7 +89,7 @@ Draw draw_of(const WeightSpec& spec) {
   throw failure(spec, fmt::format("unknown initializer '{}'{}", printable(name), did_you_mean(name, kClassNames)));
 }
 
-/// What random numbers are drawn with.
+/// The parameters of random draws.
 struct Source {
   std::uint64_t seed;
   int threads;
@@ -121,7 +122,7 @@ Tensor filled(const WeightSpec& spec, double value) {
 
 Tensor constant(const WeightSpec& spec) {
   const std::vector<double>& values = spec.initializer.values;
-  // Keras makes a tensor of a number, and so a float32, before it casts to the weight's dtype; an array is one already.
+  // Keras converts a number to a float32 tensor before it casts to the weight's dtype; an array is cast directly.
   if (values.empty()) return filled(spec, static_cast<float>(spec.initializer.value));
   if (values.size() == 1) return filled(spec, values.front());
   const auto count = static_cast<std::int64_t>(values.size());
@@ -142,7 +143,7 @@ Tensor identity(const WeightSpec& spec) {
   return out;
 }
 
-/// The Q of a normal matrix (long, short), turned where the weight is wide.
+/// The Q of a normal matrix (long, short), transposed if the weight is wide.
 Tensor orthogonal(const WeightSpec& spec, Source source) {
   if (spec.shape.rank() < 2) {
     throw failure(spec, fmt::format("Orthogonal needs at least two axes, but the shape is {}", spec.shape.str()));
@@ -168,7 +169,8 @@ Tensor orthogonal(const WeightSpec& spec, Source source) {
   return out;
 }
 
-/// As the closure in LSTMCell.build (keras/src/layers/rnn/lstm.py): (initial(units), ones(units), initial(2 units)).
+/// Matches the closure in LSTMCell.build (keras/src/layers/rnn/lstm.py): (initial(units), ones(units), initial(2
+/// units)).
 Tensor unit_forget_bias(const WeightSpec& spec, Source source) {
   if (spec.shape.rank() != 1 || spec.shape[0] % 4 != 0)
     throw failure(spec, fmt::format("four gates need equal parts of one axis, but the shape is {}", spec.shape.str()));

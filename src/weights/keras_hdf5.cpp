@@ -1,6 +1,6 @@
-// Keras 3 (keras/src/saving/saving_lib.py) names a weight by its place in the model: layers/dense/vars/0. Before that
-// (keras/src/legacy/saving/legacy_h5_format.py) each layer had a group, with the lists layer_names and weight_names to
-// tell the order; a list that passes 64 KB goes on as weight_names0, weight_names1, ….
+// Keras 3 (keras/src/saving/saving_lib.py) names a weight by its position in the model: layers/dense/vars/0. Earlier
+// versions (keras/src/legacy/saving/legacy_h5_format.py) have one group for each layer, and the attributes layer_names
+// and weight_names define the order. A list that exceeds 64 KB is split into weight_names0, weight_names1, ….
 #include "keras_hdf5.h"
 
 #include <optional>
@@ -24,7 +24,7 @@ std::string child(const std::string& group, const std::string& name) {
   return group.empty() ? name : group + "/" + name;
 }
 
-/// The list in an attribute of a group, in one piece or in several; nothing where the group has none.
+/// The list in an attribute of a group, whole or split; empty if the group has none.
 std::optional<std::vector<std::string>> name_list(const Hdf5Object& group, const std::string& attribute) {
   if (const auto whole = group.attributes.find(attribute); whole != group.attributes.end()) return whole->second.values;
   std::optional<std::vector<std::string>> names;
@@ -36,8 +36,8 @@ std::optional<std::vector<std::string>> name_list(const Hdf5Object& group, const
   }
 }
 
-/// Is a dataset no weight but the state of something else that was saved along? Every compiled model keeps a group of
-/// its own for its optimizer, models inside a model too; a group of that name directly in "layers" is a layer's.
+/// Returns whether a dataset is the state of something other than a layer. Every compiled model, including nested ones,
+/// has a group "optimizer"; a group of that name directly in "layers" is a layer.
 bool is_other_state(std::string_view path) {
   const std::vector<std::string> parts = split(path, '/');
   for (std::size_t i = 0; i + 1 < parts.size(); ++i) {

@@ -1,4 +1,4 @@
-// How Keras lays weights out in HDF5.
+// Keras's layout of weights in HDF5.
 #pragma once
 
 #include <string>
@@ -9,11 +9,12 @@
 
 namespace attn::weights {
 
-/// `file` is the file's name, fit to print. Throws Error (bad_input) where a list of names is missing or names what is
-/// not there.
+/// `file` is the printable file name. Throws Error (bad_input) if a list of names is missing, or names a missing
+/// object.
 [[nodiscard]] Store keras_store(const io::Hdf5File& contents, const std::string& file);
 
-/// Is that the counter of a random generator, which Keras has among a model's variables but not among its weights?
+/// Returns whether it is the counter of a random generator, which Keras counts as a variable of a model but not as a
+/// weight.
 [[nodiscard]] bool is_generator_state(std::string_view path);
 
 }  // namespace attn::weights

@@ -10,7 +10,7 @@ struct Ending {
   ModuleKind kind;
 };
 
-// The longer endings first: attention's layers are dense ones too.
+// Longer endings first, because the layers of attention are also dense layers.
 constexpr std::array<Ending, 13> kEndings = {{{"query/kernel", ModuleKind::attention},
                                               {"query/bias", ModuleKind::attention},
                                               {"key/kernel", ModuleKind::attention},
@@ -43,7 +43,7 @@ std::vector<KerasModule> keras_modules(std::span<const graph::WeightSpec> specs)
     if (ending == nullptr) continue;
     const std::string name = path.substr(0, path.size() - ending->text.size() - 1);
     const std::string part(ending->text);
-    // A layer's weights follow one another; two layers may have the same path.
+    // The weights of a layer are consecutive; two layers may have the same path.
     if (out.empty() || out.back().name != name || out.back().kind != ending->kind || out.back().parts.contains(part))
       out.push_back({ending->kind, name, {}});
     out.back().parts.emplace(part, i);

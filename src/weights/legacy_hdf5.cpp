@@ -1,5 +1,5 @@
-// The layout of keras/src/legacy/saving/legacy_h5_format.py. Keras takes the layers by their order and not by their
-// names; those without weights may be left out.
+// The layout of keras/src/legacy/saving/legacy_h5_format.py. Keras matches layers by order instead of by name; those
+// without weights can be omitted.
 #include "legacy_hdf5.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace {
 
 using graph::WeightSpec;
 
-/// An attribute must fit into 64 KB, of which a string takes 16 bytes; longer lists go on as name0, name1, ….
+/// An attribute is limited to 64 KB, and a string takes 16 bytes; longer lists are split into name0, name1, ….
 constexpr std::size_t kMostInList = 2000;
 
 void add_list(io::Hdf5Object& group, const std::string& name, const std::vector<std::string>& values) {
@@ -33,9 +33,9 @@ void add_list(io::Hdf5Object& group, const std::string& name, const std::vector<
   }
 }
 
-/// The weights of one layer of the model: indices of specs.
+/// The weights of one layer of the model, as indices of specs.
 struct Layer {
-  std::string place;  // the first two parts of its weights' places: "layers/dense"
+  std::string place;  // the first two parts of its weights' store paths: "layers/dense"
   std::vector<std::size_t> weights;
 };
 
@@ -59,7 +59,7 @@ std::vector<Layer> layers_of(std::span<const WeightSpec> specs) {
   return out;
 }
 
-/// What the paths of all its weights begin with, else the last part of its place.
+/// The common prefix of the paths of its weights, otherwise the last part of its place.
 std::string name_of(const Layer& layer, std::span<const WeightSpec> specs) {
   const auto first_part = [&](std::size_t i) { return specs[i].path.substr(0, specs[i].path.find('/')); };
   const std::string name = first_part(layer.weights.front());
@@ -84,7 +84,7 @@ io::Hdf5File legacy_hdf5(std::span<const WeightSpec> specs, std::span<const Tens
     std::vector<std::string> weight_names;
     for (const std::size_t i : layer.weights) {
       weight_names.push_back(names[i]);
-      // Keras does not know bfloat16 here.
+      // Keras does not support bfloat16 in this format.
       const bool half = tensors[i].dtype() == DType::bfloat16;
       out.objects[name + "/" + names[i]].tensor = half ? tensors[i].cast(DType::float32) : tensors[i];
     }

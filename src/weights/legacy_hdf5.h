@@ -1,4 +1,4 @@
-// The .h5 that Keras wrote before .weights.h5, and still reads.
+// Writes the .h5 format that preceded .weights.h5, and that Keras still reads.
 #pragma once
 
 #include <span>
@@ -9,10 +9,11 @@
 
 namespace attn::weights {
 
-/// A layer's weights are listed in two parts, each in the order of its variables: is this one in the first?
+/// The weights of a layer are listed in two parts, each in the order of its variables. Returns whether this one is in
+/// the first.
 [[nodiscard]] bool listed_first(const graph::WeightSpec& spec);
 
-/// The weights alone, layer by layer in the order of the specs, for model.load_weights.
+/// Only the weights, layer by layer in the order of the specs, for model.load_weights.
 [[nodiscard]] io::Hdf5File legacy_hdf5(std::span<const graph::WeightSpec> specs, std::span<const Tensor> tensors);
 
 }  // namespace attn::weights

@@ -15,7 +15,7 @@ namespace {
 using graph::WeightSpec;
 using Match = std::vector<std::optional<std::size_t>>;
 
-/// Names to indices; a name that occurs twice stands for nothing.
+/// Maps names to indices; a repeated name maps to nothing.
 class NameIndex {
  public:
   void add(const std::string& name, std::size_t index) {
@@ -32,7 +32,7 @@ class NameIndex {
   std::set<std::string> ambiguous_;
 };
 
-/// Looks every unmatched spec up by `key_of(spec)` among the unmatched weights by `name_of(weight)`.
+/// Looks up every unmatched spec by `key_of(spec)` among the unmatched weights, whose keys are `name_of(weight)`.
 template <typename KeyOf, typename NameOf>
 void match_names(std::span<const WeightSpec> specs, const Store& store, KeyOf&& key_of, NameOf&& name_of, Match& out) {
   std::set<std::size_t> taken;
@@ -50,8 +50,8 @@ void match_names(std::span<const WeightSpec> specs, const Store& store, KeyOf&& 
   }
 }
 
-/// All ends of a path that begin with a whole part, the path itself first. A path of more parts than any model's, which
-/// would have too many ends, has itself alone.
+/// All suffixes of a path that begin with a whole component, the path itself first. A path with more components than
+/// any model has returns only itself, because it would have too many suffixes.
 std::vector<std::string> ends_of(const std::string& path) {
   constexpr std::ptrdiff_t kMaxParts = 64;
   std::vector<std::string> out = {path};
@@ -61,9 +61,9 @@ std::vector<std::string> ends_of(const std::string& path) {
   return out;
 }
 
-/// Pairs an unmatched spec with the one unmatched weight whose name is an end of its path and of no other's, or that
-/// has its path for such an end: a layer inside another has the other's name in its path when Keras builds both at
-/// once, and not when it builds them from a file.
+/// Matches a spec with the only weight whose name is a suffix of its path and of no other path, or the reverse. This
+/// happens if a layer is inside another: its path contains the outer name if Keras builds both at once, but not if it
+/// builds them from a file.
 void match_ends(std::span<const WeightSpec> specs, const Store& store, Match& out) {
   std::vector<std::size_t> free_specs;
   std::vector<std::size_t> free_weights;
@@ -81,7 +81,7 @@ void match_ends(std::span<const WeightSpec> specs, const Store& store, Match& ou
     for (const std::string& end : ends_of(plain_name(specs[i].path))) spec_ends.add(end, i);
   for (const std::size_t i : free_weights)
     for (const std::string& end : ends_of(plain_name(store.weights[i].name))) weight_ends.add(end, i);
-  // The shorter of the two must be an end of no other name on either side; then no weight can be given twice.
+  // The shorter name must be a suffix of no other name on either side, so that no weight is matched twice.
   for (const std::size_t weight : free_weights) {
     const std::string name = plain_name(store.weights[weight].name);
     const auto spec = spec_ends.find(name);
@@ -122,8 +122,8 @@ std::vector<std::size_t> specs_of(const std::string& layer, std::span<const Weig
   return out;
 }
 
-/// Layer by layer in the order of each layer's weights, which is trainable ones first. Layers go together by name, or,
-/// where their names and sizes do not agree, by order.
+/// Matches layer by layer, in the order of each layer's weights (trainable ones first). Layers are matched by name; if
+/// their names and sizes do not agree, by order.
 Match by_order(std::span<const WeightSpec> specs, const Store& store) {
   std::vector<std::vector<std::size_t>> groups;
   std::size_t next = 0;

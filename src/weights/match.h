@@ -1,4 +1,4 @@
-// Which weight of a file is which of a model.
+// Matches the weights of a file with those of a model.
 #pragma once
 
 #include <cstddef>
@@ -13,11 +13,11 @@
 
 namespace attn::weights {
 
-/// A name without what differs between the versions of Keras that may have written it: "\" for "/", ":0" at the end,
-/// underscores before a part, and Keras 2.13's word for "layers".
+/// Removes what differs between the Keras versions that may have written a name: "\" for "/", a trailing ":0", leading
+/// underscores of a component, and Keras 2.13's word for "layers".
 [[nodiscard]] std::string plain_name(std::string_view name);
 
-/// For each spec the index of its weight in the store; nothing for a spec that has none. No weight is given twice.
+/// The index of the weight in the store for each spec; empty for a spec without one. No weight is matched twice.
 [[nodiscard]] std::vector<std::optional<std::size_t>> match(std::span<const graph::WeightSpec> specs,
                                                             const Store& store);
 

@@ -1,8 +1,10 @@
-// The C library's log, sin and cos take one number at a time. Here series take their place, in a loop that the compiler
-// vectorises; where what they leave open could change a float, which one in a million does, the C library decides.
+// The C library's log, sin and cos take one number at a time. This file replaces them by series, in a loop that the
+// compiler vectorizes. If the error could change a float, which happens for one number in a million, the C library's
+// result is used.
 //
-// By how much a number is off, in parts of its radius √(−2 ln(1 − u)): the stream's angle is 2πv rounded, up to 2^-49.9
-// from the true one; the series, the logarithm and the root add less than 2^-50 each. kError is over ten times the sum.
+// Errors are relative to a number's radius √(−2 ln(1 − u)). The stream's angle is 2πv rounded, which is up to 2^-49.9
+// from the exact one; the series, the logarithm and the root add less than 2^-50 each. kError is more than ten times
+// the sum.
 #include "near_normals.h"
 
 #include <algorithm>
@@ -17,7 +19,7 @@ namespace attn::weights {
 namespace {
 
 constexpr double kError = 0x1p-45;
-constexpr std::size_t kStretch = 512;  // numbers at a time, so that all arrays stay in the first cache
+constexpr std::size_t kStretch = 512;  // numbers in one chunk, so that all arrays stay in the L1 cache
 
 /// first + x·(next + x·…)
 template <typename... Rest>
@@ -33,7 +35,7 @@ template <typename... Rest>
 [[gnu::always_inline]] inline double near_log(double x) {
   constexpr std::uint64_t kOne = 0x3ff0000000000000, kRootOfHalf = 0x3fe6a09e667f3bcd, kMantissa = 0x000fffffffffffff;
   const std::uint64_t shifted = std::bit_cast<std::uint64_t>(x) + (kOne - kRootOfHalf);
-  // The exponent as a double without a conversion: under 2^52.
+  // Converts the exponent to double without a conversion instruction; valid below 2^52.
   const double k = std::bit_cast<double>((shifted >> 52) | 0x4330000000000000) - (0x1p52 + 1023);
   const double f = std::bit_cast<double>((shifted & kMantissa) + kRootOfHalf) - 1.0;
   const double s = f / (2.0 + f);
@@ -43,9 +45,9 @@ template <typename... Rest>
   return k * std::numbers::ln2 + 2.0 * s * series;
 }
 
-/// cos 2πv and sin 2πv for 0 ≤ v < 1, from the nearest quarter of the circle.
+/// cos 2πv and sin 2πv for 0 ≤ v < 1, relative to the nearest quarter of the circle.
 [[gnu::always_inline]] inline void near_circle(double v, double& cosine, double& sine) {
-  constexpr double kRounder = 0x1.8p52;  // a sum with it is rounded to an integer, which is in its lowest bits
+  constexpr double kRounder = 0x1.8p52;  // adding it rounds a number to an integer, in the lowest bits of the sum
   const double sum = 4.0 * v + kRounder;
   const auto quarter = std::bit_cast<std::uint64_t>(sum);
   const double angle = 2.0 * std::numbers::pi * (v - 0.25 * (sum - kRounder));
@@ -61,7 +63,7 @@ template <typename... Rest>
   sine = std::bit_cast<double>((sine_bits ^ differing) ^ ((quarter & 2) << 62));
 }
 
-/// `uniforms` are u and v by turns; `errors` say by how much each number may be off.
+/// `uniforms` alternates u and v; `errors` receives the error bound of each number.
 ATTN_CLONES void near_normals(const double* uniforms, double* out, double* errors, std::size_t count) {
   for (std::size_t i = 0; i + 1 < count; i += 2) {
     const double radius = std::sqrt(-2.0 * near_log(1.0 - uniforms[i]));
@@ -69,12 +71,12 @@ ATTN_CLONES void near_normals(const double* uniforms, double* out, double* error
     near_circle(uniforms[i + 1], cosine, sine);
     out[i] = radius * cosine;
     out[i + 1] = radius * sine;
-    // Numbers next to 0 have floats next to them that are closer than this: the C library decides.
+    // Near 0, floats are denser than this bound, so the C library decides there.
     errors[i] = errors[i + 1] = radius * kError + 0x1p-60;
   }
 }
 
-/// Marks the numbers for which the C library decides; gives how many they are.
+/// Marks the numbers that the C library must compute, and returns their count.
 ATTN_CLONES std::int64_t find_open(const double* numbers, const double* errors, std::size_t count, double shift,
                                    double factor, double cut, std::int64_t* open) {
   const double of_numbers = std::fabs(factor), of_shift = std::fabs(shift) * 0x1p-50;

@@ -1,4 +1,4 @@
-// Standard normals next to those of a RandomStream, in a fraction of the time.
+// Fast approximation of a RandomStream's standard normals.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace attn::weights {
 
-/// As stream.normals(block, out), but each number may be off by a little: so little that shift + factor · number comes
-/// to the same float, and that it is on the same side of ±cut.
+/// Like stream.normals(block, out), but each number may have a small error. It is too small to change shift + factor ·
+/// number rounded to float, or the side of ±cut on which a number lies.
 void normals_for_floats(const RandomStream& stream, std::uint64_t block, double shift, double factor, double cut,
                         std::span<double> out);
 

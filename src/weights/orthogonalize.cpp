@@ -1,5 +1,5 @@
-// Modified Gram-Schmidt, in double: random matrices are conditioned well enough for it. A panel of vectors stays in
-// cache while all later ones pass by.
+// Modified Gram–Schmidt in double; random matrices are sufficiently well-conditioned. A panel of vectors stays in the
+// cache while all later vectors are processed.
 #include "orthogonalize.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace attn::weights {
 namespace {
 
 double dot(const double* a, const double* b, std::int64_t length) {
-  std::array<double, 8> sums{};  // independent sums, so that the compiler may use vectors
+  std::array<double, 8> sums{};  // independent accumulators, so that the compiler can use vectors
   std::int64_t i = 0;
   for (; i + 8 <= length; i += 8)
     for (std::int64_t lane = 0; lane < 8; ++lane) sums[static_cast<std::size_t>(lane)] += a[i + lane] * b[i + lane];
@@ -31,7 +31,7 @@ void remove_part(double* a, const double* q, std::int64_t length) {
 }
 
 void normalize(double* a, std::int64_t length, double norm_before) {
-  constexpr double kDependent = 1e-13;  // what is left is rounding error
+  constexpr double kDependent = 1e-13;  // below this the rest is rounding error
   const double norm = std::sqrt(dot(a, a, length));
   const double factor = norm > kDependent * norm_before ? 1.0 / norm : 0.0;
   for (std::int64_t i = 0; i < length; ++i) a[i] *= factor;
@@ -53,7 +53,7 @@ void orthogonalize(std::span<double> vectors, std::int64_t count, std::int64_t l
       for (std::int64_t q = first; q < j; ++q) remove_part(at(j), at(q), length);
       normalize(at(j), length, norms_before[static_cast<std::size_t>(j)]);
     }
-    // A vector loses the parts of the others in their order, whoever takes them off.
+    // A vector is reduced by the other vectors in a fixed order, whatever the threads.
     for_each_part((count - end + kPanel - 1) / kPanel, threads, [&](std::int64_t part) {
       throw_if_stopped();
       const std::int64_t from = end + part * kPanel;

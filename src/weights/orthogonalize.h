@@ -1,4 +1,4 @@
-// Orthonormal columns out of random ones.
+// Orthonormalizes random vectors.
 #pragma once
 
 #include <cstdint>
@@ -6,9 +6,9 @@
 
 namespace attn::weights {
 
-/// Replaces `count` vectors of `length` numbers each, one after another in `vectors`, by the Q of their QR
-/// factorisation in which R has a positive diagonal. A vector that depends on those before it becomes zero. On so many
-/// threads (0: all), whose number changes nothing but the time. Throws Stopped.
+/// Replaces `count` vectors of `length` elements, stored consecutively in `vectors`, by the Q of their QR factorization
+/// in which R has a positive diagonal. A vector that depends on earlier ones becomes zero. The number of threads (0:
+/// all cores) does not change the result. Throws Stopped.
 void orthogonalize(std::span<double> vectors, std::int64_t count, std::int64_t length, int threads);
 
 }  // namespace attn::weights

@@ -21,7 +21,7 @@ using graph::WeightSpec;
 
 constexpr double kEpsilon = 1e-7;
 
-/// Rounds to the numbers of a dtype, in which NumPy computes.
+/// Rounds to a dtype in which NumPy computes.
 class Rounding {
  public:
   explicit Rounding(DType dtype) : cell_(dtype, Shape{1}) {}
@@ -36,11 +36,11 @@ class Rounding {
   Tensor cell_;
 };
 
-/// NumPy makes float32 of bfloat16, which is none of its own dtypes, where a Python number meets it.
+/// NumPy has no bfloat16 of its own, and converts it to float32 in an operation with a Python number.
 DType with_python_number(DType dtype) { return dtype == DType::bfloat16 ? DType::float32 : dtype; }
 
-/// A float weight as columns that share a scale, in the order of the scales: number (column, k) of them lies at
-/// starts[column] + along[k].
+/// A float weight as columns that share a scale, in the order of the scales: element (column, k) is at starts[column] +
+/// along[k].
 struct Rows {
   std::vector<std::int64_t> starts, along;
 };
@@ -67,9 +67,9 @@ Rows rows_of(const QuantizedPart& part) {
   return {offsets(others), offsets(part.axes)};
 }
 
-/// What quantizing one float weight gives.
+/// The result of quantizing one float weight.
 struct Quantized {
-  Tensor integers;                  // int8, of QuantizedPart::shape
+  Tensor integers;                  // int8, with QuantizedPart::shape
   std::vector<double> scale, zero;  // by group and column
   std::int64_t groups = 1, columns = 0;
 };
@@ -94,7 +94,7 @@ Quantized symmetric(const QuantizedPart& part, const Tensor& floats) {
   return out;
 }
 
-/// With a zero point for each group of rows; those that are missing in the last group count as 0.
+/// Has a zero point for each group of rows; missing rows of the last group count as 0.
 Quantized grouped(const QuantizedPart& part, const Tensor& floats) {
   constexpr double kLow = -8.0, kHigh = 7.0;
   const Rows rows = rows_of(part);
@@ -147,7 +147,7 @@ Tensor integers_of(const WeightSpec& spec, const QuantizedPart& part, const Quan
   return out;
 }
 
-/// Scales and zero points lie by group and column, or by column and group where the summed axis is the last.
+/// Stores scales and zero points by group and column, or by column and group if the summed axis is the last.
 Tensor by_group(const WeightSpec& spec, const QuantizedPart& part, const Quantized& from,
                 const std::vector<double>& numbers) {
   Tensor out(spec.dtype, spec.shape);
@@ -179,7 +179,7 @@ Tensor part_of(const WeightSpec& spec, const Quantized& from) {
   return out;
 }
 
-/// Throws Error (bad_input) for NaN or infinity, which would spoil the scale of every number beside it.
+/// Throws Error (bad_input) for NaN or infinity, which would make the scale of its whole column useless.
 void expect_finite(const WeightSpec& spec, const Tensor& floats) {
   for (std::int64_t i = 0; i < floats.size(); ++i)
     if (!std::isfinite(floats.at(i)))
@@ -193,12 +193,12 @@ std::string source_of(const WeightSpec& spec) {
   return (slash == std::string::npos ? "" : spec.path.substr(0, slash + 1)) + spec.quantized->of;
 }
 
-/// Which float weight each is made of.
+/// The float weight that each quantized weight is computed from.
 std::vector<std::size_t> sources_of(std::span<const WeightSpec> quantized, std::span<const WeightSpec> floats) {
   const auto place_of = [](const WeightSpec& spec) {
     return spec.store_path.substr(0, spec.store_path.rfind('/') + 1);
   };
-  // Layers may share a path, but not a place in a file.
+  // Layers may share a path, but not a store path.
   std::map<std::pair<std::string, std::string>, std::size_t> by_path;
   for (std::size_t i = 0; i < floats.size(); ++i) by_path.emplace(std::pair(place_of(floats[i]), floats[i].path), i);
   std::vector<std::size_t> out;
@@ -213,7 +213,7 @@ std::vector<std::size_t> sources_of(std::span<const WeightSpec> quantized, std::
   return out;
 }
 
-/// A float weight while parts are made of it.
+/// A float weight, kept until its last part is computed.
 struct FloatWeight {
   Tensor floats;
   std::optional<Quantized> made;

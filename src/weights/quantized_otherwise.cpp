@@ -21,7 +21,7 @@ std::string_view name_of_spec(const Store& store, const WeightSpec& spec) {
   return store.naming == Naming::store_path && !spec.store_path.empty() ? spec.store_path : spec.path;
 }
 
-/// The layer of the first weight that does not go together; nothing where all do.
+/// The layer of the first weight that does not match; empty if all match.
 std::optional<std::string_view> first_place(std::span<const WeightSpec> specs, const Store& store,
                                             const Agreement& agreement) {
   std::optional<std::size_t> first;
@@ -48,8 +48,8 @@ std::string said_by(const std::vector<const WeightSpec*>& specs) {
   return std::string(has(specs, "_amax_history") ? kFloat8 : kFloats);
 }
 
-/// int8 has as many bytes as there would be floats, int4 half of them; what the config says of GPTQ or AWQ does not
-/// tell that number, but the scales of int8 and of its columns are as many.
+/// int8 has as many bytes as the float weight has elements, int4 half as many. A GPTQ or AWQ config does not have that
+/// number, but for int8 by columns the number of scales is known.
 std::string held_by(const std::vector<const Tensor*>& arrays, const std::vector<const WeightSpec*>& specs) {
   const std::size_t bias = has(specs, "/bias") ? 1 : 0;
   const auto holds = [&](DType dtype) {
@@ -58,13 +58,13 @@ std::string held_by(const std::vector<const Tensor*>& arrays, const std::vector<
   if (holds(DType::uint8)) return std::string(arrays.size() > kGptqArrays + bias ? kAwq : kGptq);
   if (!holds(DType::int8)) return std::string(arrays.size() >= kFloat8Arrays + bias ? kFloat8 : kFloats);
   const auto bytes = std::ranges::find_if(arrays, [](const Tensor* array) { return array->dtype() == DType::int8; });
-  // Zero points lie as scales do.
+  // Zero points have the layout of scales.
   const bool grouped = std::ranges::any_of(arrays, [&](const Tensor* zero) {
     return zero->dtype() == DType::int8 && std::ranges::any_of(arrays, [&](const Tensor* scale) {
              return is_floating(scale->dtype()) && scale->shape() == zero->shape();
            });
   });
-  std::int64_t floats = 0;  // of the config's weight
+  std::int64_t floats = 0;  // elements of the config's weight
   bool is_calibrated = false;
   for (const WeightSpec* spec : specs) {
     const Shape& shape = spec->quantized ? spec->quantized->shape : spec->shape;

@@ -1,4 +1,4 @@
-// A config and a file that say different ways to quantize.
+// Detects a config and a weight file with different quantization.
 #pragma once
 
 #include <span>
@@ -10,8 +10,8 @@
 
 namespace attn::weights {
 
-/// For the end of a message, where the first layer whose weights do not go together with the file's is quantized in one
-/// way by the config and in another by the file: "; the config says int4, and the file holds int8". Else "".
+/// Returns the end of a message if the first layer whose weights do not match is quantized in one way by the config and
+/// in another by the file: "; the config says int4, and the file holds int8". Otherwise "".
 [[nodiscard]] std::string quantized_otherwise(std::span<const graph::WeightSpec> specs, const Store& store,
                                               const Agreement& agreement);
 

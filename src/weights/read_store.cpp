@@ -29,7 +29,7 @@ Store parse_archive(const Bytes& file, const std::string& path) {
   return keras_store(io::read_hdf5(*weights, path), printable(path));
 }
 
-/// Arrays under names that their writer chose.
+/// A store of arrays with names that their writer chose.
 Store named_store(std::vector<NamedTensor> arrays, const std::string& path) {
   Store store{printable(path), Naming::path, {}, {}, {}};
   for (NamedTensor& array : arrays)
@@ -37,19 +37,19 @@ Store named_store(std::vector<NamedTensor> arrays, const std::string& path) {
   return store;
 }
 
-/// What torch.save writes: a zip archive whose first member is a pickle, or (before PyTorch 1.6) bare pickles.
+/// Detects files of torch.save: a zip archive whose first member is a pickle, or (before PyTorch 1.6) plain pickles.
 bool is_pickle(const Bytes& file) {
   const std::string_view text = file.text();
   if (io::kind_of(file) == FileKind::zip) {
-    constexpr std::size_t kLocalHeader = 512;  // the member's name is in its first bytes
+    constexpr std::size_t kLocalHeader = 512;  // the member's name is in these first bytes
     return text.substr(0, kLocalHeader).find("/data.pkl") != std::string_view::npos;
   }
-  // The size of a safetensors header may begin with the same bytes.
+  // The size field of a safetensors file may begin with the same bytes.
   if (io::kind_of(file) != FileKind::other) return false;
   return text.starts_with("\x80\x02") || text.starts_with("\x80\x04");
 }
 
-/// All files that an index names, as one.
+/// Reads all files of an index as one store.
 Store read_shards(const Bytes& index, const std::string& path) {
   io::Hdf5File all;
   std::vector<NamedTensor> arrays;

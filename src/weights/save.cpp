@@ -47,14 +47,14 @@ void write_legacy_hdf5(io::AtomicFile& file, Specs specs, Tensors tensors, const
   io::write_hdf5(file, legacy_hdf5(specs, tensors));
 }
 
-/// A path without its last part.
+/// The parent of a path.
 std::string parent(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   return slash == std::string::npos ? std::string() : path.substr(0, slash);
 }
 
-/// As Keras lays its weights out: each in the group `vars` of its layer, which says the layer's name. Groups of layers
-/// that have no weights are left out; Keras takes a group that is missing for an empty one.
+/// Keras's layout: each weight is in the group `vars` of its layer, which also has the layer's name. Groups of layers
+/// without weights are omitted, because Keras treats a missing group as empty.
 io::Hdf5File keras_hdf5(Specs specs, Tensors tensors, const SavedModel& model) {
   io::Hdf5File contents;
   for (std::size_t i = 0; i < specs.size(); ++i) {
@@ -109,7 +109,7 @@ struct Format {
   bool holds_config;
 };
 
-// The first ending that fits decides: .weights.h5 before .h5.
+// The first matching extension counts: .weights.h5 before .h5.
 constexpr std::array<Format, 5> kFormats = {{{".weights.h5", write_keras_hdf5, true, false},
                                              {".keras", write_archive, true, true},
                                              {".h5", write_legacy_hdf5, true, false},
@@ -117,7 +117,7 @@ constexpr std::array<Format, 5> kFormats = {{{".weights.h5", write_keras_hdf5, t
                                              {".npz", write_npz, false, false}}};
 
 const Format& format_of(const std::string& path, std::string_view others = {}) {
-  if (path == "-") return kFormats.back();  // stdout has no ending: .npz
+  if (path == "-") return kFormats.back();  // stdout has no extension: .npz
   for (const Format& format : kFormats)
     if (path.ends_with(format.ending)) return format;
   throw bad_usage("{}: the file's name must end in .weights.h5, .keras, .h5, .safetensors{} or .npz", printable(path),

@@ -1,4 +1,4 @@
-// Weights that Keras has split over several files.
+// Weights that Keras has sharded over several files.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace attn::weights {
 
-/// The names of the files that a .weights.json names, each once; they are in the folder of `path`, which is the index's
-/// own. Throws Error (bad_input) for what is no such index, and for names that leave the folder.
+/// The file names in a .weights.json, without duplicates; they are in the folder of `path`, the index itself. Throws
+/// Error (bad_input) for an invalid index, and for names outside the folder.
 [[nodiscard]] std::vector<std::string> shard_names(std::string_view index, const std::string& path);
 
 }  // namespace attn::weights

@@ -6,7 +6,8 @@
 namespace attn::weights {
 namespace {
 
-/// Calls `visit` with each element as a double; float32, which nearly all weights are, without a look at the dtype.
+/// Calls `visit` with each element as a double. float32, the dtype of nearly all weights, has a loop without a switch
+/// on the dtype.
 template <typename Visit>
 void for_each(const Tensor& tensor, Visit&& visit) {
   if (tensor.dtype() == DType::float32) {

@@ -1,4 +1,4 @@
-// The names are those of torch/nn/modules/transformer.py and activation.py, and of
+// Names come from torch/nn/modules/transformer.py and activation.py, and from
 // transformers/models/bert/modeling_bert.py, whose LayerNorms once had gamma and beta.
 #include <algorithm>
 #include <array>
@@ -14,7 +14,7 @@ namespace {
 using Kind = ModuleKind;
 using Place = ModulePlace;
 
-/// What a module is called, by the end of its name.
+/// Classifies a module by the end of its name.
 struct ModuleRule {
   std::string_view pattern;
   Kind kind;
@@ -23,7 +23,7 @@ struct ModuleRule {
   std::string_view role;
 };
 
-// The first rule that fits decides.
+// The first matching rule counts.
 constexpr std::array<ModuleRule, 20> kModules = {{
     // torch.nn.TransformerEncoder, or a list of layers
     {"#.self_attn", Kind::attention, Place::block, 0, ""},
@@ -38,7 +38,7 @@ constexpr std::array<ModuleRule, 20> kModules = {{
     {"linear2", Kind::dense, Place::block, 1, ""},
     {"norm1", Kind::norm, Place::block, 0, ""},
     {"norm2", Kind::norm, Place::block, 1, ""},
-    // BERT. What its attention calls output is in the attention's parts.
+    // BERT. What its attention calls output belongs to the attention.
     {"embeddings.word_embeddings", Kind::embedding, Place::other, 0, "word"},
     {"embeddings.position_embeddings", Kind::embedding, Place::other, 0, "position"},
     {"embeddings.token_type_embeddings", Kind::embedding, Place::other, 0, "segment"},
@@ -50,11 +50,11 @@ constexpr std::array<ModuleRule, 20> kModules = {{
     {"encoder.layer.#.output.LayerNorm", Kind::norm, Place::block, 1, ""},
 }};
 
-/// What an array of a module is called, and the part of the Keras layer that it becomes.
+/// The name of a module's array, and the part of the Keras layer that it becomes.
 struct PartRule {
   std::string_view name;
   Kind kind;
-  std::string_view part;  // "*/…" for query, key and value, one above the other
+  std::string_view part;  // "*/…" for query, key and value, concatenated along the first axis
 };
 
 constexpr std::array<PartRule, 22> kParts = {{
@@ -82,7 +82,7 @@ constexpr std::array<PartRule, 22> kParts = {{
     {"weight", Kind::embedding, "embeddings"},
 }};
 
-/// Arrays that PyTorch saves and that are no weights.
+/// Arrays that PyTorch saves but that are not weights.
 constexpr std::array<std::string_view, 1> kBuffers = {"embeddings.position_ids"};
 
 constexpr std::array<std::string_view, 3> kThirds = {"query", "key", "value"};
@@ -92,16 +92,16 @@ bool is_number(std::string_view text) {
   return !text.empty() && text.size() <= kMostDigits && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-/// How much of the name stands before the pattern; nothing where it does not end so. `number` is what "#" stood for.
+/// The length of the name before the pattern; empty if the name does not end in it. `number` is the value of "#".
 std::optional<std::size_t> before(std::string_view name, std::string_view pattern, std::int64_t& number) {
-  std::size_t left = name.size();  // what is not yet matched
+  std::size_t left = name.size();  // characters not yet matched
   bool more = true;
   while (more) {
     const std::size_t dot = pattern.rfind('.');
     more = dot != std::string_view::npos;
     const std::string_view wanted = more ? pattern.substr(dot + 1) : pattern;
     pattern = more ? pattern.substr(0, dot) : std::string_view();
-    const std::size_t start = name.substr(0, left).rfind('.') + 1;  // 0 where there is no dot
+    const std::size_t start = name.substr(0, left).rfind('.') + 1;  // 0 if there is no dot
     const std::string_view found = name.substr(start, left - start);
     if (wanted == "#") {
       if (!is_number(found)) return std::nullopt;
@@ -115,7 +115,7 @@ std::optional<std::size_t> before(std::string_view name, std::string_view patter
   return left;
 }
 
-/// A part of a module that a rule names.
+/// A module's part that a rule names.
 struct Found {
   std::string module;
   std::string stack;
@@ -124,7 +124,7 @@ struct Found {
   std::string_view part;
 };
 
-/// The name without the part's, and without the dot before it; nothing where it does not end so.
+/// The name without the part's name and the dot before it; empty if the name does not end in the part's.
 std::optional<std::string> module_of(const std::string& name, const PartRule& part) {
   std::int64_t unused = 0;
   const auto left = before(name, part.name, unused);
@@ -143,9 +143,9 @@ std::optional<Found> found_by(const std::string& name, const ModuleRule& rule) {
   return std::nullopt;
 }
 
-using Ranks = std::map<std::string_view, int>;  // of the arrays, by name
+using Ranks = std::map<std::string_view, int>;  // ranks of the arrays, by name
 
-/// A module whose name tells nothing: attention by its parts, others by the rank of their weight.
+/// Classifies a module with an unknown name: attention by its parts, others by the rank of their weight.
 std::optional<Found> found_by_parts(const std::string& name, const Ranks& ranks) {
   for (const PartRule& part : kParts) {
     const auto module = module_of(name, part);
@@ -169,7 +169,7 @@ std::optional<Found> find(const std::string& name, const Ranks& ranks) {
   return found_by_parts(name, ranks);
 }
 
-/// Rows [first, first + count) of an array, over the same bytes.
+/// Rows [first, first + count) of an array, sharing its memory.
 Tensor rows(const Tensor& tensor, std::int64_t first, std::int64_t count) {
   Shape shape = tensor.shape();
   const std::int64_t row = shape[0] == 0 ? 0 : tensor.bytes() / shape[0];
@@ -177,7 +177,7 @@ Tensor rows(const Tensor& tensor, std::int64_t first, std::int64_t count) {
   return {tensor.dtype(), shape, {tensor.owner(), tensor.data() + first * row}};
 }
 
-/// False where another array is that part already.
+/// Returns false if another array already is that part.
 bool add_part(TorchModule& module, std::string_view part, const NamedTensor& array) {
   if (!part.starts_with("*/")) return module.parts.emplace(part, TorchModule::Part{array.name, array.tensor}).second;
   const std::int64_t third = array.tensor.shape()[0] / 3;

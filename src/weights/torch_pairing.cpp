@@ -15,7 +15,7 @@ using Indices = std::vector<std::size_t>;
 
 constexpr std::array kKinds = {Kind::attention, Kind::dense, Kind::norm, Kind::embedding};
 
-/// "blocks.12.attn" as "blocks.#.attn".
+/// Returns "blocks.#.attn" for "blocks.12.attn".
 std::string without_numbers(const std::string& name) {
   std::string out;
   for (const char c : name) {
@@ -26,7 +26,7 @@ std::string without_numbers(const std::string& name) {
   return out;
 }
 
-/// Decides which module of the state dict is which layer of the model.
+/// Matches the modules of a state dict with the layers of a model.
 class Pairing {
  public:
   Pairing(const std::vector<TorchModule>& torch, const std::vector<KerasModule>& keras,
@@ -40,7 +40,7 @@ class Pairing {
     for (const Kind kind : kKinds) pair_rest(kind);
   }
 
-  /// For each module its layer, if it has one.
+  /// The layer of each module, if it has one.
   [[nodiscard]] const std::vector<std::optional<std::size_t>>& layers() const noexcept { return layer_of_; }
 
  private:
@@ -66,7 +66,7 @@ class Pairing {
     return out;
   }
 
-  /// Modules that are called as a layer: "head" and "head", "pre.proj" and "pre/proj" or "pre_proj".
+  /// Matches modules by the layer's name: "head" and "head", "pre.proj" and "pre/proj" or "pre_proj".
   void pair_names() {
     for (const Kind kind : kKinds) {
       for (const std::size_t module : free_modules(kind, [](const auto& m) { return m.place == Place::other; })) {
@@ -92,7 +92,8 @@ class Pairing {
     if (!modules.empty()) pair_in_order(modules, free_layers(Kind::attention));
   }
 
-  /// A block's dense layers are the first ones behind its attention. Where another block follows, there are no others.
+  /// The dense layers of a block are the first ones after its attention. If another block follows, there are no further
+  /// ones.
   void pair_dense() {
     for (std::size_t module = 0; module < torch_.size(); ++module) {
       if (torch_[module].kind != Kind::attention || torch_[module].place != Place::block || !layer_of_[module])
@@ -115,7 +116,7 @@ class Pairing {
     if (modules.size() == layers.size()) pair_in_order(modules, layers);
   }
 
-  /// By what they embed. The layers for positions and segments say so in their names; one that does not is for words.
+  /// Matches embeddings by their role. Layers for positions and segments have it in their names; others are for words.
   void pair_embeddings() {
     const auto role_of = [](const std::string& name) -> std::string {
       if (name.find("position") != std::string::npos) return "position";
@@ -130,7 +131,7 @@ class Pairing {
     }
   }
 
-  /// Do the parts of a module have the sizes of the layer's?
+  /// Returns whether the parts of a module have the sizes of the layer's parts.
   [[nodiscard]] bool fits(const TorchModule& module, const KerasModule& layer) const {
     if (module.parts.size() != layer.parts.size()) return false;
     return std::all_of(module.parts.begin(), module.parts.end(), [&](const auto& part) {
@@ -139,16 +140,16 @@ class Pairing {
     });
   }
 
-  /// What is left: modules that are numbered alike in their order, and others where nothing else has their shapes.
+  /// Matches the rest: modules with numbered names by their order, and others if their shapes are unique.
   void pair_rest(Kind kind) {
     Indices modules = free_modules(kind, [](const auto& m) { return m.place == Place::other; });
     const Indices layers = free_layers(kind);
-    if (modules.size() > layers.size()) return;  // some will have none, whatever is done
+    if (modules.size() > layers.size()) return;  // some modules have no layer in any case
     std::set<std::string> patterns;
     for (const std::size_t module : modules) patterns.insert(without_numbers(torch_[module].name));
     if (patterns.size() == 1 && modules.size() == layers.size()) {
       std::stable_sort(modules.begin(), modules.end(), [&](std::size_t a, std::size_t b) {
-        // Numbered alike, the longer name has the longer number.
+        // Of names that differ in a number, the longer one has the larger number.
         return std::pair(torch_[a].name.size(), torch_[a].name) < std::pair(torch_[b].name.size(), torch_[b].name);
       });
       pair_in_order(modules, layers);
@@ -182,7 +183,7 @@ std::vector<std::optional<std::size_t>> pair_modules(const std::vector<TorchModu
 Shape torch_shape(const std::string& part, const WeightSpec& spec) {
   const Shape& shape = spec.shape;
   if (part.ends_with("kernel")) {
-    // Only the output projection (heads, size, …) has two axes for what comes in.
+    // Only the output projection (heads, size, …) has two input axes.
     const int inputs = part == "attention_output/kernel" ? 2 : 1;
     if (shape.rank() <= inputs) return shape;
     return {shape.slice(inputs, shape.rank()).size(), shape.slice(0, inputs).size()};

@@ -1,4 +1,4 @@
-// Which module of a PyTorch state dict is which layer of a Keras model.
+// Matches the modules of a PyTorch state dict with the layers of a Keras model.
 #pragma once
 
 #include <cstddef>
@@ -11,13 +11,13 @@
 
 namespace attn::weights {
 
-/// For each module the index of its layer, if it has one. No layer is given twice. Modules and layers of the same kind
-/// go together; whether their parts do is left to the caller.
+/// The index of the layer for each module, if it has one. No layer is matched twice. Modules and layers of the same
+/// kind are matched; the caller checks whether their parts match.
 [[nodiscard]] std::vector<std::optional<std::size_t>> pair_modules(const std::vector<TorchModule>& torch,
                                                                    const std::vector<KerasModule>& keras,
                                                                    std::span<const graph::WeightSpec> specs);
 
-/// The shape in which PyTorch keeps what becomes this part of a layer: kernels as (out, in), biases as one axis.
+/// The shape of this part of a layer in PyTorch: kernels are (out, in), biases have one axis.
 [[nodiscard]] Shape torch_shape(const std::string& part, const graph::WeightSpec& spec);
 
 }  // namespace attn::weights

@@ -1,4 +1,4 @@
-// Names of decoders whose query, key and value are one array: the two libraries' code tells the pairs.
+// Names of decoders that store query, key and value in one array. The pairs come from the code of both libraries.
 #include <array>
 
 #include "hugging_face/tables.h"
@@ -6,7 +6,7 @@
 namespace attn::weights {
 namespace {
 
-/// KerasHub has query, key and value of a head in one array, too.
+/// KerasHub also has one array for query, key and value of a head.
 constexpr std::array<NameRow, 16> kGptNeoX{{
     {"token_embedding/embeddings", "embed_in.weight", kSame},
     {"token_embedding/reverse_embeddings", "embed_out.weight", kLinear, true},

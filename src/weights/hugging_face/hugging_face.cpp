@@ -20,7 +20,7 @@ namespace {
 
 using graph::WeightSpec;
 
-constexpr std::size_t kNamed = 5;  // names in a message
+constexpr std::size_t kNamed = 5;  // names listed in a message
 
 std::string names_in(const std::vector<std::string>& items) {
   const std::size_t shown = std::min(items.size(), kNamed);
@@ -28,7 +28,7 @@ std::string names_in(const std::vector<std::string>& items) {
   return join(std::span(items).first(shown), ", ") + rest;
 }
 
-/// The arrays of a file by their names, of which some may have a prefix: "bert." in files of a model with a head.
+/// The arrays of a file by name, some of which may have a prefix: "bert." in files of a model with a head.
 class Arrays {
  public:
   Arrays(const Store& store, const NameTable& table) : store_(store) {
@@ -41,10 +41,10 @@ class Arrays {
     }
   }
 
-  /// What the names of the backbone begin with; nothing where the file has none of them.
+  /// The prefix of the backbone's names; empty if the file has none of them.
   [[nodiscard]] const std::optional<std::string>& prefix() const { return prefix_; }
 
-  /// Null where the file has no such array.
+  /// Null if the file has no such array.
   [[nodiscard]] const NamedTensor* find(const std::string& name) {
     for (const std::string& spelling : spellings(name))
       for (const std::string& whole : {prefix_.value_or("") + spelling, spelling})
@@ -55,9 +55,9 @@ class Arrays {
     return nullptr;
   }
 
-  /// Names of arrays in blocks that nobody asked for. `stems` are what the names of blocks begin with: "h.".
+  /// Names of arrays in blocks that were never requested. `stems` are the prefixes of block names: "h.".
   [[nodiscard]] std::vector<std::string> left(const std::set<std::string_view>& stems) const {
-    // Masks and tables that older versions saved, and compute anew; the last one, of T5, was never used.
+    // Masks and tables that older versions saved, and that are computed now; the last one, from T5, was never used.
     constexpr std::array<std::string_view, 6> kComputed{
         ".attn.bias",      ".attn.masked_bias",      ".rotary_emb.inv_freq",
         ".attention.bias", ".attention.masked_bias", ".EncDecAttention.relative_attention_bias.weight"};
@@ -75,7 +75,7 @@ class Arrays {
   }
 
  private:
-  /// Files of before 2019 call a normalization's weights as TensorFlow does.
+  /// Files from before 2019 use TensorFlow's names for the weights of a normalization.
   static std::vector<std::string> spellings(const std::string& name) {
     std::vector<std::string> out{name};
     for (const auto& [now, then] :
@@ -90,7 +90,7 @@ class Arrays {
   std::set<std::size_t> used_;
 };
 
-/// What each weight is called.
+/// The name of each weight.
 std::vector<FoundName> names_of(const NameTable& table, std::span<const WeightSpec> specs) {
   std::vector<FoundName> found = find_rows(table, specs);
   for (std::size_t i = 0; i < specs.size(); ++i)
@@ -100,16 +100,16 @@ std::vector<FoundName> names_of(const NameTable& table, std::span<const WeightSp
   return found;
 }
 
-/// A model's weights that lie in one array: where each lies along the axis that they are joined at.
+/// The weights of a model that are stored in one array: the offset of each along the joined axis.
 struct Joined {
   std::vector<std::size_t> specs;
   Dim skipped = 0;
 };
 
-/// No file has it.
+/// No file contains it.
 bool is_initialized(const FoundName& found) { return found.row->hugging_face.empty(); }
 
-/// By the name of the array, of a stack of experts by that of the first.
+/// By the name of the array; for a stack of experts, by the name of the first.
 std::map<std::string, Joined> arrays_of(const std::vector<FoundName>& names) {
   std::map<std::string, std::map<const NameRow*, std::size_t>> parts;
   for (std::size_t i = 0; i < names.size(); ++i)
@@ -117,7 +117,7 @@ std::map<std::string, Joined> arrays_of(const std::vector<FoundName>& names) {
   std::map<std::string, Joined> out;
   for (const auto& [name, rows] : parts) {
     Joined& joined = out[name];
-    for (const auto& [row, spec] : rows) {  // rows are in the table's order, as their addresses are
+    for (const auto& [row, spec] : rows) {  // sorted by address, which is the order of the table
       joined.specs.push_back(spec);
       joined.skipped = row->skipped;
     }
@@ -127,7 +127,7 @@ std::map<std::string, Joined> arrays_of(const std::vector<FoundName>& names) {
 
 bool has_experts(const FoundName& found) { return found.row->hugging_face.find("{expert}") != std::string_view::npos; }
 
-/// One expert's share of a weight.
+/// The shape of one expert's slice of a weight.
 Shape expert_shape(const Shape& whole) { return whole.slice(1, whole.rank()); }
 
 class Reader {
@@ -203,7 +203,7 @@ class Reader {
     return nullptr;
   }
 
-  /// What the names of blocks begin with.
+  /// The prefixes of block names.
   [[nodiscard]] std::set<std::string_view> stems() const {
     std::set<std::string_view> out;
     for (const NameRow& row : table_.rows)

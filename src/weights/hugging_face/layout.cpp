@@ -9,9 +9,9 @@ namespace {
 
 using Order = Layout::Order;
 
-constexpr Dim kTile = 64;  // rows and columns of a part that the first cache holds
+constexpr Dim kTile = 64;  // rows and columns of a tile that fits into the L1 cache
 
-/// `count` matrices (rows, columns), each turned.
+/// Transposes `count` matrices (rows, columns).
 template <typename Element>
 void turn(const std::byte* from_bytes, std::byte* to_bytes, Dim count, Dim rows, Dim columns) {
   const auto* from = reinterpret_cast<const Element*>(from_bytes);
@@ -33,7 +33,7 @@ Tensor turned(const Tensor& array, Shape shape, Dim count, Dim rows, Dim columns
   return out;
 }
 
-/// (a, b, c) to (c, b, a).
+/// Permutes (a, b, c) to (c, b, a).
 Tensor reversed(const Tensor& array, Shape shape, Dim a, Dim b, Dim c) {
   const Tensor rows = turned(array, {array.size()}, 1, a, b * c);  // (b, c, a)
   Tensor out(array.dtype(), std::move(shape));

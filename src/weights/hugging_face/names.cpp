@@ -1,4 +1,5 @@
-// keras_hub/src/utils/transformers/convert_*.py tells the pairs; where there is no converter, the two libraries' code.
+// The pairs come from keras_hub/src/utils/transformers/convert_*.py, or from the code of both libraries if there is no
+// converter.
 #include "hugging_face/names.h"
 
 #include <algorithm>
@@ -34,7 +35,7 @@ constexpr std::array<NameRow, 20> kGpt2{{
     {"layer_norm/beta", "ln_f.bias", kSame},
 }};
 
-/// Llama, Mistral, Qwen 2 and 3: rows that one of them lacks find no weight.
+/// Llama, Mistral, Qwen 2 and 3: rows that a family lacks match no weight.
 constexpr std::array<NameRow, 17> kLlama{{
     {"token_embedding/embeddings", "embed_tokens.weight", kSame},
     {"token_embedding/reverse_embeddings", "lm_head.weight", kLinear, true},
@@ -69,7 +70,7 @@ constexpr std::array<NameRow, 11> kGemma{{
     {"final_normalization/scale", "norm.weight", kSame},
 }};
 
-/// With a norm behind attention, and one behind the feed-forward layers.
+/// Has a norm after attention, and one after the feed-forward layers.
 constexpr std::array<NameRow, 15> kGemma2{{
     {"token_embedding/embeddings", "embed_tokens.weight", kSame},
     {"decoder_block_{}/pre_attention_norm/scale", "layers.{}.input_layernorm.weight", kSame},
@@ -125,7 +126,7 @@ constexpr std::array<NameRow, 30> kBert{{
     {"mlm_head/output_bias", "cls.predictions.bias", kSame, true},
 }};
 
-/// KerasHub counts the blocks of a ViT from 1 on.
+/// KerasHub numbers the blocks of a ViT from 1.
 constexpr std::array<NameRow, 24> kViT{{
     {"vit_patching_and_embedding/class_token", "embeddings.cls_token", kSame},
     {"vit_patching_and_embedding/patch_embedding/kernel", "embeddings.patch_embeddings.projection.weight",
@@ -178,8 +179,8 @@ const std::array<NameTable, 21> kTables{{{"GPT2Backbone", "transformer.", kGpt2}
                                          {"T5Backbone", "", t5_gated_names(), "/gate_projector/"},
                                          {"T5Backbone", "", t5_names()}}};
 
-/// "transformer_layer_{}/bias" against "transformer_layer_12/bias": the number, "" where there is none to be; nothing
-/// where they differ.
+/// The block number: for "transformer_layer_{}/bias" and "transformer_layer_12/bias" it is "12"; "" if the pattern has
+/// none; empty if they do not match.
 std::optional<std::string> number_in(std::string_view pattern, std::string_view path) {
   const std::size_t hole = pattern.find("{}");
   if (hole == std::string_view::npos) return pattern == path ? std::optional<std::string>("") : std::nullopt;
@@ -193,7 +194,7 @@ std::optional<std::string> number_in(std::string_view pattern, std::string_view 
   return std::string(number);
 }
 
-/// Without the number that Keras puts behind a layer's name in a block where others of its class came before:
+/// Removes the number that Keras appends to a layer's name if a block has several layers of its class:
 /// "transformer_layer_1/mixtral_sparse_moe_block_1/…", "transformer_encoder_layer_1/t5_layer_norm_2/…".
 std::string without_counter(std::string_view path) {
   std::string out(path);
@@ -205,7 +206,7 @@ std::string without_counter(std::string_view path) {
   return out;
 }
 
-/// The row whose pattern a spelling of a path has.
+/// The row whose pattern matches a path.
 FoundName row_of(const NameTable& table, std::string_view spelling) {
   for (const NameRow& row : table.rows) {
     std::optional<std::string> number = number_in(row.keras, spelling);

@@ -1,4 +1,4 @@
-// What Hugging Face's files call the weights of KerasHub's models.
+// The names of KerasHub's weights in Hugging Face's files.
 #pragma once
 
 #include <span>
@@ -13,24 +13,24 @@ namespace attn::weights {
 
 struct NameTable {
   std::string_view backbone;  ///< class
-  std::string_view prefix;    ///< of the arrays where the file is of a model with a head: "transformer."
+  std::string_view prefix;    ///< prefix of the arrays if the file is of a model with a head: "transformer."
   std::span<const NameRow> rows;
-  std::string_view mark = "";  ///< in the path of some weight of each model that the table is for
-  int first_block = 0;         ///< the number that Keras gives to the first block
+  std::string_view mark = "";  ///< a part of some weight's path in each model that the table applies to
+  int first_block = 0;         ///< the number of Keras's first block
 };
 
-/// The table for a backbone with these weights; null for a class that Hugging Face does not have, or attn does not know
-/// there.
+/// The table for a backbone with these weights; null for a class that Hugging Face does not have, or that is
+/// unsupported.
 [[nodiscard]] const NameTable* find_names(std::string_view backbone, std::span<const graph::WeightSpec> specs);
 
-/// The row of a weight, and the number of its block.
+/// The row of a weight, and its block number.
 struct FoundName {
   const NameRow* row = nullptr;
   std::string block;
-  /// The array's name, without a prefix; of an expert where the row has them.
+  /// The array's name without a prefix; that of an expert if the row has experts.
   [[nodiscard]] std::string array(Dim expert = 0) const;
 };
-/// Of each weight; a null row where the table has none.
+/// The row of each weight; null if the table has none.
 [[nodiscard]] std::vector<FoundName> find_rows(const NameTable& table, std::span<const graph::WeightSpec> specs);
 
 }  // namespace attn::weights

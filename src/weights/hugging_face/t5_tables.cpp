@@ -1,5 +1,5 @@
-// Names of T5: the two libraries' code tells the pairs. KerasHub numbers the norms of all blocks, and their biases of
-// positions carry no block's name.
+// Names of T5; the pairs come from the code of both libraries. KerasHub numbers norms across all blocks, and the paths
+// of its position biases have no block name.
 #include <array>
 
 #include "hugging_face/tables.h"

@@ -1,4 +1,5 @@
-// keras_hub/src/utils/transformers/convert_*.py tells the pairs; where there is no converter, the two libraries' code.
+// The pairs come from keras_hub/src/utils/transformers/convert_*.py, or from the code of both libraries if there is no
+// converter.
 #include "hugging_face/tables.h"
 
 #include <array>
@@ -6,7 +7,7 @@
 namespace attn::weights {
 namespace {
 
-/// The first two rows of its positions are of no position.
+/// The first two rows of its position table are unused.
 constexpr std::array<NameRow, 20> kOpt{{
     {"embeddings/token_embedding/embeddings", "decoder.embed_tokens.weight", kSame},
     {"embeddings/position_embedding/embeddings", "decoder.embed_positions.weight", kSame, false, 2},
@@ -31,7 +32,7 @@ constexpr std::array<NameRow, 20> kOpt{{
     {"layer_norm/beta", "decoder.final_layer_norm.bias", kSame},
 }};
 
-/// Query, key and value are one array, and so are gate and up.
+/// Query, key and value are in one array; gate and up too.
 constexpr std::array<NameRow, 12> kPhi3{{
     {"token_embedding/embeddings", "embed_tokens.weight", kSame},
     {"token_embedding/reverse_embeddings", "lm_head.weight", kLinear, true},
@@ -47,7 +48,7 @@ constexpr std::array<NameRow, 12> kPhi3{{
     {"sequence_output_layernorm/scale", "norm.weight", kSame},
 }};
 
-/// Each expert has arrays of its own.
+/// Each expert has separate arrays.
 constexpr std::array<NameRow, 13> kMixtral{{
     {"token_embedding/embeddings", "embed_tokens.weight", kSame},
     {"token_embedding/reverse_embeddings", "lm_head.weight", kLinear, true},
@@ -68,7 +69,7 @@ constexpr std::array<NameRow, 13> kMixtral{{
     {"sequence_output_layernorm/scale", "norm.weight", kSame},
 }};
 
-/// Positions as OPT's.
+/// The position table is as in OPT.
 constexpr std::array<NameRow, 49> kBart{{
     {"token_embedding/embeddings", "shared.weight", kSame},
     {"encoder_position_embedding/embeddings", "encoder.embed_positions.weight", kSame, false, 2},
@@ -141,8 +142,8 @@ constexpr std::array<NameRow, 49> kBart{{
     {"transformer_decoder_layer_{}/feedforward_layer_norm/beta", "decoder.layers.{}.final_layer_norm.bias", kSame},
 }};
 
-/// KerasHub's output of the attention, and the frequencies of its positions, carry no block's name. Files do not have
-/// the latter.
+/// In KerasHub, the paths of the attention output and of the position frequencies have no block name. Files do not
+/// contain the frequencies.
 constexpr std::array<NameRow, 18> kSmolLM3{{
     {"token_embedding/embeddings", "embed_tokens.weight", kSame},
     {"transformer_layer_{}/self_attn/q_proj/kernel", "layers.{}.self_attn.q_proj.weight", kLinear},

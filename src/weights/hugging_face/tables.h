@@ -1,4 +1,4 @@
-// Tables of names that are kept in a file of their own.
+// Tables of names that are in files of their own.
 #pragma once
 
 #include <span>
@@ -16,7 +16,7 @@ namespace attn::weights {
 [[nodiscard]] std::span<const NameRow> bloom_names();
 [[nodiscard]] std::span<const NameRow> falcon_names();
 [[nodiscard]] std::span<const NameRow> t5_names();
-/// Whose feed-forward layers have a gate.
+/// For gated feed-forward layers.
 [[nodiscard]] std::span<const NameRow> t5_gated_names();
 
 }  // namespace attn::weights

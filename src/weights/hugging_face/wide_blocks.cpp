@@ -9,15 +9,15 @@ namespace {
 
 using graph::WeightSpec;
 
-/// An axis of a weight that is as long as a block is wide inside.
+/// An axis of a weight whose size is the inner width of a block.
 struct InnerAxis {
-  std::string_view ending;  // of the weight's path
+  std::string_view ending;  // end of the weight's path
   int axis;
 };
 constexpr std::array<InnerAxis, 3> kBloomAxes{
     {{"/mlp_intermediate_dense/kernel", 1}, {"/mlp_intermediate_dense/bias", 0}, {"/mlp_output_dense/kernel", 0}}};
 
-/// The tensor with zeros behind it along an axis.
+/// Pads a tensor with zeros at the end of an axis.
 Tensor filled_up(const Tensor& tensor, int axis, Dim size) {
   Shape rest = tensor.shape();
   rest[axis] = size - rest[axis];

@@ -1,4 +1,4 @@
-// Feed-forward layers that are narrower in KerasHub than they can be in transformers.
+// Feed-forward layers that can be narrower in KerasHub than in transformers.
 #pragma once
 
 #include <span>
@@ -10,14 +10,14 @@
 
 namespace attn::weights {
 
-/// A model's weights, as they are written.
+/// The weights of a model as they are written.
 struct WideWeights {
   std::vector<graph::WeightSpec> specs;
   std::vector<Tensor> tensors;
 };
 
-/// Bloom's blocks in transformers are always four times as wide as the model inside. Narrower ones compute the same
-/// with zeros behind what they have, as gelu of 0 is 0; other families are as they were.
+/// In transformers, the inner width of Bloom's blocks is always four times the model's width. Narrower blocks are
+/// padded with zeros, which does not change the result, because gelu(0) is 0. Other families are unchanged.
 [[nodiscard]] WideWeights with_wide_blocks(std::span<const graph::WeightSpec> specs, std::span<const Tensor> tensors,
                                            std::string_view backbone);
 

@@ -1,4 +1,4 @@
-// How the weights of a file and those of a model go together.
+// How the weights of a file match those of a model.
 #pragma once
 
 #include <cstddef>
@@ -15,26 +15,26 @@ namespace attn::weights {
 
 /// Indices of the model's weights ("specs") and of the file's (Store::weights).
 struct Agreement {
-  std::vector<std::optional<std::size_t>> matches;  ///< per spec, its weight in the file
-  std::vector<std::size_t> missing;                 ///< specs that the file does not have
-  std::vector<std::size_t> extra;                   ///< weights of the file that the model does not have
-  std::vector<std::size_t> wrong_shape;             ///< specs whose weight in the file is of another shape
-  std::vector<std::size_t> wrong_dtype;  ///< specs whose weight is of a dtype that is never converted to theirs
+  std::vector<std::optional<std::size_t>> matches;  ///< by spec: its weight in the file
+  std::vector<std::size_t> missing;                 ///< specs that the file lacks
+  std::vector<std::size_t> extra;                   ///< weights of the file that the model lacks
+  std::vector<std::size_t> wrong_shape;             ///< specs whose weight in the file has another shape
+  std::vector<std::size_t> wrong_dtype;  ///< specs whose weight has a dtype that is never converted to theirs
 
   [[nodiscard]] bool whole() const noexcept {
     return missing.empty() && extra.empty() && wrong_shape.empty() && wrong_dtype.empty();
   }
 };
 
-/// Names are matched exactly where they can be, else without what differs between Keras's versions (leading
-/// underscores, ":0"); in the older .h5 also by their order in each layer, as Keras does. A floating dtype goes with
-/// any other; integers and bools go with their own alone.
+/// Matches names exactly if possible, otherwise without the differences between Keras versions (leading underscores,
+/// ":0"). Weights of the older .h5 are also matched by their order in each layer, as in Keras. A floating dtype matches
+/// any other; integers and bools match only their own.
 [[nodiscard]] Agreement agree(std::span<const graph::WeightSpec> specs, const Store& store);
 
-/// The file's weights under Keras's paths where the model has them, in its order, and then the others as the file calls
-/// them. Several may share a path.
+/// The file's weights. Those that the model has come first, in its order, with Keras's paths (several may share a
+/// path); then the others with their names in the file.
 [[nodiscard]] std::vector<NamedTensor> with_paths(std::span<const graph::WeightSpec> specs, const Store& store);
-/// The same under file_names, so that each has a name of its own.
+/// The same with file_names, so that every name is unique.
 [[nodiscard]] std::vector<NamedTensor> with_file_names(std::span<const graph::WeightSpec> specs, const Store& store);
 
 }  // namespace attn::weights

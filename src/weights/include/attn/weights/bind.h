@@ -1,4 +1,4 @@
-// The numbers of a model's weights, out of a file.
+// Loads a model's weights from a file.
 #pragma once
 
 #include <span>
@@ -11,20 +11,21 @@
 
 namespace attn::weights {
 
-/// One tensor for each spec, in their order, of the spec's shape and dtype, matched as by agree(). A floating dtype
-/// other than the spec's is converted. Throws Error (bad_input) that lists the weights which are missing, of another
-/// shape or dtype, or not the model's.
+/// Returns one tensor for each spec, in order, with the spec's shape and dtype; matched by agree(). Other floating
+/// dtypes are converted. Throws Error (bad_input) that lists weights which are missing, of another shape or dtype, or
+/// not in the model.
 [[nodiscard]] std::vector<Tensor> bind(std::span<const graph::WeightSpec> specs, const Store& store);
-/// The same in the dtypes that the file has. Keras saves kernels with their low-rank additions (LoRA) merged in and no
-/// factors: those that the file lacks are 0, so that nothing is added again.
+/// The same with the dtypes of the file. Keras saves kernels with their low-rank updates (LoRA) merged in, and without
+/// the factors: missing factors are 0, so that nothing is added twice.
 [[nodiscard]] std::vector<Tensor> bind_as_stored(std::span<const graph::WeightSpec> specs, const Store& store);
-/// The same as bind() out of a file that read_store reads. Call it by its full name: std::bind takes anything.
+/// The same as bind() for a file, which read_store reads. Must be called with its namespace, because std::bind accepts
+/// anything.
 [[nodiscard]] std::vector<Tensor> bind(std::span<const graph::WeightSpec> specs, const std::string& path);
 
-/// Throws as bind() does, and binds nothing.
+/// Throws the errors of bind(), without binding.
 void check_bound(std::span<const graph::WeightSpec> specs, const Store& store);
 
-/// The specs without the factors of low-rank additions that the store lacks.
+/// The specs without low-rank factors that the store lacks.
 [[nodiscard]] std::vector<graph::WeightSpec> without_absent_factors(std::span<const graph::WeightSpec> specs,
                                                                     const Store& store);
 

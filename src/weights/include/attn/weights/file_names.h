@@ -1,4 +1,4 @@
-// What weights are called in files that take any names.
+// Names of weights in files that accept any names.
 #pragma once
 
 #include <span>
@@ -9,8 +9,7 @@
 
 namespace attn::weights {
 
-/// What files call the weights that they name themselves: each by its path; weights that share a path by their
-/// store_path.
+/// The names of weights in such files: their paths; for weights that share a path, their store_path.
 [[nodiscard]] std::vector<std::string> file_names(std::span<const graph::WeightSpec> specs);
 
 }  // namespace attn::weights

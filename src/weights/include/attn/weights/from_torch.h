@@ -1,4 +1,4 @@
-// A PyTorch state dict as the weights of a Keras model.
+// Converts a PyTorch state dict to the weights of a Keras model.
 #pragma once
 
 #include <span>
@@ -11,18 +11,20 @@
 
 namespace attn::weights {
 
-/// Where the numbers of one of the model's weights come from.
+/// The source of one of the model's weights.
 struct TorchSource {
-  std::string array;  ///< its name in the file; that of in_proj_weight stands three times
-  Tensor tensor;      ///< of the weight's shape and the file's dtype
+  std::string array;  ///< its name in the file; in_proj_weight is the source of three weights
+  Tensor tensor;      ///< with the weight's shape and the file's dtype
 };
 
-/// One source for each spec, in their order, out of the state dict of a torch.nn.TransformerEncoder,
-/// TransformerEncoderLayer or MultiheadAttention, or of Hugging Face's BERT: attention layers go together in their
-/// order, the dense layers and normalizations of a block by their places in it, embeddings by their names, and what is
-/// left by name or, where only one fits, by shape. Kernels are turned from (out, in) to Keras's (in, heads, size) and
-/// (in, out). Throws Error (bad_input) that lists every array and every weight without a counterpart, or of another
-/// shape.
+/// Returns one source for each spec, in order, from the state dict of a torch.nn.TransformerEncoder,
+/// TransformerEncoderLayer or MultiheadAttention, or of Hugging Face's BERT. Layers are matched as follows:
+/// - attention layers by their order
+/// - dense layers and normalizations of a block by their position in it
+/// - embeddings by name
+/// - other layers by name, or by shape if only one matches
+/// Kernels are transposed from (out, in) to Keras's (in, heads, size) and (in, out). Throws Error (bad_input) that
+/// lists every array and every weight without a counterpart, or with another shape.
 [[nodiscard]] std::vector<TorchSource> from_torch(std::span<const graph::WeightSpec> specs, const Store& state_dict);
 
 }  // namespace attn::weights

@@ -1,4 +1,4 @@
-// Weights under the names that transformers gives them.
+// Weights with the names of Hugging Face's transformers.
 #pragma once
 
 #include <span>
@@ -12,18 +12,19 @@
 
 namespace attn::weights {
 
-/// Are these the weights of a model of transformers, of the family that the class of a backbone belongs to?
+/// Returns whether these are the weights of a transformers model of the backbone's family.
 [[nodiscard]] bool is_hugging_face(const Store& store, std::string_view backbone,
                                    std::span<const graph::WeightSpec> specs);
 
-/// The same weights under the model's own names (file_names) and in its layouts, of the dtypes that the file has.
-/// Arrays beside the model, such as another head's, are left out. Throws Error (bad_input) that lists arrays which are
-/// missing, of another shape, or in the model's blocks and none of its weights.
+/// Converts such weights to the model's own names (file_names) and layouts, with the dtypes of the file. Arrays outside
+/// the model, such as another head's, are left out. Throws Error (bad_input) that lists arrays which are missing, have
+/// another shape, or are in the model's blocks without a counterpart.
 [[nodiscard]] Store from_hugging_face(std::span<const graph::WeightSpec> specs, std::string_view backbone,
                                       const Store& store);
 
-/// The model's weights as transformers names and lays them out; there is one tensor for each spec. `with_head`: of a
-/// task, so that the backbone's names have a prefix. Throws Error (bad_input) for a family that has no names there.
+/// Converts the model's weights to the names and layouts of transformers; there is one tensor for each spec.
+/// `with_head`: of a task, so the backbone's names have a prefix. Throws Error (bad_input) for a family without a table
+/// of names.
 [[nodiscard]] std::vector<NamedTensor> to_hugging_face(std::span<const graph::WeightSpec> specs,
                                                        std::span<const Tensor> tensors, std::string_view backbone,
                                                        bool with_head);

@@ -1,4 +1,4 @@
-// The numbers of a weight that no file gives.
+// Initializes weights that no file provides.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,10 @@
 
 namespace attn::weights {
 
-/// The weight as its initializer makes it. Where the initializer has an integer seed, these are the numbers that Keras
-/// draws for it on TensorFlow; otherwise they are drawn from RandomStream(seed, spec.path), so that neither the order
-/// of the weights nor their number decides anything, nor do the threads (0: all cores). Throws Error (bad_input) for an
-/// initializer that Keras does not have, or that does not suit the weight's shape or dtype, and (no_memory) where the
-/// weight does not fit.
+/// Runs the weight's initializer. With an integer seed, the numbers are those that Keras draws on TensorFlow. Otherwise
+/// they are drawn from RandomStream(seed, spec.path), independent of the order and number of weights, and of threads
+/// (0: all cores). Throws Error (bad_input) for an initializer that Keras does not have, or that does not apply to the
+/// weight's shape or dtype, and Error (no_memory) if the weight does not fit into memory.
 [[nodiscard]] Tensor initialize(const graph::WeightSpec& spec, std::uint64_t seed, int threads = 0);
 
 }  // namespace attn::weights

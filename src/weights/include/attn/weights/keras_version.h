@@ -1,4 +1,4 @@
-// The Keras whose files we write.
+// The Keras version whose file formats are written.
 #pragma once
 
 namespace attn::weights {

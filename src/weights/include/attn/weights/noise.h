@@ -1,4 +1,4 @@
-// Random numbers of layers in training.
+// Random numbers for layers in training.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace attn::weights {
 
-/// Standard normal numbers as keras.random.normal on TensorFlow draws them for a SeedGenerator that was begun with
+/// Draws standard normal numbers like keras.random.normal on TensorFlow with a SeedGenerator that was created with
 /// `seed` and has drawn `count` times.
 void draw_noise(std::int64_t seed, std::int64_t count, const Tensor& out, int threads = 0);
 

@@ -1,4 +1,4 @@
-// Float weights as the integers that Keras's quantize() makes of them.
+// Quantizes float weights like Keras's quantize().
 #pragma once
 
 #include <cstddef>
@@ -11,11 +11,10 @@
 
 namespace attn::weights {
 
-/// The numbers of the quantized model's weights, in the order of `quantized`, from those of the same model in floats:
-/// bit for bit what Keras computes (keras/src/quantizers/quantizers.py, with NumPy). `number` gives those of floats[i];
-/// it is called once for each that is needed, and what it gave is let go of when the last part is made of it, so that
-/// no more floats are held than they have to be. Throws Error (bad_input) where `floats` has not what `quantized` is
-/// made of, or where that is not finite.
+/// Returns the weights of the quantized model, in the order of `quantized`, from those of the float model, bitwise
+/// equal to Keras (keras/src/quantizers/quantizers.py, with NumPy). `number` returns the weight of floats[i]. It is
+/// called once for each weight that is needed, and the result is freed after its last use, to keep few float weights in
+/// memory. Throws Error (bad_input) if `floats` lacks a source of `quantized`, or if a source is not finite.
 [[nodiscard]] std::vector<Tensor> quantize(std::span<const graph::WeightSpec> quantized,
                                            std::span<const graph::WeightSpec> floats,
                                            const std::function<Tensor(std::size_t)>& number);

@@ -1,4 +1,4 @@
-// A file of weights in any form, as a store.
+// Reads a weight file of any format as a store.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace attn::weights {
 
-/// Reads .weights.h5, .h5, .keras, .safetensors, .npz (whatever the file is called; "-" is stdin), or the .weights.json
-/// of weights that Keras has split over several .h5 files in the same folder (of other libraries' .safetensors too).
-/// Throws Error (bad_input) for other files and damaged ones; Python pickles (.pt, .bin) are refused with the way out.
+/// Reads .weights.h5, .h5, .keras, .safetensors or .npz (detected by content; "-" is stdin), or the .weights.json of
+/// sharded weights: several .h5 files in the same folder, or .safetensors of other libraries. Throws Error (bad_input)
+/// for other files and damaged ones; for Python pickles (.pt, .bin) the message says how to convert them.
 [[nodiscard]] Store read_store(const std::string& path);
-/// The same for bytes in memory; `path` names them, and tells the folder of split weights.
+/// The same for bytes in memory; `path` is their name, and gives the folder of shards.
 [[nodiscard]] Store parse_store(const io::Bytes& file, const std::string& path);
 
 }  // namespace attn::weights

@@ -1,4 +1,4 @@
-// What the numbers of a tensor look like at a glance.
+// Statistics of a tensor.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +7,10 @@
 
 namespace attn::weights {
 
-/// NaN and infinite elements are counted and otherwise left out: min to stddev are over the finite elements, and NaN
-/// where there are none. stddev is that of the population (divided by the count). Bools count as 0 and 1.
+/// NaN and infinite elements are counted and otherwise ignored: min to stddev are over the finite elements, NaN if
+/// there are none. stddev is that of the population (divided by the count). Bools count as 0 and 1.
 struct TensorStats {
-  std::int64_t count = 0;  ///< of all elements
+  std::int64_t count = 0;  ///< number of all elements
   double min = 0.0;
   double max = 0.0;
   double mean = 0.0;

@@ -1,4 +1,4 @@
-// The weights that a file holds, before any model claims them.
+// The weights in a file, before they are matched to a model.
 #pragma once
 
 #include <cstdint>
@@ -9,26 +9,27 @@
 
 namespace attn::weights {
 
-/// What the names of a file's weights are.
+/// The meaning of the names in a file.
 enum class Naming : std::uint8_t {
-  path,        ///< .npz, .safetensors: what the file's writer chose, best the weights' paths
-  store_path,  ///< Keras 3's .weights.h5 and .keras: where Keras keeps each
-  layered      ///< the older .h5: paths as the Keras that wrote it made them, in the order of its layers
+  path,        ///< .npz, .safetensors: chosen by the file's writer, usually the weights' paths
+  store_path,  ///< Keras 3's .weights.h5 and .keras: the position in the model
+  layered      ///< the older .h5: paths of the Keras version that wrote it, in the order of its layers
 };
 
-/// A layer of the older .h5, and how many of the weights are its own.
+/// A layer of the older .h5, and the number of its weights.
 struct StoredLayer {
   std::string name;
   std::int64_t count = 0;
 };
 
 struct Store {
-  std::string file;  ///< its name, fit to print
+  std::string file;  ///< printable file name
   Naming naming = Naming::path;
-  /// In the file's order; of .layered, layer by layer. The tensors may lie in the mapped file, which they keep alive.
+  /// In the order of the file; for .layered, layer by layer. Tensors may point into the memory-mapped file, which they
+  /// keep open.
   std::vector<NamedTensor> weights;
-  std::vector<StoredLayer> layers;  ///< of .layered: they share out `weights` in order
-  /// What was saved along and is no weight: the state of optimizers, metrics and random generators.
+  std::vector<StoredLayer> layers;  ///< for .layered: consecutive ranges of `weights`
+  /// Saved arrays that are not weights: the state of optimizers, metrics and random generators.
   std::vector<NamedTensor> state;
 };
 
