@@ -51,7 +51,8 @@ std::string ascii(std::string_view text, Form form) {
       out += static_cast<char>(point);
       continue;
     }
-    // A product is written close, "4·d_model"; what marks a layer inside another has a space behind it.
+    // A dot between factors is written without spaces, "4·d_model"; one that marks a nested layer is followed by a
+    // space.
     if (constexpr char32_t kDot = U'·'; form == Form::plain && point == kDot) {
       out += i + 1 < points.size() && points[i + 1] != U' ' ? '*' : '.';
       continue;

@@ -1,4 +1,4 @@
-// Reads an earlier benchmark back.
+// Parses an earlier benchmark.
 #include <fmt/format.h>
 
 #include <limits>
@@ -11,7 +11,8 @@
 namespace attn::report {
 namespace {
 
-// A benchmark nests no deeper than row, latencies, number; the library copies and frees by recursion.
+// The deepest nesting of a benchmark is row, latencies, number. The JSON library copies and frees by recursion, so the
+// depth is limited.
 constexpr int kMaxDepth = 16;
 
 bool too_deep(std::string_view text) {
@@ -33,13 +34,13 @@ bool too_deep(std::string_view text) {
   return false;
 }
 
-/// Thrown for a number that is no count.
+/// Thrown for a number that is not a count.
 struct NoCount {};
 
-/// A count as it was written: the library would make one of a fraction, of true and of what 64 bits do not hold.
+/// Reads a count strictly: the library would also convert a fraction, true, and a number that exceeds 64 bits.
 template <typename Count>
 Count count_of(const Json& value) {
-  const std::int64_t count = value.is_number_integer() ? value.get<std::int64_t>() : -1;  // negative beyond 63 bits too
+  const std::int64_t count = value.is_number_integer() ? value.get<std::int64_t>() : -1;  // negative also above 63 bits
   if (count < 0 || count > std::numeric_limits<Count>::max()) throw NoCount{};
   return static_cast<Count>(count);
 }
@@ -49,7 +50,7 @@ Count count_of(const Json& value) {
 std::vector<BenchRow> parse_bench_json(const std::string& name, std::string_view text) {
   const std::string file = printable(name);
   if (too_deep(text)) throw bad_input("{}: not written by attn bench as JSON: it nests too deep", file);
-  std::string place;  // that is being read
+  std::string place;  // location of the value being read
   const auto unfit = [&] {
     return bad_input(
         "{}: not written by attn bench as JSON: {}", file,
@@ -70,7 +71,7 @@ std::vector<BenchRow> parse_bench_json(const std::string& name, std::string_view
       row.setting.batch = count_of<std::int64_t>(item.at("batch"));
       if (!item.at("seq_len").is_null()) row.setting.seq_len = count_of<std::int64_t>(item.at("seq_len"));
       row.setting.threads = count_of<int>(item.at("threads"));
-      // What came later is missing in older files.
+      // Older files lack members that were added later.
       if (item.contains("mean_length") && !item["mean_length"].is_null())
         row.setting.mean_length = item["mean_length"].get<double>();
       row.setting.test = item.value("test", std::string());

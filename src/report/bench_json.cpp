@@ -1,4 +1,4 @@
-// A benchmark as JSON and as JSON Lines.
+// Writes a benchmark as JSON and as JSON Lines.
 #include "attn/report/bench_json.h"
 
 #include <fmt/format.h>

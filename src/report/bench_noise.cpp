@@ -1,4 +1,4 @@
-// What was in the times and is not the model's, in plain words.
+// Describes the noise in measured times.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace attn::report {
 namespace {
 
-// An idle machine stays below these: a twentieth of spread or drift, one run in a hundred, a quarter of a core.
+// An idle machine stays below these limits: 5 % of spread or drift, one run in a hundred, a quarter of a core.
 bool varies(const BenchRow& row) { return row.noise.spread > 0.05; }
 bool has_outliers(const BenchRow& row) { return row.noise.outliers * 100 > row.iterations; }
 bool drifts(const BenchRow& row) { return std::abs(row.noise.drift) > 0.05; }

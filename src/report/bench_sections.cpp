@@ -16,7 +16,7 @@ std::string bound_text(const ProfileRow& row) {
   return fmt::format("{} {}", percent(row.bound_ms / row.ms), row.by_memory ? "memory" : "compute");
 }
 
-/// `counted`: of operations alone, of which a pass has several.
+/// `counted` adds a column of counts, for operations that a pass has several times.
 Table profile_table(const std::vector<ProfileRow>& rows, bool counted) {
   const auto whole = [](const ProfileRow& row) { return row.ms * static_cast<double>(row.count); };
   double total = 0;

@@ -1,4 +1,4 @@
-// What follows the table of a benchmark: the machine's peaks, profiles, operations.
+// The sections after the table of a benchmark: peaks of the machine, profiles, operations.
 #pragma once
 
 #include <string>

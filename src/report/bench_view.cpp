@@ -19,12 +19,12 @@
 namespace attn::report {
 namespace {
 
-/// A column of the table for people.
+/// A column of the text table.
 struct View {
   std::string_view header;
   Align align;
   std::function<std::string(const BenchRow&)> text;
-  /// A part of the setting, which is said once above the table where all rows share it.
+  /// A part of the setting, which is printed once above the table if it is the same in all rows.
   bool setting = false;
 };
 
@@ -123,7 +123,7 @@ bool is_empty(const BenchReport& report) {
   return report.rows.empty() && report.operations.empty() && report.peaks.empty();
 }
 
-/// The machine, and what else tells one measurement from another.
+/// The machine, and other conditions that differ between measurements.
 std::string environment_text(const BenchReport& report) {
   const Environment& about = report.environment;
   std::string text = report.machine;

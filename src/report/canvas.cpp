@@ -10,21 +10,21 @@
 namespace attn::report {
 namespace {
 
-/// How much of a pixel lies inside a shape whose edge is `distance` pixels away, negative inside.
+/// The fraction of a pixel inside a shape whose edge is `distance` pixels away (negative inside).
 double covered(double distance) { return std::clamp(0.5 - distance, 0.0, 1.0); }
 
-/// The distance of a pixel from a piece of a line.
+/// The distance of a pixel from a line segment.
 double distance_from(Point p, Point a, Point b) {
   const double dx = b.x - a.x, dy = b.y - a.y, length = dx * dx + dy * dy;
   const double t = length == 0 ? 0 : std::clamp(((p.x - a.x) * dx + (p.y - a.y) * dy) / length, 0.0, 1.0);
   return std::hypot(p.x - a.x - t * dx, p.y - a.y - t * dy);
 }
 
-/// The pieces that are drawn of a dashed line.
+/// The visible segments of a dashed line.
 std::vector<std::pair<Point, Point>> pieces_of(const std::vector<Point>& points, bool dashed) {
   constexpr double kDrawn = 5, kPeriod = 9;
   std::vector<std::pair<Point, Point>> out;
-  double at = 0;  // along the line
+  double at = 0;  // position along the line
   for (std::size_t i = 1; i < points.size(); ++i) {
     const Point a = points[i - 1], b = points[i];
     if (!dashed) {
@@ -72,7 +72,7 @@ void Canvas::blend(Point from, Point to, Color color, Cover cover) {
 
 void Canvas::box(Point corner, Size size, double radius, Color fill, Color line) {
   const Point middle{(corner.x + size.width / 2) * scale_, (corner.y + size.height / 2) * scale_};
-  const double r = radius * scale_, half = scale_ / 2;  // of the line, which is a pixel wide
+  const double r = radius * scale_, half = scale_ / 2;  // the line is one CSS pixel wide
   const auto distance = [&](double x, double y) {
     const double dx = std::abs(x - middle.x) - size.width / 2 * scale_ + r;
     const double dy = std::abs(y - middle.y) - size.height / 2 * scale_ + r;
@@ -103,7 +103,7 @@ void Canvas::triangle(Point a, Point b, Point c, Color color) {
   const auto [left, right] = std::minmax({corners[0].x, corners[1].x, corners[2].x});
   const auto [top, bottom] = std::minmax({corners[0].y, corners[1].y, corners[2].y});
   blend({left - 1, top - 1}, {right + 1, bottom + 1}, color, [&](double x, double y) {
-    double furthest = -1e9;  // beyond which edge
+    double furthest = -1e9;  // distance beyond the nearest edge
     for (std::size_t i = 0; i < 3; ++i) {
       const Point &p = corners[i], &q = corners[(i + 1) % 3];
       const double side = (q.x - p.x) * (y - p.y) - (q.y - p.y) * (x - p.x);
@@ -126,12 +126,12 @@ void Canvas::picture(Point corner, const Image& other) {
 
 void Canvas::text(Point start, std::string_view utf8, Color color, bool bold) {
   constexpr double kFull = 15;
-  const double zoom = scale_ * 12 / kGlyphSize;  // pixels of the picture for one of the font
+  const double zoom = scale_ * 12 / kGlyphSize;  // picture pixels for each font pixel
   double pen = start.x * scale_;
   const double line = start.y * scale_;
   for (const char32_t point : code_points(utf8)) {
     const Glyph* glyph = glyph_of(point);
-    if (glyph == nullptr && point != U' ') {  // a letter that the font lacks
+    if (glyph == nullptr && point != U' ') {  // the font lacks this letter
       const double side = 9 * zoom;
       path({{(pen + zoom) / scale_, line / scale_},
             {(pen + side) / scale_, line / scale_},

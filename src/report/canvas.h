@@ -1,4 +1,4 @@
-// A picture of pixels, drawn with smooth edges.
+// A raster image with antialiased drawing.
 #pragma once
 
 #include <cstdint>
@@ -11,26 +11,26 @@
 
 namespace attn::report {
 
-/// Measures are CSS pixels; the picture has `scale` times as many.
+/// Lengths are CSS pixels; the image has `scale` times as many.
 class Canvas {
  public:
   Canvas(Size size, int scale, Color paper);
 
-  /// A rectangle with round corners, and the line around it.
+  /// Draws a filled rectangle with rounded corners and a border.
   void box(Point corner, Size size, double radius, Color fill, Color line);
-  /// Lines from point to point; dashed: 5 drawn, 4 left out.
+  /// Draws lines from point to point; dashed lines alternate 5 on and 4 off.
   void path(const std::vector<Point>& points, double width, Color color, bool dashed);
   void triangle(Point a, Point b, Point c, Color color);
-  /// Letters 12 pixels high, which stand on the line of `start`; bold ones are drawn twice.
+  /// Draws text 12 pixels high, with the baseline at `start`; bold letters are drawn twice.
   void text(Point start, std::string_view utf8, Color color, bool bold);
 
-  /// Another picture, pixel for pixel, with its corner here.
+  /// Copies another image pixel by pixel, with its upper left corner here.
   void picture(Point corner, const Image& other);
 
   [[nodiscard]] const Image& image() const noexcept { return image_; }
 
  private:
-  /// Lays `color` over the pixels of a box, as far as `cover(x, y)` says, 0 to 1.
+  /// Blends `color` over the pixels of a box, with opacity `cover(x, y)` from 0 to 1.
   template <typename Cover>
   void blend(Point from, Point to, Color color, Cover cover);
 

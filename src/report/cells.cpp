@@ -15,7 +15,7 @@ struct Range {
   char32_t last;
 };
 
-// Characters of one cell that become emoji of two before U+FE0F: Unicode 17, emoji-variation-sequences.txt.
+// Characters one cell wide that U+FE0F turns into emoji two cells wide: Unicode 17, emoji-variation-sequences.txt.
 // clang-format off
 constexpr std::array<Range, 113> kNarrowEmoji{{
     {0x23, 0x23}, {0x2a, 0x2a}, {0x30, 0x39}, {0xa9, 0xa9}, {0xae, 0xae}, {0x203c, 0x203c}, {0x2049, 0x2049},
@@ -52,7 +52,7 @@ int cells_of(char32_t point) {
   return display_width(utf8({&point, 1}));
 }
 
-/// A character with the marks that follow it.
+/// A character with its combining marks.
 struct Grapheme {
   std::size_t first;
   std::size_t last;
@@ -61,7 +61,7 @@ struct Grapheme {
 
 std::vector<Grapheme> graphemes(std::u32string_view text) {
   std::vector<Grapheme> result;
-  char32_t measured = 0;  // the last character that takes cells; 0 once a selector has widened it
+  char32_t measured = 0;  // the last character with a width; 0 after a selector has widened it
   for (std::size_t i = 0; i < text.size(); ++i) {
     const int cells = cells_of(text[i]);
     if (cells > 0) {

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kWidth = 110, kIndent = 2;
 
-/// What stands over a group of names, and the names.
+/// Groups of names with their headings.
 using Groups = std::vector<std::pair<std::string, std::vector<std::string_view>>>;
 
 std::vector<std::string_view>& group(Groups& groups, const std::string& heading) {

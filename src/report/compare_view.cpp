@@ -60,7 +60,7 @@ Table table_of(const RunComparisonReport& report) {
   return table;
 }
 
-/// The array that the details are of: the first that differs, else the one that is furthest off.
+/// The array that is shown in detail: the first that differs, otherwise the one with the largest difference.
 const ArrayComparison* in_detail(const run::RunComparison& result) {
   if (const ArrayComparison* first = result.first()) return first;
   const auto found = std::max_element(result.arrays.begin(), result.arrays.end(), [](const auto& a, const auto& b) {
@@ -69,13 +69,13 @@ const ArrayComparison* in_detail(const run::RunComparison& result) {
   return found == result.arrays.end() || found->values.max_abs_error == 0 ? nullptr : &*found;
 }
 
-/// What it takes that all arrays pass.
+/// The smallest tolerance with which all arrays pass.
 run::Tolerance needed_by_all(const run::RunComparison& result) {
   run::Tolerance out{0, 0};
   for (const ArrayComparison& array : result.arrays) {
     const bool compared = array.values.problem.empty();
     constexpr double kNone = std::numeric_limits<double>::infinity();
-    // Integers take no tolerance.
+    // No tolerance applies to integers.
     const bool exact = !is_floating(array.expected_dtype) && !is_floating(array.got_dtype);
     const bool impossible = !compared || (exact && !array.values.pass);
     out.rtol = std::max(out.rtol, impossible ? kNone : exact ? 0 : array.values.needed.rtol);
@@ -121,13 +121,13 @@ std::string verdict(const RunComparisonReport& report) {
          counted(outputs, "output") + " of the model";
 }
 
-/// Sentences on an array.
+/// Sentences about one array.
 std::vector<std::string> details(const ArrayComparison& array, const RunComparisonReport& report) {
   const run::OutputComparison& values = array.values;
   if (!values.problem.empty()) return {};
   std::vector<std::string> out;
   if (report.result.equal()) out.push_back(fmt::format("furthest off is '{}' ({})", array.name, class_text(array)));
-  const int digits = array.steps_dtype == DType::float64 ? 17 : 9;  // that tell all numbers apart
+  const int digits = array.steps_dtype == DType::float64 ? 17 : 9;  // enough to distinguish all numbers
   out.push_back(fmt::format("worst at {}: A {:.{}g}, B {:.{}g}", index_text(values.worst_index), values.expected,
                             digits, values.got, digits));
   std::string distance = fmt::format("at most {} apart, or {} steps of {} (ULP)", number(values.max_abs_error),
@@ -141,7 +141,7 @@ std::vector<std::string> details(const ArrayComparison& array, const RunComparis
   return out;
 }
 
-/// Sentences on everything else.
+/// Sentences about everything else.
 std::vector<std::string> notes(const RunComparisonReport& report) {
   std::vector<std::string> out;
   const std::string needed = needed_text(needed_by_all(report.result));

@@ -7,7 +7,7 @@
 namespace attn::report {
 
 std::string deflated(std::string_view bytes) {
-  // Higher levels take four times as long over weights for a hundredth of their size.
+  // Higher levels take four times as long for a reduction of weights by 1 %.
   constexpr int kLevel = 4;
   uLongf size = compressBound(static_cast<uLong>(bytes.size()));
   std::string out(size, '\0');

@@ -1,4 +1,4 @@
-// zlib's streams, and the bytes of pages and pictures.
+// Compresses and encodes the binary data of pages and images.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// How the weights of two files differ, as JSON inside a document.
+// The differences between the weights of two files as JSON, for a document.
 #pragma once
 
 #include "attn/report/json.h"

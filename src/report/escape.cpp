@@ -51,7 +51,7 @@ std::string xml_text(std::string_view text) {
     } else if (character == "'") {
       out += "&#39;";
     } else if (character == "\xef\xbf\xbe" || character == "\xef\xbf\xbf") {
-      out += character.back() == '\xbe' ? "\\u{fffe}" : "\\u{ffff}";  // no characters of XML
+      out += character.back() == '\xbe' ? "\\u{fffe}" : "\\u{ffff}";  // not valid XML characters
     } else {
       out += character;
     }
@@ -69,7 +69,7 @@ std::string dot_text(std::string_view text) {
   std::string out;
   for (const char c : printable(text)) {
     if (c == '"' || c == '\\') out += '\\';
-    // Graphviz reads entities in labels.
+    // Graphviz interprets entities in labels.
     if (c == '&') {
       out += "&amp;";
     } else {

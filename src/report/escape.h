@@ -1,4 +1,4 @@
-// Text from a model inside other languages: one function for each. All make it printable first.
+// Escapes text from a model for other languages, with one function for each. All of them make it printable first.
 #pragma once
 
 #include <string>
@@ -9,22 +9,22 @@
 
 namespace attn::report {
 
-/// For the text and the quoted attributes of XML and HTML.
+/// For text and quoted attributes in XML and HTML.
 [[nodiscard]] std::string xml_text(std::string_view text);
 
-/// The same of several lines, which stay lines ("&#10;"): a tip. What stands in a line breaks none.
+/// The same for several lines, joined by "&#10;": a tooltip. Newlines inside a line are escaped.
 [[nodiscard]] std::string xml_lines(const std::vector<std::string>& lines);
 
-/// For the inside of a quoted string of Graphviz that is a label.
+/// For a quoted label in Graphviz.
 [[nodiscard]] std::string dot_text(std::string_view text);
 
-/// For the inside of a quoted label of Mermaid.
+/// For a quoted label in Mermaid.
 [[nodiscard]] std::string mermaid_text(std::string_view text);
 
-/// JSON for the inside of a <script> element: without "<", and with every string printable.
+/// JSON for a <script> element: contains no "<", and every string is printable.
 [[nodiscard]] std::string script_json(const Json& json);
 
-/// At most `cells` terminal cells of a printable text; where it is longer, its middle is "…".
+/// Shortens printable text to `cells` terminal cells, with "…" in the middle.
 [[nodiscard]] std::string shortened(std::string_view text, int cells);
 
 }  // namespace attn::report

@@ -42,7 +42,7 @@ std::string product_text(const Product& line, bool numbers) {
   return join(words, " × ");
 }
 
-/// "d_model × h × d_head = 262,144". The shape of a variable already tells its numbers, so that they are left out.
+/// "d_model × h × d_head = 262,144". Without numbers if the shape of a variable already shows them.
 std::string formula_text(const Product& line) {
   std::string out;
   if (line.factors.size() > 1 || has_symbols(line)) {
@@ -68,7 +68,7 @@ std::string total_text(const Explanation& it) {
   return out + ", all of them trainable";
 }
 
-/// Why there are none.
+/// The reason why there are no FLOPs.
 std::string_view no_flops(const Explanation& it) {
   return it.custom ? "the layer is of a class of somebody's own, whose Python code is not run"
                    : "moving, choosing and comparing numbers takes no arithmetic";
@@ -76,7 +76,7 @@ std::string_view no_flops(const Explanation& it) {
 
 // ---- LaTeX
 
-/// What is not markup in a text.
+/// Escapes text for LaTeX.
 std::string latex_text(std::string_view text) {
   std::string out;
   for (const char c : printable(text)) {
@@ -107,7 +107,7 @@ std::string latex_text(std::string_view text) {
   return out;
 }
 
-/// A formula of ours: "3·d_model² = 1,024".
+/// Converts one of attn's formulas: "3·d_model² = 1,024".
 std::string latex_formula(std::string_view formula) {
   std::string out;
   for (std::size_t i = 0; i < formula.size(); ++i) {
@@ -174,7 +174,7 @@ Json head_json(const ExplainedModel& model) {
   return json;
 }
 
-// ---- the overview
+// ---- The overview
 
 Count params_of(const std::vector<ClassTotals>& classes) {
   Count sum = 0;

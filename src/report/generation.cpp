@@ -101,14 +101,14 @@ double per_second(std::int64_t count, double seconds) {
   return seconds > 0.0 ? static_cast<double>(count) / seconds : 0.0;
 }
 
-/// Tokens a second of one sequence after another that reading the weights and the cache once a token allows.
+/// The upper bound of tokens per second for a single sequence, if each token reads the weights and the cache once.
 std::optional<double> limit_of(const GenerationStats& stats) {
   const std::int64_t bytes = stats.weight_bytes + stats.cache_bytes_read;
   if (!stats.bandwidth || bytes == 0) return std::nullopt;
   return *stats.bandwidth / static_cast<double>(bytes);
 }
 
-/// Steps a second: a step gives every sequence of a batch a token.
+/// Decode steps per second: a step generates one token for every sequence of a batch.
 double steps_per_second(const GenerationStats& stats) {
   return per_second(static_cast<std::int64_t>(stats.tokens.steps.size()) - 1, stats.tokens.step_seconds);
 }

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 
-// Drawn by FreeType of DejaVu Sans Mono at 24 pixels, a free font (Bitstream Vera Fonts Copyright, Bitstream Inc.;
-// DejaVu changes are in the public domain). Shades are hexadecimal digits, row by row; -n is a run of n + 1 of 0, =n
+// Rendered by FreeType from DejaVu Sans Mono at 24 pixels, a free font (Bitstream Vera Fonts Copyright, Bitstream Inc.;
+// DejaVu changes are in the public domain). Shades are hexadecimal digits, row by row; -n is a run of n + 1 zeros, =n
 // one of f.
 
 namespace attn::report {

@@ -1,4 +1,4 @@
-// The letters of pictures that have no font.
+// A bitmap font for images.
 #pragma once
 
 #include <cstdint>
@@ -7,21 +7,21 @@
 
 namespace attn::report {
 
-/// A letter of a monospaced font of 24 pixels; measures are pixels.
+/// A letter of a monospaced font of 24 pixels; lengths are pixels.
 struct Glyph {
   char32_t point;
-  int left, top;  ///< of its box, from the pen and from the line that letters stand on
+  int left, top;  ///< offset of its box from the pen and the baseline
   int width, height;
   std::string_view runs;
 };
 
-inline constexpr int kGlyphSize = 24;           ///< of the font
-inline constexpr double kGlyphAdvance = 14.45;  ///< from letter to letter
+inline constexpr int kGlyphSize = 24;           ///< height of the font
+inline constexpr double kGlyphAdvance = 14.45;  ///< distance between letters
 
-/// ASCII, Latin-1 and the ellipsis; null for others, and for blanks.
+/// Has ASCII, Latin-1 and the ellipsis; null for other characters and for spaces.
 [[nodiscard]] const Glyph* glyph_of(char32_t point);
 
-/// How much of each pixel is ink, 0 to 15, row by row.
+/// The opacity of each pixel, 0 to 15, row by row.
 [[nodiscard]] std::vector<std::uint8_t> shades_of(const Glyph& glyph);
 
 }  // namespace attn::report

@@ -22,7 +22,7 @@ std::string bar_text(double x, double y, std::string_view style, std::string_vie
                      xml_text(text));
 }
 
-/// Powers of ten around what is drawn.
+/// The range of powers of ten that a plot shows.
 struct Decades {
   int low = -1, high = 0;
 };
@@ -39,7 +39,7 @@ Decades decades_of(const GradientsReport& report) {
   return {std::min(high - 1, static_cast<int>(std::floor(std::log10(smallest)))), high};
 }
 
-/// The colour of a bar: a class of the style sheet.
+/// The CSS class of a bar, which sets its color.
 std::string_view kind_of(run::GradientMark mark) { return mark == run::GradientMark::none ? "dense" : "attention"; }
 
 }  // namespace

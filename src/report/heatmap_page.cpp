@@ -22,7 +22,7 @@ std::int64_t cells_of(const HeatmapReport& report) {
   return cells;
 }
 
-/// Cells as square roots of their share of `largest`, so that the levels of small weights lie close.
+/// Encodes cells as the square root of their ratio to `largest`, so that small weights get finer levels.
 template <typename Level>
 void append_levels(std::string& out, const std::vector<float>& cells, float largest, float most) {
   for (const float cell : cells) {
@@ -46,7 +46,7 @@ Json head_json(const HeadMap& head, float scale) {
           {"key", head.stats.key}};
 }
 
-/// What a page begins with for a layer: "row" for a causal one, "spread" for one whose heads are nearly uniform, else
+/// The initial scaling of a layer on a page: "row" if causal, "spread" if its heads are almost uniform, otherwise
 /// "head".
 std::string scaling_of(const LayerMap& layer) {
   const auto all = [&](auto&& holds) { return std::all_of(layer.heads.begin(), layer.heads.end(), holds); };
@@ -54,7 +54,7 @@ std::string scaling_of(const LayerMap& layer) {
   return all([&](const HeadMap& head) { return is_uniform(head); }) ? "spread" : "head";
 }
 
-/// The patches of the image that the keys of a layer are, behind tokens that are none; null where they are no patches.
+/// The image patches that the keys of a layer stand for, after any class tokens; null if they are not patches.
 Json grid_json(const HeatmapReport& report, const LayerMap& layer) {
   constexpr std::int64_t kMostTokens = 5;
   if (!report.image || layer.block != 1 || layer.queries != layer.keys) return nullptr;
@@ -69,7 +69,7 @@ Json grid_json(const HeatmapReport& report, const LayerMap& layer) {
 }  // namespace
 
 void add_heatmap(Page& page, const std::string& title, const HeatmapReport& report) {
-  // Sixteen bits where they are no larger than eight bits may be.
+  // Uses 16 bits if the page is then no larger than the limit for 8 bits.
   const bool fine = 2 * cells_of(report) <= kMostPageCells;
   std::string levels;
   Json layers = Json::array();

@@ -1,4 +1,4 @@
-// Heatmaps as a page of their own, and as a section of another.
+// Heatmaps as a separate page, or as a section of another page.
 #pragma once
 
 #include "attn/report/heatmap.h"
@@ -6,21 +6,20 @@
 
 namespace attn::report {
 
-/// A page of its own that needs no network, with pickers for layer, head, scale and view.
+/// A self-contained page with selectors for layer, head, scale and view.
 [[nodiscard]] std::string heatmap_html(const HeatmapReport& report);
 
-/// Appends the section, and its weights to the payloads.
+/// Appends the section to the page, and its weights to the payloads.
 void add_heatmap(Page& page, const std::string& title, const HeatmapReport& report);
 
-/// What the reader of a picture must know: how cells came about, which item of a batch it is, weights that are no
-/// numbers.
+/// Notes for readers: the meaning of cells, the item of the batch, weights that are not finite.
 [[nodiscard]] std::vector<std::string> heatmap_notes(const HeatmapReport& report);
 [[nodiscard]] std::vector<std::string> heatmap_warnings(const HeatmapReport& report);
 
-/// How many queries count for nothing because they are padding, as a sentence without its stop; "" where none are.
+/// The number of queries that are ignored as padding, as a sentence without a period; "" if there are none.
 [[nodiscard]] std::string padding_note(const HeatmapReport& report);
 
-/// "cpu (onednn), float32, …, seed 0" and a line per input.
+/// "cpu (onednn), float32, …, seed 0" and a line for each input.
 [[nodiscard]] std::vector<std::string> heatmap_about(const HeatmapReport& report);
 
 }  // namespace attn::report

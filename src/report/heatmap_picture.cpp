@@ -17,13 +17,13 @@ namespace {
 using run::HeadMap;
 using run::LayerMap;
 
-constexpr int kLevels = 33;  // colours of an SVG
+constexpr int kLevels = 33;  // colors of an SVG
 constexpr double kFont = 12, kLetter = 7.25, kNameHeight = 13;
-constexpr std::size_t kMostLabelled = 16;  // heads
+constexpr std::size_t kMostLabelled = 16;  // maximum number of heads with labels
 
 std::string hex(const Color& color) { return fmt::format("#{:02x}{:02x}{:02x}", color[0], color[1], color[2]); }
 
-/// Runs of cells of the same level in a row, a path for each level.
+/// Draws runs of cells with equal level in a row, with one path for each level.
 std::string cells_svg(const LayerMap& layer, const HeadMap& head, bool log_scale) {
   std::vector<std::string> paths(kLevels);
   const Shades shades(layer, head, log_scale);
@@ -105,7 +105,7 @@ class Figure {
     y += 22;
   }
 
-  /// Has it names for its positions, of few enough heads to draw them?
+  /// Returns whether the layer has labels for its positions, and few enough heads to draw them.
   [[nodiscard]] bool is_labelled(const LayerMap& layer) const {
     return why_no_labels(Format::svg, report_).empty() &&
            (report_.labels.contains(layer.queries) || report_.labels.contains(layer.keys));
@@ -118,7 +118,7 @@ class Figure {
         fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" class=\"{}\"{}>{}</text>\n", x, y, kind, more, xml_text(shown));
   }
 
-  /// Lines of words below `y`, which moves on.
+  /// Adds lines of text below `y`, and advances it.
   void add_paragraph(double& y, const char* kind, std::string_view text) {
     constexpr int kWidth = 110;
     std::string line;
@@ -158,15 +158,15 @@ class Figure {
     return y + static_cast<double>(lines) * (height + 34);
   }
 
-  /// The label of a cell: what its first position is called.
+  /// The label of a cell: the name of its first position.
   [[nodiscard]] std::string label(std::int64_t cell, std::int64_t block, std::int64_t count) const {
     const auto words = report_.labels.find(count);
     if (words == report_.labels.end()) return std::to_string(cell * block);
     return shortened(printable(words->second[static_cast<std::size_t>(cell * block)]), 16);
   }
 
-  /// The heads, each with the names of its positions, side by side as far as a line reaches. `side` of a map is 0 where
-  /// the names decide.
+  /// Adds the heads with labels of their positions, in rows of the available width. If `side` is 0, the labels
+  /// determine the size of a map.
   double add_labelled_heads(const LayerMap& layer, double y, double side) {
     constexpr double kLine = 1200, kBetween = 28;
     const auto longest = static_cast<double>(std::max(layer.rows, layer.columns));
@@ -205,7 +205,7 @@ class Figure {
                  top = y + 20 + room_for(layer.columns, layer.block, layer.keys);
     add_text(x, y + 14, "soft", head_title(head));
     add_map(layer, head, left, top, side);
-    // As many names as there is room for.
+    // Labels every step-th position, so that labels do not overlap.
     const auto step = static_cast<std::int64_t>(std::ceil(kNameHeight / cell));
     for (std::int64_t row = 0; row < layer.rows; row += step) {
       const double at = top + (static_cast<double>(row) + 0.5) * cell + 4;
@@ -218,7 +218,7 @@ class Figure {
     }
   }
 
-  /// Draws the legend of the colours, and the directions of queries and keys.
+  /// Draws the color legend, and the directions of queries and keys.
   double add_legend(const LayerMap& layer, double y) {
     constexpr double kStep = 5, kHigh = 10;
     const std::string words = Shades(layer, layer.heads.front(), report_.log_scale).words();

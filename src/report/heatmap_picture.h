@@ -1,4 +1,4 @@
-// What heads attend to, as pictures.
+// Attention maps as images.
 #pragma once
 
 #include <cstddef>
@@ -8,13 +8,13 @@
 
 namespace attn::report {
 
-/// Heads of a layer in a row; a single layer fills a square.
+/// The number of heads in a row; a single layer fills a square.
 [[nodiscard]] std::size_t heads_in_a_row(const HeatmapReport& report);
 
-/// All heads of the layers, beside each other and below each other; light or dark as its reader prefers.
+/// All heads of the layers in a grid; follows the reader's light or dark theme.
 [[nodiscard]] std::string heatmap_svg(const HeatmapReport& report);
 
-/// The same, light, as a PNG image.
+/// The same in the light theme, as a PNG image.
 [[nodiscard]] std::string heatmap_png(const HeatmapReport& report);
 
 }  // namespace attn::report

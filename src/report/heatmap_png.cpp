@@ -16,7 +16,7 @@
 namespace attn::report {
 namespace {
 
-/// Where things are: measures are CSS pixels, of which the picture has kScale for each.
+/// The layout of maps. Lengths are CSS pixels; the image has kScale pixels for each.
 class MapsLayout {
  public:
   static constexpr int kScale = 2;
@@ -27,7 +27,7 @@ class MapsLayout {
         about_(report.header ? heatmap_about(report) : std::vector<std::string>()),
         header_(report.header) {
     const bool alone = report.layers.size() == 1 && report.layers.front().heads.size() == 1;
-    const std::int64_t wanted = alone ? 1024 : 256;  // pixels of a map
+    const std::int64_t wanted = alone ? 1024 : 256;  // pixels of a map's side
     constexpr double kMostPixels = std::int64_t{1} << 26;
     for (const run::LayerMap& layer : report.layers) columns_ = std::max(columns_, layer.columns);
     std::int64_t longest = columns_;
@@ -51,14 +51,14 @@ class MapsLayout {
     return out;
   }
   [[nodiscard]] const std::vector<std::string>& about() const { return about_; }
-  /// As much of a text as a line takes.
+  /// Cuts a text to the width of a line.
   [[nodiscard]] std::string line(std::string_view text) const {
     return shortened(printable(text), static_cast<int>((width() - 2 * kGap) * kScale / kGlyphAdvance));
   }
 
  private:
   static constexpr double kLeastMap = 52;     // "head 10"
-  static constexpr double kLeastWidth = 480;  // of what stands above the maps
+  static constexpr double kLeastWidth = 480;  // of the text above the maps
 
   double across_;
   std::vector<std::string> about_;
@@ -66,7 +66,7 @@ class MapsLayout {
   std::int64_t columns_ = 1, zoom_ = 1;
 };
 
-/// The cells of a head, each as a square of pixels.
+/// The cells of a head, drawn as squares of pixels.
 Image cells_image(const run::LayerMap& layer, const run::HeadMap& head, bool log_scale, std::int64_t zoom) {
   const Shades shades(layer, head, log_scale);
   Image out;
@@ -84,7 +84,7 @@ Image cells_image(const run::LayerMap& layer, const run::HeadMap& head, bool log
 std::string heatmap_png(const HeatmapReport& report) {
   constexpr Color kPaper = {255, 255, 255}, kInk = {0x1a, 0x22, 0x30}, kSoft = {0x5b, 0x66, 0x78},
                   kBorder = {0xb9, 0xc2, 0xd0};
-  constexpr double kGap = MapsLayout::kGap, kLine = MapsLayout::kLine, kFoot = 5;  // below the line of letters
+  constexpr double kGap = MapsLayout::kGap, kLine = MapsLayout::kLine, kFoot = 5;  // kFoot: space below the baseline
   const MapsLayout layout(report);
   Canvas canvas({layout.width(), layout.height(report)}, MapsLayout::kScale, kPaper);
   double y = kGap;

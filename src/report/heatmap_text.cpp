@@ -1,4 +1,4 @@
-// Heatmaps for a terminal, and their figures as JSON.
+// Heatmaps for a terminal, and their statistics as JSON.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,8 +23,8 @@ using run::HeadMap;
 using run::LayerMap;
 
 constexpr int kGap = 2;          // columns between maps
-constexpr int kLargestMap = 64;  // cells of the side of a single map
-constexpr int kSmallMap = 16;    // and of one among others
+constexpr int kLargestMap = 64;  // maximum cells on a side of a single map
+constexpr int kSmallMap = 16;    // the same for one of several maps
 constexpr std::size_t kMostMaps = 32;
 
 std::string optional_text(const std::optional<double>& value, std::string (*text)(double)) {
@@ -53,7 +53,7 @@ Table heads_table(const HeatmapReport& report) {
   return table;
 }
 
-/// The keys to which each head's queries attend most, by their labels.
+/// The keys that each head's queries attend to most, by label.
 Table keys_table(const HeatmapReport& report) {
   Table table{{{"Layer"}, {"Head", Align::right}, {"Most attended keys, with their share"}}, {}};
   for (const LayerMap& layer : report.layers) {
@@ -69,7 +69,7 @@ Table keys_table(const HeatmapReport& report) {
   return table;
 }
 
-/// The lines of one map; each is as many terminal columns wide as the others.
+/// The lines of one map, each with the same width in terminal columns.
 std::vector<std::string> map_lines(const LayerMap& layer, const HeadMap& head, bool log_scale, Ink ink) {
   constexpr std::array<const char*, 5> kShades = {" ", "░", "▒", "▓", "█"};
   constexpr std::string_view kAscii = " .:-=+*#%@";
@@ -80,7 +80,7 @@ std::vector<std::string> map_lines(const LayerMap& layer, const HeadMap& head, b
     for (std::int64_t column = 0; column < layer.columns; ++column) {
       const double shade = shades.at(row, column);
       if (ink == Ink::color) {
-        // Grey 232 to 255 of the 256 colours, from black to white.
+        // Grays 232 to 255 of the 256-color palette, from black to white.
         const double below = shades.at(row + 1, column);
         line += fmt::format("\x1b[38;5;{};48;5;{}m▀", 232 + std::lround(shade * 23), 232 + std::lround(below * 23));
       } else if (ink == Ink::shade) {

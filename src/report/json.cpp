@@ -11,7 +11,8 @@
 namespace attn::report {
 namespace {
 
-// A number that no JSON library holds is kept as its digits, in the one type of value that JSON text cannot have.
+// A number that the JSON library cannot store is kept as digits in a binary value, the only type that does not occur in
+// JSON text.
 constexpr std::uint64_t kDigits = 1;
 
 void append_escaped_unit(std::string& out, unsigned unit) { out += fmt::format("\\u{:04x}", unit); }
@@ -159,7 +160,7 @@ std::string json_document(const Json& json) {
 }
 
 std::string json_line(const Json& json) {
-  // Inside of a text there is no line feed: there it is "\n".
+  // Strings contain no newline character, only "\n", so each newline is formatting.
   const std::string document = json_document(json);
   std::string out;
   for (std::size_t i = 0; i + 1 < document.size(); ++i) {

@@ -9,13 +9,13 @@ namespace attn::report {
 namespace {
 
 constexpr double kRankGap = 40, kBoxGap = 28, kLineGap = 14;
-constexpr double kPort = 14;  // between the ends of links on one box
+constexpr double kPort = 14;  // distance between the ends of edges on one box
 constexpr std::size_t kMostBends = 300'000;
-constexpr std::size_t kMostPassed = 1'000'000;  // ranks that lines pass, each of which is drawn
-// Barycentres settle in a few rounds; large graphs get fewer, so that time stays linear.
+constexpr std::size_t kMostPassed = 1'000'000;  // limit of ranks that edges cross, each of which is drawn
+// Barycenters settle in a few rounds; large graphs get fewer rounds, so that time stays linear.
 constexpr std::size_t kRounds = 12, kWork = 3'000'000;
 
-/// A box, or the bend of a long link where it passes a rank.
+/// A box, or a bend of a long edge in a rank that it crosses.
 struct Item {
   int rank = 0;
   Size size;
@@ -59,7 +59,7 @@ class Placing {
     }
     for (std::size_t i = 0; i < boxes_; ++i)
       for (const int lower : below[i]) items_[at(lower)].rank = std::max(items_[at(lower)].rank, items_[i].rank + 1);
-    // An input stands right above its first reader.
+    // An input is placed directly above its first reader.
     for (std::size_t i = 0; i < boxes_; ++i) {
       if (has_above[i] || below[i].empty()) continue;
       int first = std::numeric_limits<int>::max();
@@ -69,7 +69,7 @@ class Placing {
     for (std::size_t i = 0; i < boxes_; ++i) ranks_ = std::max(ranks_, at(items_[i].rank) + 1);
   }
 
-  /// Links over several ranks get a bend in each; those from one box share them.
+  /// Adds a bend in each rank that an edge crosses; edges from the same box share bends.
   void connect() {
     std::vector<std::vector<int>> lowers(boxes_);
     for (const Link& link : links_)
@@ -155,7 +155,7 @@ class Placing {
     }
   }
 
-  /// Pairs of lines that cross, counted as inversions.
+  /// The number of edge crossings, counted as inversions.
   [[nodiscard]] std::size_t crossings() const {
     std::size_t count = 0;
     for (std::size_t rank = 0; rank + 1 < ranks_; ++rank) {
@@ -196,7 +196,7 @@ class Placing {
     }
   }
 
-  /// Moves the items of a row as near to their neighbours as their order and distances allow: least squares by pooling
+  /// Moves the items of a row as close to their neighbors as order and distances allow: least squares by pooling
   /// adjacent violators.
   void settle(const std::vector<int>& row, bool to_above, bool to_below) {
     struct Block {
@@ -223,14 +223,14 @@ class Placing {
       for (std::size_t n = 0; n < block.count; ++n, ++i) x_[at(row[i])] = offset[i] + block.mean();
   }
 
-  /// Where an item would stand, and how much it minds.
+  /// The preferred position of an item, and its weight.
   [[nodiscard]] std::pair<double, double> wish(int item, bool to_above, bool to_below) const {
     const Item& self = items_[at(item)];
     double sum = 0, weight = 0;
     const auto add = [&](const std::vector<int>& near) {
       for (const int other : near) {
         const bool box = items_[at(other)].is_box;
-        // Chains of boxes stand straight, and long lines beside them.
+        // Chains of boxes stay straight; long edges go around them.
         const double pull = self.is_box && box ? 20 : self.is_box || box ? 0.05 : 2;
         sum += pull * x_[at(other)];
         weight += pull;
@@ -276,7 +276,7 @@ class Placing {
     const Item &upper = items_[at(down.upper)], &lower = items_[at(down.lower)];
     const Point from = centres[at(down.upper)], to = centres[at(down.lower)];
     const double start = from.y + upper.size.height / 2, end = to.y - lower.size.height / 2;
-    // A box that is lower than its rank: straight to the rank's edge first.
+    // A box that is lower than its rank: first straight to the edge of the rank.
     out.points.push_back({from.x, start});
     out.points.push_back({from.x, straight_ ? start : top[at(upper.rank)] + height[at(upper.rank)]});
     for (int rank = upper.rank + 1; rank < lower.rank && !straight_; ++rank) {
@@ -289,7 +289,7 @@ class Placing {
     return out;
   }
 
-  /// Lines that end on one box end beside each other, in the order in which they come.
+  /// Spreads the ends of edges on one box, in the order in which they arrive.
   void spread_ends(std::vector<Route>& routes) const {
     std::vector<std::vector<std::size_t>> ending(boxes_);
     for (std::size_t i = 0; i < routes.size(); ++i)
@@ -314,8 +314,8 @@ class Placing {
   const std::vector<Link>& links_;
   std::size_t boxes_ = 0, ranks_ = 0;
   std::vector<Item> items_;               // the boxes, then the bends
-  std::vector<std::vector<int>> chains_;  // by box: its bends, from the rank below it on
-  std::vector<std::vector<int>> rows_;    // items by rank, from left to right
+  std::vector<std::vector<int>> chains_;  // by box: its bends, from the next rank on
+  std::vector<std::vector<int>> rows_;    // items of each rank, from left to right
   std::vector<double> position_, x_;      // by item
   bool straight_ = false;
 };

@@ -1,4 +1,4 @@
-// Places the boxes of a directed graph in ranks from top to bottom (Sugiyama, Tagawa, Toda 1981).
+// Layered layout of a directed graph, from top to bottom (Sugiyama, Tagawa, Toda 1981).
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 
 namespace attn::report {
 
-/// The index of a box or link as what lists are indexed by.
+/// A box or edge index as a container index.
 [[nodiscard]] constexpr std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 struct Point {
@@ -21,9 +21,9 @@ struct Link {
   int from = 0, to = 0;
 };
 
-/// A line from the lower edge of one box to the upper edge of another, as pairs of points: straight down from the first
-/// to the second of a pair, past the boxes of a rank, and in a bend from pair to pair. One that runs backwards is given
-/// from the upper box to the lower all the same; one from a box to itself has no points.
+/// An edge from the bottom of one box to the top of another, as pairs of points: a vertical segment within each pair,
+/// past the boxes of a rank, and a curve between pairs. A backward edge is also given from the upper box to the lower.
+/// An edge from a box to itself has no points.
 struct Route {
   std::vector<Point> points;
   bool is_backward = false;
@@ -31,12 +31,12 @@ struct Route {
 
 struct Layout {
   std::vector<Point> centres;  ///< by box
-  std::vector<Route> routes;   ///< by link
+  std::vector<Route> routes;   ///< by edge
   Size size;
 };
 
-/// Links from a box to a later one run downwards; those to an earlier one are let run backwards. No two boxes overlap.
-/// Time and points grow with boxes and links: where the bends would be too many, long links become straight.
+/// Edges to a later box run downward; those to an earlier one are backward edges. Boxes do not overlap. Time and points
+/// grow with boxes and edges: if there would be too many bends, long edges become straight.
 [[nodiscard]] Layout place(const std::vector<Size>& boxes, const std::vector<Link>& links);
 
 }  // namespace attn::report

@@ -9,14 +9,14 @@ namespace {
 
 bool begins_tag(char c) { return (c >= 'a' && c <= 'z') || c == '#' || c == '/' || c == '@'; }
 
-/// A tag with the backslashes before it: `\\[bold]`.
+/// A tag with its preceding backslashes: `\\[bold]`.
 struct Tag {
   std::size_t first;    ///< of the backslashes
-  std::size_t bracket;  ///< of "["
-  std::size_t last;     ///< behind "]"
+  std::size_t bracket;  ///< position of "["
+  std::size_t last;     ///< after "]"
 };
 
-/// The next tag at or behind `from`: "[", a letter or one of #/@, then no further "[" up to the first "]".
+/// The next tag at or after `from`: "[", a letter or one of #/@, then no further "[" up to the first "]".
 std::optional<Tag> next_tag(std::string_view text, std::size_t from) {
   for (std::size_t open = text.find('[', from); open != std::string_view::npos; open = text.find('[', open + 1)) {
     if (open + 1 >= text.size() || !begins_tag(text[open + 1])) continue;
@@ -40,7 +40,7 @@ std::string name_of(std::string_view tag) {
   return name;
 }
 
-/// Appends text between tags, in which `\[` is an escaped bracket.
+/// Appends text between tags; `\[` is an escaped bracket.
 void append_plain(std::string& out, std::string_view text) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text[i] == '\\' && i + 1 < text.size() && text[i + 1] == '[') continue;
@@ -48,7 +48,7 @@ void append_plain(std::string& out, std::string_view text) {
   }
 }
 
-/// Closes the innermost open tag, or the innermost of that name.
+/// Closes the innermost open tag, or the innermost with that name.
 bool close(std::vector<std::string>& open, const std::string& name) {
   const auto found = name.empty() ? open.rbegin() : std::find(open.rbegin(), open.rend(), name);
   if (found == open.rend()) return false;

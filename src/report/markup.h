@@ -1,8 +1,8 @@
-// The markup of rich 15 ("[bold]…[/]"), through which Keras sends the names of a summary.
+// The markup of rich 15 ("[bold]…[/]"), which Keras applies to the names in a summary.
 //
 // Keras escapes a layer's name in its own row but not under "Connected to", and escaping is not lossless for
-// backslashes; to print what Keras prints, both steps are repeated here. Emoji codes (":dog:"), which rich would turn
-// into emoji, stay as they are written.
+// backslashes. To match Keras's output, both steps are reproduced here. Emoji codes (":dog:"), which rich would convert
+// to emoji, stay as they are.
 #pragma once
 
 #include <optional>
@@ -11,11 +11,11 @@
 
 namespace attn::report {
 
-/// The text with its tags escaped.
+/// Escapes the tags of a text.
 [[nodiscard]] std::string escape_markup(std::string_view text);
 
-/// What a terminal without colours shows of the markup; nothing where it closes a tag that is not open, which Keras
-/// refuses.
+/// The text that a terminal without color shows; empty if the markup closes a tag that is not open, which is an error
+/// in Keras.
 [[nodiscard]] std::optional<std::string> plain_markup(std::string_view markup);
 
 }  // namespace attn::report

@@ -31,7 +31,7 @@ Json layers_section(const keras::Summary& summary) {
     table.rows.push_back(std::move(cells));
   }
   Json section = table_section("Layers", table);
-  section["layers"] = Json::array();  // by which the graph finds a row
+  section["layers"] = Json::array();  // enables the graph to find a row
   for (const keras::SummaryRow& row : summary.rows) section["layers"].push_back(page_text(row.name));
   return section;
 }
@@ -59,7 +59,7 @@ void add_costs(Page& page, const CostReport& costs) {
   page.sections.push_back(table_section("", costs_as_table(costs, options)));
 }
 
-/// The arena as plan_svg draws it: offsets across, steps down.
+/// The arena as drawn by plan_svg: offsets across, steps down.
 Json arena_section(const PlanReport& report, const PlanSteps& plan) {
   constexpr double kArena = 960, kRow = 30;
   const auto arena = static_cast<double>(std::max<std::int64_t>(1, report.plan.arena_bytes));
@@ -152,7 +152,7 @@ std::string render(Format format, const ModelPage& model) {
   Json graph = drawn_json(draw(model.graph));
   graph["kind"] = "plot";
   graph["title"] = "Graph";
-  graph["layers"] = true;  // its nodes are rows of the table
+  graph["layers"] = true;  // its nodes are linked to rows of the table
   graph["line_height"] = kLineHeight;
   page.sections.push_back(std::move(graph));
   add_provenance(page, model.provenance);

@@ -16,12 +16,13 @@ using keras::Summary;
 
 constexpr std::size_t kLongestValue = 60;
 
-/// A value in a cell: whole where it is short.
+/// A value in a cell; a long one is shortened.
 std::string value_text(const std::optional<std::string>& value) {
   if (!value) return "(none)";
   if (value->size() <= kLongestValue) return *value;
   std::size_t end = kLongestValue;
-  while (end > 0 && (static_cast<unsigned char>((*value)[end]) & 0xC0U) == 0x80U) --end;  // not inside a character
+  while (end > 0 && (static_cast<unsigned char>((*value)[end]) & 0xC0U) == 0x80U)
+    --end;  // do not cut inside a character
   return value->substr(0, end) + "…";
 }
 
@@ -79,7 +80,7 @@ Json side_json(const std::string& file, const std::optional<Summary>& summary) {
 
 Json text_json(const std::optional<std::string>& text) { return text ? json_text(*text) : Json(); }
 
-/// The value itself, where it is there.
+/// Sets the member to the value, if there is one.
 void set_value(Json& json, const char* key, const std::optional<std::string>& value) {
   if (value) json[key] = Json::parse(*value);
 }

@@ -11,9 +11,9 @@
 namespace attn::report {
 namespace {
 
-constexpr double kThousand = 999.5;  // what rounds to four digits before the point
+constexpr double kThousand = 999.5;  // rounds to four digits before the decimal point
 
-/// Digits behind the point that leave three significant ones, after rounding to those.
+/// The decimals that give three significant digits after rounding.
 int decimals_of(double value) {
   const std::string rounded = fmt::format("{:.2e}", value);
   const int exponent = std::stoi(rounded.substr(rounded.find('e') + 1));
@@ -23,12 +23,12 @@ int decimals_of(double value) {
 }  // namespace
 
 std::string number(double value) {
-  if (std::isnan(value)) return "nan";  // whose sign means nothing
+  if (std::isnan(value)) return "nan";  // its sign has no meaning
   return fmt::format("{:.6g}", value);
 }
 
 std::string measured(double value) {
-  constexpr double kSmallest = 1e-6;  // below, and beyond whole 64-bit numbers, exponents read better
+  constexpr double kSmallest = 1e-6;  // smaller numbers, and those above 64-bit integers, have an exponent
   constexpr double kLargest = 1e15;
   const double magnitude = std::fabs(value);
   if (!std::isfinite(value) || magnitude > kLargest || (value != 0 && magnitude < kSmallest)) return number(value);

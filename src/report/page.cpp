@@ -94,7 +94,7 @@ std::string html(const Page& page) {
       {"{payloads}", payload_text},
       {"{scripts}", script_text},
   }};
-  // In the order in which they stand in the frame, so that nothing that was put in is read again.
+  // Replaces the marks of the frame in order, so that inserted text is not scanned again.
   std::string out;
   std::string_view frame = page::kPageHtml.text;
   for (const auto& [mark, text] : parts) {

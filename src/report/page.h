@@ -1,4 +1,4 @@
-// Pages that are one file and ask nobody for anything.
+// Self-contained HTML pages.
 #pragma once
 
 #include <optional>
@@ -12,28 +12,28 @@
 
 namespace attn::report {
 
-/// A text at a length that a page has room for.
+/// Shortens a text for a page.
 [[nodiscard]] std::string page_text(std::string_view text);
 
-/// What a page shows, from top to bottom. A section is {"kind", "title", "notes", …}; page.js and its like draw each
-/// kind. Text in them may hold anything.
+/// The contents of a page, from top to bottom. A section is {"kind", "title", "notes", …}; page.js and the other
+/// scripts draw each kind. Strings may contain any characters.
 struct Page {
   std::string title;
   std::vector<std::string> about, warnings;
   std::vector<Json> sections;
-  std::vector<std::string> payloads;  ///< bytes that sections name by their index; they are compressed here
+  std::vector<std::string> payloads;  ///< binary data that sections refer to by index; compressed here
 };
 
 /// A section with a table.
 [[nodiscard]] Json table_section(const std::string& title, const Table& table);
-/// A section of names and values.
+/// A section with names and values.
 [[nodiscard]] Json facts_section(const std::string& title,
                                  const std::vector<std::pair<std::string, std::string>>& facts);
 
-/// How it came about, at its end.
+/// Adds the origin of the page, at its end.
 void add_provenance(Page& page, const std::optional<Provenance>& provenance);
 
-/// The page as HTML. Its policy lets it run its own scripts and styles, by their hashes, and load nothing.
+/// The page as HTML. Its content security policy allows its own scripts and styles, by their hashes, and nothing else.
 [[nodiscard]] std::string html(const Page& page);
 
 }  // namespace attn::report

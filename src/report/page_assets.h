@@ -1,4 +1,4 @@
-// The style sheets and scripts of pages, compiled in from src/report/page.
+// The style sheets and scripts of pages, embedded from src/report/page.
 #pragma once
 
 #include <string_view>
@@ -7,7 +7,7 @@ namespace attn::report::page {
 
 struct Asset {
   std::string_view text;
-  std::string_view sha256;  ///< base64, as a content security policy names it
+  std::string_view sha256;  ///< base64, for the content security policy
 };
 
 extern const Asset kHeatmapCss, kHeatmapJs, kPageCss, kPageHtml, kPageJs, kPlotCss, kPlotJs, kStartJs;

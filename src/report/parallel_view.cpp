@@ -26,7 +26,7 @@ std::string sizes_text(const std::vector<Dim>& sizes) {
   return fmt::format("{}", fmt::join(sizes, " "));
 }
 
-/// Layers that are shared out alike, in one line.
+/// Layers that are split in the same way, in one line.
 std::string split_text(const std::vector<parallel::Shared>& split) {
   std::map<std::pair<std::string, std::string>, std::vector<std::string>> layers;
   std::vector<std::pair<std::string, std::string>> order;

@@ -9,7 +9,7 @@
 namespace attn::report {
 namespace {
 
-/// The keys and values of one layer.
+/// The KV cache of one layer.
 struct CachedLayer {
   std::string name;
   DType dtype;

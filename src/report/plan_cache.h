@@ -1,4 +1,4 @@
-// What a decoder keeps of tokens that it has read, as text and as JSON. Private to the room.
+// The KV cache of a decoder, as text and as JSON. Private to the module.
 #pragma once
 
 #include <string>

@@ -18,7 +18,7 @@ using graph::Graph;
 using graph::Node;
 using graph::ValueId;
 
-/// What was fused into operations.
+/// Counts of operations fused into others.
 struct Fused {
   std::map<std::string, int> activations;  // by function
   int residuals = 0, packed = 0;
@@ -68,7 +68,7 @@ std::string operation_text(const Node& node) {
   return text;
 }
 
-/// The difference of both graphs, by kinds of operations; what was fused is told by itself.
+/// The differences between both graphs, by kind of operation; fused operations are reported separately.
 void add_changes(const PlanReport& report, PlanSteps& out) {
   const Fused before = fused_in(report.lowered), after = fused_in(report.plan.graph);
   std::map<std::string, int> gone = operations_in(report.lowered);
@@ -82,10 +82,10 @@ void add_changes(const PlanReport& report, PlanSteps& out) {
   out.residuals = after.residuals - before.residuals;
   out.packed = after.packed - before.packed;
   gone["add"] -= out.residuals;
-  gone["linear"] -= 2 * out.packed;  // of three one is left
+  gone["linear"] -= 2 * out.packed;  // three become one
   out.products = std::max(0, gone["einsum"]);
   gone["einsum"] -= out.products;
-  // They became products of one of two kinds.
+  // They became matrix products, whose kind is one of two.
   for (const char* product : {"linear", "matmul"})
     if (out.products > 0 && gone[product] < 0) gone[product] = std::min(0, gone[product] + out.products);
   for (const auto& [operation, count] : gone) {
@@ -105,7 +105,7 @@ void add_idle_layers(const PlanReport& report, PlanSteps& out) {
       out.idle.emplace_back(layer.name, layer.class_name);
 }
 
-/// The bytes of the arena that are taken at each step.
+/// The used bytes of the arena at each step.
 std::vector<std::int64_t> live_bytes_of(const std::vector<plan::Stay>& stays, std::size_t steps) {
   std::vector<std::int64_t> changes(steps + 1, 0);
   for (const plan::Stay& stay : stays) {
@@ -132,7 +132,7 @@ PlanSteps steps_of(const PlanReport& report) {
   };
 
   const std::vector<std::int64_t> live_bytes = live_bytes_of(out.stays, plan.steps.size());
-  std::vector<int> writer(out.stays.size());  // the last step that wrote there
+  std::vector<int> writer(out.stays.size());  // the last step that wrote to the memory of each stay
   for (const graph::NodeId id : plan.steps) {
     const int number = static_cast<int>(out.steps.size());
     PlanStep step;

@@ -1,4 +1,4 @@
-// What the views of a plan have in common.
+// Common parts of the views of a plan.
 #pragma once
 
 #include <cstdint>
@@ -17,20 +17,20 @@ struct PlanResult {
   graph::ValueId value = graph::kNone;
   std::int64_t bytes = 0;
   std::size_t stay = 0;            ///< index into PlanSteps::stays
-  std::optional<int> in_place_of;  ///< the step whose result it is written over
+  std::optional<int> in_place_of;  ///< the step whose result it overwrites
 };
 
 struct PlanStep {
   const graph::Node* node = nullptr;
-  std::string layer, class_name;  ///< "" for none; may hold anything
+  std::string layer, class_name;  ///< "" for none; may contain any characters
   std::string operation;          ///< "linear + relu"
-  std::string kernel, why;        ///< as StepKernel has them; "" where nobody asked
+  std::string kernel, why;        ///< from StepKernel; "" if not requested
   std::vector<PlanResult> results;
-  std::vector<std::size_t> reads;  ///< stays
-  std::int64_t live_bytes = 0;     ///< of the arena that are taken while it runs
+  std::vector<std::size_t> reads;  ///< indices of stays
+  std::int64_t live_bytes = 0;     ///< used bytes of the arena while it runs
 };
 
-/// How many operations of a kind became fewer, or more.
+/// The change in the number of operations of a kind.
 struct PlanChange {
   std::string operation;
   int count = 0;
@@ -39,24 +39,24 @@ struct PlanChange {
 struct PlanSteps {
   std::vector<plan::Stay> stays;
   std::vector<PlanStep> steps;
-  std::int64_t peak_bytes = 0;      ///< the most of live_bytes
-  int peak_step = 0;                ///< the first that has it
-  std::int64_t unshared_bytes = 0;  ///< of all results, had each a place of its own
+  std::int64_t peak_bytes = 0;      ///< the maximum of live_bytes
+  int peak_step = 0;                ///< the first step with it
+  std::int64_t unshared_bytes = 0;  ///< total of all results without sharing of memory
   int lowered = 0, views = 0, in_place = 0;
-  int activations = 0, residuals = 0, packed = 0, products = 0;  ///< as plan_text tells them
-  std::vector<PlanChange> removed, added;                        ///< besides those
+  int activations = 0, residuals = 0, packed = 0, products = 0;  ///< counts that plan_text prints
+  std::vector<PlanChange> removed, added;                        ///< all other changes
   std::vector<std::pair<std::string, std::string>> idle;         ///< layers without a step: name and class
 };
 
 [[nodiscard]] PlanSteps steps_of(const PlanReport& report);
 
-/// Is the result read behind the last step, as an output is?
+/// Returns whether the result is read after the last step, like an output.
 [[nodiscard]] bool to_the_end(const plan::Stay& stay, const PlanSteps& plan);
 
-/// A row per result of a step.
+/// A row for each result of a step.
 [[nodiscard]] Table steps_table(const PlanReport& report, const PlanSteps& plan);
 
-/// What a stay is called, in lines: by the step that wrote it first.
+/// The lines that describe a stay: its first writer.
 [[nodiscard]] std::vector<std::string> title_of(const PlanReport& report, const PlanSteps& plan,
                                                 const plan::Stay& stay);
 

@@ -1,4 +1,4 @@
-// A plan as a picture.
+// A plan as an image.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace attn::report {
 
-/// The arena, offsets across and steps down, light or dark as its reader prefers.
+/// The arena, offsets across and steps down, in the reader's light or dark theme.
 [[nodiscard]] std::string plan_svg(const PlanReport& report);
 
 }  // namespace attn::report

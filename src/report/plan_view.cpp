@@ -16,8 +16,8 @@
 namespace attn::report {
 namespace {
 
-constexpr std::size_t kMostRows = 96;  // of the picture; more steps share one
-constexpr std::size_t kMostIdle = 6;   // layers that a line names
+constexpr std::size_t kMostRows = 96;  // rows of the picture; with more steps, several share one
+constexpr std::size_t kMostIdle = 6;   // maximum number of layers listed in a line
 
 std::string counted(std::int64_t count, std::string_view one, std::string_view more) {
   return fmt::format("{} {}", with_commas(count), count == 1 ? one : more);
@@ -70,10 +70,10 @@ std::string memory_text(const PlanReport& report, const PlanSteps& plan) {
                            byte_size(report.plan.prepared_bytes), byte_size(report.plan.input_bytes));
 }
 
-/// What happens to a place in the arena at a step; the later wins.
+/// The state of an address range of the arena at a step; the later value has priority.
 enum class Use : std::uint8_t { none, kept, read, written };
 
-/// What happens in each of `cells` equal parts of the arena during the steps [from, to).
+/// The states of `cells` equal parts of the arena during the steps [from, to).
 std::vector<Use> uses_of(const PlanSteps& plan, std::int64_t arena, std::size_t cells, std::size_t from,
                          std::size_t to) {
   std::vector<Use> out(cells, Use::none);

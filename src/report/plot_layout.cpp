@@ -70,7 +70,7 @@ class Drawing {
   }
 
   DrawnPlot run() {
-    // Boxes stand before what is in them, so from behind every box finds its content placed.
+    // Boxes precede their contents, so in reverse order the contents of every box are already placed.
     for (std::size_t i = plot_.nodes.size(); i-- > 0;)
       if (plot_.nodes[i].node->is_opened) open(i);
     layouts_[0] = placed(top_, links_[0]);
@@ -122,7 +122,7 @@ class Drawing {
             {fmt::format("M{0:.1f} {1:.1f}c{2} 0 {2} 20 0 20", right, middle - 10, kLoop), true, false});
       } else {
         std::string path = path_of(layout.routes[i].points, origin);
-        const bool backward = layout.routes[i].is_backward;  // and drawn downwards all the same
+        const bool backward = layout.routes[i].is_backward;  // still drawn downward
         plot_.edges.push_back({std::move(path), backward, backward});
       }
     }
@@ -137,10 +137,10 @@ class Drawing {
 
   std::vector<int> top_;
   std::vector<std::vector<int>> children_;
-  // By scope: 0 is the model, n + 1 the box that is node n.
+  // Indexed by scope: 0 is the model, n + 1 the contents of node n.
   std::vector<std::vector<Link>> links_;
   std::vector<Layout> layouts_;
-  std::vector<int> local_;  // by node: which of its scope
+  std::vector<int> local_;  // by node: its index in its scope
   DrawnPlot plot_;
 };
 

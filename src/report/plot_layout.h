@@ -1,4 +1,4 @@
-// Where everything of a plot stands: what its SVG and a page draw alike.
+// The layout of a plot, for SVG and pages.
 #pragma once
 
 #include <string>
@@ -13,32 +13,32 @@ namespace attn::report {
 
 struct DrawnNode {
   const PlotNode* node = nullptr;
-  std::string kind;  ///< "input", "attention", …: a class of the style sheet
-  Point corner;      ///< the left upper one
+  std::string kind;  ///< "input", "attention", …: a CSS class
+  Point corner;      ///< upper left corner
   Size size;
-  std::vector<std::string> title;  ///< all of it, for a tip
-  std::vector<std::string> lines;  ///< name, class and parameters, shape; cut to fit
+  std::vector<std::string> title;  ///< the full text, for a tooltip
+  std::vector<std::string> lines;  ///< name, class and parameters, shape; shortened to fit
 };
 
 struct DrawnEdge {
   std::string path;  ///< the "d" of an SVG path
   bool is_backward = false;
-  bool head_at_start = false;  ///< the arrow's; else at the end
+  bool head_at_start = false;  ///< position of the arrowhead; otherwise at the end
 };
 
-/// Measures are CSS pixels. Boxes stand before what is in them.
+/// Lengths are CSS pixels. Boxes precede their contents.
 struct DrawnPlot {
   std::vector<DrawnNode> nodes;
   std::vector<DrawnEdge> edges;
   Size size;
 };
 
-/// What a layer does, by its class: "attention", …, a class of the style sheet, for its colour.
+/// The kind of a layer, from its class: "attention", …, a CSS class that sets its color.
 [[nodiscard]] std::string layer_kind(std::string_view class_name);
 
 inline constexpr double kLineHeight = 15, kNodePadding = 9, kMargin = 16;
-inline constexpr double kTextLeft = 12, kFirstLine = 21;  ///< of a box's text, from its corner
-inline constexpr double kCell = 7.25;                     ///< the width of a letter of a 12 pixel monospaced font
+inline constexpr double kTextLeft = 12, kFirstLine = 21;  ///< position of a box's text, from its corner
+inline constexpr double kCell = 7.25;                     ///< the width of a letter in a 12 pixel monospaced font
 
 [[nodiscard]] DrawnPlot draw(const PlotGraph& graph);
 

@@ -19,7 +19,7 @@ namespace {
 constexpr double kMostPixels = 60e6;
 constexpr Color kPaper = {255, 255, 255};
 
-/// A colour of the style sheet, as light paper has it: `property` of what `selector` names, else of any box.
+/// A color of the style sheet in the light theme: the `property` for `selector`, otherwise for any box.
 Color style_color(std::string_view selector, std::string_view property) {
   constexpr std::string_view kAnyBox = ".plot rect";
   const std::string_view sheet = page::kPlotCss.text;
@@ -40,7 +40,7 @@ Color style_color(std::string_view selector, std::string_view property) {
   return out;
 }
 
-/// The numbers behind a letter of a path.
+/// Reads the numbers after a path command.
 std::vector<double> numbers_in(std::string_view& text) {
   std::vector<double> out;
   while (!text.empty()) {
@@ -57,7 +57,7 @@ std::vector<double> numbers_in(std::string_view& text) {
   return out;
 }
 
-/// The points of a path of the layout, whose curves become short lines.
+/// The points of a path, with curves approximated by short lines.
 std::vector<Point> points_of(std::string_view path) {
   constexpr int kSteps = 24;
   std::vector<Point> out;

@@ -1,4 +1,4 @@
-// A model's layers as a PNG image.
+// A plot of a model's layers as a PNG image.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace attn::report {
 
-/// On light paper, two pixels for each of the SVG; one where that would be too large. Throws Error (usage) where one is
-/// too large too.
+/// In the light theme, with two image pixels for each pixel of the SVG, or one if that would be too large. Throws Error
+/// (usage) if one is too large too.
 [[nodiscard]] std::string plot_png(const PlotGraph& graph);
 
 }  // namespace attn::report

@@ -1,4 +1,4 @@
-// A graph of layers as a picture.
+// A plot of a model's layers as SVG.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace attn::report {
 
-/// An SVG document of its own, light or dark as its reader prefers, from top to bottom.
+/// An SVG document in the reader's light or dark theme, from top to bottom.
 [[nodiscard]] std::string plot_svg(const PlotGraph& graph);
 
 }  // namespace attn::report

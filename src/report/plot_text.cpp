@@ -1,4 +1,4 @@
-// Plots in the languages of other tools.
+// Plots in the languages of Graphviz and Mermaid.
 #include <fmt/format.h>
 
 #include <map>
@@ -14,7 +14,7 @@
 namespace attn::report {
 namespace {
 
-constexpr int kLongest = 200;  // terminal cells of a line in a label
+constexpr int kLongest = 200;  // maximum terminal cells of a line in a label
 
 /// Name, class with parameters, shape.
 std::vector<std::string> lines_of(const PlotNode& node) {
@@ -30,7 +30,7 @@ std::string label(const PlotNode& node, std::string (*escape)(std::string_view),
   return out;
 }
 
-/// 0 is the model, n + 1 the box that is node n.
+/// The scope of a node: 0 is the model, n + 1 the contents of node n.
 std::size_t scope_of(const PlotNode& node) {
   return node.parent == kNoParent ? 0 : static_cast<std::size_t>(node.parent) + 1;
 }
@@ -41,7 +41,7 @@ std::vector<std::vector<int>> children_of(const PlotGraph& graph) {
   return out;
 }
 
-/// Each pair of layers once.
+/// Each pair of connected layers, without duplicates.
 std::vector<std::pair<int, int>> pairs_of(const PlotGraph& graph) {
   std::vector<std::pair<int, int>> out;
   std::set<std::pair<int, int>> seen;
@@ -73,7 +73,7 @@ class Dot {
       }
       out_ += fmt::format("{}subgraph cluster_{} {{\n{}  label=\"{}\";\n", indent, child, indent,
                           label(node, dot_text, "\\n"));
-      // Graphviz has no edges to clusters: they run to points inside, and are cut at the border.
+      // Graphviz has no edges to clusters: edges end at invisible points inside, and are clipped at the border.
       out_ += fmt::format("{0}  n{1} [shape=point, style=invis];\n", indent, child);
       add(static_cast<std::size_t>(child) + 1, depth + 1);
       out_ += indent + "}\n";

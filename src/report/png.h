@@ -14,7 +14,7 @@ struct Image {
   std::vector<Color> pixels;  ///< row by row
 };
 
-/// The bytes of a file.
+/// The bytes of the PNG file.
 [[nodiscard]] std::string png(const Image& image);
 
 }  // namespace attn::report

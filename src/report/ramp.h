@@ -1,4 +1,4 @@
-// From a weight to a colour.
+// Maps attention weights to colors.
 #pragma once
 
 #include <array>
@@ -12,23 +12,24 @@ namespace attn::report {
 
 using Color = std::array<std::uint8_t, 3>;
 
-/// Five colours from none to the largest, on light and on dark paper.
+/// Five colors from zero to the largest weight, for the light and dark theme.
 inline constexpr std::array<const char*, 5> kLightRamp = {"#ffffff", "#cfe0f3", "#7fb0de", "#2f6fb5", "#10305f"};
 inline constexpr std::array<const char*, 5> kDarkRamp = {"#161b23", "#203c66", "#3a75b8", "#8cc0ee", "#f6fbff"};
 
-/// The colour at `share`, 0 to 1, between the stops.
+/// The interpolated color at `share`, 0 to 1.
 [[nodiscard]] Color color_at(const std::array<const char*, 5>& ramp, double share);
 
-/// How far along the ramp a weight is: its share of the largest, or with `log_scale` the last four decades below it.
+/// The position of a weight on the ramp: its ratio to the largest weight; with `log_scale`, its logarithm within four
+/// decades below it.
 [[nodiscard]] double shade_of(double weight, double largest, bool log_scale);
 
-/// Does no query attend to a key behind it, of three and more?
+/// Returns whether no query attends to a later key, for three or more positions.
 [[nodiscard]] bool is_causal(const run::LayerMap& layer, const run::HeadMap& head);
-/// Do its weights differ by less than a quarter of the largest?
+/// Returns whether its weights differ by less than a quarter of the largest.
 [[nodiscard]] bool is_uniform(const run::HeadMap& head);
 
-/// The shades of a head's cells, 0 to 1: of a causal head up to the largest of each query, of a uniform one from its
-/// smallest to its largest weight, else up to its largest; or the logarithm.
+/// The shades of a head's cells, 0 to 1. They are relative to the largest weight of each query for a causal head, to
+/// the range from smallest to largest weight for a uniform one, otherwise to the largest weight; or logarithmic.
 class Shades {
  public:
   Shades(const run::LayerMap& layer, const run::HeadMap& head, bool log_scale);
@@ -41,7 +42,7 @@ class Shades {
   const run::HeadMap& head_;
   bool log_scale_;
   float least_ = 0, largest_ = 0;
-  std::vector<float> largest_of_rows_;  // of a causal head
+  std::vector<float> largest_of_rows_;  // for a causal head
 };
 
 }  // namespace attn::report

@@ -16,10 +16,10 @@ namespace attn::report {
 namespace {
 
 constexpr std::size_t kLongestPattern = 4096;         // bytes
-constexpr std::uint32_t kMostSteps = 1'000'000;       // of one match; some 20 ms
-constexpr std::uint32_t kMostBacktracking = 1 << 16;  // KiB that one match may keep to go back
+constexpr std::uint32_t kMostSteps = 1'000'000;       // limit for one match: about 20 ms
+constexpr std::uint32_t kMostBacktracking = 1 << 16;  // KiB of memory for backtracking in one match
 
-/// What PCRE2 makes, and the function that frees it.
+/// Wraps an object of PCRE2 with the function that frees it.
 template <class T>
 std::unique_ptr<T, void (*)(T*)> owned(T* made, void (*free)(T*)) {
   if (made == nullptr) throw std::bad_alloc();
@@ -39,7 +39,7 @@ PCRE2_SPTR bytes_of(std::string_view text) { return reinterpret_cast<PCRE2_SPTR>
 void Regex::Free::operator()(pcre2_code* code) const { pcre2_code_free(code); }
 
 Regex::Regex(std::string_view place, std::string pattern) : place_(place), pattern_(std::move(pattern)) {
-  // As Python: characters are Unicode's, and `.` is all but a line feed.
+  // Python's semantics: characters are Unicode's, and `.` matches everything except a newline.
   const auto context = owned(pcre2_compile_context_create(nullptr), pcre2_compile_context_free);
   pcre2_set_newline(context.get(), PCRE2_NEWLINE_LF);
   pcre2_set_max_pattern_length(context.get(), kLongestPattern);

@@ -1,4 +1,4 @@
-// Python's regular expressions, by PCRE2, which is nearest to them and bounds what a match takes.
+// Python's regular expressions, implemented with PCRE2, whose syntax is similar and which limits the work of a match.
 #pragma once
 
 #include <memory>
@@ -11,11 +11,11 @@ namespace attn::report {
 
 class Regex {
  public:
-  /// Throws Error (usage) where `pattern` is none; `place` is where it was given.
+  /// Throws Error (usage) if `pattern` is invalid; `place` is its origin for messages.
   Regex(std::string_view place, std::string pattern);
 
-  /// Does the pattern match at the beginning of `text` (Python's re.match)? Throws Error (usage) where that takes too
-  /// many steps or too much memory, which no text does to a pattern without nested repetitions.
+  /// Returns whether the pattern matches at the beginning of `text` (Python's re.match). Throws Error (usage) if that
+  /// needs too many steps or too much memory, which requires a pattern with nested repetitions.
   [[nodiscard]] bool matches_start(std::string_view text) const;
 
  private:

@@ -14,11 +14,11 @@ namespace {
 
 struct Bounds {
   std::size_t first;
-  std::size_t last;  ///< included
+  std::size_t last;  ///< inclusive
 };
 
-/// The first layer that matches `first` to the last that matches `last`. Where the last of those comes before the first
-/// of these, Keras widens the range to every match of either.
+/// The range from the first layer that matches `first` to the last that matches `last`. If they are in reverse order,
+/// Keras widens the range to all matches of either.
 Bounds bounds_of(const std::vector<const std::string*>& names, const LayerRange& range) {
   const Regex first("layer range", range.first);
   const Regex last("layer range", range.last);
@@ -52,7 +52,7 @@ std::vector<const keras::SummaryRow*> shown_rows(const keras::Summary& summary, 
   }
 
   std::vector<const keras::SummaryRow*> rows;
-  std::size_t layers = 0;  // of the top level, up to and with the current one
+  std::size_t layers = 0;  // number of top-level layers, including the current one
   for (const keras::SummaryRow& row : summary.rows) {
     if (row.level == 0) ++layers;
     if (row.level > 0 && !options.expand_nested) continue;

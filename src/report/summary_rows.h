@@ -1,4 +1,4 @@
-// Which rows of a summary are shown.
+// Selects the rows of a summary.
 #pragma once
 
 #include <string>
@@ -10,12 +10,12 @@
 
 namespace attn::report {
 
-/// The rows inside the layer range, nested ones only where they are asked for. The pointers live as long as `summary`.
-/// Throws Error (usage) where the range matches no layer, or is no regular expression.
+/// The rows inside the layer range; nested rows only if requested. The pointers are valid as long as `summary`. Throws
+/// Error (usage) if the range matches no layer, or is not a valid regular expression.
 [[nodiscard]] std::vector<const keras::SummaryRow*> shown_rows(const keras::Summary& summary,
                                                                const SummaryOptions& options);
 
-/// "Total params: 4,510 (17.62 KB)", or what is known of it.
+/// "Total params: 4,510 (17.62 KB)", or the known part of it.
 [[nodiscard]] std::string total_text(const keras::Summary& summary, std::string_view what, keras::Count count,
                                      keras::Count bytes);
 

@@ -15,7 +15,7 @@
 #include "summary_rows.h"
 #include "wrap.h"
 
-// The layout is that of keras/src/utils/summary_utils.py over rich 15's table.
+// The layout of keras/src/utils/summary_utils.py with rich 15's table.
 
 namespace attn::report {
 namespace {
@@ -23,7 +23,7 @@ namespace {
 using keras::Summary;
 using keras::SummaryRow;
 
-// Keras's own numbers.
+// Keras's constants.
 constexpr int kPipeColumns = 80;
 constexpr int kLineLength = 88;
 constexpr int kLineLengthConnected = 108;
@@ -32,16 +32,16 @@ constexpr double kTrainableShare = 0.90;
 constexpr int kNarrowestColumn = 4;
 constexpr int kTerminalMargin = 4;
 
-// Where no width is given: a column takes whole cells up to the first, whole words up to the second, and what is longer
-// goes on in the next line.
+// Without a given width, a column fits whole cells up to the first limit and whole words up to the second; longer text
+// wraps.
 constexpr int kWideCell = 60;
 constexpr int kWideWord = 500;
 
 struct Column {
   std::u32string header;
   Justify justify;
-  double position;  ///< of its right edge, as a share of the line
-  int width = 0;    ///< of its text, in cells
+  double position;  ///< position of its right edge relative to the line
+  int width = 0;    ///< width of its text in cells
 };
 
 struct LayerTable {
@@ -68,7 +68,7 @@ std::vector<Column> columns_of(const Summary& summary, const SummaryOptions& opt
   return columns;
 }
 
-/// What Keras shows of markup; the text itself where Keras would refuse it.
+/// The text that Keras shows for markup; the text itself if Keras rejects the markup.
 std::string shown(const std::string& markup, const std::string& text) { return plain_markup(markup).value_or(text); }
 
 std::string layer_cell(const SummaryRow& row) {
@@ -80,7 +80,7 @@ std::string layer_cell(const SummaryRow& row) {
   return shown(escape_markup(name) + " (" + escape_markup(class_name) + ")", name + " (" + class_name + ")");
 }
 
-/// "layer[0][0]" as Keras marks it up: the indices are coloured, the name is not escaped.
+/// "layer[0][0]" with Keras's markup: indices are colored, the name is not escaped.
 std::string connection_markup(const std::string& connection) {
   const std::size_t second = connection.rfind('[');
   if (second == std::string::npos || second == 0) return connection;
@@ -108,7 +108,7 @@ std::string trainable_cell(const SummaryRow& row) {
   return *row.trainable ? "Y" : "N";
 }
 
-/// A text as the table shows it. Keras's own bytes have one alphabet.
+/// Converts text for the table. Output identical to Keras's always has its alphabet.
 std::string fit(const std::string& text, const SummaryOptions& options) {
   return options.line_length ? text : cell_text(text);
 }
@@ -128,8 +128,8 @@ std::vector<std::vector<std::u32string>> rows_of(const Summary& summary, const S
   return rows;
 }
 
-/// Keras asks rich for columns whose texts alone fill the line; rich then takes the padding and the rules off again,
-/// evenly and from the left, rounding halves to even.
+/// Keras requests columns whose text fills the line; rich then subtracts padding and rules again, evenly and from the
+/// left, and rounds halves to even.
 void take_off_padding(std::vector<Column>& columns, int line_length) {
   const int count = static_cast<int>(columns.size());
   int used = 0;
@@ -155,7 +155,7 @@ void fit_columns(std::vector<Column>& columns, int line_length) {
   take_off_padding(columns, line_length);
 }
 
-/// Columns in which no word is cut.
+/// Widens columns until no word is split.
 void widen_columns(LayerTable& table) {
   for (std::size_t i = 0; i < table.columns.size(); ++i) {
     Column& column = table.columns[i];
@@ -216,7 +216,7 @@ void append_table(std::string& out, const LayerTable& table, Overflow overflow) 
   append_rule(out, table, {"└", "─", "┴", "┘"});
 }
 
-/// A line beside the table, which goes on in the next where the console ends.
+/// Appends a line next to the table, wrapped at the width of the console.
 void append_text(std::string& out, const std::string& text, std::optional<int> console_columns) {
   if (!console_columns) {
     out += text + '\n';
@@ -227,7 +227,7 @@ void append_text(std::string& out, const std::string& text, std::optional<int> c
   }
 }
 
-/// What KerasHub's tasks print before the table of their layers (keras_hub/src/models/task.py).
+/// The preprocessor table that KerasHub's tasks print before the layers (keras_hub/src/models/task.py).
 void append_preprocessor(std::string& out, const keras::Preprocessor& preprocessor, std::optional<int> line_length,
                          std::optional<int> console_columns, const SummaryOptions& options) {
   LayerTable table{{{U"Layer (type)", Justify::left, 0.6}, {U"Config", Justify::right, 1.0}}, {}};
@@ -263,7 +263,7 @@ std::string summary_table(const Summary& summary, const SummaryOptions& options)
     throw bad_usage("the line length {} is beyond {}", *options.line_length, kLongestLine);
   }
   LayerTable table{columns_of(summary, options), {}};
-  std::optional<int> line_length = options.line_length, console_columns;  // nothing: no end
+  std::optional<int> line_length = options.line_length, console_columns;  // empty: unlimited
   if (options.line_length) {
     console_columns = std::max(options.terminal_columns.value_or(kPipeColumns), *options.line_length);
   } else if (options.terminal_columns) {

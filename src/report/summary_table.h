@@ -1,4 +1,4 @@
-// A summary as Keras prints it.
+// Keras's table of a summary.
 #pragma once
 
 #include <string>

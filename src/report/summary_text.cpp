@@ -12,7 +12,7 @@
 #include "summary_rows.h"
 #include "summary_table.h"
 
-// The forms of a summary; Keras's own table is in summary_table.cpp.
+// The formats of a summary; Keras's table is in summary_table.cpp.
 
 namespace attn::report {
 namespace {
@@ -42,7 +42,7 @@ Json row_json(const SummaryRow& row) {
   return json;
 }
 
-/// The rows from `next` on that lie at `level`, each with the deeper ones behind it as its layers.
+/// The rows from `next` on that are at `level`, each with the following deeper ones as its layers.
 Json layers_json(const Rows& rows, std::size_t& next, int level) {
   Json list = Json::array();
   while (next < rows.size() && rows[next]->level >= level) {

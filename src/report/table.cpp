@@ -12,7 +12,7 @@ namespace {
 
 using Row = std::vector<std::string>;
 
-/// Every cell and the header through `change`; the header is the first row.
+/// Applies `change` to every cell and the header; the header is the first row.
 template <typename Change>
 std::vector<Row> changed(const Table& table, Change change) {
   std::vector<Row> rows(1);
@@ -92,7 +92,7 @@ std::string plain_table(const Table& table) {
 
 std::string markdown_table(const Table& table) {
   const std::vector<Row> rows = changed(table, [](const std::string& text) { return cell_text(markdown_text(text)); });
-  const std::vector<int> widths = widths_of(rows, 3);  // a rule has three dashes at least
+  const std::vector<int> widths = widths_of(rows, 3);  // a rule has at least three dashes
   std::string out;
   for (std::size_t r = 0; r < rows.size(); ++r) {
     std::string line = "|";
@@ -126,7 +126,8 @@ std::string markdown_text(std::string_view text) {
   std::string result;
   for (std::size_t i = 0; i < safe.size(); ++i) {
     const char c = safe[i];
-    // An underscore inside a word and a bracket that no link follows mean themselves; left alone, names stay readable.
+    // An underscore inside a word, and a bracket without a link after it, are not markup; without escapes, names stay
+    // readable.
     const bool inner = i > 0 && i + 1 < safe.size() && is_word(i - 1) && is_word(i + 1);
     const bool link = c == '(' && i > 0 && safe[i - 1] == ']';
     if (c == '<') {

@@ -48,7 +48,7 @@ std::vector<std::pair<std::string, double>> values_of(const train::RunningValues
 
 Bar bar(const BarState& state, bool ascii, bool colored) {
   constexpr int kBarCells = 20;
-  // In colour the two parts differ by that, as in Keras; without it by a lighter line.
+  // With color the two parts differ by color, as in Keras; without it, the remaining part has a lighter line.
   const std::string_view cell = ascii ? "=" : "\u2501", rest = ascii ? "-" : colored ? "\u2501" : "\u2500";
   const auto in = [&](std::string_view code, const std::string& text) {
     return colored ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : text;

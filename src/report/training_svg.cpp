@@ -26,7 +26,7 @@ constexpr const char* kCurveCss =
     ".plot .train { fill: none; stroke: #7fa8dd; stroke-width: 2; }\n"
     ".plot .validation { fill: none; stroke: #dd9a4a; stroke-width: 2; }\n";
 
-/// As few points as can be seen: means of neighbours.
+/// Reduces points to the visible resolution by averaging neighbors.
 Points thinned(const Points& points) {
   const std::size_t each = (points.size() + kCurvePoints - 1) / kCurvePoints;
   if (each <= 1) return points;

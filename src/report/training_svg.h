@@ -1,4 +1,4 @@
-// The curves of a training. Private to the room.
+// The curves of a training. Private to the module.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// A whole training as text and as a picture.
+// A complete training, as text and as a plot.
 #include <fmt/format.h>
 
 #include "attn/base/text.h"

@@ -1,4 +1,4 @@
-// The classes of Keras that attn knows, as text.
+// The supported Keras classes, as text.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ struct KnownClasses {
   std::vector<keras::KnownClass> classes;
 };
 
-/// table: names by the Keras that brought them, then those that are refused by the reason; json ("attn.classes/1")
+/// table: names by the Keras version that added them, then unsupported ones by reason; json ("attn.classes/1")
 [[nodiscard]] std::string render(Format format, const KnownClasses& known);
 
 }  // namespace attn::report

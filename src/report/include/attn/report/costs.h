@@ -1,4 +1,4 @@
-// What a model costs, layer by layer, as plain values.
+// The costs of a model by layer, as plain values.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace attn::report {
 
 using keras::Count;
 
-/// Bytes by dtype, in the order of the enumeration.
+/// Bytes by dtype, in the order of the enum.
 struct DTypeBytes {
   DType dtype = DType::float32;
   Count bytes = 0;
@@ -28,23 +28,23 @@ struct VariableCost {
   Count params = 0, bytes = 0;
 };
 
-/// Numbers of a layer hold those of its parts.
+/// The numbers of a layer include those of its parts.
 struct CostRow {
   std::string name, class_name;
   int level = 0;
-  bool nested = false;  ///< the rows around it are models
-  bool rest = false;    ///< what the row around it does beside its parts
+  bool nested = false;  ///< an ancestor of the row is a nested model
+  bool rest = false;    ///< work of the enclosing row outside its parts
   std::vector<Shape> output_shapes;
   std::vector<VariableCost> variables;
   Count params = 0, trainable_params = 0;
   std::vector<DTypeBytes> weight_bytes;
   Count flops = 0;
-  Count hidden_flops = 0;      ///< of these, on pairs of positions that causality or a window hides
-  Count activation_bytes = 0;  ///< of all that it computes
-  Count score_bytes = 0;       ///< of the probabilities of its attention, were they stored
+  Count hidden_flops = 0;      ///< FLOPs on pairs of positions that causality or a window hides
+  Count activation_bytes = 0;  ///< bytes of all computed values
+  Count score_bytes = 0;       ///< bytes of its attention probabilities, if they were stored
 };
 
-/// Bytes at the fullest moment of a pass, as the plan places them.
+/// The bytes at the peak of a pass, as planned.
 struct PeakBytes {
   std::int64_t weights = 0, prepared = 0, inputs = 0, activations = 0;
   [[nodiscard]] Count total() const {
@@ -57,15 +57,15 @@ struct CostReport {
   std::vector<CostRow> rows;  ///< the parts of a row follow it, one level deeper
   CostRow total;
   std::int64_t batch = 1;
-  std::optional<std::int64_t> seq_len;  ///< nothing where the model has no such dimension
+  std::optional<std::int64_t> seq_len;  ///< empty if the model has no such dimension
   PeakBytes peak;
 };
 
 struct CostOptions {
-  int depth = 0;               ///< rows down to this level
-  bool expand_nested = false;  ///< and all rows of nested models
-  bool variables = false;      ///< a row for each variable
-  bool costs = true;           ///< else shapes, parameters and bytes of weights alone
+  int depth = 0;               ///< display rows down to this level
+  bool expand_nested = false;  ///< also display all rows of nested models
+  bool variables = false;      ///< display a row for each variable
+  bool costs = true;           ///< otherwise only shapes, parameters and bytes of weights
 };
 
 }  // namespace attn::report

@@ -1,4 +1,4 @@
-// What a model costs, layer by layer, as text.
+// The costs of a model by layer, as text.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace attn::report {
 
-/// table, json ("attn.summary/1" with more members), markdown, csv. `summary` tells what else a summary holds.
+/// table, json ("attn.summary/1" with more members), markdown, csv. `summary` has the rest of a summary.
 [[nodiscard]] std::string render(Format format, const keras::Summary& summary, const CostReport& report,
                                  const CostOptions& options);
 

@@ -1,4 +1,4 @@
-// What this machine can run a model on, as text.
+// The devices of this machine, as text.
 #pragma once
 
 #include <cstdint>
@@ -10,20 +10,20 @@
 namespace attn::report {
 
 struct DeviceRow {
-  std::string device;                ///< what --device takes: "cpu", "cuda:0"
+  std::string device;                ///< argument of --device: "cpu", "cuda:0"
   std::string name;                  ///< "NVIDIA H200"
-  std::vector<std::string> details;  ///< instruction sets, or the architecture: "sm_90"
-  int cores = 0;                     ///< 0: not told
+  std::vector<std::string> details;  ///< instruction sets, or the GPU architecture: "sm_90"
+  int cores = 0;                     ///< 0: unknown
   std::int64_t memory_bytes = 0;
-  std::string backend;     ///< the one that would run: "onednn"; "" where none can
-  std::string why_not;     ///< and why
-  std::string kernel_isa;  ///< of a CPU: the newest instruction set that kernels use: "avx512"
+  std::string backend;     ///< the backend that would run: "onednn"; "" if none can
+  std::string why_not;     ///< the reason why none can run
+  std::string kernel_isa;  ///< for a CPU: the newest instruction set that kernels use: "avx512"
 };
 
 struct DevicesReport {
   std::vector<DeviceRow> devices;
   std::string driver;        ///< the CUDA version that the NVIDIA driver supports, or ""
-  std::string cuda_missing;  ///< why there is no GPU to use, or ""
+  std::string cuda_missing;  ///< why no GPU can be used, or ""
 };
 
 /// table, json ("attn.devices/1")

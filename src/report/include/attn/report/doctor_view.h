@@ -1,4 +1,4 @@
-// What works on this machine and what does not, as text.
+// The capabilities of this machine and of this build, as text.
 #pragma once
 
 #include <cstdint>
@@ -16,26 +16,26 @@ namespace attn::report {
 struct DoctorCheck {
   std::string name;  ///< "HDF5 files"
   bool works = false;
-  std::string detail;  ///< of what works: "1.10.8"
+  std::string detail;  ///< if it works: "1.10.8"
   std::string why_not;
 };
 
 struct DoctorReport {
-  bool works = false;  ///< models run on the CPU
+  bool works = false;  ///< whether models run on the CPU
   std::string version, build, compiler, onednn, onednn_isa, hdf5;
   std::vector<DoctorCheck> checks;
   DevicesReport devices;
   std::string system;  ///< "Linux 6.1.0 x86_64, Debian GNU/Linux 12 (bookworm)"
-  double load = 0;     ///< mean of processes that want to run, over a minute
+  double load = 0;     ///< load average over one minute
   std::int64_t available_bytes = 0;
   std::optional<double> core_limit;
   std::optional<std::int64_t> memory_limit;
-  std::vector<std::pair<std::string, std::string>> variables;  ///< those that change what attn does
-  std::vector<std::string> notes;                              ///< what looks like a mistake
-  std::optional<LinksReport> links;                            ///< between ranks, where that was asked for
+  std::vector<std::pair<std::string, std::string>> variables;  ///< environment variables that attn reads
+  std::vector<std::string> notes;                              ///< likely mistakes
+  std::optional<LinksReport> links;                            ///< between ranks, if measured
 };
 
-/// table, json ("attn.doctor/1"), and as markdown a block to paste into a bug report
+/// table, json ("attn.doctor/1"), and markdown, a block for a bug report
 [[nodiscard]] std::string render(Format format, const DoctorReport& report);
 
 }  // namespace attn::report

@@ -1,4 +1,4 @@
-// What a dump of a pass holds, as text.
+// The contents of a dump of a pass, as text.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace attn::report {
 
-/// "attn.dump/1": the setting of the pass, its inputs, and of each layer's array the layer, its class, which call and
-/// result of it this is, and the dtype that was computed in (the file has bfloat16 as float32).
+/// "attn.dump/1": the setting of the pass, its inputs, and for each array its layer, the layer's class, the indices of
+/// call and result, and the dtype of the computation (bfloat16 is stored as float32).
 [[nodiscard]] std::string dump_json(const RunReport& report, const std::vector<run::LayerArray>& layers);
 
 }  // namespace attn::report

@@ -1,4 +1,4 @@
-// The arithmetic of a layer or a model as text.
+// The formulas of a layer or a model, as text.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace attn::report {
 
-/// What it was worked out for.
+/// The model and the sizes that the formulas were computed for.
 struct ExplainedModel {
   std::string name, class_name;
   std::int64_t batch = 1;
@@ -20,7 +20,7 @@ struct ExplainedModel {
 
 /// table, json ("attn.explain/1"), markdown; latex: paragraphs and align* environments (amsmath), without a preamble
 [[nodiscard]] std::string render(Format format, const ExplainedModel& model, const keras::Explanation& explanation);
-/// The same forms, with a row per class of layers
+/// The same formats, with a row for each class of layers
 [[nodiscard]] std::string render(Format format, const ExplainedModel& model,
                                  const std::vector<keras::ClassTotals>& classes);
 

@@ -1,4 +1,4 @@
-// A run over many files as text.
+// A run over many files, as text.
 #pragma once
 
 #include <cstdint>
@@ -13,18 +13,18 @@ struct FailedFile {
   std::string file, error;
 };
 
-/// What one process has done of many files.
+/// The work of one process on many files.
 struct FilesReport {
   std::string folder;
-  std::int64_t files = 0;  ///< of all processes
+  std::int64_t files = 0;  ///< total over all processes
   int shard = 0, shards = 1;
-  bool claims = false;  ///< files were taken as they came free
+  bool claims = false;  ///< processes claim files dynamically
   std::int64_t done = 0, skipped = 0, rows = 0;
   double seconds = 0;
   std::vector<FailedFile> failures;
 };
 
-/// table: a line or two, and what failed. json: "attn.files/1".
+/// table: one or two lines, and the failures. json: "attn.files/1".
 [[nodiscard]] std::string render(Format format, const FilesReport& report);
 
 }  // namespace attn::report

@@ -1,4 +1,4 @@
-// Where NaN and infinities came into a pass, as text.
+// The origin of NaN and infinities in a pass, as text.
 #pragma once
 
 #include <string>
@@ -8,13 +8,13 @@
 
 namespace attn::report {
 
-/// Lines: where they came from, why, and how far they went; or that all is finite.
+/// Lines with their origin, the reason, and how far they spread; or the statement that all is finite.
 [[nodiscard]] std::string finite_text(const run::FiniteCheck& check);
 
-/// The sentence on a check that found some.
+/// A sentence for a check that found some.
 [[nodiscard]] std::string finite_problem(const run::FiniteCheck& check);
 
-/// A list: inputs, then layers in the order of execution.
+/// A list: inputs, then layers in execution order.
 [[nodiscard]] Json finite_json(const run::FiniteCheck& check);
 
 }  // namespace attn::report

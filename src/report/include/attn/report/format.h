@@ -1,4 +1,4 @@
-// The forms that a result can be written in.
+// The output formats of results.
 #pragma once
 
 #include <cstdint>
@@ -6,29 +6,29 @@
 
 namespace attn::report {
 
-/// Each kind of result has a function `render(format, result)` in the header of its view, which gives its whole text in
-/// the forms that its comment names. In another form there is nothing to write: Error (internal).
+/// Each kind of result has a function `render(format, result)` in the header of its view, which returns its whole text
+/// in the formats that its comment lists. For any other format it throws Error (internal).
 enum class Format : std::uint8_t {
   table,  ///< for a terminal
-  text,   ///< byte for byte
-  ids,    ///< of tokens: a line with commas for each text
+  text,   ///< unchanged bytes
+  ids,    ///< token ids: a line with commas for each text
   json,
   jsonl,  ///< an object in each line
   markdown,
   csv,
-  html,  ///< a page that needs no network
+  html,  ///< a self-contained page
   svg,
   png,
   dot,      ///< for Graphviz
   mermaid,  ///< for Markdown pages that draw it
   latex,
-  python  ///< as print() shows a dict
+  python  ///< like print() of a dict
 };
 
 /// "markdown"
 [[nodiscard]] std::string_view name_of(Format format);
 
-/// For a `render` that has no such form.
+/// For a `render` without this format.
 [[noreturn]] void refuse(Format format);
 
 }  // namespace attn::report

@@ -1,4 +1,4 @@
-// What was generated, as text and as JSON.
+// Generated text and its statistics, as text and as JSON.
 #pragma once
 
 #include <cstdint>
@@ -11,35 +11,35 @@
 
 namespace attn::report {
 
-/// The model that generated.
+/// The model that generated the text.
 struct GenerationModel {
-  std::string path;                     ///< as it was given
-  std::string weights;                  ///< where they came from: a file or folder, or "random, seed 0"
+  std::string path;                     ///< path on the command line
+  std::string weights;                  ///< source of the weights: a file or folder, or "random, seed 0"
   std::string class_name;               ///< "GPT2CausalLM"
   std::optional<std::string> backbone;  ///< "GPT2Backbone"
   std::int64_t parameters = 0;
-  std::optional<std::string> tokenizer;  ///< "GPT2Tokenizer"; nothing where ids were given and taken
+  std::optional<std::string> tokenizer;  ///< "GPT2Tokenizer"; empty if token ids were used
 };
 
-/// One sequence. Texts may hold bytes that are no UTF-8.
+/// A generated sequence. Texts may contain bytes that are not UTF-8.
 struct GenerationResult {
   std::optional<std::string> prompt;
   generate::Sequence sequence;
-  bool stop_string = false;         ///< it ends where one of the texts began that end it
-  std::optional<std::string> text;  ///< cut there
-  std::vector<std::string> beams;   ///< by Sequence::beams, where there is a tokenizer
+  bool stop_string = false;         ///< ended by one of the stop strings
+  std::optional<std::string> text;  ///< cut before the stop string
+  std::vector<std::string> beams;   ///< in the order of Sequence::beams, if there is a tokenizer
 };
 
-/// Seconds, tokens and bytes of the whole.
+/// Times, tokens and bytes of the whole generation.
 struct GenerationStats {
-  double load_seconds = 0.0;      ///< from the start to a model that is ready
+  double load_seconds = 0.0;      ///< from the start until the model is ready
   double tokenize_seconds = 0.0;  ///< of the prompts
-  double first_seconds = 0.0;     ///< from a ready model to the first token, prompts read
+  double first_seconds = 0.0;     ///< from the ready model to the first token, including prefill
   generate::Stats tokens;
-  std::int64_t weight_bytes = 0;  ///< that a step reads
+  std::int64_t weight_bytes = 0;  ///< read by each decode step
   std::int64_t cache_bytes = 0;
-  std::int64_t cache_bytes_read = 0;  ///< by a step, in the mean
-  std::optional<double> bandwidth;    ///< bytes a second that the machine's memory was measured to give
+  std::int64_t cache_bytes_read = 0;  ///< mean of all decode steps
+  std::optional<double> bandwidth;    ///< measured memory bandwidth in bytes per second
 };
 
 struct GenerationReport {
@@ -48,15 +48,15 @@ struct GenerationReport {
   std::int64_t max_length = 0;
   std::vector<generate::Token> stop_token_ids;
   std::vector<GenerationResult> results;
-  bool all_beams = false;  ///< as text, too
+  bool all_beams = false;  ///< also print all beams as text
   GenerationStats stats;
 };
 
-/// text: the texts, each with a newline behind it, and a blank line between two; ids where there are no texts.
-/// json ("attn.generate/1"), and jsonl: a line for each result.
+/// text: the texts, each followed by a newline, with a blank line between two; token ids if there are no texts. json
+/// ("attn.generate/1"), and jsonl: a line for each result.
 [[nodiscard]] std::string render(Format format, const GenerationReport& report);
 
-/// A few lines: times, tokens a second, and the share of what the memory allows.
+/// A few lines: times, tokens per second, and the ratio to the limit of the memory bandwidth.
 [[nodiscard]] std::string stats_text(const GenerationStats& stats);
 
 }  // namespace attn::report

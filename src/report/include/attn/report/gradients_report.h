@@ -1,4 +1,4 @@
-// The gradients of a model, as values.
+// The gradients of a model, as plain values.
 #pragma once
 
 #include <cstddef>
@@ -14,24 +14,24 @@ namespace attn::report {
 
 struct GradientsReport {
   Setting setting;
-  std::string loss;  ///< what it is called
+  std::string loss;  ///< its name
   double value = 0;
-  /// What the loss is the sum of, where that is more than one.
+  /// The terms of the loss, if there is more than one.
   std::vector<std::pair<std::string, double>> terms;
   std::string mode;  ///< "training, nothing dropped", …
   std::uint64_t seed = 0;
   std::vector<InputReport> inputs;
-  std::vector<run::GradientRow> rows;  ///< by depth
+  std::vector<run::GradientRow> rows;  ///< in the order of depth
   std::string by;                      ///< "layer", "weight", "block"
-  std::vector<std::size_t> order;      ///< in which the rows are shown
-  double norm = 0;                     ///< of all together, but those of inputs
-  double seconds = 0;                  ///< of the pass there and back
+  std::vector<std::size_t> order;      ///< display order of the rows
+  double norm = 0;                     ///< over all rows except those of inputs
+  double seconds = 0;                  ///< of the forward and backward pass
   std::optional<CompareReport> compare;
   std::optional<std::vector<run::GradientCheckRow>> check;
   double check_tolerance = 0;
 
   [[nodiscard]] bool finite() const;
-  [[nodiscard]] bool checked() const;  ///< also true where nothing was checked
+  [[nodiscard]] bool checked() const;  ///< also true if nothing was checked
 };
 
 }  // namespace attn::report

@@ -1,4 +1,4 @@
-// The gradients of a model as text and as a picture.
+// The gradients of a model, as text and as a plot.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace attn::report {
 
-/// table: a row for each layer, then the loss and what was checked. json: "attn.grad/1". svg: a bar for each row, the
-/// root mean square of its gradient on a logarithmic scale.
+/// table: a row for each layer, then the loss and the result of the check. json: "attn.grad/1". svg: a bar for each
+/// row, the root mean square of its gradient on a logarithmic scale.
 [[nodiscard]] std::string render(Format format, const GradientsReport& report);
 
 }  // namespace attn::report

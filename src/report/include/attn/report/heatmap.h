@@ -1,4 +1,4 @@
-// What heads attend to, as pictures and pages.
+// Attention maps as images and pages.
 #pragma once
 
 #include <cstdint>
@@ -13,52 +13,52 @@
 
 namespace attn::report {
 
-/// The image that a model was given.
+/// The input image of a model.
 struct InputImage {
   std::int64_t width = 0, height = 0;
-  std::vector<std::uint8_t> rgb;  ///< three for each pixel, by rows
+  std::vector<std::uint8_t> rgb;  ///< three values for each pixel, row by row
 };
 
 struct HeatmapReport {
   Setting setting;
   std::uint64_t seed = 0;
   std::vector<InputReport> inputs;
-  std::int64_t item = 0, items = 1;  ///< which of the batch
+  std::int64_t item = 0, items = 1;  ///< index in the batch
   bool log_scale = false;
-  bool header = true;  ///< of pictures: what ran, on what, and with which inputs
+  bool header = true;  ///< for images: print model, setting and inputs above the maps
   std::vector<run::LayerMap> layers;
   std::optional<Provenance> provenance;
-  std::optional<InputImage> image;                          ///< of a model with one input that is an image
-  std::map<std::int64_t, std::vector<std::string>> labels;  ///< of positions, by their number
+  std::optional<InputImage> image;                          ///< for a model with a single image input
+  std::map<std::int64_t, std::vector<std::string>> labels;  ///< labels of positions, by the number of positions
 };
 
 /// How a preview is drawn.
 enum class Ink : std::uint8_t {
-  color,  ///< half blocks in 256 colours, two rows of cells in a line
-  shade,  ///< blocks of four shades
+  color,  ///< half blocks in 256 colors; a line has two rows of cells
+  shade,  ///< blocks with four shades
   ascii,
 };
 
 struct PreviewOptions {
   Ink ink = Ink::shade;
-  int columns = 100;  ///< of the terminal
+  int columns = 100;  ///< width of the terminal
 };
 
-/// Cells of a side of the maps that `preview_columns` leaves room for, where `maps` stand beside and below each other.
+/// The side of a map in cells, if `maps` maps are arranged in a grid of this width.
 [[nodiscard]] int preview_cells(int columns, std::size_t maps);
 
-/// Most cells of an SVG, so that its size stays that of a figure.
+/// Limit of cells in an SVG, which keeps its size reasonable for a figure.
 inline constexpr std::int64_t kMostSvgCells = 90'000;
-/// Most cells of a page, so that it stays below 5 MB.
+/// Limit of cells in a page, which keeps it below 5 MB.
 inline constexpr std::int64_t kMostPageCells = 3'300'000;
 
-/// Does a picture name the positions? An SVG does for a few heads, a PNG never. Else gives why not.
+/// Returns why an image has no labels of positions, or "" if it has. An SVG has them for a few heads, a PNG never.
 [[nodiscard]] std::string why_no_labels(Format format, const HeatmapReport& report);
 
-/// table: the heads' statistics and a small picture of the first layer's heads, drawn as `options` say; json
-/// ("attn.heatmap/1"): the statistics of each head; svg: all heads of the layers, beside each other and below each
-/// other, light or dark as its reader prefers; png: the same without text, light; html: a page of its own that needs no
-/// network, with pickers for layer, head, scale and view.
+/// table: statistics of the heads and a preview of the first layer's heads, drawn as `options` says; json
+/// ("attn.heatmap/1"): statistics of each head; svg: all heads of the layers in a grid, in the reader's light or dark
+/// theme; png: the same without text, light; html: a self-contained page with selectors for layer, head, scale and
+/// view.
 [[nodiscard]] std::string render(Format format, const HeatmapReport& report, const PreviewOptions& options);
 
 }  // namespace attn::report

@@ -1,4 +1,4 @@
-// Values as JSON text: the one place where it is written.
+// JSON output. All JSON is written here.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -10,21 +10,21 @@
 
 namespace attn::report {
 
-/// Members keep the order in which they were set.
+/// Members keep their insertion order.
 using Json = nlohmann::ordered_json;
 
-/// A count of any size, written in all its digits.
+/// A count of any size, with all digits.
 [[nodiscard]] Json json_integer(UInt128 value);
 
-/// A text; bytes that are not UTF-8 are written as `\x..`.
+/// A string; bytes that are not UTF-8 are written as `\x..`.
 [[nodiscard]] Json json_text(std::string_view text);
 
 /// [null, 50, 512]
 [[nodiscard]] Json json_shape(const Shape& shape);
 
-/// Two blanks per level, lists of plain values on one line, a newline at the end. Numbers are the shortest that read
-/// back the same; a float keeps its point or exponent. NaN and infinities, which JSON lacks, are null. Characters that
-/// are not safe to print are escaped, so that a reader gets them and a terminal does not.
+/// Formats with an indent of two spaces, lists of scalars on one line, and a newline at the end. Numbers have the
+/// fewest digits that read back exactly; a float keeps its point or exponent. NaN and infinities, which JSON lacks,
+/// become null. Characters that are unsafe for terminals are escaped.
 [[nodiscard]] std::string json_document(const Json& json);
 
 /// The same on one line.

@@ -1,4 +1,4 @@
-// Where masks go, as text.
+// The flow of masks, as text.
 #pragma once
 
 #include <string>
@@ -9,12 +9,12 @@
 
 namespace attn::report {
 
-/// table, markdown, csv: a row per call with the masks that come in, what becomes of them and the masks that go out;
-/// then a line per warning. Calls inside nested models only with `expand_nested`, here and below.
+/// table, markdown, csv: a row for each call with its input masks, their treatment, and its output masks; then a line
+/// for each warning. Here and below, calls inside nested models are included only with `expand_nested`.
 [[nodiscard]] std::string render(Format format, const std::string& model, const keras::MaskTrace& trace,
                                  bool expand_nested);
 
-/// What a summary's JSON gets: "masks", a list of calls, and "mask_warnings".
+/// Adds to a summary's JSON: "masks", a list of calls, and "mask_warnings".
 void add_masks(Json& summary, const keras::MaskTrace& trace, bool expand_nested);
 
 }  // namespace attn::report

@@ -1,4 +1,4 @@
-// All about a model on one page.
+// A page with all results for a model.
 #pragma once
 
 #include <optional>
@@ -20,11 +20,11 @@ struct ModelPage {
   PlanReport plan;
   PlotGraph graph;
   std::optional<BenchRow> bench;         ///< with its profile
-  std::optional<HeatmapReport> heatmap;  ///< of a model with attention
+  std::optional<HeatmapReport> heatmap;  ///< for a model with attention
   std::optional<Provenance> provenance;
 };
 
-/// html: a page that needs no network
+/// html: a self-contained page
 [[nodiscard]] std::string render(Format format, const ModelPage& page);
 
 }  // namespace attn::report

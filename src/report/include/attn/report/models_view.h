@@ -1,4 +1,4 @@
-// Where two models differ, as text.
+// The differences between two models, as text.
 #pragma once
 
 #include <optional>
@@ -13,13 +13,13 @@ namespace attn::report {
 struct ModelsReport {
   std::string a, b;  ///< the files
   keras::ModelComparison result;
-  std::optional<DiffReport> weights;  ///< of files that both hold theirs
-  std::string without;                ///< the one file that holds none, where the other does
+  std::optional<DiffReport> weights;  ///< if both files contain weights
+  std::string without;                ///< the file without weights, if the other has some
 
   [[nodiscard]] bool equal() const { return result.equal() && (!weights || weights->result.equal()); }
 };
 
-/// Tables of keys, of layers and of weights, and both models' parameters, as table, markdown, or json:
+/// Tables of keys, of layers and of weights, and the parameters of both models, as table, markdown, or json:
 /// "attn.compare/1", with "kind": "config"
 [[nodiscard]] std::string render(Format format, const ModelsReport& report);
 

@@ -1,4 +1,4 @@
-// How numbers are written for people. Programs get them whole, as JSON (attn/report/json.h).
+// Formats numbers for people. JSON has them in full precision (attn/report/json.h).
 #pragma once
 
 #include <cstdint>
@@ -17,16 +17,16 @@ namespace attn::report {
 /// A time in seconds: "812 ns", "12.3 µs", "4.56 ms", "1.23 s", "2 min 05 s".
 [[nodiscard]] std::string duration(double seconds);
 
-/// A value with a prefix of 1000: (1.234e9, "FLOP/s") is "1.23 GFLOP/s".
+/// A value with a decimal prefix: (1.234e9, "FLOP/s") is "1.23 GFLOP/s".
 [[nodiscard]] std::string prefixed(double value, std::string_view unit);
 
-/// Bytes in steps of 1024, as Keras writes them: "4.01 MB". Below zero is an unknown size: "-".
+/// Bytes with binary prefixes, as Keras writes them: "4.01 MB". A negative size is unknown: "-".
 [[nodiscard]] std::string byte_size(std::int64_t bytes);
 
 /// "1 step", "1,234 steps".
 [[nodiscard]] std::string counted(std::int64_t count, std::string_view what);
 
-/// A share as a percentage: 0.123 is "12.3%".
+/// A ratio as a percentage: 0.123 is "12.3%".
 [[nodiscard]] std::string percent(double share);
 
 }  // namespace attn::report

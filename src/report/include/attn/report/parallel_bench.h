@@ -1,4 +1,4 @@
-// Passes over a model that ranks share, measured.
+// Benchmarks of a model that is split over ranks.
 #pragma once
 
 #include <cstdint>
@@ -14,27 +14,27 @@ namespace attn::report {
 
 struct ParallelBenchRow {
   Setting setting;
-  std::int64_t iterations = 0;  ///< passes that were timed
-  run::Latency ms;              ///< of a pass, until the last rank is through
-  /// Of a pass of rank 0 alone, while the others wait; nothing where the whole model has no place in its memory.
+  std::int64_t iterations = 0;  ///< timed passes
+  run::Latency ms;              ///< of a pass, until the last rank is done
+  /// For a pass of rank 0 on its own, while the others wait; empty if the whole model does not fit into its memory.
   std::optional<run::Latency> alone_ms;
   std::optional<double> difference;  ///< between their outputs: the largest ‖a − b‖ / ‖b‖
-  parallel::Prediction prediction;   ///< by the cluster's figures
-  ParallelReport parallel;           ///< counts, bytes and seconds are those of one pass, in the mean
+  parallel::Prediction prediction;   ///< from the figures of the cluster
+  ParallelReport parallel;           ///< counts, bytes and seconds are means for one pass
 
   [[nodiscard]] std::optional<double> speed_up() const;
-  /// The share of one rank's speed that each keeps.
+  /// The parallel efficiency: speed-up divided by the number of ranks.
   [[nodiscard]] std::optional<double> efficiency() const;
 };
 
 struct ParallelBenchReport {
-  std::string machine;        ///< rank 0's
-  parallel::Cluster cluster;  ///< whose figures the predictions are of
+  std::string machine;        ///< the machine of rank 0
+  parallel::Cluster cluster;  ///< the cluster of the predictions
   std::vector<ParallelBenchRow> rows;
 };
 
-/// table, markdown, csv: a row for each measurement; behind them, but in csv, the collectives of each.
-/// json: "attn.bench-parallel/1".
+/// table, markdown, csv: a row for each measurement; except in csv, followed by the collectives of each. json:
+/// "attn.bench-parallel/1".
 [[nodiscard]] std::string render(Format format, const ParallelBenchReport& report);
 
 }  // namespace attn::report

@@ -1,4 +1,4 @@
-// Several ranks that share a model, as plain values.
+// A model that is split over ranks, as plain values.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace attn::report {
 struct RankReport {
   std::string node;
   double seconds = 0;  ///< of the pass
-  /// Of these, in collectives: waiting for others too. Nothing where nobody has measured it, as on GPUs.
+  /// The part spent in collectives, including waiting for others. Empty if it was not measured, as on GPUs.
   std::optional<double> collective_seconds;
   std::int64_t peak_bytes = 0;
   std::int64_t threads = 0;
@@ -25,35 +25,35 @@ struct RankReport {
 struct CollectiveReport {
   std::string op;
   std::int64_t count = 0, bytes = 0;
-  std::optional<double> seconds;    ///< of rank 0; nothing where nobody has measured it
-  std::optional<double> predicted;  ///< by a cluster's figures
+  std::optional<double> seconds;    ///< of rank 0; empty if not measured
+  std::optional<double> predicted;  ///< from the figures of a cluster
 };
 
 /// How ranks ran a model together.
 struct ParallelReport {
   std::string kind;
-  int ranks = 1;  ///< in all
-  int data = 1;   ///< groups of ranks that share the rows of the batch, where each of them shares the model
+  int ranks = 1;  ///< total
+  int data = 1;   ///< data-parallel groups; inside each group, the model is split
   std::string launcher, library;
   std::vector<parallel::Shared> split;
   std::vector<CollectiveReport> collectives;
   std::vector<RankReport> per_rank;
 };
 
-/// What would be shared out, and what that is predicted to take.
+/// A planned split of a model, and its predicted time.
 struct ParallelPlanReport {
   std::string model;
   std::string kind;
-  int ranks = 1;  ///< in all
-  int data = 1;   ///< groups of ranks that share the rows of the batch, where each of them shares the model
+  int ranks = 1;  ///< total
+  int data = 1;   ///< data-parallel groups; inside each group, the model is split
   parallel::Cluster cluster;
   std::vector<parallel::Shared> split;
   std::vector<parallel::CollectiveCost> collectives;
   std::vector<parallel::CollectiveCall> meetings;
-  std::int64_t weight_bytes = 0, local_weight_bytes = 0;  ///< of the model, and of the rank with the largest share
+  std::int64_t weight_bytes = 0, local_weight_bytes = 0;  ///< of the model, and of the rank with the largest shard
   parallel::Prediction prediction;
-  std::vector<std::pair<int, double>> speed_ups;     ///< of a pass, by ranks
-  std::vector<std::pair<int, double>> efficiencies;  ///< of a training step shared out by data, by ranks
+  std::vector<std::pair<int, double>> speed_ups;     ///< of a pass, by number of ranks
+  std::vector<std::pair<int, double>> efficiencies;  ///< of a data-parallel training step, by number of ranks
 };
 
 }  // namespace attn::report

@@ -1,4 +1,4 @@
-// Several ranks that share a model, as text.
+// A model that is split over ranks, as text.
 #pragma once
 
 #include <optional>
@@ -10,11 +10,10 @@
 
 namespace attn::report {
 
-/// How much longer the slowest rank computes than the mean: 0 where all are alike, nothing where nobody has measured
-/// it.
+/// The extra time of the slowest rank relative to the mean: 0 if all are equal, empty if not measured.
 [[nodiscard]] std::optional<double> imbalance(const ParallelReport& report);
 [[nodiscard]] std::string parallel_text(const ParallelReport& report);
-/// The member "parallel" of a run's or a measurement's document.
+/// The member "parallel" in the document of a run or benchmark.
 [[nodiscard]] Json parallel_json(const ParallelReport& report);
 
 /// table; json: "attn.parallel/1".

@@ -1,4 +1,4 @@
-// How a pass runs, as plain values.
+// The plan of a pass, as plain values.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@
 
 namespace attn::report {
 
-/// What runs a step.
+/// The kernel of a step.
 struct StepKernel {
   std::string name;  ///< "onednn matmul"
-  std::string why;   ///< why others do not, or ""
+  std::string why;   ///< why others were not selected, or ""
 };
 
-/// What a layer keeps of tokens that were read, its keys or its values.
+/// A part of the KV cache: the keys or the values of a layer.
 struct CachedState {
   std::string name;  ///< "transformer_layer_0/self_attention_layer/keys"
   DType dtype = DType::float32;
@@ -26,20 +26,20 @@ struct CachedState {
   std::int64_t token_bytes = 0;  ///< for one position of one sequence
 };
 
-/// What a decoder keeps for a batch of sequences.
+/// The KV cache of a decoder for a batch of sequences.
 struct DecoderCache {
   Dim sequences = 1;
-  Dim positions = 0;  ///< of each sequence, as the decoder goes on with it
+  Dim positions = 0;  ///< of each sequence, maximum
   std::vector<CachedState> states;
 };
 
 struct PlanReport {
   Setting setting;
-  graph::Graph lowered;                         ///< as the layers made it; without weights' numbers
-  plan::Plan plan;                              ///< of what the backend made of it
-  std::optional<DecoderCache> cache;            ///< of a model that goes on with tokens
-  std::int64_t memory_bytes = 0;                ///< the most of the host's memory that preparing and running hold
-  std::map<graph::NodeId, StepKernel> kernels;  ///< of the steps, where they were asked for
+  graph::Graph lowered;                         ///< the graph before optimization, without the values of weights
+  plan::Plan plan;                              ///< for the graph after optimization by the backend
+  std::optional<DecoderCache> cache;            ///< for a decoder
+  std::int64_t memory_bytes = 0;                ///< peak host memory of preparation and run
+  std::map<graph::NodeId, StepKernel> kernels;  ///< by step, if requested
 };
 
 }  // namespace attn::report

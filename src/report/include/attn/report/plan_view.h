@@ -1,4 +1,4 @@
-// How a pass runs: its steps, and where their results lie in memory.
+// The steps of a pass, and the memory layout of their results.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace attn::report {
 
-/// table: the steps, what passes did, and a picture of the arena, offsets across and steps down, of at most `columns`
-/// cells; json ("attn.plan/1"); svg: the arena, light or dark as its reader prefers
+/// table: the steps, the changes by optimization, and a picture of the arena (offsets across, steps down) of at most
+/// `columns` cells; json ("attn.plan/1"); svg: the arena, in the reader's light or dark theme
 [[nodiscard]] std::string render(Format format, const PlanReport& report, int columns);
 
 }  // namespace attn::report

@@ -1,4 +1,4 @@
-// The layers of a model and what flows between them, as a picture or as the text of a picture.
+// The graph of a model's layers, as an image or as source text for one.
 #pragma once
 
 #include <string>
@@ -11,24 +11,24 @@ namespace attn::report {
 
 inline constexpr int kNoParent = -1;
 
-/// A layer. Names may hold anything.
+/// A layer. Names may contain any characters.
 struct PlotNode {
   std::string name, class_name;
   std::string output_shape;  ///< "(None, 50, 512)"
   keras::Count params = 0;
-  bool built = true;       ///< else its parameters are not known yet
-  int parent = kNoParent;  ///< the nested model around it, which stands before it
-  bool is_opened = false;  ///< a nested model whose layers are nodes too
+  bool built = true;       ///< otherwise its parameters are not yet known
+  int parent = kNoParent;  ///< the enclosing nested model, which precedes it
+  bool is_opened = false;  ///< a nested model whose layers are also nodes
 };
 
-/// A tensor that one call of a layer gives and another layer reads.
+/// A tensor that one call of a layer computes and another layer reads.
 struct PlotEdge {
-  int from = 0, to = 0;  ///< indices into the nodes; both have the same parent
-  int call = 0;          ///< of `from`
-  int tensor = 0;        ///< of that call's results
+  int from = 0, to = 0;  ///< indices of nodes, which have the same parent
+  int call = 0;          ///< index of the call of `from`
+  int tensor = 0;        ///< index of that call's result
 };
 
-/// Nodes with the same parent stand in the order in which they run.
+/// Nodes with the same parent are in execution order.
 struct PlotGraph {
   std::string name, class_name;
   std::vector<PlotNode> nodes;
@@ -36,8 +36,8 @@ struct PlotGraph {
   keras::Count total_params = 0;
 };
 
-/// svg: a document of its own, light or dark as its reader prefers, from top to bottom; png: the same on light paper;
-/// dot; mermaid; json ("attn.plot/1")
+/// svg: a document in the reader's light or dark theme, from top to bottom; png: the same in the light theme; dot;
+/// mermaid; json ("attn.plot/1")
 [[nodiscard]] std::string render(Format format, const PlotGraph& graph);
 
 }  // namespace attn::report

@@ -1,4 +1,4 @@
-// What is wrong with a model, as text.
+// The problems of a model, as text.
 #pragma once
 
 #include <string>
@@ -16,9 +16,9 @@ struct ProblemReport {
   [[nodiscard]] std::size_t warnings() const { return problems.size() - errors(); }
 };
 
-/// table: a line per problem as compilers write it, "file:line:column: error: /pointer: …", and a line of totals;
-/// markdown; json ("attn.validate/1"); csv: a record per problem with severity, file, line, column, pointer, message,
-/// did_you_mean
+/// table: a line for each problem in the format of compilers, "file:line:column: error: /pointer: …", and a line of
+/// totals; markdown; json ("attn.validate/1"); csv: a record for each problem with severity, file, line, column,
+/// pointer, message, did_you_mean
 [[nodiscard]] std::string render(Format format, const ProblemReport& report);
 
 }  // namespace attn::report

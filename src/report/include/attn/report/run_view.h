@@ -1,4 +1,4 @@
-// A run as text.
+// A run, as text.
 #pragma once
 
 #include <string>
@@ -9,12 +9,12 @@
 
 namespace attn::report {
 
-/// table: the setting, the outputs, the comparison where there was one, the times. json: "attn.run/1"; times are in
-/// milliseconds; NaN and infinities are null, and `non_finite` of an output counts them. The list "non_finite" says
-/// where they came from, where that was looked for. An output of strings has them all.
+/// table: the setting, the outputs, the comparison if there is one, the times. json: "attn.run/1". Times are in
+/// milliseconds. NaN and infinities are null, and an output's `non_finite` counts them. The list "non_finite" has their
+/// origin, if it was searched for. A string output has all its strings.
 [[nodiscard]] std::string render(Format format, const RunReport& report);
 
-/// The comparison alone, one line per output: what agrees, or where it differs most.
+/// Only the comparison, one line for each output: what agrees, or the largest difference.
 [[nodiscard]] std::string compare_text(const CompareReport& compare);
 
 /// The same as members: file, rtol, atol, pass, outputs.

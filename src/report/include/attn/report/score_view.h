@@ -1,4 +1,4 @@
-// How likely a model holds texts, as text.
+// The log-likelihood of texts, as text.
 #pragma once
 
 #include <cstdint>
@@ -12,25 +12,25 @@ namespace attn::report {
 
 struct ScoredToken {
   std::int32_t id = 0;
-  std::string token;               ///< as the tokenizer's file spells it; "" without a tokenizer
-  std::optional<double> log_prob;  ///< ln p after the tokens before; nothing for the first of all
+  std::string token;               ///< spelling in the tokenizer's file; "" without a tokenizer
+  std::optional<double> log_prob;  ///< ln p given the tokens before; empty for the first token
 };
 
 struct ScoredText {
-  std::optional<std::string> text;  ///< nothing where ids were given
+  std::optional<std::string> text;  ///< empty if ids were given
   std::vector<ScoredToken> tokens;
 
-  /// How many have a probability.
+  /// The number of tokens with a probability.
   [[nodiscard]] std::int64_t scored() const;
-  /// All of them together.
+  /// The sum over all tokens.
   [[nodiscard]] double log_prob() const;
-  /// e to the mean of -ln p.
+  /// exp(mean of -ln p).
   [[nodiscard]] double perplexity() const;
 };
 
 struct ScoreReport {
   std::string path, class_name, tokenizer;  ///< of the model
-  std::string weights;                      ///< where they came from
+  std::string weights;                      ///< source of the weights
   std::vector<ScoredText> texts;
 };
 

@@ -1,4 +1,4 @@
-// The setting of a run or a measurement, as text and as JSON members.
+// The setting of a run or benchmark, as text and as JSON members.
 #pragma once
 
 #include <string>
@@ -8,20 +8,20 @@
 
 namespace attn::report {
 
-/// "cpu (onednn), float32, batch 1, length 50, 2 threads"; the precision of products where it is not the highest.
+/// "cpu (onednn), float32, batch 1, length 50, 2 threads"; includes the matmul precision if it is not the highest.
 [[nodiscard]] std::string setting_text(const Setting& setting);
 
-/// "mean length 0.6, padding skipped", or what of it there is.
+/// "mean length 0.6, padding skipped", or one of the two.
 [[nodiscard]] std::string padding_text(const Setting& setting);
 
-/// "  weights: random, seed 0", a line of a header; "" where there are none.
+/// "  weights: random, seed 0", a line of a header; "" if there are none.
 [[nodiscard]] std::string weights_line(const Setting& setting);
 
-/// model, device, backend, dtype, matmul_precision, batch, seq_len, threads; weights where there are some, test,
-/// mean_length and skip_padding where there are any.
+/// Members: model, device, backend, dtype, matmul_precision, batch, seq_len, threads; weights, test, mean_length and
+/// skip_padding if they are set.
 [[nodiscard]] Json setting_json(const Setting& setting);
 
-/// name, shape, dtype, source.
+/// Members: name, shape, dtype, source.
 [[nodiscard]] Json input_json(const InputReport& input);
 
 }  // namespace attn::report

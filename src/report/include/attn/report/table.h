@@ -1,4 +1,4 @@
-// A table of texts: for a terminal, a page or a spreadsheet.
+// A table of strings: for a terminal, a page or a spreadsheet.
 #pragma once
 
 #include <string>
@@ -14,23 +14,23 @@ struct TableColumn {
   Align align = Align::left;
 };
 
-/// Every row has a cell per column. Cells may hold anything; they are made printable here.
+/// Every row has a cell for each column. Cells may contain any characters; they are made printable here.
 struct Table {
   std::vector<TableColumn> columns;
   std::vector<std::vector<std::string>> rows;
 };
 
-/// Aligned columns, two blanks apart, under a header and a rule. Nothing is cut.
+/// Aligned columns, separated by two spaces, under a header and a rule. Nothing is truncated.
 [[nodiscard]] std::string plain_table(const Table& table);
 
-/// A GitHub-flavoured Markdown table; what Markdown or HTML would read as markup is escaped.
+/// A GitHub-flavored Markdown table; markup of Markdown and HTML in cells is escaped.
 [[nodiscard]] std::string markdown_table(const Table& table);
 
-/// RFC 4180 with a header record. A cell that a spreadsheet would take for a formula (it begins with = + - @ and is not
-/// a number) gets a leading apostrophe.
+/// RFC 4180 with a header record. A cell that a spreadsheet would interpret as a formula (it begins with = + - @ and is
+/// not a number) gets a leading apostrophe.
 [[nodiscard]] std::string csv_table(const Table& table);
 
-/// Text from a file, safe inside Markdown.
+/// Escapes text from a file for Markdown.
 [[nodiscard]] std::string markdown_text(std::string_view text);
 
 }  // namespace attn::report

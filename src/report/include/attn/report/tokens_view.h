@@ -1,4 +1,4 @@
-// Texts and their tokens, as text.
+// Texts and their tokens.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,13 @@
 
 namespace attn::report {
 
-/// A text that became ids, or ids that became a text.
+/// A text that was encoded, or ids that were decoded.
 struct TokenizedText {
-  std::optional<std::string> text;  ///< valid UTF-8; nothing where ids were given
+  std::optional<std::string> text;  ///< valid UTF-8; empty if ids were given
   std::vector<std::int32_t> ids;
-  std::vector<std::string> tokens;  ///< as the tokenizer's file spells them
-  std::vector<std::string> parts;   ///< what each adds to the text: "" where a letter is not whole yet
-  std::string decoded;              ///< bytes: byte-level tokens may end inside a letter
+  std::vector<std::string> tokens;  ///< spelling in the tokenizer's file
+  std::vector<std::string> parts;   ///< the text that each token adds; "" for an incomplete character
+  std::string decoded;              ///< bytes: byte-level tokens may end inside a character
 };
 
 struct TokensReport {
@@ -27,8 +27,8 @@ struct TokensReport {
   std::vector<TokenizedText> texts;
 };
 
-/// table: the tokens of each text. text: what the ids of each text stand for, each with a line feed behind it. ids: a
-/// line for each text, "464,2746". json: "attn.tokenize/1".
+/// table: the tokens of each text. text: the decoded text for each list of ids, each followed by a newline. ids: a line
+/// for each text, "464,2746". json: "attn.tokenize/1".
 [[nodiscard]] std::string render(Format format, const TokensReport& report);
 
 }  // namespace attn::report

@@ -1,4 +1,4 @@
-// A training as text.
+// Training progress and results, as text.
 #pragma once
 
 #include <cstdint>
@@ -17,49 +17,49 @@ namespace attn::report {
 /// The line of an epoch as Keras prints it with verbose=2: "3/3 - 1s - 361ms/step - loss: 3.6425 - val_loss: 3.1".
 [[nodiscard]] std::string epoch_line(const train::EpochEvent& event);
 
-/// What Keras's bar shows with verbose=1 (keras/src/utils/progbar.py).
+/// The state of Keras's progress bar with verbose=1 (keras/src/utils/progbar.py).
 struct BarState {
   std::int64_t done = 0, batches = 1;
   double seconds = 0;  ///< of the epoch so far
   double seconds_per_step = 0;
-  bool is_over = false;  ///< the time taken in place of the time left
+  bool is_over = false;  ///< shows the elapsed time instead of the remaining time
   std::vector<std::pair<std::string, double>> values;
 };
 struct Bar {
   std::string text;
   int width = 0;  ///< in columns
 };
-/// Without a line's end. `ascii`: of no other characters. Without colour there are no escape sequences.
+/// The bar without a newline. `ascii` restricts it to ASCII. Without color there are no escape sequences.
 [[nodiscard]] Bar bar(const BarState& state, bool ascii, bool colored = true);
 
-/// By name, first those of the training, then "val_…".
+/// By name: first those of the training, then "val_…".
 [[nodiscard]] std::vector<std::pair<std::string, double>> values_of(const train::RunningValues& training,
                                                                     const train::RunningValues& validation);
 
 struct TrainingReport {
   Setting setting;
-  std::string optimizer, loss;  ///< what they are called
+  std::string optimizer, loss;  ///< their names
   std::uint64_t seed = 0;
   std::int64_t rows = 0, params = 0, trainable = 0;
-  std::string policy;                  ///< Keras's name of it: "float32", "mixed_bfloat16"
+  std::string policy;                  ///< Keras's name of the dtype policy: "float32", "mixed_bfloat16"
   std::string data;                    ///< SHA-256 of the arrays' names, sizes and checksums
-  std::int64_t memory = 0;             ///< bytes that it takes
-  std::int64_t epochs = 0, steps = 0;  ///< done, with those before a resume
+  std::int64_t memory = 0;             ///< bytes needed
+  std::int64_t epochs = 0, steps = 0;  ///< done, including those before a resume
   std::string end;         ///< "epochs", "steps", "early stopping", "time limit", "not finite", "interrupted", "plan"
-  std::string file;        ///< that was written, or ""
-  std::string not_finite;  ///< what was not, where that ended it
-  /// By epoch of this run: Keras's History.history.
+  std::string file;        ///< the file that was written, or ""
+  std::string not_finite;  ///< the first value that was not finite, if that ended the training
+  /// For each epoch of this run: Keras's History.history.
   std::map<std::string, std::vector<double>> history;
   struct Point {
     std::int64_t step = 0;
     double loss = 0, learning_rate = 0;
   };
-  std::vector<Point> points;                 ///< by step of this run
-  std::vector<std::int64_t> ends_of_epochs;  ///< the steps after which they ended, by epoch of this run
+  std::vector<Point> points;                 ///< for each step of this run
+  std::vector<std::int64_t> ends_of_epochs;  ///< the last step of each epoch of this run
   double seconds = 0;
   std::optional<ParallelReport> parallel;
-  std::optional<bool> learned;  ///< of a try on one batch: has its loss fallen to a tenth?
-  /// Of a training that is only told of.
+  std::optional<bool> learned;  ///< for a trial on one batch: whether its loss fell to a tenth
+  /// For a dry run.
   struct Plan {
     std::int64_t bytes = 0, steps_per_epoch = 0, steps = 0;
     double seconds_per_step = 0;
@@ -67,8 +67,8 @@ struct TrainingReport {
   std::optional<Plan> plan;
 };
 
-/// table: one line on how it ended, behind the lines of epochs. json: "attn.train/1". svg: the losses of steps and
-/// epochs and the learning rate, over steps.
+/// table: one line with the reason for the end, after the lines of epochs. json: "attn.train/1". svg: the losses of
+/// steps and epochs and the learning rate, over steps.
 [[nodiscard]] std::string render(Format format, const TrainingReport& report);
 
 }  // namespace attn::report

@@ -1,4 +1,4 @@
-// Steps of training, measured.
+// Benchmarks of training steps.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace attn::report {
 
-/// What all nodes of one operation and one kernel take of a step.
+/// The time of all nodes with one operation and kernel in a step.
 struct TrainingShare {
   std::string operation;  ///< "matmul: panels", "optimizer"
   std::int64_t count = 0;
@@ -20,14 +20,15 @@ struct TrainingShare {
 
 struct TrainingBenchRow {
   Setting setting;
-  std::int64_t iterations = 0;  ///< steps that were timed
+  std::int64_t iterations = 0;  ///< timed steps
   run::Latency ms;              ///< of a step: forward, backward and the optimizer
   double prepare_ms = 0;        ///< planning and compiling
-  /// Of the steps before those, from the first on: the same data and weights in every row.
+  /// The losses of the untimed first steps: the same data and weights in every row.
   std::vector<double> losses;
   double samples_per_second = 0;
-  std::int64_t told_bytes = 0, peak_bytes = 0;  ///< of the process: before training began, and in the end
-  std::vector<TrainingShare> profile;           ///< the largest first, where it was asked for
+  std::int64_t told_bytes = 0, peak_bytes = 0;  ///< of the process: the prediction before training, and the measured
+                                                ///< peak
+  std::vector<TrainingShare> profile;           ///< sorted by time, if requested
   bool partial = false;                         ///< interrupted
 };
 
@@ -37,8 +38,8 @@ struct TrainingBenchReport {
   std::vector<TrainingBenchRow> rows;
 };
 
-/// table, markdown, csv: a row for each measurement, beside the time of the first with its batch and length.
-/// json: "attn.bench-train/1".
+/// table, markdown, csv: a row for each measurement, with its ratio to the first of equal batch and length. json:
+/// "attn.bench-train/1".
 [[nodiscard]] std::string render(Format format, const TrainingBenchReport& report);
 
 }  // namespace attn::report

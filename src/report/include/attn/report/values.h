@@ -1,4 +1,4 @@
-// What a run and a benchmark have to tell, as plain values. The rooms that know fill them; this room writes them.
+// The results of runs and benchmarks as plain values. Other modules fill them; this one formats them.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace attn::report {
 
-/// What the numbers of a run or a measurement were made with.
+/// The setting of a run or benchmark.
 struct Setting {
   std::string model;
   std::string device;            ///< "cpu", "cuda:0"
@@ -25,33 +25,34 @@ struct Setting {
   std::string dtype;             ///< "float32", a policy such as "mixed_bfloat16"
   std::string matmul_precision;  ///< "highest", "high", "medium"
   std::int64_t batch = 1;
-  std::optional<std::int64_t> seq_len;  ///< nothing where the model has no such dimension
+  std::optional<std::int64_t> seq_len;  ///< empty if the model has no such dimension
   int threads = 1;
-  std::optional<double> mean_length = {};  ///< of sequences padded for a measurement, as a share of the whole
+  std::optional<double> mean_length = {};  ///< mean length of padded sequences relative to the full length, for a
+                                           ///< benchmark
   bool skip_padding = false;
-  std::string test = "";  ///< of a decoder's measurement: "pp512", "tg128@d4096"; else empty
-  /// Where the weights came from: "model.keras", "random, seed 0"; "" where there are none.
+  std::string test = "";  ///< for a decoder's benchmark: "pp512", "tg128@d4096"; otherwise empty
+  /// The source of the weights: "model.keras", "random, seed 0"; "" if there are none.
   std::string weights = {};
 
   friend bool operator==(const Setting&, const Setting&) = default;
 };
 
-/// How a page came about. What is not known is "".
+/// The origin of a page. Unknown values are "".
 struct Provenance {
   std::string file, sha256;  ///< of the model
-  std::string version;       ///< of attn
+  std::string version;       ///< version of attn
   std::string date;          ///< "2026-11-24 20:15 UTC"
-  std::string command;       ///< as a shell takes it
+  std::string command;       ///< quoted for a shell
 };
 
 struct InputReport {
   std::string name;
   std::string dtype;
   Shape shape;
-  std::string source;  ///< "random", or the file it came from
+  std::string source;  ///< "random", or its file
 };
 
-/// Statistics over the finite elements; NaN where there is none.
+/// Statistics over the finite elements; NaN if there are none.
 struct OutputReport {
   std::string name;
   std::string dtype;
@@ -59,8 +60,8 @@ struct OutputReport {
   double mean = 0, std = 0, min = 0, max = 0;
   std::int64_t non_finite = 0;       ///< NaN and infinite elements
   std::vector<double> first_values;  ///< in memory order
-  std::string sha256;                ///< of its bytes; "" where nobody asked
-  /// All of them where the dtype is "string", of which there are no statistics; its bytes end with a NUL each then.
+  std::string sha256;                ///< of its bytes; "" if not requested
+  /// All strings if the dtype is "string", which has no statistics; its bytes are the strings, each followed by a NUL.
   std::vector<std::string> strings{};
 };
 
@@ -76,51 +77,53 @@ struct RunReport {
   std::uint64_t seed = 0;
   std::vector<InputReport> inputs;
   std::vector<OutputReport> outputs;
-  double load_seconds = 0;                           ///< reading and binding the model and its weights
+  double load_seconds = 0;                           ///< loading the model and binding its weights
   double prepare_seconds = 0;                        ///< planning and compiling
   double run_seconds = 0;                            ///< the forward pass
-  std::int64_t predicted_bytes = 0, peak_bytes = 0;  ///< of the process: before anything was allocated, and in the end
+  std::int64_t predicted_bytes = 0, peak_bytes = 0;  ///< of the process: the prediction before allocation, and the
+                                                     ///< measured peak
   std::optional<CompareReport> compare;
   std::optional<run::FiniteCheck> finite;
-  std::optional<ParallelReport> parallel;  ///< where several ranks ran it
+  std::optional<ParallelReport> parallel;  ///< if several ranks ran it
 };
 
-/// One layer's share of an iteration.
+/// The time of one layer in an iteration.
 struct ProfileRow {
   std::string layer;
   std::string operation;
-  std::string implementation;  ///< which kernel ran
+  std::string implementation;  ///< the kernel that ran
   double ms = 0;
   double gflop = 0;
-  double megabytes = 0;    ///< read and written, each value once
-  double bound_ms = 0;     ///< the least time by the machine's measured peaks
-  bool by_memory = false;  ///< whether bytes set it, and not operations
-  std::int64_t count = 1;  ///< of --ops: how often the model has it
+  double megabytes = 0;    ///< read and written, each value counted once
+  double bound_ms = 0;     ///< lower bound by the measured peaks of the machine
+  bool by_memory = false;  ///< whether the bound comes from memory bandwidth instead of FLOPs
+  std::int64_t count = 1;  ///< for --ops: the number of such operations in the model
 };
 
 /// The same row of an earlier benchmark.
 struct Baseline {
   double median_ms = 0;
-  bool slower = false;  ///< beyond what the spread of both explains
+  bool slower = false;  ///< by more than the spread of both measurements
   bool failed = false;  ///< slower than --fail-if-slower allows
 };
 
-/// What a GPU adds to the times of a pass over data that is already there.
+/// Additional times of a GPU, whose main time is for data on the device with a warm cache.
 struct GpuTimes {
-  double cold_ms = 0;        ///< median with nothing of the model in the device's cache
-  double end_to_end_ms = 0;  ///< median on the host's clock, with the copies of inputs and outputs
-  int clock_mhz = 0;         ///< of the processors, right after the measurement; 0: not told
-  double watts = 0;          ///< drawn then; 0: not told
+  double cold_ms = 0;        ///< median with a cold device cache
+  double end_to_end_ms = 0;  ///< median on the host's clock, including copies of inputs and outputs
+  int clock_mhz = 0;         ///< right after the measurement; 0: unknown
+  double watts = 0;          ///< power at that time; 0: unknown
 };
 
-/// What a measurement of a decoder adds: of reading a prompt, whose times are those of whole prompts, or of tokens one
-/// by one, whose times are those of each token.
+/// Additional results for a decoder: for prefill, times are those of whole prompts; for decode steps, those of each
+/// token.
 struct DecodingRow {
-  std::int64_t depth = 0;                          ///< positions that were read before
-  std::int64_t tokens = 0;                         ///< of a prompt, or that came one by one
-  std::int64_t rounds = 0;                         ///< so often
-  std::int64_t weight_bytes = 0, cache_bytes = 0;  ///< that a step reads, in the mean
-  std::optional<double> memory_share;  ///< of the speed at which the memory that holds them gives them, of a step
+  std::int64_t depth = 0;                          ///< positions already in the cache
+  std::int64_t tokens = 0;                         ///< of a prompt, or of decode steps
+  std::int64_t rounds = 0;                         ///< repetitions
+  std::int64_t weight_bytes = 0, cache_bytes = 0;  ///< mean bytes read by a step
+  std::optional<double> memory_share;  ///< the achieved fraction of the bandwidth of the memory or cache that holds
+                                       ///< them
 };
 
 struct BenchRow {
@@ -128,50 +131,50 @@ struct BenchRow {
   std::int64_t iterations = 0;
   run::Latency ms;
   run::Noise noise;
-  std::vector<double> samples_ms;  ///< in their order, where they were asked for
+  std::vector<double> samples_ms;  ///< in order, if requested
   std::optional<run::Verification> verification;
-  bool partial = false;                     ///< interrupted before it had the time that it was to have
-  std::optional<double> tokens_per_second;  ///< nothing where the model has no sequence
-  double gflop = 0;                         ///< of one iteration
+  bool partial = false;                     ///< interrupted before its full duration
+  std::optional<double> tokens_per_second;  ///< empty if the model has no sequence
+  double gflop = 0;                         ///< for one iteration
   double gflops_per_second = 0;
   std::int64_t peak_bytes = 0;
-  std::optional<double> peak_share;  ///< of the device's measured speed at one large product, 0 to 1
-  std::optional<double> error;  ///< ‖out − exact‖ / ‖exact‖ of the outputs that were timed, against float64
+  std::optional<double> peak_share;  ///< fraction of the device's measured peak for large matrix products, 0 to 1
+  std::optional<double> error;       ///< ‖out − exact‖ / ‖exact‖ of the timed outputs, relative to float64
   std::optional<DecodingRow> decoding;
-  std::optional<GpuTimes> gpu;  ///< of a GPU, where `ms` is the device's own time
+  std::optional<GpuTimes> gpu;  ///< for a GPU, where `ms` is the time on the device
   std::optional<Baseline> baseline;
-  std::vector<ProfileRow> profile;  ///< empty unless asked for
+  std::vector<ProfileRow> profile;  ///< empty unless requested
 };
 
-/// The operations of a model, each measured alone.
+/// The operations of a model, each measured on its own.
 struct OperationsReport {
   Setting setting;
   std::vector<ProfileRow> operations;
   bool partial = false;  ///< interrupted: some are missing
 };
 
-/// Where and with what a measurement was made. Texts are empty where the system does not tell.
+/// The environment of a measurement. Strings are empty if the system does not provide them.
 struct Environment {
   std::string attn;  ///< its version
   std::string onednn;
   std::string system;  ///< "Linux 6.1.0 x86_64"
   std::string cpu;
-  std::vector<std::string> isa;  ///< of the CPU
-  std::string kernel_isa;        ///< the newest that kernels used: "avx512"
+  std::vector<std::string> isa;  ///< instruction sets of the CPU
+  std::string kernel_isa;        ///< the newest instruction set that kernels used: "avx512"
   int cores = 0;
   std::int64_t memory_bytes = 0;
-  std::string governor;        ///< of the CPU's clock: "performance"
-  std::optional<double> load;  ///< processes that ran in the minute before, in the mean
-  std::string gpu, driver;     ///< where one was measured
+  std::string governor;        ///< CPU frequency governor: "performance"
+  std::optional<double> load;  ///< load average over the minute before
+  std::string gpu, driver;     ///< if a GPU was measured
 };
 
 struct BenchReport {
   std::string machine;  ///< "AMD EPYC 9R14, 2 threads"
   std::vector<BenchRow> rows;
-  std::vector<OperationsReport> operations;  ///< of --ops
+  std::vector<OperationsReport> operations;  ///< for --ops
   Environment environment;
-  std::vector<run::Peaks> peaks;  ///< where they were asked for
-  bool partial = false;           ///< interrupted: rows are missing, or the last one is partial
+  std::vector<run::Peaks> peaks;  ///< if requested
+  bool partial = false;           ///< interrupted: rows are missing, or the last one is incomplete
 };
 
 }  // namespace attn::report

@@ -1,4 +1,4 @@
-// The weights of a file as text.
+// The weights of a file, as text.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace attn::report {
 
-/// One array. Statistics are over its finite elements, and 0 where there are none.
+/// One array. Statistics are over its finite elements, and 0 if there are none.
 struct ArrayReport {
   std::string name;
   Shape shape;
@@ -21,18 +21,18 @@ struct ArrayReport {
   std::int64_t elements = 0, bytes = 0;
   double min = 0, max = 0, mean = 0, std = 0;
   std::int64_t nan_count = 0, inf_count = 0, zeros = 0;
-  std::string sha256;  ///< of its bytes; "" where nobody asked
+  std::string sha256;  ///< of its bytes; "" if not requested
 };
 
-/// How the file goes with a model.
+/// The result of matching a file with a model.
 struct ModelCheck {
   struct Weight {
     std::string name;
-    Shape expected, found;  ///< of a missing one `found`, of an extra one `expected` means nothing
+    Shape expected, found;  ///< `found` is unset for a missing weight, `expected` for an extra one
     DType expected_dtype = DType::float32, found_dtype = DType::float32;
   };
   std::string model;
-  std::int64_t weights = 0;  ///< that the model has
+  std::int64_t weights = 0;  ///< in the model
   std::vector<Weight> missing, extra, mismatched;
   [[nodiscard]] bool pass() const { return missing.empty() && extra.empty() && mismatched.empty(); }
 };
@@ -43,18 +43,18 @@ struct WeightsReport {
   std::optional<ModelCheck> check;
 };
 
-/// table: the arrays, their totals, and what the check found; markdown; csv: a record per array; json
+/// table: the arrays, their totals, and the result of the check; markdown; csv: a record for each array; json
 /// ("attn.weights/1")
 [[nodiscard]] std::string render(Format format, const WeightsReport& report);
 
-/// What a command has written.
+/// A file that a command has written.
 struct SavedReport {
   std::string file;
   std::int64_t weights = 0, elements = 0, bytes = 0;
   struct Source {
     std::string array, weight;
   };
-  std::vector<Source> sources;  ///< where names were translated
+  std::vector<Source> sources;  ///< if names were translated
 };
 
 /// table: one line; json: "attn.<command>/1"
@@ -66,8 +66,8 @@ struct DiffReport {
   run::WeightsComparison result;
 };
 
-/// table: what differs, and how much is equal; markdown; csv: a record per array of either side; json: "attn.weights/1"
-/// with the member "diff" instead of "arrays"
+/// table: the differences, and the number of equal arrays; markdown; csv: a record for each array of either side; json:
+/// "attn.weights/1" with the member "diff" instead of "arrays"
 [[nodiscard]] std::string render(Format format, const DiffReport& report);
 
 }  // namespace attn::report
