@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "console.h"
+#include "output/console.h"
 
 namespace attn::cli {
 namespace {

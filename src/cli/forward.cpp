@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <set>
 
+#include "arguments/shared_options.h"
 #include "attn/base/error.h"
 #include "attn/base/text.h"
 #include "attn/library/texts.h"
 #include "attn/run/inputs.h"
 #include "byte_text.h"
 #include "model_source.h"
-#include "shared_options.h"
 
 namespace attn::cli {
 namespace {

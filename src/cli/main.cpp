@@ -14,14 +14,14 @@
 #include "attn/base/text.h"
 #include "attn/io/atomic_file.h"
 #include "attn/io/file.h"
-#include "commands.h"
-#include "console.h"
-#include "help.h"
-#include "interrupt.h"
+#include "commands/commands.h"
+#include "commands/help.h"
 #include "options/command_line.h"
-#include "outputs.h"
-#include "provenance.h"
-#include "ranks.h"
+#include "output/console.h"
+#include "output/interrupt.h"
+#include "output/outputs.h"
+#include "output/provenance.h"
+#include "ranks/ranks.h"
 
 namespace attn::cli {
 namespace {

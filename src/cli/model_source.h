@@ -9,7 +9,7 @@
 #include "attn/base/shape.h"
 #include "attn/keras/model.h"
 #include "attn/library/model_file.h"
-#include "console.h"
+#include "output/console.h"
 
 namespace attn::cli {
 

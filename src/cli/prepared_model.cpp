@@ -7,6 +7,7 @@
 #include <thread>
 #include <utility>
 
+#include "arguments/shared_options.h"
 #include "attn/backends/registry.h"
 #include "attn/base/error.h"
 #include "attn/base/text.h"
@@ -14,8 +15,7 @@
 #include "attn/run/padding.h"
 #include "attn/weights/quantize.h"
 #include "memory_limit.h"
-#include "progress.h"
-#include "shared_options.h"
+#include "output/progress.h"
 
 namespace attn::cli {
 namespace {

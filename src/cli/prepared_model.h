@@ -12,9 +12,9 @@
 #include "attn/keras/model.h"
 #include "attn/report/values.h"
 #include "attn/run/session.h"
-#include "console.h"
 #include "model_source.h"
 #include "options/options.h"
+#include "output/console.h"
 
 namespace attn::cli {
 

@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "arguments/callback_options.h"
 #include "attn/train/callbacks.h"
 #include "attn/train/fit.h"
-#include "callback_options.h"
 #include "training_archive.h"
 
 namespace attn::cli {

@@ -15,7 +15,7 @@
 #include "attn/io/tensor_file.h"
 #include "attn/train/data.h"
 #include "byte_text.h"
-#include "training_files.h"
+#include "training/files.h"
 
 namespace attn::cli {
 namespace {

@@ -16,7 +16,7 @@
 #include "attn/library/weights.h"
 #include "attn/weights/agreement.h"
 #include "attn/weights/read_store.h"
-#include "progress.h"
+#include "output/progress.h"
 
 namespace attn::cli {
 namespace {

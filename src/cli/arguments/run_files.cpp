@@ -1,0 +1,216 @@
+#include "arguments/run_files.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <thread>
+
+#include "arguments/shared_options.h"
+#include "attn/base/error.h"
+#include "attn/base/stop.h"
+#include "attn/base/text.h"
+#include "attn/communicators/launch.h"
+#include "attn/io/tensor_file.h"
+#include "attn/report/files_view.h"
+#include "attn/shards/ledger.h"
+#include "attn/shards/work_list.h"
+#include "output/files_progress.h"
+#include "output/interrupt.h"
+#include "row_runner.h"
+
+namespace attn::cli {
+namespace {
+
+using shards::Schedule;
+using shards::WorkItem;
+using namespace std::chrono_literals;
+
+double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// The options that change numbers, as a text.
+std::string options_text(const Execution& e) {
+  const auto number = [](const std::optional<std::int64_t>& value) { return value ? std::to_string(*value) : "-"; };
+  return fmt::format(
+      "dtype {} seed {} seq-len {} batch {} device {} backend {} precision {} skip-padding {} compat {} "
+      "keras-version {} input-shape {}",
+      e.dtype.value_or("-"), e.seed, number(e.sequence_length), number(e.batch), e.device,
+      e.backend.empty() ? "-" : e.backend, name_of(e.precision), e.skip_padding, e.compat,
+      e.keras_version.value_or("-"), e.input_shape.value_or("-"));
+}
+
+/// What an output's numbers come from, so that a later run knows it again.
+shards::Recipe recipe_of(const std::optional<std::string>& model, const Execution& execution) {
+  if (model && *model == "-") throw bad_usage("a model from stdin cannot be known again: --output-dir needs its file");
+  std::string hash = model ? shards::fingerprint(*model) : "built-in";
+  if (execution.weights) hash += " " + shards::fingerprint(*execution.weights);
+  return {hash, options_text(execution), ATTN_VERSION};
+}
+
+/// The files of this process, in the order in which it tries them.
+class FilesRun {
+ public:
+  FilesRun(const FilesOptions& files, const std::optional<std::string>& model, const std::vector<std::string>& inputs,
+           const Execution& execution, const Common& common)
+      : files_(files),
+        console_(common.console),
+        items_(shards::work_list(inputs)),
+        launch_(communicators::launched()),
+        shard_(communicators::shard_of(files.shard.value_or(fmt::format("{}/{}", 0, 1)), launch_)),
+        ledger_(*files.output_dir, recipe_of(model, execution)),
+        model_(model),
+        execution_(execution) {}
+
+  report::FilesReport run() {
+    const double from = seconds_now();
+    std::int64_t fit = 0;
+    for (const WorkItem& item : items_) {
+      const bool is_ours = files_.schedule == Schedule::claim || turn_++ % shard_.count == shard_.index;
+      const auto why = files_.redo ? std::optional<std::string>("") : ledger_.why_do(item);
+      fit += why ? 0 : 1;
+      if (!is_ours) continue;
+      if (!why) {
+        ++report_.skipped;
+        continue;
+      }
+      if (!why->empty()) {
+        ++changed_;
+        console_.note(
+            fmt::format("{} is done again: it was made with another {}", printable(ledger_.output_of(item)), *why));
+      }
+      todo_.push_back(&item);
+    }
+    if (changed_ > 0)
+      console_.warn(
+          fmt::format("{} outputs are done again: the model, the options, the input or attn is another than "
+                      "they were made with (--verbose names them)",
+                      changed_));
+    {
+      const FilesProgress progress(console_, launch_.rank == 0 && shard_.index == 0, items_.size(),
+                                   [this, fit] { return ledger_.tally(items_, fit); });
+      if (files_.schedule == Schedule::claim)
+        by_claims();
+      else
+        for (const WorkItem* item : todo_)
+          if (!work_on(*item)) break;
+    }
+    ledger_.write_lists(items_);
+    report_.folder = ledger_.folder();
+    report_.files = static_cast<std::int64_t>(items_.size());
+    report_.shard = shard_.index;
+    report_.shards = shard_.count;
+    report_.claims = files_.schedule == Schedule::claim;
+    report_.seconds = seconds_now() - from;
+    return report_;
+  }
+
+ private:
+  /// Takes what is free until everything is done, by whomever.
+  void by_claims() {
+    shards::Claims claims(ledger_.folder());
+    const double opened = seconds_now();
+    // Processes begin at different files, so that they seldom reach for the same one.
+    if (!todo_.empty())
+      std::rotate(todo_.begin(),
+                  todo_.begin() + shard_.index * static_cast<std::ptrdiff_t>(todo_.size()) / std::max(1, shard_.count),
+                  todo_.end());
+    while (!todo_.empty()) {
+      bool any = false;
+      std::vector<const WorkItem*> left;
+      for (std::size_t i = 0; i < todo_.size(); ++i) {
+        const WorkItem& item = *todo_[i];
+        throw_if_stopped();
+        const bool again = files_.redo && !ledger_.is_new(item);
+        if (ledger_.has_failed(item) || (!again && !ledger_.why_do(item))) continue;
+        if (!claims.take(item)) {
+          left.push_back(&item);
+          continue;
+        }
+        any = true;
+        const bool is_done = !(files_.redo && !ledger_.is_new(item)) && !ledger_.why_do(item);
+        const bool goes_on = is_done || ledger_.has_failed(item) || work_on(item);
+        claims.release();
+        if (!goes_on) return;
+      }
+      todo_ = std::move(left);
+      if (!any && !todo_.empty())
+        std::this_thread::sleep_for(std::chrono::milliseconds(seconds_now() - opened < 5 ? 50 : 500));
+    }
+  }
+
+  /// False where the run is to end here.
+  bool work_on(const WorkItem& item) {
+    if (!runner_) runner_ = std::make_unique<RowRunner>(model_, execution_, console_);
+    const double from = seconds_now();
+    try {
+      const RowRunner::Result result = runner_->run(item.input);
+      ledger_.begin(item);
+      io::write_tensors(ledger_.output_of(item), result.outputs.numbers, result.outputs.texts);
+      ledger_.finish(item, result.rows, seconds_now() - from);
+      report_.rows += result.rows;
+      ++report_.done;
+      return true;
+    } catch (const Error& error) {
+      const bool is_the_file =
+          error.code() == ExitCode::bad_input || error.code() == ExitCode::usage || error.code() == ExitCode::no_memory;
+      if (!is_the_file) throw;
+      ledger_.fail(item, error.what());
+      console_.warn(error.what());
+      report_.failures.push_back({item.input, error.what()});
+      return !files_.fail_fast;
+    }
+  }
+
+  const FilesOptions& files_;
+  const Console& console_;
+  std::vector<WorkItem> items_;
+  communicators::Launch launch_;
+  communicators::Shard shard_;
+  shards::Ledger ledger_;
+  std::optional<std::string> model_;
+  Execution execution_;
+  std::unique_ptr<RowRunner> runner_;
+  std::vector<const WorkItem*> todo_;
+  std::int64_t turn_ = 0, changed_ = 0;
+  report::FilesReport report_;
+};
+
+}  // namespace
+
+void FilesOptions::declare(Options& options) {
+  options.output("--output-dir", output_dir, "FOLDER",
+                 "run every --input by itself (patterns such as 'in/*.npz', @LIST) and write FOLDER/NAME.npz for each");
+  options.add("--shard", shard, "I/N", "of --output-dir, the part of this process: i/N from 0/N on, or auto");
+  options.choice("--schedule", schedule, {{"static", Schedule::static_}, {"claim", Schedule::claim}}, "HOW",
+                 "of --output-dir, who does what: static (every N-th file), claim (whoever is free)");
+  options.flag("--redo", redo, "of --output-dir, do again what is done");
+  options.flag("--fail-fast", fail_fast, "of --output-dir, end at the first file that fails");
+}
+
+void FilesOptions::check() const {
+  if (output_dir) return;
+  const auto needs = [](std::string_view option) { return bad_usage("{} needs --output-dir FOLDER", option); };
+  if (shard) throw needs("--shard");
+  if (schedule != Schedule::static_) throw needs("--schedule claim");
+  if (redo) throw needs("--redo");
+  if (fail_fast) throw needs("--fail-fast");
+}
+
+int run_files(const FilesOptions& files, const std::optional<std::string>& model,
+              const std::vector<std::string>& inputs, const Execution& execution, const Common& common) {
+  if (inputs.empty()) throw bad_usage("--output-dir needs --input with files: 'shards/*.npz'");
+  const Interrupt interrupt;
+  try {
+    const report::FilesReport report = FilesRun(files, model, inputs, execution, common).run();
+    write_result(report::render(common.form(), report), std::nullopt);
+    return static_cast<int>(report.failures.empty() ? ExitCode::done : ExitCode::differs);
+  } catch (const Stopped&) {
+    common.console.warn("interrupted: what is done stays, and the same command goes on with the rest");
+    return Interrupt::exit_code();
+  }
+}
+
+}  // namespace attn::cli

@@ -1,0 +1,113 @@
+#include "bench/attention_bench.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <string_view>
+
+#include "attn/base/error.h"
+#include "attn/base/text.h"
+#include "attn/run/inputs.h"
+#include "attn/run/workload.h"
+#include "bench/measurement.h"
+
+namespace attn::cli {
+namespace {
+
+DType floating_dtype(const std::string& name) {
+  const auto dtype = dtype_of(name);
+  if (!dtype || !is_floating(*dtype)) {
+    throw bad_usage("--dtype {}: attention is measured in float32, float16, bfloat16 or float64", printable(name));
+  }
+  return *dtype;
+}
+
+run::Session session_of(graph::Graph graph, const Execution& execution, const backends::Backend& backend) {
+  backends::CompileOptions options = execution.compile_options();
+  options.tune = true;
+  return {backend, std::move(graph), {}, options};
+}
+
+std::vector<run::AttentionSize> sizes_of(const AttentionSweep& sweep) {
+  if (!sweep.sizes.empty()) return sweep.sizes;
+  const std::int64_t key_heads = sweep.key_heads.value_or(sweep.heads);
+  if (sweep.heads % key_heads != 0) {
+    throw bad_usage("--key-heads {}: {} query heads cannot share them evenly", key_heads, sweep.heads);
+  }
+  std::vector<run::AttentionSize> sizes;
+  for (const std::int64_t head_dim : sweep.head_dims)
+    for (const std::int64_t batch : sweep.batches)
+      for (const std::int64_t length : sweep.lengths)
+        sizes.push_back({batch, length, sweep.heads, key_heads, head_dim, sweep.causal, {}});
+  return sizes;
+}
+
+std::string name_of_size(const run::AttentionSize& size) {
+  const std::string key_heads = size.key_heads == size.heads ? "" : fmt::format("/{}", size.key_heads);
+  return fmt::format("attention h{}{} d{}{}", size.heads, key_heads, size.head_dim, size.causal ? " causal" : "");
+}
+
+}  // namespace
+
+std::size_t AttentionSweep::count() const {
+  return sizes.empty() ? head_dims.size() * batches.size() * lengths.size() : sizes.size();
+}
+
+std::vector<run::AttentionSize> parse_attention_sizes(const std::string& text) {
+  constexpr std::string_view kCausal = ":causal";
+  constexpr std::int64_t kMost = std::int64_t{1} << 30;
+  std::vector<run::AttentionSize> sizes;
+  for (std::string word : split(text, ',')) {
+    const auto wrong = [&text] {
+      return bad_usage(
+          "--size {}: expected batch, heads, positions and head size, as 4x16x4096x128 or "
+          "1x16x512x64:causal, several with commas",
+          printable(text));
+    };
+    run::AttentionSize size;
+    size.causal = word.ends_with(kCausal);
+    if (size.causal) word.resize(word.size() - kCausal.size());
+    std::vector<std::int64_t> numbers;
+    for (const std::string& part : split(word, 'x')) {
+      std::int64_t number = 0;
+      const char* const end = part.data() + part.size();
+      const auto [rest, error] = std::from_chars(part.data(), end, number);
+      if (error != std::errc() || rest != end || number < 1 || number > kMost) throw wrong();
+      numbers.push_back(number);
+    }
+    if (numbers.size() != 4) throw wrong();
+    size.batch = numbers[0], size.heads = size.key_heads = numbers[1], size.length = numbers[2];
+    size.head_dim = numbers[3];
+    sizes.push_back(size);
+  }
+  return sizes;
+}
+
+void measure_attention(const BenchPlan& plan, const AttentionSweep& sweep, const backends::Backend& backend) {
+  const std::vector<run::AttentionSize> sizes = sizes_of(sweep);
+  for (const std::string& name : sweep.dtypes) {
+    const DType dtype = floating_dtype(name);
+    const double peak = sweep.peak ? plan.peaks(backend, dtype).flops_per_second : 0.0;
+    for (run::AttentionSize size : sizes) {
+      if (plan.stopped()) return;
+      size.dtype = dtype;
+      const graph::Graph graph = run::attention_workload(size);
+      const std::vector<Tensor> inputs = run::workload_inputs(graph, plan.execution.seed);
+      Execution one = plan.execution;
+      one.dtype = name;
+      report::BenchRow row;
+      row.setting = setting_of("attention", graph, backend, one);
+      row.setting.model = name_of_size(size);
+      row.setting.seq_len = size.length;
+      run::reset_peak_memory();
+      run::Session session = session_of(graph, plan.execution, backend);
+      note_choices(session, *plan.console);
+      if (!time_session(session, inputs, run::attention_flops(size), plan.options, *plan.console, row)) return;
+      row.error = run::attention_error(size, inputs, session.outputs().front().tensor);
+      if (peak > 0) row.peak_share = row.gflops_per_second * 1e9 / peak;
+      plan.emit(std::move(row));
+    }
+  }
+}
+
+}  // namespace attn::cli

@@ -1,0 +1,484 @@
+#include "attn/run/bench.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <charconv>
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+
+#include "arguments/range_list.h"
+#include "arguments/shared_options.h"
+#include "attn/base/error.h"
+#include "attn/base/stop.h"
+#include "attn/base/text.h"
+#include "attn/io/file.h"
+#include "attn/report/bench_json.h"
+#include "attn/report/bench_view.h"
+#include "attn/report/setting.h"
+#include "bench/attention_bench.h"
+#include "bench/decoder_bench.h"
+#include "bench/environment.h"
+#include "bench/links.h"
+#include "bench/machine.h"
+#include "bench/model_bench.h"
+#include "bench/parallel_bench.h"
+#include "bench/plan.h"
+#include "bench/training_bench.h"
+#include "options/command.h"
+#include "output/common.h"
+#include "output/interrupt.h"
+#include "output/progress.h"
+#include "ranks/parallel_plan.h"
+
+namespace attn::cli {
+namespace {
+
+/// 0.05 of "5%" or "5".
+double parse_percent(const std::string& text) {
+  double percent = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, percent);
+  const bool whole = rest == end || (rest + 1 == end && *rest == '%');
+  if (error != std::errc() || !whole || !(percent >= 0 && percent <= 1e6))
+    throw bad_usage("--fail-if-slower {}: expected a share in percent, such as 5%", printable(text));
+  return percent / 100;
+}
+
+/// 0, and what a list of sizes may hold.
+std::vector<std::int64_t> parse_depths(const std::string& text) {
+  std::vector<std::int64_t> out;
+  for (const std::string& word : split(text, ',')) {
+    const std::vector<std::int64_t> sizes =
+        word == "0" ? std::vector<std::int64_t>{0} : parse_range_list("--depth", word);
+    out.insert(out.end(), sizes.begin(), sizes.end());
+  }
+  return out;
+}
+
+/// How many measurements are done; the one that runs counts by the time that it takes.
+class Pace {
+ public:
+  /// `seconds` of a measurement; 0 where nobody knows.
+  explicit Pace(double seconds) : seconds_(seconds) {}
+
+  void advance() {
+    start_ = Clock::now();
+    done_ = done_ + 1;
+  }
+  [[nodiscard]] double done() const {
+    constexpr double kMost = 0.97;  // what checks the outputs comes last
+    const double since = std::chrono::duration<double>(Clock::now() - start_.load()).count();
+    return done_ + (seconds_ > 0 ? std::min(kMost, since / seconds_) : 0);
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  double seconds_;
+  std::atomic<double> done_ = 0;
+  std::atomic<Clock::time_point> start_ = Clock::now();
+};
+
+struct BenchCommand {
+  Common common;
+  Execution execution;
+  std::optional<std::string> model, baseline, fail_if_slower;
+  std::vector<std::string> devices{"cpu"};
+  std::vector<std::string> dtypes;
+  std::vector<std::int64_t> batches, lengths;
+  std::optional<std::int64_t> warmup, iterations;
+  std::optional<double> min_time, mean_length;
+  Verify verify = Verify::automatic;
+  bool profile = false, samples = false, attention = false, operations = false, roofline = false;
+  AttentionSweep sweep;
+  bool no_peak = false;
+  bool train = false;
+  TrainingSetup training;
+  DecoderTests tests;
+  RanksOptions ranks;
+  std::optional<std::string> cluster;
+
+  void declare(Options& options) {
+    add_common(options, common, {Format::table, Format::json, Format::jsonl, Format::markdown, Format::csv});
+    add_model(options, model);
+    add_execution(options, execution);
+    options.add("--device", devices, "DEVICE,…", "cpu, cuda; several: cpu,cuda").list();
+    options
+        .add("--dtype", dtypes, "DTYPE,…",
+             "float32, bfloat16, float16; or weights made int8, int4 or int4:BLOCK; several: float32,int8")
+        .list();
+    const auto sizes = [&options](const std::string& name, std::vector<std::int64_t>& list,
+                                  const std::string& description) {
+      return options.parsed(
+          name, [&list, name](const std::string& text) { list = parse_range_list(name, text); }, "SIZES", description);
+    };
+    sizes("--batch", batches, "batch sizes: 1,8");
+    sizes("--seq-len", lengths, "sequence lengths: 50,512 or 128-4096*2");
+    sizes("--pp", tests.prompts, "of a decoder, tokens of prompts that are read at once: 512");
+    sizes("--tg", tests.steps, "of a decoder, tokens that come one by one: 128");
+    options.parsed(
+        "--depth", [this](const std::string& text) { tests.depths = parse_depths(text); }, "SIZES",
+        "of --pp and --tg: positions that are filled before: 0,4096 (0)");
+    add_threads(options, execution.threads);
+    options.add("--warmup", warmup, "N", "exactly this many passes before timing; without it until times are stable")
+        .not_negative();
+    options.add("--min-time", min_time, "S", "time for at least this many seconds (3)").not_negative();
+    options.add("--iterations", iterations, "N", "time exactly this many passes").above_zero();
+    options.flag("--profile", profile, "show the time of each layer and kernel, and what bounds it");
+    options.flag("--roofline", roofline, "measure the machine's peaks too, and show each layer's share of them");
+    options.flag("--ops", operations, "measure each of the model's operations alone");
+    options.flag("--samples", samples, "write every time into the JSON");
+    options.choice<Verify>("--verify", verify,
+                           {{"always", Verify::always}, {"auto", Verify::automatic}, {"never", Verify::never}}, "WHEN",
+                           "check the outputs by the reference backend: auto (where that takes little), always, never");
+    options.add("--baseline", baseline, "FILE", "compare with an earlier attn bench --json");
+    options.add("--fail-if-slower", fail_if_slower, "PERCENT",
+                "exit 1 where a median is over the baseline's by more: 5%");
+    options
+        .add("--mean-length", mean_length, "SHARE",
+             "pad sequences to random lengths, this share of the whole in the mean: 0.6")
+        .between(0.0, 1.0);
+    const Option kernels = options.flag("--attention", attention, "measure attention kernels instead of a model");
+    sizes("--head-dim", sweep.head_dims, "head sizes of --attention (64)").needs(kernels);
+    options.add("--heads", sweep.heads, "N", "query heads of --attention (16)").between(1, 65536).needs(kernels);
+    options.add("--key-heads", sweep.key_heads, "N", "key and value heads of --attention (as many)")
+        .between(1, 65536)
+        .needs(kernels);
+    options.flag("--causal", sweep.causal, "--attention sees no later positions").needs(kernels);
+    options
+        .parsed(
+            "--size", [this](const std::string& text) { sweep.sizes = parse_attention_sizes(text); }, "BxHxSxD,…",
+            "these sizes of --attention: batch, heads, positions, head size: 4x16x4096x128, or 4x16x4096x128:causal; "
+            "several with commas")
+        .needs(kernels);
+    options.flag("--no-peak", no_peak, "--attention measures no large product to hold its speed against")
+        .needs(kernels);
+    const Option steps =
+        options.flag("--train", train, "measure steps of training instead of passes, and their losses");
+    options
+        .add("--optimizer", training.optimizer, "OPTIMIZER",
+             "of --train: a name, or JSON as Keras writes it (the model's own, else adam)")
+        .needs(steps);
+    options.add("--loss", training.loss, "LOSS", "of --train: likewise (the model's own, else mse)").needs(steps);
+    options
+        .add("--data", training.data, "FILE",
+             "of --train: inputs by name, targets y or y:<output> (.npz, .npy, .safetensors); else random")
+        .repeatable()
+        .needs(steps);
+    add_checkpoint(options, training.recomputes).needs(steps);
+    ranks.declare(options);
+    options.add("--cluster", cluster, "NAME",
+                "of --parallel, whose figures predict: as attn plan has it (measured before, on these ranks)");
+  }
+
+  [[nodiscard]] int run() const {
+    check_usage();
+    if (const std::optional<ParallelWord> word = ranks.asked()) return measure_ranks(*word);
+    expect_one_process("--parallel tensor (or data) measures what they do together");
+    const Interrupt interrupt;
+    report::BenchReport report;
+    report.machine = machine_name();
+    report.environment = bench_environment(devices.front());
+    if (baseline) read_baseline();
+    // All of them first: hours of measurements on one device are not lost to another that is not there.
+    if (train) return measure_steps(report.machine);
+    std::vector<std::unique_ptr<backends::Backend>> backends;
+    for (const std::string& device : devices)
+      backends.push_back(open_backend(device, execution.backend, common.console));
+    if (streams()) write_result(report::bench_json_head(report), std::nullopt);
+    const run::BenchOptions options = bench_options();
+    // With --ops each operation takes its time, and a model has some dozens.
+    Pace pace(iterations || operations ? 0 : options.warmup_seconds + options.min_seconds);
+    const Progress progress(common.console, "measuring", static_cast<double>(measurements()),
+                            [&pace] { return pace.done(); });
+    const BenchPlan plan = plan_of(report, pace);
+    try {
+      for (const auto& backend : backends) {
+        if (roofline) measure_roofline(plan, *backend);
+        attention ? measure_attention(plan, kernels(), *backend) : measure_models(plan, *backend);
+      }
+    } catch (const Stopped&) {  // what was measured is in the report
+    }
+    report.partial = Interrupt::signal() != 0;
+    warn_of_noise(report);
+    if (streams()) {
+      write_result(report::bench_json_tail(report), std::nullopt);
+    } else {
+      common.write(report::render(common.form(), report));
+    }
+    if (report.partial) return Interrupt::exit_code();
+    return judged(report);
+  }
+
+ private:
+  mutable std::vector<report::BenchRow> earlier_;
+  mutable std::size_t unmatched_ = 0;  // measurements that the baseline has not
+
+  /// JSON Lines go out while it runs; into a file they go whole.
+  [[nodiscard]] bool streams() const { return common.form() == Format::jsonl && !common.output; }
+
+  void check_usage() const {
+    if (attention && model) throw bad_usage("bench --attention measures kernels and takes no MODEL");
+    if (attention && (mean_length || execution.skip_padding))
+      throw bad_usage("bench --attention measures kernels without padding: no --mean-length, no --skip-padding");
+    if (tests.empty() && tests.depths != std::vector<std::int64_t>{0})
+      throw bad_usage("--depth goes with --pp or --tg, whose tokens come behind it");
+    if (!tests.empty() && (attention || operations || mean_length || execution.skip_padding || !lengths.empty()))
+      throw bad_usage(
+          "--pp and --tg measure a decoder: no --attention, --ops, --seq-len, --mean-length, --skip-padding");
+    const AttentionSweep plain;
+    if (!sweep.sizes.empty() && (!batches.empty() || !lengths.empty() || sweep.head_dims != plain.head_dims ||
+                                 sweep.heads != plain.heads || sweep.key_heads || sweep.causal))
+      throw bad_usage("--size says all of a size: no --batch, --heads, --key-heads, --seq-len, --head-dim, --causal");
+    if (attention && operations) throw bad_usage("--attention and --ops: give one of them");
+    if (operations && profile)
+      throw bad_usage("--ops measures operations alone, --profile in a pass: give one of them");
+    if (train && (attention || operations || roofline || baseline || mean_length || execution.skip_padding))
+      throw bad_usage(
+          "bench --train measures steps of training: no --attention, --ops, --roofline, --baseline, --mean-length or "
+          "--skip-padding");
+    if (train && devices != std::vector<std::string>{"cpu"}) throw bad_usage("bench --train measures the CPU");
+    if (operations && baseline) throw bad_usage("--ops has no rows that --baseline could compare");
+    if (common.form() == Format::csv && (profile || roofline))
+      throw bad_usage(
+          "--format csv has a row for each measurement, {} other ones; give --format json, markdown or table",
+          profile ? "--profile" : "--roofline");
+    if (fail_if_slower && !baseline) throw bad_usage("--fail-if-slower needs --baseline FILE");
+    if (fail_if_slower) (void)parse_percent(*fail_if_slower);
+  }
+
+  /// A row for each dtype, batch and length, one after the other in one process.
+  [[nodiscard]] int measure_steps(const std::string& machine) const {
+    for (const std::string& dtype : dtypes)
+      if (is_quantization(dtype))
+        throw bad_usage("--train with --dtype {}: weights of integers have no gradient", dtype);
+    const auto backend = open_backend("cpu", execution.backend, common.console);
+    const LoadedModel loaded = load_model(model, execution, common.console);
+    report::TrainingBenchReport report;
+    report.machine = machine;
+    BenchPlan plan;
+    plan.execution = execution;
+    plan.options = bench_options();
+    plan.profile = profile;
+    plan.console = &common.console;
+    try {
+      for_each_setting(plan, [&](const BenchPlan& one) { measure_training(one, training, loaded, *backend, report); });
+    } catch (const Stopped&) {  // what was measured is in the report
+    }
+    common.write(report::render(common.form(), report));
+    return Interrupt::signal() != 0 ? Interrupt::exit_code() : 0;
+  }
+
+  /// The same on ranks that share the model, of which the first tells.
+  [[nodiscard]] int measure_ranks(const ParallelWord& word) const {
+    if (train || attention || operations || roofline || profile || samples || baseline || mean_length ||
+        execution.skip_padding || !tests.empty())
+      throw bad_usage(
+          "bench --parallel measures whole passes: no --train, --attention, --ops, --profile, --roofline, --samples, "
+          "--baseline, --pp, --tg, --mean-length or --skip-padding");
+    if (common.form() == Format::jsonl) throw bad_usage("bench --parallel writes no JSON Lines: --json has all rows");
+    if (devices.size() > 1) throw bad_usage("bench --parallel measures one --device");
+    Ranks world(ranks, word, common.console);
+    const bool measures = !cluster && world.world().size() > 1;
+    report::ParallelBenchReport report;
+    report.machine = machine_name();
+    std::unique_ptr<backends::Backend> backend;
+    std::optional<LoadedModel> loaded;
+    const auto prepare = [&]() -> std::vector<Fact> {
+      backend = open_backend(world.device_of(devices.front()), execution.backend, common.console);
+      loaded.emplace(load_model(model, execution, common.console));
+      if (!measures) report.cluster = cluster_named(cluster.value_or("cpu-100g"));
+      return {fact_of("attn", ATTN_VERSION)};
+    };
+    int code = world.together(prepare, [&] {
+      if (measures) report.cluster = measure_links(world).cluster;
+      return 0;
+    });
+    BenchPlan plan;
+    plan.execution = execution;
+    plan.options = bench_options();
+    plan.console = &common.console;
+    for_each_setting(plan, [&](const BenchPlan& one) {
+      if (code != 0) return;
+      const auto of_setting = [&]() -> const LoadedModel& {
+        if (is_quantization(one.execution.dtype)) loaded.emplace(load_model(model, one.execution, common.console));
+        return *loaded;
+      };
+      code = measure_shared(one, of_setting, *backend, world, report);
+    });
+    if (code == 0 && world.speaks()) common.write(report::render(common.form(), report));
+    return code;
+  }
+
+  [[nodiscard]] std::size_t measurements() const {
+    const auto of = [](const auto& list) { return std::max<std::size_t>(1, list.size()); };
+    if (attention) return of(devices) * of(dtypes) * kernels().count();
+    return of(devices) * of(dtypes) * of(batches) * of(lengths) * std::max<std::size_t>(1, tests.size());
+  }
+
+  [[nodiscard]] BenchPlan plan_of(report::BenchReport& report, Pace& pace) const {
+    BenchPlan plan;
+    plan.execution = execution;
+    plan.options = bench_options();
+    plan.mean_length = mean_length;
+    plan.verify = verify;
+    plan.profile = profile || roofline;
+    plan.console = &common.console;
+    plan.emit = [this, &report, &pace](report::BenchRow row) {
+      pace.advance();
+      if (!samples) row.samples_ms.clear();
+      if (baseline) compare_with_baseline(row);
+      warn_of_wrong_outputs(row, common.console);
+      if (streams()) write_result(report::bench_json_line(row), std::nullopt);
+      report.rows.push_back(std::move(row));
+    };
+    plan.emit_operations = [this, &report, &pace](report::OperationsReport operations_of_one) {
+      pace.advance();
+      if (streams()) write_result(report::bench_json_line(operations_of_one), std::nullopt);
+      report.operations.push_back(std::move(operations_of_one));
+    };
+    // Each device and dtype is measured once.
+    auto known = std::make_shared<std::map<std::pair<std::string, DType>, run::Peaks>>();
+    backends::CompileOptions compile = execution.compile_options();
+    compile.tune = true;  // as what is held against the peaks
+    const bool told = roofline;
+    plan.peaks = [known, compile, told, &report](const backends::Backend& backend, DType dtype) -> const run::Peaks& {
+      const auto key = std::pair(std::string(backend.device()), dtype);
+      const auto found = known->find(key);
+      if (found != known->end()) return found->second;
+      const auto same =
+          std::find_if(known->begin(), known->end(), [&](const auto& other) { return other.first.first == key.first; });
+      const run::Peaks* const memory = same == known->end() ? nullptr : &same->second;
+      const run::Peaks& peaks = known->emplace(key, run::measure_peaks(backend, dtype, compile, memory)).first->second;
+      if (told) report.peaks.push_back(peaks);
+      return peaks;
+    };
+    return plan;
+  }
+
+  static void measure_roofline(const BenchPlan& plan, const backends::Backend& backend) {
+    for (const DType dtype : {DType::float32, DType::bfloat16})
+      if (!plan.stopped()) (void)plan.peaks(backend, dtype);
+  }
+
+  /// What --attention measures.
+  [[nodiscard]] AttentionSweep kernels() const {
+    AttentionSweep whole = sweep;
+    if (!batches.empty()) whole.batches = batches;
+    if (!lengths.empty()) whole.lengths = lengths;
+    if (!dtypes.empty()) whole.dtypes = dtypes;
+    whole.peak = !no_peak;
+    return whole;
+  }
+
+  void measure_models(const BenchPlan& plan, const backends::Backend& backend) const {
+    const LoadedModel loaded = load_model(model, execution, common.console);
+    for (const std::int64_t length : lengths) warn_of_fixed_lengths(loaded.model, length, common.console);
+    std::map<std::string, LoadedModel> quantized;  // as they are loaded
+    for_each_setting(plan, [&](const BenchPlan& one) {
+      const LoadedModel* which = &loaded;
+      if (const auto& dtype = one.execution.dtype; is_quantization(dtype)) {
+        if (!quantized.contains(*dtype)) quantized.emplace(*dtype, load_model(model, one.execution, common.console));
+        which = &quantized.at(*dtype);
+      }
+      if (!tests.empty()) return measure_decoder(one, tests, *which, backend);
+      operations ? measure_operations(one, *which, backend) : measure_model(one, *which, backend);
+    });
+  }
+
+  /// f(plan) for each dtype, batch and length; what is not given is one measurement with the model's own value.
+  void for_each_setting(const BenchPlan& plan, const std::function<void(const BenchPlan&)>& f) const {
+    const auto each = [](const auto& list) {
+      using Value = typename std::decay_t<decltype(list)>::value_type;
+      std::vector<std::optional<Value>> out(list.begin(), list.end());
+      if (out.empty()) out.emplace_back();
+      return out;
+    };
+    for (const auto& dtype : each(dtypes))
+      for (const auto& batch : each(batches))
+        for (const auto& length : each(lengths)) {
+          if (plan.stopped()) return;
+          BenchPlan one = plan;
+          one.execution.dtype = dtype;
+          one.execution.batch = batch;
+          one.execution.sequence_length = length;
+          f(one);
+        }
+  }
+
+  void warn_of_noise(const report::BenchReport& report) const {
+    if (report.rows.size() == 1) {
+      for (const std::string& warning : report::noise_warnings(report.rows.front())) common.console.warn(warning);
+    } else if (const std::string summary = report::noise_summary(report.rows); !summary.empty()) {
+      common.console.warn(summary);
+    }
+  }
+
+  [[nodiscard]] run::BenchOptions bench_options() const {
+    run::BenchOptions out;
+    if (!tests.empty()) out.warmup_runs = 1, out.max_warmup_seconds = 1.0, out.min_runs = 5;
+    // A model has some dozens of operations.
+    if (operations) out.warmup_seconds = 0.05, out.max_warmup_seconds = 0.3, out.min_seconds = 0.2;
+    if (warmup) {
+      out.warmup_runs = *warmup;
+      out.warmup_seconds = out.max_warmup_seconds = 0.0;
+    }
+    if (min_time) out.min_seconds = *min_time;
+    if (iterations) {
+      out.min_runs = out.max_runs = *iterations;
+    }
+    out.stop = [] { return Interrupt::signal() != 0; };
+    return out;
+  }
+
+  void read_baseline() const {
+    const io::Bytes file = io::read_file(*baseline);
+    earlier_ = report::parse_bench_json(*baseline, file.text());
+  }
+
+  /// With the row of the same setting, where there is one.
+  void compare_with_baseline(report::BenchRow& row) const {
+    const auto match = std::find_if(earlier_.begin(), earlier_.end(), [&](const report::BenchRow& old) {
+      // Weights take the same time wherever they came from.
+      report::Setting setting = row.setting;
+      setting.weights = old.setting.weights;
+      return old.setting == setting;
+    });
+    if (match == earlier_.end()) {
+      ++unmatched_;
+      if (!fail_if_slower)
+        common.console.warn(fmt::format("{} has no measurement of this setting", printable(*baseline)));
+      return;
+    }
+    // Slower beyond the spread: the fast tenth of now is slower than the slow tenth of then.
+    row.baseline = report::Baseline{match->ms.median, row.ms.p10 > match->ms.p90};
+    if (fail_if_slower) row.baseline->failed = row.ms.median > match->ms.median * (1 + parse_percent(*fail_if_slower));
+  }
+
+  /// Exit code 1 where an output is wrong, or a row slower than allowed.
+  [[nodiscard]] int judged(const report::BenchReport& report) const {
+    const auto wrong = std::count_if(report.rows.begin(), report.rows.end(), [](const report::BenchRow& row) {
+      return row.verification && !row.verification->pass;
+    });
+    const auto slow = std::count_if(report.rows.begin(), report.rows.end(),
+                                    [](const report::BenchRow& row) { return row.baseline && row.baseline->failed; });
+    if (slow > 0)
+      common.console.error(fmt::format("{} of {} measurements are slower than {} by over {}", slow, report.rows.size(),
+                                       printable(*baseline), printable(*fail_if_slower)));
+    // What was not compared has not passed.
+    const std::size_t unchecked = fail_if_slower ? unmatched_ : 0;
+    if (unchecked > 0)
+      common.console.error(fmt::format("--fail-if-slower: {} has no measurement of the setting of {} of {} here",
+                                       printable(*baseline), unchecked, report.rows.size()));
+    return static_cast<int>(wrong + slow > 0 || unchecked > 0 ? ExitCode::differs : ExitCode::done);
+  }
+};
+
+}  // namespace
+
+Command bench_command() { return command_of<BenchCommand>("bench", "measure latency and throughput"); }
+
+}  // namespace attn::cli

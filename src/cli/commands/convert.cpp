@@ -1,0 +1,278 @@
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <utility>
+
+#include "arguments/shared_options.h"
+#include "attn/base/error.h"
+#include "attn/base/text.h"
+#include "attn/io/tensor_file.h"
+#include "attn/onnx/export.h"
+#include "attn/weights/bind.h"
+#include "attn/weights/from_torch.h"
+#include "attn/weights/quantize.h"
+#include "attn/weights/save.h"
+#include "attn/weights/stats.h"
+#include "low_rank.h"
+#include "memory_limit.h"
+#include "name_pattern.h"
+#include "options/command.h"
+#include "output/common.h"
+#include "output/model_target.h"
+#include "output/onnx_target.h"
+#include "output/outputs.h"
+#include "output/progress.h"
+#include "output/weights_target.h"
+#include "weights_source.h"
+
+namespace attn::cli {
+namespace {
+
+struct ConvertCommand {
+  Common common;
+  std::string in, from = "keras";
+  std::optional<std::string> target, output;
+  std::optional<ModelForm> form;
+  std::optional<std::string> model, input_shape, dtype, quantize, shard_size;
+  std::optional<int> opset;
+  std::optional<std::int64_t> batch, sequence_length;
+  std::vector<std::string> shapes;
+  std::vector<std::string> ignored;
+  std::string out;  // OUT, however it was given
+
+  void declare(Options& options) {
+    add_common(options, common, {Format::table, Format::json}, false);
+    options.add("in", in, "IN", "a folder, .weights.h5, .keras, .h5, .weights.json, .safetensors or .npz").required();
+    options.add("out", target, "OUT", ".weights.h5, .keras, .h5, .safetensors, .npz or .onnx; with --to a folder");
+    options.add("-o,--output", output, "OUT", "the same by name");
+    options.choice<std::optional<ModelForm>>(
+        "--to", form, {{"preset", ModelForm::preset}, {"hf", ModelForm::hugging_face}, {"keras", ModelForm::keras}},
+        "FORM", "the whole model, tokenizer too: a preset folder of KerasHub, a Hugging Face folder, a task's .keras");
+    options.add("--max-shard-size", shard_size, "SIZE",
+                "with --to hf: weights of more than that go into several files (5GB, as transformers' own)");
+    options.add("--model", model, "MODEL", "the model whose weights they are, where IN does not hold it");
+    add_input_shape(options, input_shape, "of --model, the ");
+
+    // what a run computes in is no reason to lose digits in a file
+    options
+        .add("--dtype", dtype, "DTYPE",
+             "store floating-point numbers as float32, float16 or bfloat16; ONNX computes in it")
+        .one_of({"float32", "float16", "bfloat16"})
+        .without_variable();
+    options.add("--quantize", quantize, "HOW",
+                "write what Keras's model.quantize leaves: int8, int4 (in blocks of 128), int4:BLOCK, or int4:-1");
+    options.add("--from", from, "LIBRARY", "whose names IN has: keras, or torch (nn.TransformerEncoder, BERT)")
+        .one_of({"keras", "torch"});
+    options.add("--ignore", ignored, "PATTERN", "leave out arrays of such names: 'pooler.*'").repeatable();
+    options.add("--opset", opset, "N", "of ONNX: 23 (the newest, with an operator for attention) down to 18")
+        .between(onnx::kOldestOpset, onnx::kNewestOpset)
+        .without_variable();
+    options.add("--batch", batch, "N", "of ONNX: fix a batch that the model leaves open")
+        .above_zero()
+        .without_variable();
+    options.add("--seq-len", sequence_length, "N", "of ONNX: fix the other lengths that it leaves open")
+        .above_zero()
+        .without_variable();
+    options.add("--shape", shapes, "NAME=DIMS", "of ONNX: the whole shape of an input: tokens=None,128").repeatable();
+  }
+
+  [[nodiscard]] int run() {
+    if (!target && !output) throw bad_usage("OUT is missing: attn convert IN OUT [options]");
+    if (target && output) throw bad_usage("OUT was given twice, by its place and by -o");
+    out = target ? *target : *output;
+    refuse_binary_on_terminal(out);
+    if (!form || *form == ModelForm::keras) check_outputs(std::array{OutputPath{out}});
+    if (quantize && !is_quantization(quantize))
+      throw bad_usage("--quantize {}: expected int8, int4, or int4 with a block as in int4:64", printable(*quantize));
+    if (shard_size && form != ModelForm::hugging_face)
+      throw bad_usage("--max-shard-size is for --to hf: other forms are written into one file");
+    if (form) {
+      write_report(report::render(common.form(), whole_model(), "convert"), common.console, false);
+      return 0;
+    }
+    if (is_onnx(out)) {
+      write_report(report::render(common.form(), onnx_model(), "convert"), common.console, false);
+      return 0;
+    }
+    if (opset || batch || sequence_length || !shapes.empty())
+      throw bad_usage("--opset, --batch, --seq-len and --shape are of ONNX, and {} is another kind of file",
+                      printable(out));
+    check_target(out, model ? std::vector{in, *model} : std::vector{in}, ", .onnx");
+    if (quantize && from == "torch") throw bad_usage("--quantize: convert to Keras first, then quantize the result");
+    if (from == "torch" && !model)
+      throw bad_usage("--from torch needs --model: the arrays are named by the layers of another library");
+    std::optional<LoadedModel> asked;
+    if (model) asked = load_model(model, input_shape, common.console);
+    const bool by_torch = from == "torch";  // whose names say more than the model knows
+    WeightsSource source = read_weights(in, asked && !by_torch ? &*asked : nullptr, common.console);
+    std::erase_if(source.store.weights, [&](const NamedTensor& array) { return matches_any(array.name, ignored); });
+    const report::SavedReport report = by_torch ? from_torch(*asked, source)
+                                       : asked || source.model
+                                           ? with_model(asked ? *asked : *source.model, std::move(source.store))
+                                           : by_names(source);
+    write_report(report::render(common.form(), report, "convert"), common.console, out == "-");
+    return 0;
+  }
+
+  /// The model itself, with its config and its tokenizer.
+  [[nodiscard]] report::SavedReport whole_model() const {
+    if (from == "torch") throw bad_usage("--to writes whole models, and --from torch reads weights alone");
+    const std::int64_t shard_bytes = shard_size ? parse_bytes("--max-shard-size", *shard_size) : kShardBytes;
+    check_model_target(out, *form);
+    const LoadedModel floats = load_model(model ? model : std::optional(in), input_shape, common.console);
+    WeightsSource source = read_weights(in, &floats, common.console);
+    std::optional<LoadedModel> integers = quantized(floats);
+    const LoadedModel& loaded = integers ? *integers : floats;
+    const std::vector<Tensor> tensors = weights_for(floats, loaded, std::move(source.store));
+    const StoredWeights stored = stored_weights(loaded.model.weights(), tensors, loaded.model);
+    save_model(out, *form, loaded, stored, model.value_or(in), shard_bytes, common.console);
+    return saved_report(out, stored.weights);
+  }
+
+  /// The model as a graph for other programs.
+  [[nodiscard]] report::SavedReport onnx_model() const {
+    if (from == "torch") throw bad_usage("--from torch reads weights alone; convert them to .keras first");
+    if (quantize)
+      throw bad_usage("--quantize writes Keras's forms; quantize into a .keras first, then convert that to ONNX");
+    const LoadedModel loaded = load_model(model ? model : std::optional(in), input_shape, common.console);
+    const WeightsSource source = read_weights(in, &loaded, common.console);
+    OnnxOptions options{opset.value_or(onnx::kNewestOpset), batch, sequence_length, {}, dtype};
+    for (const std::string& text : shapes) {
+      const std::size_t sign = text.find('=');
+      if (sign == std::string::npos) throw bad_usage("--shape {}: expected NAME=DIMS", printable(text));
+      options.shapes[text.substr(0, sign)] = parse_shape(text.substr(sign + 1), "--shape");
+    }
+    return save_onnx(out, loaded, source.store, options, common.console);
+  }
+
+  /// The model as --quantize asks for it; nothing: it does not.
+  [[nodiscard]] std::optional<LoadedModel> quantized(const LoadedModel& floats) const {
+    if (!quantize) return std::nullopt;
+    for (const graph::WeightSpec& spec : floats.model.weights())
+      if (spec.quantized)
+        throw bad_input("{}: the weight '{}' is quantized already", floats.file, printable(spec.path))
+            .about("quantize");
+    return load_model(model ? model : std::optional(in), input_shape, common.console, {}, "none", quantize);
+  }
+
+  /// The numbers of a model out of a file, which has them as floats where they are to be quantized. Each of those goes
+  /// as soon as its integers are made.
+  [[nodiscard]] std::vector<Tensor> weights_for(const LoadedModel& floats, const LoadedModel& wanted,
+                                                weights::Store store) const {
+    const std::vector<graph::WeightSpec> specs = floats.model.weights();
+    if (!quantize) return cast(weights::bind_as_stored(specs, store));
+    std::vector<Tensor> numbers = weights::bind(specs, store);
+    store = {};
+    return weights::quantize(wanted.model.weights(), specs,
+                             [&](std::size_t i) { return cast({std::exchange(numbers[i], Tensor())}).front(); });
+  }
+
+  [[nodiscard]] report::SavedReport with_model(const LoadedModel& floats, weights::Store store) const {
+    std::optional<LoadedModel> integers = quantized(floats);
+    const LoadedModel& loaded = integers ? *integers : floats;
+    // Elsewhere the names of an optimizer's numbers mean nothing.
+    const bool keeps_state = store.naming == weights::Naming::store_path;
+    const std::vector<NamedTensor> state = keeps_state ? std::move(store.state) : std::vector<NamedTensor>();
+    const std::vector<Tensor> tensors = weights_for(floats, loaded, std::move(store));
+    return save_model_weights(out, loaded, tensors, state, common.console);
+  }
+
+  [[nodiscard]] report::SavedReport from_torch(const LoadedModel& loaded, const WeightsSource& source) const {
+    const std::vector<graph::WeightSpec> specs = loaded.model.weights();
+    const std::vector<weights::TorchSource> found = weights::from_torch(specs, source.store);
+    std::vector<Tensor> tensors;
+    std::vector<report::SavedReport::Source> sources;
+    for (std::size_t i = 0; i < specs.size(); ++i) {
+      tensors.push_back(found[i].tensor);
+      sources.push_back({found[i].array, specs[i].path});
+      common.console.note(fmt::format("{} → {}", printable(found[i].array), printable(specs[i].path)));
+    }
+    tensors = cast(std::move(tensors));
+    report::SavedReport report = save_model_weights(out, loaded, tensors, {}, common.console);
+    report.sources = std::move(sources);
+    return report;
+  }
+
+  /// Without a model the arrays keep their names, and their places where the file says them.
+  [[nodiscard]] report::SavedReport by_names(const WeightsSource& source) const {
+    const weights::Store& store = source.store;
+    const bool places = store.naming == weights::Naming::store_path;
+    // The model's layout is needed: why it cannot be read is what the user has to know.
+    if (source.unreadable && (quantize || (weights::needs_layout(out) && !out.ends_with(".weights.h5"))))
+      throw Error(*source.unreadable);
+    if (quantize)
+      throw bad_usage("--quantize: {} holds no model that says which weights are kernels; name it with --model",
+                      printable(in));
+    // The model's layout is needed: why it cannot be read is what the user has to know.
+    if (source.unreadable && weights::needs_layout(out) && !out.ends_with(".weights.h5"))
+      throw Error(*source.unreadable);
+    if (weights::holds_config(out))
+      throw bad_usage("{}: a .keras archive holds the model too; name it with --model", printable(out));
+    if (weights::needs_layout(out) && !(places && out.ends_with(".weights.h5"))) {
+      throw bad_usage("{}: {} does not say where its arrays belong in a model; name the model with --model",
+                      printable(out), printable(in));
+    }
+    source.warn(common.console);
+    std::vector<Tensor> tensors;
+    for (const NamedTensor& array : store.weights) tensors.push_back(array.tensor);
+    tensors = cast(std::move(tensors));
+    const Progress progress = writing(common.console, out, tensors);
+    if (weights::needs_layout(out)) {
+      save_places(store, tensors);
+    } else {
+      if (places)
+        common.console.warn("the arrays are named by their places in Keras's file; --model gives their paths");
+      std::vector<NamedTensor> arrays;
+      for (std::size_t i = 0; i < tensors.size(); ++i) {
+        std::string name = store.weights[i].name;
+        if (name.ends_with(":0")) name.resize(name.size() - 2);  // as Keras 2 calls its variables
+        arrays.push_back({std::move(name), tensors[i]});
+      }
+      io::write_tensors(out, arrays);
+    }
+    return saved_report(out, tensors);
+  }
+
+  void save_places(const weights::Store& store, const std::vector<Tensor>& tensors) const {
+    std::vector<graph::WeightSpec> specs;
+    for (const NamedTensor& array : store.weights) {
+      graph::WeightSpec spec;
+      // "layers/dense/vars/0" is of the layer "dense".
+      spec.path = array.name.substr(0, array.name.rfind("/vars/")) + "/" + array.name.substr(array.name.rfind('/') + 1);
+      spec.store_path = array.name;
+      specs.push_back(std::move(spec));
+    }
+    weights::save(out, specs, tensors, {"", store.state});
+  }
+
+  /// In the dtype that was asked for. Only floating-point numbers are converted.
+  [[nodiscard]] std::vector<Tensor> cast(std::vector<Tensor> tensors) const {
+    if (!dtype) return tensors;
+    const DType wanted = *dtype_of(*dtype);
+    std::int64_t overflown = 0;
+    double numbers = 0;
+    for (const Tensor& tensor : tensors) numbers += static_cast<double>(tensor.size());
+    Progress progress(common.console, "rounding", numbers);
+    for (Tensor& tensor : tensors) {
+      progress.advance(static_cast<double>(tensor.size()));
+      if (!is_floating(tensor.dtype()) || tensor.dtype() == wanted) continue;
+      const std::int64_t infinite = weights::stats_of(tensor).inf_count;
+      tensor = tensor.cast(wanted);
+      overflown += weights::stats_of(tensor).inf_count - infinite;
+    }
+    if (overflown > 0) {
+      common.console.warn(fmt::format("{} {} too large for {} and became infinite", with_commas(overflown),
+                                      overflown == 1 ? "number is" : "numbers are", *dtype));
+    }
+    const bool keras_2 = out.ends_with(".h5") && !out.ends_with(".weights.h5");
+    if (wanted == DType::bfloat16 && (keras_2 || out.ends_with(".npz")))
+      common.console.warn("this form has no bfloat16: the rounded numbers are stored as float32");
+    return tensors;
+  }
+};
+
+}  // namespace
+
+Command convert_command() { return command_of<ConvertCommand>("convert", "weights from one form of file to another"); }
+
+}  // namespace attn::cli

@@ -1,0 +1,430 @@
+#include "attn/generate/generate.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <limits>
+
+#include "answer_text.h"
+#include "arguments/expected_ids.h"
+#include "arguments/prompts.h"
+#include "arguments/sampler_options.h"
+#include "arguments/shared_options.h"
+#include "arguments/texts.h"
+#include "attn/base/error.h"
+#include "attn/base/text.h"
+#include "attn/generate/cached_decoder.h"
+#include "attn/io/tensor_file.h"
+#include "attn/report/generation.h"
+#include "attn/run/peaks.h"
+#include "attn/tokenizers/open.h"
+#include "byte_text.h"
+#include "decoding.h"
+#include "drafting.h"
+#include "options/command.h"
+#include "output/common.h"
+#include "prepared_model.h"
+#include "whole_decoding.h"
+
+namespace attn::cli {
+namespace {
+
+using generate::SamplerKind;
+using generate::SamplerOptions;
+using generate::Token;
+
+class Stopwatch {
+ public:
+  double lap() {
+    const auto now = std::chrono::steady_clock::now();
+    return std::chrono::duration<double>(now - std::exchange(from_, now)).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point from_ = std::chrono::steady_clock::now();
+};
+
+struct GenerateCommand {
+  Common common;
+  Execution execution;
+  std::optional<std::string> model;
+  PromptWords prompts;
+  SamplerWords sampling;
+  std::optional<std::int64_t> max_length, max_new_tokens, prefill_chunk, logprobs;
+  std::string stop_ids = "auto";
+  std::optional<std::string> logits, expect, cache_dtype;
+  AnswerWords answers;
+  DraftWords drafts;
+  bool no_start_token = false, no_special = false;
+  bool stream = false, stats = false;
+
+  void declare(Options& options) {
+    add_common(options, common, {Format::text, Format::json, Format::jsonl});
+    options.add("model", model, "MODEL", "preset folder, .keras of a task, or Hugging Face folder").required();
+    prompts.declare(options);
+    add_max_length(options, max_length);
+    options.add("--max-new-tokens", max_new_tokens, "N", "tokens behind each prompt").above_zero();
+    sampling.declare(options);
+    options.add("--stop-ids", stop_ids, "IDS", "tokens that end a text: auto, as KerasHub; none; or ids: 1,2");
+    answers.declare(options);
+    options.flag("--no-start-token", no_start_token, "put no start token before the prompt");
+    options.flag("--no-special", no_special, "read the names of special tokens in a prompt as letters");
+    add_raw(options);
+    options.flag("--stream", stream, "write a text as it comes, as for one prompt on a terminal");
+    options.add("--logprobs", logprobs, "N", "of --json: the log-probability of each token, and of the N likeliest")
+        .not_negative();
+    options.output("--logits", logits, "FILE", "write the logits of each step (sequences, steps, vocabulary) to .npz");
+    options.add("--expect", expect, "FILE",
+                "compare with these token ids, as --json wrote them; exit 1 where they differ");
+    drafts.declare(options);
+    add_cache_dtype(options, cache_dtype);
+    options.add("--prefill-chunk", prefill_chunk, "N", "tokens of a prompt that are read at a time (512)").above_zero();
+    options.flag("--stats", stats, "say on stderr how long it took, and what share of the memory's speed that is");
+    add_device(options, execution.device);
+    add_backend(options, execution.backend);
+    add_dtype_of_weights(options, execution.dtype);
+    add_threads(options, execution.threads);
+    add_weights(options, execution.weights);
+    add_memory_limit(options, execution.memory_limit);
+    add_matmul_precision(options, execution.precision);
+    add_compat(options, execution.compat);
+  }
+
+  int run() {
+    sampling.check();
+    if (logits) io::check_tensor_path(*logits);
+    if (expect) expected_ = read_expected_ids(*expect);
+    Stopwatch watch;
+    const auto backend = open_backend(execution.device, execution.backend, common.console);
+    const LoadedModel loaded = load_model(model, execution, common.console);
+    choose_sampler(loaded.model);
+    if (prompts.ids.empty()) {
+      tokenizer_ = open_tokenizer_of(*model, loaded);
+      answer_.emplace(answers, *tokenizer_);
+    }
+    read_specials();
+    if (!loaded.model.decodes()) use_whole(loaded);
+    generate::Request request = request_for(loaded.model);
+    warn_of_keras_hub(loaded.model, request);
+    open_decoder(loaded, *backend, request);
+    check_ids(request, decoder().vocabulary_size());
+    warn_of_vocabulary(decoder().vocabulary_size());
+    report::GenerationReport report;
+    report.all_beams = sampling.all_beams();
+    report.stats.load_seconds = watch.lap();
+
+    report.results.resize(request.prompts.size());
+    if (streams()) answer_->stream(encoded_.begun.empty() ? texts_.front() : encoded_.begun.front());
+    const generate::Generated generated = generate::generate(decoder(), with_draft(request, loaded, *backend));
+    if (answer_) answer_->finish();
+    describe(loaded, generated, request, report);
+    if (!streams()) common.write(report::render(common.form(), report), Look::model_text);
+    if (logits) write_logits(generated);
+    if (stats) tell_stats(*backend, report.stats);
+    if (!expect) return static_cast<int>(ExitCode::done);
+    const std::vector<std::string> differing = differences(*expect, expected_, generated.sequences);
+    for (const std::string& difference : differing) common.console.error(difference);
+    return static_cast<int>(differing.empty() ? ExitCode::done : ExitCode::differs);
+  }
+
+ private:
+  SamplerOptions sampler_;
+  std::unique_ptr<tokenizers::Tokenizer> tokenizer_;
+  std::optional<AnswerText> answer_;                // where there is a tokenizer
+  std::optional<tokenizers::SpecialIds> specials_;  // of --stop-ids auto, where the model has a tokenizer
+  std::vector<std::string> texts_;                  // the prompts
+  EncoderPrompts encoded_;                          // of a model with an encoder
+  std::vector<std::vector<Token>> expected_;
+  std::unique_ptr<Drafting> drafting_;
+  std::unique_ptr<generate::CachedDecoder> cached_;
+  std::unique_ptr<generate::WholeDecoder> whole_;  // of a model that keeps no caches
+  std::optional<WholeSequences> sequences_;
+  double tokenize_seconds_ = 0.0;
+
+  /// Ids end where texts do, although no tokenizer is needed for them: one that cannot be read is no error there.
+  void read_specials() {
+    if (stop_ids != "auto") return;
+    if (tokenizer_) {
+      specials_ = tokenizer_->specials();
+      return;
+    }
+    try {
+      if (const auto found = tokenizers::find_tokenizer(*model)) specials_ = found->specials();
+    } catch (const Error& error) {
+      common.console.warn(fmt::format("which tokens end a text is not known; --stop-ids says it: {}", error.what()));
+    }
+  }
+
+  [[nodiscard]] generate::Decoder& decoder() const {
+    return cached_ ? static_cast<generate::Decoder&>(*cached_) : *whole_;
+  }
+
+  [[nodiscard]] bool streams() const {
+    const bool possible = tokenizer_ && common.form() == Format::text && !common.output && texts_.size() == 1 &&
+                          sampler_.kind != SamplerKind::beam && answers.stops.empty();
+    return possible && (stream || isatty(STDOUT_FILENO) == 1);
+  }
+
+  /// A model that is no task of KerasHub: its sequences are as long as it is.
+  void use_whole(const LoadedModel& loaded) {
+    if (loaded.model.task())
+      throw bad_input("{}: a {} gives no logits of next tokens, so it cannot generate", loaded.file,
+                      loaded.model.class_name());
+    if (sampler_.kind == SamplerKind::contrastive)
+      throw bad_usage("--sampler contrastive needs what a model's logits are made of, which is known of tasks alone");
+    if (cache_dtype) throw bad_usage("--cache-dtype: a {} keeps no cache", loaded.model.class_name());
+    sequences_ = whole_sequences(loaded, execution, max_length);
+  }
+
+  /// Cached where the model knows how.
+  void open_decoder(const LoadedModel& loaded, const backends::Backend& backend, generate::Request& request) {
+    if (sequences_) {
+      whole_ = open_whole(backend, loaded, execution, *sequences_, request.prompts.size(),
+                          generate::branches_of(sampler_), encoded_.encoder, common.console);
+      return;
+    }
+    Dim longest = 0;  // that is read at once: the first tokens, which all prompts have
+    for (const auto& prompt : request.prompts)
+      longest = longest == 0 ? std::ssize(prompt) : std::min<Dim>(longest, std::ssize(prompt));
+    longest = std::min<Dim>(longest, request.max_length);
+    if (const std::int64_t most = within_positions(loaded.model, request.max_length); most < request.max_length) {
+      // What no memory holds is refused as that.
+      require_decoder_memory(backend, loaded, execution, cache_dtype, decoder_options(request), longest);
+      common.console.warn(fmt::format("the model has {} positions: sequences end there", most));
+      request.max_length = most;
+    }
+    cached_ =
+        cli::open_decoder(backend, loaded, execution, cache_dtype, decoder_options(request), longest, common.console);
+  }
+
+  [[nodiscard]] generate::Request with_draft(generate::Request request, const LoadedModel& loaded,
+                                             const backends::Backend& backend) {
+    if (!drafts.draft) return request;
+    if (request.prompts.size() != 1)
+      throw bad_usage("--draft goes with one prompt, and {} are given", request.prompts.size());
+    if (sampler_.kind == SamplerKind::beam || sampler_.kind == SamplerKind::contrastive)
+      throw bad_usage("--draft goes with the samplers greedy, random, top_k and top_p");
+    if (as_keras_hub() && loaded.model.task() && !loaded.model.task()->keras_hub_error.empty())
+      throw bad_usage("--draft with --compat keras-hub: KerasHub computes other logits for a token on its own");
+    drafting_ = Drafting::open(drafts, backend, execution, decoder().vocabulary_size(), tokenizer_.get(),
+                               request.max_length, common.console);
+    request.draft = &drafting_->draft();
+    request.draft_tokens = drafting_->tokens();
+    return request;
+  }
+
+  void choose_sampler(const keras::Model& of) {
+    sampler_ = sampling.options_for(of);
+    if (stream && sampler_.kind == SamplerKind::beam)
+      throw bad_usage("--stream with --sampler beam: which beam is the best is known at the end");
+  }
+
+  [[nodiscard]] std::int64_t length_for(const keras::Model& of) const {
+    if (sequences_) return sequences_->length;
+    return max_length ? *max_length : usual_length(of);
+  }
+
+  generate::Request request_for(const keras::Model& of) {
+    generate::Request request;
+    request.sampler = sampler_;
+    request.max_length = length_for(of);
+    if (max_new_tokens) request.max_new_tokens = *max_new_tokens;
+    request.scores = logprobs.has_value();
+    request.most_likely = static_cast<std::size_t>(logprobs.value_or(0));
+    request.keep_logits = logits.has_value();
+    Stopwatch watch;
+    request.prompts = prompts_for(of, within_positions(of, request.max_length));
+    tokenize_seconds_ = watch.lap();
+    request.stop_token_ids = stop_tokens();
+    if (as_keras_hub() && specials_) request.pad_token_id = specials_->pad;
+    if (max_new_tokens && !max_length && !sequences_) {  // as long as that needs
+      std::int64_t longest = 0;
+      for (const auto& prompt : request.prompts) longest = std::max<std::int64_t>(longest, std::ssize(prompt));
+      const std::int64_t room = std::numeric_limits<std::int64_t>::max() - longest;
+      request.max_length = longest + std::min(room, *max_new_tokens);
+    }
+    if (!sequences_) check_positions(of, request);
+    for (std::size_t i = 0; i < request.prompts.size(); ++i) {
+      if (request.prompts[i].empty())
+        throw bad_usage("prompt {} has no tokens, and no start token comes before it", i + 1);
+      if (std::ssize(request.prompts[i]) >= request.max_length)
+        common.console.warn(fmt::format("prompt {} fills the {} tokens of --max-length: nothing is generated", i + 1,
+                                        request.max_length));
+    }
+    if (answer_)
+      request.on_token = [this](std::size_t sequence, Token token) { return answer_->take(sequence, token); };
+    return request;
+  }
+
+  /// An encoder has as many as the model.
+  void check_positions(const keras::Model& of, const generate::Request& request) const {
+    const auto positions = of.most_positions();
+    if (!positions) return;
+    const auto check = [&](const std::vector<std::vector<Token>>& rows, std::string_view side) {
+      for (std::size_t i = 0; i < rows.size(); ++i)
+        if (std::ssize(rows[i]) > *positions)
+          throw bad_usage("prompt {} has {} tokens{}, and the model has {} positions: give a shorter one", i + 1,
+                          rows[i].size(), side, *positions);
+    };
+    check(encoded_.encoder, " for the encoder");
+    if (!max_length || *max_length > *positions) check(request.prompts, "");
+  }
+
+  [[nodiscard]] bool as_keras_hub() const { return execution.compat == "keras-hub"; }
+
+  [[nodiscard]] tokenizers::EncodeOptions encoding() const {
+    tokenizers::EncodeOptions how;
+    how.specials_in_text = !no_special;
+    return how;
+  }
+
+  std::vector<std::vector<Token>> prompts_for(const keras::Model& of, std::int64_t length) {
+    const auto task = of.task();
+    const bool has_encoder = sequences_ ? sequences_->inputs.encoder.has_value() : task && task->packing;
+    if (!has_encoder) {
+      if (!prompts.decoder_texts.empty() || !prompts.decoder_ids.empty())
+        throw bad_usage("--decoder-prompt and --decoder-ids are for models with an encoder, and a {} has none",
+                        of.class_name());
+      return tokenizer_ ? tokenized(of, length) : read_ids(prompts);
+    }
+    if (tokenizer_) texts_ = read_texts(prompts);
+    EncoderLengths lengths;
+    lengths.encoder = usual_encoder_length(of);
+    lengths.decoder = max_new_tokens ? std::numeric_limits<std::int64_t>::max() : length;
+    encoded_ = pack_prompts(prompts, texts_, task, tokenizer_.get(), encoding(), lengths, common.console);
+    return encoded_.decoder;
+  }
+
+  /// Says once where KerasHub would go on otherwise, and wrongly.
+  void warn_of_keras_hub(const keras::Model& of, const generate::Request& request) const {
+    if (as_keras_hub()) return;
+    const auto task = of.task();
+    std::string what = task ? task->keras_hub_error : "";
+    if (specials_ && specials_->pad &&
+        std::ranges::find(request.stop_token_ids, *specials_->pad) != request.stop_token_ids.end())
+      what += std::string(what.empty() ? "" : ", and ") + "takes the padding behind a prompt for its end";
+    if (!what.empty())
+      common.console.warn(fmt::format("KerasHub {}; attn does not. --compat keras-hub gives its tokens.", what));
+  }
+
+  /// As CausalLMPreprocessor.generate_preprocess: cut, then a start token in front.
+  std::vector<std::vector<Token>> tokenized(const keras::Model& of, std::int64_t length) {
+    texts_ = read_texts(prompts);
+    const auto task = of.task();
+    const bool adds_start = !task || !task->preprocessor || task->preprocessor->add_start_token;
+    std::optional<Token> start;
+    if (adds_start && !no_start_token) start = tokenizer_->specials().start;
+    std::vector<std::vector<Token>> out;
+    for (const std::string& text : texts_) {
+      std::vector<Token> ids = tokenizer_->encode(text, encoding());
+      const std::int64_t room = length - (start ? 1 : 0);
+      if (!max_new_tokens && std::ssize(ids) > room) ids.resize(static_cast<std::size_t>(room));
+      if (start) ids.insert(ids.begin(), *start);
+      out.push_back(std::move(ids));
+    }
+    return out;
+  }
+
+  [[nodiscard]] std::vector<Token> stop_tokens() const {
+    if (stop_ids == "none") return {};
+    if (stop_ids == "auto") return specials_ ? specials_->stop : std::vector<Token>();
+    return parse_ids("--stop-ids", stop_ids);
+  }
+
+  void check_ids(const generate::Request& request, std::int64_t size) const {
+    for (const auto* rows : {&request.prompts, &encoded_.encoder})
+      for (const auto& row : *rows)
+        for (const Token token : row)
+          if (token >= size) throw bad_usage("token {} is none of the model's {}", token, size);
+  }
+
+  /// A tokenizer and a model of two sizes; models often have some rows more.
+  void warn_of_vocabulary(std::int64_t rows) const {
+    if (!tokenizer_ || tokenizer_->size() == rows) return;
+    common.console.warn(fmt::format(
+        "the tokenizer has {} tokens and the model {}: {}", tokenizer_->size(), rows,
+        tokenizer_->size() < rows ? "ids from there on have no text" : "a prompt with any of the others is refused"));
+  }
+
+  [[nodiscard]] generate::CachedDecoderOptions decoder_options(const generate::Request& request) const {
+    generate::CachedDecoderOptions options;
+    options.rows = static_cast<Dim>(request.prompts.size());
+    options.branches = generate::branches_of(sampler_);
+    if (options.branches > std::numeric_limits<Dim>::max() / std::max<Dim>(options.rows, 1))
+      throw Error(ExitCode::no_memory, fmt::format("{} sequences for each of {} prompts do not fit into any memory",
+                                                   options.branches, options.rows));
+    options.capacity = request.max_length;
+    options.prefill_chunk = prefill_chunk.value_or(512);
+    options.hidden = sampler_.kind == SamplerKind::contrastive;
+    options.encoder_tokens = encoded_.encoder;
+    options.as_keras_hub = as_keras_hub();
+    return options;
+  }
+
+  void describe(const LoadedModel& loaded, const generate::Generated& generated, const generate::Request& request,
+                report::GenerationReport& report) const {
+    report.model.path = *model;
+    report.model.weights = weights_origin(loaded, execution);
+    report.model.class_name = loaded.model.class_name();
+    if (const auto task = loaded.model.task()) report.model.backbone = task->backbone_class;
+    for (const graph::WeightSpec& spec : loaded.model.weights()) report.model.parameters += spec.shape.size();
+    if (tokenizer_) report.model.tokenizer = tokenizer_->class_name();
+    report.sampler = sampler_;
+    report.max_length = request.max_length;
+    report.stop_token_ids = request.stop_token_ids;
+    for (std::size_t i = 0; i < generated.sequences.size(); ++i) {
+      report::GenerationResult& result = report.results[i];
+      result.sequence = generated.sequences[i];
+      if (!tokenizer_) continue;
+      result.prompt = texts_[i];
+      answer_->describe(result);
+      if (common.form() == Format::text) continue;  // which has the bytes as they are
+      if (result.text) result.text = tokenizers::valid_utf8(*result.text);
+      for (std::string& beam : result.beams) beam = tokenizers::valid_utf8(beam);
+    }
+    report.stats.tokenize_seconds = tokenize_seconds_;
+    report.stats.tokens = generated.stats;
+    report.stats.first_seconds = tokenize_seconds_ + generated.stats.prompt_seconds;
+    if (!cached_) return;
+    report.stats.cache_bytes = cached_->cache_bytes();
+    report.stats.weight_bytes = cached_->weight_bytes();
+    // In the mean of the steps.
+    Dim shortest = request.max_length, most = 0;
+    for (const generate::Sequence& sequence : generated.sequences) {
+      shortest = std::min(shortest, sequence.prompt_length);
+      most = std::max<Dim>(most, std::ssize(sequence.token_ids));
+    }
+    report.stats.cache_bytes_read = cached_->cache_bytes_read((std::min(shortest, most) + most) / 2);
+  }
+
+  void tell_stats(const backends::Backend& backend, report::GenerationStats& of) const {
+    if (cached_)
+      of.bandwidth = run::measure_bandwidth(backend, execution.compile_options(), of.weight_bytes + of.cache_bytes);
+    write_report(report::stats_text(of), common.console, true);
+  }
+
+  void write_logits(const generate::Generated& generated) const {
+    std::size_t steps = 0, size = 0;
+    for (const generate::Sequence& sequence : generated.sequences) {
+      steps = std::max(steps, sequence.logits.size());
+      if (!sequence.logits.empty()) size = sequence.logits.front().size();
+    }
+    const auto rows = generated.sequences.size();
+    Tensor all(DType::float32, {static_cast<Dim>(rows), static_cast<Dim>(steps), static_cast<Dim>(size)});
+    const auto numbers = all.as<float>();
+    std::ranges::fill(numbers, std::numeric_limits<float>::quiet_NaN());  // behind the end of a shorter one
+    for (std::size_t row = 0; row < rows; ++row)
+      for (std::size_t step = 0; step < generated.sequences[row].logits.size(); ++step)
+        std::ranges::copy(generated.sequences[row].logits[step],
+                          numbers.begin() + static_cast<std::ptrdiff_t>((row * steps + step) * size));
+    io::write_tensors(*logits, std::vector<NamedTensor>{{"logits", all}});
+  }
+};
+
+}  // namespace
+
+Command generate_command() { return command_of<GenerateCommand>("generate", "go on with a text, token by token"); }
+
+}  // namespace attn::cli

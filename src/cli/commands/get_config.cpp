@@ -1,0 +1,113 @@
+#include <algorithm>
+#include <memory>
+
+#include "arguments/shared_options.h"
+#include "attn/base/error.h"
+#include "attn/base/text.h"
+#include "attn/keras/known_classes.h"
+#include "attn/report/classes_view.h"
+#include "model_source.h"
+#include "options/command.h"
+#include "output/common.h"
+
+namespace attn::cli {
+namespace {
+
+constexpr int kIndent = 2;
+
+/// A version whose keys are known. Throws Error (usage).
+keras::Version written_version(const std::string& text) {
+  const keras::Version version = parse_version(text);
+  if (version < keras::kOldest || version > keras::kNewest)
+    throw bad_usage("--keras-version {}: the keys of Keras {} to {} are known", printable(text),
+                    keras::version_text(keras::kOldest), keras::version_text(keras::kNewest));
+  return version;
+}
+
+struct GetConfigCommand {
+  Common common;
+  std::vector<std::string> words;  // MODEL, or CLASS key=value…
+  std::optional<std::string> layer, input_shape;
+  std::optional<std::string> list;
+  std::string version = "3.15";
+
+  void declare(Options& options) {
+    add_common(options, common, {Format::table, Format::json, Format::python});
+    options.add("model", words, "MODEL | CLASS key=value", "a model file, or a layer class with key=value arguments");
+    options.add("--layer", layer, "NAME", "the layer of this name (block/dense inside a nested model)");
+    add_input_shape(options, input_shape);
+    options.add("--keras-version", version, "3.N", "write what this Keras reads: 3.0 to 3.15");
+    options.add("--list", list, "KIND", "the classes that attn knows, instead: layers or operations")
+        .one_of({"layers", "operations"});
+  }
+
+  [[nodiscard]] int run() const {
+    if (list) return write_list();
+    keras::ConfigOptions options;
+    options.version = written_version(version);
+    options.layer = layer;
+    options.format = common.form() == Format::python ? keras::ConfigFormat::python : keras::ConfigFormat::json;
+    options.indent = kIndent;
+    if (words.empty() && !layer) {
+      // As the notebook does: print(layer.get_config()) of the encoder's attention layer.
+      const LoadedModel loaded = load_model(std::nullopt, input_shape, common.console);
+      options.layer = loaded.model.first_attention();
+      if (common.form() == Format::table) options.format = keras::ConfigFormat::python;
+      return write(loaded.model, options);
+    }
+    if (is_class()) return write(made_layer(), options);
+    const std::optional<std::string> path = words.empty() ? std::nullopt : std::optional(words.front());
+    if (words.size() > 1)
+      throw bad_usage("key=value arguments follow the name of a class, not the file {}", printable(words.front()));
+    const LoadedModel loaded = load_model(path, input_shape, common.console);
+    warn_of_custom_classes(loaded.model, common.console);
+    return write(loaded.model, options);
+  }
+
+  int write(const keras::Model& model, const keras::ConfigOptions& options) const {
+    common.write(model.config(options) + "\n");
+    return 0;
+  }
+
+  [[nodiscard]] int write_list() const {
+    if (!words.empty()) throw bad_usage("--list takes no model and no class, got {}", printable(words.front()));
+    if (common.form() == Format::python) throw bad_usage("--list has no --format python: give table or json");
+    const report::KnownClasses known{*list == "layers" ? keras::known_layers() : keras::known_operations()};
+    common.write(report::render(common.form(), known));
+    return 0;
+  }
+
+  /// A class is a word that begins with a capital and names no file form, that key=value words follow, or that is
+  /// no file and a slip away from a class.
+  [[nodiscard]] bool is_class() const {
+    if (words.empty()) return false;
+    if (words.size() > 1) return true;
+    const std::string& word = words.front();
+    if (word.empty() || word.find_first_of("./\\") != std::string::npos) return false;
+    const bool capital = word.front() >= 'A' && word.front() <= 'Z';
+    const auto is_near = [&] {
+      const std::vector<std::string> classes = keras::Model::layer_classes();
+      return !nearest(word, std::vector<std::string_view>(classes.begin(), classes.end())).empty();
+    };
+    return capital || (word != "-" && !is_file(word) && is_near());
+  }
+
+  [[nodiscard]] keras::Model made_layer() const {
+    std::vector<std::pair<std::string, std::string>> arguments;
+    for (std::size_t i = 1; i < words.size(); ++i) {
+      const auto equals = words[i].find('=');
+      if (equals == std::string::npos || equals == 0)
+        throw bad_usage("'{}': expected key=value, as in num_heads=8", printable(words[i]));
+      arguments.emplace_back(words[i].substr(0, equals), words[i].substr(equals + 1));
+    }
+    return keras::Model::make_layer(words.front(), arguments);
+  }
+};
+
+}  // namespace
+
+Command get_config_command() {
+  return command_of<GetConfigCommand>("get-config", "the config as Keras prints or saves it");
+}
+
+}  // namespace attn::cli

@@ -1,0 +1,349 @@
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <numeric>
+
+#include "arguments/shared_options.h"
+#include "attn/base/error.h"
+#include "attn/base/text.h"
+#include "attn/gradients/gradients.h"
+#include "attn/io/tensor_file.h"
+#include "attn/report/gradients_view.h"
+#include "attn/run/compare.h"
+#include "attn/run/compare_runs.h"
+#include "attn/run/gradients.h"
+#include "attn/run/inputs.h"
+#include "attn/train/trainer.h"
+#include "forward.h"
+#include "memory_limit.h"
+#include "name_pattern.h"
+#include "options/command.h"
+#include "output/common.h"
+#include "output/progress.h"
+#include "prepared_model.h"
+#include "training_data.h"
+#include "trial_step.h"
+
+namespace attn::cli {
+namespace {
+
+using graph::ValueId;
+
+enum class By : std::uint8_t { layer, weight, block };
+enum class Order : std::uint8_t { depth, norm };
+
+double rounding_of(DType dtype) {
+  switch (dtype) {
+    case DType::float64:
+      return std::numeric_limits<double>::epsilon();
+    case DType::bfloat16:
+      return 0x1p-7;
+    case DType::float16:
+      return 0x1p-10;
+    default:
+      return std::numeric_limits<float>::epsilon();
+  }
+}
+
+/// An array whose gradient is asked for.
+struct Wanted {
+  std::string name;  ///< "dense/kernel", "input:x"
+  ValueId value = graph::kNone;
+};
+
+struct GradCommand {
+  Common common;
+  Execution execution;
+  std::optional<std::string> model, loss, output, arrays, expect, svg;
+  std::vector<std::string> data, patterns;
+  bool training = false, no_training = false, with_inputs = false, check = false;
+  std::optional<std::int64_t> directions;
+  std::optional<double> step;
+  std::optional<double> rtol, atol;
+  By by = By::layer;
+  Order order = Order::depth;
+
+  void declare(Options& options) {
+    add_common(options, common, {Format::table, Format::json}, false);
+    add_model(options, model);
+    options
+        .add("--data", data, "FILE",
+             "inputs by name, targets y or y:<output>, sample_weight (.npz, .npy, .safetensors); else random")
+        .repeatable();
+    options.add("--loss", loss, "LOSS",
+                "a name, or JSON as Keras writes it; by default the one that the model was compiled with, else mse");
+    options.add("--output", output, "NAME", "only the loss of this output of the model");
+    options.flag("--training", training, "drop numbers too, as in training");
+    options.flag("--no-training", no_training, "as in a run: no statistics of the batch");
+    options.flag("--inputs", with_inputs, "gradients of the inputs too");
+    options.add("--wrt", patterns, "PATTERN", "only weights whose path matches, with * and ?").repeatable();
+    options.output("-o", arrays, "FILE", "write the loss and the gradients to .npz, .npy or .safetensors");
+    options.add("--expect", expect, "FILE", "compare them with these arrays; exit 1 where they differ");
+    add_tolerance(options, rtol, atol, " of --expect");
+    options.flag("--check", check, "hold gradients in float64 against central differences; exit 1 where they differ");
+    options.add("--directions", directions, "N", "of --check: random directions for each array (3)").above_zero();
+    options.add("--eps", step, "A", "step of --check (default 1e-6, and longer where rounding hides the slope)")
+        .above_zero();
+    options.choice<By>("--by", by, {{"layer", By::layer}, {"weight", By::weight}, {"block", By::block}}, "WHAT",
+                       "what a row is of");
+    options.choice<Order>("--sort", order, {{"depth", Order::depth}, {"norm", Order::norm}}, "HOW",
+                          "the order of rows: as the model has them, or the largest first");
+    options.output("--svg", svg, "FILE", "draw them: a bar for each row, on a logarithmic scale");
+    add_input_shape(options, execution.input_shape);
+    add_weights(options, execution.weights);
+    add_device(options, execution.device);
+    add_backend(options, execution.backend);
+    add_dtype(options, execution.dtype);
+    add_matmul_precision(options, execution.precision);
+    add_batch(options, execution.batch);
+    add_sequence_length(options, execution.sequence_length);
+    add_threads(options, execution.threads);
+    add_seed(options, execution.seed);
+    add_keras_version(options, execution.keras_version);
+    add_memory_limit(options, execution.memory_limit);
+  }
+
+  [[nodiscard]] int run() const {
+    if (arrays) io::check_tensor_path(*arrays);
+    refuse_binary_on_terminal(arrays);
+    if (svg) refuse_page_on_terminal(Format::svg, svg, model);
+    if (training && no_training) throw bad_usage("--training and --no-training exclude each other");
+    if (!check && (directions || step)) throw bad_usage("--directions and --eps are of --check");
+    if (!expect && (rtol || atol)) throw bad_usage("--rtol and --atol are of --expect");
+    const auto backend = open_backend(execution.device, execution.backend, common.console);
+    const LoadedModel loaded = load_model(model, execution, common.console);
+    GivenInputs given = read_training_data(loaded.model, data);
+    if (execution.batch) keep_rows(given, *execution.batch);
+
+    keras::LossGraph lowered = lower(loaded, given, execution.dtype);
+    draw_targets(lowered, execution.seed, given.arrays);
+    for (const keras::LossGraph::Draw& draw : lowered.draws)
+      given.arrays.emplace(lowered.graph.value(draw.value).name, train::drawn_numbers(lowered.graph, draw, 0));
+    const std::vector<Wanted> wanted = wanted_of(lowered.graph, loaded.model);
+
+    report::GradientsReport report;
+    report.setting = setting_of(loaded, lowered.graph, *backend, execution);
+    report.loss = lowered.described;
+    report.mode = no_training ? "inference" : training ? "training" : "training, nothing dropped";
+    report.seed = execution.seed;
+    report.inputs = describe_inputs(lowered.graph, given);
+    const DType computed = run::coarsest_dtype(lowered.graph, execution.precision);
+
+    graph::Graph backward = with_gradients(lowered, wanted);
+    const std::vector<Tensor> inputs = run::make_inputs(backward, given.arrays, execution.seed);
+    run::require_memory("the gradients take",
+                        static_cast<UInt128>(run::memory_needed(*backend, backward, execution.compile_options())),
+                        memory_limit(execution.memory_limit));
+    const std::vector<Tensor> weights = load_weights(loaded, execution, common.console);
+    run::Session session =
+        prepare_session(*backend, std::move(backward), weights, execution.compile_options(), common.console);
+    note_choices(session, common.console);
+    const auto start = std::chrono::steady_clock::now();
+    run_session(session, inputs, common.console);
+    report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+
+    const std::vector<NamedTensor> outputs = session.outputs();
+    const std::vector<NamedTensor> results = named(outputs, lowered, wanted);
+    report.value = results.front().tensor.at(0);
+    for (std::size_t i = 0; i < lowered.terms.size(); ++i)
+      report.terms.emplace_back(lowered.terms[i].name, outputs[1 + i].tensor.at(0));
+    const std::map<std::string, double> moved =
+        no_training ? std::map<std::string, double>()
+                    : update_norms(loaded, lowered, inputs, weights, *backend, execution, common.console);
+    add_rows(report, lowered, wanted, outputs, weights, inputs, computed, moved);
+
+    if (arrays) {
+      const Progress progress = writing(common.console, *arrays, results);
+      io::write_tensors(*arrays, results);
+    }
+    if (expect) report.compare = compared(results);
+    if (check) report.check = checked(report, loaded, given, weights);
+    if (svg) write_result(report::render(Format::svg, report), svg, Look::exact);
+    write_report(report::render(common.form(), report), common.console, arrays == "-" || svg == "-");
+    return static_cast<int>(verdict(report));
+  }
+
+ private:
+  [[nodiscard]] keras::LossGraph lower(const LoadedModel& loaded, const GivenInputs& given,
+                                       const std::optional<std::string>& dtype) const {
+    keras::LowerOptions options;
+    options.batch = execution.batch;
+    if (!given.arrays.empty()) options.batch = given.arrays.begin()->second.shape()[0];
+    options.sequence_length = execution.sequence_length;
+    options.dtype = dtype;
+    const std::vector<std::string> names = loaded.model.array_names();
+    for (const auto& [name, tensor] : given.arrays)
+      if (std::ranges::find(names, name) != names.end()) options.input_shapes.emplace(name, tensor.shape());
+    keras::LossOptions how;
+    how.loss = loss;
+    how.output = output;
+    how.arrays = target_types(loaded.model, given);
+    how.training = !no_training;
+    how.drops = training;
+    how.seed = execution.seed;
+    return loaded.model.lower_loss(options, how);
+  }
+
+  /// Trainable weights in their order, and the model's inputs of floats.
+  [[nodiscard]] std::vector<Wanted> wanted_of(const graph::Graph& graph, const keras::Model& loaded) const {
+    std::vector<Wanted> out;
+    std::vector<ValueId> value_of(graph.weights.size(), graph::kNone);
+    for (std::size_t i = 0; i < graph.values.size(); ++i)
+      if (graph.values[i].kind == graph::ValueKind::weight)
+        value_of[graph::at(graph.values[i].weight)] = static_cast<ValueId>(i);
+    for (std::size_t i = 0; i < graph.weights.size(); ++i) {
+      const graph::WeightSpec& spec = graph.weights[i];
+      if (spec.trainable && is_floating(spec.dtype) && (patterns.empty() || matches_any(spec.path, patterns)))
+        out.push_back({spec.path, value_of[i]});
+    }
+    if (out.empty() && !patterns.empty()) throw bad_usage("--wrt: no trainable weight matches");
+    const std::vector<std::string> names = loaded.array_names();
+    for (const ValueId id : graph.inputs) {
+      const graph::Value& value = graph.value(id);
+      if (with_inputs && is_floating(value.dtype) && std::ranges::find(names, value.name) != names.end())
+        out.push_back({"input:" + value.name, id});
+    }
+    if (out.empty()) throw bad_input("the model has no trainable weight; --inputs gives gradients of its inputs");
+    return out;
+  }
+
+  /// The graph whose outputs are the loss, its terms, and the gradients that there are.
+  static graph::Graph with_gradients(const keras::LossGraph& lowered, const std::vector<Wanted>& wanted) {
+    std::vector<ValueId> values;
+    for (const Wanted& each : wanted) values.push_back(each.value);
+    gradients::Differentiated out = gradients::differentiate(lowered.graph, lowered.loss, values);
+    out.graph.outputs = {{"loss", lowered.loss}};
+    out.graph.scores.clear();
+    for (const keras::LossGraph::Term& term : lowered.terms) out.graph.outputs.push_back({term.name, term.value});
+    for (std::size_t i = 0; i < wanted.size(); ++i)
+      if (out.gradients[i] != graph::kNone) out.graph.outputs.push_back({wanted[i].name, out.gradients[i]});
+    return std::move(out.graph);
+  }
+
+  /// The gradient of each, null where the loss does not depend on it.
+  static std::vector<const Tensor*> gradients_in(const std::vector<NamedTensor>& outputs,
+                                                 const keras::LossGraph& lowered, const std::vector<Wanted>& wanted) {
+    std::vector<const Tensor*> out;
+    std::size_t next = 1 + lowered.terms.size();
+    for (const Wanted& each : wanted) {
+      const bool is_next = next < outputs.size() && outputs[next].name == each.name;
+      out.push_back(is_next ? &outputs[next++].tensor : nullptr);
+    }
+    return out;
+  }
+
+  /// loss, then all gradients: zeros where the loss does not depend on an array, as Keras has it.
+  static std::vector<NamedTensor> named(const std::vector<NamedTensor>& outputs, const keras::LossGraph& lowered,
+                                        const std::vector<Wanted>& wanted) {
+    std::vector<NamedTensor> out{{"loss", outputs.front().tensor}};
+    const auto gradients = gradients_in(outputs, lowered, wanted);
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      const graph::Value& value = lowered.graph.value(wanted[i].value);
+      out.push_back({wanted[i].name, gradients[i] != nullptr ? *gradients[i] : Tensor(value.dtype, value.shape)});
+    }
+    return out;
+  }
+
+  void add_rows(report::GradientsReport& report, const keras::LossGraph& lowered, const std::vector<Wanted>& wanted,
+                const std::vector<NamedTensor>& outputs, const std::vector<Tensor>& weights,
+                const std::vector<Tensor>& inputs, DType computed, const std::map<std::string, double>& moved) const {
+    const auto gradients = gradients_in(outputs, lowered, wanted);
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      const graph::Value& value = lowered.graph.value(wanted[i].value);
+      const bool is_weight = value.kind == graph::ValueKind::weight;
+      const auto place = std::ranges::find(lowered.graph.inputs, wanted[i].value) - lowered.graph.inputs.begin();
+      const Tensor& numbers = is_weight ? weights[graph::at(value.weight)] : inputs[static_cast<std::size_t>(place)];
+      report.rows.push_back(run::describe_gradient(wanted[i].name, gradients[i], numbers));
+      if (const auto found = moved.find(wanted[i].name); found != moved.end())
+        report.rows.back().update_norm = found->second;
+      if (is_weight) report.norm = std::hypot(report.norm, report.rows.back().norm);
+    }
+    report.by = by == By::weight ? "weight" : by == By::block ? "block" : "layer";
+    if (by != By::weight) {
+      report.rows = run::grouped(report.rows, [&](const std::string& name) {
+        if (name.starts_with("input:")) return name;
+        const auto slash = by == By::block ? name.find('/') : name.rfind('/');
+        return name.substr(0, slash);
+      });
+    }
+    constexpr double kBitsOfSums = 16.0;  // sums of a few hundred terms lose the last four bits
+    run::mark_gradients(report.rows, kBitsOfSums * rounding_of(computed));
+    report.order.resize(report.rows.size());
+    std::iota(report.order.begin(), report.order.end(), 0U);
+    if (order == Order::norm)
+      std::ranges::stable_sort(report.order,
+                               [&](std::size_t a, std::size_t b) { return report.rows[a].norm > report.rows[b].norm; });
+  }
+
+  /// Keras's paths begin with the name of a model around or not, as it was built: an array whose name is the end of one
+  /// path alone, or has one path alone as its end, is that one.
+  static std::vector<NamedTensor> under_names_of(const std::vector<NamedTensor>& results,
+                                                 std::vector<NamedTensor> expected) {
+    for (NamedTensor& array : expected) {
+      const std::string& name = array.name;
+      const auto is_end = [](const std::string& whole, const std::string& end) { return whole.ends_with("/" + end); };
+      std::vector<const NamedTensor*> alike;
+      for (const NamedTensor& result : results) {
+        if (result.name == name) alike.assign(2, nullptr);  // it has its name already
+        if (is_end(result.name, name) || is_end(name, result.name)) alike.push_back(&result);
+      }
+      if (alike.size() == 1) array.name = alike.front()->name;
+    }
+    return expected;
+  }
+
+  [[nodiscard]] report::CompareReport compared(const std::vector<NamedTensor>& results) const {
+    report::CompareReport out;
+    const run::Tolerance usual;
+    out.file = *expect;
+    out.rtol = rtol.value_or(usual.rtol);
+    out.atol = atol.value_or(usual.atol);
+    out.outputs = run::compare(under_names_of(results, io::read_tensors(*expect)), results, {out.rtol, out.atol});
+    out.pass = std::ranges::all_of(out.outputs, [](const auto& each) { return each.pass; });
+    return out;
+  }
+
+  [[nodiscard]] std::vector<run::GradientCheckRow> checked(report::GradientsReport& report, const LoadedModel& loaded,
+                                                           const GivenInputs& given,
+                                                           const std::vector<Tensor>& weights) const {
+    GivenInputs from_files = given;
+    std::erase_if(from_files.arrays, [&](const auto& array) { return !given.files.contains(array.first); });
+    const keras::LossGraph lowered = lower(loaded, from_files, "float64");
+    const std::vector<Tensor> inputs = run::make_inputs(lowered.graph, given.arrays, execution.seed);
+    const std::vector<Wanted> wanted = wanted_of(lowered.graph, loaded.model);
+    std::vector<ValueId> values;
+    for (const Wanted& each : wanted) values.push_back(each.value);
+    run::GradientCheckOptions options;
+    if (directions) options.directions = static_cast<int>(*directions);
+    if (step) options.step = *step;
+    options.only_step = step.has_value();
+    options.seed = execution.seed;
+    report.check_tolerance = options.tolerance;
+    Progress progress(common.console, "checking", 2.0 * options.directions * static_cast<double>(values.size()));
+    auto rows = run::check_gradients(lowered.graph, lowered.loss, values, inputs, weights, options,
+                                     [&](double passes) { progress.advance(passes); });
+    for (std::size_t i = 0; i < rows.size(); ++i) rows[i].name = wanted[i].name;
+    return rows;
+  }
+
+  [[nodiscard]] ExitCode verdict(const report::GradientsReport& report) const {
+    if (!report.finite()) {
+      const auto row = std::ranges::find_if(report.rows, [](const auto& each) { return each.non_finite > 0; });
+      common.console.error(row == report.rows.end()
+                               ? fmt::format("the loss is {}", report.value)
+                               : fmt::format("the gradient of '{}' holds NaN or Inf", printable(row->name)));
+    }
+    const bool differs = (report.compare && !report.compare->pass) || !report.checked();
+    return differs || !report.finite() ? ExitCode::differs : ExitCode::done;
+  }
+};
+
+}  // namespace
+
+Command grad_command() {
+  return command_of<GradCommand>("grad", "the gradients of a loss, layer by layer, and a check of them");
+}
+
+}  // namespace attn::cli

@@ -1,0 +1,80 @@
+#include <unistd.h>
+
+#include <memory>
+
+#include "arguments/shared_options.h"
+#include "attention_source.h"
+#include "attn/base/error.h"
+#include "options/command.h"
+#include "output/ascii.h"
+#include "output/common.h"
+#include "output/provenance.h"
+
+namespace attn::cli {
+namespace {
+
+struct HeatmapCommand {
+  Common common;
+  Execution execution;
+  Heads heads;
+  std::optional<std::string> model;
+  std::vector<std::string> inputs;
+  std::optional<std::int64_t> cells;
+  bool no_header = false;
+
+  void declare(Options& options) {
+    // the ending of -o tells it
+    add_common(options, common, {Format::table, Format::json, Format::html, Format::svg, Format::png});
+    add_model(options, model);
+    add_forward(options, execution, inputs);
+    add_heads(options, heads);
+    options.add("--cells", cells, "N", "at most this many cells on a side of a map; more weights share one")
+        .between(2, 4096);
+    options.flag("--no-header", no_header, "pictures without the lines on model, device, seed and inputs");
+  }
+
+  [[nodiscard]] int run() const {
+    const Format form = common.form_of_output();
+    if (no_header && form != Format::svg && form != Format::png)
+      throw bad_usage("--no-header is of SVG and PNG pictures");
+    const bool to_stdout = !common.output || *common.output == "-";
+    refuse_page_on_terminal(form, common.output, model);
+    if (!heads.labels.empty() && form == Format::json)
+      common.console.warn("--labels changes only tables, pages and pictures");
+    const LoadedModel loaded = load_model(model, execution, common.console);
+    const GivenInputs given = read_inputs(loaded.model, inputs, execution, common.console, heads.item + 1);
+    const report::PreviewOptions preview{ink(to_stdout), terminal_columns().value_or(100)};
+    const auto limits = [&](const std::vector<run::ScoresLayout>& layouts) {
+      run::MapOptions out;
+      out.most_cells = form == Format::svg ? report::kMostSvgCells : report::kMostPageCells;
+      out.most_rows = cells.value_or(form == Format::png ? 1024 : 4096);
+      if (form == Format::table && !cells)
+        out.most_rows =
+            report::preview_cells(preview.columns, heads.head ? 1 : static_cast<std::size_t>(layouts.front().heads));
+      return out;
+    };
+    report::HeatmapReport report = attention_of(loaded, execution, given, heads, limits, common.console);
+    report.header = !no_header;
+    if (form == Format::html) report.provenance = provenance_of(model);
+    if (const std::string why = report::why_no_labels(form, report); !heads.labels.empty() && !why.empty())
+      common.console.warn("--labels: " + why);
+    const bool plain = form == Format::json || form == Format::table;  // pages and pictures are not folded
+    common.write(report::render(form, report, preview), plain ? Look::fitting : Look::exact);
+    return 0;
+  }
+
+  /// What the preview is drawn with, for the terminal that it goes to.
+  [[nodiscard]] report::Ink ink(bool to_stdout) const {
+    if (Console::ascii || (to_stdout && isatty(STDOUT_FILENO) == 1 && !locale_is_utf8())) return report::Ink::ascii;
+    if (Console::color == Color::always) return report::Ink::color;
+    return to_stdout && colors_results() ? report::Ink::color : report::Ink::shade;
+  }
+};
+
+}  // namespace
+
+Command heatmap_command() {
+  return command_of<HeatmapCommand>("heatmap", "what each head attends to: figures, a preview, HTML, SVG, PNG");
+}
+
+}  // namespace attn::cli

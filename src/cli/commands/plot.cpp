@@ -1,0 +1,44 @@
+#include "attn/report/plot.h"
+
+#include <memory>
+
+#include "arguments/shared_options.h"
+#include "attn/library/layer_graph.h"
+#include "model_source.h"
+#include "options/command.h"
+#include "output/common.h"
+
+namespace attn::cli {
+namespace {
+
+struct PlotCommand {
+  Common common;
+  std::optional<std::string> model, input_shape;
+  bool expand_nested = false;
+
+  void declare(Options& options) {
+    // the ending of -o tells it
+    add_common(options, common, {Format::svg, Format::png, Format::dot, Format::mermaid, Format::json});
+    add_model(options, model);
+    add_input_shape(options, input_shape);
+    options.flag("--expand-nested", expand_nested, "show what is inside nested models");
+  }
+
+  [[nodiscard]] int run() const {
+    const Format form = common.form_of_output();
+    refuse_page_on_terminal(form, common.output, model);
+    const LoadedModel loaded = load_model(model, input_shape, common.console);
+    warn_of_custom_classes(loaded.model, common.console);
+    common.write(report::render(form, library::layer_graph(loaded.model, expand_nested)),
+                 form == Format::json ? Look::fitting : Look::exact);
+    return 0;
+  }
+};
+
+}  // namespace
+
+Command plot_command() {
+  return command_of<PlotCommand>("plot", "the layers and their connections as a picture: SVG, PNG, DOT, Mermaid");
+}
+
+}  // namespace attn::cli

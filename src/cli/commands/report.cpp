@@ -1,0 +1,101 @@
+#include <map>
+#include <memory>
+
+#include "arguments/shared_options.h"
+#include "attention_source.h"
+#include "attn/library/layer_graph.h"
+#include "attn/report/model_page.h"
+#include "attn/run/session.h"
+#include "bench/model_bench.h"
+#include "model_costs.h"
+#include "options/command.h"
+#include "output/common.h"
+#include "output/provenance.h"
+
+namespace attn::cli {
+namespace {
+
+struct ReportCommand {
+  Common common;
+  Execution execution;
+  Heads heads;
+  std::optional<std::string> model;
+  std::vector<std::string> inputs;
+  bool bench = false, no_heatmap = false;
+
+  void declare(Options& options) {
+    add_common(options, common, {Format::html});
+    add_model(options, model);
+    add_forward(options, execution, inputs);
+    add_heads(options, heads);
+    options.flag("--bench", bench, "measure the model too, for a second");
+    options.flag("--no-heatmap", no_heatmap, "do not run the model for its attention weights");
+  }
+
+  [[nodiscard]] int run() const {
+    refuse_page_on_terminal(common.form(), common.output, model);
+    const LoadedModel loaded = load_model(model, execution, common.console);
+    const GivenInputs given = read_inputs(loaded.model, inputs, execution, common.console, heads.item + 1);
+    const keras::LowerOptions lower = lower_options(execution, given);
+    report::ModelPage page;
+    page.summary = loaded.model.summary();
+    page.costs = costs_of(loaded.model, lower);
+    page.plan = planned(loaded, lower);
+    page.graph = library::layer_graph(loaded.model, true);
+    if (bench) page.bench = measured(loaded, given);
+    if (!no_heatmap && has_attention(loaded.model, lower)) {
+      const auto limits = [](const std::vector<run::ScoresLayout>&) {
+        run::MapOptions out;
+        out.most_cells = report::kMostPageCells;
+        out.most_rows = 4096;
+        return out;
+      };
+      page.heatmap = attention_of(loaded, execution, given, heads, limits, common.console);
+    }
+    page.provenance = provenance_of(model);
+    common.write(report::render(common.form(), page), Look::exact);
+    return 0;
+  }
+
+  [[nodiscard]] report::PlanReport planned(const LoadedModel& loaded, const keras::LowerOptions& lower) const {
+    const auto backend = open_backend(execution.device, execution.backend, common.console);
+    report::PlanReport out;
+    out.lowered = loaded.model.lower(lower);
+    out.setting = setting_of(loaded.name, out.lowered, *backend, execution);
+    out.plan = run::plan_for(*backend, out.lowered).plan;
+    return out;
+  }
+
+  [[nodiscard]] std::optional<report::BenchRow> measured(const LoadedModel& loaded, const GivenInputs& given) const {
+    std::optional<report::BenchRow> out;
+    std::map<DType, run::Peaks> peaks;
+    BenchPlan plan;
+    plan.execution = execution;
+    plan.given = given;
+    plan.options.min_seconds = 1.0;
+    plan.profile = true;
+    plan.console = &common.console;
+    plan.peaks = [&](const backends::Backend& backend, DType dtype) -> const run::Peaks& {
+      const run::Peaks* const memory = peaks.empty() ? nullptr : &peaks.begin()->second;
+      const auto found = peaks.find(dtype);
+      if (found != peaks.end()) return found->second;
+      return peaks.emplace(dtype, run::measure_peaks(backend, dtype, execution.compile_options(), memory))
+          .first->second;
+    };
+    plan.emit = [&](report::BenchRow row) {
+      warn_of_wrong_outputs(row, common.console);
+      row.samples_ms.clear();
+      out = std::move(row);
+    };
+    measure_model(plan, loaded, *open_backend(execution.device, execution.backend, common.console));
+    return out;
+  }
+};
+
+}  // namespace
+
+Command report_command() {
+  return command_of<ReportCommand>("report", "all about a model on one page: summary, costs, attention, graph");
+}
+
+}  // namespace attn::cli

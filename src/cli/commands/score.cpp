@@ -1,0 +1,148 @@
+#include "attn/generate/score.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "arguments/shared_options.h"
+#include "arguments/texts.h"
+#include "attn/base/error.h"
+#include "attn/base/text.h"
+#include "attn/report/score_view.h"
+#include "byte_text.h"
+#include "decoding.h"
+#include "options/command.h"
+#include "output/common.h"
+#include "output/progress.h"
+#include "prepared_model.h"
+#include "whole_decoding.h"
+
+namespace attn::cli {
+namespace {
+
+using generate::Token;
+
+struct ScoreCommand {
+  Common common;
+  Execution execution;
+  std::string model;
+  std::vector<std::string> texts, ids;
+  std::optional<std::string> texts_file;
+  bool no_start_token = false, no_special = false;
+
+  void declare(Options& options) {
+    add_common(options, common, {Format::table, Format::json});
+    options.add("model", model, "MODEL", "preset folder, .keras of a task, or Hugging Face folder").required();
+    options.add("--text", texts, "TEXT", "a text; without any option stdin is one").repeatable();
+    options.add("--texts", texts_file, "FILE", "texts: a JSON array, or one in each line of a .txt; - is stdin");
+    options.add("--ids", ids, "IDS", "token ids in place of a text: 464,2746; no start token is added").repeatable();
+    options.flag("--no-start-token", no_start_token, "put no start token before a text: its first token has no score");
+    options.flag("--no-special", no_special, "read the names of special tokens in a text as letters");
+    add_device(options, execution.device);
+    add_backend(options, execution.backend);
+    add_dtype_of_weights(options, execution.dtype);
+    add_threads(options, execution.threads);
+    add_weights(options, execution.weights);
+    add_matmul_precision(options, execution.precision);
+    add_compat(options, execution.compat);
+  }
+
+  [[nodiscard]] int run() {
+    const auto backend = open_backend(execution.device, execution.backend, common.console);
+    const LoadedModel loaded = load_model(std::optional(model), execution, common.console);
+    if (const auto task = loaded.model.task(); task && task->packing)
+      throw bad_input("{}: a {} reads a text by its encoder, and scores of texts are of decoders alone", loaded.file,
+                      loaded.model.class_name());
+    read_texts(loaded);
+    Dim longest = 0;
+    for (const Text& text : texts_) longest = std::max<Dim>(longest, std::ssize(text.ids));
+    const std::unique_ptr<generate::Decoder> decoder = decoder_of(loaded, *backend, longest);
+    report::ScoreReport report{model,
+                               loaded.model.class_name(),
+                               tokenizer_ ? tokenizer_->class_name() : "",
+                               weights_origin(loaded, execution),
+                               {}};
+    Progress progress(common.console, "scoring", static_cast<double>(texts_.size()));
+    for (const Text& text : texts_) {
+      report.texts.push_back(scored(*decoder, text));
+      progress.advance(1);
+    }
+    common.write(report::render(common.form(), report));
+    return static_cast<int>(ExitCode::done);
+  }
+
+ private:
+  struct Text {
+    std::optional<std::string> text;
+    std::vector<Token> ids;
+  };
+  std::unique_ptr<tokenizers::Tokenizer> tokenizer_;
+  std::vector<Text> texts_;
+
+  /// A model that is not a task of KerasHub runs whole.
+  [[nodiscard]] std::unique_ptr<generate::Decoder> decoder_of(const LoadedModel& loaded,
+                                                              const backends::Backend& backend, Dim longest) const {
+    if (const auto positions = loaded.model.most_positions(); positions && longest > *positions)
+      throw bad_usage("a text has {} tokens, and the model has {} positions: give shorter ones", longest, *positions);
+    if (loaded.model.decodes()) {
+      generate::CachedDecoderOptions options;
+      options.rows = 1;
+      options.capacity = longest;
+      return open_decoder(backend, loaded, execution, {}, options, longest, common.console);
+    }
+    if (loaded.model.task())
+      throw bad_input("{}: a {} gives no logits of next tokens, so no text has a score", loaded.file,
+                      loaded.model.class_name());
+    const bool takes_it = loaded.model.reaches_length(longest);
+    const WholeSequences sequences =
+        whole_sequences(loaded, execution, takes_it ? std::optional<std::int64_t>(longest) : std::nullopt);
+    if (sequences.inputs.encoder)
+      throw bad_input("{}: it reads a text by its encoder, and scores of texts are of decoders only", loaded.file);
+    if (longest > sequences.length)
+      throw bad_usage("a text has {} tokens, and the model's sequences have {}: give shorter ones", longest,
+                      sequences.length);
+    return open_whole(backend, loaded, execution, sequences, 1, 1, {}, common.console);
+  }
+
+  void read_texts(const LoadedModel& loaded) {
+    std::vector<std::string> all = texts;
+    if (texts_file)
+      for (std::string& text : read_texts_file(*texts_file)) all.push_back(std::move(text));
+    if (all.empty() && ids.empty() && !texts_file) all.push_back(read_stdin());
+    if (!all.empty()) tokenizer_ = open_tokenizer_of(model, loaded);
+    const auto task = loaded.model.task();
+    const bool starts = !no_start_token && (!task || !task->preprocessor || task->preprocessor->add_start_token);
+    for (std::string& text : all) {
+      tokenizers::EncodeOptions how;
+      how.specials_in_text = !no_special;
+      Text one{std::nullopt, tokenizer_->encode(text, how)};
+      if (starts && tokenizer_->specials().start) one.ids.insert(one.ids.begin(), *tokenizer_->specials().start);
+      one.text = std::move(text);
+      texts_.push_back(std::move(one));
+    }
+    for (const std::string& list : ids) texts_.push_back({std::nullopt, parse_ids("--ids", list)});
+    for (std::size_t i = 0; i < texts_.size(); ++i)
+      if (texts_[i].ids.size() < 2)
+        throw bad_usage("text {} has fewer than two tokens, the start token among them: none has a score", i + 1);
+  }
+
+  [[nodiscard]] report::ScoredText scored(generate::Decoder& decoder, const Text& text) const {
+    for (const Token token : text.ids)
+      if (token >= decoder.vocabulary_size())
+        throw bad_usage("token {} is none of the model's {}", token, decoder.vocabulary_size());
+    const std::vector<double> scores = generate::score(decoder, text.ids);
+    report::ScoredText out{text.text, {}};
+    for (std::size_t i = 0; i < text.ids.size(); ++i) {
+      report::ScoredToken token{text.ids[i], "", std::nullopt};
+      if (tokenizer_) token.token = tokenizer_->token(token.id).value_or("");
+      if (i > 0) token.log_prob = scores[i - 1];
+      out.tokens.push_back(std::move(token));
+    }
+    return out;
+  }
+};
+
+}  // namespace
+
+Command score_command() { return command_of<ScoreCommand>("score", "how likely a model holds a text, token by token"); }
+
+}  // namespace attn::cli

@@ -1,0 +1,133 @@
+#include "attn/report/summary.h"
+
+#include <cstdlib>
+#include <memory>
+
+#include "arguments/shared_options.h"
+#include "attn/base/error.h"
+#include "attn/report/costs_view.h"
+#include "attn/report/masks_view.h"
+#include "attn/tokenizers/open.h"
+#include "model_costs.h"
+#include "model_source.h"
+#include "options/command.h"
+#include "output/common.h"
+#include "prepared_model.h"
+
+namespace attn::cli {
+namespace {
+
+constexpr int kPipeColumns = 80;
+
+/// How many tokens the vocabulary has that a task's config names, by the tokenizer's files beside it, as KerasHub tells
+/// it. Without them, and where they cannot be read, a summary is none the worse.
+void tell_vocabulary(keras::Summary& summary, const std::string& path) {
+  for (keras::PreprocessorPart& part : summary.preprocessor->parts) {
+    if (part.image_size) continue;
+    try {
+      part.vocabulary_size = tokenizers::open_tokenizer(path)->size();
+    } catch (const Error& error) {
+      if (error.code() != ExitCode::bad_input && error.code() != ExitCode::usage) throw;
+    }
+  }
+}
+
+struct SummaryCommand {
+  Common common;
+  std::optional<std::string> model, input_shape;
+  std::optional<int> line_length;
+  bool expand_nested = false, show_trainable = false, masks = false, costs = false, variables = false;
+  std::optional<int> depth;
+  std::optional<std::int64_t> batch, sequence_length;
+  std::vector<std::string> layer_range;
+  std::string compat = "none";
+
+  void declare(Options& options) {
+    add_common(options, common, {Format::table, Format::json, Format::markdown, Format::csv});
+    add_model(options, model);
+    add_input_shape(options, input_shape);
+    add_compat(options, compat);
+    options.add("--line-length", line_length, "N",
+                "Keras's table of this line_length, byte for byte; 80: as it prints into a pipe");
+    options.flag("--expand-nested", expand_nested, "show the layers of nested models");
+    options.flag("--show-trainable", show_trainable, "add the column Trainable");
+    options.flag("--masks", masks, "show which layer makes, uses, keeps or drops a mask, in place of the table");
+    options.flag("--costs", costs, "FLOPs, bytes of weights, activations and attention scores, and their peak");
+    add_batch(options, batch, "of --costs, ");
+    add_sequence_length(options, sequence_length, "of --costs, ");
+    options.add("--depth", depth, "N", "open layers this deep: attention's query, key, value, output").not_negative();
+    options.flag("--weights", variables, "a row for each variable");
+    options.add("--layer-range", layer_range, "FIRST LAST", "from the first to the last layer of these names").words(2);
+  }
+
+  int run() const {
+    check();
+    const LoadedModel loaded = load_model(model, input_shape, common.console, {}, compat);
+    warn_of_custom_classes(loaded.model, common.console);
+    keras::Summary summary = loaded.model.summary();
+    if (summary.preprocessor && model) tell_vocabulary(summary, *model);
+    if (opens()) {
+      keras::LowerOptions size;
+      size.batch = batch;
+      size.sequence_length = sequence_length;
+      size.symbolic = !costs;
+      warn_of_fixed_lengths(loaded.model, sequence_length, common.console);
+      common.write(costs_text(summary, costs_of(loaded.model, size)));
+      return 0;
+    }
+    report::SummaryOptions options;
+    // 80 means what Keras prints into a pipe, whose 80 columns it takes for a terminal's. A task of KerasHub takes its
+    // line length from its caller alone.
+    if (line_length == kPipeColumns && !summary.preprocessor) {
+      options.terminal_columns = kPipeColumns;
+    } else {
+      options.line_length = line_length;
+    }
+    options.expand_nested = expand_nested;
+    options.show_trainable = show_trainable;
+    if (!layer_range.empty()) options.layer_range = report::LayerRange{layer_range[0], layer_range[1]};
+    if (!common.output && !line_length) options.terminal_columns = terminal_columns();
+    common.write(
+        masks ? masks_text(summary, options, loaded.model.masks()) : report::render(common.form(), summary, options),
+        line_length ? Look::exact : Look::fitting);
+    return 0;
+  }
+
+  /// The table has rows or columns that Keras's lacks.
+  [[nodiscard]] bool opens() const { return costs || depth || variables; }
+
+  void check() const {
+    // A variable is for every command; the table of a model without costs has no use for it.
+    const bool asked =
+        (batch && std::getenv("ATTN_BATCH") == nullptr) || (sequence_length && std::getenv("ATTN_SEQ_LEN") == nullptr);
+    if (asked && !costs) throw bad_usage("--batch and --seq-len are for --costs");
+    if (line_length && Console::ascii)
+      throw bad_usage("--line-length prints Keras's table byte for byte, and --ascii changes it; give one of them");
+    if (masks && opens()) throw bad_usage("--masks goes without --costs, --depth and --weights");
+    if (!masks && !opens()) return;
+    const char* const table = masks ? "--masks" : costs ? "--costs" : depth ? "--depth" : "--weights";
+    for (const auto& [option, given] :
+         {std::pair("--line-length", line_length.has_value()), std::pair("--show-trainable", show_trainable),
+          std::pair("--layer-range", !layer_range.empty())})
+      if (given) throw bad_usage("{} is of the table that {} replaces; give one of them", option, table);
+  }
+
+  [[nodiscard]] std::string costs_text(const keras::Summary& summary, const report::CostReport& report) const {
+    const report::CostOptions options{depth.value_or(0), expand_nested, variables, costs};
+    return report::render(common.form(), summary, report, options);
+  }
+
+  [[nodiscard]] std::string masks_text(const keras::Summary& summary, const report::SummaryOptions& options,
+                                       const keras::MaskTrace& trace) const {
+    if (common.form() == Format::json) return report::render(Format::json, summary, options, &trace);
+    return report::render(common.form(), summary.name, trace, expand_nested);
+  }
+};
+
+}  // namespace
+
+Command summary_command() {
+  return command_of<SummaryCommand>("summary", "show the model as Keras does, layer by layer");
+}
+
+}  // namespace attn::cli

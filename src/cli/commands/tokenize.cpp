@@ -1,0 +1,136 @@
+#include <unistd.h>
+
+#include <memory>
+
+#include "arguments/shared_options.h"
+#include "arguments/texts.h"
+#include "attn/base/error.h"
+#include "attn/base/text.h"
+#include "attn/report/tokens_view.h"
+#include "attn/tokenizers/open.h"
+#include "attn/tokenizers/text_stream.h"
+#include "options/command.h"
+#include "output/common.h"
+
+namespace attn::cli {
+namespace {
+
+using tokenizers::Id;
+using tokenizers::OpenOptions;
+using tokenizers::Tokenizer;
+using tokenizers::Words;
+using tokenizers::Workflow;
+
+struct TokenizeCommand {
+  Common common;
+  std::string model;
+  std::vector<std::string> texts, ids;
+  std::optional<std::string> texts_file;
+  OpenOptions how;
+  bool decode = false, lossy = false, no_special = false, add_special = false;
+
+  void declare(Options& options) {
+    add_common(options, common, {Format::table, Format::text, Format::ids, Format::json});
+    options.add("model", model, "MODEL", "preset folder, .keras of a task, or Hugging Face folder").required();
+    options.add("--text", texts, "TEXT", "a text to tokenize; without any option stdin is one").repeatable();
+    options.add("--texts", texts_file, "FILE", "texts: a JSON array, or one in each line of a .txt; - is stdin");
+    options.add("--ids", ids, "IDS", "ids to make text of: 464,2746").repeatable();
+    options.flag("--decode", decode, "short for --format text: what the ids stand for alone, byte for byte");
+    options.choice("--workflow", how.workflow,
+                   {{"python", Workflow::python}, {"tf", Workflow::tensorflow}, {"hf", Workflow::hugging_face}}, "FORM",
+                   "whose ids: KerasHub's Python or TensorFlow form, Hugging Face");
+    options.choice("--tokenizer-split", how.words,
+                   {{"none", Words::none}, {"gpt2", Words::gpt2}, {"llama3", Words::llama3}}, "WORDS",
+                   "how a KerasHub byte-pair tokenizer cuts words before");
+    options.flag("--no-special", no_special, "special tokens in a text are letters like others");
+    options.flag("--add-special", add_special, "put around a text what a tokenizer.json puts there: [CLS], <bos>");
+    add_raw(options);
+    options.flag("--lossy", lossy, "U+FFFD in the place of bytes that are no UTF-8");
+  }
+
+  [[nodiscard]] int run() const {
+    const std::unique_ptr<Tokenizer> tokenizer = tokenizers::open_tokenizer(model, how);
+    report::TokensReport report;
+    report.class_name = tokenizer->class_name();
+    report.size = tokenizer->size();
+    report.start = tokenizer->specials().start;
+    report.end = tokenizer->specials().end;
+    report.pad = tokenizer->specials().pad;
+    report.stop = tokenizer->specials().stop;
+    for (std::string& text : all_texts()) report.texts.push_back(encoded(*tokenizer, std::move(text)));
+    for (const std::string& list : ids) report.texts.push_back(decoded(*tokenizer, parse_ids("--ids", list)));
+    if (common.console.verbose && how.workflow == Workflow::of_files) note_differences(report);
+    common.write(report::render(form(), report), form() == Format::text ? Look::model_text : Look::fitting);
+    return 0;
+  }
+
+  [[nodiscard]] Format form() const { return common.format.value_or(decode ? Format::text : Format::table); }
+
+  /// What the options give, or what stdin holds where they give nothing.
+  [[nodiscard]] std::vector<std::string> all_texts() const {
+    std::vector<std::string> all = texts;
+    if (texts_file)
+      for (std::string& text : read_texts_file(*texts_file)) all.push_back(std::move(text));
+    if (all.empty() && ids.empty() && !texts_file) {
+      if (::isatty(STDIN_FILENO) == 1) throw bad_usage("no text: give --text, --texts or --ids, or a text on stdin");
+      all.push_back(read_stdin());
+    }
+    return all;
+  }
+
+  [[nodiscard]] bool all_have_texts() const { return ids.empty(); }
+
+  [[nodiscard]] report::TokenizedText encoded(const Tokenizer& tokenizer, std::string text) const {
+    if (!is_utf8(text)) {
+      if (!lossy)
+        throw bad_usage("the text '{}' is not valid UTF-8; --lossy puts U+FFFD in its place", shortened(text));
+      text = tokenizers::valid_utf8(text);
+    }
+    tokenizers::EncodeOptions encode;
+    encode.specials_in_text = !no_special;
+    encode.add_specials = add_special;
+    report::TokenizedText row = decoded(tokenizer, tokenizer.encode(text, encode));
+    row.text = std::move(text);
+    return row;
+  }
+
+  [[nodiscard]] report::TokenizedText decoded(const Tokenizer& tokenizer, std::vector<Id> row_ids) const {
+    report::TokenizedText row;
+    if (form() != Format::ids || !all_have_texts()) row.decoded = tokenizer.decode(row_ids);
+    if (form() == Format::table || form() == Format::json) {
+      tokenizers::TextStream stream(tokenizer);
+      for (const Id id : row_ids) {
+        row.tokens.push_back(tokenizer.token(id).value_or(""));
+        if (form() == Format::table) row.parts.push_back(stream.push(id));
+      }
+    }
+    if (form() == Format::json) row.decoded = tokenizers::valid_utf8(row.decoded);
+    row.ids = std::move(row_ids);
+    return row;
+  }
+
+  /// A Hugging Face folder means one thing to the library that it was written for, and another to KerasHub.
+  void note_differences(const report::TokensReport& report) const {
+    std::size_t different = 0;
+    try {
+      OpenOptions other = how;
+      other.workflow = Workflow::python;
+      const std::unique_ptr<Tokenizer> keras = tokenizers::open_tokenizer(model, other);
+      for (const report::TokenizedText& text : report.texts)
+        if (text.text && !add_special && !no_special && keras->encode(*text.text) != text.ids) ++different;
+    } catch (const Error&) {
+      return;  // KerasHub does not read it
+    }
+    if (different > 0)
+      common.console.note(fmt::format("KerasHub's generate() takes other ids for {} of {} texts: --workflow python",
+                                      different, report.texts.size()));
+  }
+};
+
+}  // namespace
+
+Command tokenize_command() {
+  return command_of<TokenizeCommand>("tokenize", "text to the ids that a model takes, and back");
+}
+
+}  // namespace attn::cli

@@ -1,0 +1,325 @@
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "arguments/callback_options.h"
+#include "arguments/shared_options.h"
+#include "attn/base/error.h"
+#include "attn/base/stop.h"
+#include "attn/base/text.h"
+#include "attn/report/training.h"
+#include "attn/run/compare.h"
+#include "attn/train/fit.h"
+#include "attn/weights/save.h"
+#include "options/command.h"
+#include "output/common.h"
+#include "output/interrupt.h"
+#include "output/outputs.h"
+#include "output/provenance.h"
+#include "prepared_model.h"
+#include "ranks/parallel_model.h"
+#include "training/job.h"
+#include "training/log.h"
+#include "training/options.h"
+#include "training_archive.h"
+#include "training_arrays.h"
+#include "training_callbacks.h"
+#include "training_checkpoints.h"
+#include "training_losses.h"
+#include "training_trial.h"
+
+namespace attn::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct TrainCommand : TrainingOptions {
+  [[nodiscard]] int run() {
+    if (resume && !target) target = model;
+    if (svg) refuse_page_on_terminal(Format::svg, svg, model);
+    if (const std::optional<ParallelWord> shared = ranks.asked()) return run_shared(*shared);
+    expect_one_process("--parallel data lets them share it");
+    TrainingJob job;
+    prepare(job, *this, nullptr, writes);
+    return plans ? tell_plan(job) : train(job, nullptr);
+  }
+
+  /// Of ranks the first tells and writes; all read the same files and compute the rows that are their own.
+  [[nodiscard]] int run_shared(const ParallelWord& word) const {
+    Ranks world(ranks, word, common.console);
+    if (!world.speaks()) {
+      TrainCommand silent;
+      static_cast<TrainingOptions&>(silent) = this->silent();
+      silent.writes = false;
+      return silent.run_as(world);
+    }
+    return run_as(world);
+  }
+
+  [[nodiscard]] int run_as(Ranks& world) const {
+    TrainingJob job;
+    const auto ready = [&] {
+      prepare(job, *this, &world.world(), writes);
+      return facts_of(job, *this);
+    };
+    return world.together(ready, [&] { return train(job, &world); });
+  }
+
+  [[nodiscard]] int train(TrainingJob& job, Ranks* world) const {
+    train::Trainer& trainer = *job.trainer;
+    TrainingState& state = job.state;
+    const SaveEvery every = save_every_of(save_every);
+    if (world != nullptr) world->world().reset_counts();
+    std::optional<PipesMayClose> pipes(std::in_place);
+    const auto began = Clock::now();
+    report::TrainingReport report = job.describe(execution);
+    TrainingLog log(log_targets(), job.options.epochs, common.console);
+    log.start(report);
+    const auto save = [&](const std::string& path, const std::vector<NamedTensor>& variables) {
+      state.draws = trainer.draws();
+      job.callbacks->keep(state);
+      if (writes) write_training(path, *job.loaded, job.compiled, trainer, variables, state);
+    };
+    const auto write = [&](const std::string& path, const std::vector<NamedTensor>& variables) {
+      save(path, variables);
+      if (writes) log.checkpoint(path, state.position.step);
+    };
+    const auto write_target = [&](const std::vector<NamedTensor>& variables) {
+      if (!keep || !writes) return write(*target, variables);
+      const std::int64_t step = state.position.step;
+      write_and_keep(*target, step, *keep, state.kept, [&](const std::string& path) { save(path, variables); });
+      log.checkpoint(beside(*target, step), step);
+    };
+    std::optional<Error> last_failure, best_failure;  // of the newest checkpoint of either kind
+    const auto checkpoint = [&](bool is_best) {
+      const std::vector<NamedTensor> variables = trainer.optimizer_state();
+      std::optional<Error>& failure = is_best ? best_failure : last_failure;
+      try {
+        is_best ? write(*save_best, variables) : write_target(variables);
+        failure.reset();
+      } catch (const Error& error) {  // nothing that was trained is lost: the one before is still there
+        if (!failure || std::string_view(failure->what()) != error.what())
+          common.console.warn(
+              fmt::format("{}; the training continues, and the next checkpoint is tried again", error.what()));
+        failure.emplace(error);
+      }
+    };
+    train::FitEvents events;
+    events.begin = [&](std::int64_t epoch, std::int64_t batches) { log.begin_epoch(epoch, batches); };
+    events.step = [&](const train::StepEvent& event) {
+      log.step(event);
+      if (!event.result.not_finite.empty()) {
+        report.not_finite = event.result.not_finite;
+        return;
+      }
+      report.points.push_back({event.position.step, event.result.loss, event.result.learning_rate});
+      if (every.steps > 0 && event.position.step % every.steps == 0) checkpoint(false);
+    };
+    EpochVerdict verdict;
+    events.judge = [&](const train::EpochEvent& event) {
+      verdict = job.callbacks->end_of_epoch(event, trainer);
+      return !verdict.stops;
+    };
+    events.epoch = [&](const train::EpochEvent& event) {
+      for (const auto& [name, value] : verdict.logs) report.history[name].push_back(value);
+      report.ends_of_epochs.push_back(state.position.step);
+      log.epoch(event, verdict.logs);
+      if (!verdict.message.empty()) log.say(verdict.message);
+      if (verdict.is_best) checkpoint(true);
+      if (every.epochs > 0 && event.epoch % every.epochs == 0 && event.epoch < job.options.epochs) checkpoint(false);
+    };
+
+    // For a step that does not end: what was trained before it is kept, and the program ends from there.
+    std::function<void()> keep_now;
+    if (world == nullptr)
+      keep_now = [&] {
+        try {
+          if (saves()) write_at_end(*target, [&](const std::string& path) { write(path, trainer.optimizer_state()); });
+          log.end("interrupted", state.position.step);
+          common.console.warn(interrupted_after(state.position.step));
+        } catch (const Error& error) {
+          common.console.error(error.what());
+        }
+      };
+    const std::int64_t steps_before = state.position.step;
+    try {
+      report.end = train_until(trainer, *job.rows, validates() ? &*job.validation_rows : nullptr, job.options, state,
+                               events, std::move(keep_now));
+    } catch (const Error& error) {
+      // A rank alone cannot ask the others for their parts.
+      if (world != nullptr || !saves() || state.position.step == steps_before) throw;
+      const std::string kept =
+          keep_what_was_trained([&](const std::string& path) { save(path, trainer.optimizer_state()); });
+      throw Error(error.code(), fmt::format("after step {}: {}; {}", state.position.step, error.what(), kept))
+          .about(error.field());
+    }
+    if (world != nullptr) report.parallel = shared_report(*world, report, began);
+    OutputWriter outputs;
+    if (dump || zero == 1) {  // all ranks have a part in it, where they share the optimizer
+      const std::vector<NamedTensor> variables = trainer.optimizer_state();
+      if (dump) outputs.attempt([&] { write_dump(*dump, trainer, variables); });
+    }
+    if (report.end == "epochs" || report.end == "early stopping") {
+      trainer.finalize();
+      job.callbacks->restore_best_weights(trainer);
+    }
+    // A step that is not finite has moved nothing: what was before it is kept, where there is no checkpoint, or beside
+    // it.
+    const bool lost = report.end == "not finite";
+    if (saves() && (!lost || state.position.step > steps_before)) {
+      const std::string place =
+          lost && std::filesystem::exists(*target) ? beside(*target, state.position.step) : *target;
+      const std::vector<NamedTensor> variables = trainer.optimizer_state();
+      outputs.attempt([&] {
+        write_at_end(place, [&](const std::string& path) { write(path, variables); });
+        report.file = place;
+      });
+    }
+    if (lora_output && !lost) outputs.attempt([&] { write_low_rank(*lora_output, trainer); });
+    if (best_failure) outputs.fail(*best_failure);
+    if (last_failure && keep) outputs.fail(*last_failure);
+    report.epochs = state.position.epoch;
+    report.steps = state.position.step;
+    report.seconds = std::chrono::duration<double>(Clock::now() - job.start).count();
+    log.end(report.end, report.steps);
+    if (overfit) report.learned = has_learned(report);
+    if (svg) outputs.attempt([&] { write_result(report::render(Format::svg, report), svg, Look::exact); });
+    if (const std::string failed = log.close(); !failed.empty()) outputs.fail(bad_input("{}", failed));
+    pipes.reset();
+    if (writes)
+      outputs.attempt([&] { write_report(report::render(common.form(), report), common.console, svg == "-"); });
+    outputs.finish();
+    const int code = exit_code(report, world);
+    return code == static_cast<int>(ExitCode::done) ? checked(report, job.expected) : code;
+  }
+
+  /// What the training takes; the time of a step by a few that are tried.
+  [[nodiscard]] int tell_plan(TrainingJob& job) const {
+    report::TrainingReport report = job.describe(execution);
+    const train::Position& position = job.state.position;
+    report.epochs = position.epoch;
+    report.steps = position.step;
+    report.end = "plan";
+    report.plan = plan_of(*job.trainer, job.first_batch(), job.rows->rows(), job.options, position, job.memory);
+    report.seconds = std::chrono::duration<double>(Clock::now() - job.start).count();
+    write_report(report::render(common.form(), report), common.console, false);
+    return static_cast<int>(ExitCode::done);
+  }
+
+  [[nodiscard]] report::ParallelReport shared_report(Ranks& world, const report::TrainingReport& report,
+                                                     Clock::time_point began) const {
+    const communicators::Counts counts = world.world().counts();
+    const double seconds = std::chrono::duration<double>(Clock::now() - began).count();
+    const parallel::Shared rows{"the batch", "rows",
+                                parallel::shares(std::min(batch_size, report.rows), world.world().size())};
+    return parallel_report(world, {rows}, counts, seconds, report.setting.threads);
+  }
+
+  bool writes = true;  ///< of ranks one does
+
+ private:
+  /// By --overfit and --expect-loss, of a training that has ended well.
+  [[nodiscard]] int checked(const report::TrainingReport& report, const std::optional<ExpectedLosses>& expected) const {
+    bool fails = false;
+    const auto fail = [&](const std::string& message) {
+      fails = true;
+      if (writes) common.console.error(message);
+    };
+    if (report.learned == false) fail(why_not_learned(report));
+    const run::Tolerance usual;
+    if (expected)
+      if (const auto differing = differing_losses(*expected, report, rtol.value_or(usual.rtol),
+                                                  atol.value_or(usual.atol), *expected_losses))
+        fail(*differing);
+    return static_cast<int>(fails ? ExitCode::differs : ExitCode::done);
+  }
+
+  /// How it ended.
+  static std::string train_until(train::Trainer& trainer, const train::Data& rows, const train::Data* validation_rows,
+                                 const train::FitOptions& options, TrainingState& state, const train::FitEvents& events,
+                                 std::function<void()> keep_now) {
+    const StateChanging changing;
+    std::optional<Interrupt> interrupt;
+    if (keep_now) {
+      interrupt.emplace(std::move(keep_now));
+    } else {
+      interrupt.emplace(Interrupt::Waits());
+    }
+    try {
+      switch (train::fit(trainer, rows, validation_rows, options, state.position, events)) {
+        case train::FitEnd::epochs:
+          return "epochs";
+        case train::FitEnd::steps:
+          return "steps";
+        case train::FitEnd::deadline:
+          return "time limit";
+        case train::FitEnd::listener:
+          return "early stopping";
+        case train::FitEnd::not_finite:
+          return "not finite";
+      }
+    } catch (const Stopped&) {
+      take_back_stop();
+    }
+    return "interrupted";
+  }
+
+  /// Where the steps before a failure are.
+  [[nodiscard]] std::string keep_what_was_trained(const std::function<void(const std::string&)>& write) const {
+    try {
+      write_at_end(*target, write);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return fmt::format("what was trained is in {}; resume it with: {}", printable(*target),
+                       resume_command(model, *target));
+  }
+
+  [[nodiscard]] std::string how_to_resume() const {
+    return saves() ? "resume with: " + resume_command(model, *target) : "nothing was written";
+  }
+  [[nodiscard]] std::string interrupted_after(std::int64_t step) const {
+    return fmt::format("interrupted after step {}; {}", step, how_to_resume());
+  }
+
+  [[nodiscard]] int exit_code(const report::TrainingReport& report, Ranks* world) const {
+    if (report.end == "not finite") {
+      if (writes)
+        common.console.error(fmt::format("step {} is not finite, first in {}; {}", report.steps + 1, report.not_finite,
+                                         what_is_left(report)));
+      return static_cast<int>(ExitCode::differs);
+    }
+    if (report.end == "interrupted") {
+      common.console.warn(interrupted_after(report.steps));
+      return world == nullptr ? Interrupt::exit_code() : Interrupt::exit_code(first_signal(*world));
+    }
+    if (report.end == "time limit")
+      common.console.warn(fmt::format("the time is over after step {}; {}", report.steps, how_to_resume()));
+    return static_cast<int>(ExitCode::done);
+  }
+
+  /// Of a training that a step ended which is not finite.
+  [[nodiscard]] std::string what_is_left(const report::TrainingReport& report) const {
+    if (!saves()) return "nothing was written";
+    const bool is_kept = std::filesystem::exists(*target);
+    if (report.file.empty()) return is_kept ? printable(*target) + " is as it was before" : "nothing was trained";
+    const std::string before = fmt::format("what was trained before it is in {}", printable(report.file));
+    return report.file == *target ? before : fmt::format("{}, and {} is as it was before", before, printable(*target));
+  }
+
+  /// One of those that some rank has got.
+  [[nodiscard]] static int first_signal(Ranks& world) {
+    return static_cast<int>(std::ranges::max(gather_numbers(world.world(), Interrupt::signal())));
+  }
+};
+
+}  // namespace
+
+Command train_command() { return command_of<TrainCommand>("train", "train a model, as Keras's fit() does"); }
+
+}  // namespace attn::cli

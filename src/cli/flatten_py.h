@@ -1,8 +1,0 @@
-// The files of src/cli/scripts/flatten, one behind the other, which are compiled in.
-#pragma once
-
-namespace attn::cli {
-
-extern const char* const kFlattenPy;
-
-}  // namespace attn::cli

@@ -1,0 +1,128 @@
+#include "output/common.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <system_error>
+
+#include "attn/base/error.h"
+#include "attn/base/text.h"
+#include "attn/io/atomic_file.h"
+#include "attn/report/number.h"
+
+namespace attn::cli {
+namespace {
+
+struct Ending {
+  std::string_view text;
+  Format format;
+};
+constexpr std::array kEndings = {
+    Ending{".html", Format::html},   Ending{".htm", Format::html},        Ending{".svg", Format::svg},
+    Ending{".png", Format::png},     Ending{".dot", Format::dot},         Ending{".gv", Format::dot},
+    Ending{".mmd", Format::mermaid}, Ending{".mermaid", Format::mermaid}, Ending{".json", Format::json},
+    Ending{".txt", Format::table},   Ending{".csv", Format::csv},         Ending{".md", Format::markdown},
+    Ending{".tex", Format::latex},   Ending{".py", Format::python}};
+
+/// Endings of files that no command writes text into.
+constexpr std::array<std::string_view, 14> kOthers = {".npz", ".npy", ".safetensors", ".h5",  ".keras",
+                                                      ".pdf", ".jpg", ".jpeg",        ".gif", ".onnx",
+                                                      ".zip", ".gz",  ".xlsx",        ".pb"};
+
+/// Is it a picture or a page, which .txt does not stand for?
+bool is_file_form(Format format) { return format == Format::svg || format == Format::png || format == Format::html; }
+
+bool has(const std::vector<Format>& formats, Format format) {
+  return std::find(formats.begin(), formats.end(), format) != formats.end();
+}
+
+}  // namespace
+
+void Common::check_ending() const {
+  if (format || !output || *output == "-" || formats.empty()) return;
+  // A table is text under any name; a page is none but under its own.
+  const bool is_text = !is_file_form(formats.front());
+  bool other = is_text
+                   ? std::any_of(kOthers.begin(), kOthers.end(), [&](auto ending) { return output->ends_with(ending); })
+                   : std::filesystem::path(*output).has_extension();
+  std::vector<std::string> known;
+  for (const Ending& ending : kEndings) {
+    const bool fits = has(formats, ending.format) || (ending.format == Format::table && is_text);
+    if (fits) known.emplace_back(ending.text);
+    if (output->ends_with(ending.text)) other = !fits;
+  }
+  if (other)
+    throw bad_usage("-o {}: the ending stands for another form than the result's; known are {}", printable(*output),
+                    join(known, ", "));
+}
+
+Format Common::form() const {
+  if (format || !output || *output == "-") return format.value_or(formats.front());
+  for (const Ending& ending : kEndings)
+    if (output->ends_with(ending.text) && has(formats, ending.format)) return ending.format;
+  return formats.front();
+}
+
+void refuse_binary_on_terminal(const std::optional<std::string>& path) {
+  if (path && io::is_terminal(*path))
+    throw bad_usage("arrays are no text for a terminal: write them to a file, or into a pipe");
+}
+
+void refuse_page_on_terminal(Format form, const std::optional<std::string>& path,
+                             const std::optional<std::string>& model) {
+  if (!is_file_form(form) || !io::is_terminal(path.value_or("-"))) return;
+  std::string stem = model && *model != "-" ? std::filesystem::path(*model).stem().string() : "";
+  if (stem.empty()) stem = "model";
+  throw bad_usage("{} is no text for a terminal; write it with -o {}.{}",
+                  form == Format::html  ? "a page"
+                  : form == Format::png ? "a PNG image"
+                                        : "an SVG picture",
+                  printable(stem), report::name_of(form));
+}
+
+void Common::write(const std::string& text, Look look) const {
+  write_result(text, output, look);
+  std::error_code error;
+  if (!output || *output == "-" || console.quiet || !std::filesystem::is_regular_file(*output, error)) return;
+  const auto bytes = static_cast<std::int64_t>(std::filesystem::file_size(*output, error));
+  if (!error) write_result(fmt::format("{}: {}\n", printable(*output), report::byte_size(bytes)), std::nullopt);
+}
+
+Format Common::form_of_output() const {
+  if (format || !output || *output == "-") return form();
+  std::vector<std::string> known;
+  for (const Ending& ending : kEndings) {
+    if (!has(formats, ending.format)) continue;
+    if (output->ends_with(ending.text)) return ending.format;
+    known.emplace_back(ending.text);
+  }
+  throw bad_usage("-o {}: the ending tells no form; known are {}; or say --format", printable(*output),
+                  join(known, ", "));
+}
+
+void add_common(Options& options, Common& common, const std::vector<Format>& formats, bool with_output) {
+  common.formats = formats;
+  std::vector<std::pair<std::string, std::optional<Format>>> words;
+  for (const Format format : formats) words.emplace_back(report::name_of(format), format);
+  options.choice("--format", common.format, words, "FORMAT", "how the result is written");
+  if (has(formats, Format::json))
+    options.flag(
+        "--json", [&common] { common.format = Format::json; }, "short for --format json");
+  if (with_output) options.output("-o,--output", common.output, "FILE", "write the result to this file");
+  options.flag("-q,--quiet", common.console.quiet, "no warnings, no progress");
+  options.flag("-v,--verbose", common.console.verbose, "say what is done");
+  options.flag("--ascii", Console::ascii, "ASCII alone; by itself where the terminal's locale is not UTF-8");
+  add_color(options);
+  options.when_parsed([&common] {
+    common.check_ending();
+    choose_alphabet(common.output);
+  });
+}
+
+void add_color(Options& options) {
+  options.choice<Color>("--color", Console::color,
+                        {{"always", Color::always}, {"auto", Color::automatic}, {"never", Color::never}}, "WHEN",
+                        "colour in messages and in Keras's table, bold headings in results");
+}
+
+}  // namespace attn::cli

@@ -1,0 +1,169 @@
+#include "output/console.h"
+
+#include <fmt/format.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+#include <sys/ioctl.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "attn/base/error.h"
+#include "attn/base/text.h"
+#include "attn/io/atomic_file.h"
+#include "attn/report/alphabet.h"
+#include "output/ascii.h"
+#include "output/fold.h"
+#include "output/result_colors.h"
+#include "output/status_line.h"
+#include "output/terminal_text.h"
+
+namespace attn::cli {
+namespace {
+
+constexpr std::string_view kPlain = "\x1b[0m";
+
+spdlog::logger& logger() {
+  static spdlog::logger instance = [] {
+    spdlog::logger made("attn", std::make_shared<spdlog::sinks::stderr_sink_st>());
+    made.set_pattern("%v");
+    return made;
+  }();
+  return instance;
+}
+
+/// The last line of a program that ends: on stderr in one piece, and without memory, of which there may be none left.
+/// What becomes of it changes nothing.
+void write_line(std::string_view style, std::string_view label, std::string_view message) noexcept {
+  const auto part = [](std::string_view text) { return iovec{const_cast<char*>(text.data()), text.size()}; };
+  const std::array parts = {part("attn: "), part(style), part(label), part(style.empty() ? "" : kPlain),
+                            part(message),  part("\n")};
+  [[maybe_unused]] const ssize_t ignored = ::writev(STDERR_FILENO, parts.data(), parts.size());
+}
+
+bool wants_color(int descriptor) {
+  if (Console::color != Color::automatic) return Console::color == Color::always;
+  const char* no_color = std::getenv("NO_COLOR");
+  const char* term = std::getenv("TERM");
+  return isatty(descriptor) == 1 && (no_color == nullptr || *no_color == '\0') &&
+         (term == nullptr || std::strcmp(term, "dumb") != 0);
+}
+
+/// What goes to the terminal, pipe or file of a descriptor. Text of a model is what its tokens say; other text is of
+/// files in part.
+std::string safe(std::string text, Look look, bool is_terminal, bool is_colored = false) {
+  if (look == Look::fitting) return terminal_text(text, is_colored ? Colors::kept : Colors::escaped);
+  if (!is_terminal || (look == Look::model_text && Console::raw)) return text;
+  return terminal_text(text);
+}
+
+bool wants_ascii(int descriptor) { return Console::ascii || (isatty(descriptor) == 1 && !locale_is_utf8()); }
+
+void put(std::string text, int descriptor, Look look) {
+  const std::optional<int> columns = descriptor == STDOUT_FILENO ? terminal_columns() : std::nullopt;
+  text = safe(std::move(text), look, isatty(descriptor) == 1, wants_color(descriptor));
+  if (look == Look::fitting && columns) text = folded_tables(text, *columns);
+  if (look == Look::fitting && wants_color(descriptor)) text = colored_result(text);
+  if (look == Look::fitting && wants_ascii(descriptor)) text = report::ascii_text(text);
+  const auto hidden = StatusLine::hide();
+  try {
+    io::AtomicFile file(descriptor == STDOUT_FILENO ? "-" : "/dev/stderr");
+    file.write(text);
+    file.commit();
+  } catch (const Error&) {
+    if (descriptor == STDOUT_FILENO) throw;  // words on stderr are no result
+  }
+}
+
+/// A message of any length, fit to be read: its beginning names the place, its end the way out.
+std::string cut(std::string_view message) {
+  constexpr std::size_t kMost = 2000, kEnd = 400;
+  if (message.size() <= kMost) return std::string(message);
+  std::string_view end = message.substr(message.size() - kEnd);
+  // Between two characters, not in one.
+  while (!end.empty() && (static_cast<unsigned char>(end.front()) & 0xC0) == 0x80) end.remove_prefix(1);
+  return shortened(message, kMost - kEnd) + std::string(end);
+}
+
+/// As it is shown on stderr.
+std::string fit(std::string_view message) {
+  const std::string whole = terminal_text(cut(message));
+  return wants_ascii(STDERR_FILENO) ? report::ascii_text(whole) : whole;
+}
+
+}  // namespace
+
+void Console::line(std::string_view label, std::string_view style, std::string_view message) const {
+  const bool colored = wants_color(STDERR_FILENO);
+  const auto hidden = StatusLine::hide();
+  logger().info("attn: {}{}{}{}", colored ? style : "", label, colored && !style.empty() ? kPlain : "", fit(message));
+}
+
+void Console::warn(std::string_view message) const {
+  if (!quiet) line("warning: ", "\x1b[33m", message);
+}
+
+void Console::note(std::string_view message) const {
+  if (verbose) line("", "", message);
+}
+
+void Console::error(std::string_view message) const noexcept {
+  try {
+    const std::string text = fit(message);
+    const auto hidden = StatusLine::hide();
+    write_line(wants_color(STDERR_FILENO) ? "\x1b[31m" : "", "error: ", text);
+  } catch (const std::exception&) {
+    write_line("", "error: ", message);
+  }
+}
+
+void choose_alphabet(const std::optional<std::string>& path) {
+  const bool to_file = path && *path != "-";
+  const bool ascii = to_file ? Console::ascii : wants_ascii(STDOUT_FILENO);
+  report::write_cells_in(ascii ? report::Alphabet::ascii : report::Alphabet::unicode);
+}
+
+void write_result(const std::string& text, const std::optional<std::string>& path, Look look) {
+  if (path && *path != "-") {
+    std::string written = io::is_terminal(*path) ? safe(text, look, true) : text;
+    if (Console::ascii && look == Look::fitting) written = report::ascii_text(written);
+    io::AtomicFile file(*path);
+    file.write(std::as_bytes(std::span(written)));
+    file.commit();
+    return;
+  }
+  put(text, STDOUT_FILENO, look);
+}
+
+void write_now(std::string_view text, Look look) {
+  const auto hidden = StatusLine::hide();
+  const std::string shown = safe(std::string(text), look, isatty(STDOUT_FILENO) == 1);
+  std::fwrite(shown.data(), 1, shown.size(), stdout);
+  std::fflush(stdout);
+}
+
+void write_report(const std::string& text, const Console& console, bool stdout_is_taken) {
+  if (!stdout_is_taken) return write_result(text, std::nullopt);
+  if (!console.quiet) put(text, STDERR_FILENO, Look::fitting);
+}
+
+bool colors_results() { return wants_color(STDOUT_FILENO); }
+
+std::optional<int> terminal_columns() {
+  if (isatty(STDOUT_FILENO) != 1) return std::nullopt;
+  if (const char* columns = std::getenv("COLUMNS"); columns != nullptr && std::atoi(columns) > 0)
+    return std::atoi(columns);
+  winsize size{};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+  return 80;
+}
+
+}  // namespace attn::cli

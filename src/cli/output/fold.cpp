@@ -1,0 +1,314 @@
+#include "output/fold.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "attn/base/text.h"
+#include "output/ascii.h"
+
+namespace attn::cli {
+namespace {
+
+constexpr std::string_view kDash = "─";
+constexpr int kGap = 2;                     // blanks between columns
+constexpr int kNarrowestColumn = 8;         // cells that a column keeps
+constexpr int kLongestPart = 28;            // cells of a part of a name that is not broken; hostile ones are longer
+constexpr std::string_view kMarks = "_/,";  // behind which a name may be broken
+
+/// Headings of columns that a table can spare, the least important first. Others are given up from the last on.
+constexpr std::array<std::string_view, 13> kSpared = {"Cosine",   "ULP",      "Std",  "Mean",     "Zeros",
+                                                      "Bytes",    "Max",      "RMS",  "Relative", "Directions",
+                                                      "To first", "Distance", "Dtype"};
+
+struct Column {
+  int width;
+  bool right = false;  ///< aligned: numbers, which are not folded
+  int least = 0;       ///< as narrow as it gets
+};
+
+/// The first `width` cells of the text, whole characters; takes them off it.
+std::string take_cells(std::string_view& text, int width) {
+  if (text.empty()) return "";
+  std::size_t length = 0;
+  int used = 0;
+  while (length < text.size()) {
+    const std::size_t bytes = front_of(text.substr(length)).bytes;
+    const int cells = display_width(text.substr(length, bytes));
+    if (used + cells > width && length > 0) break;
+    used += cells;
+    length += bytes;
+  }
+  std::string taken(text.substr(0, length));
+  text.remove_prefix(length);
+  return taken;
+}
+
+/// By the rule of a table, the heading above it and the first row below.
+std::vector<Column> columns_of(std::string_view rule, std::string_view heading, std::string_view row) {
+  std::vector<Column> columns;
+  bool inside = false;
+  while (!rule.empty()) {
+    const bool dash = rule.starts_with(kDash);
+    if (dash && !inside) columns.push_back({0});
+    if (dash) ++columns.back().width;
+    inside = dash;
+    rule.remove_prefix(dash ? kDash.size() : 1);
+  }
+  for (Column& column : columns) {
+    const std::string title = take_cells(heading, column.width);
+    const std::string cell = take_cells(row, column.width);
+    // A heading as wide as its column does not tell.
+    column.right = title.starts_with(' ') || (display_width(title) == column.width && cell.starts_with(' '));
+    take_cells(heading, kGap);
+    take_cells(row, kGap);
+  }
+  return columns;
+}
+
+int total_of(const std::vector<Column>& columns) {
+  return std::accumulate(columns.begin(), columns.end(), kGap * (static_cast<int>(columns.size()) - 1),
+                         [](int total, const Column& column) { return total + column.width; });
+}
+
+/// The table as it fits into the terminal.
+struct Layout {
+  std::vector<std::size_t> kept;  ///< columns of the table
+  std::vector<int> widths;        ///< of each
+};
+
+/// The place, among those that are kept, of the column that is the least important.
+std::size_t least_important(const std::vector<std::size_t>& kept, const std::vector<std::string>& headings) {
+  for (const std::string_view spared : kSpared)
+    for (std::size_t i = 1; i < kept.size(); ++i)
+      if (headings[kept[i]] == spared) return i;
+  return kept.size() - 1;
+}
+
+/// The widest columns of text, one cell after the other, until the table fits; then without its least important
+/// columns. Nothing where neither makes it fit.
+std::optional<Layout> narrowed(std::vector<Column> table, const std::vector<std::string>& headings, int columns) {
+  Layout out;
+  out.kept.resize(table.size());
+  std::iota(out.kept.begin(), out.kept.end(), std::size_t{0});
+  while (table.size() > 1) {
+    std::vector<int> widths;
+    for (const Column& column : table) widths.push_back(column.width);
+    int over = total_of(table) - columns;
+    for (; over > 0; --over) {
+      int* widest = nullptr;
+      for (std::size_t i = 0; i < table.size(); ++i)
+        if (widths[i] > table[i].least && (widest == nullptr || widths[i] > *widest)) widest = &widths[i];
+      if (widest == nullptr) break;
+      --*widest;
+    }
+    if (over <= 0) {
+      out.widths = widths;
+      return out;
+    }
+    const auto drop = static_cast<std::ptrdiff_t>(least_important(out.kept, headings));
+    out.kept.erase(out.kept.begin() + drop);
+    table.erase(table.begin() + drop);
+  }
+  return std::nullopt;
+}
+
+std::string trimmed(const std::string& text) {
+  const auto begin = text.find_first_not_of(' ');
+  return begin == std::string::npos ? "" : text.substr(begin, text.find_last_not_of(' ') - begin + 1);
+}
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/// How long the part that the text begins with is, with the blanks behind it: up to a blank or behind a mark. A shape,
+/// "(None, 50, 512)", a number, "1,024", and what is counted, "dense_1", are whole.
+std::size_t part_of(std::string_view text) {
+  std::size_t end = text.size();
+  if (text.size() > 1 && text[0] == '(' && (is_digit(text[1]) || text.starts_with("(None"))) {
+    end = std::min(text.find(')'), text.size() - 1) + 1;
+  } else {
+    for (std::size_t i = 0; i < text.size() && end == text.size(); ++i) {
+      const bool before_digit = i + 1 < text.size() && is_digit(text[i + 1]);
+      if (text[i] == ' ') end = i;
+      if (kMarks.find(text[i]) != std::string_view::npos && !before_digit) end = i + 1;
+    }
+  }
+  return std::min(text.find_first_not_of(' ', end), text.size());
+}
+
+/// The cells of the longest part.
+int longest_part(std::string_view text) {
+  int longest = 0;
+  while (!text.empty()) {
+    const std::size_t length = part_of(text);
+    longest = std::max(longest, display_width(trimmed(std::string(text.substr(0, length)))));
+    text.remove_prefix(length);
+  }
+  return std::min(longest, kLongestPart);
+}
+
+/// Lines of at most `width` cells, broken between parts; a part that is wider by itself is broken anywhere.
+std::vector<std::string> pieces(std::string_view text, int width) {
+  std::vector<std::string> lines;
+  std::string line;
+  const auto fits = [&](const std::string& candidate) { return display_width(trimmed(candidate)) <= width; };
+  while (!text.empty()) {
+    const std::string part(text.substr(0, part_of(text)));
+    if (!line.empty() && !fits(line + part)) lines.push_back(trimmed(std::exchange(line, "")));
+    if (line.empty() && !fits(part)) {
+      lines.push_back(take_cells(text, width));
+      continue;
+    }
+    line += part;
+    text.remove_prefix(part.size());
+  }
+  if (!line.empty()) lines.push_back(trimmed(line));
+  return lines;
+}
+
+std::vector<std::string> cells_of(std::string_view row, const std::vector<Column>& columns) {
+  std::vector<std::string> cells;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    const bool last = i + 1 == columns.size();
+    cells.push_back(trimmed(last ? std::string(row) : take_cells(row, columns[i].width)));
+    if (!last) take_cells(row, kGap);
+  }
+  return cells;
+}
+
+std::string folded_row(std::string_view row, const std::vector<Column>& columns, const Layout& layout) {
+  const std::vector<std::string> all = cells_of(row, columns);
+  std::vector<std::vector<std::string>> cells;
+  std::size_t height = 1;
+  for (const std::size_t column : layout.kept) {
+    cells.push_back(pieces(all[column], layout.widths[cells.size()]));
+    height = std::max(height, cells.back().size());
+  }
+  std::string out;
+  for (std::size_t line = 0; line < height; ++line) {
+    std::string text;
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      const std::string piece = line < cells[i].size() ? cells[i][line] : "";
+      const std::string space(static_cast<std::size_t>(std::max(0, layout.widths[i] - display_width(piece))), ' ');
+      text += (i > 0 ? "  " : "") + (columns[layout.kept[i]].right ? space + piece : piece + space);
+    }
+    text.erase(text.find_last_not_of(' ') + 1);
+    out += text + '\n';
+  }
+  return out;
+}
+
+std::string rule_of(const std::vector<int>& widths) {
+  std::string out;
+  for (std::size_t i = 0; i < widths.size(); ++i) {
+    if (i > 0) out += "  ";
+    for (int cell = 0; cell < widths[i]; ++cell) out += kDash;
+  }
+  return out + '\n';
+}
+
+}  // namespace
+
+bool is_table_rule(std::string_view line) {
+  bool dashes = false;
+  while (!line.empty()) {
+    const bool dash = line.starts_with(kDash);
+    if (!dash && line.front() != ' ') return false;
+    dashes = dashes || dash;
+    line.remove_prefix(dash ? kDash.size() : 1);
+  }
+  return dashes;
+}
+
+namespace {
+
+/// The table whose heading is line `i` and whose rule the next, up to an empty line.
+std::vector<Column> table_at(const std::vector<std::string>& lines, std::size_t i) {
+  std::vector<Column> table = columns_of(lines[i + 1], lines[i], i + 2 < lines.size() ? lines[i + 2] : "");
+  for (Column& column : table) column.least = column.right ? column.width : std::min(column.width, kNarrowestColumn);
+  for (std::size_t row = i; row < lines.size() && !lines[row].empty(); ++row) {
+    if (row == i + 1) continue;
+    const std::vector<std::string> cells = cells_of(lines[row], table);
+    for (std::size_t k = 0; k < table.size(); ++k)
+      if (!table[k].right) table[k].least = std::min(table[k].width, std::max(table[k].least, longest_part(cells[k])));
+  }
+  return table;
+}
+
+std::string left_out(const std::vector<std::string>& headings, const Layout& layout, int columns) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < headings.size(); ++i)
+    if (std::find(layout.kept.begin(), layout.kept.end(), i) == layout.kept.end()) names.push_back(headings[i]);
+  return fmt::format("{} columns have no room for {}; `| less -S` shows all", columns, join(names, ", "));
+}
+
+/// Is it a sentence, and neither a row, a picture, nor a line with escape sequences?
+bool is_prose(std::string_view line) {
+  const auto begin = line.find_first_not_of(' ');
+  if (begin == std::string_view::npos || line.find('\x1b') != std::string_view::npos) return false;
+  if (line.find("  ", begin) != std::string_view::npos) return false;
+  constexpr std::string_view kDrawing = "\xE2\x94", kBlocks = "\xE2\x96";  // U+2500 and U+2580, as UTF-8 begins
+  return line.find(kDrawing) == std::string_view::npos && line.find(kBlocks) == std::string_view::npos;
+}
+
+/// The line, broken between words; the lines that follow have its indentation and two cells more.
+std::string wrapped(std::string_view line, int columns) {
+  const auto indent = line.find_first_not_of(' ');
+  std::string out, current(line.substr(0, indent));
+  bool is_empty = true;
+  for (const std::string& word : split(line.substr(indent), ' ')) {
+    if (!is_empty && display_width(current) + 1 + display_width(word) > columns) {
+      out += current + '\n';
+      current.assign(indent + 2, ' ');
+      is_empty = true;
+    }
+    current += (is_empty ? "" : " ") + word;
+    is_empty = false;
+  }
+  return out + current;
+}
+
+}  // namespace
+
+std::string folded_tables(std::string_view text, int columns) {
+  const std::vector<std::string> lines = split(text, '\n');
+  const bool has_table = std::any_of(lines.begin(), lines.end(), [](const auto& line) { return is_table_rule(line); });
+  std::string out, note;
+  std::vector<Column> table;  // the one whose rows follow, where it is folded
+  std::optional<Layout> layout;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const bool last = i + 1 == lines.size();
+    if (lines[i].empty()) {
+      table.clear();
+      out += std::exchange(note, "");
+    }
+    const bool heading = !last && is_table_rule(lines[i + 1]);
+    if (heading) {
+      out += std::exchange(note, "");
+      table = table_at(lines, i);
+      const std::vector<std::string> headings = cells_of(lines[i], table);
+      layout = narrowed(table, headings, columns);
+      if (total_of(table) <= columns || !layout) table.clear();
+      if (!table.empty() && layout->kept.size() < table.size())
+        note = wrapped(left_out(headings, *layout, columns), columns) + '\n';
+    }
+    if (table.empty()) {
+      const bool too_long = has_table && display_width(lines[i]) > columns && !heading && is_prose(lines[i]);
+      out += (too_long ? wrapped(lines[i], columns) : lines[i]) + (last ? "" : "\n");
+      continue;
+    }
+    out += folded_row(lines[i], table, *layout);
+    if (heading) {
+      out += rule_of(layout->widths);
+      ++i;
+    }
+  }
+  return out + note;
+}
+
+}  // namespace attn::cli

@@ -1,0 +1,210 @@
+#include "output/model_target.h"
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "attn/base/error.h"
+#include "attn/base/text.h"
+#include "attn/io/atomic_folder.h"
+#include "attn/io/safetensors_shards.h"
+#include "attn/keras/json_text.h"
+#include "attn/library/weights.h"
+#include "attn/tokenizers/forms.h"
+#include "attn/weights/hugging_face.h"
+#include "attn/weights/keras_version.h"
+#include "attn/weights/save.h"
+#include "output/progress.h"
+#include "reopen.h"
+
+namespace attn::cli {
+namespace {
+
+using nlohmann::ordered_json;
+
+/// The release whose files these are like.
+constexpr const char* kKerasHubVersion = "0.32.0";
+
+std::string text_of(const ordered_json& json) { return keras::write_json_text(json, 4); }
+
+ordered_json dtype_policy(const char* name) {
+  return {
+      {"module", "keras"}, {"class_name", "DTypePolicy"}, {"config", {{"name", name}}}, {"registered_name", nullptr}};
+}
+
+/// keras_hub.src.models.gpt2.gpt2_causal_lm, for gpt2_tokenizer.
+std::string module_beside(const std::string& module, const std::string& class_name) {
+  return module.substr(0, module.rfind('.') + 1) + snake_case(class_name);
+}
+
+ordered_json object_of(const std::string& module, const std::string& class_name, ordered_json config) {
+  return {{"module", module},
+          {"class_name", class_name},
+          {"config", std::move(config)},
+          {"registered_name", "keras_hub>" + class_name}};
+}
+
+/// What KerasHub saves of a task beside its weights: configs, and the tokenizer's files.
+struct KerasObjects {
+  ordered_json root;  ///< the task, or the backbone where the model is no task
+  ordered_json backbone, preprocessor, tokenizer;
+  std::vector<io::NamedBytes> assets;
+};
+
+class Objects {
+ public:
+  Objects(const LoadedModel& loaded, const std::string& source, const Console& console)
+      : loaded_(loaded), source_(source), console_(console) {}
+
+  KerasObjects run() {
+    KerasObjects out;
+    keras::ConfigOptions whole;
+    whole.assets = true;
+    out.root = keras::parse_json_text(loaded_.model.config(whole), "config.json");
+    out.root.erase("compile_config");
+    const auto task = loaded_.model.task();
+    if (!task) {
+      out.backbone = out.root;
+      out.backbone.erase("build_config");
+      return out;
+    }
+    out.backbone = out.root["config"]["backbone"];
+    auto form = tokenizer_form();
+    if (!form) return out;
+    ordered_json& preprocessor = out.root["config"]["preprocessor"];
+    if (preprocessor.is_null()) preprocessor = new_preprocessor(out.root, *form);
+    out.preprocessor = preprocessor;
+    out.tokenizer = preprocessor["config"]["tokenizer"];
+    out.assets = std::move(form->assets);
+    return out;
+  }
+
+ private:
+  [[nodiscard]] std::optional<tokenizers::KerasForm> tokenizer_form() const {
+    try {
+      return tokenizers::keras_form(source_);
+    } catch (const Error& error) {
+      console_.warn(fmt::format("{}; the result has no tokenizer", error.what()));
+      return std::nullopt;
+    }
+  }
+
+  /// With KerasHub's defaults: what a Hugging Face folder says is no length to cut texts to.
+  [[nodiscard]] static ordered_json new_preprocessor(const ordered_json& task, const tokenizers::KerasForm& form) {
+    const std::string module = task["module"].get<std::string>(), of_task = task["class_name"].get<std::string>();
+    ordered_json tokenizer = ordered_json::parse(form.config);
+    tokenizer["dtype"] = dtype_policy("int32");
+    const bool generates = of_task.ends_with("CausalLM");
+    const std::string class_name = of_task + "Preprocessor";
+    ordered_json config = {{"name", snake_case(class_name)}, {"trainable", true}, {"dtype", dtype_policy("float32")}};
+    config["tokenizer"] = object_of(module_beside(module, form.class_name), form.class_name, std::move(tokenizer));
+    config["config_file"] = "preprocessor.json";
+    if (of_task.ends_with("Seq2SeqLM")) return object_of(module + "_preprocessor", class_name, std::move(config));
+    config["sequence_length"] = generates ? 1024 : 512;
+    if (generates) config.update({{"add_start_token", true}, {"add_end_token", true}});
+    if (!generates) config["truncate"] = "round_robin";
+    return object_of(module + "_preprocessor", class_name, std::move(config));
+  }
+
+  const LoadedModel& loaded_;
+  const std::string& source_;
+  const Console& console_;
+};
+
+/// Some of a model's weights, as if they were a whole.
+struct Part {
+  std::vector<graph::WeightSpec> specs;
+  std::vector<Tensor> tensors;
+};
+
+void save_preset(io::AtomicFolder& folder, const LoadedModel& loaded, const StoredWeights& stored,
+                 const KerasObjects& objects) {
+  const library::WantedWeights wanted = library::wanted_weights(loaded.model);
+  Part backbone, rest;
+  std::int64_t parameters = 0;
+  for (std::size_t i = 0; i < stored.specs.size(); ++i) {
+    graph::WeightSpec spec = stored.specs[i];
+    const bool of_backbone = spec.store_path.starts_with(wanted.backbone_store);
+    if (of_backbone) {
+      spec.store_path.erase(0, wanted.backbone_store.size());
+      spec.store_again.clear();  // a head that shares it is saved without it
+      parameters += spec.shape.size();
+    }
+    (of_backbone ? backbone : rest).specs.push_back(std::move(spec));
+    (of_backbone ? backbone : rest).tensors.push_back(stored.weights[i]);
+  }
+  weights::save(folder.file("model.weights.h5"), backbone.specs, backbone.tensors);
+  if (!rest.specs.empty()) weights::save(folder.file("task.weights.h5"), rest.specs, rest.tensors);
+  folder.write("config.json", text_of(objects.backbone));
+  if (loaded.model.task()) {
+    ordered_json task = objects.root;
+    task.erase("build_config");
+    folder.write("task.json", text_of(task));
+  }
+  if (!objects.preprocessor.is_null()) {
+    folder.write("preprocessor.json", text_of(objects.preprocessor));
+    folder.write("tokenizer.json", text_of(objects.tokenizer));
+    for (const io::NamedBytes& asset : objects.assets)
+      folder.write("assets/tokenizer/" + asset.name, asset.bytes.text());
+  }
+  const std::string class_name = objects.root["class_name"].get<std::string>();
+  ordered_json kinds = ordered_json::array();
+  for (const char* kind : {"CausalLM", "Seq2SeqLM", "TextClassifier", "MaskedLM", "ImageClassifier"})
+    if (class_name.ends_with(kind)) kinds.push_back(kind);
+  folder.write("metadata.json", text_of({{"keras_version", weights::kKerasVersion},
+                                         {"keras_hub_version", kKerasHubVersion},
+                                         {"parameter_count", parameters},
+                                         {"date_saved", weights::date_saved()},
+                                         {"tasks", kinds}}));
+}
+
+void save_hugging_face(io::AtomicFolder& folder, const LoadedModel& loaded, const StoredWeights& stored,
+                       const std::string& source, std::int64_t shard_bytes, const Console& console) {
+  const library::WantedWeights wanted = library::wanted_weights(loaded.model);
+  const std::string dtype = stored.weights.empty() ? "float32" : std::string(name_of(stored.weights.front().dtype()));
+  folder.write("config.json", loaded.model.hugging_face_config(dtype));
+  const auto arrays =
+      weights::to_hugging_face(stored.specs, stored.weights, wanted.backbone, !wanted.backbone_store.empty());
+  io::write_torch_shards(folder, arrays, shard_bytes);
+  for (const io::NamedBytes& each : tokenizers::hugging_face_files(source)) folder.write(each.name, each.bytes.text());
+  try {
+    for (const io::NamedBytes& each : tokenizers::hugging_face_form(source)) folder.write(each.name, each.bytes.text());
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::bad_input) throw;
+    console.warn(fmt::format("{}; the result has no tokenizer", error.what()));
+  }
+}
+
+}  // namespace
+
+void check_model_target(const std::string& path, ModelForm form) {
+  if (form != ModelForm::keras) return io::check_folder_target(path);
+  if (!weights::holds_config(path)) throw bad_usage("{}: the file's name must end in .keras", printable(path));
+}
+
+void save_model(const std::string& path, ModelForm form, const LoadedModel& loaded, const StoredWeights& stored,
+                const std::string& source, std::int64_t shard_bytes, const Console& console) {
+  const Progress progress = writing(console, path, stored.weights);
+  if (form == ModelForm::hugging_face) {
+    io::AtomicFolder folder(path);
+    save_hugging_face(folder, loaded, stored, source, shard_bytes, console);
+    check_reopens(path, folder.hidden_path());
+    return folder.commit();
+  }
+  KerasObjects objects = Objects(loaded, source, console).run();
+  if (form == ModelForm::preset) {
+    io::AtomicFolder folder(path);
+    save_preset(folder, loaded, stored, objects);
+    check_reopens(path, folder.hidden_path());
+    return folder.commit();
+  }
+  weights::SavedModel model;
+  model.config = keras::write_json_text(objects.root);
+  model.state = loaded.model.kept_arrays();
+  for (io::NamedBytes& asset : objects.assets)
+    model.assets.push_back({"assets/preprocessor/tokenizer/" + asset.name, std::move(asset.bytes)});
+  model.check = reopens(path, stored.specs);
+  weights::save(path, stored.specs, stored.weights, model);
+}
+
+}  // namespace attn::cli

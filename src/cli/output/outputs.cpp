@@ -1,0 +1,71 @@
+#include "output/outputs.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <filesystem>
+
+#include "attn/base/system_error.h"
+#include "attn/base/text.h"
+#include "attn/communicators/launch.h"
+#include "attn/io/atomic_file.h"
+
+namespace attn::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// In a parallel command, the first process writes.
+bool writes() {
+  try {
+    return communicators::launched().rank == 0;
+  } catch (const Error&) {  // the command reports a launcher's variable that is no number
+    return false;
+  }
+}
+
+void check_folder(const std::string& path) {
+  std::error_code failed;
+  fs::path known = fs::absolute(path, failed);
+  while (!failed && !fs::exists(known, failed) && !failed && known.has_relative_path()) known = known.parent_path();
+  if (!failed && !fs::is_directory(known, failed)) failed = std::make_error_code(std::errc::not_a_directory);
+  if (failed) throw system_error(printable(path), "cannot be made", failed.value());
+  if (::access(known.c_str(), W_OK | X_OK) != 0) throw system_error(printable(path), "cannot be written", errno);
+}
+
+/// Is it a file that a second writer would replace? Devices and pipes take several.
+bool is_plain(const OutputPath& output) {
+  std::error_code ignored;
+  return !output.is_folder && (!fs::exists(output.path, ignored) || fs::is_regular_file(output.path, ignored));
+}
+
+bool are_one_file(const std::string& a, const std::string& b) {
+  std::error_code ignored;
+  return fs::weakly_canonical(a, ignored) == fs::weakly_canonical(b, ignored) || fs::equivalent(a, b, ignored);
+}
+
+}  // namespace
+
+void check_outputs(std::span<const OutputPath> outputs) {
+  if (!writes()) return;
+  for (const OutputPath& output : outputs)
+    output.is_folder ? check_folder(output.path) : io::check_file_target(output.path);
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      if (is_plain(outputs[i]) && is_plain(outputs[j]) && are_one_file(outputs[i].path, outputs[j].path))
+        throw bad_usage("{}: two options write this file, and one result would replace the other",
+                        outputs[i].path == "-" ? "stdout" : printable(outputs[i].path));
+}
+
+void OutputWriter::fail(const Error& error) {
+  if (!failure_) {
+    failure_.emplace(error);
+    return;
+  }
+  const ExitCode code = failure_->code();
+  failure_.emplace(code, fmt::format("{}; {}", failure_->what(), error.what()));
+}
+
+}  // namespace attn::cli

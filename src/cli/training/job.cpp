@@ -1,0 +1,344 @@
+#include "training/job.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "attn/base/error.h"
+#include "attn/base/text.h"
+#include "attn/keras/optimizer.h"
+#include "attn/parallel/parts.h"
+#include "attn/run/memory.h"
+#include "low_rank.h"
+#include "memory_limit.h"
+#include "training_arrays.h"
+#include "training_data.h"
+#include "training_model.h"
+
+namespace attn::cli {
+namespace {
+
+/// The least that training holds, which is known before anything is read.
+UInt128 weights_and_gradients(const graph::Graph& graph) {
+  UInt128 bytes = 0;
+  for (const graph::WeightSpec& spec : graph.weights)
+    bytes += static_cast<UInt128>(spec.shape.size()) * attn::bytes_of(spec.dtype) * (spec.trainable ? 2U : 1U);
+  return bytes;
+}
+
+/// `computed`: the dtype of the first thing that is computed.
+std::string policy_of(const graph::Graph& graph, const std::string& computed) {
+  const bool keeps_floats =
+      std::ranges::any_of(graph.weights, [](const graph::WeightSpec& spec) { return spec.dtype == DType::float32; });
+  for (const graph::Value& value : graph.values)
+    if (value.dtype == DType::bfloat16 || value.dtype == DType::float16)
+      return (keeps_floats ? "mixed_" : "") + std::string(name_of(value.dtype));
+  return computed;
+}
+
+/// A line for each array.
+std::string prints_of(const std::map<std::string, std::string>& fingerprints) {
+  std::string out;
+  for (const auto& [name, print] : fingerprints) out += fmt::format("{} {}\n", name, print);
+  return out;
+}
+
+/// Calls `read`, whose errors about what is in the file then begin with its name.
+template <typename Read>
+void in_file(const std::string& path, Read read) {
+  try {
+    read();
+  } catch (const Error& error) {
+    const std::string name = printable(path) + ":";
+    if (error.code() != ExitCode::bad_input || std::string_view(error.what()).starts_with(name)) throw;
+    throw bad_input("{} {}", name, error.what());
+  }
+}
+
+/// Goes through what a training needs, each part from those before it.
+class Preparation {
+ public:
+  Preparation(TrainingJob& job, const TrainingOptions& told) : job_(job), told_(told), console_(told.common.console) {}
+
+  void run(communicators::Communicator* ranks, bool writes) {
+    read_model();
+    read_data();
+    begin();
+    lower();
+    make_trainer(ranks);
+    if (told_.lora_output) expect_low_rank(*job_.trainer);
+    if (writes && told_.saves())
+      require_disk(*told_.target, *job_.trainer, job_.callbacks->keeps_best_weights(), told_.keep.value_or(0) + 1);
+  }
+
+ private:
+  void read_model() {
+    job_.options = told_.check();
+    if (told_.expected_losses) job_.expected = read_expected_losses(*told_.expected_losses);
+    job_.backend = open_backend("cpu", told_.execution.backend, console_);
+    job_.loaded.emplace(load_model(told_.model, told_.execution, console_));
+    LoadedModel& loaded = *job_.loaded;
+    keras::ConfigOptions whole;
+    whole.assets = true;
+    const std::vector<std::string> all{"*"};
+    const std::vector<std::string>& patterns = told_.lora_layers.empty() ? all : told_.lora_layers;
+    if (told_.resume) {
+      const std::string config = loaded.model.config(whole);
+      if (told_.policy && !has_policy(config, *told_.policy)) throw other_training("--dtype");
+      if (told_.lora && !has_low_rank(config, low_rank_of(*told_.lora), patterns)) throw other_training("--lora");
+      job_.compiled = compile_config(loaded.model, without_optimizer(told_.changes));
+      return;
+    }
+    if (told_.policy)
+      loaded.model = keras::Model::read(loaded.file, with_policy(loaded.model.config(whole), *told_.policy));
+    if (told_.lora)
+      loaded.model = keras::Model::read(loaded.file,
+                                        with_low_rank(loaded.model.config(whole), low_rank_of(*told_.lora), patterns));
+    job_.compiled = compile_config(loaded.model, told_.changes);
+    in_file(place_of_compile_config(), [&] { (void)keras::compiled_optimizer(job_.compiled); });
+  }
+
+  [[nodiscard]] const std::string& place_of_compile_config() const {
+    return told_.changes.file ? *told_.changes.file : *told_.model;
+  }
+
+  [[nodiscard]] Error other_training(std::string_view option) const {
+    return bad_usage("--resume continues the training in {}, which has another {}: leave the option out, or --resume",
+                     printable(*told_.model), option);
+  }
+
+  void read_data() {
+    const keras::Model& model = job_.loaded->model;
+    const DataReading reading{told_.execution.sequence_length, told_.files.csv_target};
+    job_.given = read_training_data(model, told_.files.words(model), reading);
+    if (told_.validation) job_.held_out = read_training_data(model, {*told_.validation}, reading);
+    if (told_.validation_split) job_.held_out = split_off(job_.given, *told_.validation_split);
+    if (told_.overfit) keep_rows(job_.given, told_.batch_size);
+    if (told_.class_weight) add_class_weights(job_.given, *told_.class_weight);
+    job_.rows.emplace(job_.given.arrays);
+    job_.validation_rows.emplace(job_.held_out.arrays);
+    const std::int64_t rows = job_.rows->rows();
+    if (rows == 0) throw bad_input("there is no row to train on");
+    const std::int64_t steps = job_.options.steps_in_all(rows);
+    if (!told_.resume) {
+      job_.compiled = with_schedule(job_.compiled, told_.changes, steps);
+    } else if (change_optimizer(told_.changes) && !has_optimizer(job_.loaded->model, told_.changes, steps)) {
+      throw other_training("optimizer (" + optimizer_options(told_.changes) + ")");
+    }
+    job_.settings = keras::compiled_optimizer(job_.compiled);
+    if (const std::int64_t batches = job_.options.batches_of(rows); told_.steps_per_epoch > batches)
+      console_.warn(fmt::format("--steps-per-epoch {}: the data has {} batches, and an epoch ends with them",
+                                *told_.steps_per_epoch, batches));
+  }
+
+  /// Where the training stands.
+  void begin() {
+    TrainingState& state = job_.state;
+    LoadedModel& loaded = *job_.loaded;
+    const auto data_now = fingerprints(job_.given.arrays);
+    if (told_.resume) {
+      const auto kept = loaded.weights ? read_training_state(*loaded.weights) : std::nullopt;
+      if (!kept)
+        throw bad_input("{}: attn did not train it, so there is no place to resume from", printable(*told_.model));
+      state = *kept;
+      told_.check_resumed(state);
+      if (told_.changes.loss_scale && told_.changes.loss_scale != state.loss_scale)
+        throw other_training("--loss-scale");
+      if ((!told_.frozen.empty() || !told_.trained.empty()) &&
+          state.frozen != frozen_layers(loaded.model, told_.frozen, told_.trained))
+        throw other_training("--freeze or --train");
+      warn_of_other_data(data_now);
+    } else {
+      state.seed = told_.execution.seed;
+      state.batch_size = told_.batch_size;
+      state.shuffle = !told_.no_shuffle;
+      state.shuffled_block = told_.shuffled_block;
+      state.steps_per_epoch = told_.steps_per_epoch.value_or(0);
+      state.loss_scale = told_.changes.loss_scale;
+      state.frozen = frozen_layers(loaded.model, told_.frozen, told_.trained);
+    }
+    state.data = data_now;
+    loaded.model.freeze(state.frozen);
+    job_.options.seed = state.seed;
+  }
+
+  void warn_of_other_data(const std::map<std::string, std::string>& data_now) const {
+    for (const auto& [name, now] : data_now) {
+      const auto before = job_.state.data.find(name);
+      if (before != job_.state.data.end() && before->second == now) continue;
+      console_.warn(fmt::format(
+          "the array '{}' of the data is not what it was when the training stopped: {}, and it was {}; what follows is "
+          "not what a training that never stopped would have given",
+          printable(name), printable(now), before == job_.state.data.end() ? "not there" : printable(before->second)));
+    }
+  }
+
+  [[nodiscard]] TrainedModel lowering() const {
+    return {job_.compiled, told_.execution.sequence_length, !told_.no_dropout, job_.state.seed};
+  }
+
+  /// The graph of a step, by which data and options are checked.
+  void lower() {
+    lower_first_batch();
+    const keras::LossGraph& shown = job_.shown;
+    expect_labels(shown, job_.given);
+    expect_labels(shown, job_.held_out);
+    expect_indices(shown.graph, job_.given);
+    expect_indices(shown.graph, job_.held_out);
+    if (!job_.state.loss_scale && is_mixed_float16(shown.graph) && !job_.settings.loss_scale) {
+      job_.settings.loss_scale.emplace();  // as compile() wraps the optimizer
+      job_.settings.loss_scale_factor.reset();
+    }
+    const std::optional<std::string> none;
+    job_.callbacks.emplace(told_.overfit ? none : told_.early_stopping, told_.overfit ? none : told_.reduce_lr,
+                           told_.save_best, watchable(shown, told_.validates()), job_.state);
+    require_memory_for(weights_and_gradients(shown.graph));
+  }
+
+  /// Names the file where the error is about the compile_config, and not about the data.
+  void lower_first_batch() const {
+    try {
+      job_.shown = lowering().lower(job_.loaded->model, job_.first_batch(), true);
+    } catch (const Error& error) {
+      for (const std::string_view part : {"loss:", "loss_weights:", "metric:", "metrics:", "weighted_metrics:"})
+        if (error.code() == ExitCode::bad_input && std::string_view(error.what()).starts_with(part))
+          throw bad_input("{}: compile_config: {}", printable(place_of_compile_config()), error.what());
+      throw;
+    }
+  }
+
+  [[nodiscard]] train::TrainerOptions trainer_options(communicators::Communicator* ranks) const {
+    train::TrainerOptions how;
+    how.compile = told_.execution.compile_options();
+    how.compile.ranks = ranks;
+    how.tables = told_.tables;
+    how.recompute = told_.recomputes;
+    how.reduce_dtype = told_.reduce_dtype;
+    how.shares_optimizer = told_.zero == 1;
+    if (!told_.deterministic) return how;
+    how.parts = parallel::kParts;
+    if (ranks != nullptr && ranks->size() > parallel::kParts)
+      throw bad_usage("--deterministic: a batch is in {} parts, which {} ranks cannot share: 1 to {} work",
+                      parallel::kParts, ranks->size(), parallel::kParts);
+    return how;
+  }
+
+  void make_trainer(communicators::Communicator* ranks) {
+    const LoadedModel& loaded = *job_.loaded;
+    const train::TrainerOptions how = trainer_options(ranks);
+    std::vector<Tensor> weights = load_weights(loaded, told_.execution, console_);
+    go_on_with(job_.state.unmerged, weights);
+    revive(loaded.model.weights(), weights, job_.state.seed);
+    job_.trainer = std::make_unique<train::Trainer>(
+        *job_.backend,
+        [&loaded, lowering = lowering()](const train::Batch& batch, bool training) {
+          return lowering.lower(loaded.model, batch, training);
+        },
+        loaded.model.weights(), weights, job_.settings, how);
+    train::Trainer& trainer = *job_.trainer;
+    const train::Batch sample = job_.first_batch();
+    job_.memory = trainer.memory_needed(sample);
+    require_memory_for(static_cast<UInt128>(job_.memory));
+    trainer.prepare(sample);
+    trainer.set_draws(job_.state.draws);
+    job_.taken_over = take_over_optimizer();
+    if (told_.resume) in_file(*loaded.weights, [&] { take_over_state(); });
+  }
+
+  /// Takes over the arrays that an archive holds besides Keras's; they must fit this model and optimizer.
+  void take_over_state() const {
+    const TrainingState& state = job_.state;
+    job_.trainer->optimizer().set_unsaved(state.unsaved);
+    if (!state.best_weights.empty()) job_.trainer->expect_weights(state.best_weights);
+  }
+
+  void require_memory_for(UInt128 bytes) const {
+    run::require_memory("training takes", bytes, memory_limit(told_.execution.memory_limit), [&] {
+      return fmt::format("a smaller --batch-size takes less{}",
+                         told_.recomputes ? "" : ", and so does --checkpoint layer");
+    });
+  }
+
+  /// In place of what stands for them in Keras's files.
+  void go_on_with(const std::map<int, Tensor>& unmerged, std::vector<Tensor>& weights) const {
+    for (const auto& [number, tensor] : unmerged) {
+      const auto at = static_cast<std::size_t>(number);
+      if (number < 0 || at >= weights.size() || tensor.shape() != weights[at].shape())
+        throw bad_input("{}: what attn keeps of the training is of another model; go on without --resume",
+                        printable(*told_.model));
+      weights[at] = tensor.cast(weights[at].dtype());
+    }
+  }
+
+  /// What fit() left in the archive goes on, where the optimizer is the model's own.
+  /// Gives what that was.
+  [[nodiscard]] std::vector<Tensor> take_over_optimizer() const {
+    const LoadedModel& loaded = *job_.loaded;
+    optimizers::Optimizer& optimizer = job_.trainer->optimizer();
+    const CompileChanges& changes = told_.changes;
+    const bool is_other = changes.optimizer || changes.file || changes.schedule();
+    if (!loaded.weights || told_.execution.weights || (is_other && !told_.resume)) return {};
+    std::vector<Tensor> state = read_optimizer_state(*loaded.weights);
+    const std::size_t all = optimizer.state().size();
+    if (state.empty() || (state.size() != all && state.size() <= optimizer.scale_variables() + 2))
+      return {};  // never trained: rates and scales at most
+    const bool fits = state.size() == all || state.size() + optimizer.scale_variables() == all;
+    if (!told_.resume && !fits) {  // as Keras does
+      console_.warn(fmt::format(
+          "{}: the optimizer has {} variables there and {} here, for other layers are trained: it begins anew",
+          printable(*loaded.weights), state.size(), all));
+      return {};
+    }
+    in_file(*loaded.weights, [&] { optimizer.set_state(state); });
+    if (const auto rate = changes.constant_rate(); rate && !told_.resume) optimizer.set_learning_rate(*rate);
+    return state;
+  }
+
+  TrainingJob& job_;
+  const TrainingOptions& told_;
+  const Console& console_;
+};
+
+}  // namespace
+
+train::Batch TrainingJob::first_batch() const {
+  std::vector<std::int64_t> first;
+  for (std::int64_t row = 0; row < std::min(rows->rows(), options.batch_size); ++row) first.push_back(row);
+  return rows->gather(first);
+}
+
+report::TrainingReport TrainingJob::describe(const Execution& execution) const {
+  report::TrainingReport report;
+  report.setting = setting_of(*loaded, shown.graph, *backend, execution);
+  report.optimizer = printable(optimizer_title(compiled)) + (settings.loss_scale ? " with a scaled loss" : "");
+  if (settings.loss_scale_factor)
+    report.optimizer += fmt::format(" with the loss times {:g}", *settings.loss_scale_factor);
+  report.loss = shown.described;
+  report.seed = state.seed;
+  report.rows = rows->rows();
+  report.policy = policy_of(shown.graph, report.setting.dtype);
+  report.data = fact_of("data", prints_of(state.data)).hash;
+  report.memory = memory;
+  for (const graph::WeightSpec& spec : shown.graph.weights) {
+    report.params += spec.shape.size();
+    if (spec.trainable) report.trainable += spec.shape.size();
+  }
+  if (report.trainable == 0) throw bad_input("no layer is left to train");
+  return report;
+}
+
+void prepare(TrainingJob& job, const TrainingOptions& options, communicators::Communicator* ranks, bool writes) {
+  Preparation(job, options).run(ranks, writes);
+}
+
+std::vector<Fact> facts_of(const TrainingJob& job, const TrainingOptions& options) {
+  const std::string arrays = prints_of(job.state.data) + prints_of(fingerprints(job.held_out.arrays));
+  return {fact_of("attn", ATTN_VERSION),
+          fact_of("model", graph::print(job.shown.graph) + job.compiled),
+          fact_of("options", options.decisive() + fmt::format(" {}", job.state.position.step)),
+          fact_of("data", arrays),
+          fact_of("weights", job.trainer->weights()),
+          fact_of("optimizer", job.taken_over)};
+}
+
+}  // namespace attn::cli

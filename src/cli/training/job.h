@@ -1,0 +1,56 @@
+// A training that is ready for its first step.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attn/base/tensor.h"
+#include "attn/communicators/communicator.h"
+#include "attn/report/training.h"
+#include "attn/train/fit.h"
+#include "forward.h"
+#include "prepared_model.h"
+#include "ranks/facts.h"
+#include "training/options.h"
+#include "training_archive.h"
+#include "training_callbacks.h"
+#include "training_losses.h"
+
+namespace attn::cli {
+
+/// What a training is made of.
+struct TrainingJob {
+  train::FitOptions options;
+  std::unique_ptr<backends::Backend> backend;
+  std::optional<LoadedModel> loaded;
+  std::string compiled;  ///< its compile_config, as JSON
+  optimizers::Settings settings;
+  GivenInputs given, held_out;
+  std::optional<train::Data> rows, validation_rows;
+  std::optional<ExpectedLosses> expected;
+  TrainingState state;
+  keras::LossGraph shown;  ///< of the first batch
+  std::optional<TrainingCallbacks> callbacks;
+  std::unique_ptr<train::Trainer> trainer;
+  std::vector<Tensor> taken_over;  ///< the optimizer's variables that a file had
+  std::int64_t memory = 0;         ///< bytes that training takes
+  std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
+
+  /// The first rows of the data, as many as a batch has.
+  [[nodiscard]] train::Batch first_batch() const;
+  /// What is known of it before its first step.
+  [[nodiscard]] report::TrainingReport describe(const Execution& execution) const;
+};
+
+/// Makes all of it: whatever can fail before the first step does so here. `ranks` may be null; `writes`: this process
+/// is the one that writes. Throws Error.
+void prepare(TrainingJob& job, const TrainingOptions& options, communicators::Communicator* ranks, bool writes);
+
+/// What ranks must agree on.
+[[nodiscard]] std::vector<Fact> facts_of(const TrainingJob& job, const TrainingOptions& options);
+
+}  // namespace attn::cli

@@ -1,0 +1,68 @@
+// What a training tells while it runs.
+#pragma once
+
+#include <fstream>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attn/io/event_file.h"
+#include "attn/report/json.h"
+#include "attn/report/training.h"
+#include "output/console.h"
+
+namespace attn::cli {
+
+enum class ShownProgress : std::uint8_t { automatic, bar, lines, none };
+
+struct LogTargets {
+  std::optional<std::string> events, csv, tensorboard;  ///< JSON lines, Keras's CSVLogger, a folder
+  ShownProgress progress = ShownProgress::automatic;
+  bool append = false;  ///< the training is one that goes on
+};
+
+/// The lines or the bar on stdout, and the files of a log. A log that can no longer be written is a warning, and the
+/// training continues without it.
+class TrainingLog {
+ public:
+  /// Throws Error (bad_input) for a file that cannot be made.
+  TrainingLog(const LogTargets& targets, std::int64_t epochs, const Console& console);
+
+  void start(const report::TrainingReport& report);
+  void begin_epoch(std::int64_t epoch, std::int64_t batches);
+  void step(const train::StepEvent& event);
+  /// `values`: Keras's logs of the epoch, by name.
+  void epoch(const train::EpochEvent& event, const std::vector<std::pair<std::string, double>>& values);
+  void checkpoint(const std::string& file, std::int64_t step);
+  void end(const std::string& reason, std::int64_t step);
+  /// Closes the files. Returns what could not be written, or "".
+  [[nodiscard]] std::string close();
+  /// A line for people.
+  void say(const std::string& line) const;
+
+ private:
+  void write(const report::Json& event);
+  void write_row(std::int64_t epoch, std::vector<std::pair<std::string, double>> values);
+  void add_scalar(std::optional<io::EventFile>& file, const std::string& tag, std::int64_t step, double value);
+  void give_up(const std::string& why);
+  void open_validation();
+  void draw(const report::BarState& state);
+  void check(std::ofstream& file, const std::optional<std::string>& path);
+
+  LogTargets targets_;
+  std::int64_t epochs_;
+  const Console& console_;
+  std::ofstream events_, csv_;
+  bool has_header_ = false;
+  std::vector<std::string> columns_;
+  std::optional<io::EventFile> training_events_, validation_events_;
+  std::string failure_;
+
+  // Of the epoch that is shown.
+  std::int64_t batches_ = 0;
+  double seconds_ = 0, seconds_behind_first_ = 0, drawn_at_ = -1;
+  std::int64_t steps_behind_first_ = 0;
+  int width_ = 0;
+};
+
+}  // namespace attn::cli
