@@ -12,11 +12,11 @@ namespace {
 
 using Names = std::map<std::string, std::string>;
 
-/// Operations that compute_mask of Keras's layers makes.
+/// The operations that compute_mask of Keras's layers creates.
 constexpr std::array<std::string_view, 9> kMaskOperations = {
     "any", "concatenate", "expand_dims", "logical_or", "not_equal", "ones_like", "squeeze", "where", "zeros_like"};
 
-/// Is it the name of such an operation, with a number or without?
+/// Returns whether it is the name of such an operation, with or without a number.
 bool is_mask_operation(std::string_view name) {
   const std::size_t last = name.find_last_not_of("0123456789");
   if (last != std::string_view::npos && last + 1 < name.size() && name[last] == '_') name = name.substr(0, last);
@@ -28,7 +28,7 @@ bool is_model(const Json& json) {
          json["config"].contains("layers") && json["config"]["layers"].is_array();
 }
 
-/// Does a layer of the model make masks?
+/// Returns whether a layer of the model creates masks.
 bool makes_masks(const Json& json) {
   if (is_model(json)) return std::ranges::any_of(json["config"]["layers"], makes_masks);
   if (!json.is_object() || !json.contains("class_name")) return false;
@@ -41,7 +41,7 @@ std::string name_of(const Json& layer) {
   return name.is_string() ? name.get<std::string>() : std::string();
 }
 
-/// In ["concatenate", 0, 0], wherever it stands.
+/// Renames references such as ["concatenate", 0, 0] at any depth.
 void rename_references(Json& json, const Names& renamed) {
   if (!json.is_structured()) return;
   if (json.is_array() && json.size() == 3 && json[0].is_string() && json[1].is_number_integer()) {

@@ -14,7 +14,7 @@ std::vector<KnownClass> known(const ClassTable& table) {
   std::vector<KnownClass> out;
   for (const Family family : table.families())
     for (const ClassInfo& info : family) {
-      // KerasHub registers some of its classes under no package.
+      // KerasHub registers some of its classes without a package.
       const std::string_view package = info.module.starts_with("keras_hub") ? "keras_hub" : info.package;
       out.push_back({info.name, info.shown, info.module, package, info.since.version, info.refused});
     }

@@ -28,7 +28,7 @@ namespace attn::keras {
 
 struct Model::Parts {
   ReadModel read;
-  std::map<std::int64_t, std::unique_ptr<Model>> resized;  // by length, of a short config
+  std::map<std::int64_t, std::unique_ptr<Model>> resized;  // for a short config, by length
 
   [[nodiscard]] Functional* model() const { return read.model(); }
   [[nodiscard]] Layer& root() const { return *read.root; }
@@ -144,14 +144,14 @@ void Model::take_stored(std::span<const StoredWeight> stored) {
   std::vector<bool> taken(stored.size());
   visit_places(parts_->root(), [&](Layer& layer, const std::string& store) {
     if ((layer.built && as_custom(layer) == nullptr) || layer.is_model() || layer.is_operation()) return;
-    layer.built = true;  // as it was when it was saved
+    layer.built = true;  // it was built when it was saved
     for (std::size_t i = 0; i < stored.size(); ++i) {
       if (taken[i] || !stored[i].place.starts_with(store)) continue;
       taken[i] = true;
       graph::WeightSpec spec;
       spec.store_path = stored[i].place.substr(store.size());
       spec.path = spec.store_path;
-      // "att/query_dense/vars/0" is the variable 0 of att/query_dense.
+      // "att/query_dense/vars/0" is variable 0 of att/query_dense.
       if (const auto vars = spec.path.rfind("vars/"); vars != std::string::npos) spec.path.erase(vars, 5);
       spec.shape = stored[i].shape;
       spec.dtype = stored[i].dtype;
@@ -169,7 +169,7 @@ void Model::take_stored(std::span<const StoredLayer> stored) {
     if (found == stored.end()) continue;
     visit_layers(*member, [&](Layer& layer) {
       if ((layer.built && as_custom(layer) == nullptr) || layer.is_model() || layer.is_operation()) return;
-      layer.built = true;  // as it was when it was saved
+      layer.built = true;  // it was built when it was saved
       for (const StoredWeight& weight : found->weights) {
         const std::string inside = layer.name + "/";
         const bool named = weight.place.starts_with(inside);
@@ -238,7 +238,7 @@ const Model* Model::resized(std::int64_t length) const {
     }
     kept = std::make_unique<Model>(read(parts_->read.document->source(), to_json_text(other)));
   }
-  // A model with a weight for each position is made for so many.
+  // A model with trained positions has a fixed maximum.
   const std::vector<graph::WeightSpec> mine = weights(), theirs = kept->weights();
   const bool same = std::equal(mine.begin(), mine.end(), theirs.begin(), theirs.end(),
                                [](const auto& a, const auto& b) { return a.shape == b.shape; });
@@ -319,7 +319,7 @@ std::string Model::config(const ConfigOptions& options) const {
   if (options.assets && parts_->read.file().is_keras2()) rename_like_mask_operations(json);
   if (python) return to_python_text(json);
   if (options.layer || is_single_layer()) {
-    // One layer on its own has no calls.
+    // A single layer has no calls.
     json.erase("name");
     json.erase("inbound_nodes");
   }

@@ -11,7 +11,7 @@ using graph::kNone;
 Owners::Owners(const Anatomy& anatomy)
     : of_layer_(anatomy.graph.layers.size(), kNone), of_weight_(anatomy.graph.weights.size(), kNone) {
   const std::vector<Part>& parts = anatomy.parts;
-  std::vector<std::int32_t> around;  // the part at each level
+  std::vector<std::int32_t> around;  // the current part at each level
   parent_.resize(parts.size(), kNone);
   rest_.resize(parts.size(), kNone);
   for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -25,7 +25,7 @@ Owners::Owners(const Anatomy& anatomy)
     for (const graph::LayerId call : parts[i].calls) of_layer_[at(call)] = part;
     for (const std::int32_t weight : parts[i].weights) of_weight_[at(weight)] = part;
   }
-  // A layer that is no part is inside one.
+  // A layer that is not a part belongs to an enclosing one.
   for (std::size_t i = 0; i < of_layer_.size(); ++i) {
     auto layer = static_cast<graph::LayerId>(i);
     while (layer != kNone && of_layer_[at(layer)] == kNone) layer = anatomy.graph.layers[at(layer)].parent;

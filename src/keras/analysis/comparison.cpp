@@ -15,7 +15,7 @@ struct NamedLayer {
   std::string name, class_name;
 };
 
-/// Indices that belong together: a's in order, then what only b has.
+/// Pairs of indices: those of a in order, then those that only b has.
 std::vector<Pair> pair_up(const std::vector<NamedLayer>& a, const std::vector<NamedLayer>& b) {
   std::map<std::string_view, std::size_t> by_name;
   for (std::size_t i = 0; i < b.size(); ++i) by_name.emplace(b[i].name, i);
@@ -27,7 +27,7 @@ std::vector<Pair> pair_up(const std::vector<NamedLayer>& a, const std::vector<Na
     out.emplace_back(i, fits ? std::optional(found->second) : std::nullopt);
     if (fits) used[found->second] = true;
   }
-  std::map<std::string_view, std::vector<std::size_t>> left;  // by class, the first last
+  std::map<std::string_view, std::vector<std::size_t>> left;  // indices by class, in reverse order
   for (std::size_t i = b.size(); i-- > 0;)
     if (!used[i]) left[b[i].class_name].push_back(i);
   for (auto& [of_a, of_b] : out) {
@@ -48,7 +48,7 @@ std::string text_at(const Json& json, const char* key) {
   return found != json.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
-/// A layer's name and class, out of its envelope.
+/// A layer's name and class in its serialized object.
 NamedLayer named(const Json& layer) {
   if (!layer.is_object()) return {};
   std::string name = text_at(layer, "name");
@@ -57,7 +57,7 @@ NamedLayer named(const Json& layer) {
   return {std::move(name), text_at(layer, "class_name")};
 }
 
-/// One step down in both configs.
+/// The current position in both configs.
 struct Place {
   std::string a, b;
   [[nodiscard]] Place operator/(const std::string& key) const {
@@ -107,7 +107,7 @@ class ConfigWalk {
         found.push_back({layer, std::nullopt, (at / key).b, std::nullopt, to_json_text(value, 0)});
   }
 
-  /// The config of a model.
+  /// Compares the config of a model.
   void compare_members(const Json& a, const Json& b, const Json& layers_a, const Json& layers_b, const Place& at,
                        const std::string& path) {
     std::vector<NamedLayer> of_a, of_b;
@@ -140,7 +140,7 @@ class ConfigWalk {
   void compare_layer(const Json& a, const Json& b, const Place& at, const std::string& layer) {
     const NamedLayer of_a = named(a), of_b = named(b);
     if (of_a.name == of_b.name || !a.is_object() || !b.is_object()) return compare(a, b, at, layer);
-    // Told once, where it stands in both.
+    // Reported once, with its location in both.
     const Place name = at / "config" / "name";
     found.push_back({layer, name.a, name.b, to_json_text(Json(of_a.name), 0), to_json_text(Json(of_b.name), 0)});
     const auto config_a = a.find("config"), config_b = b.find("config");
@@ -153,14 +153,14 @@ class ConfigWalk {
     compare_keys(a, b, at, layer, {"name", "config"});
   }
 
-  /// Names of layers stand in lists: ["dense", 0, 0].
+  /// References to layers are lists: ["dense", 0, 0].
   [[nodiscard]] bool is_same_layer(const Json& a, const Json& b) const {
     if (!a.is_string() || !b.is_string()) return false;
     const auto found_name = renamed_.find(a.get<std::string>());
     return found_name != renamed_.end() && found_name->second == b.get<std::string>();
   }
 
-  std::map<std::string, std::string> renamed_;  // a's names of layers of the model around, and b's
+  std::map<std::string, std::string> renamed_;  // maps a's names of layers in the enclosing model to b's
 };
 
 /// Rows by path, "block/dense".

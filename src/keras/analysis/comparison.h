@@ -1,4 +1,4 @@
-// Differences of configs, and of summaries.
+// Differences between configs, and between summaries.
 #pragma once
 
 #include <vector>
@@ -8,9 +8,9 @@
 
 namespace attn::keras {
 
-/// Differences between two models or layers as Keras saves them (Model::config).
+/// The differences between two models or layers in Keras's serialization (Model::config).
 [[nodiscard]] std::vector<ConfigDifference> compare_configs(const Json& a, const Json& b);
-/// Differences between the layers that both have.
+/// The differences between layers that both summaries have.
 [[nodiscard]] std::vector<LayerDifference> compare_summaries(const Summary& a, const Summary& b);
 
 }  // namespace attn::keras

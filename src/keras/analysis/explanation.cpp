@@ -16,7 +16,7 @@ namespace {
 using graph::at;
 using graph::kNone;
 
-/// "d_model·h": a product in symbols, equal factors as powers.
+/// Returns "d_model·h": a product of symbols, with equal factors as powers.
 std::string short_product(const std::vector<NamedNumber>& factors) {
   std::vector<std::string> words;
   for (std::size_t i = 0; i < factors.size(); ++i) {
@@ -30,7 +30,7 @@ std::string short_product(const std::vector<NamedNumber>& factors) {
   return words.empty() ? "1" : join(words, "·");
 }
 
-/// Places of symbols in a product, so that d_model·h·d_head and h·d_head·d_model are one.
+/// The sort order of symbols in a product, so that d_model·h·d_head and h·d_head·d_model are equal.
 int rank(const NamedNumber& factor) {
   static constexpr std::array<std::string_view, 9> kOrder = {"d_in", "d_model", "d_key",  "d_value", "d_out",
                                                              "h",    "g",       "d_head", "d_v"};
@@ -56,7 +56,7 @@ std::string short_sum(const std::vector<const Product*>& lines) {
   return join(words, " + ");
 }
 
-/// Kernels and biases of an attention layer together.
+/// Sums the kernels and biases of an attention layer.
 class AttentionSums {
  public:
   explicit AttentionSums(const std::vector<Product>& params) {
@@ -72,7 +72,7 @@ class AttentionSums {
     };
     const Count d = size("d_model"), h = size("h"), head = size("d_head");
     const bool plain = size("d_key") + size("d_value") + size("d_v") + size("d_out") + size("g") == 0;
-    // One width, and heads that fill it: the textbook's 4·d².
+    // If one width is used everywhere and the heads fill it, the sum is the textbook's 4·d².
     if (plain && d > 0 && h * head == d) {
       const auto inputs = static_cast<int>(kernels_.size()) - 1;
       out.identities.push_back({"kernels", fmt::format("{}·d_model² + d_model² = {}·d_model²", inputs, inputs + 1),
@@ -99,12 +99,12 @@ class AttentionSums {
 
 }  // namespace
 
-/// The names of sizes while one layer is explained: a symbol means one size.
+/// The names of sizes within the explanation of one layer: a symbol means one size.
 class Explainer::Names {
  public:
   explicit Names(Explanation& out) : out_(out) {}
 
-  /// "a|b" as a or b, whichever means `value` or nothing yet; "" where both mean other sizes.
+  /// Resolves "a|b" to a or b, whichever means `value` or is unused; "" if both mean other sizes.
   std::string settle(const std::string& spelled, Count value) {
     for (const std::string& symbol : split(spelled, '|')) {
       if (symbol.empty()) return "";
@@ -209,7 +209,7 @@ Explanation Explainer::explain(std::int32_t part) const {
     return out;
   }
   Names names(out);
-  if (itself.rest) {  // its sizes have their names from the layer around it
+  if (itself.rest) {  // sizes are named as in the enclosing layer
     const std::int32_t around = owners_.parent(part);
     if (!is_made_of_layers(around)) add_params(out, around, names);
     out.params.clear();
@@ -225,7 +225,7 @@ Explanation Explainer::explain(std::int32_t part) const {
 
 void Explainer::add_inner(Explanation& out, std::int32_t part) const {
   Names names(out);
-  // What a layer of layers has of its own, whose names the rest of its arithmetic takes over.
+  // The weights that a composite layer has of its own; the rest of its arithmetic uses their names.
   const Part& itself = anatomy_.parts[at(part)];
   std::vector<Product> own;
   for (std::size_t i = 0; i < itself.weights.size(); ++i) {
@@ -251,7 +251,7 @@ void Explainer::add_inner(Explanation& out, std::int32_t part) const {
 void Explainer::add_params(Explanation& out, std::int32_t part, Names& names) const {
   for (std::int32_t inner = part; inner < end_of(part); ++inner) {
     const Part& group = anatomy_.parts[at(inner)];
-    // A group of variables has its names from the layer around it.
+    // A group of variables uses the names of the enclosing layer.
     std::int32_t around = inner;
     while (around != kNone && anatomy_.parts[at(around)].layer == nullptr) around = owners_.parent(around);
     for (std::size_t i = 0; i < group.weights.size(); ++i) {
@@ -278,7 +278,7 @@ std::string Explainer::role_of(const graph::Node& node, const Part& part) const 
 
 void Explainer::add_flops(Explanation& out, std::int32_t part, Names& names, std::int32_t only) const {
   AxisNames axes(graph_, owners_, out.symbols, names.axes);
-  std::vector<std::pair<graph::NodeId, std::int32_t>> nodes;  // with the part that does them, in their order
+  std::vector<std::pair<graph::NodeId, std::int32_t>> nodes;  // with the part that computes them, in order
   for (std::int32_t inner = part; inner < end_of(part); ++inner)
     for (const graph::NodeId id : nodes_[at(inner)]) nodes.emplace_back(id, inner);
   std::sort(nodes.begin(), nodes.end());
@@ -297,7 +297,7 @@ void Explainer::add_flops(Explanation& out, std::int32_t part, Names& names, std
       for (const graph::Factor& factor : term.factors) {
         std::string symbol = axes.of(node, factor);
         if (!symbol.empty()) symbol = names.settle(symbol, factor.size);
-        // An axis of size 1 that has no name was put in to fit shapes together.
+        // An unnamed axis of size 1 was inserted for broadcasting, and is left out.
         if (factor.of == kNone || factor.size != 1 || !symbol.empty()) line.factors.push_back({factor.size, symbol});
       }
       const auto again = std::find_if(out.flops.begin(), out.flops.end(), [&](const Product& known) {
@@ -326,7 +326,7 @@ std::vector<ClassTotals> Explainer::classes() const {
       out.push_back({layer.class_name, 0, 0, 0, first.no_params});
       totals = out.end() - 1;
       if (!first.identities.empty()) {
-        // An identity "a = b" is told by the shorter b.
+        // An identity "a = b" is shown as the shorter b.
         std::vector<std::string> terms;
         for (const Identity& identity : first.identities) {
           const auto equals = identity.formula.rfind(" = ");

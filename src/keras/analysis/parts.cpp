@@ -25,7 +25,7 @@ class Dissection {
     for (const graph::ValueId id : graph_.inputs) inputs_[graph_.value(id).name].push_back(id);
   }
 
-  /// What lies inside a layer, `level` deep.
+  /// Adds the contents of a layer at nesting depth `level`.
   void add_inside(Layer& layer, int level, bool nested) {
     const std::size_t first = parts.size();
     if (!layer.is_model()) add_groups(layer, level);
@@ -33,7 +33,7 @@ class Dissection {
       if (seen_.insert(inner).second) add(*inner, level, nested && layer.is_model());
     if (parts.size() == first || layer.is_model()) return;
     Part rest;
-    // What an attention layer does with its projections is what its name says.
+    // An attention layer's own work outside its projections is called attention.
     rest.name = is_attention(layer.info->role) ? "attention" : "(itself)";
     rest.level = level;
     rest.rest = true;
@@ -64,7 +64,7 @@ class Dissection {
     add_inside(layer, level + 1, nested);
   }
 
-  /// "query" of a variable "query/kernel"; "" of one that is the layer's own.
+  /// Returns "query" for a variable "query/kernel"; "" for a variable of the layer itself.
   static std::string group_of(const Layer& layer, std::size_t weight) {
     const std::string& path = layer.weights[weight].path;
     const auto slash = path.find('/');

@@ -1,4 +1,4 @@
-// The parts of a model that was lowered.
+// The parts of a lowered model.
 #pragma once
 
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace attn::keras {
 
-/// The parts of `model`, whose calls `lowering` has made.
+/// The parts of `model`; `lowering` must have lowered its calls.
 [[nodiscard]] std::vector<Part> parts_of(Functional& model, ModelLowering& lowering);
 
 }  // namespace attn::keras

@@ -45,7 +45,7 @@ class Watcher {
   }
 
  private:
-  /// A Lambda, or a layer of Keras with a lambda in it.
+  /// Returns whether the layer is a Lambda, or a Keras layer with a lambda in its config.
   static bool carries_own_code(const Layer& layer) { return layer_classes().find(layer.class_name()) != nullptr; }
 
   void warn(const Layer& layer, const std::string& what) {
@@ -60,7 +60,7 @@ class Watcher {
   void watch_attention(const Layer& layer, const Layer::Heads& heads) {
     if (!layer.weights.empty()) {
       const std::int64_t width = layer.weights.front().shape[0];
-      // Products of the two can wrap; their quotient cannot.
+      // The product of the two can overflow; the quotient cannot.
       if (width % heads.count != 0) {
         warn(layer, fmt::format("has {} heads, which do not divide its width of {}: {} of {} make {}", heads.count,
                                 width, heads.count, heads.size, product(heads.count, heads.size)));
@@ -80,7 +80,7 @@ class Watcher {
   }
 
   void watch_positions(const Layer& layer) {
-    // The first number whose successor rounds to it, or to its neighbour.
+    // The first number that rounds to the same value as its successor or predecessor.
     const std::int64_t exact = layer.policy.compute == DType::float16    ? 2048
                                : layer.policy.compute == DType::bfloat16 ? 256
                                                                          : std::numeric_limits<std::int64_t>::max();
@@ -91,7 +91,7 @@ class Watcher {
                               name_of(layer.policy.compute), exact, exact + 1));
   }
 
-  /// Does an operation compute in float16? It takes the dtype of the layers that it reads.
+  /// The compute dtype of an operation: that of the layers that it reads.
   static DType inputs_dtype(const Functional& model, const Layer& operation) {
     for (const NodeSpec& node : operation.nodes) {
       std::vector<TensorRef> refs;
@@ -104,7 +104,7 @@ class Watcher {
     return DType::float32;
   }
 
-  /// Numbers in calls and configs that float16 turns into infinity: masks of -1e9.
+  /// Looks for numbers in calls and configs that are infinite in float16, such as masks of -1e9.
   void watch_constants(Layer& layer) {
     const DType compute = layer.is_operation() ? around_ : layer.policy.compute;
     if (compute != DType::float16) return;

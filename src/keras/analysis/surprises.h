@@ -1,4 +1,4 @@
-// What a config may say without being wrong, and that its writer may not expect.
+// Warnings about valid configs with probably unintended effects.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,8 @@
 
 namespace attn::keras {
 
-/// Collects warnings about the layers of a model that is built: heads that do not fill the width, numbers beyond
-/// float16. `document` is what the layers' places are in. Throws Collected where there are too many.
+/// Collects warnings about the layers of a built model: heads that do not fill the width, numbers beyond float16.
+/// `document` is the document of the layers' locations. Throws Collected if there are too many.
 void find_surprises(Layer& root, const Document& document, std::vector<Problem>& problems);
 
 }  // namespace attn::keras

@@ -51,7 +51,7 @@ constexpr std::array kMeanings = {
     Meaning{"S", "length of key and value"},
 };
 
-/// Why layers of a role have no variables; "" where it does not follow from the role.
+/// The reason why layers of a role have no variables; "" if the role does not imply it.
 std::string_view reason_of(Role role) {
   switch (role) {
     case Role::input:
@@ -83,7 +83,7 @@ std::string_view reason_of(Role role) {
   return "";
 }
 
-/// Is `end` the whole name, or what follows a '/'?
+/// Returns whether `end` is the whole name, or follows a '/'.
 bool is_end(std::string_view name, std::string_view end) {
   return name.ends_with(end) && (name.size() == end.size() || name[name.size() - end.size() - 1] == '/');
 }

@@ -1,4 +1,4 @@
-// What the sizes of weights are called in the literature, and why some layers have none.
+// The names of weight sizes in the literature, and the reasons why layers have no weights.
 #pragma once
 
 #include <string>
@@ -10,14 +10,14 @@
 
 namespace attn::keras {
 
-/// The names of a variable's dimensions; "a|b" is a, or b where a already means another size. Empty: none are known.
+/// The names of a variable's dimensions; "a|b" means a, or b if a already has another size. Empty if unknown.
 /// `variable` is its name in the layer: "query/kernel".
 [[nodiscard]] std::vector<std::string> symbols_of(const Layer& layer, std::string_view variable, const Shape& shape);
 
-/// What a symbol means, or "".
+/// The meaning of a symbol, or "".
 [[nodiscard]] std::string_view meaning_of(std::string_view symbol);
 
-/// Why a layer without variables has none.
+/// The reason why a layer has no variables.
 [[nodiscard]] std::string why_no_params(const Layer& layer);
 
 }  // namespace attn::keras

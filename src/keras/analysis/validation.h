@@ -1,4 +1,4 @@
-// Everything that is wrong with a text, and what will surprise.
+// Finds all errors and warnings of a config.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace attn::keras {
 
-/// What Model::validate does.
+/// Implements Model::validate.
 [[nodiscard]] std::vector<Problem> validate(const std::string& source, std::string text, const ReadOptions& options);
 
 }  // namespace attn::keras

@@ -1,4 +1,4 @@
-// A field that may be NaN or infinite: a bound, or what is filled in.
+// A number field that may be NaN or infinite: a bound, or a fill value.
 #pragma once
 
 #include "config/any_number.h"

@@ -1,4 +1,4 @@
-// Tensors with their masks, and what calls of layers take besides.
+// Arguments of layer calls: tensors with their masks, and other values.
 #pragma once
 
 #include <cstdint>
@@ -15,25 +15,25 @@
 
 namespace attn::keras {
 
-/// Strings that go into a model, or numbers that are hashed. A graph holds no strings, nor what becomes of them: what
-/// reads them is an input of the graph in their place.
+/// A source of strings, or of numbers that are hashed. A graph holds neither strings nor text processing: the result of
+/// the layer that reads them becomes an input of the graph instead.
 struct TextSource {
   std::string input;  ///< the name of their input layer
   Shape shape;
   bool numbers = false;
 };
 
-/// A tensor on its way through a model, with its `_keras_mask`. Keras hangs the mask on the object and layers may take
-/// it off again, so identity matters: a layer that returns its input returns the same object.
+/// A tensor with its `_keras_mask` during lowering. Keras attaches the mask to the object, and layers may remove it, so
+/// object identity matters: a layer that returns its input returns the same object.
 struct KerasTensor {
   graph::ValueId id = graph::kNone;
   std::optional<graph::ValueId> mask;        // bool
-  std::shared_ptr<const TextSource> text{};  ///< of strings: `id` has their shape and nothing else
+  std::shared_ptr<const TextSource> text{};  ///< for strings: `id` then has only their shape
 };
 using TensorPtr = std::shared_ptr<KerasTensor>;
 using Masks = std::vector<std::optional<graph::ValueId>>;
 
-/// keras_history of a tensor in a config.
+/// The keras_history of a tensor in a config.
 struct TensorRef {
   std::string layer;
   int node = 0;
@@ -49,11 +49,11 @@ struct SliceArg {
   graph::Range range;
 };
 
-/// `...` in a subscript, and `None` which inserts an axis, are told apart from a missing argument.
+/// `...` in a subscript and `None`, which inserts an axis, differ from a missing argument.
 struct EllipsisArg {};
 struct NoneArg {};
 
-/// An argument of a call: tensors, plain values, and lists or dicts of them.
+/// An argument of a call: tensors, plain values, and lists or dicts of these.
 struct Arg;
 using ArgList = std::vector<Arg>;
 using ArgDict = std::vector<std::pair<std::string, Arg>>;
@@ -73,7 +73,7 @@ struct Arg {
   }
 };
 
-/// Every tensor of an argument as keras.tree.flatten has them: depth first, dicts by sorted keys.
+/// Collects all tensors of an argument in the order of keras.tree.flatten: depth first, dicts by sorted keys.
 void collect_tensors(const Arg& arg, std::vector<TensorPtr>& out);
 [[nodiscard]] std::vector<TensorPtr> tensors_of(const Arg& arg);
 

@@ -1,4 +1,4 @@
-// What an archive keeps of a layer beside its config and its variables.
+// The data that an archive stores for a layer besides its config and variables.
 #pragma once
 
 #include <functional>
@@ -9,11 +9,12 @@
 
 namespace attn::keras {
 
-/// Of one layer. Files and arrays are asked for where a layer wants them.
+/// The assets of one layer. Files and arrays are loaded when a layer requests them.
 struct Assets {
   std::string place;  ///< for messages: "model.keras:assets/layers/…/"
-  std::function<std::optional<std::string>(const std::string&)> text;  ///< a file by its name: "vocabulary.txt"
-  std::function<std::optional<Tensor>(const std::string&)> array;      ///< behind "vars/": "idf_weights"
+  std::function<std::optional<std::string>(const std::string&)> text;  ///< reads a file by name: "vocabulary.txt"
+  std::function<std::optional<Tensor>(const std::string&)> array;      ///< reads an array by its name after "vars/":
+                                                                       ///< "idf_weights"
 };
 
 }  // namespace attn::keras

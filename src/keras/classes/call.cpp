@@ -20,7 +20,7 @@ const Arg& Call::arg(std::string_view name) const {
 TensorPtr Call::tensor(std::string_view name) const {
   const Arg& value = arg(name);
   if (const auto* tensor = value.as<TensorPtr>()) return *tensor;
-  // Keras unpacks a list of one.
+  // Keras unpacks a list with one element.
   if (const auto* list = value.as<ArgList>(); list != nullptr && list->size() == 1)
     if (const auto* tensor = list->front().as<TensorPtr>()) return *tensor;
   throw bad_input("the argument '{}' must be one tensor", name);

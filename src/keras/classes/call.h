@@ -1,4 +1,4 @@
-// A call of a layer in progress.
+// A layer call during lowering.
 #pragma once
 
 #include <map>
@@ -13,7 +13,7 @@
 
 namespace attn::keras {
 
-/// A call in progress: the bound arguments, and the tools to lower it.
+/// A layer call: the bound arguments, and the means to lower it.
 class Call {
  public:
   Call(Lowering& lowering, Layer& layer, std::map<std::string, Arg, std::less<>> bound)
@@ -23,19 +23,19 @@ class Call {
   [[nodiscard]] graph::Builder& builder() noexcept;
   [[nodiscard]] Layer& layer() noexcept { return layer_; }
 
-  [[nodiscard]] bool has(std::string_view name) const;  ///< given, and not None
+  [[nodiscard]] bool has(std::string_view name) const;  ///< given and not None
   [[nodiscard]] const Arg& arg(std::string_view name) const;
   void set(std::string_view name, Arg value) { bound_[std::string(name)] = std::move(value); }
-  /// The tensor argument; fails with a sentence where it is missing or no tensor.
+  /// Returns the tensor argument; throws Error (bad_input) if it is missing or not a tensor.
   [[nodiscard]] TensorPtr tensor(std::string_view name) const;
-  [[nodiscard]] TensorPtr optional_tensor(std::string_view name) const;  ///< null where absent
-  /// A list of tensors (merge layers).
+  [[nodiscard]] TensorPtr optional_tensor(std::string_view name) const;  ///< null if absent
+  /// Returns a list of tensors (merge layers).
   [[nodiscard]] std::vector<TensorPtr> tensors(std::string_view name) const;
   [[nodiscard]] bool flag(std::string_view name, bool missing = false) const;
   [[nodiscard]] Shape shape(const TensorPtr& tensor);
   [[nodiscard]] Shape shape(std::string_view name) { return shape(tensor(name)); }
 
-  /// The layer's variable, cast to the compute dtype (Keras's autocast scope) or as it is stored.
+  /// Returns the layer's variable, cast to the compute dtype (Keras's autocast scope) or as stored.
   graph::ValueId weight(int index);
   graph::ValueId raw_weight(int index);
   /// A result without a mask.

@@ -1,4 +1,4 @@
-// What attn knows of a class of Keras: one record, at the end of the file that has the class.
+// The record of a Keras class. It is at the end of the file that implements the class.
 #pragma once
 
 #include <memory>
@@ -13,52 +13,53 @@ namespace attn::keras {
 class Layer;
 using LayerPtr = std::unique_ptr<Layer>;
 
-/// KerasHub's classes go with its own version, which no file names.
+/// For classes of KerasHub, whose version files do not state.
 inline constexpr Version kAnyKeras = kOldest;
 
-/// Before 3.11 most operations took a name only where they had no arguments of their own.
+/// Before 3.11, most operations accepted a name only if they had no other arguments.
 inline constexpr Version kWhereAlone = -1;
 
-/// What became in Keras 3 of a key that Keras 2 writes. By default it is left out.
+/// A key that Keras 2 writes and Keras 3 does not have. It is dropped by default.
 struct Keras2Key {
   std::string_view name;
   std::string_view renamed{};   ///< its name in Keras 3
-  std::string_view only{};      ///< it is left out with this value (JSON) or null, and refused with another
+  std::string_view only{};      ///< dropped if its value is this (JSON) or null, rejected otherwise
   std::string_view argument{};  ///< true became this argument of the call
 };
 
-/// One class, a layer or an operation. Records of layers name their members; operations need no more than the first
-/// four, or five, and give them in this order.
+/// The record of a layer or an operation. Records of layers name their members; those of operations use the first four
+/// or five in this order.
 struct ClassInfo {
-  std::string_view name;                     ///< as configs spell it
-  LayerPtr (*make)();                        ///< null for a class that is refused
+  std::string_view name;                     ///< its name in configs
+  LayerPtr (*make)();                        ///< null for a rejected class
   Since since;                               ///< kAnyKeras for a class of KerasHub
-  std::string_view module = "keras.layers";  ///< as configs name it: "keras.src.ops.numpy", …
+  std::string_view module = "keras.layers";  ///< the module in configs: "keras.src.ops.numpy", …
   Role role = Role::other;
-  /// The package that registers it: "keras_hub" writes it as "keras_hub>TransformerEncoder".
+  /// The package in its registered name: "keras_hub" for "keras_hub>TransformerEncoder".
   std::string_view package{};
-  std::string_view shown{};  ///< its name in summaries, where that is another (GroupedQueryAttention)
-  std::string_view also{};   ///< another name under which files have it ("Model" for Functional)
-  /// Does it make its positions as numbers of its compute dtype?
+  std::string_view shown{};  ///< its name in summaries, if different (GroupedQueryAttention)
+  std::string_view also{};   ///< an alternative name in files ("Model" for Functional)
+  /// Whether it computes its positions in its compute dtype.
   bool counts_positions = false;
-  /// Does its mask keep all steps of an input that has none?
+  /// Whether its mask keeps all steps of an input without a mask.
   bool keeps_unmasked = false;
 
-  /// What the literature calls the sizes of its variables: "kernel: d_in d_out; bias: d_out". Each part begins with the
-  /// end of a variable's path; "-" stands for a size that has no name, "a|b" for a, or for b where a is already the
-  /// name of another size. Of several parts that fit, the first of the variable's rank counts.
+  /// The names of its variables' sizes in the literature: "kernel: d_in d_out; bias: d_out". Each part begins with a
+  /// suffix of the variable's path; "-" is an unnamed size, "a|b" means a, or b if a already names another size. If
+  /// several parts match, the first with the variable's rank is used.
   std::string_view symbols{};
-  std::string_view no_params{};  ///< why it has no variables, where its role does not say it: "its angles follow …"
-  /// The last Keras before 3.11 whose config of an operation holds its name.
+  std::string_view no_params{};  ///< the reason why it has no variables, if its role does not imply it: "its angles
+                                 ///< follow …"
+  /// The last Keras version before 3.11 that writes the name of this operation into its config.
   Version named_until = kWhereAlone;
-  std::string_view later_arguments{};  ///< what calls take since later: "rtol 3.4; atol 3.4"
-  std::string_view refused{};          ///< why attn does not run it: "it carries Python code, …"
+  std::string_view later_arguments{};  ///< arguments that calls accept since a later version: "rtol 3.4; atol 3.4"
+  std::string_view refused{};          ///< the reason why attn rejects it: "it carries Python code, …"
 
   std::span<const Keras2Key> keras2_keys{};
-  std::string_view keras2_names{};  ///< classes of Keras 2 that became this one, with blanks between
+  std::string_view keras2_names{};  ///< Keras 2 classes that became this one, separated by spaces
 };
 
-/// The classes of a file, or of a few.
+/// The classes of one or several files.
 using Family = std::span<const ClassInfo>;
 
 template <typename T>
@@ -66,7 +67,7 @@ LayerPtr make_layer() {
   return std::make_unique<T>();
 }
 
-/// A record's `make` for a class that is told at construction which member of its family it is.
+/// The `make` of a record for a class whose constructor arguments select the member of its family.
 template <typename T, auto... kArguments>
 LayerPtr make_with() {
   return std::make_unique<T>(kArguments...);

@@ -1,4 +1,4 @@
-// Tables of classes: what a config may name, and nothing else.
+// Tables of the classes that a config may name.
 #pragma once
 
 #include <span>
@@ -9,15 +9,15 @@
 
 namespace attn::keras {
 
-/// Classes by name. A document is read by a table of layers (Document::layers): models are layers too, and what stands
-/// above the layers joins them to it.
+/// Classes by name. A document is read with a table of layers (Document::layers). Models are layers too; the code above
+/// the layers adds them.
 class ClassTable {
  public:
   explicit ClassTable(std::vector<Family> families) : families_(std::move(families)) {}
 
-  /// The class of this name, or of one of its other names; or null. It may be one that is refused.
+  /// Returns the class with this name or alternative name, or null. It may be a rejected one.
   [[nodiscard]] const ClassInfo* find(std::string_view class_name) const;
-  /// The classes that attn runs.
+  /// The supported classes.
   [[nodiscard]] std::vector<std::string_view> names() const;
   [[nodiscard]] const std::vector<Family>& families() const noexcept { return families_; }
 
@@ -25,10 +25,10 @@ class ClassTable {
   std::vector<Family> families_;
 };
 
-/// The class of this name in a family, which must have it.
+/// Returns the class of this name in a family, which must contain it.
 [[nodiscard]] const ClassInfo& class_in(Family family, std::string_view class_name);
 
-/// All layers but models.
+/// All layers except models.
 [[nodiscard]] std::vector<Family> layer_families();
 /// All operations.
 [[nodiscard]] const ClassTable& operation_classes();

@@ -1,4 +1,4 @@
-// Layers that make layers, as their Python constructors and build() do.
+// Layers that create layers, like their Python constructors and build().
 #pragma once
 
 #include <string>
@@ -9,31 +9,32 @@
 
 namespace attn::keras {
 
-/// More blocks than this are refused: each is made, however short the config. The deepest published have 1,000 layers
-/// (Wang et al., "DeepNet", 2022).
+/// Maximum number of blocks, because each block is created, even for a short config. The deepest published models have
+/// 1,000 layers (Wang et al., "DeepNet", 2022).
 inline constexpr std::int64_t kMaxBlocks = 1'000;
 
-/// The layer that `maker` makes of a class from the arguments of its constructor, with the dtype policy of `maker`,
-/// under which .weights.h5 keeps it as `attribute`. What fails in it is told at the place of `maker`.
+/// Creates the sublayer of `maker` from a class name and constructor arguments, with the dtype policy of `maker`;
+/// `attribute` is its key in .weights.h5. Errors have the location of `maker`.
 [[nodiscard]] LayerPtr make_sublayer(const Layer& maker, std::string_view class_name, std::string_view name,
                                      Json arguments, std::string_view attribute = "");
 
-/// A layer that is made of layers when it is built. Their calls go through Lowering::apply, so that masks and dtypes
+/// A layer that creates sublayers when it is built. Calls of these go through Lowering::apply, so that masks and dtypes
 /// behave as in Keras.
 class Composite : public Layer {
  public:
   [[nodiscard]] std::vector<Sublayer> sublayers() override;
 
  protected:
-  /// Makes a sublayer, in the order in which Keras sets the attributes; `attribute` is its key in .weights.h5.
+  /// Creates a sublayer, in the order in which Keras sets the attributes; `attribute` is its key in .weights.h5.
   Layer& make(std::string_view class_name, std::string_view called, std::string_view attribute,
               Json arguments = Json::object());
-  /// The same of a sublayer that Keras builds before this layer has its own name: its variables do not carry it.
+  /// The same for a sublayer that Keras builds before the name scope of this layer: its variable paths do not include
+  /// this layer's name.
   Layer& make_detached(std::string_view class_name, std::string_view called, std::string_view attribute,
                        Json arguments = Json::object());
-  /// One call of a sublayer with one result.
+  /// Calls a sublayer that has one result.
   static TensorPtr apply(Call& call, Layer& sublayer, ArgList args, ArgDict kwargs = {});
-  /// x + y by operator: no layer, so the result has no mask.
+  /// x + y with the + operator: there is no layer, so the result has no mask.
   static TensorPtr sum(Call& call, const TensorPtr& x, const TensorPtr& y);
 
  private:

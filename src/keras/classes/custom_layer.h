@@ -1,5 +1,5 @@
-// A layer of somebody's own class. Its Python code is never run: what is known of it is its config, the weights that a
-// file has for it, and what layers that read it were built for.
+// A layer of a custom class. Its Python code is never run. Only its config, its weights in a file, and the input shapes
+// of layers after it are known.
 #pragma once
 
 #include <string>
@@ -10,19 +10,19 @@ namespace attn::keras {
 
 class CustomLayer : public Layer {
  public:
-  /// `why`: the sentence that refuses to run it, and where the refused object stands.
+  /// `why` is the message that rejects running it, with the location of the object.
   CustomLayer(std::string class_name, std::string why);
 
   void config(Fields& f) override;
   Arg call(Call& call) override;
 
-  /// Throws Error (bad_input) with its place.
+  /// Throws Error (bad_input) with its location.
   [[noreturn]] void refuse() const;
 
  private:
   std::string class_name_, why_;
   ClassInfo own_info_;
-  Json config_;  // as it was read
+  Json config_;  // the config as read
 };
 
 /// The layer as a CustomLayer, or null.

@@ -1,4 +1,4 @@
-// The kernel and the bias of a quantized dense map, as Dense, EinsumDense and the projections of attention have them
+// The quantized kernel and bias of a dense map, as in Dense, EinsumDense and the projections of attention
 // (keras/src/layers/core/dense.py, einsum_dense.py).
 #pragma once
 
@@ -10,27 +10,27 @@
 
 namespace attn::keras {
 
-/// How a layer's weights are quantized: by its policy, whose groups its `quantization_config` may tell. Nothing: they
-/// are not. Throws Error (bad_input) where the two name different modes.
+/// The quantization of a layer's weights: from its policy, with the block size from `quantization_config` if it has
+/// one. Empty if they are not quantized. Throws Error (bad_input) if the two state different modes.
 [[nodiscard]] std::optional<Quantization> quantization_of(const DTypePolicy& policy, const QuantizationConfig& config);
 
 class DenseKernel {
  public:
-  /// What it stands for: a kernel and a bias of floats.
+  /// The float kernel and bias that it represents.
   struct Floats {
     EinsumLetters letters;
     Shape kernel;
     graph::Initializer kernel_initializer;
     std::optional<Shape> bias{};
     graph::Initializer bias_initializer{};
-    bool by_einsum = true;  ///< Is it EinsumDense's? Dense keeps scales and rounds in other ways.
+    bool by_einsum = true;  ///< Whether it belongs to EinsumDense. Dense stores scales and rounds differently.
   };
 
-  /// Declares the variables of a quantized kernel, and of the bias.
+  /// Declares the variables of the quantized kernel and of the bias.
   void declare(Weights& w, const Quantization& how, const QuantizationConfig& config, Floats floats);
   [[nodiscard]] bool is_quantized() const { return how_.has_value(); }
   [[nodiscard]] const EinsumLetters& letters() const { return floats_.letters; }
-  /// x·kernel + `beside` + bias, where there is something beside the kernel.
+  /// Computes x·kernel + `beside` + bias; `beside` is an optional term.
   [[nodiscard]] graph::ValueId multiply(Call& call, graph::ValueId x, std::optional<graph::ValueId> beside = {}) const;
 
  private:
@@ -55,9 +55,9 @@ class DenseKernel {
   std::optional<Quantization> how_;
   std::optional<graph::IntegerRange> inputs_;
   Floats floats_;
-  Shape rows_;     // sizes of the axes that are summed over
-  Shape columns_;  // and of the others, in the kernel's order
-  // Indices in the layer; −1: there is none.
+  Shape rows_;     // sizes of the summed axes
+  Shape columns_;  // sizes of the other axes, in the kernel's order
+  // Indices of variables in the layer; −1 if absent.
   int kernel_ = -1, bias_ = -1, scale_ = -1, zero_ = -1, groups_ = -1, awq_ = -1, inputs_scale_ = -1;
 };
 

@@ -1,4 +1,4 @@
-// What every Keras layer and operation is to us: fields, weights, a lowering to operations, and a rule for masks.
+// The base class of Keras layers and operations: fields, weights, lowering, and mask rules.
 #pragma once
 
 #include <cstdint>
@@ -22,125 +22,125 @@ namespace attn::keras {
 
 class Call;
 
-/// One call of a layer in a config.
+/// A call of a layer in a config.
 struct NodeSpec {
   Arg args;             // ArgList
   Arg kwargs;           // ArgDict
-  std::string pointer;  // where it stands in the file, for messages
+  std::string pointer;  // location in the file, for messages
 };
 
 class Layer {
  public:
   virtual ~Layer() = default;
 
-  // ---- what the config says
+  // ---- the config
   std::string name;
   bool trainable = true;
   DTypePolicy policy;
   Json activity_regularizer;           ///< null: none
-  const ClassInfo* info = nullptr;     ///< what is known of its class
-  std::vector<NodeSpec> nodes;         ///< its calls in the model around it
-  Json envelope = Json::object();      ///< module, registered_name, build_config, inbound_nodes as read
-  std::string pointer;                 ///< where its config stands, for messages
-  const Document* document = nullptr;  ///< null for what no file holds
+  const ClassInfo* info = nullptr;     ///< the record of its class
+  std::vector<NodeSpec> nodes;         ///< its calls in the enclosing model
+  Json envelope = Json::object();      ///< module, registered_name, build_config and inbound_nodes as read
+  std::string pointer;                 ///< location of its config, for messages
+  const Document* document = nullptr;  ///< null if it is in no file
 
-  /// Everything get_config() holds, in Keras's order: name, trainable, dtype, then the class's own fields.
+  /// The whole get_config() in Keras's order: name, trainable, dtype, then the fields of the class.
   virtual void config(Fields& f);
-  /// The class's own fields.
+  /// The fields of the class itself.
   virtual void fields(Fields&) {}
-  /// Checks what fields cannot check alone, after reading; `config` is for messages.
+  /// Checks constraints between fields, after reading; `config` is for messages.
   virtual void check(const Ref& /*config*/) {}
 
-  /// Makes the weights of the layer, and of those that it makes, integers, as model.quantize does: before it is built.
+  /// Quantizes the weights of the layer and its sublayers, like model.quantize. Called before it is built.
   virtual void quantize(const Quantization& how) { policy.asked = how; }
-  /// Are its own weights what a policy quantizes?
+  /// Whether a policy quantizes weights of this layer itself.
   [[nodiscard]] virtual bool quantizes() const { return false; }
 
-  /// Takes what an archive keeps of it beside its config and variables. Throws Error (bad_input).
+  /// Loads the data that an archive stores for it besides config and variables. Throws Error (bad_input).
   virtual void take_assets(const Assets& /*assets*/) {}
-  /// Puts that into the config, which then stands alone.
+  /// Adds this data to the config, which is then complete on its own.
   virtual void state_assets() {}
-  /// Arrays that .weights.h5 keeps of it and that are no variables, by their names behind "vars/".
+  /// The arrays in .weights.h5 that are not variables, by their names after "vars/".
   [[nodiscard]] virtual std::vector<NamedTensor> kept_arrays() const { return {}; }
 
   // ---- calls
-  /// Does it take strings, which are no tensors of a graph?
+  /// Whether it reads strings, which are not tensors of a graph.
   [[nodiscard]] virtual bool takes_texts() const { return false; }
-  /// Names of call()'s arguments, in order. Only these may be given; "mask" and "x_mask" are filled from tensors.
+  /// The names of call()'s arguments, in order. Only these are accepted; "mask" and "x_mask" are filled in from
+  /// tensors.
   [[nodiscard]] virtual std::span<const std::string_view> arguments() const;
-  /// Is the first argument a list of tensors (merge layers, Attention)?
+  /// Whether the first argument is a list of tensors (merge layers, Attention).
   [[nodiscard]] virtual bool takes_list() const { return false; }
-  /// Declares the variables; runs once, before the first call. Shapes come from the call.
+  /// Declares the variables; runs once, before the first call, whose shapes it reads.
   virtual void build(Weights&, Call&) {}
-  /// Adds operations for one call and gives its results: a TensorPtr, an ArgList or an ArgDict.
+  /// Adds the operations of one call and returns its results: a TensorPtr, an ArgList or an ArgDict.
   virtual Arg call(Call& call) = 0;
-  /// The longest sequence that it takes; nothing: any.
+  /// The maximum sequence length; empty: unlimited.
   [[nodiscard]] virtual std::optional<std::int64_t> most_positions() const { return std::nullopt; }
-  /// Shapes that Keras's summary shows where its symbolic shapes differ from what is computed; nothing: they agree.
+  /// The shapes in Keras's summary, if its symbolic shapes differ from the computed ones; empty: they agree.
   [[nodiscard]] virtual std::optional<std::vector<Shape>> symbolic_shapes(Call&) { return std::nullopt; }
 
-  // ---- masks (keras/src/layers/layer.py, steps 6 and after 7)
-  /// Does it pass masks on? Where it does not, the mask of the input is lost, and Keras warns.
+  // ---- masks (steps 6 and after 7 in keras/src/layers/layer.py)
+  /// Whether it propagates masks. If not, the mask of the input is dropped, and Keras warns.
   [[nodiscard]] virtual bool supports_masking() const { return false; }
-  /// The masks of the outputs, from those of the first argument's tensors. An output that already has one keeps it.
+  /// The masks of the outputs, given those of the first argument's tensors. An output that already has a mask keeps it.
   [[nodiscard]] virtual Masks compute_mask(Call&, const Masks& previous) { return previous; }
-  /// The dtype that float inputs are cast to before the call; nothing: they stay.
+  /// The dtype to which float inputs are cast before the call; empty: no cast.
   [[nodiscard]] virtual std::optional<DType> input_dtype() const { return policy.compute; }
-  /// Operations (keras.ops) are no layers: no weights, no dtype, no mask, no "built".
+  /// Operations (keras.ops) have no weights, no dtype, no mask and no "built".
   [[nodiscard]] virtual bool is_operation() const { return false; }
-  /// The layers that `model.layers` lists, for models; else empty.
+  /// The layers in `model.layers`, for a model; otherwise empty.
   [[nodiscard]] virtual std::vector<Layer*> layers() const { return {}; }
   /// The layers whose variables follow this layer's own.
   struct Sublayer {
     Layer* layer = nullptr;
-    std::string path;       ///< what their variable paths add to this layer's, with its "/"
-    std::string store;      ///< what their keys in .weights.h5 add to this layer's: "layers/dense/", "forward_layer/"
-    bool detached = false;  ///< its paths do not continue this layer's: it was built before
+    std::string path;       ///< the part of their variable paths after this layer's, with its "/"
+    std::string store;      ///< the part of their keys in .weights.h5 after this layer's: "layers/dense/",
+                            ///< "forward_layer/"
+    bool detached = false;  ///< it was built earlier, so its paths do not include this layer's
   };
   [[nodiscard]] virtual std::vector<Sublayer> sublayers() { return {}; }
-  /// The variable of the first sublayer that this layer holds as its own too, before those it declares: its index
-  /// there.
+  /// The index of a variable of the first sublayer that this layer also holds as its own, before those it declares.
   [[nodiscard]] virtual std::optional<int> borrowed_weight() const { return std::nullopt; }
 
-  /// Of a model, the layer that stands for this one, where two of its own are one object in Keras.
+  /// For a model: the layer that represents this one, if two of its layers are the same object in Keras.
   [[nodiscard]] virtual const Layer* one(const Layer& layer) const { return &layer; }
-  /// Members of the model around that its config shares by an id with layers inside other layers: takes those that this
-  /// layer holds too.
+  /// Replaces sublayers by members of the enclosing model with the same shared-object id.
   virtual void share(const std::map<std::int64_t, Layer*>& /*members*/) {}
 
-  // ---- what explanations and warnings ask
-  /// What the sizes of its variables are called, as in ClassInfo::symbols.
+  // ---- for explanations and warnings
+  /// The names of its variables' sizes, as in ClassInfo::symbols.
   [[nodiscard]] virtual std::string symbols() const { return std::string(info->symbols); }
   /// The heads of an attention layer with projections.
   struct Heads {
     std::int64_t count = 0, size = 0;
-    bool scaled_late = false;  ///< are query and key multiplied before they are scaled?
+    bool scaled_late = false;  ///< whether query and key are multiplied before scaling
   };
   [[nodiscard]] virtual std::optional<Heads> heads() const { return std::nullopt; }
-  /// Numbers of its config that it computes with, by their keys.
+  /// The numbers in its config that it computes with, by key.
   [[nodiscard]] virtual std::vector<std::pair<std::string_view, double>> constants() const { return {}; }
 
-  // ---- models, which are layers too
-  /// Is it a model, with layers and a graph of its own, whose calls are rows in it?
+  // ---- models, which are also layers
+  /// Whether it is a model with layers and a graph of its own, whose calls are its rows.
   [[nodiscard]] virtual bool is_model() const { return false; }
-  /// Is it a functional model, and no Sequential? Keras counts the calls of one from 1 in places, and builds it before
-  /// what holds it, so that its variables do not carry that one's name.
+  /// Whether it is a functional model, not a Sequential. Keras counts its calls from 1 in some places, and builds it
+  /// before the enclosing layer, so its variable paths do not include that layer's name.
   [[nodiscard]] virtual bool is_functional() const { return false; }
-  /// Ends the reading of its serialized object: a model connects its members. There were `before` problems when it
-  /// began. Throws Error (bad_input).
+  /// Completes the reading of its serialized object: a model connects its members. `before` is the number of problems
+  /// at the start. Throws Error (bad_input).
   virtual void finish_reading(const Document& /*document*/, std::size_t /*before*/) {}
 
-  // ---- what lowering found out
+  // ---- results of lowering
   bool built = false;
-  std::vector<graph::WeightSpec> weights;  ///< names relative to the layer
-  /// The quantized layers whose variables it declares as its own, by their paths in its policy.
+  std::vector<graph::WeightSpec> weights;  ///< names are relative to the layer
+  /// The quantized layers whose variables it declares itself, by their paths in its policy.
   std::vector<std::pair<std::string, Quantization>> quantized_parts;
-  std::vector<std::vector<Shape>> node_shapes;  ///< output shapes of each symbolic call, flat
+  std::vector<std::vector<Shape>> node_shapes;  ///< output shapes of each symbolic call, flattened
 
   [[nodiscard]] std::string_view class_name() const;
-  /// Does it come from a Keras 2 model, whose rules for masks are its own?
+  /// Whether it comes from a Keras 2 model, whose mask rules differ.
   [[nodiscard]] bool follows_keras2() const { return document != nullptr && document->is_keras2(); }
-  /// Throws Error (bad_input) with this layer's place.
+  /// Throws Error (bad_input) with this layer's location.
   [[noreturn]] void fail(const std::string& message, const char* field = "") const;
 };
 

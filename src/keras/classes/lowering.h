@@ -1,4 +1,4 @@
-// What a layer may ask of the lowering that calls it.
+// The interface of lowering for layers.
 #pragma once
 
 #include <map>
@@ -18,61 +18,59 @@ class Layer;
 struct Decoding;
 struct Training;
 
-/// Applies layers as keras.Layer.__call__ does, and adds their operations to a graph.
+/// Applies layers like keras.Layer.__call__, and adds their operations to a graph.
 class Lowering {
  public:
   virtual ~Lowering() = default;
 
   [[nodiscard]] graph::Builder& builder() noexcept { return builder_; }
-  /// May shapes be unknown, and are they Keras's symbolic ones (for summaries)? Else it is for a run.
+  /// Whether shapes are Keras's symbolic ones and may be unknown (for summaries), instead of those of a run.
   [[nodiscard]] bool symbolic() const noexcept { return symbolic_; }
-  /// Is the graph of no use but for the shapes of its values?
+  /// Whether only the shapes of the graph's values are used.
   bool only_shapes = false;
-  /// Should attention layers give their probabilities too?
+  /// Whether attention layers also return their probabilities.
   bool want_scores = false;
-  /// Of new tokens that go on with what is cached; null for whole sequences.
+  /// Set in a decode step with a KV cache; null for whole sequences.
   Decoding* decoding = nullptr;
-  /// Should layers compute what KerasHub's do for one new token also where they are wrong?
+  /// Whether layers reproduce KerasHub's computation of a single new token, including its errors.
   bool keras_hub_step = false;
-  /// What layers do in training; null where they do what they do in a run.
+  /// The training behavior of layers; null in a run.
   Training* training = nullptr;
 
-  /// Does somebody watch where masks go?
+  /// Whether the flow of masks is traced.
   [[nodiscard]] virtual bool watches_masks() const = 0;
-  /// A layer says so where a lowering for a summary leaves out the operations that use its masks.
+  /// Called by a layer whose lowering for a summary omits the operations that use its masks.
   virtual void note_mask_use() = 0;
-  /// Keeps the scores under the name of the layer that is called: "layer", and from its second call on "layer[1]".
+  /// Registers scores under the name of the current layer: "layer", and from its second call on "layer[1]".
   virtual void add_scores(graph::ValueId scores) = 0;
 
-  /// What the layer that is called makes of strings: an input of the graph, int64, for the integers that text::encode
-  /// gives. Throws Error (bad_input) for a shape that the encoding does not take, and for what is no input of the
-  /// model.
+  /// Adds a graph input (int64) for the encoded strings of the current layer, with the integers of text::encode. Throws
+  /// Error (bad_input) for an unsupported shape, and for a tensor that is not an input of the model.
   virtual graph::ValueId encoded_texts(const std::vector<TextSource>& texts,
                                        std::shared_ptr<const text::Encoding> encoding) = 0;
 
-  /// One call. `args` is an ArgList and `kwargs` an ArgDict of resolved values. Throws Error (bad_input) with the
-  /// layer's place, also where the calls become too many.
+  /// Applies a layer. `args` is an ArgList and `kwargs` an ArgDict of resolved values. Throws Error (bad_input) with
+  /// the layer's location, also if there are too many calls.
   virtual Arg apply(Layer& layer, const Arg& args, const Arg& kwargs) = 0;
-  /// The value of a layer's variable.
+  /// The graph value of a layer's variable.
   virtual graph::ValueId weight(const Layer& layer, int index) = 0;
 
-  /// Values that several layers make alike, such as the angles of positions. `name` tells all that they depend on; the
-  /// first who asks makes them.
+  /// Values that several layers share, such as the angles of positions. `name` must include every parameter; the first
+  /// request computes them.
   template <typename Make>
   const std::vector<graph::ValueId>& common(const std::string& name, Make make) {
     const auto found = common_.find(name);
     return found != common_.end() ? found->second : common_.emplace(name, make()).first->second;
   }
 
-  /// The name that Keras gives to a layer that was not told one: "t5_layer_norm", and from the second on
-  /// "t5_layer_norm_1".
+  /// Keras's automatic name of a layer without one: "t5_layer_norm", then "t5_layer_norm_1", ….
   [[nodiscard]] std::string automatic_name(std::string_view class_name) {
     const std::string base = snake_case(class_name);
     const int earlier = automatic_names_[base]++;
     return earlier == 0 ? base : base + '_' + std::to_string(earlier);
   }
 
-  /// "block/": the nested models that are open, for the names of layers in the graph.
+  /// "block/": the current nested models, for the names of layers in the graph.
   [[nodiscard]] const std::string& scope() const noexcept { return scope_; }
   void set_scope(std::string scope) { scope_ = std::move(scope); }
 
@@ -87,7 +85,7 @@ class Lowering {
   std::map<std::string, int> automatic_names_;
 };
 
-/// Names the layers inside another ("bidirectional/forward_lstm") for the time of a call.
+/// Names layers inside another ("bidirectional/forward_lstm") during a call.
 class LayerScope {
  public:
   LayerScope(Lowering& lowering, const std::string& name) : lowering_(lowering), outer_(lowering.scope()) {

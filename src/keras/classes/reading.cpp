@@ -13,7 +13,7 @@
 namespace attn::keras {
 namespace {
 
-/// A layer of a class that is not refused, with what is known of the class.
+/// Creates a layer of a supported class, and sets its record.
 LayerPtr made(const ClassInfo& info) {
   LayerPtr layer = info.make();
   layer->info = &info;
@@ -24,10 +24,10 @@ std::string refusal(std::string_view kind, const ClassInfo& info) {
   return fmt::format("the {} '{}' is refused: {}", kind, info.name, info.refused);
 }
 
-constexpr std::size_t kMaxName = std::size_t{64} << 10;  // bytes of a layer's
+constexpr std::size_t kMaxName = std::size_t{64} << 10;  // bytes of a layer's name
 
-/// Keras 3 writes no modules into .h5, where an operation is told from the layer of its name by what it lacks and by
-/// how it is called: Add(x, y), where the layer takes a list.
+/// Keras 3 writes no modules into .h5. There, an operation differs from the layer of the same name in missing keys and
+/// in its calls: Add(x, y), while the layer takes a list.
 bool is_unnamed_operation(const Ref& ref, std::string_view class_name, const ClassTable& layers) {
   const auto config = ref.find("config");
   const auto nodes = ref.find("inbound_nodes");
@@ -41,24 +41,23 @@ bool is_unnamed_operation(const Ref& ref, std::string_view class_name, const Cla
   return !node["args"][0].is_array();
 }
 
-/// The module without its last part, which files of older versions name otherwise; KerasNLP is the old name of
-/// KerasHub.
+/// The module without its last part, which differs in files of older versions; KerasNLP is the old name of KerasHub.
 std::string folder_of(std::string_view module) {
   std::string folder(module.substr(0, module.rfind('.')));
   if (folder.starts_with("keras_nlp")) folder.replace(0, 9, "keras_hub");
   return folder;
 }
 
-/// Does the module say that this is another class than the one of this name that attn runs? KerasHub has several
-/// classes of one name, and some of names that Keras has too.
+/// Returns whether the module belongs to another class than the supported one of this name. KerasHub has several
+/// classes with the same name, and some with names of Keras classes.
 bool is_of_another_module(std::string_view module, const ClassInfo& info) {
   const bool in_source = module.starts_with("keras_hub.src.") || module.starts_with("keras_nlp.src.");
-  // Its ReversibleEmbedding is Keras's, under its old name.
+  // KerasHub's ReversibleEmbedding is the old name of Keras's.
   return in_source && info.name != "ReversibleEmbedding" && folder_of(module) != folder_of(info.module);
 }
 
-/// Is the config that of a Functional or a Sequential, so that a class of any name is opened as one? Returns the name
-/// of the class that it is opened as, or "".
+/// Returns the model class as which an object of any class name can be opened, if its config is that of a Functional or
+/// a Sequential; otherwise "".
 std::string_view model_of_layers(const Ref& ref) {
   const auto config = ref.find("config");
   if (!config || !config->is_object()) return "";
@@ -70,13 +69,14 @@ std::string_view model_of_layers(const Ref& ref) {
   });
   if (!of_layers) return "";
   if (config->find("input_layers") && config->find("output_layers")) return "Functional";
-  // A layer may list layers of its own, too: only a chain that was built has an input.
+  // A layer may also list layers of its own: only a chain that was built has an input.
   const Ref first = members.front()["class_name"];
   const bool built = config->find("build_input_shape") || (first.is_string() && first.text() == "InputLayer");
   return built ? "Sequential" : "";
 }
 
-/// Was an object of somebody else's class written as Keras writes layers? A name of another kind of thing is none.
+/// Returns whether an object of a custom class has the form in which Keras writes layers. Names of other kinds of
+/// objects do not count.
 bool is_custom_layer(const Ref& ref, std::string_view class_name) {
   const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
   const auto in_name = [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); };
@@ -89,8 +89,8 @@ bool is_custom_layer(const Ref& ref, std::string_view class_name) {
   return (build && build->is_object()) || (nodes && nodes->is_array()) || (trainable && trainable->is_bool());
 }
 
-/// A class of which only the name is known: of a notebook, of an .h5 file, of KerasHub, of a newer Keras. What is as
-/// likely a misspelled name is none.
+/// A class of which only the name is known: from a notebook, an .h5 file, KerasHub, or a newer Keras. A name that may
+/// be misspelled does not count.
 std::optional<Foreign> unknown_class(const Ref& ref, const Ref& class_ref, std::string_view class_name,
                                      std::string_view module, const ClassInfo* info) {
   if (info != nullptr) {
@@ -99,7 +99,7 @@ std::optional<Foreign> unknown_class(const Ref& ref, const Ref& class_ref, std::
                                           printable(class_name), printable(module))};
   }
   const std::string meant = did_you_mean(class_name, ref.document().layers().names());
-  // A translated config of Keras 2 has modules that its file lacks.
+  // A translated Keras 2 config has modules that its file lacks.
   const bool has_module = ref.find("module") && !ref.document().is_keras2();
   const bool of_keras = has_module && (module == "keras" || module.starts_with("keras."));
   const bool written_by_keras = has_module || ref.document().keras_version() != 0;
@@ -109,7 +109,7 @@ std::optional<Foreign> unknown_class(const Ref& ref, const Ref& class_ref, std::
                  fmt::format("the layer '{}' is not known{}; only built-in classes run", printable(class_name), meant)};
 }
 
-/// The class of somebody else's own that a layer of Keras wraps, at any depth: TimeDistributed(Block()).
+/// The custom class inside a Keras wrapper layer, at any depth: TimeDistributed(Block()).
 std::optional<Foreign> wrapped_custom_class(const Ref& ref) {
   const auto config = ref.is_object() ? ref.find("config") : std::nullopt;
   if (!config || !config->is_object()) return std::nullopt;
@@ -144,13 +144,13 @@ void read_config(Layer& layer, const Ref& config, std::vector<std::string>& warn
     layer.policy.stored = document.stored_at(layer.pointer);
     if (document.asked() && !layer.policy.quantization && !layer.policy.map) layer.quantize(*document.asked());
   }
-  // Any layer of Keras takes one, whether it is among its fields or not.
+  // Any Keras layer accepts an activity regularizer, even if it is not among its fields.
   if (const auto regularizer = config.find("activity_regularizer"); regularizer && !layer.is_operation()) {
     Regularizer value{regularizer->json()};
     if (!fields.knows("activity_regularizer")) fields("activity_regularizer", value);
     layer.activity_regularizer = std::move(value.json);
   }
-  // What any layer may carry over from other versions of Keras.
+  // Keys that any layer may have from other versions of Keras.
   fields.foreign({"batch_input_shape", "build_config", "registered_name"});
   fields.check_keys();
   if (document.problem_count() == before) layer.check(config);
@@ -221,7 +221,7 @@ LayerPtr read_layer(const Ref& ref, std::vector<std::string>& warnings) {
   if (layer->name.empty() && ref.find("name") && ref["name"].is_string()) layer->name = ref["name"].text();
   if (layer->name.size() > kMaxName) config.fail("a name of over 64 KiB is not accepted");
   if (layer->name.empty()) layer->name = snake_case(layer->class_name());
-  // What a class puts there stands for an object; one that was read has what it has.
+  // Members that a class writes about its own object replace those that were read.
   for (const char* key :
        {"module", "registered_name", "build_config", "compile_config", "name", "inbound_nodes", "shared_object_id"}) {
     if (const auto member = ref.find(key)) {
@@ -236,7 +236,7 @@ LayerPtr read_layer(const Ref& ref, std::vector<std::string>& warnings) {
 
 namespace {
 
-/// Throws Error (bad_input) for an argument of a call that the version's call() does not take.
+/// Throws Error (bad_input) for a call argument that call() of this version does not accept.
 void check_arguments(const Layer& layer, const Json& nodes, Version version) {
   if (layer.info->later_arguments.empty()) return;
   const std::span<const std::string_view> names = layer.arguments();
@@ -255,7 +255,7 @@ void check_arguments(const Layer& layer, const Json& nodes, Version version) {
   }
 }
 
-/// What a version lacks may be left out only where it says what that version does anyhow.
+/// A key that the version lacks may be omitted only if its value is that version's behavior.
 void check_left_out(const Layer& layer, const std::vector<Fields::LeftOut>& keys, Version version) {
   Json defaults = Json::object();
   for (const Fields::LeftOut& key : keys) {
@@ -290,7 +290,8 @@ Json layer_config(Layer& layer, Version version) {
 }
 
 namespace {
-/// Classes of a package carry its name, built-in ones none, and what is exported under no public name its class.
+/// Registered names contain the package of the class. Built-in classes have none, and a class without a public export
+/// has its class name.
 Json registered_name(const ClassInfo& info) {
   if (!info.package.empty()) return fmt::format("{}>{}", info.package, info.name);
   return info.module.find(".src.") == std::string_view::npos ? Json() : Json(std::string(info.name));

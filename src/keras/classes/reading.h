@@ -1,4 +1,4 @@
-// Layers and operations out of configs, and into them.
+// Reads layers and operations from configs, and writes them.
 #pragma once
 
 #include <string>
@@ -11,22 +11,22 @@
 
 namespace attn::keras {
 
-/// An operation of keras.ops that no config names, from its parameters.
+/// Creates an operation of keras.ops from its parameters, without a config.
 [[nodiscard]] LayerPtr make_operation(std::string_view class_name, Json parameters);
 
-/// A layer or operation from its serialized object {module, class_name, config, …}. Unknown classes, and those that
-/// could run code or open files, are refused by name.
+/// Reads a layer or operation from its serialized object {module, class_name, config, …}. Unknown classes, and those
+/// that could run code or open files, are rejected with their name.
 [[nodiscard]] LayerPtr read_layer(const Ref& ref, std::vector<std::string>& warnings);
-/// A layer of class `class_name` from its bare config.
+/// Reads a layer of class `class_name` from its bare config.
 [[nodiscard]] LayerPtr read_layer_config(std::string_view class_name, const Ref& config,
                                          std::vector<std::string>& warnings);
 
-/// get_config() of a layer.
+/// Returns get_config() of a layer.
 [[nodiscard]] Json layer_config(Layer& layer, Version version);
-/// serialize_keras_object of a layer.
+/// Returns serialize_keras_object of a layer.
 [[nodiscard]] Json layer_json(Layer& layer, Version version);
 
-/// A field that is a layer, or null when it is written (Bidirectional, TimeDistributed).
+/// Reads a field that is a layer or null (Bidirectional, TimeDistributed).
 void read_field(const Ref& ref, LayerPtr& value, std::vector<std::string>& warnings);
 [[nodiscard]] Json write_field(const LayerPtr& value, Version version);
 

@@ -5,7 +5,7 @@
 
 namespace attn::keras {
 
-/// A number rounded to an element type.
+/// Rounds numbers to a dtype.
 class Rounding {
  public:
   explicit Rounding(DType dtype) : one_(dtype, {1}) {}

@@ -9,7 +9,7 @@
 namespace attn::keras {
 namespace {
 
-/// An integer as it is given, or that of a SeedGenerator; else drawn by the run's seed and the layer's name.
+/// The given integer, or that of a SeedGenerator; otherwise derived from the run's seed and the layer's name.
 std::int64_t seed_of(const Json& seed, const std::string& layer, std::uint64_t run_seed) {
   const Json* given = &seed;
   if (seed.is_object() && seed.contains("config") && seed["config"].contains("seed")) given = &seed["config"]["seed"];
@@ -18,11 +18,11 @@ std::int64_t seed_of(const Json& seed, const std::string& layer, std::uint64_t r
   return static_cast<std::int64_t>(RandomStream(run_seed, layer).uniform() * kMost);
 }
 
-/// A draw of a layer, whose input is yet to be made.
+/// A layer's draw whose input is not yet created.
 struct Begun {
   Training& training;
   std::string layer;
-  std::string input;  ///< the name of its input
+  std::string input;  ///< the name of the draw's input
 };
 
 Begun begin_draw(Lowering& lowering, const Layer& layer) {

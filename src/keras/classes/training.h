@@ -1,4 +1,4 @@
-// What layers do in training and not in a run.
+// The behavior of layers in training that differs from a run.
 #pragma once
 
 #include <cstdint>
@@ -16,44 +16,46 @@ namespace attn::keras {
 class Call;
 class Lowering;
 
-/// What a lowering for training is told, and collects beside the graph.
+/// Options of a lowering for training, and what it collects besides the graph.
 struct Training {
-  bool drops = false;      ///< layers drop numbers and add noise; else they do as if their rates were 0
-  std::uint64_t seed = 0;  ///< for layers that have no seed of their own
+  bool drops = false;      ///< layers drop elements and add noise; otherwise they act as if their rates were 0
+  std::uint64_t seed = 0;  ///< for layers without a seed
 
-  /// A variable of a layer that a step changes, and what it becomes.
+  /// A variable of a layer that a step changes, and its new value.
   struct Update {
     const Layer* layer = nullptr;
     int weight = 0;
     graph::ValueId value = graph::kNone;
   };
   std::vector<Update> updates;
-  /// Inputs that each call of a layer that draws random numbers has: how often the layer has drawn, int64 (), or with
+  /// The input of each call of a layer with random numbers: the number of earlier draws, int64 (), or with
   /// `normal_seed` the normal numbers themselves.
   struct Draw {
     std::string layer;
     graph::ValueId value = graph::kNone;
     std::optional<std::int64_t> normal_seed{};
-    bool always = false;  ///< Keras draws in evaluations too, and uses nothing of it
+    bool always = false;  ///< Keras also draws in evaluations, without using the numbers
   };
   std::vector<Draw> draws;
-  std::set<const Layer*> random;  ///< the layers that draw
+  std::set<const Layer*> random;  ///< the layers with random numbers
 };
 
-/// Is it a lowering for training in which numbers are dropped at this rate?
+/// Returns whether this is a lowering for training in which elements are dropped at this rate.
 [[nodiscard]] bool drops(const Lowering& lowering, double rate);
 [[nodiscard]] bool drops(Call& call, double rate);
 
-/// x with numbers dropped, as keras.layers.Dropout does it: kept ones are scaled by 1/(1 − rate). `seed` is the layer's
-/// field: an integer, a SeedGenerator, or null. The numbers of one cell of `noise`, which broadcasts to x, go together.
+/// Drops elements of x like keras.layers.Dropout: the others are scaled by 1/(1 − rate). `seed` is the layer's field:
+/// an integer, a SeedGenerator, or null. Elements that share a cell of `noise`, which broadcasts to x, are dropped
+/// together.
 [[nodiscard]] graph::ValueId dropped(Lowering& lowering, const Layer& layer, graph::ValueId x, double rate,
                                      const Json& seed, const Shape& noise);
 [[nodiscard]] graph::ValueId dropped(Call& call, graph::ValueId x, double rate, const Json& seed, const Shape& noise);
 
-/// A field noise_shape, which may be null or have nulls, for an input of this shape. Throws Error (bad_input).
+/// The shape of a field noise_shape, which may be null or contain nulls, for an input of this shape. Throws Error
+/// (bad_input).
 [[nodiscard]] Shape noise_of(const Json& noise_shape, Shape input);
 
-/// As many standard normal numbers in the layer's compute dtype: those of keras.random.normal with the layer's seed.
+/// Standard normal numbers in the layer's compute dtype: those of keras.random.normal with the layer's seed.
 [[nodiscard]] graph::ValueId normal_noise(Call& call, const Shape& shape, const Json& seed);
 
 }  // namespace attn::keras

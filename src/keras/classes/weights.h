@@ -1,4 +1,4 @@
-// The variables of a layer, as its build() declares them.
+// The variables of a layer, as declared by its build().
 #pragma once
 
 #include <optional>
@@ -18,26 +18,25 @@ class Weights {
   Weights(std::vector<graph::WeightSpec>& out, DType dtype, bool trainable)
       : out_(out), dtype_(dtype), trainable_(trainable) {}
 
-  /// A variable of the current scope; returns its index in the layer. A name that begins with '/' is its whole path, of
-  /// a variable that Keras makes before the layer has its place.
+  /// Adds a variable in the current scope and returns its index in the layer. A name that begins with '/' is the whole
+  /// path, for a variable that Keras creates before the layer is attached.
   int add(std::string_view name, Shape shape, const graph::Initializer& initializer, bool trainable = true);
   int add(std::string_view name, Shape shape, const Initializer& initializer, bool trainable = true) {
     return add(name, std::move(shape), initializer.value, trainable);
   }
-  /// A variable of its own dtype, and at its own place among those that .weights.h5 keeps of the scope: not in the
-  /// order in which Keras creates them.
+  /// A variable with a dtype and a position among the scope's variables in .weights.h5 that differ from the default.
   struct Placed {
     std::string_view name;
     Shape shape;
     graph::Initializer initializer;
-    std::optional<DType> dtype{};  ///< nothing: that of the layer's variables
+    std::optional<DType> dtype{};  ///< empty: the dtype of the layer's variables
     bool trainable = true;
     int place = 0;
     std::optional<graph::QuantizedPart> quantized{};
   };
   int add(Placed variable);
-  /// Runs `body` inside a sublayer: `name` is its name in variable paths, `attribute` its key in .weights.h5. An empty
-  /// name adds nothing to the path.
+  /// Runs `body` in the scope of a sublayer: `name` is its name in variable paths, `attribute` its key in .weights.h5.
+  /// An empty name adds nothing to the path.
   template <typename Body>
   void scope(std::string_view name, std::string_view attribute, Body&& body) {
     const std::string path = path_, store = store_;
@@ -50,11 +49,11 @@ class Weights {
     store_ = store;
     count_ = count;
   }
-  /// Counts a variable of a sublayer that the layer holds as its own too.
+  /// Counts a variable of a sublayer that the layer also holds itself.
   void count_borrowed() noexcept { ++count_; }
   [[nodiscard]] DType dtype() const noexcept { return dtype_; }
   void set_dtype(DType dtype) noexcept { dtype_ = dtype; }
-  /// Variables of sublayers that the layer makes when it is built do not take over its `trainable`.
+  /// Variables of sublayers that are created in build() do not inherit the layer's `trainable`.
   void set_trainable(bool trainable) noexcept { trainable_ = trainable; }
 
  private:

@@ -18,7 +18,7 @@ struct NamedActivation {
   WholeActivation whole = WholeActivation::none;
 };
 
-// keras/src/activations/activations.py with the defaults of each function.
+// keras/src/activations/activations.py, with the defaults of each function.
 const std::array kActivations = {
     NamedActivation{"linear", 300, {UnaryFn::linear}},
     NamedActivation{"relu", 300, {UnaryFn::relu, 0.0, 0.0, kInfinity}},
@@ -51,7 +51,7 @@ const std::array kActivations = {
     NamedActivation{"glu", 307, {}, WholeActivation::glu},
 };
 
-// Other spellings that Keras accepts; it serializes the function's own name.
+// Alternative names that Keras accepts; it serializes the name of the function.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kAliases = {
     {{"swish", "silu"}, {"hard_swish", "hard_silu"}, {"exp", "exponential"}}};
 
@@ -74,13 +74,13 @@ double number_or(const Ref& config, std::string_view key, double missing) {
   return !value || value->is_null() ? missing : value->number();
 }
 
-/// ReLU's, which may be none or infinite.
+/// The upper bound of ReLU, which may be null or infinite.
 double upper_bound(const Ref& config) {
   const auto value = config.find("max_value");
   return !value || value->is_null() ? kInfinity : any_number(*value);
 }
 
-/// An activation layer that stands where a function may stand: {"class_name": "LeakyReLU", "config": {…}}.
+/// An activation layer in the place of a function: {"class_name": "LeakyReLU", "config": {…}}.
 std::optional<Activation> of_layer(const std::string& class_name, const Ref& config) {
   Activation out;
   if (class_name == "ReLU") {
@@ -126,7 +126,7 @@ Activation Activation::read(const Ref& ref) {
   if (is_lambda(ref)) ref.fail(kLambdaRefusal);
   const std::string& class_name = ref["class_name"].text();
   if (class_name == "function") {
-    // A Python function by its registered name. Only those whose formula is known stand for anything.
+    // A Python function by its registered name, if its formula is known.
     const Ref function = ref["config"];
     std::optional<Activation> out;
     if (function.is_string()) {

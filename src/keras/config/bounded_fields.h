@@ -1,4 +1,4 @@
-// Numeric fields of a config, each with the range that it may have.
+// Number fields of a config with their valid ranges.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace attn::keras {
 
-/// Fields of a config, as Fields reads them, with bounds. Keras writes null where an optional has no value.
+/// Fields with bounds, read by Fields. Keras writes null for an empty optional.
 void number(Fields& f, std::string_view key, double& value, const Bounds& bounds);
 void number(Fields& f, std::string_view key, Number& value, const Bounds& bounds);
 void number(Fields& f, std::string_view key, std::optional<double>& value, const Bounds& bounds);

@@ -1,4 +1,4 @@
-// Numbers of configs that act in training, with the range that each may have.
+// Ranges of training-related numbers in configs.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@
 
 namespace attn::keras {
 
-/// A range of numbers; every bound is finite, and so is what lies between.
+/// A range of numbers with finite bounds.
 struct Bounds {
   double least, most;
   std::string_view expected;          ///< "a number from 0 to 1"
-  bool above = false, below = false;  ///< without `least`, without `most`
+  bool above = false, below = false;  ///< excludes `least`, excludes `most`
 
   [[nodiscard]] bool hold(double x) const { return (above ? x > least : x >= least) && (below ? x < most : x <= most); }
 };
@@ -27,12 +27,12 @@ inline constexpr Bounds kFromZeroToOne{0.0, 1.0, "a number from 0 to 1"};
 inline constexpr Bounds kBelowOne{0.0, 1.0, "a number from 0 up to, but not including, 1", false, true};
 inline constexpr Bounds kUpToOne{0.0, 1.0, "a number above 0 and up to 1", true};
 
-/// The number at `ref`. Throws Error (bad_input) where it is none, or out of its bounds.
+/// Returns the number at `ref`. Throws Error (bad_input) if it is not a number or out of bounds.
 [[nodiscard]] double number_in(const Ref& ref, const Bounds& bounds);
-/// The integer at `ref`, from `least` to `most`.
+/// Returns the integer at `ref`, from `least` to `most`.
 [[nodiscard]] std::int64_t integer_in(const Ref& ref, std::int64_t least, std::int64_t most);
 
-/// Steps, and what counts them.
+/// The maximum of steps and step counters.
 inline constexpr std::int64_t kMostSteps = std::int64_t{1} << 53;
 
 }  // namespace attn::keras

@@ -22,26 +22,26 @@ bool is_keras_package(std::string_view package) {
   return package.empty() || package == "keras_hub" || package == "keras_nlp" || package == "keras";
 }
 
-/// A class whose objects do not act at inference.
+/// A class whose objects have no effect at inference.
 struct InertClass {
   std::string_view name;
-  std::string_view short_name;  ///< by which keras.regularizers.get and keras.constraints.get know it too
-  std::string_view defaults;    ///< its arguments, in the order in which Keras writes them
+  std::string_view short_name;  ///< its other name in keras.regularizers.get and keras.constraints.get
+  std::string_view defaults;    ///< its arguments and defaults, in Keras's order
 };
 
 struct Kind {
   std::string_view name, module;
   std::span<const InertClass> classes;
-  std::span<const InertClass> of_keras2;  ///< with the names that only Keras 1 and 2 know
+  std::span<const InertClass> of_keras2;  ///< including the names of Keras 1 and 2
 };
 
-// Keras holds the factors of L1 and OrthogonalRegularizer as float32.
+// Keras stores the factors of L1 and OrthogonalRegularizer as float32.
 constexpr InertClass kRegularizers[] = {
     {"L1", "l1", R"({"l1": 0.009999999776482582})"},
     {"L2", "l2", R"({"l2": 0.01})"},
     {"L1L2", "l1l2", R"({"l1": 0.0, "l2": 0.0})"},
     {"OrthogonalRegularizer", "orthogonal_regularizer", R"({"factor": 0.009999999776482582, "mode": "rows"})"},
-    {"Regularizer", "regularizer", "{}"}};  // which Keras reads and cannot write
+    {"Regularizer", "regularizer", "{}"}};  // Keras can read it but not write it
 constexpr InertClass kRegularizers2[] = {{"L1L2", "l1_l2", R"({"l1": 0.01, "l2": 0.01})"}};
 constexpr InertClass kConstraints[] = {
     {"MaxNorm", "max_norm", R"({"max_value": 2, "axis": 0})"},
@@ -68,7 +68,7 @@ const InertClass* find(std::span<const InertClass> classes, std::string_view nam
   return found == classes.end() ? nullptr : &*found;
 }
 
-/// What an object may be whose kind is not told: a regularizer, a constraint or a seed.
+/// The possible classes of an object of unspecified kind: a regularizer, a constraint or a seed.
 std::vector<std::string_view> inert_classes() {
   std::vector<std::string_view> out = {"SeedGenerator"};
   for (const Kind& kind : {kRegularizer, kConstraint}) {
@@ -80,8 +80,8 @@ std::vector<std::string_view> inert_classes() {
   return out;
 }
 
-/// Throws Error (bad_input) for an argument of another type, and for one that Keras refuses or cannot compute with. A
-/// number may be infinite, as Keras writes one that float32 does not hold; training rejects it.
+/// Throws Error (bad_input) for an argument of the wrong type, and for a value that Keras rejects or cannot compute
+/// with. A number may be infinite, because Keras writes one that exceeds float32; training rejects it.
 void check_arguments(const InertClass& row, const Ref& config) {
   for (const std::string_view key : {"l1", "l2", "factor", "min_value", "max_value"})
     if (const auto ref = config.find(key); ref && !(row.name == "L1L2" && ref->is_null()))
@@ -101,7 +101,7 @@ void check_arguments(const InertClass& row, const Ref& config) {
   }
 }
 
-/// The value as Keras writes it: a number that its constructor makes float32 or float is one.
+/// The value as Keras writes it: numbers that its constructor converts to float32 or float are converted.
 Json written(const Kind& kind, const InertClass& row, const Json& given) {
   Json config = Json::parse(row.defaults);
   const bool is_float32 = row.name == "L1" || row.name == "OrthogonalRegularizer";
@@ -118,7 +118,7 @@ Json written(const Kind& kind, const InertClass& row, const Json& given) {
   return {{"module", kind.module}, {"class_name", row.name}, {"config", config}, {"registered_name", nullptr}};
 }
 
-/// Keras could not make an object with an argument that its class does not take.
+/// Keras cannot create an object with an unknown argument.
 void check_keys(const Ref& config, const InertClass& row) {
   const Json known = Json::parse(row.defaults);
   std::vector<std::string_view> names;
@@ -128,7 +128,8 @@ void check_keys(const Ref& config, const InertClass& row) {
       member.fail_key(fmt::format("{} has no such argument{}", row.name, did_you_mean(key, names)));
 }
 
-/// An object of a kind, or its name. Keras takes an object of any class that it knows, so only a name tells the kind.
+/// Reads an object of a kind, or its name. Keras accepts an object of any known class, so only a name must be of the
+/// kind.
 Json object_of(const Ref& value, const Kind& kind) {
   if (value.is_null()) return nullptr;
   const bool is_keras2 = value.document().is_keras2();
@@ -169,14 +170,14 @@ std::optional<Foreign> foreign_class(const Ref& object) {
       module && module->is_string() && !module->text().empty() && !is_keras_module(module->text()))
     return Foreign{*module, fmt::format("the class '{}' of the module '{}' is not Keras's; only built-in classes run",
                                         printable(object["class_name"].text()), printable(module->text()))};
-  if (const auto class_name = object.find("class_name"); class_name && class_name->is_string()) {  // as .h5 has it
+  if (const auto class_name = object.find("class_name"); class_name && class_name->is_string()) {  // in the form of .h5
     if (const auto package = package_and_class(class_name->text()).first; !is_keras_package(package))
       return Foreign{*class_name, fmt::format("the class '{}' is registered by code that is not here; only built-in "
                                               "classes run",
                                               printable(class_name->text()))};
   }
   if (const auto registered = object.find("registered_name"); registered && registered->is_string()) {
-    // A notebook is no module; Keras names the modules of all its own classes.
+    // A class from a notebook has no module; Keras writes the module of all its own classes.
     const auto module = object.find("module");
     const bool of_notebook = module && module->is_null() && registered->text().find('>') == std::string::npos;
     if (of_notebook || !is_keras_package(package_and_class(registered->text()).first))
@@ -193,7 +194,7 @@ const char* const kLambdaRefusal =
 bool is_lambda(const Ref& object) {
   if (!object.is_object()) return false;
   const auto kind = object.find("class_name"), function = object.find("config");
-  // Where no function is registered, Keras 3 writes the marshalled code alone.
+  // For an unregistered function, Keras 3 writes only the marshalled code.
   if (!kind) return object.find("value").has_value();
   if (!kind->is_string()) return false;
   const bool unnamed = function && function->is_string() && function->text() == "<lambda>";

@@ -1,4 +1,4 @@
-// Which classes a config may name: Keras's and KerasHub's own.
+// The classes that a config may name: those of Keras and KerasHub.
 #pragma once
 
 #include <string_view>
@@ -8,17 +8,17 @@
 
 namespace attn::keras {
 
-/// "keras_hub>TransformerEncoder" as its package, which may be empty, and its class.
+/// Splits "keras_hub>TransformerEncoder" into its package, which may be empty, and its class.
 [[nodiscard]] std::pair<std::string_view, std::string_view> package_and_class(std::string_view name);
 
-/// Throws Error (bad_input) where a serialized object names a module or a registration of somebody else's code.
+/// Throws Error (bad_input) if a serialized object names a module or registration outside Keras and KerasHub.
 void check_built_in(const Ref& object);
 
-/// The same for every object in a value, and for functions, none of which is ever run.
+/// The same for every object in a value, and for functions, which are never run.
 void check_inert(const Ref& value);
 
-/// What must be a regularizer or a constraint (null, an object, or a name that Keras knows), as Keras writes it: with
-/// its module and all arguments. An object of another class, which does not act at inference, is kept as it is.
+/// Returns a regularizer or constraint (null, an object, or a name that Keras knows) in Keras's form: with its module
+/// and all arguments. An object of another class is kept as it is, because it has no effect at inference.
 [[nodiscard]] Json regularizer(const Ref& value);
 [[nodiscard]] Json constraint(const Ref& value);
 

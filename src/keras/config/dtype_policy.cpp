@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view kFrom = "_from_";
 
-/// The policy of an object that says mode and source apart.
+/// The policy of an object with separate mode and source.
 DTypePolicy read_quantized(const Ref& ref, const Ref& config) {
   const Ref mode = config["mode"];
   const auto how = Quantization::named(mode.text());
@@ -29,7 +29,7 @@ DTypePolicy read_quantized(const Ref& ref, const Ref& config) {
 
 constexpr std::string_view kAny = ".*";
 
-/// Does a path fit a pattern whose only sign is ".*", for any text?
+/// Returns whether a path matches a pattern whose only wildcard is ".*".
 bool fits(std::string_view pattern, std::string_view path) {
   const auto first = pattern.find(kAny);
   if (first == std::string_view::npos) return pattern == path;
@@ -37,7 +37,7 @@ bool fits(std::string_view pattern, std::string_view path) {
   path.remove_prefix(first);
   pattern.remove_prefix(first + kAny.size());
   for (auto next = pattern.find(kAny); next != std::string_view::npos; next = pattern.find(kAny)) {
-    const auto at = path.find(pattern.substr(0, next));  // the first place leaves most for the rest
+    const auto at = path.find(pattern.substr(0, next));  // the first match leaves most of the path for the rest
     if (at == std::string_view::npos) return false;
     path.remove_prefix(at + next);
     pattern.remove_prefix(next + kAny.size());
@@ -45,7 +45,7 @@ bool fits(std::string_view pattern, std::string_view path) {
   return path.ends_with(pattern);
 }
 
-/// Refuses what regular expressions have beside ".*": matching them could take any time.
+/// Rejects regular expressions except ".*", because matching them could take unlimited time.
 void check_pattern(const Ref& policies, const std::string& key) {
   std::string rest = key;
   for (auto at = rest.find(kAny); at != std::string::npos; at = rest.find(kAny)) rest.erase(at, kAny.size());
@@ -65,7 +65,7 @@ DTypePolicy read_map(const Ref& ref, const Ref& config) {
     check_pattern(policies, path);
     DTypePolicy of_layer = DTypePolicy::read(policy);
     if (of_layer.map) policy.fail("a DTypePolicyMap cannot be part of another");
-    // Without a name of its own it has the default's dtypes.
+    // Without a name of its own, it has the dtypes of the default.
     const auto own =
         policy.is_object() ? policy["config"].find(of_layer.quantization ? "source_name" : "name") : policy;
     if (own && own->is_null()) {
@@ -80,8 +80,8 @@ DTypePolicy read_map(const Ref& ref, const Ref& config) {
   return out;
 }
 
-/// The policy of a layer in a map: that of its path, or of the end of it, which a map of one layer has for it; or of
-/// the one pattern that it fits.
+/// The policy of a layer in a map: by its path, by the end of its path in the map of a single layer, or by the only
+/// pattern that matches.
 const DTypePolicy* find(const PolicyMap& map, const std::string& path) {
   if (const auto exact = map.by_path.find(path); exact != map.by_path.end()) return &exact->second;
   const DTypePolicy* found = nullptr;
@@ -151,7 +151,7 @@ DTypePolicy DTypePolicy::of(std::string_view sublayer, std::string_view attribut
   out.path += sublayer;
   if (!place.empty()) out.place += "/";
   out.place += attribute;
-  // What a layer of layers says of itself holds for those in it; a map's default for those that it does not name.
+  // The policy of a composite layer applies to its sublayers; the default of a map to layers that it does not list.
   const DTypePolicy* const own = map ? find(*map, out.path) : nullptr;
   if (own != nullptr) {
     out.name = own->name;

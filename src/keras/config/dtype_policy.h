@@ -1,4 +1,4 @@
-// keras.DTypePolicy: which dtype a layer computes in, and which its variables have; and of quantized layers, how.
+// keras.DTypePolicy: the compute dtype and variable dtype of a layer, and its quantization.
 #pragma once
 
 #include <map>
@@ -14,9 +14,9 @@ namespace attn::keras {
 
 struct DTypePolicy;
 
-/// The policies of layers inside a layer, by their paths: a DTypePolicyMap.
+/// The policies of layers inside a layer, by path: a DTypePolicyMap.
 struct PolicyMap {
-  Json json;  ///< as it is written
+  Json json;  ///< in Keras's form
   std::map<std::string, DTypePolicy, std::less<>> by_path;
 };
 
@@ -24,27 +24,27 @@ struct DTypePolicy {
   std::string name = "float32";
   DType compute = DType::float32;
   DType variable = DType::float32;
-  std::optional<Quantization> quantization{};  ///< of the layer's own weights
+  std::optional<Quantization> quantization{};  ///< for the layer's own weights
 
-  // Of layers that are made of layers.
+  // For layers with sublayers.
   std::shared_ptr<const PolicyMap> map{};
   std::shared_ptr<const StoredQuantization> stored{};
-  std::optional<Quantization> asked{};  ///< of all layers in it that can be
-  std::string path{}, place{};          ///< of this layer in `map` and in `stored`
+  std::optional<Quantization> asked{};  ///< the requested quantization of all layers inside
+  std::string path{}, place{};          ///< keys of this layer in `map` and in `stored`
 
-  /// "float32", "mixed_bfloat16", "int8_from_float32", …; nothing for what is no policy.
+  /// The policy of a name: "float32", "mixed_bfloat16", "int8_from_float32", …; empty if there is none.
   [[nodiscard]] static std::optional<DTypePolicy> named(std::string_view name);
-  /// Reads it from a config: null (float32), a name, or an object of Keras 3 (a DTypePolicy of any kind, or a
-  /// DTypePolicyMap) or Keras 2 (Policy).
+  /// Reads a policy from a config: null (float32), a name, or an object of Keras 3 (any DTypePolicy or DTypePolicyMap)
+  /// or Keras 2 (Policy).
   [[nodiscard]] static DTypePolicy read(const Ref& ref);
-  /// What Keras 3 writes for it in a layer.
+  /// The serialization of Keras 3 in a layer.
   [[nodiscard]] Json json() const;
 
-  /// The name without what quantizes: that of dtypes alone.
+  /// The name without the quantization, only with dtypes.
   [[nodiscard]] std::string source_name() const;
-  /// The policy of a layer called `sublayer` inside of this one, which .weights.h5 keeps under `attribute`.
+  /// The policy of a sublayer `sublayer`, whose key in .weights.h5 is `attribute`.
   [[nodiscard]] DTypePolicy of(std::string_view sublayer, std::string_view attribute) const;
-  /// Quantized so.
+  /// Sets the quantization.
   void quantize(const Quantization& how);
 };
 

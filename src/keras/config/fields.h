@@ -1,4 +1,4 @@
-// One list of fields per class: reading a config, writing it, and the check for unknown keys all walk it.
+// The fields of a class, in one list that is used for reading, for writing and for the check for unknown keys.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 
 namespace attn::keras {
 
-/// A number that keeps whether it was written as an integer (Keras prints 0 and 0.0 as they were given).
+/// A number that remembers whether it was an integer (Keras prints 0 and 0.0 as they were given).
 struct Number {
   double value = 0.0;
   bool integral = false;
@@ -32,12 +32,12 @@ struct Positive {
   operator std::int64_t() const { return value; }  // NOLINT
 };
 
-/// Python's tuple of integers; a config may give one integer instead.
+/// Python's tuple of integers; a config may contain a single integer instead.
 struct Tuple {
   std::vector<std::int64_t> items;
 };
 
-/// A tuple of `rank` positive integers for windows and strides; one integer stands for all.
+/// A tuple of `rank` positive integers for windows and strides; a single integer applies to all.
 struct Window {
   std::vector<std::int64_t> items;
 };
@@ -45,18 +45,18 @@ struct Window {
 /// An integer, or a list of integers (an axis).
 using Axes = std::variant<std::int64_t, std::vector<std::int64_t>>;
 
-/// A string out of a fixed set.
+/// A string from a fixed set.
 struct Choice {
   std::string value;
   std::vector<std::string_view> allowed;
 };
 
-/// Seeds and the like: nothing that acts at inference. Kept as read.
+/// Values without effect at inference, such as seeds. Kept as read.
 struct Opaque {
   Json json;
 };
 
-/// A regularizer and a constraint, as objects or by name. They act in training only.
+/// A regularizer and a constraint, as objects or by name. They act only in training.
 struct Regularizer {
   Json json;
 };
@@ -64,13 +64,13 @@ struct Constraint {
   Json json;
 };
 
-/// The kinds of field are those above and what has functions read_field(ref, value, warnings) and write_field(value,
-/// version).
+/// Reads or writes fields. Their types are those above, and all types with functions read_field(ref, value, warnings)
+/// and write_field(value, version).
 class Fields {
  public:
-  /// Reads members of `config` into the fields; `warnings` gets what is accepted but surprising.
+  /// Reads members of `config` into the fields; `warnings` receives valid but unexpected settings.
   Fields(const Ref& config, std::vector<std::string>& warnings) : config_(&config), warnings_(&warnings) {}
-  /// Writes the fields into `out` as Keras `version` has them.
+  /// Writes the fields into `out` in the form of Keras `version`.
   Fields(Json& out, Version version) : out_(&out), version_(version) {}
 
   [[nodiscard]] bool reading() const noexcept { return config_ != nullptr; }
@@ -78,50 +78,50 @@ class Fields {
   [[nodiscard]] const Ref& config() const { return *config_; }
   [[nodiscard]] std::vector<std::string>& warnings() const { return *warnings_; }
 
-  /// The field `key`, which Keras writes since `since` and up to `last`.
+  /// The field `key`, which Keras writes since version `since` and up to `last`.
   template <typename T>
   void operator()(std::string_view key, T& value, Version since = kOldest, Version last = kNewest) {
     if (reading()) {
       known_.emplace_back(key);
       if (const auto ref = config_->find(key)) config_->document().attempt([&] { read(*ref, value); });
     } else if (version_ > last) {
-      return;  // it went because it changed nothing
+      return;  // it was removed because it had no effect
     } else if (version_ >= since) {
       (*out_)[std::string(key)] = write(value);
     } else {
       left_out_.push_back({std::string(key), since, write(value)});
     }
   }
-  /// A key that must be given.
+  /// A required key.
   template <typename T>
   void required(std::string_view key, T& value, Version since = kOldest) {
     if (reading() && !config_->find(key)) missing_.emplace_back(key);
     (*this)(key, value, since);
   }
-  /// Was there a field of this key?
+  /// Returns whether there was a field with this key.
   [[nodiscard]] bool knows(std::string_view key) const {
     return std::find(known_.begin(), known_.end(), key) != known_.end();
   }
-  /// These two are for what is no plain field: when reading, the member `key` (nothing where it is missing); when
-  /// writing, `json` under it.
+  /// These two are for members that are not plain fields: when reading, `take` returns the member `key` (empty if
+  /// missing); when writing, `put` stores `json` under it.
   std::optional<Ref> take(std::string_view key) {
     known_.emplace_back(key);
     return config_->find(key);
   }
   void put(std::string_view key, Json json) { (*out_)[std::string(key)] = std::move(json); }
-  /// Keys that Keras takes and does not write, which change nothing here: read over.
+  /// Keys that Keras accepts but does not write, and that have no effect here: ignored.
   void ignored(std::initializer_list<std::string_view> keys) {
     for (const auto key : keys) ignored_.emplace_back(key);
   }
-  /// Keys of other versions of Keras, which change nothing here: read over, and the document's reader is told.
+  /// Keys of other Keras versions that have no effect here: ignored, with a note to the document's reader.
   void foreign(std::initializer_list<std::string_view> keys) {
     for (const auto key : keys) foreign_.emplace_back(key);
   }
-  /// After reading: an Error for each unknown key, with the nearest known one, and for the first that is missing.
-  /// In a file of a newer Keras than kNewest a key without a value (null, false, empty) is read over.
+  /// After reading: throws an Error for each unknown key, with the most similar known one, and for the first missing
+  /// key. In a file of a Keras newer than kNewest, an unknown key with an empty value (null, false, empty) is ignored.
   void check_keys() const;
 
-  /// A key that the version does not have, and what would be under it.
+  /// A key that the version does not have, and its value.
   struct LeftOut {
     std::string key;
     Version since;
@@ -150,7 +150,7 @@ class Fields {
   void read(const Ref& ref, Shape& value) { value = ref.shape(); }
   template <typename T>
   void read(const Ref& ref, std::optional<T>& value) {
-    value.reset();  // and so it stays where the value is none
+    value.reset();  // so it is kept if the value is not empty
     if (ref.is_null()) return;
     T given;
     read(ref, given);

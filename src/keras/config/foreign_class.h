@@ -1,4 +1,4 @@
-// Objects of somebody else's classes in a config.
+// Custom classes in a config.
 #pragma once
 
 #include <optional>
@@ -8,19 +8,19 @@
 
 namespace attn::keras {
 
-/// What names somebody else's code, and the sentence that refuses it.
+/// A reference to custom code, and the message that rejects it.
 struct Foreign {
   Ref place;
   std::string why;
 };
 
-/// Does a serialized object name a module or a registration of somebody else's code?
+/// Returns the reference if a serialized object names a module or registration of custom code.
 [[nodiscard]] std::optional<Foreign> foreign_class(const Ref& object);
 
-/// Is the activation in a layer's config a lambda, or a function that somebody else registered?
+/// Returns the reference if the activation in a layer's config is a lambda or a custom registered function.
 [[nodiscard]] std::optional<Foreign> foreign_activation(const Ref& config);
 
-/// Is it what Keras writes of a lambda?
+/// Returns whether it is a lambda in Keras's serialization.
 [[nodiscard]] bool is_lambda(const Ref& object);
 
 /// "a lambda is Python code, …".

@@ -8,7 +8,7 @@
 namespace attn::keras {
 namespace {
 
-/// Which arguments a class takes, and so what its config holds.
+/// The arguments of a class, which are the keys of its config.
 enum class Arguments : std::uint8_t { none, value, gain, seed_gain, normal, uniform, scaling, seed_axes };
 
 struct Row {
@@ -64,7 +64,7 @@ std::vector<std::string_view> initializer_names() {
   return out;
 }
 
-/// Walks the arguments of a class in the order in which Keras writes them.
+/// Visits the arguments of a class in the order in which Keras writes them.
 template <typename Visit>
 void visit_arguments(const Row& row, graph::Initializer& value, Json& seed, Visit&& visit) {
   switch (row.arguments) {
@@ -154,7 +154,7 @@ Json envelope(const Row& row, const graph::Initializer& value, const Json& seed)
   auto copy = value;
   auto seed_copy = seed;
   visit_arguments(row, copy, seed_copy, Writer{config});
-  if (row.arguments == Arguments::gain && value.gain == 1.0) config.erase("gain");  // Keras never writes it
+  if (row.arguments == Arguments::gain && value.gain == 1.0) config.erase("gain");  // Keras never writes the default
   return {{"module", "keras.initializers"},
           {"class_name", std::string(row.class_name)},
           {"config", std::move(config)},
@@ -170,7 +170,7 @@ graph::Initializer defaults_of(const Row& row) {
   return value;
 }
 
-/// All numbers of a nested list, in order, for a Constant that is an array.
+/// Collects all numbers of a nested list, in order, for a Constant that is an array.
 void flatten(const Ref& ref, std::vector<double>& out) {
   if (ref.is_array()) {
     for (const Ref& item : ref.elements()) flatten(item, out);
@@ -224,7 +224,7 @@ Initializer Initializer::read(const Ref& ref) {
   }
   out.json = envelope(*row, out.value, seed);
   if (by_name) return out;
-  // 1 stays 1, and does not become 1.0.
+  // 1 stays 1 instead of becoming 1.0.
   Json& written = out.json["config"];
   if (const auto config = ref.find("config"); config && config->is_object())
     for (const auto& [key, member] : config->members())

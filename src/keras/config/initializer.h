@@ -1,4 +1,4 @@
-// keras.initializers, by the forms in which a config may name one.
+// The initializers of keras.initializers, in all forms that a config may use.
 #pragma once
 
 #include <string_view>
@@ -9,10 +9,11 @@
 
 namespace attn::keras {
 
-/// Since when EinsumDense draws from its equation's axes (before: from the last two of any kernel).
+/// The first Keras version in which EinsumDense draws by the axes of its equation (earlier: by the last two axes of any
+/// kernel).
 inline constexpr Version kEinsumFans = 315;
 
-/// An initializer of a layer: what it draws, and how Keras serializes it.
+/// The initializer of a layer: its parameters, and its serialization in Keras.
 struct Initializer {
   graph::Initializer value;
   Json json;

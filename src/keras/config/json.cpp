@@ -13,10 +13,10 @@
 namespace attn::keras {
 namespace {
 
-constexpr int kNumberOverflow = 406;            // the id of nlohmann's exception
-constexpr const char* kTupleKey = "\x01tuple";  // no key of a file can hold it: a guard refuses control characters
+constexpr int kNumberOverflow = 406;            // the id of an nlohmann exception
+constexpr const char* kTupleKey = "\x01tuple";  // cannot occur in a file, because control characters are rejected
 
-/// Builds the tree and refuses what a config must not hold. Positions are those of the reading iterator.
+/// Builds the tree and rejects content that a config must not have. Positions are those of the input iterator.
 class GuardedBuilder : public nlohmann::json_sax<Json> {
  public:
   GuardedBuilder(const std::string& source, const SourceText& text, Json& root, const std::size_t& read)
@@ -54,7 +54,7 @@ class GuardedBuilder : public nlohmann::json_sax<Json> {
     return true;
   }
   bool parse_error(std::size_t position, const std::string&, const nlohmann::detail::exception& error) override {
-    // Its message repeats the number, whatever its length.
+    // Its message repeats the number, which can be very long.
     if (error.id == kNumberOverflow)
       fail(position == 0 ? 0 : position - 1, "not valid JSON: a number that no double holds");
     std::string what = error.what();
@@ -88,7 +88,7 @@ class GuardedBuilder : public nlohmann::json_sax<Json> {
       parent.push_back(std::move(value));
       return &parent.back();
     }
-    // Keys are known to be unique, so the linear search of ordered_json's operator[] is not wanted.
+    // Keys are known to be unique, so the linear search of ordered_json's operator[] is avoided.
     auto& object = parent.get_ref<Json::object_t&>();
     object.Json::object_t::Container::emplace_back(std::move(key_), std::move(value));
     return &object.back().second;
@@ -113,13 +113,13 @@ class GuardedBuilder : public nlohmann::json_sax<Json> {
   const SourceText& text_;
   Json& root_;
   const std::size_t& read_;
-  std::vector<Json*> open_;  // stays valid: only the innermost container grows
+  std::vector<Json*> open_;  // pointers stay valid, because only the innermost container grows
   std::vector<std::unordered_set<std::string>> keys_;
   std::string key_;
   std::size_t tokens_ = 0;
 };
 
-/// An input iterator over bytes that counts how far it was read.
+/// An input iterator over bytes that counts its position.
 class CountingIterator {
  public:
   using iterator_category = std::input_iterator_tag;
@@ -148,7 +148,7 @@ class CountingIterator {
   std::size_t* count_;
 };
 
-/// A number as Python's json writes it.
+/// A number in the format of Python's json.
 std::string json_text(const Json& number) {
   if (!number.is_number_float()) return number.dump();
   const auto value = number.get<double>();
@@ -176,7 +176,7 @@ Document::Document(const std::string& source, std::string content, const ClassTa
     : source_(printable(source)), text_(std::make_shared<const SourceText>(std::move(content))), layers_(layers) {
   const std::string& text = text_->text();
   if (text.size() > kMaxConfigBytes) throw bad_input("{}: a config of over 64 MiB is not accepted", source_);
-  // The parser takes a null character for the end of its input.
+  // The parser treats a null character as the end of its input.
   if (const std::size_t null = text.find('\0'); null != std::string::npos) {
     const Position at = text_->position(null);
     throw ConfigError({false, source_, static_cast<int>(at.line), static_cast<int>(at.column), "",
@@ -212,7 +212,7 @@ Problem Document::problem(const std::string& translated, bool at_key, std::strin
   }
   std::string found = pointer;
   const Position at = text_->position(text_->find(found, at_key));
-  if (!origins_.empty()) pointer = found;  // the translation has keys that the file has not
+  if (!origins_.empty()) pointer = found;  // the translation has keys that are not in the file
   return {
       false, source_, static_cast<int>(at.line), static_cast<int>(at.column), printable(pointer), std::move(message)};
 }

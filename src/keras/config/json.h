@@ -1,4 +1,4 @@
-// JSON behind a guard: what a config file may hold, and a reference into it that can say where it stands.
+// Guarded JSON: checks the contents of config files, and provides references that know their location.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@ namespace attn::keras {
 class ClassTable;
 struct Quantization;
 
-/// How layers inside a layer are quantized, by where .weights.h5 keeps them behind its own place ("query_dense"): what
-/// a file shows of layers whose config does not tell.
+/// The quantization of layers inside a layer, by their keys in .weights.h5 relative to it ("query_dense"), derived from
+/// a file for layers whose config does not state it.
 using StoredQuantization = std::map<std::string, Quantization, std::less<>>;
 
 /// Keeps the order of keys, which Python prints.
@@ -31,45 +31,45 @@ using Json = nlohmann::ordered_json;
 inline constexpr int kMaxJsonDepth = 64;
 inline constexpr std::size_t kMaxJsonTokens = 2'000'000;
 inline constexpr std::size_t kMaxJsonKey = std::size_t{1} << 10;
-inline constexpr std::size_t kMaxJsonKeys = 10'000;  // in one object
+inline constexpr std::size_t kMaxJsonKeys = 10'000;  // limit for one object
 inline constexpr std::size_t kMaxJsonString = std::size_t{1} << 20;
-inline constexpr std::size_t kMostDimensions = 64;  // in a shape, as in NumPy
+inline constexpr std::size_t kMostDimensions = 64;  // limit for a shape, as in NumPy
 
-/// What is found wrong is collected up to this many: the rest says little, and takes long to tell.
+/// The maximum number of collected problems.
 inline constexpr std::size_t kMostProblems = 1000;
 
-/// JSON pointers of a config that was translated, and where that stood in the file: prefixes, the longest wins.
+/// Maps JSON pointers of a translated config to those in the file; entries are prefixes, and the longest one counts.
 using Origins = std::map<std::string, std::string>;
 
-/// A config in Keras 3's form, and where its parts stand in the file where that is another place.
+/// A config in Keras 3's form, and the location of its parts in the file if it differs.
 struct Translation {
   Json root;
   Origins origins;
 };
 
-/// Ends the reading of something whose problems were collected already.
+/// Ends the reading of something whose problems are already collected.
 class Collected : public Error {
  public:
   Collected() : Error(ExitCode::bad_input, "the config has problems") {}
 };
 
-/// Throws Collected where the list is full with it.
+/// Throws Collected if this problem fills the list.
 inline void add_problem(Problem problem, std::vector<Problem>& problems) {
   problems.push_back(std::move(problem));
   if (problems.size() >= kMostProblems) throw Collected();
 }
 
-/// A parsed config with the text it came from.
+/// A parsed config with its source text.
 class Document {
  public:
-  /// Parses `content` and refuses, as Error (bad_input) with `source:line:column`, what JSON or a config does not
-  /// allow: duplicate keys, depth over 64, integers that no 64-bit number holds, invalid UTF-8, NaN, trailing text, and
-  /// more than the limits above. `layers` are the classes that it may name, and outlive it; null for what names none.
+  /// Parses `content`. Throws Error (bad_input) with `source:line:column` for content that is not allowed: invalid
+  /// JSON, duplicate keys, nesting over 64 levels, integers beyond 64 bits, invalid UTF-8, NaN, trailing text, and
+  /// anything above the limits. `layers` are the classes that it may name, and must outlive it; null if it names none.
   Document(const std::string& source, std::string content, const ClassTable* layers = nullptr);
-  /// A document that no file holds: the config of a layer that another layer makes.
+  /// A document without a file: the config of a layer that another layer creates.
   Document(std::string source, Json root, const ClassTable* layers = nullptr)
       : source_(std::move(source)), root_(std::move(root)), layers_(layers) {}
-  /// What a config of Keras 2 or a short one became: messages still tell places in the original.
+  /// A translated config, from Keras 2 or a short one: messages still have locations in the original.
   Document(const Document& original, Json translated, Origins origins, bool keras2)
       : source_(original.source_),
         text_(original.text_),
@@ -84,46 +84,46 @@ class Document {
 
   [[nodiscard]] const Json& root() const noexcept { return root_; }
   [[nodiscard]] const std::string& source() const noexcept { return source_; }
-  /// The layers that it may name. Throws Error (internal) where it was made without.
+  /// The layers that it may name. Throws Error (internal) if there are none.
   [[nodiscard]] const ClassTable& layers() const;
-  /// Did Keras 2 write it, so that masks go by its rules?
+  /// Whether Keras 2 wrote it, so that its mask rules apply.
   [[nodiscard]] bool is_keras2() const noexcept { return keras2_; }
-  /// The Keras that wrote it, as 100·major + minor; 0: nobody says.
+  /// The Keras version that wrote it, as 100·major + minor; 0: unknown.
   [[nodiscard]] int keras_version() const noexcept { return keras_version_; }
   void set_keras_version(int version) noexcept { keras_version_ = version; }
 
-  /// How layers inside of the layer whose config stands there are quantized, where a file of weights shows it.
+  /// The quantization of layers inside the layer at `pointer`, if a weight file shows it.
   [[nodiscard]] std::shared_ptr<const StoredQuantization> stored_at(const std::string& pointer) const;
   void set_stored(std::map<std::string, std::shared_ptr<const StoredQuantization>, std::less<>> stored) {
     stored_ = std::move(stored);
   }
-  /// How all layers are to be quantized that can be and are not.
+  /// The requested quantization of all layers that support it and are not yet quantized.
   [[nodiscard]] const Quantization* asked() const noexcept { return asked_.get(); }
   void ask(std::shared_ptr<const Quantization> how) noexcept { asked_ = std::move(how); }
 
-  /// Keys that were read over because they are other versions' of Keras. Reading notes them; there is one document and
-  /// one reader.
+  /// Records a key that was ignored because it belongs to another Keras version. Called while reading, by a single
+  /// thread.
   void note_foreign_key(const std::string& pointer) const { foreign_keys_.push_back(pointer); }
   void forget_foreign_keys() const { foreign_keys_.clear(); }
   [[nodiscard]] const std::vector<std::string>& foreign_key_pointers() const noexcept { return foreign_keys_; }
-  /// One sentence that names them and where they stand, or "".
+  /// One sentence with these keys and their locations, or "".
   [[nodiscard]] std::string foreign_keys() const;
-  /// "source:line:column: pointer: message"; the position is that of the value, or of its key where `at_key`.
+  /// "source:line:column: pointer: message", located at the value, or at its key with `at_key`.
   [[nodiscard]] ConfigError error(const std::string& pointer, bool at_key, const std::string& message) const {
     return ConfigError(problem(pointer, at_key, message));
   }
-  /// The same without an exception.
+  /// The same as a value.
   [[nodiscard]] Problem problem(const std::string& pointer, bool at_key, std::string message) const;
 
-  /// From here on what attempt() meets goes to the end of `problems`, which must live as long as it is read; null:
-  /// no more.
+  /// From here on, attempt() appends problems to `problems`, which must live as long as the document is read; null ends
+  /// the collection.
   void collect(std::vector<Problem>* problems) const noexcept { problems_ = problems; }
   [[nodiscard]] bool collects() const noexcept { return problems_ != nullptr; }
   [[nodiscard]] std::vector<Problem>* collected() const noexcept { return problems_; }
-  /// How many problems were collected so far.
+  /// The number of problems collected so far.
   [[nodiscard]] std::size_t problem_count() const noexcept { return problems_ == nullptr ? 0 : problems_->size(); }
-  /// Reads a part that others do not depend on. Where problems are collected, an Error (bad_input) in it is noted, and
-  /// the answer is false, or Collected where that are enough.
+  /// Runs `read` for a part that others do not depend on. While problems are collected, an Error (bad_input) is
+  /// recorded, and the result is false; throws Collected if the list is full.
   template <typename Read>
   bool attempt(Read&& read) const {
     if (problems_ == nullptr) {
@@ -142,26 +142,26 @@ class Document {
       return false;
     }
   }
-  /// Ends what is being read, where problems were collected since there were `before`.
+  /// Throws Collected if problems were collected since there were `before`.
   void stop_after_problems(std::size_t before) const {
     if (problem_count() > before) throw Collected();
   }
 
  private:
   std::string source_;
-  std::shared_ptr<const SourceText> text_;  // null where no file was read
+  std::shared_ptr<const SourceText> text_;  // null if there is no file
   Json root_;
   const ClassTable* layers_ = nullptr;
   Origins origins_;
   bool keras2_ = false;
   int keras_version_ = 0;
-  std::map<std::string, std::shared_ptr<const StoredQuantization>, std::less<>> stored_;  // by pointer
+  std::map<std::string, std::shared_ptr<const StoredQuantization>, std::less<>> stored_;  // keys are JSON pointers
   std::shared_ptr<const Quantization> asked_;
-  mutable std::vector<std::string> foreign_keys_;  // pointers
+  mutable std::vector<std::string> foreign_keys_;  // JSON pointers
   mutable std::vector<Problem>* problems_ = nullptr;
 };
 
-/// While it lives, a document's problems are thrown, so that what is tried may fail.
+/// During its lifetime a document's problems are thrown instead of collected, so that an attempt can fail.
 class NotCollecting {
  public:
   explicit NotCollecting(const Document& document) : document_(document), problems_(document.collected()) {
@@ -176,7 +176,8 @@ class NotCollecting {
   std::vector<Problem>* problems_;
 };
 
-/// A value inside a Document: typed getters that refuse the wrong type with the place. Valid while the document lives.
+/// A value inside a Document: typed getters that throw with the location for the wrong type. Valid during the lifetime
+/// of the document.
 class Ref {
  public:
   explicit Ref(const Document& document) : document_(&document), json_(&document.root()) {}
@@ -193,33 +194,33 @@ class Ref {
   [[nodiscard]] bool is_number() const { return json_->is_number(); }
   [[nodiscard]] std::size_t size() const { return json_->size(); }
 
-  /// The member, which must be there; this must be an object.
+  /// Returns a required member of an object.
   [[nodiscard]] Ref operator[](std::string_view key) const;
-  /// The member, or nothing where it is missing.
+  /// Returns the member; empty if it is missing.
   [[nodiscard]] std::optional<Ref> find(std::string_view key) const;
-  /// The element of an array.
+  /// Returns the element of an array.
   [[nodiscard]] Ref operator[](std::size_t index) const;
   [[nodiscard]] std::vector<Ref> elements() const;
   [[nodiscard]] std::vector<std::pair<std::string, Ref>> members() const;
 
   [[nodiscard]] bool boolean() const;
   [[nodiscard]] std::int64_t integer() const;
-  /// An integer from `lowest` up to kMaxSize.
+  /// Returns an integer from `lowest` to kMaxSize.
   [[nodiscard]] std::int64_t integer_from(std::int64_t lowest) const;
   [[nodiscard]] double number() const;
   [[nodiscard]] const std::string& text() const;
-  /// A list of dimensions, null for an unknown one.
+  /// Returns a list of dimensions; null is an unknown one.
   [[nodiscard]] Shape shape() const;
-  /// Fails unless it is a list of no more than kMostDimensions.
+  /// Throws Error (bad_input) unless it is a list of at most kMostDimensions.
   void expect_dimensions() const;
-  /// Checks the type, else refuses.
+  /// Throws Error (bad_input) if the type is another.
   void expect_object() const;
   void expect_array() const;
 
   /// Throws Error (bad_input) about this value, or about its key.
   [[noreturn]] void fail(const std::string& message) const { throw document_->error(pointer_, false, message); }
   [[noreturn]] void fail_key(const std::string& message) const { throw document_->error(pointer_, true, message); }
-  /// "an integer", "the string \"8\"", …: what stands here, for messages.
+  /// A description of the value for messages: "an integer", "the string \"8\"", ….
   [[nodiscard]] std::string kind() const;
   [[nodiscard]] const Document& document() const noexcept { return *document_; }
 
@@ -232,14 +233,14 @@ class Ref {
   std::string pointer_;  // RFC 6901
 };
 
-/// The text that Python's json.dumps writes (", " and ": ", \uXXXX for non-ASCII); `indent` > 0 puts it on lines.
+/// The output of Python's json.dumps (", " and ": ", \uXXXX for non-ASCII); `indent` > 0 adds newlines.
 [[nodiscard]] std::string to_json_text(const Json& json, int indent = 0);
-/// The text that Python prints for the object: None, True, 'text', (1, 2) for what `python_tuple` made.
+/// The output of Python's print for the object: None, True, 'text', (1, 2) for a `python_tuple`.
 [[nodiscard]] std::string to_python_text(const Json& json);
-/// A list that Python holds as a tuple; to_json_text writes it as a list.
+/// Marks a list that is a tuple in Python; to_json_text writes it as a list.
 [[nodiscard]] Json python_tuple(Json list);
-/// An empty object that takes so many members without growing: to grow, ordered_json copies every member it has, and
-/// all that is in it.
+/// An empty object with reserved capacity for this number of members: when ordered_json grows, it copies all members
+/// recursively.
 [[nodiscard]] Json object_with_room(std::size_t members);
 
 }  // namespace attn::keras

@@ -13,7 +13,7 @@ using Limits = std::numeric_limits<double>;
 constexpr std::array<std::pair<std::string_view, double>, 3> kNumbers = {
     {{"-Infinity", -Limits::infinity()}, {"Infinity", Limits::infinity()}, {"NaN", Limits::quiet_NaN()}}};
 
-/// Does a value begin or end beside this byte?
+/// Returns whether a value can begin or end next to this byte.
 bool is_boundary(char c) { return std::string_view(",:[]{} \t\r\n").find(c) != std::string_view::npos; }
 
 /// The length of the number that begins there, or 0.
@@ -27,7 +27,7 @@ std::size_t length_at(std::string_view text, std::size_t at) {
   return 0;
 }
 
-/// The byte behind the string that begins there.
+/// The position after the string that begins there.
 std::size_t end_of_string(std::string_view text, std::size_t at) {
   for (++at; at < text.size() && text[at] != '"'; ++at)
     if (text[at] == '\\') ++at;

@@ -25,7 +25,7 @@ std::optional<std::int64_t> integer_of(const std::string& text) {
   return value;
 }
 
-/// −1 or a size, as a group.
+/// Parses a group size: −1 or a positive size.
 bool take_group(const std::string& text, std::optional<Dim>& group) {
   const auto size = integer_of(text);
   if (!size || *size < -1 || *size == 0 || *size > kMaxSize) return false;
@@ -33,7 +33,7 @@ bool take_group(const std::string& text, std::optional<Dim>& group) {
   return true;
 }
 
-/// An AbsMaxQuantizer: its range and ε.
+/// The range and ε of an AbsMaxQuantizer.
 IntegerRange range_of(const Ref& quantizer) {
   quantizer.expect_object();
   check_built_in(quantizer);
@@ -159,7 +159,7 @@ void read_field(const Ref& ref, QuantizationConfig& value, std::vector<std::stri
   Quantization named;
   if (name == "Int8QuantizationConfig" || name == "Int4QuantizationConfig") {
     value.inputs_ = quantizer("activation_quantizer");
-    (void)quantizer("weight_quantizer");  // what made the weights
+    (void)quantizer("weight_quantizer");  // describes how the weights were made, so it has no effect
   }
   if (name == "Int4QuantizationConfig") {
     named.mode = QuantizationMode::int4;

@@ -1,4 +1,4 @@
-// How a layer's weights are integers of few bits (keras.dtype_policies, keras.quantizers).
+// The quantization of a layer's weights (keras.dtype_policies, keras.quantizers).
 #pragma once
 
 #include <cstdint>
@@ -18,19 +18,19 @@ enum class QuantizationMode : std::uint8_t { int8, int4, float8, gptq, awq };
 
 struct Quantization {
   QuantizationMode mode = QuantizationMode::int8;
-  int bits = 8;                      ///< of a weight; gptq has 2, 3, 4 and 8
-  std::optional<Dim> group;          ///< inputs that share a scale; nothing: all of a column do
-  bool names_group = true;           ///< Is the group in the policy's name? The oldest int4 is without.
-  std::int64_t amax_history = 1024;  ///< of float8
+  int bits = 8;                      ///< bits of a weight; GPTQ has 2, 3, 4 and 8
+  std::optional<Dim> group;          ///< number of inputs that share a scale; empty: the whole column
+  bool names_group = true;           ///< Whether the policy's name contains the group; in the oldest int4 it does not.
+  std::int64_t amax_history = 1024;  ///< for float8
 
-  /// "int8", "int4/128", "gptq/4/-1": how policies name it. Nothing where it is none of these.
+  /// Parses the names in policies: "int8", "int4/128", "gptq/4/-1". Empty for other names.
   [[nodiscard]] static std::optional<Quantization> named(std::string_view name);
   [[nodiscard]] std::string name() const;
   /// The class of the policy.
   [[nodiscard]] std::string_view policy_class() const;
-  /// How many groups `inputs` make.
+  /// The number of groups for `inputs`.
   [[nodiscard]] Dim groups_of(Dim inputs) const { return group ? (inputs + *group - 1) / *group : 1; }
-  /// Does each group have a zero point, and each input say its group?
+  /// Whether each group has a zero point, and each input a group index.
   [[nodiscard]] bool is_grouped() const { return mode == QuantizationMode::int4 ? group.has_value() : bits_stored(); }
 
   friend bool operator==(const Quantization&, const Quantization&) = default;
@@ -39,19 +39,19 @@ struct Quantization {
   [[nodiscard]] bool bits_stored() const { return mode == QuantizationMode::gptq || mode == QuantizationMode::awq; }
 };
 
-/// A layer's `quantization_config`: null, or an object of keras.quantizers.
+/// The `quantization_config` of a layer: null, or an object of keras.quantizers.
 class QuantizationConfig {
  public:
-  /// What quantize(mode) gives the layer.
+  /// The config that quantize(mode) sets.
   static QuantizationConfig of(const Quantization& how);
 
   [[nodiscard]] const Json& json() const { return json_; }
   [[nodiscard]] bool is_given() const { return !json_.is_null(); }
-  /// How inputs are quantized, where `missing` says what holds without a config: nothing: they are not.
+  /// The quantization of inputs; empty if they are not quantized. `missing` applies without a config.
   [[nodiscard]] std::optional<graph::IntegerRange> inputs(std::optional<graph::IntegerRange> missing) const {
     return is_given() ? inputs_ : missing;
   }
-  /// The mode and groups that it names, where it does.
+  /// The mode and groups that it states, if any.
   [[nodiscard]] const std::optional<Quantization>& named() const { return named_; }
 
   friend void read_field(const Ref& ref, QuantizationConfig& value, std::vector<std::string>& warnings);

@@ -20,7 +20,7 @@ std::string unescaped(std::string_view token) {
   return out;
 }
 
-/// The array index that a token of a pointer is, if it is one.
+/// The array index in a pointer's token, if it is one.
 std::optional<std::size_t> index_of(const std::string& token) {
   std::size_t index = 0;
   const auto [end, error] = std::from_chars(token.data(), token.data() + token.size(), index);
@@ -35,7 +35,7 @@ constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 Position SourceText::position(std::size_t offset) const {
   offset = std::min(offset, text_.size());
-  // Problems are mostly told in the order of the text.
+  // Problems are usually reported in the order of the text.
   if (offset < told_) told_ = 0, told_position_ = {};
   const std::string_view passed = std::string_view(text_).substr(told_, offset - told_);
   told_position_.line += static_cast<std::size_t>(std::count(passed.begin(), passed.end(), '\n'));
@@ -53,7 +53,7 @@ std::size_t SourceText::end_of_string(std::size_t at) const {
 }
 
 void SourceText::find_values() const {
-  std::vector<std::size_t> open;  // containers
+  std::vector<std::size_t> open;  // enclosing containers
   std::size_t key_at = std::string::npos;
   const auto add = [&](std::size_t at) {
     Value value;

@@ -1,4 +1,4 @@
-// The text of a config, and where its values stand.
+// The text of a config, and the positions of its values.
 #pragma once
 
 #include <cstdint>
@@ -8,40 +8,40 @@
 
 namespace attn::keras {
 
-/// A place in a text, both from 1; columns count bytes.
+/// A position in a text, counted from 1; columns are bytes.
 struct Position {
   std::size_t line = 1, column = 1;
 };
 
-/// JSON of less than 4 GiB. Values are looked for once, when the first place is asked for: a config with many problems
-/// has many places to tell.
+/// JSON of less than 4 GiB. Positions of values are indexed at the first request, because a config with many problems
+/// needs many positions.
 class SourceText {
  public:
   explicit SourceText(std::string text) : text_(std::move(text)) {}
 
   [[nodiscard]] const std::string& text() const noexcept { return text_; }
   [[nodiscard]] Position position(std::size_t offset) const;
-  /// Where the value stands that a JSON pointer (RFC 6901) names, or its key where `at_key`. Cuts the pointer to what
-  /// the text holds of it. The text must be known to parse.
+  /// The position of the value that a JSON pointer (RFC 6901) names, or of its key with `at_key`. Shortens the pointer
+  /// to the part that exists in the text. The text must be valid JSON.
   [[nodiscard]] std::size_t find(std::string& pointer, bool at_key) const;
 
  private:
-  /// In the order of the text, so that a container's first value follows it. The next one on the same level is `count`
-  /// values on.
+  /// In the order of the text, so that the first value in a container follows it. The next one on the same level is
+  /// `count` entries further.
   struct Value {
     std::uint32_t at = 0, key_at = 0;
-    std::uint32_t count = 1;  // itself and all in it
+    std::uint32_t count = 1;  // including all nested values
   };
 
   void find_values() const;
   [[nodiscard]] std::size_t end_of_string(std::size_t at) const;
   [[nodiscard]] bool is_key(const Value& value, const std::string& key) const;
-  /// The member or element `token` of a container, or 0, which is nobody's.
+  /// The index of the member or element `token` of a container, or 0, which is no member.
   [[nodiscard]] std::size_t member(std::size_t container, const std::string& token) const;
 
   std::string text_;
   mutable std::vector<Value> values_;
-  mutable std::size_t told_ = 0;  // the offset whose position was asked for last
+  mutable std::size_t told_ = 0;  // the offset whose position was requested last
   mutable Position told_position_;
 };
 

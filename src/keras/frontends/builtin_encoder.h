@@ -1,4 +1,4 @@
-// configs/encoder.json, compiled in (the build writes builtin_encoder.cpp).
+// The embedded configs/encoder.json (the build generates builtin_encoder.cpp).
 #pragma once
 
 namespace attn::keras {

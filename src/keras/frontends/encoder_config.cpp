@@ -10,14 +10,14 @@
 namespace attn::keras {
 namespace {
 
-/// What one block is made of; `layers` of the config overrides it per block.
+/// The settings of one block; `layers` in the config overrides them for each block.
 struct Block {
   std::optional<Positive> num_heads, key_dim, value_dim, intermediate_dim;
   Activation activation = *Activation::named("relu");
   Number dropout, layer_norm_epsilon{1e-6};
   bool use_bias = true, normalize_first = false, causal = false;
   Initializer kernel_initializer{"glorot_uniform"}, bias_initializer{"zeros"};
-  std::map<std::string, std::string, std::less<>> origins;  // pointers of the keys that were given
+  std::map<std::string, std::string, std::less<>> origins;  // pointers of the keys in the config
 
   void fields(Fields& f) {
     f("num_heads", num_heads);
@@ -39,7 +39,7 @@ struct Block {
     for (const auto& [key, member] : config.members()) origins.insert_or_assign(key, member.pointer());
   }
 
-  /// The place of the key, or of the whole config where it has none.
+  /// The location of the key, or of the whole config if it has no such key.
   [[nodiscard]] std::string origin(std::string_view key) const {
     const auto found = origins.find(key);
     return found == origins.end() ? "" : found->second;
@@ -62,7 +62,7 @@ bool gives(const Ref& config, const char* key) {
   return member && !member->is_null();
 }
 
-/// What every block needs, out of its own overrides or of the config.
+/// Checks the settings that every block needs, from its overrides or from the config.
 void check_block(const Ref& config, const std::optional<Ref>& overrides) {
   for (const char* key : {"num_heads", "intermediate_dim"})
     if (!gives(config, key) && !(overrides && gives(*overrides, key)))
@@ -76,7 +76,7 @@ void check_rate(const Ref& config) {
     config.document().attempt([&] { rate->fail("expected a number from 0 to 1, got " + rate->kind()); });
 }
 
-/// What no key by itself tells. Every problem of the config is found, not the first alone.
+/// Checks constraints between keys. Reports every problem of the config, not only the first.
 void check_together(const Ref& config, const EncoderConfig& read) {
   const auto refuse = [&](const char* key, const std::string& message) {
     config.document().attempt([&] { key == nullptr ? config.fail(message) : config[key].fail(message); });
@@ -145,7 +145,7 @@ EncoderConfig read(const Ref& config, std::vector<std::string>& warnings) {
   return out;
 }
 
-/// Writes the model as `model.to_json()` does, giving out automatic names as Keras counts them.
+/// Generates the model in the form of `model.to_json()`, with automatic names numbered as in Keras.
 class Expansion {
  public:
   explicit Expansion(const EncoderConfig& config) : config_(config) {}
@@ -198,7 +198,7 @@ class Expansion {
          {{"shape", shapes_.at(layer)}, {"dtype", dtypes_.at(layer)}, {"keras_history", Json::array({layer, 0, 0})}}}};
   }
 
-  /// Adds a layer or operation and gives its name.
+  /// Adds a layer or operation and returns its name.
   std::string add(const char* module, const char* class_name, const std::string& stem, Json config, Json args,
                   Json kwargs, std::optional<Json> build_config, Json shape) {
     std::string name = config.contains("name") ? config["name"].get<std::string>() : automatic(stem);
@@ -224,7 +224,7 @@ class Expansion {
     return name;
   }
 
-  /// Tells which keys the layer that was added last, and fields of it, come from; "" is none of them.
+  /// Records the origins of the layer that was added last, and of fields of it; "" means no key.
   void came_from(const std::string& origin, std::initializer_list<std::pair<const char*, std::string>> fields = {}) {
     const std::string layer = "/config/layers/" + std::to_string(layers_.size() - 1);
     origins_[layer] = origin;
@@ -324,7 +324,7 @@ class Expansion {
                                           {"value_dim", block.origin("value_dim")},
                                           {"kernel_initializer", block.origin("kernel_initializer")},
                                           {"bias_initializer", block.origin("bias_initializer")}});
-    // Its hidden Softmax and Dropout use up automatic names.
+    // Its internal Softmax and Dropout consume automatic names.
     automatic("softmax");
     automatic("dropout");
     return name;
@@ -357,7 +357,7 @@ class Expansion {
     return name;
   }
 
-  /// `units_key` and `activation_key` are the keys that give them; "" is none.
+  /// `units_key` and `activation_key` are the keys of these settings; "" means none.
   std::string dense(const std::string& x, std::int64_t units, const Activation& activation, const Block& block,
                     std::string_view units_key, std::string_view activation_key) {
     Json config = {{"units", units},

@@ -13,23 +13,23 @@ namespace {
 constexpr std::int64_t kSmallFile = std::int64_t{1} << 20;
 constexpr std::size_t kFloat8Arrays = 7;  // with a kernel
 
-/// A dense map or an embedding inside of another layer, in floats as its config has it.
+/// A dense map or an embedding inside another layer, without quantization according to its config.
 struct Inner {
-  std::string pointer;  ///< of the layer around it, whose config the file holds
-  std::string place;    ///< behind that layer's place
-  std::string stored;   ///< its own place, with its "/vars/"
+  std::string pointer;  ///< of the enclosing layer whose config is in the file
+  std::string place;    ///< relative to that layer's key
+  std::string stored;   ///< its full key, including "/vars/"
   Shape kernel;
   bool has_bias = false;
 };
 
 std::string place_of(const std::string& store_path) {
-  return store_path.substr(0, store_path.rfind('/') + 1);  // with "vars/"
+  return store_path.substr(0, store_path.rfind('/') + 1);  // including "vars/"
 }
 
 std::string kind_of(const graph::WeightSpec& spec) { return spec.path.substr(spec.path.rfind('/') + 1); }
 
 std::vector<Inner> inner_layers(Layer& root) {
-  std::map<std::string, std::string> places;  // of the outermost layer at each pointer
+  std::map<std::string, std::string> places;  // key of the outermost layer at each pointer
   std::vector<Inner> out;
   visit_variables(root, [&](const Variable& variable) {
     const graph::WeightSpec spec = variable.named();
@@ -48,16 +48,17 @@ std::vector<Inner> inner_layers(Layer& root) {
   return out;
 }
 
-/// Inputs of a group: those of the first, wherever they are. One group may have any size from that on.
+/// The group size: the number of inputs with the first group index, wherever they are. If there is one group, any size
+/// from that on is possible.
 Dim group_size(const Tensor& groups) {
-  constexpr Dim kOwn = 128;  // Keras's
+  constexpr Dim kOwn = 128;  // Keras's default
   Dim first = 0;
   for (std::int64_t i = 0; i < groups.size(); ++i) first += groups.at(i) == 0.0 ? 1 : 0;
   if (first == 0) return kOwn;
   return first == groups.size() ? std::max(first, kOwn) : first;
 }
 
-/// What the arrays of one layer show; nothing: that it is in floats, or what no layer has.
+/// The quantization that a layer's arrays show; empty if they are not quantized, or are inconsistent.
 std::optional<Quantization> shown_by(const std::vector<Tensor>& arrays, const Inner& inner) {
   const std::size_t bias = inner.has_bias ? 1 : 0;
   if (arrays.empty()) return std::nullopt;
@@ -86,7 +87,7 @@ std::optional<Quantization> shown_by(const std::vector<Tensor>& arrays, const In
   return std::nullopt;
 }
 
-/// Is it worth looking into the file?
+/// Returns whether the file should be inspected.
 bool may_hide(Layer& root, const ReadOptions& options) {
   if (options.stored_bytes < kSmallFile) return true;
   std::int64_t bytes = 0;

@@ -1,4 +1,4 @@
-// How layers inside of layers are quantized, as their numbers in a file show it.
+// Detects the quantization of layers inside layers from a weight file.
 #pragma once
 
 #include <map>
@@ -10,8 +10,9 @@
 
 namespace attn::keras {
 
-/// What a file shows, by the places of the layers in the config (Layer::pointer): Keras 3.15 writes no policy for the
-/// dense maps inside of MultiHeadAttention, and so cannot read what it wrote. Empty where all is said.
+/// The quantization that a file shows, by the pointers of layers in the config (Layer::pointer). Keras 3.15 writes no
+/// policy for the dense maps inside MultiHeadAttention, and so cannot load its own files. Empty if the config is
+/// complete.
 [[nodiscard]] std::map<std::string, std::shared_ptr<const StoredQuantization>, std::less<>> hidden_quantization(
     Layer& root, const ReadOptions& options);
 

@@ -21,7 +21,7 @@ namespace {
 
 constexpr const char* kHasInputShape = "the model has input shapes of its own, so the one that was given is not used";
 
-/// Bytes of the names of a layer and all below it, each with those of the layers around it.
+/// The total bytes of the full names of a layer and all layers below it.
 std::size_t full_name_bytes(Layer& layer, std::size_t around) {
   const std::size_t own = around + layer.name.size();
   std::size_t bytes = own;
@@ -29,7 +29,7 @@ std::size_t full_name_bytes(Layer& layer, std::size_t around) {
   return bytes;
 }
 
-/// The input shape of a layer from its build_config, without the batch.
+/// The input shape of a layer in its build_config, without the batch.
 std::optional<Shape> built_shape(const Ref& ref) {
   const auto build = ref.find("build_config");
   if (!build || !build->is_object()) return std::nullopt;
@@ -41,8 +41,7 @@ std::optional<Shape> built_shape(const Ref& ref) {
   return whole.slice(1, whole.rank());
 }
 
-/// The class whose bare config this is: the one whose name its "name" starts with, else the only one that takes its
-/// keys.
+/// The class of a bare config: the one whose name begins its "name", otherwise the only one that accepts its keys.
 std::string class_of_bare_config(const Ref& config) {
   if (config.find("layers")) return config.find("input_layers") ? "Functional" : "Sequential";
   std::vector<std::string> fitting;
@@ -57,7 +56,7 @@ std::string class_of_bare_config(const Ref& config) {
       if (name && name->is_string() && (name->text() == stem || name->text().rfind(stem + "_", 0) == 0))
         return std::string(class_name);
       fitting.emplace_back(class_name);
-    } catch (const Error&) {  // not this one
+    } catch (const Error&) {  // not this class
     }
     config.document().forget_foreign_keys();
   }
@@ -77,7 +76,7 @@ namespace {
 
 using Hints = std::map<std::string, std::shared_ptr<const StoredQuantization>, std::less<>>;
 
-/// What quantize() was asked for.
+/// The quantization of the option `quantize`.
 std::shared_ptr<const Quantization> asked_of(const ReadOptions& options) {
   if (!options.quantize) return nullptr;
   auto how = Quantization::named(*options.quantize);
@@ -157,10 +156,10 @@ ReadModel read_once(const std::string& source, std::string text, const ReadOptio
   return out;
 }
 
-/// Gives layers what the archive keeps of them.
+/// Passes the archive's data to layers.
 void take_assets(const ReadModel& read, const std::string& source, const ReadOptions& options) {
   if (!options.asset || read.model() == nullptr || !read.model()->connected) return;
-  std::optional<std::vector<NamedTensor>> stored;  // read once, where a layer asks
+  std::optional<std::vector<NamedTensor>> stored;  // read once, when a layer requests it
   visit_places(*read.root, [&](Layer& layer, const std::string& store) {
     Assets assets;
     assets.place = source.substr(0, source.rfind(':') + 1) + "assets/" + store;
@@ -191,7 +190,7 @@ ReadModel read_model(const std::string& source, std::string text, const ReadOpti
 
 ReadModel read_layer_call(const std::string& class_name,
                           const std::vector<std::pair<std::string, std::string>>& arguments) {
-  // Values stay text here: Document reads them, which has its limits on what they hold.
+  // Values stay strings here: Document parses them with its limits.
   std::string config;
   for (const auto& [key, value] : arguments) {
     config += config.empty() ? "{" : ", ";

@@ -1,4 +1,4 @@
-// Texts as models: Keras JSON of Keras 3 and 2, bare configs, and the short encoder config.
+// Reads models from text: Keras JSON of Keras 3 and 2, bare configs, and the short encoder config.
 #pragma once
 
 #include <memory>
@@ -12,28 +12,29 @@
 
 namespace attn::keras {
 
-/// What a text was read as.
+/// The result of reading a text.
 struct ReadModel {
   std::unique_ptr<Document> document;
-  std::unique_ptr<Document> expanded;  ///< what a short config or one of Keras 2 became
+  std::unique_ptr<Document> expanded;  ///< the translation of a short config or one of Keras 2
   LayerPtr root;
   bool from_encoder_config = false;
-  Layer* single = nullptr;  ///< a layer on its own: the root, or in a model that was made around it to show it
+  Layer* single = nullptr;  ///< a single layer: the root, or inside a model that was created to display it
   std::vector<std::string> warnings;
-  /// Kernels of einsum layers were drawn by the rule of any kernel.
+  /// Whether kernels of einsum layers were drawn by the older rule for any kernel.
   bool older_fans = false;
 
-  /// The root as a model, or null where it is a layer.
+  /// The root as a model, or null if it is a layer.
   [[nodiscard]] Functional* model() const { return dynamic_cast<Functional*>(root.get()); }
-  /// The document whose places the layers know.
+  /// The document of the layers' locations.
   [[nodiscard]] const Document& file() const { return expanded ? *expanded : *document; }
 };
 
-/// `source` names the text in messages. `problems` collects what is wrong, where it is given (Document::collect).
+/// `source` is the name of the text for messages. `problems`, if given, collects what is wrong (Document::collect).
 /// Throws Error (bad_input).
 [[nodiscard]] ReadModel read_model(const std::string& source, std::string text, const ReadOptions& options,
                                    std::vector<Problem>* problems);
-/// A layer of class `class_name` from key=value pairs; values are JSON, or plain words. Throws Error (bad_input).
+/// Creates a layer of class `class_name` from key=value pairs; values are JSON or plain words. Throws Error
+/// (bad_input).
 [[nodiscard]] ReadModel read_layer_call(const std::string& class_name,
                                         const std::vector<std::pair<std::string, std::string>>& arguments);
 

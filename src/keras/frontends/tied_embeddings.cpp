@@ -13,7 +13,7 @@ bool is_llama(const Json& json) {
   return name == "LlamaBackbone" || name == "Llama3Backbone";
 }
 
-/// The config of the backbone: of the whole, or of a task's; null where there is none.
+/// The config of the backbone (the root, or that of a task); null if there is none.
 Json* config_of_backbone(Json& root) {
   Json* backbone = &root;
   if (!is_llama(root)) {

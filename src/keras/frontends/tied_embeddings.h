@@ -1,4 +1,4 @@
-// What the config of a Llama does not say.
+// Completes the config of a Llama.
 #pragma once
 
 #include <optional>
@@ -7,8 +7,8 @@
 
 namespace attn::keras {
 
-/// LlamaBackbone.get_config leaves tie_word_embeddings out, and KerasHub then takes the head for one of its own. The
-/// same config with the key where a backbone lacks it; nothing where none does.
+/// LlamaBackbone.get_config omits tie_word_embeddings, and KerasHub then assumes a separate head. Returns the config
+/// with the key added to backbones that lack it; empty if none does.
 [[nodiscard]] std::optional<Translation> with_tied_embeddings(const Ref& root);
 
 }  // namespace attn::keras

@@ -22,14 +22,14 @@ DType tensor_dtype(const Ref& ref) {
   return *dtype;
 }
 
-/// A nested list of numbers with its shape.
+/// Reads a nested list of numbers with its shape.
 Tensor read_constant(const Ref& value, DType dtype) {
   Shape shape;
   for (Ref level = value; level.is_array(); level = level[0]) {
     shape.push_back(static_cast<Dim>(level.size()));
     if (level.size() == 0) break;
   }
-  // The list is read before the tensor is made: only its first rows say how large that would be.
+  // The list is read before the tensor is allocated, because only its first rows state the size.
   std::vector<double> elements;
   const auto read = [&](auto& self, const Ref& ref, int axis) -> void {
     if (axis == shape.rank()) {

@@ -1,4 +1,4 @@
-// Arguments of calls as configs write them.
+// Reads the arguments of calls in configs.
 #pragma once
 
 #include "classes/arg.h"
@@ -6,9 +6,9 @@
 
 namespace attn::keras {
 
-/// An argument tree of a config: tensors by history, constants, slices, lists and dicts.
+/// Reads an argument tree: tensors by history, constants, slices, lists and dicts.
 [[nodiscard]] Arg read_arg(const Ref& ref);
-/// ["layer", 0, 0], or lists or dicts of them (input_layers, output_layers).
+/// Reads ["layer", 0, 0], or lists or dicts of these (input_layers, output_layers).
 [[nodiscard]] Arg read_tensor_struct(const Ref& ref);
 
 }  // namespace attn::keras

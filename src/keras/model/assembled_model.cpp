@@ -21,7 +21,7 @@ void AssembledModel::check(const Ref& config) {
 
 void AssembledModel::build_symbolic() {
   Functional::build_symbolic();
-  // Its constructor sets the flag when all is built, and so on every layer and variable below.
+  // Its constructor sets the flag once everything is built, so it applies to every layer and variable inside.
   if (!trainable) freeze(*this);
 }
 

@@ -1,4 +1,4 @@
-// Models that go on with tokens.
+// Models with decode steps.
 #pragma once
 
 #include "classes/arg.h"
@@ -6,19 +6,19 @@
 
 namespace attn::keras {
 
-/// What new tokens became.
+/// The result of a decode step.
 struct Decoded {
   graph::ValueId logits = graph::kNone;  ///< (B,T,V), or (B,1,V) of the last position
-  graph::ValueId hidden = graph::kNone;  ///< (B,T,D): what the logits are made of
+  graph::ValueId hidden = graph::kNone;  ///< (B,T,D): the hidden states before the logits
 };
 
-/// A model whose logits at a position tell of the token behind it.
+/// A model whose logits at a position predict the next token.
 class Decodes {
  public:
   virtual ~Decodes() = default;
-  /// Does it also read a sequence by an encoder (EncoderSequences)?
+  /// Whether an encoder also reads a sequence (EncoderSequences).
   [[nodiscard]] virtual bool has_encoder() const { return false; }
-  /// Lowers new tokens (B,T) int32, in a lowering that has a Decoding.
+  /// Lowers new tokens (B,T) int32; the lowering must have a Decoding.
   [[nodiscard]] virtual Decoded decode(Lowering& lowering, graph::ValueId token_ids, bool every_position) = 0;
 };
 

@@ -42,7 +42,7 @@ void Functional::config(Fields& f) {
     f.put("layers", std::move(layers));
     for (const char* key : {"input_layers", "output_layers"}) {
       const Json& ends = envelope[key];
-      // A tensor alone was a list of one before 3.11.
+      // Before 3.11, a single tensor was a list with one element.
       const bool alone = ends.is_array() && !ends.empty() && ends.front().is_string();
       f.put(key, alone && f.version() < 311 ? Json::array({ends}) : ends);
     }
@@ -175,7 +175,7 @@ void Functional::pair_shared(Functional& model, Met& met) {
       Layer* const known = first == met.by_name.end() ? layer : first->second;
       Layer& object = *met.by_id.emplace(id->get<std::int64_t>(), known).first->second;
       pair(*layer, object);
-      // Keras could not load a file in which only one of the two is marked.
+      // Keras cannot load a file in which only one of the two is marked.
       if (one(*layer) == one(object)) object.envelope["shared_object_id"] = *id;
     }
     met.by_name.emplace(layer->name, layer);
@@ -189,7 +189,7 @@ const Layer* Functional::one(const Layer& layer) const {
 }
 
 void Functional::connect() {
-  // Functional members count their calls from 1 in input_layers and output_layers (and only there).
+  // Functional members count their calls from 1 in input_layers and output_layers, and only there.
   const auto shifted = [&](TensorRef ref) {
     if (is_functional_member(ref.layer)) --ref.node;
     return ref;
@@ -264,7 +264,7 @@ std::vector<Layer*> Functional::input_layers() const {
 }
 
 std::vector<Layer::Sublayer> Functional::sublayers() {
-  // Keys of a container in .weights.h5: the class in snake case, counted per class in the order of layers
+  // Keys of a container in .weights.h5 are class names in snake case, numbered by class in the order of layers
   // (keras/src/saving/saving_lib.py, _save_container_state).
   std::vector<Sublayer> out;
   std::map<std::string, int> used;
@@ -272,7 +272,7 @@ std::vector<Layer::Sublayer> Functional::sublayers() {
     std::string key = snake_case(layer->class_name());
     const int count = used[key]++;
     if (count > 0) key += "_" + std::to_string(count);
-    // A functional model is made of layers that were built before it: their paths do not name it.
+    // The layers of a functional model were built before it: their paths do not include its name.
     const bool detached = layer->is_functional();
     out.push_back({layer, detached ? "" : layer->name + "/", "layers/" + key + "/", detached});
   }
@@ -302,7 +302,7 @@ std::vector<std::string> Functional::connections(const Layer& layer) const {
 }
 
 std::vector<TensorPtr> Functional::run(Lowering& lowering, const std::vector<TensorPtr>& inputs, bool record) {
-  // Results of each member's calls.
+  // The results of each member's calls.
   std::vector<std::vector<std::vector<TensorPtr>>> results(members_.size());
   for (std::size_t i = 0; i < members_.size(); ++i) results[i].resize(reads_[i].size());
   const auto result_of = [&](const TensorRef& ref) -> Arg {

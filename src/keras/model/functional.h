@@ -1,4 +1,4 @@
-// Functional models: layers and the graph of their calls. A model is a layer itself, so models nest.
+// Functional models: layers and the graph of their calls. A model is also a layer, so models can be nested.
 #pragma once
 
 #include <cstdint>
@@ -31,29 +31,30 @@ class Functional : public Layer {
   /// Reads one member: a layer object with name and inbound_nodes.
   void add(const Ref& ref, std::vector<std::string>& warnings);
   void add(LayerPtr layer);
-  /// A member that another model owns, which lives as long as this one: their calls are told apart by their numbers.
+  /// Adds a member that another model owns, which must outlive this one; the indices of calls distinguish those of the
+  /// two models.
   void borrow(Layer& layer);
-  /// Connects the calls; every name and index is checked. Throws Error (bad_input).
+  /// Connects the calls, and checks every name and index. Throws Error (bad_input).
   void connect();
   void finish_reading(const Document& document, std::size_t before) override;
-  /// Lowers the model once on its own input layers, with unknown dimensions, so that every layer is built and knows the
-  /// shapes of its calls.
+  /// Lowers the model once for its own input layers, with unknown dimensions, so that every layer is built and knows
+  /// the shapes of its calls.
   virtual void build_symbolic();
-  /// Lowers all calls. `inputs` stand for the input layers, in order.
+  /// Lowers all calls; `inputs` replace the input layers, in order.
   std::vector<TensorPtr> run(Lowering& lowering, const std::vector<TensorPtr>& inputs, bool record);
 
-  /// The layer that stands for this one: Keras holds a layer of the model that a model inside it has too as one object,
-  /// and a file writes it twice.
+  /// The layer that represents this one: if a nested model contains a layer of the model, Keras holds one object, but a
+  /// file contains it twice.
   [[nodiscard]] const Layer* one(const Layer& layer) const override;
   [[nodiscard]] const std::map<const Layer*, const Layer*>& ones() const noexcept { return ones_; }
 
-  /// Rows of a summary: all operations, by decreasing depth.
+  /// The rows of a summary: all operations, by decreasing depth.
   [[nodiscard]] std::vector<Layer*> operations() const;
   [[nodiscard]] const Topology& topology() const noexcept { return topology_; }
   [[nodiscard]] Layer* member(int index) const { return members_[static_cast<std::size_t>(index)]; }
-  /// The layer called `name`, or null.
+  /// The layer named `name`, or null.
   [[nodiscard]] Layer* find(std::string_view name) const;
-  /// Keras prints no "Connected to" for a chain.
+  /// Whether Keras omits "Connected to", as for a chain.
   [[nodiscard]] virtual bool sequential_like() const;
   /// "layer[0][0]" for every tensor that the calls of `layer` read.
   [[nodiscard]] std::vector<std::string> connections(const Layer& layer) const;
@@ -63,48 +64,48 @@ class Functional : public Layer {
   bool connected = false;
 
  protected:
-  /// Keeps what a subclass of somebody's own writes into its config beside `keys`.
+  /// Keeps the keys that a custom subclass writes into its config, besides `keys`.
   void keep_own_keys(Fields& f, std::initializer_list<std::string_view> keys);
-  Json own_keys_ = Json::object();  ///< what it has kept
+  Json own_keys_ = Json::object();  ///< the keys kept by it
 
-  /// What build_symbolic() found a result to be.
+  /// A result according to build_symbolic().
   struct Result {
     Shape shape;
     DType dtype;
     bool masked = false;
   };
-  /// The results of a call where only their shapes are wanted and `inputs` are as those that the model was built on, as
-  /// keras.Functional.compute_output_spec has it; else nothing. Masks have to be followed through the calls.
+  /// The results of a call whose inputs have the shapes with which the model was built, if only shapes are needed (like
+  /// keras.Functional.compute_output_spec); otherwise empty. Masks still require lowering of the calls.
   [[nodiscard]] std::optional<std::vector<TensorPtr>> known_results(Lowering& lowering,
                                                                     const std::vector<TensorPtr>& inputs) const;
 
   [[nodiscard]] bool is_wrong(const std::string& layer_name) const { return wrong_.contains(layer_name); }
-  /// Where problems are collected (Document::attempt): those of the names and indices of calls, and of the shapes as
-  /// far as calls take only what is right.
+  /// While problems are collected (Document::attempt): checks the names and indices of calls, and shapes as far as
+  /// calls read valid inputs.
   void check_what_is_right(const Document& document);
-  /// Lowers every call of layers that are right on results of such.
+  /// Lowers every call of valid layers with valid inputs.
   void check_calls(const Document& document);
 
   [[nodiscard]] bool is_functional_member(std::string_view layer) const;
   [[nodiscard]] NodeKey producer(const TensorRef& ref, const std::string& pointer) const;
 
-  /// Layers in the order of the file, the first of each name and id.
+  /// The layers in the order of the file: the first of each name and id.
   struct Met {
     std::map<std::string, Layer*> by_name;
     std::map<std::int64_t, Layer*> by_id;
   };
-  /// Makes one of layers that `model` and models inside it share by an id.
+  /// Unifies layers that `model` and nested models share by an id.
   void pair_shared(Functional& model, Met& met);
-  /// Makes a layer and all below it one with the other and what is below that.
+  /// Unifies a layer and all layers below it with another and those below that.
   void pair(Layer& layer, Layer& with);
-  /// Results of a call that cannot be lowered: of the shapes that their readers were built for, else unknown.
+  /// Results of a call that cannot be lowered: with the shapes for which their readers were built, otherwise unknown.
   [[nodiscard]] std::vector<TensorPtr> told_results(Lowering& lowering, const NodeKey& node);
 
   std::vector<LayerPtr> owned_;
-  std::vector<Layer*> members_;  ///< what is owned, and what is borrowed
+  std::vector<Layer*> members_;  ///< owned and borrowed members
   std::map<std::string, int, std::less<>> index_;
   Topology topology_;
-  std::vector<std::vector<std::vector<TensorRef>>> reads_;  ///< per member and call, in order of arguments
+  std::vector<std::vector<std::vector<TensorRef>>> reads_;  ///< [member][call], in order of arguments
   std::vector<TensorRef> inputs_, outputs_;
   std::vector<Result> known_results_;  ///< empty before it is built
   std::map<const Layer*, const Layer*> ones_;
@@ -112,7 +113,7 @@ class Functional : public Layer {
   std::set<std::string> wrong_;  ///< names of members that have problems or could not be read
 };
 
-/// Throws Error (bad_input) for the first layer of somebody's own class in a model.
+/// Throws Error (bad_input) for the first custom layer of a model.
 void refuse_custom(Layer& root);
 
 [[nodiscard]] Family functional_classes();

@@ -1,4 +1,4 @@
-// What is wrong with the calls of a model, where not all of it is.
+// Checks the calls of a model that is partly invalid.
 #include <algorithm>
 
 #include "attn/base/text.h"
@@ -37,7 +37,7 @@ void Functional::check_what_is_right(const Document& of_file) {
 void Functional::check_calls(const Document& of_file) {
   graph::Graph scratch;
   ModelLowering lowering(scratch, true);
-  // Results of each member's calls; nothing where they are not known.
+  // The results of each member's calls; empty if unknown.
   std::vector<std::vector<std::optional<std::vector<TensorPtr>>>> results(members_.size());
   struct Waiting {
     std::size_t member = 0, call = 0;
@@ -66,7 +66,7 @@ void Functional::check_calls(const Document& of_file) {
     const auto& call = calls[static_cast<std::size_t>(ref.node)];
     return call ? &*call : nullptr;
   };
-  // Layers mostly stand in an order that runs, so that few rounds do.
+  // Layers are usually in execution order, so a few rounds suffice.
   constexpr int kMostRounds = 100;
   for (int round = 0; round < kMostRounds; ++round) {
     const std::size_t count = waiting.size();

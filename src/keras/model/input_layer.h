@@ -18,16 +18,16 @@ class InputLayer : public Layer {
   Shape batch_shape;
   std::string dtype = "float32";
   bool sparse = false, ragged = false, optional = false;
-  /// Of strings, which are no tensors, it is that of what stands for them.
+  /// The dtype; for strings, which are not tensors, that of their encoding.
   [[nodiscard]] DType element_type() const;
   [[nodiscard]] bool is_text() const { return dtype == "string"; }
 };
 
-/// One that no config holds.
+/// Creates an input layer without a config.
 [[nodiscard]] std::unique_ptr<InputLayer> make_input(std::string_view name, const Shape& batch_shape,
                                                      std::string_view dtype = "float32");
 
-/// What the layer gives to a graph: an input of this shape, or what stands for strings.
+/// The tensor of the layer in a graph: an input of this shape, or a placeholder for strings.
 [[nodiscard]] TensorPtr input_tensor(graph::Builder& b, const InputLayer& input, const Shape& shape);
 
 [[nodiscard]] Family input_classes();

@@ -1,11 +1,11 @@
-// The table of layers, models among them.
+// The table of layers, including models.
 #pragma once
 
 #include "classes/class_table.h"
 
 namespace attn::keras {
 
-/// The table by which configs are read.
+/// The table for reading configs.
 [[nodiscard]] const ClassTable& layer_classes();
 
 }  // namespace attn::keras

@@ -15,7 +15,7 @@
 namespace attn::keras {
 namespace {
 
-/// The batch that --batch asks for, else the one of an array that was given, or that an input fixes; else 1.
+/// The batch of --batch, otherwise that of a given array or a fixed input, otherwise 1.
 std::int64_t batch_for(const Functional& model, const LowerOptions& options) {
   if (options.batch) return *options.batch;
   for (const auto& [name, shape] : options.input_shapes)
@@ -27,12 +27,12 @@ std::int64_t batch_for(const Functional& model, const LowerOptions& options) {
   return 1;
 }
 
-/// The length that stands for an unknown one that nobody gave: the usual one, or what the learned positions allow.
+/// The default of an unknown length: the usual one, or the maximum of trained positions.
 std::int64_t default_length(Functional& model) {
   return std::min(kDefaultSequenceLength, most_positions(model).value_or(kDefaultSequenceLength));
 }
 
-/// A hint where the array is one example of the batch.
+/// A hint if the array is a single example without the batch.
 std::string without_batch(const Shape& shape, const Shape& given) {
   bool one = shape.rank() == given.rank() + 1 && (shape[0] == kUnknown || shape[0] == 1);
   for (int axis = 0; one && axis < given.rank(); ++axis)
@@ -74,7 +74,7 @@ Shape concrete_shape(const InputLayer& input, const LowerOptions& options, std::
 
 constexpr std::array<std::string_view, 4> kComputed = {"float32", "bfloat16", "float16", "float64"};
 
-/// Puts another compute dtype on all layers for the time of a lowering.
+/// Overrides the compute dtype of all layers during a lowering.
 class PolicyOverride {
  public:
   PolicyOverride(Layer& root, const std::optional<std::string>& dtype) {
@@ -99,10 +99,10 @@ class PolicyOverride {
   std::vector<std::pair<Layer*, DTypePolicy>> saved_;
 };
 
-/// Outputs by name: the keys of a dict, else output_0, … in order.
+/// Names the outputs: the keys of a dict, otherwise output_0, … in order.
 void name_outputs(const Arg& structure, const std::vector<TensorPtr>& tensors, graph::Graph& graph) {
   if (const auto* dict = structure.as<ArgDict>()) {
-    // The tensors come in the order of sorted keys.
+    // Tensors are in the order of sorted keys.
     std::vector<std::string> keys;
     for (const auto& [key, value] : *dict) keys.push_back(key);
     std::sort(keys.begin(), keys.end());
@@ -116,7 +116,7 @@ void name_outputs(const Arg& structure, const std::vector<TensorPtr>& tensors, g
     if (!is_unknown(tensors[i])) graph.outputs.push_back({"output_" + std::to_string(i), tensors[i]->id});
 }
 
-/// The inputs' lengths, where no dimension but the batch is unknown.
+/// The lengths of the inputs, if no dimension except the batch is unknown.
 std::optional<std::vector<Dim>> fixed_lengths(const Functional& model) {
   std::vector<Dim> lengths;
   for (const Layer* layer : model.input_layers()) {
@@ -128,7 +128,7 @@ std::optional<std::vector<Dim>> fixed_lengths(const Functional& model) {
   return lengths;
 }
 
-/// Lowers new tokens in place of whole sequences.
+/// Lowers a decode step instead of whole sequences.
 void lower_decoding(Functional& model, const DecodeOptions& options, ModelLowering& lowering) {
   auto* decodes = dynamic_cast<Decodes*>(&model);
   if (decodes == nullptr)

@@ -1,4 +1,4 @@
-// Models as graphs of operations.
+// Lowers models to graphs of operations.
 #pragma once
 
 #include <cstdint>
@@ -10,20 +10,20 @@
 
 namespace attn::keras {
 
-/// Input layers as inputs of the graph, as they are: unknown dimensions stay unknown.
+/// Adds the input layers as graph inputs with their own shapes: unknown dimensions stay unknown.
 [[nodiscard]] std::vector<TensorPtr> symbolic_inputs(const Functional& model, Lowering& lowering);
 
-/// Adds the model to the graph of `lowering`, all its variables first, in Keras's order, and gives its outputs (none of
-/// a decoding). Throws Error (bad_input) where what is asked for does not fit the model.
+/// Adds the model to the graph of `lowering`, with all its variables first in Keras's order, and returns its outputs
+/// (none for a decode step). Throws Error (bad_input) if the options do not match the model.
 std::vector<TensorPtr> lower(Functional& model, const LowerOptions& options, ModelLowering& lowering);
 
-/// The input layers of strings, and what layers make of them.
+/// The string input layers, and the results of the layers that read them.
 [[nodiscard]] std::vector<TextInput> text_inputs(const Functional& model);
 [[nodiscard]] std::vector<TextStage> text_stages(Functional& model);
-/// The outputs that stand for strings. Throws Error (bad_input) where the model computes with strings.
+/// The string outputs. Throws Error (bad_input) if the model computes with strings.
 [[nodiscard]] std::vector<TextOutput> text_outputs(Functional& model);
 
-/// Can an unknown dimension of the inputs be `length`, or are all known and one of them that?
+/// Returns whether an unknown dimension of the inputs can be `length`, or all are known and one of them is `length`.
 [[nodiscard]] bool takes_length(const Functional& model, std::int64_t length);
 
 }  // namespace attn::keras

@@ -82,7 +82,7 @@ MaskRecorder::Call MaskRecorder::begin(const Layer& layer, const Bound& bound, c
   const ArgList& list = *args.as<ArgList>();
   for (std::size_t i = 0; i < list.size() && i < names.size(); ++i) read(std::string(names[i]), list[i]);
   for (const auto& [name, value] : *kwargs.as<ArgDict>()) read(name, value);
-  // Masks that were found on the inputs and handed over as arguments.
+  // Masks of the inputs that are passed as arguments.
   for (const auto& [name, value] : bound) {
     if (!is_mask_argument(name)) continue;
     for (const TensorPtr& tensor : tensors_of(value))
@@ -119,9 +119,9 @@ void MaskRecorder::end(Call& call, const Layer& layer, const std::vector<TensorP
     scope_.resize(scope_.size() - layer.name.size() - 1);
   }
   MaskRow& row = trace_.rows[call.row];
-  if (layer.is_model()) row.uses.clear();  // its layers do, in rows of their own
+  if (layer.is_model()) row.uses.clear();  // its layers use them, in rows of their own
   for (const TensorPtr& output : outputs) {
-    // A layer may give back what it got, and a model what its layers gave.
+    // A layer may return its input, and a model the result of a layer.
     if (!origins_.contains(output) || layer.is_model()) origins_[output] = layer.name;
     row.outputs.push_back(described(output));
     row.outputs.back().of = layer.name;
@@ -140,13 +140,13 @@ void MaskRecorder::end(Call& call, const Layer& layer, const std::vector<TensorP
   if (!layer.is_model()) follow_losses(row, layer, call, outputs);
 }
 
-/// A loss goes from what a call reads to what it gives, until a call uses a mask, or would and has none.
+/// Propagates a loss from the inputs of a call to its results, until a call uses a mask, or would use one but has none.
 void MaskRecorder::follow_losses(const MaskRow& row, const Layer& layer, const Call& call,
                                  const std::vector<TensorPtr>& outputs) {
   if (!row.uses.empty()) return;
   const auto names = layer.arguments();
   if (std::any_of(names.begin(), names.end(), is_mask_argument)) {
-    // The loss of this very call is that of what it gives.
+    // A loss of this call is propagated to its results.
     for (const std::size_t loss : call.losses) warnings_[loss].is_due = true;
     return;
   }

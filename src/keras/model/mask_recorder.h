@@ -1,4 +1,4 @@
-// Watches the masks of tensors while a model is lowered.
+// Traces the masks of tensors while a model is lowered.
 #pragma once
 
 #include <map>
@@ -17,28 +17,28 @@ class MaskRecorder {
 
   MaskRecorder(const graph::Graph& graph, MaskTrace& trace) : graph_(graph), trace_(trace) {}
 
-  /// A tensor that the layer `name` gives without being called.
+  /// Registers a tensor that the layer `name` provides without a call.
   void add_input(const TensorPtr& tensor, const std::string& name) { origins_[tensor] = name; }
 
-  /// A call that has begun.
+  /// A call in progress.
   struct Call {
     std::size_t row = 0;
     std::size_t first_node = 0;
-    std::vector<TensorPtr> read;                                    ///< as the caller gave them
-    std::vector<std::pair<std::string, graph::ValueId>> arguments;  ///< masks by the arguments they came in
-    std::vector<graph::ValueId> masks;                              ///< all that came in
-    std::vector<bool> masked;                                       ///< which of `read` had one
-    bool from_scratch = true;                                       ///< no mask came in
-    std::set<std::size_t> losses;                                   ///< of masks that what it reads lacks
+    std::vector<TensorPtr> read;                                    ///< inputs as passed by the caller
+    std::vector<std::pair<std::string, graph::ValueId>> arguments;  ///< masks by argument
+    std::vector<graph::ValueId> masks;                              ///< all masks of the inputs
+    std::vector<bool> masked;                                       ///< which of `read` had a mask
+    bool from_scratch = true;                                       ///< no input has a mask
+    std::set<std::size_t> losses;                                   ///< masks that its inputs have lost
   };
 
-  /// `bound` are the arguments with their masks filled in, `args` and `kwargs` what the caller gave.
+  /// `bound` are the arguments with their masks filled in, `args` and `kwargs` those of the caller.
   [[nodiscard]] Call begin(const Layer& layer, const Bound& bound, const Arg& args, const Arg& kwargs);
-  /// The layer has computed its results, and has not given masks to them yet. `uses_masks`: also where no operation of
-  /// the graph shows it.
+  /// Called when the layer has computed its results, before they get masks. `uses_masks`: also if no operation of the
+  /// graph shows it.
   void computed(const Call& call, bool uses_masks);
   void end(Call& call, const Layer& layer, const std::vector<TensorPtr>& outputs);
-  /// Puts the warnings into the trace.
+  /// Adds the warnings to the trace.
   void finish();
 
  private:
@@ -47,12 +47,12 @@ class MaskRecorder {
   void warn_of_loss(const MaskRow& row, const Layer& layer, Call& call);
   void follow_losses(const MaskRow& row, const Layer& layer, const Call& call, const std::vector<TensorPtr>& outputs);
 
-  /// A loss is worth a warning where it is `due`: where a layer that uses masks goes without, or Keras warns itself.
+  /// A loss is reported if it is `due`: if a layer that uses masks lacks one, or Keras itself warns.
   struct Warning {
     std::string text;
     bool is_due = false;
   };
-  /// Gives its number; one of the same text is the same warning.
+  /// Returns its index; a repeated text is the same warning.
   std::size_t warn(const std::string& text, bool is_due);
 
   const graph::Graph& graph_;
@@ -60,12 +60,12 @@ class MaskRecorder {
   int level_ = 0;
   std::string scope_;
   std::map<std::string, int> calls_;
-  // Held, so that no other tensor takes their place.
+  // Pointers are held so that no other tensor gets the same address.
   std::map<TensorPtr, std::string> origins_;
-  std::map<TensorPtr, std::string> taken_;  // whose mask was taken off, and by whom
+  std::map<TensorPtr, std::string> taken_;  // tensors whose mask was removed, and the layer that did it
   std::vector<Warning> warnings_;
   std::map<std::string, std::size_t> said_;
-  std::map<TensorPtr, std::set<std::size_t>> losses_;  // what a tensor without a mask has lost, by the warnings
+  std::map<TensorPtr, std::set<std::size_t>> losses_;  // losses of a tensor without a mask, as indices of warnings
 };
 
 }  // namespace attn::keras

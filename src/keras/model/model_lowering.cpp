@@ -24,7 +24,7 @@ Arg mask_of(const Arg& arg) {
   return masks;
 }
 
-/// Masks of the tensors of an argument, or of an explicit mask argument (tensors, None, and lists of them).
+/// The masks of an argument's tensors, or of an explicit mask argument (tensors, None, and lists of these).
 Masks flat_masks(const Arg& arg) {
   Masks masks;
   for (const TensorPtr& tensor : tensors_of(arg)) masks.push_back(tensor->mask);
@@ -55,7 +55,7 @@ Arg ModelLowering::as_inputs(const Arg& arg, std::optional<DType> dtype) {
   if (const auto* tensor = arg.as<TensorPtr>()) {
     const DType own = builder().dtype((*tensor)->id);
     if (!dtype || !is_floating(own) || own == *dtype) return arg;
-    // A new object with the mask of the old one: taking the mask off it leaves the original's in place.
+    // A new object with the same mask, so that removing the mask from it does not affect the original.
     return std::make_shared<KerasTensor>(KerasTensor{builder().cast((*tensor)->id, *dtype), (*tensor)->mask});
   }
   if (const auto* list = arg.as<ArgList>()) {
@@ -96,7 +96,7 @@ void ModelLowering::fill_masks(Layer& layer, Bound& bound) {
     return it == bound.end() || it->second.is_none();
   };
   if (layer.follows_keras2() && takes("mask")) {
-    // Keras 2 looks at the first argument alone.
+    // Keras 2 reads only the first argument.
     const auto first = bound.find(names.front());
     if (missing("mask") && first != bound.end() && holds_tensors(first->second)) bound["mask"] = mask_of(first->second);
     return;
@@ -149,7 +149,7 @@ Arg ModelLowering::apply(Layer& layer, const Arg& args, const Arg& kwargs) {
     const Masks previous = mask_arg != bound.end() && !mask_arg->second.is_none() ? explicit_masks(mask_arg->second)
                                                                                   : flat_masks(first_arg);
 
-    // What a wrapper does with the layer inside it is the wrapper's.
+    // A layer inside a wrapper is traced as part of the wrapper.
     const bool watched = recorder != nullptr && watching_;
     MaskRecorder::Call recorded;
     if (watched) recorded = recorder->begin(layer, bound, args, kwargs);
@@ -172,7 +172,7 @@ Arg ModelLowering::apply(Layer& layer, const Arg& args, const Arg& kwargs) {
     if (symbolic()) {
       if (const auto shapes = layer.symbolic_shapes(call)) {
         for (std::size_t i = 0; i < outputs.size() && i < shapes->size(); ++i) {
-          // What the layer gives back as it came keeps its shape where others read it.
+          // A value that the layer returns unchanged keeps its shape for other readers.
           if (static_cast<std::size_t>(outputs[i]->id) < known_values)
             outputs[i]->id = builder().apply(graph::Fill{(*shapes)[i], builder().dtype(outputs[i]->id), 0.0}, {});
           graph.value(outputs[i]->id).shape = (*shapes)[i];
@@ -256,7 +256,7 @@ void ModelLowering::add_scores(graph::ValueId scores) {
 graph::ValueId ModelLowering::weight(const Layer& layer, int index) {
   const auto [it, added] = weights_.try_emplace({one(layer), index}, graph::kNone);
   if (added) {
-    // Not declared: full names are known only once the whole model is built. Any name of its own will do.
+    // Not declared, because full names are known only once the whole model is built. Any unique name works.
     graph::WeightSpec spec = layer.weights.at(static_cast<std::size_t>(index));
     spec.store_path = std::to_string(weights_.size());
     it->second = builder().weight(spec);

@@ -1,4 +1,4 @@
-// Applies layers as keras.Layer.__call__ does: casts, binds arguments, builds, calls, and hangs masks on the results.
+// Applies layers like keras.Layer.__call__: casts, binds arguments, builds, calls, and attaches masks to the results.
 #pragma once
 
 #include <cstddef>
@@ -20,17 +20,20 @@
 
 namespace attn::keras {
 
-/// A config of some kilobytes can nest models that call each other twice, and so on: what would take hours is refused.
-inline constexpr std::size_t kMostCalls = 100'000;          // of layers, each call of a model with those in it
+/// Limits of lowering: a config of a few kilobytes can nest models that call each other twice, and so on, which would
+/// take hours.
+inline constexpr std::size_t kMostCalls = 100'000;          // calls of layers, including those inside each call of a
+                                                            // model
 inline constexpr std::size_t kMostRepeats = 20'000;         // calls of layers that were called before
-inline constexpr std::size_t kMostNameBytes = 16UL << 20U;  // bytes of names as "block/dense", over all layers or calls
+inline constexpr std::size_t kMostNameBytes = 16UL << 20U;  // bytes of names such as "block/dense", over all layers or
+                                                            // calls
 
-/// What is said where names pass kMostNameBytes.
+/// The message for names that exceed kMostNameBytes.
 [[nodiscard]] std::string too_long_names();
 
 class MaskRecorder;
 
-/// An Error that already names the layer it happened in, so that the models around it leave it alone.
+/// An Error that already names its layer, so that enclosing models do not change it.
 class PlacedError : public ConfigError {
  public:
   explicit PlacedError(const Error& error) : ConfigError(problem_of(error)) { about(error.field()); }
@@ -38,28 +41,28 @@ class PlacedError : public ConfigError {
 
 class ModelLowering final : public Lowering {
  public:
-  /// `symbolic`: shapes may be unknown and Keras's symbolic shapes are shown (for summaries); else for a run.
+  /// `symbolic`: shapes may be unknown, and are Keras's symbolic shapes (for summaries); otherwise for a run.
   ModelLowering(graph::Graph& graph, bool symbolic) : Lowering(graph, symbolic) {}
 
-  /// What stands for unknown sizes of what custom layers give, which is 0 everywhere: a graph to count, not to run.
-  /// Nothing where such a layer ends the lowering.
+  /// Substitutes for unknown sizes in the results of custom layers, which are 0 everywhere: a graph for counting, not
+  /// for running. If empty, such a layer is an error.
   struct Opened {
     std::int64_t batch = 1, length = 1;
   };
   std::optional<Opened> opened;
 
-  /// What layers made of strings so far.
+  /// The results of text layers so far.
   std::vector<TextStage> texts;
-  /// Of a run: the length of rows of terms that nothing tells, and shapes of the graph's inputs that are known.
+  /// For a run: the default length of rows of terms, and known shapes of graph inputs.
   std::int64_t text_length = kDefaultSequenceLength;
   std::map<std::string, Shape> given_shapes;
   graph::ValueId encoded_texts(const std::vector<TextSource>& sources,
                                std::shared_ptr<const text::Encoding> encoding) override;
 
-  /// Layers of the model that are one with another (Functional::one), with that one.
+  /// Layers of the model that are one object with another (Functional::one), and that other.
   std::map<const Layer*, const Layer*> ones;
 
-  /// Watches masks where it is given.
+  /// Traces masks if set.
   MaskRecorder* recorder = nullptr;
   [[nodiscard]] bool watches_masks() const override { return recorder != nullptr; }
   void note_mask_use() override { mask_used_ = true; }
@@ -67,7 +70,7 @@ class ModelLowering final : public Lowering {
 
   Arg apply(Layer& layer, const Arg& args, const Arg& kwargs) override;
   graph::ValueId weight(const Layer& layer, int index) override;
-  /// Declares a layer's variable under its full name, before anything uses it.
+  /// Declares a layer's variable with its full name, before it is used.
   void declare(const Layer& layer, int index, const graph::WeightSpec& spec) {
     weights_[{one(layer), index}] = builder().weight(spec);
   }
@@ -81,10 +84,10 @@ class ModelLowering final : public Lowering {
   }
   using Bound = std::map<std::string, Arg, std::less<>>;
   static Bound bind(Layer& layer, const Arg& args, const Arg& kwargs);
-  /// Arrays become tensors, and tensors of floats get the dtype that the layer wants, if any.
+  /// Converts arrays to tensors, and casts float tensors to the layer's dtype, if it has one.
   Arg as_inputs(const Arg& arg, std::optional<DType> dtype);
   static void fill_masks(Layer& layer, Bound& bound);
-  /// Throws Error (bad_input) where a layer that computes with numbers would read strings.
+  /// Throws Error (bad_input) if a layer that computes with numbers would read strings.
   static void check_texts(const Layer& layer, const Arg& args, const Arg& kwargs);
   void count(const Layer& layer);
 
@@ -94,7 +97,7 @@ class ModelLowering final : public Lowering {
   std::size_t name_bytes_ = 0;
   bool mask_used_ = false;
   std::map<std::string, int> scores_given_, texts_given_;  // by layer
-  bool watching_ = true;                                   // the layer around is a model whose calls are rows
+  bool watching_ = true;                                   // the enclosing layer is a model whose calls are rows
   std::map<std::pair<const Layer*, int>, graph::ValueId> weights_;
 };
 

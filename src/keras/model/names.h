@@ -1,4 +1,4 @@
-// Layers by name, those of nested models as "block/dense".
+// Finds layers by name; those of nested models are "block/dense".
 #pragma once
 
 #include <string>
@@ -9,9 +9,9 @@
 
 namespace attn::keras {
 
-/// The names of all layers and operations, in order; those of nested models after them.
+/// The names of all layers and operations, in order; those of nested models follow these.
 [[nodiscard]] std::vector<std::string> layer_names(const Functional& model);
-/// The layer of such a name, or null.
+/// The layer with such a name, or null.
 [[nodiscard]] Layer* find_layer(const Functional& model, std::string_view name);
 
 }  // namespace attn::keras

@@ -34,12 +34,12 @@ void Sequential::config(Fields& f) {
       if (layer->is_operation()) ref.fail("a Sequential holds layers only");
       const bool first = ref.pointer().ends_with("/0");
       if (as_input(*layer) != nullptr && !first) ref.fail("only the first layer of a Sequential can be an InputLayer");
-      // What comes before a broken link of the chain can still be checked.
+      // The layers before an invalid one can still be checked.
       if (file.problem_count() == before) add(std::move(layer));
     });
   }
   if (const auto shape = f.take("build_input_shape"); shape && !shape->is_null()) {
-    // Several inputs, or an input that is no plain tensor, are no chain that Keras would build.
+    // Keras does not build a chain with several inputs, or with an input that is not a plain tensor.
     if (shape->is_array() &&
         std::none_of(shape->json().begin(), shape->json().end(), [](const Json& d) { return d.is_structured(); }))
       build_input_shape = shape->shape();
@@ -55,7 +55,7 @@ bool Sequential::has_input() const { return !members_.empty() && as_input(*membe
 
 void Sequential::finish_reading(const Document& of_file, std::size_t before) {
   const bool broken = of_file.problem_count() > before;
-  // Keras leaves an input alone unbuilt.
+  // Keras leaves a single input layer unbuilt.
   const bool known = has_input() ? members_.size() > 1 : build_input_shape.has_value() && !(broken && members_.empty());
   if (known) {
     of_file.attempt([&] {
@@ -83,7 +83,7 @@ void Sequential::build_chain(const Shape& input_shape) {
   const auto as_output = [](const std::string& layer, int node) { return TensorRef{layer, node, 0}; };
   input_struct = as_output(members_.front()->name, 0);
   const Layer& last = *members_.back();
-  // connect() counts the calls of functional members from 1 here, as configs do.
+  // connect() counts the calls of functional members from 1 here, as in configs.
   output_struct = as_output(last.name, last.is_functional() ? 1 : 0);
   connect();
 }

@@ -7,7 +7,7 @@
 
 namespace attn::keras {
 
-/// keras.Sequential: a chain. Without an input shape it stays unbuilt until it is called.
+/// keras.Sequential: a chain. Without an input shape it stays unbuilt until its first call.
 class Sequential : public Functional {
  public:
   void config(Fields& f) override;
@@ -17,7 +17,7 @@ class Sequential : public Functional {
   [[nodiscard]] bool sequential_like() const override { return true; }
   [[nodiscard]] bool is_functional() const override { return false; }
   void finish_reading(const Document& document, std::size_t before) override;
-  /// Puts an input layer in front where none is, and connects the chain.
+  /// Prepends an input layer if there is none, and connects the chain.
   void build_chain(const Shape& input_shape);
   [[nodiscard]] bool has_input() const;
 

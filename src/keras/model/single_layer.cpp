@@ -16,7 +16,7 @@ std::unique_ptr<Functional> model_around(LayerPtr layer, const Shape& input_shap
   if (layer->info->role == Role::tokens) dtype = "int32";
   auto input = make_input(layer->name == "input_layer" ? "input" : "input_layer", batch_shape, dtype);
 
-  // What stands for the argument of each kind of call: x, (x, x), or [x, x].
+  // The first argument of each kind of call: x, (x, x), or [x, x].
   const TensorRef x{input->name, 0, 0};
   const std::string_view first = layer->arguments().front();
   Arg args = ArgList{Arg(x)};

@@ -1,4 +1,4 @@
-// A layer on its own.
+// A single layer as a model.
 #pragma once
 
 #include <memory>
@@ -7,7 +7,7 @@
 
 namespace attn::keras {
 
-/// A functional model `Input → layer` that builds a single layer and shows it.
+/// Creates a functional model `Input → layer` to build and display a single layer.
 [[nodiscard]] std::unique_ptr<Functional> model_around(LayerPtr layer, const Shape& input_shape);
 
 }  // namespace attn::keras

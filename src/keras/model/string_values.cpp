@@ -9,7 +9,7 @@
 namespace attn::keras {
 namespace {
 
-/// Does the node give elements of its first input, or of all of them, as they are?
+/// Returns whether the node's result consists of unchanged elements of its first input, or of all inputs.
 bool moves(const graph::Op& op) {
   return std::holds_alternative<graph::Reshape>(op) || std::holds_alternative<graph::Transpose>(op) ||
          std::holds_alternative<graph::Broadcast>(op) || std::holds_alternative<graph::Slice>(op) ||

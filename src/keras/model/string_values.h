@@ -1,4 +1,4 @@
-// Which values of a graph stand for strings.
+// Determines which values of a graph represent strings.
 #pragma once
 
 #include <map>
@@ -13,11 +13,11 @@ namespace attn::keras {
 
 using Strings = std::map<graph::ValueId, std::shared_ptr<const text::Lookup>>;
 
-/// Are a layer's results strings?
+/// Returns whether a layer's results are strings.
 [[nodiscard]] bool gives_texts(const Layer& layer);
 
-/// What layers gave as strings, and what was moved of it. `callees` are the layers of graph.layers. Throws Error
-/// (bad_input) where a layer computes with it.
+/// The string results of layers, and values that are rearranged from them. `callees` are the layers of graph.layers.
+/// Throws Error (bad_input) if a layer computes with strings.
 [[nodiscard]] Strings strings_of(const graph::Graph& graph, const std::vector<const Layer*>& callees);
 
 }  // namespace attn::keras

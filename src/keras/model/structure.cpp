@@ -8,7 +8,7 @@
 namespace attn::keras {
 namespace {
 
-/// The tensors of an argument in the order of keras.tree.flatten, which sorts the keys of a dict.
+/// Visits the tensors of an argument in the order of keras.tree.flatten, which sorts the keys of a dict.
 template <typename Leaf, typename Visit>
 void visit_leaves(const Arg& arg, Visit&& visit) {
   if (const auto* leaf = arg.as<Leaf>()) {
@@ -31,7 +31,7 @@ void collect_refs(const Arg& arg, std::vector<TensorRef>& out) {
 
 Arg packed(const Arg& structure, const std::vector<TensorPtr>& tensors) {
   std::size_t next = 0;
-  // Dicts are flattened by sorted key, so walk them the same way.
+  // Dicts are flattened by sorted key, so they are visited in the same order.
   const auto pack = [&](auto& self, const Arg& arg) -> Arg {
     if (arg.as<TensorRef>()) return tensors[next++];
     if (const auto* list = arg.as<ArgList>()) {

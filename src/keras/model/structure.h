@@ -1,4 +1,4 @@
-// The structures in which configs and calls hold tensors: lists and dicts of them, as keras.tree has them.
+// The structures of tensors in configs and calls: lists and dicts, as in keras.tree.
 #pragma once
 
 #include <vector>
@@ -7,10 +7,10 @@
 
 namespace attn::keras {
 
-/// What a config says a tensor is, in the order in which keras.tree flattens an argument.
+/// Collects the tensor references of a config's argument, in the order of keras.tree.flatten.
 void collect_refs(const Arg& arg, std::vector<TensorRef>& out);
 
-/// `arg` with every TensorRef replaced.
+/// `arg` with every TensorRef replaced by `resolve`.
 template <typename Resolve>
 Arg resolved(const Arg& arg, Resolve&& resolve) {
   if (const auto* ref = arg.as<TensorRef>()) return resolve(*ref);
@@ -30,12 +30,12 @@ Arg resolved(const Arg& arg, Resolve&& resolve) {
 /// `tensors` in the structure of a model's outputs; a list of one is unpacked (unpack_singleton).
 [[nodiscard]] Arg packed(const Arg& structure, const std::vector<TensorPtr>& tensors);
 
-/// The values of a call in the order of the model's inputs, whose layers are `layers`: by name where a dict meets a
-/// list of inputs, else as keras.tree flattens them. Throws Error (bad_input).
+/// The values of a call in the order of the model's inputs, whose layers are `layers`: by name if a dict is passed for
+/// a list of inputs, otherwise as flattened by keras.tree. Throws Error (bad_input).
 [[nodiscard]] std::vector<TensorPtr> ordered_inputs(const Arg& given, const Arg& structure,
                                                     const std::vector<Layer*>& layers);
 
-/// The masks of the inputs, which a call may give in the structure of the inputs, null where it gives None.
+/// The masks of the inputs, which a call may pass in the structure of the inputs; null for None.
 [[nodiscard]] std::vector<TensorPtr> ordered_masks(const Arg& given);
 
 }  // namespace attn::keras

@@ -10,7 +10,7 @@ namespace attn::keras {
 namespace {
 
 struct Totals {
-  bool any = false;  // variables, be they empty
+  bool any = false;  // has variables, even empty ones
   Count params = 0, trainable = 0, bytes = 0, trainable_bytes = 0;
 };
 
@@ -24,8 +24,8 @@ Totals totals_of(Layer& layer) {
     const Count bytes = elements * static_cast<Count>(bytes_of(spec.dtype));
     totals.params += elements;
     totals.bytes += bytes;
-    // A frozen layer freezes its own variables only; what is inside it keeps its own flag. Asked for its trainable
-    // variables, it answers that it has none (keras/src/layers/layer.py, trainable_variables).
+    // A frozen layer freezes only its own variables; its sublayers keep their flags. But its trainable_variables are
+    // empty (keras/src/layers/layer.py).
     if (spec.trainable && trainable) {
       totals.trainable += elements;
       totals.trainable_bytes += bytes;
@@ -34,7 +34,7 @@ Totals totals_of(Layer& layer) {
   return totals;
 }
 
-/// As in summary_utils.format_layer_shape, one dimension has no comma, unlike Python's tuple.
+/// In summary_utils.format_layer_shape a single dimension has no comma, unlike in Python's tuple.
 std::string shape_text(const Shape& shape) {
   std::vector<std::string> dims;
   for (const Dim dim : shape) dims.push_back(dim == kUnknown ? "None" : std::to_string(dim));
@@ -88,7 +88,7 @@ Summary summarize_custom(Layer& root) {
   out.name = root.name;
   out.class_name = root.class_name();
   for (const graph::WeightSpec& spec : root.weights) {
-    // What a model keeps among its layers has the layer's name behind that.
+    // The name of a layer in a model's list of layers follows "layers/".
     const auto slash = spec.path.find('/', spec.path.starts_with("layers/") ? 7 : 0);
     const std::string attribute = slash == std::string::npos ? "(itself)" : spec.path.substr(0, slash);
     auto row =
@@ -120,7 +120,7 @@ Summary summarize(Functional& model) {
   }
   add_totals(model, out);
   out.unknown_params = std::ranges::any_of(out.rows, &SummaryRow::unknown_params);
-  // A layer that cannot be built behind a custom layer may have any number of parameters.
+  // A layer that cannot be built because of a custom layer may have any number of parameters.
   for (SummaryRow& row : out.rows) row.unknown_params = row.unknown_params || (out.unknown_params && !row.built);
   return out;
 }

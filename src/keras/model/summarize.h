@@ -1,4 +1,4 @@
-// What model.summary() shows.
+// The contents of model.summary().
 #pragma once
 
 #include "attn/keras/summary.h"
@@ -7,7 +7,7 @@
 namespace attn::keras {
 
 [[nodiscard]] Summary summarize(Functional& model);
-/// The summary of a model that is a class of somebody's own: a row for each attribute under which it keeps weights.
+/// The summary of a custom model class: a row for each attribute with weights.
 [[nodiscard]] Summary summarize_custom(Layer& root);
 
 }  // namespace attn::keras

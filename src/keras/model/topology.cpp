@@ -28,9 +28,9 @@ Topology map_graph(const std::vector<std::vector<std::vector<NodeKey>>>& parents
     return state[static_cast<std::size_t>(node.operation)][static_cast<std::size_t>(node.index)];
   };
 
-  // Depth first from each output, with a stack of our own: a model may be deeper than the machine's.
+  // Depth first from each output, with an explicit stack, because a model may be deeper than the call stack allows.
   std::vector<NodeKey> sorted;                     // from inputs to outputs
-  std::vector<int> traversal(parents.size(), -1);  // when an operation was first met
+  std::vector<int> traversal(parents.size(), -1);  // order in which operations are first visited
   int met = 0;
   for (const NodeKey& output : outputs) {
     if (state_of(output) == State::done) continue;
@@ -58,7 +58,7 @@ Topology map_graph(const std::vector<std::vector<std::vector<NodeKey>>>& parents
     }
   }
 
-  // Depths: the longest way to an output. Python's dicts keep insertion order, which decides ties among nodes.
+  // Depths: the longest path to an output. Python's dicts keep insertion order, which decides ties among nodes.
   std::vector<std::vector<int>> depth(parents.size());
   for (std::size_t i = 0; i < parents.size(); ++i) depth[i].assign(std::max<std::size_t>(parents[i].size(), 1), -1);
   std::vector<int> operation_depth(parents.size(), -1);

@@ -1,4 +1,4 @@
-// The order in which Keras walks a functional graph (keras/src/ops/function.py, map_graph).
+// The order in which Keras traverses a functional graph (keras/src/ops/function.py, map_graph).
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 
 namespace attn::keras {
 
-/// A call: `operation` indexes the model's operations, `index` its calls.
+/// A call: `operation` is an index of the model's operations, `index` one of its calls.
 struct NodeKey {
   int operation = 0;
   int index = 0;
@@ -14,18 +14,18 @@ struct NodeKey {
 };
 
 struct Topology {
-  std::vector<int> operations;                 ///< by decreasing depth, ties by traversal order: the rows of a summary
-  std::vector<std::vector<NodeKey>> by_depth;  ///< deepest first: the order of execution
-  std::vector<std::vector<int>> calls;         ///< for each operation the calls that by_depth holds, ascending
+  std::vector<int> operations;                 ///< by decreasing depth, ties in traversal order: the rows of a summary
+  std::vector<std::vector<NodeKey>> by_depth;  ///< deepest first: the execution order
+  std::vector<std::vector<int>> calls;         ///< for each operation, the calls in by_depth, ascending
 };
 
-/// A cycle was found at this node.
+/// Thrown for a cycle, with one of its nodes.
 struct CycleAt {
   NodeKey node;
 };
 
 /// `parents[op][index]` are the calls whose results a call reads, in order of its arguments; `outputs` the calls that
-/// give the model's outputs; `inputs` the operations of its input layers. Calls that no output needs are left out.
+/// compute the model's outputs; `inputs` the operations of its input layers. Calls that no output needs are omitted.
 /// Throws CycleAt.
 [[nodiscard]] Topology map_graph(const std::vector<std::vector<std::vector<NodeKey>>>& parents,
                                  const std::vector<int>& inputs, const std::vector<NodeKey>& outputs);

@@ -1,4 +1,4 @@
-// Where the masks of a model go.
+// Traces the masks of a model.
 #pragma once
 
 #include "attn/keras/masks.h"
@@ -6,7 +6,7 @@
 
 namespace attn::keras {
 
-/// The masks of one call of a model that is connected, with unknown dimensions.
+/// The masks of one call of a connected model, with unknown dimensions.
 [[nodiscard]] MaskTrace trace_masks(Functional& model);
 
 }  // namespace attn::keras

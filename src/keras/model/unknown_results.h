@@ -1,4 +1,4 @@
-// What calls of custom layers give, as far as it is told by the layers that read it.
+// The results of custom layers, as far as they are known from the layers that read them.
 #pragma once
 
 #include <map>
@@ -10,14 +10,14 @@
 
 namespace attn::keras {
 
-/// Stands for a result of which nothing is known.
+/// A result of unknown shape.
 [[nodiscard]] inline TensorPtr unknown_result() { return std::make_shared<KerasTensor>(); }
 [[nodiscard]] inline bool is_unknown(const TensorPtr& tensor) { return tensor->id == graph::kNone; }
 
-/// Shapes of results by the places that read them: Keras keeps with a layer what shapes it was built for.
+/// The shapes of results by their readers: Keras stores with each layer the shapes for which it was built.
 class UnknownResults {
  public:
-  /// Takes what the layer's build_config says of what its first call reads.
+  /// Reads the shapes of the reader's first call from its build_config.
   void learn(const Layer& reader);
   [[nodiscard]] std::optional<Shape> shape_of(const TensorRef& result) const;
 

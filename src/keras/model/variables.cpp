@@ -6,7 +6,7 @@
 namespace attn::keras {
 namespace {
 
-/// Visits a layer and all below it, each once, with the prefixes of its variables.
+/// Visits a layer and all layers below it once, with the prefixes of its variables.
 template <typename Visit>
 void walk(Layer& layer, const std::string& path, const std::string& store, std::set<const Layer*>& seen,
           Visit&& visit) {
@@ -40,7 +40,7 @@ graph::WeightSpec Variable::named() const {
 
 void visit_variables(Layer& root, const std::function<void(const Variable&)>& visit) {
   std::set<const Layer*> seen;
-  std::set<const Layer*> ones;  // of layers that are one, the first stands for all
+  std::set<const Layer*> ones;  // layers that are one object: the first represents all of them
   std::set<std::pair<const Layer*, int>> borrowed;
   walk(root, root.is_functional() ? "" : root.name + "/", "", seen,
        [&](Layer& layer, const std::string& path, const std::string& store) {

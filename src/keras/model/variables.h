@@ -1,4 +1,4 @@
-// The variables of a model in Keras's order, under their full names.
+// The variables of a model in Keras's order, with their full names.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,14 @@
 
 namespace attn::keras {
 
-/// Visits a layer and all below it, each once.
+/// Visits a layer and all layers below it once.
 void visit_layers(Layer& root, const std::function<void(Layer&)>& visit);
 
-/// The same with what the places of a layer's variables in .weights.h5 begin with.
+/// The same with the prefix of the layer's variables in .weights.h5.
 void visit_places(Layer& root, const std::function<void(Layer&, const std::string& store)>& visit);
 
-/// A variable: the layer that declares it, its index there, what its two names begin with, and the other name in
-/// .weights.h5 of what two layers hold.
+/// A variable: the layer that declares it, its index there, the prefixes of its two names, and its alternative key in
+/// .weights.h5 if two layers hold it.
 struct Variable {
   const Layer& layer;
   int index = 0;
@@ -28,17 +28,17 @@ struct Variable {
   std::string store_again;
 
   [[nodiscard]] const graph::WeightSpec& spec() const { return layer.weights[static_cast<std::size_t>(index)]; }
-  /// The spec under its full names.
+  /// The spec with its full names.
   [[nodiscard]] graph::WeightSpec named() const;
 };
 
 /// Visits all variables below a layer in the order of model.weights.
 void visit_variables(Layer& root, const std::function<void(const Variable&)>& visit);
 
-/// Sequential.from_config leaves the flag of a frozen Sequential behind; its layers keep theirs.
+/// Sequential.from_config does not restore the flag of a frozen Sequential; its layers keep theirs.
 [[nodiscard]] bool is_trainable(const Layer& layer);
 
-/// The fewest positions that a layer of the model has learned a vector for; nothing where none learns any.
+/// The smallest number of trained positions in a layer of the model; empty if there is none.
 [[nodiscard]] std::optional<std::int64_t> most_positions(Layer& root);
 
 /// All variables in the order of model.weights.

@@ -1,4 +1,4 @@
-// Losses over the pairs of a batch, and over alignments, after keras/src/losses/losses.py.
+// Losses over pairs of a batch, and over alignments (keras/src/losses/losses.py).
 #include <algorithm>
 #include <limits>
 
@@ -16,7 +16,7 @@ using graph::ValueId;
 /// ln Σ eˣ over one axis.
 Expression log_sum(const Expression& x, int axis) { return x.reduced({ReduceFn::logsumexp, {axis}}); }
 
-/// Labels y (B) of embeddings (B,D), of length 1: those with one label are to be near each other (Sun et al., 2020).
+/// Labels y (B) and embeddings (B,D) of length 1: those with equal labels should be close (Sun et al., 2020).
 class Circle : public Loss {
  public:
   void fields(Fields& f) override {
@@ -58,8 +58,8 @@ class Circle : public Loss {
   bool remove_diagonal = true;
 };
 
-/// Labels (B,L) of classes from 1 on, with 0 behind the last, and logits (B,T,C), of which class 0 says nothing: the
-/// negative logarithm of the probability of all that reads as the labels (Graves et al., 2006).
+/// Labels (B,L) of classes from 1 on, padded with 0, and logits (B,T,C), where class 0 is blank: the negative
+/// log-probability of all paths that read as the labels (Graves et al., 2006).
 class CTC : public Loss {
  public:
   ValueId values(LossCall& c) const override {
@@ -70,7 +70,7 @@ class CTC : public Loss {
           truth.str(), pred.str());
     const Dim rows = truth[0], length = truth[1], steps = pred[1], places = 2 * length + 1;
     const Expression labels(c.b, c.b.cast(c.y_true, DType::int32)), logits(c.b, c.y_pred);
-    // Before, between and behind the labels may stand any number of blanks.
+    // Any number of blanks is allowed before, between and after the labels.
     const ValueId blanks = c.b.apply(graph::Fill{{rows, length, 1}, DType::int32, 0.0}, {});
     const ValueId pairs = c.b.apply(graph::Concat{2}, {blanks, c.b.expand_dims(labels, -1)});
     const ValueId last = c.b.apply(graph::Fill{{rows, 1}, DType::int32, 0.0}, {});
@@ -84,7 +84,7 @@ class CTC : public Loss {
 
     const Expression none = logits.number(kNone);
     const Expression place(c.b, c.b.apply(graph::Iota{{1, places}, DType::int32, 1}, {}));
-    // A blank between two labels may be left out, unless they are the same.
+    // A blank between two labels is optional unless they are equal.
     const Expression before(c.b, shifted(c, symbols, 2, 0.0));
     const Expression skips =
         (symbols == 0.0).unary(UnaryFn::logical_not) & (symbols == before).unary(UnaryFn::logical_not);
@@ -107,16 +107,16 @@ class CTC : public Loss {
   [[nodiscard]] bool takes(const Shape&, const Shape&) const override { return true; }
 
  private:
-  static constexpr double kNone = -1e30;  // the logarithm of nothing, with which sums stay numbers
+  static constexpr double kNone = -1e30;  // the logarithm of 0, finite so that sums stay finite
 
-  /// (B,S) of (B,T,S)
+  /// Step `step` of (B,T,S), as (B,S).
   static Expression at(LossCall& c, ValueId x, Dim step) {
     graph::Slice slice;
     slice.ranges = {{}, {step, step + 1, 1}, {}};
     const Shape shape = c.b.shape(x);
     return {c.b, c.b.reshape(c.b.apply(slice, {x}), {shape[0], shape[2]})};
   }
-  /// x (B,S) moved to the right, with `fill` at the left.
+  /// x (B,S) shifted to the right, with `fill` on the left.
   static ValueId shifted(LossCall& c, const Expression& x, Dim by, double fill) {
     const Shape shape = x.shape();
     const Dim kept = std::max<Dim>(0, shape[1] - by);

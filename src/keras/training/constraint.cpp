@@ -7,7 +7,7 @@
 namespace attn::keras {
 namespace {
 
-/// Of an object that keras::constraint gave, whose arguments are judged.
+/// Reads an object from keras::constraint, whose arguments are already checked.
 optimizers::Constraint read(const Json& object, const Shape& shape) {
   const std::string name = object.value("class_name", "");
   const Json given = object.value("config", Json()), config = given.is_object() ? given : Json::object();

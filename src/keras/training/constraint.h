@@ -9,7 +9,7 @@
 
 namespace attn::keras {
 
-/// For each variable in the order of model.weights. Throws Error (bad_input) for one that is not Keras's.
+/// The constraint of each variable in the order of model.weights. Throws Error (bad_input) for one that is not Keras's.
 [[nodiscard]] std::vector<std::optional<optimizers::Constraint>> constraints_of(Functional& model);
 
 }  // namespace attn::keras

@@ -1,4 +1,4 @@
-// Losses of probabilities and of logits, after keras/src/losses/losses.py and backend/tensorflow/nn.py.
+// Losses of probabilities and of logits (keras/src/losses/losses.py, backend/tensorflow/nn.py).
 #include "attn/base/text.h"
 #include "config/bounded_fields.h"
 #include "training/loss.h"
@@ -10,7 +10,7 @@ using graph::BinaryFn;
 using graph::UnaryFn;
 using graph::ValueId;
 
-/// Fields and rules that these losses share.
+/// The common fields and rules of these losses.
 class Crossentropy : public Loss {
  public:
   void fields(Fields& f) override {
@@ -19,11 +19,11 @@ class Crossentropy : public Loss {
   }
 
  protected:
-  /// The logits: y_pred where it is said to be some, else what stands behind it.
+  /// The logits: y_pred if it is declared as such, otherwise the logits it was computed from.
   [[nodiscard]] std::optional<ValueId> logits(const LossCall& c) const {
     return from_logits ? c.logits.value_or(c.y_pred) : c.logits;
   }
-  /// Classes are the last axis for all kernels.
+  /// In kernels, classes are always the last axis.
   void expect_last_axis(const LossCall& c) const {
     if (axis != -1 && axis != c.rank() - 1)
       throw bad_input("axis {}: classes are known along the last axis alone", axis);
@@ -96,7 +96,7 @@ class SparseCategoricalCrossentropy : public Crossentropy {
   ValueId values(LossCall& c) const override {
     expect_last_axis(c);
     ValueId labels = c.y_true;
-    // What is ignored is taken out of y_pred, and with it goes the way to what stands behind.
+    // Ignored elements are removed from y_pred, so its logits cannot be used then.
     const bool probabilities = ignore_class ? !from_logits : !logits(c).has_value();
     ValueId scores = ignore_class ? c.y_pred : logits(c).value_or(c.y_pred);
     if (c.b.shape(labels).rank() == c.rank() && c.b.shape(labels).back() == 1)
@@ -118,14 +118,14 @@ class SparseCategoricalCrossentropy : public Crossentropy {
   std::optional<std::int64_t> ignore_class;
 };
 
-/// Of each number, of probabilities.
+/// The elementwise entropy of probabilities.
 ValueId binary_entropy(LossCall& c, ValueId labels, ValueId probabilities) {
   const ValueId yes = c.multiply(labels, c.unary(UnaryFn::log, probabilities));
   const ValueId no = c.multiply(c.one_minus(labels), c.unary(UnaryFn::log, c.one_minus(probabilities)));
   return c.unary(UnaryFn::negative, c.add(yes, no));
 }
 
-/// Of each number, of logits z: ln(1 + eᶻ) − z·y.
+/// The elementwise entropy of logits z: ln(1 + eᶻ) − z·y.
 ValueId binary_entropy_of_logits(LossCall& c, ValueId labels, ValueId z) {
   return c.subtract(c.unary(UnaryFn::softplus, z), c.multiply(z, labels));
 }
@@ -174,7 +174,7 @@ class BinaryFocalCrossentropy : public Crossentropy {
   bool apply_class_balancing = false;
 };
 
-/// (1 − p^q)/q of the probability p of the label.
+/// (1 − p^q)/q for the probability p of the label.
 class CategoricalGeneralizedCrossEntropy : public Loss {
  public:
   void fields(Fields& f) override { number(f, "q", q, {0.0, 1.0, "a number between 0 and 1", true, true}); }

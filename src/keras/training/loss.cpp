@@ -22,7 +22,7 @@ std::vector<const LossInfo*> all_losses() {
   return rows;
 }
 
-/// By the name of its class or of its function.
+/// Finds a loss by the name of its class or function.
 const LossInfo* find(std::string_view name) {
   for (const LossInfo* row : all_losses()) {
     const std::vector<std::string> functions = split(row->functions, ' ');
@@ -31,7 +31,7 @@ const LossInfo* find(std::string_view name) {
   return nullptr;
 }
 
-/// What "crossentropy" means (keras/src/trainers/compile_utils.py, is_binary_or_sparse_categorical).
+/// The loss that "crossentropy" stands for (keras/src/trainers/compile_utils.py, is_binary_or_sparse_categorical).
 std::string_view crossentropy_for(const Shape& predictions, const std::optional<Shape>& targets) {
   if (predictions.rank() > 0 && predictions.back() == 1) return "binary_crossentropy";
   if (!targets || targets->rank() < predictions.rank() || (targets->rank() > 0 && targets->back() == 1))
@@ -71,7 +71,7 @@ LossPtr read_loss(const Ref& ref, const Shape& predictions, const std::optional<
   ref.expect_object();
   const std::string class_name = ref["class_name"].text();
   if (class_name == "function") {
-    // A function of Keras's own is a name; one that somebody wrote is code that no file holds.
+    // A function of Keras is stored as a name; a custom function is code that no file contains.
     const Ref config = ref["config"];
     if (config.is_string() && find(config.text()) != nullptr) return read_loss(config, predictions, targets);
     ref.fail(fmt::format("the loss is a function of its own, '{}', which no file holds; name another",

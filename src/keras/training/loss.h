@@ -1,4 +1,4 @@
-// A loss of Keras: its fields, and what it makes of targets and predictions.
+// A Keras loss: its fields, and its computation from targets and predictions.
 #pragma once
 
 #include <memory>
@@ -14,20 +14,19 @@
 
 namespace attn::keras {
 
-/// Targets and predictions on their way to one number for each prediction, and the small operations that losses are
-/// made of.
+/// Targets and predictions of a loss, and the small operations that losses consist of.
 class LossCall {
  public:
   LossCall(graph::Builder& builder, graph::ValueId targets, graph::ValueId predictions)
       : b(builder), y_true(targets), y_pred(predictions) {}
 
   graph::Builder& b;
-  graph::ValueId y_true;  ///< of the dtype of y_pred, or integers where the loss takes classes
+  graph::ValueId y_true;  ///< in the dtype of y_pred, or integers if the loss takes classes
   graph::ValueId y_pred;
-  /// What stands behind a softmax or sigmoid that gave y_pred, in its dtype: losses of probabilities take that, as
-  /// Keras does (keras/src/backend/tensorflow/nn.py, _get_logits).
+  /// The logits of y_pred if a softmax or sigmoid computed it, in its dtype: losses of probabilities use these, like
+  /// Keras (keras/src/backend/tensorflow/nn.py, _get_logits).
   std::optional<graph::ValueId> logits;
-  /// The values that count; nothing: all.
+  /// The values that count; empty: all.
   std::optional<graph::ValueId> mask;
 
   [[nodiscard]] int rank() const { return b.shape(y_pred).rank(); }
@@ -54,7 +53,7 @@ class LossCall {
   [[nodiscard]] graph::ValueId select(graph::ValueId condition, graph::ValueId x, graph::ValueId y) {
     return b.apply(graph::Select{}, {condition, x, y});
   }
-  /// Over one axis, counted from the back where it is negative. Throws Error (bad_input) where x has no such axis.
+  /// Reduces one axis, counted from the back if negative. Throws Error (bad_input) if x has no such axis.
   [[nodiscard]] graph::ValueId reduce(graph::ReduceFn fn, graph::ValueId x, std::int64_t axis = -1,
                                       bool keepdims = false);
   [[nodiscard]] graph::ValueId mean(graph::ValueId x, std::int64_t axis = -1) {
@@ -75,26 +74,26 @@ class Loss {
   std::string name;
   std::optional<std::string> reduction = "sum_over_batch_size";
 
-  /// The class's own fields.
+  /// The fields of the class itself.
   virtual void fields(Fields&) {}
-  /// One number for each prediction: of the shape of y_pred without its last axis, but where the class says otherwise.
+  /// One value for each prediction: in the shape of y_pred without its last axis, unless the class documents otherwise.
   [[nodiscard]] virtual graph::ValueId values(LossCall& call) const = 0;
-  /// Do targets and predictions of these shapes go together? By default predictions have the targets' shape, or for
-  /// classes an axis more.
+  /// Whether targets and predictions of these shapes match. Predictions have the shape of the targets, with
+  /// one more axis for classes.
   [[nodiscard]] virtual bool takes(const Shape& /*targets*/, const Shape& /*predictions*/) const { return false; }
-  /// What its targets are.
+  /// The meaning of its targets.
   [[nodiscard]] virtual Labels labels() const { return Labels::numbers; }
-  /// Of classes: is every other label an error, but this one?
+  /// For classes: whether every other label, except the ignored one, is an error.
   [[nodiscard]] virtual bool is_bounded() const { return false; }
   [[nodiscard]] virtual std::optional<std::int64_t> ignored() const { return std::nullopt; }
 };
 
 using LossPtr = std::unique_ptr<Loss>;
 
-/// All that is known of a class of losses.
+/// The record of a loss class.
 struct LossInfo {
   std::string_view name;       ///< "MeanSquaredError"
-  std::string_view functions;  ///< names of the function, its own first: "mean_squared_error mse MSE"
+  std::string_view functions;  ///< names of the function, the main one first: "mean_squared_error mse MSE"
   LossPtr (*make)();
 };
 
@@ -103,13 +102,13 @@ template <typename T>
   return std::make_unique<T>();
 }
 
-/// regression.cpp, crossentropy.cpp, batch_losses.cpp
+/// Records in regression.cpp, crossentropy.cpp, batch_losses.cpp.
 [[nodiscard]] std::span<const LossInfo> regression_losses();
 [[nodiscard]] std::span<const LossInfo> crossentropy_losses();
 [[nodiscard]] std::span<const LossInfo> batch_losses();
 
-/// A loss from its name, of a class or a function, or from its serialized object. `predictions` and `targets` are the
-/// shapes by which "crossentropy" is chosen. Throws Error (bad_input), for what is not known with the nearest name.
+/// Reads a loss from the name of a class or function, or from its serialized object. "crossentropy" is resolved by the
+/// shapes `predictions` and `targets`. Throws Error (bad_input); for an unknown one with the most similar name.
 [[nodiscard]] LossPtr read_loss(const Ref& ref, const Shape& predictions, const std::optional<Shape>& targets);
 
 }  // namespace attn::keras

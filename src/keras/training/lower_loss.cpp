@@ -26,7 +26,7 @@ using graph::ValueId;
 
 namespace {
 
-/// The names by which Keras knows the outputs: the keys of a dict, else those of the layers that gave them.
+/// Keras's names of the outputs: the keys of a dict, otherwise the names of the layers that computed them.
 std::vector<std::string> output_names(const Functional& model, const graph::Graph& graph) {
   std::vector<std::string> names;
   for (const graph::Output& output : graph.outputs) {
@@ -39,7 +39,7 @@ std::vector<std::string> output_names(const Functional& model, const graph::Grap
   return names;
 }
 
-/// A loss, or a number, for each output: one for all, a list, or a dict by outputs.
+/// A loss, or a number, for each output: one for all, a list, or a dict by output.
 class PerOutput {
  public:
   PerOutput(const Ref& ref, const std::vector<std::string>& names, std::string_view what) {
@@ -65,7 +65,7 @@ class PerOutput {
   std::vector<std::optional<Ref>> refs_;
 };
 
-/// Each is a part of the graph, and has a name of its own.
+/// Limit of metrics, because each is a part of the graph.
 constexpr std::size_t kMostMetrics = 1000;
 
 /// The loss and its weights, as JSON.
@@ -97,7 +97,7 @@ Told told(const Functional& model, const LossOptions& options, std::size_t outpu
   return out;
 }
 
-/// What a softmax or a sigmoid was taken of that gave `x` as it is.
+/// The input of the softmax or sigmoid that computed `x`.
 std::optional<ValueId> logits_behind(const graph::Graph& graph, ValueId x) {
   for (const graph::Node& node : graph.nodes) {
     if (node.outputs.front() != x) continue;
@@ -112,7 +112,7 @@ std::optional<ValueId> logits_behind(const graph::Graph& graph, ValueId x) {
 
 class LossLowering {
  public:
-  /// `computed`: the dtype of losses and metrics.
+  /// `computed` is the dtype of losses and metrics.
   LossLowering(Functional& model, const LossOptions& options, DType computed, LossGraph& out, ModelLowering& lowering)
       : model_(model), options_(options), computed_(computed), out_(out), b_(lowering.builder()), lowering_(lowering) {}
 
@@ -128,7 +128,7 @@ class LossLowering {
       if (factor != 1.0) value = b_.binary(BinaryFn::multiply, value, b_.scalar_like(value, factor));
       total = total == graph::kNone ? value : b_.binary(BinaryFn::add, total, value);
     };
-    // One loss and one target "y" for several outputs are those of the first.
+    // With several outputs, a single loss and a single target "y" belong to the first.
     const bool one_of_many =
         options_.arrays.contains("y") && (said.loss.is_string() || said.loss.contains("class_name"));
     const auto has_loss = [&](std::size_t i) {
@@ -161,14 +161,14 @@ class LossLowering {
   }
 
  private:
-  /// "y" where one output has a loss and data has not the other name, else "y:price".
+  /// Returns "y" if a single output has a loss and the data has no array of the other name, otherwise "y:price".
   [[nodiscard]] std::string array_name(const std::string& what, const std::string& output) const {
     const std::string full = what + ":" + output;
     const bool has_full = options_.arrays.contains(full) && !options_.arrays.contains(what);
     return single_ && !has_full ? what : full;
   }
 
-  /// The array's type where data has it.
+  /// The type of the array, if the data has it.
   std::optional<graph::TensorType> given(const std::string& name) {
     const auto found = options_.arrays.find(name);
     if (found == options_.arrays.end()) return std::nullopt;
@@ -230,24 +230,24 @@ class LossLowering {
                     printable(output), pred.str(), classes ? one_each.slice(0, pred.rank() - 1).str() : pred.str());
   }
 
-  /// Weights and targets of no output would be forgotten silently.
+  /// Rejects weights and targets of no output, which would be ignored silently.
   void check_arrays(const std::vector<std::string>& outputs) const {
     for (const auto& [name, type] : options_.arrays) {
-      const std::string output = name.substr(name.find(':') + 1);  // all of it where there is no colon
+      const std::string output = name.substr(name.find(':') + 1);  // the whole name if there is no colon
       if (std::ranges::count(used_, name) == 0 && std::ranges::count(outputs, output) == 0)
         throw bad_input("the array '{}' is a target or weight of no output that has a loss; the outputs are {}",
                         printable(name), printable(join(outputs, ", ")));
     }
   }
 
-  /// What metrics see of an output.
+  /// The values of an output for metrics.
   struct Measured {
     std::string output;
     ValueId target, prediction;
     std::optional<ValueId> mask, weights;
   };
 
-  /// As keras/src/trainers/compile_utils.py names them: "accuracy", "price_mae", "weighted_accuracy".
+  /// Names follow keras/src/trainers/compile_utils.py: "accuracy", "price_mae", "weighted_accuracy".
   void add_metrics(const std::vector<std::string>& outputs) {
     const Json compiled = compile_config_of(model_, options_);
     for (const bool weighted : {false, true}) {
@@ -269,8 +269,8 @@ class LossLowering {
     }
   }
 
-  /// The metrics of one output: all of a list for the only one, that of the same place in a list of as many, those
-  /// under its name in a dict.
+  /// The metrics of one output: the whole list for a single output, the element at the same position in a list of equal
+  /// length, or the entry in a dict.
   static std::vector<Ref> metrics_of(const Ref& told, const std::vector<std::string>& outputs, std::size_t i) {
     std::vector<Ref> own;
     const auto add = [&](const auto& self, const Ref& ref) -> void {
@@ -311,11 +311,11 @@ class LossLowering {
   Builder& b_;
   ModelLowering& lowering_;
   bool single_ = true;
-  std::vector<std::string> used_;  // arrays
+  std::vector<std::string> used_;  // names of arrays
   std::vector<Measured> measured_;
 };
 
-/// Fails for a layer that does something in training that attn does not, by what has been lowered.
+/// Throws for a layer whose training behavior is unsupported, according to the lowering.
 void check_training(Functional& model, const Training& training) {
   static constexpr std::array<const char*, 8> kRates = {"rate",
                                                         "dropout",
@@ -362,7 +362,7 @@ LossGraph lower_loss(Functional& model, const LowerOptions& options, const LossO
   const std::vector<TensorPtr> outputs = lower(model, options, lowering);
   if (loss.training) check_training(model, training);
   if (outputs.empty()) throw bad_input("the model has no output");
-  // Keras computes losses in its floatx, float32, whatever the policies of the layers. In float64 for all of the model
+  // Keras computes losses in its floatx, float32, whatever the policies of the layers. If the whole model is float64,
   // they are float64.
   const DType computed = options.dtype == "float64" ? DType::float64 : DType::float32;
   LossLowering(model, loss, computed, out, lowering).run(outputs);

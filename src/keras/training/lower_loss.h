@@ -1,4 +1,4 @@
-// A model and its loss as one graph.
+// Lowers a model and its loss to one graph.
 #pragma once
 
 #include "attn/keras/loss_graph.h"

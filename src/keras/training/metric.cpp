@@ -1,4 +1,4 @@
-// After keras/src/metrics.
+// Metrics (keras/src/metrics).
 #include "training/metric.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ using graph::ValueId;
 
 namespace {
 
-/// Of the largest of the last axis.
+/// The index of the largest element of the last axis.
 ValueId argmax(Builder& b, ValueId x) { return b.apply(graph::Reduce{ReduceFn::argmax, {b.shape(x).rank() - 1}}, {x}); }
 
 ValueId agree(Builder& b, ValueId x, ValueId y, DType dtype) {
@@ -43,27 +43,27 @@ ValueId sparse_categorical_accuracy(Builder& b, ValueId y_true, ValueId y_pred) 
   return agree(b, argmax(b, y_pred), y_true, b.dtype(y_pred));
 }
 
-/// Which accuracy the word means for these shapes (keras/src/trainers/compile_utils.py).
+/// The accuracy that the word stands for with these shapes (keras/src/trainers/compile_utils.py).
 std::string_view accuracy_for(const Shape& truth, const Shape& pred) {
   if (pred.rank() > 0 && pred.back() == 1) return "BinaryAccuracy";
   const bool sparse = truth.rank() < pred.rank() || (truth.rank() > 0 && truth.back() == 1);
   return sparse ? "SparseCategoricalAccuracy" : "CategoricalAccuracy";
 }
 
-/// What a metric is made of: values that are averaged, or sums.
+/// The result of a metric: values to average, or sums.
 struct Made {
   ValueId values = graph::kNone;                       ///< one for each prediction
-  ValueId total = graph::kNone, count = graph::kNone;  ///< in place of values
+  ValueId total = graph::kNone, count = graph::kNone;  ///< instead of values
 };
 
-/// The fields of metrics that are no losses, with Keras's defaults.
+/// The fields of metrics that are not losses, with Keras's defaults.
 struct MetricFields {
   double threshold = 0.5, thresholds = 0.5;
   std::int64_t k = 5, num_thresholds = 200;
   bool from_logits = false, precision_recall = false;
 };
 
-/// What a metric is asked about.
+/// The inputs of a metric.
 struct Asked {
   Builder& b;
   const MetricFields& told;
@@ -71,11 +71,11 @@ struct Asked {
   std::optional<ValueId> mask, weights;
 };
 
-// ---- The fields of a class, each judged as it is read.
+// ---- The fields of a class, each checked while it is read.
 
 using ReadFields = void (*)(Fields&, MetricFields&);
 
-/// Fields that only have the value that asks for nothing: null, or false.
+/// Fields for which only the neutral value is supported: null, or false.
 void expect_none(Fields& f, std::initializer_list<std::string_view> keys) {
   for (const std::string_view key : keys)
     if (const auto ref = f.take(key); ref && !ref->is_null() && ref->json() != Json(false))
@@ -114,9 +114,9 @@ void curve(Fields& f, MetricFields& told) {
   told.precision_recall = kind.value == "PR" || kind.value == "pr";
 }
 
-// ---- What each computes.
+// ---- The computation of each class.
 
-/// Of the target's score, how many are larger: is it among the k largest (tf.math.in_top_k)?
+/// Whether the target's score is among the k largest, by counting larger ones (tf.math.in_top_k).
 Made top_k(const Asked& asked, ValueId classes) {
   Builder& b = asked.b;
   const Shape shape = b.shape(asked.y_pred);
@@ -144,7 +144,7 @@ Made sparse_top_k(const Asked& asked) {
 
 Made categorical_top_k(const Asked& asked) { return top_k(asked, argmax(asked.b, asked.y_true)); }
 
-/// Targets, predictions and weights, one for each prediction.
+/// Targets, predictions and weights, flattened to one for each prediction.
 struct Flat {
   ValueId truth, pred, weights;
 };
@@ -165,7 +165,7 @@ Flat flat(const Asked& asked) {
   return {b.cast(truth, b.dtype(ones)), call.y_pred, weights};
 }
 
-/// Which parts of the confusion matrix are the total and the count of a metric at one threshold.
+/// One entry of the confusion matrix at a threshold: kTruth and kPrediction select it.
 template <bool kTruth, bool kPrediction>
 ValueId confused(Builder& b, const Flat& of, ValueId above) {
   const auto side = [&](ValueId x, bool as_is) {
@@ -199,7 +199,7 @@ Made one_count(const Asked& asked) {
   return {graph::kNone, sum, sum};
 }
 
-/// The confusion matrix at thresholds i/(T − 1), of which the first lets all through.
+/// The confusion matrix at thresholds i/(T − 1); the first accepts everything.
 Made area(const Asked& asked) {
   Builder& b = asked.b;
   const Dim thresholds = asked.told.num_thresholds;
@@ -230,7 +230,7 @@ Made sparse_categorical(const Asked& asked) {
   return {sparse_categorical_accuracy(asked.b, asked.y_true, asked.y_pred)};
 }
 
-/// A metric that is no loss.
+/// A metric that is not a loss.
 struct MetricClass {
   std::string_view name;
   ReadFields fields;
@@ -254,7 +254,7 @@ constexpr std::array kMetrics = {
     MetricClass{"AUC", curve, area, MetricKind::roc},
 };
 
-/// The class, from a name of a class or the snake case of one; null for one that is a loss, or is not known.
+/// The class, from a class name or its snake case; null if it is a loss or unknown.
 const MetricClass* class_of(std::string_view name, const Shape& truth, const Shape& pred) {
   if (name == "accuracy" || name == "acc" || name == "Accuracy") name = accuracy_for(truth, pred);
   for (const MetricClass& row : kMetrics)
@@ -262,7 +262,7 @@ const MetricClass* class_of(std::string_view name, const Shape& truth, const Sha
   return nullptr;
 }
 
-/// The fields of an object; those of a name are Keras's defaults.
+/// The fields of an object; for a name, Keras's defaults.
 MetricFields fields_of(const MetricClass& row, const Ref& ref, std::string& name) {
   MetricFields told;
   const auto config = ref.is_object() ? ref.find("config") : std::nullopt;
@@ -276,7 +276,7 @@ MetricFields fields_of(const MetricClass& row, const Ref& ref, std::string& name
   return told;
 }
 
-/// The object of a metric as that of the loss that it is the mean of.
+/// Converts a metric's object to that of the loss that it averages.
 Json as_loss(const Ref& ref, bool is_root, std::string& name) {
   if (!ref.is_object()) return is_root ? Json("mse") : ref.json();
   Json loss = ref.json();
@@ -296,7 +296,7 @@ LossGraph::Metric metric(Builder& b, const Ref& ref, ValueId y_true, ValueId y_p
   if (!ref.is_object() && !ref.is_string()) ref.fail("expected the name of a metric, or its object, got " + ref.kind());
   const std::string name = ref.is_object() ? ref["class_name"].text() : ref.text();
   if (name == "function") {
-    // A function of Keras's own is a name; one that somebody wrote is code that no file holds.
+    // A function of Keras is stored as a name; a custom function is code that no file contains.
     const Ref function = ref["config"];
     if (!function.is_string() || !is_known_function(function.text()))
       ref.fail("a metric that is a function of its own is in no file");
@@ -330,7 +330,7 @@ LossGraph::Metric metric(Builder& b, const Ref& ref, ValueId y_true, ValueId y_p
     }
     match_ranks(call);
     values = loss->values(call);
-    // The loss is least where two directions agree, and the metric most.
+    // The loss is smallest, and the metric largest, if two directions agree.
     if (name == "CosineSimilarity" || name == "cosine_similarity") {
       values = b.unary(graph::UnaryFn::negative, values);
       out.up = true;

@@ -1,4 +1,4 @@
-// Metrics: what is told of a model beside its loss.
+// Metrics of a model.
 #pragma once
 
 #include <optional>
@@ -11,8 +11,8 @@
 
 namespace attn::keras {
 
-/// A metric from its name or serialized object, of targets as they are given and predictions. `weights` are those of
-/// the mask and the samples together. Throws Error (bad_input).
+/// Lowers a metric, given by name or serialized object, for the original targets and predictions. `weights` combine the
+/// mask and the sample weights. Throws Error (bad_input).
 [[nodiscard]] LossGraph::Metric metric(graph::Builder& b, const Ref& ref, graph::ValueId y_true, graph::ValueId y_pred,
                                        std::optional<graph::ValueId> mask, std::optional<graph::ValueId> weights);
 

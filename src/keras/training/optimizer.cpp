@@ -1,4 +1,4 @@
-// keras/src/optimizers: names, fields and defaults.
+// The optimizers of keras/src/optimizers: names, fields and defaults.
 #include "attn/keras/optimizer.h"
 
 #include <algorithm>
@@ -15,15 +15,15 @@ namespace opt = optimizers;
 
 namespace {
 
-/// A class with the fields of its own rule and its default learning rate.
+/// A class with the fields of its rule and its default learning rate.
 struct OptimizerClass {
   std::string_view name, snake;
   double learning_rate;
-  opt::Rule (*rule)(Fields* fields);  ///< with the fields that are given, where there are some
+  opt::Rule (*rule)(Fields* fields);  ///< reads the given fields, if there are any
   std::optional<double> weight_decay = std::nullopt;
 };
 
-/// Without a second moment's decay below 1 its bias correction divides by 0.
+/// A decay of 1 for the second moment would make its bias correction divide by 0.
 void moments(Fields& f, opt::Moments& rule) {
   number(f, "beta_1", rule.beta_1, kBelowOne);
   number(f, "beta_2", rule.beta_2, kBelowOne);
@@ -42,7 +42,7 @@ void read(Fields& f, opt::Adamax& rule) { moments(f, rule); }
 void read(Fields& f, opt::Nadam& rule) { moments(f, rule); }
 void read(Fields& f, opt::Lamb& rule) { moments(f, rule); }
 void read(Fields& f, opt::ScheduleFreeAdamW& rule) {
-  number(f, "beta_1", rule.beta_1, kUpToOne);  // by which a step divides
+  number(f, "beta_1", rule.beta_1, kUpToOne);  // a step divides by it
   number(f, "beta_2", rule.beta_2, kBelowOne);
   number(f, "epsilon", rule.epsilon, kNotNegative);
   integer(f, "warmup_steps", rule.warmup_steps, 0, kMostSteps);
@@ -81,7 +81,7 @@ void read(Fields& f, opt::Adafactor& rule) {
   f("relative_step", rule.relative_step);
 }
 
-/// Five are usual. Each multiplies matrices of the size of a kernel.
+/// Five are usual; each multiplies matrices with the size of a kernel.
 constexpr std::int64_t kMostIterations = 1000;
 
 void read(Fields& f, opt::Muon& rule) {
@@ -149,7 +149,7 @@ const OptimizerClass& find(const Ref& ref, const std::string& name) {
 void read(Fields& f, opt::ExponentialDecay& s) {
   number(f, "initial_learning_rate", s.initial_learning_rate, kFinite);
   number(f, "decay_steps", s.decay_steps, kAboveZero);
-  number(f, "decay_rate", s.decay_rate, kNotNegative);  // whose powers are no numbers below 0
+  number(f, "decay_rate", s.decay_rate, kNotNegative);  // 0 has no finite negative power
   f("staircase", s.staircase);
 }
 void read(Fields& f, opt::PiecewiseConstantDecay& s) {
@@ -165,7 +165,7 @@ void read(Fields& f, opt::PolynomialDecay& s) {
   number(f, "initial_learning_rate", s.initial_learning_rate, kFinite);
   number(f, "decay_steps", s.decay_steps, kAboveZero);
   number(f, "end_learning_rate", s.end_learning_rate, kFinite);
-  number(f, "power", s.power, kNotNegative);  // of a number that becomes 0
+  number(f, "power", s.power, kNotNegative);  // a power of a number that becomes 0
   f("cycle", s.cycle);
 }
 void read(Fields& f, opt::InverseTimeDecay& s) {
@@ -231,7 +231,7 @@ opt::Settings defaults(const OptimizerClass& row) {
 
 opt::Settings read_object(const Ref& ref);
 
-/// Of the optimizer within, whose loss is scaled.
+/// Reads the inner optimizer, whose loss is scaled.
 opt::Settings read_loss_scale(const Ref& config) {
   opt::Settings inner = read_object(config["inner_optimizer"]);
   if (inner.loss_scale) config["inner_optimizer"].fail("a LossScaleOptimizer of a LossScaleOptimizer");
@@ -243,7 +243,7 @@ opt::Settings read_loss_scale(const Ref& config) {
   return inner;
 }
 
-/// What all optimizers are told. Where it is 0, Keras neither clips, nor overwrites, nor accumulates.
+/// Reads the common settings of all optimizers. For a value of 0, Keras neither clips, nor overwrites, nor accumulates.
 void read_common(Fields& f, opt::Settings& out) {
   const auto unless_0 = [](auto& value) {
     if (value && *value == 0) value.reset();
@@ -303,7 +303,7 @@ opt::Settings read_optimizer(const std::string& text) {
 }
 
 opt::Settings compiled_optimizer(const std::string& compile_config) {
-  // Lines and columns of this text are in no file: places are told by their pointers.
+  // Lines and columns of this text are in no file, so locations are JSON pointers only.
   const Document document("compile_config", Document("compile_config", compile_config).root());
   const auto optimizer = Ref(document).find("optimizer");
   if (!optimizer || optimizer->is_null()) throw bad_input("the compile_config names no optimizer");

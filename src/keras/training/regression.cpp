@@ -1,4 +1,4 @@
-// Losses of numbers, after keras/src/losses/losses.py.
+// Regression losses (keras/src/losses/losses.py).
 #include <algorithm>
 #include <numbers>
 
@@ -103,7 +103,7 @@ class KLDivergence : public Loss {
   Labels labels() const override { return Labels::probabilities; }
 };
 
-/// Labels that are all 0 or 1 become −1 and 1.
+/// Maps labels that are all 0 or 1 to −1 and 1.
 ValueId signs(LossCall& c) {
   const ValueId zero = c.b.binary(BinaryFn::equal, c.y_true, c.number(0.0));
   const ValueId one = c.b.binary(BinaryFn::equal, c.y_true, c.number(1.0));
@@ -138,7 +138,7 @@ class CategoricalHinge : public Loss {
   Labels labels() const override { return Labels::one_hot; }
 };
 
-/// Σ over `axis`, of all axes where it is null.
+/// The sum over `axis`; over all axes if it is null.
 ValueId total(LossCall& c, ValueId x, const std::optional<Axes>& axis) {
   const int rank = c.b.shape(x).rank();
   std::vector<int> axes;
@@ -157,7 +157,7 @@ ValueId total(LossCall& c, ValueId x, const std::optional<Axes>& axis) {
   return c.b.apply(graph::Reduce{ReduceFn::sum, axes}, {x});
 }
 
-/// One number for all, where it is given no axis.
+/// A single value for the batch if no axis is given.
 class Dice : public Loss {
  public:
   void fields(Fields& f) override { f("axis", axis); }

@@ -1,4 +1,4 @@
-// What regularizers add to a loss.
+// The regularization terms of a loss.
 #pragma once
 
 #include <string>
@@ -11,12 +11,12 @@
 
 namespace attn::keras {
 
-/// The number that a regularizer, as its serialized object, gives for x. Throws Error (bad_input) for one that is not
+/// The term of a regularizer, given by its serialized object, for x. Throws Error (bad_input) for one that is not
 /// Keras's.
 [[nodiscard]] graph::ValueId regularization(graph::Builder& b, graph::ValueId x, const Json& regularizer);
 
-/// Those of all trainable variables of a model that was lowered, in Keras's order, and of what its layers gave: these
-/// are divided by the size of the batch (keras/src/layers/layer.py).
+/// The terms of all trainable variables of a lowered model, in Keras's order, and of its layers' outputs, which are
+/// divided by the batch size (keras/src/layers/layer.py).
 [[nodiscard]] std::vector<graph::ValueId> regularizations(Functional& model, ModelLowering& lowering);
 
 }  // namespace attn::keras

@@ -1,4 +1,4 @@
-// Activations as layers of their own (keras/src/layers/activations).
+// Activations as separate layers (keras/src/layers/activations).
 #include <array>
 
 #include "classes/any_number.h"
@@ -44,7 +44,7 @@ class ReLU : public Layer {
 class LeakyReLU : public Layer {
  public:
   void fields(Fields& f) override {
-    if (f.reading() && f.config().find("alpha")) f("alpha", negative_slope);  // Keras 2's name
+    if (f.reading() && f.config().find("alpha")) f("alpha", negative_slope);  // the Keras 2 name
     f("negative_slope", negative_slope);
   }
   void check(const Ref& config) override {
@@ -60,7 +60,7 @@ class LeakyReLU : public Layer {
   Number negative_slope = 0.3;
 };
 
-/// max(0, x) − alpha·max(0, −x) with an alpha per element of a sample; along `shared_axes` there is one alpha.
+/// max(0, x) − alpha·max(0, −x) with one alpha for each element of a sample; shared along `shared_axes`.
 class PReLU : public Layer {
  public:
   void fields(Fields& f) override {
@@ -102,10 +102,10 @@ class PReLU : public Layer {
 
 class ELU : public Layer {
  public:
-  /// Keras writes `alpha` from the arguments of the constructor, in front of the layer's own keys.
+  /// Keras writes `alpha` from the constructor arguments, before the layer's own keys.
   void config(Fields& f) override {
     f("name", name);
-    f("alpha", alpha, alpha == 1.0 ? 312 : kOldest);  // taken before, and then not written
+    f("alpha", alpha, alpha == 1.0 ? 312 : kOldest);  // accepted before 3.12, but not written
     f("trainable", trainable);
     f("dtype", policy);
   }
@@ -119,8 +119,8 @@ class ELU : public Layer {
   Number alpha = 1.0;
 };
 
-/// Softmax over `axis`; what the mask leaves out counts as −1e9 (−3e4 in float16) and gives 0 (in Keras 2 what the
-/// softmax then gives).
+/// Softmax over `axis`. Masked elements become −1e9 (−3e4 in float16), and their results 0 (in Keras 2, the result of
+/// the softmax).
 class Softmax : public Layer {
  public:
   void fields(Fields& f) override { f("axis", axis); }
@@ -137,7 +137,7 @@ class Softmax : public Layer {
     std::optional<ValueId> kept;
     const TensorPtr mask = call.optional_tensor("mask");
     if (mask && call.lowering().watches_masks()) {
-      // An attention's scores may have another shape symbolically than their mask.
+      // Symbolic attention scores may have another shape than their mask.
       call.lowering().note_mask_use();
     } else if (mask) {
       const Shape shape = b.shape(mask->id);

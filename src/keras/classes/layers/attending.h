@@ -1,6 +1,6 @@
-// What attention is asked for, and what it gives.
+// Options and results of attention.
 //
-// Letters as in head_attention.h.
+// Letters: see head_attention.h.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace attn::keras {
 
-/// What graph::Attention and graph::CachedAttention tell alike.
+/// The options that graph::Attention and graph::CachedAttention share.
 struct Attending {
   double scale = 1.0;
   graph::AttentionPath path = graph::AttentionPath::fused;
@@ -20,12 +20,12 @@ struct Attending {
   std::optional<std::int64_t> window;
   std::optional<graph::ValueId> bias;  ///< broadcasts to (B,N,T,S)
   std::vector<graph::ValueId> masks;   ///< bool, each broadcasts to (B,N,T,S)
-  bool scores = false;                 ///< are the probabilities wanted?
+  bool scores = false;                 ///< whether to return the probabilities
 };
 
 struct Attended {
   graph::ValueId context = graph::kNone;  ///< (B,T,N,H)
-  graph::ValueId scores = graph::kNone;   ///< (B,N,T,S), where they are wanted
+  graph::ValueId scores = graph::kNone;   ///< (B,N,T,S), if requested
 };
 
 }  // namespace attn::keras

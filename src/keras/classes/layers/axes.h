@@ -1,4 +1,4 @@
-// Axes of a config, which may be negative, against the axes of a tensor.
+// Converts axes in a config, which may be negative, for a tensor.
 #pragma once
 
 #include <vector>
@@ -7,11 +7,11 @@
 
 namespace attn::keras {
 
-/// `axis` counted from the front. Throws Error (bad_input) where it is outside of `rank` axes.
+/// Counts `axis` from the front. Throws Error (bad_input) if it is outside `rank` axes.
 [[nodiscard]] int axis_of(std::int64_t axis, int rank);
-/// The same for an axis or a list of them: ascending, each once.
+/// The same for an axis or a list of axes: ascending and unique.
 [[nodiscard]] std::vector<int> axes_of(const Axes& axes, int rank);
-/// The axes as a list, as written.
+/// The axes as a list, unchanged.
 [[nodiscard]] std::vector<std::int64_t> listed(const Axes& axes);
 
 }  // namespace attn::keras

@@ -24,7 +24,8 @@ void read_field(const Ref& ref, LookupMode& mode, std::vector<std::string>& /*wa
 
 Json write_field(const LookupMode& mode, Version /*version*/) { return mode.value; }
 
-/// Indices as they are, or as rows of `depth` numbers: 1 at each index, at all of a row, or how often they occur in it.
+/// Returns the indices, or vectors of `depth` numbers: one-hot for each index, multi-hot for a row, or the counts in a
+/// row.
 ValueId encoded(graph::Builder& b, ValueId index, std::string_view mode, Dim depth, DType dtype,
                 std::optional<ValueId> weights) {
   if (mode == "int") return b.cast(index, dtype);
@@ -77,7 +78,7 @@ class CategoryEncoding : public Layer {
   Choice output_mode{"multi_hot", {kModes[1], kModes[2], kModes[3]}};
 };
 
-/// The number of boundaries that are not above the input.
+/// Returns the number of boundaries that are not above the input.
 class Discretization : public Layer {
  public:
   void config(Fields& f) override {  // Keras writes no `trainable`
@@ -126,7 +127,7 @@ class Discretization : public Layer {
   bool sparse = false;
 };
 
-/// Integers as their places in a vocabulary, or the way back.
+/// Maps integers to vocabulary indices, or back.
 class IntegerLookup : public Layer {
  public:
   void fields(Fields& f) override {
@@ -189,7 +190,7 @@ class IntegerLookup : public Layer {
     out.integers = true;
     return out;
   }
-  /// The terms, in a tensor of this shape.
+  /// The terms as a tensor of this shape.
   [[nodiscard]] ValueId terms(graph::Builder& b, const Shape& shape) const {
     Tensor tensor(DType::int64, shape);
     for (std::size_t i = 0; i < vocabulary.terms().size(); ++i)
@@ -204,7 +205,7 @@ class IntegerLookup : public Layer {
     Shape row(std::vector<Dim>(static_cast<std::size_t>(rank) + 1, 1));
     row[rank] = static_cast<Dim>(vocabulary.terms().size());
     const auto at = [&](std::int64_t number) { return static_cast<double>(number); };
-    // A place more than the index, so that 0 is left for what is not found.
+    // Positions are index + 1, so that 0 means not found.
     const Expression places{b, b.apply(graph::Iota{row, DType::int64, rank, at(how.first() + 1), 1.0}, {})};
     const Expression same = Expression{b, b.expand_dims(x, rank)} == Expression{b, terms(b, row)};
     const Expression known =

@@ -1,4 +1,4 @@
-// Categories as numbers (keras/src/utils/numerical_utils.py, encode_categorical_inputs).
+// Encodings of categories (encode_categorical_inputs in keras/src/utils/numerical_utils.py).
 #pragma once
 
 #include <optional>
@@ -9,10 +9,10 @@
 
 namespace attn::keras {
 
-/// The output modes, and how many of them, from the first, are of layers that hold no weights for terms.
+/// The output modes; the second constant counts the first ones, which need no weights of terms.
 inline constexpr std::string_view kModes[] = {"int", "one_hot", "multi_hot", "count", "tf_idf"};
 
-/// The modes of lookups, and their older names.
+/// The output modes of lookup layers, with their older names.
 struct LookupMode {
   std::string value = "int";
   [[nodiscard]] bool in_rows() const { return value != "int"; }
@@ -20,11 +20,12 @@ struct LookupMode {
 void read_field(const Ref& ref, LookupMode& mode, std::vector<std::string>& warnings);
 [[nodiscard]] Json write_field(const LookupMode& mode, Version version);
 
-/// Indices as they are, or as rows of `depth` numbers: 1 at each index, at all of a row, or how often they occur in it.
+/// Returns the indices, or vectors of `depth` numbers: one-hot for each index, multi-hot for a row, or the counts in a
+/// row.
 [[nodiscard]] graph::ValueId encoded(graph::Builder& b, graph::ValueId index, std::string_view mode, Dim depth,
                                      DType dtype, std::optional<graph::ValueId> weights = {});
 
-/// Refuses `sparse` and `ragged`, where a config asks for them.
+/// Rejects `sparse` and `ragged` if a config enables them.
 void refuse_sparse(Fields& f, bool sparse);
 
 }  // namespace attn::keras

@@ -10,7 +10,7 @@
 
 namespace attn::keras {
 
-/// What a cell runs over: x (B,T,D), with its mask (B,T) and initial states, which come from the front of `initial`
+/// The input of a cell: x (B,T,D), its mask (B,T), and initial states, which are taken from the front of `initial`
 /// (null: zeros).
 struct Steps {
   graph::ValueId x = graph::kNone;
@@ -22,13 +22,13 @@ struct Steps {
   bool zero_output_for_mask = false;
 };
 
-/// outputs (B,T,U), or the last one (B,U), and the states (B,U) in the structure in which Keras gives them.
+/// The outputs (B,T,U) or the last one (B,U), and the states (B,U) in Keras's structure.
 struct CellResults {
   graph::ValueId output = graph::kNone;
   ArgList states;
 };
 
-/// The weights of a recurrent layer and its step.
+/// The weights and the step of a recurrent layer.
 class Cell : public Layer {
  public:
   [[nodiscard]] std::span<const std::string_view> arguments() const override;
@@ -36,10 +36,10 @@ class Cell : public Layer {
   /// One step: (inputs, states) → [output, [states…]].
   Arg call(Call& call) override;
 
-  /// Declares the variables for inputs of `width` numbers a step.
+  /// Declares the variables for inputs with `width` features.
   virtual void declare(Weights& w, Dim width) = 0;
   [[nodiscard]] virtual Dim output_size() const = 0;
-  /// The length of each state.
+  /// The size of each state.
   [[nodiscard]] virtual std::vector<Dim> state_sizes() const = 0;
   [[nodiscard]] std::size_t state_count() const { return state_sizes().size(); }
   [[nodiscard]] virtual CellResults run(Lowering& lowering, const Steps& steps) = 0;

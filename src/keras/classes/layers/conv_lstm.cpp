@@ -1,6 +1,7 @@
-// ConvLSTM1D, ConvLSTM2D and ConvLSTM3D: an LSTM whose products are convolutions (keras/src/layers/rnn/conv_lstm.py).
+// ConvLSTM1D, ConvLSTM2D and ConvLSTM3D: an LSTM with convolutions instead of matrix products
+// (keras/src/layers/rnn/conv_lstm.py).
 //
-// Letters: B batch, T steps, C channels, F filters; the spatial axes stand between B and C.
+// Letters: B batch, T steps, C channels, F filters; the spatial axes are between B and C.
 #include <algorithm>
 #include <array>
 
@@ -17,7 +18,7 @@ namespace {
 using graph::Builder;
 using graph::ValueId;
 
-/// What holds the variables, under a name of its own in their paths.
+/// The holder of the variables, whose name is part of their paths.
 class ConvLSTMCell : public Layer {
  public:
   Arg call(Call&) override { throw internal_error("the cell of a ConvLSTM is not called"); }
@@ -90,7 +91,7 @@ class ConvLSTM : public Layer {
   void build(Weights&, Call& call) override {
     const Shape in = call.shape("sequences");
     expect_rank(in, rank_ + 3);
-    // Its images are (C, …) or (…, C); a step has no axis of time.
+    // Its images are (C, …) or (…, C); a step has no time axis.
     const Dim channels = in[format.channels_first() ? 2 : in.rank() - 1];
     if (channels == kUnknown) throw bad_input("the channels of the input must be known, got {}", in.str());
     const auto gates = checked_mul(filters, std::int64_t{4});
@@ -130,7 +131,7 @@ class ConvLSTM : public Layer {
     return call.builder().cast(call.lowering().weight(cell_, index), policy.compute);
   }
 
-  /// What the inputs of all steps add to the gates: one convolution of B·T images.
+  /// The contribution of all inputs to the gates: one convolution of B·T images.
   [[nodiscard]] Expression projections(Call& call) {
     Builder& b = call.builder();
     const ValueId x = b.cast(call.tensor("sequences")->id, policy.compute);
@@ -152,14 +153,14 @@ class ConvLSTM : public Layer {
 
   [[nodiscard]] ValueId given_format(Builder& b, ValueId image) const { return format.as_given(b, image); }
 
-  /// (B, T, …) of images in the data format.
+  /// Stacks images in the data format to (B, T, …).
   [[nodiscard]] ValueId stacked(Builder& b, const std::vector<ValueId>& images) const {
     std::vector<ValueId> steps;
     for (const ValueId image : images) steps.push_back(b.expand_dims(given_format(b, image), 1));
     return steps.size() == 1 ? steps.front() : b.apply(graph::Concat{1}, steps);
   }
 
-  /// For summaries of an unknown length.
+  /// For summaries with an unknown length.
   [[nodiscard]] Arg only_shapes(Builder& b, const Shape& projected) const {
     Shape image{projected[0]};
     image.append(projected.slice(2, projected.rank()));
@@ -200,7 +201,7 @@ class ConvLSTM : public Layer {
     conv.strides = conv.dilation = std::vector<std::int64_t>(static_cast<std::size_t>(rank_), 1);
     conv.padding = graph::Padding::same;
     const auto act = [&](const Activation& function, const Expression& x) {
-      // The function sees the data format of the layer: softmax works on the last axis of that.
+      // The activation is applied in the layer's data format, because softmax works on its last axis.
       return Expression{b, format.channels_last(b, function.apply(b, given_format(b, x)))};
     };
     std::vector<ValueId> outputs;

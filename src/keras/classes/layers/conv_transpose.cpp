@@ -1,6 +1,7 @@
-// Transposed convolutions: the input is spread out by the strides, then an ordinary convolution with the flipped kernel
-// slides over it. Sizes as keras.src.backend.common.backend_utils.compute_conv_transpose_output_shape; where the result
-// begins, as the gradient of TensorFlow's convolution.
+// Transposed convolutions: zeros are inserted between the input cells according to the strides, then an ordinary
+// convolution with the flipped kernel runs over it. The sizes match
+// keras.src.backend.common.backend_utils.compute_conv_transpose_output_shape; the offset matches the gradient of
+// TensorFlow's convolution.
 #include <algorithm>
 #include <array>
 
@@ -52,7 +53,7 @@ class ConvTranspose : public ConvolutionLayer {
     ValueId x = format.channels_last(b, call.tensor("inputs")->id);
     for (int i = 0; i < rank_; ++i) x = spread(b, x, i);
 
-    // (window…, F, C) flipped → (window…, C, F)
+    // Flips the kernel: (window…, F, C) → (window…, C, F).
     graph::Slice flip;
     flip.ranges.resize(static_cast<std::size_t>(rank_) + 2);
     std::vector<int> order;
@@ -89,8 +90,7 @@ class ConvTranspose : public ConvolutionLayer {
     }
   }
 
-  /// Spatial axis i of x with stride − 1 zeros after each cell, and zeros before and after for the window to slide
-  /// over.
+  /// Inserts stride − 1 zeros after each cell along spatial axis i of x, and pads both ends for the window.
   [[nodiscard]] ValueId spread(graph::Builder& b, ValueId x, int i) const {
     const auto at = static_cast<std::size_t>(i);
     const int axis = i + 1;
@@ -100,7 +100,8 @@ class ConvTranspose : public ConvolutionLayer {
       throw bad_input("a kernel of {} with the dilation {} and the stride {} is too large", kernel_size.items[at],
                       dilation_rate.items[at], stride);
     const std::int64_t window = *span + 1;
-    // The output has (I − 1)·stride + extent cells for I of the input; `cut` of the full result are left out in front.
+    // The output has (I − 1)·stride + extent cells for I input cells; the first `cut` cells of the full result are
+    // dropped.
     std::int64_t extent = 0, cut = 0;
     if (padding.value == "same") {
       extent = output_padding ? window % 2 + (*output_padding)[at] : stride;

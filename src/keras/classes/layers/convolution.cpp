@@ -1,4 +1,4 @@
-// Convolutions whose windows slide over the input (keras/src/layers/convolutional).
+// Convolutions over sliding windows (keras/src/layers/convolutional).
 #include "classes/layers/convolution.h"
 
 #include <algorithm>
@@ -48,7 +48,7 @@ ValueId ConvolutionLayer::convolve(Call& call, ValueId x, ValueId kernel, std::i
 }
 
 Arg ConvolutionLayer::finish(Call& call, ValueId y) const {
-  // The activation sees the data format of the layer: softmax works on the last axis of that.
+  // The activation is applied in the layer's data format, because softmax works on its last axis.
   return Call::result(activation.apply(call.builder(), format.as_given(call.builder(), y)));
 }
 
@@ -60,7 +60,7 @@ std::int64_t product(std::int64_t a, std::int64_t b) {
   return *out;
 }
 
-/// Each of `filters` outputs sees a window of all channels of its group.
+/// Each of `filters` outputs reads a window over all channels of its group.
 class Conv : public ConvolutionLayer {
  public:
   explicit Conv(int rank) : ConvolutionLayer(rank) {
@@ -110,7 +110,7 @@ class Conv : public ConvolutionLayer {
   Constraint kernel_constraint;
 };
 
-/// `depth_multiplier` outputs for each channel alone.
+/// Each channel has `depth_multiplier` outputs of its own.
 class DepthwiseConv : public ConvolutionLayer {
  public:
   explicit DepthwiseConv(int rank) : ConvolutionLayer(rank) {}
@@ -142,8 +142,7 @@ class DepthwiseConv : public ConvolutionLayer {
   Arg call(Call& call) override { return finish(call, depthwise(call, bias(1))); }
 
  protected:
-  /// The products of each channel alone: a convolution of as many groups as channels. Output c·M + m is kernel (…, c,
-  /// m).
+  /// A convolution with one group for each channel. Output c·M + m uses the kernel (…, c, m).
   [[nodiscard]] ValueId depthwise(Call& call, std::optional<int> bias_index) const {
     graph::Builder& b = call.builder();
     const ValueId x = format.channels_last(b, call.tensor("inputs")->id);
@@ -158,7 +157,7 @@ class DepthwiseConv : public ConvolutionLayer {
   Constraint depthwise_constraint;
 };
 
-/// A depthwise convolution, then a dense map of the channels.
+/// A depthwise convolution, then a dense map over the channels.
 class SeparableConv : public DepthwiseConv {
  public:
   explicit SeparableConv(int rank) : DepthwiseConv(rank) {}

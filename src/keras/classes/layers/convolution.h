@@ -1,4 +1,4 @@
-// The window of a convolution: what Conv, DepthwiseConv, SeparableConv and ConvTranspose share.
+// The window of a convolution, shared by Conv, DepthwiseConv, SeparableConv and ConvTranspose.
 #pragma once
 
 #include "classes/call.h"
@@ -16,14 +16,14 @@ class ConvolutionLayer : public Layer {
 
   /// The index of the bias, if the layer has one.
   [[nodiscard]] std::optional<int> bias(int index) const { return use_bias ? std::optional(index) : std::nullopt; }
-  /// The channels of the input, which must be known; checks its rank.
+  /// The number of input channels, which must be known; checks the rank.
   [[nodiscard]] Dim channels(Call& call) const;
   /// kernel_size followed by `last`.
   [[nodiscard]] Shape kernel_shape(const Shape& last) const;
-  /// The convolution of x, its channels last; `bias` is the index of a variable, if there is one.
+  /// The convolution of x, with channels last; `bias` is the index of a variable, if there is one.
   [[nodiscard]] graph::ValueId convolve(Call& call, graph::ValueId x, graph::ValueId kernel, std::int64_t groups,
                                         std::optional<int> bias) const;
-  /// y, its channels last, in the given data format and activated.
+  /// Converts y from channels last to the layer's data format, and applies the activation.
   [[nodiscard]] Arg finish(Call& call, graph::ValueId y) const;
 
   int rank_;

@@ -1,4 +1,4 @@
-// Dense, and layers that pass their input on.
+// Dense, and layers that return their input.
 #include <array>
 
 #include "classes/any_number.h"
@@ -57,7 +57,7 @@ class Dense : public Layer {
       const auto beside = lora.beside(call, x, kernel_.letters());
       return Call::result(activation.apply(call.builder(), kernel_.multiply(call, x, beside)));
     }
-    // Integers come as they are.
+    // Integers are not yet cast.
     const graph::ValueId x = call.builder().cast(call.tensor("inputs")->id, call.compute_dtype());
     std::vector<graph::ValueId> inputs = {x, lora.added(call, call.weight(0))};
     if (use_bias) inputs.push_back(call.weight(1));
@@ -72,7 +72,7 @@ class Dense : public Layer {
   }
 
   std::optional<std::vector<Shape>> symbolic_shapes(Call& call) override {
-    // compute_output_shape knows nothing of an activation that halves the axis (glu).
+    // compute_output_shape ignores activations that halve the axis (glu).
     Shape shape = call.shape("inputs");
     shape[-1] = units;
     return std::vector<Shape>{shape};
@@ -86,7 +86,7 @@ class Dense : public Layer {
   Regularizer kernel_regularizer, bias_regularizer;
   Constraint kernel_constraint, bias_constraint;
   QuantizationConfig quantization_config;
-  DenseKernel kernel_;  // of integers
+  DenseKernel kernel_;  // for quantized weights
   Lora lora;
 };
 
@@ -104,7 +104,7 @@ class ActivationLayer : public Layer {
   Activation activation;
 };
 
-/// Layers that act in training only return their input: the same object, mask and all.
+/// Layers that act only in training return their input: the same object with its mask.
 class PassThrough : public Layer {
  public:
   [[nodiscard]] bool supports_masking() const override { return true; }
@@ -140,7 +140,7 @@ class Dropout : public PassThrough {
   Opaque seed, noise_shape;
 };
 
-/// x, with the steps masked whose features are all `mask_value`; their features become 0.
+/// Masks the steps whose features all equal `mask_value`; sets their features to 0.
 class Masking : public Layer {
  public:
   void fields(Fields& f) override { f("mask_value", mask_value); }

@@ -83,7 +83,7 @@ void GatedBlock::make_parts(std::int64_t hidden_dim) {
 
 TensorPtr GatedBlock::feed_forward(Call& call, const TensorPtr& x) {
   graph::Builder& b = call.builder();
-  // The activation is computed in float32, whatever the dtype of the rest.
+  // The activation is computed in float32, or float64, for any policy.
   const DType wide = call.compute_dtype() == DType::float64 ? DType::float64 : DType::float32;
   const graph::ValueId gate =
       b.cast(activation.apply(b, b.cast(apply(call, *gate_dense_, {x})->id, wide)), call.compute_dtype());

@@ -1,4 +1,4 @@
-// The blocks of decoders: attention and a feed-forward network, each with a norm before it and a sum after it.
+// Decoder blocks: attention and a feed-forward network, each with a norm before it and a residual sum after it.
 //
 // Letters: B batch, T length, D width.
 #pragma once
@@ -13,7 +13,7 @@
 
 namespace attn::keras {
 
-/// A block of a model that only decodes. Attention is causal; a padding mask hides keys.
+/// A block of a decoder-only model. Attention is causal; a padding mask hides keys.
 class DecoderBlock : public Composite {
  public:
   [[nodiscard]] std::span<const std::string_view> arguments() const override;
@@ -21,13 +21,13 @@ class DecoderBlock : public Composite {
  protected:
   /// The width of its input (B,T,D).
   static std::int64_t width(Call& call);
-  /// The first argument. Throws Error (bad_input) where a cache is given, which runs keep themselves.
+  /// Returns the first argument. Throws Error (bad_input) if a cache is passed, because runs manage it themselves.
   static TensorPtr sequence(Call& call);
-  /// The arguments of its attention besides `x`: None as the mask where there is none. Of new tokens none is padding.
+  /// The arguments of its attention except `x`, with None for a missing mask. In a decode step no token is padding.
   static ArgDict attending(Call& call, const TensorPtr& sequence);
 };
 
-/// A block with layer norms, biases everywhere and a feed-forward network of two dense maps.
+/// A block with layer norms, biases in all layers, and a feed-forward network of two dense layers.
 class PlainBlock : public DecoderBlock {
  protected:
   Layer& make_norm(std::string_view called, std::string_view attribute) {
@@ -51,7 +51,7 @@ class PlainBlock : public DecoderBlock {
   Layer* output_dense_ = nullptr;
 };
 
-/// What a family's blocks are called in Keras.
+/// The Keras names in a family's blocks.
 struct BlockNames {
   struct Part {
     std::string_view called, attribute;
@@ -60,7 +60,8 @@ struct BlockNames {
   Part attention{"self_attention", "_self_attention_layer"};
   Part attention_norm{"self_attention_layernorm", "_self_attention_layernorm"};
   Part feed_forward_norm{"feedforward_layernorm", "_feedforward_layernorm"};
-  std::string_view prefix = "_";  ///< of the attributes of the feed-forward network, "_feedforward_gate_dense"
+  std::string_view prefix = "_";  ///< prefix of the attributes of the feed-forward network, as in
+                                  ///< "_feedforward_gate_dense"
 };
 
 /// Grouped attention, then silu(x·gate) ∘ x·up, times down, with RMS norms.
@@ -75,9 +76,9 @@ class GatedBlock : public DecoderBlock {
   Arg call(Call& call) override;
 
  protected:
-  /// Fields of a kind of block.
+  /// Fields of a specific kind of block.
   virtual void further_fields(Fields&) {}
-  /// Makes the sublayers, in the order in which Keras does.
+  /// Creates the sublayers in Keras's order.
   virtual void make_parts(std::int64_t hidden_dim);
   virtual void make_feed_forward(std::int64_t hidden_dim);
   virtual TensorPtr feed_forward(Call& call, const TensorPtr& x);
@@ -105,7 +106,7 @@ class GatedBlock : public DecoderBlock {
   Layer* output_dense_ = nullptr;
 };
 
-/// The fields of a part of a config, as arguments.
+/// The fields of a part of a config, as constructor arguments.
 template <typename Part>
 [[nodiscard]] Json arguments_of(Part& part) {
   Json out = Json::object();

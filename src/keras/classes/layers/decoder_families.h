@@ -1,4 +1,4 @@
-// The families of decoders with grouped attention: the fields that their attention, blocks and backbones share.
+// Families of decoders with grouped attention: the fields that their attention, blocks and backbones share.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace attn::keras {
 
-/// Llama and Llama 3: frequencies may be adjusted to sequences longer than those of the training.
+/// Llama and Llama 3: frequencies may be adjusted to sequences longer than in training.
 class LlamaFamily final : public AttentionFamily {
  public:
   void fields(Fields& f) override;
@@ -18,7 +18,7 @@ class LlamaFamily final : public AttentionFamily {
   [[nodiscard]] graph::ValueId turned(Call& call, graph::ValueId x) const override;
 
   Number rope_max_wavelength = 10000;
-  Number rope_position_scaling_factor{1.0};  ///< KerasHub takes it and computes nothing with it
+  Number rope_position_scaling_factor{1.0};  ///< KerasHub accepts it but does not use it
   std::optional<Number> rope_frequency_adjustment_factor, rope_low_freq_factor, rope_high_freq_factor,
       rope_pretraining_sequence_length;
 
@@ -26,7 +26,7 @@ class LlamaFamily final : public AttentionFamily {
   [[nodiscard]] std::vector<float> frequencies(Dim size) const;
 };
 
-/// Mistral: a query sees the last `sliding_window` positions, itself among them.
+/// Mistral: a query attends to the last `sliding_window` positions, including its own.
 class MistralFamily final : public LinearRotaryFamily {
  public:
   void fields(Fields& f) override;
@@ -38,7 +38,7 @@ class MistralFamily final : public LinearRotaryFamily {
   std::optional<Positive> sliding_window = Positive(512), head_dim;
 };
 
-/// Mixtral: as Mistral.
+/// Mixtral: the same as Mistral.
 class MixtralFamily final : public LinearRotaryFamily {
  public:
   void fields(Fields& f) override;
@@ -59,7 +59,7 @@ class QwenFamily final : public LinearRotaryFamily {
   std::optional<Positive> sliding_window_size = Positive(4096);
 };
 
-/// Qwen 3: queries and keys are normalized over the features of a head.
+/// Qwen 3: queries and keys are normalized over the features of each head.
 class Qwen3Family final : public LinearRotaryFamily {
  public:
   void fields(Fields& f) override;
@@ -72,11 +72,11 @@ class Qwen3Family final : public LinearRotaryFamily {
   std::optional<Positive> head_dim, sliding_window_size;
 
  private:
-  /// KerasHub's blocks hand their own ε to no attention.
+  /// KerasHub's blocks do not pass their ε to the attention.
   static constexpr double kEpsilon = 1e-5;
 };
 
-/// Phi-3: frequencies divided, pair by pair, by one list of factors for short sequences and by another for long ones
+/// Phi-3: frequencies are divided pairwise by a list of factors, one for short sequences and another for long ones
 /// ("su").
 class Phi3Family final : public AttentionFamily {
  public:
@@ -87,7 +87,7 @@ class Phi3Family final : public AttentionFamily {
 
   Positive max_sequence_length = 4096, pretraining_sequence_length = 4096;
   Number rope_max_wavelength = 10000;
-  std::optional<std::string> rope_scaling_type;  ///< "su", or nothing
+  std::optional<std::string> rope_scaling_type;  ///< "su", or empty
   std::optional<std::vector<Number>> rope_scaling_short_factor, rope_scaling_long_factor;
 
  private:

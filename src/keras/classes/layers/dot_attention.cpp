@@ -10,7 +10,8 @@ namespace {
 using graph::BinaryFn;
 using graph::ValueId;
 
-/// inputs = [query (B,T,D), value (B,S,Dv), key (B,S,D)?]; scores are not divided by √D unless `use_scale` learns to.
+/// inputs = [query (B,T,D), value (B,S,Dv), key (B,S,D)?]; scores are not divided by √D, but `use_scale` adds a trained
+/// scale.
 class Attention : public Layer {
  public:
   void fields(Fields& f) override {
@@ -57,7 +58,7 @@ class Attention : public Layer {
 
     ValueId scores = this->scores(call, query, key);  // (B,T,S)
     if (const auto mask = visible(call, scores, value_mask)) {
-      // keras/src/layers/attention/attention.py, _apply_scores: a masked score loses 1e9 (65504 in float16).
+      // keras/src/layers/attention/attention.py, _apply_scores: subtracts 1e9 from a masked score (65504 in float16).
       const double large = b.dtype(scores) == DType::float16 ? 65504.0 : 1e9;
       const ValueId lowered = b.binary(BinaryFn::subtract, scores, b.scalar_like(scores, large));
       scores = b.apply(graph::Select{}, {*mask, scores, lowered});
@@ -72,7 +73,7 @@ class Attention : public Layer {
     return Call::result(out);
   }
 
-  /// As in compute_output_spec, the batch axes are the query's.
+  /// In compute_output_spec the batch axes are those of the query.
   std::optional<std::vector<Shape>> symbolic_shapes(Call& call) override {
     const std::vector<TensorPtr> inputs = call.tensors("inputs");
     const Shape query = call.shape(inputs[0]);
@@ -98,7 +99,7 @@ class Attention : public Layer {
   static ValueId pairwise(graph::Builder& b, ValueId query, ValueId key) {
     return b.binary(BinaryFn::add, b.expand_dims(query, -2), b.expand_dims(key, -3));
   }
-  /// The sum over the last axis.
+  /// Sums over the last axis.
   static ValueId reduced(graph::Builder& b, ValueId x) {
     return b.apply(graph::Reduce{graph::ReduceFn::sum, {b.shape(x).rank() - 1}, false}, {x});
   }
@@ -110,7 +111,7 @@ class Attention : public Layer {
   int scale_ = 0, concat_ = 0;
 
  private:
-  /// Where a query may look, as bool that broadcasts to the scores; nothing: everywhere.
+  /// The visibility of keys as a bool mask that broadcasts to the scores; empty if all are visible.
   static std::optional<ValueId> visible(Call& call, ValueId scores, std::optional<ValueId> value_mask) {
     graph::Builder& b = call.builder();
     if (value_mask) value_mask = b.expand_dims(*value_mask, -2);  // (B,1,S)
@@ -149,7 +150,7 @@ class AdditiveAttention : public Attention {
   }
 };
 
-/// Keras 3 made the argument of the constructor one of the call.
+/// A constructor argument of Keras 2 is an argument of the call in Keras 3.
 constexpr std::array kKeras2 = {Keras2Key{.name = "causal", .argument = "use_causal_mask"}};
 
 constexpr std::array kDotAttentionClasses = {

@@ -1,4 +1,4 @@
-// EinsumDense: a dense map by an einsum equation (keras/src/layers/core/einsum_dense.py).
+// EinsumDense: a dense map given by an einsum equation (keras/src/layers/core/einsum_dense.py).
 #include <algorithm>
 #include <array>
 #include <map>
@@ -17,7 +17,7 @@ constexpr std::string_view kEllipsis = "...";
 
 enum class Elided : std::uint8_t { none, left, right };
 
-/// "ab,bc->ac", or with "..." in front of or behind both the input and the output.
+/// An equation such as "ab,bc->ac", possibly with "..." before or after both the input and the output.
 struct Equation {
   std::string input, kernel, output;
   Elided elided = Elided::none;
@@ -53,14 +53,14 @@ std::optional<Equation> parse(std::string_view text) {
 
 bool contains(std::string_view letters, char letter) { return letters.find(letter) != std::string_view::npos; }
 
-/// What an equation means for an input (_analyze_split_string).
+/// The equation applied to an input (_analyze_split_string).
 struct Analysis {
-  int elided = 0;  ///< how many axes "..." stands for
+  int elided = 0;  ///< number of axes that "..." stands for
   Shape kernel, bias, output;
-  std::vector<int> input_axes, output_axes;  ///< the kernel's, for its fans
+  std::vector<int> input_axes, output_axes;  ///< the kernel's axes, for its fans
 };
 
-/// "a b c" of "...ab c".
+/// Returns "a b c" for "...ab c".
 std::string spaced(std::string_view letters) {
   std::string out;
   for (const char letter : letters) {
@@ -86,7 +86,7 @@ class EinsumDense : public Layer {
     f("kernel_constraint", kernel_constraint);
     f("bias_constraint", bias_constraint);
     f("quantization_config", quantization_config, 313);
-    // Keras writes it of what gptq has quantized alone, and finds it by the kernel again.
+    // Keras writes it only for a GPTQ-quantized kernel, and derives it from the kernel.
     if (f.reading() || unpacked_columns) f("gptq_unpacked_column_size", unpacked_columns, 313);
     lora.fields(f);
   }
@@ -135,7 +135,7 @@ class EinsumDense : public Layer {
       const auto beside = lora.beside(call, given, kernel_.letters());
       return Call::result(activation.apply(b, kernel_.multiply(call, given, beside)));
     }
-    const ValueId x = b.cast(call.tensor("inputs")->id, call.compute_dtype());  // integers come as they are
+    const ValueId x = b.cast(call.tensor("inputs")->id, call.compute_dtype());  // integers are not yet cast
     const Analysis found = analyze(b.shape(x));
     const EinsumLetters letters = this->letters(found.elided);
 
@@ -158,12 +158,12 @@ class EinsumDense : public Layer {
 
   [[nodiscard]] bool quantizes() const override { return true; }
   void quantize(const Quantization& how) override {
-    if (equation_text.find(kEllipsis) != std::string::npos) return;  // for which Keras 3.15's own quantize fails
+    if (equation_text.find(kEllipsis) != std::string::npos) return;  // quantize in Keras 3.15 fails for it, too
     policy.quantize(how);
     quantization_config = QuantizationConfig::of(how);
   }
 
-  /// Keras believes `output_shape`: null there is unknown, whatever the input says.
+  /// Keras uses `output_shape` as it is: null is unknown, even if the input determines the size.
   std::optional<std::vector<Shape>> symbolic_shapes(Call& call) override {
     return {{analyze(call.shape("inputs")).output}};
   }
@@ -233,7 +233,7 @@ class EinsumDense : public Layer {
     return out;
   }
 
-  /// The letters of all axes, where "..." stands for so many.
+  /// The letters of all axes, with `elided_axes` for "...".
   [[nodiscard]] EinsumLetters letters(int elided_axes) const {
     const std::string elided = elided_letters(elided_axes);
     const bool left = equation.elided == Elided::left;
@@ -241,7 +241,7 @@ class EinsumDense : public Layer {
             left ? elided + equation.output : equation.output + elided};
   }
 
-  /// `count` letters that the equation does not use.
+  /// Returns `count` letters that the equation does not use.
   [[nodiscard]] std::string elided_letters(int count) const {
     const std::string used = equation.input + equation.kernel + equation.output;
     std::string out;
@@ -262,7 +262,7 @@ class EinsumDense : public Layer {
   Regularizer kernel_regularizer, bias_regularizer, activity;
   Constraint kernel_constraint, bias_constraint;
   QuantizationConfig quantization_config;
-  DenseKernel kernel_;  // of integers
+  DenseKernel kernel_;  // for quantized weights
   Lora lora;
 };
 

@@ -1,4 +1,4 @@
-// Embeddings: rows of a table, and a table that is multiplied by too (keras/src/layers/core/embedding.py,
+// Embeddings: a table of rows, which can also be a projection (keras/src/layers/core/embedding.py,
 // reversible_embedding.py).
 #include <array>
 
@@ -13,7 +13,7 @@ namespace {
 using graph::BinaryFn;
 using Kind = graph::QuantizedPart::Kind;
 
-/// Rows of a table by index; with `mask_zero`, index 0 is padding.
+/// Looks up rows of a table by index; with `mask_zero`, index 0 is padding.
 class Embedding : public Layer {
  public:
   void fields(Fields& f) override {
@@ -68,15 +68,15 @@ class Embedding : public Layer {
   }
 
  protected:
-  /// The variables of a table of integers, by index in the layer; −1: there is none.
+  /// The variables of a quantized table, as indices in the layer; −1 if absent.
   struct Table {
     int integers = -1, scale = -1, zero = -1, groups = -1;
   };
 
   [[nodiscard]] bool is_int8() const { return how_->mode == QuantizationMode::int8; }
 
-  /// A table of `shape` whose rows along `axis`, output_dim numbers, share scales; .weights.h5 keeps it from `place`
-  /// on.
+  /// Declares a table of `shape` whose rows along `axis`, with output_dim numbers, share scales; its variables in
+  /// .weights.h5 are numbered from `place`.
   Table declare(Weights& w, const std::string& called, const Shape& shape, int axis, int place) {
     const Dim others = shape[1 - axis];
     graph::QuantizedPart part;
@@ -105,7 +105,7 @@ class Embedding : public Layer {
     const std::string scale_name = called + "_scale", zero_name = called + "_zero";
     out.scale = w.add({scale_name, scale, ones, std::nullopt, false, place++, of(Kind::scale)});
     if (!grouped) return out;
-    // The zero points of a second table are floats in Keras, and it has the first one's groups.
+    // In Keras, the zero points of a second table are floats, and it shares the first one's groups.
     const bool is_first = axis == 1;
     out.zero = w.add({zero_name, scale, zeros, is_first ? std::optional(DType::int8) : std::nullopt, false, place++,
                       of(Kind::zero)});
@@ -124,7 +124,7 @@ class Embedding : public Layer {
     return call.builder().cast(call.raw_weight(table_.groups), DType::int32);
   }
 
-  /// The layer does not cast its variables: rows are of the scale's dtype.
+  /// The layer does not cast its variables: rows have the dtype of the scale.
   [[nodiscard]] graph::ValueId rows_of_integers(Call& call, graph::ValueId indices) const {
     graph::Builder& b = call.builder();
     const auto rows = [&](int weight) { return b.apply(graph::Gather{0}, {call.raw_weight(weight), indices}); };
@@ -148,7 +148,7 @@ class Embedding : public Layer {
   Table table_;
 };
 
-/// An embedding that is also called in reverse: x · tableᵀ, or x · a table of its own where they are not tied.
+/// An embedding that can also be called in reverse: x · tableᵀ, or x · a second table if they are not tied.
 class ReversibleEmbedding : public Embedding {
  public:
   void fields(Fields& f) override {
@@ -188,7 +188,7 @@ class ReversibleEmbedding : public Embedding {
     graph::Builder& b = call.builder();
     graph::ValueId x = call.tensor("inputs")->id;
     if (how_) return Call::result(capped(b, by_integers(call, x)));
-    // The layer does not cast its variables: half features meet a float32 table in float32.
+    // The layer does not cast its variables: half-precision features are multiplied by a float32 table in float32.
     graph::ValueId table = call.raw_weight(tie_weights ? 0 : 1);
     const DType dtype = reverse_dtype ? *dtype_of(*reverse_dtype) : result_type({b.dtype(x), b.dtype(table)});
     x = b.cast(x, dtype);
@@ -203,7 +203,7 @@ class ReversibleEmbedding : public Embedding {
     return b.binary(BinaryFn::multiply, bounded, cap);
   }
 
-  /// x is quantized where no config says that it is not, as in a preset, whose config keeps the policies alone.
+  /// x is quantized unless a config disables it; the config of a preset has only the policies.
   [[nodiscard]] graph::ValueId by_integers(Call& call, graph::ValueId x) const {
     graph::Builder& b = call.builder();
     const Table& table = tie_weights ? table_ : reverse_;

@@ -1,11 +1,11 @@
-// Layers whose results are strings.
+// Layers that return strings.
 #pragma once
 
 #include "attn/text/encoding.h"
 
 namespace attn::keras {
 
-/// Its call gives places in a vocabulary, int64, where Keras gives the strings: a graph holds numbers.
+/// The call returns vocabulary indices (int64) instead of Keras's strings, because a graph holds only numbers.
 class GivesTexts {
  public:
   virtual ~GivesTexts() = default;

@@ -37,7 +37,7 @@ void GroupedAttention::check(const Ref& config) {
 }
 
 std::span<const std::string_view> GroupedAttention::arguments() const {
-  // The last is ours: blocks say by it what kernels need not compute, instead of giving a mask.
+  // The last argument is attn's own: blocks state by it which parts kernels can skip, instead of passing a mask.
   static constexpr std::array<std::string_view, 6> kNames = {"hidden_states",      "attention_mask", "cache",
                                                              "cache_update_index", "training",       "use_causal_mask"};
   return kNames;

@@ -1,7 +1,7 @@
-// Self-attention of decoders as Llama has it and the families after it: groups of query heads share heads of keys and
-// values, and queries and keys turn with their positions (keras_hub/src/models/llama/llama_attention.py and others).
+// Self-attention of Llama and later decoder families: groups of query heads share heads of keys and values, and queries
+// and keys have rotary positions (keras_hub/src/models/llama/llama_attention.py and others).
 //
-// Letters as in head_attention.h.
+// Letters: see head_attention.h.
 #pragma once
 
 #include <memory>
@@ -14,29 +14,28 @@
 
 namespace attn::keras {
 
-/// What sets a family apart: the fields of its attention, which its blocks and its backbone have too, and what they
-/// mean.
+/// The specifics of a family: the fields of its attention, which its blocks and backbone also have, and their meaning.
 class AttentionFamily {
  public:
   virtual ~AttentionFamily() = default;
-  /// The fields that not all families have.
+  /// The fields that not every family has.
   virtual void fields(Fields& f) = 0;
-  /// Checks what fields cannot check alone; `config` is for messages.
+  /// Checks constraints between fields; `config` is for messages.
   virtual void check(const Ref& /*config*/) const {}
-  /// The size of a head, for an input of `width` features and `heads` query heads.
+  /// The head size, for an input of `width` features and `heads` query heads.
   [[nodiscard]] virtual Dim head_size(Dim width, Dim heads) const { return width / heads; }
-  /// x (B,T,N,H), queries or keys, turned by positions.
+  /// Applies rotary positions to x (B,T,N,H), queries or keys.
   [[nodiscard]] virtual graph::ValueId turned(Call& call, graph::ValueId x) const = 0;
   [[nodiscard]] virtual std::optional<std::int64_t> window() const { return std::nullopt; }
-  /// What Keras's attributes of the projections begin with, as in "_query_dense".
+  /// The prefix of the projections' attributes in Keras, as in "_query_dense".
   [[nodiscard]] virtual std::string_view prefix() const { return "_"; }
-  /// Have query, key and value biases?
+  /// Whether query, key and value have biases.
   [[nodiscard]] virtual bool biased() const { return false; }
-  /// The ε of the norms of queries and keys; nothing: there are none.
+  /// The ε of the norms of queries and keys; empty if there are none.
   [[nodiscard]] virtual std::optional<double> norm_epsilon() const { return std::nullopt; }
 };
 
-/// One that turns pairs of features by wavelength^(−2i/H)/factor a position.
+/// A family with the standard rotary angle wavelength^(−2i/H)/factor for each position.
 class LinearRotaryFamily : public AttentionFamily {
  public:
   void fields(Fields& f) override {
@@ -68,13 +67,13 @@ class GroupedAttention : public HeadAttention {
   int query_norm_ = 0, key_norm_ = 0;
 };
 
-/// A record's `make` for the attention of a family.
+/// The `make` of a record for a family's attention.
 template <typename Family>
 LayerPtr make_grouped_attention() {
   return std::make_unique<GroupedAttention>(std::make_unique<Family>());
 }
 
-/// What the literature calls the sizes of its variables.
+/// The names of its variables' sizes in the literature.
 inline constexpr std::string_view kGroupedAttentionSymbols =
     "query/kernel: d_model h d_head; query/bias: h d_head; query_dense_layernorm/scale: d_head;"
     " key/kernel: d_model g d_head; key/bias: g d_head; key_dense_layernorm/scale: d_head;"

@@ -1,6 +1,6 @@
 // GroupedQueryAttention.
 //
-// Letters as in head_attention.h.
+// Letters: see head_attention.h.
 #include <array>
 
 #include "classes/layers/head_attention.h"
@@ -55,7 +55,8 @@ class GroupedQueryAttention : public HeadAttention {
     std::optional<ValueId> query_mask;
     if (const TensorPtr mask = call.optional_tensor("query_mask")) query_mask = mask->id;
     if (const TensorPtr mask = call.optional_tensor("attention_mask")) {
-      // Alone it goes to the explicit softmax as it is, which keeps what is over 0.5; else all that is not 0 is kept.
+      // A single attention mask is passed unchanged to the explicit softmax, which keeps values above 0.5; otherwise
+      // all nonzero values are kept.
       const bool alone = !query_mask && !call.has("value_mask") && !call.has("key_mask") &&
                          !call.flag("use_causal_mask") && !sliding_window;
       if (alone && path(call, 4) == graph::AttentionPath::explicit_ && b.dtype(mask->id) != DType::boolean)
@@ -69,7 +70,7 @@ class GroupedQueryAttention : public HeadAttention {
     return results(call, project(call, attended.context, output_, 2), attended, std::nullopt);
   }
 
-  /// The batch is the query's.
+  /// The batch axis is that of the query.
   std::optional<std::vector<Shape>> symbolic_shapes(Call& call) override {
     const Shape query = call.shape("query"), key = call.shape(call.has("key") ? "key" : "value");
     return {{query, {query[0], num_query_heads, query[1], key[1]}}};

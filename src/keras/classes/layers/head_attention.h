@@ -1,4 +1,4 @@
-// What MultiHeadAttention and GroupedQueryAttention share.
+// The common part of MultiHeadAttention and GroupedQueryAttention.
 //
 // Letters: B batch, T query length, S key/value length, N query heads, K key/value heads, H head size, D width.
 #pragma once
@@ -14,7 +14,7 @@
 
 namespace attn::keras {
 
-/// What layers with heads share: projections with their variables, the masks, and the choice of Keras's two
+/// The common part of layers with heads: projections with their variables, masks, and the selection between Keras's two
 /// computations.
 class HeadAttention : public Layer {
  public:
@@ -25,18 +25,18 @@ class HeadAttention : public Layer {
   struct Projection {
     int kernel = 0;
     std::optional<int> bias{};
-    DenseKernel integers{};  ///< in place of both, where they are quantized
+    DenseKernel integers{};  ///< replaces both if quantized
   };
 
   [[nodiscard]] Heads heads_of(std::int64_t count, std::int64_t size) const { return {count, size, dropout == 0.0}; }
 
-  /// `seed_since`: the Keras that began to write the seed.
+  /// `seed_since` is the first Keras version that writes the seed.
   void common_fields(Fields& f, Version seed_since);
 
   void check(const Ref& config) override;
 
-  /// kernel (in…, out…) and bias (out…) of an EinsumDense called `sublayer`, whose input has `rows` axes beside in…,
-  /// or of a Dense.
+  /// Declares kernel (in…, out…) and bias (out…) of an EinsumDense named `sublayer`, whose input has `rows` axes
+  /// besides in…, or of a Dense.
   Projection declare(Weights& w, std::string_view sublayer, std::string_view attribute, const Shape& in,
                      const Shape& out, bool biased, int rows = 2, bool by_einsum = true);
   Projection declare(Weights& w, std::string_view sublayer, std::string_view attribute, const Shape& in,
@@ -48,13 +48,13 @@ class HeadAttention : public Layer {
 
   [[nodiscard]] graph::AttentionPath path(Call& call, int projected_rank) const;
 
-  /// `mask` as bool, with axes of size 1 put in at `position` (from the back) until its rank is `rank`.
+  /// Converts `mask` to bool and inserts axes of size 1 at `position` (from the back) up to rank `rank`.
   static graph::ValueId expanded(graph::Builder& b, graph::ValueId mask, int position, int rank);
 
-  /// The masks of a rank-3 call, each (B,N,T,S) or broadcasting to it: the operation combines them.
+  /// The masks of a rank-3 call, which broadcast to (B,N,T,S): the operation combines them.
   static std::vector<graph::ValueId> masks(Call& call, const std::optional<graph::ValueId>& query_mask);
 
-  /// Who sees whom along the only attended axis, the first after the batch.
+  /// Causality along the only attended axis, the first after the batch.
   struct Sight {
     bool causal = false;
     std::optional<std::int64_t> window;
@@ -63,16 +63,16 @@ class HeadAttention : public Layer {
     return {call.flag("use_causal_mask"), plain_ ? std::nullopt : sliding_window};
   }
 
-  /// Context, and the probabilities (kNone unless asked for) with the mask that Keras's softmax leaves on them.
+  /// The context, and the probabilities (kNone unless requested) with the mask that Keras's softmax attaches to them.
   struct MaskedAttended : Attended {
     std::optional<graph::ValueId> scores_mask;
   };
 
-  /// All masks of the scores as one; nothing where none hides anything.
+  /// Combines all masks of the scores; empty if nothing is hidden.
   static std::optional<graph::ValueId> combined(graph::Builder& b, std::vector<graph::ValueId> masks,
                                                 const Sight& sight, Dim targets, Dim sources, int rank);
-  /// Does a later layer get the probabilities, with a mask? Not symbolically, where their shape may be another, unless
-  /// the masks are what is asked for.
+  /// Whether the probabilities are returned to later layers with a mask. Symbolic shapes may differ from the mask's, so
+  /// symbolically only if masks are traced.
   [[nodiscard]] bool masks_scores(Call& call) const;
 
   /// The attention operation on (B,T,N,H) projections.
@@ -80,10 +80,10 @@ class HeadAttention : public Layer {
                         const std::vector<graph::ValueId>& masks, std::int64_t head_size, graph::AttentionPath path,
                         const Sight& sight) const;
 
-  /// In training with dropout: the values by probabilities of which some are dropped.
+  /// In training with dropout: multiplies the values by probabilities after dropout.
   graph::ValueId context_of_dropped(Call& call, graph::ValueId scores, graph::ValueId v) const;
 
-  /// The results of call(), with the query's mask on the first.
+  /// The results of call(); the first has the query's mask.
   static Arg results(Call& call, graph::ValueId output, const MaskedAttended& attended,
                      const std::optional<graph::ValueId>& query_mask);
 
@@ -95,7 +95,7 @@ class HeadAttention : public Layer {
   Constraint kernel_constraint, bias_constraint;
   Opaque seed;
   Projection query_, key_, gate_, value_, output_;
-  bool plain_ = false;  ///< computes neither gate nor window, whatever the config says
+  bool plain_ = false;  ///< ignores the gate and window of the config
 };
 
 }  // namespace attn::keras

@@ -1,4 +1,4 @@
-// Layers that prepare images (keras/src/layers/preprocessing/image_preprocessing).
+// Layers for image preprocessing (keras/src/layers/preprocessing/image_preprocessing).
 #include <array>
 #include <tuple>
 
@@ -12,7 +12,7 @@ namespace {
 
 using graph::ValueId;
 
-/// Height and width of an image, alone or in a batch.
+/// Changes height and width of an image or a batch of images.
 class ImageLayer : public Layer {
  public:
   Arg call(Call& call) override {
@@ -24,7 +24,7 @@ class ImageLayer : public Layer {
   }
 
  protected:
-  /// x with the height and width that are wanted; `row_axis` is the height's, the width's follows.
+  /// Returns x with the target height and width; `row_axis` is the axis of the height, and the width follows.
   virtual ValueId sized(graph::Builder& b, ValueId x, int row_axis) = 0;
 
   DataFormat format;
@@ -83,7 +83,7 @@ class CenterCrop : public ImageLayer {
   }
 };
 
-/// A key of an augmentation, and the versions of Keras that write it.
+/// A key of an augmentation, with the Keras versions that write it.
 struct Key {
   constexpr Key(const char* key = "", Version first = kOldest, Version until = kNewest)  // NOLINT: stands for its name
       : name(key), since(first), last(until) {}
@@ -91,11 +91,11 @@ struct Key {
   Version since, last;
 };
 
-/// What changes images in training only: a run gets its input back.
+/// A layer that changes images only in training: a run returns its input.
 struct Augmentation {
   std::string_view class_name;
   Version since;
-  Version format_since;  ///< the Keras that began to write data_format, which stands first
+  Version format_since;  ///< first Keras version that writes data_format (as the first key)
   std::array<Key, 8> keys;
 };
 constexpr std::array kAugmentations = {

@@ -1,6 +1,6 @@
-// The blocks of Bloom and Falcon, whose heads see positions as linear biases (keras_hub/src/models/bloom, falcon).
+// The blocks of Bloom and Falcon, whose attention has linear position biases (keras_hub/src/models/bloom, falcon).
 //
-// Letters as in head_attention.h.
+// Letters: see head_attention.h.
 #include <array>
 #include <cmath>
 
@@ -18,7 +18,7 @@ namespace {
 
 using graph::ValueId;
 
-/// Query, key and value with biases, and an output that is dense in the joined heads.
+/// Attention with biases in query, key and value, and an output projection of the joined heads.
 class AlibiAttention : public HeadAttention {
  public:
   [[nodiscard]] bool supports_masking() const override { return false; }
@@ -37,7 +37,7 @@ class AlibiAttention : public HeadAttention {
     output_ = declare(w, "output_dense", of("output_dense"), width, width, true, 2, /*by_einsum=*/false);
   }
 
-  /// `bias` is nothing where only shapes are wanted.
+  /// `bias` is empty when only shapes are computed.
   Arg attend_with(Call& call, ValueId x, std::optional<ValueId> bias) {
     graph::Builder& b = call.builder();
     Attending how;
@@ -54,7 +54,7 @@ class AlibiAttention : public HeadAttention {
     return results(call, project(call, joined, output_), {attended, {}}, std::nullopt);
   }
 
-  /// How many keys a query may see.
+  /// The number of keys that a query can attend to.
   static Dim keys(Call& call, Dim length) {
     const Decoding* decoding = call.lowering().decoding;
     return decoding != nullptr ? decoding->capacity : length;
@@ -64,7 +64,7 @@ class AlibiAttention : public HeadAttention {
   Dim head_size_ = 0;
 };
 
-/// The bias falls with the distance from the last key; it is added to scores that are scaled.
+/// The bias depends on the distance from the last key, and is added to scaled scores.
 class BloomAttention final : public AlibiAttention {
  public:
   void fields(Fields& f) override {
@@ -74,7 +74,7 @@ class BloomAttention final : public AlibiAttention {
     f("bias_initializer", bias_initializer);
   }
   [[nodiscard]] std::span<const std::string_view> arguments() const override {
-    // The last is ours, as of GroupedAttention.
+    // The last argument is attn's own; see GroupedAttention.
     static constexpr std::array<std::string_view, 5> kNames = {"hidden_states", "attention_mask", "cache",
                                                                "cache_update_index", "use_causal_mask"};
     return kNames;
@@ -103,7 +103,7 @@ class BloomAttention final : public AlibiAttention {
   }
 };
 
-/// It is given the bias, which is added before scores are scaled.
+/// Receives the bias as an argument, and adds it before scaling the scores.
 class FalconAttention final : public AlibiAttention {
  public:
   void fields(Fields& f) override {
@@ -111,7 +111,7 @@ class FalconAttention final : public AlibiAttention {
     f.required("attention_dropout_rate", dropout);
   }
   [[nodiscard]] std::span<const std::string_view> arguments() const override {
-    // The last is ours, as of GroupedAttention.
+    // The last argument is attn's own; see GroupedAttention.
     static constexpr std::array<std::string_view, 6> kNames = {
         "inputs", "alibi", "attention_mask", "cache", "cache_update_index", "use_causal_mask"};
     return kNames;
@@ -215,7 +215,7 @@ class FalconTransformerDecoder final : public PlainBlock {
   }
 
  private:
-  /// Blocks that are given the same padding share it.
+  /// Blocks with the same padding mask share the bias.
   [[nodiscard]] ValueId shared_alibi(Call& call, const Shape& in) const {
     const TensorPtr padding = call.optional_tensor("decoder_padding_mask");
     const std::string key =
@@ -224,7 +224,7 @@ class FalconTransformerDecoder final : public PlainBlock {
     return call.lowering().common(key, [&] { return std::vector{alibi(call, in)}; })[0];
   }
 
-  /// (B or 1,N,1,S): slopes times the place of each key among those that are no padding.
+  /// (B or 1,N,1,S): the slope times the index of each key among the keys that are not padding.
   [[nodiscard]] ValueId alibi(Call& call, const Shape& in) const {
     graph::Builder& b = call.builder();
     const Decoding* decoding = call.lowering().decoding;

@@ -1,6 +1,6 @@
 // The blocks of Gemma 1, 2 and 3 (keras_hub/src/models/gemma, gemma3).
 //
-// Letters as in head_attention.h.
+// Letters: see head_attention.h.
 #include <array>
 #include <cmath>
 
@@ -16,7 +16,7 @@ namespace {
 
 using graph::ValueId;
 
-enum class Generation : std::uint8_t { first, third };  // Gemma 2 has the classes of Gemma 1
+enum class Generation : std::uint8_t { first, third };  // Gemma 2 uses the classes of Gemma 1
 
 /// x/√(mean(x²) + ε)·(1 + scale), in float32.
 ValueId normalized(Call& call, ValueId x, int weight, double epsilon) {
@@ -40,7 +40,7 @@ class GemmaRMSNormalization final : public Layer {
   Number epsilon{1e-6};
 };
 
-/// Groups of query heads share heads of keys and values; kernels are stored (heads, D, H).
+/// Groups of query heads share heads of keys and values; kernels are stored as (heads, D, H).
 class GemmaAttention final : public HeadAttention {
  public:
   explicit GemmaAttention(Generation generation) : generation_(generation) {}
@@ -72,7 +72,7 @@ class GemmaAttention final : public HeadAttention {
     if (!(rope_scaling_factor > 0.0)) config["rope_scaling_factor"].fail("expected a number > 0");
   }
   [[nodiscard]] std::span<const std::string_view> arguments() const override {
-    // The last is ours, as of GroupedAttention.
+    // The last argument is attn's own; see GroupedAttention.
     static constexpr std::array<std::string_view, 6> kNames = {
         "x", "attention_mask", "cache", "cache_update_index", "training", "use_causal_mask"};
     return kNames;
@@ -114,7 +114,7 @@ class GemmaAttention final : public HeadAttention {
   Arg call(Call& call) override {
     const ValueId x = call.tensor("x")->id;
     Attending how;
-    // KerasHub's blocks ask for this scale whatever query_head_dim_normalize of a model says.
+    // KerasHub's blocks use this scale regardless of the model's query_head_dim_normalize.
     const Dim per_head = query_head_dim_normalize ? head_dim.value : width_ / num_query_heads;
     how.scale = 1.0 / std::sqrt(static_cast<double>(per_head));
     how.path = softmax_path(call);
@@ -137,7 +137,8 @@ class GemmaAttention final : public HeadAttention {
     return b.apply(graph::Linear{1}, {b.cast(x, call.compute_dtype()), kernel});
   }
 
-  /// Gemma 1 and 2 then put the pairs of features side by side, in queries as in keys, which changes no score.
+  /// Applies rotary positions. Gemma 1 and 2 then interleave the pairs of features in queries and keys, which does not
+  /// change the scores.
   [[nodiscard]] ValueId turned(Call& call, ValueId x, const Projection& projection, std::optional<int> norm) const {
     ValueId heads = heads_of(call, x, projection);
     if (norm) heads = normalized(call, heads, *norm, layer_norm_epsilon);
@@ -153,7 +154,7 @@ class GemmaAttention final : public HeadAttention {
   std::optional<int> query_norm_, key_norm_;
 };
 
-/// Attention and a gated feed-forward network, with norms before them and, where asked for, behind them.
+/// Attention and a gated feed-forward network, with norms before them and optionally after them.
 class GemmaBlock final : public DecoderBlock {
  public:
   explicit GemmaBlock(Generation generation) : generation_(generation) {}
@@ -249,7 +250,7 @@ class GemmaBlock final : public DecoderBlock {
     return make(norm_class, called, called, {{"epsilon", layer_norm_epsilon.value}});
   }
 
-  /// Gemma 3 holds float16 to what float16 has, and adds in float32.
+  /// Gemma 3 clamps float16 to its range, and adds in float32.
   [[nodiscard]] bool is_clamped(Call& call) const {
     return generation_ == Generation::third && call.compute_dtype() == DType::float16;
   }

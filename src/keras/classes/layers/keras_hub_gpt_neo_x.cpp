@@ -1,6 +1,6 @@
 // The blocks of GPT-NeoX (keras_hub/src/models/gpt_neo_x).
 //
-// Letters as in head_attention.h.
+// Letters: see head_attention.h.
 #include <array>
 #include <cmath>
 
@@ -14,7 +14,7 @@ namespace {
 
 using graph::ValueId;
 
-/// One projection gives each head its query, key and value; the first of their features turn with the position.
+/// One projection computes query, key and value of each head; the first part of their features has rotary positions.
 class GPTNeoXAttention final : public HeadAttention {
  public:
   void fields(Fields& f) override {
@@ -38,7 +38,7 @@ class GPTNeoXAttention final : public HeadAttention {
           fmt::format("of the {} features of a head an even number turns, not {}", size(), turning()));
   }
   [[nodiscard]] std::span<const std::string_view> arguments() const override {
-    // The last is ours, as of GroupedAttention.
+    // The last argument is attn's own; see GroupedAttention.
     static constexpr std::array<std::string_view, 6> kNames = {
         "hidden_states", "attention_mask", "cache", "cache_update_index", "training", "use_causal_mask"};
     return kNames;
@@ -81,7 +81,7 @@ class GPTNeoXAttention final : public HeadAttention {
     return b.apply(some, {x});
   }
 
-  /// KerasHub turns the query of a token that comes alone as if it were the first, so not at all.
+  /// In a step of one token, KerasHub uses position 0 for the query, so it does not rotate it.
   [[nodiscard]] ValueId turned_in_part(Call& call, ValueId x, bool is_query) const {
     if (turning() == 0 || (is_query && call.lowering().keras_hub_step)) return x;
     graph::Builder& b = call.builder();
@@ -96,7 +96,7 @@ class GPTNeoXAttention final : public HeadAttention {
   Projection packed_;
 };
 
-/// Attention and feed-forward network read the same input, and both are added to it.
+/// Attention and feed-forward network have the same input, and both results are added to it.
 class GPTNeoXDecoder final : public PlainBlock {
  public:
   void fields(Fields& f) override {

@@ -35,8 +35,8 @@ void LlamaFamily::check(const Ref& config) const {
         "'rope_pretraining_sequence_length' all are needed or none");
 }
 
-/// As llama_rotary_embedding.py: wavelengths longer than pretraining/low are stretched by the factor, those shorter
-/// than pretraining/high stay, and between the two the frequency goes from one to the other.
+/// llama_rotary_embedding.py: wavelengths longer than pretraining/low are stretched by the factor, those shorter than
+/// pretraining/high are kept, and the frequency is interpolated in between.
 std::vector<float> LlamaFamily::frequencies(Dim size) const {
   check_turning(size);
   const auto base = static_cast<float>(rope_max_wavelength);

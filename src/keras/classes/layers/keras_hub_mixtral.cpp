@@ -1,6 +1,6 @@
 // The blocks of Mixtral, whose feed-forward networks are mixtures of experts (keras_hub/src/models/mixtral).
 //
-// Letters: B batch, T length, R = B·T rows, D width, E experts, M features inside of an expert.
+// Letters: B batch, T length, R = B·T rows, D width, E experts, M features inside an expert.
 #include <array>
 
 #include "classes/layers/decoder_block.h"
@@ -23,7 +23,7 @@ namespace {
 
 using graph::ValueId;
 
-/// What every expert makes of every row: (R,D) → (E,R,D).
+/// Applies every expert to every row: (R,D) → (E,R,D).
 class MixtralMoeExperts final : public Layer {
  public:
   void fields(Fields& f) override {
@@ -59,7 +59,7 @@ class MixtralMoeExperts final : public Layer {
   Initializer kernel_initializer{"glorot_uniform"};
 };
 
-/// The sum of what the `top_k` likeliest experts make of each row, by their shares of the probability.
+/// The sum of the `top_k` most probable experts for each row, weighted by their probabilities.
 class MixtralSparseMoeBlock final : public Composite {
  public:
   void fields(Fields& f) override {
@@ -104,7 +104,7 @@ class MixtralSparseMoeBlock final : public Composite {
   }
 
  private:
-  /// (R,E): 0 for all but the best; of equally likely experts the first are better.
+  /// (R,E): the weights, 0 except for the best; of equally probable experts the first ones are better.
   [[nodiscard]] Expression shares_of(const Expression& logits) const {
     graph::Builder& b = *logits.builder;
     const Expression p(b, b.apply(graph::Softmax{graph::SoftmaxKind::softmax, {1}}, {logits}));
@@ -142,7 +142,7 @@ class MixtralTransformerDecoder final : public GatedBlock {
     f("top_k", top_k);
     f("router_jitter_noise", router_jitter_noise);
     if (!f.reading()) return;
-    f("router_aux_loss_coef", router_aux_loss_coef);  // which KerasHub takes, but does not write
+    f("router_aux_loss_coef", router_aux_loss_coef);  // KerasHub accepts it but does not write it
   }
   void make_feed_forward(std::int64_t hidden_dim) override {
     experts_ = &make("MixtralSparseMoeBlock", called_, "_sparse_moe_block",

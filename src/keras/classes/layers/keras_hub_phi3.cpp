@@ -34,7 +34,7 @@ void Phi3Family::check(const Ref& config) const {
   }
 }
 
-/// Cosines and sines grow by √(1 + ln(max/pretraining)/ln(pretraining)) (phi3_rotary_embedding.py).
+/// Cosines and sines are multiplied by √(1 + ln(max/pretraining)/ln(pretraining)) (phi3_rotary_embedding.py).
 Rotary Phi3Family::rotary(Dim size, bool is_long) const {
   Rotary out{inverse_frequencies(rope_max_wavelength, size)};
   if (!rope_scaling_type) return out;
@@ -50,9 +50,9 @@ Rotary Phi3Family::rotary(Dim size, bool is_long) const {
   return out;
 }
 
-/// Factors are the long ones where a sequence grows longer than those of the pretraining. With a cache the sequence is
-/// all that the cache can hold, so that what is cached fits what comes later. KerasHub goes by the position of each new
-/// token that comes alone, whatever the tokens before it were turned by.
+/// Uses the long factors if a sequence is longer than in pretraining. With a KV cache, the capacity of the cache
+/// decides, so that cached keys match later tokens. KerasHub instead uses the position of each single new token,
+/// regardless of how earlier tokens were rotated.
 ValueId Phi3Family::turned(Call& call, ValueId x) const {
   graph::Builder& b = call.builder();
   const Shape shape = b.shape(x);
@@ -69,7 +69,7 @@ ValueId Phi3Family::turned(Call& call, ValueId x) const {
 
 namespace {
 
-/// Its attention norm comes first, and its names are without underscores.
+/// Its attention norm comes first, and its attribute names have no underscores.
 class Phi3Decoder final : public GatedBlock {
  public:
   Phi3Decoder()
@@ -91,7 +91,7 @@ class Phi3Decoder final : public GatedBlock {
     make_feed_forward(width);
   }
 
-  std::optional<Positive> hidden_dim;  // of its input, whatever it says
+  std::optional<Positive> hidden_dim;  // always the input's width
 };
 
 constexpr std::array kKerasHubPhi3Classes = {

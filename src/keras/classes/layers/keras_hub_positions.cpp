@@ -1,5 +1,5 @@
-// KerasHub's layers of positions. What depends on nothing but lengths is computed here, rounded after every step to the
-// dtype in which Keras takes the step: in half precision most of what such a table holds comes from the rounding.
+// KerasHub's position layers. Values that depend only on lengths are computed here, and rounded after every step to the
+// dtype of that step in Keras, because in half precision the rounding dominates the values of such a table.
 //
 // Letters: B batch, T length, D features, N heads, S length of the keys.
 #include <algorithm>
@@ -35,7 +35,7 @@ std::int64_t start_index(Call& call) {
   return *start;
 }
 
-/// The positions of a call as (1,T) or (B,T), where they are given, or where new tokens stand behind cached ones.
+/// The positions of a call as (1,T) or (B,T), if they are given or if it is a decode step.
 std::optional<ValueId> given_positions(Call& call) {
   const TensorPtr positions = call.optional_tensor("positions");
   if (!positions && call.lowering().decoding != nullptr) return call.lowering().decoding->positions;
@@ -46,12 +46,12 @@ std::optional<ValueId> given_positions(Call& call) {
   return shape.rank() == 1 ? call.builder().expand_dims(positions->id, 0) : positions->id;
 }
 
-/// What a summary needs of a result. A table may be larger than any memory, and its length unknown.
+/// A result for summaries, which need only its shape. A table may exceed any memory, and its length may be unknown.
 Arg shape_only(Call& call, const Shape& shape) {
   return Call::result(call.builder().apply(graph::Fill{shape, call.compute_dtype(), 0.0}, {}));
 }
 
-/// A learned row per position, (B,T,D) like its input.
+/// A trained row for each position, (B,T,D) like the input.
 class PositionEmbedding : public Layer {
  public:
   void fields(Fields& f) override {
@@ -91,7 +91,7 @@ class PositionEmbedding : public Layer {
   Initializer initializer{"glorot_uniform"};
 };
 
-/// "Attention Is All You Need", 3.5: even features sin, odd ones cos of position · max_wavelength^(−2⌊i/2⌋/D).
+/// "Attention Is All You Need", 3.5: even features are sin, odd ones cos of position · max_wavelength^(−2⌊i/2⌋/D).
 class SinePositionEncoding : public Layer {
  public:
   void fields(Fields& f) override { f("max_wavelength", max_wavelength); }
@@ -119,7 +119,7 @@ class SinePositionEncoding : public Layer {
     }
     return out;
   }
-  /// (T,D) for positions that count from start_index.
+  /// (T,D) for positions from start_index on.
   [[nodiscard]] Tensor table(Call& call, Dim length, Dim width) const {
     const DType dtype = call.compute_dtype();
     const Rounding rounded(dtype);
@@ -148,7 +148,7 @@ class SinePositionEncoding : public Layer {
   Number max_wavelength = 10000;
 };
 
-/// RoFormer: pairs of features (i, i + D/2) turned by an angle that grows with the position.
+/// RoFormer: rotates pairs of features (i, i + D/2) by an angle proportional to the position.
 class RotaryEmbedding : public Layer {
  public:
   void fields(Fields& f) override {
@@ -195,14 +195,14 @@ class RotaryEmbedding : public Layer {
   }
 
  private:
-  /// YaRN scales what it turns, 0.1·log(scaling_factor) + 1 in the compute dtype.
+  /// YaRN multiplies the result by 0.1·log(scaling_factor) + 1 in the compute dtype.
   [[nodiscard]] double temperature(DType dtype) const {
     if (rope_type.value != "yarn") return 1.0;
     const Rounding rounded(dtype);
     return rounded(rounded(rounded(0.1) * rounded(std::log(rounded(scaling_factor)))) + 1.0);
   }
 
-  /// The angle per position of each pair, in float32 whatever the policy.
+  /// The angle per position of each pair, in float32 for any policy.
   [[nodiscard]] std::vector<float> frequencies(Dim width) const {
     const auto base = static_cast<float>(max_wavelength), scaling = static_cast<float>(scaling_factor);
     const auto size = static_cast<float>(width);
@@ -226,8 +226,8 @@ class RotaryEmbedding : public Layer {
     return out;
   }
 
-  /// YaRN: 0 for pairs that turn often within the original length, which keep their angle, up to 1 for those that are
-  /// interpolated.
+  /// YaRN: 0 for pairs that rotate often within the original length and keep their angle, up to 1 for interpolated
+  /// ones.
   [[nodiscard]] float ramp(float pair, float width) const {
     const auto pair_that_turns = [&](double times) {
       const auto length = static_cast<float>(original_max_position_embeddings);
@@ -252,7 +252,8 @@ class RotaryEmbedding : public Layer {
   std::optional<Positive> denominator_dim;
 };
 
-/// Adds to scores (B,N,T,S) what falls with the distance of a key from the last one, steeper from head to head.
+/// Adds to scores (B,N,T,S) a bias that decreases with the distance of a key from the last one, with a slope for each
+/// head.
 class AlibiBias : public Layer {
  public:
   void fields(Fields& f) override { f("alibi_bias_max", alibi_bias_max); }

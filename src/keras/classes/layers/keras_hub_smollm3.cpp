@@ -1,6 +1,6 @@
 // The blocks of SmolLM3 (keras_hub/src/models/smollm3).
 //
-// Letters as in head_attention.h.
+// Letters: see head_attention.h.
 #include <array>
 #include <cmath>
 
@@ -14,8 +14,8 @@ namespace {
 
 using graph::ValueId;
 
-/// Cosines and sines, each (B or 1,T,H), of where the tokens of x stand. Its frequencies are a variable that KerasHub
-/// does not train.
+/// Cosines and sines, each (B or 1,T,H), of the positions of x. The frequencies are a variable that KerasHub does not
+/// train.
 class SmolLM3RotaryEmbedding final : public Layer {
  public:
   void fields(Fields& f) override {
@@ -93,7 +93,7 @@ class SmolLM3Attention final : public Composite {
       config["layer_types"].fail(fmt::format("the layer {} has no type in it", layer_idx));
   }
   [[nodiscard]] std::span<const std::string_view> arguments() const override {
-    // The last is ours: as of GroupedAttention.
+    // The last argument is attn's own; see GroupedAttention.
     static constexpr std::array<std::string_view, 4> kNames = {"hidden_states", "training", "attention_mask",
                                                                "use_causal_mask"};
     return kNames;
@@ -107,7 +107,7 @@ class SmolLM3Attention final : public Composite {
     q_proj_ = &dense("q_proj", num_attention_heads);
     k_proj_ = &dense("k_proj", num_key_value_heads);
     v_proj_ = &dense("v_proj", num_key_value_heads);
-    // These two are built before the attention is called, so that their variables do not carry its name.
+    // These two are built before the attention is called, so their variable paths do not include its name.
     o_proj_ = &make_detached("EinsumDense", "o_proj", "o_proj",
                              {{"equation", "bquh,uhm->bqm"}, {"output_shape", {nullptr, hidden_size.value}}});
     rotary_embedding_ = &make_detached("SmolLM3RotaryEmbedding", "rotary_emb", "rotary_embedding",
@@ -128,7 +128,7 @@ class SmolLM3Attention final : public Composite {
     };
     Expression query = projected(*q_proj_, num_attention_heads), key = projected(*k_proj_, num_key_value_heads);
     const Expression value = projected(*v_proj_, num_key_value_heads);
-    // A layer that the list does not reach turns.
+    // A layer beyond the list has rotary positions.
     const auto at = static_cast<std::size_t>(layer_idx);
     const bool turns = at >= rope_layer_enabled_list.size() || rope_layer_enabled_list[at];
     const auto both = tensors_of(call.lowering().apply(*rotary_embedding_, ArgList{Call::result(query)}, ArgDict{}));
@@ -239,7 +239,7 @@ class SmolLM3DecoderLayer final : public DecoderBlock {
   }
 
  private:
-  /// What it hands to its attention.
+  /// The fields that it passes to its attention.
   static constexpr std::array kAttention = {"num_attention_heads",
                                             "num_key_value_heads",
                                             "attention_bias",

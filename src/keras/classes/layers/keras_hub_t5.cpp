@@ -1,6 +1,6 @@
 // The blocks of T5 (keras_hub/src/models/t5).
 //
-// Letters as in head_attention.h.
+// Letters: see head_attention.h.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -23,7 +23,7 @@ Json normal(double stddev) {
   return out;
 }
 
-/// weight·x/√(mean(x²) + ε), in the dtype that x has.
+/// weight·x/√(mean(x²) + ε), in the dtype of x.
 class T5LayerNorm final : public Layer {
  public:
   void fields(Fields& f) override { f("epsilon", epsilon); }
@@ -49,7 +49,7 @@ class T5LayerNorm final : public Layer {
   Number epsilon{1e-6};
 };
 
-/// Attention without a scale, whose first layer in a stack owns a bias for each head and bucket of distances.
+/// Attention without a scale. The first layer of a stack holds a bias for each head and bucket of distances.
 class T5MultiHeadAttention final : public Composite {
  public:
   void fields(Fields& f) override {
@@ -85,7 +85,7 @@ class T5MultiHeadAttention final : public Composite {
     output_projector_ = dense("output_projector", hidden_dim, inner);
   }
 
-  /// What is attended, and the bias for the layers behind.
+  /// Returns the attention output, and the bias for the following layers.
   Arg call(Call& call) override {
     const LayerScope scope(call.lowering(), name);
     graph::Builder& b = call.builder();
@@ -140,7 +140,8 @@ class T5MultiHeadAttention final : public Composite {
     return {b.cast(b.expand_dims(mask->id, 1), DType::boolean)};
   }
 
-  /// The bucket of a distance of so many positions: the first ones have their own, later ones share more and more.
+  /// The bucket of a distance in positions: small distances have their own, larger ones share logarithmically spaced
+  /// buckets.
   static std::int64_t bucket(std::int64_t distance, std::int64_t buckets) {
     const std::int64_t exact = buckets / 2;
     if (distance < exact) return distance;
@@ -149,7 +150,7 @@ class T5MultiHeadAttention final : public Composite {
     return std::min(exact + static_cast<std::int64_t>(share * static_cast<float>(buckets - exact)), buckets - 1);
   }
 
-  /// (1,N,T,S), and of whole sequences (B,N,T,S) with −1e9 where the mask hides a key.
+  /// (1,N,T,S); for whole sequences (B,N,T,S) with −1e9 where the mask hides a key.
   [[nodiscard]] ValueId position_bias(Call& call) const {
     graph::Builder& b = call.builder();
     const Shape in = call.shape("hidden_states");
@@ -172,7 +173,7 @@ class T5MultiHeadAttention final : public Composite {
     return bucket(std::abs(query - key), kBuckets / 2) + (key > query ? kBuckets / 2 : 0);
   }
 
-  /// (T,S): buckets of the distances from new tokens back to what may be cached.
+  /// (T,S): the buckets of distances from new tokens back to cache positions.
   static ValueId buckets_behind(Call& call, const Decoding& decoding) {
     graph::Builder& b = call.builder();
     Tensor buckets = table(DType::int32, {decoding.capacity}, "the distances of positions");
@@ -183,7 +184,7 @@ class T5MultiHeadAttention final : public Composite {
     return b.apply(graph::Gather{0}, {b.constant(std::move(buckets)), max(distance, distance.number(0.0))});
   }
 
-  /// (1,N,T,S) of buckets (T,S).
+  /// (1,N,T,S), looked up for buckets (T,S).
   [[nodiscard]] ValueId rows_of(Call& call, ValueId buckets) const {
     graph::Builder& b = call.builder();
     if (!use_relative_attention_bias) {
@@ -203,7 +204,7 @@ class T5MultiHeadAttention final : public Composite {
   Layer* output_projector_ = nullptr;
 };
 
-/// A block of the encoder, or one of the decoder, which also attends to what the encoder made.
+/// A block of the encoder, or of the decoder, which also attends to the encoder's output.
 class T5TransformerLayer final : public Composite {
  public:
   void fields(Fields& f) override {
@@ -303,7 +304,7 @@ class T5TransformerLayer final : public Composite {
     return tensors_of(call.lowering().apply(attention, ArgList{apply(call, norm, {x})}, kwargs));
   }
 
-  /// The mask of the first layer of a stack, (B,1 or T,S); new tokens need none.
+  /// The mask of the first layer in a stack, (B,1 or T,S); a decode step needs none.
   static Arg self_mask(Call& call, const TensorPtr& x) {
     if (call.lowering().decoding != nullptr) return Arg();
     const TensorPtr given = call.optional_tensor("attention_mask");

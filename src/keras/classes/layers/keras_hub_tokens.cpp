@@ -1,4 +1,4 @@
-// KerasHub's layers between tokens and features.
+// KerasHub's layers that convert tokens to features and back.
 #include <array>
 
 #include "classes/composite.h"
@@ -12,7 +12,7 @@ namespace {
 
 using graph::ValueId;
 
-/// The rows of tokens plus those of their positions.
+/// Adds the embeddings of tokens and positions.
 class TokenAndPositionEmbedding : public Composite {
  public:
   void fields(Fields& f) override {
@@ -59,7 +59,7 @@ class TokenAndPositionEmbedding : public Composite {
   Layer* positions_ = nullptr;
 };
 
-/// The logits, or what `activation` makes of them, at some positions of a sequence.
+/// The logits, after `activation`, at selected positions of a sequence.
 class MaskedLMHead : public Composite {
  public:
   void fields(Fields& f) override {
@@ -98,7 +98,7 @@ class MaskedLMHead : public Composite {
   }
   [[nodiscard]] std::vector<Sublayer> sublayers() override {
     std::vector<Sublayer> out = Composite::sublayers();
-    // It was built before it came here: its paths do not name this layer.
+    // The embedding was built earlier: its paths do not include this layer's name.
     if (embedding_ != nullptr) out.insert(out.begin(), {embedding_, embedding_->name + "/", "token_embedding/", true});
     return out;
   }
@@ -133,7 +133,7 @@ class MaskedLMHead : public Composite {
     const TensorPtr positions = call.tensor("mask_positions");
     TensorPtr x = apply(call, *take_, {call.tensor("inputs"), Call::result(b.expand_dims(positions->id, -1))});
     x = apply(call, *norm_, {apply(call, *dense_, {x})});
-    // The layer does not cast its variables, so half features end as float32 with a float32 bias.
+    // The layer does not cast its variables, so half-precision features become float32 with a float32 bias.
     const auto together = [&](graph::ValueId y, int weight) {
       const ValueId variable = call.raw_weight(weight);
       const DType dtype = result_type({b.dtype(y), b.dtype(variable)});
@@ -149,7 +149,7 @@ class MaskedLMHead : public Composite {
     const auto [y, bias] = together(b.cast(logits, call.compute_dtype()), token_embedding ? 0 : 1);
     return Call::result(activation.apply(b, b.binary(graph::BinaryFn::add, y, bias)));
   }
-  /// As in compute_output_shape, the batch is that of the positions.
+  /// In compute_output_shape the batch is that of the positions.
   [[nodiscard]] std::optional<std::vector<Shape>> symbolic_shapes(Call& call) override {
     Shape out = call.shape("mask_positions");
     out.push_back(*vocabulary_size);
@@ -158,8 +158,8 @@ class MaskedLMHead : public Composite {
 
  private:
   std::optional<Positive> vocabulary_size;
-  LayerPtr token_embedding;     // as the config has it
-  Layer* embedding_ = nullptr;  // itself, or the member of the model that it stands for
+  LayerPtr token_embedding;     // in the config
+  Layer* embedding_ = nullptr;  // itself, or the member of the model that replaces it
   Activation intermediate_activation = *Activation::named("relu"), activation;
   Number layer_norm_epsilon = 1e-5;
   Initializer kernel_initializer{"glorot_uniform"}, bias_initializer{"zeros"};

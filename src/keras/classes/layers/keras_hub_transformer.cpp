@@ -1,6 +1,6 @@
 // KerasHub's transformer blocks.
 //
-// Letters: B batch, T length of the decoder or encoder, S length of what a decoder attends to, D width.
+// Letters: B batch, T length of the decoder or encoder, S length of the sequence that a decoder attends to, D width.
 #include <algorithm>
 #include <array>
 
@@ -12,7 +12,7 @@
 namespace attn::keras {
 namespace {
 
-/// What encoder and decoder share: their config, and the sublayers that it describes.
+/// The common part of encoder and decoder: the config and its sublayers.
 class TransformerBlock : public Composite {
  public:
   void fields(Fields& f) override {
@@ -32,7 +32,7 @@ class TransformerBlock : public Composite {
   [[nodiscard]] bool supports_masking() const override { return true; }
 
  protected:
-  /// x, then what `sublayer` makes of it is added, with the normalization before or after.
+  /// The residual sum of x and `sublayer`, with normalization before or after.
   template <typename Sublayer>
   TensorPtr residual(Call& call, const TensorPtr& x, Layer& norm, Layer& dropout_layer, Sublayer&& sublayer) {
     const TensorPtr in = normalize_first ? apply(call, norm, {x}) : x;
@@ -119,8 +119,8 @@ class TransformerEncoder : public TransformerBlock {
     const LayerScope scope(call.lowering(), name);
     const TensorPtr inputs = call.tensor("inputs");
     const Arg mask = merged_mask(call, inputs, "padding_mask", "attention_mask");
-    // Asked for scores the layer computes them, but compute_output_shape knows of the sequence alone, and so no model
-    // can use them.
+    // The layer returns scores if requested, but compute_output_shape covers only the sequence, so no model can use
+    // them.
     const bool give_scores = call.flag("return_attention_scores");
     const TensorPtr x =
         residual(call, inputs, *self_attention_norm_, *self_attention_dropout_, [&](const TensorPtr& in) {
@@ -132,7 +132,7 @@ class TransformerEncoder : public TransformerBlock {
   }
 };
 
-/// It also attends to an encoder sequence, where its call has one.
+/// Also attends to an encoder sequence, if its call has one.
 class TransformerDecoder : public TransformerBlock {
  public:
   void fields(Fields& f) override {
@@ -156,7 +156,7 @@ class TransformerDecoder : public TransformerBlock {
     const std::int64_t hidden_dim = width(decoder);
     std::optional<Shape> encoder;
     if (call.has("encoder_sequence")) encoder = call.shape("encoder_sequence");
-    // A config that tells the shapes was built by them, not by this call.
+    // A config with input shapes was built with these instead of this call's.
     if (!decoder_sequence_shape) {
       decoder_sequence_shape = decoder;
       encoder_sequence_shape = encoder;
@@ -190,7 +190,7 @@ class TransformerDecoder : public TransformerBlock {
 
     const LayerScope scope(call.lowering(), name);
     const TensorPtr decoder = call.tensor("decoder_sequence");
-    // New tokens are none of them padding.
+    // In a decode step no token is padding.
     const bool decodes = call.lowering().decoding != nullptr;
     const Arg self_mask =
         decodes ? Arg() : merged_mask(call, decoder, "decoder_padding_mask", "decoder_attention_mask");
@@ -218,7 +218,7 @@ class TransformerDecoder : public TransformerBlock {
   Layer* cross_attention_dropout_ = nullptr;
 };
 
-/// It mixes positions and features by a Fourier transform in place of attention (Lee-Thorp et al., "FNet: Mixing Tokens
+/// Mixes positions and features by a Fourier transform instead of attention (Lee-Thorp et al., "FNet: Mixing Tokens
 /// with Fourier Transforms", 2021).
 class FNetEncoder : public Composite {
  public:
@@ -247,7 +247,7 @@ class FNetEncoder : public Composite {
     const LayerScope scope(call.lowering(), name);
     graph::Builder& b = call.builder();
     const TensorPtr inputs = call.tensor("inputs");
-    // In float32 whatever the layer computes in, and the real part alone.
+    // In float32 for any policy, and only the real part.
     const Complex mixed = fourier_2d({Expression{b, inputs->id}.cast(DType::float32)});
     const TensorPtr mixing = Call::result(b.cast(mixed.real, b.dtype(inputs->id)));
     const TensorPtr x = apply(call, *mixing_norm_, {sum(call, inputs, mixing)});

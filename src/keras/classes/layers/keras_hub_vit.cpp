@@ -1,6 +1,6 @@
 // The layers of KerasHub's vision transformer (keras_hub/src/models/vit/vit_layers.py).
 //
-// Letters: B batch, P patches and the class token, D width.
+// Letters: B batch, P patches plus the class token, D width.
 #include <array>
 
 #include "attn/base/size.h"
@@ -20,7 +20,7 @@ void check_rate(const Ref& config, const char* key, double rate) {
   if (rate < 0.0 || rate > 1.0) config[key].fail("expected a number from 0 to 1, got " + config[key].kind());
 }
 
-/// (B,H,W,C) → (B,P,D): a row per patch, after that of the class, plus that of its position.
+/// (B,H,W,C) → (B,P,D): a row for the class token and each patch, plus its position embedding.
 class ViTPatchingAndEmbedding : public Composite {
  public:
   void fields(Fields& f) override {
@@ -29,7 +29,7 @@ class ViTPatchingAndEmbedding : public Composite {
     f.required("hidden_dim", hidden_dim);
     f("num_channels", num_channels);
     if (f.reading()) {
-      // Both follow from the sizes; the two after them KerasHub does not write.
+      // Both are derived from the sizes; KerasHub does not write the next two.
       for (const char* key : {"num_patches", "num_positions"}) f.take(key);
       f("use_patch_bias", use_patch_bias);
       format.field(f);
@@ -101,7 +101,7 @@ class ViTPatchingAndEmbedding : public Composite {
 class MLP : public Composite {
  public:
   void fields(Fields& f) override {
-    if (!f.reading()) return;  // KerasHub gives it no get_config
+    if (!f.reading()) return;  // KerasHub has no get_config for it
     f.required("hidden_dim", hidden_dim);
     f.required("mlp_dim", mlp_dim);
     f("use_bias", use_bias);
@@ -134,7 +134,7 @@ class MLP : public Composite {
   Layer* dropout_ = nullptr;
 };
 
-/// What a block and the encoder of such blocks are told.
+/// Constructor arguments that a block and the encoder have in common.
 class ViTLayer : public Composite {
  public:
   void check(const Ref& config) override {
@@ -174,7 +174,7 @@ class ViTEncoderBlock : public ViTLayer {
     f.required("num_heads", num_heads);
     f.required("hidden_dim", hidden_dim);
     if (f.reading()) {
-      f.take("key_dim");  // follows from both
+      f.take("key_dim");  // derived from both
     } else {
       f.put("key_dim", hidden_dim / num_heads);
     }

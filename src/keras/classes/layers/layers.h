@@ -1,4 +1,4 @@
-// The records that each family of layers gives to the table, and what families share.
+// The records of each family of layers for the class table, and helpers of several families.
 #pragma once
 
 #include <array>
@@ -50,7 +50,7 @@ namespace attn::keras {
 [[nodiscard]] Family keras_hub_smollm3_classes();
 [[nodiscard]] Family refused_layers();
 
-/// Keras 2 wrote the number of groups where Keras 3 has one group.
+/// Keras 2 wrote the number of groups; Keras 3 has a single group.
 inline constexpr std::array kOneGroup = {Keras2Key{"groups", {}, "1"}};
 
 /// keras.ops.normalize of order 2: x·min(1/√Σx², 1/ε) over `axes`.

@@ -1,4 +1,4 @@
-// The low-rank addition of keras.layers.Dense.enable_lora, and of Embedding and EinsumDense.
+// Low-rank adaptation: keras.layers.Dense.enable_lora, and the same for Embedding and EinsumDense.
 #pragma once
 
 #include <optional>
@@ -11,26 +11,25 @@
 
 namespace attn::keras {
 
-/// kernel + lora_alpha/lora_rank · a·b, where a (…, rank) and b (rank, n) are trained and the kernel is not. Files hold
-/// the sum in the kernel's place, quantized again where it was, and neither a nor b.
+/// kernel + lora_alpha/lora_rank · a·b; a (…, rank) and b (rank, n) are trained, the kernel is not. Files store the sum
+/// as the kernel, quantized again if it was quantized, and neither a nor b.
 class Lora {
  public:
-  /// lora_rank and lora_alpha, which are written where there is a rank.
+  /// lora_rank and lora_alpha, which are written if there is a rank.
   void fields(Fields& f);
   /// Throws Error (bad_input) for a rank below 1.
   void check(const Ref& config) const;
   [[nodiscard]] bool is_on() const { return lora_rank.has_value(); }
-  /// Throws Error (bad_input) where it is on and Keras has none for such weights.
+  /// Throws Error (bad_input) if LoRA is enabled and Keras does not support it for this quantization.
   void expect_known(const Quantization& how) const;
-  /// Declares a and b of a kernel called `kernel` ("kernel", "embeddings"), where it is on.
+  /// Declares a and b of a kernel named `kernel` ("kernel", "embeddings"), if enabled.
   void declare(Weights& w, const std::string& kernel, const Shape& shape);
-  /// The sum, of a kernel as it is stored, in the compute dtype.
+  /// The sum, for a kernel as stored, in the compute dtype.
   [[nodiscard]] graph::ValueId added(Call& call, graph::ValueId kernel) const;
-  /// What a kernel of integers, which a float cannot be added to, leaves to be added to its products: those of x by a,
-  /// then b, scaled. Nothing where it is off. Throws Error (bad_input) where the last axis of the kernel is not the
-  /// output's, as b is of that one.
+  /// The low-rank term for a quantized kernel, to which a float cannot be added: x·a·b, scaled. Empty if disabled.
+  /// Throws Error (bad_input) if the last axis of the kernel is not that of the output, which b requires.
   [[nodiscard]] std::optional<graph::ValueId> beside(Call& call, graph::ValueId x, const EinsumLetters& letters) const;
-  /// The same for rows of a table of integers, of the compute dtype then.
+  /// The same for rows of a quantized table; the result has the compute dtype.
   [[nodiscard]] graph::ValueId added_to_rows(Call& call, graph::ValueId rows, graph::ValueId indices) const;
 
  private:

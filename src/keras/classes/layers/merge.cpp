@@ -19,14 +19,14 @@ ValueId any_of_last(graph::Builder& b, ValueId mask) {
   return b.apply(graph::Reduce{ReduceFn::any, {b.shape(mask).rank() - 1}, false}, {mask});
 }
 
-/// The mask of x (…) as (…, 1) broadcast to x, or nothing. Keras 2 does not look at masks when it merges.
+/// The mask of x (…) as (…, 1) broadcast to x; empty if there is none. Keras 2 ignores masks when merging.
 std::optional<ValueId> full_mask(Call& call, const TensorPtr& x) {
   if (!x->mask || call.layer().follows_keras2()) return std::nullopt;
   graph::Builder& b = call.builder();
   return b.apply(graph::Broadcast{b.shape(x->id)}, {b.expand_dims(*x->mask, -1)});
 }
 
-/// Elementwise merging with broadcasting; tensors of lower rank get axes of 1 behind the batch.
+/// Elementwise merging with broadcasting; tensors of lower rank get axes of size 1 after the batch.
 class Merge : public Layer {
  public:
   [[nodiscard]] bool takes_list() const override { return true; }
@@ -47,12 +47,12 @@ class Merge : public Layer {
       ValueId id = input->id;
       if (mixed && floating) id = b.cast(id, call.compute_dtype());
       while (b.shape(id).rank() < rank) id = b.expand_dims(id, 1);
-      if (id != input->id) input = Call::result(id);  // a new tensor, without the mask
+      if (id != input->id) input = Call::result(id);  // a new tensor without the mask
     }
     return merge(call, inputs);
   }
 
-  /// As in Merge.compute_output_shape, a dimension is only known where every input knows it.
+  /// In Merge.compute_output_shape, a dimension is known only if it is known in every input.
   std::optional<std::vector<Shape>> symbolic_shapes(Call& call) override {
     Shape out;
     Dim batch = kUnknown;
@@ -76,7 +76,8 @@ class Merge : public Layer {
     return {{with_batch}};
   }
 
-  /// A step is kept where any input keeps it, if all have masks; in Keras 2 where all keep it that have one.
+  /// If all inputs have masks, keeps a step that any input keeps; in Keras 2, keeps a step that all inputs with masks
+  /// keep.
   Masks compute_mask(Call& call, const Masks& previous) override {
     const bool all = follows_keras2();
     std::optional<ValueId> out;
@@ -122,7 +123,7 @@ class Average : public Merge {
   }
 };
 
-/// The product, in which a masked step counts as 1; where all inputs mask it, it is 0.
+/// The product, in which a masked step counts as 1; the result is 0 if all inputs mask it.
 class Multiply : public Merge {
  protected:
   Arg merge(Call& call, const Tensors& inputs) override {
@@ -143,7 +144,7 @@ class Multiply : public Merge {
   }
 };
 
-/// The greatest or least; a masked step takes the other side's value (Merge._apply_merge_op_and_or_mask).
+/// The maximum or minimum; a masked step takes the other input's value (Merge._apply_merge_op_and_or_mask).
 class Extremum : public Merge {
  public:
   explicit Extremum(BinaryFn fn) : fn_(fn) {}
@@ -186,7 +187,7 @@ class Concatenate : public Layer {
     return Call::result(join(call, ids));
   }
 
-  /// As in Concatenate.compute_output_shape, the first input's, with the sum along the axis.
+  /// In Concatenate.compute_output_shape, the shape is the first input's, with the sum along the axis.
   std::optional<std::vector<Shape>> symbolic_shapes(Call& call) override {
     const Tensors inputs = call.tensors("inputs");
     Shape out = call.shape(inputs.front());
@@ -227,7 +228,7 @@ class Concatenate : public Layer {
   std::int64_t axis = -1;
 };
 
-/// Σ over one axis of each of two tensors, sample by sample.
+/// Sums over one axis of each of two tensors, for each sample.
 class Dot : public Layer {
  public:
   [[nodiscard]] bool takes_list() const override { return true; }
@@ -263,7 +264,7 @@ class Dot : public Layer {
     if (x_shape.rank() == 3 && y_shape.rank() == 3)
       return Call::result(b.apply(graph::MatMul{x_axis == 1, y_axis == 2}, {x, y}));
 
-    // 'a' is the batch, 'b' what is summed.
+    // 'a' is the batch, 'b' the summed axis.
     std::string x_letters, y_letters, out = "a";
     char next = 'c';
     const auto letters = [&](int rank, int axis, std::string& side) {
@@ -279,7 +280,7 @@ class Dot : public Layer {
     return Call::result(out == "a" ? b.expand_dims(product, -1) : product);
   }
 
-  /// As in Dot.compute_output_shape, the batch is the first input's.
+  /// In Dot.compute_output_shape, the batch is the first input's.
   std::optional<std::vector<Shape>> symbolic_shapes(Call& call) override {
     const Tensors inputs = call.tensors("inputs");
     const auto given = listed(axes);

@@ -1,6 +1,6 @@
-// MultiHeadAttention, and that of KerasHub.
+// MultiHeadAttention, and KerasHub's CachedMultiHeadAttention.
 //
-// Letters as in head_attention.h.
+// Letters: see head_attention.h.
 #include <algorithm>
 #include <array>
 
@@ -56,7 +56,7 @@ class MultiHeadAttention : public HeadAttention {
     attention_axes_.clear();
     if (attention_axes) {
       for (const std::int64_t axis : attention_axes->items) {
-        // Counted in the projected tensor, whose heads axis replaces the features (since Keras 3.12).
+        // Counts axes in the projected tensor, whose heads axis replaces the features (since Keras 3.12).
         const std::int64_t at = axis < 0 ? rank + axis : axis;
         if (at < 1 || at > rank - 2) throw bad_input("attention axis {} is outside of {}", axis, query.str());
         attention_axes_.push_back(static_cast<int>(at));
@@ -75,7 +75,7 @@ class MultiHeadAttention : public HeadAttention {
   Arg call(Call& call) override {
     const TensorPtr query = call.tensor("query"), value = call.tensor("value");
     const TensorPtr key = call.has("key") ? call.tensor("key") : value;
-    // Keras takes the query's own mask, whatever query_mask was given, and since Keras 3 the masks off its inputs.
+    // Keras uses the query's own mask even if query_mask is given; Keras 3 also removes the masks of the inputs.
     const std::optional<ValueId> query_mask = query->mask;
     if (!follows_keras2()) {
       query->mask.reset();
@@ -90,7 +90,7 @@ class MultiHeadAttention : public HeadAttention {
     Shape out = query.slice(0, query.rank() - 1);
     out.append(output_dims(query));
     if (!call.flag("return_attention_scores")) return std::vector<Shape>{out};
-    // compute_output_spec takes the query's length for both sides, also in cross attention.
+    // compute_output_spec uses the query's length for both sides, also for cross-attention.
     return std::vector<Shape>{out, {query[0], num_heads, query[1], query[1]}};
   }
 
@@ -114,7 +114,7 @@ class MultiHeadAttention : public HeadAttention {
     return results(call, project(call, attended.context, output_, 2), attended, query_mask);
   }
 
-  /// Of new tokens to an encoder's sequence, which `value` is in the call that reads it.
+  /// Attention of new tokens to an encoder's sequence; `value` is that sequence in the call that reads it.
   Arg attend_to_encoder(Call& call, const EncoderSequences& encoder) {
     Attending how;
     how.scale = 1.0 / std::sqrt(static_cast<double>(key_dim.value));
@@ -131,7 +131,7 @@ class MultiHeadAttention : public HeadAttention {
   }
 
  private:
-  /// What has one batch entry serves all entries of the others.
+  /// Broadcasts a batch of one to all batch entries.
   static ValueId over_batch(graph::Builder& b, ValueId x, Dim batch) {
     Shape wide = b.shape(x);
     if (wide[0] != 1 || batch == 1 || batch == kUnknown) return x;
@@ -143,8 +143,9 @@ class MultiHeadAttention : public HeadAttention {
     return output_shape && !output_shape->items.empty() ? Shape(output_shape->items) : Shape{query.back()};
   }
 
-  /// Attention over several axes, or not over all: the other axes join the batch, the attended ones become one length.
-  /// Layouts are those of _build_attention_equation: context as the query, scores (batch…, N, T…, S…).
+  /// Attention over several axes, or over some of them: the others become batch axes, and the attended ones are
+  /// flattened to one. Layouts follow _build_attention_equation: the context is like the query, scores are (batch…, N,
+  /// T…, S…).
   MaskedAttended attend_axes(Call& call, ValueId q, ValueId k, ValueId v, const std::optional<ValueId>& query_mask) {
     graph::Builder& b = call.builder();
     const int rank = b.shape(q).rank();
@@ -184,7 +185,7 @@ class MultiHeadAttention : public HeadAttention {
     const auto add_mask = [&](ValueId mask) {
       mask = expanded(b, mask, -2 * static_cast<int>(attention_axes_.size()) - 1, full.rank());
       full_masks.push_back(mask);
-      if (call.lowering().symbolic()) {  // no shape that a summary shows depends on it
+      if (call.lowering().symbolic()) {  // shapes in summaries do not depend on it
         call.lowering().note_mask_use();
         return;
       }
@@ -199,7 +200,8 @@ class MultiHeadAttention : public HeadAttention {
         add_mask(b.expand_dims(b.cast(mask->id, DType::boolean), -2));
     if (const TensorPtr mask = call.optional_tensor("attention_mask")) add_mask(mask->id);
 
-    // Keras counts the positions of these two along the first axis, whichever is attended; there they broadcast.
+    // Keras counts the positions of these two along the first axis, even if another one is attended; they broadcast
+    // then.
     Sight seen = sight(call);
     if (attention_axes_.front() != 1) {
       const Shape square{1, b.shape(q)[1], b.shape(k)[1]};
@@ -230,12 +232,13 @@ class MultiHeadAttention : public HeadAttention {
   std::vector<int> attention_axes_;  // counted from the front
 };
 
-/// KerasHub's: the masks of its inputs neither act nor go away, and it computes neither gate nor window.
+/// KerasHub's variant: masks of the inputs are ignored but kept, and gate and window are not computed.
 class CachedMultiHeadAttention : public MultiHeadAttention {
  public:
   CachedMultiHeadAttention() { plain_ = true; }
   [[nodiscard]] std::span<const std::string_view> arguments() const override {
-    // The last is ours: TransformerDecoder says by it what kernels need not compute, instead of giving a mask.
+    // The last argument is attn's own: TransformerDecoder states by it which parts kernels can skip, instead of passing
+    // a mask.
     static constexpr std::array<std::string_view, 9> kNames = {
         "query",    "value",          "key", "attention_mask", "cache", "cache_update_index", "return_attention_scores",
         "training", "use_causal_mask"};

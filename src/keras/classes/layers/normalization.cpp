@@ -1,5 +1,5 @@
-// Normalization layers. All but RMSNormalization and UnitNormalization keep their variables as they are stored, and
-// all but UnitNormalization compute in float32 at least.
+// Normalization layers. All except RMSNormalization and UnitNormalization use their variables as stored, and all except
+// UnitNormalization compute in float32 or higher.
 #include <algorithm>
 #include <array>
 
@@ -16,7 +16,7 @@ using graph::ReduceFn;
 using graph::UnaryFn;
 using graph::ValueId;
 
-/// keras.backend.result_type(dtype, "float32") for what a layer is given.
+/// keras.backend.result_type(dtype, "float32") for the input's dtype.
 DType at_least_float32(DType dtype) { return dtype == DType::float64 ? DType::float64 : DType::float32; }
 
 /// (x − mean)/√(variance + ε)·gamma + beta with the statistics of each sample over `axis`.
@@ -46,7 +46,7 @@ class LayerNormalization : public Layer {
     for (const std::int64_t at : axes) sizes.push_back(in[axis_of(at, in.rank())]);
     if (has_gamma()) w.add("gamma", sizes, gamma_initializer);
     if (has_beta()) w.add("beta", sizes, beta_initializer);
-    axis = std::move(axes);  // Keras keeps the list, and writes it from now on
+    axis = std::move(axes);  // Keras stores the list and writes it from then on
   }
 
   Arg call(Call& call) override {
@@ -109,7 +109,7 @@ class RMSNormalization : public Layer {
     Shape sizes;
     for (const int at : axes) sizes.push_back(b.shape(x)[at]);
     const ValueId scale = b.cast(call.weight(0), computed);
-    // Keras multiplies by the scale as NumPy broadcasts it, so over other axes than the last it is no gamma.
+    // Keras multiplies by the scale with NumPy broadcasting, so if the axes are not the last ones it is not a gamma.
     const bool gamma = axes.front() == rank - static_cast<int>(axes.size()) && b.shape(scale) == sizes;
     std::vector<ValueId> inputs = {b.cast(x, computed)};
     if (gamma) inputs.push_back(scale);
@@ -118,7 +118,7 @@ class RMSNormalization : public Layer {
     return Call::result(b.cast(out, given));
   }
 
-  /// Keras believes that the shape stays, also where the scale broadcasts it.
+  /// Keras assumes that the shape does not change, even if the scale broadcasts it.
   std::optional<std::vector<Shape>> symbolic_shapes(Call& call) override { return {{call.shape("x")}}; }
 
  private:
@@ -163,7 +163,7 @@ class BatchNormalization : public Layer {
     mean_ = w.add("moving_mean", channels, moving_mean_initializer, false);
     variance_ = w.add("moving_variance", channels, moving_variance_initializer, false);
     if (renorm) {
-      // Statistics of training that a run does not read. (Keras starts the deviations at the root of the variances.)
+      // Training statistics that a run does not read. (Keras initializes the deviations with those of the variances.)
       moving_stddev_ = w.add("moving_stddev", channels, moving_variance_initializer, false);
       renorm_mean_ = w.add("renorm_mean", channels, moving_mean_initializer, false);
       renorm_stddev_ = w.add("renorm_stddev", channels, moving_variance_initializer, false);
@@ -190,7 +190,7 @@ class BatchNormalization : public Layer {
   }
 
  private:
-  /// By the statistics of the batch, which move the averages.
+  /// Normalizes by the statistics of the batch, and updates the moving averages.
   graph::ValueId by_batch(Call& call, std::vector<ValueId> inputs, int channels) {
     graph::Builder& b = call.builder();
     const TensorPtr mask = call.optional_tensor("mask");
@@ -207,7 +207,7 @@ class BatchNormalization : public Layer {
     return out[0];
   }
 
-  /// A statistic becomes the running mean of what it was and what it is now, which is returned.
+  /// Updates a moving statistic and returns its new value.
   ValueId move(Call& call, int index, ValueId statistic, double kept) {
     const Expression before(call.builder(), call.raw_weight(index));
     const Expression now(call.builder(), call.builder().cast(statistic, before.dtype()));
@@ -217,8 +217,8 @@ class BatchNormalization : public Layer {
   }
   void set(Call& call, int index, ValueId value) { call.lowering().training->updates.push_back({this, index, value}); }
 
-  /// Batch renormalization (Ioffe, 2017): x̂·r + d, where r and d lead from the statistics of the batch to slow running
-  /// ones, and no gradient goes through them.
+  /// Batch renormalization (Ioffe, 2017): x̂·r + d, where r and d correct the batch statistics to moving ones without a
+  /// gradient.
   ValueId renormalized(Call& call, ValueId x, const std::vector<ValueId>& out, int channels) {
     graph::Builder& b = call.builder();
     const DType dtype = b.dtype(x);
@@ -266,7 +266,7 @@ class BatchNormalization : public Layer {
   int gamma_ = 0, beta_ = 0, mean_ = 0, variance_ = 0, moving_stddev_ = 0, renorm_mean_ = 0, renorm_stddev_ = 0;
 };
 
-/// LayerNormalization of each of `groups` groups of channels, with gamma and beta per channel.
+/// LayerNormalization over each of `groups` groups of channels, with gamma and beta for each channel.
 class GroupNormalization : public Layer {
  public:
   void fields(Fields& f) override {
@@ -307,7 +307,7 @@ class GroupNormalization : public Layer {
     const Shape in = b.shape(x);
     const int channels = axis_of(axis, in.rank());
 
-    // The channel axis C becomes (G, C/G); all but the batch and G are one group.
+    // The channel axis C becomes (G, C/G); statistics are over all axes except the batch and G.
     Shape grouped = in.slice(0, channels);
     grouped.push_back(groups);
     grouped.push_back(in[channels] == kUnknown ? kUnknown : in[channels] / groups);

@@ -1,4 +1,4 @@
-// Numbers in a config.
+// Number lists in a config.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace attn::keras {
 
-/// A number, or a rectangular list of lists of numbers, as a config holds it.
+/// A number, or a rectangular nested list of numbers, as in a config.
 struct Numbers {
   Json json;
   Shape shape;
@@ -16,13 +16,13 @@ struct Numbers {
 
   void read(const Ref& ref) {
     json = ref.json();
-    // NumPy arrays are objects around their list.
+    // NumPy arrays are objects that contain the list.
     const Ref list = ref.is_object() ? ref["config"]["value"] : ref;
     for (Ref level = list; level.is_array() && level.size() > 0; level = level[0])
       shape.push_back(static_cast<Dim>(level.size()));
     collect(list, 0);
   }
-  /// The numbers as a constant; `shape` has as many elements.
+  /// The numbers as a constant; `shape` must have the same number of elements.
   [[nodiscard]] graph::ValueId constant(graph::Builder& b, DType dtype, const Shape& as) const {
     Tensor tensor(dtype, as);
     for (std::size_t i = 0; i < values.size(); ++i) tensor.set(static_cast<std::int64_t>(i), values[i]);

@@ -14,7 +14,7 @@ using graph::ValueId;
 
 enum class Mode : std::uint8_t { maximum, average };
 
-/// The greatest or the mean of each window.
+/// The maximum or mean of each window.
 class Pooling : public Layer {
  public:
   Pooling(int rank, Mode mode)
@@ -53,7 +53,7 @@ class Pooling : public Layer {
   DataFormat format;
 };
 
-/// The greatest or the mean over all spatial axes. The mean over one axis leaves masked steps out.
+/// The maximum or mean over all spatial axes. A mean over one axis ignores masked steps.
 class GlobalPooling : public Layer {
  public:
   GlobalPooling(int rank, Mode mode) : rank_(rank), mode_(mode) {}
@@ -77,7 +77,7 @@ class GlobalPooling : public Layer {
     for (int i = 0; i < rank_; ++i) axes.push_back(format.first_spatial_axis() + i);
     if (mode_ == Mode::maximum) return Call::result(b.apply(graph::Reduce{ReduceFn::max, axes, keepdims}, {x}));
     if (const TensorPtr mask = masked() ? call.optional_tensor("mask") : nullptr) {
-      // Σ of the steps that are kept over their number: nothing is kept, nothing is known (0/0).
+      // The sum of the kept steps divided by their number; 0/0 if none is kept.
       const ValueId kept =
           b.expand_dims(b.cast(mask->id, DType::boolean), format.channel_axis(b.shape(x).rank()));  // (B, T, 1)
       const graph::Reduce sum{ReduceFn::sum, axes, keepdims};
@@ -96,7 +96,7 @@ class GlobalPooling : public Layer {
   bool keepdims = false;
 };
 
-/// The greatest or the mean of as many parts of each spatial axis as its result has cells.
+/// The maximum or mean of equal parts of each spatial axis, one part for each output cell.
 class AdaptivePooling : public Layer {
  public:
   AdaptivePooling(int rank, Mode mode)

@@ -1,4 +1,4 @@
-// Fixed numbers applied to an input (keras/src/layers/preprocessing).
+// Preprocessing with fixed numbers (keras/src/layers/preprocessing).
 #include <array>
 
 #include "classes/layers/axes.h"
@@ -50,7 +50,7 @@ class Rescaling : public Layer {
   Numbers scale, offset;
 };
 
-/// (inputs − mean)/√variance per element of `axis`, or the way back.
+/// (inputs − mean)/√variance for each element of `axis`, or the inverse.
 class Normalization : public Layer {
  public:
   void fields(Fields& f) override {
@@ -114,7 +114,7 @@ class Normalization : public Layer {
     return axis.empty() ? std::vector<int>() : axes_of(axis, rank);
   }
 
-  /// The given numbers, else the variable, with axes of 1 where the input is not kept apart.
+  /// The given numbers, otherwise the variable, with size 1 for axes that share a statistic.
   [[nodiscard]] ValueId statistic(Call& call, const std::optional<Numbers>& given, int index, const Shape& in) const {
     const auto kept = kept_axes(in.rank());
     Shape shape(std::vector<Dim>(static_cast<std::size_t>(in.rank()), 1));

@@ -1,4 +1,4 @@
-// Layers of Keras and KerasHub that attn knows by name and does not run, each with the end of "… is refused: …".
+// Rejected layers of Keras and KerasHub, each with the end of the message "… is refused: …".
 #include "classes/layers/refused.h"
 
 #include <array>

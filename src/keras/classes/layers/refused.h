@@ -1,11 +1,11 @@
-// What is refused for its Python code, and may be looked at all the same.
+// Classes that are rejected because of their Python code, but can still be inspected.
 #pragma once
 
 #include "classes/class_info.h"
 
 namespace attn::keras {
 
-/// Is the class refused because its objects carry Python code, as a Lambda does?
+/// Returns whether the class is rejected because its objects contain Python code, like Lambda.
 [[nodiscard]] bool carries_code(const ClassInfo& info);
 
 }  // namespace attn::keras

@@ -1,4 +1,4 @@
-// Layers that act in training only: a run gets their input back, the same object with its mask.
+// Layers that act only in training: a run returns their input, the same object with its mask.
 #include <array>
 #include <cmath>
 
@@ -72,7 +72,7 @@ class AlphaDropout : public TrainingOnly {
     f("noise_shape", noise_shape);
   }
   void check(const Ref& config) override { expect_share(config, "rate", rate); }
-  /// What is dropped becomes the least that selu gives, and all is moved and scaled so that mean and variance stay.
+  /// Dropped elements become selu's lower limit; then everything is scaled and shifted to keep mean and variance.
   Arg call(Call& call) override {
     if (!drops(call, rate)) return TrainingOnly::call(call);
     expect_below_one(rate);
@@ -96,7 +96,7 @@ class SpatialDropout : public TrainingOnly {
  public:
   explicit SpatialDropout(int rank) : rank_(rank) {}
 
-  /// Keras writes these keys alone, and the dtype of the variables by its name.
+  /// Keras writes only these keys, with the dtype name of the variables.
   void config(Fields& f) override {
     f.required("rate", rate);
     f("seed", seed);
@@ -113,7 +113,7 @@ class SpatialDropout : public TrainingOnly {
   Arg call(Call& call) override {
     expect_rank(call.shape("inputs"), rank_ + 2);
     if (!drops(call, rate)) return call.arg("inputs");
-    Shape noise = call.shape("inputs");  // whole channels
+    Shape noise = call.shape("inputs");  // drops whole channels
     for (int axis = 1; axis <= rank_; ++axis) noise[format.channels_first() ? axis + 1 : axis] = 1;
     return Call::result(dropped(call, call.tensor("inputs")->id, rate, seed.json, noise));
   }

@@ -16,10 +16,10 @@ namespace {
 constexpr std::int64_t kMaxWeights = std::int64_t{1} << 26;
 constexpr std::int64_t kMaxParts = 4096;  // along one pooled axis
 
-/// The weights of one cell of the result over the cells of the input.
+/// The weights of the input cells for one output cell.
 using Weights1D = std::vector<double>;
 
-/// Where the middle of cell i of `out` lies among the cells of `in`, counted from the middle of the first.
+/// The center of cell i of `out` in coordinates of `in`, relative to the center of its first cell.
 double source_of(Dim i, Dim in, Dim out) {
   const float scale = static_cast<float>(in) / static_cast<float>(out);
   return (static_cast<float>(i) + 0.5F) * scale - 0.5F;
@@ -38,7 +38,7 @@ void bilinear(Dim i, Dim out, Weights1D& weights) {
   weights[static_cast<std::size_t>(std::clamp<Dim>(static_cast<Dim>(std::ceil(at)), 0, in - 1))] += share;
 }
 
-/// Keys's cubic at a distance of at most 2.
+/// The Keys cubic kernel at a distance of at most 2.
 double cubic(double distance) {
   constexpr double a = -0.5;
   const double x = std::abs(distance);
@@ -47,7 +47,7 @@ double cubic(double distance) {
   return 0.0;
 }
 
-/// Weights whose sum is 1.
+/// Scales the weights to a sum of 1.
 void normalize(Weights1D& weights) {
   double sum = 0.0;
   for (const double weight : weights) sum += weight;
@@ -56,7 +56,7 @@ void normalize(Weights1D& weights) {
 }
 
 void bicubic(Dim i, Dim out, Weights1D& weights) {
-  constexpr double kSteps = 1024.0;  // the kernel looks its weights up in a table
+  constexpr double kSteps = 1024.0;  // the kernel uses a look-up table
   const auto in = static_cast<Dim>(weights.size());
   const double at = source_of(i, in, out);
   const auto below = static_cast<Dim>(std::floor(at));
@@ -67,7 +67,7 @@ void bicubic(Dim i, Dim out, Weights1D& weights) {
   normalize(weights);
 }
 
-/// The sinc of a window of `radius` cells, times that of the window.
+/// The Lanczos kernel: a sinc windowed by a sinc of `radius` cells.
 void lanczos(Dim i, Dim out, double radius, Weights1D& weights) {
   const auto in = static_cast<Dim>(weights.size());
   const double at = source_of(i, in, out);
@@ -86,7 +86,7 @@ void lanczos(Dim i, Dim out, double radius, Weights1D& weights) {
   normalize(weights);
 }
 
-/// The window of an interpolation at a distance, and how far it reaches.
+/// The interpolation kernel at a distance.
 double windowed(std::string_view interpolation, double x) {
   if (interpolation == "bilinear") return std::max(0.0, 1.0 - x);
   if (interpolation == "bicubic") return cubic(x);
@@ -100,7 +100,7 @@ double reach_of(std::string_view interpolation) {
   return interpolation == "lanczos3" ? 3.0 : 5.0;
 }
 
-/// The window as wide as the cells of the result (scale_and_translate with antialiasing).
+/// A window with the width of the output cells (scale_and_translate with antialiasing).
 void antialiased(Dim i, Dim out, std::string_view interpolation, Weights1D& weights) {
   const auto in = static_cast<Dim>(weights.size());
   const double steps = static_cast<double>(in) / static_cast<double>(out), wide = std::max(steps, 1.0);
@@ -121,13 +121,13 @@ void weigh(Dim i, Dim out, std::string_view interpolation, bool antialias, Weigh
   lanczos(i, out, reach_of(interpolation), weights);
 }
 
-/// A part of an axis: so many cells from `first` on. It begins in front of the axis where it is longer.
+/// A range of an axis: `size` cells from `first` on. It begins before the axis if it is longer.
 struct Part {
   Dim first = 0, size = 0;
 };
 
-/// What of `cells`, or how much around them, has the shape of `wanted` beside an axis of `others` that is to have
-/// `other` (keras.ops.image.resize, in its float32).
+/// The range of an axis of `cells` to crop or pad to, so that its ratio to the other axis (`others` cells) becomes
+/// `wanted` : `other` (keras.ops.image.resize, in its float32 arithmetic).
 Part part_of(Dim cells, Dim others, Dim wanted, Dim other, bool crop) {
   const auto product = checked_mul(others, wanted);
   if (!product) throw bad_input("{} cells for {} are too many", wanted, others);

@@ -1,4 +1,4 @@
-// Axes at another size: images as tf.image.resize makes them, and adaptive pooling.
+// Resizes axes: images like tf.image.resize, and adaptive pooling.
 #pragma once
 
 #include <array>
@@ -9,30 +9,30 @@
 
 namespace attn::keras {
 
-/// The names of the ways in which resized() fills the cells between.
+/// The interpolations of resized().
 inline constexpr std::array<std::string_view, 5> kInterpolations = {"nearest", "bilinear", "bicubic", "lanczos3",
                                                                     "lanczos5"};
 
-/// How images get another size.
+/// Options for resizing images.
 struct Resampling {
   std::string_view interpolation = "bilinear";  ///< one of kInterpolations
-  bool antialias = false;                       ///< where it gets smaller, do all cells of the input count?
-  bool crop = false, pad = false;               ///< first cut or filled to the shape of what is wanted
+  bool antialias = false;                       ///< when shrinking, use all input cells
+  bool crop = false, pad = false;               ///< crop or pad to the target's aspect ratio first
   double fill = 0.0;
 };
 
-/// x with `size` cells along `axis`, each a weighted sum of those around it. Where a size is unknown (summaries), only
-/// the shape is right. Throws Error (bad_input) for an interpolation that is not one of kInterpolations.
+/// Resizes `axis` of x to `size` cells, each a weighted sum of the cells around it. If a size is unknown (summaries),
+/// only the shape is valid. Throws Error (bad_input) for an interpolation that is not one of kInterpolations.
 [[nodiscard]] graph::ValueId resized(graph::Builder& b, graph::ValueId x, int axis, Dim size,
                                      std::string_view interpolation, bool antialias = false);
 
-/// The rows of x along `row_axis` and the columns along the axis behind it.
+/// Resizes the rows of x along `row_axis` and the columns along the next axis.
 [[nodiscard]] graph::ValueId resized_image(graph::Builder& b, graph::ValueId x, int row_axis, Dim height, Dim width,
                                            const Resampling& how);
 
-/// x with sizes[i] cells along axis first_axis + i, each the mean or the maximum of its part of the axis; parts overlap
-/// where they do not come out even. Where a size is unknown (summaries), only the shape is right. Throws Error
-/// (bad_input) for sizes that no model has.
+/// Pools x to sizes[i] cells along axis first_axis + i, each the mean or maximum of its part of the axis; parts overlap
+/// if they do not divide the axis evenly. If a size is unknown (summaries), only the shape is valid. Throws Error
+/// (bad_input) for sizes beyond the limit.
 [[nodiscard]] graph::ValueId pooled(graph::Builder& b, graph::ValueId x, int first_axis,
                                     std::span<const std::int64_t> sizes, bool average);
 

@@ -1,4 +1,4 @@
-// Layers that only move data: reshape, permute, repeat, pad, crop, enlarge (keras/src/layers/reshaping).
+// Layers that only move data: reshape, permute, repeat, pad, crop, upsample (keras/src/layers/reshaping).
 #include <algorithm>
 #include <array>
 
@@ -12,7 +12,7 @@ namespace {
 
 using graph::ValueId;
 
-/// The product of dimensions, unknown where one is.
+/// The product of dimensions; unknown if one is unknown.
 Dim product(const Shape& shape) {
   if (!shape.known()) return kUnknown;
   const auto elements = shape.elements();
@@ -43,7 +43,7 @@ class Reshape : public Layer {
     return Call::result(call.builder().reshape(input->id, target(call.shape(input))));
   }
 
-  /// As in compute_reshape_output_shape, null in the target leaves -1 unknown too.
+  /// In compute_reshape_output_shape, null in the target makes -1 unknown, too.
   std::optional<std::vector<Shape>> symbolic_shapes(Call& call) override {
     const Shape in = call.shape("inputs");
     const bool open = std::any_of(target_shape.begin(), target_shape.end(), [](const auto& dim) { return !dim; });
@@ -51,7 +51,7 @@ class Reshape : public Layer {
   }
 
  private:
-  /// The shape of the result for an input, where the dimensions say it.
+  /// The shape of the result for an input, as far as it is known.
   [[nodiscard]] Shape target(const Shape& in) const {
     const Shape sample = in.slice(1, in.rank());
     Shape out = {in[0]};
@@ -83,7 +83,7 @@ class Reshape : public Layer {
   std::vector<std::optional<Dim>> target_shape;
 };
 
-/// Axes in another order; they count from 1, after the batch.
+/// Permutes axes, which are counted from 1, after the batch.
 class Permute : public Layer {
  public:
   void fields(Fields& f) override { f.required("dims", dims); }
@@ -107,7 +107,7 @@ class Permute : public Layer {
   Tuple dims;
 };
 
-/// (B, …) as (B, D).
+/// Reshapes (B, …) to (B, D).
 class Flatten : public Layer {
  public:
   void fields(Fields& f) override { format.field(f); }
@@ -125,7 +125,7 @@ class Flatten : public Layer {
   DataFormat format;
 };
 
-/// (B, D) as (B, n, D).
+/// Repeats (B, D) to (B, n, D).
 class RepeatVector : public Layer {
  public:
   void fields(Fields& f) override { f.required("n", n); }
@@ -142,7 +142,7 @@ class RepeatVector : public Layer {
   Positive n;
 };
 
-/// Zeros around the spatial axes.
+/// Pads the spatial axes with zeros.
 class ZeroPadding : public Layer {
  public:
   explicit ZeroPadding(int rank) : rank_(rank), padding(rank, 1) {}
@@ -170,7 +170,7 @@ class ZeroPadding : public Layer {
   DataFormat format;
 };
 
-/// The spatial axes without their first and last cells.
+/// Removes the first and last cells of the spatial axes.
 class Cropping : public Layer {
  public:
   explicit Cropping(int rank) : rank_(rank), cropping(rank, rank == 2 ? 0 : 1) {}
@@ -203,7 +203,7 @@ class Cropping : public Layer {
   DataFormat format;
 };
 
-/// Every cell `size` times along each spatial axis.
+/// Repeats every cell `size` times along each spatial axis.
 class UpSampling : public Layer {
  public:
   explicit UpSampling(int rank) : rank_(rank), size{std::vector<std::int64_t>(static_cast<std::size_t>(rank), 2)} {}

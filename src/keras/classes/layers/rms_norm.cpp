@@ -18,7 +18,7 @@ ValueId rms_normalized(graph::Builder& b, ValueId x, ValueId scale, double epsil
 
 namespace {
 
-/// That of Llama, and under other names those of the families after it.
+/// Llama's RMS norm, and those of later families with other names.
 class RmsNorm : public Layer {
  public:
   void fields(Fields& f) override { f("epsilon", epsilon); }
@@ -39,7 +39,7 @@ class RmsNorm : public Layer {
   Number epsilon{1e-6};
 };
 
-/// It may be told its size.
+/// Can be created with an explicit size.
 class Qwen3LayerNorm : public RmsNorm {
  public:
   void fields(Fields& f) override {

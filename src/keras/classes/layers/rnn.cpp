@@ -79,7 +79,7 @@ std::vector<Layer::Sublayer> Recurrent::sublayers() { return {{&cell(), cell().n
 
 namespace {
 
-/// A recurrent layer around a cell of the config.
+/// A recurrent layer whose config contains its cell.
 class RNN : public Recurrent {
  public:
   void fields(Fields& f) override {
@@ -94,7 +94,7 @@ class RNN : public Recurrent {
   LayerPtr cell_;
 };
 
-/// A recurrent layer that makes its own cell.
+/// A recurrent layer that creates its cell.
 template <typename OwnCell>
 class OfCell : public Recurrent {
  public:

@@ -1,4 +1,4 @@
-// The layers that run recurrent cells over time.
+// Layers that run recurrent cells over time.
 #pragma once
 
 #include "classes/layers/cell.h"
@@ -21,7 +21,7 @@ class Recurrent : public Layer {
   bool zero_output_for_mask = false;
 
  protected:
-  /// The fields above, which come first.
+  /// The fields above, which come first in the config.
   void sequence_fields(Fields& f);
 };
 

@@ -60,13 +60,13 @@ GatedCell::Dropped GatedCell::draw_dropped(Lowering& lowering, const Steps& step
   const std::int64_t factors = gated && recurrent_dropout > 0.0 ? gates_ : 1;
   const auto draw = [&](double rate, Dim width) {
     std::vector<ValueId> out;
-    if (!drops(lowering, rate) || (gated && rate >= 1.0)) return out;  // Keras's LSTM and GRU drop nothing at 1
+    if (!drops(lowering, rate) || (gated && rate >= 1.0)) return out;  // Keras's LSTM and GRU ignore a rate of 1
     const Shape shape{b.shape(steps.x)[0], width};
     for (std::int64_t i = 0; i < factors; ++i) {
       const ValueId ones = b.apply(graph::Fill{shape, policy.compute, 1.0}, {});
       const std::size_t before = lowering.training->draws.size();
       out.push_back(dropped(lowering, *this, ones, rate, seed.json, shape));
-      // Keras's RNN makes its masks whether it trains or not.
+      // Keras's RNN draws its dropout masks also outside training.
       if (lowering.training->draws.size() > before) lowering.training->draws.back().always = true;
     }
     return out;
@@ -129,7 +129,7 @@ CellResults GatedCell::run_unrolled(Lowering& lowering, const Steps& steps, cons
   const auto gate = [&](const Expression& x, int index) {
     return Expression{b, sliced(b, x, x.shape().rank() - 1, {index * units, (index + 1) * units, 1})};
   };
-  /// x·kernel, with x by the factors of each gate.
+  /// x·kernel, where x is multiplied by the dropout factors of each gate.
   const auto dropped_product = [&](const Expression& x, const Expression& kernel, const std::vector<ValueId>& by) {
     const auto kept = [&](ValueId factor) {
       return x * Expression{b, x.shape().rank() == 3 ? b.expand_dims(factor, 1) : factor};
@@ -146,7 +146,7 @@ CellResults GatedCell::run_unrolled(Lowering& lowering, const Steps& steps, cons
   std::optional<Expression> recurrent_bias;
   if (use_bias) {
     const Expression bias = variable(2);
-    if (bias.shape().rank() == 2) {  // one for the input, one for the state
+    if (bias.shape().rank() == 2) {  // one row for the input, one for the state
       projected = projected + Expression{b, sliced(b, bias, 0, {0, 1, 1})};
       recurrent_bias = Expression{b, sliced(b, bias, 0, {1, 2, 1})};
     } else {
@@ -247,13 +247,13 @@ void SimpleRNNCell::fields(Fields& f, Order order) {
   if (order == Order::cell) {
     f("seed", seed);
   } else {
-    f.ignored({"seed"});  // SimpleRNN takes it and does not write it
+    f.ignored({"seed"});  // SimpleRNN accepts it but does not write it
   }
 }
 
 namespace {
 
-/// Cells one after the other: a step runs all of them, which is the same as running each over all steps.
+/// Stacked cells: a step runs all of them, which is equivalent to running each over all steps.
 class StackedRNNCells : public Cell {
  public:
   void fields(Fields& f) override {
@@ -289,7 +289,7 @@ class StackedRNNCells : public Cell {
   }
   [[nodiscard]] std::vector<Sublayer> sublayers() override {
     std::vector<Sublayer> out;
-    std::map<std::string, int> used;  // keys in .weights.h5 count per class
+    std::map<std::string, int> used;  // keys in .weights.h5 are numbered by class
     for (const auto& cell : cells_) {
       std::string key = snake_case(cell->class_name());
       const int count = used[key]++;
@@ -303,7 +303,7 @@ class StackedRNNCells : public Cell {
     graph::Builder& b = lowering.builder();
     Steps next = steps;
     if (steps.go_backwards) {
-      // The second cell sees the first one's outputs in the order in which they came.
+      // The second cell reads the first one's outputs in the order in which they were computed.
       next.go_backwards = false;
       next.x = reversed(b, steps.x);
       if (steps.mask) next.mask = reversed(b, *steps.mask);

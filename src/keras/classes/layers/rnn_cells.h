@@ -5,7 +5,7 @@
 
 namespace attn::keras {
 
-/// A cell that is one operation of the graph.
+/// A cell that is a single graph operation.
 class GatedCell : public Cell {
  public:
   void declare(Weights& w, Dim width) override;
@@ -13,7 +13,7 @@ class GatedCell : public Cell {
   [[nodiscard]] CellResults run(Lowering& lowering, const Steps& steps) override;
   void check(const Ref& config) override;
 
-  /// The cell's fields, in the order of the cell or in that of the layer made of it (LSTM).
+  /// The cell's fields, in the order of the cell or of the layer made of it (LSTM).
   enum class Order : std::uint8_t { cell, layer };
   virtual void fields(Fields& f, Order order) = 0;
   void fields(Fields& f) override { fields(f, Order::cell); }
@@ -23,13 +23,13 @@ class GatedCell : public Cell {
   [[nodiscard]] virtual Shape bias_shape() const;
   [[nodiscard]] virtual graph::Initializer bias_values() const { return bias_initializer.value; }
   [[nodiscard]] virtual bool reset_after_product() const { return false; }
-  /// What is dropped in training, alike in all steps: factors (B,D) of the input and (B,U) of the state; with one for
-  /// each gate, or one for all, or none.
+  /// Dropout in training, equal for all steps: factors (B,D) for the input and (B,U) for the state; one for each gate,
+  /// a single one, or none.
   struct Dropped {
     std::vector<graph::ValueId> input, state;
   };
   [[nodiscard]] Dropped draw_dropped(Lowering& lowering, const Steps& steps) const;
-  /// Step by step, for an activation that looks at all units of a step (softmax), and where the state is dropped.
+  /// Unrolled over the steps, for an activation that needs all units of a step (softmax), and for dropout of the state.
   [[nodiscard]] CellResults run_unrolled(Lowering& lowering, const Steps& steps, const Dropped& factors);
   void initializer_fields(Fields& f);
   void penalty_fields(Fields& f, Order order);
@@ -82,7 +82,7 @@ class SimpleRNNCell : public GatedCell {
   [[nodiscard]] std::vector<Dim> state_sizes() const override { return {units}; }
 };
 
-/// What the literature calls the variables of a cell, and of the layer that makes it.
+/// The names of the sizes in the literature, for a cell and for its layer.
 inline constexpr std::string_view kLstmSymbols = "recurrent_kernel: u 4·u; kernel: d_in 4·u; bias: 4·u";
 inline constexpr std::string_view kGruSymbols = "recurrent_kernel: u 3·u; kernel: d_in 3·u; bias: - 3·u; bias: 3·u";
 inline constexpr std::string_view kSimpleRnnSymbols = "recurrent_kernel: u u; kernel: d_in u; bias: u";

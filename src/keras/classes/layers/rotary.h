@@ -1,7 +1,7 @@
-// Rotary position embeddings: pairs of features (i, i + R/2) turned by angles that grow with the position (Su et al.,
-// "RoFormer", 2021).
+// Rotary position embeddings: pairs of features (i, i + R/2) are rotated by angles proportional to the position (Su et
+// al., "RoFormer", 2021).
 //
-// Letters: B batch, T length, R features that turn.
+// Letters: B batch, T length, R rotated features.
 #pragma once
 
 #include <vector>
@@ -12,31 +12,32 @@
 
 namespace attn::keras {
 
-/// How features turn.
+/// The parameters of a rotary embedding.
 struct Rotary {
-  std::vector<float> frequencies;  ///< R/2 of them: the angle per position of each pair, in float32 whatever the policy
-  double factor = 1.0;             ///< on cosines and sines, in float32
-  double temperature = 1.0;        ///< on what was rounded to the compute dtype (YaRN)
+  std::vector<float> frequencies;  ///< R/2 of them: the angle per position of each pair, in float32 for any policy
+  double factor = 1.0;             ///< factor of cosines and sines, in float32
+  double temperature = 1.0;        ///< factor after rounding to the compute dtype (YaRN)
 };
 
-/// Throws Error (bad_input) for more than 2^16 features, which no model has, and which would take long to make.
+/// Throws Error (bad_input) for more than 2^16 features, which no model has, and which would take long.
 void check_turning(Dim width);
-/// wavelength^(−2i/width) / scaling for each pair of what check_turning takes.
+/// wavelength^(−2i/width) / scaling for each pair; the width must pass check_turning.
 [[nodiscard]] std::vector<float> inverse_frequencies(double wavelength, Dim width, double scaling = 1.0);
 
-/// Cosines and sines in the compute dtype, each (B or 1,T,1…,R) of some rank. Layers that ask for the same share them.
+/// Cosines and sines in the compute dtype, each (B or 1,T,1…,R) with a given rank. Layers with equal parameters share
+/// them.
 struct Angles {
   graph::ValueId cos, sin;
 };
-/// Of the positions from `start` on.
+/// For `length` positions from `start` on.
 [[nodiscard]] Angles angles_from(Call& call, const Rotary& rotary, Dim start, Dim length, int rank);
-/// Of positions (B or 1,T).
+/// For positions (B or 1,T).
 [[nodiscard]] Angles angles_at(Call& call, const Rotary& rotary, graph::ValueId positions, int rank);
 
-/// x (B,T,…,R) turned by angles of its rank.
+/// Rotates x (B,T,…,R) by angles of the same rank.
 [[nodiscard]] Expression turned(const Expression& x, const Angles& angles);
-/// x (B,T,…,R) turned by where the tokens of the call stand: from 0 on, or behind the cached ones. Symbolically x as it
-/// is. Throws Error (bad_input) where x has an odd number of features.
+/// Rotates x (B,T,…,R) by the positions of the call's tokens: from 0 on, or after the cached ones. Symbolically returns
+/// x. Throws Error (bad_input) if x has an odd number of features.
 [[nodiscard]] graph::ValueId turned(Call& call, graph::ValueId x, const Rotary& rotary);
 
 }  // namespace attn::keras

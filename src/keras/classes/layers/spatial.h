@@ -1,4 +1,4 @@
-// What layers over spatial axes share: where the channels are, and cells before and after each axis.
+// The common part of layers over spatial axes: the position of channels, and margins of each axis.
 #pragma once
 
 #include <utility>
@@ -9,16 +9,16 @@
 
 namespace attn::keras {
 
-/// The field `data_format`: (B, spatial…, C) or (B, C, spatial…). null stands for channels_last.
+/// The field `data_format`: (B, spatial…, C) or (B, C, spatial…). null means channels_last.
 class DataFormat {
  public:
   void field(Fields& f, Version since = kOldest);
   [[nodiscard]] bool channels_first() const { return choice_.value == "channels_first"; }
   [[nodiscard]] int channel_axis(int rank) const { return channels_first() ? 1 : rank - 1; }
   [[nodiscard]] int first_spatial_axis() const { return channels_first() ? 2 : 1; }
-  /// x with its channels last, whatever the format.
+  /// Converts x to channels last.
   [[nodiscard]] graph::ValueId channels_last(graph::Builder& b, graph::ValueId x) const;
-  /// The way back.
+  /// The inverse.
   [[nodiscard]] graph::ValueId as_given(graph::Builder& b, graph::ValueId x) const;
 
  private:
@@ -31,7 +31,8 @@ struct Margins {
   std::vector<Side> sides;
 
   Margins(int rank, std::int64_t each) : sides(static_cast<std::size_t>(rank), {each, each}) {}
-  /// One integer stands for all; one for an axis stands for both of its sides. With one axis, its pair stands alone.
+  /// A single integer applies to all axes; an integer for an axis applies to both of its sides. With one spatial axis,
+  /// the pair is not nested.
   void field(Fields& f, std::string_view key);
 };
 

@@ -1,6 +1,6 @@
 // Spectrograms of signals (keras/src/layers/preprocessing/stft_spectrogram.py, mel_spectrogram.py).
 //
-// Letters: B batch, T cells of a signal, C channels, S sequences, F frequencies.
+// Letters: B batch, T samples of a signal, C channels, S frames, F frequencies.
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -16,7 +16,7 @@ namespace {
 using graph::Builder;
 using graph::ValueId;
 
-/// scipy.signal.get_window(name, size): what sums of cosines and straight lines give; nothing for another name.
+/// scipy.signal.get_window(name, size) for windows made of cosines and straight lines; empty for another name.
 std::optional<std::vector<double>> scipy_window(const std::string& name, Dim size, bool periodic) {
   std::vector<double> out(static_cast<std::size_t>(size), 1.0);
   if (size == 1 || name == "boxcar") return out;
@@ -38,7 +38,7 @@ std::optional<std::vector<double>> scipy_window(const std::string& name, Dim siz
   return out;
 }
 
-/// The transform as a convolution whose kernels are variables.
+/// The short-time Fourier transform as a convolution whose kernels are variables.
 class STFTSpectrogram : public Layer {
  public:
   void fields(Fields& f) override {
@@ -82,7 +82,7 @@ class STFTSpectrogram : public Layer {
     Builder& b = call.builder();
     const ValueId given = call.tensor("inputs")->id;
     if (b.shape(given).rank() != 3) throw bad_input("expected an input of 3 axes, got {}", b.shape(given).str());
-    // (B,C,T) whatever the format, each channel a signal of its own.
+    // (B,C,T) for both formats; each channel is a separate signal.
     const ValueId signals = format.channels_first() ? given : b.transpose(given, {0, 2, 1});
     const auto part = [&](int index) { return convolved(b, signals, call.weight(index)); };
     if (mode.value == "real" || mode.value == "imag") return arranged(b, part(0));
@@ -98,8 +98,8 @@ class STFTSpectrogram : public Layer {
 
  private:
   static constexpr double kEpsilon = 1e-7;          // keras.backend.epsilon()
-  static constexpr Dim kLongest = Dim{1} << 24;     // of a frame
-  static constexpr Dim kMostValues = Dim{1} << 22;  // of a kernel that is worked out here
+  static constexpr Dim kLongest = Dim{1} << 24;     // limit of a frame
+  static constexpr Dim kMostValues = Dim{1} << 22;  // limit of a kernel that is computed here
 
   [[nodiscard]] Dim fourier_length() const {
     if (fft_length) return *fft_length;
@@ -109,8 +109,7 @@ class STFTSpectrogram : public Layer {
   }
   [[nodiscard]] Dim frequencies() const { return fourier_length() / 2 + 1; }
 
-  /// keras.initializers.STFT. A window that is not known here, or a kernel that is too long, has its numbers from a
-  /// file alone.
+  /// keras.initializers.STFT. The values of an unsupported window or a kernel that is too long must come from a file.
   [[nodiscard]] graph::Initializer kernel_values(bool imaginary) const {
     graph::Initializer out;
     out.class_name = "STFT";
@@ -152,14 +151,14 @@ class STFTSpectrogram : public Layer {
     return {b, b.apply(graph::Reshape{{in[0], in[1], b.shape(out)[1], b.shape(out)[2]}}, {out})};
   }
 
-  /// Without the first and the last, where zeros are.
+  /// Without the first and the last frequency, which are zero.
   static Expression inner_frequencies(Builder& b, const Expression& x) {
     const Dim inner = x.shape()[2] - 2;
     const ValueId cut = sliced(b, x, 2, {1, std::max<Dim>(inner + 1, 1), 1});
     return {b, b.apply(graph::Pad{graph::PadMode::constant, {0, 0, 1, 0}, {0, 0, 1, 0}, 0.0}, {cut})};
   }
 
-  /// (B,C,F,S) in the order that the config asks for.
+  /// (B,C,F,S), in the order of the config.
   [[nodiscard]] Arg arranged(Builder& b, const Expression& x) const {
     if (expand_dims)
       return Call::result(b.transpose(x, format.channels_first() ? std::vector{0, 1, 3, 2} : std::vector{0, 3, 2, 1}));
@@ -179,7 +178,7 @@ class STFTSpectrogram : public Layer {
   bool expand_dims = false;
 };
 
-/// A spectrogram whose frequencies are gathered as ears do: (…, T) → (…, num_mel_bins, S).
+/// A spectrogram with mel-scaled frequencies: (…, T) → (…, num_mel_bins, S).
 class MelSpectrogram : public Layer {
  public:
   void fields(Fields& f) override {
@@ -215,7 +214,7 @@ class MelSpectrogram : public Layer {
     return Call::result(b.cast(b.transpose(out, order), call.compute_dtype()));
   }
 
-  /// Keras counts one cell more than there are.
+  /// Keras counts one frame too many.
   [[nodiscard]] std::optional<std::vector<Shape>> symbolic_shapes(Call& call) override {
     const Shape in = call.shape("inputs");
     Shape out = in.slice(0, in.rank() - 1);
@@ -241,7 +240,7 @@ class MelSpectrogram : public Layer {
     const double highest = max_freq ? max_freq->value : std::floor(sampling_rate / 2.0);
     const double low = mel(min_freq), step = (mel(highest) - low) / static_cast<double>(num_mel_bins + 1);
     Tensor out(dtype, {frequencies, num_mel_bins});
-    for (Dim k = 1; k < frequencies; ++k) {  // the mean of the signal is left out
+    for (Dim k = 1; k < frequencies; ++k) {  // skips the mean of the signal
       const double at = mel(sampling_rate / 2.0 * static_cast<double>(k) / static_cast<double>(frequencies - 1));
       for (Dim bin = 0; bin < num_mel_bins; ++bin) {
         const double rise = (at - low) / step - static_cast<double>(bin);

@@ -1,4 +1,4 @@
-// Numbers that a layer computes once for all runs of a graph: angles of positions, slopes of heads, buckets of
+// Constant tables that layers compute once for all runs of a graph: angles of positions, slopes of heads, buckets of
 // distances.
 #pragma once
 
@@ -8,7 +8,8 @@
 
 namespace attn::keras {
 
-/// For a table of `what`. Throws Error (no_memory) for one of more than 2^27 numbers, which nobody would wait for.
+/// Allocates a table; `what` is its name in messages. Throws Error (no_memory) for more than 2^27 elements, whose
+/// computation would take too long.
 [[nodiscard]] Tensor table(DType dtype, const Shape& shape, std::string_view what);
 
 }  // namespace attn::keras

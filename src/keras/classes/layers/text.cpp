@@ -1,5 +1,5 @@
-// Strings, and numbers that are hashed, as integers: a layer reads them from an input of the model, and what it makes
-// of them is the graph's input.
+// Layers that encode strings, and numbers that are hashed, as integers. A layer reads them from an input of the model;
+// its result becomes an input of the graph.
 #include "attn/base/text.h"
 
 #include <algorithm>
@@ -16,14 +16,14 @@ namespace {
 using graph::BinaryFn;
 using graph::ValueId;
 
-/// What is common to calls on strings.
+/// The common part of layers that read strings.
 class TextLayer : public Layer {
  public:
   [[nodiscard]] bool takes_texts() const override { return true; }
   [[nodiscard]] std::optional<DType> input_dtype() const override { return std::nullopt; }
 
  protected:
-  /// The indices of the strings that the call reads.
+  /// The encoded indices of the strings that the call reads.
   static ValueId indices(Call& call, text::Encoding encoding) {
     const TensorPtr in = call.tensor("inputs");
     if (!in->text) throw bad_input("it reads strings; give it an Input of dtype 'string'");
@@ -32,7 +32,7 @@ class TextLayer : public Layer {
   static ValueId indices(Call& call, const std::vector<TextSource>& sources, text::Encoding encoding) {
     return call.lowering().encoded_texts(sources, std::make_shared<const text::Encoding>(std::move(encoding)));
   }
-  /// Strings, or numbers of an input of the graph.
+  /// The source of strings, or of numbers from a graph input.
   static TextSource hashed(Call& call, const TensorPtr& tensor) {
     if (tensor->text) return *tensor->text;
     const graph::Graph& graph = call.builder().graph();
@@ -42,7 +42,7 @@ class TextLayer : public Layer {
     if (value.dtype == DType::boolean) throw bad_input("it hashes strings and numbers, not bool");
     return {value.name, value.shape, true};
   }
-  /// Indices in an output mode: rows that are counted where strings are read, one-hot rows here.
+  /// Converts indices to an output mode: counts are computed with the strings, one-hot vectors here.
   static ValueId in_mode(Call& call, ValueId indices, std::string_view mode, Dim depth, DType dtype) {
     if (mode == "one_hot") return encoded(call.builder(), indices, mode, depth, dtype);
     return call.builder().cast(indices, dtype);
@@ -54,7 +54,7 @@ class TextLayer : public Layer {
   }
 };
 
-/// What Keras's compute_output_shape has of a lookup.
+/// The output shape in Keras's compute_output_shape of a lookup.
 Shape rows_shape(const Shape& in, std::string_view mode, Dim depth) {
   Shape out = in;
   if (mode == "one_hot" && !(in.rank() > 1 && in[-1] == 1)) {
@@ -138,7 +138,7 @@ class StringLookup : public VocabularyLayer, public GivesTexts {
   Arg call(Call& call) override {
     if (!invert) return result(call, encoding(key));
     if (!vocabulary.known() && !call.lowering().symbolic()) throw bad_input("{}", vocabulary.missing());
-    // A value of its own, which alone stands for strings; all places below 0 are of others.
+    // A value of its own, because only it represents strings; indices below 0 are out of vocabulary.
     graph::Builder& b = call.builder();
     const ValueId index = b.cast(call.tensor("inputs")->id, DType::int64);
     return Call::result(b.binary(BinaryFn::maximum, index, b.scalar_like(index, -1.0)));
@@ -166,12 +166,12 @@ class StringLookup : public VocabularyLayer, public GivesTexts {
   std::int64_t num_oov_indices = 1;
   std::string oov_token = "[UNK]";
   std::optional<std::string> mask_token;
-  Choice oov_method{"floormod", {"floormod", "farmhash"}};  // of integers
+  Choice oov_method{"floormod", {"floormod", "farmhash"}};  // for integers
   Opaque salt;
   std::optional<text::Salt> key;
 };
 
-/// How a text is treated: one of a few words, or null for not at all.
+/// A text processing option: one of a few words, or null for none.
 struct Treatment {
   std::optional<std::string> word;
   std::vector<std::string_view> allowed;
@@ -256,7 +256,7 @@ class TextVectorization : public VocabularyLayer {
     out.pads = pad_to_max_tokens;
     return out;
   }
-  /// A number stands for all widths up to it.
+  /// An integer n means all widths up to n.
   void ngrams_field(Fields& f) {
     if (!f.reading()) {
       f.put("ngrams", ngrams);
@@ -334,7 +334,7 @@ class Hashing : public TextLayer {
   std::optional<text::Salt> key;
 };
 
-/// Buckets of what several inputs have together.
+/// Hash buckets of the combination of several inputs.
 class HashedCrossing : public TextLayer {
  public:
   void config(Fields& f) override {  // Keras writes no `trainable`

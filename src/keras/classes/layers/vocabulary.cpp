@@ -13,7 +13,7 @@ namespace {
 constexpr const char* kFile = "vocabulary.txt";
 constexpr const char* kWeights = "idf_weights";
 
-/// The lines of a text as Python's str.splitlines has them, without empty ones at the end.
+/// Lines like Python's str.splitlines, without trailing empty ones.
 std::vector<std::string> lines_of(std::string_view text) {
   std::vector<std::string> out;
   while (!text.empty()) {
@@ -36,7 +36,7 @@ std::vector<std::string> lines_of(std::string_view text) {
   return out;
 }
 
-/// An integer as Python's int() reads it from a line, in its shortest form.
+/// Parses an integer in a line like Python's int(), and returns its shortest form.
 std::string integer_in(const std::string& line, std::size_t number) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), value);
@@ -55,7 +55,7 @@ void Vocabulary::list(Fields& f) {
   const auto given = f.take("vocabulary");
   if (!given || given->is_null()) return;
   if (given->is_string()) given->fail("a vocabulary's path or URL is never opened; give the list of its terms");
-  // NumPy arrays are objects around their list.
+  // NumPy arrays are objects that contain the list.
   const Ref list = given->is_object() ? (*given)["config"]["value"] : *given;
   list.expect_array();
   json_ = list.json();

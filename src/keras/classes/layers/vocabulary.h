@@ -1,4 +1,4 @@
-// The vocabulary of a layer that looks terms up, as its config or an archive holds it
+// The vocabulary of a lookup layer, from its config or from an archive
 // (keras/src/layers/preprocessing/index_lookup.py).
 #pragma once
 
@@ -14,19 +14,19 @@
 
 namespace attn::keras {
 
-/// A list of terms, and numbers by which they are weighed. Terms of integers are their decimals.
+/// A list of terms, and their weights. Integer terms are stored as decimals.
 class Vocabulary {
  public:
-  /// What the layer around says of it.
+  /// Settings of the layer.
   struct Rules {
-    std::optional<std::string> mask;  ///< the term of padding
-    std::string other;                ///< stands for terms that are not in it
-    std::int64_t others = 1;          ///< how many indices these have
-    bool in_rows = false;             ///< the indices are counted, so that padding has none
+    std::optional<std::string> mask;  ///< the padding term
+    std::string other;                ///< represents terms outside the vocabulary
+    std::int64_t others = 1;          ///< number of their indices
+    bool in_rows = false;             ///< indices are counted, so padding has none
     bool invert = false;
     bool weighs = false;
     std::optional<std::int64_t> most;
-    bool pads = false;  ///< to `most`
+    bool pads = false;  ///< pads to `most`
     bool integers = false;
 
     [[nodiscard]] std::int64_t first_other() const { return mask && !in_rows ? 1 : 0; }
@@ -36,28 +36,28 @@ class Vocabulary {
   // The keys of the config.
   void list(Fields& f);
   void weights(Fields& f);
-  /// `unknown` is what Keras writes of a layer that was never adapted.
+  /// `unknown` is Keras's value for a layer that was never adapted.
   void size(Fields& f, const Rules& rules, std::optional<std::int64_t> unknown = {});
 
-  /// Takes what the config holds. Problems are told at their places in `config`.
+  /// Reads the config's vocabulary. Problems have the locations in `config`.
   void settle(const Rules& rules, const Ref& config);
-  /// Takes what an archive holds, where the config holds none. Throws Error (bad_input).
+  /// Loads the vocabulary of an archive, if the config has none. Throws Error (bad_input).
   void take(const Rules& rules, const Assets& assets);
-  /// From here on the config holds it all.
+  /// Writes everything to the config.
   void state(const Rules& rules);
 
   [[nodiscard]] bool known() const noexcept { return terms_.has_value(); }
-  /// Without those that stand for padding and for others.
+  /// The terms without those for padding and for unknown terms.
   [[nodiscard]] const std::vector<std::string>& terms() const { return *terms_; }
-  /// One more than the largest index, padding of the result counted in; nothing where nothing tells it.
+  /// The largest index + 1, including padding of the result; empty if unknown.
   [[nodiscard]] std::optional<std::int64_t> depth(const Rules& rules) const;
-  /// Rows of counts times the weight of each index. Throws Error (bad_input) where these are not there, unless only
-  /// the shape is wanted.
+  /// Counts times the weight of each index. Throws Error (bad_input) if the weights are missing, unless only the shape
+  /// is needed.
   [[nodiscard]] graph::ValueId weighed(graph::Builder& b, graph::ValueId counts, bool symbolic) const;
-  /// What .weights.h5 keeps of it, by the name there.
+  /// Its arrays in .weights.h5, by name.
   [[nodiscard]] std::vector<NamedTensor> arrays() const;
   [[nodiscard]] text::Lookup lookup(const Rules& rules, std::optional<text::Salt> salt) const;
-  /// Why strings cannot be looked up, or "".
+  /// The reason why strings cannot be looked up, or "".
   [[nodiscard]] std::string missing() const;
 
  private:
@@ -67,7 +67,7 @@ class Vocabulary {
   Json json_, idf_json_;
   std::optional<std::int64_t> size_;
   std::optional<std::vector<std::string>> terms_;
-  std::vector<double> idf_;  ///< a weight for each index; empty where they are not there
+  std::vector<double> idf_;  ///< a weight for each index; empty if missing
 };
 
 /// Null, an integer, or a list of two.

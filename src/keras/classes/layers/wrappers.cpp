@@ -1,4 +1,4 @@
-// Bidirectional and TimeDistributed (keras/src/layers/rnn).
+// Bidirectional, TimeDistributed (keras/src/layers/rnn) and SpectralNormalization.
 #include <algorithm>
 #include <array>
 
@@ -17,7 +17,7 @@ std::string without_prefix(const std::string& text, std::string_view prefix) {
   return text.starts_with(prefix) ? text.substr(prefix.size()) : text;
 }
 
-/// A recurrent layer over the sequence and one over the reversed sequence.
+/// A recurrent layer for the sequence, and one for the reversed sequence.
 class Bidirectional : public Layer {
  public:
   void fields(Fields& f) override {
@@ -35,7 +35,7 @@ class Bidirectional : public Layer {
       f("backward_layer", backward_);
       return;
     }
-    std::vector<std::string> again;  // the warnings of the same config
+    std::vector<std::string> again;  // repeated warnings of the same config, which are dropped
     backward_ = read_layer(f.config()["layer"], again);
     backward_->name = "backward_" + without_prefix(given, "backward_");
     if (auto* backward = dynamic_cast<Recurrent*>(backward_.get())) backward->go_backwards = true;
@@ -53,7 +53,7 @@ class Bidirectional : public Layer {
     if (forward().return_sequences != backward().return_sequences ||
         forward().return_state != backward().return_state || forward().stateful != backward().stateful)
       first.fail("both layers must have the same return_sequences, return_state and stateful");
-    // Steps that one direction masks must not repeat into the other's.
+    // A step that is masked in one direction must not repeat an output that is merged with the other direction's.
     for (Recurrent* layer : {&forward(), &backward()}) layer->zero_output_for_mask = layer->return_sequences;
   }
 
@@ -106,7 +106,7 @@ class Bidirectional : public Layer {
     return out.size() == 1 ? Arg(out.front()) : Arg(out);
   }
 
-  /// As in Bidirectional.compute_output_shape, which asks the forward layer only.
+  /// Bidirectional.compute_output_shape asks only the forward layer.
   std::optional<std::vector<Shape>> symbolic_shapes(Call& call) override {
     const Shape in = call.shape("sequences");
     Shape out = {in[0]};
@@ -134,7 +134,7 @@ class Bidirectional : public Layer {
   LayerPtr forward_, backward_;
 };
 
-/// A layer applied to each step of (B, T, …): the steps of all samples become one batch (B·T, …).
+/// Applies a layer to each step of (B, T, …): steps become part of the batch, (B·T, …).
 class TimeDistributed : public Layer {
  public:
   void fields(Fields& f) override { f.required("layer", layer_); }
@@ -144,7 +144,7 @@ class TimeDistributed : public Layer {
     return kNames;
   }
   [[nodiscard]] std::vector<Sublayer> sublayers() override {
-    // A functional model was built before it was wrapped: its paths do not name the wrapper.
+    // A functional model was built before it was wrapped: its paths do not include the wrapper.
     const bool detached = layer_->is_functional();
     return {{layer_.get(), detached ? "" : layer_->name + "/", "layer/", detached}};
   }
@@ -191,7 +191,7 @@ class TimeDistributed : public Layer {
   LayerPtr layer_;
 };
 
-/// A layer whose kernel training divides by its largest singular value; a run takes the kernel as it is.
+/// A wrapper that divides a kernel by its largest singular value in training; a run uses the kernel as it is.
 class SpectralNormalization : public Layer {
  public:
   void fields(Fields& f) override {
@@ -233,7 +233,7 @@ class SpectralNormalization : public Layer {
  private:
   LayerPtr layer_;
   Positive power_iterations = 1;
-  std::optional<int> kernel_;  // what it normalizes, among the layer's weights
+  std::optional<int> kernel_;  // the normalized variable, as an index in the layer's weights
 };
 
 constexpr std::array kBidirectionalKeras2 = {Keras2Key{"num_constants", {}, "0"}};

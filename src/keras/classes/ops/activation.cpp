@@ -32,9 +32,9 @@ class Plain : public Taking<kX> {
   Arg call(Call& call) override { return Call::result(call.builder().apply(kFunction, {call.tensor("x")->id})); }
 };
 
-/// An activation whose `a` stands in the config.
+/// An activation with a parameter `a` in its config.
 struct WithNumber {
-  graph::Unary unary;  ///< `a` as Keras has it where the config says nothing
+  graph::Unary unary;  ///< `a` is Keras's default
   std::string_view key;
   bool integral = false;  ///< Keras's default is an integer
 };
@@ -63,7 +63,7 @@ class Shaped : public Taking<kX> {
 class Threshold : public Taking<kX> {
  public:
   void fields(Fields& f) override {
-    // Keras 3.8 to 3.10 called them otherwise.
+    // Keras 3.8 to 3.10 used other keys.
     const bool renamed = f.reading() ? f.config().find("threshold_value").has_value() : f.version() < 311;
     f.required(renamed ? "threshold_value" : "threshold", threshold);
     f.required(renamed ? "value" : "default_value", default_value);
@@ -87,7 +87,7 @@ class Gelu : public Taking<kX> {
   bool approximate = true;
 };
 
-/// The first half of an axis, times the sigmoid of the second.
+/// The first half of an axis times the sigmoid of the second.
 class Glu : public Taking<kX> {
  public:
   void fields(Fields& f) override { f("axis", axis); }
@@ -111,7 +111,7 @@ class Glu : public Taking<kX> {
   std::int64_t axis = -1;
 };
 
-/// Softmax and its kin over some axes jointly, or over all elements.
+/// Softmax and similar functions over one or several axes, or over all elements.
 template <SoftmaxKind kKind>
 class SoftmaxOver : public Taking<kX> {
  public:

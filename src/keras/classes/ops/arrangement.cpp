@@ -1,4 +1,4 @@
-// Elements in another order, in several copies, or with others around them.
+// Operations that reorder, repeat and pad elements.
 #include <algorithm>
 #include <array>
 
@@ -56,7 +56,7 @@ class FlipAxis : public Taking<kX> {
 
 inline constexpr std::array<std::string_view, 1> kRot90Arguments = {"array"};
 
-/// Quarter turns in the plane of two axes, from the first towards the second.
+/// Rotates the plane of two axes by 90 degrees, from the first axis towards the second.
 class Rot90 : public Taking<kRot90Arguments> {
  public:
   void fields(Fields& f) override {
@@ -77,7 +77,7 @@ class Rot90 : public Taking<kRot90Arguments> {
     if (turns == 3) x = flipped(b, x, std::array{second});
     return Call::result(x);
   }
-  /// As in compute_output_spec, which takes every turn for one by 90 degrees.
+  /// compute_output_spec treats every rotation like one by 90 degrees.
   [[nodiscard]] std::optional<std::vector<Shape>> symbolic_shapes(Call& call) override {
     Shape out = call.shape("array");
     const int first = axis_in(axes.items[0], out), second = axis_in(axes.items[1], out);
@@ -113,7 +113,7 @@ class Roll : public Taking<kX> {
  private:
   static ValueId rolled(Builder& b, ValueId x, int axis, std::int64_t by) {
     const Dim size = b.shape(x)[axis];
-    if (size == kUnknown || size == 0) return x;  // it has the right shape, and no more is asked where that is unknown
+    if (size == kUnknown || size == 0) return x;  // only the shape matters if the size is unknown
     by = (by % size + size) % size;
     if (by == 0) return x;
     const ValueId last = sliced(b, x, axis, {-by, {}, 1}), first = sliced(b, x, axis, {{}, -by, 1});
@@ -126,7 +126,7 @@ class Roll : public Taking<kX> {
 
 // ---- copies
 
-/// Each element several times in a row; one count for all, or one each.
+/// Repeats each element; one count for all, or one for each.
 class Repeat : public Taking<kX> {
  public:
   void fields(Fields& f) override {
@@ -170,7 +170,7 @@ class Tile : public Taking<kX> {
     counts.insert(counts.begin(), rank - counts.size(), 1);
     Shape full(std::vector<Dim>(rank - static_cast<std::size_t>(shape.rank()), 1));
     full.append(shape);
-    // Copies of an axis stand before it: (…, 1, n, …) becomes (…, count, n, …), then (…, count·n, …).
+    // Repetitions become a new axis before it: (…, 1, n, …) becomes (…, count, n, …), then (…, count·n, …).
     Shape apart, wide, tiled;
     for (std::size_t i = 0; i < rank; ++i) {
       const Dim dim = full[static_cast<int>(i)];
@@ -194,7 +194,7 @@ class Tile : public Taking<kX> {
 
 inline constexpr std::array<std::string_view, 1> kA = {"a"};
 
-/// Differences of neighbours, n times over.
+/// Differences of neighbors, n times.
 class Diff : public Taking<kA> {
  public:
   void fields(Fields& f) override {
@@ -243,7 +243,7 @@ class Pad : public Taking<kPadArguments> {
   }
 
  private:
-  /// n, (n, m), ((n, m),) and ((n,), …) stand for a pair for each axis.
+  /// n, (n, m), ((n, m),) and ((n,), …) all mean a pair for each axis.
   [[nodiscard]] std::vector<std::pair<std::int64_t, std::int64_t>> pairs(std::size_t rank) const {
     std::vector<std::pair<std::int64_t, std::int64_t>> out;
     const bool nested = pad_width.json.is_array() && !pad_width.json.empty() && pad_width.json[0].is_array();

@@ -36,7 +36,7 @@ class DotProductAttention : public Taking<kArguments> {
     const Dim size = key.shape()[-1];
     if (size == kUnknown) throw bad_input("the size of a head must be known, the key is {}", key.shape().str());
 
-    // A scale or a bias that is a tensor is more than the fused operation takes.
+    // The fused operation supports neither a scale tensor nor a bias.
     const bool fixed_scale = !call.has("scale") || call.arg("scale").as<TensorPtr>() == nullptr;
     if (call.has("bias") || !fixed_scale) return Call::result(spelled_out(call, in, size));
     graph::Attention attention;
@@ -50,7 +50,7 @@ class DotProductAttention : public Taking<kArguments> {
     return Call::result(call.builder().apply(attention, inputs));
   }
 
-  /// Keras says the query's shape, also where the value's heads have another size.
+  /// Keras reports the query's shape, even if the value's heads have another size.
   [[nodiscard]] std::optional<std::vector<Shape>> symbolic_shapes(Call& call) override {
     return std::vector{call.shape("query")};
   }
@@ -75,7 +75,7 @@ class DotProductAttention : public Taking<kArguments> {
                         "scale");
     Expression scores = precise * Expression{b, scale.as(precise.dtype())};
     if (call.has("bias")) scores = scores + Expression{b, Operand(call, "bias").as(scores.dtype())};
-    // What stands for −∞, as the fused operation has it.
+    // The fused operation's substitute for −∞.
     const Expression hidden = scores.number(-0.7 * std::numeric_limits<float>::max());
     if (call.has("mask")) scores = where({b, Operand(call, "mask").as(DType::boolean)}, scores, hidden);
     if (is_causal) {

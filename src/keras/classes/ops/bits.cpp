@@ -1,4 +1,4 @@
-// Bits of integers (keras.ops.bitwise_and and its like), by arithmetic that is exact and wraps as theirs does.
+// Bitwise operations on integers (keras.ops.bitwise_and and others), by exact arithmetic that wraps like theirs.
 #include <cmath>
 
 #include "classes/ops/expression.h"
@@ -20,10 +20,10 @@ int width_of(DType dtype) { return static_cast<int>(bytes_of(dtype)) * 8; }
 bool is_unsigned(DType dtype) {
   return dtype == DType::uint8 || dtype == DType::uint16 || dtype == DType::uint32 || dtype == DType::uint64;
 }
-/// All others are computed in int64, where they stay what they are.
+/// All others are computed in int64, which preserves their values.
 DType wide(DType dtype) { return dtype == DType::uint64 ? dtype : DType::int64; }
 
-/// Σ over `bits` bits of 2ᵇ·xᵇ·yᵇ; the sign of a negative number stands for all bits above.
+/// Σ over `bits` bits of 2ᵇ·xᵇ·yᵇ; the sign of a negative number represents all higher bits.
 Expression common_of(const Expression& x, const Expression& y, int bits, bool with_sign) {
   Builder& b = *x.builder;
   Tensor powers(x.dtype(), {bits});
@@ -43,7 +43,7 @@ Expression common_bits(const Expression& x, const Expression& y, DType dtype) {
   const int bits = width_of(dtype) - (is_unsigned(dtype) ? 0 : 1);
   constexpr int kHalf = 32;
   if (bits <= kHalf) return common_of(x, y, bits, !is_unsigned(dtype));
-  // By halves: runtimes that add integers as doubles are exact up to 2⁵³.
+  // In two halves, because runtimes that add integers as doubles are exact up to 2⁵³.
   const auto low = [&](const Expression& of) { return of.binary(BinaryFn::mod, of.number(std::ldexp(1.0, kHalf))); };
   const auto high = [&](const Expression& of) {
     return of.binary(BinaryFn::floor_divide, of.number(std::ldexp(1.0, kHalf)));
@@ -59,7 +59,7 @@ Expression differing_bits(const Expression& x, const Expression& y, DType dtype)
   return x + y - common_bits(x, y, dtype) * 2.0;
 }
 
-/// A shift is by 0 to all but one of the bits, as in TensorFlow.
+/// Clamps shifts to the number of bits, as in TensorFlow.
 Expression bounded(const Expression& y, DType dtype) {
   return min(max(y, y.number(0.0)), y.number(static_cast<double>(width_of(dtype) - 1)));
 }
@@ -68,7 +68,7 @@ Expression shifted_left(const Expression& x, const Expression& y, DType dtype) {
   return x * power_of_two(bounded(y, dtype));
 }
 Expression shifted_right(const Expression& x, const Expression& y, DType dtype) {
-  // In two steps: 2⁶³ is no int64.
+  // In two steps, because 2⁶³ is not an int64.
   const Expression by = bounded(y, dtype), half = by.binary(BinaryFn::floor_divide, by.number(2.0));
   return x.binary(BinaryFn::floor_divide, power_of_two(half)).binary(BinaryFn::floor_divide, power_of_two(by - half));
 }
@@ -81,7 +81,7 @@ class OfBits : public Taking<kXY> {
     const DType dtype = result_type({x.type(), y.type()});
     expect_integers(dtype);
     Builder& b = call.builder();
-    // Both go to the dtype in which they meet before they are widened: numbers that it cannot hold wrap there.
+    // Operands are cast to their common dtype before they are widened, so that numbers outside its range wrap.
     const auto widened = [&](const Operand& of) { return Expression{b, b.cast(of.as(dtype), wide(dtype))}; };
     return Call::result(kRule(widened(x), widened(y), dtype).cast(dtype));
   }

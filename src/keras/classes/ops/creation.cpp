@@ -23,7 +23,7 @@ class Cast : public Taking<kX> {
   std::optional<DType> dtype;
 };
 
-/// The least and the greatest number of a dtype, as doubles that it holds.
+/// The smallest and largest number of a dtype that a double represents.
 std::pair<double, double> range_of(DType dtype) {
   switch (dtype) {
     case DType::uint8:
@@ -47,7 +47,7 @@ std::pair<double, double> range_of(DType dtype) {
   }
 }
 
-/// A cast of what is first brought into the range of the dtype.
+/// Casts after clamping to the range of the dtype.
 class SaturateCast : public Taking<kX> {
  public:
   void fields(Fields& f) override {
@@ -59,7 +59,7 @@ class SaturateCast : public Taking<kX> {
     const ValueId x = call.tensor("x")->id;
     if (b.dtype(x) == *dtype || b.dtype(x) == DType::boolean) return Call::result(b.cast(x, *dtype));
     const auto [least, greatest] = range_of(*dtype);
-    // In float64, in which all of these numbers and every x but the longest integers are exact.
+    // In float64, which represents these limits and every x exactly, except for large integers.
     const ValueId bounded = b.unary(graph::UnaryFn::clip, b.cast(x, DType::float64), least, greatest);
     return Call::result(b.cast(bounded, *dtype));
   }
@@ -68,7 +68,7 @@ class SaturateCast : public Taking<kX> {
   std::optional<DType> dtype;
 };
 
-/// How many elements or axes a tensor has.
+/// The number of elements or axes of a tensor.
 template <bool kElements>
 class Extent : public Taking<kX> {
  public:
@@ -153,7 +153,7 @@ class Full : public Taking<kFillValue> {
   std::optional<DType> dtype;
 };
 
-/// A new axis of `num_classes`, 1 where its index is x.
+/// Adds an axis of `num_classes` elements, with 1 at index x.
 class OneHot : public Taking<kX> {
  public:
   void fields(Fields& f) override {

@@ -1,4 +1,4 @@
-// `data_format` of operations over windows and images: None stands for channels_last.
+// The `data_format` of operations on windows and images; None means channels_last.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace attn::keras {
 
-/// `channels_first` turned to (B, spatial…, C) and back; nothing for `channels_last`.
+/// Permutes `channels_first` to (B, spatial…, C) and back; does nothing for `channels_last`.
 class OpDataFormat {
  public:
   void fields(Fields& f, Version since = kOldest) {
@@ -20,7 +20,7 @@ class OpDataFormat {
   }
   [[nodiscard]] graph::ValueId to_last(graph::Builder& b, graph::ValueId x) const { return turned(b, x, 1, -1); }
   [[nodiscard]] graph::ValueId from_last(graph::Builder& b, graph::ValueId x) const { return turned(b, x, -1, 1); }
-  /// The same of images, which may stand without a batch.
+  /// The same for images, which may have no batch axis.
   [[nodiscard]] graph::ValueId image_to_last(graph::Builder& b, graph::ValueId x) const { return turned(b, x, -3, -1); }
   [[nodiscard]] graph::ValueId image_from_last(graph::Builder& b, graph::ValueId x) const {
     return turned(b, x, -1, -3);

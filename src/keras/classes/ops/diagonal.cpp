@@ -1,4 +1,4 @@
-// Triangles and diagonals of the planes of a tensor.
+// Triangles and diagonals of matrices.
 #include <algorithm>
 #include <array>
 
@@ -14,7 +14,7 @@ namespace {
 using graph::Builder;
 using graph::ValueId;
 
-/// Where column − row ≤ k (or ≥ k for the upper triangle) x stays; elsewhere it becomes 0.
+/// Keeps x where column − row ≤ k (≥ k for the upper triangle), and sets the rest to 0.
 template <bool kUpper>
 class Triangle : public Taking<kX> {
  public:
@@ -49,7 +49,7 @@ ValueId diagonal_of(Builder& b, ValueId x, std::int64_t offset, std::int64_t axi
   const Dim down = std::min(-std::clamp<Dim>(offset, -kMaxSize, 0), rows);
   const Dim right = std::min(std::max<Dim>(offset, 0), columns);
   const Dim length = std::min(rows - down, columns - right);
-  // Element i of it stands at (down + i, right + i) of the plane.
+  // Element i is at (down + i, right + i) of the plane.
   const Dim start = times(down, columns) + right;
   const Dim stop = length == 0 ? start : start + times(length - 1, columns + 1) + 1;
   return sliced(b, x, rank - 2, {start, stop, columns + 1});
@@ -81,7 +81,7 @@ class Trace : public Diagonal {
   }
 };
 
-/// A plane with x on its diagonal k and zeros elsewhere.
+/// A matrix with x on its diagonal k and zeros elsewhere.
 ValueId plane_around(Builder& b, ValueId x, std::int64_t k) {
   const Dim length = b.shape(x)[0];
   const std::int64_t aside = k < 0 ? -k : k;
@@ -98,7 +98,7 @@ ValueId plane_around(Builder& b, ValueId x, std::int64_t k) {
                Expression{b, rows}.number(0.0));
 }
 
-/// A vector becomes the diagonal of a plane, and a plane gives its diagonal.
+/// Creates a matrix from its diagonal, or extracts the diagonal of a matrix.
 class Diag : public Taking<kX> {
  public:
   void fields(Fields& f) override { f("k", k); }

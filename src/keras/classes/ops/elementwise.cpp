@@ -16,13 +16,13 @@ using graph::Builder;
 using graph::UnaryFn;
 using graph::ValueId;
 
-// ---- of one tensor
+// ---- One tensor
 
 using Formula = Expression (*)(const Expression&);
 ValueId applied(UnaryFn fn, Builder& b, ValueId x) { return b.unary(fn, x); }
 ValueId applied(Formula formula, Builder& b, ValueId x) { return formula({b, x}); }
 
-/// f(x) in the dtype that `kRule` gives.
+/// f(x), in the dtype that `kRule` returns.
 template <auto kFunction, DTypeRule kRule = same>
 class OfOne : public Taking<kX> {
  public:
@@ -52,7 +52,7 @@ Expression isneginf(const Expression& x) { return is_floating(x.dtype()) ? x == 
 Expression isposinf(const Expression& x) { return is_floating(x.dtype()) ? x == kInfinity : x < x; }
 
 Expression signbit(const Expression& x) {
-  // −0.0 has a sign too: its reciprocal shows it.
+  // −0.0 is negative, too: its reciprocal shows it.
   const Expression negative = x < 0.0;
   return is_floating(x.dtype()) ? negative | ((x == 0.0) & (x.unary(UnaryFn::reciprocal) < 0.0)) : negative;
 }
@@ -116,7 +116,7 @@ class Clip : public Taking<kX> {
   AnyNumber x_min, x_max;
 };
 
-/// Rounds to a number of decimals, half to even.
+/// Rounds to a number of decimals, halves to even.
 class Round : public Taking<kX> {
  public:
   void fields(Fields& f) override { f("decimals", decimals); }
@@ -134,15 +134,15 @@ class Round : public Taking<kX> {
   std::int64_t decimals = 0;
 };
 
-// ---- of two
+// ---- Two tensors
 
-/// Decides in which dtype two operands meet.
+/// Selects the dtype for two operands.
 using MeetingRule = DType (*)(const Operand&, const Operand&);
 DType common(const Operand& x, const Operand& y) { return result_type({x.type(), y.type()}); }
 DType common_number(const Operand& x, const Operand& y) { return as_number(common(x, y)); }
 DType common_floating(const Operand& x, const Operand& y) { return as_floating(common(x, y)); }
 DType common_wide_floating(const Operand& x, const Operand& y) { return as_wide_floating(common(x, y)); }
-/// Comparisons and arctan2 make a tensor of a Python number first: 0.1 is a float32 next to a float16.
+/// Comparisons and arctan2 first convert a Python number to a tensor: 0.1 becomes float32, also next to float16.
 DType compared(const Operand& x, const Operand& y) { return result_type({x.own_dtype(), y.own_dtype()}); }
 DType compared_floating(const Operand& x, const Operand& y) { return as_floating(compared(x, y)); }
 DType both_boolean(const Operand&, const Operand&) { return DType::boolean; }
@@ -151,7 +151,7 @@ using PairFormula = Expression (*)(const Expression&, const Expression&);
 ValueId applied(BinaryFn fn, Builder& b, ValueId x, ValueId y) { return b.binary(fn, x, y); }
 ValueId applied(PairFormula formula, Builder& b, ValueId x, ValueId y) { return formula({b, x}, {b, y}); }
 
-/// f(x1, x2) with NumPy broadcasting, in the dtype that `kRule` gives.
+/// f(x1, x2) with NumPy broadcasting, in the dtype that `kRule` returns.
 template <auto kFunction, MeetingRule kRule = common>
 class OfTwo : public Taking<kX1X2> {
  public:
@@ -169,12 +169,12 @@ Expression heaviside(const Expression& x, const Expression& at_zero) {
   return where(x < 0.0, x.number(0.0), where(x > 0.0, x.number(1.0), at_zero));
 }
 
-/// C's remainder: it has the dividend's sign.
+/// C's remainder, with the sign of the dividend.
 Expression fmod(const Expression& x, const Expression& y) {
   return x.unary(UnaryFn::sign) * abs(x).binary(BinaryFn::mod, abs(y));
 }
 
-/// `pick` of both, or the one that is a number.
+/// `pick` of both, or the operand that is not NaN.
 Expression ignoring_nan(PairFormula pick, const Expression& x, const Expression& y) {
   const Expression picked = pick(x, y);
   return is_floating(x.dtype()) ? where(isnan(x), y, where(isnan(y), x, picked)) : picked;
@@ -182,7 +182,7 @@ Expression ignoring_nan(PairFormula pick, const Expression& x, const Expression&
 Expression fmax(const Expression& x, const Expression& y) { return ignoring_nan(max, x, y); }
 Expression fmin(const Expression& x, const Expression& y) { return ignoring_nan(min, x, y); }
 
-/// log(baseˣ + baseʸ) / log(base); where the difference is no number (∞ − ∞), the sum is the answer.
+/// log(baseˣ + baseʸ) / log(base); if the difference is NaN (∞ − ∞), the result is the sum.
 Expression log_of_sum(const Expression& x, const Expression& y, double log_of_base) {
   const Expression difference = x - y;
   const Expression sum = max(x, y) + log1p(exp(abs(difference) * -log_of_base)) / log_of_base;
@@ -214,7 +214,7 @@ class Isclose : public Taking<kIscloseArguments> {
   bool equal_nan = false;
 };
 
-/// Is x1 among the elements of x2?
+/// Whether x1 is an element of x2.
 class IsIn : public Taking<kX1X2> {
  public:
   void fields(Fields& f) override {
@@ -234,7 +234,7 @@ class IsIn : public Taking<kX1X2> {
   bool assume_unique = false, invert = false;
 };
 
-// ---- choices
+// ---- Selection
 
 inline constexpr std::array<std::string_view, 3> kWhereArguments = {"condition", "x1", "x2"};
 
@@ -253,7 +253,7 @@ class Where : public Taking<kWhereArguments> {
 
 inline constexpr std::array<std::string_view, 3> kSelectArguments = {"condlist", "choicelist", "default"};
 
-/// The choice of the first condition that holds.
+/// The choice of the first condition that is true.
 class Select : public Taking<kSelectArguments> {
  public:
   Arg call(Call& call) override {
@@ -270,7 +270,7 @@ class Select : public Taking<kSelectArguments> {
       out = b.apply(graph::Select{}, {conditions[i].as(DType::boolean), choices[i].as(dtype), out});
     return Call::result(out);
   }
-  /// Keras says the first choice's shape, whatever it broadcasts to.
+  /// Keras reports the shape of the first choice, even if it is broadcast.
   [[nodiscard]] std::optional<std::vector<Shape>> symbolic_shapes(Call& call) override {
     return {{operands(call, "choicelist").front().shape()}};
   }

@@ -13,12 +13,12 @@ namespace {
 using graph::Builder;
 using graph::ReduceFn;
 
-constexpr Dim kLargest = 256;  // rows and columns; each is a step
+constexpr Dim kLargest = 256;  // maximum rows and columns; each adds a step
 
 Dim rows_of(const Expression& x) { return x.shape()[-2]; }
 Dim columns_of(const Expression& x) { return x.shape()[-1]; }
 
-/// Rows or columns of all matrices.
+/// A range of rows or columns of all matrices.
 Expression rows(const Expression& x, Dim first, Dim behind) {
   return {*x.builder, sliced(*x.builder, x, x.shape().rank() - 2, {first, behind, 1})};
 }
@@ -34,7 +34,7 @@ Expression joined(const std::vector<Expression>& parts, int axis_from_end) {
 Expression stacked(const std::vector<Expression>& parts) { return joined(parts, 2); }
 Expression side_by_side(const std::vector<Expression>& parts) { return joined(parts, 1); }
 
-/// Zeros in front of the rows.
+/// Prepends rows of zeros.
 Expression lowered(const Expression& x, Dim count) {
   if (count == 0) return x;
   graph::Pad pad;
@@ -46,13 +46,13 @@ Expression lowered(const Expression& x, Dim count) {
 Expression summed(const Expression& x, int axis_from_end) {
   return x.reduced({ReduceFn::sum, {x.shape().rank() - axis_from_end}, true});
 }
-/// 0, 1, … down the rows: (m, 1), in x's dtype.
+/// 0, 1, … for each row: (m, 1), in the dtype of x.
 Expression counted_rows(const Expression& x, Dim size) {
   return {*x.builder, x.builder->apply(graph::Iota{{size, 1}, x.dtype(), 0, 0.0, 1.0}, {})};
 }
-/// Zeros in x's shape, whatever is in x.
+/// Zeros with the shape of x, whatever its values.
 Expression zeros_of(const Expression& x) { return where(x == x, x.number(0.0), x.number(0.0)); }
-/// The matrices turned by half: the last row first, the last column first.
+/// Reverses the order of rows, and optionally of columns.
 Expression turned(const Expression& x, bool columns_too) {
   graph::Slice slice = whole(x.shape().rank());
   slice.ranges[slice.ranges.size() - 2].step = -1;
@@ -86,7 +86,7 @@ void expect_square(const Expression& x) {
 
 Eliminated eliminated(const Expression& x, const std::optional<Expression>& beside) {
   const Dim m = rows_of(x), n = columns_of(x), steps = std::min(m, n);
-  // The row that each came from goes along as a last column.
+  // The original row index is kept as the last column.
   std::vector<Expression> whole_rows = {x};
   if (beside) whole_rows.push_back(*beside);
   whole_rows.push_back(columns(zeros_of(x), 0, 1) + counted_rows(x, m));
@@ -104,7 +104,7 @@ Eliminated eliminated(const Expression& x, const std::optional<Expression>& besi
     sign = sign ? *sign * turn : turn;
     done.push_back(pivot);
     if (count == 1) break;
-    // The first row takes the place of the one that was chosen.
+    // Swaps the first row with the selected one.
     const Expression rest = rows(where(chosen, rows(left, 0, 1), left), 1, count);
     const Expression corner = columns(pivot, step, step + 1);
     const Expression factors = where(corner == 0.0, corner.number(0.0), columns(rest, step, step + 1) / corner);
@@ -177,7 +177,7 @@ Reflected reflected(const Expression& x) {
   for (Dim step = 0; step < std::min(m, n); ++step) {
     const Dim count = m - step;
     if (count > 1) {
-      // It keeps the sum of squares of the column and turns it onto the first row.
+      // Reflects the column onto the first row, and preserves its norm.
       const Expression column = columns(left, step, step + 1), first = rows(column, 0, 1);
       const Expression below = rows(column, 1, count), tail = summed(square(below), 2);
       const Expression norm = sqrt(square(first) + tail), zero = first.number(0.0);

@@ -1,5 +1,5 @@
-// Systems of linear equations and what follows from them, as sums of the graph's own operations: a step for each row,
-// over all matrices of a batch at once. So every backend runs them, and their gradients and their ONNX form follow.
+// Linear systems and related results, expressed by existing graph operations: one elimination step for each row, over
+// all matrices of a batch. Every backend, gradients and ONNX export support them without further code.
 #pragma once
 
 #include <optional>
@@ -8,36 +8,36 @@
 
 namespace attn::keras {
 
-/// Throws Error (bad_input) for what is no batch of matrices of floats of a known size, or too large a one: a step is a
-/// handful of operations.
+/// Throws Error (bad_input) unless x is a batch of float matrices with a known size below the limit (every step adds
+/// several operations).
 void expect_matrices(const Expression& x);
-/// The same where they are not square.
+/// The same, also for matrices that are not square.
 void expect_square(const Expression& x);
 
-/// With their last two axes exchanged.
+/// Swaps the last two axes.
 [[nodiscard]] Expression transposed(const Expression& x);
 
-/// What Gaussian elimination with partial pivoting makes of (…, m, n): the upper triangle with, below it, the factors
-/// by which its rows were taken; the row that each came from (…, m, 1), as numbers of x's dtype; and whether these are
-/// an even number of exchanges (1) or an odd one (−1): (…, 1, 1). What stands in `beside` (…, m, k) goes the same way.
+/// Gaussian elimination with partial pivoting of (…, m, n): the upper triangle with the multipliers below it; the
+/// original row of each row (…, m, 1), in the dtype of x; and the sign of the permutation (1 or −1): (…, 1, 1).
+/// `beside` (…, m, k) is transformed in the same way.
 struct Eliminated {
   Expression upper, rows, sign;
   std::optional<Expression> beside;
 };
 [[nodiscard]] Eliminated eliminated(const Expression& x, const std::optional<Expression>& beside = {});
 
-/// L of (…, n, n) = L·Lᵀ; NaN where there is none.
+/// L of (…, n, n) = L·Lᵀ; NaN if there is none.
 [[nodiscard]] Expression cholesky(const Expression& x);
-/// x of a·x = b, (…, n, n) and (…, n, k), by the lower or the upper triangle of a alone.
+/// x of a·x = b, (…, n, n) and (…, n, k), where only the lower or upper triangle of a is read.
 [[nodiscard]] Expression solved_triangular(const Expression& a, const Expression& b, bool lower);
 /// x of a·x = b.
 [[nodiscard]] Expression solved(const Expression& a, const Expression& b);
-/// The unit matrix beside x, for as many matrices.
+/// The identity matrix, for the batch of x.
 [[nodiscard]] Expression unit_like(const Expression& x, Dim size);
 /// The diagonal of (…, n, n): (…, n).
 [[nodiscard]] Expression diagonal(const Expression& x);
 
-/// Q and R of (…, m, n) by Householder's reflections, with the signs that LAPACK and Eigen give: all of Q (…, m, m).
+/// Q and R of (…, m, n) by Householder reflections, with the signs of LAPACK and Eigen; Q is complete (…, m, m).
 struct Reflected {
   Expression q, r;
 };

@@ -1,11 +1,11 @@
-// Values with operators, so that a formula in a lowering reads like one.
+// Graph values with operators, so that a lowering reads like a formula.
 #pragma once
 
 #include "attn/graph/graph.h"
 
 namespace attn::keras {
 
-/// A value of a graph. Both sides of an operator have one dtype; a number takes that of the other side.
+/// A value of a graph. Both operands of an operator have the same dtype; a number takes that of the other operand.
 struct Expression {
   graph::Builder* builder;
   graph::ValueId id;
@@ -42,7 +42,7 @@ inline Expression operator>(const Expression& x, double y) { return x.number(y) 
 inline Expression operator<=(const Expression& x, const Expression& y) {
   return x.binary(graph::BinaryFn::less_equal, y);
 }
-/// "And" and "or" of two bool values.
+/// Logical and/or of two bool values.
 inline Expression operator&(const Expression& x, const Expression& y) {
   return x.binary(graph::BinaryFn::logical_and, y);
 }
@@ -59,7 +59,7 @@ inline Expression isnan(const Expression& x) { return x.unary(graph::UnaryFn::is
 inline Expression max(const Expression& x, const Expression& y) { return x.binary(graph::BinaryFn::maximum, y); }
 inline Expression min(const Expression& x, const Expression& y) { return x.binary(graph::BinaryFn::minimum, y); }
 inline Expression pow(const Expression& x, const Expression& y) { return x.binary(graph::BinaryFn::power, y); }
-/// condition ? x : y, element by element.
+/// condition ? x : y, elementwise.
 inline Expression where(const Expression& condition, const Expression& x, const Expression& y) {
   return {*x.builder, x.builder->apply(graph::Select{}, {condition.id, x.id, y.id})};
 }

@@ -1,6 +1,7 @@
-// A long axis N = P·Q is P transforms of Q cells after Q of P, with a turn between them (Gentleman and Sande, "Fast
-// Fourier transforms for fun and profit", 1966). Where N has no such divisor it is a convolution, by transforms of a
-// power of two (Bluestein, "A linear filtering approach to the computation of the discrete Fourier transform", 1970).
+// A long axis N = P·Q is split into P transforms of Q elements after Q of P, with twiddle factors in between (Gentleman
+// and Sande, "Fast Fourier transforms for fun and profit", 1966). If N has no such divisor, it is a convolution by
+// transforms of a power of two (Bluestein, "A linear filtering approach to the computation of the discrete Fourier
+// transform", 1970).
 #include "classes/ops/fourier.h"
 
 #include <algorithm>
@@ -17,11 +18,11 @@ namespace {
 using graph::Builder;
 using graph::ValueId;
 
-constexpr Dim kDirect = 128;                 // axes up to this are one product with a matrix
-constexpr Dim kDirectPrime = 512;            // the same of axes without a divisor that is small enough
-constexpr Dim kLongest = Dim{1} << 24;       // of an axis
-constexpr Dim kMostFramed = Dim{1} << 26;    // cells of all sequences of one signal
-constexpr Dim kMostOverlaps = Dim{1} << 10;  // sequences that cover one cell
+constexpr Dim kDirect = 128;                 // axes up to this size are one matrix product
+constexpr Dim kDirectPrime = 512;            // the same for axes without a small enough divisor
+constexpr Dim kLongest = Dim{1} << 24;       // maximum size of an axis
+constexpr Dim kMostFramed = Dim{1} << 26;    // maximum elements of all frames of a signal
+constexpr Dim kMostOverlaps = Dim{1} << 10;  // maximum frames that overlap in one element
 
 /// e^(−2πi·j/N).
 std::complex<double> root(Dim j, Dim n) {
@@ -43,7 +44,7 @@ Expression linear(const Expression& x, const Expression& kernel) {
   return {*x.builder, x.builder->apply(graph::Linear{1, false, {}, false}, {x, kernel})};
 }
 
-/// x·y by `times`, which is linear in both.
+/// The complex product of x and y by `times`, which is bilinear.
 template <typename Times>
 Complex product(const Complex& x, const Complex& y, Times times) {
   if (!x.imaginary) return {times(x.real, y.real), times(x.real, *y.imaginary)};
@@ -54,14 +55,14 @@ Complex by_cell(const Complex& x, const Complex& y) {
   return product(x, y, [](const Expression& a, const Expression& b) { return a * b; });
 }
 
-/// Both parts through a step of layout.
+/// Applies a layout step to both parts.
 template <typename Step>
 Complex both(const Complex& x, Step step) {
   return {step(x.real), x.imaginary ? std::optional(step(*x.imaginary)) : std::nullopt};
 }
 Complex conjugate(const Complex& x) { return {x.real, x.imaginary ? std::optional(-*x.imaginary) : std::nullopt}; }
 
-/// The last two axes change places.
+/// Swaps the last two axes.
 Expression swapped(const Expression& x) {
   std::vector<int> order(static_cast<std::size_t>(x.shape().rank()));
   std::iota(order.begin(), order.end(), 0);
@@ -84,7 +85,7 @@ Expression padded(const Expression& x, int axis, Dim before, Dim after,
   pad.after[static_cast<std::size_t>(axis)] = after;
   return {*x.builder, x.builder->apply(pad, {x})};
 }
-/// The last axis cut, or filled with zeros, to `size` cells.
+/// Cuts or zero-pads the last axis to `size` elements.
 Expression sized(const Expression& x, Dim size) {
   const Dim given = x.shape().back();
   if (given == size) return x;
@@ -98,7 +99,7 @@ Shape with_last(const Expression& x, const Shape& behind) {
   return out;
 }
 
-/// By one matrix: the first `count` results.
+/// The first `count` results, by one matrix product.
 Complex direct(const Complex& x, Dim count) {
   const Dim size = x.real.shape().back();
   std::vector<std::complex<double>> roots;
@@ -107,14 +108,14 @@ Complex direct(const Complex& x, Dim count) {
   return product(x, constant(x.real, {size, count}, roots), linear);
 }
 
-/// The largest divisor up to both kDirect and the root of `size`; 1 for none.
+/// The largest divisor up to both kDirect and √size; 1 if there is none.
 Dim divisor_of(Dim size) {
   for (Dim d = std::min(kDirect, static_cast<Dim>(std::sqrt(static_cast<double>(size)))); d > 1; --d)
     if (size % d == 0) return d;
   return 1;
 }
 
-/// The same on this machine, for constants: `values` has a power of two.
+/// The same on the host, for constants; the number of `values` is a power of two.
 void transform(std::vector<std::complex<double>>& values) {
   const std::size_t half = values.size() / 2;
   if (half == 0) return;
@@ -132,7 +133,7 @@ void transform(std::vector<std::complex<double>>& values) {
   }
 }
 
-/// −nk = ((k − n)² − n² − k²)/2: a convolution with e^(πi·m²/N) between two turns.
+/// −nk = ((k − n)² − n² − k²)/2: a convolution with e^(πi·m²/N) between two multiplications.
 Complex by_convolution(const Complex& x) {
   const Dim size = x.real.shape().back();
   Dim wide = 1;
@@ -155,12 +156,12 @@ Expression divided(const Expression& x, Dim by) { return x * (1.0 / static_cast<
 
 Complex fourier(const Complex& x) {
   const Dim size = x.real.shape().back();
-  if (size == kUnknown) return {x.real, x.real};  // for summaries: only the shape is right
+  if (size == kUnknown) return {x.real, x.real};  // for summaries: only the shape is valid
   if (size < 1 || size > kLongest) throw bad_input("an axis of {} cells has no Fourier transform here", size);
   if (size <= kDirect) return direct(x, size);
   const Dim p = divisor_of(size);
   if (p == 1) return size <= kDirectPrime ? direct(x, size) : by_convolution(x);
-  // Cell n = Q·n₁ + n₂ gives result k = k₁ + P·k₂.
+  // Element n = Q·n₁ + n₂ contributes to result k = k₁ + P·k₂.
   const Dim q = size / p;
   const Complex columns = both(x, [&](const Expression& part) {
     return swapped(reshaped(part, with_last(part, {p, q})));
@@ -203,7 +204,7 @@ Expression inverse_real_fourier(const Complex& x, Dim length) {
   const Dim count = length / 2 + 1;
   const Complex half = both(x, [&](const Expression& part) { return sized(part, count); });
   if (length <= kDirect) {
-    // All but the first, and the last of an even number, stand for themselves and their conjugates.
+    // All results except the first, and the last of an even number, also represent their conjugates.
     std::vector<std::complex<double>> roots;
     for (Dim k = 0; k < count; ++k)
       for (Dim n = 0; n < length; ++n)
@@ -244,7 +245,7 @@ Expression overlapped(const Expression& frames, Dim stride) {
     return {*frames.builder, frames.builder->apply(graph::Fill{out, frames.dtype(), 0.0}, {})};
   }
   if (stride < 1) throw bad_input("sequences cannot begin every {} cells", stride);
-  // A sequence is `parts` parts of `stride` cells; those with the same index stand side by side.
+  // A frame consists of `parts` parts with `stride` elements; those with equal index are adjacent.
   const Dim parts = (length + stride - 1) / stride;
   if (parts > kMostOverlaps) throw bad_input("{} sequences over each other are too many", parts);
   const Expression wide = sized(frames, parts * stride);
@@ -262,7 +263,7 @@ FourierWindow::FourierWindow(const Json& json, Dim length) {
   if (json.is_null()) return;
   if (length < 1 || length > kLongest) throw bad_input("a window of {} cells cannot be made", length);
   if (json.is_string() && (json == "hann" || json == "hamming")) {
-    // tf.signal's periodic windows: of an odd number of cells the period is one less.
+    // tf.signal's periodic windows: for an odd length, the period is one less.
     const double mean = json == "hann" ? 0.5 : 0.54;
     const auto period = static_cast<double>(length % 2 == 0 ? length : length - 1);
     for (Dim i = 0; i < length; ++i)
@@ -316,7 +317,7 @@ Expression inverse_short_time_fourier(const Complex& x, const ShortTime& how, co
   check(how);
   Expression frames = inverse_real_fourier(x, how.fourier);
   if (window.given()) {
-    // Divided by the squares of all windows over a cell (tf.signal.inverse_stft_window_fn).
+    // Divides by the squares of all windows that overlap (tf.signal.inverse_stft_window_fn).
     std::vector<double> inverse = window.within(how.fourier);
     std::vector<double> squares(static_cast<std::size_t>(how.stride), 0.0);
     for (std::size_t i = 0; i < inverse.size(); ++i) squares[i % squares.size()] += inverse[i] * inverse[i];

@@ -1,4 +1,4 @@
-// Images at another size, in other colours, with other edges (keras.ops.image).
+// Image operations (keras.ops.image): sizes, colors, filters and margins.
 #include <algorithm>
 #include <cmath>
 
@@ -15,9 +15,9 @@ using graph::Builder;
 using graph::ValueId;
 
 inline constexpr std::array<std::string_view, 1> kImages = {"images"};
-constexpr Dim kMostCells = Dim{1} << 24;  // of a kernel
+constexpr Dim kMostCells = Dim{1} << 24;  // limit of a kernel
 
-/// An operation on an image (H,W,C) or a batch of them.
+/// An operation on an image (H,W,C) or a batch of images.
 class OfImages : public Taking<kImages> {
  public:
   void fields(Fields& f) override { data_format.fields(f); }
@@ -31,7 +31,7 @@ class OfImages : public Taking<kImages> {
   }
 
  protected:
-  /// The images, their channels last.
+  /// Processes images with channels last.
   [[nodiscard]] virtual Expression changed(const Expression& images) const = 0;
 
   static void expect_floats(const Expression& images) {
@@ -103,7 +103,7 @@ class RGBToGrayscale : public OfImages {
   }
 };
 
-/// Hue, saturation and value as tf.image has them: the hue is from 0 to 1.
+/// Hue, saturation and value as in tf.image: the hue is in 0…1.
 class RGBToHSV : public OfImages {
   [[nodiscard]] Expression changed(const Expression& images) const override {
     expect_floats(images);
@@ -133,7 +133,7 @@ class HSVToRGB : public OfImages {
   }
 };
 
-/// Images convolved with one kernel (height, width, 1, count) for each channel alone: channel c gives c·count + i.
+/// Convolves each channel with the kernels (height, width, 1, count): channel c gives the results c·count + i.
 Expression convolved(const Expression& images, const std::vector<std::vector<double>>& kernels, Dim height, Dim width,
                      graph::Padding padding) {
   Builder& b = *images.builder;
@@ -179,7 +179,7 @@ class GaussianBlur : public OfImages {
       }
       for (double& share : bells[i]) share /= sum;
     }
-    // Keras makes the product with the second size in front, and reshapes it.
+    // Keras computes the product with the second size first, and reshapes it.
     std::vector<double> kernel;
     for (const double row : bells[1])
       for (const double column : bells[0]) kernel.push_back(row * column);
@@ -190,7 +190,7 @@ class GaussianBlur : public OfImages {
   std::vector<Number> sigma{1.0, 1.0};
 };
 
-/// How images change from row to row and from column to column: (…, C, 2).
+/// The gradients along rows and columns: (…, C, 2).
 class SobelEdges : public Taking<kImages> {
  public:
   void fields(Fields& f) override { data_format.fields(f); }
@@ -214,7 +214,7 @@ class SobelEdges : public Taking<kImages> {
   OpDataFormat data_format;
 };
 
-/// Rows and columns more or fewer at each side. Of a side, the other and the size there are, one follows.
+/// Pads or crops rows and columns. Two of the three numbers (both margins and the size) determine the third.
 template <bool kPad>
 class Framed : public OfImages {
  public:

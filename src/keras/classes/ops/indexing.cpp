@@ -1,4 +1,4 @@
-// Subscripts, and elements taken by index.
+// Subscripts, and selection of elements by index.
 #include <algorithm>
 
 #include "attn/base/size.h"
@@ -34,7 +34,7 @@ class GetItem : public Taking<kXKey> {
     if (left < 0) throw bad_input("the subscript has more indices than {} has axes", shape.str());
 
     graph::Slice slice = whole(shape.rank());
-    std::vector<int> kept;  // axes of x that stay, and −1 for new ones
+    std::vector<int> kept;  // the remaining axes of x, and −1 for new ones
     int axis = 0;
     for (const Arg& item : key) {
       if (item.is_none()) {
@@ -76,7 +76,7 @@ class GetItem : public Taking<kXKey> {
 
 inline constexpr std::array<std::string_view, 2> kSliceArguments = {"inputs", "start_indices"};
 
-/// The starts of a window, which are numbers: one that moves is not supported.
+/// The starts of a window, which must be numbers: computed starts are not supported.
 std::vector<std::int64_t> starts_of(Call& call) {
   const Arg& arg = call.arg("start_indices");
   std::vector<std::int64_t> starts;
@@ -94,7 +94,7 @@ std::vector<std::int64_t> starts_of(Call& call) {
   return starts;
 }
 
-/// A window of a given shape from given starts; −1 takes all that is left.
+/// A window with the given starts and shape; −1 means the rest of the axis.
 class Slice : public Taking<kSliceArguments> {
  public:
   void fields(Fields& f) override { f.required("shape", shape, 311); }
@@ -119,7 +119,7 @@ class Slice : public Taking<kSliceArguments> {
     }
     return Call::result(b.apply(slice, {x}));
   }
-  /// Keras takes the sizes at their word, also along unknown axes.
+  /// Keras uses the given sizes, also for unknown axes.
   [[nodiscard]] std::optional<std::vector<Shape>> symbolic_shapes(Call& call) override {
     const Shape& full = call.shape("inputs");
     const std::vector<std::int64_t> starts = starts_of(call);
@@ -141,7 +141,7 @@ DType index_dtype(const Operand& indices) {
   return is_integer(indices.own_dtype()) ? indices.own_dtype() : DType::int32;
 }
 
-/// Whole slices of an axis (or of the flat array) by index.
+/// Slices of an axis (or elements of the flat array) by index.
 class Take : public Taking<kTakeArguments> {
  public:
   void fields(Fields& f) override { f("axis", axis); }
@@ -175,7 +175,7 @@ class TakeAlongAxis : public Taking<kTakeArguments> {
 
 inline constexpr std::array<std::string_view, 3> kUpdateArguments = {"inputs", "start_indices", "updates"};
 
-/// x with a window of it, from given starts on, replaced.
+/// Replaces a window of x, at the given starts.
 class SliceUpdate : public Taking<kUpdateArguments> {
  public:
   Arg call(Call& call) override {
@@ -194,7 +194,7 @@ class SliceUpdate : public Taking<kUpdateArguments> {
       around.before.push_back(start);
       around.after.push_back(known ? full[axis] - window[axis] - start : 0);
     }
-    // Where the window is known as a shape only, so is the result.
+    // If only the shape of the window is known, only that of the result is.
     if (call.lowering().symbolic()) return Call::result(b.apply(graph::Fill{full, b.dtype(x), 0.0}, {}));
     const ValueId inside = b.apply(around, {b.apply(graph::Fill{window, DType::boolean, 1.0}, {})});
     return Call::result(b.apply(graph::Select{}, {inside, b.apply(around, {updates}), x}));
@@ -227,8 +227,8 @@ ValueId taken_along(Builder& b, ValueId x, ValueId indices, int axis) {
   x = b.apply(graph::Broadcast{full}, {x});
   const Expression index{b, b.apply(graph::Broadcast{*out}, {indices})};
 
-  // The place of each element in x laid flat. Sizes are known in every graph that runs; where they are not, the
-  // strides do not matter.
+  // The index of each element in flattened x. Sizes are known in every graph that runs; otherwise strides do not
+  // matter.
   const auto known = [](Dim dim) { return std::max<Dim>(dim, 1); };
   const auto size = static_cast<double>(known(shape[axis]));
   const Expression counted = where(index < 0.0, index + size, index);
@@ -242,7 +242,7 @@ ValueId taken_along(Builder& b, ValueId x, ValueId indices, int axis) {
     place = place ? *place + along : along;
     stride = times(known(full[i]), stride);
   }
-  // An index that is out of range must stay so, instead of naming a neighbour.
+  // An index that is out of range must stay out of range, and not address a neighbor.
   const Expression flat_index = where(inside, *place, index.number(static_cast<double>(stride)));
   return b.apply(graph::Gather{0}, {b.reshape(x, {kUnknown}), flat_index});
 }

@@ -1,4 +1,4 @@
-// Several tensors into one, and one into several.
+// Joins tensors, and splits them.
 #include <algorithm>
 
 #include "classes/ops/layout.h"
@@ -11,10 +11,10 @@ namespace {
 using graph::Builder;
 using graph::ValueId;
 
-/// More outputs than this are no model but a mistake.
+/// More outputs than this must be a mistake.
 constexpr std::int64_t kMaxParts = 65536;
 
-/// The tensors of a list argument in the dtype that all of them may become.
+/// The tensors of a list argument, in their common dtype.
 std::vector<ValueId> promoted(Call& call, std::string_view name) {
   const std::vector<Operand> items = operands(call, name);
   const DType dtype = result_type(types_of(items));
@@ -27,7 +27,7 @@ ValueId concatenated(Builder& b, const std::vector<ValueId>& parts, std::int64_t
   return b.apply(graph::Concat{axis_in(axis, b.shape(parts.front()))}, parts);
 }
 
-/// In Keras's symbolic shapes, what is joined along an axis has the first one's shape but for that axis.
+/// In Keras's symbolic shapes, the result has the first tensor's shape except along the axis.
 Shape joined_shape(const std::vector<Shape>& parts, std::int64_t axis) {
   Shape out = parts.front();
   const int at = axis_in(axis, out);
@@ -36,7 +36,7 @@ Shape joined_shape(const std::vector<Shape>& parts, std::int64_t axis) {
   return out;
 }
 
-/// Tensors joined along an axis they have.
+/// Concatenates tensors along an existing axis.
 class Joined : public Taking<kXs> {
  public:
   Arg call(Call& call) override {
@@ -73,7 +73,7 @@ class Stack : public Taking<kX> {
     for (ValueId& part : parts) part = b.expand_dims(part, *at);
     return Call::result(concatenated(b, parts, *at));
   }
-  /// The first one's shape, as for Joined.
+  /// The first tensor's shape, as for Joined.
   [[nodiscard]] std::optional<std::vector<Shape>> symbolic_shapes(Call& call) override {
     const std::vector<Operand> parts = operands(call, "x");
     const Shape first = parts.front().shape();
@@ -96,7 +96,7 @@ class Vstack : public Joined {
   [[nodiscard]] std::int64_t along(const Shape&) const override { return 0; }
 };
 
-/// Along the third axis; (n) stands for (1, n, 1) and (n, m) for (n, m, 1).
+/// Along the third axis; (n) counts as (1, n, 1) and (n, m) as (n, m, 1).
 class Dstack : public Taking<kXs> {
  public:
   Arg call(Call& call) override {
@@ -144,7 +144,7 @@ class Append : public Taking<kX1X2> {
 inline constexpr std::array<std::string_view, 8> kGridArguments = {"x 0", "x 1", "x 2", "x 3",
                                                                    "x 4", "x 5", "x 6", "x 7"};
 
-/// Every tensor laid flat along an axis of its own and broadcast over the axes of the others.
+/// Flattens each tensor, gives it an axis of its own, and broadcasts it over the axes of the others.
 class Meshgrid : public Taking<kGridArguments> {
  public:
   void fields(Fields& f) override { f("indexing", indexing); }
@@ -171,13 +171,13 @@ class Meshgrid : public Taking<kGridArguments> {
   Choice indexing{"xy", {"xy", "ij"}};
 };
 
-// ---- into several
+// ---- Splitting
 
 void expect_parts(std::int64_t count) {
   if (count < 1 || count > kMaxParts) throw bad_input("a tensor cannot be split into {} parts", count);
 }
 
-/// Into `count` parts of one size, or at given indices.
+/// Splits into `count` parts of equal size, or at given indices.
 Arg pieces(Call& call, const Axes& indices_or_sections, std::int64_t along) {
   Builder& b = call.builder();
   const ValueId x = call.tensor("x")->id;
@@ -206,11 +206,11 @@ Arg pieces(Call& call, const Axes& indices_or_sections, std::int64_t along) {
   return parts;
 }
 
-/// split, and hsplit, vsplit and dsplit, which know their axis.
+/// split, and hsplit, vsplit and dsplit with a fixed axis.
 class SplitAlong : public Taking<kX> {
  public:
   Arg call(Call& call) override { return pieces(call, indices_or_sections, along(call.shape("x"))); }
-  /// Between two given indices Keras knows the size, also along unknown axes.
+  /// Between two given indices Keras knows the size, also for unknown axes.
   [[nodiscard]] std::optional<std::vector<Shape>> symbolic_shapes(Call& call) override {
     const auto* indices = std::get_if<std::vector<std::int64_t>>(&indices_or_sections);
     if (indices == nullptr) return std::nullopt;
@@ -256,7 +256,7 @@ class SplitAxis : public SplitAlong {
   }
 };
 
-/// Into parts whose sizes differ by one at most, the larger ones first.
+/// Splits into parts whose sizes differ by at most one, the larger ones first.
 class ArraySplit : public Taking<kX> {
  public:
   void fields(Fields& f) override {

@@ -1,4 +1,4 @@
-// New shapes and orders of axes, and operations that change nothing at all.
+// Shapes, axis orders, and identity operations.
 #include "classes/ops/layout.h"
 
 #include <algorithm>
@@ -51,9 +51,9 @@ ValueId repeated(Builder& b, ValueId x, int axis, std::int64_t count) {
 
 namespace {
 
-// ---- shapes
+// ---- Shapes
 
-/// A shape in which one dimension may be open: −1, or None for what Keras did not know.
+/// Reshapes; one dimension may be open: −1, or None if Keras did not know it.
 class Reshape : public Taking<kX> {
  public:
   void fields(Fields& f) override {
@@ -137,7 +137,7 @@ class BroadcastTo : public Taking<kX> {
   Shape shape;
 };
 
-// ---- axes
+// ---- Axes
 
 class Transpose : public Taking<kX> {
  public:
@@ -199,7 +199,7 @@ class Moveaxis : public Taking<kX> {
   Axes source = std::int64_t{0}, destination = std::int64_t{0};
 };
 
-// ---- nothing at all
+// ---- Identity
 
 class Copy : public Taking<kX> {
  public:

@@ -1,4 +1,4 @@
-// Small steps of layout that several lowerings take.
+// Layout operations that several lowerings use.
 #pragma once
 
 #include <span>
@@ -7,19 +7,19 @@
 
 namespace attn::keras {
 
-/// A Slice that takes everything.
+/// A Slice of everything.
 [[nodiscard]] graph::Slice whole(int rank);
-/// x with `range` of one axis.
+/// Takes `range` of one axis of x.
 [[nodiscard]] graph::ValueId sliced(graph::Builder& b, graph::ValueId x, int axis, graph::Range range);
-/// x with the axes `from` at the places `to` and the others in order; all counted from the front.
+/// Moves the axes `from` of x to the positions `to`, with the others in order; all counted from the front.
 [[nodiscard]] graph::ValueId moved(graph::Builder& b, graph::ValueId x, std::span<const int> from,
                                    std::span<const int> to);
-/// x with every element of an axis `count` times in a row.
+/// Repeats every element of an axis `count` times.
 [[nodiscard]] graph::ValueId repeated(graph::Builder& b, graph::ValueId x, int axis, std::int64_t count);
-/// For every element of `indices` (int64), the element of x with that index along `axis` and the same place in the
-/// other axes, which broadcast. Throws Error (bad_input) where the shapes do not fit.
+/// Gathers, for every element of `indices` (int64), the element of x with that index along `axis` and the same position
+/// in the other axes, which broadcast. Throws Error (bad_input) if the shapes do not match.
 [[nodiscard]] graph::ValueId taken_along(graph::Builder& b, graph::ValueId x, graph::ValueId indices, int axis);
-/// dim · factor, unknown where dim is. Throws Error (bad_input) where it passes kMaxSize.
+/// dim · factor; unknown if dim is. Throws Error (bad_input) if it exceeds kMaxSize.
 [[nodiscard]] Dim times(Dim dim, std::int64_t factor);
 
 }  // namespace attn::keras

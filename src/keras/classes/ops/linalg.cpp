@@ -1,5 +1,5 @@
-// Matrices of keras.ops.linalg: what follows from elimination and from reflections. Eigenvalues and singular values
-// take steps until they are exact enough, which a graph does not have.
+// The matrix operations of keras.ops.linalg that follow from elimination and reflections. Eigenvalues and singular
+// values need iterations until convergence, which a graph does not have.
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -21,7 +21,7 @@ inline constexpr std::array<std::string_view, 2> kAB = {"a", "b"};
 Expression last_summed(const Expression& x, ReduceFn fn = ReduceFn::sum) {
   return x.reduced({fn, {x.shape().rank() - 1}, false});
 }
-/// (…, 1, 1) without its last two axes.
+/// Removes the last two axes of (…, 1, 1).
 Expression without_plane(const Expression& x) {
   const Shape shape = x.shape();
   return {*x.builder, x.builder->apply(graph::Reshape{shape.slice(0, shape.rank() - 2)}, {x})};
@@ -34,7 +34,7 @@ Expression determinant(const Expression& x) {
   const Eliminated out = eliminated(x);
   return last_summed(diagonal(out.upper), ReduceFn::prod) * without_plane(out.sign);
 }
-/// Of a matrix with a Cholesky decomposition, as TensorFlow computes it.
+/// For a matrix with a Cholesky decomposition, as computed by TensorFlow.
 Expression log_determinant(const Expression& x) { return last_summed(diagonal(cholesky(x)).unary(UnaryFn::log)) * 2.0; }
 
 using MatrixFunction = Expression (*)(const Expression&);
@@ -60,7 +60,7 @@ class Slogdet : public Taking<kX> {
     const Expression sign = last_summed(corners.unary(UnaryFn::sign), ReduceFn::prod) * without_plane(out.sign);
     return ArgList{Call::result(sign), Call::result(last_summed(abs(corners).unary(UnaryFn::log)))};
   }
-  /// Keras says a scalar of the sign, whatever the batch.
+  /// Keras reports a scalar sign, whatever the batch.
   [[nodiscard]] std::optional<std::vector<Shape>> symbolic_shapes(Call& call) override {
     const Shape in = Operand(call, "x").shape();
     return {{Shape{}, in.slice(0, in.rank() - 2)}};
@@ -81,7 +81,7 @@ class Cholesky : public Taking<kX> {
   bool upper = false;
 };
 
-/// The inverse of the matrix of which x is the decomposition.
+/// The inverse of the matrix, given its decomposition x.
 class CholeskyInverse : public Taking<kX> {
  public:
   void fields(Fields& f) override { f("upper", upper); }
@@ -96,7 +96,7 @@ class CholeskyInverse : public Taking<kX> {
   bool upper = false;
 };
 
-/// a·x = b, where b may have one column alone, without an axis for it.
+/// Solves a·x = b; b may be a single column without an axis for columns.
 template <typename Solve>
 Arg solution(Call& call, Solve solve) {
   Builder& builder = call.builder();
@@ -131,7 +131,7 @@ class SolveTriangular : public Taking<kAB> {
   bool lower = false;
 };
 
-/// Both triangles in one matrix, and where each row went.
+/// Both triangles in one matrix, and the permutation of rows.
 class LuFactor : public Taking<kX> {
  public:
   Arg call(Call& call) override {
@@ -141,7 +141,7 @@ class LuFactor : public Taking<kX> {
     if (x.shape()[-2] > x.shape()[-1])
       throw bad_input("more rows than columns are not supported, got {}", x.shape().str());
     const Eliminated out = eliminated(x);
-    // Row i of the result came from row rows[i]; Keras gives the inverse of that.
+    // Row i of the result is the original row rows[i]; Keras returns the inverse permutation.
     const Dim m = x.shape()[-2];
     const Expression down{b, b.apply(graph::Iota{{m, 1}, x.dtype(), 0, 0.0, 1.0}, {})};
     const Expression across{b, b.apply(graph::Iota{{1, m}, x.dtype(), 1, 0.0, 1.0}, {})};

@@ -18,15 +18,15 @@ Expression mean(const Expression& x, const std::vector<int>& axes, bool keepdims
   return x.reduced({ReduceFn::mean, axes, keepdims});
 }
 
-/// Sizes of some axes.
+/// The sizes of some axes.
 Shape sizes_of(const Shape& shape, const std::vector<int>& axes) {
   Shape out;
   for (const int axis : axes) out.push_back(shape[axis]);
   return out;
 }
 
-/// A normalization with an optional scale and offset, computed in float32 at least. An affine part whose shape is that
-/// of the axes belongs to the operation; any other broadcasts.
+/// A normalization with an optional scale and offset, computed in float32 or higher. The operation includes an affine
+/// part whose shape is that of the axes; any other is broadcast.
 ValueId normalized(Call& call, NormKind kind, const Axes& axis, std::optional<Number> epsilon, std::string_view scale,
                    std::string_view offset) {
   Builder& b = call.builder();
@@ -46,7 +46,7 @@ ValueId normalized(Call& call, NormKind kind, const Axes& axis, std::optional<Nu
   const auto gamma = affine(scale), beta = affine(offset);
   if (!is_floating(dtype)) dtype = as_precise(dtype);
 
-  // Keras lays a vector of layer_normalization along its axes, also where they are not the last.
+  // Keras aligns a vector argument of layer_normalization with its axes, even if they are not the last.
   const auto belongs = [&](const std::optional<Operand>& operand) {
     return !operand || (operand->shape() == sizes && (trailing || kind != NormKind::rms));
   };
@@ -77,7 +77,7 @@ class LayerNorm : public Taking<kLayerNormArguments> {
     f("rms_scaling", rms_scaling);
   }
   Arg call(Call& call) override {
-    // The deprecated scaling has no offset, whatever is given.
+    // The deprecated RMS scaling ignores the offset.
     return Call::result(normalized(call, rms_scaling ? NormKind::rms_layer : NormKind::layer, axis, epsilon, "gamma",
                                    rms_scaling ? "" : "beta"));
   }
@@ -93,7 +93,7 @@ inline constexpr std::array<std::string_view, 2> kRmsNormArguments = {"x", "scal
 class RmsNorm : public Taking<kRmsNormArguments> {
  public:
   void fields(Fields& f) override {
-    Opaque none;  // the scale, which before 3.11 was no argument of the call
+    Opaque none;  // the scale, which was not an argument of the call before 3.11
     f("scale", none, kOldest, 310);
     f("axis", axis);
     f("epsilon", epsilon);
@@ -149,7 +149,7 @@ class Moments : public Taking<kX> {
   bool keepdims = false, synchronized = false;
 };
 
-/// x over its norm of a given order along some axes; a norm is at least epsilon.
+/// x divided by its norm of a given order along some axes; the norm is at least epsilon.
 class Normalize : public Taking<kX> {
  public:
   void fields(Fields& f) override {

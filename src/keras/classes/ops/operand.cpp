@@ -5,7 +5,7 @@
 namespace attn::keras {
 namespace {
 
-/// What a nested list of numbers is made of.
+/// The contents of a nested list of numbers.
 struct ListContent {
   std::vector<double> numbers;
   bool integral = true, boolean = true;

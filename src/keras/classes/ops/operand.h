@@ -1,4 +1,5 @@
-// Arguments of operations as values: tensors, constant arrays, and Python numbers whose dtype is not settled yet.
+// Arguments of operations as values: tensors, constant arrays, and Python numbers, whose dtype depends on the other
+// operand.
 #pragma once
 
 #include <string_view>
@@ -10,20 +11,20 @@
 
 namespace attn::keras {
 
-/// One argument of an operation. A nested list of numbers is a constant array, as tf.convert_to_tensor has it.
+/// One argument of an operation. A nested list of numbers is a constant array, as in tf.convert_to_tensor.
 class Operand {
  public:
-  /// The argument `name` of a call. Throws Error (bad_input) where it is missing or no number, array or tensor.
+  /// The argument `name` of a call. Throws Error (bad_input) if it is missing, or not a number, array or tensor.
   Operand(Call& call, std::string_view name) : Operand(call, call.arg(name), name) {}
   /// `name` is for messages.
   Operand(Call& call, const Arg& arg, std::string_view name);
 
   [[nodiscard]] Promoted type() const;
-  /// The dtype that it has as a tensor of its own: a Python number is int32 or float32.
+  /// Its dtype as a separate tensor: a Python number is int32 or float32.
   [[nodiscard]] DType own_dtype() const { return result_type({type()}); }
   [[nodiscard]] Shape shape() const;
   [[nodiscard]] int rank() const { return shape().rank(); }
-  /// The value in `dtype`. Constants are converted here and need no node.
+  /// The value in `dtype`. Constants are converted immediately, without a node.
   [[nodiscard]] graph::ValueId as(DType dtype) const;
   /// The value in its own dtype.
   [[nodiscard]] graph::ValueId value() const { return as(own_dtype()); }
@@ -38,11 +39,11 @@ class Operand {
   std::variant<graph::ValueId, Tensor, PythonNumber> content_;
 };
 
-/// The elements of a list argument. Throws Error (bad_input) where there is none.
+/// The elements of a list argument. Throws Error (bad_input) if it is missing.
 [[nodiscard]] std::vector<Operand> operands(Call& call, std::string_view name);
-/// The dtypes of all of them, to promote.
+/// The dtypes of all operands, for promotion.
 [[nodiscard]] std::vector<Promoted> types_of(std::span<const Operand> operands);
-/// A number of a call, such as a tolerance; `missing` where it is not given.
+/// A number argument such as a tolerance; `missing` is its default.
 [[nodiscard]] double number_argument(Call& call, std::string_view name, double missing);
 
 }  // namespace attn::keras

@@ -1,4 +1,4 @@
-// The records that each family of keras.ops gives to the table, and what all operations share.
+// The records of each family of keras.ops for the class table, and the common part of operations.
 #pragma once
 
 #include <array>
@@ -12,8 +12,8 @@
 
 namespace attn::keras {
 
-/// A node of keras.ops: its config holds a name and the operation's own parameters (the arguments of its Python
-/// constructor); tensors and the other arguments of call() stand in its inbound nodes.
+/// A node of keras.ops. Its config holds a name and the parameters of its Python constructor; tensors and other
+/// arguments of call() are in its inbound nodes.
 class Operation : public Layer {
  public:
   [[nodiscard]] bool is_operation() const override { return true; }
@@ -30,27 +30,27 @@ inline constexpr std::array<std::string_view, 1> kX = {"x"};
 inline constexpr std::array<std::string_view, 2> kX1X2 = {"x1", "x2"};
 inline constexpr std::array<std::string_view, 1> kXs = {"xs"};
 
-/// Where Keras defines its operations, as configs name it.
+/// The modules of operations in configs.
 inline constexpr std::string_view kCoreOps = "keras.src.ops.core", kEinopsOps = "keras.src.ops.einops",
                                   kImageOps = "keras.src.ops.image", kLinalgOps = "keras.src.ops.linalg",
                                   kMathOps = "keras.src.ops.math", kNnOps = "keras.src.ops.nn",
                                   kNumpyOps = "keras.src.ops.numpy";
 
-/// The record of an operation whose config had no name before Keras 3.11, although it had nothing else.
+/// The record of an operation without parameters, whose config had no name before Keras 3.11.
 constexpr ClassInfo unnamed_before_311(std::string_view name, LayerPtr (*make)(), Since since,
                                        std::string_view module) {
   return {.name = name, .make = make, .since = since, .module = module, .named_until = 0};
 }
 
-/// keras.backend.epsilon(), which stands for an epsilon of None.
+/// keras.backend.epsilon(), the default of an epsilon of None.
 inline constexpr double kEpsilon = 1e-7;
 
-/// An axis counted from the front. Throws Error (bad_input) where x has no such axis.
+/// An axis counted from the front. Throws Error (bad_input) if x has no such axis.
 [[nodiscard]] int axis_in(std::int64_t axis, const Shape& shape);
-/// Axes counted from the front, ascending; all of the shape's where none are given. Throws Error (bad_input) for one
-/// that is not there, or there twice.
+/// Axes counted from the front, ascending; all axes by default. Throws Error (bad_input) for a missing or repeated
+/// axis.
 [[nodiscard]] std::vector<int> axes_in(const std::optional<Axes>& axes, const Shape& shape);
-/// An integer or a list of them as a list.
+/// Converts an integer to a list of one.
 [[nodiscard]] std::vector<std::int64_t> as_list(const Axes& axes);
 
 [[nodiscard]] Family elementwise_operations();

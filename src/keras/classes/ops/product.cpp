@@ -1,4 +1,4 @@
-// Products that contract axes.
+// Matrix products and other contractions.
 #include <algorithm>
 #include <map>
 #include <string>
@@ -15,14 +15,14 @@ namespace {
 using graph::Builder;
 using graph::ValueId;
 
-/// Two int8 give int32, as their products need it.
+/// Two int8 operands give int32, to hold their products.
 DType product_dtype(std::span<const Promoted> types) {
   const bool bytes = std::all_of(types.begin(), types.end(),
                                  [](const Promoted& type) { return !type.weak && type.dtype == DType::int8; });
   return bytes ? DType::int32 : result_type(types);
 }
 
-/// Letters for the axes of an einsum equation.
+/// Assigns letters to the axes of an einsum equation.
 class Letters {
  public:
   char next() {
@@ -35,11 +35,11 @@ class Letters {
   std::size_t used_ = 0;
 };
 
-/// Σ over axes of x paired with axes of y; the other axes of x come first, then those of y.
+/// Contracts axes of x with axes of y; the result has the other axes of x, then those of y.
 ValueId contracted(Builder& b, ValueId x, const std::vector<int>& x_axes, ValueId y, const std::vector<int>& y_axes) {
   const int x_rank = b.shape(x).rank(), y_rank = b.shape(y).rank();
   const auto count = static_cast<int>(x_axes.size());
-  bool dense = count > 0;  // the last axes of x with the first of y
+  bool dense = count > 0;  // contracts the last axes of x with the first of y
   for (int i = 0; i < count; ++i) {
     const auto at = static_cast<std::size_t>(i);
     const Dim left = b.shape(x)[x_axes[at]], right = b.shape(y)[y_axes[at]];
@@ -80,7 +80,7 @@ class Matmul : public Taking<kX1X2> {
 
 using ProductRule = ValueId (*)(Builder&, ValueId, ValueId);
 
-/// A product of two tensors, which is a plain one where a side is a scalar.
+/// A product of two tensors, which is elementwise if one is a scalar.
 template <ProductRule kRule>
 class Product : public Taking<kX1X2> {
  public:
@@ -104,7 +104,7 @@ ValueId vdot(Builder& b, ValueId x, ValueId y) {
   return contracted(b, b.reshape(x, {kUnknown}), {0}, b.reshape(y, {kUnknown}), {0});
 }
 
-/// x1 laid flat as a column, times x2 laid flat as a row.
+/// Flattened x1 as a column times flattened x2 as a row.
 class Outer : public Taking<kX1X2> {
  public:
   Arg call(Call& call) override {
@@ -116,7 +116,7 @@ class Outer : public Taking<kX1X2> {
   }
 };
 
-/// Every element of x1 times x2, as blocks.
+/// The Kronecker product: every element of x1 times x2, as blocks.
 class Kron : public Taking<kX1X2> {
  public:
   Arg call(Call& call) override {
@@ -140,7 +140,7 @@ class Kron : public Taking<kX1X2> {
                                       b.apply(graph::Reshape{blocks}, {x2.as(dtype)}));
     return Call::result(b.apply(graph::Reshape{out}, {products}));
   }
-  /// Keras pairs the axes from the front, and leaves out those without a partner.
+  /// Keras aligns the axes from the front, and drops those without a counterpart.
   [[nodiscard]] std::optional<std::vector<Shape>> symbolic_shapes(Call& call) override {
     const Operand x1(call, "x1"), x2(call, "x2");
     Shape out;
@@ -152,7 +152,7 @@ class Kron : public Taking<kX1X2> {
   }
 };
 
-/// `axes` is how many axes meet (the last of x1, the first of x2), or a list of axes for each.
+/// `axes` is the number of contracted axes (the last of x1, the first of x2), or a list of axes for each.
 class Tensordot : public Taking<kX1X2> {
  public:
   void fields(Fields& f) override { f("axes", axes); }
@@ -197,8 +197,8 @@ inline constexpr std::array<std::string_view, 16> kOperands = {
     "operand 0", "operand 1", "operand 2",  "operand 3",  "operand 4",  "operand 5",  "operand 6",  "operand 7",
     "operand 8", "operand 9", "operand 10", "operand 11", "operand 12", "operand 13", "operand 14", "operand 15"};
 
-/// Any product by its equation. The graph's equations are explicit, so the ellipsis gets letters here, and the output
-/// that is left out is written down.
+/// Einsum with Keras's equations. The graph's equations are explicit, so the ellipsis is replaced by letters and an
+/// implied output is added.
 class Einsum : public Taking<kOperands> {
  public:
   void fields(Fields& f) override { f.required("subscripts", subscripts); }
@@ -235,7 +235,7 @@ class Einsum : public Taking<kOperands> {
   }
 
  private:
-  /// The ellipsis, then in alphabetical order the letters that stand once.
+  /// The ellipsis, then the letters that occur once, in alphabetical order.
   static std::string implied_output(const std::vector<std::string>& terms) {
     std::map<char, int> counts;
     bool ellipsis = false;
@@ -254,7 +254,7 @@ class Einsum : public Taking<kOperands> {
     return out;
   }
 
-  /// The axes of an operand that its ellipsis stands for: their place and their sizes.
+  /// The sizes of the axes that an operand's ellipsis stands for, and their position.
   static Shape ellipsis_of(const Operand& input, const std::string& term) {
     const auto at = term.find("...");
     if (at == std::string::npos) return {};
@@ -274,7 +274,7 @@ class Einsum : public Taking<kOperands> {
     return common;
   }
 
-  /// As many letters that the equation does not use as the longest ellipsis has axes.
+  /// Unused letters, one for each axis of the longest ellipsis.
   static std::string free_letters(const std::string& equation, const std::vector<Operand>& inputs,
                                   const std::vector<std::string>& terms) {
     const int count = common_ellipsis(inputs, terms).rank();
@@ -286,7 +286,7 @@ class Einsum : public Taking<kOperands> {
     return out;
   }
 
-  /// Writes letters for the ellipsis of a term. Axes of 1 that others have longer are broadcast: they go.
+  /// Replaces the ellipsis of a term by letters. Axes of size 1 that are broadcast are removed.
   static void expand(Builder& b, std::string& term, ValueId& value, const std::string& wide, const Shape& common) {
     const auto at = term.find("...");
     if (at == std::string::npos) return;

@@ -8,7 +8,7 @@
 namespace attn::keras {
 namespace {
 
-// The nodes of the lattice: every DType by its number, then the two weak ones.
+// The nodes of the promotion lattice: every DType by number, then the two weak types.
 constexpr int kWeakInt = 13, kWeakFloat = 14, kNodes = 15;
 using NodeSet = std::uint32_t;
 
@@ -18,7 +18,8 @@ constexpr NodeSet only(DType dtype) { return only(node_of(dtype)); }
 
 static_assert(node_of(DType::boolean) == kWeakInt - 1);
 
-/// For each node, itself and everything above it (_type_promotion_lattice of keras/src/backend/common/dtypes.py).
+/// For each node, the set of itself and all nodes above it (_type_promotion_lattice in
+/// keras/src/backend/common/dtypes.py).
 constexpr std::array<NodeSet, kNodes> upper_bounds() {
   std::array<NodeSet, kNodes> above{};
   const auto edge = [&](DType from, NodeSet to) { above[static_cast<std::size_t>(node_of(from))] = to; };
@@ -74,7 +75,7 @@ DType result_type(std::span<const Promoted> types) {
     case kWeakFloat:
       return DType::float32;
     case node_of(DType::uint64):
-      return DType::uint32;  // as JAX has it, on every backend
+      return DType::uint32;  // like JAX, on every backend
     default:
       return static_cast<DType>(node);
   }

@@ -1,4 +1,4 @@
-// keras.ops.rearrange: axes split, moved and joined by a pattern such as "b (h w) c -> b h (w c)".
+// keras.ops.rearrange: splits, moves and joins axes by a pattern such as "b (h w) c -> b h (w c)".
 #include <algorithm>
 #include <cctype>
 #include <map>
@@ -14,7 +14,7 @@ namespace {
 using graph::Builder;
 using graph::ValueId;
 
-/// The axes of one side of a pattern: a group of several names in parentheses is one axis, made of theirs.
+/// The axes of one side of a pattern: several names in parentheses form one axis.
 using Groups = std::vector<std::vector<std::string>>;
 
 Groups parse_side(std::string_view side, std::string_view pattern) {
@@ -52,7 +52,7 @@ std::vector<std::string> names_of(const Groups& groups) {
 
 class Rearrange : public Operation {
  public:
-  /// The lengths of axes are keywords of the call, under the names that its pattern gives them.
+  /// The sizes of axes are keyword arguments of the call, with the names in its pattern.
   [[nodiscard]] std::span<const std::string_view> arguments() const override {
     arguments_ = {"tensor", "pattern"};
     for (const NodeSpec& node : nodes) {
@@ -92,7 +92,7 @@ class Rearrange : public Operation {
   }
 
  private:
-  /// The size of every named axis. One of each group may be left to be what remains.
+  /// The size of every named axis. One of each group can be derived from the others.
   static std::map<std::string, Dim> sizes_of(Call& call, const Groups& from, const Shape& shape,
                                              std::string_view pattern) {
     if (static_cast<int>(from.size()) != shape.rank())
@@ -122,7 +122,7 @@ class Rearrange : public Operation {
     return sizes;
   }
 
-  mutable std::vector<std::string_view> arguments_;  // views of the keys in `nodes`
+  mutable std::vector<std::string_view> arguments_;  // views of keys in `nodes`
 };
 
 constexpr std::array kRearrangeOperations = {

@@ -1,4 +1,4 @@
-// Sums, means and the like over axes, and running sums.
+// Reductions over axes, and cumulative operations.
 #include <cmath>
 #include <limits>
 
@@ -16,7 +16,7 @@ using graph::ReduceFn;
 using graph::UnaryFn;
 using graph::ValueId;
 
-/// Which axes go, and whether they stay as axes of 1.
+/// The reduced axes, and whether they are kept with size 1.
 struct Over {
   std::vector<int> axes;
   bool keepdims = false;
@@ -52,7 +52,7 @@ Expression numbers_mean(const Expression& x, const Over& over) {
   return numbers_sum(x, over) / sum(counted, over);
 }
 
-/// The greatest or least of the numbers; NaN where there is none.
+/// The maximum or minimum of all elements except NaN; NaN if there are no others.
 template <ReduceFn kFn>
 Expression numbers_extremum(const Expression& x, const Over& over) {
   if (!is_floating(x.dtype())) return x.reduced(over.by(kFn));
@@ -69,7 +69,7 @@ Expression numbers_variance(const Expression& x, const Over& over) {
 }
 Expression numbers_deviation(const Expression& x, const Over& over) { return sqrt(numbers_variance(x, over)); }
 
-/// A reduction over axes, in the dtype that `kRule` gives.
+/// A reduction over axes, in the dtype that `kRule` returns.
 template <auto kFunction, DTypeRule kRule = same>
 class Reduction : public Taking<kX> {
  public:
@@ -91,7 +91,7 @@ class Reduction : public Taking<kX> {
   bool keepdims = false;
 };
 
-/// Max and Min, which may start from a number.
+/// Max and Min, with an optional initial value.
 template <auto kFunction, graph::BinaryFn kWithInitial>
 class Extremum : public Reduction<kFunction> {
  public:
@@ -141,7 +141,7 @@ class CountNonzero : public Taking<kX> {
   std::optional<Axes> axis;
 };
 
-/// The index of the greatest or least element of an axis, or of all elements in a row.
+/// The index of the maximum or minimum along an axis, or in the flattened tensor.
 template <ReduceFn kFn>
 class IndexOf : public Taking<kX> {
  public:
@@ -188,7 +188,7 @@ class Running : public Taking<kX> {
 
 inline constexpr std::array<std::string_view, 2> kAverageArguments = {"x", "weights"};
 
-/// A mean, or one with weights: as many as x has elements, or as its axis.
+/// A mean, optionally with weights: one for each element, or one for each position of the axis.
 class Average : public Taking<kAverageArguments> {
  public:
   void fields(Fields& f) override { f("axis", axis); }
@@ -214,7 +214,7 @@ class Average : public Taking<kAverageArguments> {
   std::optional<Axes> axis;
 };
 
-/// A vector norm over one axis, or the Frobenius norm over one or two.
+/// A vector norm over one axis, or the Frobenius norm over one or two axes.
 class Norm : public Taking<kX> {
  public:
   void fields(Fields& f) override {

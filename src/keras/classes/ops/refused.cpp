@@ -1,4 +1,4 @@
-// Operations that attn knows by name and does not run, each with the end of "… is refused: …".
+// Rejected operations, each with the end of the message "… is refused: …".
 #include "classes/ops/ops.h"
 
 namespace attn::keras {

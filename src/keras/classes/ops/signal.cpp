@@ -1,4 +1,4 @@
-// Fourier transforms and short-time transforms of keras.ops.math. A complex tensor is a pair of real ones.
+// The Fourier and short-time transforms of keras.ops.math. A complex tensor is a pair of real ones.
 #include "classes/ops/fourier.h"
 #include "classes/ops/operand.h"
 #include "classes/ops/ops.h"
@@ -6,7 +6,7 @@
 namespace attn::keras {
 namespace {
 
-/// TensorFlow has them of these dtypes alone.
+/// TensorFlow supports only these dtypes.
 void expect_float(DType dtype) {
   if (dtype != DType::float32 && dtype != DType::float64)
     throw bad_input("a Fourier transform needs float32 or float64, got {}; cast its input", name_of(dtype));
@@ -18,7 +18,7 @@ Expression real_argument(Call& call) {
   return {call.builder(), x.value()};
 }
 
-/// The pair x, of one shape.
+/// The pair x, which must have one shape.
 Complex complex_argument(Call& call) {
   const std::vector<Operand> parts = operands(call, "x");
   if (parts.size() != 2) throw bad_input("the argument 'x' must be a pair, of real parts and imaginary parts");
@@ -93,7 +93,7 @@ class ExtractSequences : public Taking<kX> {
   Positive sequence_length, sequence_stride;
 };
 
-/// What the short-time transform and its inverse share.
+/// The common part of the short-time transform and its inverse.
 class ShortTimeOperation : public Taking<kX> {
  protected:
   void cutting(Fields& f) {

@@ -1,5 +1,5 @@
-// Orders of elements. The graph has no sort: the place of an element is how many others come before it, and the best
-// few are found one after the other.
+// Sorting. The graph has no sort: the rank of an element is the number of elements before it, and the k best are
+// selected one after the other.
 #include <array>
 #include <cmath>
 #include <limits>
@@ -16,7 +16,7 @@ using graph::Builder;
 using graph::ReduceFn;
 using graph::ValueId;
 
-/// Each element is compared with all others: this many need 64 MiB a row.
+/// Each element is compared with all others: this many need 64 MiB for each row.
 constexpr Dim kMostSorted = 4096;
 constexpr std::int64_t kMostBest = 1024;
 
@@ -26,7 +26,7 @@ Expression counted(Builder& b, Dim size, int axis, int rank) {
   return {b, b.apply(graph::Iota{shape, DType::int64, axis, 0.0, 1.0}, {})};
 }
 
-/// Indices (int64) of the elements of the last axis of x, ascending; equal ones keep their order.
+/// The indices (int64) that sort the last axis of x in ascending order; the order is stable.
 ValueId order_of(Builder& b, ValueId value) {
   const Shape shape = b.shape(value);
   const int last = shape.rank() - 1;
@@ -47,7 +47,7 @@ ValueId axis_back(Builder& b, ValueId x, int axis) {
   return moved(b, x, std::array{b.shape(x).rank() - 1}, std::array{axis});
 }
 
-/// sort and argsort along an axis, or of all elements in a row.
+/// sort and argsort along an axis, or of the flattened tensor.
 template <bool kIndices>
 class Sort : public Taking<kX> {
  public:
@@ -69,7 +69,7 @@ class Sort : public Taking<kX> {
   std::optional<std::int64_t> axis = -1;
 };
 
-/// The k greatest of the last axis and their indices, the greatest first.
+/// The k largest elements of the last axis and their indices, in descending order.
 class TopK : public Taking<kX> {
  public:
   void fields(Fields& f) override {
@@ -91,7 +91,7 @@ class TopK : public Taking<kX> {
       const auto some = [&](DType dtype) { return Call::result(b.apply(graph::Fill{out, dtype, 0.0}, {})); };
       return ArgList{some(b.dtype(x)), some(DType::int32)};
     }
-    // What was taken falls below all that can be there.
+    // Selected elements are lowered below every possible value.
     const bool floating = is_floating(b.dtype(x));
     const double below = floating ? -std::numeric_limits<double>::infinity() : -std::ldexp(1.0, 62);
     Expression rest{b, floating ? b.cast(x, DType::float64) : b.cast(x, DType::int64)};
@@ -112,7 +112,7 @@ class TopK : public Taking<kX> {
   bool sorted = true;
 };
 
-/// Between the elements of some axes in their order: at the share `at` (0 the least, 1 the greatest) of the way.
+/// The quantile `at` (0 the minimum, 1 the maximum) over some axes, interpolated between the sorted elements.
 ValueId at_share(Builder& b, ValueId x, const std::vector<int>& axes, double at, const std::string& method) {
   const Shape shape = b.shape(x);
   std::vector<int> order, back;
@@ -145,7 +145,7 @@ ValueId at_share(Builder& b, ValueId x, const std::vector<int>& axes, double at,
   return lower == higher ? element(lower) : element(higher) * (1.0 - share) + element(lower) * share;
 }
 
-/// Median, and the base of what asks for other shares.
+/// The median, and the base class of other quantiles.
 class Median : public Taking<kX> {
  public:
   void fields(Fields& f) override {
@@ -177,7 +177,7 @@ class Median : public Taking<kX> {
 
 inline constexpr std::array<std::string_view, 2> kXQ = {"x", "q"};
 
-/// quantile, and percentile, which counts to 100.
+/// quantile, and percentile, whose scale is 0 to 100.
 template <int kWhole>
 class Quantile : public Median {
  public:
@@ -188,7 +188,7 @@ class Quantile : public Median {
   }
   [[nodiscard]] std::span<const std::string_view> arguments() const override { return kXQ; }
   Arg call(Call& call) override {
-    // Keras's Quantile holds a method, and computes the linear one.
+    // Keras's Quantile stores a method but always computes the linear one.
     return Call::result(between(call, number_argument(call, "q", 0.5) / kWhole, kWhole == 1 ? "linear" : method.value));
   }
 

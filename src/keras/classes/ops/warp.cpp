@@ -1,4 +1,4 @@
-// Images read at computed places (keras.ops.image).
+// Sampling of images at computed positions (keras.ops.image).
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -33,7 +33,8 @@ Expression within(const Expression& x, double size) { return (x.number(0.0) <= x
 
 // ---- affine_transform
 
-/// Where a place outside of `size` cells is read (MapCoordinate in tensorflow/core/kernels/image/image_ops.h).
+/// The position that is read instead of one outside `size` cells (MapCoordinate in
+/// tensorflow/core/kernels/image/image_ops.h).
 Expression mapped(const Expression& at, Dim cells, const std::string& mode) {
   const auto size = static_cast<double>(cells), last = size - 1.0;
   if (mode == "constant") return at;
@@ -51,7 +52,7 @@ Expression mapped(const Expression& at, Dim cells, const std::string& mode) {
   return clipped(where(at < 0.0, below, where(at > last, above, at)), 0.0, last);
 }
 
-/// A batch of images (B,H,W,C), read at whole places (B,H',W') as rows of C numbers.
+/// A batch of images (B,H,W,C), read at integer positions (B,H',W') as rows of C numbers.
 class Places {
  public:
   Places(const Expression& images, double fill) : images_(images), shape_(images.shape()), fill_(fill) {}
@@ -77,7 +78,7 @@ class Places {
 
 inline constexpr std::array<std::string_view, 2> kTransformArguments = {"images", "transform"};
 
-/// Output (x, y) is what the images have at ((a₀x + a₁y + a₂)/k, (b₀x + b₁y + b₂)/k), k = c₀x + c₁y + 1.
+/// Output (x, y) is the image at ((a₀x + a₁y + a₂)/k, (b₀x + b₁y + b₂)/k), k = c₀x + c₁y + 1.
 class AffineTransform : public Taking<kTransformArguments> {
  public:
   void fields(Fields& f) override {
@@ -145,7 +146,7 @@ class AffineTransform : public Taking<kTransformArguments> {
 
 inline constexpr std::array<std::string_view, 2> kCoordinateArguments = {"inputs", "coordinates"};
 
-/// The inputs at the places coordinates[0], coordinates[1], … of their axes.
+/// The inputs at the positions coordinates[0], coordinates[1], … along their axes.
 class MapCoordinates : public Taking<kCoordinateArguments> {
  public:
   void fields(Fields& f) override {
@@ -180,7 +181,7 @@ class MapCoordinates : public Taking<kCoordinateArguments> {
 
  private:
   static constexpr int kMostAxes = 8;
-  /// One of the cells along an axis that count, and how much; without a weight it is the only one.
+  /// A cell along an axis and its weight; without a weight it is the only one.
   struct Read {
     Expression cell;
     Expression inside;
@@ -206,7 +207,7 @@ class MapCoordinates : public Taking<kCoordinateArguments> {
     return {clipped(cell, 0.0, std::max(size - 1.0, 0.0)).cast(DType::int32), inside, weight};
   }
 
-  /// Adds up the products of all choices of one read for each axis.
+  /// Sums the products over all combinations of one read for each axis.
   void add_all(const Expression& flat, const Shape& in, const std::vector<std::vector<Read>>& reads,
                std::optional<Expression>& sum) const {
     std::vector<std::size_t> chosen(reads.size(), 0);
@@ -241,7 +242,7 @@ class MapCoordinates : public Taking<kCoordinateArguments> {
 
 inline constexpr std::array<std::string_view, 4> kScaleArguments = {"images", "output_shape", "scale", "translation"};
 
-/// Axes at other sizes, stretched by `scale` and moved by `translation`.
+/// Resizes axes with the factors `scale` and the offsets `translation`.
 class ScaleAndTranslate : public Taking<kScaleArguments> {
  public:
   void fields(Fields& f) override {
@@ -298,7 +299,7 @@ class ScaleAndTranslate : public Taking<kScaleArguments> {
     return out;
   }
 
-  /// Of `size` cells each over `in`: (in, size).
+  /// The weights of the input cells for each of `size` output cells: (in, size).
   [[nodiscard]] Expression shares_of(Builder& b, Dim in, Dim size, const Expression& scale,
                                      const Expression& translation) const {
     const Shape shape{in, size};

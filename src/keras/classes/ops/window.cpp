@@ -1,4 +1,4 @@
-// Convolution and pooling of keras.ops.nn, and patches of images.
+// The convolution, pooling and image patches of keras.ops.
 #include <algorithm>
 #include <numeric>
 
@@ -12,7 +12,7 @@ namespace {
 using graph::Builder;
 using graph::ValueId;
 
-/// One number for each spatial axis, or a list of them.
+/// A single number for all spatial axes, or a list of them.
 std::vector<std::int64_t> per_axis(const Axes& given, int spatial) {
   std::vector<std::int64_t> out = as_list(given);
   if (std::holds_alternative<std::int64_t>(given))
@@ -68,7 +68,7 @@ class Conv : public Taking<kConvArguments> {
   }
 
  protected:
-  /// `kernel` is (window…, C/groups, F): fewer input channels than x has stand for groups.
+  /// `kernel` is (window…, C/groups, F): fewer input channels than in x imply groups.
   ValueId convolved(Builder& b, ValueId x, ValueId kernel) const {
     const Shape in = b.shape(x), window = b.shape(kernel);
     if (in.rank() < 3 || window.rank() != in.rank())
@@ -85,7 +85,7 @@ class Conv : public Taking<kConvArguments> {
                                {}},
                    {x, kernel});
   }
-  /// (window…, C, M) convolves each channel alone, into M: a kernel (window…, 1, C·M) of C groups.
+  /// (window…, C, M) convolves each channel separately into M outputs: a kernel (window…, 1, C·M) with C groups.
   ValueId depthwise(Builder& b, ValueId x, ValueId kernel) const {
     const Shape window = b.shape(kernel);
     if (window.rank() < 3 || !window.known() || b.shape(x).back() != window[-2])
@@ -132,7 +132,7 @@ class SeparableConv : public Conv {
 
 inline constexpr std::array<std::string_view, 1> kImages = {"images"};
 
-/// Images cut into patches: (B, rows, columns, height·width·C).
+/// Extracts patches of images: (B, rows, columns, height·width·C).
 class ExtractPatches : public Taking<kImages> {
  public:
   /// Since 3.14 its config is the only one without a name.
@@ -167,7 +167,7 @@ class ExtractPatches : public Taking<kImages> {
   }
 
  private:
-  /// Patches that lie side by side are a reshape.
+  /// Adjacent patches are a reshape.
   static ValueId cut(Builder& b, ValueId x, const std::vector<std::int64_t>& window) {
     const Shape image = b.shape(x);
     const Dim height = window[0], width = window[1], channels = image[3];
@@ -180,7 +180,7 @@ class ExtractPatches : public Taking<kImages> {
     const Dim length = channels == kUnknown ? kUnknown : times(channels, times(height, width));
     return b.apply(graph::Reshape{{image[0], rows, columns, length}}, {x});
   }
-  /// Others are a convolution with a kernel that picks one cell for each of its outputs.
+  /// Other patches are a convolution with a kernel that selects one cell for each output.
   [[nodiscard]] ValueId looked_up(Builder& b, ValueId x, const std::vector<std::int64_t>& window,
                                   const std::vector<std::int64_t>& steps,
                                   const std::vector<std::int64_t>& dilation) const {
@@ -201,7 +201,7 @@ class ExtractPatches : public Taking<kImages> {
   OpDataFormat data_format;
 };
 
-/// Blocks of cells into channels, or channels into blocks of cells.
+/// Moves blocks of cells into channels, or back.
 template <bool kToDepth>
 class BlockDepth : public Taking<kX> {
  public:

@@ -12,7 +12,7 @@
 namespace attn::keras {
 namespace {
 
-/// Positions divided by a factor.
+/// Linear position scaling: positions are divided by a factor.
 void linear_scaling(ConfigMap& map) {
   constexpr const char* kFactor = "rope_scaling_factor";
   if (!map.reading()) {
@@ -29,7 +29,7 @@ void linear_scaling(ConfigMap& map) {
   map.put(kFactor, factor.json(), kRopeScaling);
 }
 
-/// What decoders with grouped attention share.
+/// The common keys of decoders with grouped attention.
 void decoder_sizes(ConfigMap& map) {
   map.same("vocabulary_size", "vocab_size");
   map.same("num_layers", "num_hidden_layers");
@@ -44,7 +44,7 @@ bool has_own_heads(const ConfigMap& map) {
   return head_dim && head_dim->integer_from(1) != map.integer("hidden_size") / map.integer("num_attention_heads");
 }
 
-/// A class without head_dim has features shared out evenly.
+/// For a class without head_dim: features are divided evenly among the heads.
 void even_heads(ConfigMap& map) {
   if (!map.reading()) {
     const auto heads = map.of_keras("num_query_heads").get<std::int64_t>();
@@ -109,14 +109,14 @@ void llama(ConfigMap& map) {
   map.fixed("mlp_bias", {false});
 }
 
-/// Positions divided by a factor, and heads of their own size, are what KerasHub's Llama 3 lacks and its Mistral has.
+/// Linear position scaling and explicit head sizes are supported by KerasHub's Mistral, but not by its Llama 3.
 bool needs_mistral(const ConfigMap& map) {
   if (map.as_keras_hub()) return false;
   const auto scaling = rope_scaling(map);
   return has_own_heads(map) || (scaling && rope_type(*scaling) == "linear");
 }
 
-/// A Llama in the class of Mistral, which without a window computes the same.
+/// A Llama in the Mistral class, which is equivalent without a window.
 void llama_as_mistral(ConfigMap& map) {
   decoder_sizes(map);
   rope_theta(map, "rope_max_wavelength", 10000.0);
@@ -148,7 +148,7 @@ void mistral(ConfigMap& map) {
   map.fixed("tie_word_embeddings", {false});
 }
 
-/// Windows of the layers from max_window_layers on, which the class has of all layers or of none.
+/// Windows of the layers from max_window_layers on; the class supports them for all layers or for none.
 bool slides(ConfigMap& map) {
   if (!map.flag("use_sliding_window", false)) return false;
   const std::int64_t first = map.find("max_window_layers") ? map.find("max_window_layers")->integer_from(0) : 0;
@@ -164,7 +164,7 @@ void qwen2(ConfigMap& map) {
   map.same("layer_norm_epsilon", "rms_norm_eps", 1e-6);
   map.same("tie_word_embeddings", "tie_word_embeddings", false);
   if (map.reading()) {
-    // KerasHub's converter hands the flag to a constructor that does not have it.
+    // KerasHub's converter passes the flag to a constructor that does not have it.
     map.put("use_sliding_window_attention", !map.as_keras_hub() && slides(map), "use_sliding_window");
   } else {
     map.put("use_sliding_window", map.of_keras("use_sliding_window_attention"));
@@ -195,7 +195,7 @@ void qwen3(ConfigMap& map) {
   map.fixed("attention_bias", {false});
 }
 
-/// What Gemma 1 and 2 share. Their feed-forward layers have half of what KerasHub calls intermediate_dim.
+/// The common keys of Gemma 1 and 2. Their feed-forward layers have half the width of KerasHub's intermediate_dim.
 void gemma_sizes(ConfigMap& map) {
   map.same("vocabulary_size", "vocab_size");
   map.same("num_layers", "num_hidden_layers");
@@ -205,7 +205,7 @@ void gemma_sizes(ConfigMap& map) {
   map.times("intermediate_dim", "intermediate_size", 2);
   map.same("head_dim", "head_dim", 256);
   map.unread("layer_norm_epsilon", "rms_norm_eps", 1e-6);
-  map.fixed("hidden_activation", {kTanhGelu, "gelu"});  // transformers takes "gelu" of older files for this one
+  map.fixed("hidden_activation", {kTanhGelu, "gelu"});  // transformers reads "gelu" in older files as this one
   map.fixed("attention_bias", {false});
   map.fixed("tie_word_embeddings", {true});
   map.fixed("rope_theta", {10000.0});
@@ -213,7 +213,7 @@ void gemma_sizes(ConfigMap& map) {
 
 void gemma(ConfigMap& map) { gemma_sizes(map); }
 
-/// KerasHub always divides by the root of head_dim.
+/// KerasHub always divides by √head_dim.
 void query_scale(ConfigMap& map) {
   if (!map.reading()) return map.put("query_pre_attn_scalar", map.of_keras("head_dim"));
   const auto scalar = map.find("query_pre_attn_scalar");
@@ -337,7 +337,7 @@ void mixtral(ConfigMap& map) {
   map.fixed("tie_word_embeddings", {false});
 }
 
-/// Factors for each pair of features, by which of two lengths a sequence stays below ("su", now "longrope").
+/// Factors for each pair of features, selected by the sequence length ("su", now "longrope").
 void long_rope(ConfigMap& map) {
   if (!map.reading()) {
     if (map.of_keras("rope_scaling_type").is_null()) return;
@@ -355,9 +355,9 @@ void long_rope(ConfigMap& map) {
   map.put("rope_scaling_long_factor", (*scaling)["long_factor"].json(), kRopeScaling);
 }
 
-/// Whether a layer turns its features by their positions, by its number.
+/// Whether a layer has rotary positions, by its index.
 void turning_layers(ConfigMap& map) {
-  constexpr const char *kKeras = "rope_layer_enabled_list", *kOwn = "no_rope_layers";  // 1: it does
+  constexpr const char *kKeras = "rope_layer_enabled_list", *kOwn = "no_rope_layers";  // 1: it has
   if (!map.reading()) {
     Json list = Json::array();
     for (const Json& turns : map.of_keras(kKeras)) list.push_back(turns.get<bool>() ? 1 : 0);
@@ -374,7 +374,7 @@ void turning_layers(ConfigMap& map) {
   map.put(kKeras, std::move(list), map.find(kOwn) ? kOwn : "");
 }
 
-/// KerasHub computes layers of one type alone.
+/// KerasHub supports only layers of the same type.
 void layer_types(ConfigMap& map) {
   constexpr const char *kKey = "layer_types", *kType = "full_attention";
   if (!map.reading()) return map.put(kKey, map.of_keras(kKey));
@@ -407,7 +407,7 @@ void smollm3(ConfigMap& map) {
     if (const auto scaling = rope_scaling(map))
       map.refuse(*scaling, "positions scaled by '" + rope_type(*scaling) + "'");
   } else {
-    map.put("pad_token_id", Json());  // transformers' own is behind the end of a small vocabulary
+    map.put("pad_token_id", Json());  // transformers' default exceeds a small vocabulary
   }
   map.fixed("use_sliding_window", {false});
   map.fixed("hidden_act", {"silu"});
@@ -422,7 +422,7 @@ void phi3(ConfigMap& map) {
   rope_theta(map, "rope_max_wavelength", 10000.0);
   long_rope(map);
   map.fixed("sliding_window", {Json()});
-  if (!map.reading()) map.put("pad_token_id", Json());  // transformers' own is behind the end of a small vocabulary
+  if (!map.reading()) map.put("pad_token_id", Json());  // transformers' default exceeds a small vocabulary
   map.fixed("hidden_act", {"silu"});
   map.fixed("tie_word_embeddings", {false});
 }
@@ -433,7 +433,7 @@ void bart(ConfigMap& map) {
   map.same("num_heads", "encoder_attention_heads");
   map.same("hidden_dim", "d_model");
   map.same("intermediate_dim", "encoder_ffn_dim");
-  // The decoder is as large.
+  // The decoder has the same size.
   for (const auto& [keras, hugging_face] :
        {std::pair("num_layers", "decoder_layers"), std::pair("num_heads", "decoder_attention_heads"),
         std::pair("intermediate_dim", "decoder_ffn_dim")}) {
@@ -453,7 +453,7 @@ void bart(ConfigMap& map) {
 constexpr std::array<HuggingFaceFamily, 21> kFamilies{
     {{"gpt2", "GPT2", "GPT2", gpt2},
      {"llama", "Llama3", "Llama", llama},
-     {"llama", "Llama", "Llama", llama},  // which is written alone: KerasHub reads all as Llama 3
+     {"llama", "Llama", "Llama", llama},  // for writing only: KerasHub reads all of them as Llama 3
      {"mistral", "Mistral", "Mistral", mistral},
      {"qwen2", "Qwen", "Qwen2", qwen2},
      {"qwen3", "Qwen3", "Qwen3", qwen3},

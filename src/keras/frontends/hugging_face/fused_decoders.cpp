@@ -1,4 +1,4 @@
-// Decoders whose query, key and value are one array in Hugging Face's files: GPT-NeoX, Bloom, Falcon.
+// Decoders that store query, key and value as one array in Hugging Face's files: GPT-NeoX, Bloom, Falcon.
 #include "attn/base/error.h"
 #include "frontends/hugging_face/shared.h"
 #include "frontends/hugging_face/walks.h"
@@ -11,8 +11,8 @@ const char* either(const ConfigMap& map, const char* now, const char* other) {
   return map.reading() && !map.find(now) && map.find(other) ? other : now;
 }
 
-/// Feed-forward layers that are four times as wide as the model, which transformers' config does not say. Narrower ones
-/// are written with zeros behind what they have (weights/hugging_face/wide_blocks.h).
+/// Feed-forward layers are four times as wide as the model; transformers' config has no key for the width. Narrower
+/// ones are padded with zeros (weights/hugging_face/wide_blocks.h).
 void four_times_as_wide(ConfigMap& map, const char* width) {
   constexpr const char* kKeras = "intermediate_dim";
   constexpr std::int64_t kMost = std::int64_t{1} << 40;
@@ -26,7 +26,7 @@ void four_times_as_wide(ConfigMap& map, const char* width) {
                     outer, 4 * outer, inner);
 }
 
-/// Which features turn with the position, and how fast.
+/// The fraction of features with rotary positions, and their wavelength.
 void turning_features(ConfigMap& map) {
   constexpr const char *kShare = "rotary_percentage", *kWavelength = "rotary_max_wavelength";
   if (!map.reading()) {
@@ -57,8 +57,8 @@ void gpt_neox(ConfigMap& map) {
   map.same("max_sequence_length", "max_position_embeddings", 2048);
   map.same("layer_norm_epsilon", "layer_norm_eps", 1e-5);
   activation_beside_tanh_gelu(map);
-  // KerasHub's head is always the token embedding; its class does not know the key, and a config has it where it is
-  // false.
+  // In KerasHub the head is always the token embedding, and its class has no such key. A config contains the key only
+  // if it is false.
   map.same("tie_word_embeddings", "tie_word_embeddings", !map.reading());
   map.fixed("use_parallel_residual", {true});
   map.fixed("attention_bias", {true});
@@ -89,7 +89,7 @@ void falcon(ConfigMap& map) {
   }
   map.same("attention_dropout_rate", "attention_dropout", 0.0);
   map.same("feedforward_dropout_rate", "hidden_dropout", 0.0);
-  map.fixed("layer_norm_epsilon", {1e-5});  // KerasHub's blocks have no other
+  map.fixed("layer_norm_epsilon", {1e-5});  // KerasHub's blocks have no other value
   if (!map.reading() && map.of_keras("layer_norm_epsilon") != 1e-5)
     throw bad_input("transformers has one layer_norm_epsilon for a whole Falcon, and KerasHub's blocks have 1e-05");
   map.always("alibi", true, false);

@@ -12,7 +12,7 @@ constexpr std::array<Head, 6> kHeads{{{"LMHeadModel", "CausalLM"},
                                       {"ForMaskedLM", "MaskedLM"},
                                       {"ForImageClassification", "ImageClassifier"}}};
 
-/// Has the family of KerasHub a task with this head?
+/// Returns whether KerasHub's family has a task with this head.
 bool has(const HuggingFaceFamily& family, const Head& head) {
   const bool encodes = family.model_type == "bert", sees = family.model_type == "vit";
   const bool translates = family.model_type == "bart" || family.model_type == "t5";

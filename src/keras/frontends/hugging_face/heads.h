@@ -1,4 +1,4 @@
-// Heads that transformers and KerasHub both have.
+// Model heads that both transformers and KerasHub have.
 #pragma once
 
 #include <string_view>
@@ -7,14 +7,14 @@
 
 namespace attn::keras {
 
-/// What an architecture of transformers ends in, and a task of KerasHub with such a head.
+/// The suffix of an architecture in transformers, and the KerasHub task with such a head.
 struct Head {
   std::string_view architecture, task;
 };
 
-/// Null where KerasHub's family has no task for it.
+/// Null if KerasHub's family has no task for it.
 [[nodiscard]] const Head* head_of_architecture(const HuggingFaceFamily& family, std::string_view architecture);
-/// `task` is the class's name without that of the family: "CausalLM". Null where transformers has none.
+/// `task` is the class name without the prefix of the family: "CausalLM". Null if transformers has none.
 [[nodiscard]] const Head* head_of_task(const HuggingFaceFamily& family, std::string_view task);
 
 }  // namespace attn::keras

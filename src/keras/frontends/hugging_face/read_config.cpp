@@ -28,7 +28,7 @@ Json object_of(const std::string& class_name, Json config) {
   return {{"class_name", class_name}, {"config", std::move(config)}, {"registered_name", "keras_hub>" + class_name}};
 }
 
-/// How many classes a classifier tells apart.
+/// The number of classes of a classifier.
 std::int64_t classes_in(const Ref& root) {
   if (const auto labels = root.find("id2label"); labels && labels->is_object() && labels->size() > 0)
     return static_cast<std::int64_t>(labels->size());
@@ -36,7 +36,7 @@ std::int64_t classes_in(const Ref& root) {
   return count ? count->integer_from(1) : 2;
 }
 
-/// The task by the end of the architecture; nothing where KerasHub's family has no such class.
+/// The task for the suffix of the architecture; null if KerasHub's family has no such class.
 const Head* head_of(const Ref& root, const HuggingFaceFamily& family, std::vector<std::string>& warnings) {
   const auto list = root.find("architectures");
   if (!list || !list->is_array() || list->size() == 0) return nullptr;

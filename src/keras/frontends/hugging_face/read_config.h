@@ -1,4 +1,4 @@
-// config.json of a Hugging Face folder as a config of KerasHub.
+// Converts the config.json of a Hugging Face folder to a KerasHub config.
 #pragma once
 
 #include <string>
@@ -8,12 +8,12 @@
 
 namespace attn::keras {
 
-/// Does this object look like one?
+/// Returns whether this object looks like one.
 [[nodiscard]] bool is_hugging_face(const Ref& root);
 
-/// The task of KerasHub that its architecture stands for, without a preprocessor, or the backbone where it has no head
-/// that KerasHub knows. Throws Error (bad_input) for families that are not known, and for what KerasHub's class does
-/// not compute; `as_keras_hub` reads over that, as KerasHub does.
+/// Returns the KerasHub task for its architecture, without a preprocessor, or the backbone if KerasHub does not have
+/// the head. Throws Error (bad_input) for unknown families, and for settings that KerasHub's class does not implement;
+/// with `as_keras_hub` these are ignored, as in KerasHub.
 [[nodiscard]] Translation translate_hugging_face(const Ref& root, bool as_keras_hub,
                                                  std::vector<std::string>& warnings);
 

@@ -1,4 +1,4 @@
-// What the walks over the configs of several families share.
+// Common parts of the conversions of several families.
 #pragma once
 
 #include <optional>
@@ -12,17 +12,17 @@ namespace attn::keras {
 inline constexpr const char* kRopeScaling = "rope_scaling";
 inline constexpr const char* kTanhGelu = "gelu_pytorch_tanh";
 
-/// What transformers 5 keeps of RoPE in one object; nothing where the config has none.
+/// The object in which transformers 5 stores the RoPE parameters; empty if the config has none.
 [[nodiscard]] std::optional<Ref> rope_parameters(const ConfigMap& map);
-/// How positions are scaled; nothing where they are not. While reading.
+/// The scaling of positions; empty if they are not scaled. For reading.
 [[nodiscard]] std::optional<Ref> rope_scaling(const ConfigMap& map);
-/// "llama3" of what rope_scaling gave.
+/// The type in the result of rope_scaling, such as "llama3".
 [[nodiscard]] std::string rope_type(const Ref& scaling);
-/// The wavelength, which KerasHub's class calls `keras`.
+/// The wavelength, whose name in KerasHub's class is `keras`.
 void rope_theta(ConfigMap& map, std::string_view keras, double fallback);
 
-/// An activation that KerasHub's class does not have as a key: it is always gelu by tanh, while attn's class takes
-/// another under "activation".
+/// An activation without a key in KerasHub's class, which always uses tanh-approximated gelu; attn's class accepts
+/// another one as "activation".
 void activation_beside_tanh_gelu(ConfigMap& map);
 
 }  // namespace attn::keras

@@ -1,4 +1,4 @@
-// T5: an encoder and a decoder of one size, with relative positions.
+// T5: an encoder and a decoder of the same size, with relative positions.
 #include "attn/base/error.h"
 #include "attn/base/text.h"
 #include "frontends/hugging_face/shared.h"
@@ -12,7 +12,8 @@ constexpr const char *kActivation = "activation", *kGated = "use_gated_activatio
 constexpr const char *kProjection = "feed_forward_proj", *kFunction = "dense_act_fn", *kIsGated = "is_gated_act";
 constexpr std::string_view kGatedBegin = "gated-";
 
-/// "relu", or "gated-gelu", by which transformers means gelu by tanh; two other keys say it again, and win.
+/// "relu", or "gated-gelu", which means tanh-approximated gelu in transformers; two other keys repeat it and have
+/// priority.
 void feed_forward(ConfigMap& map) {
   if (!map.reading()) {
     const Json own = map.of_keras(kActivation);
@@ -62,8 +63,8 @@ void t5(ConfigMap& map) {
   }
   map.same("dropout", "dropout_rate", 0.1);
   map.same("layer_norm_epsilon", "layer_norm_epsilon", 1e-6);
-  // transformers 5 ties them always, and says by a key of its own whether the logits are scaled, as those of KerasHub
-  // are where it ties.
+  // transformers 5 always ties the embeddings, and has a separate key for the scaling of logits. KerasHub scales them
+  // if they are tied.
   constexpr const char* kScaled = "scale_decoder_outputs";
   if (map.reading() && map.find(kScaled)) {
     map.put("tie_embedding_weights", map.flag(kScaled, true), kScaled);

@@ -1,4 +1,4 @@
-// Walks over the configs of families that are kept in files of their own.
+// Conversions of families that are in files of their own.
 #pragma once
 
 #include "frontends/hugging_face/config_map.h"

@@ -12,7 +12,7 @@ namespace attn::keras {
 namespace {
 
 const HuggingFaceFamily& family_of(const std::string& backbone, const Json& config) {
-  // Gemma 1 and 2 are one class of KerasHub: what Gemma 2 has more is a second norm.
+  // Gemma 1 and 2 are one class in KerasHub: Gemma 2 has a second norm.
   const bool second_norm = config.value("use_post_attention_norm", false);
   for (const HuggingFaceFamily& family : hugging_face_families()) {
     if (std::string(family.stem) + "Backbone" != backbone) continue;

@@ -13,7 +13,7 @@
 namespace attn::keras {
 namespace {
 
-// Any layer may tell its input, which Keras 3 leaves to InputLayer, and how random numbers are kept in training.
+// Keys of any layer: its input shape, which Keras 3 stores in InputLayer, and the kind of random generator in training.
 constexpr std::array kKeysOfAnyLayer = {Keras2Key{"batch_input_shape"}, Keras2Key{"rng_type"}};
 
 struct Refused {
@@ -37,7 +37,7 @@ constexpr std::array kRefused = {
     Refused{"InstanceProperty", "it reads a property of a TensorFlow object; write it with layers or keras.ops"},
 };
 
-/// The class of Keras 3 that a class of Keras 2 became; null where attn knows none.
+/// The Keras 3 class that a Keras 2 class became; null if unsupported.
 const ClassInfo* successor(std::string_view class_name) {
   for (const Family family : layer_classes().families())
     for (const ClassInfo& info : family) {
@@ -57,12 +57,12 @@ const Keras2Key* find_key(std::span<const Keras2Key> keys, std::string_view name
 
 bool ends_with(std::string_view text, std::string_view end) { return text.ends_with(end); }
 
-/// {module, class_name, config, registered_name} as Keras 3 serializes objects.
+/// {module, class_name, config, registered_name}, the serialization of objects in Keras 3.
 Json object(std::string_view module, const std::string& class_name, Json config) {
   return {{"module", module}, {"class_name", class_name}, {"config", std::move(config)}, {"registered_name", nullptr}};
 }
 
-/// Initializers, regularizers and constraints: a name, or an object that may lack its module.
+/// Initializers, regularizers and constraints: a name, or an object possibly without its module.
 Json plain_object(const Ref& ref, std::string_view module) {
   if (!ref.is_object() || ref.find("module")) return ref.json();
   const auto class_name = ref.find("class_name");
@@ -78,7 +78,7 @@ Json initializer(const Ref& ref) {
   Json config = Json::object();
   if (const auto given = ref.find("config"); given && given->is_object()) {
     for (const auto& [key, value] : given->members()) {
-      if (key == "dtype" || key == "partition_info" || key == "verify_shape") continue;  // TensorFlow 1's
+      if (key == "dtype" || key == "partition_info" || key == "verify_shape") continue;  // from TensorFlow 1
       config[key] = value.json();
     }
   }
@@ -87,7 +87,7 @@ Json initializer(const Ref& ref) {
   return object("keras.initializers", class_name, std::move(config));
 }
 
-/// Names of TensorFlow's functions under which Keras 2 may have written its own.
+/// Names of TensorFlow functions that Keras 2 may have written for its own.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kActivationNames = {
     {{"softmax_v2", "softmax"},
      {"log_softmax_v2", "log_softmax"},
@@ -111,7 +111,7 @@ Json activation(const Ref& ref, const NestedLayer& nested) {
 
 Json dtype(const Ref& ref) {
   const Ref name = ref.is_object() ? ref["config"]["name"] : ref;
-  // "infer" stood for the input's dtype, which is float32 wherever a model says nothing else.
+  // "infer" means the input's dtype, which is float32 unless a model states otherwise.
   if (name.is_string() && name.text().starts_with("infer")) return DTypePolicy().json();
   return DTypePolicy::read(ref).json();
 }
@@ -122,7 +122,7 @@ Json list_of_layers(const Ref& ref, const NestedLayer& nested) {
   return out;
 }
 
-/// The value of a key that Keras 3 has, in its form.
+/// Converts the value of a key that Keras 3 has.
 Json value_of(const std::string& key, const Ref& ref, const NestedLayer& nested) {
   if (ref.is_null()) return nullptr;
   if (key == "activation" || key == "recurrent_activation") return activation(ref, nested);
@@ -141,7 +141,7 @@ void check_dropped(std::string_view class_name, const Keras2Key& key, const Ref&
                          value.kind()));
 }
 
-/// Keras 2 lists the one axis; Keras 3 takes no more than one.
+/// Keras 2 writes a list with one axis; Keras 3 accepts only a single axis.
 void unlist_axis(const Ref& config, Json& out) {
   const auto axis = config.find("axis");
   if (!axis || !axis->is_array()) return;
@@ -175,7 +175,7 @@ TranslatedClass translate_class(std::string_view class_name, const Ref& place, c
     if (known == nullptr) known = find_key(kKeysOfAnyLayer, key);
     if (known == nullptr || !known->renamed.empty()) {
       const std::string name = known == nullptr ? key : std::string(known->renamed);
-      // An input has an element type, not a policy; and what no layer penalizes needs no word.
+      // An input has a dtype instead of a policy; a null activity regularizer is omitted.
       if (info != nullptr && info->role == Role::input && key == "dtype") {
         out.config[name] = value.json();
       } else if (key != "activity_regularizer" || !value.is_null()) {

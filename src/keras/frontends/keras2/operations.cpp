@@ -38,7 +38,7 @@ bool is_any(const Json& json, bool (*test)(const Json&)) {
   return std::any_of(json.begin(), json.end(), [&](const Json& item) { return is_any(item, test); });
 }
 
-/// Does a list hold a tensor somewhere, as slices and lengths may?
+/// Returns whether a list contains a tensor, as slices and lengths may.
 bool holds_tensor(const Json& json) {
   if (is_keras_tensor(json)) return true;
   return json.is_structured() && std::any_of(json.begin(), json.end(), holds_tensor);
@@ -74,36 +74,36 @@ bool is_operation_class(std::string_view class_name) {
   return class_name == "TFOpLambda" || class_name == "SlicingOpLambda";
 }
 
-/// A function of TensorFlow that is one operation of keras.ops. `call` are the arguments of the operation's call and
-/// `config` those of its constructor, in order and separated by blanks: "keras:tf=default", where ":tf" is left out
-/// where both have one name, and an argument without a default must be given. The first of `call` is the function's
-/// first argument.
+/// A TensorFlow function that corresponds to one operation of keras.ops. `call` lists the arguments of the operation's
+/// call and `config` those of its constructor, in order and separated by spaces: "keras:tf=default". ":tf" is omitted
+/// if the names are equal; an argument without a default is required. The first of `call` is the function's first
+/// argument.
 struct TfFunction {
   std::string_view name, class_name, module, call, config{};
 };
 
-/// The one call of a TFOpLambda.
+/// The single call of a TFOpLambda.
 struct TfCall {
   const Ref& layer;
-  std::string name;      // the layer's
-  std::string function;  // "math.add", without the prefix of TensorFlow 1's names
+  std::string name;      // name of the layer
+  std::string function;  // "math.add", without the prefix of TensorFlow 1 names
   const Json& first;
   const Json& arguments;
 
   [[noreturn]] void fail(const std::string& message) const {
     layer["config"]["function"].fail(fmt::format("tf.{} of '{}': {}", printable(function), printable(name), message));
   }
-  /// The argument, or null.
+  /// Returns the argument, or null.
   [[nodiscard]] Json argument(std::string_view key) const {
     const auto it = arguments.find(key);
     return it == arguments.end() ? Json() : *it;
   }
-  /// The argument, or `missing` where it is null or not given.
+  /// Returns the argument, or `missing` if it is null or not given.
   [[nodiscard]] Json argument(std::string_view key, const Json& missing) const {
     Json given = argument(key);
     return given.is_null() ? missing : given;
   }
-  /// Refuses an argument unless it is not given, null or `value`.
+  /// Rejects an argument unless it is missing, null or `value`.
   void only(std::string_view key, const Json& value) const {
     const Json given = argument(key);
     if (!given.is_null() && given != value)
@@ -113,7 +113,7 @@ struct TfCall {
 
 namespace {
 
-// Functions that keras.ops spells in its own way; the others need more than a new name.
+// Functions with a direct equivalent in keras.ops; the others need further code.
 constexpr std::string_view kX = "x", kFeatures = "x:features", kTwo = "x1:x x2:y", kReduce = "axis=null keepdims=false",
                            kReduced = "x:input_tensor";
 
@@ -215,7 +215,7 @@ constexpr std::array kFunctions = {
     TfFunction{"nn.bias_add", "Add", kNumpy, "x1:value x2:bias"},
 };
 
-/// "keras:tf=default" in its parts.
+/// The parts of "keras:tf=default".
 struct Argument {
   std::string keras, tf;
   std::optional<Json> missing;
@@ -245,7 +245,7 @@ std::string OperationTranslator::fresh_name(const std::string& wanted) {
   return name;
 }
 
-/// The part of a shape that a tensor argument is, or nothing.
+/// The part of a shape that a tensor argument represents; empty if it is none.
 std::optional<OperationTranslator::Length> OperationTranslator::length_of(const Json& tensor) const {
   if (!is_keras_tensor(tensor)) return std::nullopt;
   const Json& history = tensor["config"]["keras_history"];
@@ -255,7 +255,7 @@ std::optional<OperationTranslator::Length> OperationTranslator::length_of(const 
   return it == lengths_.end() ? std::nullopt : std::optional(it->second);
 }
 
-/// tf.shape(x), and what takes one length out of it.
+/// Handles tf.shape(x), and operations that extract one length from it.
 std::optional<OperationTranslator::Length> OperationTranslator::measured(const TfCall& call) const {
   if (call.function == "shape") return Length{};
   const auto of = length_of(call.first);
@@ -287,7 +287,7 @@ Json OperationTranslator::converted(const TfCall& call, const TfFunction& functi
   }
   for (auto it = call.arguments.begin(); it != call.arguments.end(); ++it) {
     if (used.contains(it.key()) || it->is_null() || it.key() == "name") continue;
-    if (it.key() == "beta" && *it == 1.0) continue;  // tf.nn.silu writes it
+    if (it.key() == "beta" && *it == 1.0) continue;  // written by tf.nn.silu
     call.fail(fmt::format("the argument {}={} is not supported", printable(it.key()), printable(to_python_text(*it))));
   }
   return operation(function.module, function.class_name, call.name, std::move(config), std::move(args));
@@ -323,7 +323,7 @@ std::vector<Json> OperationTranslator::translate(const Ref& layer, const Json& f
 
 namespace {
 
-/// One element of a subscript.
+/// An element of a subscript.
 Json subscript(const Json& item) {
   if (item.is_object() && item.contains("class_name")) return {{"class_name", item["class_name"]}, {"config", {}}};
   if (!item.is_object() || !item.contains("start") || !item.contains("stop")) return item;
@@ -340,7 +340,7 @@ Json subscripts(const Json& spec) {
 
 Json tensor_of(const Json& op) { return keras_tensor(op["name"].get<std::string>(), 0, 0); }
 
-/// num_or_size_splits as the places where a list is cut, or as a number of equal parts.
+/// num_or_size_splits as indices for a list, or as a number of equal parts.
 Json sections_of(const TfCall& call) {
   Json sizes = call.argument("num_or_size_splits");
   if (sizes.is_number_integer()) return sizes;
@@ -419,7 +419,7 @@ Json OperationTranslator::reshape(const TfCall& call) const {
   }
   if (unknown <= 1) return operation(kNumpy, "Reshape", call.name, {{"newshape", shape}}, Json::array({call.first}));
   if (!keeps_batch || unknown > 2) call.fail("more than one dimension is known only when the model runs");
-  // The layer keeps the batch, so that one more length may stay open.
+  // The layer keeps the batch axis, so that one more size can be unknown.
   shape.erase(shape.begin());
   Json layer = operation("keras.layers", "Reshape", call.name,
                          {{"trainable", true}, {"dtype", DTypePolicy().json()}, {"target_shape", shape}},
@@ -428,7 +428,7 @@ Json OperationTranslator::reshape(const TfCall& call) const {
   return layer;
 }
 
-/// Functions that need more than a new name; nothing for others.
+/// Functions without a direct equivalent; empty for all others.
 std::vector<Json> OperationTranslator::special(const TfCall& call) {
   const std::string& f = call.function;
   const Json x = Json::array({call.first});
@@ -477,7 +477,7 @@ std::vector<Json> OperationTranslator::special(const TfCall& call) {
     return {operation(kNumpy, "Cumsum", call.name, {{"axis", call.argument("axis", 0)}, {"dtype", nullptr}}, x)};
   }
   if (f == "math.l2_normalize") {
-    // TensorFlow bounds the sum of squares by epsilon, keras.ops the norm.
+    // TensorFlow limits the sum of squares by epsilon, keras.ops the norm.
     call.only("epsilon", 1e-12);
     return {
         operation(kNn, "Normalize", call.name, {{"axis", call.argument("axis")}, {"order", 2}, {"epsilon", 1e-6}}, x)};

@@ -1,4 +1,5 @@
-// TensorFlow's functions in the graphs of Keras 2 models (TFOpLambda, SlicingOpLambda) as operations of keras.ops.
+// Translates TensorFlow functions in the graphs of Keras 2 models (TFOpLambda, SlicingOpLambda) to operations of
+// keras.ops.
 #pragma once
 
 #include <map>
@@ -12,10 +13,10 @@
 
 namespace attn::keras {
 
-/// {"class_name": "__keras_tensor__", …} that stands for a tensor in an argument of Keras 3.
+/// {"class_name": "__keras_tensor__", …}, a tensor in an argument of Keras 3.
 [[nodiscard]] Json keras_tensor(const std::string& layer, std::int64_t node, std::int64_t tensor);
 [[nodiscard]] bool is_keras_tensor(const Json& json);
-/// Lists of numbers become constant arrays: what an argument of a layer or operation may be.
+/// Converts lists of numbers to constant arrays, as in arguments of a layer or operation.
 [[nodiscard]] Json as_argument(Json value);
 
 [[nodiscard]] bool is_operation_class(std::string_view class_name);
@@ -26,17 +27,17 @@ struct TfFunction;
 /// The operations of one model, in the order of its layers.
 class OperationTranslator {
  public:
-  /// `names` are those of all layers, which inserted operations keep clear of.
+  /// `names` are the names of all layers, which inserted operations avoid.
   explicit OperationTranslator(std::set<std::string> names) : names_(std::move(names)) {}
 
-  /// The operations that stand for a TFOpLambda or SlicingOpLambda: the last has its name; none for one that only
-  /// measures a shape. `first` and `arguments` are those of its one call. Throws Error (bad_input).
+  /// Returns the operations for a TFOpLambda or SlicingOpLambda: the last one has its name; none for one that only
+  /// reads a shape. `first` and `arguments` belong to its single call. Throws Error (bad_input).
   [[nodiscard]] std::vector<Json> translate(const Ref& layer, const Json& first, const Json& arguments);
 
  private:
-  /// Part of a tensor's shape, where a graph may use it as a tensor.
+  /// A part of a tensor's shape that a graph may use as a tensor.
   struct Length {
-    std::optional<std::int64_t> axis;  ///< tf.shape(x)[axis]; nothing: all of tf.shape(x)
+    std::optional<std::int64_t> axis;  ///< tf.shape(x)[axis]; empty: all of tf.shape(x)
   };
   [[nodiscard]] std::optional<Length> length_of(const Json& tensor) const;
   [[nodiscard]] std::optional<Length> measured(const TfCall& call) const;
@@ -48,7 +49,7 @@ class OperationTranslator {
 
   std::set<std::string> names_;
   std::map<std::string, Length> lengths_;
-  std::set<std::string> unstacked_;  // results of tf.unstack(tf.shape(x)), each one length
+  std::set<std::string> unstacked_;  // results of tf.unstack(tf.shape(x)), each of which is one length
 };
 
 }  // namespace attn::keras

@@ -16,7 +16,7 @@ namespace {
 constexpr const char* kConstant = "_CONSTANT_VALUE";
 constexpr std::int64_t kMaxIndex = 1'000'000;
 
-/// "Dense" of "keras_hub>Dense".
+/// Returns "Dense" for "keras_hub>Dense".
 std::string class_of(const Ref& layer) {
   const std::string& name = layer["class_name"].text();
   const auto at = name.find('>');
@@ -25,7 +25,7 @@ std::string class_of(const Ref& layer) {
 
 bool is_functional_class(std::string_view class_name) { return class_name == "Functional" || class_name == "Model"; }
 
-/// ["layer", 0, 0] or ["layer", 0, 0, {…}], as calls name tensors.
+/// Returns whether it is ["layer", 0, 0] or ["layer", 0, 0, {…}], a tensor in a call.
 bool is_tensor(const Ref& ref) {
   return ref.is_array() && (ref.size() == 3 || ref.size() == 4) && ref[0].is_string() && ref[1].is_integer() &&
          ref[0].text() != kConstant && ref[2].is_integer();
@@ -45,7 +45,7 @@ class Translator {
  public:
   explicit Translator(Origins& origins) : origins_(origins) {}
 
-  /// A layer or model {class_name, config, …}; `at` is where the result will stand.
+  /// Translates a layer or model {class_name, config, …}; `at` is the pointer of the result.
   Json layer(const Ref& ref, const std::string& at) {
     const std::string class_name = class_of(ref);
     if (is_functional_class(class_name))
@@ -65,13 +65,13 @@ class Translator {
   Json sequential(const Ref& config, const std::string& at);
 
  private:
-  /// A layer that is no model, and what its calls get from its constructor.
+  /// Translates a layer that is not a model, and returns the arguments that move from its constructor to its calls.
   std::pair<Json, Json> translated(const Ref& ref, const std::string& at) {
     TranslatedClass out = translate_class(class_of(ref), ref["class_name"], ref["config"],
                                           [&](const Ref& inner) { return layer(inner, at + "/config"); });
     const auto module = ref.find("module");
     const auto registered = ref.find("registered_name");
-    // Keras's own classes; others keep their names, and are refused by them.
+    // Keras's own classes; others keep their names, and are rejected with these.
     const bool foreign = module && module->is_string() && !module->text().starts_with("keras") &&
                          !module->text().starts_with("tf_keras") && !module->text().starts_with("tensorflow");
     Json json = {{"module", foreign ? module->json() : Json("keras.layers")},
@@ -84,7 +84,7 @@ class Translator {
   Origins& origins_;
 };
 
-/// The layers of one functional model and how its calls name them.
+/// The layers of one functional model, and the tensors in its calls.
 class Members {
  public:
   Members(const Ref& config, const std::vector<Ref>& layers) {
@@ -100,12 +100,12 @@ class Members {
   }
 
   [[nodiscard]] const std::set<std::string>& names() const { return names_; }
-  /// A tensor of a call; ["layer", 0, 0] where `is_tensor`.
+  /// Translates a tensor of a call; ["layer", 0, 0] if `is_tensor`.
   [[nodiscard]] Json tensor(const Ref& ref) const {
     const std::string& name = ref[0].text();
     return keras_tensor(name, index_of(ref[1]) - first_call(name), index_of(ref[2]));
   }
-  /// A model that was built before it is called here counts that as its call 0, so that its calls here begin with 1.
+  /// A model that was built before it is called here counts that as call 0, so its calls here begin with 1.
   [[nodiscard]] std::int64_t first_call(const std::string& name) const {
     const auto calls = calls_.find(name);
     const auto highest = highest_.find(name);
@@ -131,7 +131,7 @@ class Members {
   std::map<std::string, std::int64_t> calls_, highest_;
 };
 
-/// One call: its first argument in its structure, and its other arguments by name.
+/// A call: its first argument with its structure, and its other arguments by name.
 class NodeReader {
  public:
   explicit NodeReader(const Members& members) : members_(members) {}
@@ -188,7 +188,7 @@ class NodeReader {
   const Members& members_;
 };
 
-/// {args, kwargs} of a layer's call.
+/// The {args, kwargs} of a layer's call.
 Json call_of(const std::string& class_name, Json first, Json arguments, const Json& more) {
   if (first.is_array() && first.size() == 1) first = Json(first.front());
   if (takes_initial_state(class_name) && first.is_array() && first.size() > 1) {
@@ -205,12 +205,12 @@ Json call_of(const std::string& class_name, Json first, Json arguments, const Js
   return {{"args", std::move(args)}, {"kwargs", std::move(kwargs)}};
 }
 
-/// input_layers or output_layers: a list of one stands for itself.
+/// Translates input_layers or output_layers: a list of one is unpacked.
 Json ends_of(const Ref& ref, const Members& members, const std::map<std::string, std::string>& classes) {
   if (is_tensor(ref)) {
     const std::string& name = ref[0].text();
     const auto found = classes.find(name);
-    // Here, and only here, Keras 3 counts the calls of functional models from 1.
+    // Only here Keras 3 counts the calls of functional models from 1.
     const bool functional = found != classes.end() && is_functional_class(found->second);
     const std::int64_t node = index_of(ref[1]) - members.first_call(name) + (functional ? 1 : 0);
     return Json::array({name, node, index_of(ref[2])});
@@ -272,7 +272,7 @@ Json Translator::functional(const Ref& config, const std::string& at) {
   return out;
 }
 
-/// The shape of what a chain takes, as its first layer or that layer's first says it; else nothing.
+/// The input shape of a chain, in its first layer or that layer's first; empty if there is none.
 std::optional<Ref> input_shape_of(const Ref& layer) {
   const Ref config = layer["config"];
   if (config.is_object()) {
@@ -285,7 +285,7 @@ std::optional<Ref> input_shape_of(const Ref& layer) {
 }
 
 Json Translator::sequential(const Ref& config, const std::string& at) {
-  // Before 2.2.3 the config was the list of layers alone.
+  // Before 2.2.3 the config was only the list of layers.
   const Ref layers = config.is_array() ? config : config["layers"];
   layers.expect_array();
   Json list = Json::array();
@@ -317,7 +317,7 @@ Json Translator::sequential(const Ref& config, const std::string& at) {
   return out;
 }
 
-/// Marks that only Keras 2 leaves in a config.
+/// Returns whether the config has keys that only Keras 2 writes.
 bool looks_like_keras2(const Ref& ref) {
   if (!ref.is_object()) return false;
   if (const auto nodes = ref.find("inbound_nodes"); nodes && nodes->is_array() && nodes->size() > 0)

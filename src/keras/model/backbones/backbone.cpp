@@ -10,7 +10,7 @@ void Backbone::config(Fields& f) {
   if (f.reading()) {
     f("dtype", policy);
   } else {
-    // KerasHub tells of every quantized layer in it.
+    // KerasHub writes the policy of every quantized layer inside it.
     DTypePolicy stated = policy;
     if (auto map = policies_in(*this, false)) stated.map = std::move(map);
     f("dtype", stated);

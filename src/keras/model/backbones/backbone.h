@@ -1,4 +1,4 @@
-// KerasHub's backbones: functional models whose config is flat and whose constructor makes the layers.
+// KerasHub's backbones: functional models with a flat config, whose constructor creates the layers.
 #pragma once
 
 #include <string_view>
@@ -12,7 +12,7 @@ class Backbone : public AssembledModel {
   void config(Fields& f) override;
 };
 
-/// The record of a backbone that is made of nothing but its config.
+/// The record of a backbone that is created from its config only.
 template <typename T>
 constexpr ClassInfo backbone_record(std::string_view name, std::string_view module) {
   return {.name = name,

@@ -1,4 +1,4 @@
-// Backbones that encode text: BERT, ALBERT, DistilBERT and RoBERTa.
+// Text encoder backbones: BERT, ALBERT, DistilBERT and RoBERTa.
 #include <array>
 
 #include "attn/base/size.h"
@@ -8,12 +8,12 @@
 namespace attn::keras {
 namespace {
 
-/// What BERT and ALBERT share: three embeddings in, the sequence and its pooled first token out.
+/// The common part of BERT and ALBERT: three embeddings; outputs are the sequence and its pooled first token.
 class SegmentedBackbone : public HeadedBackbone {
  protected:
   [[nodiscard]] static Json initializer() { return normal_initializer("TruncatedNormal", 0.02); }
 
-  /// Tokens, positions and segments, each with `width` features, summed and normalized.
+  /// The sum of token, position and segment embeddings with `width` features, normalized.
   TensorRef embedded(std::int64_t width) {
     token_ids_ = tokens("token_ids");
     segment_ids_ = tokens("segment_ids");
@@ -29,7 +29,7 @@ class SegmentedBackbone : public HeadedBackbone {
         call("Embedding", "segment_embedding",
              {{"input_dim", num_segments.value}, {"output_dim", width}, {"embeddings_initializer", initializer()}},
              {segment_ids_});
-    // One argument that is a list: by braces alone some compilers would pass its members.
+    // One argument that is a list: with only braces, some compilers would pass its elements.
     const TensorRef x = call("Add", "embeddings_add", Json::object(), {Arg(ArgList{rows, positions, segments})});
     return embeddings_dropout(layer_norm("embeddings_layer_norm", x, 1e-12));
   }
@@ -55,7 +55,7 @@ class SegmentedBackbone : public HeadedBackbone {
   }
 
   Positive num_segments = 2;
-  std::optional<Activation> activation;  // other than that of KerasHub
+  std::optional<Activation> activation;  // if it differs from KerasHub's
   TensorRef token_ids_, segment_ids_, padding_mask_;
 };
 
@@ -70,7 +70,7 @@ class BertBackbone : public SegmentedBackbone {
     f("dropout", dropout);
     f("max_sequence_length", max_sequence_length);
     f("num_segments", num_segments);
-    // KerasHub has gelu by tanh alone, and Hugging Face's BERT the exact one.
+    // KerasHub has only tanh-approximated gelu; Hugging Face's BERT has the exact one.
     if (f.reading() || activation) f("activation", activation);
   }
 
@@ -82,7 +82,7 @@ class BertBackbone : public SegmentedBackbone {
   }
 };
 
-/// Narrow embeddings, and blocks that are called several times.
+/// Has factorized embeddings, and blocks that are called several times.
 class AlbertBackbone : public SegmentedBackbone {
  public:
   AlbertBackbone() { dropout = 0.0; }
@@ -129,7 +129,7 @@ class AlbertBackbone : public SegmentedBackbone {
   Positive embedding_dim, num_groups = 1, num_inner_repetitions = 1;
 };
 
-/// DistilBERT and RoBERTa differ in a name and an epsilon.
+/// DistilBERT and RoBERTa, which differ in a name and an epsilon.
 class UnsegmentedBackbone : public HeadedBackbone {
  protected:
   UnsegmentedBackbone(const char* embeddings, double epsilon) : embeddings_(embeddings), epsilon_(epsilon) {}

@@ -7,7 +7,7 @@
 namespace attn::keras {
 namespace {
 
-/// What the generations share.
+/// The common part of all generations.
 class GemmaFamilyBackbone : public TextBackbone {
  public:
   GemmaFamilyBackbone() { dropout = 0; }
@@ -20,7 +20,7 @@ class GemmaFamilyBackbone : public TextBackbone {
                                                      num_query_heads.value, num_key_value_heads.value));
   }
 
-  /// The whole model. Blocks take `further(i)` besides what all take.
+  /// Assembles the whole model. `further(i)` are additional arguments of block i.
   void assemble_with(std::string_view block_class, std::string_view norm_class,
                      const std::function<Json(std::int64_t)>& further) {
     const TensorRef token_ids = tokens("token_ids"), padding_mask = tokens("padding_mask");
@@ -42,7 +42,7 @@ class GemmaFamilyBackbone : public TextBackbone {
                          {"logit_soft_cap", number(attention_logit_soft_cap)},
                          {"sliding_window_size", sliding_window_size.value},
                          {"dropout", dropout.value}};
-    // Blocks are not told the ε, and take their own.
+    // ε is not passed to blocks, which use their default.
     const auto block = [&](std::int64_t i) {
       Json out = shared;
       out.update(further(i));
@@ -62,7 +62,7 @@ class GemmaFamilyBackbone : public TextBackbone {
   Number layer_norm_epsilon{1e-6};
 };
 
-/// Gemma 1, and 2 with norms behind sublayers, soft caps, and a window in every other block.
+/// Gemma 1; and Gemma 2 with norms after sublayers, soft caps, and a window in every other block.
 class GemmaBackbone : public GemmaFamilyBackbone {
  public:
   void fields(Fields& f) override {
@@ -92,7 +92,7 @@ class GemmaBackbone : public GemmaFamilyBackbone {
   }
 };
 
-/// Text only: five blocks with a window, then one without, which turns by longer wavelengths.
+/// Text only: five blocks with a window, then one without, which has longer wavelengths.
 class Gemma3Backbone : public GemmaFamilyBackbone {
  public:
   Gemma3Backbone() { sliding_window_size = 1024; }

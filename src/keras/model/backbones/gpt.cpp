@@ -1,4 +1,4 @@
-// Backbones of decoders with layer norms: GPT-2, OPT, GPT-NeoX, Bloom, Falcon.
+// Decoder backbones with layer norms: GPT-2, OPT, GPT-NeoX, Bloom, Falcon.
 #include <array>
 #include <optional>
 #include <utility>
@@ -82,7 +82,7 @@ class GPTNeoXBackbone : public HeadedBackbone {
     f("rotary_max_wavelength", rotary_max_wavelength);
     f("max_sequence_length", max_sequence_length);
     f("layer_norm_epsilon", layer_norm_epsilon);
-    // KerasHub has neither: its activation is gelu by tanh, and its head the token embedding.
+    // KerasHub has neither key: its activation is tanh-approximated gelu, and its head the token embedding.
     if (f.reading() || activation) f("activation", activation);
     if (f.reading() || !tie_word_embeddings) f("tie_word_embeddings", tie_word_embeddings);
   }
@@ -166,7 +166,7 @@ class FalconBackbone : public TextBackbone {
  protected:
   void assemble() override {
     const TensorRef token_ids = tokens("token_ids"), padding_mask = tokens("padding_mask");
-    // Its blocks are not told the ε, and take their own.
+    // ε is not passed to its blocks, which use their default.
     const Json block = {{"num_attention_heads", num_attention_heads.value},
                         {"intermediate_dim", intermediate_dim.value},
                         {"attention_dropout_rate", attention_dropout_rate.value},

@@ -1,4 +1,4 @@
-// Backbones of decoders with RMS norms and grouped attention: Llama, Llama 3, Mistral, Mixtral, Qwen 2 and 3, Phi-3,
+// Decoder backbones with RMS norms and grouped attention: Llama, Llama 3, Mistral, Mixtral, Qwen 2 and 3, Phi-3,
 // SmolLM3.
 #include <array>
 
@@ -9,13 +9,13 @@
 namespace attn::keras {
 namespace {
 
-/// What all but SmolLM3 share.
+/// The common part of all except SmolLM3.
 class GroupedBackbone : public TextBackbone {
  public:
   GroupedBackbone() { dropout = 0; }
 
  protected:
-  /// The fields that all of them begin with, in this order or another.
+  /// The first fields of all of them; the order may differ.
   void sizes(Fields& f) {
     f.required("vocabulary_size", vocabulary_size);
     f.required("num_layers", num_layers);
@@ -29,7 +29,7 @@ class GroupedBackbone : public TextBackbone {
                                                      num_query_heads.value, num_key_value_heads.value));
   }
 
-  /// The whole model. Blocks take the fields of `family`, and `further` arguments.
+  /// Assembles the whole model. Blocks have the fields of `family`, and `further` arguments.
   void assemble_with(AttentionFamily& family, bool tied, std::string_view block_class, std::string_view norm_class,
                      const Json& further = Json::object()) {
     const TensorRef token_ids = tokens("token_ids"), padding_mask = tokens("padding_mask");
@@ -61,7 +61,7 @@ class LlamaBackbone : public GroupedBackbone {
     f.required("num_key_value_heads", num_key_value_heads);
     f("layer_norm_epsilon", layer_norm_epsilon);
     f("dropout", dropout);
-    // KerasHub takes it, but does not write it, and so it cannot read what it wrote of a tied model.
+    // KerasHub accepts it but does not write it, so it cannot load its own config of a tied model.
     if (f.reading() || tie_word_embeddings) f("tie_word_embeddings", tie_word_embeddings);
   }
 

@@ -7,7 +7,7 @@
 namespace attn::keras {
 namespace {
 
-/// The inputs of both sides, of which the decoder's come second.
+/// The inputs of both sides; the decoder's come second.
 struct Sides {
   TensorRef encoder_tokens, encoder_mask, decoder_tokens, decoder_mask;
 };
@@ -80,7 +80,7 @@ class T5Backbone : public TextBackbone {
     const Sides in{tokens("encoder_token_ids"), tokens("encoder_padding_mask"), tokens("decoder_token_ids"),
                    tokens("decoder_padding_mask")};
     Json initializer = Initializer("TruncatedNormal").json;
-    initializer["config"]["mean"] = 1.0;  // KerasHub gives TruncatedNormal its first argument
+    initializer["config"]["mean"] = 1.0;  // KerasHub passes the value as the first argument of TruncatedNormal
     Layer& rows = token_embedding({{"tie_weights", tie_embedding_weights}, {"embeddings_initializer", initializer}});
     TensorRef x = dropped_out("encoder_embedding_dropout", call(rows, {in.encoder_tokens}));
     const TensorRef encoder_mask = with_query_axis(in.encoder_mask);
@@ -103,7 +103,7 @@ class T5Backbone : public TextBackbone {
     return operation("GetItem", Json::object(), {x, ArgList{SliceArg{}, Arg(), SliceArg{}}});
   }
 
-  /// The first layer of a stack makes a bias of positions, and all behind it take it.
+  /// The first layer of a stack computes the position bias, which all later layers receive.
   TensorRef through(const std::string& side, TensorRef x, const ArgDict& kwargs) {
     std::optional<TensorRef> bias;
     for (std::int64_t i = 0; i < num_layers; ++i) {

@@ -1,4 +1,4 @@
-// What backbones of text share.
+// The common part of text backbones.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace attn::keras {
 
-/// Token ids, and which of them are no padding.
+/// Has token ids and a padding mask as inputs.
 class TextBackbone : public Backbone {
  protected:
   void check_fields(const Ref& config) override;
@@ -19,9 +19,9 @@ class TextBackbone : public Backbone {
   void set_inputs(const std::vector<TensorRef>& refs);
   TensorRef layer_norm(std::string_view called, const TensorRef& x, double epsilon);
   TensorRef dropped_out(std::string_view called, const TensorRef& x);
-  /// The layer that has the rows of the tokens; it takes `arguments` besides its sizes.
+  /// The token embedding layer; `arguments` are in addition to its sizes.
   Layer& token_embedding(Json arguments);
-  /// x through `num_layers` blocks, called "<called>_0" and so on, of which each takes `kwargs` in its call.
+  /// Passes x through `num_layers` blocks named "<called>_0" and so on; `kwargs` are arguments of each call.
   TensorRef through_blocks(TensorRef x, std::string_view class_name, std::string_view called,
                            const std::function<Json(std::int64_t)>& arguments, const ArgDict& kwargs);
 
@@ -29,7 +29,7 @@ class TextBackbone : public Backbone {
   Number dropout = 0.1;
 };
 
-/// Each head has its own keys and values, and positions are learned.
+/// Each head has its own keys and values, and positions are trained.
 class HeadedBackbone : public TextBackbone {
  public:
   void fields(Fields& f) override;

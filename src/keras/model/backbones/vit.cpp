@@ -24,7 +24,7 @@ class ViTBackbone : public Backbone {
     f("use_mlp_bias", use_mlp_bias);
     f("use_class_token", use_class_token);
     f("use_patch_bias", use_patch_bias);
-    if (f.reading()) format.field(f);  // which KerasHub takes, but does not write
+    if (f.reading()) format.field(f);  // KerasHub accepts it but does not write it
   }
 
  protected:
@@ -71,7 +71,7 @@ class ViTBackbone : public Backbone {
   }
 
  private:
-  /// In image_shape, which has no batch.
+  /// Index in image_shape, which has no batch.
   [[nodiscard]] std::size_t height_axis() const { return format.channels_first() ? 1 : 0; }
 
   Window image_shape{{1, 1, 1}}, patch_size{{1, 1}};

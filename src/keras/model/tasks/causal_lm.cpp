@@ -1,4 +1,4 @@
-// keras_hub.models.CausalLM: a decoder, and its token embedding turned around for logits.
+// keras_hub.models.CausalLM: a decoder, and its token embedding in reverse for logits.
 #include <array>
 
 #include "attn/graph/graph.h"
@@ -11,11 +11,11 @@ namespace {
 
 using graph::ValueId;
 
-/// What KerasHub computes wrongly of tokens that come one by one.
+/// KerasHub's errors in single-token decode steps.
 enum class Fault : std::uint8_t {
   none,
-  query_at_zero,  ///< GPTNeoXAttention.call turns without start_index (keras-hub pull request 2870)
-  short_factors   ///< Phi3SuScaledRotaryEmbedding goes by the length of each call
+  query_at_zero,  ///< GPTNeoXAttention.call applies rotary positions without start_index (keras-hub pull request 2870)
+  short_factors   ///< Phi3SuScaledRotaryEmbedding uses the length of each call
 };
 
 class CausalLM : public Task, public Decodes {

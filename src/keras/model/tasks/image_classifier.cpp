@@ -1,4 +1,4 @@
-// keras_hub.models.ImageClassifier: a backbone of images, and classes of what it gives.
+// keras_hub.models.ImageClassifier: an image backbone, and a classification head.
 #include <array>
 
 #include "model/tasks/task.h"
@@ -14,7 +14,7 @@ class ViTImageClassifier : public Task {
     f("intermediate_dim", intermediate_dim);
     f("activation", activation);
     f("dropout", dropout);
-    if (f.reading()) f("head_dtype", head_dtype);  // which KerasHub takes, but does not write
+    if (f.reading()) f("head_dtype", head_dtype);  // KerasHub accepts it but does not write it
   }
 
  protected:
@@ -44,7 +44,7 @@ class ViTImageClassifier : public Task {
 
  private:
   Positive num_classes;
-  std::string pooling = "token";  // any other word than "token" and "gap" pools nothing
+  std::string pooling = "token";  // any value except "token" and "gap" disables pooling
   std::optional<Positive> intermediate_dim;
   std::optional<Activation> activation;
   Number dropout = 0.0;

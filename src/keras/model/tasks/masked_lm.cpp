@@ -1,4 +1,4 @@
-// keras_hub.models.MaskedLM: an encoder, and logits for the tokens that are hidden in its input.
+// keras_hub.models.MaskedLM: an encoder, and logits for the masked tokens of its input.
 #include <array>
 
 #include "classes/reading.h"
@@ -7,9 +7,9 @@
 namespace attn::keras {
 namespace {
 
-/// What families differ in.
+/// The differences between families.
 struct Head {
-  std::string_view sequence;  ///< the key of the backbone's result that is read; "" where it gives one
+  std::string_view sequence;  ///< the key of the backbone's result that is read; "" if there is a single result
   bool tanh_gelu = false;
 };
 
@@ -28,7 +28,7 @@ class MaskedLM : public Task {
     inputs.emplace_back("mask_positions", positions);
     input_struct = inputs;
 
-    // The head holds the backbone's embedding, as a config tells it: by an id that both have.
+    // The head shares the backbone's embedding; in a config, both have the same shared-object id.
     constexpr std::int64_t kId = 1;
     Layer& embedding = token_embedding();
     Json shared = layer_json(embedding, kNewest);

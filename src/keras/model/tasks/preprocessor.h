@@ -1,4 +1,4 @@
-// The preprocessor in a task's config. It is never run: it is kept as read, and asked for a few numbers.
+// The preprocessor in a task's config. It is never run, only kept as read; some numbers are extracted.
 #pragma once
 
 #include <optional>
@@ -11,13 +11,13 @@
 
 namespace attn::keras {
 
-/// A field of a config.
+/// A config field with a preprocessor.
 struct PreprocessorField {
   Json json;  ///< null: none
   std::optional<Preprocessor> what;
 };
 
-/// Throws Error (bad_input) where it is neither null nor a serialized object.
+/// Throws Error (bad_input) if it is neither null nor a serialized object.
 void read_field(const Ref& ref, PreprocessorField& value, std::vector<std::string>& warnings);
 [[nodiscard]] Json write_field(const PreprocessorField& value, Version version);
 

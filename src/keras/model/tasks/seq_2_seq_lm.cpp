@@ -1,4 +1,4 @@
-// keras_hub.models.Seq2SeqLM: an encoder and a decoder, and the token embedding turned around for logits.
+// keras_hub.models.Seq2SeqLM: an encoder and a decoder, and the token embedding in reverse for logits.
 #include <array>
 #include <cmath>
 
@@ -14,7 +14,7 @@ namespace {
 
 using graph::ValueId;
 
-/// A class says how its backbone's layers are called apart, for each side.
+/// A subclass defines how the layers of its backbone are called separately for each side.
 class Seq2SeqLM : public Task, public Decodes {
  public:
   [[nodiscard]] bool has_encoder() const override { return true; }
@@ -23,7 +23,7 @@ class Seq2SeqLM : public Task, public Decodes {
     const TensorPtr tokens = Call::result(token_ids);
     const EncoderSequences encoder = *lowering.decoding->encoder;
     const TensorPtr mask = Call::result(encoder.padding);
-    TensorPtr encoded = tokens;  // not looked at where what was made of it is kept
+    TensorPtr encoded = tokens;  // not read if its keys and values are cached
     if (encoder.token_ids) {
       Decoding* const decoding = std::exchange(lowering.decoding, nullptr);  // whole sequences
       encoded = encode(lowering, Call::result(*encoder.token_ids), mask);
@@ -53,10 +53,10 @@ class Seq2SeqLM : public Task, public Decodes {
   virtual TensorPtr encode(Lowering& lowering, const TensorPtr& tokens, const TensorPtr& mask) = 0;
   virtual TensorPtr decode_behind(Lowering& lowering, const TensorPtr& tokens, const TensorPtr& encoded,
                                   const TensorPtr& mask) = 0;
-  /// What hidden states are multiplied by before they become logits; nothing: they are not.
+  /// The factor of hidden states before the logits; empty if there is none.
   [[nodiscard]] virtual std::optional<double> hidden_scale() { return std::nullopt; }
 
-  /// One call of a layer of the backbone; the first of its results.
+  /// Calls a layer of the backbone and returns its first result.
   TensorPtr call_layer(Lowering& lowering, const std::string& called, ArgList args, ArgDict kwargs = {}) {
     return results_of(lowering, called, std::move(args), std::move(kwargs)).front();
   }

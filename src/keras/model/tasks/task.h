@@ -1,4 +1,4 @@
-// KerasHub's tasks: a backbone, and layers that make an answer of what it gives.
+// KerasHub's tasks: a backbone, and layers that compute an answer from its outputs.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace attn::keras {
 
-/// A class gives the keys of its own (fields) and assembles the calls behind the backbone's. Inputs and layers of the
-/// backbone are its own as well.
+/// A subclass defines its own keys (fields) and assembles the calls after those of the backbone. The inputs and layers
+/// of the backbone are also its own.
 class Task : public AssembledModel {
  public:
   void config(Fields& f) override;
@@ -20,28 +20,28 @@ class Task : public AssembledModel {
   [[nodiscard]] TaskInfo task_info();
 
  protected:
-  /// What the class's name ends with behind that of its family: "CausalLM". The backbone's ends with "Backbone" there.
+  /// The suffix of the class name after the family's: "CausalLM". It replaces "Backbone" in the backbone's name.
   [[nodiscard]] virtual std::string_view kind() const = 0;
 
   [[nodiscard]] virtual std::optional<Packing> packing() const { return std::nullopt; }
   [[nodiscard]] virtual std::string keras_hub_error() { return ""; }
 
-  /// What the backbone gives for this model's inputs; where it gives several tensors, the one under `key`.
+  /// The backbone's result for this model's inputs; if there are several tensors, the one with `key`.
   TensorRef backbone_result(std::string_view key = {});
-  /// The backbone's layer that turns tokens into vectors, and vectors into logits.
+  /// The backbone's token embedding, which also converts vectors to logits.
   [[nodiscard]] Layer& token_embedding();
-  /// Logits of `x` by the token embedding, which becomes a member.
+  /// The logits of `x` by the token embedding, which becomes a member.
   TensorRef reverse_embedding(const TensorRef& x);
-  /// An integer > 0 of the backbone's config.
+  /// A positive integer in the backbone's config.
   [[nodiscard]] std::int64_t backbone_size(std::string_view key);
-  /// A flag of it.
+  /// A flag in the backbone's config.
   [[nodiscard]] bool backbone_flag(std::string_view key);
-  /// Is a key of it null?
+  /// Whether a key of the backbone's config is null.
   [[nodiscard]] bool backbone_lacks(std::string_view key);
 
  private:
   LayerPtr backbone_;
-  Functional* model_ = nullptr;  // the same
+  Functional* model_ = nullptr;  // the same object
   PreprocessorField preprocessor_;
 };
 

@@ -1,4 +1,4 @@
-// keras_hub.models.TextClassifier: an encoder, and classes of what it makes of the first token.
+// keras_hub.models.TextClassifier: an encoder, and a classification head on the first token.
 #include <array>
 
 #include "model/tasks/task.h"
@@ -27,11 +27,11 @@ class TextClassifier : public Task {
 
   Positive num_classes;
   Activation activation = *Activation::named("linear");
-  std::optional<Positive> hidden_dim;  // null: the backbone's
+  std::optional<Positive> hidden_dim;  // null: that of the backbone
   Number dropout;
 };
 
-/// BERT and ALBERT have pooled the first token already.
+/// For BERT and ALBERT, which already pool the first token.
 class PooledClassifier : public TextClassifier {
  public:
   explicit PooledClassifier(const char* dropout_name) : TextClassifier(0.1), dropout_name_(dropout_name) {}
@@ -48,7 +48,7 @@ class PooledClassifier : public TextClassifier {
   const char* dropout_name_;
 };
 
-/// The others pool it here.
+/// For the others: pools the first token here.
 class PoolingClassifier : public TextClassifier {
  public:
   void fields(Fields& f) override {

@@ -1,4 +1,4 @@
-// What a model is made of, down to the projections of its attention layers, beside the graph that it becomes.
+// The parts of a model, down to the projections of its attention layers, and their relation to the graph.
 #pragma once
 
 #include <cstdint>
@@ -11,22 +11,22 @@ namespace attn::keras {
 
 class Layer;
 
-/// A layer or operation of a model, a layer inside one, or a group of variables of a layer with a name of its own
-/// ("query"). What a layer does beside its parts is a part too, without variables and calls.
+/// A layer or operation of a model, a sublayer, or a named group of variables of a layer ("query"). A layer's own work
+/// outside its parts is also a part, without variables and calls.
 struct Part {
   std::string name;
-  std::string class_name;  ///< empty for what is no layer of ours
+  std::string class_name;  ///< empty if it is not a layer
   int level = 0;           ///< 0 at the top; the parts of a part follow it, one level deeper
-  bool nested = false;     ///< the parts around it are models
+  bool nested = false;     ///< the enclosing parts are models
   bool operation = false;
-  bool rest = false;  ///< what the part around it does itself
-  /// Its own variables, as indices into Graph::weights, and their names in it.
+  bool rest = false;  ///< work of the enclosing part outside its parts
+  /// Its own variables, as indices into Graph::weights, and their names in the part.
   std::vector<std::int32_t> weights;
   std::vector<std::string> weight_names;
-  /// Its calls. A group of variables has none: its operations are those of the layer around it that read them.
+  /// Its calls. A group of variables has none: its operations belong to the enclosing layer and read these variables.
   std::vector<graph::LayerId> calls;
-  std::vector<Shape> output_shapes;  ///< what its last call gave
-  Layer* layer = nullptr;            ///< for this room; null where it is no layer. Lives as long as the model
+  std::vector<Shape> output_shapes;  ///< results of its last call
+  Layer* layer = nullptr;            ///< for this module only; null if it is not a layer. Valid as long as the model
 };
 
 struct Anatomy {
@@ -34,28 +34,28 @@ struct Anatomy {
   std::vector<Part> parts;
 };
 
-/// Which part does what: of each node that of its layer, or the group of variables in it that the node reads, or the
-/// layer's rest.
+/// Assigns each node to a part: to that of its layer, to the group of variables that it reads, or to the layer's rest.
 class Owners {
  public:
   explicit Owners(const Anatomy& anatomy);
 
-  /// The part around, or graph::kNone.
+  /// The enclosing part, or graph::kNone.
   [[nodiscard]] std::int32_t parent(std::int32_t part) const { return parent_[static_cast<std::size_t>(part)]; }
   /// "block/dense", "multi_head_attention/query".
   [[nodiscard]] const std::string& path(std::int32_t part) const { return paths_[static_cast<std::size_t>(part)]; }
-  /// The part of a node of the graph, or of one that passes made of it; graph::kNone where there is none.
+  /// The part of a node of the graph, or of one that passes derived from it; graph::kNone if there is none.
   [[nodiscard]] std::int32_t of(const graph::Node& node) const;
-  /// The weight that alone, or with constants, makes this value: a cast or a view of it; graph::kNone where none does.
+  /// The weight that this value is computed from on its own or with constants: a cast or a view of it; graph::kNone if
+  /// there is none.
   [[nodiscard]] std::int32_t weight(graph::ValueId value) const { return weight_[static_cast<std::size_t>(value)]; }
 
  private:
   void trace_weights(const graph::Graph& graph);
 
-  std::vector<std::int32_t> parent_, rest_;         // by part
-  std::vector<std::string> paths_;                  // by part
-  std::vector<bool> is_group_;                      // by part: variables that the layer around reads
-  std::vector<std::int32_t> of_layer_, of_weight_;  // by layer and weight of the graph
+  std::vector<std::int32_t> parent_, rest_;  // by part
+  std::vector<std::string> paths_;           // by part
+  std::vector<bool> is_group_;               // whether a part is a group of variables that the enclosing layer reads
+  std::vector<std::int32_t> of_layer_, of_weight_;  // the parts of the graph's layers and weights
   std::vector<std::int32_t> weight_;                // by value
 };
 

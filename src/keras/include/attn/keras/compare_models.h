@@ -1,4 +1,4 @@
-// Where two models differ: in their configs, and in what those make.
+// Compares two models: their configs, and the resulting layers.
 #pragma once
 
 #include "attn/keras/comparison.h"
@@ -6,9 +6,9 @@
 
 namespace attn::keras {
 
-/// Layers are paired by name, then, of those whose name only one side has, the first of a class with the first, and so
-/// on: a layer that Keras has numbered anew is the same layer under another name, also where others read it. Defaults
-/// are filled in on both sides, so that a key that was left out differs from none.
+/// Layers are paired by name. Those without a counterpart are paired by class in order, so that a layer that Keras has
+/// renumbered counts as renamed, also in references to it. Defaults are filled in on both sides, so that an omitted key
+/// equals its default.
 [[nodiscard]] ModelComparison compare_models(const Model& a, const Model& b);
 
 }  // namespace attn::keras

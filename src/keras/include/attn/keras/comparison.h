@@ -1,4 +1,4 @@
-// Where two models differ, as a value.
+// The differences between two models, as plain values.
 #pragma once
 
 #include <optional>
@@ -9,15 +9,14 @@
 
 namespace attn::keras {
 
-/// A key, or a whole layer, of the configs as Keras saves them (Model::config).
+/// A difference in a key, or a whole layer, between configs in Keras's form (Model::config).
 struct ConfigDifference {
-  std::string layer;  ///< "block/dense", as A has it; empty outside of layers
-  /// JSON pointers, and the values as JSON; nothing on the side that lacks it. Of a layer that one side lacks, its
-  /// class.
+  std::string layer;  ///< "block/dense", as in A; empty outside of layers
+  /// JSON pointers, and values as JSON; empty on a side that lacks it. For a missing layer, its class.
   std::optional<std::string> pointer_a, pointer_b, a, b;
 };
 
-/// What a summary says of a layer.
+/// A difference in the summary of a layer.
 struct LayerDifference {
   std::string layer, class_name;
   std::string what;  ///< "output shape", "params"
@@ -26,8 +25,8 @@ struct LayerDifference {
 
 struct ModelComparison {
   std::vector<ConfigDifference> config;
-  std::vector<LayerDifference> layers;  ///< differences of layers that both have
-  std::optional<Summary> a, b;          ///< nothing where a model, or single layer, was never built
+  std::vector<LayerDifference> layers;  ///< differences between layers that both have
+  std::optional<Summary> a, b;          ///< empty if the model, or single layer, was never built
 
   [[nodiscard]] bool equal() const { return config.empty() && layers.empty(); }
 };

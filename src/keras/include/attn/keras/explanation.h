@@ -1,4 +1,4 @@
-// Where the numbers of a layer come from, as values.
+// The formulas of a layer's numbers, as plain values.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +12,17 @@
 
 namespace attn::keras {
 
-/// One line of arithmetic: what it is about, and the product that gives its value. Without factors it is the sum of a
-/// layer inside.
+/// One line of arithmetic: its subject, and the product that gives its value. Without factors it is the sum of a
+/// sublayer.
 struct Product {
   std::string what;            ///< "query/kernel", "query: multiply and add", "dense_1 (Dense)"
-  std::optional<Shape> shape;  ///< the variable's, where it is one
+  std::optional<Shape> shape;  ///< for a variable, its shape
   std::vector<NamedNumber> factors;
   Count value = 0;
-  std::int64_t calls = 1;  ///< how often the same is done, which is in the value
+  std::int64_t calls = 1;  ///< number of repetitions, included in the value
 };
 
-/// A formula for several lines together.
+/// A formula for several lines.
 struct Identity {
   std::string what;     ///< "kernels"
   std::string formula;  ///< "3·d_model² + d_model² = 4·d_model²"
@@ -34,12 +34,12 @@ struct Explanation {
   std::string name, class_name;  ///< "block/dense"; no class for a group of variables
   std::vector<Symbol> symbols;
   std::vector<Product> params;
-  std::vector<Identity> identities;  ///< sums of `params` that have a short form
-  std::string no_params;             ///< why it has none, or ""
+  std::vector<Identity> identities;  ///< sums of `params` with a short form
+  std::string no_params;             ///< the reason why it has none, or ""
   Count total_params = 0, trainable_params = 0;
   std::vector<Product> flops;
   Count total_flops = 0;
-  bool custom = false;  ///< of somebody's own class, whose code is not run: its FLOPs are not known
+  bool custom = false;  ///< a custom class, whose code is not run: its FLOPs are unknown
 };
 
 /// The layers of one class in a model.
@@ -47,21 +47,21 @@ struct ClassTotals {
   std::string class_name;
   std::int64_t layers = 0;
   Count params = 0, flops = 0;
-  std::string how;  ///< the parameters of the first in symbols, or why it has none
+  std::string how;  ///< the parameters of the first layer as symbols, or the reason why it has none
 };
 
 /// Explains the parts of a model.
 class Explainer {
  public:
-  /// `graph` is that of `anatomy`, or what passes made of it; `steps` are the nodes that a pass runs. All must outlive
-  /// the explainer, and the model too.
+  /// `graph` is that of `anatomy`, or the result of passes on it; `steps` are the nodes that a pass runs. All of these
+  /// and the model must outlive the explainer.
   Explainer(const Anatomy& anatomy, const graph::Graph& graph, std::span<const graph::NodeId> steps);
 
-  /// The part of this name, "dense", "block/dense", "multi_head_attention/query"; nothing where there is none.
+  /// The part with this name: "dense", "block/dense", "multi_head_attention/query"; empty if there is none.
   [[nodiscard]] std::optional<std::int32_t> find(const std::string& name) const;
   [[nodiscard]] std::vector<std::string> names() const;
   [[nodiscard]] Explanation explain(std::int32_t part) const;
-  /// The layers of the model and of the models in it, by class, in the order in which they come first.
+  /// The layers of the model and of nested models by class, in the order of first occurrence.
   [[nodiscard]] std::vector<ClassTotals> classes() const;
 
  private:
@@ -71,17 +71,17 @@ class Explainer {
   [[nodiscard]] Count flops_of(std::int32_t part) const;
   [[nodiscard]] bool is_made_of_layers(std::int32_t part) const;
   void add_inner(Explanation& out, std::int32_t part) const;
-  /// What a node of keras.layers.Attention and AdditiveAttention is for: "scores: ", or "".
+  /// The purpose of a node in keras.layers.Attention or AdditiveAttention: "scores: ", or "".
   [[nodiscard]] std::string role_of(const graph::Node& node, const Part& part) const;
   void add_params(Explanation& out, std::int32_t part, Names& names) const;
-  /// Adds the FLOPs of all below `part`, or of `only` alone.
+  /// Adds the FLOPs of everything below `part`, or only of `only`.
   void add_flops(Explanation& out, std::int32_t part, Names& names, std::int32_t only = graph::kNone) const;
 
   const Anatomy& anatomy_;
   const graph::Graph& graph_;
   Owners owners_;
-  std::vector<std::vector<graph::NodeId>> nodes_;  ///< by part, its own
-  std::vector<bool> is_step_;                      ///< by node; others are views, or done once
+  std::vector<std::vector<graph::NodeId>> nodes_;  ///< by part, without those of nested parts
+  std::vector<bool> is_step_;                      ///< by node; other nodes are views, or run once
 };
 
 }  // namespace attn::keras

@@ -1,4 +1,4 @@
-// JSON as Keras writes it.
+// JSON in Keras's format.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -6,12 +6,11 @@
 
 namespace attn::keras {
 
-/// The value of a config's text, in which NaN, Infinity and -Infinity are numbers. Throws Error (bad_input) with
+/// Parses a config's text, in which NaN, Infinity and -Infinity are numbers. Throws Error (bad_input) with
 /// `source:line:column`, as for every config.
 [[nodiscard]] nlohmann::ordered_json parse_json_text(const std::string& text, const std::string& source);
 
-/// The text that Python's json.dumps writes (", " and ": ", \uXXXX for non-ASCII, NaN, Infinity); `indent` > 0 puts it
-/// on lines.
+/// The output of Python's json.dumps (", " and ": ", \uXXXX for non-ASCII, NaN, Infinity); `indent` > 0 adds newlines.
 [[nodiscard]] std::string write_json_text(const nlohmann::ordered_json& json, int indent = 0);
 
 }  // namespace attn::keras

@@ -1,4 +1,4 @@
-// The classes of Keras that attn knows.
+// The Keras classes that attn knows.
 #pragma once
 
 #include <string_view>
@@ -9,15 +9,15 @@
 namespace attn::keras {
 
 struct KnownClass {
-  std::string_view name;     ///< as configs spell it
-  std::string_view shown;    ///< what Python calls it, where that is another name
-  std::string_view module;   ///< as configs name it
+  std::string_view name;     ///< its name in configs
+  std::string_view shown;    ///< its name in Python, if different
+  std::string_view module;   ///< the module in configs
   std::string_view package;  ///< "keras_hub", or "" for Keras's own
-  Version since = kOldest;   ///< the first Keras 3 that has it, where it is Keras's own
-  std::string_view refused;  ///< why attn does not run it, or ""
+  Version since = kOldest;   ///< the first Keras 3 version that has it, for Keras's own classes
+  std::string_view refused;  ///< the reason why it is rejected, or ""
 };
 
-/// All layers, with models, or all operations; those that are refused last. Each in the order of the alphabet.
+/// All layers including models, or all operations; rejected ones last, each in alphabetical order.
 [[nodiscard]] std::vector<KnownClass> known_layers();
 [[nodiscard]] std::vector<KnownClass> known_operations();
 

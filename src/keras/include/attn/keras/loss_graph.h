@@ -1,4 +1,4 @@
-// A model with its loss, as compile() would have made it.
+// A model with its loss, as set by compile().
 #pragma once
 
 #include <cstdint>
@@ -14,60 +14,60 @@
 namespace attn::keras {
 
 struct LossOptions {
-  /// The name of a loss, or JSON as compile_config has it (an object, a list, a dict by outputs); nothing: what the
-  /// file says, else the mean squared error of the first output.
+  /// The name of a loss, or JSON as in compile_config (an object, a list, a dict by output); empty: the loss in the
+  /// file, otherwise the mean squared error of the first output.
   std::optional<std::string> loss;
-  /// Only the loss of this output, as if the others had none.
+  /// Use only the loss of this output.
   std::optional<std::string> output;
-  /// JSON in place of the file's compile_config.
+  /// JSON that replaces the file's compile_config.
   std::optional<std::string> compile_config;
-  /// The types of the arrays that data holds, by name: of targets "y", or "y:<output>" where several outputs have a
-  /// loss, and of weights "sample_weight" or "sample_weight:<output>". A target that is not among them has the type
-  /// that its loss suggests. Where "y" is all that a model of several outputs gets, one loss is that of the first.
+  /// The types of the data's arrays, by name. Targets are "y", or "y:<output>" if several outputs have a loss; weights
+  /// are "sample_weight" or "sample_weight:<output>". A target that is not listed has the type that its loss suggests.
+  /// If "y" is the only target of a model with several outputs, a single loss belongs to the first.
   std::map<std::string, graph::TensorType> arrays;
-  bool metrics = false;    ///< with the metrics that the model was compiled with
-  bool training = true;    ///< layers do what they do in training, such as to normalize by statistics of the batch
-  bool drops = false;      ///< and drop numbers
-  std::uint64_t seed = 0;  ///< for what is dropped by layers without a seed
+  bool metrics = false;    ///< include the metrics of compile()
+  bool training = true;    ///< layers behave as in training, for example normalize by batch statistics
+  bool drops = false;      ///< also apply dropout and noise
+  std::uint64_t seed = 0;  ///< for random layers without a seed
 };
 
-/// What a target's numbers are.
+/// The meaning of a target's elements.
 enum class Labels : std::uint8_t {
   numbers,       ///< any
   positive,      ///< above 0
   classes,       ///< integers in [0, classes)
-  one_hot,       ///< one 1 among zeros, along the last axis
+  one_hot,       ///< a single 1 among zeros, along the last axis
   binary,        ///< 0 or 1
-  probabilities  ///< above 0, with the sum 1 along the last axis
+  probabilities  ///< above 0, with a sum of 1 along the last axis
 };
 
-/// An array that data gives beside the model's inputs: an input of the graph, named as the array.
+/// An array of the data besides the model's inputs: a graph input with the name of the array.
 struct Target {
   graph::ValueId value = graph::kNone;
   Labels labels = Labels::numbers;
   std::int64_t classes = 0;
-  /// Whether a label that is none of the classes is an error, unless it is the one that is passed over.
+  /// Whether a label outside the classes is an error, unless it is `ignored`.
   bool bounded = false;
   std::optional<std::int64_t> ignored{};
 };
 
-/// What the value of a metric is, by its sums over batches.
+/// The computation of a metric's value from its sums over batches.
 enum class MetricKind : std::uint8_t {
-  ratio,  ///< Σ total/Σ count, 0 where the count is 0
-  root,   ///< the square root of that
+  ratio,  ///< Σ total/Σ count; 0 if the count is 0
+  root,   ///< the square root of the ratio
   sum,    ///< Σ total
-  roc,    ///< the area under recall over false positives; total is (4,T): true and false positives, true and false
-          ///< negatives by threshold, falling
-  precision_recall  ///< of the same, the area under precision over recall
+  roc,    ///< the area under the ROC curve; total is (4,T): true and false positives, true and false negatives for
+          ///< descending thresholds
+  precision_recall  ///< the area under the precision–recall curve, from the same sums
 };
 
-/// A model's graph, and behind it its loss.
+/// A model's graph followed by its loss.
 struct LossGraph {
-  graph::Graph graph;  ///< its inputs are the model's, then the targets, the sample weights and the draws
+  graph::Graph graph;  ///< its inputs are those of the model, the targets, the sample weights and the draws
   graph::ValueId loss = graph::kNone;
   std::string described;  ///< "mean_squared_error", or "price: huber, kind: sparse_categorical_crossentropy"
 
-  /// What the loss is the sum of, without weights: "price_loss", …; the last may be "regularization".
+  /// The unweighted terms of the loss: "price_loss", …; the last may be "regularization".
   struct Term {
     std::string name;
     graph::ValueId value = graph::kNone;
@@ -75,37 +75,36 @@ struct LossGraph {
   std::vector<Term> terms;
   std::vector<Target> targets;
   std::vector<graph::ValueId> sample_weights;
-  /// Weights that are not trained but change in a step, and what they become.
+  /// Weights that are not trained but change in a step, and their new values.
   struct Update {
     std::int32_t weight = graph::kNone;
     graph::ValueId value = graph::kNone;
   };
   std::vector<Update> updates;
-  /// Inputs that a layer's random numbers come from: how often it has drawn, int64 (), or with `normal_seed` the
-  /// standard normal numbers that this seed and this count give.
+  /// Inputs for a layer's random numbers: the number of earlier draws, int64 (), or with `normal_seed` the standard
+  /// normal numbers for this seed and count.
   struct Draw {
     std::string layer;
     graph::ValueId value = graph::kNone;
     std::optional<std::int64_t> normal_seed{};
-    bool always = false;  ///< an evaluation counts as a draw too, as in Keras
+    bool always = false;  ///< an evaluation also counts as a draw, as in Keras
   };
   std::vector<Draw> draws;
-  /// A metric: what is summed over batches, and what its value is then.
+  /// A metric: its sums over batches, and the kind of its value.
   struct Metric {
     std::string name;
     graph::ValueId total = graph::kNone, count = graph::kNone;
     MetricKind kind = MetricKind::ratio;
-    bool up = false;  ///< is more better?
+    bool up = false;  ///< whether larger is better
   };
   std::vector<Metric> metrics;
-  /// By weight: what it becomes after each step.
+  /// The constraint of each weight, applied after each step.
   std::vector<std::optional<optimizers::Constraint>> constraints;
 };
 
-/// The class of a loss as Keras writes it ("MeanSquaredError"), from a name of it or of its function; nothing where it
-/// is not known.
+/// The class of a loss ("MeanSquaredError"), from any name of the class or its function; empty if unknown.
 [[nodiscard]] std::optional<std::string> loss_class(std::string_view name);
-/// Is it the name of a loss or of a metric of Keras's own?
+/// Returns whether it is the name of one of Keras's losses or metrics.
 [[nodiscard]] bool is_known_function(std::string_view name);
 
 }  // namespace attn::keras

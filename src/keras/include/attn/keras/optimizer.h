@@ -1,4 +1,4 @@
-// Optimizers as configs tell them.
+// Reads optimizers from configs.
 #pragma once
 
 #include <optional>
@@ -9,14 +9,14 @@
 
 namespace attn::keras {
 
-/// An optimizer from its name ("adam", "AdamW"), with Keras's defaults, or from JSON as compile_config has it. Throws
-/// Error (bad_input), for what is not known with the nearest name.
+/// Reads an optimizer from its name ("adam", "AdamW"), with Keras's defaults, or from JSON as in compile_config. Throws
+/// Error (bad_input); for an unknown one with the most similar name.
 [[nodiscard]] optimizers::Settings read_optimizer(const std::string& text);
 
-/// The optimizer that a compile_config (JSON) names. Throws Error (bad_input) where it names none.
+/// Reads the optimizer in a compile_config (JSON). Throws Error (bad_input) if there is none.
 [[nodiscard]] optimizers::Settings compiled_optimizer(const std::string& compile_config);
 
-/// The class as Keras writes it ("AdamW"), from any spelling of it; nothing where it is not known.
+/// The class name in Keras ("AdamW"), from any spelling; empty if unknown.
 [[nodiscard]] std::optional<std::string> optimizer_class(std::string_view name);
 
 }  // namespace attn::keras

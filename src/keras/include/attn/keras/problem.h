@@ -1,4 +1,4 @@
-// What is wrong with a config, and where.
+// A problem of a config, and its location.
 #pragma once
 
 #include <string>
@@ -8,16 +8,16 @@
 
 namespace attn::keras {
 
-/// All texts are fit to print.
+/// All strings are printable.
 struct Problem {
-  bool warning = false;      ///< it can be read, and may surprise
-  std::string file;          ///< the name of the source; "" where no file holds it
-  int line = 0, column = 0;  ///< from 1; 0: not told
+  bool warning = false;      ///< the config is valid, but may have unintended effects
+  std::string file;          ///< the name of the source; "" if there is no file
+  int line = 0, column = 0;  ///< from 1; 0: unknown
   std::string pointer;       ///< JSON pointer
   std::string message;       ///< "expected an integer > 0, got \"8\"", "unknown key (did you mean 'num_heads'?)"
 };
 
-/// An Error (bad_input) about a place: "encoder.json:7:5: /layers/2/config/units: expected …".
+/// An Error (bad_input) with a location: "encoder.json:7:5: /layers/2/config/units: expected …".
 class ConfigError : public Error {
  public:
   explicit ConfigError(Problem problem);
@@ -27,7 +27,7 @@ class ConfigError : public Error {
   Problem problem_;
 };
 
-/// The place of an Error, where it has one, and its message.
+/// The location of an Error, if it has one, and its message.
 [[nodiscard]] Problem problem_of(const Error& error);
 
 }  // namespace attn::keras

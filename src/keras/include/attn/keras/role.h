@@ -1,4 +1,4 @@
-// What a class is in a model.
+// The role of a class in a model.
 #pragma once
 
 #include <cstdint>
@@ -6,31 +6,31 @@
 
 namespace attn::keras {
 
-/// What a layer or operation is there for. Drawings, explanations and questions such as "which layer is the first
-/// attention?" go by it, and never by a part of a name.
+/// The purpose of a layer or operation. Drawings, explanations and questions such as "which layer is the first
+/// attention?" depend on it, and never on a part of a name.
 enum class Role : std::uint8_t {
   other,
-  input,          ///< stands for what comes in
-  tokens,         ///< looks vectors up for integers
-  embedding,      ///< makes vectors of positions or patches, or turns vectors by their positions
+  input,          ///< an input of the model
+  tokens,         ///< looks up vectors for integers
+  embedding,      ///< computes vectors for positions or patches, or rotates vectors by position
   attention,      ///< projects query, key and value into heads that attend
-  dot_attention,  ///< attends with query, key and value as they come
-  transformer,    ///< holds blocks with attention in them
+  dot_attention,  ///< attention without projections
+  transformer,    ///< contains blocks with attention
   normalization,
-  kernel,        ///< multiplies by a kernel: dense, convolutions, recurrent layers and their cells
-  activation,    ///< a function of each number, or of each vector
+  kernel,        ///< multiplies by a kernel: dense layers, convolutions, recurrent layers and their cells
+  activation,    ///< a function of each element, or of each vector
   merge,         ///< combines several inputs
-  pooling,       ///< means or maxima of windows
-  arrangement,   ///< moves numbers
-  pass_through,  ///< gives back what it gets
-  training,      ///< acts in training only
+  pooling,       ///< means or maxima over windows
+  arrangement,   ///< moves elements
+  pass_through,  ///< returns its input
+  training,      ///< acts only in training
   model,         ///< has layers and a graph of its own
-  chain,         ///< is a model whose layers follow each other
+  chain,         ///< a model whose layers follow each other
 };
 
 [[nodiscard]] constexpr bool is_attention(Role role) { return role == Role::attention || role == Role::dot_attention; }
 
-/// The role of the layer or operation of this class, as summaries name it; `other` for a name that is not known.
+/// The role of the layer or operation with this class name in summaries; `other` for an unknown name.
 [[nodiscard]] Role role_of(std::string_view class_name);
 
 }  // namespace attn::keras

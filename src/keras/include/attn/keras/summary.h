@@ -1,4 +1,4 @@
-// What Keras's model.summary() knows about a model, as a value.
+// The contents of Keras's model.summary(), as plain values.
 #pragma once
 
 #include <cstdint>
@@ -12,36 +12,36 @@
 
 namespace attn::keras {
 
-/// Counts may pass 2^63 in configs that nobody could run; they are still shown.
+/// Counts may exceed 2^63 in configs that cannot be run; they are still displayed.
 using Count = UInt128;
 
 struct SummaryRow {
-  std::string name;        ///< as in the config; may hold anything
+  std::string name;        ///< as in the config; may contain any characters
   std::string class_name;  ///< as Keras prints it
   int level = 0;           ///< 0 at the top, 1 inside a nested model, …
-  /// As Keras prints it: "(None, 50, 512)", "[(None, 6, 32), (None, 2, 6, 6)]", "{'a': …}" without quotes, "?".
+  /// In Keras's form: "(None, 50, 512)", "[(None, 6, 32), (None, 2, 6, 6)]", "{'a': …}" without quotes, "?".
   std::string output_shape_text;
-  std::vector<Shape> output_shapes;  ///< flat; empty where never called
-  bool custom = false;               ///< of somebody's own class: the parameters are those of a file
-  bool built = true;                 ///< else Keras prints "0 (unbuilt)"
-  bool unknown_params = false;       ///< no file has its weights, and its class does not show how many it has
+  std::vector<Shape> output_shapes;  ///< flattened; empty if never called
+  bool custom = false;               ///< a custom class: its parameters come from a file
+  bool built = true;                 ///< otherwise Keras prints "0 (unbuilt)"
+  bool unknown_params = false;       ///< the number of its parameters is unknown: no file has its weights
   Count params = 0;
   Count trainable_params = 0;
-  /// "Y" true, "N" false, "-" nothing (no weights).
+  /// "Y" is true, "N" false, "-" empty (no weights).
   std::optional<bool> trainable;
-  /// "input_layer[0][0]", one per input tensor of every node of this level; empty for inputs and nested rows.
+  /// "input_layer[0][0]", one for each input tensor of every node on this level; empty for inputs and nested rows.
   std::vector<std::string> connected_to;
 };
 
 struct Summary {
   std::string name;
   std::string class_name;  ///< "Functional", "Sequential"
-  /// No column "Connected to": a chain without branches or shared layers (Keras's rule).
+  /// Whether the column "Connected to" is omitted: a chain without branches or shared layers (Keras's rule).
   bool sequential_like = true;
   std::vector<SummaryRow> rows;  ///< in Keras's order; the rows of a nested model follow it, one level deeper
   Count total_params = 0, trainable_params = 0, non_trainable_params = 0;
-  bool unknown_params = false;               ///< a row has unknown ones: the totals are those of the others
-  std::optional<Preprocessor> preprocessor;  ///< of a task; it is shown before the table
+  bool unknown_params = false;               ///< a row has unknown parameters: totals are those of the others
+  std::optional<Preprocessor> preprocessor;  ///< for a task; displayed before the table
   Count total_bytes = 0, trainable_bytes = 0, non_trainable_bytes = 0;
 };
 

@@ -7,7 +7,7 @@
 
 namespace attn::keras {
 
-/// A number with its name in the literature: (512, "d_model"). Without a name it stands for itself.
+/// A number with its name in the literature: (512, "d_model"). The name may be empty.
 struct NamedNumber {
   Count value = 1;
   std::string symbol;

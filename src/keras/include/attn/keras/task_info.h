@@ -1,4 +1,4 @@
-// What a task of KerasHub (keras_hub.models.Task) says of itself, beside being a model.
+// The properties of a KerasHub task (keras_hub.models.Task), besides being a model.
 #pragma once
 
 #include <cstdint>
@@ -10,40 +10,40 @@
 
 namespace attn::keras {
 
-/// A layer that makes numbers of what comes in, inside a preprocessor: a tokenizer or a converter of images.
+/// A layer in a preprocessor that converts inputs to numbers: a tokenizer or an image converter.
 struct PreprocessorPart {
   std::string name, class_name;
-  /// Of a converter: (height, width), with kUnknown where its config has none; a tokenizer has none.
+  /// For an image converter: (height, width), with kUnknown if its config has none; empty for a tokenizer.
   std::optional<Shape> image_size;
-  /// Of a tokenizer: the rows of its vocabulary, where somebody has read its files.
+  /// For a tokenizer: the size of its vocabulary, if its files were read.
   std::optional<std::int64_t> vocabulary_size;
 };
 
-/// What turns text or images into a task's inputs, as its config tells it.
+/// The preprocessor that converts text or images to a task's inputs, according to its config.
 struct Preprocessor {
   std::string name, class_name;
   std::vector<PreprocessorPart> parts;
-  /// Tokens that texts are cut to and filled up to; nothing where the config has none. A task that decodes after an
-  /// encoder has the latter two.
+  /// The number of tokens to which texts are cut and padded; empty if the config has none. A task with encoder and
+  /// decoder has the latter two.
   std::optional<std::int64_t> sequence_length, encoder_sequence_length, decoder_sequence_length;
   bool add_start_token = true, add_end_token = true;
 };
 
 enum class SpecialToken : std::uint8_t { start, end, pad };
 
-/// How a task that decodes after an encoder puts texts into sequences: the encoder's ends with the end token.
+/// The special tokens that a task with encoder and decoder adds to sequences: the encoder's ends with the end token.
 struct Packing {
-  bool encoder_start = true;                ///< does the encoder's sequence begin with the start token?
-  std::vector<SpecialToken> decoder_start;  ///< what the decoder's begins with
+  bool encoder_start = true;                ///< whether the encoder's sequence begins with the start token
+  std::vector<SpecialToken> decoder_start;  ///< the tokens at the beginning of the decoder's sequence
 };
 
 struct TaskInfo {
   std::string backbone_class;
-  /// What the keys of the backbone's weights begin with in a file of the whole: "layers/gpt2_backbone/".
+  /// The prefix of the backbone's weight keys in a file of the whole model: "layers/gpt2_backbone/".
   std::string backbone_store;
   std::optional<Preprocessor> preprocessor;
-  std::optional<Packing> packing;  ///< of a task with an encoder
-  /// What KerasHub does wrongly where it goes on with tokens one by one, behind "KerasHub …"; empty: nothing.
+  std::optional<Packing> packing;  ///< for a task with an encoder
+  /// KerasHub's error in single-token decode steps, as text after "KerasHub …"; empty if there is none.
   std::string keras_hub_error{};
 };
 

@@ -1,5 +1,4 @@
-// The strings, and numbers to hash, that go into a model, and the inputs of its graph that are made of them; and the
-// strings that come out of it.
+// String inputs (and numbers to hash) of a model, the graph inputs derived from them, and string outputs.
 #pragma once
 
 #include <memory>
@@ -11,21 +10,21 @@
 
 namespace attn::keras {
 
-/// An input layer of strings.
+/// A string input layer.
 struct TextInput {
   std::string name;
-  Shape shape;  ///< with the batch; dimensions may be unknown
+  Shape shape;  ///< including the batch; dimensions may be unknown
 };
 
-/// What a layer of text makes of an input; a crossing of several.
+/// The result of a text layer for an input, or of a crossing for several inputs.
 struct TextStage {
   std::string
-      name;  ///< of the layer, and of the graph's input: "block/text_vectorization", from its second call on "…[1]"
+      name;  ///< name of the layer and of the graph's input: "block/text_vectorization", from its second call on "…[1]"
   std::vector<std::string> inputs;  ///< the input layers that it reads
   std::shared_ptr<const text::Encoding> encoding;
 };
 
-/// An output of strings, of which the graph has the places in a vocabulary.
+/// A string output; the graph computes indices into its vocabulary.
 struct TextOutput {
   std::string name;
   std::shared_ptr<const text::Lookup> terms;
