@@ -1,4 +1,4 @@
-// Graphs run node by node by the reference's loops.
+// Runs graphs node by node with the reference backend's loops.
 #pragma once
 
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace attn::test {
 
-/// What the values are for these inputs, in the order of graph.inputs.
+/// Returns all values for these inputs, in the order of graph.inputs.
 [[nodiscard]] inline std::vector<Tensor> evaluate(const graph::Graph& graph, const std::vector<Tensor>& inputs,
                                                   const std::vector<graph::ValueId>& values) {
   std::vector<Tensor> all(graph.values.size());

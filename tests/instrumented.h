@@ -1,4 +1,4 @@
-// Builds that sanitizers check or that count lines: another program, larger and many times slower.
+// Builds with sanitizers or coverage, which are larger and many times slower.
 #pragma once
 
 namespace attn::test {

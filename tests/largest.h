@@ -10,19 +10,19 @@
 
 namespace attn::test {
 
-/// The largest magnitude. NaN is passed over.
+/// The largest magnitude; NaN is ignored.
 [[nodiscard]] inline double largest(const Tensor& tensor) {
   double out = 0.0;
   for (std::int64_t i = 0; i < tensor.size(); ++i) out = std::max(out, std::abs(tensor.at(i)));
   return out;
 }
 
-/// Infinite where the shapes differ or a NaN stands on one side only.
+/// Infinite if the shapes differ or a NaN is on one side only.
 [[nodiscard]] inline double largest_error(const Tensor& expected, const Tensor& got) {
   double out = expected.shape() == got.shape() ? 0.0 : std::numeric_limits<double>::infinity();
   for (std::int64_t i = 0; std::isfinite(out) && i < got.size(); ++i) {
     const double a = expected.at(i), b = got.at(i);
-    if (a == b || (std::isnan(a) && std::isnan(b))) continue;  // a == b: infinities have no difference
+    if (a == b || (std::isnan(a) && std::isnan(b))) continue;  // a == b, for infinities, whose difference is NaN
     const double error = std::abs(a - b);
     out = std::isnan(error) ? std::numeric_limits<double>::infinity() : std::max(out, error);
   }

@@ -20,7 +20,7 @@ std::string fake_driver() { return ATTN_BINARY_DIR "/tests/fake_driver"; }
 }  // namespace attn::test
 
 #ifdef ATTN_SANITIZED
-// Tests ask for more memory than there is; that must be a null pointer here as it is elsewhere.
+// Tests allocate more memory than there is; with a sanitizer that must also return a null pointer.
 extern "C" const char* __asan_default_options();
 extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1"; }
 #endif

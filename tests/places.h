@@ -1,5 +1,5 @@
-// Where a test finds what it needs. main.cpp alone holds the paths, so that all other tests compile to the same bytes
-// wherever the repository lies, and a compiler cache serves every clone of it.
+// The locations of files for tests. Only main.cpp contains the paths, so that all other tests compile to the same bytes
+// wherever the repository is, and all clones share a compiler cache.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace attn::test {
 
-/// A file or folder by its path in the repository, which ATTN_SOURCE_DIR in the environment names where it was moved
-/// after the build; the repository itself for "".
+/// The path of a file or folder in the repository, or of the repository itself for "". ATTN_SOURCE_DIR in the
+/// environment overrides it if the repository was moved after the build.
 [[nodiscard]] std::string in_repository(std::string_view path);
 
 /// The preset folder of a small model of tests/data/generation.
@@ -16,7 +16,7 @@ namespace attn::test {
   return in_repository("tests/data/generation/" + name + "/preset");
 }
 
-/// The attn that was built with the tests.
+/// The attn program that was built with the tests.
 [[nodiscard]] std::string attn_program();
 
 /// The folder of a stand-in for NVIDIA's driver.

@@ -1,4 +1,4 @@
-// Looking into what a program says.
+// Helpers to inspect the output of a program.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Everything that is wrong gets one line with file and place, the right exit code, and leaves no partial file.
+// Every error gives one line with file and location, the right exit code, and no partial file.
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 
@@ -17,7 +17,7 @@ using attn::test::TemporaryFolder;
 
 namespace {
 
-/// A model of one layer in JSON; `layer` goes into its config.
+/// A model with one layer as JSON; `config` is the layer's.
 std::string sequential(const std::string& class_name, const std::string& config) {
   return R"({"class_name": "Sequential", "config": {"name": "s", "layers": [
   {"class_name": "InputLayer", "config": {"batch_shape": [null, 4, 8], "name": "i"}},
@@ -160,7 +160,7 @@ TEST_CASE("a config that is wrong is refused with file, line, column, JSON point
 
 TEST_CASE("a path in a config is never opened") {
   const TemporaryFolder folder;
-  const std::string pipe = folder / "pipe";  // whoever opens it waits for a writer that never comes
+  const std::string pipe = folder / "pipe";  // opening it would wait for a writer that never comes
   REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
   const std::string url = "file://" + pipe;
   for (const std::string& path : {pipe, url}) {

@@ -1,4 +1,4 @@
-// Results in colours.
+// Colored results.
 #include <doctest/doctest.h>
 
 #include <string>

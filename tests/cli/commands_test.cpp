@@ -1,4 +1,4 @@
-// The four commands as scripts see them: stdout, stderr, exit codes, files.
+// The commands as scripts see them: stdout, stderr, exit codes, files.
 #include <doctest/doctest.h>
 
 #include <chrono>
@@ -401,7 +401,7 @@ TEST_CASE("bench: --fail-if-slower exits 1 where a median is over the baseline's
   const Result slower = compared(1e-6);
   CHECK(slower.code == 1);
   CHECK(contains(slower.err, "slower than - by over 5%"));
-  // What the baseline does not have was not checked.
+  // A row without a counterpart in the baseline is not checked.
   const Result unmatched = run_attn(
       {"bench", "--iterations", "1", "--batch", "2", "--baseline", earlier, "--fail-if-slower", "5%", "--quiet"});
   CHECK(unmatched.code == 1);
@@ -474,7 +474,7 @@ TEST_CASE("bench: Ctrl-C ends a pass of a minute in the middle") {
                                      "configs/bert_base.json", "--seq-len", "512", "--backend", "reference", "--json"});
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   CHECK(result.code == 130);
-  CHECK(seconds < 10);  // the pass takes a minute, and the machine may be busy
+  CHECK(seconds < 10);  // the pass takes a minute, and the machine may be loaded
   const json report = json::parse(result.out);
   CHECK(report["partial"] == true);
   CHECK(report["rows"].empty());
@@ -567,7 +567,7 @@ TEST_CASE("run: --seq-len builds a short config anew, and says where a model fix
   CHECK(length_of({"run", "--json", "--seq-len", "7"}) == 7);
   CHECK(length_of({"run", "configs/transformer_base.json", "--json", "--seq-len", "7"}) == 7);
   CHECK(length_of({"run", "configs/encoder_keras.json", "--json", "--seq-len", "9"}) == 50);
-  CHECK(length_of({"run", "configs/gpt_small.json", "--json", "--seq-len", "7"}) == 256);  // learned positions
+  CHECK(length_of({"run", "configs/gpt_small.json", "--json", "--seq-len", "7"}) == 256);  // trained positions
 
   const Result sweep = run_attn({"bench", "--seq-len", "5,11", "--iterations", "2", "--warmup", "1", "--json"});
   REQUIRE(sweep.code == 0);

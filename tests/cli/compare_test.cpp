@@ -20,7 +20,7 @@ using nlohmann::json;
 
 namespace {
 
-/// The JSON of `attn compare`, whose exit code is what it says.
+/// The JSON output of `attn compare`, whose exit code must agree with it.
 json compared(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), "compare");
   arguments.emplace_back("--json");
@@ -42,7 +42,7 @@ json array(const json& report, const std::string& name) {
 
 const std::string kSharedLayers = attn::test::in_repository("tests/data/compare/shared_layers.npz");
 
-/// A copy of a file of arrays with one changed.
+/// Copies a file of arrays with one array changed.
 template <typename Change>
 std::string changed(const TemporaryFolder& folder, const std::string& from, const std::string& name, Change&& change) {
   std::vector<NamedTensor> arrays = attn::io::read_tensors(from);
@@ -88,7 +88,7 @@ TEST_CASE("compare: two dtypes agree as the coarser allows, and not as float32 w
   CHECK(strict["equal"] == false);
   CHECK(strict["first_difference"] == "multi_head_attention");
   CHECK(strict["tolerance"]["reason"] == "as asked for");
-  // What is said to be enough is.
+  // The reported minimum tolerance is sufficient.
   const std::string enough = strict["tolerance"]["minimum_atol"].dump();
   CHECK(compared({"--dtype", "float32,bfloat16", "--rtol", "1e-5", "--atol", enough})["equal"] == true);
 }
@@ -170,7 +170,7 @@ TEST_CASE("compare: what run --dump writes agrees to the bit with the same run")
   CHECK(report["layers_not_in_file"].empty());
   for (const json& item : report["arrays"])
     if (item["kind"] == "layer") CHECK(item["max_abs_error"] == 0);
-  // Other weights, same inputs.
+  // Other weights and the same inputs.
   CHECK(compared({"configs/vit_tiny.json", "--seed", "4", "--expect", dump})["equal"] == false);
 }
 
@@ -224,7 +224,7 @@ TEST_CASE("compare: a layer under another number is the same layer, one that was
   CHECK(report["config"][0]["b"] == "dense_7");
   CHECK(report["layers"].empty());
 
-  // A second Dropout, which the addition then reads.
+  // Adds a second Dropout, which the addition then reads.
   json more = json::parse(text);
   json extra = more["config"]["layers"][2];
   REQUIRE(extra["class_name"] == "Dropout");

@@ -1,4 +1,4 @@
-// attn convert and init: what they write can be opened again, by attn and by Keras.
+// attn convert and init: attn and Keras can open the results.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -27,7 +27,7 @@ json config_of(const std::string& path) {
   return json::parse(attn::io::parse_keras_archive(attn::io::read_file(path), path).config);
 }
 
-/// The ids of shared objects that layers of this class have, "none" where one has none.
+/// The ids of shared objects in layers of this class; "none" for a layer without one.
 std::set<std::string> ids_of(const json& value, const std::string& class_name) {
   std::set<std::string> out;
   if (value.is_object() && value.value("class_name", json()) == class_name && value.contains("config"))
@@ -125,7 +125,7 @@ TEST_CASE("init: layers of a Keras 2 model that have names of operations for mas
     CHECK_MESSAGE(contains(config, name), config);
   CHECK_FALSE(contains(config, R"("concatenate_1")"));
   CHECK(run_attn({"summary", out}).code == 0);
-  CHECK(contains(run_attn({"get-config", model}).out, R"("name": "not_equal")"));  // only archives need it
+  CHECK(contains(run_attn({"get-config", model}).out, R"("name": "not_equal")"));  // only archives need another name
 }
 
 TEST_CASE("convert, weights: a damaged config of an archive is an error, and a class of the user's own a warning") {
@@ -158,7 +158,7 @@ TEST_CASE("convert: NaN and infinities of a config are kept, and the result can 
   REQUIRE(run_attn({"init", model, "-o", out}).code == 0);
   const std::string config = attn::io::parse_keras_archive(attn::io::read_file(out), out).config;
   CHECK(contains(config, R"("max_value": Infinity)"));
-  CHECK(contains(config, R"("l1": Infinity)"));  // as Keras, which keeps it in float32
+  CHECK(contains(config, R"("l1": Infinity)"));  // like Keras, which stores it as float32
   CHECK(run_attn({"summary", out}).code == 0);
   CHECK(run_attn({"train", out, "--loss", "mse", "--x", folder / "none.npy", "--y", folder / "none.npy", "-o",
                   folder / "t.keras"})

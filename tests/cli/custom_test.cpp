@@ -1,4 +1,4 @@
-// Models with layers of somebody's own class: what is shown of them without their code, and what is made of them.
+// Models with custom layers: everything that works without their code.
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
@@ -29,7 +29,7 @@ TEST_CASE("custom layers: summary has a row for each with the parameters of the 
     REQUIRE(result.code == 0);
     const json summary = json::parse(result.out);
     CHECK(summary["total_params"] == meta["total_params"]);
-    if (name == "tagger") continue;  // whose rows are attributes
+    if (name == "tagger") continue;  // its rows are attributes
     for (const auto& [layer, params] : meta["layers"].items()) {
       CAPTURE(layer);
       CHECK(row(summary, layer)["params"] == params);
@@ -108,7 +108,7 @@ TEST_CASE("custom layers: parameters that a file does not show are unknown, and 
   for (const char* total : {"total_params", "trainable_params", "non_trainable_params", "total_bytes"})
     CHECK(summary[total].is_null());
   CHECK(row(summary, "gate")["params"].is_null());
-  CHECK(row(summary, "inner")["params"].is_null());  // which has a custom layer in it
+  CHECK(row(summary, "inner")["params"].is_null());  // it contains a custom layer
   CHECK(row(summary, "head")["params"] == 14);
   const std::string table = run_attn({"summary", model}).out;
   CHECK(contains(table, "Total params: unknown, at least 56"));

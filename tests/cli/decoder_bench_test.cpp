@@ -1,4 +1,4 @@
-// attn bench: prompts and tokens one by one.
+// attn bench: prefill and decode steps.
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
@@ -46,7 +46,7 @@ TEST_CASE("bench: a decoder has a row for each batch, depth, prompt and count of
   expected.insert(expected.end(), each.begin(), each.end());
   CHECK(tests == expected);
   CHECK(report["rows"][7]["batch"] == 2);
-  // What reads the earlier rows finds the same tests again.
+  // A baseline with the first rows finds the same tests.
   const Result again = run_attn(line({"--tg", "3", "--baseline", file, "--format", "csv", "--verify", "never"}));
   CHECK(again.code == 0);
   CHECK(contains(again.out, ",test,depth,tokens,rounds,spread,weight_bytes,cache_bytes,memory_share"));

@@ -1,4 +1,4 @@
-// What is said where a GPU, its driver or the plugin is missing. The driver is tests/fake_driver.
+// Messages for a missing GPU, driver or plugin. The driver is tests/fake_driver.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace {
 
 using attn::test::contains;
 
-/// With the libraries of the program, which a copy of it does not find beside itself.
+/// Includes the program's library folder, because a copy of the program does not find its libraries.
 const std::pair<std::string, std::string> kFakeDriver{"LD_LIBRARY_PATH",
                                                       fake_driver() + (":" + in_repository("build/deps/onednn/lib"))};
 
@@ -87,7 +87,7 @@ TEST_CASE("devices: each way in which a GPU can be missing is told in its own se
 TEST_CASE("devices: where the machine has no driver it is the driver that is missing") {
   const Result result = run_attn({"devices", "--json"});
   const auto devices = nlohmann::json::parse(result.out);
-  if (!devices["driver"].is_null()) return;  // this machine has one
+  if (!devices["driver"].is_null()) return;  // this machine has a driver
   CHECK(contains(devices["cuda_missing"], "no NVIDIA driver (libcuda.so.1 not found)"));
   const Result run = run_attn({"run", "--device", "cuda"});
   CHECK(run.code == 5);

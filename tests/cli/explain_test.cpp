@@ -114,7 +114,7 @@ TEST_CASE("costs and explanations: counts of a giant batch are those of one, tim
       out.push_back(split(line.substr(0, line.find('\r')), ','));
     return out;
   };
-  // The last five cells of each row: FLOPs, their share, the hidden ones, activations, scores.
+  // Returns one of the last five cells of a row: FLOPs, their fraction, hidden FLOPs, activations, scores.
   const auto cell = [](const std::vector<std::string>& row, std::size_t behind) { return row[row.size() - behind]; };
   const auto one = rows("1"), giant = rows("1" + zeros);
   REQUIRE(one.size() > 10);

@@ -1,4 +1,4 @@
-// The first commands of a new user, and the answers to those that are not quite right.
+// The first commands of a new user, and the messages for typical mistakes.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -21,12 +21,12 @@ using nlohmann::json;
 
 const std::string kNested = in_repository("tests/data/nested_optimizer/model.keras");
 
-/// A GPT of characters: 128 tokens, rows of 16.
+/// A character-level GPT: 128 tokens, sequences of 16.
 const std::string kCharacters = R"({"name": "characters", "vocabulary_size": 128, "sequence_length": 16,
   "hidden_dim": 16, "position_encoding": "learned", "num_layers": 1, "num_heads": 2, "intermediate_dim": 32,
   "causal": true, "units": 128, "output_activation": "softmax"})";
 
-/// A classifier of 12 tokens, whose first hides padding.
+/// A classifier with 12 tokens, the first of which is padding.
 const std::string kClassifier = R"({"class_name": "Sequential", "config": {"name": "classifier", "layers": [
   {"class_name": "InputLayer", "config": {"batch_shape": [null, 5], "dtype": "DTYPE", "name": "tokens"}},
   {"class_name": "Embedding", "config": {"name": "e", "input_dim": 12, "output_dim": 4, "mask_zero": true}},
@@ -62,7 +62,7 @@ TEST_CASE("run: the optimizers of models inside a model are passed over, as Kera
   CHECK(run_attn({"convert", kNested, folder / "w.npz"}).code == 0);
   CHECK(io::read_tensors(folder / "w.npz").size() == 2);
   CHECK(run_attn({"grad", kNested}).code == 0);
-  CHECK(run_attn({"weights", kNested}).code == 0);  // which lists the state of optimizers too
+  CHECK(run_attn({"weights", kNested}).code == 0);  // it also lists optimizer state
 }
 
 TEST_CASE("run: outputs have the names of Keras, and those of older files are known") {

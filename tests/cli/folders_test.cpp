@@ -1,4 +1,4 @@
-// Folders that hold models, as scripts see them.
+// Model folders as scripts see them.
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 
@@ -22,7 +22,7 @@ namespace {
 
 std::string model(const std::string& name) { return attn::test::in_repository("tests/data/generation/") + name; }
 
-/// The ids of a text in which neither library's way of cutting words shows.
+/// The ids of a text that both libraries split into the same words.
 std::string ids_of(const std::string& path) {
   const Result result = run_attn({"tokenize", path, "--text", "the model reads", "--format", "ids"});
   CHECK_MESSAGE(result.code == 0, result.err);
@@ -119,11 +119,11 @@ TEST_CASE("folders: a T5 whose logits are not scaled has the table of its words 
   };
   const json scaled = first();
   json config = json::parse(read_text(hf + "/config.json"));
-  config["scale_decoder_outputs"] = false;  // as transformers 5 writes it, with tie_word_embeddings true
+  config["scale_decoder_outputs"] = false;  // written by transformers 5, with tie_word_embeddings true
   CHECK(folder.file("hf/config.json", config.dump()) == hf + "/config.json");
   const json plain = first();
   CHECK(plain["token_ids"] == scaled["token_ids"]);
-  CHECK(plain["log_prob"].get<double>() > scaled["log_prob"].get<double>());  // larger logits are surer
+  CHECK(plain["log_prob"].get<double>() > scaled["log_prob"].get<double>());  // larger logits give higher probabilities
 }
 
 TEST_CASE("convert --max-shard-size: an index says in which file each array lies") {
@@ -132,13 +132,13 @@ TEST_CASE("convert --max-shard-size: an index says in which file each array lies
           0);
   const json index = json::parse(read_text(folder / "hf/model.safetensors.index.json"));
   const json whole = json::parse(run_attn({"weights", folder / "hf", "--json"}).out);
-  std::int64_t bytes = 0;  // of all arrays, without the files' headers
+  std::int64_t bytes = 0;  // total of all arrays, without file headers
   for (const auto& entry : std::filesystem::directory_iterator(folder / "hf"))
     if (entry.path().extension() == ".safetensors")
       for (const json& array : arrays_of(entry.path().string())) bytes += array["bytes"].get<std::int64_t>();
   CHECK(index["metadata"]["total_size"] == bytes);
   CHECK(index["weight_map"]["transformer.wte.weight"].get<std::string>().starts_with("model-0000"));
-  CHECK(whole["arrays"].size() > index["weight_map"].size());  // which has query, key and value as one
+  CHECK(whole["arrays"].size() > index["weight_map"].size());  // query, key and value are one array
   CHECK(run_attn({"convert", model("gpt2/preset"), folder / "x", "--to", "preset", "--max-shard-size", "1MB"}).code ==
         2);
   CHECK(run_attn({"convert", model("gpt2/preset"), folder / "x", "--to", "hf", "--max-shard-size", "much"}).code == 2);
@@ -173,7 +173,7 @@ TEST_CASE("convert --to: what is at the target stays, and a failure leaves nothi
   CHECK(run_attn({"convert", model("gpt2/preset"), folder / "full", "--to", "preset"}).code == 3);
   CHECK(folder.names() == std::vector<std::string>{"full", "kept"});
 
-  // A model that Hugging Face has no family for, when its weights are there already.
+  // Converting a model without a Hugging Face family fails even if its weights are present.
   const Result encoder = run_attn({"init", "configs/encoder.json", "-o", folder / "encoder.keras"});
   REQUIRE(encoder.code == 0);
   const Result refused = run_attn({"convert", folder / "encoder.keras", folder / "new", "--to", "hf"});
@@ -181,7 +181,7 @@ TEST_CASE("convert --to: what is at the target stays, and a failure leaves nothi
   CHECK(contains(refused.err, "is not written as a Hugging Face folder"));
   CHECK(folder.names() == std::vector<std::string>{"encoder.keras", "full", "kept"});
 
-  // An empty folder is as good as none.
+  // An empty folder can be the target.
   std::filesystem::create_directory(folder / "empty");
   CHECK(run_attn({"convert", model("gpt2/preset"), folder / "empty", "--to", "preset", "--dtype", "bfloat16"}).code ==
         0);
@@ -228,7 +228,7 @@ TEST_CASE("generate: a Hugging Face folder goes on as the preset does, and a tex
   CHECK(generated(model("gpt2/hf")) == expected);
   CHECK(generated(model("gpt2/task.keras")) == expected);
 
-  // A vocabulary of fewer tokens than the model has rows, as many models have.
+  // A vocabulary with fewer tokens than the model has rows, as in many models.
   const TemporaryFolder folder;
   std::filesystem::copy(model("gpt2/hf"), folder / "hf");
   json tokenizer = json::parse(read_text(folder / "hf/tokenizer.json"));
@@ -276,7 +276,7 @@ TEST_CASE("score: Llama folders with linear scaling, and with heads of their own
     REQUIRE(tokens.size() == expected["ids"].size());
     for (std::size_t i = 1; i < tokens.size(); ++i)
       CHECK(std::abs(tokens[i]["log_prob"].get<double>() - expected["logprobs"][i - 1].get<double>()) < 1e-4);
-    // The same through a folder that attn has written.
+    // The same for a folder that attn wrote.
     const TemporaryFolder folder;
     REQUIRE(run_attn({"convert", path, "-o", folder / "new", "--to", "hf"}).code == 0);
     CHECK(json::parse(run_attn({"score", folder / "new", "--ids", ids, "--json"}).out)["results"] ==

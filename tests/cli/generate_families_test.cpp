@@ -1,4 +1,4 @@
-// attn generate: models with an encoder, and what KerasHub does otherwise.
+// attn generate: models with an encoder, and differences to KerasHub.
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-/// The run called `name` of a preset's outputs.json.
+/// The run named `name` in the outputs.json of a preset.
 json run_in(const std::string& preset_name, const std::string& name) {
   const json outputs = json::parse(read_text(in_repository("tests/data/generation/" + preset_name + "/outputs.json")));
   for (const json& run : outputs["runs"])
@@ -22,7 +22,7 @@ json run_in(const std::string& preset_name, const std::string& name) {
   return {};
 }
 
-/// What it writes for the prompts of a run, greedily.
+/// The greedy continuation of the prompts of a run.
 Result generate(const std::string& preset_name, const json& run, std::vector<std::string> more = {}) {
   std::vector<std::string> words = {"generate",     preset(preset_name),     "--sampler", "greedy", "--json",
                                     "--max-length", run["max_length"].dump()};

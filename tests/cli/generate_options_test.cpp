@@ -1,4 +1,4 @@
-// attn generate: drafts, what is held against kept ids, beams as text, models that are no task; attn plan's cache.
+// attn generate: drafts, scores, beams as text, models that are not tasks; the KV cache in attn plan.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -21,7 +21,7 @@ std::vector<std::string> line(const std::string& model, const std::vector<std::s
   return words;
 }
 
-/// So many of them: 5,5,5.
+/// Ids such as 5,5,5 with this length.
 std::string ids_of_length(int length) {
   std::string ids = "5";
   for (int i = 1; i < length; ++i) ids += ",5";
@@ -44,7 +44,7 @@ TEST_CASE("generate: with a draft the ids are those without, for each sampler") 
       REQUIRE(result.code == 0);
       const json made = json::parse(result.out);
       CHECK(made["results"] == plain["results"]);
-      // A model's own guesses are right where the likeliest token is taken.
+      // With greedy sampling, a model's own guesses are always accepted.
       if (draft != "prompt-lookup:3" && sampler == "greedy")
         CHECK(made["stats"]["accepted_tokens"] == made["stats"]["drafted_tokens"]);
     }
@@ -167,7 +167,7 @@ TEST_CASE("generate: sequences end where a model's positions do, and texts are c
   }
   std::string text;
   for (int i = 0; i < 100; ++i) text += "The model ";
-  CHECK(made("bart", {"--ids", "5", "--decoder-ids", "2"}).first["max_length"] == 64);  // where nobody says less
+  CHECK(made("bart", {"--ids", "5", "--decoder-ids", "2"}).first["max_length"] == 64);  // the default without a limit
   CHECK(contains(made("gpt2", {"--prompt", text, "--max-length", "100"}).second, "sequences end there"));
   const auto [report, warnings] = made("bart", {"--prompt", text, "--max-new-tokens", "3"});
   CHECK(contains(warnings, "the encoder reads the first 64"));
@@ -284,7 +284,8 @@ TEST_CASE("plan: a decoder's cache is told by layer, token and length, and other
   }
   CHECK(cache["bytes"] == bytes);
   CHECK(cache["token_bytes"] == token_bytes);
-  CHECK(json::parse(run_attn({"plan", preset("bart"), "--json"}).out)["cache"]["positions"] == 64);  // which it has
+  CHECK(json::parse(run_attn({"plan", preset("bart"), "--json"}).out)["cache"]["positions"] ==
+        64);  // the maximum of the model
   CHECK(contains(run_attn({"plan", preset("bart")}).out, "Going on token by token"));
   CHECK_FALSE(json::parse(run_attn({"plan", "--json"}).out).contains("cache"));
   CHECK(run_attn({"plan", "--max-length", "5"}).code == 2);

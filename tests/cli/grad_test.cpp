@@ -1,4 +1,4 @@
-// attn grad: gradients as a table, as arrays and as a picture, and what is held against them.
+// attn grad: gradients as a table, arrays and a plot, and their check.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -26,7 +26,7 @@ json row_of(const json& report, const std::string& name) {
   return {};
 }
 
-/// The arrays that `change` makes of the case's data, as a file.
+/// Writes the case's arrays, after `change`, to a file.
 template <typename Change>
 std::string data_with(const TemporaryFolder& folder, const std::string& file, Change change) {
   std::vector<NamedTensor> arrays = io::read_tensors(in_repository(kData));

@@ -37,7 +37,7 @@ TEST_CASE("heatmap: figures of the heads, of all layers, one layer, one head") {
   const json bynumber =
       json::parse(run_attn({"heatmap", "-", "--seq-len", "9", "--json", "--layer", "1", "--head", "1"}, kReader).out);
   CHECK(byname["layers"] == bynumber["layers"]);
-  // The layer before gives no weights then, and may take another kernel: float32's last digits.
+  // The previous layer returns no weights then, and may use another kernel: the last digits of float32 differ.
   CHECK(byname["layers"][0]["heads"][0]["entropy_bits"].get<double>() ==
         doctest::Approx(head["entropy_bits"].get<double>()).epsilon(1e-5));
 }
@@ -48,7 +48,7 @@ TEST_CASE("heatmap: every backend gives the same figures") {
         json::parse(run_attn({"heatmap", "-", "--seq-len", "9", "--json", "--backend", backend}, kReader).out);
     return out["layers"][1]["heads"][0]["entropy_bits"].get<double>();
   };
-  // float32 against double through two layers.
+  // Compares float32 with double after two layers.
   CHECK(entropy("onednn") == doctest::Approx(entropy("reference")).epsilon(1e-4));
 }
 

@@ -1,4 +1,4 @@
-// What a user is told who asks for a little too much, or gives a little too little.
+// Messages for almost correct command lines.
 #include <doctest/doctest.h>
 
 #include <filesystem>

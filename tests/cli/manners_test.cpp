@@ -1,4 +1,4 @@
-// What a person meets at a terminal: suggestions, help, variables, colour, ASCII, progress, pipes.
+// Behavior at a terminal: suggestions, help, environment variables, color, ASCII, progress, pipes.
 #include <doctest/doctest.h>
 #include <pty.h>
 #include <sys/wait.h>
@@ -30,7 +30,7 @@ using attn::test::contains;
 
 using nlohmann::json;
 
-/// Bytes that a terminal would obey, newlines apart.
+/// Returns whether the text has bytes that control a terminal, except newlines.
 bool has_control(const std::string& text) {
   const std::vector<std::string> lines = split(text, '\n');
   return std::any_of(lines.begin(), lines.end(), [](const std::string& line) { return printable(line) != line; });
@@ -48,7 +48,7 @@ std::vector<std::string> command_names() {
   return names;
 }
 
-/// The long options in the help of a command, without their dashes.
+/// The long options in the help of a command, without dashes.
 std::vector<std::string> option_names(const std::string& command) {
   std::vector<std::string> names;
   for (const std::string& line : split(run_attn({"help", command}).out, '\n')) {
@@ -66,7 +66,7 @@ std::vector<std::string> layer_names() {
   return names;
 }
 
-/// Slips of a hand, from a seed.
+/// Generates typing errors from a seed.
 class Typist {
  public:
   explicit Typist(unsigned seed) : random_(seed) {}
@@ -95,7 +95,7 @@ class Typist {
     return word;
   }
 
-  /// One or two slips away from the word, and none of the words.
+  /// Returns the word with one or two typing errors, which differs from all other words.
   std::string misspelt(const std::string& word, const std::vector<std::string>& words) {
     while (true) {
       std::string typed = slip(word);
@@ -249,8 +249,7 @@ TEST_CASE("attn: words that mean harm reach no terminal") {
 
 TEST_CASE("attn: the examples in the help of each command run, three of them") {
   const TemporaryFolder folder;
-  // What the examples call as a user may: a model with its weights beside, an input, a compiled model with data, a
-  // preset.
+  // Files for the examples: a model with its weights, an input, a compiled model with data, a preset.
   const std::string config = folder.file("model.json", R"({"name": "encoder", "input_shape": [6, 16], "num_layers": 1,
     "num_heads": 2, "intermediate_dim": 32})");
   REQUIRE(run_attn({"init", config, "-o", folder / "model.keras"}).code == 0);
@@ -293,7 +292,7 @@ TEST_CASE("attn: ATTN_ variables give defaults, options go before them, and a wr
     const Environment format(Variables{{"ATTN_FORMAT", "markdown"}});
     CHECK(run_attn({"summary"}).out.starts_with("## encoder"));
     CHECK(run_attn({"summary", "--json"}).out.starts_with("{"));
-    CHECK(run_attn({"devices"}).out.starts_with("Device"));  // knows no Markdown
+    CHECK(run_attn({"devices"}).out.starts_with("Device"));  // it has no Markdown format
   }
   const std::vector<std::vector<std::string>> wrong = {
       {"ATTN_FORMAT", "tabel", "summary"}, {"ATTN_THREADS", "x", "run"},     {"ATTN_DEVICE", "cuad", "run"},
@@ -306,7 +305,7 @@ TEST_CASE("attn: ATTN_ variables give defaults, options go before them, and a wr
     CHECK_MESSAGE(contains(result.err, row[0]), result.err);
     CHECK(contains(result.err, row[1]));
   }
-  // What a variable cannot mean in a command it does not touch.
+  // Invalid values of variables have no effect in commands that do not read them.
   const Environment harmless(Variables{{"ATTN_BATCH", "4"},
                                        {"ATTN_RTOL", "0.1"},
                                        {"ATTN_OUTPUT", "nowhere/x"},
@@ -344,7 +343,7 @@ TEST_CASE("attn: ASCII where asked for and where the terminal's locale has no mo
   CHECK(is_ascii(run_on_terminal({"summary"}, 100).out));
   CHECK(is_ascii(run_on_terminal({"summary", "nirgends/é.json"}).out));
   CHECK_FALSE(is_ascii(run_on_terminal({"summary", "--line-length", "100"}).out));
-  CHECK_FALSE(is_ascii(run_attn({"summary"}).out));  // a pipe is for programs
+  CHECK_FALSE(is_ascii(run_attn({"summary"}).out));  // a pipe keeps UTF-8
   for (const std::vector<std::string>& line :
        {std::vector<std::string>{"summary"}, {"devices"}, {"explain", "dense"}, {"run"}, {"summary", "--costs"}}) {
     std::vector<std::string> ascii = line;
@@ -353,12 +352,12 @@ TEST_CASE("attn: ASCII where asked for and where the terminal's locale has no mo
     CHECK(result.code == 0);
     CHECK(is_ascii(result.out));
   }
-  // The same widths: the table's lines end in the same column.
+  // The widths are the same: the lines of the table end in the same column.
   const std::vector<std::string> lines = split(run_attn({"summary", "--ascii"}).out, '\n');
   const std::vector<std::string> drawn = split(run_attn({"summary"}).out, '\n');
   REQUIRE(lines.size() == drawn.size());
   for (std::size_t i = 0; i < lines.size(); ++i) CHECK(display_width(lines[i]) == display_width(drawn[i]));
-  // Names that are written by the numbers of their characters take more room than they had.
+  // Names with escapes need more columns than before.
   const TemporaryFolder wide;
   const std::string names = wide.file("m.json", R"({"class_name": "Functional", "config": {"name": "注意力", "layers": [
     {"class_name": "InputLayer", "name": "入力", "config": {"name": "入力", "batch_shape": [null, 4, 8]}},
@@ -399,10 +398,10 @@ TEST_CASE("attn: ASCII where asked for and where the terminal's locale has no mo
   CHECK(shape_at(costs[4]) != std::string::npos);
   CHECK(shape_at(costs[4]) == shape_at(costs[5]));
   CHECK(shape_at(costs[4]) == shape_at(costs[6]));
-  // A file is not the terminal.
+  // Output to a file is not limited to ASCII.
   CHECK(run_on_terminal({"summary", names, "--costs", "-o", wide / "costs.txt"}).code == 0);
   CHECK(read_text(wide / "costs.txt") == run_attn({"summary", names, "--costs"}).out);
-  // In JSON a character is written by its number, and means the same.
+  // JSON uses escapes, which have the same meaning.
   const TemporaryFolder folder;
   const std::string model =
       folder.file("m.json", R"({"name": "注意😀", "input_shape": [4, 8], "num_layers": 1, "num_heads": 2, "key_dim": 4,
@@ -428,7 +427,7 @@ TEST_CASE("attn: columns are aligned around wide and combining characters") {
 TEST_CASE("attn: a terminal's width is kept by tables and help, and no name is cut") {
   const Environment utf8(Variables{{"LC_ALL", "C.UTF-8"}, {"NO_COLOR", "1"}});
   struct Row {
-    int columns;  // the least that numbers, which are not folded, leave room in
+    int columns;  // the smallest width for lines with numbers, which are not wrapped
     std::vector<std::string> line;
   };
   const std::vector<Row> rows = {{60, {"summary"}},
@@ -445,7 +444,8 @@ TEST_CASE("attn: a terminal's width is kept by tables and help, and no name is c
       std::string longest;
       for (std::string text : split(run_on_terminal(line, columns).out, '\n')) {
         std::erase(text, '\r');
-        const bool example = text.starts_with("  attn ") || text.starts_with("Usage: ");  // to be pasted whole
+        const bool example = text.starts_with("  attn ") || text.starts_with("Usage: ");  // not wrapped, so that it can
+                                                                                          // be copied
         if (!example && display_width(text) > display_width(longest)) longest = text;
       }
       CHECK_MESSAGE(display_width(longest) <= columns, longest);
@@ -457,7 +457,7 @@ TEST_CASE("attn: a terminal's width is kept by tables and help, and no name is c
     std::erase_if(*text, [](char c) { return c == ' ' || c == '\r' || c == '\n' || static_cast<signed char>(c) < 0; });
   std::sort(joined.begin(), joined.end());
   std::sort(whole.begin(), whole.end());
-  CHECK(joined.substr(joined.find('A')) == whole.substr(whole.find('A')));  // digits differ from run to run
+  CHECK(joined.substr(joined.find('A')) == whole.substr(whole.find('A')));  // numbers differ between runs
 }
 
 TEST_CASE("attn: a table too wide for a terminal breaks names at their parts, and leaves out what has no room") {
@@ -480,7 +480,7 @@ TEST_CASE("attn: a table too wide gives up its least important columns, and says
   CHECK(contains(compare, "Result"));
   const std::string grad = run_on_terminal({"grad", "configs/encoder.json"}, 80).out;
   for (const char* heading : {"Flow", "Note"}) CHECK_MESSAGE(contains(grad, heading), heading);
-  // Sentences are broken between words.
+  // Sentences are wrapped between words.
   for (const std::string& text : {weights, compare, grad})
     for (std::string line : split(text, '\n')) {
       std::erase(line, '\r');
@@ -494,7 +494,7 @@ TEST_CASE("heatmap: on a terminal with colours its table fits as it does without
       run_on_terminal({"heatmap", "configs/encoder.json", "--seq-len", "20", "--color", "always"}, 60).out;
   for (std::string line : split(out, '\n')) {
     std::erase(line, '\r');
-    std::string shown;  // without escape sequences
+    std::string shown;  // text without escape sequences
     for (std::size_t i = 0; i < line.size(); ++i) {
       if (line[i] == '\x1b') {
         i = line.find('m', i);
@@ -544,9 +544,9 @@ TEST_CASE("attn: - is stdin and stdout for arrays too, and the report then goes 
   CHECK(run_attn({"summary", "-"}, read_text(in_repository("configs/encoder.json"))).out == run_attn({"summary"}).out);
 }
 
-/// What a fourth of some work, and a second and a half, leave on a terminal.
+/// The output on a terminal after a quarter of the work and 1.5 seconds.
 std::string progress_on_terminal(bool quiet, double total) {
-  std::fflush(stdout);  // ThreadSanitizer's _exit would write the child's copy of it
+  std::fflush(stdout);  // ThreadSanitizer's _exit would also write the child's copy of the buffer
   int terminal = -1;
   const pid_t child = forkpty(&terminal, nullptr, nullptr, nullptr);
   if (child == 0) {

@@ -1,5 +1,4 @@
-// What does not fit into memory is refused before it is allocated. tests/oracle/check_memory.py holds the predictions
-// against the peaks of real runs.
+// Memory checks before allocation. tests/oracle/check_memory.py compares the predictions with the peaks of real runs.
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
@@ -20,7 +19,7 @@ std::string word_after(const std::string& text, const std::string& option) {
   return text.substr(begin, text.find_first_of(" \n", begin) - begin);
 }
 
-/// What a sanitizer's records take in megabytes, which counts against a limit.
+/// Memory in megabytes that a sanitizer adds, which counts towards a limit.
 #ifdef ATTN_SANITIZED
 constexpr int kRecords = 400;
 #else

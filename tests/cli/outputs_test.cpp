@@ -48,7 +48,7 @@ std::string shell_words(const Words& words) {
 
 Result run_shell(const std::string& line) { return run_program("/bin/sh", {"-c", line}); }
 
-/// A name for /dev/full that ends as a command wants it: whatever is written there meets a full disk.
+/// A path to /dev/full with the file extension that a command requires: every write fails because the disk is full.
 std::string full_disk(const TemporaryFolder& folder, const std::string& name) {
   fs::create_symlink("/dev/full", folder / name);
   return folder / name;

@@ -1,4 +1,4 @@
-// attn plan: steps and their places in memory, as text, JSON and a picture.
+// attn plan: steps and their memory, as text, JSON and a picture.
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
@@ -20,7 +20,7 @@ struct Box {
   double left = 0, top = 0, right = 0, bottom = 0;
 };
 
-/// With room for the rounding of a picture's numbers.
+/// With a tolerance for the rounding of numbers in a picture.
 bool overlap(const Box& a, const Box& b, double slack) {
   return a.left < b.right - slack && b.left < a.right - slack && a.top < b.bottom - slack && b.top < a.bottom - slack;
 }
@@ -32,7 +32,7 @@ int overlaps(const std::vector<Box>& boxes, double slack) {
   return count;
 }
 
-/// Offsets across, steps down, of every place in the arena.
+/// The memory in the arena as boxes: offsets across, steps down.
 std::vector<Box> boxes_of(const json& plan) {
   std::vector<Box> out;
   const auto steps = plan["steps"].size();
@@ -85,7 +85,7 @@ TEST_CASE("plan: no two results lie in one place at one time, in the JSON and in
       for (const json& result : step["results"]) sum += result["bytes"].get<double>();
     const json& arena = plan["arena"];
     CHECK(arena["bytes"].get<double>() >= end);
-    CHECK(arena["bytes"].get<double>() < end + 64);  // rounded up to where a tensor may begin
+    CHECK(arena["bytes"].get<double>() < end + 64);  // rounded up to the alignment
     CHECK(arena["unshared_bytes"] == sum);
     const json& peak = plan["steps"].at(arena["peak_step"].get<std::size_t>());
     CHECK(peak["live_bytes"] == arena["peak_bytes"]);
@@ -114,7 +114,7 @@ TEST_CASE("plan: tells what the passes made of the layers, and what a step is wr
   for (const json& layer : plan["idle_layers"]) idle.insert(layer["class_name"]);
   CHECK(idle == std::set<std::string>{"Add", "Dropout"});
 
-  // The reference backend runs what the layers say.
+  // The reference backend runs the lowered graph without fusion.
   const json plain = json::parse(run_attn({"plan", "--backend", "reference", "--json"}).out);
   CHECK(plain["operations"]["fused_activations"] == 0);
   CHECK(plain["steps"].size() > plan["steps"].size());
@@ -138,7 +138,7 @@ TEST_CASE("plan: the picture fits the terminal, and is ASCII where that is asked
   const auto from = narrow.out.find("The arena from 0");
   REQUIRE(from != std::string::npos);
   const std::vector<std::string> lines = split(narrow.out.substr(from), '\n');
-  for (std::size_t i = 1; i < lines.size(); ++i) CHECK(lines[i].size() <= 61);  // with the terminal's CR
+  for (std::size_t i = 1; i < lines.size(); ++i) CHECK(lines[i].size() <= 61);  // including the terminal's CR
   for (const char letter : narrow.out) CHECK(static_cast<unsigned char>(letter) < 0x80);
   CHECK(contains(narrow.out, "#"));
   const TemporaryFolder folder;

@@ -72,7 +72,7 @@ Result run_on_terminal(const std::vector<std::string>& arguments, int columns) {
   }
   Result result;
   std::array<char, 4096> buffer{};
-  // A terminal whose other end is closed gives an error, not an end.
+  // If the other end of a terminal is closed, read() fails instead of returning 0.
   for (ssize_t got = 0; (got = read(terminal, buffer.data(), buffer.size())) > 0;)
     result.out.append(buffer.data(), static_cast<std::size_t>(got));
   close(terminal);

@@ -1,4 +1,4 @@
-// Runs build/attn as a user would.
+// Runs build/attn like a user.
 #pragma once
 
 #include <string>
@@ -8,14 +8,14 @@
 namespace attn::test {
 
 struct Result {
-  int code = 0;  ///< exit code; 128 + n where signal n ended it
+  int code = 0;  ///< exit code; 128 + n if signal n ended it
   std::string out, err;
 };
 
-/// Runs the program with `arguments`, `input` on stdin, in the repository's root.
+/// Runs the program with `arguments` and `input` on stdin, in the root of the repository.
 [[nodiscard]] Result run_attn(const std::vector<std::string>& arguments, const std::string& input = "");
 
-/// Runs it on a terminal of this many columns, whose every byte comes back as `out`.
+/// Runs it on a terminal with this number of columns; `out` has every byte of output.
 [[nodiscard]] Result run_on_terminal(const std::vector<std::string>& arguments, int columns = 80);
 
 /// The same with another program.
@@ -24,7 +24,7 @@ struct Result {
 
 using Variables = std::vector<std::pair<std::string, std::string>>;
 
-/// Environment variables, until the end of a test.
+/// Sets environment variables until the end of a test.
 class Environment {
  public:
   explicit Environment(Variables variables);
@@ -45,9 +45,9 @@ class TemporaryFolder {
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
   /// A path inside it.
   [[nodiscard]] std::string operator/(const std::string& name) const { return path_ + "/" + name; }
-  /// Writes a file inside it and gives its path.
+  /// Writes a file inside it and returns its path.
   [[nodiscard]] std::string file(const std::string& name, const std::string& text) const;
-  /// The names of the files in it, hidden ones too, sorted.
+  /// The names of the files in it, including hidden ones, sorted.
   [[nodiscard]] std::vector<std::string> names() const;
 
  private:

@@ -24,7 +24,7 @@ class Validator {
  public:
   Validator(const json& whole, std::set<std::string>* seen) : whole_(whole), seen_(seen) {}
 
-  /// `at` is where the schema is in the whole, `place` where the value is in its own.
+  /// `at` is the pointer in the schema, `place` that in the value.
   Errors check(const json& schema, const std::string& at, const json& value, const std::string& place) const {
     if (schema.is_boolean()) return schema.get<bool>() ? Errors() : Errors{place + ": not allowed"};
     saw(at);
@@ -70,7 +70,7 @@ class Validator {
     if (keyword == "anyOf") {
       return expect_one([&](std::size_t i) {
         const std::string one = fmt::format("{}/{}", here, i);
-        // What a choice that does not fit has in common with the value was not held against it.
+        // A failed alternative does not count as checked.
         if (!Validator(whole_, nullptr).check(rule[i], one, value, "").empty()) return false;
         return check(rule[i], one, value, "").empty();
       });

@@ -1,4 +1,4 @@
-// What programs and shells take from attn: completion scripts, manual pages, JSON by its schemas.
+// Output for programs and shells: completion scripts, manual pages, and JSON that matches its schemas.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -33,7 +33,7 @@ std::set<std::string> words_of(const std::string& text) {
   return out;
 }
 
-/// What bash offers after these words, the last of which is being typed.
+/// The completions of bash after these words; the last word is incomplete.
 std::set<std::string> bash_offers(const std::string& script, const std::vector<std::string>& words) {
   std::string line = ". \"$1\"; COMP_WORDS=(";
   for (const std::string& word : words) line += "'" + word + "' ";
@@ -61,7 +61,7 @@ TEST_CASE("completion: bash offers commands, options and the values of options")
   CHECK(bash_offers(path, {"attn", "run", "--seed", ""}).empty());
   CHECK(bash_offers(path, {"attn", "help", "conv"}) == std::set<std::string>{"convert"});
   CHECK(bash_offers(path, {"attn", "completion", "z"}) == std::set<std::string>{"zsh"});
-  CHECK(bash_offers(path, {"attn", "summary", "conf"}).empty());  // files, which bash offers itself
+  CHECK(bash_offers(path, {"attn", "summary", "conf"}).empty());  // files, which bash completes itself
   CHECK(bash_offers(path, {"attn", "nonsense", "-"}).empty());
 }
 
@@ -90,7 +90,7 @@ TEST_CASE("completion: the scripts for zsh and fish are read without an error, w
   CHECK(read_text(zsh).starts_with("#compdef attn\n"));
   if (has_program("/usr/bin/zsh")) {
     CHECK(run_program("/usr/bin/zsh", {"-n", zsh}).code == 0);
-    // Where the completion system asks _arguments, the specification that it gets is printed.
+    // Prints the specification that the completion script passes to _arguments.
     const Result asked = run_program(
         "/usr/bin/zsh", {"-fc",
                          "compdef() {}; _arguments() { print -rl -- \"$@\" }; . \"$1\"; words=(attn summary x); "
@@ -155,7 +155,7 @@ TEST_CASE("man: a page for each command, which groff takes without a warning") {
   }
 }
 
-/// One file of docs/schemas, by the name that a result gives.
+/// A file of docs/schemas, by the schema name in a result.
 json schema_of(const std::string& name) {
   const std::string path = in_repository("docs/schemas/") + name.substr(0, name.find('/')) + ".1.schema.json";
   CHECK_MESSAGE(std::filesystem::exists(path), path);
@@ -186,7 +186,7 @@ TEST_CASE("schemas: every --json output is valid by docs/schemas") {
   REQUIRE(run_attn({"run", "--dump", folder / "dump"}).code == 0);
   const std::string unbuilt =
       folder.file("dense.json", R"({"module": "keras.layers", "class_name": "Dense", "config": {"units": 3}})");
-  // Numbers that are none, and what is made of them.
+  // Inputs with NaN, and their results.
   const std::string encoder = folder / "encoder.npz", nan = folder / "nan.npz", nan_input = folder / "nan_input.npz",
                     nan_output = folder / "nan_output.npz";
   REQUIRE(run_attn({"init", "-o", encoder}).code == 0);
@@ -389,7 +389,7 @@ TEST_CASE("schemas: every --json output is valid by docs/schemas") {
       {"get-config", "--list", "operations"},
       {"doctor"},
   };
-  std::map<std::string, std::set<std::string>> seen;  // parts, by schema
+  std::map<std::string, std::set<std::string>> seen;  // parts that were used, by schema
   for (std::vector<std::string> line : lines) {
     const std::string said = join(line, " ");
     line.emplace_back("--json");
@@ -405,27 +405,28 @@ TEST_CASE("schemas: every --json output is valid by docs/schemas") {
     const json manifest = json::parse(read_text(folder / dump + "/manifest.json"));
     CHECK(schema_errors(schema_of("attn.dump/1"), manifest, &seen["attn.dump/1"]).empty());
   }
-  // No part of a schema is left without an output that it is held against.
+  // Every part of every schema must be used by some output, except for the following.
   const auto elsewhere = [](const std::string& part) {
     constexpr std::array kElsewhere = {
-        "attn.devices/",  // what this machine is, and has
+        "attn.devices/",  // depends on the machine
         "attn.doctor/",
         "attn.generate/1/properties/stats/properties/limit_tokens_per_s",  // measured with --stats, in seconds
         "attn.bench/1/properties/environment/",
         "attn.bench/1/properties/rows/items/properties/noise/properties/other_cores/",
         "attn.bench/1/properties/rows/items/properties/gpu",
-        "attn.bench/1/properties/rows/items/properties/profile/items/properties/bound/",  // what the machine is slow at
-        "attn.bench/1/properties/rows/items/properties/partial",                          // interrupted
+        "attn.bench/1/properties/rows/items/properties/profile/items/properties/bound/",  // depends on the machine
+        "attn.bench/1/properties/rows/items/properties/partial",                          // only if interrupted
         "attn.bench/1/properties/operations/items/properties/partial",
         "attn.bench-train/1/properties/rows/items/properties/partial",
-        "attn.bench/1/properties/rows/items/properties/verified/properties/error/",  // infinite: a fault of a backend
-        "attn.run/1/properties/parallel/properties/collectives/items/properties/predicted/",  // of several processes
+        "attn.bench/1/properties/rows/items/properties/verified/properties/error/",  // infinite only for a faulty
+                                                                                     // backend
+        "attn.run/1/properties/parallel/properties/collectives/items/properties/predicted/",  // needs several processes
         "attn.run/1/properties/parallel/properties/launcher/",
         "attn.run/1/properties/parallel/properties/collectives/items/properties/seconds/",  // null on GPUs
         "attn.run/1/properties/parallel/properties/imbalance/",
         "attn.run/1/properties/parallel/properties/per_rank/items/properties/collective_seconds/",
-        "attn.bench-parallel/1/properties/rows/items/properties/parallel/",  // of several processes
-        "attn.bench-parallel/1/properties/rows/items/properties/alone_ms/",  // of a model too large for one
+        "attn.bench-parallel/1/properties/rows/items/properties/parallel/",  // needs several processes
+        "attn.bench-parallel/1/properties/rows/items/properties/alone_ms/",  // needs a model too large for one rank
         "attn.bench-parallel/1/properties/rows/items/properties/speed_up/",
         "attn.bench-parallel/1/properties/rows/items/properties/efficiency/",
         "attn.bench-parallel/1/properties/rows/items/properties/difference/",
@@ -434,7 +435,7 @@ TEST_CASE("schemas: every --json output is valid by docs/schemas") {
         "attn.train/1/properties/parallel/properties/collectives/items/properties/seconds/",
         "attn.train/1/properties/parallel/properties/imbalance/",
         "attn.train/1/properties/parallel/properties/per_rank/items/properties/collective_seconds/",
-        "attn.compare/1/properties/arrays/items/properties/atol/",  // of float64 whose squares have no sum
+        "attn.compare/1/properties/arrays/items/properties/atol/",  // float64 values whose squares overflow
     };
     return std::ranges::any_of(kElsewhere, [&](const char* place) { return part.starts_with(place); });
   };

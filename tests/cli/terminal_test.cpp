@@ -1,4 +1,4 @@
-// No control character of a file reaches a terminal.
+// Control characters of a file never reach a terminal.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ using cli::terminal_text;
 
 constexpr const char* kHostile = "\x1b]0;owned\x07\x1b[31m\u009b31m\x7f";
 
-/// Bytes that a terminal acts on; a line's end, and "\r" before it, are the terminal's own.
+/// The bytes that control a terminal; newlines and a "\r" before them come from the terminal itself.
 std::string acted_on(const std::string& out, bool on_terminal) {
   std::string found;
   for (std::size_t i = 0; i < out.size(); ++i) {
@@ -32,7 +32,7 @@ std::string acted_on(const std::string& out, bool on_terminal) {
   return found;
 }
 
-/// A preset whose tokens are what a terminal acts on, but for single letters.
+/// A preset whose tokens are control sequences, except single letters.
 std::string hostile_preset(const TemporaryFolder& folder) {
   std::string path = folder / "preset";
   std::filesystem::copy(in_repository("tests/data/generation/gpt2/preset"), path,
@@ -41,7 +41,7 @@ std::string hostile_preset(const TemporaryFolder& folder) {
   nlohmann::json vocabulary = nlohmann::json::parse(read_text(assets + "vocabulary.json")), changed;
   for (const auto& [token, id] : vocabulary.items()) {
     const bool stays = token.size() <= 2 || token.starts_with("<|");
-    // ESC, BEL and U+009B, as the letters that stand for their bytes.
+    // ESC, BEL and U+009B, as byte-level letters.
     changed[stays ? token : "\u011b]0;" + std::to_string(id.get<int>()) + "\u0107\u00c2\u013d31m"] = id;
   }
   std::ofstream(assets + "vocabulary.json") << changed.dump();
@@ -149,7 +149,7 @@ TEST_CASE("every command: control characters of names reach neither a terminal n
     CHECK(acted_on(piped.err, false) == "");
     const std::string shown = run_on_terminal(words, 70).out;
     CHECK(shown.find("\x1b]") == std::string::npos);
-    CHECK(shown.find("\x1b[31m\\u") == std::string::npos);  // attn's own colour stands before no escaped text
+    CHECK(shown.find("\x1b[31m\\u") == std::string::npos);  // attn's own color never precedes escaped text
     CHECK(shown.find('\x07') == std::string::npos);
     CHECK(shown.find("\u009b") == std::string::npos);
   }

@@ -1,4 +1,4 @@
-// Models that read strings, as a user runs them.
+// Models with string inputs, as a user runs them.
 #include "../text.h"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,4 @@
-// attn train: what a model is compiled with, and what options change of it.
+// attn train: the settings of compile(), and the options that override them.
 #include <doctest/doctest.h>
 
 #include <filesystem>

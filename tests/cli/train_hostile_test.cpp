@@ -1,4 +1,4 @@
-// attn train: every number of a training config is judged when it is read, and a damaged archive is rejected.
+// attn train: every number of a training config is checked when it is read, and a damaged archive is rejected.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -27,7 +27,7 @@ Result train_with(const TemporaryFolder& folder, const Words& more) {
   return run_attn(line);
 }
 
-/// An object as Keras writes it.
+/// An object in Keras's serialization.
 std::string object(const std::string& class_name, const std::string& config) {
   return fmt::format(R"({{"class_name": "{}", "config": {{{}}}}})", class_name, config);
 }
@@ -116,7 +116,7 @@ TEST_CASE(
     expect_one_error(train_with(folder, {one.option, one.text}), 3, one.message);
     CHECK(folder.names().empty());
   }
-  // JSON of an option that is deeper than any config, or goes on behind its end, is a wrong option.
+  // An option with JSON that is nested too deeply, or has trailing text, is a usage error.
   expect_one_error(train_with(folder, {"--optimizer", std::string(20000, '[')}), 2,
                    "--optimizer: nesting deeper than 64");
   expect_one_error(train_with(folder, {"--loss", R"({"a": 1, "a": 2})"}), 2, "stands twice in one object");

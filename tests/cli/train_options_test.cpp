@@ -1,4 +1,4 @@
-// attn train: options of fit() and compile(), where checkpoints stay, and what is tried before a training.
+// attn train: options of fit() and compile(), locations of checkpoints, and checks before a training.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -37,7 +37,7 @@ Words extended(Words line, const Words& more) {
 
 Result train_with(const Words& line) { return run_attn(extended({"train"}, line)); }
 
-/// Trains, and gives the arrays of --dump as bytes by name.
+/// Trains, and returns the arrays of --dump as bytes by name.
 std::map<std::string, std::string> dump_of(const TemporaryFolder& folder, const Words& line) {
   const Result result = train_with(extended(line, {"-o", folder / "dump_of.keras", "--dump", folder / "dump_of.npz"}));
   REQUIRE_MESSAGE(result.code == 0, result.err);
@@ -48,7 +48,7 @@ std::map<std::string, std::string> dump_of(const TemporaryFolder& folder, const 
   return out;
 }
 
-/// The events of a log that are of one kind.
+/// The events of one kind in a log.
 std::vector<json> events_in(const std::string& log, const std::string& kind) {
   std::istringstream lines(read_text(log));
   std::vector<json> out;
@@ -140,7 +140,7 @@ TEST_CASE("train: --x, --y and --sample-weight take one array each, by the name 
                  "which input it is for is not told; --x NAME=FILE names one of");
 }
 
-/// The rows of `from` to `to` of an array.
+/// The rows `from` … `to` of an array.
 NamedTensor rows_of(const NamedTensor& array, std::int64_t from, std::int64_t to) {
   Shape shape = array.tensor.shape();
   const std::int64_t bytes = array.tensor.bytes() / shape[0];
@@ -258,7 +258,7 @@ TEST_CASE("train: --learning-rate takes a schedule as Keras writes it, and the f
   }
   CHECK(rate == doctest::Approx(0.5 / 32.0));  // 5 steps
   json kept = json::parse(schedule);
-  kept["module"] = "keras.optimizers.schedules";  // without which Keras does not find the class
+  kept["module"] = "keras.optimizers.schedules";  // Keras needs it to find the class
   CHECK(compile_config_in(folder / "a.keras")["optimizer"]["config"]["learning_rate"] == kept);
   expect_refusal(extended(common, {"--learning-rate", "fast"}), 2, "--learning-rate 'fast': expected a number");
   expect_refusal(extended(common, {"--learning-rate", "-1"}), 2, "--learning-rate '-1': expected a number");
@@ -304,7 +304,7 @@ TEST_CASE("train: a scaled loss moves the weights as one that is not scaled, whe
     return std::map<std::string, std::string>(out.lower_bound("weight:"), out.end());
   };
   const std::map<std::string, std::string> weights(plain.lower_bound("weight:"), plain.end());
-  CHECK(times("4096") == weights);  // a power of two rounds nothing
+  CHECK(times("4096") == weights);  // a power of two does not round
   CHECK(times("dynamic") == weights);
 }
 

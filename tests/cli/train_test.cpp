@@ -1,4 +1,4 @@
-// attn train: files in and out, resuming, and what does not fit.
+// attn train: input and output files, resuming, and errors.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -37,7 +37,7 @@ std::map<std::string, std::string> bytes_of(const std::string& file) {
   return out;
 }
 
-/// The arrays of a file, of which `change` changes some, in a new file.
+/// Writes a file with the arrays of another, after `change`.
 std::string changed_data(const TemporaryFolder& folder, const std::string& data, const std::string& name,
                          const std::function<void(NamedTensor&)>& change) {
   std::vector<NamedTensor> arrays = io::read_tensors(in_repository(data));
@@ -76,7 +76,7 @@ TEST_CASE("train: without --resume the weights and the optimizer go on, and the 
       {folder / "a.keras", "--data", kData, "-o", folder / "a.keras", "--batch-size", "4", "--dump", folder / "a.npz"});
   REQUIRE_MESSAGE(again.code == 0, again.err);
   for (const NamedTensor& array : io::read_tensors(folder / "a.npz"))
-    if (array.name == "optimizer:0") CHECK(array.tensor.at(0) == 20.0);  // 40 rows, twice
+    if (array.name == "optimizer:0") CHECK(array.tensor.at(0) == 20.0);  // 40 rows in two epochs
 }
 
 TEST_CASE("train: the log has an event in each line, and --json the history of the epochs") {
@@ -120,7 +120,7 @@ TEST_CASE("train: a step of the log has the metrics of its batch alone") {
   for (std::string line; std::getline(lines, line);) {
     const json event = json::parse(line);
     if (event["event"] == "step") {
-      CHECK(event["metrics"].size() == 4);  // a loss and a metric of each output
+      CHECK(event["metrics"].size() == 4);  // a loss and a metric for each output
       sum += event["metrics"]["kind_accuracy"].get<double>();
     }
     if (event["event"] == "epoch") over_epoch = event["kind_accuracy"];
@@ -322,7 +322,7 @@ TEST_CASE("train: what fails after some steps keeps them, and a resume gives the
     return folder / name;
   };
   const std::string data = written("data.npz");
-  x.set(x.size() - 1, 1e12);  // which is no int32
+  x.set(x.size() - 1, 1e12);  // not an int32
   const std::string bad = written("bad.npz");
   const auto with = [&](std::vector<std::string> line) {
     for (const char* word : {"--loss", "mse", "--batch-size", "4", "--epochs", "2", "--no-shuffle"})
@@ -375,7 +375,7 @@ TEST_CASE("train: a label that is none of the classes is told before the first s
       CHECK(!std::filesystem::exists(folder / "a.keras"));
     }
   }
-  // What a loss passes over may be any number; a loss of numbers knows no classes.
+  // Ignored labels may be any number; a regression loss has no classes.
   CHECK(train({"tests/data/training/mask/ignore_class/start.keras", "--data",
                "tests/data/training/mask/ignore_class/data.npz", "-o", folder / "b.keras"})
             .code == 0);

@@ -1,4 +1,4 @@
-// attn validate: every problem at once, with its place.
+// attn validate: all problems at once, with their locations.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -26,7 +26,7 @@ json validated(const std::string& text, const std::vector<std::string>& more = {
   return out;
 }
 
-/// The built-in encoder as Keras JSON, to be spoilt.
+/// The built-in encoder as Keras JSON, for tests to damage.
 json encoder() { return json::parse(run_attn({"get-config", "configs/encoder.json"}).out); }
 
 json& layer(json& model, const std::string& name) {
@@ -109,9 +109,9 @@ TEST_CASE("validate: problems of several layers, several fields, names and calls
 
 TEST_CASE("validate: shapes are checked wherever they follow from what is right") {
   json model = encoder();
-  // Broken by itself; what reads it is not blamed.
+  // This layer is invalid; layers that read it are not reported.
   layer(model, "multi_head_attention")["config"]["key_dim"] = 0;
-  // On a path of its own from the input.
+  // Has a separate path from the input.
   json reshape = {{"module", "keras.layers"},
                   {"class_name", "Reshape"},
                   {"config", {{"name", "side"}, {"target_shape", {7, 7}}}},
@@ -191,9 +191,11 @@ TEST_CASE("validate: problems and warnings of a short config tell the place in t
   CHECK(pointers(validated(sizes + R"("layers": [{"dropout": 0.1}, {"dropout": 2}], "unit": 2})")) ==
         std::vector<std::string>{"/layers/1/dropout", "/unit"});
   CHECK(pointers(validated(R"({"vocabulary_size": 9, "dropout": 7})")) ==
-        std::vector<std::string>{"", "", "", "", "/dropout"});  // heads, inner width, length and width are missing
+        std::vector<std::string>{"", "", "", "", "/dropout"});  // the head count, inner width, length and width are
+                                                                // missing
   const json shape = validated(R"({"input_shape": "50, \u202e512", "num_heads": 8, "intermediate_dim": 64})");
-  REQUIRE(pointers(shape) == std::vector<std::string>{"/input_shape"});  // once: what cannot be read has no rank
+  REQUIRE(pointers(shape) == std::vector<std::string>{"/input_shape"});  // reported once: an unreadable shape has no
+                                                                         // rank
   CHECK(shape["problems"][0]["expected"] == "a list of dimensions");
 
   const json heads = validated("{\"input_shape\": [5, 10],\n \"num_heads\": 4, \"intermediate_dim\": 8}");

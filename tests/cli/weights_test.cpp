@@ -20,10 +20,10 @@ using nlohmann::json;
 
 namespace {
 
-/// A model that real Keras has saved in many forms; element i of weight w is 1000 w + i.
+/// A model that real Keras saved in many formats; element i of weight w is 1000 w + i.
 std::string saved(const std::string& name) { return attn::test::in_repository("tests/data/weights/") + name; }
 
-/// A .npz of float32 arrays of one axis would need a writer; a .safetensors is a header and bytes.
+/// Builds a .safetensors file with one-dimensional float32 arrays, because it is only a header and bytes.
 std::string safetensors(const std::vector<std::pair<std::string, std::vector<float>>>& arrays) {
   json header;
   std::string data;
@@ -50,7 +50,7 @@ json json_of(const Result& result) {
 TEST_CASE("weights: a .keras archive's arrays have Keras's paths, in the model's order") {
   const json report = json_of(run_attn({"weights", saved("model.keras"), "--json"}));
   CHECK(report["schema"] == "attn.weights/1");
-  CHECK(report["total_arrays"] == 64);  // 42 of them the optimizer's and the metrics'
+  CHECK(report["total_arrays"] == 64);  // 42 of them belong to the optimizer and the metrics
   const json& first = report["arrays"][0];
   CHECK(first["name"] == "attend/query/kernel");
   CHECK(first["shape"] == json({6, 2, 3}));
@@ -152,7 +152,7 @@ TEST_CASE("weights: --diff says where and by how much arrays differ") {
   CHECK(w["b"] == 4.5);
   const std::string text = run_attn({"weights", a, "--diff", b}).out;
   CHECK(contains(text, "1 equal, 1 different, 1 in A alone, 1 in B alone"));
-  // Within the tolerance, but for the arrays that one side lacks.
+  // All arrays are within the tolerance, except those that one side lacks.
   CHECK(run_attn({"weights", a, "--diff", b, "--atol", "0.5"}).code == 1);
   CHECK(run_attn({"weights", a, "--diff", b, "--atol", "0.5", "--match", "?*w*", "--match", "w"}).code == 1);
   CHECK(run_attn({"weights", a, "--diff", b, "--atol", "0.5", "--match", "w"}).code == 0);
@@ -186,7 +186,7 @@ TEST_CASE("convert: --dtype stores halves both ways") {
       const json report = json_of(run_attn({"weights", folder / name, "--model", saved("model.keras"), "--json"}));
       CHECK(report["arrays"][0]["dtype"] == dtype);
       CHECK(report["model"]["pass"] == true);
-      // 8 bits of mantissa: half of the last is 2^-8.
+      // The mantissa has 8 bits: half of the last one is 2^-8.
       CHECK(run_attn({"weights", saved("model.keras"), "--diff", folder / name, "--rtol", "0.004"}).code == 0);
       REQUIRE(run_attn({"convert", folder / name, folder / "back.npz", "--model", saved("model.keras"), "--dtype",
                         "float32"})
@@ -218,7 +218,7 @@ TEST_CASE("convert: a file without a layout needs --model for one that has it") 
   CHECK(archive.code == 2);
   CHECK(contains(archive.err, "a .keras archive holds the model too; name it with --model"));
   CHECK(folder.names().empty());
-  // Names and places that the file has are kept.
+  // Names and paths in the file are kept.
   CHECK(run_attn({"convert", saved("model.npz"), folder / "w.safetensors"}).err.empty());
   CHECK(run_attn({"convert", saved("split.weights.json"), folder / "w.weights.h5"}).err.empty());
   CHECK(run_attn({"weights", folder / "w.weights.h5", "--diff", saved("model.weights.h5")}).code == 0);
@@ -244,7 +244,7 @@ TEST_CASE("convert: an optimizer's state goes from one Keras file to another, an
   REQUIRE(run_attn({"convert", saved("model.keras"), folder / "w.keras"}).code == 0);
   CHECK(contains(run_attn({"weights", folder / "w.keras"}).out, "64 arrays"));
   CHECK(contains(run_attn({"get-config", folder / "w.keras", "--json"}).out, "keras.optimizers"));
-  // Without the state Keras would warn of an optimizer whose numbers are missing.
+  // Without the state, Keras would warn of missing optimizer variables.
   REQUIRE(run_attn({"init", saved("model.keras"), "-o", folder / "i.keras"}).code == 0);
   CHECK(contains(run_attn({"weights", folder / "i.keras"}).out, "22 arrays"));
   CHECK_FALSE(contains(run_attn({"get-config", folder / "i.keras", "--json"}).out, "keras.optimizers"));

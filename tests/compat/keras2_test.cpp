@@ -1,4 +1,4 @@
-// Every model in tests/data/keras2 against what tf_keras computed for it (tests/oracle/make_keras2_cases.py).
+// Every model in tests/data/keras2, compared with the results of tf_keras (tests/oracle/make_keras2_cases.py).
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 using namespace attn;
 using nlohmann::json;
 
-/// float32: some ten roundings on either side; half precision: eight of Keras's own.
+/// float32: about ten roundings on either side; half precision: eight of Keras's own.
 double tolerance(const std::string& dtype) {
   if (dtype == "bfloat16") return 8 * 0x1p-8;
   if (dtype == "float16") return 8 * 0x1p-11;

@@ -1,4 +1,4 @@
-// Models that earlier versions of Keras 3 saved (tests/oracle/make_version_cases.py), in every form they saved them in.
+// Models in all formats that earlier Keras 3 versions saved (tests/oracle/make_version_cases.py).
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -13,7 +13,7 @@ namespace {
 namespace fs = std::filesystem;
 using namespace attn;
 
-constexpr double kTolerance = 20 * 0x1p-24;  // some ten roundings of float32 on either side
+constexpr double kTolerance = 20 * 0x1p-24;  // about ten float32 roundings on either side
 
 void check_version(const fs::path& path, const std::string& backend) {
   const fs::path encoder = path / "encoder", zoo = path / "zoo";

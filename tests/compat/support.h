@@ -1,4 +1,4 @@
-// Running stored models against the outputs stored beside them.
+// Runs stored models and compares their outputs with the stored ones.
 #pragma once
 
 #include <filesystem>
@@ -14,8 +14,8 @@ namespace attn::test {
 [[nodiscard]] std::string read_text(const std::filesystem::path& path);
 [[nodiscard]] cli::LoadedModel load(const std::filesystem::path& path);
 
-/// Runs `file` with its own weights, or those of `weights` where that is given, on inputs.npz beside it, and checks
-/// outputs.npz: an error of `relative` times the largest output is allowed.
+/// Runs `file` with its own weights, or with those of `weights`, on inputs.npz in its folder, and checks outputs.npz:
+/// the allowed error is `relative` times the largest output.
 void check_outputs(const std::filesystem::path& file, const std::string& backend, double relative,
                    const std::string& weights = "");
 

@@ -1,4 +1,5 @@
-// FLOPs against an instrumented run of the reference backend: its own sources, with numbers that count (counted.h).
+// Compares FLOPs with an instrumented run of the reference backend: its own sources, with numbers that count operations
+// (counted.h).
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -18,7 +19,7 @@ using namespace attn::test;
 
 namespace {
 
-/// What a node may do less than is counted for it: branches of functions that some numbers do not take.
+/// Returns whether a node may do fewer operations than counted, because its function has branches.
 bool takes_branches(const graph::Op& op) {
   const auto branches = [](const graph::Unary& unary) {
     using graph::UnaryFn;
@@ -124,7 +125,7 @@ namespace {
 
 using nlohmann::json;
 
-/// The numbers of a row are those of the rows inside it.
+/// The numbers of a row must be the sums of those inside it.
 void check_sums(const json& row) {
   if (!row.contains("layers")) return;
   CAPTURE(row["name"].get<std::string>());
@@ -140,7 +141,7 @@ void check_sums(const json& row) {
   CHECK(scores == row["score_bytes"]);
 }
 
-/// The lines of an explanation add up to the costs of the row, and so do those of all rows inside it.
+/// The lines of an explanation add up to the costs of the row; the same holds for all rows inside it.
 void check_explanations(const json& rows, const keras::Explainer& explainer, const std::string& around) {
   for (const json& row : rows) {
     const std::string name = around + row["name"].get<std::string>();
@@ -162,7 +163,7 @@ void check_explanations(const json& rows, const keras::Explainer& explainer, con
   }
 }
 
-/// The name of the outermost layer around a node.
+/// The name of the outermost layer of a node.
 std::string outermost(const graph::Graph& graph, const graph::Node& node) {
   graph::LayerId layer = node.layer;
   while (graph.layers[static_cast<std::size_t>(layer)].parent != graph::kNone)
@@ -239,6 +240,6 @@ TEST_CASE("costs: an encoder by hand, at any batch and length") {
   CHECK(attention["score_bytes"] == scores * 4);
   CHECK(attention["weight_bytes"] == json{{"float32", 4 * (4 * D * D + 4 * D)}});
   for (const json& row : told["layers"]) {
-    if (row["name"] == "dense") CHECK(row["flops"] == B * T * F * (2 * D + 1));  // relu chooses
+    if (row["name"] == "dense") CHECK(row["flops"] == B * T * F * (2 * D + 1));  // relu has a branch
   }
 }

@@ -1,7 +1,7 @@
-// The reference backend's sources, compiled with every `double` a number that counts what is done with it. They know
-// nothing of it: the compiler is given this file first, then `double` is another word for Counted.
+// Counts floating-point operations in the reference backend's sources, which are compiled unchanged: the compiler
+// includes this file first, and then `double` is a macro for Counted.
 //
-// All headers of the standard library and of ours that they include must be included here, while double is double.
+// All headers of the standard library and of attn that they include must be included here, before the macro.
 #pragma once
 
 #include <algorithm>
@@ -37,10 +37,10 @@
 
 namespace attn::test {
 
-/// Floating-point operations since the program began: + − · / and elementary functions, by any Counted.
+/// The floating-point operations since the program began: + − · / and elementary functions, by any Counted.
 inline std::int64_t operations_counted = 0;
 
-/// A double in all but that.
+/// A number that behaves like a double and counts operations.
 class Counted {
  public:
   Counted() = default;
@@ -91,7 +91,7 @@ requires Operands<X, Y> std::partial_ordering operator<=>(X x, Y y) {
 
 }  // namespace attn::test
 
-// What the sources call by its name in std.
+// Functions that the sources call with namespace std.
 namespace std {
 // NOLINTBEGIN
 #define ATTN_ELEMENTARY(f) \

@@ -1,4 +1,4 @@
-// A pass through a graph that counts what the reference backend does.
+// Runs a graph and counts the operations of the reference backend.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,11 @@
 
 namespace attn::test {
 
-/// The floating-point operations of every node, on inputs and weights that are drawn: normal numbers, the token 1,
-/// masks that let all through.
+/// The floating-point operations of every node, for drawn inputs and weights: normal numbers, token 1, masks that are
+/// all true.
 [[nodiscard]] std::vector<std::int64_t> count_operations(const graph::Graph& graph);
 
-/// Those of one node on normal numbers.
+/// The same for one node with normal numbers.
 [[nodiscard]] std::int64_t count_operations(const graph::Op& op, const std::vector<Shape>& shapes);
 
 }  // namespace attn::test

@@ -1,4 +1,4 @@
-// Stands in for NVIDIA's libcuda.so.1: one GPU, or the failure that the environment asks for.
+// A stand-in for NVIDIA's libcuda.so.1: one GPU, or the failure that the environment selects.
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-// What attn bench --baseline reads.
+// The parser of attn bench --baseline.
 #include "attn/report/bench_view.h"
 #include "target.h"
 

@@ -1,4 +1,4 @@
-// A command line, whose words are separated by null characters. It is parsed, and its command not run.
+// A command line with words separated by null characters. It is parsed, and its command is not run.
 #include <optional>
 
 #include "commands.h"
@@ -7,8 +7,8 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace attn;
-  // Made anew now and then only, as that takes longer than to parse: CLI11 clears what an earlier parse has left, but
-  // for the order of its options, which would grow by hundreds of megabytes over millions of lines.
+  // Renewed only now and then, because that takes longer than parsing: CLI11 clears the results of an earlier parse
+  // except the order of options, which would grow by hundreds of megabytes over millions of lines.
   static std::optional<cli::CommandLine> line;
   static unsigned lines = 0;
   if (lines++ % 10'000 == 0) line.emplace(cli::commands(), "attn");

@@ -1,4 +1,4 @@
-// A compile_config: the optimizer, the loss, its weights and the metrics, which are made part of the graph of a small
+// A compile_config: the optimizer, the loss, its weights and the metrics, which are added to the graph of a small
 // model. The optimizer then takes two steps.
 #include <nlohmann/json.hpp>
 
@@ -32,7 +32,7 @@ void take_steps(const optimizers::Settings& settings) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string text(fuzz::text_of(data, size));
-  // The config of a model has been read by the same guard before it gets here.
+  // In the program, the guarded JSON parser has read the model's config before.
   const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
   if (!json.is_object() || text.find('\0') != std::string::npos) return 0;
   optimizers::Settings settings;

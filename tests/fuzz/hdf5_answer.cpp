@@ -1,4 +1,4 @@
-// What attn believes of attn-hdf5, which a file may have taken over: the input is what that process says.
+// attn's trust in attn-hdf5, which a file may have taken over: the input is the output of that process.
 #include "hdf5_answer.h"
 
 #include <sys/socket.h>
@@ -13,7 +13,7 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace attn;
   using namespace std::chrono_literals;
-  constexpr std::size_t kMost = std::size_t{64} << 10;  // what a socket holds while nobody reads
+  constexpr std::size_t kMost = std::size_t{64} << 10;  // capacity of a socket without a reader
   constexpr std::size_t kFile = 4096;
   if (size > kMost) return 0;
   static const std::string zeros(kFile, '\0');

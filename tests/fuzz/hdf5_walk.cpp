@@ -1,4 +1,4 @@
-// What attn-hdf5 does, in this process: the walk over a file and the HDF5 library under it.
+// The work of attn-hdf5, in this process: walks a file with the HDF5 library.
 #define H5_USE_110_API
 
 #include <hdf5.h>

@@ -1,4 +1,4 @@
-// config.json of a Hugging Face folder, which becomes a model of KerasHub.
+// The config.json of a Hugging Face folder, which is converted to a KerasHub model.
 #include "model.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -1,4 +1,4 @@
-// Keras 3: models, layers, and the backbones of KerasHub.
+// Keras 3 configs: models, layers, and KerasHub's backbones.
 #include "model.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

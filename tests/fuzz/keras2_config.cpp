@@ -1,4 +1,4 @@
-// What Keras 2 wrote, which is translated first.
+// Keras 2 configs, which are translated first.
 #include "model.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -1,4 +1,4 @@
-// Any model file but HDF5, which is another process's: the .keras archive, its metadata and its config, and all forms
+// Any model file except HDF5, which another process reads: the .keras archive, its metadata and config, and all formats
 // of its summary.
 #include <algorithm>
 
@@ -13,7 +13,7 @@ void print(const attn::keras::Summary& summary) {
   using namespace attn;
   fuzz::check_printable(report::render(report::Format::table, summary, {}), "a table");
   std::string csv = report::render(report::Format::csv, summary, {});
-  csv.erase(std::remove(csv.begin(), csv.end(), '\r'), csv.end());  // its lines end in CR LF
+  csv.erase(std::remove(csv.begin(), csv.end(), '\r'), csv.end());  // CSV lines end in CR LF
   fuzz::check_printable(csv, "a CSV file");
   fuzz::check_printable(report::render(report::Format::markdown, summary, {}), "a Markdown table");
   fuzz::check_printable(report::render(report::Format::json, summary, {}), "JSON");

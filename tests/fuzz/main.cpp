@@ -1,4 +1,4 @@
-// Stands in for libFuzzer where it is not: feeds a target each file that is named, or lies in a folder that is named.
+// A substitute for libFuzzer: passes each given file, and each file in a given folder, to a target.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -38,10 +38,10 @@ int main(int count, char** words) {
       std::fprintf(stderr, "fuzz: %s cannot be read\n", path.c_str());
       return 1;
     }
-    // The name first: it is the last word where the target aborts.
+    // Prints the name first: it is the last output if the target aborts.
     std::printf("%s\n", path.c_str());
     std::fflush(stdout);
-    // On the heap and of exactly this size, so that a sanitizer sees a read past the end.
+    // On the heap and of exactly this size, so that a sanitizer detects a read past the end.
     const auto copy = std::make_unique<std::uint8_t[]>(text.size());
     std::copy(text.begin(), text.end(), copy.get());
     LLVMFuzzerTestOneInput(copy.get(), text.size());

@@ -1,4 +1,4 @@
-// A config, as far as every command that shows a model takes it.
+// Processes a config like the commands that show a model.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace attn::fuzz {
 
-/// What is made of a model to show it.
+/// Everything that shows a model.
 inline void show(const keras::Model& model) {
   accepts([&] { static_cast<void>(model.summary()); });
   accepts([&] { check_printable(model.config({}), "a config"); });
@@ -28,7 +28,7 @@ inline void read_and_show(const std::string& source, const std::string& text, ke
     options.input_shape = Shape{4, 8};
     read_and_show(source, text, options);
   });
-  // What validate finds is printed too.
+  // The problems that validate finds are printed, too.
   for (const keras::Problem& problem : keras::Model::validate(source, text, options)) {
     check_printable(problem.pointer, "a place");
     check_printable(problem.message, "a message");

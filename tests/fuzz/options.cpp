@@ -1,4 +1,4 @@
-// The values of options that have a form of their own. The first byte chooses which.
+// The values of options with a syntax of their own. The first byte selects the option.
 #include "attn/report/bench_view.h"
 #include "attn/report/summary.h"
 #include "fold.h"
@@ -33,7 +33,7 @@ void parse(std::uint8_t which, const std::string& text) {
         fuzz::check_printable(report::render(report::Format::table, model.summary(), options), "a table");
       });
     case 5: {
-      // What `attn get-config CLASS key=value` takes: all words before the first line's end name the class.
+      // The arguments of `attn get-config CLASS key=value`: the first line is the class.
       const std::vector<std::string> lines = split(text, '\n');
       std::vector<std::pair<std::string, std::string>> arguments;
       for (std::size_t i = 1; i < lines.size() && i < 20; ++i) {

@@ -1,4 +1,4 @@
-// The index of weights that are split over several files. No name in it may lead out of its folder.
+// The index of sharded weights. No name in it may lead out of its folder.
 #include "shards.h"
 #include "target.h"
 

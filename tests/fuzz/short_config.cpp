@@ -1,4 +1,4 @@
-// The form that people write by hand.
+// The short encoder config.
 #include "model.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -1,4 +1,4 @@
-// What every fuzz target has: one function that takes bytes, and a rule for what may come of them.
+// The common part of fuzz targets: a function that takes bytes, and a rule for its results.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 #include "attn/base/text.h"
 #include "attn/io/bytes.h"
 
-/// Takes one input. Returns 0; whatever is wrong ends the process by abort(), a signal or a sanitizer.
+/// Takes one input and returns 0. Any error ends the process by abort(), a signal or a sanitizer.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 
 namespace attn::fuzz {
@@ -24,14 +24,15 @@ namespace attn::fuzz {
   std::abort();
 }
 
-/// Text for a terminal: lines of what printable() leaves alone.
+/// Checks that text for a terminal consists of lines that printable() leaves unchanged.
 inline void check_printable(std::string_view text, std::string_view what) {
   for (const std::string& line : split(text, '\n')) {
     if (printable(line) != line) fail(what, line);
   }
 }
 
-/// Does `act` end, rather than refuse its input? A refusal must be an Error of the kind `code` with one printable line.
+/// Returns whether `act` succeeds rather than rejecting its input. A rejection must be an Error of the kind `code` with
+/// one printable line.
 template <typename Act>
 bool accepts(Act&& act, ExitCode code = ExitCode::bad_input) {
   try {
@@ -49,7 +50,7 @@ bool accepts(Act&& act, ExitCode code = ExitCode::bad_input) {
 inline std::string_view text_of(const std::uint8_t* data, std::size_t size) {
   return {reinterpret_cast<const char*>(data), size};
 }
-/// A copy of exactly this size, so that a read past the end is seen.
+/// A copy of exactly this size, so that a read past the end is detected.
 inline io::Bytes bytes_of(const std::uint8_t* data, std::size_t size) {
   return io::Bytes::copy_of(std::as_bytes(std::span(data, size)));
 }

@@ -1,4 +1,4 @@
-// The other files of tokenizers: the first byte tells which of them the rest is.
+// Other files of tokenizers; the first byte selects the kind.
 #include <array>
 
 #include "model_proto.h"

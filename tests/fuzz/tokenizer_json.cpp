@@ -1,4 +1,4 @@
-// Hugging Face's tokenizer.json, and what such a tokenizer makes of a text.
+// Hugging Face's tokenizer.json, and encoding with it.
 #include "tokenizer_json.h"
 
 #include "pipeline.h"

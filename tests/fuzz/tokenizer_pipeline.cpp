@@ -1,5 +1,5 @@
-// A tokenizer.json that is valid JSON whatever the bytes say: which steps it has, in which order and over which
-// contents. So mutations reach the steps, and not only the parser.
+// A tokenizer.json that is valid JSON for any input: the bytes select its steps, their order and contents. Mutations
+// therefore reach the steps, not only the parser.
 #include <array>
 #include <nlohmann/json.hpp>
 #include <string>

@@ -1,5 +1,5 @@
-// The arrays of a training's optimizer, in a file that anybody may have written: the first byte tells the optimizer and
-// the dtype of its variables, the rest is a .safetensors whose arrays are its state, whatever they are.
+// The optimizer state of a training in an untrusted file: the first byte selects the optimizer and the dtype of its
+// variables, the rest is a .safetensors with arbitrary arrays as its state.
 #include <array>
 
 #include "attn/io/safetensors.h"

@@ -1,4 +1,4 @@
-// attn_state.json: what is read is written the same.
+// attn_state.json: reading and writing gives the same file.
 #include "training_state.h"
 
 #include "target.h"

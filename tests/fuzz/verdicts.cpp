@@ -1,8 +1,8 @@
-// Says of many files whether they can be read, so that another program can be asked the same
+// Reports for many files whether they are accepted, for comparison with another program
 // (tests/oracle/check_mutants.py).
 //
-// On stdin, for each: the kind's letter, the size (32 bits, little-endian) and the bytes. On stdout, for each: A (it is
-// accepted) or R (refused).
+// Reads from stdin for each file: the letter of its kind, the size (32 bits, little-endian) and the bytes. Writes to
+// stdout for each: A (accepted) or R (rejected).
 #include <array>
 #include <cstdint>
 #include <cstdio>

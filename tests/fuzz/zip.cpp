@@ -1,4 +1,4 @@
-// The archive, its members, and the arrays in them.
+// The archive, its members, and their arrays.
 #include "attn/io/zip.h"
 
 #include "attn/base/size.h"

@@ -24,7 +24,7 @@ attn::graph::WeightSpec spec(const std::string& name, Shape shape) {
   return {name, name, std::move(shape), DType::float32, true, {}};
 }
 
-/// One layer of attention between an embedding, with learned positions, and its head.
+/// One attention layer between an embedding with trained positions and the head.
 attn::graph::Graph lower(const StepShape& shape) {
   using namespace attn::graph;
   Graph graph;
@@ -90,7 +90,7 @@ std::vector<double> numbers(const Tensor& tensor) {
   return out;
 }
 
-/// float32 sums of 16 numbers of size 1, in another order.
+/// The tolerance of float32 sums of 16 numbers of size 1 in another order.
 void check_equal(const std::vector<double>& x, const std::vector<double>& y) {
   REQUIRE(x.size() == y.size());
   for (std::size_t i = 0; i < x.size(); ++i) CHECK(x[i] == doctest::Approx(y[i]).epsilon(1e-5).scale(10.0));
@@ -129,9 +129,9 @@ TEST_CASE("cached decoder: a branch goes on with the rows that its sources name"
   for (const auto& backend : backends()) {
     CachedDecoder branching = decoder(*backend, 1, 3);
     branching.advance({std::span(kTokens).first(4), 1, 4, 0, {}, false});
-    const std::vector<std::int32_t> prompt(12, 0);  // of each branch's four positions
+    const std::vector<std::int32_t> prompt(12, 0);  // for the four positions of each branch
     branching.advance({std::vector<Token>{5, 6, 7}, 3, 1, 4, prompt, false});
-    // Branches 0 and 1 go on with what branch 2 read, and branch 2 with branch 0's.
+    // Branches 0 and 1 continue with the context of branch 2, and branch 2 with that of branch 0.
     const std::vector<std::int32_t> chosen = {0, 0, 0, 0, 2, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0};
     const std::vector<double> logits =
         numbers(branching.advance({std::vector<Token>{8, 9, 10}, 3, 1, 5, chosen, false}).logits);

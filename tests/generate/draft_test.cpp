@@ -11,7 +11,7 @@ using namespace attn::generate;
 
 namespace {
 
-/// Guesses what the sequence will be, and after that what it will not.
+/// Guesses the first tokens correctly, and the later ones wrongly.
 class Foreseeing final : public Draft {
  public:
   Foreseeing(std::vector<Token> sequence, std::size_t right) : sequence_(std::move(sequence)), right_(right) {}
@@ -47,7 +47,8 @@ TEST_CASE("draft: a lookup gives what followed the longest run of last tokens, a
   const auto proposed = [&](const std::vector<Token>& tokens, Dim most) { return lookup.propose(tokens, most); };
   CHECK(proposed({1, 2, 3, 4, 1, 2}, 8) == std::vector<Token>{3, 4, 1, 2});
   CHECK(proposed({1, 2, 3, 4, 1, 2}, 2) == std::vector<Token>{3, 4});
-  CHECK(proposed({5, 2, 3, 9, 2, 4, 5, 2}, 1) == std::vector<Token>{3});  // "5, 2" before the later "2"
+  CHECK(proposed({5, 2, 3, 9, 2, 4, 5, 2}, 1) == std::vector<Token>{3});  // the match "5, 2" has priority over the
+                                                                          // later "2"
   CHECK(proposed({2, 3, 9, 2, 4, 2}, 1) == std::vector<Token>{4});
   CHECK(proposed({6, 6}, 3) == std::vector<Token>{6});
   CHECK(proposed({1, 2, 3}, 3).empty());

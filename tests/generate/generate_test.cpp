@@ -162,7 +162,7 @@ TEST_CASE("generate: contrastive search without a penalty is greedy, and with on
   const Generated greedy = run(request_of(SamplerKind::greedy)), plain = run(request);
   for (std::size_t i = 0; i < 3; ++i) CHECK(plain.sequences[i].token_ids == greedy.sequences[i].token_ids);
   request.sampler.alpha = 0.6;
-  const Generated out = run(request);  // Hashing checks the rows
+  const Generated out = run(request);  // The Hashing decoder checks the rows
   CHECK(out.sequences[0].token_ids.size() == 12);
 }
 

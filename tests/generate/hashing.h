@@ -10,8 +10,8 @@
 
 namespace attn::generate {
 
-/// Logits and hidden states that depend on the tokens of the context alone. It keeps a cache of rows as a decoder does,
-/// so that a search which follows the wrong row is found.
+/// The logits and hidden states are a function of the context's tokens. It keeps a cache of rows like a real decoder,
+/// so that a search that follows the wrong row is detected.
 class Hashing : public Decoder {
  public:
   Hashing(Dim rows, Dim capacity)
@@ -42,7 +42,7 @@ class Hashing : public Decoder {
 
   int calls = 0;
   static constexpr Dim kSize = 11, kWidth = 4;
-  /// In [-2, 2), of the tokens and a number.
+  /// A number in [-2, 2), derived from the tokens and an index.
   static double number(const std::vector<Token>& context, Dim i) {
     std::uint64_t hash = 1469598103934665603ULL + static_cast<std::uint64_t>(i);
     for (const Token token : context) hash = (hash ^ static_cast<std::uint64_t>(token + 7)) * 1099511628211ULL;

@@ -39,7 +39,7 @@ TEST_CASE("likeliest: it is the first of the greatest probabilities, whatever th
   std::vector<std::vector<float>> all{
       {0.0F}, {2.0F, 2.0F}, {1.0F, kNan, 3.0F}, {1.0F, kInfinity, 3.0F}, {-kInfinity, -kInfinity}};
   all.push_back({-kInfinity, 1.0F, 0.5F});
-  all.push_back({1.0F, std::nextafter(1.0F, 2.0F), 1.0F});  // of one probability
+  all.push_back({1.0F, std::nextafter(1.0F, 2.0F), 1.0F});  // equal probabilities
   all.push_back({10000.0F, 10000.001F, 9999.0F});
   for (int list = 0; list < 50; ++list) {
     std::vector<float>& logits = all.emplace_back();

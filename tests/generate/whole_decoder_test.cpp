@@ -24,7 +24,7 @@ attn::graph::WeightSpec spec(const std::string& name, attn::Shape shape) {
 
 enum class Sees : std::uint8_t { before, all };
 
-/// Logits, or their softmax, of the sums of what a sequence had so far, or of all that it has.
+/// Logits, or their softmax, from sums over the previous tokens of a sequence, or over all of them.
 Graph graph_of(Dim rows, Sees sees, bool softmax, bool encoder = false) {
   Graph graph;
   Builder b(graph);

@@ -1,4 +1,4 @@
-// The presets in tests/data/generation, opened.
+// The opened presets of tests/data/generation.
 #pragma once
 
 #include <filesystem>
@@ -19,31 +19,31 @@ namespace attn::test {
 [[nodiscard]] nlohmann::json read_json(const std::filesystem::path& path);
 [[nodiscard]] std::map<std::string, Tensor> read_arrays(const std::filesystem::path& path);
 
-/// A preset that KerasHub saved, and what it computed with it (tests/data/README.md).
+/// A preset that KerasHub saved, with its results (tests/data/README.md).
 struct PresetCase {
   std::filesystem::path path;
   std::string name;
   keras::Model backbone, task;
-  std::vector<Tensor> weights;  ///< of either
+  std::vector<Tensor> weights;  ///< of both
   nlohmann::json meta;
 
   [[nodiscard]] bool is_half() const { return name.ends_with("_bf16"); }
   [[nodiscard]] bool is_quantized() const { return meta.at("traits").contains("quantize"); }
-  /// What a result may differ by from float64: four times what KerasHub's own float32 run does (meta.json), or 1e-6 of
-  /// the largest. Under half policies: as much more than KerasHub's own half run. Of integers, which have no float64
-  /// run, 2e-5 of the largest of KerasHub's own; where tokens become integers too, a step of these: what was off by an
-  /// ulp may be rounded to the next one, and all that follows differs.
+  /// The tolerance of a result relative to float64: four times the error of KerasHub's own float32 run (meta.json), or
+  /// 1e-6 of the largest value. For half-precision policies: as far beyond the error of KerasHub's own run. For int8
+  /// weights, which have no float64 run: 2e-5 of the largest value of KerasHub's result. If activations are also
+  /// quantized: a quantization step, because a value that differs by an ulp may be rounded to the next integer, which
+  /// changes all later values.
   [[nodiscard]] double tolerance(const std::string& result, const Tensor& expected) const;
 };
 
-/// Those that generate, by name.
+/// The presets that generate text, by name.
 [[nodiscard]] const std::vector<PresetCase>& preset_cases();
 
-/// What a backbone makes of `inputs`, which are those of backbone.npz, by the names of its results; the only one is
-/// "hidden".
+/// The results of a backbone for `inputs`, those of backbone.npz, by name; a single result is "hidden".
 [[nodiscard]] std::map<std::string, Tensor> run_backbone(const PresetCase& preset, const backends::Backend& backend,
                                                          const std::map<std::string, Tensor>& inputs);
-/// The logits that the task makes of the same.
+/// The logits of the task for the same inputs.
 [[nodiscard]] Tensor run_task(const PresetCase& preset, const backends::Backend& backend,
                               const std::map<std::string, Tensor>& inputs);
 

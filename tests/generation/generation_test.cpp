@@ -1,4 +1,4 @@
-// Every preset in tests/data/generation against what KerasHub computed, printed and generated with it.
+// Every preset in tests/data/generation, compared with the results, summaries and generated text of KerasHub.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ const std::vector<std::unique_ptr<backends::Backend>>& all_backends() {
   return made;
 }
 
-/// The inputs of backbone.npz by their names in the model.
+/// The inputs in backbone.npz by their names in the model.
 std::map<std::string, Tensor> inputs_in(const std::map<std::string, Tensor>& arrays) {
   std::map<std::string, Tensor> out;
   for (const auto& [name, tensor] : arrays)
@@ -36,8 +36,8 @@ std::map<std::string, Tensor> inputs_in(const std::map<std::string, Tensor>& arr
   return out;
 }
 
-/// A layer that KerasHub's constructor leaves to be named by Keras has a number that counts what the process made
-/// before: "get_item_2" is ours, "get_item", with blanks behind it as in a table's cell.
+/// A layer that KerasHub's constructor does not name has a number that counts layers of the whole process. Replaces
+/// "get_item_2" by "get_item" with padding, as in a table cell.
 std::string without_counts(std::string text) {
   for (const auto& [counted, plain] : {std::pair{"multiply_1 (Multiply)", "multiply (Multiply)  "},
                                        {"multiply_1[0][0], ", "multiply[0][0],   "},
@@ -51,8 +51,9 @@ std::string without_counts(std::string text) {
   return text;
 }
 
-/// The backbone's summary as KerasHub printed it. One of integers it cannot load alone: there it is that of the task's
-/// backbone, whose table was called last for the logits of 400 tokens, and not for the 32 numbers of each.
+/// The backbone's summary as printed by KerasHub. KerasHub cannot load a quantized backbone on its own; then it is the
+/// summary of the task's backbone, whose embedding was last called for the logits of 400 tokens instead of the 32
+/// features of each.
 std::string backbone_summary(const PresetCase& preset) {
   std::string text = without_counts(read_text(preset.path / "summary.txt"));
   const std::string called = "(None, None, 400)", alone = "(None, None, 32) ";
@@ -142,8 +143,8 @@ generate::Generated generated(const PresetCase& preset, const backends::Backend&
   return generate::generate(decoder, request);
 }
 
-/// In half precision sums of another order may choose another token where two are about as likely: the logits of the
-/// first that differ are as near to each other as they may both be off.
+/// In half precision, another order of summation may select another token if two are almost equally probable: the
+/// logits of the first different token must agree within twice the tolerance.
 void check_first_difference(const PresetCase& preset, const generate::Sequence& sequence,
                             const std::vector<Token>& expected) {
   const auto [got, wanted] = std::ranges::mismatch(sequence.token_ids, expected);
@@ -156,7 +157,7 @@ void check_first_difference(const PresetCase& preset, const generate::Sequence& 
         2.0 * preset.tolerance("logits", exact));
 }
 
-/// Runs whose tokens are drawn, and those of them that came out as in KerasHub.
+/// The number of sampled runs, and of those that equal KerasHub's.
 struct Drawn {
   int runs = 0, equal = 0;
 };
@@ -166,7 +167,7 @@ bool is_drawn(generate::SamplerKind kind) {
          kind == generate::SamplerKind::top_p;
 }
 
-/// A run of outputs.json.
+/// Checks a run of outputs.json.
 void check_run(const PresetCase& preset, const backends::Backend& backend, const json& run,
                const tokenizers::Tokenizer& tokenizer, Drawn& drawn) {
   CAPTURE(run["name"].get<std::string>());
@@ -193,7 +194,7 @@ void check_run(const PresetCase& preset, const backends::Backend& backend, const
       continue;
     }
     CHECK(sequence.token_ids == expected[i]);
-    // Text is the tokens without special ones, and without the prompt where it is stripped.
+    // The text is that of the tokens without special ones, and without the prompt if it is stripped.
     std::vector<Token> shown;
     const std::size_t skipped = run["strip_prompt"].get<bool>() ? request.prompts[i].size() : 0;
     for (std::size_t t = skipped; t < sequence.token_ids.size(); ++t)
@@ -205,7 +206,7 @@ void check_run(const PresetCase& preset, const backends::Backend& backend, const
       const generate::Beam& got = sequence.beams[beam];
       const auto all = run["beams"][i][beam].get<std::vector<Token>>();
       CHECK(std::equal(got.token_ids.begin(), got.token_ids.end(), all.begin()));
-      // A sum of about ten logarithms of probabilities, each off by what the logits are.
+      // A sum of about ten log-probabilities, each with the error of the logits.
       CHECK(got.log_probability == doctest::Approx(run["beam_log_probs"][i][beam].get<double>()).epsilon(1e-4));
     }
   }
@@ -256,7 +257,7 @@ TEST_CASE("generation: get-config gives the configs back") {
     CAPTURE(preset.name);
     for (const auto& [file, model] : {std::pair{"config.json", &preset.backbone}, {"task.json", &preset.task}}) {
       json got = json::parse(model->config({}));
-      for (const char* key : {"build_config", "compile_config"}) got.erase(key);  // a preset has neither
+      for (const char* key : {"build_config", "compile_config"}) got.erase(key);  // not in a preset
       CHECK(json::diff(read_json(preset.path / "preset" / file), got).dump() == "[]");
     }
   }
@@ -273,7 +274,7 @@ TEST_CASE("generation: tokens are KerasHub's for every sampler and seed") {
       for (const json& run : outputs["runs"]) check_run(preset, *backend, run, *tokenizer, drawn);
     }
   }
-  // A number that is drawn within the rounding of a step of the distribution may fall on the other side.
+  // A random number within the rounding of a step of the distribution may fall on the other side.
   CHECK(20 * (drawn.runs - drawn.equal) <= drawn.runs);
 }
 

@@ -1,4 +1,4 @@
-// .npy and .safetensors files beyond the limits, and everything that one bit or one cut makes of valid files.
+// .npy and .safetensors files beyond the limits, and all single-bit flips and truncations of valid files.
 #include <doctest/doctest.h>
 
 #include <cstdint>
@@ -47,7 +47,7 @@ std::string one_tensor(const std::string& dtype, const std::string& shape, const
                  bytes);
 }
 
-/// Is it read? What refuses it must do so in one printable sentence.
+/// Returns whether it is accepted. A rejection must be one printable sentence.
 bool is_read(const std::function<void(const io::Bytes&)>& parse, const std::string& text) {
   try {
     parse(io::Bytes::copy_of(std::as_bytes(std::span(text))));
@@ -59,7 +59,7 @@ bool is_read(const std::function<void(const io::Bytes&)>& parse, const std::stri
   }
 }
 
-/// 1: the first array is what it should be; 2: it is another.
+/// 1: the first array has the expected value; 2: another one.
 int parse_and_compare(const io::Bytes& file) {
   const std::vector<NamedTensor> arrays = io::parse_npz(file, "x.npz");
   for (std::int64_t i = 0; i < arrays.front().tensor.size(); ++i)
@@ -288,7 +288,7 @@ TEST_CASE("safetensors: what the format's own library refuses, and keys that rep
   for (const std::uint64_t size :
        {0ULL, 1ULL, 7ULL, 1ULL << 20, 100'000'000ULL, 100'000'001ULL, 1ULL << 31, 0xFFFFFFFFULL})
     files.push_back(number(size, 8) + "{" + a + "," + b + "}" + std::string(8, '\0'));
-  files.push_back(number(2, 8) + "{}" + "PK\5\6" + std::string(18, '\0'));  // an archive behind
+  files.push_back(number(2, 8) + "{}" + "PK\5\6" + std::string(18, '\0'));  // followed by an archive
   REQUIRE(files.size() > 105);
   for (const std::string& file : files) {
     CAPTURE(file.substr(0, 160));
@@ -320,7 +320,7 @@ TEST_CASE("every prefix and every flipped bit of valid files is read or refused,
     CAPTURE(kind.file);
     std::string text = data_file(kind.file);
     REQUIRE(is_read(kind.parse, text));
-    // A long file's middle is elements, which may be anything.
+    // The middle of a long file consists of elements, which may have any value.
     constexpr std::size_t kEnds = 3000;
     for (std::size_t size = 0; size < text.size(); ++size) {
       if (size > kEnds && size + kEnds < text.size()) continue;
@@ -341,7 +341,7 @@ TEST_CASE("every prefix and every flipped bit of valid files is read or refused,
 TEST_CASE("silent corruption: a flipped bit of an archive's array is always found") {
   for (const std::string name : {"stored.npz", "deflated.npz"}) {
     std::string text = data_file(name);
-    // Behind the first local header and its name the member's own bytes begin.
+    // The data of the member begins after the first local header and its name.
     const std::size_t begin = 30 + static_cast<unsigned char>(text[26]) + static_cast<unsigned char>(text[28]);
     const std::size_t end = text.find("PK\3\4", begin);
     REQUIRE(end > begin);
@@ -349,7 +349,7 @@ TEST_CASE("silent corruption: a flipped bit of an archive's array is always foun
       text[bit / 8] = static_cast<char>(text[bit / 8] ^ 1 << (bit % 8));
       int read = 0;
       static_cast<void>(is_read([&](const io::Bytes& file) { read = parse_and_compare(file); }, text));
-      // Deflate can say the same in two ways: what is read is what was written.
+      // Deflate has several encodings of the same data: the array must be unchanged.
       CHECK(read <= (name == "deflated.npz" ? 1 : 0));
       text[bit / 8] = static_cast<char>(text[bit / 8] ^ 1 << (bit % 8));
     }

@@ -68,7 +68,7 @@ Attempt attempt(const std::vector<std::string>& words, std::string_view input) {
   std::vector<char*> arguments = {const_cast<char*>(program.c_str())};
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
-  malloc_trim(0);  // what this process holds when it forks counts as memory of the other
+  malloc_trim(0);  // memory that this process holds at the fork counts for the child
   const pid_t child = fork();
   REQUIRE(child >= 0);
   if (child == 0) {
@@ -104,7 +104,7 @@ Attempt summarise(const std::string& text) {
   getrusage(RUSAGE_SELF, &after);
   result.seconds = seconds_of(after.ru_utime) - seconds_of(before.ru_utime) + seconds_of(after.ru_stime) -
                    seconds_of(before.ru_stime);
-  if (result.err.size() > 2000) return attempt({"summary", "-"}, text);  // which shortens what it prints
+  if (result.err.size() > 2000) return attempt({"summary", "-"}, text);  // it truncates its output
   static int texts = 0;
   if (texts++ % 16 == 0) {
     const Attempt program = attempt({"summary", "-"}, text);

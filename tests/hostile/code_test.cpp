@@ -39,7 +39,7 @@ const std::vector<std::string> kBlockedByKeras = {
     "keras.utils.text_dataset_from_directory",
 };
 
-/// A model with `layer`, whole with its envelope, as its second.
+/// A model whose second layer is `layer`, a complete serialized object.
 std::string with_layer(const std::string& layer) {
   return R"({"class_name": "Sequential", "config": {"name": "s", "layers": [
   {"class_name": "InputLayer", "config": {"batch_shape": [null, 4, 8], "name": "i"}},

@@ -1,4 +1,4 @@
-// HDF5 files that lead elsewhere, grow, or hold what weights never do (hdf5/generate.py), and those that break the
+// HDF5 files with external links, growing data or unexpected objects (hdf5/generate.py), and files that crash the
 // library.
 #include "attn/io/hdf5.h"
 
@@ -38,7 +38,7 @@ std::string contents(const fs::path& path) {
 }  // namespace
 
 TEST_CASE("hdf5: what leads to other files or places, grows, or is no array of numbers is refused by name") {
-  // Objects that weights never have are no harm by themselves: these hold a model or nothing.
+  // Objects that weights never use are harmless on their own: these files contain a model or nothing.
   const std::set<std::string> models = {"model_config_number.h5", "model_config_list.h5", "model_config_lambda.h5",
                                         "model_config.h5", "empty.h5"};
   const std::vector<fs::path> files = hostile_files();
@@ -47,13 +47,13 @@ TEST_CASE("hdf5: what leads to other files or places, grows, or is no array of n
   for (const fs::path& path : files) {
     const std::string name = path.filename();
     CAPTURE(name);
-    // As a model: what is inside is no config, or one that is refused.
+    // Opened as a model, the content is not a config, or is rejected.
     check_refused(attempt({"summary", path}), name);
     if (models.contains(name)) continue;
     const Attempt weights = attempt({"weights", path});
     check_refused(weights, name);
     if (name.starts_with("bomb")) check_refused_bomb(weights, name);
-    if (number++ % 8 != 0) continue;  // other commands have the same reader
+    if (number++ % 8 != 0) continue;  // other commands use the same reader
     check_refused(attempt({"run", "--weights", path}), name);
     check_refused(attempt({"convert", path, "/nonexistent/x.npz"}), "");
   }

@@ -1,4 +1,4 @@
-// Texts that are no JSON, JSON that is no model, and models with numbers, names and graphs that cannot be.
+// Invalid JSON, JSON that is not a model, and models with impossible numbers, names and graphs.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -14,7 +14,7 @@ namespace {
 
 using namespace std::string_literals;
 
-/// What every parser of RFC 8259 refuses.
+/// Texts that every RFC 8259 parser rejects.
 std::vector<std::string> broken_texts() {
   std::vector<std::string> texts = {
       "",
@@ -87,7 +87,7 @@ std::vector<std::string> broken_texts() {
       "[]\0"s,
       "\0[]"s,
       "{\"a\":1}\0"s,
-      // words
+      // literals
       "nul",
       "nulL",
       "NULL",
@@ -236,7 +236,7 @@ std::vector<std::string> broken_texts() {
       "{\"\xff\":1}",
       "\xe9",
       "[\xe4\xb8\xad]",
-      // the right text for another program
+      // valid for other programs
       "[1,2,3,\n# a comment\n4]",
       "{\"a\": (1)}",
       "{\"a\": [1,2,]}",
@@ -262,7 +262,7 @@ std::vector<std::string> broken_texts() {
   return texts;
 }
 
-/// JSON, and no model.
+/// Valid JSON that is not a model.
 std::vector<std::string> other_values() {
   return {
       "null",
@@ -457,7 +457,7 @@ TEST_CASE("json: models that call models that call models are not followed for h
     return R"({"class_name": "__keras_tensor__", "config": {"shape": [null, 2], "dtype": "float32", "keras_history": [")" +
            layer + "\", " + std::to_string(call) + ", 0]}}";
   };
-  // Each calls the one inside it ten times, one after the other.
+  // Each model calls the one inside it ten times in sequence.
   const auto nested = [&](int depth, const std::string& name) {
     std::string inner = R"({"class_name": "ReLU", "name": "l", "config": {"name": "l"})";
     std::string calls, model;
@@ -477,7 +477,7 @@ TEST_CASE("json: models that call models that call models are not followed for h
   CHECK(attempt({"plan", "-"}, nested(4, "m")).code == 0);
   for (const int depth : {5, 12}) {
     CAPTURE(depth);
-    // What a call gives is known from the model that is called.
+    // The results of a call are known from the called model.
     for (const char* command : {"summary", "get-config"}) {
       const Attempt done = attempt({command, "-"}, nested(depth, "m"));
       CHECK(done.code == 0);

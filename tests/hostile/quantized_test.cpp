@@ -1,4 +1,4 @@
-// Quantized models whose configs and files do not fit together.
+// Quantized models whose configs and files do not match.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -52,7 +52,7 @@ Tensor& array(std::vector<NamedTensor>& arrays, const std::string& name) {
   throw internal_error("no array {}", name);
 }
 
-/// What is said of it: one sentence, exit 3.
+/// The error message: one sentence, exit code 3.
 std::string refusal(const std::function<void()>& act) {
   try {
     act();

@@ -1,4 +1,4 @@
-// Files that are cut short while they are read.
+// Files that are truncated while they are read.
 #include <doctest/doctest.h>
 #include <unistd.h>
 
@@ -15,8 +15,8 @@
 namespace attn::test {
 namespace {
 
-/// Reads a file of `elements` bytes again and again while its end is cut off at another moment each time; gives how
-/// often it was refused.
+/// Reads a file of `elements` bytes repeatedly while its end is cut off at varying moments; returns how often it was
+/// rejected.
 int cut_while_read(int times, std::uint64_t elements) {
   const Folder folder;
   const std::string count = std::to_string(elements);

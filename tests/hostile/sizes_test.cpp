@@ -1,4 +1,4 @@
-// Numbers that are far too large: what is only counted is counted exactly, what would be made is refused.
+// Numbers that are far too large: exact if they are only counted, rejected if something would be allocated.
 #include <doctest/doctest.h>
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 namespace attn::test {
 namespace {
 
-/// A model of one Dense of these sizes: in · units parameters.
+/// A model with one Dense layer of these sizes: in · units parameters.
 std::string dense(const std::string& in, const std::string& units) {
   return R"({"class_name": "Sequential", "config": {"name": "s", "layers": [
     {"class_name": "InputLayer", "config": {"batch_shape": [null, )" +
@@ -52,7 +52,7 @@ TEST_CASE("sizes: parameters are counted exactly, up to 10^18 and past 2^64") {
     CHECK(total_of(result.out) == item.total);
     CHECK(result.seconds < 0.5);
   }
-  // Layers whose sum alone passes 64 bits.
+  // Layers whose sum exceeds 64 bits.
   std::string text = R"({"class_name": "Sequential", "config": {"name": "s", "layers": [
     {"class_name": "InputLayer", "config": {"batch_shape": [null, 2147483647], "name": "i"}})";
   for (int i = 0; i < 8; ++i)
@@ -64,7 +64,7 @@ TEST_CASE("sizes: parameters are counted exactly, up to 10^18 and past 2^64") {
 }
 
 TEST_CASE("sizes: dimensions at the edges of 31, 32, 53, 62, 63 and 64 bits never become small ones") {
-  // Each is accepted and counted exactly, or refused: a product that wraps would be a third thing.
+  // Each is accepted and counted exactly, or rejected: a product must never overflow.
   const std::vector<std::string> edges = {
       "2147483646",           "2147483647",           "2147483648",           "2147483649",
       "4294967295",           "4294967296",           "4294967297",           "9007199254740991",
@@ -78,7 +78,7 @@ TEST_CASE("sizes: dimensions at the edges of 31, 32, 53, 62, 63 and 64 bits neve
       const Attempt result = attempt({"summary", "--json", "-"}, text);
       CAPTURE(result.err);
       if (result.code == 0) {
-        // No product of these is below its largest factor.
+        // No product of these is smaller than its largest factor.
         CHECK(total_of(result.out).size() >= edge.size());
       } else {
         check_refused(result, "stdin");

@@ -1,4 +1,4 @@
-// Names that would act on a terminal, a page, a spreadsheet or a graph, through every command and every form of output.
+// Names that would affect a terminal, a page, a spreadsheet or a graph, through every command and output format.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 
 using namespace std::string_literals;
 
-/// As JSON writes them inside a string.
+/// The strings as written in JSON.
 const std::vector<std::string> kNames = {
     R"(\u001b[31mred\u001b[0m)",
     R"(\u001b]0;title\u0007)",
@@ -63,8 +63,8 @@ const std::vector<std::string> kNames = {
     R"(\uffff\ufdd0)",
 };
 
-/// A model with attention whose every name has one of `names` in it: its own has the first, and each has an input and
-/// two layers.
+/// A model with attention in which each name contains one of `names`: its own has the first, and each also has an input
+/// and two layers.
 std::string model_named(const std::vector<std::string>& names) {
   const auto tensor = [&](const std::string& of) {
     return R"({"class_name": "__keras_tensor__", "config": {"shape": [null, 3, 4], "dtype": "float32", "keras_history": [")" +
@@ -88,13 +88,13 @@ std::string model_named(const std::vector<std::string>& names) {
          join(outputs, ", ") + "]}}";
 }
 
-/// CSV ends its lines in CR LF.
+/// CSV lines end in CR LF.
 std::string without_line_ends(std::string text) {
   for (std::size_t at = text.find("\r\n"); at != std::string::npos; at = text.find("\r\n", at)) text.erase(at, 1);
   return text;
 }
 
-/// No cell of a table of comma-separated values may begin a formula.
+/// No CSV cell may begin a formula.
 void check_csv(const std::string& text) {
   bool quoted = false, begins = true;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -130,7 +130,7 @@ void check_form(const std::string& form, const std::string& text) {
 TEST_CASE("strings: no name of a model reaches the terminal or a document as anything but text") {
   struct Command {
     std::vector<std::string> words;
-    std::vector<std::string> forms;  // "": the command has one
+    std::vector<std::string> forms;  // "": the command has a single format
   };
   const std::vector<Command> commands = {
       {{"summary", "-"}, {"table", "json", "markdown", "csv"}},
@@ -148,7 +148,7 @@ TEST_CASE("strings: no name of a model reaches the terminal or a document as any
       {{"bench", "-", "--iterations", "1", "--warmup", "0", "--min-time", "0", "--backend", "reference"},
        {"table", "json", "markdown", "csv"}},
   };
-  std::vector<std::string> names;  // that a model may have
+  std::vector<std::string> names;  // the names in the model
   for (const std::string& name : kNames) {
     CAPTURE(name);
     const Attempt alone = summarise(model_named({name}));
@@ -169,7 +169,7 @@ TEST_CASE("strings: no name of a model reaches the terminal or a document as any
       CHECK(result.code == 0);
       CHECK(is_clean(result.err));
       check_form(form, result.out);
-      std::ranges::rotate(names, names.begin() + 1);  // the model has the name of another in the next form
+      std::ranges::rotate(names, names.begin() + 1);  // the model gets another name for the next format
     }
   }
 }
@@ -194,7 +194,7 @@ TEST_CASE("strings: no name in an error message is a control sequence, nor of an
         model_of("Dense", R"({"name": ")" + mebibyte + R"(", "units": 2})"),
         model_of("Dense", "{\"" + mebibyte.substr(0, 1024) + R"(": 1, "units": 2})"), "{\"a\": " + mebibyte + "}"})
     check_refused(summarise(text), "stdin:");
-  // 64 KiB are a name.
+  // 64 KiB are still a valid name.
   CHECK(summarise(model_of("Dense", R"({"name": ")" + mebibyte.substr(0, 65536) + R"(", "units": 2})")).code == 0);
 }
 
@@ -293,7 +293,7 @@ TEST_CASE("strings: words of the command line are quoted in part, as text, and w
       CHECK(is_clean(result.out));
     }
   }
-  // "init -o \n" and the like are good names of files.
+  // "init -o \n" and similar are valid file names.
   for (const std::string& word : words) std::filesystem::remove(in_repository(word.substr(0, 200)));
 }
 

@@ -1,4 +1,4 @@
-// Folders whose tokenizers are made to take long, to grow, or to lead out of themselves.
+// Folders with tokenizers that take long, grow, or refer to files outside.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -13,7 +13,7 @@
 namespace attn::test {
 namespace {
 
-/// A tokenizer.json of a few letters, with other parts where they are given.
+/// A tokenizer.json with a few letters, and optional parts.
 std::string tokenizer_json(const std::string& pre_tokenizer, const std::string& vocabulary, const std::string& merges) {
   return fmt::format(R"({{"version": "1.0", "added_tokens": [], "normalizer": null, "pre_tokenizer": {},
     "post_processor": null, "decoder": null, "model": {{"type": "BPE", "vocab": {}, "merges": {}}}}})",
@@ -98,7 +98,7 @@ TEST_CASE("hostile tokenizer: ids and parts that cannot be are refused") {
 
 TEST_CASE("hostile tokenizer: normalizers that make a text longer and longer are stopped") {
   std::string rules = R"({"type": "Replace", "pattern": {"String": "a"}, "content": "aa"})";
-  for (int i = 0; i < 6; ++i) rules += ", " + rules;  // 64 of them
+  for (int i = 0; i < 6; ++i) rules += ", " + rules;  // 64 copies
   std::string file = tokenizer_json("null", kLetters, "[]");
   const std::string none = "\"normalizer\": null";
   file.replace(file.find(none), none.size(), R"("normalizer": {"type": "Sequence", "normalizers": [)" + rules + "]}");
@@ -139,7 +139,7 @@ TEST_CASE("hostile tokenizer: a vocabulary of a gigabyte is refused by its size"
     CAPTURE(name);
     const Folder folder;
     const std::string path = folder.file(name, "{");
-    std::filesystem::resize_file(path, std::uintmax_t{1} << 30);  // which takes no room on the disk
+    std::filesystem::resize_file(path, std::uintmax_t{1} << 30);  // a sparse file
     if (std::string(name) == "vocab.json") static_cast<void>(folder.file("merges.txt", ""));
     check_refused_bomb(tokenize(folder, "ab"), name);
   }
@@ -247,7 +247,7 @@ TEST_CASE("tokenizers: megabytes of one letter, of spaces, marks and added token
       const Attempt tried = attempt({"tokenize", model, "--format", "ids"}, of(part));
       CHECK(tried.code == 0);
       CHECK(tried.seconds < 10.0);
-      // U+FDFA is 18 letters, and SentencePiece keeps each byte of a letter that is no piece.
+      // U+FDFA expands to 18 letters, and SentencePiece keeps each byte of a letter that is not a piece.
       CHECK(tried.peak < std::int64_t{1} << (part == "\ufdfa" ? 31 : 29));
     }
 }

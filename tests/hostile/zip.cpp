@@ -29,7 +29,7 @@ std::string deflated(std::string_view data) {
   stream.avail_out = static_cast<uInt>(out.size());
   REQUIRE(deflate(&stream, Z_FINISH) == Z_STREAM_END);
   out.resize(stream.total_out);
-  out.shrink_to_fit();  // what this program holds when it forks counts as the memory of what it starts
+  out.shrink_to_fit();  // memory that this process holds at the fork counts for the child
   deflateEnd(&stream);
   return out;
 }

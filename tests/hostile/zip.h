@@ -1,4 +1,4 @@
-// Zip archives as no packer writes them.
+// Zip archives that no packer writes.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,10 @@
 
 namespace attn::test {
 
-/// The 32-bit field says that the number is in the zip64 field.
+/// The 32-bit field refers to the zip64 field.
 inline constexpr std::uint32_t kElsewhere = 0xFFFFFFFF;
 
-/// What is not given is as it should be.
+/// Fields that are not given are valid.
 struct Member {
   std::string name, data;
   std::uint16_t method = 0;  ///< 8: `data` is deflated
@@ -23,7 +23,7 @@ struct Member {
   std::optional<std::uint32_t> local_crc, local_size;
   std::string extra;              ///< in the directory
   std::string local_extra;        ///< in the local header
-  bool stored_elsewhere = false;  ///< no local header: `offset` tells where one is
+  bool stored_elsewhere = false;  ///< no local header: `offset` is the position of another one
 };
 
 struct Archive {
@@ -40,7 +40,7 @@ struct Archive {
 [[nodiscard]] std::string make(const Archive& archive);
 /// Raw deflate.
 [[nodiscard]] std::string deflated(std::string_view data);
-/// A little-endian number of this many bytes.
+/// A little-endian number of `bytes` bytes.
 [[nodiscard]] std::string number(std::uint64_t value, int bytes);
 /// A .npy file of version 1.
 [[nodiscard]] std::string npy(std::string_view header, std::string_view elements);

@@ -1,4 +1,4 @@
-// Archives that two programs could read in two ways, that lead elsewhere, or that grow.
+// Archives that are ambiguous, refer to files outside, or grow.
 #include "zip.h"
 
 #include <doctest/doctest.h>
@@ -26,7 +26,7 @@ Member member(const std::string& name = "a.npy") {
   return made;
 }
 
-/// A plain archive of two arrays, changed.
+/// A valid archive with two arrays, after `change`.
 Archive changed(const std::function<void(Archive&)>& change) {
   Archive archive;
   archive.members = {member("a.npy"), member("b.npy")};
@@ -208,12 +208,12 @@ TEST_CASE("zip: bombs are refused before they are unpacked") {
     Archive archive;
     for (int i = 0; i < members; ++i) {
       Member one = member(std::to_string(i) + ".npy");
-      one.data = large;  // as it is: the method is put in below
+      one.data = large;  // uncompressed: the method is set below
       one.size = one.local_size = size;
       archive.members.push_back(one);
     }
     std::string file = make(archive);
-    // Method 8 in every header, without packing it again.
+    // Sets method 8 in every header without compressing.
     for (std::size_t at = file.find("PK\3\4"); at != std::string::npos; at = file.find("PK\3\4", at + 1))
       file[at + 8] = 8;
     for (std::size_t at = file.find("PK\1\2"); at != std::string::npos; at = file.find("PK\1\2", at + 1))
@@ -232,7 +232,7 @@ TEST_CASE("zip: bombs are refused before they are unpacked") {
     check_refused_bomb(attempt({"weights", folder.file("bomb.npz", file)}), "bomb.npz");
     check_refused_bomb(attempt({"summary", folder.file("bomb.keras", file)}), "bomb.keras");
   }
-  // An archive in an archive is no array.
+  // A nested archive is not an array.
   Archive outer;
   outer.members = {member("inner.npz")};
   outer.members[0].data = raw(200 << 20, 1);

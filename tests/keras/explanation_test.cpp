@@ -1,4 +1,4 @@
-// Where parameters and FLOPs come from: the lines of every layer of every case add up.
+// The origin of parameters and FLOPs: the lines of every layer of every case add up.
 #include "attn/keras/explanation.h"
 
 #include <doctest/doctest.h>
@@ -18,7 +18,7 @@ namespace {
 using namespace attn;
 using keras::Count;
 
-/// A model with all that an explainer reads.
+/// A model with everything that an explainer reads.
 struct Explained {
   explicit Explained(const std::string& text, const keras::ReadOptions& read = {})
       : model(keras::Model::read("model.json", text, read)),
@@ -49,7 +49,7 @@ std::string read_text(const std::filesystem::path& path) {
   return text.str();
 }
 
-/// Symbols and numbers of a product, without blanks: "d_model.h.64".
+/// The symbols and numbers of a product, without spaces: "d_model.h.64".
 std::string spelled(const keras::Product& line) {
   std::string out;
   for (const keras::NamedNumber& factor : line.factors)
@@ -104,7 +104,7 @@ TEST_CASE("explanation: the lines of every layer of every case add up to what th
       CHECK(bool(flops == it.total_flops));
       if (!it.identities.empty()) CHECK(bool(identities == it.total_params));
       CHECK((it.total_params == 0 && !it.class_name.empty()) == !it.no_params.empty());
-      // A symbol means one size, and has a meaning.
+      // A symbol has a single size, and a meaning.
       for (const keras::Symbol& symbol : it.symbols) CHECK((symbol.symbol.size() == 1 || !symbol.meaning.empty()));
     }
     Count of_classes = 0;

@@ -1,4 +1,5 @@
-// Forms of Keras 2 that tf_keras no longer writes, and what Keras 3 does not have; numbers are in tests/compat.
+// Forms of Keras 2 configs that tf_keras no longer writes, and features that Keras 3 does not have; numbers are checked
+// in tests/compat.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -12,7 +13,7 @@ namespace {
 
 using namespace attn;
 
-/// A functional model of Keras 2: x (4, 6) → `layers` → the layer called "y".
+/// A functional model of Keras 2: x (4, 6) → `layers` → the layer named "y".
 std::string model_json(const std::string& layers) {
   return R"({"class_name": "Model", "keras_version": "2.2.4", "backend": "tensorflow", "config": {"name": "m", "layers": [
     {"class_name": "InputLayer", "name": "x", "inbound_nodes": [],

@@ -1,4 +1,4 @@
-// KerasHub's layers and backbones: what they refuse, and the forms of their configs. Numbers are in tests/fixtures.
+// KerasHub's layers and backbones: their errors, and the forms of their configs. Numbers are checked in tests/fixtures.
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
@@ -30,7 +30,7 @@ keras::Model read(const std::string& text, std::optional<Shape> input = {}) {
   return keras::Model::read("it.json", text, options);
 }
 
-/// Why a model cannot be read, or its summary shown; "" where it can.
+/// The error of reading a model or showing its summary; "" if there is none.
 std::string refusal(const std::string& text, std::optional<Shape> input = {}) {
   try {
     (void)read(text, std::move(input)).summary();

@@ -1,4 +1,4 @@
-// What layers refuse, and the shapes that they show; numbers are in tests/fixtures.
+// The errors of layers, and the shapes in summaries; numbers are checked in tests/fixtures.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -16,7 +16,7 @@ std::string layer_json(const std::string& class_name, const std::string& config)
          R"(}, "registered_name": null})";
 }
 
-/// The one row of the layer in a model around it, as the summary shows it; else the error's text.
+/// The layer's row in the summary of a model around it; otherwise the error.
 std::string shown_shape(const std::string& class_name, const std::string& config, const Shape& input) {
   try {
     keras::ReadOptions options;
@@ -166,7 +166,7 @@ TEST_CASE("layers: keys appear in the Keras versions that have them") {
   CHECK_FALSE(has(config("Conv1DTranspose", R"("filters": 2, "kernel_size": 2)", 314), "output_padding"));
   CHECK(has(config("Conv1DTranspose", R"("filters": 2, "kernel_size": 2)", 315), "output_padding"));
   CHECK_FALSE(has(config("ELU", R"("alpha": 1.0)", 306), "alpha"));
-  // Keras 3.6 takes an alpha and forgets to write it.
+  // Keras 3.6 accepts an alpha but does not write it.
   CHECK(has(config("ELU", R"("alpha": 0.5)", 306), "alpha"));
   CHECK(config("ELU", R"("alpha": 0.5)", 315).find("{'name': 'it', 'alpha': 0.5, 'trainable': True") == 0);
 }

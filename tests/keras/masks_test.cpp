@@ -1,4 +1,5 @@
-// Which call makes, uses, keeps or loses a mask. tests/oracle/check_masks.py compares the same with real Keras.
+// Traces of masks: the calls that create, use, keep or lose one. tests/oracle/check_masks.py compares this with real
+// Keras.
 #include "attn/keras/masks.h"
 
 #include <doctest/doctest.h>
@@ -16,7 +17,7 @@ using namespace attn;
 using keras::MaskRow;
 using keras::MaskTrace;
 
-/// A layer of a Functional config; `calls` are the nodes, each the arguments of one call.
+/// A layer of a Functional config; `calls` are the nodes, each with the arguments of one call.
 std::string layer(const std::string& class_name, const std::string& name, const std::string& config,
                   const std::vector<std::string>& calls, const std::string& module = "keras.layers") {
   std::string nodes;
@@ -27,7 +28,7 @@ std::string layer(const std::string& class_name, const std::string& name, const 
          R"(", "inbound_nodes": [)" + nodes + "]}";
 }
 
-/// The result of the call `node` of a layer.
+/// The result of call `node` of a layer.
 std::string from(const std::string& name, int node = 0, int tensor = 0) {
   return R"({"class_name": "__keras_tensor__", "config": {"shape": [null, 7, 8], "dtype": "float32", "keras_history": [")" +
          name + "\", " + std::to_string(node) + ", " + std::to_string(tensor) + "]}}";
@@ -46,7 +47,7 @@ const std::string kEmbedding = layer("Embedding", "embedding", R"("input_dim": 9
                                      {R"({"class_name": "__keras_tensor__", "config": {"shape": [null, 7],
                                        "dtype": "int32", "keras_history": ["tokens", 0, 0]}})"});
 
-/// The trace of a model that embeds tokens with a mask and goes on with `layers`; the last gives the output.
+/// The trace of a model with a masked embedding followed by `layers`; the last one is the output.
 MaskTrace trace_of(std::vector<std::string> layers, const std::string& output) {
   layers.insert(layers.begin(), {kTokens, kEmbedding});
   const std::string text = R"({"module": "keras", "class_name": "Functional", "config": {)" +
@@ -117,7 +118,7 @@ TEST_CASE("masks: a lost mask is no warning where no later layer uses masks, or 
   CHECK(row_of(handed, "mean").uses == std::vector<std::string>{"mask"});
   CHECK(handed.warnings.empty());
 
-  // Layers between the loss and who goes without make no difference.
+  // Layers between the loss of a mask and the layer that lacks it make no difference.
   const MaskTrace far = trace_of({attention, add, layer("LayerNormalization", "norm", "", {from("add")}),
                                   layer("GlobalAveragePooling1D", "mean", "", {from("norm")})},
                                  "mean");

@@ -17,20 +17,20 @@ namespace {
 struct Given {
   std::string name;
   DType dtype;
-  Shape shape;  // with the batch
+  Shape shape;  // including the batch
   std::vector<double> numbers;
 };
 
-/// One call of one operation; `$x` in args and kwargs stands for the tensor of the input x.
+/// A call of one operation; `$x` in args and kwargs stands for the tensor of input x.
 struct Call {
   std::string module, class_name;
-  std::string parameters;  // of the config, after the name: ", \"axis\": 1"
+  std::string parameters;  // members of the config after the name: ", \"axis\": 1"
   std::string args, kwargs = "{}";
   int outputs = 1;
 };
 
 const std::string kNumpy = "numpy", kNn = "nn", kCore = "core", kMath = "math";
-const std::string kLayer = "";  // no operation
+const std::string kLayer = "";  // not an operation
 
 std::string with_tensors(const std::string& text) {
   std::string out;
@@ -73,8 +73,8 @@ std::string model_json(const Call& call, const std::vector<Given>& inputs) {
 }
 
 struct Ran {
-  std::vector<Shape> shown;     // of the summary
-  std::vector<Tensor> outputs;  // of the reference
+  std::vector<Shape> shown;     // shapes in the summary
+  std::vector<Tensor> outputs;  // results of the reference backend
 };
 
 Ran run(const Call& call, const std::vector<Given>& inputs) {
@@ -97,12 +97,12 @@ Ran run(const Call& call, const std::vector<Given>& inputs) {
   executable->run(tensors);
   for (const graph::Output& output : graph.outputs) {
     const Tensor value = executable->value(output.value);
-    ran.outputs.push_back(value.cast(value.dtype()));  // a copy: the executable goes
+    ran.outputs.push_back(value.cast(value.dtype()));  // a copy, because the executable is destroyed
   }
   return ran;
 }
 
-/// All numbers of a result, of one output or several.
+/// All elements of a result with one or several outputs.
 std::vector<double> numbers(const Ran& ran) {
   std::vector<double> out;
   for (const Tensor& tensor : ran.outputs)
@@ -122,7 +122,7 @@ Given x_of(DType dtype, std::vector<double> values) {
 /// 0, 1, … in the shape (1, 2, 3).
 Given counted() { return {"x", DType::float32, {1, 2, 3}, count_up(6)}; }
 
-/// Results that are exact in float32: whole numbers and halves.
+/// Checks results that are exact in float32: integers and halves.
 void check_exact(const Call& call, const std::vector<Given>& inputs, DType dtype, const Shape& shape,
                  const std::vector<double>& expected) {
   CAPTURE(call.class_name);
@@ -132,7 +132,7 @@ void check_exact(const Call& call, const std::vector<Given>& inputs, DType dtype
   CHECK(numbers(ran) == expected);
 }
 
-/// Results that one or two rounded functions of a float32 give: a few units in the last place.
+/// Checks results of one or two rounded float32 functions: within a few units in the last place.
 void check_close(const Call& call, const std::vector<Given>& inputs, const std::vector<double>& expected) {
   CAPTURE(call.class_name);
   const std::vector<double> got = numbers(run(call, inputs));
@@ -181,7 +181,7 @@ TEST_CASE("layers: constant arrays are inputs too, cast and broadcast as Keras d
   };
   check_exact({kLayer, "Add", "", "[[$x, " + array("[[[0, 1, 2], [3, 4, 5]]]", "float64") + "]]"}, {counted()},
               DType::float32, {1, 2, 3}, {0, 2, 4, 6, 8, 10});
-  // As Keras 3.15: axes are put in front of the second, the batch aside.
+  // Like Keras 3.15: axes are added at the front of the second tensor, after the batch.
   check_exact({kLayer, "Add", "", "[[$x, " + array("[1, 2, 3]") + "]]"}, {counted()}, DType::float32, {3, 2, 3},
               {1, 2, 3, 4, 5, 6, 2, 3, 4, 5, 6, 7, 3, 4, 5, 6, 7, 8});
   check_exact({kLayer, "Concatenate", ", \"axis\": -1", "[[$x, " + array("[[[7], [8]]]") + "]]"}, {counted()},
@@ -213,7 +213,7 @@ TEST_CASE("operations: functions of floats cast integers first") {
 }
 
 TEST_CASE("operations: comparisons see a Python float as a float32") {
-  // 0.1 in float16 is 0.0999755859375, which is no float32 of 0.1.
+  // 0.1 in float16 is 0.0999755859375, which differs from 0.1 in float32.
   check_exact({kNumpy, "Less", "", "[$x, 0.1]"}, {x_of(DType::float16, {0.1, 0.2})}, DType::boolean, {1, 2}, {1, 0});
 }
 
@@ -245,7 +245,7 @@ TEST_CASE("operations: activations with their numbers") {
   check_exact({kNn, "Threshold", R"(, "threshold": 1, "default_value": 7)", "[$x]"}, {x}, DType::float32, {1, 2},
               {7, 3});
   check_exact({kNn, "Glu", R"(, "axis": -1)", "[$x]"}, {x_of(DType::float32, {4, 0})}, DType::float32, {1, 1}, {2});
-  // 3·Φ(3), and its tanh approximation; the latter is what Keras's operation does unless told otherwise.
+  // 3·Φ(3), and its tanh approximation, which is the default of Keras's operation.
   check_close({kNn, "Gelu", R"(, "approximate": false)", "[$x]"}, {x}, {-0.04550026, 2.99595031});
   check_close({kNn, "Gelu", "", "[$x]"}, {x}, {-0.04540231, 2.99636261});
 }
@@ -438,7 +438,7 @@ TEST_CASE("operations: einsum writes down what its equation leaves out") {
               {3, 12});
   check_exact({kNumpy, "Einsum", R"(, "subscripts": "...j,jk->...k")", "[$x, [[1], [1], [2]]]"}, {counted()},
               DType::float32, {1, 2, 1}, {5, 17});
-  // An axis of 1 under the ellipsis is broadcast.
+  // An ellipsis axis of size 1 is broadcast.
   const Given y{"y", DType::float32, {1, 2, 1}, {0, 3}};
   check_exact({kNumpy, "Einsum", R"(, "subscripts": "...,...->...")", "[$x, $y]"}, {counted(), y}, DType::float32,
               {1, 2, 3}, outer);

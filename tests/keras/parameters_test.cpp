@@ -1,4 +1,4 @@
-// The sizes of published models by their configs alone.
+// The sizes of published models, derived from their configs only.
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
@@ -18,7 +18,7 @@ struct Published {
   std::int64_t parameters;
 };
 
-/// Vocabulary, layers, width and inner width, under KerasHub's names.
+/// Vocabulary size, layers, width and inner width, with KerasHub's names.
 json sizes(int vocabulary, int layers, int width, int inner) {
   return {{"vocabulary_size", vocabulary}, {"num_layers", layers}, {"hidden_dim", width}, {"intermediate_dim", inner}};
 }

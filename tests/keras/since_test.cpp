@@ -1,5 +1,5 @@
-// tests/data/keras_versions/classes.json says since which Keras 3 each class, argument and key is; the records and what
-// get-config writes must agree with it.
+// tests/data/keras_versions/classes.json lists the Keras 3 version that added each class, argument and key; the records
+// and the output of get-config must agree with it.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -33,7 +33,8 @@ json table() {
 
 keras::Version version(const std::string& text) { return keras::version_of(text).value(); }
 
-/// Is a version in a span as the table writes it: "" is all, "3.4" since 3.4, "3.0-3.3" up to 3.3, "3.0-3.1,3.11" both?
+/// Returns whether a version is in a span of the table: "" is all, "3.4" since 3.4, "3.0-3.3" up to 3.3, "3.0-3.1,3.11"
+/// both.
 bool within(const std::string& span, keras::Version asked) {
   if (span.empty()) return true;
   for (const std::string& run : split(span, ',')) {
@@ -92,12 +93,12 @@ TEST_CASE("since: a record names the arguments of calls that came after the clas
         const keras::LayerPtr layer = info.make();
         const auto arguments = layer->arguments();
         std::string later;
-        bool takes_any = false;  // of old, by *args and **kwargs
+        bool takes_any = false;  // in old versions, through *args and **kwargs
         const json& row = rows[operation ? "operations" : "layers"][std::string(info.name)];
         for (const std::string item : row.value("call", json::array())) {
           const auto blank = item.find(' ');
           takes_any = takes_any || item.starts_with("**");
-          // Those that must be given stand in their places, whatever they are called.
+          // Required arguments are positional, whatever their names.
           if (blank == std::string::npos || item[blank - 1] != '=' || item.find('-') != std::string::npos) continue;
           const std::string name = item.substr(0, blank - 1);
           if (std::find(arguments.begin(), arguments.end(), name) == arguments.end()) continue;

@@ -13,7 +13,7 @@ TEST_CASE("source text: a JSON pointer leads to its value or key, and is cut to 
   const std::string json = R"({"a": [1, {"b/c": "x\"]", "": null}, []], "\u0064~e": {"f": -1.5e3}, "g": "}"})";
   struct Case {
     std::string pointer, found;
-    std::string at, key_at;  // what the text goes on with there
+    std::string at, key_at;  // the text that follows there
   };
   const std::vector<Case> cases = {
       {"", "", R"({"a":)", R"({"a":)"},

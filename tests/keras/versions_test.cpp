@@ -1,4 +1,4 @@
-// Keys of other versions of Keras, read and written.
+// Reading and writing keys of other Keras versions.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -52,7 +52,7 @@ TEST_CASE("keras: a regularizer or constraint is written as Keras writes it, wit
   };
   CAPTURE(text);
   CHECK(has(text, object("kernel_regularizer", "L2", "'l2': 0.01")));
-  CHECK(has(text, object("bias_regularizer", "L1", "'l1': 0.10000000149011612")));  // which Keras holds as float32
+  CHECK(has(text, object("bias_regularizer", "L1", "'l1': 0.10000000149011612")));  // Keras stores it as float32
   CHECK(has(text, object("activity_regularizer", "L1L2", "'l1': 0.0, 'l2': 0.0")));
   CHECK(has(text, object("kernel_constraint", "MaxNorm", "'max_value': 2, 'axis': 0")));
   CHECK(
@@ -120,7 +120,7 @@ TEST_CASE("versions: what a version lacks is left out where that changes nothing
       has(written(operation("RMSNorm", "", R"(, 2.0)"), 310), "the argument scale of its call is in Keras since 3.11"));
   CHECK(has(written(operation("RMSNorm", ""), 310), "'scale': None"));
   CHECK(has(written(operation("Signbit", ""), 308), "Signbit is in Keras since 3.9"));
-  const std::string threshold = R"("threshold_value": 1.0, "value": 2.0)";  // as Keras 3.8 to 3.10 called them
+  const std::string threshold = R"("threshold_value": 1.0, "value": 2.0)";  // the names in Keras 3.8 to 3.10
   CHECK(has(written(operation("Threshold", threshold), 311), "'threshold': 1.0, 'default_value': 2.0"));
   CHECK(has(written(operation("Threshold", threshold), 310), "'threshold_value': 1.0, 'value': 2.0"));
   const std::string rotation = layer_json("RandomRotation", R"("factor": 0.5, "value_range": [0, 1])");

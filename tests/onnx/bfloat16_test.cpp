@@ -11,7 +11,7 @@ namespace {
 
 const std::int64_t kFloat = type_code(DType::float32), kBfloat16 = type_code(DType::bfloat16);
 
-/// The operators of the graph, a cast with the type that it gives.
+/// The operators of the graph; a cast includes its target type.
 std::vector<std::string> operators_of(const Graph& graph) {
   std::vector<std::string> out;
   for (const Node& node : graph.nodes)

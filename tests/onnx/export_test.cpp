@@ -1,5 +1,4 @@
-// ONNX as it lies in files, read back here; that ONNX Runtime computes from it what Keras does,
-// tests/oracle/check_onnx.py holds.
+// Reads exported ONNX files. tests/oracle/check_onnx.py compares ONNX Runtime's results for them with Keras's.
 #include "attn/onnx/export.h"
 
 #include <doctest/doctest.h>
@@ -25,7 +24,7 @@ using namespace attn;
 using namespace attn::test;
 namespace fs = std::filesystem;
 
-/// The model, with what its file alone shows of layers inside of layers.
+/// Reads the model, including the quantization of layers inside layers that its file shows.
 keras::Model model_of(const fs::path& path) {
   library::ModelText text = library::read_model_file(path.string());
   return keras::Model::read(text.name, std::move(text.text), text.options);
@@ -48,7 +47,7 @@ onnx::Samples samples_of(const keras::Model& model) {
   });
 }
 
-/// The same of the sizes of a case's inputs, which are in the model's order where they go by other names.
+/// Samples at the sizes of a case's inputs, which are in the model's order if their names differ.
 onnx::Samples samples_at(const keras::Model& model, const fs::path& inputs) {
   const std::vector<NamedTensor> arrays = io::read_tensors(inputs.string());
   onnx::Samples out;
@@ -60,7 +59,7 @@ onnx::Samples samples_at(const keras::Model& model, const fs::path& inputs) {
 
 fs::path fixture_model(const std::string& name) { return in_repository("tests/data/keras/" + name) + "/model.keras"; }
 
-/// A folder of this process, gone with it.
+/// A folder of this process, removed at the end.
 struct Folder {
   fs::path path = fs::temp_directory_path() / ("attn_onnx_" + std::to_string(::getpid()));
   Folder() { fs::create_directories(path); }
@@ -74,7 +73,7 @@ std::string bytes_in(const fs::path& path) {
   return std::string(file.text());
 }
 
-/// A model as a file, read back.
+/// Writes a model to a file and reads it back.
 struct Written {
   Folder folder;
   std::vector<Tensor> weights;
@@ -224,13 +223,13 @@ TEST_CASE("onnx: every model of the fixtures has a counterpart in the oldest and
       samples = samples_at(model, path.parent_path() / "inputs.npz");
       ++fixed;
     }
-    const bool of_float8 = path.string().find("float8") != std::string::npos;  // which came with 19
+    const bool of_float8 = path.string().find("float8") != std::string::npos;  // available since operator set 19
     for (const int opset : {of_float8 ? 19 : onnx::kOldestOpset, onnx::kNewestOpset})
       CHECK_NOTHROW(static_cast<void>(onnx::export_model(samples, weights, opset)));
     ++exported;
   }
   CHECK(exported > 150);
-  CHECK(fixed < 5);  // models whose lengths hang together
+  CHECK(fixed < 5);  // models whose lengths depend on each other
 }
 
 TEST_CASE("onnx: an operation without a counterpart is named with its layer") {

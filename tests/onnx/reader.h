@@ -1,4 +1,4 @@
-// An ONNX file read back, as far as tests look into it.
+// Reads the parts of an ONNX file that tests need.
 #pragma once
 
 #include <cstdint>
@@ -9,21 +9,21 @@
 
 namespace attn::test {
 
-/// A message of protocol buffers, by the numbers of its fields.
+/// A protocol buffer message, by field number.
 struct ProtoMessage {
   std::map<std::uint64_t, std::vector<std::uint64_t>> numbers;
-  std::map<std::uint64_t, std::vector<std::string>> texts;  ///< and messages
+  std::map<std::uint64_t, std::vector<std::string>> texts;  ///< strings and messages
 
-  /// The first, or "" and 0.
+  /// The first value, or "" and 0.
   [[nodiscard]] std::string text(std::uint64_t field) const;
   [[nodiscard]] std::uint64_t number(std::uint64_t field) const;
   [[nodiscard]] std::vector<ProtoMessage> messages(std::uint64_t field) const;
 };
 
-/// Fails the test where the bytes are no message.
+/// Fails the test if the bytes are not a message.
 [[nodiscard]] ProtoMessage read_proto(std::string_view bytes);
 
-/// onnx.proto's fields.
+/// Field numbers of onnx.proto.
 namespace field {
 inline constexpr std::uint64_t kModelGraph = 7, kModelOpset = 8, kOpsetVersion = 2;
 inline constexpr std::uint64_t kGraphNode = 1, kGraphInitializer = 5, kGraphInput = 11, kGraphOutput = 12;

@@ -84,7 +84,8 @@ TEST_CASE("optimizer: ranks that share one, each with a part of its variables, m
         std::vector<Gradient> gradients;
         for (const Tensor& gradient : draw_all("g" + std::to_string(step))) gradients.push_back({gradient});
         one.apply(expected, gradients);
-        // What the others have moved is what one has, but for constraints, which come behind the exchange.
+        // The shards that other ranks updated equal those of a single rank, except for constraints, which are applied
+        // after the exchange.
         std::vector<std::vector<Tensor>> before;
         for (auto& rank : shared) {
           const std::size_t r = before.size();
@@ -107,7 +108,7 @@ TEST_CASE("optimizer: ranks that share one, each with a part of its variables, m
           for (std::size_t n = 0; n < variables.size(); ++n)
             CHECK(same(weights[static_cast<std::size_t>(rank)][n], expected[n]));
       }
-      // Pieces make up the state of one, which each takes its own of.
+      // The shards form the state of a single rank; each rank loads its own.
       std::vector<Tensor> whole;
       for (std::size_t i = 0; i < one.state().size(); ++i) {
         whole.push_back(one.state()[i].tensor);
@@ -185,7 +186,7 @@ TEST_CASE("optimizer: what a file keeps of it must have its shapes, counts and s
   for (const double count : {-1.0, 1e18, infinite, std::nan("")})
     CHECK_THROWS_AS(optimizer.set_state(with(4, count)), Error);  // the iteration
   for (const double scale : {0.0, -1.0, infinite, std::nan("")})
-    CHECK_THROWS_AS(optimizer.set_state(with(3, scale)), Error);  // the scale of the loss
+    CHECK_THROWS_AS(optimizer.set_state(with(3, scale)), Error);  // the loss scale
 }
 
 TEST_CASE("optimizer: a variable without a gradient stays, and its decay too") {
@@ -201,7 +202,7 @@ TEST_CASE("optimizer: a variable without a gradient stays, and its decay too") {
 }
 
 TEST_CASE("optimizer: under a loss scale it has no variables that Keras's LossScaleOptimizer does not save") {
-  // As keras.optimizers.LossScaleOptimizer(Nadam()) and (Adafactor()) list them for a kernel and a bias.
+  // The order of keras.optimizers.LossScaleOptimizer(Nadam()) and (Adafactor()) for a kernel and a bias.
   Settings settings;
   settings.loss_scale.emplace();
   const std::vector<Variable> variables{{"kernel", {4, 3}, {}}, {"bias", {3}, {}}};

@@ -1,4 +1,4 @@
-// A block of a decoder or encoder, as layers lower it.
+// A decoder or encoder block in the form that layers lower to.
 #pragma once
 
 #include <string>

@@ -47,7 +47,7 @@ std::string from_base64(const std::string& text) {
   return out;
 }
 
-/// What stands between two marks of a page.
+/// The text between two markers of a page.
 std::string between(const std::string& page, const std::string& from, const std::string& to) {
   const std::size_t at = page.find(from) + from.size();
   return page.substr(at, page.find(to, at) - at);
@@ -95,7 +95,7 @@ TEST_CASE("heatmap: hostile names and labels stay text in every form") {
     CHECK_FALSE(contains(text, "<script>pwned"));
     CHECK_FALSE(contains(text, "]]>\""));
   }
-  // The page's JSON reads back, and holds the names, made printable.
+  // The page's JSON can be parsed, and contains the names, made printable.
   const json data = json::parse(between(html, "id=\"data\">", "</script>"));
   CHECK(contains(data["sections"][0]["layers"][1]["name"], "</script><script>pwned = 1</script>]]>\"'<!--"));
 }
@@ -117,7 +117,7 @@ TEST_CASE("heatmap: a page's weights read back to half a level") {
         worst = std::max(worst, std::abs(scale * (level / 65535.0) * (level / 65535.0) - cell));
       }
     }
-  // Half a level is 1/131070 of a square root, which moves a weight of 1 by twice as much.
+  // Half a level is 1/131070 of a square root, which is twice as much for a weight of 1.
   CHECK(worst < 2.0 / 131070 * 1.01);
 }
 

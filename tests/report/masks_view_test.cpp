@@ -11,7 +11,7 @@ using keras::MaskTrace;
 
 namespace {
 
-/// Embedding, then attention inside a nested model.
+/// An embedding, then attention inside a nested model.
 MaskTrace trace_of(const std::string& embedding = "embedding") {
   MaskTrace trace;
   MaskRow made;

@@ -29,7 +29,8 @@ report::PlotNode node(const std::string& name, int parent = report::kNoParent) {
   return out;
 }
 
-// ESC, a C1 control, a right-to-left override, ends of scripts and of CDATA, and what each language quotes with.
+// ESC, a C1 control, a right-to-left override, ends of scripts and of CDATA, and the quoting characters of each
+// language.
 const std::string kHostile = "\x1b[31m\xc2\x9b\xe2\x80\xae<script>alert(1)</script>]]>\"'\\`#quot;&amp;%%{}\n--> $(x)";
 
 }  // namespace
@@ -57,7 +58,7 @@ TEST_CASE("layered: boxes of one rank do not overlap, and links run down past th
     REQUIRE(points.size() >= 4);
     REQUIRE(points.size() % 2 == 0);
     for (std::size_t p = 1; p < points.size(); ++p) CHECK(points[p].y >= points[p - 1].y);
-    // The straight parts pass no box but those at the ends.
+    // Straight segments cross no box except those at the ends.
     for (std::size_t p = 2; p + 3 < points.size(); p += 2)
       for (std::size_t box = 0; box < boxes.size(); ++box) {
         const bool beside = std::abs(points[p].x - layout.centres[box].x) >= boxes[box].width / 2;
@@ -105,7 +106,7 @@ TEST_CASE("plot: a box holds what is in it") {
   graph.nodes[1].is_opened = true;
   graph.edges = {{0, 1, 0, 0}, {2, 3, 0, 0}, {2, 3, 0, 1}, {1, 4, 0, 0}};
   const report::DrawnPlot plot = report::draw(graph);
-  CHECK(plot.edges.size() == 3);  // two tensors from a to b are one line
+  CHECK(plot.edges.size() == 3);  // two tensors from a to b are one edge
   const report::DrawnNode& box = plot.nodes[1];
   for (const std::size_t inner : {2U, 3U}) {
     const report::DrawnNode& part = plot.nodes[inner];
@@ -140,7 +141,7 @@ TEST_CASE("plot: hostile names stay text in every form") {
   }
   const std::string svg = report::render(report::Format::svg, graph);
   CHECK(svg.size() < 30'000);
-  CHECK(contains(svg, "$(x)&#10;\\u{1b}[31m"));  // lines of a tip are ours alone: a newline of a name breaks none
+  CHECK(contains(svg, "$(x)&#10;\\u{1b}[31m"));  // only attn adds lines to a tooltip: a newline in a name is escaped
   CHECK_FALSE(contains(svg, "<script"));
   CHECK_FALSE(contains(svg, "]]>"));
   CHECK(nlohmann::json::parse(report::render(report::Format::json, graph))["nodes"][0]["name"] == kHostile);

@@ -24,7 +24,7 @@ keras::Count count_of(const json& digits) {
   return value;
 }
 
-/// The values and tables of tests/data/summary were taken from Keras 3.15.1.
+/// The expected values and tables in tests/data/summary come from Keras 3.15.1.
 json golden(const std::string& name) {
   std::ifstream file(attn::test::in_repository("tests/data/summary/") + name + ".json");
   REQUIRE(file.good());
@@ -124,7 +124,8 @@ TEST_CASE("summary: without a width no name is cut, and the table stays bounded"
   const json value = golden("names");
   const std::string text = render(Format::table, summary_of(value), {});
   CHECK(text.find("…") == std::string::npos);
-  CHECK(text.find(std::string(150, 'x') + " (Dense)") == std::string::npos);  // whole, but the class may wrap
+  CHECK(text.find(std::string(150, 'x') + " (Dense)") == std::string::npos);  // the name is whole, but the class may
+                                                                              // wrap
   CHECK(text.find(std::string(150, 'x')) != std::string::npos);
 
   const std::string huge = render(Format::table, chain({std::string(100000, 'y'), "small"}), {});

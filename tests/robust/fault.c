@@ -1,12 +1,12 @@
-// Loaded before a program's libraries (LD_PRELOAD): lets chosen calls of it fail, from main to the end.
+// A library for LD_PRELOAD that makes selected calls of a program fail, from main to the end.
 //
-//   FAULT_PROGRAM  the name of the program to disturb; others that it starts are left alone
+//   FAULT_PROGRAM  the name of the affected program; other programs that it starts are not affected
 //   FAULT_CALLS    names, comma-separated: alloc (malloc, calloc, realloc, aligned_alloc, posix_memalign, anonymous
 //                  mmap) or read, pread, write, fsync, rename, open, close, fstat, mmap (of files), pipe
-//   FAULT_AT       the N-th such call fails, counted from 1; 0: none
-//   FAULT_FOR      how many fail from there on; 0: all
-//   FAULT_ERROR    errno of a call that fails, or 0: half of what was asked for is read or written
-//   FAULT_COUNT    a file of 16 bytes: how many calls there were, and how many failed (both uint64)
+//   FAULT_AT       the index of the first failing call, from 1; 0: none
+//   FAULT_FOR      the number of failing calls from there on; 0: all
+//   FAULT_ERROR    errno of a failing call, or 0: half of the requested bytes are read or written
+//   FAULT_COUNT    a file of 16 bytes: the number of calls, and of failed calls (both uint64)
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -43,7 +43,7 @@ static uint64_t number(const char* name, uint64_t otherwise) {
   return text == NULL ? otherwise : strtoull(text, NULL, 10);
 }
 
-// Does this call fail? It is counted.
+// Counts the call and returns whether it fails.
 static int fails(enum Call call) {
   if (!atomic_load(&on) || !watched[call]) return 0;
   const uint64_t which = atomic_fetch_add(&counts->calls, 1) + 1;
@@ -59,7 +59,7 @@ static void* real(const char* name, void** found) {
   return *found;
 }
 
-// Allocation: glibc's own under its other names, for dlsym allocates too.
+// Allocation: glibc's own functions with their other names, because dlsym also allocates.
 extern void* __libc_malloc(size_t);
 extern void* __libc_calloc(size_t, size_t);
 extern void* __libc_realloc(void*, size_t);
@@ -129,7 +129,7 @@ int open64(const char* path, int flags, ...) {
   va_end(more);
   return fd;
 }
-// A close that fails has closed.
+// A failing close still closes.
 int close(int fd) {
   const int failed = fails(CLOSE);
   const int closed = (int)syscall(SYS_close, fd);
@@ -145,8 +145,8 @@ int fstat64(int fd, struct stat64* status) {
   return fails(FSTAT) ? -1 : REAL(fstat64)(fd, status);
 }
 
-// oneDNN 3.2 takes for granted that it gets the few blocks of an engine and a stream, and reads through a null pointer
-// where it does not: no fault of the program that asks, so they are always given.
+// oneDNN 3.2 does not check the allocation of the small blocks of an engine and a stream, and would dereference a null
+// pointer. This is not a fault of the tested program, so these allocations always succeed.
 int dnnl_engine_create(void** engine, int kind, size_t index) {
   static void* found_create;
   const int was_on = atomic_exchange(&on, 0);

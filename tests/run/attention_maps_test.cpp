@@ -39,7 +39,7 @@ graph::Graph graph_of(const Shape& logits, const std::vector<int>& axes) {
 }  // namespace
 
 TEST_CASE("attention maps: entropy, distance and the rest of a head, as they are by hand") {
-  // One query on one key, one on two alike, one on four alike, one on none.
+  // One query attends to one key, one to two equally, one to four equally, one to none.
   const NamedTensor tensor =
       scores({1, 1, 4, 4}, {0, 0, 1, 0, 0.5F, 0.5F, 0, 0, 0.25F, 0.25F, 0.25F, 0.25F, 0, 0, 0, 0});
   const LayerMap map = run::attention_maps({tensor}, {{1, 1, 4, 4}}, {7}, whole()).front();

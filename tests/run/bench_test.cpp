@@ -22,7 +22,7 @@ using namespace attn::run;
 
 namespace {
 
-/// A clock that stands still but for the runs, which take what `seconds` says for the run of that number.
+/// A clock that only advances during runs, by `seconds` of the run's index.
 struct Runs {
   std::function<double(int)> seconds;
   double now = 0;
@@ -73,7 +73,7 @@ TEST_CASE("session: a pass whose steps are told gives the same bits, and their s
 TEST_CASE("measure: warms up for as long as passes get faster, and no longer than it may") {
   BenchOptions options;
   options.min_seconds = 0;
-  // The first hundred passes get faster by a hundredth each.
+  // Each of the first hundred passes is 1 % faster than the one before.
   Runs settling{[](int i) { return 0.01 * (2 - std::min(i, 100) / 100.0); }};
   const auto settled = settling.measured(options);
   CHECK(settled.size() == 10);
@@ -90,7 +90,7 @@ TEST_CASE("measure: at least ten runs, and as many as the time asks for") {
   CHECK(fast.measured(options).size() == 24);
   Runs slow{[](int) { return 5.0; }};
   CHECK(slow.measured(options).size() == 10);
-  CHECK(slow.count == 13);  // three to warm up
+  CHECK(slow.count == 13);  // three warm-up runs
 }
 
 TEST_CASE("measure: a number of warm-up runs that was asked for is kept to") {
@@ -107,7 +107,7 @@ TEST_CASE("measure: stops between runs when it is told to, with what it has") {
   BenchOptions options;
   Runs runs{[](int) { return 1.0; }};
   options.stop = [&] { return runs.count >= 8; };
-  CHECK(runs.measured(options).size() == 5);  // three to warm up
+  CHECK(runs.measured(options).size() == 5);  // three warm-up runs
 }
 
 TEST_CASE("latency: percentiles are NumPy's") {
@@ -199,13 +199,13 @@ TEST_CASE("operations: each distinct one stands once, with its count, and gives 
                    backends::MatmulPrecision::highest)
                 .pass);
     }
-    CHECK(projections == (name == "reference" ? 1 : 0));  // query, key and value: one product where they are packed
+    CHECK(projections == (name == "reference" ? 1 : 0));  // query, key and value: one matrix product if they are packed
     CHECK(bool(flops == total_flops(plan::make_plan(backend->optimize(model.graph)).graph)));
   }
 }
 
 TEST_CASE("bound: the slower of computing and moving sets it, and what fits into a cache comes from it") {
-  const Peaks peaks{DType::float32, 100, 10, 25, 50, 4000, 1000};  // per second, of 4000 and of 1000 bytes
+  const Peaks peaks{DType::float32, 100, 10, 25, 50, 4000, 1000};  // per second; 4000 and 1000 are bytes
   const Traffic one{1, 0}, weights{20, 0}, fresh{0, 20};
   CHECK(bound_of(peaks, 200, one, 5000).seconds == doctest::Approx(2));
   CHECK_FALSE(bound_of(peaks, 200, one, 5000).by_memory);
@@ -213,7 +213,7 @@ TEST_CASE("bound: the slower of computing and moving sets it, and what fits into
   CHECK(bound_of(peaks, 10, weights, 5000).by_memory);
   CHECK(bound_of(peaks, 10, weights, 4000).seconds == doctest::Approx(0.8));
   CHECK(bound_of(peaks, 10, weights, 1000).seconds == doctest::Approx(0.4));
-  // What the step before has left is near, whatever else a pass goes through.
+  // Results of the previous step are in a near cache, whatever else a pass reads.
   CHECK(bound_of(peaks, 10, fresh, 5000).seconds == doctest::Approx(0.4));
   CHECK(bound_of(peaks, 10, {20, 20}, 5000).seconds == doctest::Approx(2.4));
   CHECK(bound_of(peaks, 0, {0, 2000}, 5000).seconds == doctest::Approx(80));

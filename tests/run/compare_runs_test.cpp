@@ -1,4 +1,4 @@
-// Two passes of a model, array by array.
+// Compares two passes of a model, array by array.
 #include "attn/run/compare_runs.h"
 
 #include <doctest/doctest.h>
@@ -14,7 +14,7 @@ namespace {
 
 Tensor floats(const std::vector<double>& values) { return array(values, DType::float32); }
 
-/// Two layers, of which the second gives the output.
+/// Two layers; the second computes the output.
 std::vector<PassArray> pass(const std::vector<double>& first, const std::vector<double>& second) {
   return {{"dense", "Dense", 3, floats(first)},
           {"block/norm", "Norm", 5, floats(second)},

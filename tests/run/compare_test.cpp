@@ -1,4 +1,4 @@
-// Numbers against the numbers that were expected, and how they differ.
+// Compares results with expected values, and describes their differences.
 #include "attn/run/compare.h"
 
 #include <doctest/doctest.h>
@@ -26,7 +26,7 @@ TEST_CASE("compare: an element may be off by atol and by rtol of what was expect
   CHECK(compared({100}, {101.1}, {0.01, 0.11}).pass);
   CHECK_FALSE(compared({100}, {101.2}, {0.01, 0.11}).pass);
   CHECK(compared({-100}, {-101}, {0.01, 0}).pass);
-  // The expected value counts, not the larger one.
+  // The tolerance is relative to the expected value, not to the larger one.
   CHECK_FALSE(compared({100}, {101.005}, {0.01, 0}).pass);
   CHECK(compared({101.005}, {100}, {0.01, 0}).pass);
 }
@@ -42,7 +42,7 @@ TEST_CASE("compare: the tolerance it takes passes, and a percent less does not")
   CHECK(found.needed.rtol == doctest::Approx(2).epsilon(0.01));  // (0.003 − 1e-3) / 0.001
   CHECK(compared(expected, got, {found.needed.rtol, given.atol}).pass);
   CHECK_FALSE(compared(expected, got, {found.needed.rtol * 0.99, given.atol}).pass);
-  // Against 0 no relative tolerance helps.
+  // For an expected 0, no relative tolerance suffices.
   CHECK(std::isinf(compared({0}, {1}).needed.rtol));
   CHECK(compared({0}, {1}).needed.atol == doctest::Approx(1).epsilon(0.02));
   CHECK(compared({1, 2}, {1, 2}).needed.atol == 0);
@@ -74,9 +74,9 @@ TEST_CASE("compare: NaN agrees with NaN and is counted, and nothing allows NaN o
 TEST_CASE("compare: the worst element is a NaN, else an infinity, else the one furthest beyond its tolerance") {
   CHECK(compared({1, 1, 1, 1}, {9, kInfinity, kNaN, 5}).worst_index == std::vector<std::int64_t>{2});
   CHECK(compared({1, 1, 1}, {9, kInfinity, 5}).worst_index == std::vector<std::int64_t>{1});
-  // 100 may be off by 10.
+  // 100 may differ by 10.
   CHECK(compared({100, 1}, {105, 3}, {0.1, 0}).worst_index == std::vector<std::int64_t>{1});
-  // Where all agree it is the nearest to its tolerance.
+  // If all agree, it is the one nearest to its tolerance.
   CHECK(compared({1, 1}, {1.1, 1.2}, {0, 1}).worst_index == std::vector<std::int64_t>{1});
 }
 
@@ -90,7 +90,7 @@ TEST_CASE("difference: steps are counted between neighbours of a dtype, also acr
   const double least = std::numeric_limits<float>::denorm_min();
   CHECK(*steps_between(-least, least, DType::float32) == 2);
   CHECK(*steps_between(-1, 1, DType::float64) == 2 * (std::uint64_t{1023} << 52));
-  // A difference that rounding to the dtype hides is none.
+  // A difference that vanishes in the dtype's rounding does not count.
   CHECK(*steps_between(1, 1 + std::ldexp(1, -20), DType::bfloat16) == 0);
   CHECK_FALSE(steps_between(kNaN, 1, DType::float32).has_value());
   CHECK(most_steps(doubles({1, kNaN, kInfinity, 2}), doubles({1, 1, 1, 2 + std::ldexp(1, -21)}), DType::float32) == 2);
@@ -111,7 +111,7 @@ TEST_CASE("difference: a histogram counts every element once, by powers of ten")
   CHECK(found.unordered == 1);
   REQUIRE(found.bins.size() == 4);
   CHECK(found.bins[0].from == doctest::Approx(1e-4));
-  CHECK(found.bins[0].count == 1);  // 0.001 itself is in the bin that ends there
+  CHECK(found.bins[0].count == 1);  // 0.001 itself belongs to the bin that ends there
   CHECK(found.bins[1].count == 1);
   CHECK(found.bins[2].count == 0);
   CHECK(found.bins[3].to == 1);

@@ -1,4 +1,4 @@
-// Where NaN and infinities come into a pass, on both CPU backends.
+// The origin of NaN and infinities in a pass, on both CPU backends.
 #include "attn/run/finite.h"
 
 #include <doctest/doctest.h>
@@ -40,7 +40,8 @@ Tensor filled(const Shape& shape, DType dtype, double value) {
   return tensor;
 }
 
-/// What was found on a backend, where all weights are `weight`, but element 5 of the weight `broken` is NaN.
+/// The findings on a backend, with all weights equal to `weight`, except element 5 of the weight `broken`, which is
+/// NaN.
 FiniteCheck check(const std::string& backend_name, const std::string& model, double input, double weight,
                   const std::string& broken = "") {
   const graph::Graph graph = keras::Model::read("it.json", model, {}).lower({});

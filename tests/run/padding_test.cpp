@@ -22,7 +22,7 @@ using graph::ValueId;
 
 constexpr Dim kBatch = 3, kLength = 5, kHeads = 2, kSize = 4, kWidth = 8;
 
-/// tokens (B, S) → embeddings + positions → attention by the mask tokens ≠ 0 → residual and norm: (B, S, 8).
+/// tokens (B, S) → embeddings + positions → attention with the mask tokens ≠ 0 → residual and norm: (B, S, 8).
 struct Encoder {
   graph::Graph graph;
   Builder build{graph};
@@ -62,7 +62,7 @@ struct Encoder {
     return build.weight(spec);
   }
 
-  /// What `backend` computes for the outputs, with padding or without.
+  /// The outputs on `backend`, with or without padding.
   [[nodiscard]] std::vector<Tensor> run(const backends::Backend& backend, const Tensor& input, bool skips) const {
     std::vector<Tensor> inputs{input};
     graph::Graph whole = graph;
@@ -86,7 +86,7 @@ Tensor tokens_of(const std::vector<double>& numbers) {
   return out;
 }
 
-// Sequences of different lengths, one of them all padding, and one with padding before and between.
+// Sequences of different lengths, one of them only padding, and one with padding at the beginning and in the middle.
 const std::vector<double> kTokens{1, 2, 3, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 5, 6};
 
 // Sums of 8 float32 products in another order.

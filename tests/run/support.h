@@ -1,4 +1,4 @@
-// What the tests of this room share.
+// Helpers of this module's tests.
 #pragma once
 
 #include <vector>

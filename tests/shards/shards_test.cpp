@@ -83,7 +83,7 @@ TEST_CASE("ledger: an output is done where it is whole and made of the same inpu
     CHECK(ledger.output_of(item) == out / "o/a.npz");
     ledger.begin(item);
     (void)out.file("o/a.npz", "numbers");
-    CHECK(ledger.why_do(item) == "");  // written, and not told of: as after a kill
+    CHECK(ledger.why_do(item) == "");  // written but not recorded, as after a kill
     ledger.finish(item, 3, 0.5);
     CHECK(!ledger.why_do(item));
     CHECK(ledger.is_new(item));
@@ -97,7 +97,7 @@ TEST_CASE("ledger: an output is done where it is whole and made of the same inpu
   CHECK(!why(recipe));
   (void)in.file("a.npz", "more");
   CHECK(why(recipe) == "input");
-  (void)out.file("o/.done/a.json", "{\"model\": \"m\"");  // torn
+  (void)out.file("o/.done/a.json", "{\"model\": \"m\"");  // truncated
   CHECK(why(recipe) == "");
 }
 

@@ -1,4 +1,4 @@
-// tests/data/text/operations.json holds what TensorFlow's operations on strings give.
+// tests/data/text/operations.json contains the results of TensorFlow's string operations.
 #include <doctest/doctest.h>
 
 #include <fstream>

@@ -1,4 +1,4 @@
-// What KerasHub and Hugging Face made of awkward texts (tests/data/tokenizers).
+// The results of KerasHub and Hugging Face for difficult texts (tests/data/tokenizers).
 #pragma once
 
 #include <fstream>
@@ -12,7 +12,7 @@ namespace attn::test {
 inline const char* const kCases[] = {
     "bart",  "bert_classifier", "bert_masked_lm", "bloom", "falcon", "gemma", "gemma3", "gpt2",    "gpt_neo_x",
     "llama", "llama3",          "mistral",        "opt",   "phi3",   "qwen2", "qwen3",  "smollm3", "t5"};
-inline const char* const kFolders[] = {"bert_classifier", "gemma", "gpt2", "llama3"};  // those with hf/
+inline const char* const kFolders[] = {"bert_classifier", "gemma", "gpt2", "llama3"};  // the cases with a folder hf/
 
 inline std::string tokenizer_case(const std::string& path) { return in_repository("tests/data/tokenizers/" + path); }
 

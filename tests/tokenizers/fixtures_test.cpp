@@ -18,7 +18,7 @@ using test::tokenizer_case;
 
 std::vector<Id> ids_of(const nlohmann::json& row, const char* key) { return row.at(key).get<std::vector<Id>>(); }
 
-/// A row without numbers of its own for the TensorFlow form has those of the Python form.
+/// A row without results of the TensorFlow workflow has those of the Python workflow.
 const char* key_of(const nlohmann::json& row, const char* tensorflow, const char* python) {
   return row.contains(tensorflow) ? tensorflow : python;
 }
@@ -37,7 +37,7 @@ TEST_CASE("tokenizers: a preset gives KerasHub's ids and texts, in both of its f
         CAPTURE(row.dump());
         const std::vector<Id> ids = ids_of(row, is_tensorflow ? key_of(row, "ids_tf", "ids") : "ids");
         CHECK(tokenizer->encode(text) == ids);
-        // The TensorFlow form leaves out bytes that are no UTF-8.
+        // The TensorFlow workflow drops bytes that are not UTF-8.
         if (!is_tensorflow) CHECK(valid_utf8(tokenizer->decode(ids)) == row["decoded"].get<std::string>());
       }
     }
@@ -48,7 +48,7 @@ TEST_CASE("tokenizers: source code, whose words fall apart at their signs, has t
   const std::string code = "for (int i = 0; i < n; ++i)\n    out[i] = f(a->b, \"the_model\");  // reads\n";
   struct Row {
     const char* model;
-    std::vector<Id> ids;  // by sentencepiece 0.2.3
+    std::vector<Id> ids;  // from sentencepiece 0.2.3
   };
   for (const Row& row :
        {Row{"llama", {315, 447, 479, 428, 265, 447, 483, 447, 468, 563, 265, 447, 564, 285, 563, 395, 503, 455, 480,
@@ -64,7 +64,7 @@ TEST_CASE("tokenizers: source code, whose words fall apart at their signs, has t
     CAPTURE(row.model);
     const auto tokenizer = open_tokenizer(tokenizer_case(std::string(row.model) + "/preset"));
     CHECK(tokenizer->encode(code) == row.ids);
-    CHECK(tokenizer->encode(code) == row.ids);  // of words that are known by now
+    CHECK(tokenizer->encode(code) == row.ids);  // its words are now cached
   }
 }
 
@@ -72,14 +72,14 @@ TEST_CASE("tokenizers: of two equal ways to cut a text that stands which sums of
   const auto tokenizer = open_tokenizer(tokenizer_case("t5/preset"));
   struct Row {
     const char* text;
-    std::vector<Id> ids;  // by sentencepiece 0.2.3
+    std::vector<Id> ids;  // from sentencepiece 0.2.3
   };
   for (const Row& row : {Row{"don'ttt", {364, 20, 11, 18, 178}},
                          Row{"3.14\302\205.don'ttt&", {5, 29, 7, 99, 46, 2, 7, 42, 23, 20, 11, 18, 178, 311}}}) {
     CAPTURE(row.text);
     CHECK(tokenizer->encode(row.text) == row.ids);
   }
-  // A long text is normalized in words, and cut as a whole.
+  // A long text is normalized in words, and segmented as a whole.
   std::string text = "attention";
   std::vector<Id> ids = tokenizer->encode(text);
   const std::vector<Id> more = tokenizer->encode(" reads");

@@ -75,7 +75,7 @@ TEST_CASE("text stream: letters that are bytes side by side come one by one") {
 
 TEST_CASE("text stream: many ids without text, and many bytes that are no letters, take linear time") {
   const auto gpt2 = open_tokenizer(test::tokenizer_case("gpt2/preset"));
-  const Id byte = gpt2->encode("🙂").front();  // the first byte of a letter, or more of them
+  const Id byte = gpt2->encode("🙂").front();  // the first byte or bytes of a character
   TextStream bytes(*gpt2);
   std::vector<Id> ids(20'000, byte);
   std::string text;

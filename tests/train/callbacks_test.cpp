@@ -15,7 +15,7 @@
 namespace attn::test {
 namespace {
 
-/// The epoch after which a training of these values stops, from 0, or -1.
+/// The epoch (from 0) after which a training with these values stops, or -1.
 int stops_at(train::EarlyStopping callback, const std::vector<double>& values) {
   for (std::size_t epoch = 0; epoch < values.size(); ++epoch)
     if (callback.end_of_epoch(static_cast<std::int64_t>(epoch), values[epoch]) == train::EarlyStopping::Verdict::stops)
@@ -55,7 +55,7 @@ TEST_CASE("reduce lr: the rate falls behind the patience, rests, and has a floor
   callback.min_lr = 0.3;
   CHECK(!callback.end_of_epoch(1.0, 1.0));
   CHECK(callback.end_of_epoch(1.0, 1.0) == 0.5);
-  CHECK(!callback.end_of_epoch(0.99995, 0.5).has_value());  // its change is below min_delta, and it rests
+  CHECK(!callback.end_of_epoch(0.99995, 0.5).has_value());  // its change is below min_delta, and the cooldown is active
   CHECK(callback.end_of_epoch(1.0, 0.5) == 0.3);
   callback.cooldown_counter = 0;
   CHECK(!callback.end_of_epoch(1.0, static_cast<double>(0.3F)));

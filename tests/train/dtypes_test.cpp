@@ -1,5 +1,4 @@
-// Steps of optimizers on variables of every floating dtype, against those of Keras
-// (tests/data/training/optimizers.npz).
+// Optimizer steps on variables of every floating dtype, compared with Keras (tests/data/training/optimizers.npz).
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -42,8 +41,8 @@ struct Steps {
   }
 };
 
-/// Of an array's largest number: a few roundings of its dtype. Keras holds learning rates and Nadam's product in
-/// float32 for float64 too.
+/// Relative to the largest number of an array: a few roundings of its dtype. Keras stores learning rates and Nadam's
+/// product in float32, for float64 too.
 double tolerance(DType dtype) {
   switch (dtype) {
     case DType::float64:
@@ -76,7 +75,7 @@ TEST_CASE("optimizers: ten steps in float64, float32, float16 and bfloat16 are K
   for (const DType dtype : {DType::float64, DType::float32, DType::float16, DType::bfloat16}) {
     for (const auto& [name, config] : steps.optimizers.items()) {
       const std::string place = fmt::format("{}/{}", name_of(dtype), name);
-      if (!steps.arrays.contains(place + "/variable:0")) continue;  // Keras cannot
+      if (!steps.arrays.contains(place + "/variable:0")) continue;  // not supported by Keras
       std::vector<optimizers::Variable> variables;
       std::vector<Tensor> weights;
       for (std::int64_t n = 0; n < kVariables; ++n) {

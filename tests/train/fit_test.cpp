@@ -1,4 +1,4 @@
-// The place where a training stands, whatever happens.
+// The position of a training, in all circumstances.
 #include "attn/train/fit.h"
 
 #include <doctest/doctest.h>

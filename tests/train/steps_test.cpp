@@ -1,5 +1,5 @@
-// Ten steps of a model against those of Keras in float64 (tests/data/training): losses, metrics, learning rates,
-// weights and the optimizer's variables.
+// Ten steps of a model compared with Keras in float64 (tests/data/training): losses, metrics, learning rates, weights
+// and optimizer state.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -102,8 +102,8 @@ keras::LossGraph lower(const keras::Model& model, const train::Batch& batch, boo
   return model.lower_loss(options, how);
 }
 
-/// Four times the error of Keras's own float32 run, or 2e-6 of the array's largest number; of a mixed policy four times
-/// what the policy changes, from which both are as far, each by roundings of its own.
+/// Four times the error of Keras's own float32 run, or 2e-6 of the array's largest number. For a mixed policy, four
+/// times the effect of the policy, because the roundings of both are independent.
 double tolerance(const Case& one, const char* errors, const std::string& name, double size) {
   const double single = std::max(4.0 * one.meta[errors].value(name, 0.0), 2e-6 * size);
   return one.meta["policy_error"].is_null() ? single
@@ -127,7 +127,7 @@ void check_trace(const Case& one, const Arrays& trace, std::size_t n, const trai
   if (trace.contains("dynamic_scale")) {
     expect("dynamic_scale", step.loss_scale);
   } else {
-    expect("learning_rate", step.learning_rate);  // a LossScaleOptimizer tells its own, which is 0
+    expect("learning_rate", step.learning_rate);  // the learning rate of a LossScaleOptimizer itself is 0
   }
   expect("loss", step.loss);
   for (std::size_t i = 0; i < trainer.metrics().size(); ++i) {
@@ -136,7 +136,7 @@ void check_trace(const Case& one, const Arrays& trace, std::size_t n, const trai
   }
 }
 
-/// Of low-rank additions an archive holds the sum alone; start.npz then has what it is made of.
+/// An archive contains only the sum with low-rank updates; start.npz then has the parts.
 std::vector<Tensor> starting_weights(const Case& one) {
   std::vector<Tensor> out = weights::bind(one.model.weights(), one.archive);
   const fs::path apart = one.folder / "start.npz";
@@ -167,7 +167,7 @@ std::vector<Tensor> check_steps(const Case& one, const backends::Backend& backen
     const train::StepResult step = trainer.step(batch_of(one.data, n, rows));
     check_trace(one, trace, static_cast<std::size_t>(n), step, trainer);
   }
-  std::set<std::size_t> loose;  // trained weights whose gradient is 0 but for rounding
+  std::set<std::size_t> loose;  // trained weights whose gradient is 0 except for rounding
   std::size_t trained = 0;
   for (std::size_t i = 0; i < trainer.specs().size(); ++i) {
     const graph::WeightSpec& spec = trainer.specs()[i];
@@ -175,7 +175,7 @@ std::vector<Tensor> check_steps(const Case& one, const backends::Backend& backen
     trained += spec.trainable ? 1 : 0;
     if (is_undetermined(one, spec.path)) continue;
     bool found = false;
-    for (const auto& [key, expected] : after) {  // paths may lack the name of the model around
+    for (const auto& [key, expected] : after) {  // paths may lack the name of the enclosing model
       if (!key.starts_with("weight:")) continue;
       const std::string path = key.substr(7);
       if (spec.path != path && !spec.path.ends_with("/" + path)) continue;
@@ -189,7 +189,7 @@ std::vector<Tensor> check_steps(const Case& one, const backends::Backend& backen
   const std::vector<NamedTensor> state = trainer.optimizer_state();
   CHECK(static_cast<std::size_t>(std::ranges::count_if(
             after, [](const auto& array) { return array.first.starts_with("optimizer:"); })) == state.size());
-  const bool has_state = !shares_optimizer || ranks->rank() == 0;  // whole
+  const bool has_state = !shares_optimizer || ranks->rank() == 0;  // rank 0 has the whole state
   for (std::size_t i = 0; has_state && i < state.size(); ++i) {
     const std::string key = fmt::format("optimizer:{}", i), path = one.meta["optimizer_variables"][i]["path"];
     bool undetermined = false;
@@ -198,7 +198,7 @@ std::vector<Tensor> check_steps(const Case& one, const backends::Backend& backen
       std::ranges::replace(flat, '/', '_');
       undetermined = undetermined || path.find(flat) != std::string::npos;
     }
-    // What a mixed policy does to moments is not told.
+    // The effect of a mixed policy on moments is unspecified.
     const bool mixed = !one.meta["policy_error"].is_null() && state[i].tensor.shape().rank() > 0;
     if (state[i].tensor.shape().rank() > 0)
       CHECK_MESSAGE(name_of(state[i].tensor.dtype()) == one.meta["optimizer_variables"][i]["dtype"], path);
@@ -247,7 +247,7 @@ TEST_CASE("train: ten steps that ranks share out by rows are Keras's") {
     for (const int ranks : {2, 3})
       communicators::run_ranks(ranks, [&](communicators::Communicator& world) {
         CAPTURE(ranks);
-        // A model is not for two threads.
+        // A model is not thread-safe.
         static_cast<void>(check_steps(read_case(folder), *backend, 1, &world, ranks == 3));
       });
   }
@@ -281,10 +281,10 @@ TEST_CASE("train: a transformer block in a mixed policy is as near to Keras as K
     const std::vector<Tensor> start = starting_weights(one);
     for (std::int64_t n = 0; n < one.meta["steps"].get<std::int64_t>(); ++n) {
       const double error = std::abs(trainer.step(batch_of(one.data, n, one.meta["batch"])).loss - own.at("loss").at(n));
-      // The first loss rounds to half precision where Keras does; a graph of Keras is 5e-4 away.
+      // The first loss is rounded to half precision where Keras rounds; Keras's graph mode differs by 5e-4.
       CHECK(error <= (n == 0 ? 1e-5 : one.meta["loss"].get<double>()));
     }
-    // |weights − Keras's| / |Keras's − the first ones|, over all weights together.
+    // |weights − Keras's| / |Keras's − the initial ones|, over all weights together.
     double moved = 0.0, apart = 0.0;
     for (std::size_t i = 0; i < trainer.specs().size(); ++i) {
       const auto found = std::ranges::find_if(own, [&](const auto& array) {

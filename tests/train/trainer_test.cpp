@@ -1,4 +1,4 @@
-// What holds for a step however it is computed.
+// Properties of a step that hold for every computation.
 #include "attn/train/trainer.h"
 
 #include <doctest/doctest.h>
@@ -58,7 +58,7 @@ Outcome train_encoder(int threads, bool recompute, const std::optional<std::stri
     const graph::Value& value = lowered.graph.value(id);
     batch.emplace(value.name, normals(value.name, value.dtype, value.shape, 1.0));
   }
-  // Threads are woken for anything.
+  // Wakes threads for any amount of work.
   const auto backend = backends::make_cpu_backend({.work_per_thread = 1.0, .poison_arena = true});
   train::TrainerOptions options;
   options.compile.threads = threads;
@@ -109,7 +109,7 @@ TEST_CASE("trainer: ranks meet once in a step, over the gradients and the loss, 
         CHECK(same_bits(outcome, outcomes[0]));
         for (std::size_t i = 0; i < alone.losses.size(); ++i)
           CHECK(outcome.losses[i] == doctest::Approx(alone.losses[i]).epsilon(1e-5));
-        if (ranks > kBatch) {  // a rank would have no row
+        if (ranks > kBatch) {  // a rank would get no row
           CHECK(same_bits(outcome, alone));
           continue;
         }
@@ -133,7 +133,7 @@ TEST_CASE("trainer: ranks that share the optimizer come to the same bits, and ho
       world.reset_counts();
       const Outcome shared = train_encoder(1, false, {}, &world, true);
       CHECK(same_bits(each, shared));
-      if (world.rank() > 0) CHECK(shared.told < each.told);  // the first makes room for what it writes
+      if (world.rank() > 0) CHECK(shared.told < each.told);  // rank 0 allocates memory for the written state
       const communicators::Count& exchanged = world.counts().at(communicators::Collective::all_gather);
       CHECK(exchanged.calls == 3);
       CHECK(exchanged.bytes == 3 * weights);

@@ -1,4 +1,4 @@
-// Gradients of whole models against those that Keras computed in float64 (tests/data/gradients, tests/data/training).
+// Gradients of whole models, compared with Keras in float64 (tests/data/gradients, tests/data/training).
 #include "attn/gradients/gradients.h"
 
 #include <doctest/doctest.h>
@@ -47,7 +47,7 @@ Tensor rows_of(const Tensor& x, std::int64_t rows) {
   return {x.dtype(), shape, x.owner()};
 }
 
-/// A model with the first batch of its data, and what Keras made of it.
+/// A model with the first batch of its data, and Keras's results.
 struct Case {
   fs::path folder;
   keras::Model model;
@@ -56,7 +56,7 @@ struct Case {
   json meta;
   std::optional<std::string> loss;
 
-  /// Computing in `dtype`, or as the layers' policies say.
+  /// Computes in `dtype`, or by the layers' policies.
   [[nodiscard]] keras::LossGraph lower(const std::optional<std::string>& dtype = {}) const {
     keras::LowerOptions options;
     options.dtype = dtype;
@@ -103,7 +103,7 @@ std::vector<fs::path> case_folders() {
   return out;
 }
 
-/// By the names of gradients.npz: "dense/kernel", "input:x".
+/// By the names in gradients.npz: "dense/kernel", "input:x".
 std::vector<std::pair<std::string, ValueId>> wanted_of(const Case& one, const graph::Graph& graph) {
   std::vector<std::pair<std::string, ValueId>> out;
   for (std::size_t i = 0; i < graph.values.size(); ++i) {
@@ -111,15 +111,15 @@ std::vector<std::pair<std::string, ValueId>> wanted_of(const Case& one, const gr
     const bool is_weight = value.kind == graph::ValueKind::weight;
     if (!is_weight && value.kind != graph::ValueKind::input) continue;
     const std::string name = is_weight ? value.name : "input:" + value.name;
-    // Keras left the wrapper's name off where it had built the layers before.
+    // Keras omits the wrapper's name if the layers were built before.
     for (const auto& [key, tensor] : one.expected)
       if (name == key || name.ends_with("/" + key)) out.emplace_back(key, static_cast<ValueId>(i));
   }
   return out;
 }
 
-/// Four times the error of Keras's own float32 run, or 2e-6 of the array's largest number; of the largest of all where
-/// the gradient is 0 but for rounding.
+/// Four times the error of Keras's own float32 run, or 2e-6 of the array's largest number; of the largest of all arrays
+/// if the gradient is 0 except for rounding.
 double tolerance(const Case& one, const std::string& name, double largest_of_all) {
   double own = 0.0;
   bool undetermined = false;
@@ -159,11 +159,11 @@ void check_gradients_of(const Case& one, const backends::Backend& backend) {
     REQUIRE(got.tensor.size() == expected.size());
     CHECK(largest_error(expected, got.tensor) <= tolerance(one, got.name, largest_of_all));
   }
-  for (const auto& [name, tensor] : one.expected)  // Keras has zeros where nothing flows
+  for (const auto& [name, tensor] : one.expected)  // Keras returns zeros if there is no path
     if (!seen.contains(name)) CHECK_MESSAGE(largest(tensor) == 0.0, name);
 }
 
-/// Of a model that is lowered to compute in `dtype`, by weight. The loss is scaled as a training scales it in float16.
+/// The gradients by weight of a model that computes in `dtype`. The loss is scaled as in float16 training.
 Arrays gradients_in(const Case& one, const std::optional<std::string>& dtype) {
   const keras::LossGraph lowered = one.lower(dtype);
   const auto wanted = wanted_of(one, lowered.graph);
@@ -218,7 +218,7 @@ TEST_CASE("training: mixed policies move the gradient of a model by what docs/tr
     for (const fs::path& folder : case_folders()) {
       CAPTURE(folder.string());
       const Case one = read_case(folder);
-      if (one.meta.contains("policy") && one.meta["policy"].is_string()) continue;  // it has halves of its own
+      if (one.meta.contains("policy") && one.meta["policy"].is_string()) continue;  // it already uses half precision
       const Arrays exact = gradients_in(one, {}), half = gradients_in(one, bound.dtype);
       double apart = 0.0, size = 0.0;
       for (const auto& [name, gradient] : exact) {

@@ -39,7 +39,7 @@ TEST_CASE("with_paths, with_file_names: the model's order and paths first, then 
   const Store store = store_of({{"other", one}, {"layers/b/vars/0", one}, {"layers/a/vars/1", one}});
   const std::vector<NamedTensor> shown = with_paths(specs, store);
   REQUIRE(shown.size() == 3);
-  CHECK(shown[0].name == "dense/kernel");  // as Keras calls both
+  CHECK(shown[0].name == "dense/kernel");  // Keras's name of both
   const std::vector<NamedTensor> named = with_file_names(specs, store);
   REQUIRE(named.size() == 3);
   CHECK(named[0].name == "layers/b/vars/0");  // two weights share the path

@@ -15,7 +15,7 @@ namespace {
 using graph::WeightSpec;
 using nlohmann::json;
 
-/// The weights of the model that generate.py has saved.
+/// The weights of the model saved by generate.py.
 std::vector<WeightSpec> small_model() {
   std::ifstream file(data_path("model.json"));
   std::vector<WeightSpec> specs;
@@ -28,7 +28,7 @@ std::vector<WeightSpec> small_model() {
   return specs;
 }
 
-/// Element i of weight w is 1000 w + i, as generate.py has it.
+/// Element i of weight w is 1000 w + i, as in generate.py.
 void check_counts(const std::vector<WeightSpec>& specs, const std::vector<Tensor>& tensors) {
   REQUIRE(tensors.size() == specs.size());
   for (std::size_t w = 0; w < specs.size(); ++w) {
@@ -40,7 +40,7 @@ void check_counts(const std::vector<WeightSpec>& specs, const std::vector<Tensor
   }
 }
 
-/// A store in memory of weights whose elements are all their own position.
+/// A store in memory whose elements are their own indices.
 Store store_of(Naming naming, const std::vector<std::pair<std::string, Shape>>& weights, DType dtype = DType::float32) {
   Store store{"f", naming, {}, {}, {}};
   for (const auto& [name, shape] : weights) {
@@ -55,7 +55,7 @@ std::string bind_refusal(const std::vector<WeightSpec>& specs, const Store& stor
   return refusal([&] { static_cast<void>(weights::bind(specs, store)); });
 }
 
-/// The first element of each.
+/// The first element of each tensor.
 std::vector<double> firsts(const std::vector<Tensor>& tensors) {
   std::vector<double> out;
   for (const Tensor& tensor : tensors) out.push_back(tensor.at(0));
@@ -156,7 +156,7 @@ TEST_CASE("bind: Keras 2's .h5 goes by the order in its layers where names diffe
   store.layers = {{"norm", 2}, {"lstm", 2}};
   CHECK(firsts(weights::bind(specs, store)) == std::vector<double>{2, 3, 1, 0});
 
-  // Other names altogether: then the order of the layers counts too.
+  // With other names, the order of the layers counts too.
   store = store_of(Naming::layered, {{"q/k:0", {1}}, {"q/b:0", {1}}, {"n/g:0", {1}}, {"n/m:0", {1}}});
   store.layers = {{"q", 2}, {"n", 2}};
   CHECK(firsts(weights::bind(specs, store)) == std::vector<double>{0, 1, 3, 2});

@@ -8,7 +8,7 @@ namespace {
 
 using graph::WeightSpec;
 
-/// Arrays whose elements are all their own: 100 · position + element.
+/// Arrays with unique elements: 100 · position + element.
 Store state_dict(const std::vector<std::pair<std::string, Shape>>& arrays, DType dtype = DType::float32) {
   Store store;
   store.file = "f";
@@ -40,7 +40,7 @@ void add_norm(std::vector<WeightSpec>& specs, const std::string& name) {
   specs.push_back(weight(name + "/beta", {4}));
 }
 
-/// The blocks of the short encoder config, which normalize last.
+/// The blocks of the short encoder config, with normalization at the end.
 std::vector<WeightSpec> encoder(int blocks) {
   std::vector<WeightSpec> specs;
   for (int i = 0; i < blocks; ++i) {
@@ -55,7 +55,7 @@ std::vector<WeightSpec> encoder(int blocks) {
 }
 
 void add_torch_layer(std::vector<std::pair<std::string, Shape>>& arrays, const std::string& prefix) {
-  // In the order of safetensors, which is no order of layers.
+  // In the order of safetensors, which is not the order of layers.
   arrays.insert(arrays.end(), {{prefix + "linear1.bias", {6}},
                                {prefix + "linear1.weight", {6, 4}},
                                {prefix + "linear2.bias", {4}},
@@ -70,7 +70,7 @@ void add_torch_layer(std::vector<std::pair<std::string, Shape>>& arrays, const s
                                {prefix + "self_attn.out_proj.weight", {4, 4}}});
 }
 
-/// Which array each weight came from: "weight < array".
+/// The source array of each weight: "weight < array".
 std::vector<std::string> origins(const std::vector<WeightSpec>& specs, const Store& store) {
   const std::vector<TorchSource> sources = from_torch(specs, store);
   std::vector<std::string> out;
@@ -227,7 +227,7 @@ TEST_CASE("torch: what has no counterpart is listed on both sides") {
   CHECK(torch_refusal(specs, state_dict(arrays)) ==
         "f: no counterpart for 2 of the file's 14 arrays ('cls.decoder.weight', 'cls.\\u{1b}[2J') and 1 of the model's "
         "17 weights ('scale/scale')");
-  // An array that is split is named once.
+  // A split array is reported once.
   CHECK(torch_refusal({}, state_dict({{"in_proj_weight", {12, 4}}})) ==
         "f: no counterpart for 1 of the file's 1 arrays ('in_proj_weight')");
 }

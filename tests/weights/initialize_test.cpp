@@ -39,7 +39,7 @@ Initializer initializer_of(const json& entry) {
   return out;
 }
 
-/// The distance of two numbers in steps of the dtype, at the larger one.
+/// The distance of two numbers in steps of the dtype at the larger one.
 double steps_between(double a, double b, DType dtype) {
   const std::map<DType, int> digits = {
       {DType::float64, 53}, {DType::float32, 24}, {DType::float16, 11}, {DType::bfloat16, 8}};
@@ -64,8 +64,8 @@ TEST_CASE("initialize: an integer seed gives the numbers that Keras draws on Ten
     REQUIRE(drawn.shape() == shape);
     REQUIRE(keras.shape() == shape);
     const std::string name = entry["class_name"];
-    // Normals: logf and sincosf are good to the last bit, and two roundings follow. Orthogonal: TensorFlow factorises
-    // in the weight's own precision.
+    // Normals: logf and sincosf are accurate to the last bit, and two roundings follow. Orthogonal: TensorFlow
+    // factorizes in the weight's own precision.
     const bool normal = name.find("Normal") != std::string::npos || name == "VarianceScaling";
     double worst_steps = 0.0;
     double worst = 0.0;
@@ -98,8 +98,8 @@ Moments moments_of(const Tensor& tensor) {
   return out;
 }
 
-// With 20 000 draws the mean of a standard normal strays by 0.007 and its deviation by 0.005, one sigma each. The draws
-// are the same every time; the bounds are four sigma.
+// With 20,000 draws, the standard error of a standard normal's mean is 0.007 and that of its deviation 0.005. The draws
+// are always the same; the bounds are four standard errors.
 TEST_CASE("initialize: without a seed of its own a weight has its distribution's moments") {
   const Shape shape{100, 200};
   Initializer normal = initializer("RandomNormal");
@@ -170,7 +170,7 @@ TEST_CASE("initialize: numbers drawn many at a time, on any number of threads, a
     const bool is_uniform = distribution.next == static_cast<double (*)(RandomStream&)>(uniform);
     const double factor = is_uniform ? distribution.second - distribution.first : distribution.second;
     for (const DType dtype : {DType::float32, DType::float64, DType::bfloat16}) {
-      // 300,000 is more than is drawn ahead of the truncated.
+      // 300,000 exceeds the number of truncated normals that are drawn ahead.
       for (const std::int64_t size : {1, 2, 3, 5, 511, 4096, 4097, 300'000}) {
         RandomStream stream(3, "w");
         const Tensor expected(dtype, {size});

@@ -59,7 +59,7 @@ TEST_CASE("save: .weights.h5 says each layer's name, as Keras does") {
   CHECK(name_of_layer("layers/functional_1/layers/dense/vars") == "dense");
 }
 
-/// All attributes and tensors of an HDF5 file.
+/// Returns all attributes and tensors of an HDF5 file.
 io::Hdf5File contents_of(const std::string& path) { return io::read_hdf5(io::read_file(path), path); }
 
 TEST_CASE("save: .keras holds the config, a version of Keras and a date") {

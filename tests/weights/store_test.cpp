@@ -154,7 +154,7 @@ TEST_CASE("store: a Python pickle is refused with the way out") {
 TEST_CASE("store: a .safetensors is one whatever the size of its header begins with") {
   const TemporaryFolder folder;
   const std::string path = folder / "w.safetensors";
-  // Sizes of 640 and 1,152 begin as pickles do.
+  // Files with headers of 640 and 1,152 bytes begin like pickles.
   for (std::size_t length = 512; length < 1152; length += 8) {
     const std::vector<NamedTensor> arrays = {{std::string(length, 'a'), Tensor(DType::float32, {1})}};
     io::write_tensors(path, arrays);

@@ -1,4 +1,4 @@
-// What the tests of this room share.
+// Helpers of this module's tests.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -17,10 +17,10 @@
 
 namespace attn::weights {
 
-/// A file that real Keras has written; tests/data/weights/generate.py tells what is in it.
+/// A file that real Keras wrote; tests/data/weights/generate.py describes it.
 inline std::string data_path(std::string_view name) { return test::in_repository("tests/data/weights/").append(name); }
 
-/// A folder that is empty at first and gone in the end.
+/// An empty folder that is removed at the end.
 class TemporaryFolder {
  public:
   TemporaryFolder() {
@@ -37,7 +37,8 @@ class TemporaryFolder {
   std::filesystem::path folder_;
 };
 
-/// The message of the Error (bad_input) that `act` throws; fails the test where it throws none, or another one.
+/// Returns the message of the Error (bad_input) that `act` throws; fails the test if it throws nothing or another
+/// error.
 inline std::string refusal(const std::function<void()>& act) {
   try {
     act();
@@ -59,7 +60,7 @@ inline graph::WeightSpec weight(std::string path, Shape shape, graph::Initialize
   return spec;
 }
 
-/// The same with a name in .weights.h5 too.
+/// The same with a name in .weights.h5.
 inline graph::WeightSpec stored(const std::string& path, const std::string& store_path, const Shape& shape) {
   graph::WeightSpec spec = weight(path, shape);
   spec.store_path = store_path;

@@ -1,4 +1,4 @@
-// Every class of losses against what Keras computed in float64 (tests/data/training/losses.npz).
+// Every loss class, compared with Keras's results in float64 (tests/data/training/losses.npz).
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -31,7 +31,7 @@ Arrays read_arrays() {
   return out;
 }
 
-/// The largest difference as a share of the largest number, where 1 is the least.
+/// The largest difference relative to the largest number, or to 1 if that is larger.
 double largest_difference(const Tensor& expected, const Tensor& got) {
   double worst = 0.0, size = 1.0;
   for (std::int64_t i = 0; i < expected.size(); ++i) {
@@ -41,7 +41,7 @@ double largest_difference(const Tensor& expected, const Tensor& got) {
   return worst / size;
 }
 
-/// One row of the index: a loss on one set of targets and predictions.
+/// A row of the index: a loss with one set of targets and predictions.
 struct LossCase {
   Json config;
   Tensor y_true, y_pred;
@@ -50,7 +50,7 @@ struct LossCase {
   struct Result {
     Tensor value, gradient;
   };
-  /// Under a reduction, with weights and a mask or without.
+  /// With a reduction, and optionally weights and a mask.
   [[nodiscard]] Result run(const std::string& reduction, bool weighted, bool masked) const {
     graph::Graph graph;
     graph::Builder b(graph);
@@ -86,7 +86,7 @@ TEST_CASE("losses: values and gradients are Keras's, under every reduction, with
     LossCase one;
     one.config = row["loss"];
     const std::string loss = one.config["class_name"];
-    if (loss == "Huber" && number == 5) one.config["config"]["delta"] = 0.4;  // which Keras does not write
+    if (loss == "Huber" && number == 5) one.config["config"]["delta"] = 0.4;  // Keras does not write it
     one.y_true = truth;
     if (loss == "SparseCategoricalCrossentropy") one.y_true = truth.cast(DType::int32);
     one.y_pred = arrays.at(data + ":y_pred").cast(DType::float64);
