@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Counts prose that docs/english.md rules out, over comments, messages and Markdown.
+"""Counts prose that docs/english.md rules out, in comments, messages and Markdown.
 
     .ci/english.py                  compares the counts with .ci/english.json: each may only fall
     .ci/english.py --list KIND      prints each finding of a kind, e.g. `comments.opening`, with its file and line
-    .ci/english.py --update         writes the counts of today into .ci/english.json
-    .ci/english.py --files F...     looks at these files only, and prints all findings
+    .ci/english.py --update         writes the current counts to .ci/english.json
+    .ci/english.py --files F...     prints all findings in these files only
 """
 import json
 import pathlib
@@ -21,11 +21,11 @@ GLOSSARY = re.compile(
     r"\b(rooms?|likewise|alone|tells?|told|says?|said|(?:goes|go|went|going) on|held (?:to|against)|holds? \w+ (?:to|against)|"
     r"answers? to|without a word|nothing beside|(?:is|are) none of|came about|byte dots?|digit dots?|moving products?|write-outs?|"
     r"way back|shared? out|likeliest|by itself|our own bug|be it|as many as|the numbers of the optimizer)\b", re.IGNORECASE)
-LONG = 35  # words a sentence
+LONG = 35  # words in a sentence
 
 
 def blocks_of_cpp(text):
-    """(kind, line, text) of each comment and each chain of adjacent string literals."""
+    """Yields (kind, line, text) of each comment and each chain of adjacent string literals."""
     token = re.compile(
         r'//(?P<line>[^\n]*)|/\*(?P<block>.*?)\*/|R"(?P<delim>[^(\s]*)\((?P<raw>.*?)\)(?P=delim)"|"(?P<str>(?:\\.|[^"\\\n])*)"|'
         r"'(?:\\.|[^'\\\n])+'|#\s*include[^\n]*", re.DOTALL)
@@ -127,7 +127,7 @@ def sentences(words):
 
 
 def faults(words):
-    """(rule, sentence) of what a block of prose does that it should not."""
+    """Yields (rule, sentence) for each violation in a block of prose."""
     for sentence in sentences(words):
         bare = sentence.strip(" *_(\"'[")
         if OPENING.match(bare) and not bare.rstrip().endswith("?") and len(bare.split()) > 2:

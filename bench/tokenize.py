@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Measures the megabytes of text per second that `attn tokenize` turns into ids.
+"""Measures the megabytes of text per second that `attn tokenize` encodes.
 
 usage: bench/tokenize.py [--attn ATTN] [--megabytes 20] [--rounds 5] [TEXT.txt] [--model FOLDER]…
 
-The text is TEXT.txt, without one the repository's own pages and sources, repeated until it is so large; as one text, and as
-its lines. Each row is the median of the rounds, by the processor's seconds (user and system) and by the clock, less those of
-a text of one word: start-up and the reading of the vocabulary. The ids are written to a file. Without a MODEL byte-pair,
-WordPiece and SentencePiece (BPE and Unigram) tokenizers of tests/data are taken; theirs are vocabularies of a few hundred
-tokens, so words fall into more parts than by those of real models.
+The text is TEXT.txt, by default the repository's own pages and sources, repeated up to this size; as one text, and as its
+lines. Each row is the median of the rounds, in CPU seconds (user and system) and elapsed seconds, minus those of a text with one
+word: start-up and loading the vocabulary. The ids are written to a file. Without a MODEL it uses byte-pair, WordPiece and
+SentencePiece (BPE and Unigram) tokenizers of tests/data; their vocabularies have a few hundred tokens, so words are split into
+more parts than by those of real models.
 """
 import argparse
 import os

@@ -1,8 +1,8 @@
-"""Times one runtime from start to its first output: imports, reads the model and the weights, runs once, writes the output.
+"""Times one runtime from process start to its first output: imports, loads the model and the weights, runs once, writes the output.
 
 usage: cold.py RUNTIME FOLDER THREADS
 
-FOLDER is what peers.py prepared, and worker.py's model.onnx or model.xml beside it.
+FOLDER was prepared by peers.py, and contains worker.py's model.onnx or model.xml.
 """
 import os
 import sys

@@ -1,13 +1,13 @@
-"""One runtime with one decoder in a process that stays loaded, and runs prefills and decode steps on request.
+"""Runs one runtime with one decoder in a process that stays loaded, and measures prefills and decode steps on request.
 
 usage: decoder_worker.py RUNTIME DTYPE FOLDER THREADS [first]
 
-FOLDER is what decoders.py prepared: hf/, a Hugging Face folder, and about.json. With `first` it generates one token and ends.
-Prints a line of JSON when
-it is ready, with the ids that it generates greedily for the prompt of about.json; then for each line of JSON that it reads,
-{"test": "pp" or "tg", "tokens": N, "depth": D, "batch": B}, one with the milliseconds of that: of reading N tokens, or of N
-tokens one by one behind D; at the end one with the peak of its memory. transformers also answers {"test": "gaps", "prompt": ids,
-"ids": ids} with how far each of these tokens, behind those before it, is below the likeliest, over the largest logit.
+FOLDER was prepared by decoders.py: hf/, a Hugging Face folder, and about.json. With `first` it generates one token and ends.
+Otherwise it prints a line of JSON when it is ready, with the ids of the greedy continuation of about.json's prompt. For each
+line of JSON on stdin, {"test": "pp" or "tg", "tokens": N, "depth": D, "batch": B}, it prints one with the milliseconds of
+prefilling N tokens, or of N decode steps at depth D; at the end one with its peak memory. transformers also answers
+{"test": "gaps", "prompt": ids, "ids": ids} with the difference of each token's logit to the largest one, relative to the
+largest logit.
 """
 import json
 import os

@@ -5,14 +5,13 @@ CPU.
 usage: decoders.py --attn ATTN -o FOLDER [--only W,…] [--runtimes R,…] [--dtypes …] [--rounds N]
        (bench/cpu/run --decoders makes the environment and calls it)
 
-The same random weights for all, from one Hugging Face folder, in turn: in every round each runtime reads one prompt and goes
-on with so many tokens, once, and what counts is the ratio of attn's tokens per second to the runtime's in the same round. Times
-are those of the model: of a prompt until its logits are there, and of tokens one by one behind the first; `first` is from the start
-of a process to its first token, files as the runtime wants them being there. In int8 and int4
-each runtime quantizes by its own means: attn and KerasHub as model.quantize does, llama.cpp by Q8_0 and Q4_0, CTranslate2 by
-int8, OpenVINO by NNCF. A runtime is checked by the tokens that it takes greedily behind a prompt: for transformers in float32,
-that reads the same, each is the likeliest, or nearer to it than the dtype's rounding; else the runtime has no row. FOLDER gets
-decoders.json and decoders.md.
+All runtimes use the same random weights, from one Hugging Face folder. In every round each runtime in turn prefills one prompt
+and runs a number of decode steps, once; the result is the ratio of attn's tokens per second to the runtime's in the same round.
+Times are those of the model: of a prompt until its logits are known, and of decode steps after the first token; `first` is from
+process start to the first token, with files in the runtime's own format. In int8 and int4 each runtime quantizes by its own
+means: attn and KerasHub like model.quantize, llama.cpp by Q8_0 and Q4_0, CTranslate2 by int8, OpenVINO by NNCF. The greedy tokens
+of a runtime are checked with transformers in float32: each must be the most probable one, within the rounding of the dtype;
+otherwise the runtime has no row. Writes decoders.json and decoders.md to FOLDER.
 """
 import argparse
 import json

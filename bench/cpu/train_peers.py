@@ -4,11 +4,10 @@
 usage: train_peers.py --attn ATTN -o FOLDER [--only W,…] [--runtimes R,…] [--dtypes float32,bfloat16] [--threads 2] [--rounds N]
        (bench/cpu/run --train makes the environments and calls it)
 
-A step is forward, backward and Adam, of the mean squared error of numbers, or of the cross-entropy of tokens. In every
-round each runtime is given a short window, one after the other, and what counts is the ratio of attn's median to the
-runtime's in the same round (peers.py). The losses of the first three steps must agree with attn's; a runtime whose losses
-do not has no row. The first step is timed from the start of a process to its loss: of attn, `attn train` until its log tells
-it. FOLDER gets training.json and training.md.
+A step is forward, backward and Adam, for a mean squared error, or for the cross-entropy of tokens. In every round each
+runtime runs for a short window, one after the other. The result is the ratio of attn's median to the runtime's in the same
+round (peers.py). The losses of the first three steps must agree with attn's; otherwise the runtime has no row. The first step is
+timed from process start to its loss; for attn, until the log of `attn train` has it. Writes training.json and training.md to FOLDER.
 """
 import argparse
 import json

@@ -1,11 +1,11 @@
-"""One runtime that trains one workload in a process that stays loaded, and runs steps on request.
+"""Trains one workload with one runtime in a process that stays loaded, and runs steps on request.
 
 usage: train_worker.py RUNTIME DTYPE FOLDER THREADS
 
-FOLDER is what train_peers.py prepared: model.json (Keras), weights.safetensors, weights.weights.h5, input.npy, target.npy,
-about.json. Adam with a learning rate of 1e-4 and the mean squared error of the first output, or its cross-entropy where the
-targets are tokens. Prints a line of JSON with the losses of the first steps; then for each line SECONDS that it reads, one
-with the milliseconds of steps for so long; at the end one with the peak of its memory.
+FOLDER was prepared by train_peers.py: model.json (Keras), weights.safetensors, weights.weights.h5, input.npy, target.npy,
+about.json. Uses Adam with a learning rate of 1e-4 and the mean squared error of the first output, or its cross-entropy if the
+targets are tokens. Prints a line of JSON with the losses of the first steps. For each line SECONDS on stdin, it prints one with
+the milliseconds of the steps in this time; at the end one with its peak memory.
 """
 import json
 import os

@@ -1,11 +1,11 @@
-"""One runtime with one workload in a process that stays loaded, and runs passes on request.
+"""Runs one runtime with one workload in a process that stays loaded, and measures passes on request.
 
 usage: worker.py RUNTIME DTYPE FOLDER THREADS
 
-FOLDER is what peers.py prepared: model.json (Keras), weights.safetensors, weights.weights.h5, input.npy, about.json; for int8
+FOLDER was prepared by peers.py: model.json (Keras), weights.safetensors, weights.weights.h5, input.npy, about.json; for int8
 also int8.keras, which Keras reads. The others quantize by their own tools.
-Prints a line of JSON when it is ready, with the path of its outputs (.npz); then for each line SECONDS that it reads, one
-with the milliseconds of passes for so long; at the end one with the peak of its memory.
+Prints a line of JSON when it is ready, with the path of its outputs (.npz). For each line SECONDS on stdin, it prints one with the
+milliseconds of the passes in this time; at the end one with its peak memory.
 """
 import json
 import os
@@ -211,7 +211,7 @@ def keras_runtime(jit):
     if "vit" in ABOUT["torch"]:
         import keras_hub  # noqa: F401
     text = json.dumps(json.load(open(path("model.json"))))  # on one line
-    if DTYPE == "bfloat16":  # the layers' own policies stand in the config
+    if DTYPE == "bfloat16":  # the config contains the layers' own policies
         text = text.replace('"config": {"name": "float32"}', '"config": {"name": "mixed_bfloat16"}')
     if DTYPE == "int8":
         model = keras.models.load_model(path("int8.keras"))

@@ -1,18 +1,17 @@
 #!/usr/bin/env python3
 """Compares attn with PyTorch on one GPU, in turn: whole encoders, the gain of skipping padding, and attention kernels.
 
-Every row is a ratio of medians: in each round PyTorch and attn measure the same work one after the other, with CUDA
-events around replays of a CUDA graph, so that drift of the clocks shows as spread and not as speed. Every row carries
-the error of both against float64, the clocks and watts after each round, whether attn's error is within what issue and
-docs allow ("pass"), and where there is a goal for the ratio, whether it is met. Exits with 1 where an error is too large
-or attn failed; a goal that is missed is told and is no failure. What is measured, and its goals, is in workload.py;
-what is made of the times, in verdict.py.
+Every row is a ratio of medians: in each round PyTorch and attn measure the same work one after the other, with CUDA events
+around replays of a CUDA graph, so that drift of the clocks shows as spread and not as speed. Every row has the error of both
+relative to float64, the clocks and watts after each round, whether attn's error is within the documented limit ("pass"), and, if
+there is a goal for the ratio, whether it is met. Exits with 1 if an error is too large or attn failed; a missed goal is reported
+but is not a failure. The measurements and their goals are in workload.py, the verdicts in verdict.py.
 
     bench/gpu/peers.py --attn build/attn -o bench/gpu/results/h200.json [--only attention,encoders] [--rounds 3]
                        [--dtypes bfloat16,…] [--first SIZES]
 
---list tells each step and how long it should take, and needs no GPU and no PyTorch. --smoke runs tiny sizes on the CPU, to
-try the script itself; its times mean nothing.
+--list prints each step and its expected duration, and needs no GPU and no PyTorch. --smoke runs tiny sizes on the CPU, to test the
+script itself; its times are meaningless.
 """
 import argparse
 import json

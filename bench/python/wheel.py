@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
-"""Measures the figures of docs/python.md: from pip to the first summary, and predict() against `attn bench` and
+"""Measures the figures of docs/python.md: from pip to the first summary, and predict() compared with `attn bench` and
 keras.Model.predict.
 
 usage: bench/python/wheel.py [--wheel WHEEL] [--keras-python PYTHON] [--rounds N] [--json]
 
-The wheel (by default the newest in dist/) is installed into a fresh environment, with the packages that it needs. Both
-sides of a comparison take turns, in processes of their own; of each the fastest pass of all rounds is compared, and the
-median of the rounds' medians, which on a busy machine tells more of its neighbours. PYTHON is one with Keras, and runs the
-same weights on the same input. Nothing is compared whose outputs are not the same.
+The wheel (by default the newest in dist/) is installed into a fresh environment, with its dependencies. Both sides of a comparison
+take turns, in separate processes. Compares the fastest pass of all rounds, and the median of the rounds' medians, which is less
+reliable under load. PYTHON is one with Keras, and runs the same weights on the same input. Outputs must be equal.
 """
 import argparse
 import json

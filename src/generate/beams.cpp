@@ -107,8 +107,8 @@ class Beams {
   const Prompts& prompts_;
   Dim count_;
   std::vector<std::vector<Token>> tokens_;  // by row
-  std::vector<float> scores_;               // by row: Σ log p
-  std::vector<Sequence> kept_;              // by row: the scores of keep_scores
+  std::vector<float> scores_;               // Σ log p of each row
+  std::vector<Sequence> kept_;              // scores of keep_scores, by row
 };
 
 }  // namespace

@@ -250,7 +250,7 @@ void CachedDecoder::read(const Advance& step, Ahead& out) {
     run(step, {0, step.count, step.every_position, is_step, reads_encoder}, out);
     return;
   }
-  Tensor logits, hidden;  // of all chunks, as far as requested
+  Tensor logits, hidden;  // results of all chunks, as far as requested
   for (Dim first = 0; first < step.count; first += options_.prefill_chunk) {
     const Dim count = std::min(options_.prefill_chunk, step.count - first);
     run(step, {first, count, step.every_position, false, reads_encoder && first == 0}, out);

@@ -38,7 +38,7 @@ class Pass {
   void run(Graph& graph, Types types) {
     for (const ValueInfo& input : graph.inputs) types[input.name] = type_code(input.dtype);
     for (const NamedTensor& tensor : graph.initializers) types[tensor.name] = type_code(tensor.tensor.dtype());
-    std::map<std::string, std::string> wide;  // by the name of the bfloat16 value
+    std::map<std::string, std::string> wide;  // keys are names of bfloat16 values
     std::vector<Node> out;
     for (Node& node : graph.nodes) {
       widen_bodies(node, types);

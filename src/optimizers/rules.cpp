@@ -311,7 +311,7 @@ void apply(const Adafactor& rule, const Step<T>& step) {
     }
   }
   std::vector<T> by(static_cast<std::size_t>(step.size));
-  double squares = 0.0;  // of the entries, if the gradient has entries
+  double squares = 0.0;  // sum over the entries, if the gradient has entries
   for (std::int64_t i = 0; i < step.size; ++i) {
     by[static_cast<std::size_t>(i)] = step.g[i] / square_root(s[i]);
     squares += static_cast<double>(step.square(i)) / static_cast<double>(s[i]);

@@ -39,7 +39,7 @@ bool is_shown(const CostRow& row, const CostOptions& options) {
 std::vector<VariableCost> variables_of(const std::vector<CostRow>& rows, std::size_t i, const CostOptions& options) {
   std::vector<VariableCost> out = rows[i].variables;
   const int level = rows[i].level;
-  std::vector<std::string> names;  // of the nested rows in between
+  std::vector<std::string> names;  // names of the nested rows in between
   int skipped_below = -1;          // inside a displayed row, which has its own line
   for (std::size_t j = i + 1; j < rows.size() && rows[j].level > level; ++j) {
     if (skipped_below >= 0 && rows[j].level > skipped_below) continue;

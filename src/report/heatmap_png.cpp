@@ -58,7 +58,7 @@ class MapsLayout {
 
  private:
   static constexpr double kLeastMap = 52;     // "head 10"
-  static constexpr double kLeastWidth = 480;  // of the text above the maps
+  static constexpr double kLeastWidth = 480;  // for the text above the maps
 
   double across_;
   std::vector<std::string> about_;

@@ -314,7 +314,7 @@ class Placing {
   const std::vector<Link>& links_;
   std::size_t boxes_ = 0, ranks_ = 0;
   std::vector<Item> items_;               // the boxes, then the bends
-  std::vector<std::vector<int>> chains_;  // by box: its bends, from the next rank on
+  std::vector<std::vector<int>> chains_;  // bends of each box, from the next rank on
   std::vector<std::vector<int>> rows_;    // items of each rank, from left to right
   std::vector<double> position_, x_;      // by item
   bool straight_ = false;

@@ -140,7 +140,7 @@ class Drawing {
   // Indexed by scope: 0 is the model, n + 1 the contents of node n.
   std::vector<std::vector<Link>> links_;
   std::vector<Layout> layouts_;
-  std::vector<int> local_;  // by node: its index in its scope
+  std::vector<int> local_;  // index of each node in its scope
   DrawnPlot plot_;
 };
 

@@ -127,10 +127,10 @@ class Checker {
   const std::vector<LayerArray> arrays_;
   const Origins origins_;
   FiniteCheck check_;
-  std::vector<const LayerOutput*> found_;             // by index in check_.outputs
+  std::vector<const LayerOutput*> found_;             // indices as in check_.outputs
   std::map<ValueId, bool> seen_;                      // the checked outputs of layers: true if not finite
   std::vector<bool> tainted_;                         // by value
-  std::vector<bool> tainted_input_;                   // by layer: whether a value from outside it is tainted
+  std::vector<bool> tainted_input_;                   // whether a value from outside the layer is tainted
   std::vector<std::set<std::int32_t>> read_weights_;  // by layer
 };
 

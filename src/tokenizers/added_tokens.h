@@ -43,7 +43,7 @@ class AddedTokens {
  private:
   std::vector<AddedToken> tokens_;
   Trie trie_;                 // maps to indices in tokens_
-  std::vector<bool> begins_;  // by byte: whether a token begins with it
+  std::vector<bool> begins_;  // whether a token begins with the byte
 };
 
 }  // namespace attn::tokenizers

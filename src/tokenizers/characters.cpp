@@ -42,7 +42,7 @@ std::string mapped(std::string_view text, int options) {
 }
 
 std::vector<utf8proc_int32_t> decomposed(std::string_view text, utf8proc_option_t options, const RuleLimit& limit) {
-  constexpr std::size_t kMostPoints = 18;  // of one code point: U+FDFA
+  constexpr std::size_t kMostPoints = 18;  // code points of U+FDFA, the longest
   std::vector<utf8proc_int32_t> points;
   for (std::size_t at = 0; at < text.size();) {
     const auto point = static_cast<utf8proc_int32_t>(next_point(text, at));

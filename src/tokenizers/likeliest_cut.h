@@ -19,7 +19,7 @@ struct CutPart {
 
 /// Calls take(part) for the parts of the most probable segmentation of `text`, from left to right. `score_of(length,
 /// id)` is the log-probability of a token, `unknown_score` that of an unknown letter. Sums are computed in `Number`,
-/// whose rounding decides between almost equal segmentations. Of equal sums the first one found wins: the search goes
+/// whose rounding decides between almost equal segmentations. The first one found of equal sums wins: the search goes
 /// from left to right, so its last token is the longest.
 template <typename Number, typename ScoreOf, typename Take>
 void likeliest_cut(std::string_view text, const Trie& trie, ScoreOf&& score_of, Number unknown_score, Take&& take) {

@@ -13,7 +13,7 @@
 
 namespace attn::tokenizers {
 
-/// What happens to a matching part; names and effects are those of Hugging Face's SplitDelimiterBehavior.
+/// The treatment of a matching part; names and effects are those of Hugging Face's SplitDelimiterBehavior.
 enum class Behavior : std::uint8_t { removed, isolated, merged_with_previous, merged_with_next, contiguous };
 
 /// Bytes [from, to) of a text. A long text may have as many parts as bytes, so they are small; RuleLimit limits texts

@@ -54,7 +54,7 @@ std::vector<Id> Pipeline::encode_valid(std::string_view text, const EncodeOption
   std::vector<Id> ids;
   if (options.add_specials) ids = parts_.before;
   const RuleLimit limit(place(), text.size());
-  std::size_t normalized_bytes = 0, cut_bytes = 0;  // of all sections
+  std::size_t normalized_bytes = 0, cut_bytes = 0;  // totals of all sections
   const auto encode_text = [&](std::string part, bool begins_text) {
     Pieces pieces(std::move(part), begins_text, limit);
     for (const auto& pre_tokenizer : parts_.pre_tokenizers) pre_tokenizer->apply(pieces);

@@ -77,7 +77,7 @@ class SentencePieceModel {
   std::unique_ptr<Memory> memory_ = std::make_unique<Memory>();
 };
 
-/// How a KerasHub class numbers the pieces.
+/// The numbering of pieces by a KerasHub class.
 enum class Numbering : std::uint8_t {
   pieces,       ///< as in the file
   mask_behind,  ///< the same, with "[MASK]" appended if it is not a piece (DebertaV3Tokenizer)

@@ -67,7 +67,7 @@ Draw scaled_draw(const WeightSpec& spec, const Scaling& scaling) {
   }
   if (scaling.distribution == "untruncated_normal") return {Distribution::normal, 0.0, std::sqrt(variance)};
   if (scaling.distribution == "truncated_normal" || scaling.distribution == "normal") {
-    constexpr double kTruncatedStddev = .87962566103423978;  // of a standard normal truncated at two standard
+    constexpr double kTruncatedStddev = .87962566103423978;  // deviation of a standard normal truncated at two standard
                                                              // deviations
     return {Distribution::truncated_normal, 0.0, std::sqrt(variance) / kTruncatedStddev};
   }

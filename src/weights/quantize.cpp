@@ -70,7 +70,7 @@ Rows rows_of(const QuantizedPart& part) {
 /// The result of quantizing one float weight.
 struct Quantized {
   Tensor integers;                  // int8, with QuantizedPart::shape
-  std::vector<double> scale, zero;  // by group and column
+  std::vector<double> scale, zero;  // indexed by group and column
   std::int64_t groups = 1, columns = 0;
 };
 

@@ -38,7 +38,7 @@ constexpr std::array<ModuleRule, 20> kModules = {{
     {"linear2", Kind::dense, Place::block, 1, ""},
     {"norm1", Kind::norm, Place::block, 0, ""},
     {"norm2", Kind::norm, Place::block, 1, ""},
-    // BERT. What its attention calls output belongs to the attention.
+    // BERT. The output module of its attention belongs to the attention.
     {"embeddings.word_embeddings", Kind::embedding, Place::other, 0, "word"},
     {"embeddings.position_embeddings", Kind::embedding, Place::other, 0, "position"},
     {"embeddings.token_type_embeddings", Kind::embedding, Place::other, 0, "segment"},

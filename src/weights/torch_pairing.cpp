@@ -149,7 +149,7 @@ class Pairing {
     for (const std::size_t module : modules) patterns.insert(without_numbers(torch_[module].name));
     if (patterns.size() == 1 && modules.size() == layers.size()) {
       std::stable_sort(modules.begin(), modules.end(), [&](std::size_t a, std::size_t b) {
-        // Of names that differ in a number, the longer one has the larger number.
+        // If names differ in a number, the longer one has the larger number.
         return std::pair(torch_[a].name.size(), torch_[a].name) < std::pair(torch_[b].name.size(), torch_[b].name);
       });
       pair_in_order(modules, layers);

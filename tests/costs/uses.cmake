@@ -9,7 +9,7 @@ target_include_directories(attn_counted PRIVATE ${CMAKE_SOURCE_DIR}/src/backends
 target_link_libraries(attn_counted PRIVATE attn_options attn_communicators attn_plan attn_graph attn_base fmt::fmt)
 set_target_properties(attn_counted PROPERTIES UNITY_BUILD ${ATTN_UNITY} UNITY_BUILD_BATCH_SIZE 8)
 target_link_libraries(${target} PRIVATE attn_counted attn_test_shared)
-# What attn tells is asked of the program; weights in HDF5 are read by the other.
+# The FLOPs come from the program; another process reads HDF5 weights.
 target_sources(${target} PRIVATE ${CMAKE_SOURCE_DIR}/src/backends/reference/numbers.cpp)
 target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/src/backends/reference
                            ${CMAKE_SOURCE_DIR}/src/backends/include)

@@ -1,4 +1,4 @@
-// Which parameters count as trainable (keras/src/layers/layer.py, trainable_variables).
+// Tests of trainable parameters (keras/src/layers/layer.py, trainable_variables).
 #include <doctest/doctest.h>
 
 #include <string>

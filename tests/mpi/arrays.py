@@ -1,4 +1,4 @@
-"""Arrays of float32 in .npz, by the standard library alone."""
+"""float32 arrays in .npz, with only the standard library."""
 import ast
 import io
 import math
@@ -8,7 +8,7 @@ import zipfile
 
 
 def write(path, shapes, seed=1):
-    """Random numbers of these shapes."""
+    """Writes random arrays of these shapes."""
     numbers = random.Random(seed)
     with zipfile.ZipFile(path, 'w') as file:
         for name, shape in shapes.items():
@@ -23,7 +23,7 @@ def write_array(file, name, shape, dtype, data):
 
 
 def write_rows(path, first, count, target):
-    """Rows [first, first + count) of all arrays."""
+    """Writes rows [first, first + count) of all arrays."""
     with zipfile.ZipFile(path) as file, zipfile.ZipFile(target, 'w') as out:
         for name in file.namelist():
             head, data = parts_of(file.read(name))
@@ -33,7 +33,7 @@ def write_rows(path, first, count, target):
 
 
 def parts_of(array):
-    """The header of a .npy, and its numbers' bytes."""
+    """Returns the header and the data bytes of a .npy."""
     data = io.BytesIO(array)
     data.read(8)
     head = ast.literal_eval(data.read(struct.unpack('<H', data.read(2))[0]).decode())
@@ -41,7 +41,7 @@ def parts_of(array):
 
 
 def read(path):
-    """By name, the numbers in a row."""
+    """Returns the flattened arrays by name."""
     out = {}
     with zipfile.ZipFile(path) as file:
         for name in file.namelist():
@@ -52,7 +52,7 @@ def read(path):
 
 
 def largest_difference(first, second):
-    """Over all arrays."""
+    """Returns the largest difference over all arrays."""
     one, other = read(first), read(second)
     assert one.keys() == other.keys(), (one.keys(), other.keys())
     return max((abs(x - y) for name in one for x, y in zip(one[name], other[name], strict=True)), default=0.0)

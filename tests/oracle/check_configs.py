@@ -1,9 +1,9 @@
-"""Does real Keras load what `attn get-config` writes, and print the same summary?
+"""Checks that real Keras loads the output of `attn get-config` and prints the same summary.
 
 usage: check_configs.py ATTN MODEL...      (needs: pip install keras tensorflow-cpu keras-hub)
 
-For every MODEL: attn's JSON goes through keras.models.model_from_json; the summary of that model at several line lengths
-must be what `attn summary` prints, byte for byte, and its own JSON must be attn's. Exits 1 where one differs.
+For every MODEL: attn's JSON is loaded by keras.models.model_from_json. The summary of that model at several line lengths
+must equal the output of `attn summary`, byte for byte, and its own JSON must equal attn's. Exits with 1 on a difference.
 """
 import json
 import os

@@ -1,11 +1,11 @@
-"""Does real Keras load the .keras files that attn writes, with equal weights and outputs?
+"""Checks that real Keras loads the .keras files that attn writes, with equal weights and outputs.
 
     python tests/oracle/check_converted.py ATTN [--by convert|init|train] [--jobs I/N] [MODEL…]
 
-A MODEL is a .keras, .h5 or .json file; without one all of tests/data are taken. `convert` writes the model and its weights
-anew, `init` the model with drawn weights, and `train` takes one step on the data beside a model of tests/data/training.
-Keras loads what was written; for random inputs its outputs must be those of attn's reference backend within 1e-4 of the
-largest number (half precision: 2e-2). Exits 1 where one fails. Needs keras, keras-hub and tensorflow.
+A MODEL is a .keras, .h5 or .json file; by default all of tests/data. `convert` rewrites the model and its weights, `init`
+writes the model with random weights, and `train` takes one step with the data of a model of tests/data/training. Keras
+loads the result; for random inputs its outputs must equal those of attn's reference backend within 1e-4 of the largest
+number (half precision: 2e-2). Exits with 1 on a failure. Needs keras, keras-hub and tensorflow.
 """
 import argparse
 import json
@@ -24,7 +24,7 @@ import keras_hub  # noqa: F401  registers its layers
 import numpy as np
 
 DATA = pathlib.Path(__file__).resolve().parent.parent / "data"
-# What attn refuses to write for a reason that it says: Keras has no such layer, or the file holds no whole model.
+# Reasons for which attn rejects a model: Keras has no such layer, or the file contains no complete model.
 REFUSED = ("is a single layer", "only built-in classes run", "never run", "has no activation like Keras 2's",
            "this file holds weights without a model", "the layer '", "is not supported", "custom")
 
@@ -55,7 +55,7 @@ def write(program, by, model, target):
 
 
 def drawn(program, target, model):
-    """Inputs for the model: those beside it, or random ones; nothing for a model that reads strings."""
+    """Returns inputs for the model: stored or random ones; nothing for a model that reads strings."""
     beside = model.parent / "inputs.npz"
     if beside.exists() and model.stem == "model":
         return dict(np.load(beside))
@@ -72,7 +72,7 @@ def drawn(program, target, model):
 
 
 def in_order(model, arrays):
-    """As the model's inputs are nested."""
+    """Returns the inputs in the structure of the model's."""
     names = [tensor.name for tensor in keras.tree.flatten(model._inputs_struct)] if hasattr(model, "_inputs_struct") else None
     if names is None or any(name not in arrays for name in names):
         values = list(arrays.values())
@@ -105,7 +105,7 @@ def compare(program, target, model, folder):
 
 
 def check(program, by, model):
-    """(what is wrong or "", was it refused)"""
+    """Returns (the problem or "", whether it was rejected)."""
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         target = folder / "written.keras"

@@ -1,17 +1,17 @@
-"""Checks attn against Keras for the models that Keras's documentation trains, in each dtype policy.
+"""Compares attn with Keras for the models that Keras's documentation trains, in each dtype policy.
 
     python tests/oracle/check_document_models.py ATTN [--only MODEL …] [--policies POLICY …] [--keep DIR]
 
-Each model of document_models.py is compiled and saved by Keras. Then these are compared:
+Keras compiles and saves each model of document_models.py. Then these are compared:
 
     summary   byte for byte at 80 columns
     forward   the largest difference of an output, in units in the last place of the compute dtype at its largest number
     loss      of the first training step, relative
-    step      |weights − Keras's| / |Keras's − the first ones| after the step, over all weights together
+    step      |weights − Keras's| / |Keras's − the initial ones| after the step, over all weights together
 
-What of these is allowed follows from Keras itself, which computes the same model with and without XLA (jit_compile): each
-rounds in other places, and neither is more right. The columns "own" have how far these two are apart. attn may be FACTOR
-times as far from the one without, or LEAST units where they agree. The last line is the score.
+The tolerance comes from Keras itself, which computes the same model with and without XLA (jit_compile): the two round at
+different places, and neither is more accurate. The columns "own" have the difference of these two. attn may differ from the
+one without XLA by FACTOR times as much, or by LEAST units if they agree. The last line is the score.
 """
 import argparse
 import json
@@ -44,7 +44,7 @@ BATCH, FIRST_SCALE = 4, 256.0
 
 
 def numbers_for(model, rng):
-    """Random inputs by their names, and targets that the loss takes."""
+    """Returns random inputs by name, and targets that the loss accepts."""
     out = {}
     for x in model.inputs:
         shape = (BATCH, *x.shape[1:])
@@ -69,12 +69,12 @@ def as_array(value):
 
 
 def weights_of(model):
-    """Those that training moves, by path."""
+    """Returns the trainable weights by path."""
     return {v.path: as_array(v) for v in model.trainable_weights}
 
 
 class Run:
-    """What Keras computes of an archive, with the global policy, which decides whether the loss is scaled."""
+    """Keras's results for an archive, with the global policy, which decides whether the loss is scaled."""
 
     def __init__(self, start, arrays, policy, jit):
         keras.config.set_dtype_policy(policy)
@@ -103,14 +103,14 @@ def summary_of(model):
 
 
 def distance(weights, own):
-    """Of weights after a step from Keras's, relative to the step."""
+    """Returns the distance of weights from Keras's after a step, relative to the step."""
     moved = sum(float(np.sum((own.weights[k] - own.first[k]) ** 2)) for k in own.weights)
     apart = sum(float(np.sum((weights[k] - own.weights[k]) ** 2)) for k in own.weights)
     return (apart / moved) ** 0.5 if moved > 0 else float(apart > 0)
 
 
 class Row:
-    """What a model's comparison gives, as the table shows it."""
+    """The results of a model's comparison, as in the table."""
 
     def __init__(self):
         self.cells, self.wrong = [], []
@@ -129,7 +129,7 @@ def compare(attn, folder, name, policy):
         model = document_models.MODELS[name]()
         loss, optimizer = document_models.COMPILED[name]
         rule = optimizer()
-        if policy == "mixed_float16":  # by a scale at which no first step overflows, and is skipped
+        if policy == "mixed_float16":  # with an initial scale at which no first step overflows
             rule = keras.optimizers.LossScaleOptimizer(rule, initial_scale=FIRST_SCALE)
         model.compile(optimizer=rule, loss=loss)
     finally:

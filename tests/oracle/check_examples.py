@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Checks attn against the models of Keras's documentation on attention, with their custom layers.
+"""Compares attn with the models of Keras's documentation on attention, which have custom layers.
 
     python tests/oracle/check_examples.py build/attn [NAME…]
 
-Each model of examples/ is saved by Keras with random weights. A new process then does what docs/custom.md shows: it loads
-the file, with the classes that --import names, and flattens it by the script of `attn flatten-script`. `attn run --expect`
-compares the result with what Keras computed in the first process. `attn summary` opens the unflattened archive too.
+Keras saves each model of examples/ with random weights. A new process then follows docs/custom.md: it loads the file, with the
+classes of --import, and flattens it by the script of `attn flatten-script`. `attn run --expect` compares the result with what
+Keras computed in the first process. `attn summary` also opens the original archive.
 """
 import importlib
 import os
@@ -27,7 +27,7 @@ MODULES = ("text", "translation", "vision", "series", "scattering", "mixing", "r
 
 
 def random_weights(model, seed):
-    """Every weight differs from every other, so that one in a wrong place shows."""
+    """Sets all weights to different numbers, so that a misplaced one is detected."""
     random = np.random.default_rng(seed)
     for weight in model.weights:
         value = np.asarray(weight, "float32")
@@ -37,7 +37,7 @@ def random_weights(model, seed):
 
 
 def command(*words):
-    """What a command writes to stderr, or to stdout where that is empty, if it fails; else ""."""
+    """Returns the stderr of a command (or its stdout if that is empty) if it fails, otherwise ""."""
     ran = subprocess.run([str(word) for word in words], capture_output=True, text=True)
     return (ran.stderr.strip() or ran.stdout.strip())[-400:] if ran.returncode else ""
 
@@ -75,13 +75,13 @@ def wrong_summary(attn, archive, model):
 
 
 def as_array(value):
-    """Strings as NumPy has them without Python's objects."""
+    """Converts strings to NumPy without Python objects."""
     value = np.asarray(value)
     return value if value.dtype != object else np.vectorize(bytes.decode, otypes=["U"])(value)
 
 
 def inputs_of_subclassed(array):
-    """What the subclassed models are called with, whose archives hold shapes without dtypes."""
+    """Returns the inputs of subclassed models, whose archives contain shapes without dtypes."""
     return {
         "transformer_asr": (array((64, 9), "float32", "frames"), array((6,), "int32", "tokens")),
         "ner_transformers": array((12,), "int32", "tokens"),

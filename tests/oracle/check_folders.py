@@ -30,7 +30,7 @@ def attn(program, *words):
 
 
 def inputs_for(program, model, draw):
-    """Tokens without padding, for each input of the model."""
+    """Returns tokens without padding for each input of the model."""
     summary = json.loads(attn(program, "summary", model, "--json", "--quiet"))
     names = [layer["name"] for layer in summary["layers"] if layer["class_name"] == "InputLayer"]
     made = {}
@@ -55,7 +55,7 @@ def by_keras_hub(path, class_name, inputs):
     import keras_hub
 
     if (path / "model.safetensors").exists() and not class_name.endswith("CausalLM"):
-        # KerasHub reads no head of an encoder: the model is the one below it, for attn too.
+        # KerasHub reads no head of an encoder: the model is its backbone, for attn too.
         config = json.loads((path / "config.json").read_text())
         del config["architectures"]
         (path / "config.json").write_text(json.dumps(config))
@@ -81,7 +81,7 @@ def by_transformers(path, class_name, inputs):
     kind = next(kind for end, kind in kinds.items() if class_name.endswith(end))
     model, report = getattr(transformers, kind).from_pretrained(path, output_loading_info=True, dtype=torch.float32)
     lacking = [key for key in report["missing_keys"] if "position_ids" not in key and "final_logits_bias" not in key]
-    further = [key for key in report["unexpected_keys"] if "pooler" not in key]  # which a masked LM of transformers lacks
+    further = [key for key in report["unexpected_keys"] if "pooler" not in key]  # not in a masked LM of transformers
     if lacking or further:
         raise RuntimeError(f"missing {lacking}, unexpected {further}")
     model.eval()
@@ -119,7 +119,7 @@ def main():
                     found = outputs.get("sequence_output", next(iter(outputs.values())))
                     error = float(np.abs(found - expected).max() / np.abs(expected).max())
                     own = json.loads(attn(options.attn, "tokenize", target, "--text", TEXT, "--json"))["results"][0]["ids"]
-                    # The head of KerasHub's masked LM has the exact gelu, whatever its backbone has.
+                    # The head of KerasHub's masked LM uses the exact gelu, whatever its backbone.
                     most = 1e-3 if options.library == "transformers" and class_name.endswith("MaskedLM") else 1e-4
                     good = error < most and ids in (None, own)
                     print(f"{name:50} {'ok' if good else 'WRONG'} {error:.1e}" + ("" if ids in (None, own) else f" {ids} {own}"))

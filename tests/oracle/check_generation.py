@@ -54,7 +54,7 @@ def cut(rows, masks):
 
 
 def without_counts(text):
-    """Numbers that Keras gave to layers without a name because others were made in the process before."""
+    """Removes the numbers that Keras appends to names of layers because the process created others before."""
     for counted, plain in (("multiply_1 (Multiply)", "multiply (Multiply)  "), ("multiply_1[0][0], ", "multiply[0][0],   "),
                            ("get_item_2 (GetItem)", "get_item (GetItem)  "), ("get_item_3 (GetItem)", "get_item_1 (GetItem)"),
                            ("get_item_2[0][0], ", "get_item[0][0],   "), ("get_item_2[0][0] ", "get_item[0][0]   "),
@@ -75,8 +75,8 @@ def check_ids(program, model, rows, kind, key, *options):
         file.flush()
         found = json.loads(attn(program, "tokenize", model, "--texts", file.name, "--json", *options))["results"]
     for row, got in zip(rows, found):
-        decoded = row.get("decoded_tf" if key == "ids_tf" else "decoded")  # tests/data keeps it where it is another
-        # Hugging Face's texts are those of the ids without what was put around them.
+        decoded = row.get("decoded_tf" if key == "ids_tf" else "decoded")  # stored separately only if it differs
+        # Hugging Face's decoded texts exclude the added special tokens.
         good = got["ids"] == row[key] and (decoded is None or "--add-special" in options or got["decoded"] == decoded)
         count(kind, model, good, f"{row['text']!r}: {row[key]} {decoded!r}, and found {got['ids']} {got['decoded']!r}")
 
@@ -106,7 +106,7 @@ def joined(ids):
 
 
 def text_words(run):
-    """The prompts as texts, or nothing where the command line has no such thing."""
+    """Returns the prompts as texts; nothing if the command line cannot express them."""
     prompts = run["prompts"]
     if "encoder_token_ids" in run["input"] and run["name"] == "greedy_prompt_too_long":
         return None  # it was cut to an encoder_sequence_length, which KerasHub does not save for Bart
@@ -125,7 +125,8 @@ def id_words(run):
 
 
 def compare_run(run, results, half, logits, tolerance, texts):
-    """What differs, or nothing: ids, and texts where those are KerasHub's. Half precision may choose the other of two that are about as likely."""
+    """Returns the difference, or nothing. Compares ids, and texts if they come from KerasHub. Half precision may select
+    the other one of two almost equally probable tokens."""
     for i, (got, ids, length) in enumerate(zip(results, run["token_ids"], run["lengths"])):
         expected = ids[:length]
         if half and got["token_ids"] != expected:
@@ -139,7 +140,7 @@ def compare_run(run, results, half, logits, tolerance, texts):
             continue
         if got["token_ids"] != expected:
             return f"row {i}: {got['token_ids']} in place of {expected}"
-        if texts and got.get("text", run["text"][i]) != run["text"][i]:  # of ids there is none
+        if texts and got.get("text", run["text"][i]) != run["text"][i]:  # for ids there is no text
             return f"row {i}: {got['text']!r} in place of {run['text'][i]!r}"
         if "beams" in run:
             wanted = sorted(run["beam_log_probs"][i], reverse=True)
@@ -174,7 +175,8 @@ def check_runs(program, case, model, kind, place, half, tolerance):
 
 
 def tolerance_of(case, meta, name, expected, keras):
-    """As tests/generation: 4 times Keras's own error in float32, twice its error in half precision."""
+    """Returns the tolerance of tests/generation: 4 times Keras's own error in float32, twice its error in half
+    precision."""
     largest = float(np.abs(expected).max())
     if "quantize" in meta["traits"]:
         return (1 / 127 if meta["traits"]["quantize"] == "int8" else 2e-5) * largest

@@ -36,14 +36,14 @@ class Recorder:
 
     def __init__(self):
         self.rows, self.stack = [], []
-        self.tensors = {}  # what flows through the model, by id; a constant of its config is none
+        self.tensors = {}  # values of the model by id; not the constants of its config
 
     def wrap(self, original):
         recorder = self
 
         def call(op, *args, **kwargs):
             outer = recorder.stack[-1] if recorder.stack else None
-            if outer is op:  # a layer's __call__ goes on to the operation's
+            if outer is op:  # a layer's __call__ calls the operation's
                 return original(op, *args, **kwargs)
             seen = outer is None or isinstance(outer, (keras.Sequential, keras.src.models.Functional))
             if isinstance(op, L.InputLayer):
@@ -89,7 +89,7 @@ def draw(tensor, length):
 
 
 def same_masks(mine, real):
-    """A summary shows the outputs that Keras's compute_output_shape tells of, a call may give more."""
+    """A summary has the outputs of Keras's compute_output_shape; a call may return more."""
     mine = mine + [None] * (len(real) - len(mine))
     return len(mine) == len(real) and all(map(same_mask, mine, real))
 
@@ -102,7 +102,7 @@ def same_mask(mine, real):
 
 def compare(attn, path, length):
     text = pathlib.Path(path).read_text()
-    keras.backend.clear_session()  # operations are numbered from the start
+    keras.backend.clear_session()  # restarts the numbering of operations
     model = keras.models.model_from_json(text)
     inputs = [draw(t, length) for t in model.inputs]
     if isinstance(getattr(model, "_inputs_struct", None), dict):

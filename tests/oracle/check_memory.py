@@ -1,11 +1,11 @@
-"""Does a run take the memory that attn says it will, before it allocates anything?
+"""Compares the memory of a run with attn's prediction before any allocation.
 
 usage: check_memory.py ATTN [MODEL...]      (nothing to install)
 
 Runs every config of configs/ with several batches, lengths, dtypes and backends, with random weights and from weight
-files, and compares what `attn run --json` predicted with the peak of the process. The prediction must not be below the
-peak, nor more than 15 % above; but from a weight file only those rows of a look-up table are read that are asked for,
-and the prediction counts all, so there it may be more. Exits 1 where one is not so.
+files, and compares the prediction of `attn run --json` with the peak of the process. The prediction must not be below the
+peak, nor more than 15 % above it. With a weight file it may be higher, because only the requested rows of an embedding table
+are read, while the prediction counts all of them. Exits with 1 otherwise.
 """
 import json
 import pathlib
@@ -29,7 +29,7 @@ def main():
     models = sys.argv[2:] or sorted(map(str, (ROOT / "configs").glob("*.json")))
     variants = [[], ["--batch", "8"], ["--batch", "4", "--dtype", "bfloat16"], ["--batch", "2", "--scores", "scores.npz"],
                 ["--batch", "3", "-o", "out.safetensors"], ["--weights", "w.safetensors"], ["--weights", "w.weights.h5"]]
-    low, high, count = 9.0, 0.0, 0  # high: of runs without a weight file
+    low, high, count = 9.0, 0.0, 0  # high: for runs without a weight file
     with tempfile.TemporaryDirectory() as folder:
         for model in models:
             for variant in variants:

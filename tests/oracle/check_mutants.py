@@ -1,10 +1,10 @@
-"""Does attn read no file that the library it belongs to refuses?
+"""Checks that attn accepts no file that the library of its format rejects.
 
 usage: check_mutants.py VERDICTS [COUNT] [SEED]      (VERDICTS: build/fuzz/attn_verdicts; needs numpy, safetensors, h5py)
 
-COUNT (100000) files are made from valid ones under tests/data by flipping bits, cutting, inserting and moving bytes and
-putting in numbers at the edges of their types. Each that attn accepts goes to NumPy, safetensors, zipfile or h5py. Prints a
-line per format and exits 1 where one of those refuses such a file, but for KNOWN; the file is then kept as mutant-*.
+Creates COUNT (100000) files from valid ones under tests/data by flipping bits, truncating, inserting and moving bytes, and
+inserting numbers at the limits of their types. Each file that attn accepts is read with NumPy, safetensors, zipfile or h5py.
+Prints a line for each format and exits with 1 if one of these rejects such a file, except for KNOWN; the file is kept as mutant-*.
 """
 import collections
 import glob
@@ -20,7 +20,7 @@ import zipfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 EDGES = [0, 1, 2, 0x7F, 0x80, 0xFF, 0x7FFF, 0xFFFF, 2**31 - 1, 2**31, 2**32 - 1, 2**62, 2**63 - 1, 2**63, 2**64 - 1]
-# Of 100 mutants so many are of this kind; the HDF5 library takes the longest.
+# Number of each kind in 100 mutants; the HDF5 library is the slowest.
 SHARES = {"npy": 25, "npz": 20, "zip": 15, "safetensors": 25, "hdf5": 15}
 LETTERS = {"npy": b"n", "npz": b"p", "zip": b"z", "safetensors": b"s", "hdf5": b"h"}
 
@@ -40,7 +40,7 @@ def small_safetensors():
 
 def mutated(rng, data, others):
     data = bytearray(data)
-    # Most structures stand at the beginning, those of a zip archive at the end.
+    # Most structures are at the beginning of a file; those of a zip archive are at the end.
     zone = rng.choice([len(data), min(len(data), 64), min(len(data), 400), -min(len(data), 200)])
 
     def place(size=1):
@@ -114,18 +114,18 @@ def read_hdf5(data):
         file.visititems(visit)
 
 
-# Mistakes in an object's header that HDF5 1.10 passes over on purpose, for the sake of files that its earlier versions
-# wrote, and 1.14 does not. No number that is read depends on them.
+# Errors in an object's header that HDF5 1.10 ignores intentionally, because its earlier versions wrote such files; 1.14
+# does not. They do not affect any number.
 KNOWN = ("bad object header message count", "gap found in early version of file format")
 READERS = {"npy": read_npy, "npz": read_npz, "zip": read_zip, "safetensors": read_safetensors, "hdf5": read_hdf5}
 
 
 def refusal(job):
-    """What the oracle says against the file, or None. Runs in a process of its own: h5py may crash."""
+    """Returns the oracle's objection to the file, or None. Runs in a separate process, because h5py may crash."""
     kind, data = job
     try:
         READERS[kind](data)
-    except Exception as error:  # whatever the library refuses with
+    except Exception as error:  # any exception of the library
         return f"{type(error).__name__}: {error}"
     return None
 

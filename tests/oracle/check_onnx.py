@@ -28,7 +28,7 @@ DATA = pathlib.Path(__file__).resolve().parent.parent / "data"
 
 
 class Case:
-    """A model, what goes in, and what comes out."""
+    """A model with inputs and expected outputs."""
 
     def __init__(self, path, attn):
         self.path = path
@@ -48,7 +48,7 @@ class Case:
             self.inputs, self.outputs, self.computed = random_pass(attn, path)
 
     def tolerance(self, name, expected):
-        if not self.told:  # under a mixed policy both round, at other places
+        if not self.told:  # with a mixed policy, both round at different places
             share = {"float16": 4e-3, "bfloat16": 3e-2}.get(self.computed, 1e-5)
             return share * max(float(np.nanmax(np.abs(expected), initial=0.0)), 1e-3)
         if self.preset:
@@ -62,7 +62,7 @@ class Case:
 
 
 def random_pass(attn, path):
-    """Random inputs, and what attn's reference loops give for them."""
+    """Returns random inputs, and the results of attn's reference backend."""
     with tempfile.TemporaryDirectory() as folder:
         words = [attn, "run", path, "--batch", "2", "--backend", "reference", "-q"]
         run = lambda *more: subprocess.run([str(word) for word in (*words, *more)], capture_output=True, text=True, check=True).stdout
@@ -78,9 +78,9 @@ def random_pass(attn, path):
 
 
 def tolerance(case, name, expected):
-    """As tests/fixtures/fixture_cases.cpp has it; half precision is rounded at other places here than there."""
+    """Returns the tolerance of tests/fixtures/fixture_cases.cpp; half precision is rounded at different places here."""
     meta = json.loads((case / "meta.json").read_text())
-    if "mode" in meta:  # quantized: as tests/fixtures/quantized_test.cpp has it, and half precision as said
+    if "mode" in meta:  # quantized: see tests/fixtures/quantized_test.cpp; half precision: see above
         share = 4e-2 if meta["policy"] != "float32" else 2e-5 if meta["mode"] == "int8" else 2e-6
         return share * float(np.nanmax(np.abs(expected), initial=0.0))
     error = meta["float32_error"]
@@ -94,7 +94,7 @@ def tolerance(case, name, expected):
 
 def run(path, inputs):
     model = onnx.load(path)
-    if set(inputs) != {i.name for i in model.graph.input}:  # some cases call arrays by tensors; they are in order
+    if set(inputs) != {i.name for i in model.graph.input}:  # some cases name arrays by tensors; these are in order
         inputs = dict(zip([i.name for i in model.graph.input], inputs.values()))
     inputs = {i.name: inputs[i.name].astype(onnx.helper.tensor_dtype_to_np_dtype(i.type.tensor_type.elem_type))
               for i in model.graph.input}

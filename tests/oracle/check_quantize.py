@@ -73,7 +73,7 @@ KINDS = [dense, dense, einsum, einsum, embedding, reversible, attention, block]
 
 
 def way_of(r):
-    """A mode, and the word of attn for it."""
+    """Returns a mode, and attn's name of it."""
     choice = r.integers(4)
     if choice == 0:
         return "int4", Q.Int4QuantizationConfig(block_size=None), "int4:-1"
@@ -85,7 +85,7 @@ def way_of(r):
     return "int8", None, "int8"
 
 
-# What compile() and building leave, and numbers by which Keras tells that objects are one.
+# Data of compile() and of building, and shared-object ids.
 IGNORED = ("compile_config", "build_config", "shared_object_id")
 
 
@@ -99,7 +99,7 @@ def contents(path):
 
 
 def without_inner_policies(config):
-    """The config with the policy of each layer of layers as Keras writes it."""
+    """Returns the config with the policies of composite layers as Keras writes them."""
     if isinstance(config, dict):
         dtype = config.get("dtype")
         if isinstance(dtype, dict) and dtype.get("class_name") == "DTypePolicyMap":

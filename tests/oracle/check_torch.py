@@ -1,9 +1,9 @@
-"""Does a model compute in attn what it computes in PyTorch, once `attn convert --from torch` has taken its weights over?
+"""Checks that a model computes the same in attn as in PyTorch, after `attn convert --from torch`.
 
 usage: check_torch.py ATTN      (needs: pip install torch safetensors numpy; transformers for BERT)
 
-Random models; outputs must agree to 1e-5 of the largest value, which is what float32 sums of this length leave between
-two implementations. Exits 1 where one differs.
+Uses random models; outputs must agree within 1e-5 of the largest value, the usual difference between two implementations
+of float32 sums with this length. Exits with 1 on a difference.
 """
 import json
 import os
@@ -26,7 +26,7 @@ def attn(program, *arguments):
 
 
 def shaken(model):
-    """Biases and scales that are no zeros and ones."""
+    """Sets biases and scales to values other than 0 and 1."""
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.add_(0.1 * torch.randn_like(parameter))
@@ -55,7 +55,7 @@ def encoder_config(layers, **more):
 
 
 def functional(layers, inputs, output):
-    """A Keras model as JSON: layers as (class, name, config, arguments)."""
+    """Returns a Keras model as JSON: layers are tuples (class, name, config, arguments)."""
     shapes = dict(inputs)
 
     def tensor(name):
@@ -76,7 +76,7 @@ def functional(layers, inputs, output):
 
 
 class Classifier(nn.Module):
-    """Layers in a list, and a head, as people write it."""
+    """Layers in a list, and a head."""
 
     def __init__(self, norm_first):
         super().__init__()
@@ -104,7 +104,7 @@ def check_encoders(program):
         for activation in "relu", "gelu":
             layer = nn.TransformerEncoderLayer(D, HEADS, FF, dropout=0, activation=activation, batch_first=True,
                                                norm_first=norm_first)
-            # The short config's encoder ends in a normalization where each block begins with one.
+            # The encoder of the short config ends with a normalization if each block begins with one.
             norm = nn.LayerNorm(D) if norm_first else None
             check(f"TransformerEncoder, norm_first={norm_first}, {activation}",
                   nn.TransformerEncoder(layer, 3, norm, enable_nested_tensor=False), 3, activation=activation,

@@ -46,18 +46,18 @@ logging.getLogger("tensorflow").setLevel(logging.ERROR)  # each model is a new f
 
 FACTOR = {"float32": 8.0, "mixed_bfloat16": 16.0, "mixed_float16": 16.0}
 LEAST = {"float32": 2e-5, "mixed_bfloat16": 2.0**-6, "mixed_float16": 2.0**-9}
-OF_POLICY = 4.0  # times what Keras's mixed policy changes: from float32 both are as far, each by roundings of its own
+OF_POLICY = 4.0  # factor of the effect of Keras's mixed policy: both differ from float32 as much, each by its own roundings
 UNIT = {"float32": 2.0**-23, "mixed_bfloat16": 2.0**-8, "mixed_float16": 2.0**-11}
 EPOCHS = 2
 MORE_NUDGES = 4
-ATTEMPTS = 20  # at one model, until Keras can train it
+ATTEMPTS = 20  # attempts for one model, until Keras can train it
 
 
 # ---- runs
 
 
 def arrays_of(model):
-    """Its weights and the optimizer's variables."""
+    """Returns its weights and the optimizer's variables."""
     out = {"weight:" + v.path: np.array(keras.ops.convert_to_numpy(v))
            for v in model.weights if "seed_generator" not in v.path}
     for i, v in enumerate(model.optimizer.variables):
@@ -102,8 +102,8 @@ class Attn:
 
 
 class Comparison:
-    """Of one model's numbers. `expected`, `moved` and `single` are Keras's own: `moved` those of several trainings, each
-    from starting weights that were nudged, `single` in float32."""
+    """Compares the results of one model. `expected`, `moved` and `single` come from Keras: `moved` from several trainings
+    with perturbed starting weights, `single` from float32."""
 
     def __init__(self, policy):
         self.least, self.factor, self.wrong = LEAST[policy], FACTOR[policy], []
@@ -135,7 +135,7 @@ class Comparison:
 
 
 def in_float32(start):
-    """The archive's model with all layers computing in float32."""
+    """Returns the archive's model with all layers computing in float32."""
     single = start.with_name("single.keras")
     with zipfile.ZipFile(start) as old, zipfile.ZipFile(single, "w") as new:
         for name in old.namelist():
@@ -145,8 +145,8 @@ def in_float32(start):
 
 
 class KerasTraining:
-    """The model, and its numbers; those of each of some that were nudged; and those in float32, where the policy is a mixed
-    one. Numbers are [history, arrays]."""
+    """The model with its results, those of perturbed copies, and those in float32 for a mixed policy. Results are
+    [history, arrays]."""
 
     def __init__(self, start, settings, seeds, epochs):
         def numbers(model):
@@ -178,33 +178,33 @@ class Unfit(Exception):
 
 
 def drawn(folder, seed, index):
-    """The settings; start.keras is the model."""
+    """Draws and returns the settings; start.keras is the model."""
     for attempt in range(ATTEMPTS):
         try:
             model, settings = training_models.make(seed, index, attempt)
             model.save(folder / "start.keras")
             again = keras.models.load_model(folder / "start.keras")
             if isinstance(again.optimizer, keras.optimizers.ScheduleFreeAdamW):
-                # load_model has begun it with what the weights were before they were loaded.
+                # load_model initialized it with the weights before loading.
                 for variable, begins in zip(again.trainable_variables, again.optimizer._momentums):
                     begins.assign(variable)
                 again.save(folder / "start.keras")
             fit(again, settings, 1)
             return settings
-        except Exception as error:  # of whichever class
+        except Exception as error:  # of any class
             why = f"{type(error).__name__}: {str(error).strip().splitlines()[0][:200]}"
     raise Unfit(why)
 
 
 def check(attn, folder, seed, index):
-    """(what was drawn, what differs)"""
+    """Returns (the settings, the differences)."""
     settings = drawn(folder, seed, index)
     start, trained = folder / "start.keras", folder / "attn.keras"
     np.savez(folder / "data.npz", **settings.data)
     if settings.validation:
         np.savez(folder / "validation.npz", **settings.validation)
     result = attn.train(start, trained, folder, settings, EPOCHS)
-    if result.returncode == 1 and "is not finite" in result.stderr:  # where Keras goes on with NaN
+    if result.returncode == 1 and "is not finite" in result.stderr:  # Keras continues with NaN
         own = keras.models.load_model(start)
         fit(own, settings, EPOCHS)
         finite = all(np.isfinite(array).all() for array in arrays_of(own).values())
@@ -219,23 +219,23 @@ def check(attn, folder, seed, index):
 
 
 def differences(attn, folder, settings, history, seeds):
-    """Of what attn has trained, Keras from there on, and attn from what Keras has trained."""
+    """Compares Keras continuing from attn's result, and attn continuing from Keras's."""
     start, trained = folder / "start.keras", folder / "attn.keras"
     comparison = Comparison(settings.policy)
 
-    # Keras's generators are made anew by loading, as attn's are.
+    # Loading restarts Keras's random generators, like attn's.
     own = KerasTraining(start, settings, seeds, EPOCHS)
     from_attn = keras.models.load_model(trained)
     arrays = arrays_of(from_attn)
     if settings.policy == "mixed_float16" and not own.is_finite() and \
             all(np.isfinite(array).all() for array in arrays.values()):
-        # Where a row of a table was looked up several times, Keras's LossScaleOptimizer asks the last of its gradients
-        # alone whether it is finite (densifying_unary), and writes what the others make of it into the table.
+        # If a table row is gathered several times, Keras's LossScaleOptimizer checks only its last gradient for
+        # finiteness (densifying_unary), and writes the results of the others into the table.
         return []
     comparison.arrays("", history, *own.histories())
     comparison.arrays("", arrays, *own.arrays())
 
-    # There and back. Keras does not keep what its generators have drawn.
+    # Both directions. Keras does not save the state of its generators.
     own.model.save(folder / "keras.keras")
     own = KerasTraining(folder / "keras.keras", settings, seeds, 1)
     comparison.array("there: loss", fit(from_attn, settings, 1)["loss"], *own.losses())

@@ -78,7 +78,7 @@ def bloom(r):
 @family
 def falcon(r):
     s = sizes(r)
-    s["num_attention_heads"], s["hidden_size"] = 4, 4 * int(r.choice([4, 8]))  # whose slopes transformers does not round
+    s["num_attention_heads"], s["hidden_size"] = 4, 4 * int(r.choice([4, 8]))  # transformers does not round its slopes
     return config("Falcon", **s, alibi=True, multi_query=False, parallel_attn=False, bias=True, new_decoder_architecture=False,
                   ffn_hidden_size=int(r.integers(8, 80)))
 
@@ -118,7 +118,7 @@ def mistral(r):
 
 @family
 def mixtral(r):
-    sizes_of_four = {**grouped(r), "intermediate_size": 4 * int(r.integers(2, 15))}  # as PyTorch's grouped products ask
+    sizes_of_four = {**grouped(r), "intermediate_size": 4 * int(r.integers(2, 15))}  # required by PyTorch's grouped products
     return config("Mixtral", **sizes_of_four, num_local_experts=int(r.integers(2, 5)), num_experts_per_tok=2, sliding_window=None)
 
 
@@ -163,13 +163,13 @@ def auto(path_or_config):
 
 
 def attention_of(model_type):
-    """PyTorch's own attention, which some releases take by default, knows no soft caps."""
+    """Selects an attention implementation: PyTorch's own, the default of some releases, ignores soft caps."""
     return {"attn_implementation": "eager"} if model_type == "gemma2" else {}
 
 
 def fill(model, r):
-    """Weights that matter: kernels keep the variance, norms are near 1, biases are not 0."""
-    around_zero = "Gemma" in type(model).__name__  # its norms are stored without the 1
+    """Draws weights that affect the result: kernels keep the variance, norms are near 1, biases are not 0."""
+    around_zero = "Gemma" in type(model).__name__  # its norms are stored minus 1
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             drawn = torch.from_numpy(r.standard_normal(tuple(parameter.shape)).astype("float32"))
@@ -214,7 +214,7 @@ def by_transformers(kind, folder, tokens):
 
 
 def check(program, made, r, place):
-    """The worst difference of each way, over the largest logit."""
+    """Returns the largest difference of each direction, relative to the largest logit."""
     model = fill(auto(made).from_config(made, **attention_of(made.model_type)), r)
     hf = place / "hf"
     model.save_pretrained(hf, max_shard_size="20KB" if yes(r) else "5GB")

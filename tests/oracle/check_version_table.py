@@ -27,7 +27,7 @@ def number(version):
 
 
 def lives(text, version):
-    """Does a span, as make_version_table.py writes it, hold the version?"""
+    """Returns whether a span (see make_version_table.py) contains the version."""
     for run in text.split(","):
         first, _, last = run.partition("-")
         if number(first) <= number(version) and (not last or number(version) <= number(last)):
@@ -36,7 +36,7 @@ def lives(text, version):
 
 
 def items_in(row, field, version):
-    """What a class of the table has in a version, without the marks of parameters."""
+    """Returns the items of a class of the table in a version, without the marks of parameters."""
     pairs = [item.partition(" ") for item in row.get(field, [])]
     return [name.strip("*=") for name, _, text in pairs if not text or lives(text, version)]
 
@@ -45,9 +45,9 @@ def exists(row, version):
     return lives(f"{row['since']}-{row['last']}" if "last" in row else row["since"], version)
 
 
-# ---- what attn is given
+# # ---- input of attn
 def found_in(value, class_name, module):
-    """The serialized object of a class inside a config."""
+    """Returns the serialized object of a class inside a config."""
     if isinstance(value, dict):
         if value.get("class_name") == class_name and str(value.get("module")).startswith(module):
             return value
@@ -57,12 +57,12 @@ def found_in(value, class_name, module):
 
 
 def layer_cases():
-    """(name, JSON, where attn writes the object) of every layer and model."""
+    """Returns (name, JSON, position of the object in attn's output) for every layer and model."""
     for name in asked.layers():
         try:
             layer = asked.make_object(getattr(keras.layers, name), name)
             text = json.dumps(serialization_lib.serialize_keras_object(layer))
-        except Exception:  # no class of keras.layers, or what cannot be made
+        except Exception:  # not a class of keras.layers, or cannot be created
             continue
         yield name, text, lambda written: written
     for name, model in asked.models().items():
@@ -79,13 +79,13 @@ def operation_cases():
             inputs = keras.utils.get_source_inputs(keras.tree.flatten(made[name])[0])
             model = keras.Model(inputs, made[name])
             text = model.to_json()
-        except Exception:  # what cannot be made or written
+        except Exception:  # cannot be created or serialized
             continue
         yield name, text, lambda written, name=name: found_in(written, name, "keras.src.ops")
 
 
 def member_cases(kind, argument):
-    """Of what stands as `argument` in a Dense."""
+    """Returns cases of objects in the `argument` of a Dense."""
     written = {name: name for name in asked.activations()} if kind == "activations" else {
         name: {"module": row["module"], "class_name": name, "registered_name": None, "config": asked.plain(row["config"])}
         for name, row in asked.objects(getattr(keras, kind)).items() if "config" in row}
@@ -95,9 +95,9 @@ def member_cases(kind, argument):
         yield name, json.dumps(layer), lambda layer: layer["config"][argument]
 
 
-# ---- what is wrong with it
+# # ---- comparison
 def differences(rows, name, version, written):
-    """Between the table's rows of a kind and an object that attn wrote for a version."""
+    """Returns differences between the table's rows of a kind and an object that attn wrote for a version."""
     class_name = written if isinstance(written, str) else written["class_name"]
     row = rows.get(class_name)
     if row is None or not exists(row, version):
@@ -115,17 +115,17 @@ def differences(rows, name, version, written):
 
 
 def refusal(row, version, message):
-    """What is wrong with it that attn refuses a class for a version."""
+    """Checks attn's rejection of a class for a version."""
     if not exists(row, version):
         return []
-    lacking = re.search(r": its (\w+) of .* is in Keras since", message)  # a key that holds what the version lacks
+    lacking = re.search(r": its (\w+) of .* is in Keras since", message)  # a key with a value that the version lacks
     if lacking and lacking[1] not in items_in(row, "arguments", version):
         return []
     return ["it is refused" + (f" for its {lacking[1]}" if lacking else "")]
 
 
 def check(program, path, case, rows, versions):
-    """Lines of a class, or None where attn does not know it."""
+    """Returns the lines of a class, or None if attn does not support it."""
     name, text, place = case
     path.write_text(text)
     found = {}

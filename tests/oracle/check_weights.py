@@ -1,10 +1,10 @@
-"""Do real Keras, safetensors and NumPy read what `attn convert` and `attn init` write?
+"""Checks that real Keras, safetensors and NumPy read the output of `attn convert` and `attn init`.
 
 usage: check_weights.py ATTN MODEL.keras...      (needs: pip install keras tensorflow-cpu keras-hub safetensors)
 
-For every MODEL, in every form: the numbers that Keras, safetensors or NumPy load must be those of the MODEL, bit for bit
-(in --dtype float16 and bfloat16 those that NumPy rounds them to), and nothing may warn. What Keras saves in the older
-.h5, split and in half precision must be equal to attn. Exits 1 where one differs.
+For every MODEL, in every format: Keras, safetensors or NumPy must load the numbers of the MODEL, bit for bit (with --dtype float16
+and bfloat16, rounded like NumPy), without warnings. Files that Keras saves in the older .h5, sharded or in half precision must
+be equal to attn. Exits with 1 on a difference.
 """
 import contextlib
 import io
@@ -28,7 +28,7 @@ from safetensors import safe_open
 from safetensors.tensorflow import load_file
 
 class Folder(str):
-    """A path to which names are added; Keras wants paths to be texts."""
+    """A path to which names are appended; Keras requires paths to be strings."""
 
     def __truediv__(self, name):
         return os.path.join(self, name)
@@ -57,7 +57,8 @@ def same(values, wanted, what):
 
 
 def name_of(path, names):
-    """A nested layer has the model around it in its path where Keras built both at once, and not where it loaded them."""
+    """Returns the name of a weight: that of a nested layer includes the outer model if Keras built both at once, but
+    not if it loaded them."""
     if path in names:
         return path
     similar = [name for name in names if name.endswith("/" + path) or path.endswith("/" + name)]
@@ -65,7 +66,7 @@ def name_of(path, names):
 
 
 def fresh(model):
-    """The same model with other numbers."""
+    """Returns the same model with other weights."""
     clone = keras.models.model_from_json(model.to_json())
     clone.set_weights([np.zeros_like(w) for w in model.get_weights()])
     return clone
@@ -97,7 +98,7 @@ def check_arrays(program, path, model, folder, dtype):
     options = () if dtype is None else ("--dtype", dtype)
     paths = [w.path for w in model.weights]
     if len(set(paths)) < len(paths):
-        return  # two weights of one path are stored by their places
+        return  # two weights with one path are stored by position
     attn(program, "convert", path, folder / "w.safetensors", *options)
     arrays = load_file(folder / "w.safetensors")
     paths = [name_of(path, arrays) for path in paths]
@@ -110,7 +111,7 @@ def check_arrays(program, path, model, folder, dtype):
     if dtype == "bfloat16":
         with safe_open(folder / "w.safetensors", "numpy") as file:
             assert {file.get_slice(p).get_dtype() for p in paths} <= {"BF16"}
-        return  # NumPy has none
+        return  # not supported by NumPy
     attn(program, "convert", path, folder / "w.npz", *options)
     wanted = [v.astype(np.float32) if v.dtype == ml_dtypes.bfloat16 else v for v in wanted]
     with np.load(folder / "w.npz") as arrays:
@@ -119,11 +120,11 @@ def check_arrays(program, path, model, folder, dtype):
 
 def check_reading(program, path, model, folder):
     forms = ["k.weights.h5", "k.weights.json", "k.npz", "k.h5"]
-    with contextlib.suppress(ValueError):  # where two weights of a layer have one path, Keras cannot save the older .h5
+    with contextlib.suppress(ValueError):  # Keras cannot save the older .h5 if two weights of a layer share a path
         model.save(folder / "k.h5")
     model.save_weights(folder / "k.weights.h5")
     layers = [sum(w.numpy().nbytes for w in layer.weights) for layer in model.layers]
-    shard = 1.1e-9 * max(layers + [1000])  # GB: what the largest layer needs
+    shard = 1.1e-9 * max(layers + [1000])  # GB required by the largest layer
     model.save_weights(folder / "k.weights.json", max_shard_size=shard)
     np.savez(folder / "k.npz", **{w.path: w.numpy() for w in model.variables})
     config = folder / "k.json"
@@ -166,7 +167,7 @@ def check(program, path):
 
 if __name__ == "__main__":
     warnings.simplefilter("error")
-    logging.getLogger("absl").setLevel(logging.ERROR)  # model.save says that .h5 is old
+    logging.getLogger("absl").setLevel(logging.ERROR)  # model.save warns that .h5 is outdated
     warnings.filterwarnings("ignore", category=DeprecationWarning)
     warnings.filterwarnings("ignore", message=".*rms_scaling")
     failed = 0

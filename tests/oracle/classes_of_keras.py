@@ -1,10 +1,10 @@
-"""What the Keras that runs this says of its classes: a module of make_version_table.py and check_version_table.py, and a
+"""Describes the classes of the installed Keras: a module of make_version_table.py and check_version_table.py, and a
 program that prints it as JSON.
 
-usage: classes_of_keras.py      (needs: pip install keras==3.N jax; KERAS_BACKEND is jax unless set)
+usage: classes_of_keras.py      (needs: pip install keras==3.N jax; KERAS_BACKEND defaults to jax)
 
-Layers and operations are made to read what get_config() holds: a layer from ARGUMENTS, an operation by calling
-the function of keras.ops that makes it, with TENSORS and CALL_ARGUMENTS. What cannot be made has no "config".
+Creates layers and operations to read their get_config(): a layer from ARGUMENTS, an operation by calling its function
+in keras.ops with TENSORS and CALL_ARGUMENTS. A class that cannot be created has no "config".
 """
 import inspect
 import json
@@ -20,7 +20,7 @@ from keras.src.layers.layer import Layer
 from keras.src.ops.operation import Operation
 from keras.src.saving import serialization_lib
 
-# Values of required arguments, by the argument's name, then by class and name where that is too little.
+# Values of required arguments, by argument name, otherwise by class and name.
 ARGUMENTS = {
     "activation": "relu", "axes": 1, "dims": [2, 1], "equation": "abc,cd->abd", "factor": 0.5, "filters": 4, "head_dim": 4,
     "height": 8, "height_factor": 0.2, "input_dim": 8, "kernel_size": 3, "key_dim": 4, "max_number": 3, "n": 3, "num_bins": 4,
@@ -47,7 +47,7 @@ def tensor(*shape, dtype="float32"):
     return keras.Input(batch_shape=shape, dtype=dtype)
 
 
-# What functions of keras.ops are called with, by the argument's name, then by function and name.
+# Arguments for functions of keras.ops, by argument name, otherwise by function and name.
 TENSORS = {
     "x": lambda: tensor(2, 3, 4), "x1": lambda: tensor(2, 3, 4), "x2": lambda: tensor(2, 3, 4), "a": lambda: tensor(4, 4),
     "b": lambda: tensor(4, 4), "xs": lambda: [tensor(2, 3), tensor(2, 3)], "y": lambda: tensor(2, 3, 4),
@@ -114,8 +114,8 @@ POSITIONAL = {
 
 
 def parameters_of(function):
-    """Names of a function's parameters without self, in order; "=" after those that have a default, "*" before those
-    that stand for any number."""
+    """Returns a function's parameter names without self, in order; "=" follows those with a default, "*" precedes variadic
+    ones."""
     marks = {inspect.Parameter.VAR_POSITIONAL: "*{}", inspect.Parameter.VAR_KEYWORD: "**{}"}
     out = []
     for parameter in inspect.signature(function).parameters.values():
@@ -126,27 +126,27 @@ def parameters_of(function):
 
 
 def written_name(thing):
-    """Module and name as Keras serializes a class."""
+    """Returns module and name in Keras's serialization of a class."""
     written = serialization_lib.serialize_with_public_class(thing)
     return written["module"], written["class_name"]
 
 
 def call_parameters(thing):
-    """Of call(), and of nothing that stands for a class that only others call."""
+    """Returns the parameters of call(); none for a class that only others call."""
     return parameters_of(thing.call) if "call" in dir(thing) else []
 
 
 def described(thing, config):
-    """What the table says of a class; `config` is what get_config() of one gave, or None."""
+    """Returns the table's row of a class; `config` is the get_config() of an object, or None."""
     module, _ = written_name(thing)
     out = {"module": module, "arguments": parameters_of(thing.__init__), "names": []}
-    if issubclass(thing, Operation):  # layers too
+    if issubclass(thing, Operation):  # includes layers
         out["call"] = call_parameters(thing)
     return out | ({} if config is None else {"config": config})
 
 
 def make_object(thing, name):
-    """Of a class that Keras writes as `name`, with the arguments that it needs."""
+    """Creates an object of the class that Keras serializes as `name`, with its required arguments."""
     arguments = dict(ARGUMENTS_OF.get(name, {}))
     if name in MEMBERS:
         arguments |= MEMBERS[name]()
@@ -157,7 +157,7 @@ def make_object(thing, name):
 
 
 def objects(module, base=object):
-    """The classes that a module exports, by the name under which Keras writes them."""
+    """Returns the classes that a module exports, by their names in Keras's serialization."""
     classes, names = {}, {}
     for exported in dir(module):
         thing = getattr(module, exported)
@@ -169,7 +169,7 @@ def objects(module, base=object):
     for name, thing in classes.items():
         try:
             config = make_object(thing, name).get_config()
-        except Exception:  # a base class, or what needs TensorFlow, a file or a function
+        except Exception:  # a base class, or requires TensorFlow, a file or a function
             config = None
         out[name] = described(thing, config) | {"names": [exported for exported in names[name] if exported != name]}
     return out
@@ -177,7 +177,7 @@ def objects(module, base=object):
 
 # ---- layers
 def models():
-    """A model of each kind, as they are saved."""
+    """Returns a saved model of each kind."""
     inputs = keras.Input((4,), name="x")
     functional = keras.Model(inputs, keras.layers.Dense(3)(inputs))
     return {"Functional": functional, "Sequential": keras.Sequential([keras.layers.Dense(3)])}
@@ -203,7 +203,7 @@ def operation_classes():
 
 
 def histories(value):
-    """The operations that made the tensors in what a function gave."""
+    """Returns the operations that created the tensors in a function's result."""
     if isinstance(value, keras.KerasTensor):
         return [value._keras_history.operation]
     if isinstance(value, dict):
@@ -221,7 +221,7 @@ def call_function(name, function):
 
 
 def functions():
-    """The functions of keras.ops, by name, and what a subscript is."""
+    """Returns the functions of keras.ops by name, including subscripts."""
     out = {"get_item": lambda x: x[:, 0]}
     for module in [keras.ops] + [member for member in vars(keras.ops).values() if inspect.ismodule(member)]:
         for name in dir(module):
@@ -231,12 +231,12 @@ def functions():
 
 
 def made_operations():
-    """An operation of each class that a function of keras.ops makes, with its result."""
+    """Returns an operation of each class that a function of keras.ops creates, with its result."""
     out = {}
     for name, function in functions().items():
         try:
             result = call_function(name, function)
-        except Exception:  # what CALL_ARGUMENTS does not suit
+        except Exception:  # CALL_ARGUMENTS do not apply
             continue
         for operation in histories(result):
             if not isinstance(operation, Layer):
@@ -245,7 +245,7 @@ def made_operations():
 
 
 def make_operation(thing):
-    """Of a class that no function makes."""
+    """Creates an operation of a class without a function."""
     required = [text for text in parameters_of(thing.__init__) if not text.endswith("=") and not text.startswith("*")]
     return thing(**{text: TENSORS[text]() for text in required})
 
@@ -258,7 +258,7 @@ def operations():
         try:
             operation = made[name][0] if name in made else make_operation(thing)
             config = operation.get_config()
-        except Exception:  # what needs arguments that stand nowhere here, or that Keras cannot write itself
+        except Exception:  # requires arguments that are not listed here, or Keras cannot serialize it
             config = None
         out[name] = described(thing, config)
     return out
@@ -266,7 +266,7 @@ def operations():
 
 # ---- activations
 def activations():
-    """By the name under which Keras writes the function."""
+    """Returns activations by the names in Keras's serialization."""
     out = {}
     for exported in dir(keras.activations):
         function = getattr(keras.activations, exported)
@@ -279,7 +279,7 @@ def activations():
 
 
 def plain(value):
-    """A config as JSON; what is no plain value by what Keras makes of it."""
+    """Returns a config as JSON; values that are not plain are serialized by Keras."""
     try:
         return serialization_lib.serialize_keras_object(value)
     except Exception:

@@ -1,7 +1,7 @@
-"""The models that Keras's documentation trains, in a small size, from layers of Keras and KerasHub.
+"""The models that Keras's documentation trains, in a small size, built from layers of Keras and KerasHub.
 
-`MODELS` has them by name. Each function gives a model that is not compiled; `COMPILED` has the loss and the optimizer.
-Custom layers of the documentation are written as functions of built-in ones. Dropout has seeds, as its draws are then known.
+`MODELS` has them by name. Each function returns an uncompiled model; `COMPILED` has the loss and the optimizer.
+Custom layers of the documentation are written as functions of built-in ones. Dropout has seeds, so that its draws are known.
 """
 import keras
 import keras_hub
@@ -28,7 +28,7 @@ def dropout(rate, x, seed=7):
 
 
 def positions_of(tokens, dim):
-    """An embedding of positions, as TokenAndPositionEmbedding of the documentation makes it."""
+    """A position embedding, like TokenAndPositionEmbedding in the documentation."""
     places = ops.cumsum(ops.ones_like(tokens), axis=-1) - 1
     return layers.Embedding(VOCABULARY, dim)(tokens) + layers.Embedding(LENGTH, dim)(places)
 

@@ -1,12 +1,11 @@
-"""Draws small models of KerasHub's generating tasks, with random sizes, weights, prompts and samplers, and compares the
+"""Draws small models of KerasHub's generative tasks, with random sizes, weights, prompts and samplers, and compares the
 tokens of `attn generate` with those of KerasHub.
 
 usage: generate_models.py ATTN [--models N] [--seed S] [--only FAMILY]
        (needs: pip install keras==3.15.1 tensorflow-cpu keras-hub==0.32.0)
 
-Each model is saved as a preset, which attn opens. A line for each run that differs says where, and a last one the score.
-A sequence may differ where two tokens are as likely as float32 can tell, or a number is drawn on the step of a
-distribution.
+Each model is saved as a preset, which attn opens. Prints a line for each difference, and the score at the end.
+A sequence may differ if two tokens are equally probable within float32, or if a random number is on a step of a distribution.
 """
 import argparse
 import json
@@ -35,7 +34,7 @@ def family(draw):
 
 
 def sizes(r, heads=True):
-    """Sizes that all families have, with a width that the heads divide."""
+    """Draws sizes that all families have, with a width that the heads divide."""
     count = int(r.choice([2, 4, 6]))
     out = dict(vocabulary_size=int(r.integers(40, 400)), num_layers=int(r.integers(1, 4)),
                hidden_dim=count * int(r.choice([4, 8, 12])), intermediate_dim=int(r.integers(4, 48)) * 2)
@@ -175,7 +174,7 @@ def t5(r):
 
 
 def fill(task, r):
-    """Weights whose model says different things: kernels keep the variance, norms are near 1, biases matter."""
+    """Draws weights that give varied text: kernels keep the variance, norms are near 1, biases matter."""
     gemma = "Gemma" in type(task).__name__
     for w in task.weights:
         s, last = w.shape, w.path.split("/")[-1]
@@ -218,7 +217,7 @@ def padded(rows, length):
 
 
 def run(task, preset, attn, r, name):
-    """The tokens of both."""
+    """Returns the tokens of both."""
     vocabulary, encodes = task.backbone.vocabulary_size, isinstance(task, M.Seq2SeqLM)
     length, count = int(r.integers(8, 28)), int(r.integers(1, 4))
     prompts = [r.integers(1, vocabulary, int(r.integers(1, length))).tolist() for _ in range(count)]
@@ -268,7 +267,7 @@ if __name__ == "__main__":
             preset = pathlib.Path(folder) / str(i)
             task.save_to_preset(str(preset))
             samplers = ["greedy", "random", "top_k", "top_p", "beam", "contrastive"]
-            if name == "gemma3":  # KerasHub's own fails with more rows than prompts
+            if name == "gemma3":  # KerasHub fails with more rows than prompts
                 samplers = samplers[:4]
             for sampler in r.choice(samplers, 2, replace=False):
                 hub, ours = run(task, preset, a.attn, r, str(sampler))

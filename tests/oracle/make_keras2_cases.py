@@ -26,7 +26,7 @@ def sequence(*shape, name=None, dtype="float32"):
 
 
 def encoder():
-    """Post-norm, with + between tensors, as Keras 2 notebooks write it."""
+    """Post-norm, with + between tensors, as in Keras 2 notebooks."""
     i = sequence(6, 8, name="x")
     x = i
     for _ in range(2):
@@ -38,7 +38,7 @@ def encoder():
 
 
 def encoder_layers():
-    """Padding masks: Keras 2 leaves them on what attention reads, and Add keeps them."""
+    """Padding masks: Keras 2 leaves them on the inputs of attention, and Add keeps them."""
     i = sequence(6, name="tokens", dtype="int32")
     x = L.Embedding(11, 8, mask_zero=True)(i)
     for _ in range(2):
@@ -97,7 +97,7 @@ def rnn_sequential():
 
 
 def bidirectional():
-    """Its children give zeros for masked steps where they return sequences."""
+    """Its layers return zeros for masked steps if they return sequences."""
     i = sequence(6, name="tokens", dtype="int32")
     x = L.Embedding(9, 4, mask_zero=True)(i)
     x = L.Bidirectional(L.LSTM(3, return_sequences=True))(x)
@@ -107,7 +107,7 @@ def bidirectional():
 
 
 def encoder_decoder_rnn():
-    """States go on as further inputs of the next LSTM; the mask stays with the first."""
+    """States are further inputs of the next LSTM; the mask stays with the first."""
     s, t = sequence(5, name="source", dtype="int32"), sequence(4, name="target", dtype="int32")
     _, h, c = L.LSTM(6, return_state=True)(L.Embedding(9, 5, mask_zero=True)(s))
     x = L.LSTM(6, return_sequences=True)(L.Embedding(8, 5, mask_zero=True)(t), initial_state=[h, c])

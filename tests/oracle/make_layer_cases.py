@@ -73,7 +73,7 @@ def categories():
 
 @case
 def value_of_one_entry():
-    """Where its attention is no fused one, Keras broadcasts what has one batch entry."""
+    """Without fused attention, Keras broadcasts inputs with one batch entry."""
     x = keras.Input(batch_shape=(BATCH, STEPS, WIDTH), name="x")
     one = keras.Input(batch_shape=(1, 5, WIDTH), name="one")
     attend = lambda: L.MultiHeadAttention(2, 3, dropout=0.1)
@@ -92,7 +92,7 @@ def merge():
 
 @case
 def merge_masked():
-    """Both sides masked, then one side only; what became of the mask shows in the mean that it masks."""
+    """Both sides masked, then one side only; the resulting mask affects the mean."""
     a, b = tokens("a"), tokens("b")
     x, y, plain = embedded(a), embedded(b), embedded(b, mask_zero=False)
     outputs = []
@@ -138,7 +138,7 @@ def adaptive_pooling():
 
 @case
 def scores_masked():
-    """A softmax over the scores of an attention layer takes the mask that its own softmax had."""
+    """A softmax over the scores of an attention layer uses the mask of its own softmax."""
     x, image, ids = keras.Input((5, WIDTH), name="x"), keras.Input((3, 3, WIDTH), name="image"), tokens()
     mask = keras.Input((5, 5), dtype="bool", name="mask")
     masked = embedded(ids)
@@ -158,7 +158,7 @@ def scores_masked():
 
 @case
 def symbolic_shapes():
-    """Where Keras's shapes without numbers are not what the numbers have, or know less."""
+    """Cases where Keras's symbolic shapes differ from the computed ones, or are less known."""
     places = keras.Input(batch_shape=(BATCH, 2), dtype="int32", name="mask_positions")
     x, fixed = keras.Input((2, WIDTH), name="x"), keras.Input(batch_shape=(BATCH, 2, WIDTH), name="fixed")
     ops = keras.ops
@@ -310,7 +310,7 @@ def hub_masked_lm_head():
 
 @case
 def hub_encoder():
-    """The mask of the ids, an explicit one, both paths of attention, and what is left of the mask at the end."""
+    """The mask of the ids, an explicit one, both paths of attention, and the mask at the end."""
     ids, padding, seen = tokens(), mask("padding_mask", STEPS), mask("attention_mask", STEPS, STEPS)
     x, plain = embedded(ids), embedded(ids, mask_zero=False)
     odd = dict(activation="gelu", kernel_initializer="he_normal", bias_initializer=keras.initializers.Constant(0.5), layer_norm_epsilon=1e-3)
@@ -356,7 +356,7 @@ def hub_cached_attention():
 
 
 def hub_half(policy):
-    """All layers of KerasHub in half precision, which some of them leave."""
+    """All layers of KerasHub in half precision; some of them compute in float32."""
     ids, padding, at = tokens(), mask("padding_mask", STEPS), keras.Input((2,), dtype="int32", name="at")
     half = dict(dtype=policy)
     embedding = L.ReversibleEmbedding(VOCABULARY, 6, **half)
@@ -473,7 +473,7 @@ def inputs_of(model, rng):
         if x.dtype == "bool":
             out[x.name] = rng.random(shape) < 0.6
         elif "int" in x.dtype:
-            # Some padding in the middle and at the end, but no sample of padding alone: its mean is 0/0.
+            # Some padding in the middle and at the end, but no sample with only padding: its mean is 0/0.
             out[x.name] = rng.integers(0, VOCABULARY, shape).astype(x.dtype)
             out[x.name][..., 0] = 1
             if len(shape) > 1:
@@ -514,7 +514,7 @@ def in_float64(model):
 
 
 def describe(layer):
-    nodes = layer._inbound_nodes  # layer.output refuses a layer that is called more than once
+    nodes = layer._inbound_nodes  # layer.output fails for a layer that is called more than once
     shape = keras.tree.map_structure(lambda t: list(t.shape), nodes[0].output_tensors[0] if len(nodes) > 1 else layer.output)
     weights = [[w.path, list(w.shape), str(w.dtype), bool(w.trainable)] for w in layer.weights]
     return {"name": layer.name, "class": type(layer).__name__, "output_shape": shape, "params": layer.count_params(),
@@ -526,7 +526,7 @@ def write_case(name, folder):
     seed = zlib.crc32(name.encode())
     rng = np.random.default_rng(seed)
     model = CASES[name]()
-    # Away from 0 and 1, so that a weight that is left out shows.
+    # Away from 0 and 1, so that an ignored weight is detected.
     for weight in model.weights:
         if "float" in weight.dtype:
             value = 0.5 * rng.standard_normal(weight.shape)

@@ -1,12 +1,12 @@
-"""Transformer blocks that real Keras trains in a mixed policy, in each of the ways in which Keras on TensorFlow can run them.
+"""Transformer blocks that real Keras trains with a mixed policy, in each of the ways in which Keras on TensorFlow can run them.
 
     python tests/oracle/make_mixed_cases.py tests/data/training [block]
 
-`block/<policy>` gets start.keras, data.npz, what Keras makes of it eagerly, operation by operation (keras.npz: `loss` of each step,
-`weight:<path>` after the last), and meta.json with how far Keras's other ways are from that: a graph, whose products TensorFlow
-fuses with biases and activations, and XLA (jit_compile). `first_loss` is the largest difference of the first step's loss, `loss`
-that of any step's, `step` the largest |weights − those| / |those − the first ones|. In the cases of `mixed`, `policy_error` is
-raised to how far these ways are from what is recorded there.
+`block/<policy>` gets start.keras, data.npz, the results of Keras in eager mode (keras.npz: `loss` of each step, `weight:<path>`
+after the last), and meta.json with the differences of Keras's other modes: a graph, whose matrix products TensorFlow fuses with
+biases and activations, and XLA (jit_compile). `first_loss` is the largest difference of the first step's loss, `loss` that of any
+step's, `step` the largest |weights − those| / |those − the initial ones|. In the cases of `mixed`, `policy_error` is raised to the
+difference between these modes and the recorded results.
 """
 import json
 import os
@@ -31,7 +31,7 @@ def start(policy, folder):
     z = layers.Dense(WIDTH)(layers.Dense(32, "gelu")(y))
     y = layers.GlobalAveragePooling1D()(layers.LayerNormalization()(layers.Add()([y, z])))
     model = keras.Model(x, layers.Dense(CLASSES, "softmax")(y))
-    for weight in model.trainable_weights:  # no bias of a trained model is 0
+    for weight in model.trainable_weights:  # biases of a trained model are not 0
         if "bias" in weight.path or "beta" in weight.path:
             weight.assign(0.1 * np.random.default_rng(len(weight.path)).normal(size=weight.shape))
     model.compile(optimizer=keras.optimizers.Adam(1e-3), loss="sparse_categorical_crossentropy")
@@ -43,10 +43,10 @@ def start(policy, folder):
 
 
 def train(folder, policy, way, steps, batch, target):
-    """Runs in a process of its own: the global policy decides whether the loss is scaled."""
+    """Trains in a separate process, because the global policy decides whether the loss is scaled."""
     import keras
     import numpy as np
-    keras.config.set_dtype_policy(policy)  # whose models scale their loss
+    keras.config.set_dtype_policy(policy)  # models with this policy scale their loss
     model = keras.models.load_model(folder / "start.keras")
     out = {"start:" + v.path: keras.ops.convert_to_numpy(v) for v in model.trainable_weights}
     model.compile(optimizer=model.optimizer, loss=model.loss, jit_compile=way == "xla", run_eagerly=way == "eager")

@@ -72,7 +72,7 @@ if __name__ == "__main__":
         for dtype in DTYPES:
             try:
                 after = run(config, dtype, start, gradients)
-            except Exception as error:  # Keras itself cannot: attn has no example to follow
+            except Exception as error:  # not supported by Keras, so there is no expected result
                 print(f"{dtype}/{name}: {type(error).__name__}: {str(error)[:120]}")
                 continue
             arrays |= {f"{dtype}/{name}/{key}": value for key, value in after.items()}

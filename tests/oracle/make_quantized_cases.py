@@ -65,13 +65,13 @@ def draw(layer, group, r):
         elif name == "g_idx":
             value = np.arange(shape[0]) // group if group > 0 else np.zeros(shape)
             if group > 0:
-                r.shuffle(value)  # as gptq leaves them where it takes columns by their activations
+                r.shuffle(value)  # as left by GPTQ when it orders columns by their activations
         elif name == "bias":
             value = r.normal(0, 0.3, shape)
         else:
             value = r.uniform(0.01, 0.05, shape) if name == "kernel_scale" else r.uniform(0.5, 2, shape)
         variable.assign(value.astype(str(variable.dtype)))
-    # Keras 3.15 saves a calibrated layer without its zero points, and then cannot load it: they are handed to it here.
+    # Keras 3.15 saves a calibrated layer without its zero points, and then cannot load it: they are passed to it here.
     layer._get_kernel_with_merged_lora = lambda: (None, None, layer.kernel_zero)
     layer.is_gptq_calibrated = layer.quantization_mode == "gptq"
     layer.is_awq_calibrated = layer.quantization_mode == "awq"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes tests/data/text: what TensorFlow's operations on strings give, and models that read strings.
+"""Writes tests/data/text: the results of TensorFlow's string operations, and models that read strings.
 
     python tests/oracle/make_text_cases.py tests/data/text
 """
@@ -53,7 +53,7 @@ def write(name, model, inputs):
     folder = out / name
     folder.mkdir(exist_ok=True)
     model.save(folder / "model.keras")
-    model = keras.saving.load_model(folder / "model.keras")  # what a file holds is what counts
+    model = keras.saving.load_model(folder / "model.keras")  # uses the model in the saved form
     np.savez(folder / "inputs.npz", **inputs)
     given = [tf.constant(inputs[tensor.name]) for tensor in model.inputs]
     outputs = model(given if len(given) > 1 else given[0])
@@ -157,7 +157,7 @@ padded = L.IntegerLookup(vocabulary=[7, 9], output_mode="multi_hot", max_tokens=
 write("integers", keras.Model(ids, [layer(ids) for layer in (learned, masked, weighed, back, padded)], name="integers"),
       {"ids": np.array([[42, 7, 0, 1, 2], [5, 9, -3, 3, 1138]])})
 
-# ---- strings that come out
+# # ---- string outputs
 
 scores = keras.Input((4, 9), name="scores")
 ids = keras.Input((3,), dtype="int64", name="ids")

@@ -1,10 +1,10 @@
-"""Cases of training by real Keras: what a few steps of small models make of losses, weights and the optimizer.
+"""Training cases of real Keras: losses, weights and optimizer state of small models over a few steps.
 
     python tests/oracle/make_training_cases.py tests/data/training [case …]
 
 Each case is a folder with start.keras, data.npz, trace.npz (a row for each step), after.npz ("weight:<path>",
-"optimizer:<n>") and meta.json. Layers draw random numbers in the dtype in which they compute, so that there is no
-float64 run to hold these against: the tolerance is that of float32 sums in another order.
+"optimizer:<n>") and meta.json. Layers draw random numbers in the dtype in which they compute, so there is no float64 run for
+comparison: the tolerance is that of float32 sums in another order.
 """
 
 import json
@@ -127,13 +127,13 @@ def loss_ctc():
 
 
 def of_policies(policies, **arguments):
-    """A layer of each kind, with a policy each."""
+    """A layer of each kind, each with a different policy."""
     first, second, third, last = policies
     x = sequence()
     y = keras.layers.Dense(8, "tanh", dtype=first, name="first")(x)
     y = keras.layers.LayerNormalization(dtype=second, name="norm")(y)
     y = keras.layers.MultiHeadAttention(2, 3, dtype=second, name="mha")(y, y)
-    # TensorFlow draws no orthogonal matrix in bfloat16.
+    # TensorFlow cannot draw an orthogonal matrix in bfloat16.
     y = keras.layers.GRU(5, return_sequences=True, recurrent_initializer="glorot_uniform", dtype=third, name="gru")(y)
     return compiled(keras.Model(x, keras.layers.Dense(2, dtype=last, name="last")(y)), **arguments)
 
@@ -181,7 +181,7 @@ def data_for(name, model, random):
 
 
 def in_float32(model):
-    """The same model and weights, in float32."""
+    """Returns the same model and weights in float32."""
     policies = {"class_name": "DTypePolicy", "module": "keras", "registered_name": None}
     policies["config"] = {"name": "float32"}
     config = model.get_config()
@@ -195,11 +195,11 @@ def in_float32(model):
 
 
 def weights_of(model):
-    """Half precision as float32, which holds it."""
+    """Returns half-precision weights as float32, which is exact."""
     arrays = {}
     for variable in model.weights:
         half = variable.dtype in ("float16", "bfloat16")
-        # The state of random generators is no weight.
+        # The state of random generators is not a weight.
         if "seed_generator" not in variable.path:
             arrays["weight:" + variable.path] = np.asarray(keras.ops.cast(variable, "float32") if half else variable)
     return arrays

@@ -84,7 +84,7 @@ def write(make, out):
         model.save_weights(folder / "model.weights.h5")
         try:
             model.save(folder / "model.h5")
-        except ValueError:  # Keras 3.0 gives weights of nested models one name
+        except ValueError:  # Keras 3.0 gives all weights of nested models the same name
             (folder / "model.h5").unlink()
         if "max_shard_size" in inspect.signature(model.save_weights).parameters:
             model.save_weights(folder / "split.weights.json", max_shard_size=1e-6)

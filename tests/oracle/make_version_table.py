@@ -23,7 +23,7 @@ def minor(version):
 
 
 def installed(folder, version):
-    """The folder with this Keras."""
+    """Returns the folder with this Keras."""
     target = folder / version
     if not (target / "keras").is_dir():
         pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(target), f"keras=={version}"]
@@ -32,7 +32,7 @@ def installed(folder, version):
 
 
 def asked(folder, version):
-    """What classes_of_keras.py prints under this Keras."""
+    """Returns the output of classes_of_keras.py with this Keras."""
     environment = os.environ | {"PYTHONPATH": str(installed(folder, version)), "KERAS_BACKEND": "jax"}
     script = pathlib.Path(__file__).with_name("classes_of_keras.py")
     text = subprocess.run([sys.executable, str(script)], env=environment, check=True, stdout=subprocess.PIPE, text=True).stdout
@@ -43,7 +43,7 @@ def asked(folder, version):
 
 
 def span(life, present):
-    """The versions of `life` that have something, as text: "3.4" is since 3.4, "3.0-3.3" is up to 3.3; nothing where
+    """Returns the versions of `life` that have something, as text: "3.4" is since 3.4, "3.0-3.3" is up to 3.3; empty if
     all have it."""
     runs = []
     for at, version in enumerate(life):
@@ -57,7 +57,7 @@ def span(life, present):
 
 
 def merged(lists):
-    """All items of lists by version, in the order of the newest; what went away stands behind what it followed."""
+    """Merges lists of all versions, in the order of the newest; a removed item follows its predecessor."""
     order = []
     for items in reversed(list(lists.values())):
         for at, item in enumerate(items):
@@ -67,7 +67,7 @@ def merged(lists):
 
 
 def record(rows, versions):
-    """One class, from what each version that has it says of it."""
+    """Returns the row of one class, from the descriptions of each version."""
     out = {"since": next(iter(rows))}
     if (last := next(reversed(rows))) != versions[-1]:
         out["last"] = last
@@ -89,7 +89,7 @@ def table(answers):
 
 
 def text_of(versions, kinds):
-    """JSON with one class a line."""
+    """Returns JSON with one class in each line."""
     lines = [f'"versions": {json.dumps(versions)}']
     for kind, rows in kinds.items():
         lines.append(f'"{kind}": {{\n' + ",\n".join(f"{json.dumps(name)}: {json.dumps(row)}" for name, row in rows.items()) + "\n}")

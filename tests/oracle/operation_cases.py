@@ -1,5 +1,5 @@
-"""Cases of make_layer_cases.py that hold operations: Fourier transforms, matrices, bits and images, and the layers made of
-them. Each function gives a model."""
+"""Cases of make_layer_cases.py with operations: Fourier transforms, matrices, bits and images, and layers that use
+them. Each function returns a model."""
 import keras
 from keras import layers as L
 from keras import ops
@@ -16,7 +16,7 @@ def case(build):
 
 @case
 def fourier():
-    """Lengths that are one product, that are divided, and that are primes; whole transforms and those of real numbers."""
+    """Lengths with a single product, composite ones, and primes; complex and real transforms."""
     outputs, inputs = [], []
     for size in (1, 2, 15, 128, 360, 509, 1031):
         re, im = keras.Input((2, size), name=f"re_{size}"), keras.Input((2, size), name=f"im_{size}")
@@ -119,7 +119,7 @@ def bits():
         places = ops.cast(more, dtype)
         outputs += [ops.bitwise_and(x, y), ops.bitwise_or(x, y), ops.bitwise_xor(x, y), ops.bitwise_left_shift(x, places),
                     ops.bitwise_right_shift(x, places)]
-        if dtype != "uint32":  # whose inverse is no float32
+        if dtype != "uint32":  # its inverse is not exact in float32
             outputs.append(ops.bitwise_invert(x))
     return keras.Model([ids, more], [ops.cast(y, "float32") for y in outputs])
 
@@ -147,7 +147,7 @@ def images():
 def warped_images():
     x, one = keras.Input((6, 7, 2), name="x"), keras.Input(batch_shape=(5, 4, 3), name="one")
     first, how = keras.Input((2, 6, 7), name="first"), keras.Input((8,), name="how")
-    # Between a unit matrix and what the numbers say, far enough to leave the images.
+    # Interpolates between the identity and the drawn matrix, far enough to leave the images.
     each = ops.array([1.0, 0.0, -2.0, 0.0, 1.0, 1.5, 0.0, 0.0]) + ops.array([0.4, 0.4, 3.0, 0.4, 0.4, 3.0, 0.01, 0.01]) * how
     outputs = []
     for mode in ("constant", "nearest", "wrap", "reflect"):
@@ -158,7 +158,7 @@ def warped_images():
     plane, at = keras.Input(batch_shape=(5, 6), name="plane"), keras.Input(batch_shape=(2, 4, 3), name="places")
     middle = ops.array([[[2.0]], [[2.5]]])
     for mode in ("constant", "nearest", "wrap", "mirror", "reflect"):
-        # TensorFlow's mirror reads one cell beyond the last.
+        # TensorFlow's mirror mode reads one cell beyond the end.
         spots = middle + (0.5 if mode == "mirror" else 4.0) * at
         outputs += [image.map_coordinates(plane, spots, order, mode, 1.5) for order in (0, 1)]
     for method in ("linear", "cubic", "lanczos3", "lanczos5"):

@@ -37,8 +37,8 @@ import numpy as np
 
 warnings.filterwarnings("ignore")
 
-# The TensorFlow backend takes an x2 of one long axis for the bias of channels that stand first, and so adds (n, 1) to
-# (b, n, t, c) along the second axis, or along the last where c is n. NumPy, and Keras's other backends, broadcast.
+# The TensorFlow backend treats an x2 with one long axis as a bias of leading channels, and adds (n, 1) to (b, n, t, c)
+# along the second axis, or along the last if c is n. NumPy and Keras's other backends broadcast.
 import keras.src.backend.tensorflow.numpy as tensorflow_numpy
 import tensorflow as tf
 
@@ -50,7 +50,7 @@ def broadcasting_add(x1, x2):
 
 tensorflow_numpy.add = broadcasting_add
 
-# Its kernels for channels_first take float32 alone.
+# Its channels_first kernels support only float32.
 import inspect
 
 import keras.src.backend.tensorflow.nn as tensorflow_nn
@@ -81,7 +81,7 @@ BACKENDS = ("reference", "onednn")
 POLICIES = ["mixed_bfloat16", "mixed_float16", "bfloat16", "float16", "float64"]
 HALF_UNIT = {"float16": 2.0**-10, "bfloat16": 2.0**-7}
 DISTURBANCES = 8
-ATTEMPTS = 20  # draws of one model, until Keras can run it
+ATTEMPTS = 20  # attempts for one model, until Keras can run it
 
 
 # ---- Keras's side
@@ -107,7 +107,7 @@ def draw_model(seed, index, attempt, only, steps):
 
 
 def randomise(model, rng):
-    """Away from 0 and 1, so that a weight that is left out shows."""
+    """Sets weights away from 0 and 1, so that an ignored one is detected."""
     for weight in model.weights:
         if "float" not in str(weight.dtype):
             continue
@@ -134,7 +134,7 @@ def input_values(draw, model, rng):
         elif "int" in x.dtype:
             value = rng.integers(0, bounds.get(input_name(x)) or 5, shape).astype(x.dtype)
             if value.ndim > 1:
-                value[:, 0] = np.maximum(value[:, 0], min(1, (bounds.get(input_name(x)) or 5) - 1))  # not padding alone
+                value[:, 0] = np.maximum(value[:, 0], min(1, (bounds.get(input_name(x)) or 5) - 1))  # not only padding
         else:
             value = rng.standard_normal(shape)
             if rng.random() < 0.1:
@@ -157,7 +157,7 @@ FLOATS = ("float16", "bfloat16", "float32", "mixed_float16", "mixed_bfloat16")
 
 
 def fresh(text):
-    """The model of a config as a session of its own would name its parts."""
+    """Returns the model of a config with the names of a new session."""
     keras.utils.clear_session(free_memory=False)
     return keras.models.model_from_json(text)
 
@@ -182,7 +182,8 @@ def summary(model, line_length, **options):
 
 
 def output_names(model):
-    """As `attn run` names them: the keys of a dict, else those of the layers, the second of one as layer[1]."""
+    """Returns the names of `attn run`: the keys of a dict, otherwise those of the layers; the second result of one is
+    layer[1]."""
     structure = model._outputs_struct
     if isinstance(structure, dict) and all(keras.backend.is_keras_tensor(v) for v in structure.values()):
         return sorted(structure)
@@ -197,7 +198,7 @@ def attn(program, *arguments):
 
 
 class Commands:
-    """The commands on one model, running beside Keras."""
+    """Runs the commands for one model in parallel to Keras."""
 
     def __init__(self, program, folder, pool):
         self.program, self.folder, self.pool = program, folder, pool
@@ -217,7 +218,8 @@ def largest(array):
 
 
 def difference(a, b):
-    """The largest difference of the finite elements of both; infinite where one is finite and the other is not."""
+    """Returns the largest difference of elements that are finite in both; infinite if one is finite and the other is
+    not."""
     same = (a == b) | (np.isnan(a) & np.isnan(b))
     with np.errstate(invalid="ignore"):
         gap = np.where(same, 0.0, np.abs(a - b))
@@ -226,7 +228,7 @@ def difference(a, b):
 
 
 class Outputs:
-    """What Keras computes, and how far from it a right answer may be."""
+    """Keras's results and their tolerances."""
 
     def __init__(self, model, draw, values, text, half, rng):
         self.single = run(model, values)
@@ -250,7 +252,7 @@ class Outputs:
         self.spread = None
 
     def disturbed(self):
-        """How far the float64 outputs move when inputs and weights move by a unit in the last place."""
+        """Returns the change of the float64 outputs if inputs and weights change by a unit in the last place."""
         if self.spread is None:
             unit = max([2.0**-24] + [HALF_UNIT[h] / 2 for h in self.half])
             self.spread = [0.0] * len(self.single)
@@ -271,7 +273,7 @@ class Outputs:
         return self.spread
 
     def problems(self, got):
-        """Sentences on what is wrong with attn's outputs."""
+        """Returns sentences about differences in attn's outputs."""
         out = []
         if sorted(got) != sorted(self.names):
             return [f"outputs {sorted(got)}, Keras {sorted(self.names)}"]
@@ -296,7 +298,7 @@ class Outputs:
                 continue
             double = self.double[i]
             if self.half or dtype in HALF_UNIT:
-                # Where half precision overflows, Keras's own pattern is the answer.
+                # If half precision overflows, Keras's own pattern is expected.
                 wild = ~np.isfinite(single)
                 if np.any(wild != ~np.isfinite(double)):
                     double = np.where(wild, single, double)
@@ -316,7 +318,7 @@ class Outputs:
 
 
 def halves(model, policy):
-    """Half dtypes that some layer computes in."""
+    """Returns the half-precision dtypes in which layers compute."""
     found = set()
     for layer in model._flatten_layers():
         for dtype in (layer.compute_dtype, layer.variable_dtype):
@@ -333,7 +335,7 @@ def first_line(text):
 
 
 def check(program, seed, index, attempt, options, folder, pool):
-    """(steps, problems) of one model; Unfit where Keras cannot run what was drawn."""
+    """Returns (steps, problems) of one model; raises Unfit if Keras cannot run it."""
     draw, model, steps, policy, rng = draw_model(seed, index, attempt, options.only, options.steps)
     initial = written.values_of(model)
     randomise(model, rng)
@@ -378,7 +380,7 @@ def check(program, seed, index, attempt, options, folder, pool):
     if code == 0:
         try:
             loaded = fresh(text)
-        except Exception:  # Keras cannot read some of what it writes
+        except Exception:  # Keras cannot load some of its own files
             loaded = model
         again = written.values_of(loaded)
         for width, expanded in widths:
@@ -427,7 +429,7 @@ def inputs_argument(values, folder):
 
 
 def work(options):
-    """Answers one line of JSON for every number of a model on stdin."""
+    """Answers one line of JSON for every model number on stdin."""
     with concurrent.futures.ThreadPoolExecutor(2) as pool, tempfile.TemporaryDirectory() as scratch:
         for line in sys.stdin:
             index, attempt = map(int, line.split())
@@ -450,7 +452,7 @@ def work(options):
 
 
 class Worker(threading.Thread):
-    """Feeds numbers of models to a process of its own: what Keras is asked for here can end it."""
+    """Passes model numbers to a separate process, because Keras may crash it."""
 
     def __init__(self, numbers, report):
         super().__init__()

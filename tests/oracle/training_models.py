@@ -1,7 +1,7 @@
 """Random small models with random compile settings and data, for check_training.py.
 
-Number i of seed s is always the same, and so are the attempts at it. What draws random numbers in training has a seed, as
-what Keras then draws is known.
+Number i of seed s is always the same, including failed attempts. Layers that draw random numbers in training have a seed, so that
+Keras's numbers are known.
 """
 import keras
 import numpy as np
@@ -13,17 +13,17 @@ L = keras.layers
 
 
 class Settings:
-    """What one model is trained on, and how."""
+    """The data and options of one training."""
 
     def __init__(self):
         self.policy = "float32"
-        self.steps = []           # what was drawn, in words
-        self.data, self.validation = {}, None  # by the names that `attn train` reads
+        self.steps = []           # description of the drawn steps
+        self.data, self.validation = {}, None  # names as read by `attn train`
         self.class_weight = None
-        self.targets = []         # the outputs' names; one that is None is plain "y"
+        self.targets = []         # names of the outputs; None means plain "y"
 
     def targets_of(self, arrays):
-        """(y, sample weights) as fit() takes them."""
+        """Returns (y, sample weights) for fit()."""
         names = [suffix(name) for name in self.targets]
         y = [arrays["y" + name] for name in names]
         weights = [arrays.get("sample_weight" + name) for name in names]
@@ -36,7 +36,7 @@ def suffix(name):
     return f":{name}" if name else ""
 
 
-# ---- what stands first
+# # ---- first layers
 
 
 def tokens(rng):
@@ -46,7 +46,7 @@ def tokens(rng):
 
 
 def summed_tokens(rng):
-    """A table that is looked up twice, one of them shifted."""
+    """A table with two lookups, one of them shifted."""
     x = keras.Input((LENGTH,), dtype="int32", name="x")
     table = L.Embedding(VOCABULARY, WIDTH)
     return x, L.Add()([table(x), L.Dense(WIDTH)(table(x))])
@@ -82,7 +82,7 @@ def image(rng):
 TRUNKS = [tokens, tokens, summed_tokens, numbers, numbers, numbers, masked_numbers, image]
 
 
-# ---- what stands between
+# # ---- middle layers
 
 
 def regularizer(rng):
@@ -134,7 +134,7 @@ def activated(rng, y):
 def recurrent(rng):
     kind = rng.integers(3)
     more = {"return_sequences": True, "use_bias": bool(rng.integers(4)), "kernel_regularizer": regularizer(rng)}
-    if kind == 2:  # a SimpleRNN takes a seed and does not write it, so that no two trainings of it are alike
+    if kind == 2:  # SimpleRNN accepts a seed but does not save it, so its trainings differ
         return L.SimpleRNN(WIDTH, activation=str(rng.choice(["tanh", "relu"])), **more)
     more.update(seed=int(rng.integers(1000)), dropout=rate(rng, 0.2))
     if rng.integers(3) == 0:

@@ -1,4 +1,4 @@
-"""What attn writes about one model, as Keras, safetensors and NumPy read it."""
+"""Reads attn's output for one model with Keras, safetensors and NumPy."""
 import collections
 
 import keras
@@ -7,8 +7,8 @@ import numpy as np
 from safetensors.tensorflow import load_file
 
 FORMS = (".weights.h5", ".safetensors", ".keras", ".npz", ".h5")
-# A drawn weight may be off by a unit in the last place of the largest one, where a logarithm or a square root is in
-# it; an orthogonal kernel, which is a factorization, by a few units of 1.
+# A drawn weight may differ by a unit in the last place of the largest one if it involves a logarithm or a square root;
+# an orthogonal kernel, from a factorization, by a few units of 1.
 ORTHOGONAL = 1e-6
 
 
@@ -17,14 +17,14 @@ def values_of(model):
 
 
 def differing(values, wanted):
-    """Which weights are not bit for bit the wanted ones."""
+    """Returns the weights that are not bitwise equal to the expected ones."""
     if len(values) != len(wanted):
         return [f"{len(values)} weights instead of {len(wanted)}"]
     return [str(i) for i, (a, b) in enumerate(zip(values, wanted)) if a.shape != b.shape or a.dtype != b.dtype or a.tobytes() != b.tobytes()]
 
 
 def read_by_keras(path, form, fresh):
-    """The weights of a model into which Keras has read the file."""
+    """Returns the weights of a model into which Keras has loaded the file."""
     if form == ".keras":
         keras.utils.clear_session(free_memory=False)
         return values_of(keras.models.load_model(path))
@@ -34,7 +34,7 @@ def read_by_keras(path, form, fresh):
 
 
 def keras_reads_its_own(model, folder, form, fresh):
-    """Does Keras get a model's weights back out of what it writes itself?"""
+    """Returns whether Keras can reload a model's weights from its own file."""
     path = str(folder / f"own{form}")
     try:
         model.save_weights(path) if form == ".weights.h5" else model.save(path)
@@ -44,8 +44,8 @@ def keras_reads_its_own(model, folder, form, fresh):
 
 
 def name_in(arrays, paths):
-    """The name of a weight: a nested layer has what is around it in its path where Keras built both at once, and not
-    where it loaded them."""
+    """Returns the name of a weight: that of a nested layer includes the outer model if Keras built both at once, but not
+    if it loaded them."""
     for path in paths:
         if path in arrays:
             return path
@@ -54,7 +54,7 @@ def name_in(arrays, paths):
 
 
 def array_problems(path, form, paths, wanted):
-    """Of arrays by the variables' paths; weights that share a path are stored by their places."""
+    """Compares arrays with the variables' paths; weights that share a path are stored by position."""
     if form == ".safetensors":
         arrays = {name: y.numpy() for name, y in load_file(path).items()}
     else:
@@ -73,7 +73,7 @@ def array_problems(path, form, paths, wanted):
 
 
 def problems(model, loaded, folder, path, form, fresh):
-    """Of a file of `model`'s weights. `loaded` is the same model as Keras reads its config."""
+    """Checks a file of `model`'s weights. `loaded` is the same model created from its config."""
     if form in (".safetensors", ".npz"):
         return array_problems(path, form, [(a.path, b.path) for a, b in zip(loaded.weights, model.weights)], values_of(model))
     try:
@@ -84,7 +84,8 @@ def problems(model, loaded, folder, path, form, fresh):
 
 
 def initializer_problems(initial, again, got):
-    """Weights that Keras makes alike in two sessions, by a seed or a constant, are what `attn init` makes."""
+    """Checks that weights that Keras draws equally in two sessions (by a seed or a constant) equal those of `attn
+    init`."""
     out = []
     for i, (a, b, c) in enumerate(zip(initial, again, got)):
         if a.tobytes() != b.tobytes() or a.tobytes() == c.tobytes():
@@ -96,7 +97,7 @@ def initializer_problems(initial, again, got):
         off = np.abs(wide - other)
         unit = float(ml_dtypes.finfo(a.dtype).eps) * np.abs(wide).max(initial=0.0) if a.dtype.kind in "fV" else 0.0
         if a.size == 1 and a.ndim > 1 and abs(a) == 1:
-            continue  # an orthogonal 1 by 1: two seeds may well give the same sign
+            continue  # an orthogonal 1×1 kernel: two seeds may give the same sign
         if not np.all(off <= max(unit, ORTHOGONAL * (a.ndim > 1))):
             out.append(f"weight {i} {a.shape} is off by {off.max():.3g}, largest {np.abs(wide).max():.3g}")
     return out

@@ -1,4 +1,4 @@
-"""A headless Chromium, driven through a pipe by the DevTools protocol. Standard library alone."""
+"""A headless Chromium, driven through a pipe by the DevTools protocol. Only uses the standard library."""
 import base64
 import fcntl
 import json
@@ -12,7 +12,7 @@ PROGRAMS = ('chromium-headless-shell', 'chrome-headless-shell', 'chromium', 'chr
 
 
 def find():
-    """The path of a browser, or None."""
+    """Returns the path of a browser, or None."""
     return next((path for path in map(shutil.which, PROGRAMS) if path), None)
 
 
@@ -21,14 +21,14 @@ class Browser:
         self.profile = tempfile.TemporaryDirectory(prefix='attn-pages-')
         to_read, self.to_browser = os.pipe()
         self.from_browser, to_write = os.pipe()
-        # The browser reads descriptor 3 and writes 4; these must not be in the way of each other.
+        # The browser reads descriptor 3 and writes 4; the originals must not have these numbers.
         high = [fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 20) for fd in (to_read, to_write)]
 
         def settle():
             os.dup2(high[0], 3)
             os.dup2(high[1], 4)
 
-        # Whatever would leave the machine ends at a port that nobody listens on.
+        # Requests to other machines go to a port without a listener.
         self.process = subprocess.Popen(
             [program, '--headless', '--no-sandbox', '--disable-gpu', '--remote-debugging-pipe', '--hide-scrollbars',
              '--user-data-dir=' + self.profile.name, '--proxy-server=127.0.0.1:9', '--disable-dev-shm-usage',
@@ -100,7 +100,7 @@ class Page:
                   features=[{'name': 'prefers-color-scheme', 'value': 'dark' if dark else 'light'}])
 
     def run(self, script):
-        """The value of a JavaScript expression, promises awaited."""
+        """Returns the value of a JavaScript expression, after awaiting promises."""
         answer = self.send('Runtime.evaluate', expression=script, awaitPromise=True, returnByValue=True)
         if 'exceptionDetails' in answer:
             raise RuntimeError(script + ': ' + json.dumps(answer['exceptionDetails']))
@@ -115,7 +115,7 @@ class Page:
             time.sleep(0.03)
 
     def settled(self):
-        """Waits until what was asked for is drawn."""
+        """Waits until pending drawing is done."""
         self.run('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 0))))')
 
     def press(self, key):

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Pages as people see them: looks.py ATTN FOLDER [MODEL…]
+"""Renders pages as people see them: looks.py ATTN FOLDER [MODEL…]
 
-Writes into FOLDER what reports and heatmaps of models look like: a picture of the whole page at 400 and at 1,600 pixels, light
-and dark, and the page on paper (A4, PDF). Without a MODEL it takes some of tests/data. Nothing may be cut: a page that is wider
-than its window, or has text that its box hides, is named, and the exit code is 1. pages_test.py asks for the same.
+Writes pictures of reports and heatmaps of models into FOLDER: the whole page at 400 and at 1,600 pixels, light and dark, and
+the page on paper (A4, PDF). Without a MODEL it uses some of tests/data. Nothing may be cut off: a page that is wider than its
+window, or has text that its box hides, is reported, and the exit code is 1. pages_test.py checks the same.
 """
 import base64
 import os
@@ -23,9 +23,9 @@ MODELS = {
     'encoder': [],
 }
 WIDTHS = (400, 1600)
-PAPER = 794  # pixels of A4 between its edges
+PAPER = 794  # width of A4 in pixels without margins
 
-# What is hidden because its box is too small. Boxes that scroll hide nothing, and neither do those that are not shown.
+# Finds text hidden by a box that is too small. Boxes that scroll do not count, nor do invisible ones.
 CUT = '''(() => {
   const found = [], wide = document.documentElement.scrollWidth - innerWidth;
   if (wide > 0) found.push(`the page is ${wide} px wider than its window`);
@@ -38,17 +38,17 @@ CUT = '''(() => {
   }
   return found;
 })()'''
-# On paper nothing scrolls.
+# Paper cannot scroll.
 CUT_ON_PAPER = CUT.replace("['hidden', 'clip']", "['hidden', 'clip', 'auto', 'scroll']")
 
 
 def cut(page, on_paper=False):
-    """What is not to be seen of a page as it stands."""
+    """Returns the text of a page that is cut off."""
     return page.run(CUT_ON_PAPER if on_paper else CUT)
 
 
 def on_paper(page, dark=False):
-    """Lays the page out as for A4; `dark` is what its reader prefers on screens."""
+    """Lays the page out for A4; `dark` is the reader's preference for screens."""
     page.size(PAPER, 1123)
     page.send('Emulation.setEmulatedMedia', media='print',
               features=[{'name': 'prefers-color-scheme', 'value': 'dark' if dark else 'light'}])
@@ -60,7 +60,7 @@ def pdf(page):
 
 
 def look(chromium, path, folder):
-    """Writes the pictures of one page; what is cut on them."""
+    """Writes the pictures of one page and returns what is cut off in them."""
     found, name = [], path.stem
     for dark in (False, True):
         for width in WIDTHS:
@@ -71,7 +71,7 @@ def look(chromium, path, folder):
             found += [f'{name}, {width} px, {theme}: {what}' for what in cut(page)]
             page.screenshot(folder / f'{name}-{width}-{theme}.png', whole=True)
             page.close()
-        # Whatever the screen shows, paper is white.
+        # Paper is white, whatever the theme.
         page = browser.Page(chromium, path, dark=dark)
         page.wait()
         page.settled()

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Pages and pictures in a headless Chromium: pages_test.py build/attn
+"""Pages and images in a headless Chromium: pages_test.py build/attn
 
-They draw, their controls work, text from a model stays text, and no request leaves. Exits with 77, and says so, where
-there is no browser.
+They are drawn, their controls work, text from a model stays text, and no request leaves the machine. Without a browser it exits with 77
+and the reason.
 """
 import json
 import os
@@ -27,7 +27,7 @@ HOSTILE = ('</script><script>window.pwned = 1</script><img src=x onerror="window
 
 
 def attn(*arguments, model=None):
-    """What attn writes on stdout."""
+    """Returns attn's output on stdout."""
     done = subprocess.run([ATTN, *arguments], input=json.dumps(model) if model else '', capture_output=True,
                           encoding='utf-8', check=False)
     if done.returncode != 0:
@@ -36,7 +36,7 @@ def attn(*arguments, model=None):
 
 
 def hostile_model():
-    """A model whose every name is hostile, with an attention layer and a nested model."""
+    """Returns a model with hostile names, an attention layer and a nested model."""
     model = json.loads(attn('get-config', '-', model=dict(READER, num_layers=1)))
     text = json.dumps(model)
     for layer in model['config']['layers']:
@@ -79,7 +79,7 @@ class Pages(unittest.TestCase):
         return page
 
     def check_quiet(self, page):
-        """Nothing was asked for but the page, and nothing went wrong in it."""
+        """Checks that only the page was requested, and that it has no errors."""
         asked = [event['request']['url'] for event in page.events('Network.requestWillBeSent')]
         self.assertEqual([url for url in asked if not url.startswith('file:///')], [])
         self.assertEqual(len(asked), 1, asked)
@@ -99,7 +99,7 @@ class Pages(unittest.TestCase):
         query, key = head['largest_at']
         self.assertIn(f'largest weight {head["largest"]:#.3g}, query {query}, key {key}',
                       page.run('document.querySelector(".readout").textContent'))
-        # The colours of the picture: the darkest cell is the largest weight, and there are many others.
+        # Colors of the image: the darkest cell is the largest weight, and there are many others.
         colours = page.run('''(() => {
           const canvas = document.querySelector("canvas.picture"), data = canvas.getContext("2d")
             .getImageData(0, 0, canvas.width, canvas.height).data, seen = new Map();
@@ -109,14 +109,14 @@ class Pages(unittest.TestCase):
           }
           return [seen.size, seen.get("16,48,95")]; })()''')
         self.assertGreater(colours[0], 30)
-        self.assertGreaterEqual(colours[1], 25 * 25)  # one cell, of 36 pixels or less where there is no room
+        self.assertGreaterEqual(colours[1], 25 * 25)  # one cell, of at most 36 pixels if space is limited
         self.check_quiet(page)
 
     def test_heatmap_hover_tells_the_weight(self):
         path = self.write('hover.html', 'heatmap', '-', '--seq-len', '9', model=READER)
         page = self.open(path)
         page.run('document.querySelector("canvas.picture").focus()')
-        page.press('ArrowDown')  # the first press goes to the first cell
+        page.press('ArrowDown')  # the first key press selects the first cell
         page.press('ArrowDown')
         page.press('ArrowRight')
         text = page.run('document.querySelector(".readout").textContent')
@@ -180,7 +180,7 @@ class Pages(unittest.TestCase):
         self.assertLess(os.path.getsize(path), 5_000_000)
         page = self.open(path, '#view=heads')
         self.assertIn('a cell is 4 queries by 4 keys', page.run('document.body.textContent'))
-        # Pictures that cannot be seen are not drawn.
+        # Images outside the window are not drawn.
         self.assertEqual(page.run('document.querySelectorAll(".thumb").length'), 144)
         self.assertLess(page.run('[...document.querySelectorAll(".thumb canvas")].filter((c) => c.width === 72).length'), 144)
         page.press('1')
@@ -192,7 +192,7 @@ class Pages(unittest.TestCase):
             await new Promise(requestAnimationFrame);
           }
           return (performance.now() - begin) / 30 / 1000; })()''')
-        # A frame of a 60 Hz screen is 17 ms; a busy machine without a GPU gets six.
+        # A frame of a 60 Hz screen takes 17 ms; six frames are allowed for a machine without a GPU under load.
         self.assertLess(seconds, 0.1)
         self.check_quiet(page)
 
@@ -268,7 +268,7 @@ class Pages(unittest.TestCase):
         page = self.open(path)
         nodes = len(json.loads(attn('plot', '-', '--json', model=READER))['nodes'])
         self.assertEqual(page.run('document.querySelectorAll("g > rect").length'), nodes)
-        # Text fits its box, with the fonts that are here.
+        # Text fits into its box, with the installed fonts.
         self.assertEqual(page.run('''[...document.querySelectorAll("g")].filter((g) => {
           const box = g.querySelector("rect").getBoundingClientRect();
           return [...g.querySelectorAll("text")].some((t) => t.getBoundingClientRect().right > box.right); }).length'''), 0)

@@ -1,4 +1,4 @@
-"""Memory that is not given: the N-th allocation of every command fails, alone or with all after it."""
+"""Failing allocations: the N-th allocation of every command fails, on its own or with all later ones."""
 import errno
 
 from scenario import scenarios
@@ -11,7 +11,7 @@ ONCE, FOREVER = 1, 0
 def check(attn, inputs, jobs, short):
     sweep = Sweep(attn, inputs, jobs)
     for scenario in scenarios():
-        # What becomes of the process that reads HDF5 says nothing about the memory of this one.
+        # The memory of this process does not show that of the process that reads HDF5.
         codes = (4,) if scenario.program == "attn" else (3, 4)
         for how_many, most in ((ONCE, 12 if short else 120), (FOREVER, 6 if short else 60)):
             sweep.scenario(scenario, Fault("alloc", MEMORY, how_many, codes), most)

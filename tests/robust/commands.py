@@ -1,4 +1,4 @@
-"""Is every command among those that are disturbed, and every one of those a command?"""
+"""Checks that every command is disturbed by some scenario, and that every scenario names an existing command."""
 import pathlib
 
 from program import Folder
@@ -6,7 +6,7 @@ from scenario import scenarios
 
 
 def known(attn):
-    """The commands that the program has manual pages for, which is all of them."""
+    """Returns all commands, by the manual pages of the program."""
     with Folder() as folder:
         result = attn.run(("man", "--all", "-o", "pages"), folder)
         assert result.code == 0, result

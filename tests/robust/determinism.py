@@ -1,4 +1,4 @@
-"""The same machine, threads and command give the same bits, however busy the machine is."""
+"""Checks that the same machine, threads and command give the same bits, idle or under load."""
 import json
 import multiprocessing
 from collections import defaultdict
@@ -7,7 +7,7 @@ from program import ROOT, Folder
 
 ROOM = {"name": "encoder", "input_shape": [50, 64], "num_layers": 2, "num_heads": 4, "key_dim": 16,
         "intermediate_dim": 128, "units": 10}
-# What a run may differ in.
+# The differences between runs.
 VARIANTS = {
     "plain": {}, "softmax": {"output_activation": "softmax"}, "causal": {"causal": True},
     "pre-norm": {"normalize_first": True}, "gelu": {"activation": "gelu"},
@@ -21,7 +21,7 @@ BUILT_IN = ("lstm_attention.json", "vit_tiny.json", "encoder.json", "encoder_dec
 
 
 def configs(folder, source):
-    """(name, words), 30 of them."""
+    """Returns 30 tuples (name, words)."""
     found = []
     for i, (name, change) in enumerate(VARIANTS.items()):
         file = f"{i}.json"

@@ -1,4 +1,4 @@
-"""What is opened while hostile files are read: tests/hostile/strace."""
+"""Checks which files are opened while hostile files are read: tests/hostile/strace."""
 import subprocess
 
 from program import ROOT

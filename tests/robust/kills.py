@@ -1,4 +1,4 @@
-"""kill -9 at random times: an output is absent, the old one or a whole new one, and little is left behind."""
+"""kill -9 at random times: an output is missing, the old one or a complete new one, and few files are left behind."""
 import concurrent.futures
 import hashlib
 import os
@@ -10,7 +10,7 @@ from sweep import OLD
 from writer import is_whole, make_model, writers
 
 
-TIMED = ("manifest.json", "y.html", "y.keras")  # they hold the time they were written at
+TIMED = ("manifest.json", "y.html", "y.keras")  # they contain the time of writing
 
 
 class Kills:
@@ -27,7 +27,7 @@ class Kills:
             return "old"
         if not is_whole(path):
             return f"torn: {len(data)} bytes"
-        # Of the outputs that hold no times, the very bytes.
+        # Outputs without times must be equal to the byte.
         if first is not None and hashlib.sha256(data).digest() != first:
             return "other bytes"
         return "new"
@@ -53,7 +53,7 @@ class Kills:
                     elif (target / name).exists():
                         os.unlink(target / name)
                 process = self.attn.start(words, folder)
-                # Most of them late, where the writing is.
+                # Most of them late, during the writing.
                 time.sleep(took * (0.4 + 0.7 * self.random.random()) if i % 4 else took * self.random.random())
                 process.kill()
                 process.communicate()

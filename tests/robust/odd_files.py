@@ -1,4 +1,4 @@
-"""Outputs and inputs that are no ordinary files: full devices, closed descriptors, pipes, folders, changing files."""
+"""Outputs and inputs that are not regular files: full devices, closed descriptors, pipes, folders, changing files."""
 import json
 import os
 import subprocess
@@ -20,7 +20,7 @@ def _shell(attn, command, folder):
 
 
 def outputs(attn, inputs):
-    """(what, is it as promised?)"""
+    """Returns tuples (description, passed)."""
     with Folder(inputs) as folder:
         def run(*words, **more):
             return attn.run(words, folder, **more)
@@ -42,7 +42,7 @@ def outputs(attn, inputs):
             yield f"{words} 2>&-", code == 0 and out
             code, out, err = _shell(attn, f"$A {words} <&-", folder)
             yield f"{words} <&-", code == 0 and out
-        # Descriptors that were closed are the next that open gives: nothing of ours may be written there.
+        # The next open() returns a closed descriptor's number: nothing may be printed into that file.
         code, _, _ = _shell(attn, "$A run m.json --weights w.weights.h5 -o out.npz <&- >&- 2>&-", folder)
         yield "all three closed", code == 3 and not temporaries(folder)
         for closed in (">&- 2>&-", "<&- >&-", "<&- 2>&-", "<&- >&- 2>&-"):
@@ -60,7 +60,7 @@ def outputs(attn, inputs):
         code, _, _ = _shell(attn, "cat w.npz > pipe.npz & $A weights pipe.npz; code=$?; wait; exit $code", folder)
         yield "a FIFO as input", code == 0
         os.mkdir(folder / "folder.npz")
-        os.mkdir(folder / "folder.json")  # the ending that a summary may have
+        os.mkdir(folder / "folder.json")  # an extension that a summary may have
         for words in (("run", "m.json", "-o", "folder.npz"), ("weights", "folder.npz"), ("summary", "folder.npz"),
                       ("summary", "m.json", "-o", "folder.json"), ("run", "m.json", "--weights", "folder.npz")):
             result = run(*words)
@@ -72,7 +72,7 @@ def outputs(attn, inputs):
 
 
 def _forbidden(run, folder):
-    """As one who may not: root becomes nobody."""
+    """Runs as a user without permission: root becomes nobody."""
     someone = {"user": 65534} if os.geteuid() == 0 else {}
     for path, mode in ((folder, 0o755), (folder / "secret.json", 0), (folder / "old.npz", 0o444)):
         if path != folder:
@@ -88,8 +88,8 @@ def _forbidden(run, folder):
 
 
 def changing_inputs(attn, inputs, loops):
-    """A file that another program cuts short, makes longer or rewrites while it is read: how often which exit code, how
-    often another result than that of the whole file, and what is wrong."""
+    """Reads a file while another program truncates, extends or rewrites it. Returns the counts of exit codes and of results
+    that differ from that of the whole file, and the problems."""
     answers, others = {}, 0
     wrong = []
     with Folder(inputs) as folder:
@@ -99,7 +99,7 @@ def changing_inputs(attn, inputs, loops):
             os.unlink(folder / name)
             (folder / name).write_bytes(source)
             whole[name] = source
-        # Large enough to be mapped into memory, not read.
+        # Large enough to be memory-mapped instead of read.
         (folder / "large.json").write_text(json.dumps(MODEL | {"intermediate_dim": 100000}))
         attn.run(("init", "large.json", "-o", "large.safetensors"), folder)
         whole["large.safetensors"] = (folder / "large.safetensors").read_bytes()
@@ -144,8 +144,8 @@ def changing_inputs(attn, inputs, loops):
                 if result.code not in (0, 3):
                     wrong.append(f"{words}: exit {result.code}: {result.err[:200]!r}")
                 elif result.code == 0 and told != list(quiet[words][1:]):
-                    # Of a file without sums the numbers may be those that another program was about to write; of a
-                    # .keras file the names may be missing, with a warning.
+                    # Without a checksum, the numbers may be a mixture with the new ones; in a .keras file names may be
+                    # missing, with a warning.
                     others += 1
                     if current[0].endswith((".npz", ".keras")) and b"attn: warning: " not in result.err:
                         wrong.append(f"{words}: exit 0 and another result")

@@ -1,4 +1,4 @@
-"""Many runs that write the same output at the same time: one of them wins, whole."""
+"""Many runs that write the same output concurrently: one of them wins, completely."""
 from program import Folder, temporaries
 from writer import is_whole, make_model, writers
 
@@ -27,7 +27,7 @@ def check(attn, _, __, short):
                     failures.append(f"{writer.name}: {name} is torn")
             if temporaries(target):
                 failures.append(f"{writer.name}: left {temporaries(target)}")
-            if writer.name == "npz":  # it is the file of one of them
+            if writer.name == "npz":  # the file of one of them
                 got = (target / "y.npz").read_bytes()
                 (folder / "alone").mkdir()
                 one_of = []

@@ -1,4 +1,4 @@
-"""attn as a caller sees it: exit code, what it printed, what it left in a folder."""
+"""attn as its caller sees it: exit code, output, and files in a folder."""
 import os
 import pathlib
 import shutil
@@ -8,11 +8,11 @@ import tempfile
 from dataclasses import dataclass
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-SECONDS = 120  # no command here takes as long
+SECONDS = 120  # longer than any command here
 
 
 def shell_code(returncode):
-    """As a shell has it: 128 + n where signal n ended the program."""
+    """Converts an exit status like a shell: 128 + n if signal n ended the program."""
     return 128 - returncode if returncode < 0 else returncode
 
 
@@ -21,7 +21,7 @@ class Result:
     code: int
     out: bytes
     err: bytes
-    resumed: bool = False  # did a second run take up what this one left?
+    resumed: bool = False  # whether a second run resumed from the first one's files
 
     def error_lines(self):
         lines = self.err.decode(errors="replace").splitlines()
@@ -56,7 +56,7 @@ class Attn:
 
 
 class Folder:
-    """A folder that goes with its owner; in memory where the system has such a place, for fsync costs nothing there."""
+    """A folder that is removed with its owner; in memory if possible, where fsync costs nothing."""
 
     def __init__(self, inputs=None):
         place = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None

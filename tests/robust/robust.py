@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Disturbs attn in every way that a machine can, and says how it took that.
+"""Disturbs attn in every way that a machine can, and reports its reactions.
 
     robust.py BUILD [--short] [--jobs N] [CHECK…]
 """

@@ -12,7 +12,7 @@ from pathlib import Path
 MODEL = {"name": "encoder", "input_shape": [5, 8], "num_layers": 1, "num_heads": 2, "key_dim": 4,
          "intermediate_dim": 16, "units": 4, "output_activation": "softmax"}
 
-# keras_hub's GPT-2, of 2 heads.
+# KerasHub's GPT-2 with 2 heads.
 DECODER = {"module": "keras_hub.src.models.gpt2.gpt2_causal_lm", "class_name": "GPT2CausalLM", "config": {
     "backbone": {"module": "keras_hub.src.models.gpt2.gpt2_backbone", "class_name": "GPT2Backbone", "config": {
         "name": "gpt2_backbone", "trainable": True, "vocabulary_size": 16, "num_layers": 1, "num_heads": 2,
@@ -27,16 +27,16 @@ class Scenario:
     name: str
     words: tuple
     outputs: tuple = ()   # files that it writes
-    program: str = "attn"  # whose calls fail
-    may_go: tuple = ()    # outputs that may be gone where it fails
-    timed: bool = False   # do its texts hold times?
-    checks: bool = False  # does it tell what works on this machine, which a fault changes?
-    code: int = 0         # how it ends undisturbed
-    goes_on: tuple = ()   # the words that take up what it left where it says that it can be
+    program: str = "attn"  # the program whose calls fail
+    may_go: tuple = ()    # outputs that may be missing after a failure
+    timed: bool = False   # whether its text contains times
+    checks: bool = False  # whether it reports capabilities of the machine, which a fault changes
+    code: int = 0         # exit code without a disturbance
+    goes_on: tuple = ()   # command line to resume, if it reports that it can
 
 
 def npy(shape):
-    """Ones of float32."""
+    """Returns a .npy file with float32 ones."""
     header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}"
     header += " " * (64 - (len(header) + 11) % 64) + "\n"
     count = 1
@@ -46,7 +46,7 @@ def npy(shape):
 
 
 def npz(shapes):
-    """An archive of ones."""
+    """Returns an archive of ones."""
     data = io.BytesIO()
     with zipfile.ZipFile(data, "w") as archive:
         for name, shape in shapes.items():
@@ -55,7 +55,7 @@ def npz(shapes):
 
 
 def make_inputs(attn, folder):
-    """The files that the scenarios read."""
+    """Writes the files that the scenarios read."""
     (folder / "m.json").write_text(json.dumps(MODEL))
     (folder / "d.json").write_text(json.dumps(DECODER))
     shutil.copytree(TOKENIZER, folder / "preset")
@@ -141,13 +141,13 @@ def scenarios():
 
 
 def comparable(scenario, data):
-    """What must be the same in every run of a scenario: all of it, less the times and sizes that it was measured at."""
+    """Returns the part of a result that is the same in every run of a scenario: without times and measured sizes."""
     if b"date_saved" in data and data.startswith(b"PK"):
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             return [(name, archive.read(name)) for name in archive.namelist() if name != "metadata.json"]
     if not scenario.timed or data.startswith((b"PK", b"\x93NUMPY")) or b'{"' in data[:16] and b"\0" in data[:8]:
         return data
-    if scenario.words[0] == "bench" and data.startswith(b"{"):  # what is known of the machine is no result
+    if scenario.words[0] == "bench" and data.startswith(b"{"):  # properties of the machine are not a result
         try:
             report = json.loads(data)
         except ValueError:
@@ -159,7 +159,7 @@ def comparable(scenario, data):
 
 
 def outputs_of(scenario, folder):
-    """What a run left of its outputs: name to bytes, or None where there is no file."""
+    """Returns the outputs of a run: name to bytes, or None for a missing file."""
     found = {}
     for name in scenario.outputs:
         path = folder / name

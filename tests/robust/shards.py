@@ -1,4 +1,4 @@
-"""Many small files over processes that are killed at random times: all end done, none twice, none torn."""
+"""Many small files over processes that are killed at random times: all files are processed, none twice, none partially."""
 import json
 import random
 import time
@@ -14,7 +14,7 @@ def start(attn, folder, rank, ranks, *words):
 
 
 def results(folder):
-    """Bytes of the outputs, and when they were written."""
+    """Returns the outputs' bytes and times of writing."""
     return {path.name: (path.read_bytes(), path.stat().st_mtime_ns) for path in (folder / "out").glob("*.npz")}
 
 
@@ -42,7 +42,7 @@ class Shards:
         self.expect(not temporaries(folder), f"{what}: left {temporaries(folder)}")
 
     def killed(self, folder, ranks, schedule):
-        """All but one of the processes are killed; one that goes on, or the same command again, does the rest."""
+        """Kills all processes except one; the remaining one, or the same command again, does the rest."""
         processes = [start(self.attn, folder, rank, ranks, "--schedule", schedule) for rank in range(ranks)]
         for process in processes[1:]:
             deadline, wanted = time.monotonic() + 60, self.random.random() * self.files * 0.5
@@ -61,7 +61,7 @@ class Shards:
                 (folder / f"in/f{i:04}.npz").write_bytes(npz({"input_layer": (1, 5, 8)}))
             self.killed(folder, 3, schedule)
             before = results(folder)
-            if schedule == "static":  # what the killed had is done by the next run, of another number of processes
+            if schedule == "static":  # a later run, with another number of processes, completes the work of the killed ones
                 again = [start(self.attn, folder, rank, 2) for rank in range(2)]
                 for process in again:
                     process.communicate(timeout=120)
@@ -69,7 +69,7 @@ class Shards:
             self.whole(folder, schedule)
             after = results(folder)
             redone = [name for name, was in before.items() if after.get(name) != was]
-            # An output whose process was killed before it could say so is made again, by one process.
+            # An output whose process was killed before it could record it is written again, by one process.
             self.expect(len(redone) <= 2, f"{schedule}: {len(redone)} outputs were made twice")
             self.expect(len({data for data, _ in after.values()}) == 1, f"{schedule}: equal inputs, other bytes")
             idle = start(self.attn, folder, 0, 1)

@@ -1,4 +1,4 @@
-"""Ctrl-C and its like at random times: how long a command goes on, and what it leaves."""
+"""Ctrl-C and other signals at random times: how long a command continues, and what it leaves."""
 import json
 import pathlib
 import random
@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from program import Folder, shell_code, temporaries
 from sweep import OLD
 
-LIMIT = 0.5         # seconds to the end
+LIMIT = 0.5         # maximum seconds until the end
 LIMIT_SECOND = 0.1  # after a second Ctrl-C
-BUSY = 10           # where little is tried, the machine may be busy: the limits are so many times wider
-LONGEST = 1.2  # seconds in which a signal may come: every phase has begun by then
-# Half a second of work or more, so that a signal meets it in every phase: reading, drawing weights, packing, computing,
+BUSY = 10           # factor of the limits for a short test, when the machine may be under load
+LONGEST = 1.2  # the latest second of a signal: every phase has begun by then
+# At least half a second of work, so that signals hit every phase: reading, drawing weights, packing, computing,
 # writing.
 MODEL = {"name": "encoder", "input_shape": [96, 768], "num_layers": 4, "num_heads": 12, "key_dim": 64,
          "intermediate_dim": 3072, "units": 512}
@@ -47,7 +47,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE)
 
 
 def one(attn, folder, long, which, delay, wider):
-    """(seconds from the signal to the end or None where it was over before, what is wrong)"""
+    """Returns (seconds from the signal to the end, or None if the end came first; the problem)."""
     for name in long.outputs:
         (folder / name).write_bytes(OLD)
     process = attn.start(long.words, folder)
@@ -61,7 +61,7 @@ def one(attn, folder, long, which, delay, wider):
     took = time.monotonic() - sent
     code = shell_code(process.returncode)
     if code == 0 and took < 0.05 * wider:
-        return None, None  # the end was there first
+        return None, None  # the end came first
     if code != 128 + which:
         return took, f"exit {code}: {err[:200]!r}"
     if took > LIMIT * wider:
@@ -73,7 +73,7 @@ def one(attn, folder, long, which, delay, wider):
         if data == OLD:
             continue
         if long.words[0] != "bench":
-            continue  # the file was there before the signal
+            continue  # the file existed before the signal
         if json.loads(data)["partial"] is not True:
             return took, f"{name} does not say that it is partial"
     if "jsonl" in long.words and out and which != signal.SIGPIPE:
@@ -84,11 +84,11 @@ def one(attn, folder, long, which, delay, wider):
 
 
 def second(attn, folder, delay):
-    """Seconds from a second Ctrl-C to the end, where a command still tidies up after the first."""
+    """Returns the seconds from a second Ctrl-C to the end, while a command still cleans up after the first."""
     process = attn.start(("bench", "m.json", "--min-time", "30"), folder)
     time.sleep(delay)
     process.send_signal(signal.SIGINT)
-    time.sleep(0.06)  # two that come at once are one
+    time.sleep(0.06)  # two simultaneous signals count as one
     sent = time.monotonic()
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=60)
@@ -96,7 +96,7 @@ def second(attn, folder, delay):
 
 
 def check(attn, _, __, short):
-    # A shell lets what it starts in the background ignore Ctrl-C, and attn would keep to that.
+    # In a shell, background processes ignore Ctrl-C, and attn inherits that.
     for which in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(which) == signal.SIG_IGN:
             signal.signal(which, signal.SIG_DFL)
@@ -114,7 +114,7 @@ def check(attn, _, __, short):
             except Exception:  # noqa: BLE001: it takes longer, which is as good
                 process.kill()
                 process.communicate()
-                for name in temporaries(folder):  # nothing tidies up after SIGKILL
+                for name in temporaries(folder):  # SIGKILL leaves temporary files
                     pathlib.Path(name).unlink()
             whole = min(LONGEST, time.monotonic() - start)
             for i in range(4 if short else 200):

@@ -1,4 +1,4 @@
-"""Runs a scenario with its N-th call failing, and says what is wrong with what came of it."""
+"""Runs a scenario with its N-th call failing, and reports the problems of the result."""
 import concurrent.futures
 import os
 import struct
@@ -9,16 +9,16 @@ from program import Folder, name_of_signal, temporaries
 from scenario import comparable, outputs_of
 
 OLD = b"what stood here before"
-PROMISE = b"resume it with: attn train"  # what a training that ends early says; it is held to it, to the last bit
+PROMISE = b"resume it with: attn train"  # printed by a training that ends early; its checkpoint must resume exactly
 
 
 @dataclass(frozen=True)
 class Fault:
     calls: str      # "alloc", "read,pread"
-    error: int      # errno; 0: half is read or written
-    how_many: int = 1  # 0: all from there on
+    error: int      # errno; 0: half of the bytes are read or written
+    how_many: int = 1  # 0: all later calls
     codes: tuple = (0, 4)
-    must_survive: bool = False  # is anything but the right result wrong?
+    must_survive: bool = False  # whether only the right result is acceptable
 
     def variables(self, scenario, at, count_file):
         return {"FAULT_PROGRAM": scenario.program, "FAULT_CALLS": self.calls, "FAULT_AT": str(at),
@@ -26,14 +26,15 @@ class Fault:
 
 
 def sampled(count, most):
-    """Numbers from 1 to count: all, or `most` of them in even steps."""
+    """Returns numbers from 1 to count: all, or `most` of them evenly spaced."""
     if count <= most:
         return list(range(1, count + 1))
     return sorted({1 + i * (count - 1) // (most - 1) for i in range(most)}) if most > 1 else [count]
 
 
 def is_one_sentence(lines):
-    """One line; two where a thread and the library under another find at the same moment that there is no memory."""
+    """Returns whether it is one line; two if a thread and the library below another one run out of memory
+    simultaneously."""
     return len(lines) == 1 or len(lines) == 2 and sum(line.startswith("libgomp: ") for line in lines) == 1
 
 
@@ -43,7 +44,7 @@ class Sweep:
         self.points, self.failures, self.codes = 0, [], Counter()
 
     def disturbed(self, scenario, fault, at, old):
-        """One run: its result, outputs, temporaries left, and (calls, failures)."""
+        """Runs once and returns the result, outputs, temporary files left, and (calls, failures)."""
         with Folder(self.inputs) as folder, Folder() as beside:
             count = beside / "count"
             count.write_bytes(bytes(16))
@@ -64,7 +65,7 @@ class Sweep:
         return result, outputs, calls
 
     def wrong(self, scenario, fault, old, right, got):
-        """What is wrong with one run, or nothing."""
+        """Returns the problem of one run, or nothing."""
         want, want_outputs, _ = right
         result, outputs, left, (_, failed) = got
         if result.code > 128 or result.code < 0:
@@ -82,7 +83,7 @@ class Sweep:
             if (done or result.resumed and name in scenario.goes_on) and not is_new:
                 return f"exit {result.code}{', resumed,' if result.resumed else ''} without {name}"
         if done:
-            # What could not be read may be left out where a warning says so.
+            # A value that could not be read may be omitted with a warning.
             told = b"attn: warning: " in result.err and not fault.must_survive
             same = comparable(scenario, result.out) == comparable(scenario, want.out)
             if not same and not told and not scenario.checks:

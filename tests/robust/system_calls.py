@@ -1,10 +1,10 @@
-"""Reads, writes, opens and their like that fail, are cut short or interrupted at the N-th call."""
+"""Reads, writes, opens and similar calls that fail, are incomplete or interrupted at the N-th call."""
 import errno
 
 from scenario import scenarios
 from sweep import Fault, Sweep
 
-FILE_ERRORS = (3, 4, 5)  # 5: of a look at a device
+FILE_ERRORS = (3, 4, 5)  # 5: error of reading a device
 FAULTS = (
     Fault("read,pread", errno.EIO, 1, FILE_ERRORS),
     Fault("read,pread", errno.EINTR, 1, must_survive=True),
@@ -33,7 +33,7 @@ FAULTS = (
 def check(attn, inputs, jobs, short):
     sweep = Sweep(attn, inputs, jobs)
     for number, scenario in enumerate(scenarios()):
-        # A third of the faults in turn, so that each meets a third of the scenarios.
+        # A rotating third of the faults for each scenario.
         for fault in FAULTS[number % 3 :: 3] if short else FAULTS:
             sweep.scenario(scenario, fault, 2 if short else 30)
     codes = ", ".join(f"exit {code}: {n}" for code, n in sorted(sweep.codes.items()))

@@ -1,4 +1,5 @@
-"""Models whose every string holds what a terminal acts on, through every command: none of it reaches a terminal or a pipe."""
+"""Models whose every string contains control sequences, through every command: none of them reaches a terminal or a
+pipe."""
 import io
 import json
 import os
@@ -13,11 +14,11 @@ from program import ROOT, SECONDS, Folder
 from scenario import npy
 
 HOSTILE = "\x1b]0;owned\x07\x1b[31m\x9b31m\x7f\x85\x08"
-OWN = re.compile(rb"\x1b\[[0-9;]*[mK]|\r|\x08")  # attn's colours, and how it draws a line again
+OWN = re.compile(rb"\x1b\[[0-9;]*[mK]|\r|\x08")  # attn's own colors, and how it redraws a line
 
 
 def hostile(value, key=""):
-    """A config with each name and free text of it made hostile."""
+    """Returns a config with hostile names and texts."""
     if isinstance(value, dict):
         return {k: hostile(v, k) for k, v in value.items()}
     if isinstance(value, list):
@@ -26,7 +27,7 @@ def hostile(value, key=""):
 
 
 def keras_file(source, target, change):
-    """The archive with its config changed."""
+    """Returns the archive with another config."""
     with zipfile.ZipFile(source) as old, zipfile.ZipFile(target, "w") as new:
         for name in old.namelist():
             data = old.read(name)
@@ -46,7 +47,7 @@ def optimizer_names(data):
 
 
 def make(folder):
-    """The models, and the command lines over them."""
+    """Writes the models and returns the command lines."""
     data = ROOT / "tests/data"
     model = {"class_name": "Sequential", "config": {"name": "model" + HOSTILE, "layers": [
         {"class_name": "InputLayer", "config": {"name": "in" + HOSTILE, "batch_shape": [None, 4, 8], "dtype": "float32"}},
@@ -98,7 +99,7 @@ def make(folder):
 
 
 def on_terminal(attn, words, folder):
-    """All that the program writes on a terminal."""
+    """Returns the output of the program on a terminal."""
     leader, follower = pty.openpty()
     process = subprocess.Popen([attn.path, *words], cwd=folder, stdin=subprocess.DEVNULL, stdout=follower, stderr=follower,
                                env=attn.environment({"TERM": "xterm", "COLUMNS": "80", "LC_ALL": "C.UTF-8"}))
@@ -118,7 +119,7 @@ def on_terminal(attn, words, folder):
 
 
 def acted_on(out):
-    """What a terminal would act on."""
+    """Returns the control sequences."""
     return re.findall(rb"[\x00-\x08\x0b-\x1f\x7f].{0,8}|\xc2[\x80-\x9f]|\x1b.{0,8}", out, re.S)
 
 

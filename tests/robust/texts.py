@@ -1,4 +1,5 @@
-"""Odd command lines of generate, score and tokenize, over a model of each family: one sentence and the right exit code."""
+"""Unusual command lines of generate, score and tokenize, for a model of each family: one sentence and the right exit
+code."""
 from concurrent.futures import ThreadPoolExecutor
 
 from program import ROOT, Folder
@@ -8,7 +9,7 @@ GENERATING = ("CausalLM", "Seq2SeqLM")
 FARTHEST = str(2**63 - 1)
 USAGE, FILE, MEMORY = 2, 3, 4
 
-# What follows the model, the codes that it may end with.
+# Words after the model, and the allowed exit codes.
 GENERATE = [
     (("--ids", "1,2", "--max-new-tokens", "2"), {0}),
     (("--ids", "99999999"), {USAGE}),
@@ -56,7 +57,7 @@ def command_lines():
 
 
 def wrong(attn, words, codes):
-    """What is not as promised, or nothing."""
+    """Returns a problem, or nothing."""
     with Folder() as folder:
         result = attn.run(words, folder)
     if result.code not in codes:

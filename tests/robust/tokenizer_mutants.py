@@ -1,5 +1,5 @@
-"""Tokenizers and models made at random of odd parts: each text and each list of ids ends in an answer or in one sentence,
-in time and memory that are in proportion to it."""
+"""Random tokenizers and models with unusual parts: each text and each list of ids gives a result or one sentence, in
+time and memory proportional to the input."""
 import base64
 import json
 import random
@@ -28,7 +28,7 @@ SCHEMES = ["always", "first", "never"]
 
 
 def odd(draw, value):
-    """Now and then a value of another kind."""
+    """Returns the value, or occasionally one of another type."""
     return draw.choice([None, "", -1, 2**62, 1e308, [], {}, True, "x"]) if draw.random() < 0.02 else value
 
 
@@ -126,7 +126,7 @@ def added_tokens(draw, first):
 
 
 def pipeline(draw):
-    """A tokenizer.json."""
+    """Returns a tokenizer.json."""
     made = model(draw)
     return json.dumps({"version": "1.0", "added_tokens": added_tokens(draw, len(made["vocab"])),
                        "normalizer": several(draw, normalizer, "normalizers"),
@@ -135,7 +135,7 @@ def pipeline(draw):
 
 
 def changed(draw, data):
-    """Bytes with some of them changed, doubled, cut out or cut off."""
+    """Returns the bytes with some changed, repeated, removed or cut off."""
     data = bytearray(data)
     for _ in range(draw.choice([1, 1, 2, 8])):
         if not data:
@@ -159,13 +159,13 @@ SMALL = 1 << 20
 
 
 def folders():
-    """Presets and Hugging Face folders whose files are mutated."""
+    """Returns presets and Hugging Face folders to mutate."""
     return sorted(path for kind in ("tokenizers", "generation") for name in ("preset", "hf")
                   for path in (DATA / kind).glob(f"*/{name}"))
 
 
 def write_mutant(draw, folder):
-    """Leaves a model in `folder`, and gives what was done."""
+    """Writes a model to `folder` and returns a description of its mutations."""
     if draw.random() < 0.6:
         (folder / "config.json").write_text("{}")
         (folder / "tokenizer.json").write_text(pipeline(draw))
@@ -186,7 +186,7 @@ def limited():
 
 
 def trouble(attn, words, text, place):
-    """What is wrong with a run, or nothing."""
+    """Returns the problem of a run, or nothing."""
     start = time.monotonic()
     try:
         done = subprocess.run([attn.path, *words], input=text, capture_output=True, timeout=SECONDS, check=False,

@@ -1,5 +1,5 @@
-"""kill -9 while a model is trained: what goes on from the last checkpoint ends with the bits of a training that was
-never stopped, and Keras's file is whole at any time."""
+"""kill -9 during training: resuming from the last checkpoint ends with the bits of an uninterrupted training, and
+Keras's file is complete at any time."""
 import concurrent.futures
 import hashlib
 import random
@@ -13,7 +13,7 @@ from writer import is_whole
 TRAINING = ("train", "--data", "t.npz", "--batch-size", "1", "--epochs", "6", "--validation-split", "0.5", "--quiet",
             "--early-stopping", "patience=9,restore_best_weights", "--reduce-lr", "patience=1,factor=0.5,min_delta=1")
 MOST_RUNS = 60
-PATIENCE = 1.1  # each run of a training is given so many times what the one before it was: a busy machine is slow
+PATIENCE = 1.1  # factor of the time limit from run to run: a machine under load is slow
 
 
 def dump_of(folder, name):
@@ -41,7 +41,7 @@ class Trainings:
         return self
 
     def one(self, folder, start, number, took, expected):
-        """A training that is killed until it is done."""
+        """Kills a training repeatedly until it is done."""
         target = folder / f"k{number}.keras"
         for attempt in range(MOST_RUNS):
             begins = not target.exists()
@@ -68,7 +68,7 @@ class Trainings:
         self.failures.append(f"round {number}: not done after {MOST_RUNS} runs")
 
     def check_names(self, folder, number):
-        """Whatever was killed, the model and its last two checkpoints are left, and no hidden file."""
+        """Checks that after any kill the model and its last two checkpoints are left, and no hidden file."""
         left = [each for each in folder.iterdir() if each.name.lstrip(".").startswith(f"k{number}.")]
         wrong = [each.name for each in left if not re.fullmatch(rf"k{number}(\.step\d+)?\.keras", each.name)]
         if wrong or len(left) > 3:

@@ -1,5 +1,5 @@
-"""Trainings that go on from archives somebody has changed: a number or a type in the compile_config, in the regularizers
-and constraints of layers, in attn_state.json, or an array of the optimizer. Each is trained or refused in one line."""
+"""Trainings that resume from modified archives: a number or a type in the compile_config, in the regularizers and
+constraints of layers, in attn_state.json, or an array of the optimizer. Each is trained, or rejected with one line."""
 import concurrent.futures
 import copy
 import importlib.util
@@ -14,12 +14,12 @@ from scenario import make_inputs
 OPTIMIZERS = ("sgd", "adam", "nadam", "rmsprop", "adafactor", "muon", "ftrl", "lion", "schedulefreeadamw")
 VALUES = (0, 1, -1, 2, 0.5, -0.5, 1e39, 1e300, -1e300, 1e-300, 2**31, 2**40, 2**53, 2**62, -2**63, True, False, None, "",
           "none", "sum", "float16", "\x1b]0;x\x07", [], {}, [1], [None], {"a": 1}, [[[]]])
-# In configs of layers only what acts in training: the rest is another check's.
+# In the configs of layers, only keys that act in training: other checks cover the rest.
 TRAINED = ("regularizer", "constraint")
 
 
 def places(value, path=()):
-    """Paths of all that a JSON value holds, itself included."""
+    """Returns the paths of all values in a JSON value, including itself."""
     yield path
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, each in items:
@@ -33,7 +33,7 @@ def at(value, path):
 
 
 def changed(random_, value, path):
-    """The value with another at the path, without it, or with a key twice as large a name."""
+    """Returns the value with a replacement at the path, without it, or with a repeated key."""
     value = copy.deepcopy(value)
     if not path:
         return random_.choice(VALUES)
@@ -143,7 +143,7 @@ def check(attn, _, jobs, short):
         for code, count in one.counts.items():
             codes[code] = codes.get(code, 0) + count
     failures = [failure for one in done for failure in one.failures]
-    if not codes.get(0) or not codes.get(3):  # the words of the command are wrong, not the archives
+    if not codes.get(0) or not codes.get(3):  # the command line is wrong, not the archives
         failures.append("no archive was trained, or none refused")
     told = ", ".join(f"{count} ended with {code}" for code, count in sorted(codes.items()))
     return f"{rounds * jobs} archives: {told}", failures

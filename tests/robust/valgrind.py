@@ -1,4 +1,4 @@
-"""Commands under valgrind: no read of what was never written, no access to what is not theirs, nothing lost."""
+"""Commands under valgrind: no read of uninitialized memory, no invalid access, no leak."""
 import concurrent.futures
 import re
 import shutil
@@ -7,11 +7,11 @@ import subprocess
 from program import ROOT, Folder
 
 WRONG = 99
-# Blocks that nothing points to any more are lost; libgomp keeps those of its threads, to which something does.
+# Only unreachable blocks count as leaks; libgomp keeps reachable ones for its threads.
 VALGRIND = ("valgrind", "--quiet", "--leak-check=full", "--errors-for-leak-kinds=definite,indirect",
             "--show-leak-kinds=definite,indirect", f"--error-exitcode={WRONG}")
 CONFIGS = str(ROOT / "configs")
-# Of each way through the program one. Models of real size take minutes here.
+# One command for each code path. Models of real size take minutes here.
 COMMANDS = (
     ("summary", "keras.json"),
     ("summary", f"{CONFIGS}/bert_base.json", "--json"),
@@ -47,7 +47,7 @@ SHORT = 6
 
 
 def one(attn, inputs, words):
-    """What valgrind says of one command; nothing where all is well."""
+    """Returns valgrind's report for one command; nothing if it is clean."""
     with Folder(inputs) as folder:
         log = folder / "valgrind.log"
         done = subprocess.run([*VALGRIND, f"--log-file={log}", attn.path, *words], cwd=folder, env=attn.environment(),

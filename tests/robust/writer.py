@@ -1,4 +1,4 @@
-"""The kinds of files that attn writes, with models large enough to be met in the middle of it."""
+"""All kinds of files that attn writes, with models large enough to be interrupted in the middle."""
 import ast
 import json
 import zipfile
@@ -41,7 +41,7 @@ def make_model(folder):
 
 
 def is_whole(path):
-    """Can it be read to its end, by what is not attn?"""
+    """Returns whether a program other than attn can read the whole file."""
     data = path.read_bytes()
     name = path.name
     if name.endswith((".npz", ".keras")):
@@ -58,7 +58,7 @@ def is_whole(path):
         size = int.from_bytes(data[:8], "little")
         header = json.loads(data[8:8 + size])
         return len(data) == 8 + size + max(t["data_offsets"][1] for k, t in header.items() if k != "__metadata__")
-    if name.endswith(".h5"):  # superblock 0, 2 or 3: the end of the file as it has it itself
+    if name.endswith(".h5"):  # superblock 0, 2 or 3: the end of the file recorded in it
         at = 40 if data[8] == 0 else 28
         return data.startswith(b"\x89HDF\r\n\x1a\n") and int.from_bytes(data[at:at + 8], "little") == len(data)
     if name.endswith(".json"):

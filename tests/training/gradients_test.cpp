@@ -87,7 +87,7 @@ Case read_case(const fs::path& folder) {
     out.data = read_arrays(folder / "data.npz");
     for (auto& [name, tensor] : out.data) tensor = rows_of(tensor, out.meta["batch"].get<std::int64_t>());
   } else {
-    out.loss = "mean_squared_error";  // of the first output
+    out.loss = "mean_squared_error";  // for the first output
     out.data = read_arrays(folder / "inputs.npz");
     out.data.emplace("y", read_arrays(folder / "target.npz").at("target"));
   }
@@ -103,7 +103,7 @@ std::vector<fs::path> case_folders() {
   return out;
 }
 
-/// By the names in gradients.npz: "dense/kernel", "input:x".
+/// Named as in gradients.npz: "dense/kernel", "input:x".
 std::vector<std::pair<std::string, ValueId>> wanted_of(const Case& one, const graph::Graph& graph) {
   std::vector<std::pair<std::string, ValueId>> out;
   for (std::size_t i = 0; i < graph.values.size(); ++i) {

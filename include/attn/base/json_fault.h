@@ -6,7 +6,7 @@
 
 namespace attn {
 
-/// "a comma before '}'", "an empty text", "it begins with 'hello'"; "" where nothing of that kind is at `offset`, the
+/// "a comma before '}'", "an empty text", "it begins with 'hello'"; "" if nothing of that kind is at `offset`, the
 /// place of the last character that the parser read.
 [[nodiscard]] std::string json_fault(std::string_view text, std::size_t offset);
 

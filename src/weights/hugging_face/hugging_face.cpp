@@ -109,7 +109,7 @@ struct Joined {
 /// No file contains it.
 bool is_initialized(const FoundName& found) { return found.row->hugging_face.empty(); }
 
-/// By the name of the array; for a stack of experts, by the name of the first.
+/// Keys are names of arrays; for a stack of experts, the name of the first.
 std::map<std::string, Joined> arrays_of(const std::vector<FoundName>& names) {
   std::map<std::string, std::map<const NameRow*, std::size_t>> parts;
   for (std::size_t i = 0; i < names.size(); ++i)

@@ -1,9 +1,9 @@
-"""Writes what the tests of the weights room compare with, by real Keras. Needs keras 3.15, tensorflow and h5py.
+"""Writes the expected values of the weights module's tests, with real Keras. Needs keras 3.15, tensorflow and h5py.
 
-usage: generate.py   (writes beside itself)
-  model.*             one small model in every form in which Keras saves weights; element i of weight w is 1000 w + i
+usage: generate.py   (writes to its own folder)
+  model.*             one small model in every format in which Keras saves weights; element i of weight w is 1000 w + i
   model.json          its weights in order: path, store_path, shape, dtype, trainable
-  initializers.npz    what the initializers of initializers.json draw with TensorFlow; bfloat16 is stored as float32
+  initializers.npz    the results of the initializers in initializers.json with TensorFlow; bfloat16 is stored as float32
 """
 import json
 import os

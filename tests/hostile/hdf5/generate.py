@@ -1,6 +1,6 @@
-"""Writes the files beside it with h5py (pip install h5py numpy): HDF5 that leads elsewhere, grows, or holds what weights never do.
+"""Writes the files in its folder with h5py (pip install h5py numpy): HDF5 with external links, growing data or unexpected objects.
 
-The files damaged_*.h5 are not made here: tests/oracle/check_mutants.py and `make fuzz TARGET=hdf5_walk` have found them.
+The files damaged_*.h5 are not written here: tests/oracle/check_mutants.py and `make fuzz TARGET=hdf5_walk` found them.
 """
 import os
 
@@ -17,11 +17,11 @@ def make(name, fill, **options):
 
 
 def weights(file):
-    """Where Keras's reader looks."""
+    """Returns the group that Keras's reader opens."""
     return file.create_group("layers/dense/vars")
 
 
-# Other files and other places
+# External files and links
 def external(path, size=16):
     return lambda f: weights(f).create_dataset("0", (4,), "<f4", external=[(path, 0, size)])
 

@@ -6,7 +6,7 @@ LARGEST = 2000  # elements of one sample
 
 
 class Unfit(Exception):
-    """What was drawn cannot be built; another draw will do."""
+    """The drawn step cannot be built; another draw is needed."""
 
 
 FAMILIES = {}
@@ -21,16 +21,16 @@ def family(name, weight=1.0):
 
 
 class Draw:
-    """One model on its way. `batch` and `steps` are the numbers that stand for unknown dimensions."""
+    """A model under construction. `batch` and `steps` are the values of unknown dimensions."""
 
     def __init__(self, rng, parent=None):
         self.rng = rng
         self.parent = parent
         self.pool = []    # tensors, oldest first
-        self.used = set()  # ids of the tensors that some step has read
-        self.sealed = set()  # ids of those whose symbolic shape or dtype is not what Keras computes: no step may read them
+        self.used = set()  # ids of the tensors that a step has read
+        self.sealed = set()  # ids of tensors whose symbolic shape or dtype differs from Keras's result: no step may read them
         self.inputs = []
-        self.bounds = {}  # id of an integer tensor → how many values it has
+        self.bounds = {}  # maps the id of an integer tensor to the number of its values
         self.batch = parent.batch if parent else self.integer(1, 3)
         self.steps = parent.steps if parent else self.integer(2, 6)
         self.depth = parent.depth + 1 if parent else 0
@@ -94,7 +94,7 @@ class Draw:
         return self.integer(low, high)
 
     def time(self):
-        """A length: known, or unknown."""
+        """Returns a length: known or unknown."""
         return None if self.chance(0.25) else self.size(1, 7)
 
     def new(self, rank=None, dtype="float32", shape=None):
@@ -109,7 +109,7 @@ class Draw:
         return self.input(shape, dtype, bound)
 
     def pick(self, rank=None, dtype="float", where=None, fresh=0.15, make=None):
-        """A tensor of the pool, the later ones more likely, or a new input where none fits."""
+        """Returns a tensor of the pool, preferably a later one, or a new input if none is suitable."""
         ranks = None if rank is None else (rank,) if isinstance(rank, int) else tuple(rank)
 
         def fits(x):
@@ -143,7 +143,7 @@ class Draw:
         return x
 
     def like(self, x, fresh=0.5):
-        """A tensor of the same shape as x: another one of the pool, x itself, or a new input."""
+        """Returns a tensor with the shape of x: another one of the pool, x itself, or a new input."""
         same = [y for y in self.pool if id(y) not in self.sealed and tuple(y.shape) == tuple(x.shape) and y.dtype == x.dtype]
         if same and not self.chance(fresh):
             y = self.one(same)
@@ -155,7 +155,7 @@ class Draw:
         return y
 
     def tokens(self, length=None):
-        """Integers of rank 2, below the number that comes with them."""
+        """Returns integers of rank 2, and their upper bound."""
         known = [x for x in self.pool if "int" in x.dtype and len(x.shape) == 2 and id(x) in self.bounds]
         if known and self.chance(0.6):
             x = self.one(known)
@@ -165,7 +165,7 @@ class Draw:
         return x, self.bounds[id(x)]
 
     def add(self, *results):
-        """Puts the tensors of a step's results into the pool."""
+        """Adds the results of a step to the pool."""
         for x in keras.tree.flatten(results):
             if keras.backend.is_keras_tensor(x) and len(x.shape) <= 7:
                 self.pool.append(x)
@@ -182,7 +182,7 @@ class Draw:
             raise Unfit
         return x.shape[-1]
 
-    # ---- what any layer may be given
+    # # ---- common arguments of layers
     def common(self, trainable=0.1, policy=0.05):
         out = {}
         if self.chance(trainable):
@@ -227,7 +227,7 @@ class Draw:
         return out
 
     def activation(self, whole=True):
-        """An activation as layers take it: a name, a function or a layer."""
+        """Returns an activation: a name, a function or a layer."""
         A = keras.activations
         plain = ["linear", "relu", "relu6", "gelu", "silu", "swish", "sigmoid", "tanh", "elu", "selu", "celu", "softplus", "softsign",
                  "exponential", "hard_sigmoid", "hard_silu", "hard_swish", "leaky_relu", "mish", "hard_tanh", "tanh_shrink",
@@ -244,7 +244,7 @@ class Draw:
         return picked() if callable(picked) and getattr(picked, "__name__", "") == "<lambda>" else picked
 
     def apply(self, layer, *args, **kwargs):
-        """Calls a layer on tensors, now and then a second time (a shared layer)."""
+        """Calls a layer on tensors, and occasionally a second time (a shared layer)."""
         out = layer(*args, **kwargs)
         self.add(out)
         if self.chance(0.08):
@@ -254,7 +254,7 @@ class Draw:
 
 
 def draw_step(draw, only=None):
-    """One random step; draws again where it does not fit."""
+    """Adds one random step; draws again if it cannot be built."""
     names = [only] if only else [*FAMILIES, "ops", "ops", "attention"]
     for _ in range(30):
         steps = FAMILIES[draw.one(names)]
@@ -264,7 +264,7 @@ def draw_step(draw, only=None):
         try:
             step(draw)
             return step.__name__
-        except Exception as error:  # Keras refuses arguments in many ways
+        except Exception as error:  # Keras rejects arguments with various exceptions
             draw.pool, draw.inputs, draw.used = pool, inputs, used
             draw.last_refusal = f"{step.__name__}: {type(error).__name__}: {error}"
     raise Unfit

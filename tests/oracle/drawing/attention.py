@@ -24,7 +24,7 @@ def attention_mask(d, query, value, heads, plain):
 
 
 def sources(d, rank=3):
-    """Query, value and perhaps key."""
+    """Returns query, value and optionally key."""
     query = d.pick(rank=rank)
     d.width(query)
     if d.chance(0.5):
@@ -65,11 +65,11 @@ def head_call(d, query, value, key, heads, gqa=False):
     if d.chance(0.25):
         kwargs["return_attention_scores"] = True
     for name, x in (("query_mask", query), ("value_mask", value), ("key_mask", key)):
-        # Where a length is unknown, it is that of an input.
+        # An unknown length equals that of an input.
         if d.chance(0.08) and x is not None and query.shape[0] is None and (x.shape[1] is not None or d.is_input(x)):
             kwargs[name] = d.input((x.shape[1],), "bool")
     if d.chance(0.3):
-        # Keras lines a mask of the steps (B, 1, S) up with the heads of a mask (B, N, T, S).
+        # Keras aligns a mask of steps (B, 1, S) with the heads of a mask (B, N, T, S).
         steps = any(name.endswith("_mask") for name in kwargs if name != "use_causal_mask")
         steps = steps or any(getattr(x, "_keras_mask", None) is not None for x in (query, value, key))
         kwargs["attention_mask"] = attention_mask(d, query, value, 1 if steps else heads, steps)
@@ -170,12 +170,12 @@ def dot_attention(d):
             del call["mask"]
     y = d.apply(layer, inputs, **call)
     if len(query.shape) == 2:
-        d.seal(y)  # a causal mask gives it an axis that Keras's symbolic shape does not have
+        d.seal(y)  # a causal mask adds an axis that Keras's symbolic shape lacks
 
 
 @family("attention", 2)
 def transformer_block(d):
-    """An encoder block as people write it, by operators or by layers, before or after the normalization."""
+    """An encoder block written with operators or layers, with pre- or post-normalization."""
     x = d.pick(rank=3)
     width = d.width(x)
     add = d.one([lambda a, b: a + b, lambda a, b: L.Add()([a, b])])

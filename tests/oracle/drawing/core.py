@@ -1,4 +1,4 @@
-"""Dense and its kin, embeddings, activations, and layers that act in training only."""
+"""Dense layers, embeddings, activations, and layers that act only in training."""
 import keras
 from keras import layers as L
 
@@ -17,7 +17,7 @@ def dense(d):
         kwargs["activity_regularizer"] = d.regularizer()
     y = d.apply(L.Dense(units, **kwargs), x)
     if kwargs.get("activation") == "glu":
-        d.sealed.update(id(z) for z in d.pool[-2:])  # its width is half of what Keras says
+        d.sealed.update(id(z) for z in d.pool[-2:])  # its width is half of Keras's symbolic one
 
 
 @family("core", 2)
@@ -112,7 +112,7 @@ def einsum_dense(d):
     rank = len(shape)
     letters = "abcdefghijklm"
     ellipsis = d.one(["", "", "", "left", "right"])
-    kept = d.integer(1, rank - 1) if ellipsis and rank > 1 else 0  # how many axes the ellipsis stands for
+    kept = d.integer(1, rank - 1) if ellipsis and rank > 1 else 0  # number of axes in the ellipsis
     if ellipsis == "left":
         names, sizes = letters[:rank - kept], shape[kept:]
     elif ellipsis == "right":

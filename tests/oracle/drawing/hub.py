@@ -1,4 +1,4 @@
-"""Layers of KerasHub, and the one that Keras took over from it."""
+"""Layers of KerasHub, and the one that moved from it to Keras."""
 import keras_hub
 from keras import layers as L
 
@@ -56,7 +56,7 @@ def hub_decoder(d):
 
 
 def places(d, x, bound):
-    """Where the positions of x are told from."""
+    """The source of the positions of x."""
     if d.chance(0.25):
         return {"start_index": d.integer(0, 3)}
     if d.chance(0.25) and x.shape[0] is None and x.shape[1] is not None:
@@ -96,7 +96,7 @@ def hub_tokens(d):
 
 @family("hub", 1.5)
 def reversible(d):
-    """Tokens in, and later hidden states back to logits by the same or another matrix."""
+    """Embeds tokens, and later computes logits from hidden states with the same or another matrix."""
     ids, bound = d.tokens()
     width = d.size(2, 6)
     extra = {"embeddings_initializer": d.initializer()} if d.chance(0.4) else {}

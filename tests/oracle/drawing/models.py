@@ -7,7 +7,7 @@ from . import Draw, Unfit, draw_step, family
 
 @family("models", 2)
 def nested_functional(d):
-    """A functional model of a few steps, called on tensors of this one, now and then twice."""
+    """A functional model with a few steps, called on tensors of this one, occasionally twice."""
     if d.depth >= 2:
         raise Unfit
     given = [d.pick(dtype="any", fresh=0.2, where=lambda x: x.shape[0] is None and len(x.shape) > 1) for _ in range(d.one([1, 1, 2]))]
@@ -70,7 +70,7 @@ def embedding_then_sequential(d):
 
 
 def whole_sequential(d):
-    """A model that is a Sequential itself."""
+    """A model that is a Sequential."""
     rank = d.one([2, 3, 3])
     shape = [d.size(1, 5) for _ in range(rank - 1)]
     layers = [chain_layer(d, rank, False) for _ in range(d.integer(1, 5))]
@@ -85,7 +85,7 @@ def whole_sequential(d):
 
 
 def structured(d, tensors, names):
-    """Tensors alone, in a list, a dict, or lists in dicts."""
+    """Inputs or outputs as single tensors, a list, a dict, or lists in dicts."""
     if len(tensors) == 1 and d.chance(0.7):
         return tensors[0]
     kind = d.one(["list", "list", "list", "dict", "dict", "nested"])
@@ -98,7 +98,7 @@ def structured(d, tensors, names):
 
 
 def model(d, steps, only=None):
-    """A whole model, and what its steps were."""
+    """Returns a whole model, and a description of its steps."""
     if only is None and d.chance(0.05):
         return whole_sequential(d), ["whole_sequential"]
     done = [draw_step(d, only) for _ in range(steps)]

@@ -20,8 +20,8 @@ ANY_FLOAT = """absolute negative sign square sin cos tanh sinh arctan arcsinh si
   sparse_sigmoid gelu elu celu soft_shrink hard_shrink squareplus leaky_relu mish exp expm1 deg2rad rad2deg exp2 fabs conjugate real
   isneginf isposinf nan_to_num copy stop_gradient zeros_like ones_like empty_like cbrt positive imag isreal signbit angle tan
   cosh""".split()
-POSITIVE = "log log1p log2 log10 sqrt rsqrt reciprocal".split()  # of |x| + 0.5
-BOUNDED = "arcsin arccos arctanh".split()  # of tanh(x)
+POSITIVE = "log log1p log2 log10 sqrt rsqrt reciprocal".split()  # arguments |x| + 0.5
+BOUNDED = "arcsin arccos arctanh".split()  # arguments tanh(x)
 
 
 @family("ops", 4)
@@ -75,7 +75,7 @@ COMPARISONS = "equal not_equal less less_equal greater greater_equal isclose".sp
 
 
 def operand(d, x):
-    """What meets x: a tensor, a Python number or an array."""
+    """The other operand: a tensor, a Python number or an array."""
     kind = d.one(["tensor", "tensor", "tensor", "number", "number", "array", "other"])
     if kind == "tensor":
         return partner(d, x)

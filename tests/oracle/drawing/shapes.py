@@ -45,7 +45,7 @@ def repeat_vector(d):
 
 
 def partner(d, x, broadcasting=True):
-    """A tensor that merges with x element by element."""
+    """A tensor that merges elementwise with x."""
     kind = d.one(["same", "same", "one", "lower"]) if broadcasting else "same"
     if kind == "one" and len(x.shape) > 2 and x.shape[0] is None:
         shape = [n if d.chance(0.6) else 1 for n in x.shape[1:]]
@@ -63,7 +63,7 @@ def elementwise(d):
     tensors = [x] + [partner(d, x, count == 2) for _ in range(count - 1)]
     d.apply(make(**d.common()), d.some(tensors, count))
     if "int" in x.dtype:
-        d.sealed.update(id(y) for y in d.pool[-2:])  # integers stay integers, Keras says floats
+        d.sealed.update(id(y) for y in d.pool[-2:])  # integers stay integers, but Keras's symbolic dtype is floating
 
 
 @family("merging", 2)

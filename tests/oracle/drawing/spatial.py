@@ -7,7 +7,7 @@ SIZES = (1, 1, 2, 3)
 
 
 def image(d, rank, least=1):
-    """A tensor with `rank` spatial axes, and where its channels are."""
+    """Returns a tensor with `rank` spatial axes, and the position of its channels."""
     first = d.chance(0.3)
     spatial = lambda x: x.shape[2:] if first else x.shape[1:-1]
     channels = lambda x: x.shape[1] if first else x.shape[-1]
@@ -25,7 +25,7 @@ def image(d, rank, least=1):
 
 
 def known_window(x, kwargs):
-    """Where a length is unknown, a window might not fit into it."""
+    """Avoids an unknown length, which a window might exceed."""
     if None in x.shape[1:]:
         kwargs["padding"] = "same"
     return kwargs
@@ -104,7 +104,7 @@ def adaptive_pooling(d):
     sizes = x.shape[2:] if kwargs.get("data_format") == "channels_first" else x.shape[1:-1]
     if None in sizes:
         raise Unfit
-    # TensorFlow pools by windows of up to one cell more than a part has, which must fit into the axis.
+    # TensorFlow pools by windows of up to one cell more than a part, which must fit into the axis.
     fitting = lambda n: [m for m in range(1, n + 1) if -(-n // m) < n]
     make = d.one({1: [L.AdaptiveMaxPooling1D, L.AdaptiveAveragePooling1D], 2: [L.AdaptiveMaxPooling2D, L.AdaptiveAveragePooling2D],
                   3: [L.AdaptiveMaxPooling3D, L.AdaptiveAveragePooling3D]}[rank])

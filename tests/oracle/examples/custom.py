@@ -1,4 +1,4 @@
-"""Ways in which custom layers are written, each as small as it can be: each function gives a model."""
+"""Ways to write custom layers, each as small as possible: each function returns a model."""
 import keras
 from keras import layers, ops
 

@@ -1,5 +1,5 @@
-"""Models with custom layers in the style of keras.io/examples where something stands beside or in place of attention, small:
-each function gives a model."""
+"""Small models with custom layers in the style of keras.io/examples, with alternatives or additions to attention:
+each function returns a model."""
 import keras
 import numpy as np
 from keras import layers, ops
@@ -56,7 +56,7 @@ def text_classification_with_fnet():
 
 @register
 class BertBlock(layers.Layer):
-    """examples/nlp/masked_language_modeling: its query, key and value names, and a mask that padding makes."""
+    """examples/nlp/masked_language_modeling: its query, key and value names, and a padding mask."""
 
     def __init__(self, heads, width, inner, **kwargs):
         super().__init__(**kwargs)
@@ -132,7 +132,7 @@ def image_classification_with_mlp_mixer():
 
 @register
 class ExternalAttention(layers.Layer):
-    """examples/vision/eanet: two dense layers as memories, and a norm over heads and places."""
+    """examples/vision/eanet: two dense layers as memories, and a norm over heads and positions."""
 
     def __init__(self, width, heads, coefficient=4, **kwargs):
         super().__init__(**kwargs)
@@ -165,7 +165,7 @@ def image_classification_with_eanet():
 
 
 def conv_mixer():
-    """examples/vision/convmixer: Keras's own layers alone."""
+    """examples/vision/convmixer: only built-in layers."""
     image = keras.Input((SIZE, SIZE, 3), name="image")
     x = layers.BatchNormalization()(layers.Activation("gelu")(layers.Conv2D(WIDTH, 2, strides=2)(layers.Rescaling(1 / 255)(image))))
     for _ in range(2):
@@ -208,7 +208,7 @@ def mobile_vit():
 
 @register
 class TokenLearner(layers.Layer):
-    """examples/vision/token_learner: a few tokens, each by a map of where to look."""
+    """examples/vision/token_learner: a few tokens, each from a spatial attention map."""
 
     def __init__(self, tokens, **kwargs):
         super().__init__(**kwargs)

@@ -1,4 +1,5 @@
-"""What is read, heard and found in pictures, with the custom layers of keras.io/examples, small: each function gives a model."""
+"""Models for reading, hearing and detection with the custom layers of keras.io/examples, small: each function returns a
+model."""
 import keras
 from keras import layers, ops
 
@@ -6,7 +7,8 @@ register = keras.saving.register_keras_serializable(package="recognition")
 
 
 def captcha_ocr():
-    """examples/vision/captcha_ocr: columns of a picture as steps of two bidirectional LSTMs. Its CTC layer is of training."""
+    """examples/vision/captcha_ocr: columns of an image as steps of two bidirectional LSTMs. Its CTC layer is for
+    training."""
     image = keras.Input((40, 16, 1), name="image")
     x = layers.Conv2D(8, 3, activation="relu", kernel_initializer="he_normal", padding="same", name="Conv1")(image)
     x = layers.MaxPooling2D((2, 2), name="pool1")(x)
@@ -20,7 +22,7 @@ def captcha_ocr():
 
 
 def crnn_with_attention():
-    """The same with attention over the steps, and words of the vocabulary as what it gives."""
+    """The same with attention over the steps, and strings of the vocabulary as outputs."""
     image = keras.Input((32, 16, 1), name="image")
     x = layers.Conv2D(8, 3, strides=2, padding="same", activation="relu")(image)
     x = layers.Reshape((16, 8 * 8))(x)
@@ -81,7 +83,7 @@ class PatchEncoder(layers.Layer):
 
 
 def object_detection_with_vision_transformers():
-    """examples/vision/object_detection_using_vision_transformer: four numbers of a box."""
+    """examples/vision/object_detection_using_vision_transformer: the four numbers of a box."""
     image = keras.Input((24, 24, 3), name="image")
     x = PatchEncoder(16, 12)(Patches(6)(image))
     for _ in range(2):
@@ -99,7 +101,7 @@ def object_detection_with_vision_transformers():
 
 @register
 class DetrDecoder(layers.Layer):
-    """Queries that are learned look at the features of a picture: each finds a thing, with its box."""
+    """Trained queries attend to the features of an image: each detects an object and its box."""
 
     def __init__(self, queries, width, heads, **kwargs):
         super().__init__(**kwargs)
@@ -131,7 +133,7 @@ def detection_transformer():
 
 @register
 class AttentionPooling(layers.Layer):
-    """examples/vision/patch_convnet: a class token that attends once, over what convolutions gave."""
+    """examples/vision/patch_convnet: a class token that attends once, to convolutional features."""
 
     def __init__(self, width, **kwargs):
         super().__init__(**kwargs)
@@ -172,7 +174,7 @@ def patch_convnet():
 
 @register
 class PatchMasking(layers.Layer):
-    """examples/vision/masked_image_modeling, as it is used after training: positions by sines, no masked patches."""
+    """examples/vision/masked_image_modeling, in the form after training: sine positions, no masked patches."""
 
     def call(self, x):
         places, width = x.shape[1:]
@@ -194,7 +196,7 @@ def masked_autoencoder():
 
 @register
 class DualEncoder(keras.Model):
-    """examples/vision/nl_image_search: a picture and a text, each as a unit vector, and how alike they are."""
+    """examples/vision/nl_image_search: an image and a text as unit vectors, and their similarity."""
 
     def __init__(self, width=8, **kwargs):
         super().__init__(**kwargs)

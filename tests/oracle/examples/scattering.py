@@ -1,9 +1,9 @@
 """A Scattering Vision Transformer (Patro and Agneeswaran, "Scattering Vision Transformer: Spectral Mixing Matters", NeurIPS
-2023): a dual-tree complex wavelet transform as fixed convolutions, gates on what it gives, and attention in later stages.
+2023): a dual-tree complex wavelet transform as fixed convolutions, gates on its results, and attention in later stages.
 
     python tests/oracle/examples/scattering.py svt.keras
 
-writes SVT-H-S, whose parameters it counts, for the script of `attn flatten-script` and then `attn summary --costs`.
+writes SVT-H-S and counts its parameters, for the script of `attn flatten-script` and then `attn summary --costs`.
 """
 import sys
 
@@ -20,7 +20,7 @@ SYNTHESIS = tuple([tap * (-1) ** i for i, tap in enumerate(taps)] for taps in (H
 
 
 def filtered(x, taps, axis):
-    """x (B,H,W,C) by symmetric taps along its rows (axis 1) or columns (axis 2), mirrored at its ends."""
+    """Filters x (B,H,W,C) with symmetric taps along its rows (axis 1) or columns (axis 2), mirrored at its ends."""
     whole = np.array(taps[:0:-1] + taps, "float32")
     margin = [[0, 0]] * 4
     margin[axis] = [len(taps) - 1] * 2
@@ -139,13 +139,13 @@ def svt(size, hidden, widths, heads, ratios, depths, classes, scattering=1):
     y = layers.Dense(widths[-1] * ratios[-1], activation="gelu")(layers.LayerNormalization(epsilon=1e-6)(first))
     first = layers.Add()([first, layers.Dense(widths[-1])(y)])
     x = layers.LayerNormalization(epsilon=1e-6)(layers.Concatenate(axis=1)([first, x]))
-    # The head of the class token, and half of the highest score that a token gives (token labelling).
+    # The head of the class token, and half of the highest score of any token (token labelling).
     scores = layers.Dense(classes, name="head")(x[:, 0]) + 0.5 * ops.max(layers.Dense(classes, name="aux_head")(x[:, 1:]), axis=1)
     return keras.Model(image, scores)
 
 
 def svt_h_s():
-    """As the authors' svt_s, for which the paper tells 22 million parameters."""
+    """The authors' svt_s, which has 22 million parameters according to the paper."""
     return svt(224, 32, (64, 128, 320, 448), (2, 4, 10, 14), (8, 8, 4, 4), (3, 4, 6, 3), 1000)
 
 

@@ -6,7 +6,7 @@ WIDTH, HEADS = 16, 2
 
 
 def timeseries_classification_transformer():
-    """The one of the examples without a layer of its own."""
+    """The only example without a custom layer."""
     inputs = keras.Input(shape=(30, 1))
     x = inputs
     for _ in range(2):
@@ -111,7 +111,7 @@ class GatedResidualNetwork(layers.Layer):
 
 @keras.saving.register_keras_serializable()
 class VariableSelection(layers.Layer):
-    """The temporal fusion transformer's choice among features; a list of layers, one for each."""
+    """Variable selection of the temporal fusion transformer; a list of layers, one for each feature."""
 
     def __init__(self, num_features, units, **kwargs):
         super().__init__(**kwargs)
@@ -213,7 +213,7 @@ def scaled_tanh(x):
 
 @keras.saving.register_keras_serializable()
 class PositionedSequence(layers.Layer):
-    """The behavior sequence transformer: items that a user has seen, with their ratings, before the one asked for."""
+    """The behavior sequence transformer: items that a user has seen, with their ratings, before the target item."""
 
     def __init__(self, items=20, width=WIDTH, length=5, **kwargs):
         super().__init__(**kwargs)
@@ -228,7 +228,7 @@ class PositionedSequence(layers.Layer):
 
 
 def behavior_sequence_transformer():
-    """A dict of inputs into one layer, and an activation of one's own."""
+    """A dict of inputs for one layer, and a custom activation."""
     inputs = {"sequence": keras.Input((5,), dtype="int32", name="sequence"), "ratings": keras.Input((5,), name="ratings")}
     x = PositionedSequence()(inputs)
     y = layers.MultiHeadAttention(HEADS, WIDTH, dropout=0.1)(x, x)

@@ -154,7 +154,7 @@ class Router(layers.Layer):
 
 @keras.saving.register_keras_serializable()
 class Switch(layers.Layer):
-    """The experts of the Switch Transformer; each token runs through the one that it is routed to."""
+    """The experts of the Switch Transformer; each token is routed to one of them."""
 
     def __init__(self, num_experts, embed_dim, ff_dim, **kwargs):
         super().__init__(**kwargs)
@@ -222,7 +222,7 @@ def lstm_with_attention():
 
 @keras.saving.register_keras_serializable()
 class RotaryAttention(layers.Layer):
-    """Self-attention with rotated queries and keys, over a causal mask, as decoders are written today."""
+    """Self-attention with rotary queries and keys and a causal mask, as in current decoders."""
 
     def __init__(self, num_heads, head_dim, **kwargs):
         super().__init__(**kwargs)
@@ -284,7 +284,7 @@ def decoder_with_rotary_positions():
 
 
 def text_classification_end_to_end():
-    """Strings in: the vocabulary is the model's own."""
+    """String inputs: the vocabulary is part of the model."""
     text = keras.Input((1,), dtype="string", name="text")
     ids = layers.TextVectorization(output_sequence_length=LENGTH, vocabulary=["the", "a", "of", "and", "movie"])(text)
     x = TransformerBlock(WIDTH, HEADS, 32)(TokenAndPositionEmbedding(LENGTH, VOCABULARY, WIDTH)(ids))
@@ -293,7 +293,7 @@ def text_classification_end_to_end():
 
 @keras.saving.register_keras_serializable()
 class SpatialGatingUnit(layers.Layer):
-    """gMLP's gate, which stands where attention would."""
+    """gMLP's gate, which replaces attention."""
 
     def build(self, shape):
         self.norm = layers.LayerNormalization(epsilon=1e-6)

@@ -94,7 +94,7 @@ class TransformerDecoder(layers.Layer):
 
 
 def neural_machine_translation_with_transformer():
-    """Its inputs have no length, and its decoder is a model in the model."""
+    """Its inputs have no length, and its decoder is a nested model."""
     encoder_inputs = keras.Input(shape=(None,), dtype="int64", name="encoder_inputs")
     x = PositionalEmbedding(20, VOCABULARY, WIDTH)(encoder_inputs)
     encoder_outputs = TransformerEncoder(WIDTH, HIDDEN, HEADS)(x)
@@ -227,7 +227,7 @@ def image_captioning():
 
 @keras.saving.register_keras_serializable()
 class BaseAttention(layers.Layer):
-    """The tutorial on translation has its attention as a family of layers with a common base."""
+    """The attention layers of the translation tutorial, which have a common base class."""
 
     def __init__(self, **kwargs):
         super().__init__()
@@ -278,7 +278,7 @@ class SinePositions(layers.Layer):
 
 
 def translation_tutorial():
-    """Masks run through an embedding, three kinds of attention, and additions."""
+    """Masks pass through an embedding, three kinds of attention, and additions."""
     context = keras.Input((9,), dtype="int32", name="context")
     x = keras.Input((7,), dtype="int32", name="x")
     c = SinePositions(VOCABULARY, WIDTH)(context)

@@ -63,7 +63,7 @@ def image_classification_with_vision_transformer():
 
 @keras.saving.register_keras_serializable()
 class ClassToken(layers.Layer):
-    """A learned token in front of the patches, repeated over the batch."""
+    """A trained token before the patches, repeated over the batch."""
 
     def build(self, shape):
         self.cls = self.add_weight(shape=(1, 1, shape[-1]), initializer="random_normal", name="cls")
@@ -287,7 +287,7 @@ class ShiftedPatchTokenization(layers.Layer):
 
 @keras.saving.register_keras_serializable()
 class MultiHeadAttentionLSA(layers.MultiHeadAttention):
-    """A class of one's own over a built-in one: a learned temperature, and no token sees itself."""
+    """A subclass of a built-in layer: a trained temperature, and no token attends to itself."""
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
@@ -562,7 +562,7 @@ def attention_mil_classification():
 
 @keras.saving.register_keras_serializable()
 class AttentionBlock(layers.Layer):
-    """Of the diffusion model DDPM: attention over the places of an image."""
+    """From the diffusion model DDPM: attention over the pixels of an image."""
 
     def __init__(self, units, groups=4, **kwargs):
         super().__init__(**kwargs)

@@ -97,7 +97,7 @@ class CachedDecoder final : public Decoder {
   const backends::Backend& backend_;
   LowerStep lower_;
   std::vector<Tensor> weights_;                       // empty tensors if they can be reloaded
-  std::vector<std::weak_ptr<std::byte>> read_still_;  // by weight: its bytes, while an executable uses them
+  std::vector<std::weak_ptr<std::byte>> read_still_;  // bytes of each weight, while an executable uses them
   std::vector<Tensor> small_;                         // weights too small to be worth a reload of all
   CachedDecoderOptions options_;
   std::map<StepShape, std::unique_ptr<Part>> parts_;

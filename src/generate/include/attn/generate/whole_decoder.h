@@ -56,7 +56,7 @@ class WholeDecoder final : public Decoder {
   std::size_t tokens_input_;
   Dim rows_ = 0, capacity_ = 0, vocabulary_size_ = 0;
   bool gives_probabilities_ = false, is_checked_ = false;
-  std::vector<std::vector<Token>> tokens_;  // by row, as far as known
+  std::vector<std::vector<Token>> tokens_;  // the known tokens of each row
   Tensor output_;
 };
 

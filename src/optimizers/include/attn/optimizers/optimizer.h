@@ -156,8 +156,8 @@ class Optimizer {
   std::map<std::size_t, std::pair<std::size_t, Shape>> shared_;
   std::vector<NamedTensor> state_;
   std::size_t first_ = 0;                        // index in state_ after the variables of the loss scale
-  std::vector<Tensor> averages_, accumulators_;  // by variable; shared with state_
-  std::vector<std::vector<Tensor>> slots_;       // by variable: the slots of the rule, in its order
+  std::vector<Tensor> averages_, accumulators_;  // shared with state_; one for each variable
+  std::vector<std::vector<Tensor>> slots_;       // the slots of the rule for each variable
   Tensor product_;                               // Nadam's momentum product
 };
 

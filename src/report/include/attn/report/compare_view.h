@@ -41,7 +41,7 @@ struct RunComparisonReport {
 [[nodiscard]] std::string tolerance_reason(DType dtype);
 
 /// Shows both sides and the tolerance, a table of the arrays, and details of the first that differs (otherwise of the
-/// one with the largest difference). As table, markdown, or json: "attn.compare/1", with "kind": "run"
+/// one with the largest difference). Formats: table, markdown, json: "attn.compare/1", with "kind": "run"
 [[nodiscard]] std::string render(Format format, const RunComparisonReport& report);
 
 }  // namespace attn::report

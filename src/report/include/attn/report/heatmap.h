@@ -32,7 +32,7 @@ struct HeatmapReport {
   std::map<std::int64_t, std::vector<std::string>> labels;  ///< labels of positions, by the number of positions
 };
 
-/// How a preview is drawn.
+/// The style of a preview.
 enum class Ink : std::uint8_t {
   color,  ///< half blocks in 256 colors; a line has two rows of cells
   shade,  ///< blocks with four shades
@@ -55,7 +55,7 @@ inline constexpr std::int64_t kMostPageCells = 3'300'000;
 /// Returns why an image has no labels of positions, or "" if it has. An SVG has them for a few heads, a PNG never.
 [[nodiscard]] std::string why_no_labels(Format format, const HeatmapReport& report);
 
-/// table: statistics of the heads and a preview of the first layer's heads, drawn as `options` says; json
+/// table: statistics of the heads and a preview of the first layer's heads, drawn with `options`; json
 /// ("attn.heatmap/1"): statistics of each head; svg: all heads of the layers in a grid, in the reader's light or dark
 /// theme; png: the same without text, light; html: a self-contained page with selectors for layer, head, scale and
 /// view.

@@ -29,7 +29,7 @@ struct CollectiveReport {
   std::optional<double> predicted;  ///< from the figures of a cluster
 };
 
-/// How ranks ran a model together.
+/// A run of a model by several ranks.
 struct ParallelReport {
   std::string kind;
   int ranks = 1;  ///< total

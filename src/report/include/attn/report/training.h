@@ -32,7 +32,7 @@ struct Bar {
 /// The bar without a newline. `ascii` restricts it to ASCII. Without color there are no escape sequences.
 [[nodiscard]] Bar bar(const BarState& state, bool ascii, bool colored = true);
 
-/// By name: first those of the training, then "val_…".
+/// Values by name: first those of the training, then "val_…".
 [[nodiscard]] std::vector<std::pair<std::string, double>> values_of(const train::RunningValues& training,
                                                                     const train::RunningValues& validation);
 

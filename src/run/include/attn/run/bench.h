@@ -14,7 +14,7 @@ namespace attn::run {
 struct BenchOptions {
   double warmup_seconds = 0.3;  ///< lower bound, together with `warmup_runs`
   std::int64_t warmup_runs = 3;
-  double max_warmup_seconds = 3.0;  ///< upper bound; warm-up goes on until two consecutive stretches agree
+  double max_warmup_seconds = 3.0;  ///< upper bound; warm-up ends when two consecutive stretches agree
   double min_seconds = 3.0;         ///< lower bound of the timed runs, together with `min_runs`
   std::int64_t min_runs = 10;
   std::int64_t max_runs = 1'000'000;

@@ -19,7 +19,7 @@ namespace attn::train {
 /// Rows of data: the model's inputs, targets and sample weights by name.
 using Batch = std::map<std::string, Tensor>;
 
-/// How rules that square gradients square the gradient of an embedding table.
+/// The square of an embedding table's gradient, for rules that use squared gradients.
 enum class TableGradient : std::uint8_t {
   entries,  ///< each gathered row, before rows of the same index are added: Keras on TensorFlow
   dense     ///< after the addition: Keras on JAX and PyTorch
@@ -157,8 +157,8 @@ class Trainer {
   TrainerOptions options_;
   std::unique_ptr<optimizers::Optimizer> optimizer_;
   std::map<std::string, std::unique_ptr<Program>> programs_;         ///< by the shapes of a batch
-  std::map<std::string, std::int64_t> draws_, draws_of_evaluation_;  // by layer; draws_of_evaluation_ counts within one
-                                                                     // pass
+  std::map<std::string, std::int64_t> draws_, draws_of_evaluation_;  // draws of each layer; draws_of_evaluation_ counts
+                                                                     // within one pass
   std::vector<std::string> terms_, metrics_;
   std::vector<keras::MetricKind> kinds_;
 };

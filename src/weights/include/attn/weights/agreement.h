@@ -1,4 +1,4 @@
-// How the weights of a file match those of a model.
+// The match of a file's weights with those of a model.
 #pragma once
 
 #include <cstddef>

@@ -10,7 +10,7 @@ namespace attn::weights {
 
 /// Reads .weights.h5, .h5, .keras, .safetensors or .npz (detected by content; "-" is stdin), or the .weights.json of
 /// sharded weights: several .h5 files in the same folder, or .safetensors of other libraries. Throws Error (bad_input)
-/// for other files and damaged ones; for Python pickles (.pt, .bin) the message says how to convert them.
+/// for other files and damaged ones; for Python pickles (.pt, .bin) the message explains how to convert them.
 [[nodiscard]] Store read_store(const std::string& path);
 /// The same for bytes in memory; `path` is their name, and gives the folder of shards.
 [[nodiscard]] Store parse_store(const io::Bytes& file, const std::string& path);
