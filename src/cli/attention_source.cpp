@@ -11,11 +11,17 @@
 #include "attn/base/error.h"
 #include "attn/base/text.h"
 #include "attn/io/file.h"
+#include "attn/open/byte_text.h"
+#include "attn/open/execution.h"
+#include "attn/open/inputs.h"
+#include "attn/open/memory.h"
+#include "attn/open/model.h"
+#include "attn/open/session.h"
 #include "attn/run/hidden_queries.h"
 #include "attn/run/inputs.h"
 #include "attn/tokenizers/open.h"
 #include "attn/tokenizers/utf8_bytes.h"
-#include "byte_text.h"
+#include "output/setting.h"
 
 namespace attn::cli {
 namespace {
@@ -154,8 +160,8 @@ class OwnLabels {
       add_tokens_of(*tokenizer, [](const std::string& input) { return input.ends_with("token_ids"); });
   }
   /// The characters of a text that a model of bytes read.
-  void add_bytes(const keras::Model& model, const Execution& execution, const GivenInputs& given) {
-    const auto of_bytes = byte_input(model, execution.sequence_length);
+  void add_bytes(const keras::Model& model, const open::Execution& execution, const open::GivenInputs& given) {
+    const auto of_bytes = open::byte_input(model, execution.sequence_length);
     if (!of_bytes) return;
     const auto file = given.files.find(of_bytes->name);
     if (file == given.files.end() || !file->second.ends_with(".txt")) return;
@@ -213,16 +219,17 @@ void add_heads(Options& options, Heads& heads) {
   options.flag("--log", heads.log_scale, "colours by the logarithm, over four decades");
 }
 
-report::HeatmapReport attention_of(const LoadedModel& loaded, const Execution& execution, const GivenInputs& given,
-                                   const Heads& heads, const Limits& limits, const Console& console) {
+report::HeatmapReport attention_of(const open::LoadedModel& loaded, const open::Execution& execution,
+                                   const open::GivenInputs& given, const Heads& heads, const Limits& limits,
+                                   const Console& console) {
   if (execution.skip_padding) throw bad_usage("--skip-padding: the attention weights of padding are not computed then");
-  const auto backend = open_backend(execution.device, execution.backend, console);
-  warn_of_given_batch(execution, given, console);
-  keras::LowerOptions lower = lower_options(execution, given);
+  const auto backend = open::open_backend(execution.device, execution.backend, console);
+  open::warn_of_given_batch(execution, given, console);
+  keras::LowerOptions lower = open::lower_options(execution, given);
   lower.scores = true;
   graph::Graph graph = loaded.model.lower(lower);
   if (graph.scores.empty()) throw bad_input("{}: the model has no attention layer", loaded.file);
-  require_memory(loaded, lower, graph, *backend, execution);
+  open::require_memory(loaded, lower, graph, *backend, execution);
   const std::vector<int> indices = choose_layer(graph, heads.layer);
   const std::vector<run::ScoresLayout> layouts = run::scores_layouts(graph);
   check_there(layouts, heads);
@@ -250,10 +257,10 @@ report::HeatmapReport attention_of(const LoadedModel& loaded, const Execution& e
   const std::vector<graph::ValueId> masks = run::masks_of_scores(graph);
   for (const graph::ValueId mask : masks) graph.outputs.push_back({"", mask});
   const graph::Graph lowered = graph;
-  run::Session session = prepare_session(*backend, std::move(graph), load_weights(loaded, execution, console),
-                                         execution.compile_options(), console);
-  note_choices(session, console);
-  run_session(session, tensors, console);
+  run::Session session = open::prepare_session(
+      *backend, std::move(graph), open::load_weights(loaded, execution, console), execution.compile_options(), console);
+  open::note_choices(session, console);
+  open::run_session(session, tensors, console);
 
   run::MapOptions options = limits(layouts);
   options.item = heads.item;

@@ -5,8 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "attn/open/execution.h"
+#include "attn/open/inputs.h"
+#include "attn/open/model.h"
 #include "attn/report/heatmap.h"
-#include "forward.h"
 
 namespace attn::cli {
 
@@ -27,9 +29,9 @@ using Limits = std::function<run::MapOptions(const std::vector<run::ScoresLayout
 
 /// Runs the model as far as the heads need it. Throws Error: (bad_input) for a model without attention, (usage) for a
 /// layer, head or item that is not there.
-[[nodiscard]] report::HeatmapReport attention_of(const LoadedModel& loaded, const Execution& execution,
-                                                 const GivenInputs& given, const Heads& heads, const Limits& limits,
-                                                 const Console& console);
+[[nodiscard]] report::HeatmapReport attention_of(const open::LoadedModel& loaded, const open::Execution& execution,
+                                                 const open::GivenInputs& given, const Heads& heads,
+                                                 const Limits& limits, const Console& console);
 
 /// Has the model an attention layer?
 [[nodiscard]] bool has_attention(const keras::Model& model, const keras::LowerOptions& options);

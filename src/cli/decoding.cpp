@@ -4,9 +4,12 @@
 
 #include "attn/base/dtype.h"
 #include "attn/base/text.h"
+#include "attn/open/execution.h"
+#include "attn/open/memory.h"
+#include "attn/open/model.h"
+#include "attn/open/session.h"
 #include "attn/report/number.h"
 #include "attn/run/memory.h"
-#include "memory_limit.h"
 
 namespace attn::cli {
 namespace {
@@ -15,7 +18,8 @@ constexpr std::int64_t kUsualLength = 1024;
 
 /// Of steps of one token, and of reading the prompts: both are in memory, over one set of weights and caches.
 void require_memory_of_steps(const backends::Backend& backend, const generate::LowerStep& lower,
-                             const generate::CachedDecoderOptions& options, Dim longest, const Execution& execution) {
+                             const generate::CachedDecoderOptions& options, Dim longest,
+                             const open::Execution& execution) {
   generate::StepShape shape;
   shape.rows = shape.entries = options.rows * options.branches;
   shape.count = 1;
@@ -32,7 +36,7 @@ void require_memory_of_steps(const backends::Backend& backend, const generate::L
   shape.reads_encoder = shape.encoder_length > 0;
   const run::Planned prompt = run::plan_for(backend, lower(shape));
   const std::int64_t needed = backend.memory_needed(prompt.plan, options.compile) + step.plan.arena_bytes;
-  run::require_memory("the model takes", static_cast<UInt128>(needed), memory_limit(execution.memory_limit), [&] {
+  run::require_memory("the model takes", static_cast<UInt128>(needed), open::memory_limit(execution.memory_limit), [&] {
     return fmt::format("{} of them are keys and values of {} positions: fewer positions or sequences take less",
                        report::byte_size(step.plan.state_bytes), with_commas(options.capacity));
   });
@@ -61,7 +65,7 @@ generate::LowerStep step_of(const keras::Model& model, const std::optional<std::
                             const std::optional<std::string>& cache_dtype) {
   return [&model, dtype, cache_dtype](const generate::StepShape& shape) {
     keras::LowerOptions lower;
-    if (!is_quantization(dtype)) lower.dtype = dtype;
+    if (!open::is_quantization(dtype)) lower.dtype = dtype;
     lower.decode.emplace();
     lower.decode->rows = shape.rows;
     lower.decode->count = shape.count;
@@ -79,21 +83,21 @@ generate::LowerStep step_of(const keras::Model& model, const std::optional<std::
   };
 }
 
-void require_decoder_memory(const backends::Backend& backend, const LoadedModel& loaded, const Execution& execution,
-                            const std::optional<std::string>& cache_dtype, generate::CachedDecoderOptions options,
-                            Dim longest) {
+void require_decoder_memory(const backends::Backend& backend, const open::LoadedModel& loaded,
+                            const open::Execution& execution, const std::optional<std::string>& cache_dtype,
+                            generate::CachedDecoderOptions options, Dim longest) {
   options.compile = execution.compile_options();
   require_memory_of_steps(backend, step_of(loaded.model, execution.dtype, cache_dtype), options, longest, execution);
 }
 
-std::unique_ptr<generate::CachedDecoder> open_decoder(const backends::Backend& backend, const LoadedModel& loaded,
-                                                      const Execution& execution,
+std::unique_ptr<generate::CachedDecoder> open_decoder(const backends::Backend& backend, const open::LoadedModel& loaded,
+                                                      const open::Execution& execution,
                                                       const std::optional<std::string>& cache_dtype,
                                                       generate::CachedDecoderOptions options, Dim longest,
                                                       const Console& console) {
   const generate::LowerStep lower = step_of(loaded.model, execution.dtype, cache_dtype);
   options.compile = execution.compile_options();
-  options.reload = [&] { return load_weights(loaded, execution, console); };
+  options.reload = [&] { return open::load_weights(loaded, execution, console); };
   require_memory_of_steps(backend, lower, options, longest, execution);
   std::vector<Tensor> weights = options.reload();
   return std::make_unique<generate::CachedDecoder>(backend, lower, std::move(weights), std::move(options));

@@ -7,7 +7,8 @@
 
 #include "attn/generate/cached_decoder.h"
 #include "attn/keras/model.h"
-#include "prepared_model.h"
+#include "attn/open/execution.h"
+#include "attn/open/model.h"
 
 namespace attn::cli {
 
@@ -26,16 +27,16 @@ namespace attn::cli {
 
 /// Throws Error (no_memory) where weights, caches and passes of a decoder with such options do not fit. Prompts are
 /// read `longest` tokens at a time, as far as the options let them.
-void require_decoder_memory(const backends::Backend& backend, const LoadedModel& loaded, const Execution& execution,
-                            const std::optional<std::string>& cache_dtype, generate::CachedDecoderOptions options,
-                            Dim longest);
+void require_decoder_memory(const backends::Backend& backend, const open::LoadedModel& loaded,
+                            const open::Execution& execution, const std::optional<std::string>& cache_dtype,
+                            generate::CachedDecoderOptions options, Dim longest);
 
 /// A decoder of the model, ready to read `longest` tokens a sequence at once. Weights are read again where another
 /// shape of step wants them, so `loaded`, `execution` and `console` outlive it. Throws Error, of no_memory where
 /// weights, caches and passes do not fit.
 [[nodiscard]] std::unique_ptr<generate::CachedDecoder> open_decoder(const backends::Backend& backend,
-                                                                    const LoadedModel& loaded,
-                                                                    const Execution& execution,
+                                                                    const open::LoadedModel& loaded,
+                                                                    const open::Execution& execution,
                                                                     const std::optional<std::string>& cache_dtype,
                                                                     generate::CachedDecoderOptions options, Dim longest,
                                                                     const Console& console);

@@ -4,6 +4,8 @@
 
 #include "attn/base/error.h"
 #include "attn/base/text.h"
+#include "attn/open/execution.h"
+#include "attn/open/model.h"
 #include "attn/tokenizers/open.h"
 #include "decoding.h"
 
@@ -24,8 +26,8 @@ class LookupDrafting final : public Drafting {
 class ModelDrafting final : public Drafting {
  public:
   ModelDrafting(const std::string& path, std::int64_t tokens, const backends::Backend& backend,
-                const Execution& execution, Dim capacity, const Console& console)
-      : Drafting(tokens), execution_(execution), loaded_(load_model(path, own(execution_), console)) {
+                const open::Execution& execution, Dim capacity, const Console& console)
+      : Drafting(tokens), execution_(execution), loaded_(open::load_model(path, own(execution_), console)) {
     if (!loaded_.model.decodes() || loaded_.model.task()->packing)
       throw bad_input("{}: a {} is no decoder, so it guesses no next tokens", loaded_.file, loaded_.model.class_name());
     if (const auto most = loaded_.model.most_positions(); most && *most < capacity)
@@ -38,17 +40,17 @@ class ModelDrafting final : public Drafting {
   }
   [[nodiscard]] generate::Draft& draft() override { return *model_; }
   [[nodiscard]] std::int64_t vocabulary() const { return decoder_->vocabulary_size(); }
-  [[nodiscard]] const LoadedModel& loaded() const { return loaded_; }
+  [[nodiscard]] const open::LoadedModel& loaded() const { return loaded_; }
 
  private:
   /// The weights that were given are those of the model that it guesses for.
-  static const Execution& own(Execution& execution) {
+  static const open::Execution& own(open::Execution& execution) {
     execution.weights.reset();
     return execution;
   }
 
-  Execution execution_;
-  LoadedModel loaded_;
+  open::Execution execution_;
+  open::LoadedModel loaded_;
   std::unique_ptr<generate::CachedDecoder> decoder_;
   std::optional<generate::DraftModel> model_;
 };
@@ -91,7 +93,7 @@ void DraftWords::declare(Options& options) {
 }
 
 std::unique_ptr<Drafting> Drafting::open(const DraftWords& words, const backends::Backend& backend,
-                                         const Execution& execution, std::int64_t vocabulary,
+                                         const open::Execution& execution, std::int64_t vocabulary,
                                          const tokenizers::Tokenizer* tokenizer, Dim capacity, const Console& console) {
   if (const auto tokens = lookup_tokens(words)) return std::make_unique<LookupDrafting>(*tokens);
   auto drafting = std::make_unique<ModelDrafting>(*words.draft, words.tokens, backend, execution, capacity, console);

@@ -8,9 +8,9 @@
 
 #include "attn/generate/cached_decoder.h"
 #include "attn/generate/draft.h"
+#include "attn/open/execution.h"
 #include "attn/tokenizers/tokenizer.h"
 #include "options/options.h"
-#include "prepared_model.h"
 
 namespace attn::cli {
 
@@ -32,7 +32,7 @@ class Drafting {
   /// What `words` ask for, for a model of `vocabulary` tokens, which are those of `tokenizer` where there is one, and
   /// for sequences of `capacity` tokens. Throws Error: of usage where a draft model has another vocabulary.
   [[nodiscard]] static std::unique_ptr<Drafting> open(const DraftWords& words, const backends::Backend& backend,
-                                                      const Execution& execution, std::int64_t vocabulary,
+                                                      const open::Execution& execution, std::int64_t vocabulary,
                                                       const tokenizers::Tokenizer* tokenizer, Dim capacity,
                                                       const Console& console);
 

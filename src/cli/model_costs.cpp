@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "attn/open/memory.h"
 #include "attn/plan/plan.h"
-#include "prepared_model.h"
 
 namespace attn::cli {
 namespace {
@@ -61,8 +61,8 @@ void add_steps(report::CostReport& report, keras::Anatomy anatomy, const keras::
       if (const std::int32_t part = owners.of(node); part != kNone && scores.contains(output))
         report.rows[at(part)].score_bytes += bytes_of(anatomy.graph.value(output));
 
-  report.batch = batch_of(anatomy.graph);
-  report.seq_len = sequence_length_of(anatomy.graph);
+  report.batch = open::batch_of(anatomy.graph);
+  report.seq_len = open::sequence_length_of(anatomy.graph);
   // A pass does not store them.
   anatomy.graph.scores.clear();
   const plan::Plan plan = plan::make_plan(std::move(anatomy.graph));

@@ -15,11 +15,12 @@
 #include "attn/io/keras_archive.h"
 #include "attn/io/sha256.h"
 #include "attn/keras/json_text.h"
+#include "attn/open/model.h"
+#include "attn/open/reopen.h"
 #include "attn/report/number.h"
 #include "attn/weights/read_store.h"
 #include "attn/weights/save.h"
 #include "low_rank.h"
-#include "reopen.h"
 
 namespace attn::cli {
 namespace {
@@ -88,7 +89,7 @@ std::vector<Tensor> read_optimizer_state(const std::string& path) {
   return numbered(weights::read_store(path).state, kVariables);
 }
 
-void write_training(const std::string& path, const LoadedModel& loaded, const std::string& compile_config,
+void write_training(const std::string& path, const open::LoadedModel& loaded, const std::string& compile_config,
                     train::Trainer& trainer, const std::vector<NamedTensor>& variables, const TrainingState& state) {
   keras::ConfigOptions whole;
   whole.assets = true;
@@ -111,7 +112,7 @@ void write_training(const std::string& path, const LoadedModel& loaded, const st
   const StoredWeights stored = stored_weights(trainer.specs(), trainer.weights(), loaded.model);
   for (const auto& [number, tensor] : stored.unmerged)
     model.state.push_back({fmt::format("{}{}", kUnmerged, number), tensor});
-  const auto reopen = reopens(path, stored.specs);
+  const auto reopen = open::reopens(path, stored.specs);
   model.check = [&](const std::string& written) {
     reopen(written);
     if (!read_training_state(written)) throw internal_error("{}: the training's state is not in it", printable(path));

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "attn/open/model.h"
 #include "attn/train/trainer.h"
-#include "model_source.h"
 #include "training_state.h"
 
 namespace attn::cli {
@@ -25,7 +25,7 @@ namespace attn::cli {
 
 /// Writes model, weights, optimizer and state, whole or not at all. `compile_config` is JSON, `variables` are those of
 /// Trainer::optimizer_state().
-void write_training(const std::string& path, const LoadedModel& loaded, const std::string& compile_config,
+void write_training(const std::string& path, const open::LoadedModel& loaded, const std::string& compile_config,
                     train::Trainer& trainer, const std::vector<NamedTensor>& variables, const TrainingState& state);
 
 /// Throws Error (bad_input) where the disk under `path` has no room for what write_training writes.

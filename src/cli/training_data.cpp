@@ -13,8 +13,9 @@
 #include "attn/base/text.h"
 #include "attn/io/file.h"
 #include "attn/io/tensor_file.h"
+#include "attn/open/byte_text.h"
+#include "attn/open/inputs.h"
 #include "attn/train/data.h"
-#include "byte_text.h"
 #include "training/files.h"
 
 namespace attn::cli {
@@ -37,8 +38,8 @@ std::vector<NamedTensor> text_arrays(const keras::Model& model, const std::strin
   if (rows == 0)
     throw bad_input("{}: the file has {} bytes; a row and its targets need {}", printable(file), text.size(),
                     length + 1);
-  return {{input.name, rows_of_bytes(text.span(), rows, length)},
-          {"y", rows_of_bytes(text.span().subspan(1), rows, length)}};
+  return {{input.name, open::rows_of_bytes(text.span(), rows, length)},
+          {"y", open::rows_of_bytes(text.span().subspan(1), rows, length)}};
 }
 
 /// The file's only array, or that of the name, under it.
@@ -87,15 +88,15 @@ bool goes_on(const Tensor& first, const Tensor& next) {
 
 }  // namespace
 
-GivenInputs read_training_data(const keras::Model& model, const std::vector<std::string>& files,
-                               const DataReading& reading) {
-  GivenInputs out;
+open::GivenInputs read_training_data(const keras::Model& model, const std::vector<std::string>& files,
+                                     const DataReading& reading) {
+  open::GivenInputs out;
   std::map<std::string, std::vector<Tensor>> parts;
   const std::vector<std::string> inputs = model.array_names();
   for (const std::string& word : files) {
     const auto [name_of_one, file] = named_file(word);
     io::Arrays read = arrays_of(name_of_one, file, model, reading);
-    for (auto& [name, tensor] : encoded_texts(model, read.texts, read.tensors, file))
+    for (auto& [name, tensor] : open::encoded_texts(model, read.texts, read.tensors, file))
       read.tensors.push_back({name, tensor});
     for (NamedTensor& array : read.tensors) {
       const bool is_input = std::ranges::find(inputs, array.name) != inputs.end();
@@ -130,7 +131,7 @@ GivenInputs read_training_data(const keras::Model& model, const std::vector<std:
   return out;
 }
 
-void add_class_weights(GivenInputs& data, const std::string& json) {
+void add_class_weights(open::GivenInputs& data, const std::string& json) {
   const auto told = nlohmann::json::parse(json, nullptr, false);
   std::map<std::int64_t, double> weights;
   for (const auto& [name, weight] : told.items()) {
@@ -150,7 +151,7 @@ void add_class_weights(GivenInputs& data, const std::string& json) {
     throw bad_usage("--class-weight and sample_weight exclude each other");
 }
 
-void expect_labels(const keras::LossGraph& loss, const GivenInputs& data) {
+void expect_labels(const keras::LossGraph& loss, const open::GivenInputs& data) {
   for (const keras::Target& target : loss.targets) {
     const std::string& name = loss.graph.value(target.value).name;
     const auto found = data.arrays.find(name);
@@ -169,7 +170,7 @@ void expect_labels(const keras::LossGraph& loss, const GivenInputs& data) {
   }
 }
 
-void expect_indices(const graph::Graph& graph, const GivenInputs& data) {
+void expect_indices(const graph::Graph& graph, const open::GivenInputs& data) {
   std::map<graph::ValueId, graph::ValueId> same;  // values that hold the numbers of an input, by that
   for (const graph::ValueId input : graph.inputs) same[input] = input;
   for (const graph::Node& node : graph.nodes) {
@@ -194,8 +195,8 @@ void expect_indices(const graph::Graph& graph, const GivenInputs& data) {
   }
 }
 
-GivenInputs split_off(GivenInputs& given, double share) {
-  GivenInputs out;
+open::GivenInputs split_off(open::GivenInputs& given, double share) {
+  open::GivenInputs out;
   for (auto& [name, tensor] : given.arrays) {
     const std::int64_t all = tensor.shape()[0];
     const auto stay = static_cast<std::int64_t>(static_cast<double>(all) * (1.0 - share));
@@ -212,7 +213,7 @@ GivenInputs split_off(GivenInputs& given, double share) {
   return out;
 }
 
-void keep_rows(GivenInputs& data, std::int64_t rows) {
+void keep_rows(open::GivenInputs& data, std::int64_t rows) {
   for (auto& [name, tensor] : data.arrays) {
     if (tensor.shape()[0] <= rows) continue;
     Shape shape = tensor.shape();
@@ -221,7 +222,7 @@ void keep_rows(GivenInputs& data, std::int64_t rows) {
   }
 }
 
-std::map<std::string, graph::TensorType> target_types(const keras::Model& model, const GivenInputs& data) {
+std::map<std::string, graph::TensorType> target_types(const keras::Model& model, const open::GivenInputs& data) {
   const std::vector<std::string> inputs = model.array_names();
   std::map<std::string, graph::TensorType> types;
   for (const auto& [name, tensor] : data.arrays)

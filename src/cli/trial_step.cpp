@@ -7,9 +7,11 @@
 
 #include "attn/base/error.h"
 #include "attn/keras/optimizer.h"
+#include "attn/open/execution.h"
+#include "attn/open/memory.h"
+#include "attn/open/model.h"
 #include "attn/run/memory.h"
 #include "attn/train/trainer.h"
-#include "memory_limit.h"
 #include "training_archive.h"
 #include "training_model.h"
 
@@ -31,7 +33,7 @@ bool trains_floats(const graph::Graph& graph) {
 }
 
 /// What the data gives: draws of random numbers are the trainer's own.
-train::Batch batch_of(const keras::LossGraph& lowered, const std::vector<Tensor>& inputs) {
+train::Batch arrays_of(const keras::LossGraph& lowered, const std::vector<Tensor>& inputs) {
   std::set<graph::ValueId> draws;
   for (const keras::LossGraph::Draw& draw : lowered.draws) draws.insert(draw.value);
   train::Batch out;
@@ -42,7 +44,7 @@ train::Batch batch_of(const keras::LossGraph& lowered, const std::vector<Tensor>
 }
 
 /// Of the optimizer, where the archive has as many as it takes.
-void take_over(const LoadedModel& loaded, const Execution& execution, optimizers::Optimizer& optimizer) {
+void take_over(const open::LoadedModel& loaded, const open::Execution& execution, optimizers::Optimizer& optimizer) {
   if (!loaded.weights || execution.weights) return;
   const std::vector<Tensor> state = read_optimizer_state(*loaded.weights);
   if (state.size() == optimizer.state().size()) optimizer.set_state(state);
@@ -50,9 +52,9 @@ void take_over(const LoadedModel& loaded, const Execution& execution, optimizers
 
 }  // namespace
 
-std::map<std::string, double> update_norms(const LoadedModel& loaded, const keras::LossGraph& lowered,
+std::map<std::string, double> update_norms(const open::LoadedModel& loaded, const keras::LossGraph& lowered,
                                            const std::vector<Tensor>& inputs, const std::vector<Tensor>& weights,
-                                           const backends::Backend& backend, const Execution& execution,
+                                           const backends::Backend& backend, const open::Execution& execution,
                                            const Console& console) {
   const std::optional<std::string> compiled = loaded.model.compile_config();
   if (!compiled || !trains_floats(lowered.graph)) return {};
@@ -63,9 +65,9 @@ std::map<std::string, double> update_norms(const LoadedModel& loaded, const kera
     how.compile = execution.compile_options();
     const auto lower = [&](const train::Batch&, bool) { return lowered; };
     train::Trainer trainer(backend, lower, lowered.graph.weights, weights, settings, how);
-    const train::Batch batch = batch_of(lowered, inputs);
+    const train::Batch batch = arrays_of(lowered, inputs);
     run::require_memory("a step takes", static_cast<UInt128>(trainer.memory_needed(batch)),
-                        memory_limit(execution.memory_limit));
+                        open::memory_limit(execution.memory_limit));
     trainer.prepare(batch);
     take_over(loaded, execution, trainer.optimizer());
     const train::StepResult result = trainer.step(batch);

@@ -7,8 +7,10 @@
 
 #include "attn/backends/backend.h"
 #include "attn/keras/loss_graph.h"
+#include "attn/open/execution.h"
+#include "attn/open/model.h"
 #include "attn/run/inputs.h"
-#include "prepared_model.h"
+#include "output/console.h"
 
 namespace attn::cli {
 
@@ -16,10 +18,11 @@ namespace attn::cli {
 /// `lowered`: by the optimizer that the model was compiled with, which goes on where the archive left it. Nothing
 /// where the model was never compiled, where its optimizer is not known, where weights are not float32, and where there
 /// is no memory for the step, which is noted.
-[[nodiscard]] std::map<std::string, double> update_norms(const LoadedModel& loaded, const keras::LossGraph& lowered,
+[[nodiscard]] std::map<std::string, double> update_norms(const open::LoadedModel& loaded,
+                                                         const keras::LossGraph& lowered,
                                                          const std::vector<Tensor>& inputs,
                                                          const std::vector<Tensor>& weights,
-                                                         const backends::Backend& backend, const Execution& execution,
-                                                         const Console& console);
+                                                         const backends::Backend& backend,
+                                                         const open::Execution& execution, const Console& console);
 
 }  // namespace attn::cli

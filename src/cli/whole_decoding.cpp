@@ -1,13 +1,17 @@
 #include "whole_decoding.h"
 
 #include "attn/base/error.h"
-#include "forward.h"
+#include "attn/open/execution.h"
+#include "attn/open/inputs.h"
+#include "attn/open/memory.h"
+#include "attn/open/model.h"
+#include "attn/open/session.h"
 
 namespace attn::cli {
 
-WholeSequences whole_sequences(const LoadedModel& loaded, const Execution& execution,
+WholeSequences whole_sequences(const open::LoadedModel& loaded, const open::Execution& execution,
                                const std::optional<std::int64_t>& length) {
-  keras::LowerOptions lower = lower_options(execution, {});
+  keras::LowerOptions lower = open::lower_options(execution, {});
   lower.batch = 1;
   lower.sequence_length = length;
   const graph::Graph graph = loaded.model.lower(lower);
@@ -19,19 +23,19 @@ WholeSequences whole_sequences(const LoadedModel& loaded, const Execution& execu
   return out;
 }
 
-std::unique_ptr<generate::WholeDecoder> open_whole(const backends::Backend& backend, const LoadedModel& loaded,
-                                                   const Execution& execution, const WholeSequences& sequences,
+std::unique_ptr<generate::WholeDecoder> open_whole(const backends::Backend& backend, const open::LoadedModel& loaded,
+                                                   const open::Execution& execution, const WholeSequences& sequences,
                                                    std::size_t rows, Dim branches,
                                                    const std::vector<std::vector<generate::Token>>& encoder_tokens,
                                                    const Console& console) {
-  keras::LowerOptions lower = lower_options(execution, {});
+  keras::LowerOptions lower = open::lower_options(execution, {});
   lower.batch = static_cast<std::int64_t>(rows) * branches;
   lower.sequence_length = sequences.length;
   graph::Graph graph = loaded.model.lower(lower);
-  require_memory(loaded, lower, graph, backend, execution);
-  return std::make_unique<generate::WholeDecoder>(backend, std::move(graph), load_weights(loaded, execution, console),
-                                                  sequences.inputs, branches, encoder_tokens,
-                                                  execution.compile_options());
+  open::require_memory(loaded, lower, graph, backend, execution);
+  return std::make_unique<generate::WholeDecoder>(backend, std::move(graph),
+                                                  open::load_weights(loaded, execution, console), sequences.inputs,
+                                                  branches, encoder_tokens, execution.compile_options());
 }
 
 }  // namespace attn::cli

@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "attn/generate/whole_decoder.h"
-#include "prepared_model.h"
+#include "attn/open/execution.h"
+#include "attn/open/model.h"
+#include "output/console.h"
 
 namespace attn::cli {
 
@@ -19,12 +21,12 @@ struct WholeSequences {
 
 /// Of the model, lowered for `length` tokens where it leaves that open, 128 without. Throws Error: of usage for a
 /// length that a model does not have which fixes its own, of bad_input where it tells of no next token.
-[[nodiscard]] WholeSequences whole_sequences(const LoadedModel& loaded, const Execution& execution,
+[[nodiscard]] WholeSequences whole_sequences(const open::LoadedModel& loaded, const open::Execution& execution,
                                              const std::optional<std::int64_t>& length);
 
 /// A decoder of so many rows and branches of each. Throws Error.
 [[nodiscard]] std::unique_ptr<generate::WholeDecoder> open_whole(
-    const backends::Backend& backend, const LoadedModel& loaded, const Execution& execution,
+    const backends::Backend& backend, const open::LoadedModel& loaded, const open::Execution& execution,
     const WholeSequences& sequences, std::size_t rows, Dim branches,
     const std::vector<std::vector<generate::Token>>& encoder_tokens, const Console& console);
 

@@ -11,9 +11,9 @@
 #include "attn/base/text.h"
 #include "attn/keras/model.h"
 #include "attn/library/layer_graph.h"
-#include "attn/library/model_file.h"
-#include "attn/library/texts.h"
-#include "attn/library/weights.h"
+#include "attn/open/model_file.h"
+#include "attn/open/texts.h"
+#include "attn/open/weights.h"
 #include "attn/report/heatmap.h"
 #include "attn/report/plot.h"
 #include "attn/report/summary.h"
@@ -24,7 +24,7 @@
 namespace attn {
 namespace {
 
-library::ModelText with_options(library::ModelText text, const OpenOptions& options) {
+open::ModelText with_options(open::ModelText text, const OpenOptions& options) {
   text.options.input_shape = options.input_shape;
   if (options.keras_version) {
     text.options.keras_version = keras::version_of(*options.keras_version);
@@ -115,13 +115,13 @@ Model& Model::operator=(Model&&) noexcept = default;
 Model::~Model() = default;
 
 Model Model::open(const std::string& path, const OpenOptions& options) {
-  library::ModelText text = with_options(library::read_model_file(path), options);
+  open::ModelText text = with_options(open::read_model_file(path), options);
   std::optional<std::string> weights = text.weights;
-  return Model(std::make_unique<Parts>(library::read_model(std::move(text)), std::move(weights)));
+  return Model(std::make_unique<Parts>(open::read_model(std::move(text)), std::move(weights)));
 }
 
 Model Model::parse(const std::string& name, std::string text, const OpenOptions& options) {
-  library::ModelText given = with_options({name, std::move(text), {}, {}}, options);
+  open::ModelText given = with_options({name, std::move(text), {}, {}}, options);
   keras::Model model = keras::Model::read(name, std::move(given.text), given.options);
   return Model(std::make_unique<Parts>(std::move(model), std::nullopt));
 }
@@ -147,7 +147,7 @@ std::map<std::string, Tensor> Model::encode_texts(const std::map<std::string, Te
   for (const auto& [name, array] : texts)
     if (std::find(names.begin(), names.end(), name) == names.end())
       throw bad_input("the model has no input '{}'", printable(name));
-  return library::encode_texts(parts_->model, texts, numbers);
+  return open::encode_texts(parts_->model, texts, numbers);
 }
 
 std::map<std::string, TextArray> Model::decode_texts(const std::vector<NamedTensor>& outputs) const {
@@ -155,7 +155,7 @@ std::map<std::string, TextArray> Model::decode_texts(const std::vector<NamedTens
   if (!parts_->text_outputs) parts_->text_outputs = parts_->model.text_outputs();
   std::map<std::string, TextArray> out;
   if (parts_->text_outputs->empty()) return out;
-  for (NamedTexts& texts : library::decode_texts(*parts_->text_outputs, outputs).texts)
+  for (NamedTexts& texts : open::decode_texts(*parts_->text_outputs, outputs).texts)
     out.emplace(std::move(texts.name), std::move(texts.texts));
   return out;
 }
@@ -208,11 +208,11 @@ Runner Model::prepare(const RunOptions& options) const {
   lower.scores = options.scores;
   std::unique_lock lock(parts_->walked);
   graph::Graph graph = parts_->model.lower(lower);
-  const library::WantedWeights wanted = library::wanted_weights(parts_->model);
+  const open::WantedWeights wanted = open::wanted_weights(parts_->model);
   lock.unlock();
   const std::optional<std::string>& file = options.weights ? options.weights : parts_->weights;
   std::vector<Tensor> weights =
-      file ? library::load_weights(wanted, *file) : library::draw_weights(wanted.specs, options.seed, options.threads);
+      file ? open::load_weights(wanted, *file) : open::draw_weights(wanted.specs, options.seed, options.threads);
   backends::CompileOptions compile;
   compile.threads = options.threads;
   run::Session session(*backend, graph, std::move(weights), compile);

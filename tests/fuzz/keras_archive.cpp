@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "attn/io/file_kind.h"
-#include "attn/library/model_file.h"
+#include "attn/open/model_file.h"
 #include "attn/report/summary.h"
 #include "model.h"
 
@@ -26,7 +26,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const io::Bytes file = fuzz::bytes_of(data, size);
   if (io::kind_of(file) == io::FileKind::hdf5) return 0;
   fuzz::accepts([&] {
-    const library::ModelText text = library::model_text_of(file, "model.keras");
+    const open::ModelText text = open::model_text_of(file, "model.keras");
     fuzz::read_and_show(text.name, text.text, text.options);
     print(keras::Model::read(text.name, text.text, text.options).summary());
   });

@@ -2,7 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "attn/io/safetensors.h"
-#include "attn/library/model_file.h"
+#include "attn/open/model_file.h"
 #include "support.h"
 
 using namespace attn;

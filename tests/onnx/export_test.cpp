@@ -13,7 +13,7 @@
 #include "attn/io/file.h"
 #include "attn/io/tensor_file.h"
 #include "attn/keras/model.h"
-#include "attn/library/model_file.h"
+#include "attn/open/model_file.h"
 #include "attn/weights/bind.h"
 #include "reader.h"
 #include "sizes.h"
@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 
 /// Reads the model, including the quantization of layers inside layers that its file shows.
 keras::Model model_of(const fs::path& path) {
-  library::ModelText text = library::read_model_file(path.string());
+  open::ModelText text = open::read_model_file(path.string());
   return keras::Model::read(text.name, std::move(text.text), text.options);
 }
 

@@ -1,3 +1,3 @@
 # Weights in archives are HDF5, which that program reads.
 add_dependencies(${target} attn-hdf5)
-set(uses library keras weights plan io graph)
+set(uses open keras weights plan io graph)

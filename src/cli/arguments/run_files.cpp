@@ -13,12 +13,13 @@
 #include "attn/base/text.h"
 #include "attn/communicators/launch.h"
 #include "attn/io/tensor_file.h"
+#include "attn/open/execution.h"
+#include "attn/open/row_runner.h"
 #include "attn/report/files_view.h"
 #include "attn/shards/ledger.h"
 #include "attn/shards/work_list.h"
 #include "output/files_progress.h"
 #include "output/interrupt.h"
-#include "row_runner.h"
 
 namespace attn::cli {
 namespace {
@@ -32,18 +33,18 @@ double seconds_now() {
 }
 
 /// The options that change numbers, as a text.
-std::string options_text(const Execution& e) {
+std::string options_text(const open::Execution& e) {
   const auto number = [](const std::optional<std::int64_t>& value) { return value ? std::to_string(*value) : "-"; };
   return fmt::format(
       "dtype {} seed {} seq-len {} batch {} device {} backend {} precision {} skip-padding {} compat {} "
       "keras-version {} input-shape {}",
       e.dtype.value_or("-"), e.seed, number(e.sequence_length), number(e.batch), e.device,
-      e.backend.empty() ? "-" : e.backend, name_of(e.precision), e.skip_padding, e.compat,
-      e.keras_version.value_or("-"), e.input_shape.value_or("-"));
+      e.backend.empty() ? "-" : e.backend, name_of(e.precision), e.skip_padding, e.as_keras_hub ? "keras-hub" : "none",
+      e.keras_version ? keras::version_text(*e.keras_version) : "-", e.input_shape ? e.input_shape->str() : "-");
 }
 
 /// What an output's numbers come from, so that a later run knows it again.
-shards::Recipe recipe_of(const std::optional<std::string>& model, const Execution& execution) {
+shards::Recipe recipe_of(const std::optional<std::string>& model, const open::Execution& execution) {
   if (model && *model == "-") throw bad_usage("a model from stdin cannot be known again: --output-dir needs its file");
   std::string hash = model ? shards::fingerprint(*model) : "built-in";
   if (execution.weights) hash += " " + shards::fingerprint(*execution.weights);
@@ -54,7 +55,7 @@ shards::Recipe recipe_of(const std::optional<std::string>& model, const Executio
 class FilesRun {
  public:
   FilesRun(const FilesOptions& files, const std::optional<std::string>& model, const std::vector<std::string>& inputs,
-           const Execution& execution, const Common& common)
+           const open::Execution& execution, const Common& common)
       : files_(files),
         console_(common.console),
         items_(shards::work_list(inputs)),
@@ -143,10 +144,10 @@ class FilesRun {
 
   /// False where the run is to end here.
   bool work_on(const WorkItem& item) {
-    if (!runner_) runner_ = std::make_unique<RowRunner>(model_, execution_, console_);
+    if (!runner_) runner_ = std::make_unique<open::RowRunner>(model_, execution_, console_);
     const double from = seconds_now();
     try {
-      const RowRunner::Result result = runner_->run(item.input);
+      const open::RowRunner::Result result = runner_->run(item.input);
       ledger_.begin(item);
       io::write_tensors(ledger_.output_of(item), result.outputs.numbers, result.outputs.texts);
       ledger_.finish(item, result.rows, seconds_now() - from);
@@ -171,8 +172,8 @@ class FilesRun {
   communicators::Shard shard_;
   shards::Ledger ledger_;
   std::optional<std::string> model_;
-  Execution execution_;
-  std::unique_ptr<RowRunner> runner_;
+  open::Execution execution_;
+  std::unique_ptr<open::RowRunner> runner_;
   std::vector<const WorkItem*> todo_;
   std::int64_t turn_ = 0, changed_ = 0;
   report::FilesReport report_;
@@ -200,7 +201,7 @@ void FilesOptions::check() const {
 }
 
 int run_files(const FilesOptions& files, const std::optional<std::string>& model,
-              const std::vector<std::string>& inputs, const Execution& execution, const Common& common) {
+              const std::vector<std::string>& inputs, const open::Execution& execution, const Common& common) {
   if (inputs.empty()) throw bad_usage("--output-dir needs --input with files: 'shards/*.npz'");
   const Interrupt interrupt;
   try {

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "attn/open/execution.h"
 #include "attn/shards/claims.h"
 #include "options/options.h"
 #include "output/common.h"
-#include "prepared_model.h"
 
 namespace attn::cli {
 
@@ -26,6 +26,7 @@ struct FilesOptions {
 /// Runs the model on every file of `inputs` that is this process's and not done, into the options' output_dir. Gives
 /// the exit code: 1 where a file failed.
 [[nodiscard]] int run_files(const FilesOptions& files, const std::optional<std::string>& model,
-                            const std::vector<std::string>& inputs, const Execution& execution, const Common& common);
+                            const std::vector<std::string>& inputs, const open::Execution& execution,
+                            const Common& common);
 
 }  // namespace attn::cli

@@ -1,5 +1,6 @@
 #include "arguments/shared_options.h"
 
+#include "arguments/parsed_values.h"
 #include "attn/base/error.h"
 #include "attn/base/text.h"
 #include "output/console.h"
@@ -20,18 +21,21 @@ void add_model(Options& options, std::optional<std::string>& model) {
   options.add("model", model, "MODEL", "Keras JSON, .keras, .h5, or short encoder config; - is stdin");
 }
 
-void add_input_shape(Options& options, std::optional<std::string>& shape, const std::string& of) {
-  options.add("--input-shape", shape, "DIMS", of + "shape without the batch, for a single layer: 50,512");
+void add_input_shape(Options& options, std::optional<Shape>& shape, const std::string& of) {
+  options.parsed(
+      "--input-shape", [&shape](const std::string& text) { shape = parse_shape(text); }, "DIMS",
+      of + "shape without the batch, for a single layer: 50,512");
 }
 
-void add_compat(Options& options, std::string& compat) {
-  options.add("--compat", compat, "LIBRARY", "none; keras-hub: as KerasHub, where it leaves out what files say (none)")
-      .one_of({"none", "keras-hub"});
+void add_compat(Options& options, bool& as_keras_hub) {
+  options.choice("--compat", as_keras_hub, {{"none", false}, {"keras-hub", true}}, "LIBRARY",
+                 "none; keras-hub: as KerasHub, where it leaves out what files say (none)");
 }
 
-void add_keras_version(Options& options, std::optional<std::string>& version) {
-  options.add("--keras-version", version, "N.N",
-              "the Keras that wrote the model, where its file does not say: 2.N, 3.0 to 3.15 and newer");
+void add_keras_version(Options& options, std::optional<keras::Version>& version) {
+  options.parsed(
+      "--keras-version", [&version](const std::string& text) { version = parse_version(text); }, "N.N",
+      "the Keras that wrote the model, where its file does not say: 2.N, 3.0 to 3.15 and newer");
 }
 
 void add_batch(Options& options, std::optional<std::int64_t>& batch, const std::string& of) {
@@ -88,8 +92,10 @@ void add_matmul_precision(Options& options, backends::MatmulPrecision& precision
                  "of float32 products: highest (float32), high (TF32 or better), medium (bfloat16)");
 }
 
-void add_memory_limit(Options& options, std::optional<std::string>& size) {
-  options.add("--mem-limit", size, "SIZE", "refuse what would take more memory in all: 2GB, 512MiB");
+void add_memory_limit(Options& options, std::optional<std::int64_t>& bytes) {
+  options.parsed(
+      "--mem-limit", [&bytes](const std::string& text) { bytes = parse_bytes("--mem-limit", text); }, "SIZE",
+      "refuse what would take more memory in all: 2GB, 512MiB");
 }
 
 void add_raw(Options& options) {

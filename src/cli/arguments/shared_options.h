@@ -7,17 +7,19 @@
 #include <vector>
 
 #include "attn/backends/backend.h"
+#include "attn/base/shape.h"
+#include "attn/keras/version.h"
 #include "options/options.h"
 
 namespace attn::cli {
 
 /// MODEL, by its place.
 void add_model(Options& options, std::optional<std::string>& model);
-void add_input_shape(Options& options, std::optional<std::string>& shape, const std::string& of = "");
-/// --keras-version, for how a model is read and its weights are drawn.
+void add_input_shape(Options& options, std::optional<Shape>& shape, const std::string& of = "");
 /// --compat: read and compute as KerasHub does where it is wrong.
-void add_compat(Options& options, std::string& compat);
-void add_keras_version(Options& options, std::optional<std::string>& version);
+void add_compat(Options& options, bool& as_keras_hub);
+/// --keras-version, for how a model is read and its weights are drawn.
+void add_keras_version(Options& options, std::optional<keras::Version>& version);
 
 void add_batch(Options& options, std::optional<std::int64_t>& batch, const std::string& of = "");
 void add_sequence_length(Options& options, std::optional<std::int64_t>& length, const std::string& of = "");
@@ -32,7 +34,7 @@ void add_cache_dtype(Options& options, std::optional<std::string>& dtype);
 void add_max_length(Options& options, std::optional<std::int64_t>& length, const std::string& of = "");
 void add_threads(Options& options, int& threads);
 void add_matmul_precision(Options& options, backends::MatmulPrecision& precision);
-void add_memory_limit(Options& options, std::optional<std::string>& size);
+void add_memory_limit(Options& options, std::optional<std::int64_t>& bytes);
 
 /// --checkpoint: are activations computed a second time on the way back, instead of kept?
 Option add_checkpoint(Options& options, bool& recomputes);

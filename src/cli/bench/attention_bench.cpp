@@ -7,9 +7,12 @@
 
 #include "attn/base/error.h"
 #include "attn/base/text.h"
+#include "attn/open/execution.h"
+#include "attn/open/session.h"
 #include "attn/run/inputs.h"
 #include "attn/run/workload.h"
 #include "bench/measurement.h"
+#include "output/setting.h"
 
 namespace attn::cli {
 namespace {
@@ -22,7 +25,7 @@ DType floating_dtype(const std::string& name) {
   return *dtype;
 }
 
-run::Session session_of(graph::Graph graph, const Execution& execution, const backends::Backend& backend) {
+run::Session session_of(graph::Graph graph, const open::Execution& execution, const backends::Backend& backend) {
   backends::CompileOptions options = execution.compile_options();
   options.tune = true;
   return {backend, std::move(graph), {}, options};
@@ -93,7 +96,7 @@ void measure_attention(const BenchPlan& plan, const AttentionSweep& sweep, const
       size.dtype = dtype;
       const graph::Graph graph = run::attention_workload(size);
       const std::vector<Tensor> inputs = run::workload_inputs(graph, plan.execution.seed);
-      Execution one = plan.execution;
+      open::Execution one = plan.execution;
       one.dtype = name;
       report::BenchRow row;
       row.setting = setting_of("attention", graph, backend, one);
@@ -101,7 +104,7 @@ void measure_attention(const BenchPlan& plan, const AttentionSweep& sweep, const
       row.setting.seq_len = size.length;
       run::reset_peak_memory();
       run::Session session = session_of(graph, plan.execution, backend);
-      note_choices(session, *plan.console);
+      open::note_choices(session, *plan.console);
       if (!time_session(session, inputs, run::attention_flops(size), plan.options, *plan.console, row)) return;
       row.error = run::attention_error(size, inputs, session.outputs().front().tensor);
       if (peak > 0) row.peak_share = row.gflops_per_second * 1e9 / peak;

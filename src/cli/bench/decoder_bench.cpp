@@ -7,9 +7,11 @@
 #include "attn/base/error.h"
 #include "attn/base/rng.h"
 #include "attn/base/stop.h"
+#include "attn/open/model.h"
 #include "attn/run/verify.h"
 #include "bench/measurement.h"
 #include "decoding.h"
+#include "output/setting.h"
 
 namespace attn::cli {
 namespace {
@@ -36,7 +38,7 @@ Tensor copy_of(const Tensor& tensor) {
 /// A decoder of some rows, and the tokens that it reads.
 class DecoderBench {
  public:
-  DecoderBench(const BenchPlan& plan, const LoadedModel& loaded, const backends::Backend& backend, Dim rows,
+  DecoderBench(const BenchPlan& plan, const open::LoadedModel& loaded, const backends::Backend& backend, Dim rows,
                Dim capacity, Dim longest_prompt)
       : plan_(plan),
         backend_(backend),
@@ -174,7 +176,7 @@ class DecoderBench {
 
   const BenchPlan& plan_;
   const backends::Backend& backend_;
-  const LoadedModel& loaded_;
+  const open::LoadedModel& loaded_;
   Dim rows_;
   generate::LowerStep lower_;
   std::unique_ptr<generate::CachedDecoder> decoder_;
@@ -193,7 +195,7 @@ std::int64_t DecoderTests::longest() const {
   return depth + most;
 }
 
-void measure_decoder(const BenchPlan& plan, const DecoderTests& tests, const LoadedModel& loaded,
+void measure_decoder(const BenchPlan& plan, const DecoderTests& tests, const open::LoadedModel& loaded,
                      const backends::Backend& backend) {
   if (!loaded.model.decodes())
     throw bad_input("{}: a {} gives no logits of next tokens, so it reads no prompts", loaded.file,

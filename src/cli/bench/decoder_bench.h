@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "attn/open/model.h"
 #include "bench/plan.h"
 
 namespace attn::cli {
@@ -22,7 +23,7 @@ struct DecoderTests {
 /// A row for each test, of the plan's batch. The tokens are random: which they are takes no time, and no sampler has a
 /// part in it. What was timed last is checked: the logits behind tokens that came one by one against those of reading
 /// all at once, and the other way round. Throws Error.
-void measure_decoder(const BenchPlan& plan, const DecoderTests& tests, const LoadedModel& loaded,
+void measure_decoder(const BenchPlan& plan, const DecoderTests& tests, const open::LoadedModel& loaded,
                      const backends::Backend& backend);
 
 }  // namespace attn::cli

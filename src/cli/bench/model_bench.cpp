@@ -7,12 +7,17 @@
 
 #include "attn/base/stop.h"
 #include "attn/base/text.h"
+#include "attn/open/inputs.h"
+#include "attn/open/memory.h"
+#include "attn/open/model.h"
+#include "attn/open/session.h"
 #include "attn/run/byte_products.h"
 #include "attn/run/inputs.h"
 #include "attn/run/operations.h"
 #include "attn/run/padding.h"
 #include "attn/run/verify.h"
 #include "bench/measurement.h"
+#include "output/setting.h"
 
 namespace attn::cli {
 namespace {
@@ -26,16 +31,16 @@ struct Prepared {
   report::Setting setting;
 };
 
-Prepared prepare(const BenchPlan& plan, const LoadedModel& loaded, const backends::Backend& backend) {
-  const keras::LowerOptions lower = lower_options(plan.execution, plan.given);
+Prepared prepare(const BenchPlan& plan, const open::LoadedModel& loaded, const backends::Backend& backend) {
+  const keras::LowerOptions lower = open::lower_options(plan.execution, plan.given);
   Prepared out;
   out.graph = loaded.model.lower(lower);
-  require_memory(loaded, lower, out.graph, backend, plan.execution);
+  open::require_memory(loaded, lower, out.graph, backend, plan.execution);
   out.inputs = run::make_inputs(out.graph, plan.given.arrays, plan.execution.seed);
   if (plan.mean_length) run::pad_randomly(out.graph, out.inputs, *plan.mean_length, plan.execution.seed);
   out.setting = setting_of(loaded, out.graph, backend, plan.execution);
   out.setting.mean_length = plan.mean_length;
-  if (plan.execution.skip_padding) skip_padding(out.graph, out.inputs, *plan.console);
+  if (plan.execution.skip_padding) open::skip_padding(out.graph, out.inputs, *plan.console);
   return out;
 }
 
@@ -57,19 +62,19 @@ std::vector<NamedTensor> copies_of(const std::vector<NamedTensor>& tensors) {
 
 }  // namespace
 
-void measure_model(const BenchPlan& plan, const LoadedModel& loaded, const backends::Backend& backend) {
+void measure_model(const BenchPlan& plan, const open::LoadedModel& loaded, const backends::Backend& backend) {
   Prepared model = prepare(plan, loaded, backend);
   const auto flops = static_cast<double>(run::total_flops(model.graph));
   // They stay in memory beside their packed copies only where the reference backend is to read them too.
   const bool whole = plan.verify == Verify::always || (plan.verify != Verify::never && flops <= kVerifiableFlops);
-  std::vector<Tensor> weights = load_weights(loaded, plan.execution, *plan.console);
+  std::vector<Tensor> weights = open::load_weights(loaded, plan.execution, *plan.console);
   const std::vector<Tensor> kept = whole ? weights : std::vector<Tensor>();
   report::BenchRow row;
   row.setting = model.setting;
 
   run::reset_peak_memory();
   run::Session session(backend, model.graph, std::move(weights), compile_options(plan));
-  note_choices(session, *plan.console);
+  open::note_choices(session, *plan.console);
   session.run(model.inputs);
   const std::vector<NamedTensor> first = copies_of(session.outputs());
   if (!time_session(session, model.inputs, flops, plan.options, *plan.console, row)) return;
@@ -87,12 +92,13 @@ void measure_model(const BenchPlan& plan, const LoadedModel& loaded, const backe
   plan.emit(std::move(row));
 }
 
-void measure_operations(const BenchPlan& plan, const LoadedModel& loaded, const backends::Backend& backend) {
+void measure_operations(const BenchPlan& plan, const open::LoadedModel& loaded, const backends::Backend& backend) {
   Prepared model = prepare(plan, loaded, backend);
   const backends::CompileOptions options = compile_options(plan);
   const PeaksOf peaks_of = plan.peaks_of(backend, dtype_of_row(model.setting));
-  std::vector<run::Operation> operations = run::operations_of(
-      backend, std::move(model.graph), model.inputs, load_weights(loaded, plan.execution, *plan.console), options);
+  std::vector<run::Operation> operations =
+      run::operations_of(backend, std::move(model.graph), model.inputs,
+                         open::load_weights(loaded, plan.execution, *plan.console), options);
   report::OperationsReport report{model.setting, {}, false};
   for (run::Operation& operation : operations) {
     if (plan.stopped()) break;

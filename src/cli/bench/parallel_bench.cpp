@@ -4,8 +4,13 @@
 #include <map>
 
 #include "attn/base/error.h"
+#include "attn/open/inputs.h"
+#include "attn/open/memory.h"
+#include "attn/open/model.h"
+#include "attn/open/session.h"
 #include "attn/parallel/cost.h"
 #include "attn/run/verify.h"
+#include "output/setting.h"
 #include "ranks/parallel_model.h"
 
 namespace attn::cli {
@@ -66,7 +71,7 @@ class SharedBench {
               report::ParallelBenchReport& report)
       : plan_(plan), backend_(backend), ranks_(ranks), report_(report) {}
 
-  int run(const std::function<const LoadedModel&()>& load) {
+  int run(const std::function<const open::LoadedModel&()>& load) {
     return ranks_.together(
         [&] {
           loaded_ = &load();
@@ -149,7 +154,7 @@ class SharedBench {
       told(world, false);
       return;
     }
-    run::Session session(backend_, model_.whole, load_weights(*loaded_, plan_.execution, *plan_.console),
+    run::Session session(backend_, model_.whole, open::load_weights(*loaded_, plan_.execution, *plan_.console),
                          plan_.execution.compile_options());
     const auto pass = [&] { session.run(model_.inputs); };
     row_.alone_ms = run::latency_of(measure_together(world, pass, plan_.options));
@@ -161,8 +166,8 @@ class SharedBench {
 
   [[nodiscard]] bool fits_alone() const {
     try {
-      static_cast<void>(require_memory(*loaded_, lower_options(plan_.execution, plan_.given), model_.whole, backend_,
-                                       plan_.execution));
+      static_cast<void>(open::require_memory(*loaded_, open::lower_options(plan_.execution, plan_.given), model_.whole,
+                                             backend_, plan_.execution));
       return true;
     } catch (const Error& error) {
       if (error.code() != ExitCode::no_memory) throw;
@@ -174,7 +179,7 @@ class SharedBench {
   const backends::Backend& backend_;
   Ranks& ranks_;
   report::ParallelBenchReport& report_;
-  const LoadedModel* loaded_ = nullptr;
+  const open::LoadedModel* loaded_ = nullptr;
   ParallelModel model_;
   report::ParallelBenchRow row_;
   std::vector<NamedTensor> outputs_;
@@ -182,7 +187,7 @@ class SharedBench {
 
 }  // namespace
 
-int measure_shared(const BenchPlan& plan, const std::function<const LoadedModel&()>& load,
+int measure_shared(const BenchPlan& plan, const std::function<const open::LoadedModel&()>& load,
                    const backends::Backend& backend, Ranks& ranks, report::ParallelBenchReport& report) {
   return SharedBench(plan, backend, ranks, report).run(load);
 }

@@ -5,18 +5,19 @@
 #include <optional>
 #include <string>
 
+#include "attn/open/execution.h"
+#include "attn/open/inputs.h"
 #include "attn/report/values.h"
 #include "attn/run/bench.h"
 #include "bench/measurement.h"
-#include "forward.h"
 
 namespace attn::cli {
 
 enum class Verify : std::uint8_t { automatic, always, never };
 
 struct BenchPlan {
-  Execution execution;
-  GivenInputs given;  ///< of a model; random numbers for the rest
+  open::Execution execution;
+  open::GivenInputs given;  ///< of a model; random numbers for the rest
   run::BenchOptions options;
   std::optional<double> mean_length;
   Verify verify = Verify::automatic;

@@ -8,10 +8,14 @@
 #include "attn/base/error.h"
 #include "attn/keras/json_text.h"
 #include "attn/keras/optimizer.h"
+#include "attn/open/inputs.h"
+#include "attn/open/memory.h"
+#include "attn/open/model.h"
+#include "attn/open/session.h"
 #include "attn/run/inputs.h"
 #include "attn/run/memory.h"
 #include "attn/train/trainer.h"
-#include "memory_limit.h"
+#include "output/setting.h"
 #include "training_data.h"
 #include "training_model.h"
 
@@ -68,11 +72,11 @@ std::string compile_config_of(const TrainingSetup& setup, const keras::Model& mo
   return keras::write_json_text(config);
 }
 
-void measure_training(const BenchPlan& plan, const TrainingSetup& setup, const LoadedModel& loaded,
+void measure_training(const BenchPlan& plan, const TrainingSetup& setup, const open::LoadedModel& loaded,
                       const backends::Backend& backend, report::TrainingBenchReport& report) {
-  GivenInputs given = read_training_data(loaded.model, setup.data);
+  open::GivenInputs given = read_training_data(loaded.model, setup.data);
   if (plan.execution.batch) keep_rows(given, *plan.execution.batch);
-  keras::LowerOptions how = lower_options(plan.execution, {});
+  keras::LowerOptions how = open::lower_options(plan.execution, {});
   if (!given.arrays.empty()) how.batch = given.arrays.begin()->second.shape()[0];
   const std::vector<std::string> inputs = loaded.model.array_names();
   for (const auto& [name, tensor] : given.arrays)
@@ -106,10 +110,10 @@ void measure_training(const BenchPlan& plan, const TrainingSetup& setup, const L
   const auto start = std::chrono::steady_clock::now();
   train::Trainer trainer(
       backend, [&](const train::Batch&, bool training) { return lower(training); }, loaded.model.weights(),
-      load_weights(loaded, plan.execution, *plan.console), settings, options);
+      open::load_weights(loaded, plan.execution, *plan.console), settings, options);
   row.told_bytes = trainer.memory_needed(batch);
   run::require_memory("training takes", static_cast<UInt128>(row.told_bytes),
-                      memory_limit(plan.execution.memory_limit));
+                      open::memory_limit(plan.execution.memory_limit));
   trainer.prepare(batch);
   row.prepare_ms = ms_since(start);
 

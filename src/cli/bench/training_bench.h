@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "attn/open/model.h"
 #include "attn/report/training_bench.h"
 #include "bench/plan.h"
 
@@ -23,7 +24,7 @@ struct TrainingSetup {
 
 /// Trains on all rows of the data, or on random numbers by the plan's seed: some steps whose losses are kept, then as
 /// many as are to be timed. Adds a row to the report.
-void measure_training(const BenchPlan& plan, const TrainingSetup& setup, const LoadedModel& loaded,
+void measure_training(const BenchPlan& plan, const TrainingSetup& setup, const open::LoadedModel& loaded,
                       const backends::Backend& backend, report::TrainingBenchReport& report);
 
 }  // namespace attn::cli

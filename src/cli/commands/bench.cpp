@@ -10,12 +10,16 @@
 #include <map>
 #include <memory>
 
+#include "arguments/execution.h"
 #include "arguments/range_list.h"
 #include "arguments/shared_options.h"
 #include "attn/base/error.h"
 #include "attn/base/stop.h"
 #include "attn/base/text.h"
 #include "attn/io/file.h"
+#include "attn/open/execution.h"
+#include "attn/open/model.h"
+#include "attn/open/session.h"
 #include "attn/report/bench_json.h"
 #include "attn/report/bench_view.h"
 #include "attn/report/setting.h"
@@ -84,7 +88,7 @@ class Pace {
 
 struct BenchCommand {
   Common common;
-  Execution execution;
+  open::Execution execution;
   std::optional<std::string> model, baseline, fail_if_slower;
   std::vector<std::string> devices{"cpu"};
   std::vector<std::string> dtypes;
@@ -187,7 +191,7 @@ struct BenchCommand {
     if (train) return measure_steps(report.machine);
     std::vector<std::unique_ptr<backends::Backend>> backends;
     for (const std::string& device : devices)
-      backends.push_back(open_backend(device, execution.backend, common.console));
+      backends.push_back(open::open_backend(device, execution.backend, common.console));
     if (streams()) write_result(report::bench_json_head(report), std::nullopt);
     const run::BenchOptions options = bench_options();
     // With --ops each operation takes its time, and a model has some dozens.
@@ -253,10 +257,10 @@ struct BenchCommand {
   /// A row for each dtype, batch and length, one after the other in one process.
   [[nodiscard]] int measure_steps(const std::string& machine) const {
     for (const std::string& dtype : dtypes)
-      if (is_quantization(dtype))
+      if (open::is_quantization(dtype))
         throw bad_usage("--train with --dtype {}: weights of integers have no gradient", dtype);
-    const auto backend = open_backend("cpu", execution.backend, common.console);
-    const LoadedModel loaded = load_model(model, execution, common.console);
+    const auto backend = open::open_backend("cpu", execution.backend, common.console);
+    const open::LoadedModel loaded = open::load_model(model, execution, common.console);
     report::TrainingBenchReport report;
     report.machine = machine;
     BenchPlan plan;
@@ -286,10 +290,10 @@ struct BenchCommand {
     report::ParallelBenchReport report;
     report.machine = machine_name();
     std::unique_ptr<backends::Backend> backend;
-    std::optional<LoadedModel> loaded;
+    std::optional<open::LoadedModel> loaded;
     const auto prepare = [&]() -> std::vector<Fact> {
-      backend = open_backend(world.device_of(devices.front()), execution.backend, common.console);
-      loaded.emplace(load_model(model, execution, common.console));
+      backend = open::open_backend(world.device_of(devices.front()), execution.backend, common.console);
+      loaded.emplace(open::load_model(model, execution, common.console));
       if (!measures) report.cluster = cluster_named(cluster.value_or("cpu-100g"));
       return {fact_of("attn", ATTN_VERSION)};
     };
@@ -303,8 +307,9 @@ struct BenchCommand {
     plan.console = &common.console;
     for_each_setting(plan, [&](const BenchPlan& one) {
       if (code != 0) return;
-      const auto of_setting = [&]() -> const LoadedModel& {
-        if (is_quantization(one.execution.dtype)) loaded.emplace(load_model(model, one.execution, common.console));
+      const auto of_setting = [&]() -> const open::LoadedModel& {
+        if (open::is_quantization(one.execution.dtype))
+          loaded.emplace(open::load_model(model, one.execution, common.console));
         return *loaded;
       };
       code = measure_shared(one, of_setting, *backend, world, report);
@@ -375,13 +380,14 @@ struct BenchCommand {
   }
 
   void measure_models(const BenchPlan& plan, const backends::Backend& backend) const {
-    const LoadedModel loaded = load_model(model, execution, common.console);
-    for (const std::int64_t length : lengths) warn_of_fixed_lengths(loaded.model, length, common.console);
-    std::map<std::string, LoadedModel> quantized;  // as they are loaded
+    const open::LoadedModel loaded = open::load_model(model, execution, common.console);
+    for (const std::int64_t length : lengths) open::warn_of_fixed_lengths(loaded.model, length, common.console);
+    std::map<std::string, open::LoadedModel> quantized;  // as they are loaded
     for_each_setting(plan, [&](const BenchPlan& one) {
-      const LoadedModel* which = &loaded;
-      if (const auto& dtype = one.execution.dtype; is_quantization(dtype)) {
-        if (!quantized.contains(*dtype)) quantized.emplace(*dtype, load_model(model, one.execution, common.console));
+      const open::LoadedModel* which = &loaded;
+      if (const auto& dtype = one.execution.dtype; open::is_quantization(dtype)) {
+        if (!quantized.contains(*dtype))
+          quantized.emplace(*dtype, open::load_model(model, one.execution, common.console));
         which = &quantized.at(*dtype);
       }
       if (!tests.empty()) return measure_decoder(one, tests, *which, backend);

@@ -5,6 +5,12 @@
 #include "arguments/shared_options.h"
 #include "attn/base/error.h"
 #include "attn/base/text.h"
+#include "attn/open/execution.h"
+#include "attn/open/inputs.h"
+#include "attn/open/memory.h"
+#include "attn/open/model.h"
+#include "attn/open/session.h"
+#include "attn/open/weights_source.h"
 #include "attn/report/compare_view.h"
 #include "attn/report/models_view.h"
 #include "attn/report/number.h"
@@ -12,21 +18,18 @@
 #include "attn/run/inputs.h"
 #include "attn/run/output_names.h"
 #include "commands/keras_script.h"
-#include "forward.h"
-#include "memory_limit.h"
 #include "options/command.h"
 #include "output/common.h"
 #include "output/dump.h"
 #include "output/progress.h"
-#include "prepared_model.h"
-#include "weights_source.h"
+#include "output/setting.h"
 
 namespace attn::cli {
 namespace {
 
 struct CompareCommand {
   Common common;
-  Execution execution;  // what both sides share
+  open::Execution execution;  // what both sides share
   std::optional<std::string> model, other;
   std::optional<std::string> devices, backends, dtypes, precisions, thread_counts;  // A,B
   std::vector<std::string> weights, inputs;
@@ -59,7 +62,7 @@ struct CompareCommand {
     add_seed(options, execution.seed);
     add_input_shape(options, execution.input_shape);
     add_keras_version(options, execution.keras_version);
-    add_compat(options, execution.compat);
+    add_compat(options, execution.as_keras_hub);
     add_memory_limit(options, execution.memory_limit);
   }
 
@@ -75,8 +78,8 @@ struct CompareCommand {
     if (differing() || !weights.empty() || expect)
       throw bad_usage("two MODELs run alike, each with its own weights: without A,B, --weights and --expect");
     if (model == "-" && other == "-") throw bad_usage("stdin is read once: only one of the two models can be -");
-    const LoadedModel a = load_model(model, execution, common.console);
-    const LoadedModel b = load_model(other, execution, common.console);
+    const open::LoadedModel a = open::load_model(model, execution, common.console);
+    const open::LoadedModel b = open::load_model(other, execution, common.console);
     // What quantizing costs is seen in what layers give.
     const bool runs = !inputs.empty() || rtol || atol || outputs_only;
     if (runs || (a.weights && b.weights && is_quantized(a) != is_quantized(b)))
@@ -89,44 +92,45 @@ struct CompareCommand {
   }
 
   /// The weights of two files that hold models too.
-  [[nodiscard]] report::DiffReport compared_weights(const LoadedModel& a, const LoadedModel& b) const {
-    const WeightsSource of_a = read_weights(*a.weights, &a, common.console);
-    const WeightsSource of_b = read_weights(*b.weights, &b, common.console);
+  [[nodiscard]] report::DiffReport compared_weights(const open::LoadedModel& a, const open::LoadedModel& b) const {
+    const open::WeightsSource of_a = open::read_weights(*a.weights, &a, common.console);
+    const open::WeightsSource of_b = open::read_weights(*b.weights, &b, common.console);
     const Progress progress(common.console, "comparing weights");
-    return {*model, *other, 0, 0, run::compare_weights(apart_weights(of_a, &a), apart_weights(of_b, &b), {0, 0})};
+    return {*model, *other, 0, 0,
+            run::compare_weights(open::apart_weights(of_a, &a), open::apart_weights(of_b, &b), {0, 0})};
   }
 
-  [[nodiscard]] static bool is_quantized(const LoadedModel& loaded) {
+  [[nodiscard]] static bool is_quantized(const open::LoadedModel& loaded) {
     const std::vector<graph::WeightSpec> specs = loaded.model.weights();
     return std::any_of(specs.begin(), specs.end(), [](const auto& spec) { return spec.quantized.has_value(); });
   }
 
   /// One of the two passes.
   struct Side {
-    const LoadedModel* loaded;
-    Execution execution;
+    const open::LoadedModel* loaded;
+    open::Execution execution;
     std::unique_ptr<backends::Backend> backend;
     graph::Graph graph;
     std::vector<Tensor> inputs, weights;
   };
 
   [[nodiscard]] int compare_runs() {
-    const std::vector<Execution> settings = sides();
+    const std::vector<open::Execution> settings = sides();
     // A side that quantizes as it loads has a model of its own.
-    std::vector<std::unique_ptr<LoadedModel>> models;
-    std::vector<const LoadedModel*> of_sides;
-    for (const Execution& setting : settings) {
-      if (models.empty() || is_quantization(setting.dtype) || is_quantization(settings.front().dtype))
-        models.push_back(std::make_unique<LoadedModel>(load_model(model, setting, common.console)));
+    std::vector<std::unique_ptr<open::LoadedModel>> models;
+    std::vector<const open::LoadedModel*> of_sides;
+    for (const open::Execution& setting : settings) {
+      if (models.empty() || open::is_quantization(setting.dtype) || open::is_quantization(settings.front().dtype))
+        models.push_back(std::make_unique<open::LoadedModel>(open::load_model(model, setting, common.console)));
       of_sides.push_back(models.back().get());
     }
     return compare_passes(of_sides, settings);
   }
 
-  [[nodiscard]] int compare_passes(const std::vector<const LoadedModel*>& models,
-                                   const std::vector<Execution>& settings) const {
-    const LoadedModel& loaded = *models.front();
-    GivenInputs given = read_inputs(loaded.model, inputs, execution, common.console);
+  [[nodiscard]] int compare_passes(const std::vector<const open::LoadedModel*>& models,
+                                   const std::vector<open::Execution>& settings) const {
+    const open::LoadedModel& loaded = *models.front();
+    open::GivenInputs given = open::read_inputs(loaded.model, inputs, execution, common.console);
     std::vector<NamedTensor> expected;
     if (expect) expected = read_expected(loaded.model, given);
 
@@ -168,13 +172,13 @@ struct CompareCommand {
   }
 
   /// Returns the inputs of the first model under the names of the second's inputs.
-  [[nodiscard]] GivenInputs inputs_of(const Side& first, const LoadedModel& second) const {
+  [[nodiscard]] open::GivenInputs inputs_of(const Side& first, const open::LoadedModel& second) const {
     const std::vector<std::string> names = second.model.array_names();
     if (names.size() != first.graph.inputs.size())
       throw bad_usage("{} has {} and {} has {}: two models run on the same inputs", printable(*model),
                       report::counted(std::ssize(first.graph.inputs), "input"), printable(*other),
                       report::counted(std::ssize(names), "input"));
-    GivenInputs out;
+    open::GivenInputs out;
     for (std::size_t i = 0; i < names.size(); ++i) {
       const std::string& own = first.graph.value(first.graph.inputs[i]).name;
       const bool same = std::ranges::find(names, own) != names.end();
@@ -211,7 +215,7 @@ struct CompareCommand {
   }
 
   /// The fewest bits of a model's quantized weights; 0 where it has none.
-  [[nodiscard]] static int bits_of(const LoadedModel& loaded) {
+  [[nodiscard]] static int bits_of(const open::LoadedModel& loaded) {
     int bits = 0;
     for (const graph::WeightSpec& spec : loaded.model.weights())
       if (spec.quantized) bits = bits == 0 ? spec.quantized->bits : std::min(bits, spec.quantized->bits);
@@ -248,7 +252,7 @@ struct CompareCommand {
   }
 
   /// How A and B run; B alone with --expect.
-  [[nodiscard]] std::vector<Execution> sides() const {
+  [[nodiscard]] std::vector<open::Execution> sides() const {
     const std::vector<std::string> device = values_of("--device", devices), backend = values_of("--backend", backends),
                                    dtype = values_of("--dtype", dtypes),
                                    precision = values_of("--matmul-precision", precisions),
@@ -262,12 +266,12 @@ struct CompareCommand {
     if (against_reference && (!backend.empty() && backend[0] == "reference"))
       throw bad_usage("nothing to compare; give --backend reference,onednn or --expect FILE");
 
-    std::vector<Execution> out;
+    std::vector<open::Execution> out;
     for (std::size_t i = 0; i < (expect ? 1U : 2U); ++i) {
       const auto of_side = [&](const std::vector<std::string>& values, const std::string& otherwise) {
         return values.empty() ? otherwise : values[std::min(i, values.size() - 1)];
       };
-      Execution side = execution;
+      open::Execution side = execution;
       side.backend = of_side(backend, "");
       side.device = of_side(device, side.backend == "cuda" ? "cuda" : "cpu");
       if (!dtype.empty()) side.dtype = of_side(dtype, "");
@@ -292,7 +296,7 @@ struct CompareCommand {
   }
 
   /// The arrays of --expect; those of the model's inputs are what it runs on.
-  [[nodiscard]] std::vector<NamedTensor> read_expected(const keras::Model& loaded, GivenInputs& given) const {
+  [[nodiscard]] std::vector<NamedTensor> read_expected(const keras::Model& loaded, open::GivenInputs& given) const {
     const std::string path =
         std::filesystem::is_directory(*expect) ? (std::filesystem::path(*expect) / kDumpArrays).string() : *expect;
     if (const auto texts = loaded.text_outputs(); !texts.empty())
@@ -304,7 +308,7 @@ struct CompareCommand {
       return std::ranges::none_of(of_strings, [&](const auto& input) { return input.name == texts.name; });
     });
     std::vector<NamedTensor> arrays = std::move(read.tensors);
-    for (auto& [name, tensor] : encoded_texts(loaded, read.texts, arrays, path))
+    for (auto& [name, tensor] : open::encoded_texts(loaded, read.texts, arrays, path))
       if (given.arrays.emplace(name, tensor).second) given.files.emplace(name, path);
     for (const std::string& name : loaded.input_names()) {
       const auto array = std::find_if(arrays.begin(), arrays.end(),
@@ -323,19 +327,23 @@ struct CompareCommand {
         common.console.warn(
             fmt::format("{} {} does nothing: the arrays of {} are of {}", option, *asked, printable(*expect), *used));
     };
-    told("--batch", execution.batch, batch_of(graph));
-    told("--seq-len", execution.sequence_length, sequence_length_of(graph));
+    told("--batch", execution.batch, open::batch_of(graph));
+    told("--seq-len", execution.sequence_length, open::sequence_length_of(graph));
   }
 
-  [[nodiscard]] Side prepare(const LoadedModel& loaded, const Execution& setting, const GivenInputs& given) const {
-    const keras::LowerOptions lower = lower_options(setting, given);
-    Side side{
-        &loaded, setting, open_backend(setting.device, setting.backend, common.console), loaded.model.lower(lower),
-        {},      {}};
-    require_memory(loaded, lower, side.graph, *side.backend, setting,
-                   outputs_only ? run::Keep::outputs : run::Keep::layer_outputs);
+  [[nodiscard]] Side prepare(const open::LoadedModel& loaded, const open::Execution& setting,
+                             const open::GivenInputs& given) const {
+    const keras::LowerOptions lower = open::lower_options(setting, given);
+    Side side{&loaded,
+              setting,
+              open::open_backend(setting.device, setting.backend, common.console),
+              loaded.model.lower(lower),
+              {},
+              {}};
+    open::require_memory(loaded, lower, side.graph, *side.backend, setting,
+                         outputs_only ? run::Keep::outputs : run::Keep::layer_outputs);
     side.inputs = run::make_inputs(side.graph, given.arrays, setting.seed);
-    side.weights = load_weights(loaded, setting, common.console);
+    side.weights = open::load_weights(loaded, setting, common.console);
     return side;
   }
 
@@ -363,7 +371,7 @@ struct CompareCommand {
     return out;
   }
 
-  static run::WeightsComparison compare_weights(const LoadedModel& loaded, const std::vector<Side>& passes) {
+  static run::WeightsComparison compare_weights(const open::LoadedModel& loaded, const std::vector<Side>& passes) {
     const std::vector<graph::WeightSpec> specs = loaded.model.weights();
     const auto named = [&](const Side& side) {
       std::vector<NamedTensor> out;

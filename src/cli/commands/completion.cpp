@@ -6,7 +6,7 @@
 
 #include "attn/base/error.h"
 #include "attn/base/text.h"
-#include "model_source.h"
+#include "attn/open/model.h"
 #include "options/command.h"
 #include "output/common.h"
 
@@ -306,7 +306,7 @@ struct CompletionCommand {
     const bool is_named = !layers->empty() && *layers != "-";
     Console console;
     console.quiet = true;
-    const LoadedModel loaded = load_model(is_named ? layers : std::nullopt, std::nullopt, console);
+    const open::LoadedModel loaded = open::load_model(is_named ? layers : std::nullopt, open::Reading{}, console);
     std::string out;
     for (const std::string& name : loaded.model.layer_names()) out += printable(name) + '\n';
     return out;

@@ -3,18 +3,21 @@
 #include <memory>
 #include <utility>
 
+#include "arguments/parsed_values.h"
 #include "arguments/shared_options.h"
 #include "attn/base/error.h"
 #include "attn/base/text.h"
 #include "attn/io/tensor_file.h"
 #include "attn/onnx/export.h"
+#include "attn/open/execution.h"
+#include "attn/open/model.h"
+#include "attn/open/weights_source.h"
 #include "attn/weights/bind.h"
 #include "attn/weights/from_torch.h"
 #include "attn/weights/quantize.h"
 #include "attn/weights/save.h"
 #include "attn/weights/stats.h"
 #include "low_rank.h"
-#include "memory_limit.h"
 #include "name_pattern.h"
 #include "options/command.h"
 #include "output/common.h"
@@ -23,7 +26,6 @@
 #include "output/outputs.h"
 #include "output/progress.h"
 #include "output/weights_target.h"
-#include "weights_source.h"
 
 namespace attn::cli {
 namespace {
@@ -33,7 +35,8 @@ struct ConvertCommand {
   std::string in, from = "keras";
   std::optional<std::string> target, output;
   std::optional<ModelForm> form;
-  std::optional<std::string> model, input_shape, dtype, quantize, shard_size;
+  std::optional<std::string> model, dtype, quantize, shard_size;
+  std::optional<Shape> input_shape;
   std::optional<int> opset;
   std::optional<std::int64_t> batch, sequence_length;
   std::vector<std::string> shapes;
@@ -82,7 +85,7 @@ struct ConvertCommand {
     out = target ? *target : *output;
     refuse_binary_on_terminal(out);
     if (!form || *form == ModelForm::keras) check_outputs(std::array{OutputPath{out}});
-    if (quantize && !is_quantization(quantize))
+    if (quantize && !open::is_quantization(quantize))
       throw bad_usage("--quantize {}: expected int8, int4, or int4 with a block as in int4:64", printable(*quantize));
     if (shard_size && form != ModelForm::hugging_face)
       throw bad_usage("--max-shard-size is for --to hf: other forms are written into one file");
@@ -101,10 +104,10 @@ struct ConvertCommand {
     if (quantize && from == "torch") throw bad_usage("--quantize: convert to Keras first, then quantize the result");
     if (from == "torch" && !model)
       throw bad_usage("--from torch needs --model: the arrays are named by the layers of another library");
-    std::optional<LoadedModel> asked;
-    if (model) asked = load_model(model, input_shape, common.console);
+    std::optional<open::LoadedModel> asked;
+    if (model) asked = open::load_model(model, open::Reading{input_shape}, common.console);
     const bool by_torch = from == "torch";  // whose names say more than the model knows
-    WeightsSource source = read_weights(in, asked && !by_torch ? &*asked : nullptr, common.console);
+    open::WeightsSource source = open::read_weights(in, asked && !by_torch ? &*asked : nullptr, common.console);
     std::erase_if(source.store.weights, [&](const NamedTensor& array) { return matches_any(array.name, ignored); });
     const report::SavedReport report = by_torch ? from_torch(*asked, source)
                                        : asked || source.model
@@ -119,10 +122,11 @@ struct ConvertCommand {
     if (from == "torch") throw bad_usage("--to writes whole models, and --from torch reads weights alone");
     const std::int64_t shard_bytes = shard_size ? parse_bytes("--max-shard-size", *shard_size) : kShardBytes;
     check_model_target(out, *form);
-    const LoadedModel floats = load_model(model ? model : std::optional(in), input_shape, common.console);
-    WeightsSource source = read_weights(in, &floats, common.console);
-    std::optional<LoadedModel> integers = quantized(floats);
-    const LoadedModel& loaded = integers ? *integers : floats;
+    const open::LoadedModel floats =
+        open::load_model(model ? model : std::optional(in), open::Reading{input_shape}, common.console);
+    open::WeightsSource source = open::read_weights(in, &floats, common.console);
+    std::optional<open::LoadedModel> integers = quantized(floats);
+    const open::LoadedModel& loaded = integers ? *integers : floats;
     const std::vector<Tensor> tensors = weights_for(floats, loaded, std::move(source.store));
     const StoredWeights stored = stored_weights(loaded.model.weights(), tensors, loaded.model);
     save_model(out, *form, loaded, stored, model.value_or(in), shard_bytes, common.console);
@@ -134,8 +138,9 @@ struct ConvertCommand {
     if (from == "torch") throw bad_usage("--from torch reads weights alone; convert them to .keras first");
     if (quantize)
       throw bad_usage("--quantize writes Keras's forms; quantize into a .keras first, then convert that to ONNX");
-    const LoadedModel loaded = load_model(model ? model : std::optional(in), input_shape, common.console);
-    const WeightsSource source = read_weights(in, &loaded, common.console);
+    const open::LoadedModel loaded =
+        open::load_model(model ? model : std::optional(in), open::Reading{input_shape}, common.console);
+    const open::WeightsSource source = open::read_weights(in, &loaded, common.console);
     OnnxOptions options{opset.value_or(onnx::kNewestOpset), batch, sequence_length, {}, dtype};
     for (const std::string& text : shapes) {
       const std::size_t sign = text.find('=');
@@ -146,18 +151,19 @@ struct ConvertCommand {
   }
 
   /// The model as --quantize asks for it; nothing: it does not.
-  [[nodiscard]] std::optional<LoadedModel> quantized(const LoadedModel& floats) const {
+  [[nodiscard]] std::optional<open::LoadedModel> quantized(const open::LoadedModel& floats) const {
     if (!quantize) return std::nullopt;
     for (const graph::WeightSpec& spec : floats.model.weights())
       if (spec.quantized)
         throw bad_input("{}: the weight '{}' is quantized already", floats.file, printable(spec.path))
             .about("quantize");
-    return load_model(model ? model : std::optional(in), input_shape, common.console, {}, "none", quantize);
+    return open::load_model(model ? model : std::optional(in), open::Reading{input_shape, {}, false, quantize},
+                            common.console);
   }
 
   /// The numbers of a model out of a file, which has them as floats where they are to be quantized. Each of those goes
   /// as soon as its integers are made.
-  [[nodiscard]] std::vector<Tensor> weights_for(const LoadedModel& floats, const LoadedModel& wanted,
+  [[nodiscard]] std::vector<Tensor> weights_for(const open::LoadedModel& floats, const open::LoadedModel& wanted,
                                                 weights::Store store) const {
     const std::vector<graph::WeightSpec> specs = floats.model.weights();
     if (!quantize) return cast(weights::bind_as_stored(specs, store));
@@ -167,9 +173,9 @@ struct ConvertCommand {
                              [&](std::size_t i) { return cast({std::exchange(numbers[i], Tensor())}).front(); });
   }
 
-  [[nodiscard]] report::SavedReport with_model(const LoadedModel& floats, weights::Store store) const {
-    std::optional<LoadedModel> integers = quantized(floats);
-    const LoadedModel& loaded = integers ? *integers : floats;
+  [[nodiscard]] report::SavedReport with_model(const open::LoadedModel& floats, weights::Store store) const {
+    std::optional<open::LoadedModel> integers = quantized(floats);
+    const open::LoadedModel& loaded = integers ? *integers : floats;
     // Elsewhere the names of an optimizer's numbers mean nothing.
     const bool keeps_state = store.naming == weights::Naming::store_path;
     const std::vector<NamedTensor> state = keeps_state ? std::move(store.state) : std::vector<NamedTensor>();
@@ -177,7 +183,8 @@ struct ConvertCommand {
     return save_model_weights(out, loaded, tensors, state, common.console);
   }
 
-  [[nodiscard]] report::SavedReport from_torch(const LoadedModel& loaded, const WeightsSource& source) const {
+  [[nodiscard]] report::SavedReport from_torch(const open::LoadedModel& loaded,
+                                               const open::WeightsSource& source) const {
     const std::vector<graph::WeightSpec> specs = loaded.model.weights();
     const std::vector<weights::TorchSource> found = weights::from_torch(specs, source.store);
     std::vector<Tensor> tensors;
@@ -194,7 +201,7 @@ struct ConvertCommand {
   }
 
   /// Without a model the arrays keep their names, and their places where the file says them.
-  [[nodiscard]] report::SavedReport by_names(const WeightsSource& source) const {
+  [[nodiscard]] report::SavedReport by_names(const open::WeightsSource& source) const {
     const weights::Store& store = source.store;
     const bool places = store.naming == weights::Naming::store_path;
     // The model's layout is needed: why it cannot be read is what the user has to know.

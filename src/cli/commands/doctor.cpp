@@ -15,7 +15,8 @@
 #include "attn/base/text.h"
 #include "attn/io/hdf5.h"
 #include "attn/keras/model.h"
-#include "attn/library/weights.h"
+#include "attn/open/session.h"
+#include "attn/open/weights.h"
 #include "attn/report/doctor_view.h"
 #include "attn/run/compare.h"
 #include "attn/run/group_limits.h"
@@ -38,7 +39,7 @@ std::vector<NamedTensor> probe_outputs(std::string_view backend_name) {
   const keras::Model model = keras::Model::read("probe", std::string(kProbe));
   graph::Graph graph = model.lower({});
   const std::vector<Tensor> inputs = run::make_inputs(graph, {}, 0);
-  std::vector<Tensor> weights = library::draw_weights(model.weights(), 0, 1);
+  std::vector<Tensor> weights = open::draw_weights(model.weights(), 0, 1);
   const backends::MadeBackend made = backends::make_backend("cpu", backend_name);
   run::Session session(*made.backend, std::move(graph), std::move(weights), {});
   session.run(inputs);

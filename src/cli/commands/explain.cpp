@@ -5,19 +5,22 @@
 #include "attn/base/error.h"
 #include "attn/base/text.h"
 #include "attn/keras/explanation.h"
+#include "attn/open/execution.h"
+#include "attn/open/memory.h"
+#include "attn/open/model.h"
 #include "attn/plan/plan.h"
 #include "attn/report/explain_view.h"
-#include "model_source.h"
 #include "options/command.h"
 #include "output/common.h"
-#include "prepared_model.h"
+#include "output/custom_classes.h"
 
 namespace attn::cli {
 namespace {
 
 struct ExplainCommand {
   Common common;
-  std::optional<std::string> model, layer, input_shape;
+  std::optional<std::string> model, layer;
+  std::optional<Shape> input_shape;
   std::optional<std::int64_t> batch, sequence_length;
 
   void declare(Options& options) {
@@ -37,19 +40,19 @@ struct ExplainCommand {
   [[nodiscard]] int run() const {
     std::optional<std::string> path = model, wanted = layer;
     // One word that is no file may be a layer of the built-in encoder.
-    if (path && !wanted && *path != "-" && !is_file(*path) && is_builtin_layer(*path)) std::swap(path, wanted);
-    const LoadedModel loaded = load_model(path, input_shape, common.console);
+    if (path && !wanted && *path != "-" && !open::is_file(*path) && is_builtin_layer(*path)) std::swap(path, wanted);
+    const open::LoadedModel loaded = open::load_model(path, open::Reading{input_shape}, common.console);
     warn_of_custom_classes(loaded.model, common.console);
     keras::LowerOptions size;
     size.batch = batch;
     size.sequence_length = sequence_length;
     size.open_custom = true;
-    warn_of_fixed_lengths(loaded.model, sequence_length, common.console);
+    open::warn_of_fixed_lengths(loaded.model, sequence_length, common.console);
     const keras::Anatomy anatomy = loaded.model.anatomy(size);
     const plan::Plan plan = plan::make_plan(anatomy.graph);
     const keras::Explainer explainer(anatomy, plan.graph, plan.steps);
-    const report::ExplainedModel about{loaded.model.name(), loaded.model.class_name(), batch_of(anatomy.graph),
-                                       sequence_length_of(anatomy.graph)};
+    const report::ExplainedModel about{loaded.model.name(), loaded.model.class_name(), open::batch_of(anatomy.graph),
+                                       open::sequence_length_of(anatomy.graph)};
     common.write(wanted ? layer_text(about, explainer, *wanted)
                         : report::render(common.form(), about, explainer.classes()));
     return 0;

@@ -17,15 +17,17 @@
 #include "attn/base/text.h"
 #include "attn/generate/cached_decoder.h"
 #include "attn/io/tensor_file.h"
+#include "attn/open/execution.h"
+#include "attn/open/model.h"
+#include "attn/open/session.h"
+#include "attn/open/tokenizer.h"
 #include "attn/report/generation.h"
 #include "attn/run/peaks.h"
 #include "attn/tokenizers/open.h"
-#include "byte_text.h"
 #include "decoding.h"
 #include "drafting.h"
 #include "options/command.h"
 #include "output/common.h"
-#include "prepared_model.h"
 #include "whole_decoding.h"
 
 namespace attn::cli {
@@ -48,7 +50,7 @@ class Stopwatch {
 
 struct GenerateCommand {
   Common common;
-  Execution execution;
+  open::Execution execution;
   std::optional<std::string> model;
   PromptWords prompts;
   SamplerWords sampling;
@@ -89,7 +91,7 @@ struct GenerateCommand {
     add_weights(options, execution.weights);
     add_memory_limit(options, execution.memory_limit);
     add_matmul_precision(options, execution.precision);
-    add_compat(options, execution.compat);
+    add_compat(options, execution.as_keras_hub);
   }
 
   int run() {
@@ -97,11 +99,11 @@ struct GenerateCommand {
     if (logits) io::check_tensor_path(*logits);
     if (expect) expected_ = read_expected_ids(*expect);
     Stopwatch watch;
-    const auto backend = open_backend(execution.device, execution.backend, common.console);
-    const LoadedModel loaded = load_model(model, execution, common.console);
+    const auto backend = open::open_backend(execution.device, execution.backend, common.console);
+    const open::LoadedModel loaded = open::load_model(model, execution, common.console);
     choose_sampler(loaded.model);
     if (prompts.ids.empty()) {
-      tokenizer_ = open_tokenizer_of(*model, loaded);
+      tokenizer_ = open::open_tokenizer_of(*model, loaded);
       answer_.emplace(answers, *tokenizer_);
     }
     read_specials();
@@ -168,7 +170,7 @@ struct GenerateCommand {
   }
 
   /// A model that is no task of KerasHub: its sequences are as long as it is.
-  void use_whole(const LoadedModel& loaded) {
+  void use_whole(const open::LoadedModel& loaded) {
     if (loaded.model.task())
       throw bad_input("{}: a {} gives no logits of next tokens, so it cannot generate", loaded.file,
                       loaded.model.class_name());
@@ -179,7 +181,7 @@ struct GenerateCommand {
   }
 
   /// Cached where the model knows how.
-  void open_decoder(const LoadedModel& loaded, const backends::Backend& backend, generate::Request& request) {
+  void open_decoder(const open::LoadedModel& loaded, const backends::Backend& backend, generate::Request& request) {
     if (sequences_) {
       whole_ = open_whole(backend, loaded, execution, *sequences_, request.prompts.size(),
                           generate::branches_of(sampler_), encoded_.encoder, common.console);
@@ -199,7 +201,7 @@ struct GenerateCommand {
         cli::open_decoder(backend, loaded, execution, cache_dtype, decoder_options(request), longest, common.console);
   }
 
-  [[nodiscard]] generate::Request with_draft(generate::Request request, const LoadedModel& loaded,
+  [[nodiscard]] generate::Request with_draft(generate::Request request, const open::LoadedModel& loaded,
                                              const backends::Backend& backend) {
     if (!drafts.draft) return request;
     if (request.prompts.size() != 1)
@@ -272,7 +274,7 @@ struct GenerateCommand {
     if (!max_length || *max_length > *positions) check(request.prompts, "");
   }
 
-  [[nodiscard]] bool as_keras_hub() const { return execution.compat == "keras-hub"; }
+  [[nodiscard]] bool as_keras_hub() const { return execution.as_keras_hub; }
 
   [[nodiscard]] tokenizers::EncodeOptions encoding() const {
     tokenizers::EncodeOptions how;
@@ -363,10 +365,10 @@ struct GenerateCommand {
     return options;
   }
 
-  void describe(const LoadedModel& loaded, const generate::Generated& generated, const generate::Request& request,
+  void describe(const open::LoadedModel& loaded, const generate::Generated& generated, const generate::Request& request,
                 report::GenerationReport& report) const {
     report.model.path = *model;
-    report.model.weights = weights_origin(loaded, execution);
+    report.model.weights = open::weights_origin(loaded, execution);
     report.model.class_name = loaded.model.class_name();
     if (const auto task = loaded.model.task()) report.model.backbone = task->backbone_class;
     for (const graph::WeightSpec& spec : loaded.model.weights()) report.model.parameters += spec.shape.size();

@@ -1,14 +1,17 @@
 #include <algorithm>
 #include <memory>
 
+#include "arguments/parsed_values.h"
 #include "arguments/shared_options.h"
 #include "attn/base/error.h"
 #include "attn/base/text.h"
 #include "attn/keras/known_classes.h"
+#include "attn/open/execution.h"
+#include "attn/open/model.h"
 #include "attn/report/classes_view.h"
-#include "model_source.h"
 #include "options/command.h"
 #include "output/common.h"
+#include "output/custom_classes.h"
 
 namespace attn::cli {
 namespace {
@@ -27,7 +30,8 @@ keras::Version written_version(const std::string& text) {
 struct GetConfigCommand {
   Common common;
   std::vector<std::string> words;  // MODEL, or CLASS key=value…
-  std::optional<std::string> layer, input_shape;
+  std::optional<std::string> layer;
+  std::optional<Shape> input_shape;
   std::optional<std::string> list;
   std::string version = "3.15";
 
@@ -50,7 +54,7 @@ struct GetConfigCommand {
     options.indent = kIndent;
     if (words.empty() && !layer) {
       // As the notebook does: print(layer.get_config()) of the encoder's attention layer.
-      const LoadedModel loaded = load_model(std::nullopt, input_shape, common.console);
+      const open::LoadedModel loaded = open::load_model(std::nullopt, open::Reading{input_shape}, common.console);
       options.layer = loaded.model.first_attention();
       if (common.form() == Format::table) options.format = keras::ConfigFormat::python;
       return write(loaded.model, options);
@@ -59,7 +63,7 @@ struct GetConfigCommand {
     const std::optional<std::string> path = words.empty() ? std::nullopt : std::optional(words.front());
     if (words.size() > 1)
       throw bad_usage("key=value arguments follow the name of a class, not the file {}", printable(words.front()));
-    const LoadedModel loaded = load_model(path, input_shape, common.console);
+    const open::LoadedModel loaded = open::load_model(path, open::Reading{input_shape}, common.console);
     warn_of_custom_classes(loaded.model, common.console);
     return write(loaded.model, options);
   }
@@ -89,7 +93,7 @@ struct GetConfigCommand {
       const std::vector<std::string> classes = keras::Model::layer_classes();
       return !nearest(word, std::vector<std::string_view>(classes.begin(), classes.end())).empty();
     };
-    return capital || (word != "-" && !is_file(word) && is_near());
+    return capital || (word != "-" && !open::is_file(word) && is_near());
   }
 
   [[nodiscard]] keras::Model made_layer() const {

@@ -10,19 +10,22 @@
 #include "attn/base/text.h"
 #include "attn/gradients/gradients.h"
 #include "attn/io/tensor_file.h"
+#include "attn/open/execution.h"
+#include "attn/open/inputs.h"
+#include "attn/open/memory.h"
+#include "attn/open/model.h"
+#include "attn/open/session.h"
 #include "attn/report/gradients_view.h"
 #include "attn/run/compare.h"
 #include "attn/run/compare_runs.h"
 #include "attn/run/gradients.h"
 #include "attn/run/inputs.h"
 #include "attn/train/trainer.h"
-#include "forward.h"
-#include "memory_limit.h"
 #include "name_pattern.h"
 #include "options/command.h"
 #include "output/common.h"
 #include "output/progress.h"
-#include "prepared_model.h"
+#include "output/setting.h"
 #include "training_data.h"
 #include "trial_step.h"
 
@@ -55,7 +58,7 @@ struct Wanted {
 
 struct GradCommand {
   Common common;
-  Execution execution;
+  open::Execution execution;
   std::optional<std::string> model, loss, output, arrays, expect, svg;
   std::vector<std::string> data, patterns;
   bool training = false, no_training = false, with_inputs = false, check = false;
@@ -112,9 +115,9 @@ struct GradCommand {
     if (training && no_training) throw bad_usage("--training and --no-training exclude each other");
     if (!check && (directions || step)) throw bad_usage("--directions and --eps are of --check");
     if (!expect && (rtol || atol)) throw bad_usage("--rtol and --atol are of --expect");
-    const auto backend = open_backend(execution.device, execution.backend, common.console);
-    const LoadedModel loaded = load_model(model, execution, common.console);
-    GivenInputs given = read_training_data(loaded.model, data);
+    const auto backend = open::open_backend(execution.device, execution.backend, common.console);
+    const open::LoadedModel loaded = open::load_model(model, execution, common.console);
+    open::GivenInputs given = read_training_data(loaded.model, data);
     if (execution.batch) keep_rows(given, *execution.batch);
 
     keras::LossGraph lowered = lower(loaded, given, execution.dtype);
@@ -135,13 +138,13 @@ struct GradCommand {
     const std::vector<Tensor> inputs = run::make_inputs(backward, given.arrays, execution.seed);
     run::require_memory("the gradients take",
                         static_cast<UInt128>(run::memory_needed(*backend, backward, execution.compile_options())),
-                        memory_limit(execution.memory_limit));
-    const std::vector<Tensor> weights = load_weights(loaded, execution, common.console);
+                        open::memory_limit(execution.memory_limit));
+    const std::vector<Tensor> weights = open::load_weights(loaded, execution, common.console);
     run::Session session =
-        prepare_session(*backend, std::move(backward), weights, execution.compile_options(), common.console);
-    note_choices(session, common.console);
+        open::prepare_session(*backend, std::move(backward), weights, execution.compile_options(), common.console);
+    open::note_choices(session, common.console);
     const auto start = std::chrono::steady_clock::now();
-    run_session(session, inputs, common.console);
+    open::run_session(session, inputs, common.console);
     report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 
     const std::vector<NamedTensor> outputs = session.outputs();
@@ -166,7 +169,7 @@ struct GradCommand {
   }
 
  private:
-  [[nodiscard]] keras::LossGraph lower(const LoadedModel& loaded, const GivenInputs& given,
+  [[nodiscard]] keras::LossGraph lower(const open::LoadedModel& loaded, const open::GivenInputs& given,
                                        const std::optional<std::string>& dtype) const {
     keras::LowerOptions options;
     options.batch = execution.batch;
@@ -305,10 +308,11 @@ struct GradCommand {
     return out;
   }
 
-  [[nodiscard]] std::vector<run::GradientCheckRow> checked(report::GradientsReport& report, const LoadedModel& loaded,
-                                                           const GivenInputs& given,
+  [[nodiscard]] std::vector<run::GradientCheckRow> checked(report::GradientsReport& report,
+                                                           const open::LoadedModel& loaded,
+                                                           const open::GivenInputs& given,
                                                            const std::vector<Tensor>& weights) const {
-    GivenInputs from_files = given;
+    open::GivenInputs from_files = given;
     std::erase_if(from_files.arrays, [&](const auto& array) { return !given.files.contains(array.first); });
     const keras::LossGraph lowered = lower(loaded, from_files, "float64");
     const std::vector<Tensor> inputs = run::make_inputs(lowered.graph, given.arrays, execution.seed);

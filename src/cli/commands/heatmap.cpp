@@ -2,9 +2,13 @@
 
 #include <memory>
 
+#include "arguments/execution.h"
 #include "arguments/shared_options.h"
 #include "attention_source.h"
 #include "attn/base/error.h"
+#include "attn/open/execution.h"
+#include "attn/open/inputs.h"
+#include "attn/open/model.h"
 #include "options/command.h"
 #include "output/ascii.h"
 #include "output/common.h"
@@ -15,7 +19,7 @@ namespace {
 
 struct HeatmapCommand {
   Common common;
-  Execution execution;
+  open::Execution execution;
   Heads heads;
   std::optional<std::string> model;
   std::vector<std::string> inputs;
@@ -41,8 +45,8 @@ struct HeatmapCommand {
     refuse_page_on_terminal(form, common.output, model);
     if (!heads.labels.empty() && form == Format::json)
       common.console.warn("--labels changes only tables, pages and pictures");
-    const LoadedModel loaded = load_model(model, execution, common.console);
-    const GivenInputs given = read_inputs(loaded.model, inputs, execution, common.console, heads.item + 1);
+    const open::LoadedModel loaded = open::load_model(model, execution, common.console);
+    const open::GivenInputs given = open::read_inputs(loaded.model, inputs, execution, common.console, heads.item + 1);
     const report::PreviewOptions preview{ink(to_stdout), terminal_columns().value_or(100)};
     const auto limits = [&](const std::vector<run::ScoresLayout>& layouts) {
       run::MapOptions out;

@@ -1,44 +1,46 @@
 #include <memory>
 
+#include "arguments/parsed_values.h"
 #include "arguments/shared_options.h"
 #include "attn/base/error.h"
 #include "attn/base/size.h"
 #include "attn/base/text.h"
-#include "memory_limit.h"
+#include "attn/open/memory.h"
+#include "attn/open/model.h"
+#include "attn/open/session.h"
 #include "options/command.h"
 #include "output/common.h"
 #include "output/weights_target.h"
-#include "prepared_model.h"
 
 namespace attn::cli {
 namespace {
 
 struct InitCommand {
   Common common;
-  std::optional<std::string> model, input_shape, keras_version, memory;
+  std::optional<std::string> model;
+  open::Reading how;
+  std::optional<std::int64_t> memory;
   std::string out;
   std::uint64_t seed = 0;
 
   void declare(Options& options) {
     add_common(options, common, {Format::table, Format::json}, false);
     add_model(options, model);
-    add_input_shape(options, input_shape);
+    add_input_shape(options, how.input_shape);
     options.output("-o,--output", out, "FILE", ".weights.h5, .keras, .h5, .safetensors or .npz").required();
     add_seed(options, seed);
-    add_keras_version(options, keras_version);
+    add_keras_version(options, how.keras_version);
     add_memory_limit(options, memory);
   }
 
   [[nodiscard]] int run() const {
     refuse_binary_on_terminal(out);
     check_target(out, model ? std::vector{*model} : std::vector<std::string>());
-    std::optional<keras::Version> version;
-    if (keras_version) version = parse_version(*keras_version);
-    const LoadedModel loaded = load_model(model, input_shape, common.console, version);
+    const open::LoadedModel loaded = open::load_model(model, how, common.console);
     loaded.model.require_no_custom_class();
     const std::vector<graph::WeightSpec> specs = loaded.model.weights();
-    run::require_memory("the weights take", bytes_of_all(specs), memory_limit(memory));
-    const std::vector<Tensor> tensors = draw_weights(specs, seed, 0, common.console);
+    run::require_memory("the weights take", bytes_of_all(specs), open::memory_limit(memory));
+    const std::vector<Tensor> tensors = open::draw_weights(specs, seed, 0, common.console);
     const report::SavedReport report = save_model_weights(out, loaded, tensors, {}, common.console);
     write_report(report::render(common.form(), report, "init"), common.console, out == "-");
     return 0;

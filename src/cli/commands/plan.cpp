@@ -2,13 +2,18 @@
 
 #include "arguments/shared_options.h"
 #include "attn/base/error.h"
+#include "attn/open/execution.h"
+#include "attn/open/inputs.h"
+#include "attn/open/memory.h"
+#include "attn/open/model.h"
+#include "attn/open/session.h"
 #include "attn/report/parallel_view.h"
 #include "attn/report/plan_view.h"
 #include "attn/run/session.h"
 #include "decoding.h"
-#include "forward.h"
 #include "options/command.h"
 #include "output/common.h"
+#include "output/setting.h"
 #include "ranks/parallel_plan.h"
 #include "ranks/ranks.h"
 
@@ -17,7 +22,7 @@ namespace {
 
 struct PlanCommand {
   Common common;
-  Execution execution;
+  open::Execution execution;
   std::optional<std::string> model;
   std::optional<std::int64_t> max_length;
   std::optional<std::string> cache_dtype;
@@ -48,9 +53,9 @@ struct PlanCommand {
   [[nodiscard]] int run() const {
     const Format form = common.form_of_output();
     refuse_page_on_terminal(form, common.output, model);
-    const auto backend = open_backend(execution.device, execution.backend, common.console);
-    const LoadedModel loaded = load_model(model, execution, common.console);
-    const keras::LowerOptions lower = lower_options(execution, {});
+    const auto backend = open::open_backend(execution.device, execution.backend, common.console);
+    const open::LoadedModel loaded = open::load_model(model, execution, common.console);
+    const keras::LowerOptions lower = open::lower_options(execution, {});
     const std::optional<ParallelWord> word = parallel ? parse_parallel(*parallel) : std::nullopt;
     if (word) {
       if (form == Format::svg || kernels) throw bad_usage("--parallel shows what ranks share: no picture, no kernels");
@@ -96,15 +101,15 @@ struct PlanCommand {
   }
 
   /// Which kernel a step gets does not depend on the numbers: all weights are 0.
-  [[nodiscard]] std::map<graph::NodeId, report::StepKernel> kernels_of(const LoadedModel& loaded,
+  [[nodiscard]] std::map<graph::NodeId, report::StepKernel> kernels_of(const open::LoadedModel& loaded,
                                                                        const keras::LowerOptions& lower,
                                                                        const report::PlanReport& report,
                                                                        const backends::Backend& backend) const {
-    require_memory(loaded, lower, report.lowered, backend, execution);
+    open::require_memory(loaded, lower, report.lowered, backend, execution);
     std::vector<Tensor> zeros;
     for (const graph::WeightSpec& spec : report.lowered.weights) zeros.emplace_back(spec.dtype, spec.shape);
     const run::Session session =
-        prepare_session(backend, report.lowered, std::move(zeros), execution.compile_options(), common.console);
+        open::prepare_session(backend, report.lowered, std::move(zeros), execution.compile_options(), common.console);
     std::map<graph::NodeId, report::StepKernel> out;
     for (const backends::KernelChoice& choice : session.executable().choices())
       out.emplace(choice.node, report::StepKernel{choice.kernel, choice.why});

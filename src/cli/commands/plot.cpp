@@ -4,16 +4,19 @@
 
 #include "arguments/shared_options.h"
 #include "attn/library/layer_graph.h"
-#include "model_source.h"
+#include "attn/open/execution.h"
+#include "attn/open/model.h"
 #include "options/command.h"
 #include "output/common.h"
+#include "output/custom_classes.h"
 
 namespace attn::cli {
 namespace {
 
 struct PlotCommand {
   Common common;
-  std::optional<std::string> model, input_shape;
+  std::optional<std::string> model;
+  std::optional<Shape> input_shape;
   bool expand_nested = false;
 
   void declare(Options& options) {
@@ -27,7 +30,7 @@ struct PlotCommand {
   [[nodiscard]] int run() const {
     const Format form = common.form_of_output();
     refuse_page_on_terminal(form, common.output, model);
-    const LoadedModel loaded = load_model(model, input_shape, common.console);
+    const open::LoadedModel loaded = open::load_model(model, open::Reading{input_shape}, common.console);
     warn_of_custom_classes(loaded.model, common.console);
     common.write(report::render(form, library::layer_graph(loaded.model, expand_nested)),
                  form == Format::json ? Look::fitting : Look::exact);

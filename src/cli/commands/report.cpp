@@ -1,9 +1,14 @@
 #include <map>
 #include <memory>
 
+#include "arguments/execution.h"
 #include "arguments/shared_options.h"
 #include "attention_source.h"
 #include "attn/library/layer_graph.h"
+#include "attn/open/execution.h"
+#include "attn/open/inputs.h"
+#include "attn/open/model.h"
+#include "attn/open/session.h"
 #include "attn/report/model_page.h"
 #include "attn/run/session.h"
 #include "bench/model_bench.h"
@@ -11,13 +16,14 @@
 #include "options/command.h"
 #include "output/common.h"
 #include "output/provenance.h"
+#include "output/setting.h"
 
 namespace attn::cli {
 namespace {
 
 struct ReportCommand {
   Common common;
-  Execution execution;
+  open::Execution execution;
   Heads heads;
   std::optional<std::string> model;
   std::vector<std::string> inputs;
@@ -34,9 +40,9 @@ struct ReportCommand {
 
   [[nodiscard]] int run() const {
     refuse_page_on_terminal(common.form(), common.output, model);
-    const LoadedModel loaded = load_model(model, execution, common.console);
-    const GivenInputs given = read_inputs(loaded.model, inputs, execution, common.console, heads.item + 1);
-    const keras::LowerOptions lower = lower_options(execution, given);
+    const open::LoadedModel loaded = open::load_model(model, execution, common.console);
+    const open::GivenInputs given = open::read_inputs(loaded.model, inputs, execution, common.console, heads.item + 1);
+    const keras::LowerOptions lower = open::lower_options(execution, given);
     report::ModelPage page;
     page.summary = loaded.model.summary();
     page.costs = costs_of(loaded.model, lower);
@@ -57,8 +63,8 @@ struct ReportCommand {
     return 0;
   }
 
-  [[nodiscard]] report::PlanReport planned(const LoadedModel& loaded, const keras::LowerOptions& lower) const {
-    const auto backend = open_backend(execution.device, execution.backend, common.console);
+  [[nodiscard]] report::PlanReport planned(const open::LoadedModel& loaded, const keras::LowerOptions& lower) const {
+    const auto backend = open::open_backend(execution.device, execution.backend, common.console);
     report::PlanReport out;
     out.lowered = loaded.model.lower(lower);
     out.setting = setting_of(loaded.name, out.lowered, *backend, execution);
@@ -66,7 +72,8 @@ struct ReportCommand {
     return out;
   }
 
-  [[nodiscard]] std::optional<report::BenchRow> measured(const LoadedModel& loaded, const GivenInputs& given) const {
+  [[nodiscard]] std::optional<report::BenchRow> measured(const open::LoadedModel& loaded,
+                                                         const open::GivenInputs& given) const {
     std::optional<report::BenchRow> out;
     std::map<DType, run::Peaks> peaks;
     BenchPlan plan;
@@ -87,7 +94,7 @@ struct ReportCommand {
       row.samples_ms.clear();
       out = std::move(row);
     };
-    measure_model(plan, loaded, *open_backend(execution.device, execution.backend, common.console));
+    measure_model(plan, loaded, *open::open_backend(execution.device, execution.backend, common.console));
     return out;
   }
 };

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <memory>
 
+#include "arguments/execution.h"
 #include "arguments/run_files.h"
 #include "arguments/shared_options.h"
 #include "attn/base/error.h"
@@ -11,7 +12,12 @@
 #include "attn/io/array_file.h"
 #include "attn/io/sha256.h"
 #include "attn/io/tensor_file.h"
-#include "attn/library/texts.h"
+#include "attn/open/execution.h"
+#include "attn/open/inputs.h"
+#include "attn/open/memory.h"
+#include "attn/open/model.h"
+#include "attn/open/session.h"
+#include "attn/open/texts.h"
 #include "attn/report/finite_view.h"
 #include "attn/report/run_view.h"
 #include "attn/run/bench.h"
@@ -20,12 +26,11 @@
 #include "attn/run/inputs.h"
 #include "attn/run/output_names.h"
 #include "attn/weights/stats.h"
-#include "forward.h"
 #include "options/command.h"
 #include "output/common.h"
 #include "output/dump.h"
 #include "output/progress.h"
-#include "prepared_model.h"
+#include "output/setting.h"
 #include "ranks/parallel_model.h"
 #include "ranks/ranks.h"
 
@@ -50,7 +55,7 @@ class Stopwatch {
 
 struct RunCommand {
   Common common;
-  Execution execution;
+  open::Execution execution;
   std::optional<std::string> model, scores, expect, dump;
   std::vector<std::string> inputs;
   std::optional<std::string> target;  // -o
@@ -85,14 +90,14 @@ struct RunCommand {
     if ((check_finite || dump) && execution.skip_padding)
       throw bad_usage("{} with --skip-padding: layers have no outputs of their own then",
                       check_finite ? "--check-finite" : "--dump");
-    const auto backend = open_backend(execution.device, execution.backend, common.console);
+    const auto backend = open::open_backend(execution.device, execution.backend, common.console);
 
     Stopwatch watch;
     report::RunReport report;
-    const LoadedModel loaded = load_model(model, execution, common.console);
-    const GivenInputs given = read_inputs(loaded.model, inputs, execution, common.console);
-    warn_of_given_batch(execution, given, common.console);
-    keras::LowerOptions lower = lower_options(execution, given);
+    const open::LoadedModel loaded = open::load_model(model, execution, common.console);
+    const open::GivenInputs given = open::read_inputs(loaded.model, inputs, execution, common.console);
+    open::warn_of_given_batch(execution, given, common.console);
+    keras::LowerOptions lower = open::lower_options(execution, given);
     lower.scores = scores.has_value();
     graph::Graph graph = loaded.model.lower(lower);
     if (scores && graph.scores.empty())
@@ -100,27 +105,27 @@ struct RunCommand {
     const run::OutputNames names = run::output_names(graph);
     const bool looks_inside = check_finite || dump;
     const run::Keep keep = looks_inside ? run::Keep::layer_outputs : run::Keep::outputs;
-    report.predicted_bytes = require_memory(loaded, lower, graph, *backend, execution, keep);
+    report.predicted_bytes = open::require_memory(loaded, lower, graph, *backend, execution, keep);
     std::vector<Tensor> tensors = run::make_inputs(graph, given.arrays, execution.seed);
-    std::vector<Tensor> weights = load_weights(loaded, execution, common.console);
+    std::vector<Tensor> weights = open::load_weights(loaded, execution, common.console);
     report.load_seconds = watch.lap();
 
     report.inputs = describe_inputs(graph, given);
     report.setting = setting_of(loaded, graph, *backend, execution);
     report.seed = execution.seed;
 
-    if (execution.skip_padding) skip_padding(graph, tensors, common.console);
+    if (execution.skip_padding) open::skip_padding(graph, tensors, common.console);
     const graph::Graph lowered = looks_inside ? graph : graph::Graph();
     const std::vector<Tensor> bound = check_finite ? weights : std::vector<Tensor>();
-    run::Session session = prepare_session(*backend, std::move(graph), std::move(weights), execution.compile_options(),
-                                           common.console, keep);
+    run::Session session = open::prepare_session(*backend, std::move(graph), std::move(weights),
+                                                 execution.compile_options(), common.console, keep);
     report.prepare_seconds = watch.lap();
-    note_choices(session, common.console);
+    open::note_choices(session, common.console);
     watch.lap();
-    run_session(session, tensors, common.console);
+    open::run_session(session, tensors, common.console);
     report.run_seconds = watch.lap();
 
-    const library::Outputs outputs = told(session.outputs(), loaded.model.text_outputs(), names, report);
+    const open::Outputs outputs = told(session.outputs(), loaded.model.text_outputs(), names, report);
     warn_of_non_finite(report.outputs);
     write_results(outputs, session.scores());
     if (dump) write_dump(*dump, lowered, tensors, session, report);
@@ -164,9 +169,9 @@ struct RunCommand {
     Stopwatch watch;
     report::RunReport report;
     const auto prepare = [&] {
-      backend = open_backend(world.device_of(execution.device), execution.backend, common.console);
-      const LoadedModel loaded = load_model(model, execution, common.console);
-      const GivenInputs given = read_inputs(loaded.model, inputs, execution, common.console);
+      backend = open::open_backend(world.device_of(execution.device), execution.backend, common.console);
+      const open::LoadedModel loaded = open::load_model(model, execution, common.console);
+      const open::GivenInputs given = open::read_inputs(loaded.model, inputs, execution, common.console);
       texts = loaded.model.text_outputs();
       model_of_rank = prepare_parallel(loaded, given, *backend, execution, scores.has_value(), world, common.console);
       report.inputs = describe_inputs(model_of_rank->whole, given);
@@ -182,7 +187,7 @@ struct RunCommand {
       watch.lap();
       run::Session session(*backend, model_of_rank->local.graph, std::move(model_of_rank->weights), options);
       report.prepare_seconds = watch.lap();
-      if (world.speaks()) note_choices(session, common.console);
+      if (world.speaks()) open::note_choices(session, common.console);
       world.world().barrier();
       world.reset_counts();
       watch.lap();
@@ -203,7 +208,7 @@ struct RunCommand {
   [[nodiscard]] int tell(const std::vector<NamedTensor>& given, const std::vector<keras::TextOutput>& texts,
                          const std::vector<NamedTensor>& maps, const run::OutputNames& names,
                          report::RunReport& report) const {
-    const library::Outputs outputs = told(given, texts, names, report);
+    const open::Outputs outputs = told(given, texts, names, report);
     write_results(outputs, maps);
     if (expect) report.compare = compared(outputs, names);
     show(report);
@@ -225,7 +230,7 @@ struct RunCommand {
     if (arrays() == "-" && scores == "-") throw bad_usage("-o - and --scores -: stdout takes one of them");
   }
 
-  void write_results(const library::Outputs& outputs, const std::vector<NamedTensor>& maps) const {
+  void write_results(const open::Outputs& outputs, const std::vector<NamedTensor>& maps) const {
     if (const auto path = arrays()) write_arrays(*path, outputs.numbers, outputs.texts);
     if (scores) write_arrays(*scores, maps);
   }
@@ -240,10 +245,9 @@ struct RunCommand {
   }
 
   /// What came out, which the report tells of in its order.
-  [[nodiscard]] library::Outputs told(const std::vector<NamedTensor>& given,
-                                      const std::vector<keras::TextOutput>& texts, const run::OutputNames& names,
-                                      report::RunReport& report) const {
-    library::Outputs outputs = library::decode_texts(texts, given);
+  [[nodiscard]] open::Outputs told(const std::vector<NamedTensor>& given, const std::vector<keras::TextOutput>& texts,
+                                   const run::OutputNames& names, report::RunReport& report) const {
+    open::Outputs outputs = open::decode_texts(texts, given);
     run::rename_outputs(outputs.numbers, names);
     run::rename_outputs(outputs.texts, names);
     std::vector<NamedTensor> named = given;
@@ -299,7 +303,7 @@ struct RunCommand {
     io::write_tensors(path, tensors, texts);
   }
 
-  [[nodiscard]] report::CompareReport compared(const library::Outputs& outputs, const run::OutputNames& names) const {
+  [[nodiscard]] report::CompareReport compared(const open::Outputs& outputs, const run::OutputNames& names) const {
     report::CompareReport out;
     out.file = *expect;
     out.rtol = tolerance.rtol;

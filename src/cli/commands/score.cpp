@@ -7,13 +7,15 @@
 #include "arguments/texts.h"
 #include "attn/base/error.h"
 #include "attn/base/text.h"
+#include "attn/open/execution.h"
+#include "attn/open/model.h"
+#include "attn/open/session.h"
+#include "attn/open/tokenizer.h"
 #include "attn/report/score_view.h"
-#include "byte_text.h"
 #include "decoding.h"
 #include "options/command.h"
 #include "output/common.h"
 #include "output/progress.h"
-#include "prepared_model.h"
 #include "whole_decoding.h"
 
 namespace attn::cli {
@@ -23,7 +25,7 @@ using generate::Token;
 
 struct ScoreCommand {
   Common common;
-  Execution execution;
+  open::Execution execution;
   std::string model;
   std::vector<std::string> texts, ids;
   std::optional<std::string> texts_file;
@@ -43,12 +45,12 @@ struct ScoreCommand {
     add_threads(options, execution.threads);
     add_weights(options, execution.weights);
     add_matmul_precision(options, execution.precision);
-    add_compat(options, execution.compat);
+    add_compat(options, execution.as_keras_hub);
   }
 
   [[nodiscard]] int run() {
-    const auto backend = open_backend(execution.device, execution.backend, common.console);
-    const LoadedModel loaded = load_model(std::optional(model), execution, common.console);
+    const auto backend = open::open_backend(execution.device, execution.backend, common.console);
+    const open::LoadedModel loaded = open::load_model(std::optional(model), execution, common.console);
     if (const auto task = loaded.model.task(); task && task->packing)
       throw bad_input("{}: a {} reads a text by its encoder, and scores of texts are of decoders alone", loaded.file,
                       loaded.model.class_name());
@@ -59,7 +61,7 @@ struct ScoreCommand {
     report::ScoreReport report{model,
                                loaded.model.class_name(),
                                tokenizer_ ? tokenizer_->class_name() : "",
-                               weights_origin(loaded, execution),
+                               open::weights_origin(loaded, execution),
                                {}};
     Progress progress(common.console, "scoring", static_cast<double>(texts_.size()));
     for (const Text& text : texts_) {
@@ -79,7 +81,7 @@ struct ScoreCommand {
   std::vector<Text> texts_;
 
   /// A model that is not a task of KerasHub runs whole.
-  [[nodiscard]] std::unique_ptr<generate::Decoder> decoder_of(const LoadedModel& loaded,
+  [[nodiscard]] std::unique_ptr<generate::Decoder> decoder_of(const open::LoadedModel& loaded,
                                                               const backends::Backend& backend, Dim longest) const {
     if (const auto positions = loaded.model.most_positions(); positions && longest > *positions)
       throw bad_usage("a text has {} tokens, and the model has {} positions: give shorter ones", longest, *positions);
@@ -103,12 +105,12 @@ struct ScoreCommand {
     return open_whole(backend, loaded, execution, sequences, 1, 1, {}, common.console);
   }
 
-  void read_texts(const LoadedModel& loaded) {
+  void read_texts(const open::LoadedModel& loaded) {
     std::vector<std::string> all = texts;
     if (texts_file)
       for (std::string& text : read_texts_file(*texts_file)) all.push_back(std::move(text));
     if (all.empty() && ids.empty() && !texts_file) all.push_back(read_stdin());
-    if (!all.empty()) tokenizer_ = open_tokenizer_of(model, loaded);
+    if (!all.empty()) tokenizer_ = open::open_tokenizer_of(model, loaded);
     const auto task = loaded.model.task();
     const bool starts = !no_start_token && (!task || !task->preprocessor || task->preprocessor->add_start_token);
     for (std::string& text : all) {

@@ -5,14 +5,14 @@
 
 #include "arguments/shared_options.h"
 #include "attn/base/error.h"
+#include "attn/open/model.h"
 #include "attn/report/costs_view.h"
 #include "attn/report/masks_view.h"
 #include "attn/tokenizers/open.h"
 #include "model_costs.h"
-#include "model_source.h"
 #include "options/command.h"
 #include "output/common.h"
-#include "prepared_model.h"
+#include "output/custom_classes.h"
 
 namespace attn::cli {
 namespace {
@@ -34,19 +34,20 @@ void tell_vocabulary(keras::Summary& summary, const std::string& path) {
 
 struct SummaryCommand {
   Common common;
-  std::optional<std::string> model, input_shape;
+  std::optional<std::string> model;
+  std::optional<Shape> input_shape;
   std::optional<int> line_length;
   bool expand_nested = false, show_trainable = false, masks = false, costs = false, variables = false;
   std::optional<int> depth;
   std::optional<std::int64_t> batch, sequence_length;
   std::vector<std::string> layer_range;
-  std::string compat = "none";
+  bool as_keras_hub = false;
 
   void declare(Options& options) {
     add_common(options, common, {Format::table, Format::json, Format::markdown, Format::csv});
     add_model(options, model);
     add_input_shape(options, input_shape);
-    add_compat(options, compat);
+    add_compat(options, as_keras_hub);
     options.add("--line-length", line_length, "N",
                 "Keras's table of this line_length, byte for byte; 80: as it prints into a pipe");
     options.flag("--expand-nested", expand_nested, "show the layers of nested models");
@@ -62,7 +63,8 @@ struct SummaryCommand {
 
   int run() const {
     check();
-    const LoadedModel loaded = load_model(model, input_shape, common.console, {}, compat);
+    const open::LoadedModel loaded =
+        open::load_model(model, open::Reading{input_shape, {}, as_keras_hub}, common.console);
     warn_of_custom_classes(loaded.model, common.console);
     keras::Summary summary = loaded.model.summary();
     if (summary.preprocessor && model) tell_vocabulary(summary, *model);
@@ -71,7 +73,7 @@ struct SummaryCommand {
       size.batch = batch;
       size.sequence_length = sequence_length;
       size.symbolic = !costs;
-      warn_of_fixed_lengths(loaded.model, sequence_length, common.console);
+      open::warn_of_fixed_lengths(loaded.model, sequence_length, common.console);
       common.write(costs_text(summary, costs_of(loaded.model, size)));
       return 0;
     }

@@ -21,7 +21,6 @@
 #include "output/interrupt.h"
 #include "output/outputs.h"
 #include "output/provenance.h"
-#include "prepared_model.h"
 #include "ranks/parallel_model.h"
 #include "training/job.h"
 #include "training/log.h"

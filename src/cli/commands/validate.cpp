@@ -1,10 +1,11 @@
 #include <memory>
 
+#include "arguments/parsed_values.h"
 #include "arguments/shared_options.h"
 #include "attn/base/error.h"
 #include "attn/base/text.h"
+#include "attn/open/model.h"
 #include "attn/report/problems_view.h"
-#include "model_source.h"
 #include "options/command.h"
 #include "output/common.h"
 
@@ -13,20 +14,20 @@ namespace {
 
 struct ValidateCommand {
   Common common;
-  std::optional<std::string> model, input_shape, keras_version;
+  std::optional<std::string> model;
+  open::Reading how;
   bool strict = false;
 
   void declare(Options& options) {
     add_common(options, common, {Format::table, Format::json, Format::markdown, Format::csv});
     add_model(options, model);
-    add_input_shape(options, input_shape);
-    add_keras_version(options, keras_version);
+    add_input_shape(options, how.input_shape);
+    add_keras_version(options, how.keras_version);
     options.flag("--strict", strict, "exit 3 for warnings too");
   }
 
   [[nodiscard]] int run() const {
-    library::ModelText source = read_model_text(model, input_shape);
-    if (keras_version) source.options.keras_version = parse_version(*keras_version);
+    open::ModelText source = open::read_model_text(model, how);
     report::ProblemReport report{printable(source.name), {}};
     report.problems = keras::Model::validate(source.name, std::move(source.text), source.options);
     common.write(report::render(common.form(), report));

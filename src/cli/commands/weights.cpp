@@ -6,6 +6,9 @@
 #include "attn/base/error.h"
 #include "attn/base/text.h"
 #include "attn/io/sha256.h"
+#include "attn/open/execution.h"
+#include "attn/open/model.h"
+#include "attn/open/weights_source.h"
 #include "attn/report/weights_view.h"
 #include "attn/run/compare_weights.h"
 #include "attn/weights/agreement.h"
@@ -16,7 +19,6 @@
 #include "options/command.h"
 #include "output/common.h"
 #include "output/progress.h"
-#include "weights_source.h"
 
 namespace attn::cli {
 namespace {
@@ -24,7 +26,8 @@ namespace {
 struct WeightsCommand {
   Common common;
   std::string file;
-  std::optional<std::string> model, input_shape, other;
+  std::optional<std::string> model, other;
+  std::optional<Shape> input_shape;
   std::vector<std::string> patterns;
   std::optional<std::string> sort;
   run::Tolerance tolerance{0.0, 0.0};
@@ -53,17 +56,17 @@ struct WeightsCommand {
   [[nodiscard]] int run() const {
     if (other && sort) throw bad_usage("--sort orders a list of arrays, and --diff gives none");
     if (!other && (tolerance.rtol > 0 || tolerance.atol > 0)) throw bad_usage("--rtol and --atol are for --diff");
-    std::optional<LoadedModel> asked;
-    if (model) asked = load_model(model, input_shape, common.console);
-    const WeightsSource source = read_weights(file, asked ? &*asked : nullptr, common.console);
+    std::optional<open::LoadedModel> asked;
+    if (model) asked = open::load_model(model, open::Reading{input_shape}, common.console);
+    const open::WeightsSource source = open::read_weights(file, asked ? &*asked : nullptr, common.console);
     source.warn(common.console);
     return other ? compare(source, asked) : list(source, asked);
   }
 
-  [[nodiscard]] int list(const WeightsSource& source, const std::optional<LoadedModel>& asked) const {
+  [[nodiscard]] int list(const open::WeightsSource& source, const std::optional<open::LoadedModel>& asked) const {
     report::WeightsReport report;
     report.file = file;
-    std::vector<NamedTensor> arrays = named_weights(source, asked ? &*asked : nullptr);
+    std::vector<NamedTensor> arrays = open::named_weights(source, asked ? &*asked : nullptr);
     arrays.insert(arrays.end(), source.store.state.begin(), source.store.state.end());
     double numbers = 0;
     for (const NamedTensor& array : arrays) numbers += static_cast<double>(array.tensor.size());
@@ -81,14 +84,14 @@ struct WeightsCommand {
     return static_cast<int>(pass ? ExitCode::done : ExitCode::differs);
   }
 
-  [[nodiscard]] int compare(const WeightsSource& a, const std::optional<LoadedModel>& asked) const {
-    const WeightsSource b = read_weights(*other, asked ? &*asked : nullptr, common.console);
+  [[nodiscard]] int compare(const open::WeightsSource& a, const std::optional<open::LoadedModel>& asked) const {
+    const open::WeightsSource b = open::read_weights(*other, asked ? &*asked : nullptr, common.console);
     b.warn(common.console);
     // Both sides are named by the same model where either has one.
-    const LoadedModel* of_a = asked ? &*asked : a.model ? &*a.model : b.model ? &*b.model : nullptr;
-    const LoadedModel* of_b = asked ? &*asked : b.model ? &*b.model : of_a;
+    const open::LoadedModel* of_a = asked ? &*asked : a.model ? &*a.model : b.model ? &*b.model : nullptr;
+    const open::LoadedModel* of_b = asked ? &*asked : b.model ? &*b.model : of_a;
     report::DiffReport report{file, *other, tolerance.rtol, tolerance.atol, {}};
-    report.result = compared(filtered(apart_weights(a, of_a)), filtered(apart_weights(b, of_b)));
+    report.result = compared(filtered(open::apart_weights(a, of_a)), filtered(open::apart_weights(b, of_b)));
     if (report.result.both.empty() && of_a == nullptr && !report.result.only_a.empty() && !report.result.only_b.empty())
       common.console.warn("no array has the same name in both files; --model says which is which");
     common.write(report::render(common.form(), report));
@@ -134,7 +137,7 @@ struct WeightsCommand {
     if (*sort == "std") by([](const Array& array) { return array.std; });
   }
 
-  static report::ModelCheck check(const LoadedModel& loaded, const weights::Store& store) {
+  static report::ModelCheck check(const open::LoadedModel& loaded, const weights::Store& store) {
     using Weight = report::ModelCheck::Weight;
     const std::vector<graph::WeightSpec> specs = weights::without_absent_factors(loaded.model.weights(), store);
     const std::vector<std::string> names = weights::file_names(specs);

@@ -57,6 +57,9 @@ CommandLine::Asked CommandLine::parse(const std::vector<std::string>& words) {
     return Asked::version;
   } catch (const CLI::ParseError& error) {
     throw usage_error(*app_, chosen_, error, words);
+  } catch (const Error& error) {  // of a value that an option does not take
+    if (chosen_ == nullptr) throw;
+    throw with_way_out(error, *chosen_, words);
   }
   return Asked::command;
 }

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "attn/base/text.h"
+#include "options/field_names.h"
 #include "options/option_tree.h"
 
 namespace attn::cli {
@@ -58,12 +59,11 @@ std::string variable_behind(const CLI::Option& option, const std::vector<std::st
 
 namespace {
 
-/// The option of a field of attn::OpenOptions or attn::RunOptions: "sequence_length" is --seq-len. Null where the
-/// command has none that takes a value.
+/// The option of a field of attn::OpenOptions or attn::RunOptions. Null where the command has none that takes a value,
+/// and for "inputs", which messages name themselves.
 const CLI::Option* option_of(std::string_view field, const CLI::App& command) {
-  std::string name = field == "sequence_length" ? "seq-len" : std::string(field);
-  std::replace(name.begin(), name.end(), '_', '-');
-  const CLI::Option* option = field.empty() ? nullptr : same_option(command, name);
+  if (field.empty() || field == "inputs") return nullptr;
+  const CLI::Option* option = same_option(command, option_name(field).substr(2));
   return option == nullptr || option->get_type_size() == 0 ? nullptr : option;
 }
 
@@ -94,7 +94,7 @@ const CLI::Option* named_variable(std::string_view message, const CLI::App& comm
 }  // namespace
 
 Error with_way_out(const Error& error, const CLI::App& command, const std::vector<std::string>& words) {
-  const std::string message = error.what();
+  const std::string message = with_option_names(error.what());
   if (std::string_view(error.field()) == "custom_class")
     return {error.code(), message + "; the script of `attn flatten-script` makes built-in layers of it, in Python"};
   if (std::string_view(error.field()) == "inputs" && lacks_model(command))
@@ -107,9 +107,10 @@ Error with_way_out(const Error& error, const CLI::App& command, const std::vecto
                                                         : fmt::format("; give {} {}", spec.title(), spec.value);
     return {error.code(), message + way_out};
   }
-  if (error.code() != ExitCode::usage) return error;
+  const Error named(error.code(), message);
+  if (error.code() != ExitCode::usage) return named;
   const CLI::Option* option = named_variable(message, command, words);
-  if (option == nullptr) return error;
+  if (option == nullptr) return named;
   return {error.code(), fmt::format("{} ({})", message, with_value(variable_behind(*option, words)))};
 }
 

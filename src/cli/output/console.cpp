@@ -20,6 +20,7 @@
 #include "attn/base/text.h"
 #include "attn/io/atomic_file.h"
 #include "attn/report/alphabet.h"
+#include "options/field_names.h"
 #include "output/ascii.h"
 #include "output/fold.h"
 #include "output/result_colors.h"
@@ -95,7 +96,7 @@ std::string cut(std::string_view message) {
 
 /// As it is shown on stderr.
 std::string fit(std::string_view message) {
-  const std::string whole = terminal_text(cut(message));
+  const std::string whole = terminal_text(cut(with_option_names(message)));
   return wants_ascii(STDERR_FILENO) ? report::ascii_text(whole) : whole;
 }
 

@@ -3,16 +3,19 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+
+#include "attn/open/listener.h"
 
 namespace attn::cli {
 
 enum class Color : std::uint8_t { automatic, always, never };
 
-/// What the options that every command takes have set.
-struct Console {
+/// The values of the options that every command takes. Shows the messages that open::Listener hears.
+struct Console : open::Listener {
   bool quiet = false;
   bool verbose = false;
   /// One for the program: the sentence that ends it is coloured alike.
@@ -21,9 +24,11 @@ struct Console {
   inline static bool raw = false;  ///< may text of a model reach a terminal byte for byte?
 
   /// A line on stderr that --quiet leaves out: "attn: warning: …".
-  void warn(std::string_view message) const;
+  void warn(std::string_view message) const override;
   /// A line on stderr that only --verbose shows.
-  void note(std::string_view message) const;
+  void note(std::string_view message) const override;
+  /// A Progress.
+  [[nodiscard]] std::unique_ptr<open::Work> begin(const std::string& what, double total) const override;
   /// The sentence that ends a command. Never left out, not even where memory is: then it comes without colour.
   void error(std::string_view message) const noexcept;
 

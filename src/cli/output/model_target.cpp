@@ -9,13 +9,14 @@
 #include "attn/io/atomic_folder.h"
 #include "attn/io/safetensors_shards.h"
 #include "attn/keras/json_text.h"
-#include "attn/library/weights.h"
+#include "attn/open/model.h"
+#include "attn/open/reopen.h"
+#include "attn/open/weights.h"
 #include "attn/tokenizers/forms.h"
 #include "attn/weights/hugging_face.h"
 #include "attn/weights/keras_version.h"
 #include "attn/weights/save.h"
 #include "output/progress.h"
-#include "reopen.h"
 
 namespace attn::cli {
 namespace {
@@ -53,7 +54,7 @@ struct KerasObjects {
 
 class Objects {
  public:
-  Objects(const LoadedModel& loaded, const std::string& source, const Console& console)
+  Objects(const open::LoadedModel& loaded, const std::string& source, const Console& console)
       : loaded_(loaded), source_(source), console_(console) {}
 
   KerasObjects run() {
@@ -106,7 +107,7 @@ class Objects {
     return object_of(module + "_preprocessor", class_name, std::move(config));
   }
 
-  const LoadedModel& loaded_;
+  const open::LoadedModel& loaded_;
   const std::string& source_;
   const Console& console_;
 };
@@ -117,9 +118,9 @@ struct Part {
   std::vector<Tensor> tensors;
 };
 
-void save_preset(io::AtomicFolder& folder, const LoadedModel& loaded, const StoredWeights& stored,
+void save_preset(io::AtomicFolder& folder, const open::LoadedModel& loaded, const StoredWeights& stored,
                  const KerasObjects& objects) {
-  const library::WantedWeights wanted = library::wanted_weights(loaded.model);
+  const open::WantedWeights wanted = open::wanted_weights(loaded.model);
   Part backbone, rest;
   std::int64_t parameters = 0;
   for (std::size_t i = 0; i < stored.specs.size(); ++i) {
@@ -158,9 +159,9 @@ void save_preset(io::AtomicFolder& folder, const LoadedModel& loaded, const Stor
                                          {"tasks", kinds}}));
 }
 
-void save_hugging_face(io::AtomicFolder& folder, const LoadedModel& loaded, const StoredWeights& stored,
+void save_hugging_face(io::AtomicFolder& folder, const open::LoadedModel& loaded, const StoredWeights& stored,
                        const std::string& source, std::int64_t shard_bytes, const Console& console) {
-  const library::WantedWeights wanted = library::wanted_weights(loaded.model);
+  const open::WantedWeights wanted = open::wanted_weights(loaded.model);
   const std::string dtype = stored.weights.empty() ? "float32" : std::string(name_of(stored.weights.front().dtype()));
   folder.write("config.json", loaded.model.hugging_face_config(dtype));
   const auto arrays =
@@ -182,20 +183,20 @@ void check_model_target(const std::string& path, ModelForm form) {
   if (!weights::holds_config(path)) throw bad_usage("{}: the file's name must end in .keras", printable(path));
 }
 
-void save_model(const std::string& path, ModelForm form, const LoadedModel& loaded, const StoredWeights& stored,
+void save_model(const std::string& path, ModelForm form, const open::LoadedModel& loaded, const StoredWeights& stored,
                 const std::string& source, std::int64_t shard_bytes, const Console& console) {
   const Progress progress = writing(console, path, stored.weights);
   if (form == ModelForm::hugging_face) {
     io::AtomicFolder folder(path);
     save_hugging_face(folder, loaded, stored, source, shard_bytes, console);
-    check_reopens(path, folder.hidden_path());
+    open::check_reopens(path, folder.hidden_path());
     return folder.commit();
   }
   KerasObjects objects = Objects(loaded, source, console).run();
   if (form == ModelForm::preset) {
     io::AtomicFolder folder(path);
     save_preset(folder, loaded, stored, objects);
-    check_reopens(path, folder.hidden_path());
+    open::check_reopens(path, folder.hidden_path());
     return folder.commit();
   }
   weights::SavedModel model;
@@ -203,7 +204,7 @@ void save_model(const std::string& path, ModelForm form, const LoadedModel& load
   model.state = loaded.model.kept_arrays();
   for (io::NamedBytes& asset : objects.assets)
     model.assets.push_back({"assets/preprocessor/tokenizer/" + asset.name, std::move(asset.bytes)});
-  model.check = reopens(path, stored.specs);
+  model.check = open::reopens(path, stored.specs);
   weights::save(path, stored.specs, stored.weights, model);
 }
 

@@ -6,6 +6,7 @@
 #include "attn/base/error.h"
 #include "attn/base/text.h"
 #include "attn/onnx/export.h"
+#include "attn/open/model.h"
 #include "attn/weights/bind.h"
 #include "output/progress.h"
 #include "output/weights_target.h"
@@ -46,7 +47,7 @@ Inputs inputs_of(const keras::Model& model, const OnnxOptions& options) {
 
 bool is_onnx(const std::string& path) { return path.ends_with(".onnx"); }
 
-report::SavedReport save_onnx(const std::string& path, const LoadedModel& loaded, const weights::Store& store,
+report::SavedReport save_onnx(const std::string& path, const open::LoadedModel& loaded, const weights::Store& store,
                               const OnnxOptions& options, const Console& console) {
   if (const auto texts = loaded.model.text_outputs(); !texts.empty())
     throw bad_input(

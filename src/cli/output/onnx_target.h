@@ -6,9 +6,9 @@
 #include <optional>
 #include <string>
 
+#include "attn/open/model.h"
 #include "attn/report/weights_view.h"
 #include "attn/weights/store.h"
-#include "model_source.h"
 
 namespace attn::cli {
 
@@ -23,7 +23,7 @@ struct OnnxOptions {
 [[nodiscard]] bool is_onnx(const std::string& path);
 
 /// Writes the model with these weights. Throws Error.
-[[nodiscard]] report::SavedReport save_onnx(const std::string& path, const LoadedModel& loaded,
+[[nodiscard]] report::SavedReport save_onnx(const std::string& path, const open::LoadedModel& loaded,
                                             const weights::Store& store, const OnnxOptions& options,
                                             const Console& console);
 

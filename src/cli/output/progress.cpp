@@ -30,6 +30,10 @@ std::string coarse_time(double seconds) {
   return fmt::format("{} h {:02} min", whole / 3600, whole / 60 % 60);
 }
 
+std::unique_ptr<open::Work> Console::begin(const std::string& what, double total) const {
+  return std::make_unique<Progress>(*this, what, total);
+}
+
 Progress::Progress(const Console& console, const std::string& what, double total)
     : Progress(console, what, total, [this] { return done_.load(); }) {}
 

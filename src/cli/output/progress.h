@@ -17,18 +17,18 @@ namespace attn::cli {
 /// One line on the terminal that stderr is, with the time left, drawn over itself and wiped at the end. It comes up
 /// after a second; with --quiet, and where stderr is no terminal, never. A thread draws it, so that it lives while a
 /// long step runs. One at a time is shown: one that is made while another lives is silent.
-class Progress {
+class Progress final : public open::Work {
  public:
   /// `total` steps of any kind; 0 where it is not known, and time alone is shown. `what` is said as it is: "init".
   Progress(const Console& console, const std::string& what, double total = 0.0);
   /// The same of work that counts its steps itself: `done` gives those so far, and is called by another thread.
   Progress(const Console& console, const std::string& what, double total, std::function<double()> done);
-  ~Progress();
+  ~Progress() override;
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
   /// So many more steps are done. May be called from any thread.
-  void advance(double steps = 1.0);
+  void advance(double steps = 1.0) override;
 
  private:
   void draw_until_done();

@@ -13,7 +13,7 @@
 #include "attn/io/file.h"
 #include "attn/io/sha256.h"
 #include "attn/keras/model.h"
-#include "model_source.h"
+#include "attn/open/model.h"
 
 namespace attn::cli {
 namespace {
@@ -94,7 +94,7 @@ report::Provenance provenance_of(const std::optional<std::string>& path) {
     out.file = "stdin";
   } else {
     out.file = *path;
-    if (!is_folder(*path)) out.sha256 = io::sha256(io::read_file(*path).span());
+    if (!open::is_folder(*path)) out.sha256 = io::sha256(io::read_file(*path).span());
   }
   return out;
 }

@@ -8,15 +8,16 @@
 #include "attn/base/error.h"
 #include "attn/base/text.h"
 #include "attn/keras/json_text.h"
+#include "attn/open/model.h"
+#include "attn/open/reopen.h"
 #include "attn/weights/save.h"
 #include "low_rank.h"
 #include "output/progress.h"
-#include "reopen.h"
 
 namespace attn::cli {
 namespace {
 
-std::string archive_config(const LoadedModel& loaded, const std::string& path, bool trained) {
+std::string archive_config(const open::LoadedModel& loaded, const std::string& path, bool trained) {
   if (loaded.model.is_single_layer()) {
     throw bad_input("{}: a .keras archive holds a model, and '{}' is a single layer", printable(path), loaded.name);
   }
@@ -43,7 +44,7 @@ void check_target(const std::string& path, const std::vector<std::string>& read,
   }
 }
 
-report::SavedReport save_model_weights(const std::string& path, const LoadedModel& loaded,
+report::SavedReport save_model_weights(const std::string& path, const open::LoadedModel& loaded,
                                        const std::vector<Tensor>& tensors, std::vector<NamedTensor> state,
                                        const Console& console) {
   const bool trained = std::any_of(state.begin(), state.end(),
@@ -54,7 +55,7 @@ report::SavedReport save_model_weights(const std::string& path, const LoadedMode
   for (NamedTensor& array : loaded.model.kept_arrays()) model.state.push_back(std::move(array));
   const StoredWeights stored = stored_weights(loaded.model.weights(), tensors, loaded.model);
   const Progress progress = writing(console, path, stored.weights);
-  model.check = reopens(path, stored.specs);
+  model.check = open::reopens(path, stored.specs);
   weights::save(path, stored.specs, stored.weights, model);
   return saved_report(path, stored.weights);
 }

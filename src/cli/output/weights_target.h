@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "attn/base/tensor.h"
+#include "attn/open/model.h"
 #include "attn/report/weights_view.h"
-#include "model_source.h"
 
 namespace attn::cli {
 
@@ -18,7 +18,7 @@ void check_target(const std::string& path, const std::vector<std::string>& read,
 /// Writes the model's weights, in its order, with low-rank additions merged in as Keras saves them, and reports what
 /// was written. A .keras archive gets the model's config too, without how it was compiled where no optimizer's `state`
 /// goes with it: Keras would miss it. Says on the console how far it is. Throws Error.
-report::SavedReport save_model_weights(const std::string& path, const LoadedModel& loaded,
+report::SavedReport save_model_weights(const std::string& path, const open::LoadedModel& loaded,
                                        const std::vector<Tensor>& tensors, std::vector<NamedTensor> state,
                                        const Console& console);
 

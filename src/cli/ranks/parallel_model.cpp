@@ -4,15 +4,21 @@
 #include <numeric>
 
 #include "attn/base/error.h"
+#include "attn/open/execution.h"
+#include "attn/open/inputs.h"
+#include "attn/open/memory.h"
+#include "attn/open/model.h"
+#include "attn/open/session.h"
 #include "attn/plan/passes.h"
 #include "attn/run/bench.h"
 #include "attn/run/inputs.h"
 
 namespace attn::cli {
-ParallelModel prepare_parallel(const LoadedModel& loaded, const GivenInputs& given, const backends::Backend& backend,
-                               const Execution& execution, bool scores, Ranks& ranks, const Console& console) {
+ParallelModel prepare_parallel(const open::LoadedModel& loaded, const open::GivenInputs& given,
+                               const backends::Backend& backend, const open::Execution& execution, bool scores,
+                               Ranks& ranks, const Console& console) {
   const Ranks::Groups groups = ranks.groups();
-  keras::LowerOptions lower = lower_options(execution, given);
+  keras::LowerOptions lower = open::lower_options(execution, given);
   lower.scores = scores;
   ParallelModel out;
   out.whole = plan::simplify_einsum(loaded.model.lower(lower));
@@ -20,11 +26,11 @@ ParallelModel prepare_parallel(const LoadedModel& loaded, const GivenInputs& giv
   const bool shares_model = groups.count == 1 || groups.ranks > 1;
   const graph::Graph& of_group = groups.count > 1 ? out.rows.part.graph : out.whole;
   out.local = shares_model ? parallel::parallelize(of_group, ranks.kind(), groups.rank, groups.ranks) : out.rows.part;
-  out.memory_bytes = require_memory(loaded, lower, out.local.graph, backend, execution);
+  out.memory_bytes = open::require_memory(loaded, lower, out.local.graph, backend, execution);
   out.inputs = run::make_inputs(out.whole, given.arrays, execution.seed);
   if (scores && out.whole.scores.empty())
     throw bad_input("{}: the model has no attention layer, so there are no --scores", loaded.file);
-  const std::vector<Tensor> all = load_weights(loaded, execution, console);
+  const std::vector<Tensor> all = open::load_weights(loaded, execution, console);
   out.weights = groups.count > 1 ? parallel::local_weights(out.rows.part, all, groups.group) : all;
   if (shares_model) out.weights = parallel::local_weights(out.local, out.weights, groups.rank);
   out.facts = {fact_of("attn", ATTN_VERSION), fact_of("plan", graph::print(out.whole)), fact_of("weights", all),

@@ -4,10 +4,12 @@
 #include <string>
 #include <vector>
 
+#include "attn/open/execution.h"
+#include "attn/open/inputs.h"
+#include "attn/open/model.h"
 #include "attn/parallel/parallelize.h"
 #include "attn/parallel/rows.h"
 #include "attn/report/parallel_view.h"
-#include "forward.h"
 #include "ranks/ranks.h"
 
 namespace attn::cli {
@@ -23,9 +25,9 @@ struct ParallelModel {
 };
 
 /// Reads all that a rank needs. Throws Error.
-[[nodiscard]] ParallelModel prepare_parallel(const LoadedModel& loaded, const GivenInputs& given,
-                                             const backends::Backend& backend, const Execution& execution, bool scores,
-                                             Ranks& ranks, const Console& console);
+[[nodiscard]] ParallelModel prepare_parallel(const open::LoadedModel& loaded, const open::GivenInputs& given,
+                                             const backends::Backend& backend, const open::Execution& execution,
+                                             bool scores, Ranks& ranks, const Console& console);
 
 /// Outputs, or scores, as all groups have them together; every rank calls it. `rows` are those of the model's rows.
 [[nodiscard]] std::vector<NamedTensor> gather_groups(Ranks& ranks, std::vector<NamedTensor> own,

@@ -9,6 +9,7 @@
 #include "attn/base/text.h"
 #include "attn/io/file.h"
 #include "attn/io/json_text.h"
+#include "attn/open/model.h"
 #include "attn/plan/passes.h"
 
 namespace attn::cli {
@@ -78,7 +79,7 @@ void add_groups(report::ParallelPlanReport& report, const graph::Graph& model, c
 
 }  // namespace
 
-report::ParallelPlanReport parallel_plan(const LoadedModel& loaded, const keras::LowerOptions& lower,
+report::ParallelPlanReport parallel_plan(const open::LoadedModel& loaded, const keras::LowerOptions& lower,
                                          const ParallelWord& word, const parallel::Cluster& cluster) {
   if (!word.ranks)
     throw bad_usage("--parallel {}: for how many ranks? As in {}=8", name_of(word.kind), name_of(word.kind));

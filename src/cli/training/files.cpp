@@ -2,13 +2,13 @@
 
 #include "attn/base/error.h"
 #include "attn/base/text.h"
-#include "model_source.h"
+#include "attn/open/model.h"
 
 namespace attn::cli {
 
 std::pair<std::string, std::string> named_file(const std::string& word) {
   const auto equals = word.find('=');
-  if (equals == std::string::npos || is_file(word)) return {"", word};
+  if (equals == std::string::npos || open::is_file(word)) return {"", word};
   return {word.substr(0, equals), word.substr(equals + 1)};
 }
 

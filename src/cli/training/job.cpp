@@ -7,10 +7,14 @@
 #include "attn/base/error.h"
 #include "attn/base/text.h"
 #include "attn/keras/optimizer.h"
+#include "attn/open/execution.h"
+#include "attn/open/memory.h"
+#include "attn/open/model.h"
+#include "attn/open/session.h"
 #include "attn/parallel/parts.h"
 #include "attn/run/memory.h"
 #include "low_rank.h"
-#include "memory_limit.h"
+#include "output/setting.h"
 #include "training_arrays.h"
 #include "training_data.h"
 #include "training_model.h"
@@ -75,9 +79,9 @@ class Preparation {
   void read_model() {
     job_.options = told_.check();
     if (told_.expected_losses) job_.expected = read_expected_losses(*told_.expected_losses);
-    job_.backend = open_backend("cpu", told_.execution.backend, console_);
-    job_.loaded.emplace(load_model(told_.model, told_.execution, console_));
-    LoadedModel& loaded = *job_.loaded;
+    job_.backend = open::open_backend("cpu", told_.execution.backend, console_);
+    job_.loaded.emplace(open::load_model(told_.model, told_.execution, console_));
+    open::LoadedModel& loaded = *job_.loaded;
     keras::ConfigOptions whole;
     whole.assets = true;
     const std::vector<std::string> all{"*"};
@@ -134,7 +138,7 @@ class Preparation {
   /// Where the training stands.
   void begin() {
     TrainingState& state = job_.state;
-    LoadedModel& loaded = *job_.loaded;
+    open::LoadedModel& loaded = *job_.loaded;
     const auto data_now = fingerprints(job_.given.arrays);
     if (told_.resume) {
       const auto kept = loaded.weights ? read_training_state(*loaded.weights) : std::nullopt;
@@ -224,9 +228,9 @@ class Preparation {
   }
 
   void make_trainer(communicators::Communicator* ranks) {
-    const LoadedModel& loaded = *job_.loaded;
+    const open::LoadedModel& loaded = *job_.loaded;
     const train::TrainerOptions how = trainer_options(ranks);
-    std::vector<Tensor> weights = load_weights(loaded, told_.execution, console_);
+    std::vector<Tensor> weights = open::load_weights(loaded, told_.execution, console_);
     go_on_with(job_.state.unmerged, weights);
     revive(loaded.model.weights(), weights, job_.state.seed);
     job_.trainer = std::make_unique<train::Trainer>(
@@ -253,7 +257,7 @@ class Preparation {
   }
 
   void require_memory_for(UInt128 bytes) const {
-    run::require_memory("training takes", bytes, memory_limit(told_.execution.memory_limit), [&] {
+    run::require_memory("training takes", bytes, open::memory_limit(told_.execution.memory_limit), [&] {
       return fmt::format("a smaller --batch-size takes less{}",
                          told_.recomputes ? "" : ", and so does --checkpoint layer");
     });
@@ -273,7 +277,7 @@ class Preparation {
   /// What fit() left in the archive goes on, where the optimizer is the model's own.
   /// Gives what that was.
   [[nodiscard]] std::vector<Tensor> take_over_optimizer() const {
-    const LoadedModel& loaded = *job_.loaded;
+    const open::LoadedModel& loaded = *job_.loaded;
     optimizers::Optimizer& optimizer = job_.trainer->optimizer();
     const CompileChanges& changes = told_.changes;
     const bool is_other = changes.optimizer || changes.file || changes.schedule();
@@ -307,7 +311,7 @@ train::Batch TrainingJob::first_batch() const {
   return rows->gather(first);
 }
 
-report::TrainingReport TrainingJob::describe(const Execution& execution) const {
+report::TrainingReport TrainingJob::describe(const open::Execution& execution) const {
   report::TrainingReport report;
   report.setting = setting_of(*loaded, shown.graph, *backend, execution);
   report.optimizer = printable(optimizer_title(compiled)) + (settings.loss_scale ? " with a scaled loss" : "");

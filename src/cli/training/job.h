@@ -10,10 +10,11 @@
 
 #include "attn/base/tensor.h"
 #include "attn/communicators/communicator.h"
+#include "attn/open/execution.h"
+#include "attn/open/inputs.h"
+#include "attn/open/model.h"
 #include "attn/report/training.h"
 #include "attn/train/fit.h"
-#include "forward.h"
-#include "prepared_model.h"
 #include "ranks/facts.h"
 #include "training/options.h"
 #include "training_archive.h"
@@ -26,10 +27,10 @@ namespace attn::cli {
 struct TrainingJob {
   train::FitOptions options;
   std::unique_ptr<backends::Backend> backend;
-  std::optional<LoadedModel> loaded;
+  std::optional<open::LoadedModel> loaded;
   std::string compiled;  ///< its compile_config, as JSON
   optimizers::Settings settings;
-  GivenInputs given, held_out;
+  open::GivenInputs given, held_out;
   std::optional<train::Data> rows, validation_rows;
   std::optional<ExpectedLosses> expected;
   TrainingState state;
@@ -43,7 +44,7 @@ struct TrainingJob {
   /// The first rows of the data, as many as a batch has.
   [[nodiscard]] train::Batch first_batch() const;
   /// What is known of it before its first step.
-  [[nodiscard]] report::TrainingReport describe(const Execution& execution) const;
+  [[nodiscard]] report::TrainingReport describe(const open::Execution& execution) const;
 };
 
 /// Makes all of it: whatever can fail before the first step does so here. `ranks` may be null; `writes`: this process

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "arguments/shared_options.h"
+#include "attn/open/execution.h"
 #include "attn/train/fit.h"
 #include "attn/train/trainer.h"
-#include "forward.h"
 #include "output/common.h"
 #include "ranks/ranks.h"
 #include "training/files.h"
@@ -22,7 +22,7 @@ struct TrainingState;
 
 struct TrainingOptions {
   Common common;
-  Execution execution;
+  open::Execution execution;
   std::optional<std::string> model, validation, target, dump, svg, class_weight, early_stopping, reduce_lr, save_best,
       time_limit, save_every, lora, lora_output, policy, expected_losses;
   TrainingFiles files;

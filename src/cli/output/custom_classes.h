@@ -1,0 +1,12 @@
+// Classes of a model that attn does not have.
+#pragma once
+
+#include "attn/keras/model.h"
+#include "output/console.h"
+
+namespace attn::cli {
+
+/// Warns that custom classes are shown and do not run, and of parameters that no file shows.
+void warn_of_custom_classes(const keras::Model& model, const Console& console);
+
+}  // namespace attn::cli

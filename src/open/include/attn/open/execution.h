@@ -1,0 +1,44 @@
+// How a model is read and run.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "attn/backends/backend.h"
+#include "attn/base/shape.h"
+#include "attn/keras/options.h"
+
+namespace attn::open {
+
+/// How a model is read.
+struct Reading {
+  std::optional<Shape> input_shape{};             ///< without the batch; for a layer or a chain without an input
+  std::optional<keras::Version> keras_version{};  ///< that wrote the model, unless its file says it
+  bool as_keras_hub = false;                      ///< as KerasHub reads it, errors too
+  std::optional<std::string> quantize{};          ///< makes integers of its weights, as is_quantization has it
+};
+
+/// How a model is read and run.
+struct Execution {
+  std::optional<Shape> input_shape;
+  std::optional<keras::Version> keras_version;
+  std::string device = "cpu", backend;
+  std::optional<std::string> dtype;  ///< computes in it instead of the model's policy, or is_quantization
+  std::optional<std::string> weights;
+  std::optional<std::int64_t> batch, sequence_length;
+  std::uint64_t seed = 0;
+  int threads = 0;                           ///< 0: all cores
+  std::optional<std::int64_t> memory_limit;  ///< bytes that the process may take in all
+  bool skip_padding = false;                 ///< computes no position that the padding mask hides
+  bool as_keras_hub = false;
+  backends::MatmulPrecision precision = backends::MatmulPrecision::highest;
+
+  [[nodiscard]] backends::CompileOptions compile_options() const { return {threads, precision, false}; }
+  [[nodiscard]] Reading reading() const;
+};
+
+/// Whether it is a way to quantize: "int8", "int4", "int4:64".
+[[nodiscard]] bool is_quantization(const std::optional<std::string>& dtype);
+
+}  // namespace attn::open

@@ -1,0 +1,51 @@
+// The arrays that go into a model, from files and by name.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attn/base/tensor.h"
+#include "attn/base/text_array.h"
+#include "attn/io/array_file.h"
+#include "attn/keras/model.h"
+#include "attn/open/execution.h"
+#include "attn/open/listener.h"
+
+namespace attn::open {
+
+/// Arrays that were given for inputs, by the inputs' names.
+struct GivenInputs {
+  std::map<std::string, Tensor> arrays;
+  std::map<std::string, std::string> files;  ///< that they came from
+  std::vector<std::string> others;           ///< "'y' of data.npz": arrays that no input takes
+};
+
+/// A file's arrays by the names of the graph's inputs: strings, and numbers that are hashed, as what layers of text
+/// make of them. `path` is for messages. Throws Error.
+[[nodiscard]] GivenInputs name_inputs(const keras::Model& model, const io::Arrays& arrays, const std::string& path);
+
+/// What layers of text make of strings, and of the numbers that have names of inputs.
+[[nodiscard]] std::map<std::string, Tensor> encoded_texts(const keras::Model& model,
+                                                          const std::vector<NamedTexts>& texts,
+                                                          const std::vector<NamedTensor>& numbers,
+                                                          const std::string& path);
+
+/// Reads the files of FILE and NAME=FILE, and warns of arrays that no input takes. A text of a model that reads bytes
+/// gives as many rows as execution.batch, or `most_rows`, let it. Throws Error.
+[[nodiscard]] GivenInputs read_inputs(const keras::Model& model, const std::vector<std::string>& words,
+                                      const Execution& execution, const Listener& listener,
+                                      std::optional<std::int64_t> most_rows = {});
+
+/// Warns which arrays of the files no input takes.
+void warn_of_others(const GivenInputs& given, const Listener& listener);
+
+/// How a model is lowered for the execution and these inputs.
+[[nodiscard]] keras::LowerOptions lower_options(const Execution& execution, const GivenInputs& given);
+
+/// Warns where execution.batch means nothing, because an array that was given has another.
+void warn_of_given_batch(const Execution& execution, const GivenInputs& given, const Listener& listener);
+
+}  // namespace attn::open

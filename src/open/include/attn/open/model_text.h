@@ -1,0 +1,19 @@
+// The text of a model's config.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "attn/keras/options.h"
+
+namespace attn::open {
+
+/// A model's config as text, not yet parsed.
+struct ModelText {
+  std::string name;  ///< the file, and the member that holds the config: "model.keras:config.json"
+  std::string text;
+  keras::ReadOptions options;
+  std::optional<std::string> weights;  ///< the file or folder that also holds the weights
+};
+
+}  // namespace attn::open

@@ -1,0 +1,52 @@
+// A model that takes arrays of any number of rows, some rows at a time.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "attn/backends/backend.h"
+#include "attn/open/execution.h"
+#include "attn/open/listener.h"
+#include "attn/open/model.h"
+#include "attn/open/texts.h"
+#include "attn/run/output_names.h"
+#include "attn/run/session.h"
+
+namespace attn::open {
+
+/// Owns the weights, and a session for each of the last few shapes. Not for two threads at once.
+class RowRunner {
+ public:
+  /// Reads or draws the weights. Throws Error.
+  RowRunner(const std::optional<std::string>& model, const Execution& execution, const Listener& listener);
+
+  struct Result {
+    Outputs outputs;
+    std::int64_t rows = 0;
+  };
+  /// The outputs for the arrays of one file; of execution.batch rows at a time where it is given, else of all at once.
+  /// Throws Error where they do not fit the model, Stopped.
+  [[nodiscard]] Result run(const std::string& file);
+
+  [[nodiscard]] const LoadedModel& loaded() const { return loaded_; }
+
+ private:
+  [[nodiscard]] Outputs decoded(const std::vector<NamedTensor>& outputs) const;
+  [[nodiscard]] graph::Graph lowered(const keras::LowerOptions& how);
+  [[nodiscard]] std::vector<NamedTensor> run_rows(const std::map<std::string, Tensor>& arrays);
+
+  Execution execution_;
+  const Listener& listener_;
+  std::unique_ptr<backends::Backend> backend_;
+  LoadedModel loaded_;
+  std::vector<keras::TextOutput> texts_ = loaded_.model.text_outputs();
+  std::vector<Tensor> weights_;
+  run::OutputNames names_;
+  bool has_warned_ = false;  ///< of arrays that no input takes
+  std::vector<std::pair<std::map<std::string, Shape>, std::unique_ptr<run::Session>>> sessions_;  // the latest last
+};
+
+}  // namespace attn::open

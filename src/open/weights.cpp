@@ -1,0 +1,91 @@
+#include "attn/open/weights.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <iterator>
+#include <utility>
+
+#include "attn/base/error.h"
+#include "attn/base/stop.h"
+#include "attn/base/text.h"
+#include "attn/weights/bind.h"
+#include "attn/weights/hugging_face.h"
+#include "attn/weights/initialize.h"
+#include "attn/weights/read_store.h"
+#include "model_folder.h"
+
+namespace attn::open {
+namespace {
+
+/// Prefixes the names of a backbone's own file, which names its weights relative to the backbone.
+void put_into_task(weights::Store& store, const std::string& backbone_store) {
+  if (backbone_store.empty()) return;
+  const auto in_task = [&](const NamedTensor& weight) { return weight.name.starts_with(backbone_store); };
+  if (store.naming != weights::Naming::store_path || std::any_of(store.weights.begin(), store.weights.end(), in_task))
+    return;
+  for (NamedTensor& weight : store.weights) weight.name.insert(0, backbone_store);
+}
+
+weights::Store read_folder(const WantedWeights& wanted, const std::string& folder) {
+  const auto file = weights_file_in(folder);
+  if (!file && pickles_in(folder))
+    throw bad_input(
+        "{}: its weights are Python pickles (pytorch_model.bin), which only running them could read; save the model in "
+        "Python with save_pretrained(folder), which writes model.safetensors",
+        printable(folder));
+  if (!file)
+    throw bad_input(
+        "{}: a folder without weights; expected model.weights.h5, model.weights.json, model.safetensors or "
+        "model.safetensors.index.json",
+        printable(folder));
+  weights::Store store = weights::read_store(*file);
+  store.file = printable(folder);
+  if (store.naming != weights::Naming::store_path)
+    return weights::from_hugging_face(wanted.specs, wanted.backbone, store);
+  put_into_task(store, wanted.backbone_store);
+  if (wanted.backbone_store.empty()) return store;
+  const std::filesystem::path rest = std::filesystem::path(folder) / kTaskWeights;
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(rest, error)) return store;
+  weights::Store of_task = weights::read_store(rest.string());
+  std::move(of_task.weights.begin(), of_task.weights.end(), std::back_inserter(store.weights));
+  return store;
+}
+
+}  // namespace
+
+WantedWeights wanted_weights(const keras::Model& model) {
+  if (const auto task = model.task()) return {model.weights(), task->backbone_class, task->backbone_store};
+  return {model.weights(), model.class_name(), ""};
+}
+
+weights::Store under_model_names(const WantedWeights& wanted, weights::Store store) {
+  if (weights::is_hugging_face(store, wanted.backbone, wanted.specs))
+    return weights::from_hugging_face(wanted.specs, wanted.backbone, store);
+  put_into_task(store, wanted.backbone_store);
+  return store;
+}
+
+weights::Store read_weights(const WantedWeights& wanted, const std::string& path) {
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) return read_folder(wanted, path);
+  return under_model_names(wanted, weights::read_store(path));
+}
+
+std::vector<Tensor> load_weights(const WantedWeights& wanted, const std::string& path) {
+  return weights::bind(wanted.specs, read_weights(wanted, path));
+}
+
+std::vector<Tensor> draw_weights(std::span<const graph::WeightSpec> specs, std::uint64_t seed, int threads,
+                                 const std::function<void(const Tensor&)>& drawn) {
+  std::vector<Tensor> tensors;
+  tensors.reserve(specs.size());
+  for (const graph::WeightSpec& spec : specs) {
+    throw_if_stopped();
+    tensors.push_back(weights::initialize(spec, seed, threads));
+    if (drawn) drawn(tensors.back());
+  }
+  return tensors;
+}
+
+}  // namespace attn::open
