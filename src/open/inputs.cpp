@@ -176,6 +176,12 @@ GivenInputs given(const keras::Model& model, Named named) {
 
 }  // namespace
 
+std::pair<std::string, std::string> named_file(const std::string& word) {
+  const auto equals = word.find('=');
+  if (equals == std::string::npos || is_file(word)) return {"", word};
+  return {word.substr(0, equals), word.substr(equals + 1)};
+}
+
 std::map<std::string, Tensor> encoded_texts(const keras::Model& model, const std::vector<NamedTexts>& texts,
                                             const std::vector<NamedTensor>& numbers, const std::string& path) {
   std::map<std::string, Tensor> of_numbers;
@@ -202,18 +208,14 @@ GivenInputs read_inputs(const keras::Model& model, const std::vector<std::string
                         const Listener& listener, std::optional<std::int64_t> most_rows) {
   Named named;
   for (const std::string& word : words) {
-    // A path may hold "=": what is there as a file is one.
-    const auto equals = word.find('=');
-    const bool tells_name = equals != std::string::npos && !is_file(word);
-    const std::string path = tells_name ? word.substr(equals + 1) : word;
-    if (const auto bytes = byte_text(model, path, execution);
-        bytes && (!tells_name || word.substr(0, equals) == bytes->name)) {
+    const auto [name, path] = named_file(word);
+    if (const auto bytes = byte_text(model, path, execution); bytes && (name.empty() || name == bytes->name)) {
       const auto rows = execution.batch ? execution.batch : most_rows;
       named.add(bytes->name, read_byte_rows(model, *bytes, path, execution.sequence_length, rows), path);
       continue;
     }
     const io::Arrays arrays = io::read_arrays(path);
-    named.add(model, tells_name ? pick(arrays, word.substr(0, equals), path) : arrays, path);
+    named.add(model, name.empty() ? arrays : pick(arrays, name, path), path);
   }
   GivenInputs out = given(model, std::move(named));
   warn_of_others(out, listener);

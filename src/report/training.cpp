@@ -34,16 +34,9 @@ std::string epoch_line(const train::EpochEvent& event) {
   std::string out =
       fmt::format("{0}/{0} - {1} - {2}", event.batches, whole_time(event.seconds),
                   step_time(event.seconds / static_cast<double>(std::max<std::int64_t>(1, event.batches))));
-  for (const auto& [name, value] : values_of(event.values, event.validation)) out += value_text(printable(name), value);
+  for (const auto& [name, value] : train::values_of(event.values, event.validation))
+    out += value_text(printable(name), value);
   return out + "\n";
-}
-
-std::vector<std::pair<std::string, double>> values_of(const train::RunningValues& training,
-                                                      const train::RunningValues& validation) {
-  std::vector<std::pair<std::string, double>> out;
-  for (const auto& [name, value] : training) out.emplace_back(name, value.value());
-  for (const auto& [name, value] : validation) out.emplace_back("val_" + name, value.value());
-  return out;
 }
 
 Bar bar(const BarState& state, bool ascii, bool colored) {

@@ -113,7 +113,7 @@ Points of_epochs(const TrainingReport& report, const std::string& name) {
 
 std::string training_svg(const TrainingReport& report) {
   Points steps, rates;
-  for (const TrainingReport::Point& point : report.points) {
+  for (const train::Point& point : report.points) {
     steps.emplace_back(static_cast<double>(point.step), point.loss);
     rates.emplace_back(static_cast<double>(point.step), point.learning_rate);
   }

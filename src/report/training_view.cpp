@@ -24,7 +24,7 @@ std::string training_json(const TrainingReport& report) {
   json["trainable_params"] = report.trainable;
   json["epochs"] = report.epochs;
   json["steps"] = report.steps;
-  json["end"] = json_text(report.end);
+  json["end"] = train::name_of(report.end);
   json["file"] = report.file.empty() ? Json() : json_text(report.file);
   json["history"] = Json::object();
   for (const auto& [name, values] : report.history) json["history"][name] = values;
@@ -40,7 +40,7 @@ std::string training_json(const TrainingReport& report) {
 }
 
 std::string training_plan_text(const TrainingReport& report) {
-  const TrainingReport::Plan& plan = *report.plan;
+  const train::Plan& plan = *report.plan;
   return fmt::format("{}: {} of {} parameters, {}, {}, {}\n", printable(report.setting.model),
                      with_commas(report.trainable), with_commas(report.params), printable(report.optimizer),
                      printable(report.loss), counted(report.rows, "row")) +
@@ -48,6 +48,9 @@ std::string training_plan_text(const TrainingReport& report) {
                      counted(plan.steps, "step"), with_commas(plan.steps_per_epoch), duration(plan.seconds_per_step),
                      duration(plan.seconds_per_step * static_cast<double>(plan.steps)));
 }
+
+/// Whether it did all that was asked of it.
+bool ends_well(train::FitEnd end) { return end == train::FitEnd::epochs || end == train::FitEnd::steps; }
 
 std::string try_text(const TrainingReport& report) {
   if (report.points.empty()) return "no step was tried\n";
@@ -63,7 +66,7 @@ std::string render(Format format, const TrainingReport& report) {
       if (report.plan) return training_plan_text(report);
       if (report.learned) return try_text(report);
       return fmt::format("{}, {}, {}{}{}\n", counted(report.steps, "step"), counted(report.epochs, "epoch"),
-                         report.end == "epochs" || report.end == "steps" ? "" : report.end + ", ",
+                         ends_well(report.end) ? "" : std::string(train::name_of(report.end)) + ", ",
                          duration(report.seconds),
                          report.file.empty() ? "" : fmt::format(": {}", printable(report.file))) +
              (report.parallel ? parallel_text(*report.parallel) : "");

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "attn/base/error.h"
 #include "attn/base/stop.h"
 
 namespace attn::train {
@@ -103,6 +104,26 @@ RunningValues evaluate(Trainer& trainer, const Data& data, std::int64_t batch_si
     add(trainer, pass, static_cast<std::int64_t>(rows.size()), out);
   }
   return out;
+}
+
+std::string_view name_of(FitEnd end) {
+  switch (end) {
+    case FitEnd::epochs:
+      return "epochs";
+    case FitEnd::steps:
+      return "steps";
+    case FitEnd::deadline:
+      return "time limit";
+    case FitEnd::listener:
+      return "early stopping";
+    case FitEnd::not_finite:
+      return "not finite";
+    case FitEnd::interrupted:
+      return "interrupted";
+    case FitEnd::plan:
+      return "plan";
+  }
+  throw internal_error("a training has no end");
 }
 
 FitEnd fit(Trainer& trainer, const Data& data, const Data* validation, const FitOptions& options, Position& position,

@@ -62,4 +62,11 @@ double Running::value() const {
   return 0.0;
 }
 
+std::vector<std::pair<std::string, double>> values_of(const RunningValues& training, const RunningValues& validation) {
+  std::vector<std::pair<std::string, double>> out;
+  for (const auto& [name, value] : training) out.emplace_back(name, value.value());
+  for (const auto& [name, value] : validation) out.emplace_back("val_" + name, value.value());
+  return out;
+}
+
 }  // namespace attn::train

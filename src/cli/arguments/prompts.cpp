@@ -1,6 +1,6 @@
 #include "arguments/prompts.h"
 
-#include <algorithm>
+#include <utility>
 
 #include "arguments/texts.h"
 #include "attn/base/error.h"
@@ -41,73 +41,16 @@ std::vector<std::vector<generate::Token>> read_ids(const PromptWords& words) {
   return out;
 }
 
-namespace {
-
-using generate::Token;
-
-/// One for each prompt, of as many or of one for all.
-template <typename T>
-std::vector<T> for_each_prompt(const std::vector<T>& given, std::size_t prompts, std::string_view option) {
-  if (given.size() == 1) return std::vector<T>(prompts, given.front());
-  if (given.size() != prompts)
-    throw bad_usage("{} {} are given for {} prompts: give one for each, or one for all", given.size(), option, prompts);
-  return given;
-}
-
-void cut(std::vector<Token>& ids, std::int64_t room) {
-  if (std::ssize(ids) > std::max<std::int64_t>(room, 0))
-    ids.resize(static_cast<std::size_t>(std::max<std::int64_t>(room, 0)));
-}
-
-Token special(const tokenizers::SpecialIds& ids, keras::SpecialToken token) {
-  const std::optional<Token> id = token == keras::SpecialToken::start ? ids.start
-                                  : token == keras::SpecialToken::end ? ids.end
-                                                                      : ids.pad;
-  if (!id) throw bad_input("the tokenizer has no token that the decoder's sequence begins with; give --ids");
-  return *id;
-}
-
-}  // namespace
-
-EncoderPrompts pack_prompts(const PromptWords& words, const std::vector<std::string>& texts,
-                            const std::optional<keras::TaskInfo>& task, const tokenizers::Tokenizer* tokenizer,
-                            const tokenizers::EncodeOptions& how, const EncoderLengths& lengths,
-                            const Console& console) {
-  EncoderPrompts out;
-  if (tokenizer == nullptr) {
-    out.encoder = read_ids(words);
-    for (const auto& row : out.encoder)
-      if (row.empty()) throw bad_usage("--ids without ids: the encoder has nothing to read");
-    std::vector<std::vector<Token>> begins;
-    for (const std::string& list : words.decoder_ids) begins.push_back(parse_ids("--decoder-ids", list));
-    if (begins.empty()) throw bad_usage("--ids of a model with an encoder goes with --decoder-ids, its output's begin");
-    out.decoder = for_each_prompt(begins, out.encoder.size(), "--decoder-ids");
+generate::EncoderWords encoder_words(const PromptWords& words, std::vector<std::string> texts, bool has_tokenizer) {
+  generate::EncoderWords out;
+  if (has_tokenizer) {
+    if (!words.decoder_ids.empty()) throw bad_usage("--decoder-ids goes with --ids; a text is --decoder-prompt");
+    out.texts = std::move(texts);
+    out.decoder_texts = words.decoder_texts;
     return out;
   }
-  if (!words.decoder_ids.empty()) throw bad_usage("--decoder-ids goes with --ids; a text is --decoder-prompt");
-  const tokenizers::SpecialIds& ids = tokenizer->specials();
-  if (!task || !task->packing) throw bad_input("how texts are packed is known of tasks alone; give --ids");
-  const std::vector<std::string> begins =
-      words.decoder_texts.empty() ? std::vector<std::string>{""} : words.decoder_texts;
-  out.begun = for_each_prompt(begins, texts.size(), "--decoder-prompt");
-  for (std::size_t i = 0; i < texts.size(); ++i) {
-    std::vector<Token> read = tokenizer->encode(texts[i], how);
-    const bool starts = task->packing->encoder_start && ids.start;
-    const std::int64_t around = (starts ? 1 : 0) + (ids.end ? 1 : 0), given = std::ssize(read) + around;
-    if (given > lengths.encoder)
-      console.warn(
-          fmt::format("prompt {} has {} tokens: the encoder reads the first {}", i + 1, given, lengths.encoder));
-    cut(read, lengths.encoder - around);
-    if (starts) read.insert(read.begin(), *ids.start);
-    if (ids.end) read.push_back(*ids.end);
-    out.encoder.push_back(std::move(read));
-    std::vector<Token> begun;
-    for (const keras::SpecialToken token : task->packing->decoder_start) begun.push_back(special(ids, token));
-    const std::vector<Token> more = tokenizer->encode(out.begun[i], how);
-    begun.insert(begun.end(), more.begin(), more.end());
-    cut(begun, lengths.decoder);
-    out.decoder.push_back(std::move(begun));
-  }
+  out.ids = read_ids(words);
+  for (const std::string& list : words.decoder_ids) out.decoder_ids.push_back(parse_ids("--decoder-ids", list));
   return out;
 }
 

@@ -7,10 +7,8 @@
 #include <vector>
 
 #include "attn/generate/decoder.h"
-#include "attn/keras/task_info.h"
-#include "attn/tokenizers/tokenizer.h"
+#include "attn/generate/encoder_prompts.h"
 #include "options/options.h"
-#include "output/console.h"
 
 namespace attn::cli {
 
@@ -32,22 +30,8 @@ struct PromptWords {
 /// --ids "1,2,3". Throws Error (usage).
 [[nodiscard]] std::vector<std::vector<generate::Token>> read_ids(const PromptWords& words);
 
-/// What a model with an encoder reads.
-struct EncoderPrompts {
-  std::vector<std::vector<generate::Token>> encoder, decoder;
-  std::vector<std::string> begun;  ///< the texts of --decoder-prompt, one for each; empty where ids were given
-};
-
-/// Tokens of a text that stay, its special ones among them.
-struct EncoderLengths {
-  std::int64_t encoder = 0, decoder = 0;
-};
-
-/// As Seq2SeqLMPreprocessor.generate_preprocess packs `texts`, or as --ids gives them. What is cut off the encoder's
-/// texts is a warning. Throws Error (usage) where there are not as many decoder prompts as prompts, or one for all.
-[[nodiscard]] EncoderPrompts pack_prompts(const PromptWords& words, const std::vector<std::string>& texts,
-                                          const std::optional<keras::TaskInfo>& task,
-                                          const tokenizers::Tokenizer* tokenizer, const tokenizers::EncodeOptions& how,
-                                          const EncoderLengths& lengths, const Console& console);
+/// All of them, for a model with an encoder: `texts` where it has a tokenizer, else --ids. Throws Error (usage).
+[[nodiscard]] generate::EncoderWords encoder_words(const PromptWords& words, std::vector<std::string> texts,
+                                                   bool has_tokenizer);
 
 }  // namespace attn::cli

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "arguments/shared_options.h"
+#include "attn/backends/precision.h"
 #include "attn/base/error.h"
 #include "attn/base/stop.h"
 #include "attn/base/text.h"

@@ -1,6 +1,7 @@
 #include "arguments/shared_options.h"
 
 #include "arguments/parsed_values.h"
+#include "attn/backends/precision.h"
 #include "attn/base/error.h"
 #include "attn/base/text.h"
 #include "output/console.h"
@@ -11,7 +12,9 @@ namespace {
 const std::vector<std::pair<std::string, backends::MatmulPrecision>>& precisions() {
   using backends::MatmulPrecision;
   static const std::vector<std::pair<std::string, MatmulPrecision>> names{
-      {"high", MatmulPrecision::high}, {"highest", MatmulPrecision::highest}, {"medium", MatmulPrecision::medium}};
+      {name_of(MatmulPrecision::high), MatmulPrecision::high},
+      {name_of(MatmulPrecision::highest), MatmulPrecision::highest},
+      {name_of(MatmulPrecision::medium), MatmulPrecision::medium}};
   return names;
 }
 
@@ -117,12 +120,6 @@ backends::MatmulPrecision parse_precision(const std::string& word) {
   for (const auto& [name, precision] : precisions())
     if (name == word) return precision;
   throw bad_usage("--matmul-precision {}: expected highest, high or medium", printable(word));
-}
-
-std::string name_of(backends::MatmulPrecision precision) {
-  for (const auto& [name, known] : precisions())
-    if (known == precision) return name;
-  return "?";
 }
 
 }  // namespace attn::cli

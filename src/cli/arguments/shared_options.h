@@ -48,7 +48,6 @@ void add_seed(Options& options, std::uint64_t& seed);
 
 /// "highest", "high" or "medium"; throws Error (usage) for another word.
 [[nodiscard]] backends::MatmulPrecision parse_precision(const std::string& word);
-[[nodiscard]] std::string name_of(backends::MatmulPrecision precision);
 
 /// --rtol and --atol.
 template <typename Number>

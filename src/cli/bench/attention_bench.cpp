@@ -7,12 +7,12 @@
 
 #include "attn/base/error.h"
 #include "attn/base/text.h"
+#include "attn/library/setting.h"
 #include "attn/open/execution.h"
 #include "attn/open/session.h"
 #include "attn/run/inputs.h"
 #include "attn/run/workload.h"
 #include "bench/measurement.h"
-#include "output/setting.h"
 
 namespace attn::cli {
 namespace {
@@ -99,7 +99,7 @@ void measure_attention(const BenchPlan& plan, const AttentionSweep& sweep, const
       open::Execution one = plan.execution;
       one.dtype = name;
       report::BenchRow row;
-      row.setting = setting_of("attention", graph, backend, one);
+      row.setting = library::setting_of("attention", graph, backend, one);
       row.setting.model = name_of_size(size);
       row.setting.seq_len = size.length;
       run::reset_peak_memory();

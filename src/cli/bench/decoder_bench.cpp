@@ -7,11 +7,11 @@
 #include "attn/base/error.h"
 #include "attn/base/rng.h"
 #include "attn/base/stop.h"
+#include "attn/generate/open_decoder.h"
+#include "attn/library/setting.h"
 #include "attn/open/model.h"
 #include "attn/run/verify.h"
 #include "bench/measurement.h"
-#include "decoding.h"
-#include "output/setting.h"
 
 namespace attn::cli {
 namespace {
@@ -44,9 +44,9 @@ class DecoderBench {
         backend_(backend),
         loaded_(loaded),
         rows_(rows),
-        lower_(step_of(loaded.model, plan.execution.dtype, {})),
-        decoder_(
-            open_decoder(backend, loaded, plan.execution, {}, options(rows, capacity), longest_prompt, *plan.console)) {
+        lower_(generate::step_of(loaded.model, plan.execution.dtype, {})),
+        decoder_(generate::open_decoder(backend, loaded, plan.execution, {}, options(rows, capacity), longest_prompt,
+                                        *plan.console)) {
     RandomStream random(plan.execution.seed, "tokens");
     const auto size = static_cast<std::uint64_t>(decoder_->vocabulary_size());
     for (Dim i = 0; i < rows * capacity; ++i) tokens_.push_back(static_cast<Token>(random.bits() % size));
@@ -55,7 +55,7 @@ class DecoderBench {
   void measure(const DecoderTest& test) {
     report::BenchRow row;
     const graph::Graph last = graph_of(1, test.end());
-    row.setting = setting_of(loaded_, last, backend_, plan_.execution);
+    row.setting = library::setting_of(loaded_, last, backend_, plan_.execution);
     row.setting.seq_len = std::nullopt;
     row.setting.test = test.name();
     run::reset_peak_memory();

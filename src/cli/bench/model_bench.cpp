@@ -7,6 +7,7 @@
 
 #include "attn/base/stop.h"
 #include "attn/base/text.h"
+#include "attn/library/setting.h"
 #include "attn/open/inputs.h"
 #include "attn/open/memory.h"
 #include "attn/open/model.h"
@@ -17,7 +18,6 @@
 #include "attn/run/padding.h"
 #include "attn/run/verify.h"
 #include "bench/measurement.h"
-#include "output/setting.h"
 
 namespace attn::cli {
 namespace {
@@ -38,7 +38,7 @@ Prepared prepare(const BenchPlan& plan, const open::LoadedModel& loaded, const b
   open::require_memory(loaded, lower, out.graph, backend, plan.execution);
   out.inputs = run::make_inputs(out.graph, plan.given.arrays, plan.execution.seed);
   if (plan.mean_length) run::pad_randomly(out.graph, out.inputs, *plan.mean_length, plan.execution.seed);
-  out.setting = setting_of(loaded, out.graph, backend, plan.execution);
+  out.setting = library::setting_of(loaded, out.graph, backend, plan.execution);
   out.setting.mean_length = plan.mean_length;
   if (plan.execution.skip_padding) open::skip_padding(out.graph, out.inputs, *plan.console);
   return out;

@@ -4,13 +4,13 @@
 #include <map>
 
 #include "attn/base/error.h"
+#include "attn/library/setting.h"
 #include "attn/open/inputs.h"
 #include "attn/open/memory.h"
 #include "attn/open/model.h"
 #include "attn/open/session.h"
 #include "attn/parallel/cost.h"
 #include "attn/run/verify.h"
-#include "output/setting.h"
 #include "ranks/parallel_model.h"
 
 namespace attn::cli {
@@ -91,7 +91,7 @@ class SharedBench {
  private:
   void measure_shared() {
     Communicator& world = ranks_.world();
-    row_.setting = setting_of(*loaded_, model_.whole, backend_, plan_.execution);
+    row_.setting = library::setting_of(*loaded_, model_.whole, backend_, plan_.execution);
     backends::CompileOptions options = plan_.execution.compile_options();
     options.ranks = &ranks_.group();
     run::reset_peak_memory();

@@ -8,16 +8,16 @@
 #include "attn/base/error.h"
 #include "attn/keras/json_text.h"
 #include "attn/keras/optimizer.h"
+#include "attn/library/setting.h"
 #include "attn/open/inputs.h"
 #include "attn/open/memory.h"
 #include "attn/open/model.h"
 #include "attn/open/session.h"
 #include "attn/run/inputs.h"
 #include "attn/run/memory.h"
+#include "attn/train/compile_changes.h"
+#include "attn/train/read_data.h"
 #include "attn/train/trainer.h"
-#include "output/setting.h"
-#include "training_data.h"
-#include "training_model.h"
 
 namespace attn::cli {
 namespace {
@@ -35,7 +35,7 @@ Json as_json(const std::string& text) {
 
 /// What a step reads: random numbers for what is not given.
 train::Batch step_data(const keras::LossGraph& lowered, std::map<std::string, Tensor> arrays, std::uint64_t seed) {
-  draw_targets(lowered, seed, arrays);
+  train::draw_targets(lowered, seed, arrays);
   graph::Graph inputs = lowered.graph;
   std::erase_if(inputs.inputs, [&](graph::ValueId id) {
     return arrays.contains(inputs.value(id).name) ||
@@ -74,8 +74,8 @@ std::string compile_config_of(const TrainingSetup& setup, const keras::Model& mo
 
 void measure_training(const BenchPlan& plan, const TrainingSetup& setup, const open::LoadedModel& loaded,
                       const backends::Backend& backend, report::TrainingBenchReport& report) {
-  open::GivenInputs given = read_training_data(loaded.model, setup.data);
-  if (plan.execution.batch) keep_rows(given, *plan.execution.batch);
+  open::GivenInputs given = train::read_data(loaded.model, setup.data);
+  if (plan.execution.batch) train::keep_rows(given, *plan.execution.batch);
   keras::LowerOptions how = open::lower_options(plan.execution, {});
   if (!given.arrays.empty()) how.batch = given.arrays.begin()->second.shape()[0];
   const std::vector<std::string> inputs = loaded.model.array_names();
@@ -86,7 +86,7 @@ void measure_training(const BenchPlan& plan, const TrainingSetup& setup, const o
   const auto lower = [&](bool training) {
     keras::LossOptions loss;
     loss.loss = setup.loss;
-    loss.arrays = target_types(loaded.model, given);
+    loss.arrays = train::target_types(loaded.model, given);
     loss.training = loss.drops = training;
     loss.seed = plan.execution.seed;
     return loaded.model.lower_loss(how, loss);
@@ -96,10 +96,10 @@ void measure_training(const BenchPlan& plan, const TrainingSetup& setup, const o
   if (!settings.loss_scale && how.dtype == "float16") settings.loss_scale.emplace();
 
   report::TrainingBenchRow row;
-  row.setting = setting_of(loaded, lowered.graph, backend, plan.execution);
+  row.setting = library::setting_of(loaded, lowered.graph, backend, plan.execution);
   if (how.dtype && *how.dtype != "float32") row.setting.dtype = "mixed_" + *how.dtype;
   report.loss = lowered.described;
-  report.optimizer = optimizer_title(compile_config_of(setup, loaded.model));
+  report.optimizer = train::optimizer_title(compile_config_of(setup, loaded.model));
   report.recomputes = setup.recomputes;
 
   train::TrainerOptions options;

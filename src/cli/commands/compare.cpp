@@ -5,6 +5,7 @@
 #include "arguments/shared_options.h"
 #include "attn/base/error.h"
 #include "attn/base/text.h"
+#include "attn/library/setting.h"
 #include "attn/open/execution.h"
 #include "attn/open/inputs.h"
 #include "attn/open/memory.h"
@@ -22,7 +23,6 @@
 #include "output/common.h"
 #include "output/dump.h"
 #include "output/progress.h"
-#include "output/setting.h"
 
 namespace attn::cli {
 namespace {
@@ -141,7 +141,7 @@ struct CompareCommand {
     for (std::size_t i = 0; i < settings.size(); ++i)
       passes.push_back(
           prepare(*models[i], settings[i], i > 0 && other ? inputs_of(passes.front(), *models[i]) : given));
-    report.inputs = describe_inputs(passes.back().graph, given);
+    report.inputs = library::describe_inputs(passes.back().graph, given);
     if (expect) check_sizes(passes.back().graph);
     const run::OutputNames names = run::output_names((other ? passes.front() : passes.back()).graph);
     number_outputs(expected, names);
@@ -365,7 +365,7 @@ struct CompareCommand {
 
   [[nodiscard]] report::ComparedSide describe(const Side& side) const {
     report::ComparedSide out;
-    out.setting = setting_of(*side.loaded, side.graph, *side.backend, side.execution);
+    out.setting = library::setting_of(*side.loaded, side.graph, *side.backend, side.execution);
     if (weights.size() > 1) out.weights = *side.execution.weights;
     if (other) out.weights = side.loaded->weights.value_or(fmt::format("random, seed {}", side.execution.seed));
     return out;

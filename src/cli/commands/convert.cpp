@@ -6,19 +6,19 @@
 #include "arguments/parsed_values.h"
 #include "arguments/shared_options.h"
 #include "attn/base/error.h"
+#include "attn/base/name_pattern.h"
 #include "attn/base/text.h"
 #include "attn/io/tensor_file.h"
 #include "attn/onnx/export.h"
 #include "attn/open/execution.h"
 #include "attn/open/model.h"
 #include "attn/open/weights_source.h"
+#include "attn/train/low_rank.h"
 #include "attn/weights/bind.h"
 #include "attn/weights/from_torch.h"
 #include "attn/weights/quantize.h"
 #include "attn/weights/save.h"
 #include "attn/weights/stats.h"
-#include "low_rank.h"
-#include "name_pattern.h"
 #include "options/command.h"
 #include "output/common.h"
 #include "output/model_target.h"
@@ -128,7 +128,7 @@ struct ConvertCommand {
     std::optional<open::LoadedModel> integers = quantized(floats);
     const open::LoadedModel& loaded = integers ? *integers : floats;
     const std::vector<Tensor> tensors = weights_for(floats, loaded, std::move(source.store));
-    const StoredWeights stored = stored_weights(loaded.model.weights(), tensors, loaded.model);
+    const train::StoredWeights stored = train::stored_weights(loaded.model.weights(), tensors, loaded.model);
     save_model(out, *form, loaded, stored, model.value_or(in), shard_bytes, common.console);
     return saved_report(out, stored.weights);
   }

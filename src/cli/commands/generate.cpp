@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <limits>
 
-#include "answer_text.h"
+#include "arguments/answer_words.h"
 #include "arguments/expected_ids.h"
 #include "arguments/prompts.h"
 #include "arguments/sampler_options.h"
@@ -15,7 +15,12 @@
 #include "arguments/texts.h"
 #include "attn/base/error.h"
 #include "attn/base/text.h"
+#include "attn/generate/answer_text.h"
 #include "attn/generate/cached_decoder.h"
+#include "attn/generate/drafting.h"
+#include "attn/generate/encoder_prompts.h"
+#include "attn/generate/open_decoder.h"
+#include "attn/generate/open_whole.h"
 #include "attn/io/tensor_file.h"
 #include "attn/open/execution.h"
 #include "attn/open/model.h"
@@ -24,11 +29,8 @@
 #include "attn/report/generation.h"
 #include "attn/run/peaks.h"
 #include "attn/tokenizers/open.h"
-#include "decoding.h"
-#include "drafting.h"
 #include "options/command.h"
 #include "output/common.h"
-#include "whole_decoding.h"
 
 namespace attn::cli {
 namespace {
@@ -57,8 +59,8 @@ struct GenerateCommand {
   std::optional<std::int64_t> max_length, max_new_tokens, prefill_chunk, logprobs;
   std::string stop_ids = "auto";
   std::optional<std::string> logits, expect, cache_dtype;
-  AnswerWords answers;
-  DraftWords drafts;
+  generate::AnswerOptions answers;
+  generate::DraftOptions drafts;
   bool no_start_token = false, no_special = false;
   bool stream = false, stats = false;
 
@@ -70,7 +72,7 @@ struct GenerateCommand {
     options.add("--max-new-tokens", max_new_tokens, "N", "tokens behind each prompt").above_zero();
     sampling.declare(options);
     options.add("--stop-ids", stop_ids, "IDS", "tokens that end a text: auto, as KerasHub; none; or ids: 1,2");
-    answers.declare(options);
+    add_answer(options, answers);
     options.flag("--no-start-token", no_start_token, "put no start token before the prompt");
     options.flag("--no-special", no_special, "read the names of special tokens in a prompt as letters");
     add_raw(options);
@@ -80,7 +82,7 @@ struct GenerateCommand {
     options.output("--logits", logits, "FILE", "write the logits of each step (sequences, steps, vocabulary) to .npz");
     options.add("--expect", expect, "FILE",
                 "compare with these token ids, as --json wrote them; exit 1 where they differ");
-    drafts.declare(options);
+    add_draft(options, drafts);
     add_cache_dtype(options, cache_dtype);
     options.add("--prefill-chunk", prefill_chunk, "N", "tokens of a prompt that are read at a time (512)").above_zero();
     options.flag("--stats", stats, "say on stderr how long it took, and what share of the memory's speed that is");
@@ -118,7 +120,9 @@ struct GenerateCommand {
     report.stats.load_seconds = watch.lap();
 
     report.results.resize(request.prompts.size());
-    if (streams()) answer_->stream(encoded_.begun.empty() ? texts_.front() : encoded_.begun.front());
+    if (streams())
+      answer_->stream(encoded_.begun.empty() ? texts_.front() : encoded_.begun.front(),
+                      [](const std::string& part) { write_now(part, Look::model_text); });
     const generate::Generated generated = generate::generate(decoder(), with_draft(request, loaded, *backend));
     if (answer_) answer_->finish();
     describe(loaded, generated, request, report);
@@ -134,15 +138,15 @@ struct GenerateCommand {
  private:
   SamplerOptions sampler_;
   std::unique_ptr<tokenizers::Tokenizer> tokenizer_;
-  std::optional<AnswerText> answer_;                // where there is a tokenizer
+  std::optional<generate::AnswerText> answer_;      // where there is a tokenizer
   std::optional<tokenizers::SpecialIds> specials_;  // of --stop-ids auto, where the model has a tokenizer
   std::vector<std::string> texts_;                  // the prompts
-  EncoderPrompts encoded_;                          // of a model with an encoder
+  generate::EncoderPrompts encoded_;                // of a model with an encoder
   std::vector<std::vector<Token>> expected_;
-  std::unique_ptr<Drafting> drafting_;
+  std::unique_ptr<generate::Drafting> drafting_;
   std::unique_ptr<generate::CachedDecoder> cached_;
   std::unique_ptr<generate::WholeDecoder> whole_;  // of a model that keeps no caches
-  std::optional<WholeSequences> sequences_;
+  std::optional<generate::WholeSequences> sequences_;
   double tokenize_seconds_ = 0.0;
 
   /// Ids end where texts do, although no tokenizer is needed for them: one that cannot be read is no error there.
@@ -177,28 +181,29 @@ struct GenerateCommand {
     if (sampler_.kind == SamplerKind::contrastive)
       throw bad_usage("--sampler contrastive needs what a model's logits are made of, which is known of tasks alone");
     if (cache_dtype) throw bad_usage("--cache-dtype: a {} keeps no cache", loaded.model.class_name());
-    sequences_ = whole_sequences(loaded, execution, max_length);
+    sequences_ = generate::whole_sequences(loaded, execution, max_length);
   }
 
   /// Cached where the model knows how.
   void open_decoder(const open::LoadedModel& loaded, const backends::Backend& backend, generate::Request& request) {
     if (sequences_) {
-      whole_ = open_whole(backend, loaded, execution, *sequences_, request.prompts.size(),
-                          generate::branches_of(sampler_), encoded_.encoder, common.console);
+      whole_ = generate::open_whole(backend, loaded, execution, *sequences_, request.prompts.size(),
+                                    generate::branches_of(sampler_), encoded_.encoder, common.console);
       return;
     }
     Dim longest = 0;  // that is read at once: the first tokens, which all prompts have
     for (const auto& prompt : request.prompts)
       longest = longest == 0 ? std::ssize(prompt) : std::min<Dim>(longest, std::ssize(prompt));
     longest = std::min<Dim>(longest, request.max_length);
-    if (const std::int64_t most = within_positions(loaded.model, request.max_length); most < request.max_length) {
+    if (const std::int64_t most = generate::within_positions(loaded.model, request.max_length);
+        most < request.max_length) {
       // What no memory holds is refused as that.
-      require_decoder_memory(backend, loaded, execution, cache_dtype, decoder_options(request), longest);
+      generate::require_decoder_memory(backend, loaded, execution, cache_dtype, decoder_options(request), longest);
       common.console.warn(fmt::format("the model has {} positions: sequences end there", most));
       request.max_length = most;
     }
-    cached_ =
-        cli::open_decoder(backend, loaded, execution, cache_dtype, decoder_options(request), longest, common.console);
+    cached_ = generate::open_decoder(backend, loaded, execution, cache_dtype, decoder_options(request), longest,
+                                     common.console);
   }
 
   [[nodiscard]] generate::Request with_draft(generate::Request request, const open::LoadedModel& loaded,
@@ -210,8 +215,8 @@ struct GenerateCommand {
       throw bad_usage("--draft goes with the samplers greedy, random, top_k and top_p");
     if (as_keras_hub() && loaded.model.task() && !loaded.model.task()->keras_hub_error.empty())
       throw bad_usage("--draft with --compat keras-hub: KerasHub computes other logits for a token on its own");
-    drafting_ = Drafting::open(drafts, backend, execution, decoder().vocabulary_size(), tokenizer_.get(),
-                               request.max_length, common.console);
+    drafting_ = generate::Drafting::open(drafts, backend, execution, decoder().vocabulary_size(), tokenizer_.get(),
+                                         request.max_length, common.console);
     request.draft = &drafting_->draft();
     request.draft_tokens = drafting_->tokens();
     return request;
@@ -225,7 +230,7 @@ struct GenerateCommand {
 
   [[nodiscard]] std::int64_t length_for(const keras::Model& of) const {
     if (sequences_) return sequences_->length;
-    return max_length ? *max_length : usual_length(of);
+    return max_length ? *max_length : generate::usual_length(of);
   }
 
   generate::Request request_for(const keras::Model& of) {
@@ -237,7 +242,7 @@ struct GenerateCommand {
     request.most_likely = static_cast<std::size_t>(logprobs.value_or(0));
     request.keep_logits = logits.has_value();
     Stopwatch watch;
-    request.prompts = prompts_for(of, within_positions(of, request.max_length));
+    request.prompts = prompts_for(of, generate::within_positions(of, request.max_length));
     tokenize_seconds_ = watch.lap();
     request.stop_token_ids = stop_tokens();
     if (as_keras_hub() && specials_) request.pad_token_id = specials_->pad;
@@ -292,10 +297,11 @@ struct GenerateCommand {
       return tokenizer_ ? tokenized(of, length) : read_ids(prompts);
     }
     if (tokenizer_) texts_ = read_texts(prompts);
-    EncoderLengths lengths;
-    lengths.encoder = usual_encoder_length(of);
+    generate::EncoderLengths lengths;
+    lengths.encoder = generate::usual_encoder_length(of);
     lengths.decoder = max_new_tokens ? std::numeric_limits<std::int64_t>::max() : length;
-    encoded_ = pack_prompts(prompts, texts_, task, tokenizer_.get(), encoding(), lengths, common.console);
+    encoded_ = generate::pack_prompts(encoder_words(prompts, texts_, tokenizer_ != nullptr), task, tokenizer_.get(),
+                                      encoding(), lengths, common.console);
     return encoded_.decoder;
   }
 
@@ -381,7 +387,10 @@ struct GenerateCommand {
       result.sequence = generated.sequences[i];
       if (!tokenizer_) continue;
       result.prompt = texts_[i];
-      answer_->describe(result);
+      const generate::SequenceText text = answer_->of(result.sequence);
+      result.text = text.text;
+      result.stop_string = text.stop_string;
+      result.beams = text.beams;
       if (common.form() == Format::text) continue;  // which has the bytes as they are
       if (result.text) result.text = tokenizers::valid_utf8(*result.text);
       for (std::string& beam : result.beams) beam = tokenizers::valid_utf8(beam);

@@ -7,9 +7,11 @@
 
 #include "arguments/shared_options.h"
 #include "attn/base/error.h"
+#include "attn/base/name_pattern.h"
 #include "attn/base/text.h"
 #include "attn/gradients/gradients.h"
 #include "attn/io/tensor_file.h"
+#include "attn/library/setting.h"
 #include "attn/open/execution.h"
 #include "attn/open/inputs.h"
 #include "attn/open/memory.h"
@@ -20,14 +22,12 @@
 #include "attn/run/compare_runs.h"
 #include "attn/run/gradients.h"
 #include "attn/run/inputs.h"
+#include "attn/train/read_data.h"
 #include "attn/train/trainer.h"
-#include "name_pattern.h"
+#include "attn/train/trial_step.h"
 #include "options/command.h"
 #include "output/common.h"
 #include "output/progress.h"
-#include "output/setting.h"
-#include "training_data.h"
-#include "trial_step.h"
 
 namespace attn::cli {
 namespace {
@@ -117,21 +117,21 @@ struct GradCommand {
     if (!expect && (rtol || atol)) throw bad_usage("--rtol and --atol are of --expect");
     const auto backend = open::open_backend(execution.device, execution.backend, common.console);
     const open::LoadedModel loaded = open::load_model(model, execution, common.console);
-    open::GivenInputs given = read_training_data(loaded.model, data);
-    if (execution.batch) keep_rows(given, *execution.batch);
+    open::GivenInputs given = train::read_data(loaded.model, data);
+    if (execution.batch) train::keep_rows(given, *execution.batch);
 
     keras::LossGraph lowered = lower(loaded, given, execution.dtype);
-    draw_targets(lowered, execution.seed, given.arrays);
+    train::draw_targets(lowered, execution.seed, given.arrays);
     for (const keras::LossGraph::Draw& draw : lowered.draws)
       given.arrays.emplace(lowered.graph.value(draw.value).name, train::drawn_numbers(lowered.graph, draw, 0));
     const std::vector<Wanted> wanted = wanted_of(lowered.graph, loaded.model);
 
     report::GradientsReport report;
-    report.setting = setting_of(loaded, lowered.graph, *backend, execution);
+    report.setting = library::setting_of(loaded, lowered.graph, *backend, execution);
     report.loss = lowered.described;
     report.mode = no_training ? "inference" : training ? "training" : "training, nothing dropped";
     report.seed = execution.seed;
-    report.inputs = describe_inputs(lowered.graph, given);
+    report.inputs = library::describe_inputs(lowered.graph, given);
     const DType computed = run::coarsest_dtype(lowered.graph, execution.precision);
 
     graph::Graph backward = with_gradients(lowered, wanted);
@@ -154,7 +154,7 @@ struct GradCommand {
       report.terms.emplace_back(lowered.terms[i].name, outputs[1 + i].tensor.at(0));
     const std::map<std::string, double> moved =
         no_training ? std::map<std::string, double>()
-                    : update_norms(loaded, lowered, inputs, weights, *backend, execution, common.console);
+                    : train::update_norms(loaded, lowered, inputs, weights, *backend, execution, common.console);
     add_rows(report, lowered, wanted, outputs, weights, inputs, computed, moved);
 
     if (arrays) {
@@ -182,7 +182,7 @@ struct GradCommand {
     keras::LossOptions how;
     how.loss = loss;
     how.output = output;
-    how.arrays = target_types(loaded.model, given);
+    how.arrays = train::target_types(loaded.model, given);
     how.training = !no_training;
     how.drops = training;
     how.seed = execution.seed;

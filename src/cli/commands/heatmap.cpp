@@ -3,9 +3,10 @@
 #include <memory>
 
 #include "arguments/execution.h"
+#include "arguments/heads.h"
 #include "arguments/shared_options.h"
-#include "attention_source.h"
 #include "attn/base/error.h"
+#include "attn/library/attention.h"
 #include "attn/open/execution.h"
 #include "attn/open/inputs.h"
 #include "attn/open/model.h"
@@ -20,7 +21,7 @@ namespace {
 struct HeatmapCommand {
   Common common;
   open::Execution execution;
-  Heads heads;
+  library::Heads heads;
   std::optional<std::string> model;
   std::vector<std::string> inputs;
   std::optional<std::int64_t> cells;
@@ -57,7 +58,7 @@ struct HeatmapCommand {
             report::preview_cells(preview.columns, heads.head ? 1 : static_cast<std::size_t>(layouts.front().heads));
       return out;
     };
-    report::HeatmapReport report = attention_of(loaded, execution, given, heads, limits, common.console);
+    report::HeatmapReport report = library::attention_of(loaded, execution, given, heads, limits, common.console);
     report.header = !no_header;
     if (form == Format::html) report.provenance = provenance_of(model);
     if (const std::string why = report::why_no_labels(form, report); !heads.labels.empty() && !why.empty())

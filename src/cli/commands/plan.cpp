@@ -2,6 +2,8 @@
 
 #include "arguments/shared_options.h"
 #include "attn/base/error.h"
+#include "attn/generate/open_decoder.h"
+#include "attn/library/setting.h"
 #include "attn/open/execution.h"
 #include "attn/open/inputs.h"
 #include "attn/open/memory.h"
@@ -10,10 +12,8 @@
 #include "attn/report/parallel_view.h"
 #include "attn/report/plan_view.h"
 #include "attn/run/session.h"
-#include "decoding.h"
 #include "options/command.h"
 #include "output/common.h"
-#include "output/setting.h"
 #include "ranks/parallel_plan.h"
 #include "ranks/ranks.h"
 
@@ -65,7 +65,7 @@ struct PlanCommand {
     }
     report::PlanReport report;
     report.lowered = loaded.model.lower(lower);
-    report.setting = setting_of(loaded.name, report.lowered, *backend, execution);
+    report.setting = library::setting_of(loaded.name, report.lowered, *backend, execution);
     report.plan = run::plan_for(*backend, report.lowered).plan;
     report.memory_bytes = backend->memory_needed(report.plan, execution.compile_options());
     if (loaded.model.decodes()) {
@@ -83,15 +83,15 @@ struct PlanCommand {
   [[nodiscard]] report::DecoderCache cache_of(const keras::Model& of) const {
     report::DecoderCache cache;
     cache.sequences = execution.batch.value_or(1);
-    cache.positions = max_length.value_or(usual_length(of));
+    cache.positions = max_length.value_or(generate::usual_length(of));
     generate::StepShape shape;
     shape.rows = shape.entries = cache.sequences;
     shape.capacity = cache.positions;
     if (const auto task = of.task(); task && task->packing) {
       shape.encoder_entries = cache.sequences;
-      shape.encoder_length = usual_encoder_length(of);
+      shape.encoder_length = generate::usual_encoder_length(of);
     }
-    const graph::Graph step = step_of(of, execution.dtype, cache_dtype)(shape);
+    const graph::Graph step = generate::step_of(of, execution.dtype, cache_dtype)(shape);
     for (const graph::ValueId id : step.states) {
       const graph::Value& state = step.value(id);  // (sequences, heads, positions, size)
       cache.states.push_back(

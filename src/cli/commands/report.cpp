@@ -2,9 +2,12 @@
 #include <memory>
 
 #include "arguments/execution.h"
+#include "arguments/heads.h"
 #include "arguments/shared_options.h"
-#include "attention_source.h"
+#include "attn/library/attention.h"
+#include "attn/library/costs.h"
 #include "attn/library/layer_graph.h"
+#include "attn/library/setting.h"
 #include "attn/open/execution.h"
 #include "attn/open/inputs.h"
 #include "attn/open/model.h"
@@ -12,11 +15,9 @@
 #include "attn/report/model_page.h"
 #include "attn/run/session.h"
 #include "bench/model_bench.h"
-#include "model_costs.h"
 #include "options/command.h"
 #include "output/common.h"
 #include "output/provenance.h"
-#include "output/setting.h"
 
 namespace attn::cli {
 namespace {
@@ -24,7 +25,7 @@ namespace {
 struct ReportCommand {
   Common common;
   open::Execution execution;
-  Heads heads;
+  library::Heads heads;
   std::optional<std::string> model;
   std::vector<std::string> inputs;
   bool bench = false, no_heatmap = false;
@@ -45,18 +46,18 @@ struct ReportCommand {
     const keras::LowerOptions lower = open::lower_options(execution, given);
     report::ModelPage page;
     page.summary = loaded.model.summary();
-    page.costs = costs_of(loaded.model, lower);
+    page.costs = library::costs_of(loaded.model, lower);
     page.plan = planned(loaded, lower);
     page.graph = library::layer_graph(loaded.model, true);
     if (bench) page.bench = measured(loaded, given);
-    if (!no_heatmap && has_attention(loaded.model, lower)) {
+    if (!no_heatmap && library::has_attention(loaded.model, lower)) {
       const auto limits = [](const std::vector<run::ScoresLayout>&) {
         run::MapOptions out;
         out.most_cells = report::kMostPageCells;
         out.most_rows = 4096;
         return out;
       };
-      page.heatmap = attention_of(loaded, execution, given, heads, limits, common.console);
+      page.heatmap = library::attention_of(loaded, execution, given, heads, limits, common.console);
     }
     page.provenance = provenance_of(model);
     common.write(report::render(common.form(), page), Look::exact);
@@ -67,7 +68,7 @@ struct ReportCommand {
     const auto backend = open::open_backend(execution.device, execution.backend, common.console);
     report::PlanReport out;
     out.lowered = loaded.model.lower(lower);
-    out.setting = setting_of(loaded.name, out.lowered, *backend, execution);
+    out.setting = library::setting_of(loaded.name, out.lowered, *backend, execution);
     out.plan = run::plan_for(*backend, out.lowered).plan;
     return out;
   }

@@ -12,6 +12,7 @@
 #include "attn/io/array_file.h"
 #include "attn/io/sha256.h"
 #include "attn/io/tensor_file.h"
+#include "attn/library/setting.h"
 #include "attn/open/execution.h"
 #include "attn/open/inputs.h"
 #include "attn/open/memory.h"
@@ -30,7 +31,6 @@
 #include "output/common.h"
 #include "output/dump.h"
 #include "output/progress.h"
-#include "output/setting.h"
 #include "ranks/parallel_model.h"
 #include "ranks/ranks.h"
 
@@ -110,8 +110,8 @@ struct RunCommand {
     std::vector<Tensor> weights = open::load_weights(loaded, execution, common.console);
     report.load_seconds = watch.lap();
 
-    report.inputs = describe_inputs(graph, given);
-    report.setting = setting_of(loaded, graph, *backend, execution);
+    report.inputs = library::describe_inputs(graph, given);
+    report.setting = library::setting_of(loaded, graph, *backend, execution);
     report.seed = execution.seed;
 
     if (execution.skip_padding) open::skip_padding(graph, tensors, common.console);
@@ -174,8 +174,8 @@ struct RunCommand {
       const open::GivenInputs given = open::read_inputs(loaded.model, inputs, execution, common.console);
       texts = loaded.model.text_outputs();
       model_of_rank = prepare_parallel(loaded, given, *backend, execution, scores.has_value(), world, common.console);
-      report.inputs = describe_inputs(model_of_rank->whole, given);
-      report.setting = setting_of(loaded, model_of_rank->whole, *backend, execution);
+      report.inputs = library::describe_inputs(model_of_rank->whole, given);
+      report.setting = library::setting_of(loaded, model_of_rank->whole, *backend, execution);
       report.seed = execution.seed;
       report.predicted_bytes = model_of_rank->memory_bytes;
       report.load_seconds = watch.lap();

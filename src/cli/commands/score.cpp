@@ -7,16 +7,16 @@
 #include "arguments/texts.h"
 #include "attn/base/error.h"
 #include "attn/base/text.h"
+#include "attn/generate/open_decoder.h"
+#include "attn/generate/open_whole.h"
 #include "attn/open/execution.h"
 #include "attn/open/model.h"
 #include "attn/open/session.h"
 #include "attn/open/tokenizer.h"
 #include "attn/report/score_view.h"
-#include "decoding.h"
 #include "options/command.h"
 #include "output/common.h"
 #include "output/progress.h"
-#include "whole_decoding.h"
 
 namespace attn::cli {
 namespace {
@@ -89,20 +89,20 @@ struct ScoreCommand {
       generate::CachedDecoderOptions options;
       options.rows = 1;
       options.capacity = longest;
-      return open_decoder(backend, loaded, execution, {}, options, longest, common.console);
+      return generate::open_decoder(backend, loaded, execution, {}, options, longest, common.console);
     }
     if (loaded.model.task())
       throw bad_input("{}: a {} gives no logits of next tokens, so no text has a score", loaded.file,
                       loaded.model.class_name());
     const bool takes_it = loaded.model.reaches_length(longest);
-    const WholeSequences sequences =
-        whole_sequences(loaded, execution, takes_it ? std::optional<std::int64_t>(longest) : std::nullopt);
+    const generate::WholeSequences sequences =
+        generate::whole_sequences(loaded, execution, takes_it ? std::optional<std::int64_t>(longest) : std::nullopt);
     if (sequences.inputs.encoder)
       throw bad_input("{}: it reads a text by its encoder, and scores of texts are of decoders only", loaded.file);
     if (longest > sequences.length)
       throw bad_usage("a text has {} tokens, and the model's sequences have {}: give shorter ones", longest,
                       sequences.length);
-    return open_whole(backend, loaded, execution, sequences, 1, 1, {}, common.console);
+    return generate::open_whole(backend, loaded, execution, sequences, 1, 1, {}, common.console);
   }
 
   void read_texts(const open::LoadedModel& loaded) {

@@ -5,11 +5,11 @@
 
 #include "arguments/shared_options.h"
 #include "attn/base/error.h"
+#include "attn/library/costs.h"
 #include "attn/open/model.h"
 #include "attn/report/costs_view.h"
 #include "attn/report/masks_view.h"
 #include "attn/tokenizers/open.h"
-#include "model_costs.h"
 #include "options/command.h"
 #include "output/common.h"
 #include "output/custom_classes.h"
@@ -74,7 +74,7 @@ struct SummaryCommand {
       size.sequence_length = sequence_length;
       size.symbolic = !costs;
       open::warn_of_fixed_lengths(loaded.model, sequence_length, common.console);
-      common.write(costs_text(summary, costs_of(loaded.model, size)));
+      common.write(costs_text(summary, library::costs_of(loaded.model, size)));
       return 0;
     }
     report::SummaryOptions options;

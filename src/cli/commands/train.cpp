@@ -3,18 +3,25 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 
-#include "arguments/callback_options.h"
 #include "arguments/shared_options.h"
 #include "attn/base/error.h"
 #include "attn/base/stop.h"
 #include "attn/base/text.h"
 #include "attn/report/training.h"
 #include "attn/run/compare.h"
+#include "attn/train/archive.h"
+#include "attn/train/arrays.h"
+#include "attn/train/checkpoints.h"
+#include "attn/train/epoch_callbacks.h"
+#include "attn/train/expected_losses.h"
 #include "attn/train/fit.h"
+#include "attn/train/state.h"
+#include "attn/train/trial.h"
 #include "attn/weights/save.h"
 #include "options/command.h"
 #include "output/common.h"
@@ -22,15 +29,10 @@
 #include "output/outputs.h"
 #include "output/provenance.h"
 #include "ranks/parallel_model.h"
+#include "training/callback_options.h"
 #include "training/job.h"
 #include "training/log.h"
 #include "training/options.h"
-#include "training_archive.h"
-#include "training_arrays.h"
-#include "training_callbacks.h"
-#include "training_checkpoints.h"
-#include "training_losses.h"
-#include "training_trial.h"
 
 namespace attn::cli {
 namespace {
@@ -71,7 +73,7 @@ struct TrainCommand : TrainingOptions {
 
   [[nodiscard]] int train(TrainingJob& job, Ranks* world) const {
     train::Trainer& trainer = *job.trainer;
-    TrainingState& state = job.state;
+    train::State& state = job.state;
     const SaveEvery every = save_every_of(save_every);
     if (world != nullptr) world->world().reset_counts();
     std::optional<PipesMayClose> pipes(std::in_place);
@@ -82,7 +84,7 @@ struct TrainCommand : TrainingOptions {
     const auto save = [&](const std::string& path, const std::vector<NamedTensor>& variables) {
       state.draws = trainer.draws();
       job.callbacks->keep(state);
-      if (writes) write_training(path, *job.loaded, job.compiled, trainer, variables, state);
+      if (writes) train::write_archive(path, *job.loaded, job.compiled, trainer, variables, state);
     };
     const auto write = [&](const std::string& path, const std::vector<NamedTensor>& variables) {
       save(path, variables);
@@ -91,8 +93,8 @@ struct TrainCommand : TrainingOptions {
     const auto write_target = [&](const std::vector<NamedTensor>& variables) {
       if (!keep || !writes) return write(*target, variables);
       const std::int64_t step = state.position.step;
-      write_and_keep(*target, step, *keep, state.kept, [&](const std::string& path) { save(path, variables); });
-      log.checkpoint(beside(*target, step), step);
+      train::write_and_keep(*target, step, *keep, state.kept, [&](const std::string& path) { save(path, variables); });
+      log.checkpoint(train::beside(*target, step), step);
     };
     std::optional<Error> last_failure, best_failure;  // of the newest checkpoint of either kind
     const auto checkpoint = [&](bool is_best) {
@@ -119,7 +121,7 @@ struct TrainCommand : TrainingOptions {
       report.points.push_back({event.position.step, event.result.loss, event.result.learning_rate});
       if (every.steps > 0 && event.position.step % every.steps == 0) checkpoint(false);
     };
-    EpochVerdict verdict;
+    train::EpochVerdict verdict;
     events.judge = [&](const train::EpochEvent& event) {
       verdict = job.callbacks->end_of_epoch(event, trainer);
       return !verdict.stops;
@@ -138,8 +140,9 @@ struct TrainCommand : TrainingOptions {
     if (world == nullptr)
       keep_now = [&] {
         try {
-          if (saves()) write_at_end(*target, [&](const std::string& path) { write(path, trainer.optimizer_state()); });
-          log.end("interrupted", state.position.step);
+          if (saves())
+            train::write_at_end(*target, [&](const std::string& path) { write(path, trainer.optimizer_state()); });
+          log.end(train::FitEnd::interrupted, state.position.step);
           common.console.warn(interrupted_after(state.position.step));
         } catch (const Error& error) {
           common.console.error(error.what());
@@ -161,32 +164,32 @@ struct TrainCommand : TrainingOptions {
     OutputWriter outputs;
     if (dump || zero == 1) {  // all ranks have a part in it, where they share the optimizer
       const std::vector<NamedTensor> variables = trainer.optimizer_state();
-      if (dump) outputs.attempt([&] { write_dump(*dump, trainer, variables); });
+      if (dump) outputs.attempt([&] { train::write_dump(*dump, trainer, variables); });
     }
-    if (report.end == "epochs" || report.end == "early stopping") {
+    if (report.end == train::FitEnd::epochs || report.end == train::FitEnd::listener) {
       trainer.finalize();
       job.callbacks->restore_best_weights(trainer);
     }
     // A step that is not finite has moved nothing: what was before it is kept, where there is no checkpoint, or beside
     // it.
-    const bool lost = report.end == "not finite";
+    const bool lost = report.end == train::FitEnd::not_finite;
     if (saves() && (!lost || state.position.step > steps_before)) {
       const std::string place =
-          lost && std::filesystem::exists(*target) ? beside(*target, state.position.step) : *target;
+          lost && std::filesystem::exists(*target) ? train::beside(*target, state.position.step) : *target;
       const std::vector<NamedTensor> variables = trainer.optimizer_state();
       outputs.attempt([&] {
-        write_at_end(place, [&](const std::string& path) { write(path, variables); });
+        train::write_at_end(place, [&](const std::string& path) { write(path, variables); });
         report.file = place;
       });
     }
-    if (lora_output && !lost) outputs.attempt([&] { write_low_rank(*lora_output, trainer); });
+    if (lora_output && !lost) outputs.attempt([&] { train::write_low_rank(*lora_output, trainer); });
     if (best_failure) outputs.fail(*best_failure);
     if (last_failure && keep) outputs.fail(*last_failure);
     report.epochs = state.position.epoch;
     report.steps = state.position.step;
     report.seconds = std::chrono::duration<double>(Clock::now() - job.start).count();
     log.end(report.end, report.steps);
-    if (overfit) report.learned = has_learned(report);
+    if (overfit) report.learned = train::has_learned(report.points, report.end);
     if (svg) outputs.attempt([&] { write_result(report::render(Format::svg, report), svg, Look::exact); });
     if (const std::string failed = log.close(); !failed.empty()) outputs.fail(bad_input("{}", failed));
     pipes.reset();
@@ -203,8 +206,8 @@ struct TrainCommand : TrainingOptions {
     const train::Position& position = job.state.position;
     report.epochs = position.epoch;
     report.steps = position.step;
-    report.end = "plan";
-    report.plan = plan_of(*job.trainer, job.first_batch(), job.rows->rows(), job.options, position, job.memory);
+    report.end = train::FitEnd::plan;
+    report.plan = train::plan_of(*job.trainer, job.first_batch(), job.rows->rows(), job.options, position, job.memory);
     report.seconds = std::chrono::duration<double>(Clock::now() - job.start).count();
     write_report(report::render(common.form(), report), common.console, false);
     return static_cast<int>(ExitCode::done);
@@ -223,25 +226,32 @@ struct TrainCommand : TrainingOptions {
 
  private:
   /// By --overfit and --expect-loss, of a training that has ended well.
-  [[nodiscard]] int checked(const report::TrainingReport& report, const std::optional<ExpectedLosses>& expected) const {
+  [[nodiscard]] int checked(const report::TrainingReport& report,
+                            const std::optional<train::ExpectedLosses>& expected) const {
     bool fails = false;
     const auto fail = [&](const std::string& message) {
       fails = true;
       if (writes) common.console.error(message);
     };
-    if (report.learned == false) fail(why_not_learned(report));
+    if (report.learned == false) fail(train::why_not_learned(report.points));
     const run::Tolerance usual;
     if (expected)
-      if (const auto differing = differing_losses(*expected, report, rtol.value_or(usual.rtol),
-                                                  atol.value_or(usual.atol), *expected_losses))
+      if (const auto differing = train::differing_losses(*expected, losses_of(report), rtol.value_or(usual.rtol),
+                                                         atol.value_or(usual.atol), *expected_losses))
         fail(*differing);
     return static_cast<int>(fails ? ExitCode::differs : ExitCode::done);
   }
 
-  /// How it ended.
-  static std::string train_until(train::Trainer& trainer, const train::Data& rows, const train::Data* validation_rows,
-                                 const train::FitOptions& options, TrainingState& state, const train::FitEvents& events,
-                                 std::function<void()> keep_now) {
+  [[nodiscard]] static train::HadLosses losses_of(const report::TrainingReport& report) {
+    const auto of_epochs = report.history.find("loss");
+    return {report.points,
+            of_epochs == report.history.end() ? std::span<const double>() : std::span<const double>(of_epochs->second),
+            report.epochs};
+  }
+
+  static train::FitEnd train_until(train::Trainer& trainer, const train::Data& rows, const train::Data* validation_rows,
+                                   const train::FitOptions& options, train::State& state,
+                                   const train::FitEvents& events, std::function<void()> keep_now) {
     const StateChanging changing;
     std::optional<Interrupt> interrupt;
     if (keep_now) {
@@ -250,28 +260,17 @@ struct TrainCommand : TrainingOptions {
       interrupt.emplace(Interrupt::Waits());
     }
     try {
-      switch (train::fit(trainer, rows, validation_rows, options, state.position, events)) {
-        case train::FitEnd::epochs:
-          return "epochs";
-        case train::FitEnd::steps:
-          return "steps";
-        case train::FitEnd::deadline:
-          return "time limit";
-        case train::FitEnd::listener:
-          return "early stopping";
-        case train::FitEnd::not_finite:
-          return "not finite";
-      }
+      return train::fit(trainer, rows, validation_rows, options, state.position, events);
     } catch (const Stopped&) {
       take_back_stop();
     }
-    return "interrupted";
+    return train::FitEnd::interrupted;
   }
 
   /// Where the steps before a failure are.
   [[nodiscard]] std::string keep_what_was_trained(const std::function<void(const std::string&)>& write) const {
     try {
-      write_at_end(*target, write);
+      train::write_at_end(*target, write);
     } catch (const Error& error) {
       return error.what();
     }
@@ -287,17 +286,17 @@ struct TrainCommand : TrainingOptions {
   }
 
   [[nodiscard]] int exit_code(const report::TrainingReport& report, Ranks* world) const {
-    if (report.end == "not finite") {
+    if (report.end == train::FitEnd::not_finite) {
       if (writes)
         common.console.error(fmt::format("step {} is not finite, first in {}; {}", report.steps + 1, report.not_finite,
                                          what_is_left(report)));
       return static_cast<int>(ExitCode::differs);
     }
-    if (report.end == "interrupted") {
+    if (report.end == train::FitEnd::interrupted) {
       common.console.warn(interrupted_after(report.steps));
       return world == nullptr ? Interrupt::exit_code() : Interrupt::exit_code(first_signal(*world));
     }
-    if (report.end == "time limit")
+    if (report.end == train::FitEnd::deadline)
       common.console.warn(fmt::format("the time is over after step {}; {}", report.steps, how_to_resume()));
     return static_cast<int>(ExitCode::done);
   }

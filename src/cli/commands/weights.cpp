@@ -4,6 +4,7 @@
 
 #include "arguments/shared_options.h"
 #include "attn/base/error.h"
+#include "attn/base/name_pattern.h"
 #include "attn/base/text.h"
 #include "attn/io/sha256.h"
 #include "attn/open/execution.h"
@@ -15,7 +16,6 @@
 #include "attn/weights/bind.h"
 #include "attn/weights/file_names.h"
 #include "attn/weights/stats.h"
-#include "name_pattern.h"
 #include "options/command.h"
 #include "output/common.h"
 #include "output/progress.h"

@@ -9,19 +9,59 @@ namespace {
 struct Field {
   std::string_view name, option;
 };
-constexpr std::array kFields = {Field{"batch", "--batch"},
-                                Field{"ids", "--ids"},
-                                Field{"inputs", "--input"},
-                                Field{"memory_limit", "--mem-limit"},
-                                Field{"scores", "--scores"},
-                                Field{"sequence_length", "--seq-len"},
-                                Field{"skip_padding", "--skip-padding"}};
+/// Fields whose options have other names.
+constexpr std::array kRenamed = {Field{"inputs", "--input"}, Field{"memory_limit", "--mem-limit"},
+                                 Field{"sequence_length", "--seq-len"}};
+/// Further fields that messages name.
+constexpr std::array<std::string_view, 44> kFields = {"accumulate",
+                                                      "batch",
+                                                      "batch_size",
+                                                      "checkpoint",
+                                                      "class_weight",
+                                                      "clipnorm",
+                                                      "clipvalue",
+                                                      "compile",
+                                                      "csv_target",
+                                                      "decay",
+                                                      "deterministic",
+                                                      "dtype",
+                                                      "ema",
+                                                      "freeze",
+                                                      "from_logits",
+                                                      "global_clipnorm",
+                                                      "ids",
+                                                      "label_smoothing",
+                                                      "learning_rate",
+                                                      "lora",
+                                                      "lora_output",
+                                                      "loss",
+                                                      "loss_scale",
+                                                      "loss_weights",
+                                                      "metrics",
+                                                      "no_dropout",
+                                                      "optimizer",
+                                                      "resume",
+                                                      "scores",
+                                                      "skip_padding",
+                                                      "steps_per_epoch",
+                                                      "train",
+                                                      "validation",
+                                                      "validation_split",
+                                                      "warmup_steps",
+                                                      "weight_decay",
+                                                      "max_length",
+                                                      "draft"};
+
+bool is_field(std::string_view word) {
+  return std::ranges::find(kRenamed, word, &Field::name) != kRenamed.end() ||
+         std::ranges::find(kFields, word) != kFields.end();
+}
 
 }  // namespace
 
 std::string option_name(std::string_view field) {
-  const auto known = std::ranges::find(kFields, field, &Field::name);
-  if (known != kFields.end()) return std::string(known->option);
+  const auto known = std::ranges::find(kRenamed, field, &Field::name);
+  if (known != kRenamed.end()) return std::string(known->option);
   std::string name = "--" + std::string(field);
   std::ranges::replace(name, '_', '-');
   return name;
@@ -34,7 +74,7 @@ std::string with_option_names(std::string_view message) {
     const std::size_t end = begin == std::string_view::npos ? begin : message.find('`', begin + 1);
     if (end == std::string_view::npos) return out.append(message);
     const std::string_view word = message.substr(begin + 1, end - begin - 1);
-    if (std::ranges::find(kFields, word, &Field::name) != kFields.end()) {
+    if (is_field(word)) {
       out.append(message.substr(0, begin)).append(option_name(word));
       message.remove_prefix(end + 1);
     } else {  // the second may open another

@@ -31,7 +31,7 @@ sem_t woken;
 std::atomic<bool> watched = false, ended = false;
 
 /// How long work may take to stop.
-constexpr std::int64_t kPatience = 1500;  // milliseconds
+constexpr std::int64_t kGrace = 1500;  // milliseconds
 
 /// timeout(1) sends a signal to the process and to its group: two that are one.
 constexpr std::int64_t kOneRequest = 50;  // milliseconds
@@ -123,7 +123,7 @@ void Interrupt::watch() const {
     while (!ended && !is_so()) std::this_thread::sleep_for(kLook);
   };
   const std::int64_t asked = milliseconds();
-  wait_until([&] { return milliseconds() - asked >= kPatience; });
+  wait_until([&] { return milliseconds() - asked >= kGrace; });
   if (!keep_ && !ended) return end_by(noted);
   std::unique_lock<std::mutex> held;
   wait_until([&] {

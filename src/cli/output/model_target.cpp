@@ -13,6 +13,7 @@
 #include "attn/open/reopen.h"
 #include "attn/open/weights.h"
 #include "attn/tokenizers/forms.h"
+#include "attn/train/low_rank.h"
 #include "attn/weights/hugging_face.h"
 #include "attn/weights/keras_version.h"
 #include "attn/weights/save.h"
@@ -118,7 +119,7 @@ struct Part {
   std::vector<Tensor> tensors;
 };
 
-void save_preset(io::AtomicFolder& folder, const open::LoadedModel& loaded, const StoredWeights& stored,
+void save_preset(io::AtomicFolder& folder, const open::LoadedModel& loaded, const train::StoredWeights& stored,
                  const KerasObjects& objects) {
   const open::WantedWeights wanted = open::wanted_weights(loaded.model);
   Part backbone, rest;
@@ -159,7 +160,7 @@ void save_preset(io::AtomicFolder& folder, const open::LoadedModel& loaded, cons
                                          {"tasks", kinds}}));
 }
 
-void save_hugging_face(io::AtomicFolder& folder, const open::LoadedModel& loaded, const StoredWeights& stored,
+void save_hugging_face(io::AtomicFolder& folder, const open::LoadedModel& loaded, const train::StoredWeights& stored,
                        const std::string& source, std::int64_t shard_bytes, const Console& console) {
   const open::WantedWeights wanted = open::wanted_weights(loaded.model);
   const std::string dtype = stored.weights.empty() ? "float32" : std::string(name_of(stored.weights.front().dtype()));
@@ -183,8 +184,9 @@ void check_model_target(const std::string& path, ModelForm form) {
   if (!weights::holds_config(path)) throw bad_usage("{}: the file's name must end in .keras", printable(path));
 }
 
-void save_model(const std::string& path, ModelForm form, const open::LoadedModel& loaded, const StoredWeights& stored,
-                const std::string& source, std::int64_t shard_bytes, const Console& console) {
+void save_model(const std::string& path, ModelForm form, const open::LoadedModel& loaded,
+                const train::StoredWeights& stored, const std::string& source, std::int64_t shard_bytes,
+                const Console& console) {
   const Progress progress = writing(console, path, stored.weights);
   if (form == ModelForm::hugging_face) {
     io::AtomicFolder folder(path);

@@ -7,7 +7,8 @@
 
 #include "attn/base/tensor.h"
 #include "attn/open/model.h"
-#include "low_rank.h"
+#include "attn/train/low_rank.h"
+#include "output/console.h"
 
 namespace attn::cli {
 
@@ -22,7 +23,8 @@ inline constexpr std::int64_t kShardBytes = 5'000'000'000;
 /// Writes the model with these weights, and the tokenizer of the folder or .keras file at `source`, whole or not at
 /// all. Files of weights of a Hugging Face folder have up to `shard_bytes`, or one tensor. A tokenizer that cannot be
 /// written is a warning. Says on the console how far it is. Throws Error.
-void save_model(const std::string& path, ModelForm form, const open::LoadedModel& loaded, const StoredWeights& weights,
-                const std::string& source, std::int64_t shard_bytes, const Console& console);
+void save_model(const std::string& path, ModelForm form, const open::LoadedModel& loaded,
+                const train::StoredWeights& weights, const std::string& source, std::int64_t shard_bytes,
+                const Console& console);
 
 }  // namespace attn::cli

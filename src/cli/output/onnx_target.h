@@ -9,6 +9,7 @@
 #include "attn/open/model.h"
 #include "attn/report/weights_view.h"
 #include "attn/weights/store.h"
+#include "output/console.h"
 
 namespace attn::cli {
 

@@ -10,8 +10,8 @@
 #include "attn/keras/json_text.h"
 #include "attn/open/model.h"
 #include "attn/open/reopen.h"
+#include "attn/train/low_rank.h"
 #include "attn/weights/save.h"
-#include "low_rank.h"
 #include "output/progress.h"
 
 namespace attn::cli {
@@ -53,7 +53,7 @@ report::SavedReport save_model_weights(const std::string& path, const open::Load
   if (weights::holds_config(path)) model.config = archive_config(loaded, path, trained);
   model.state = std::move(state);
   for (NamedTensor& array : loaded.model.kept_arrays()) model.state.push_back(std::move(array));
-  const StoredWeights stored = stored_weights(loaded.model.weights(), tensors, loaded.model);
+  const train::StoredWeights stored = train::stored_weights(loaded.model.weights(), tensors, loaded.model);
   const Progress progress = writing(console, path, stored.weights);
   model.check = open::reopens(path, stored.specs);
   weights::save(path, stored.specs, stored.weights, model);

@@ -8,6 +8,7 @@
 #include "attn/base/tensor.h"
 #include "attn/open/model.h"
 #include "attn/report/weights_view.h"
+#include "output/console.h"
 
 namespace attn::cli {
 

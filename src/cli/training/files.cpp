@@ -2,15 +2,9 @@
 
 #include "attn/base/error.h"
 #include "attn/base/text.h"
-#include "attn/open/model.h"
+#include "attn/open/inputs.h"
 
 namespace attn::cli {
-
-std::pair<std::string, std::string> named_file(const std::string& word) {
-  const auto equals = word.find('=');
-  if (equals == std::string::npos || open::is_file(word)) return {"", word};
-  return {word.substr(0, equals), word.substr(equals + 1)};
-}
 
 void TrainingFiles::declare(Options& options) {
   options
@@ -33,7 +27,7 @@ std::vector<std::string> TrainingFiles::words(const keras::Model& model) const {
   if (data.empty() && x.empty()) throw bad_usage("there is nothing to train on: --data FILE, or --x FILE and --y FILE");
   std::vector<std::string> out = data;
   for (const std::string& word : x) {
-    const auto [name, file] = named_file(word);
+    const auto [name, file] = open::named_file(word);
     const std::vector<std::string> inputs = model.array_names();
     if (name.empty() && inputs.size() != 1)
       throw bad_usage("--x {}: which input it is for is not told; --x NAME=FILE names one of {}", printable(word),
@@ -42,7 +36,7 @@ std::vector<std::string> TrainingFiles::words(const keras::Model& model) const {
   }
   for (const auto& [what, given] : {std::pair("y", &y), {"sample_weight", &sample_weights}}) {
     for (const std::string& word : *given) {
-      const auto [name, file] = named_file(word);
+      const auto [name, file] = open::named_file(word);
       out.push_back(what + (name.empty() ? "" : ":" + name) + "=" + file);
     }
   }

@@ -3,7 +3,6 @@
 
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "attn/keras/model.h"
@@ -11,17 +10,13 @@
 
 namespace attn::cli {
 
-/// NAME and FILE of a word; "" and all of it where it has no name. What is there as a file is one, whatever its name
-/// holds.
-[[nodiscard]] std::pair<std::string, std::string> named_file(const std::string& word);
-
 struct TrainingFiles {
   std::vector<std::string> data, x, y, sample_weights;
   std::optional<std::string> csv_target;
 
   /// --data, --x, --y, --sample-weight and --csv-target.
   void declare(Options& options);
-  /// All of them as read_training_data takes them: FILE, or NAME=FILE. Throws Error (usage) where there is none, and
+  /// All of them as read_data takes them: FILE, or NAME=FILE. Throws Error (usage) where there is none, and
   /// for an input without a name of a model that has several.
   [[nodiscard]] std::vector<std::string> words(const keras::Model& model) const;
 };

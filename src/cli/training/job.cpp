@@ -7,17 +7,23 @@
 #include "attn/base/error.h"
 #include "attn/base/text.h"
 #include "attn/keras/optimizer.h"
+#include "attn/library/setting.h"
 #include "attn/open/execution.h"
 #include "attn/open/memory.h"
 #include "attn/open/model.h"
 #include "attn/open/session.h"
 #include "attn/parallel/parts.h"
 #include "attn/run/memory.h"
-#include "low_rank.h"
-#include "output/setting.h"
-#include "training_arrays.h"
-#include "training_data.h"
-#include "training_model.h"
+#include "attn/train/archive.h"
+#include "attn/train/arrays.h"
+#include "attn/train/compile_changes.h"
+#include "attn/train/epoch_callbacks.h"
+#include "attn/train/expected_losses.h"
+#include "attn/train/low_rank.h"
+#include "attn/train/read_data.h"
+#include "attn/train/state.h"
+#include "attn/train/table.h"
+#include "attn/train/trained_model.h"
 
 namespace attn::cli {
 namespace {
@@ -70,15 +76,16 @@ class Preparation {
     begin();
     lower();
     make_trainer(ranks);
-    if (told_.lora_output) expect_low_rank(*job_.trainer);
+    if (told_.lora_output) train::expect_low_rank(*job_.trainer);
     if (writes && told_.saves())
-      require_disk(*told_.target, *job_.trainer, job_.callbacks->keeps_best_weights(), told_.keep.value_or(0) + 1);
+      train::require_disk(*told_.target, *job_.trainer, job_.callbacks->keeps_best_weights(),
+                          told_.keep.value_or(0) + 1);
   }
 
  private:
   void read_model() {
     job_.options = told_.check();
-    if (told_.expected_losses) job_.expected = read_expected_losses(*told_.expected_losses);
+    if (told_.expected_losses) job_.expected = train::read_expected_losses(*told_.expected_losses);
     job_.backend = open::open_backend("cpu", told_.execution.backend, console_);
     job_.loaded.emplace(open::load_model(told_.model, told_.execution, console_));
     open::LoadedModel& loaded = *job_.loaded;
@@ -88,17 +95,18 @@ class Preparation {
     const std::vector<std::string>& patterns = told_.lora_layers.empty() ? all : told_.lora_layers;
     if (told_.resume) {
       const std::string config = loaded.model.config(whole);
-      if (told_.policy && !has_policy(config, *told_.policy)) throw other_training("--dtype");
-      if (told_.lora && !has_low_rank(config, low_rank_of(*told_.lora), patterns)) throw other_training("--lora");
-      job_.compiled = compile_config(loaded.model, without_optimizer(told_.changes));
+      if (told_.policy && !train::has_policy(config, *told_.policy)) throw other_training("--dtype");
+      if (told_.lora && !train::has_low_rank(config, train::low_rank_of(*told_.lora), patterns))
+        throw other_training("--lora");
+      job_.compiled = train::compile_config(loaded.model, train::without_optimizer(told_.changes));
       return;
     }
     if (told_.policy)
-      loaded.model = keras::Model::read(loaded.file, with_policy(loaded.model.config(whole), *told_.policy));
+      loaded.model = keras::Model::read(loaded.file, train::with_policy(loaded.model.config(whole), *told_.policy));
     if (told_.lora)
-      loaded.model = keras::Model::read(loaded.file,
-                                        with_low_rank(loaded.model.config(whole), low_rank_of(*told_.lora), patterns));
-    job_.compiled = compile_config(loaded.model, told_.changes);
+      loaded.model = keras::Model::read(
+          loaded.file, train::with_low_rank(loaded.model.config(whole), train::low_rank_of(*told_.lora), patterns));
+    job_.compiled = train::compile_config(loaded.model, told_.changes);
     in_file(place_of_compile_config(), [&] { (void)keras::compiled_optimizer(job_.compiled); });
   }
 
@@ -113,21 +121,22 @@ class Preparation {
 
   void read_data() {
     const keras::Model& model = job_.loaded->model;
-    const DataReading reading{told_.execution.sequence_length, told_.files.csv_target};
-    job_.given = read_training_data(model, told_.files.words(model), reading);
-    if (told_.validation) job_.held_out = read_training_data(model, {*told_.validation}, reading);
-    if (told_.validation_split) job_.held_out = split_off(job_.given, *told_.validation_split);
-    if (told_.overfit) keep_rows(job_.given, told_.batch_size);
-    if (told_.class_weight) add_class_weights(job_.given, *told_.class_weight);
+    const train::DataReading reading{told_.execution.sequence_length, told_.files.csv_target};
+    job_.given = train::read_data(model, told_.files.words(model), reading);
+    if (told_.validation) job_.held_out = train::read_data(model, {*told_.validation}, reading);
+    if (told_.validation_split) job_.held_out = train::split_off(job_.given, *told_.validation_split);
+    if (told_.overfit) train::keep_rows(job_.given, told_.batch_size);
+    if (told_.class_weight) train::add_class_weights(job_.given, *told_.class_weight);
     job_.rows.emplace(job_.given.arrays);
     job_.validation_rows.emplace(job_.held_out.arrays);
     const std::int64_t rows = job_.rows->rows();
     if (rows == 0) throw bad_input("there is no row to train on");
     const std::int64_t steps = job_.options.steps_in_all(rows);
     if (!told_.resume) {
-      job_.compiled = with_schedule(job_.compiled, told_.changes, steps);
-    } else if (change_optimizer(told_.changes) && !has_optimizer(job_.loaded->model, told_.changes, steps)) {
-      throw other_training("optimizer (" + optimizer_options(told_.changes) + ")");
+      job_.compiled = train::with_schedule(job_.compiled, told_.changes, steps);
+    } else if (train::change_optimizer(told_.changes) &&
+               !train::has_optimizer(job_.loaded->model, told_.changes, steps)) {
+      throw other_training("optimizer (" + train::optimizer_options(told_.changes) + ")");
     }
     job_.settings = keras::compiled_optimizer(job_.compiled);
     if (const std::int64_t batches = job_.options.batches_of(rows); told_.steps_per_epoch > batches)
@@ -137,11 +146,11 @@ class Preparation {
 
   /// Where the training stands.
   void begin() {
-    TrainingState& state = job_.state;
+    train::State& state = job_.state;
     open::LoadedModel& loaded = *job_.loaded;
-    const auto data_now = fingerprints(job_.given.arrays);
+    const auto data_now = train::fingerprints(job_.given.arrays);
     if (told_.resume) {
-      const auto kept = loaded.weights ? read_training_state(*loaded.weights) : std::nullopt;
+      const auto kept = loaded.weights ? train::read_state(*loaded.weights) : std::nullopt;
       if (!kept)
         throw bad_input("{}: attn did not train it, so there is no place to resume from", printable(*told_.model));
       state = *kept;
@@ -149,7 +158,7 @@ class Preparation {
       if (told_.changes.loss_scale && told_.changes.loss_scale != state.loss_scale)
         throw other_training("--loss-scale");
       if ((!told_.frozen.empty() || !told_.trained.empty()) &&
-          state.frozen != frozen_layers(loaded.model, told_.frozen, told_.trained))
+          state.frozen != train::frozen_layers(loaded.model, told_.frozen, told_.trained))
         throw other_training("--freeze or --train");
       warn_of_other_data(data_now);
     } else {
@@ -159,7 +168,7 @@ class Preparation {
       state.shuffled_block = told_.shuffled_block;
       state.steps_per_epoch = told_.steps_per_epoch.value_or(0);
       state.loss_scale = told_.changes.loss_scale;
-      state.frozen = frozen_layers(loaded.model, told_.frozen, told_.trained);
+      state.frozen = train::frozen_layers(loaded.model, told_.frozen, told_.trained);
     }
     state.data = data_now;
     loaded.model.freeze(state.frozen);
@@ -177,7 +186,7 @@ class Preparation {
     }
   }
 
-  [[nodiscard]] TrainedModel lowering() const {
+  [[nodiscard]] train::TrainedModel lowering() const {
     return {job_.compiled, told_.execution.sequence_length, !told_.no_dropout, job_.state.seed};
   }
 
@@ -185,17 +194,20 @@ class Preparation {
   void lower() {
     lower_first_batch();
     const keras::LossGraph& shown = job_.shown;
-    expect_labels(shown, job_.given);
-    expect_labels(shown, job_.held_out);
-    expect_indices(shown.graph, job_.given);
-    expect_indices(shown.graph, job_.held_out);
-    if (!job_.state.loss_scale && is_mixed_float16(shown.graph) && !job_.settings.loss_scale) {
+    train::expect_labels(shown, job_.given);
+    train::expect_labels(shown, job_.held_out);
+    train::expect_indices(shown.graph, job_.given);
+    train::expect_indices(shown.graph, job_.held_out);
+    if (!job_.state.loss_scale && train::is_mixed_float16(shown.graph) && !job_.settings.loss_scale) {
       job_.settings.loss_scale.emplace();  // as compile() wraps the optimizer
       job_.settings.loss_scale_factor.reset();
     }
-    const std::optional<std::string> none;
-    job_.callbacks.emplace(told_.overfit ? none : told_.early_stopping, told_.overfit ? none : told_.reduce_lr,
-                           told_.save_best, watchable(shown, told_.validates()), job_.state);
+    std::optional<train::Told<train::EarlyStopping>> early_stopping;
+    std::optional<train::Told<train::ReduceLROnPlateau>> reduce_lr;
+    if (told_.early_stopping && !told_.overfit) early_stopping = early_stopping_of(*told_.early_stopping);
+    if (told_.reduce_lr && !told_.overfit) reduce_lr = reduce_lr_of(*told_.reduce_lr);
+    job_.callbacks.emplace(early_stopping, reduce_lr, told_.save_best.has_value(),
+                           train::watchable(shown, told_.validates()), job_.state);
     require_memory_for(weights_and_gradients(shown.graph));
   }
 
@@ -232,7 +244,7 @@ class Preparation {
     const train::TrainerOptions how = trainer_options(ranks);
     std::vector<Tensor> weights = open::load_weights(loaded, told_.execution, console_);
     go_on_with(job_.state.unmerged, weights);
-    revive(loaded.model.weights(), weights, job_.state.seed);
+    train::revive(loaded.model.weights(), weights, job_.state.seed);
     job_.trainer = std::make_unique<train::Trainer>(
         *job_.backend,
         [&loaded, lowering = lowering()](const train::Batch& batch, bool training) {
@@ -251,7 +263,7 @@ class Preparation {
 
   /// Takes over the arrays that an archive holds besides Keras's; they must fit this model and optimizer.
   void take_over_state() const {
-    const TrainingState& state = job_.state;
+    const train::State& state = job_.state;
     job_.trainer->optimizer().set_unsaved(state.unsaved);
     if (!state.best_weights.empty()) job_.trainer->expect_weights(state.best_weights);
   }
@@ -279,10 +291,10 @@ class Preparation {
   [[nodiscard]] std::vector<Tensor> take_over_optimizer() const {
     const open::LoadedModel& loaded = *job_.loaded;
     optimizers::Optimizer& optimizer = job_.trainer->optimizer();
-    const CompileChanges& changes = told_.changes;
+    const train::CompileChanges& changes = told_.changes;
     const bool is_other = changes.optimizer || changes.file || changes.schedule();
     if (!loaded.weights || told_.execution.weights || (is_other && !told_.resume)) return {};
-    std::vector<Tensor> state = read_optimizer_state(*loaded.weights);
+    std::vector<Tensor> state = train::read_optimizer_state(*loaded.weights);
     const std::size_t all = optimizer.state().size();
     if (state.empty() || (state.size() != all && state.size() <= optimizer.scale_variables() + 2))
       return {};  // never trained: rates and scales at most
@@ -313,8 +325,8 @@ train::Batch TrainingJob::first_batch() const {
 
 report::TrainingReport TrainingJob::describe(const open::Execution& execution) const {
   report::TrainingReport report;
-  report.setting = setting_of(*loaded, shown.graph, *backend, execution);
-  report.optimizer = printable(optimizer_title(compiled)) + (settings.loss_scale ? " with a scaled loss" : "");
+  report.setting = library::setting_of(*loaded, shown.graph, *backend, execution);
+  report.optimizer = printable(train::optimizer_title(compiled)) + (settings.loss_scale ? " with a scaled loss" : "");
   if (settings.loss_scale_factor)
     report.optimizer += fmt::format(" with the loss times {:g}", *settings.loss_scale_factor);
   report.loss = shown.described;
@@ -336,7 +348,7 @@ void prepare(TrainingJob& job, const TrainingOptions& options, communicators::Co
 }
 
 std::vector<Fact> facts_of(const TrainingJob& job, const TrainingOptions& options) {
-  const std::string arrays = prints_of(job.state.data) + prints_of(fingerprints(job.held_out.arrays));
+  const std::string arrays = prints_of(job.state.data) + prints_of(train::fingerprints(job.held_out.arrays));
   return {fact_of("attn", ATTN_VERSION),
           fact_of("model", graph::print(job.shown.graph) + job.compiled),
           fact_of("options", options.decisive() + fmt::format(" {}", job.state.position.step)),

@@ -14,12 +14,12 @@
 #include "attn/open/inputs.h"
 #include "attn/open/model.h"
 #include "attn/report/training.h"
+#include "attn/train/epoch_callbacks.h"
+#include "attn/train/expected_losses.h"
 #include "attn/train/fit.h"
+#include "attn/train/state.h"
 #include "ranks/facts.h"
 #include "training/options.h"
-#include "training_archive.h"
-#include "training_callbacks.h"
-#include "training_losses.h"
 
 namespace attn::cli {
 
@@ -32,10 +32,10 @@ struct TrainingJob {
   optimizers::Settings settings;
   open::GivenInputs given, held_out;
   std::optional<train::Data> rows, validation_rows;
-  std::optional<ExpectedLosses> expected;
-  TrainingState state;
+  std::optional<train::ExpectedLosses> expected;
+  train::State state;
   keras::LossGraph shown;  ///< of the first batch
-  std::optional<TrainingCallbacks> callbacks;
+  std::optional<train::EpochCallbacks> callbacks;
   std::unique_ptr<train::Trainer> trainer;
   std::vector<Tensor> taken_over;  ///< the optimizer's variables that a file had
   std::int64_t memory = 0;         ///< bytes that training takes

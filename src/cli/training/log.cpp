@@ -31,12 +31,20 @@ ShownProgress shown_of(ShownProgress asked) {
   return terminal_columns() ? ShownProgress::bar : ShownProgress::lines;
 }
 
-/// Why a training ended, as one word.
-std::string word_of(const std::string& end) {
-  if (end == "early stopping") return "early_stop";
-  if (end == "interrupted") return "signal";
-  if (end == "time limit") return "time_limit";
-  return end == "not finite" ? "nan" : end;
+/// The reason for the end of a training as one word.
+std::string_view word_of(train::FitEnd end) {
+  switch (end) {
+    case train::FitEnd::listener:
+      return "early_stop";
+    case train::FitEnd::interrupted:
+      return "signal";
+    case train::FitEnd::deadline:
+      return "time_limit";
+    case train::FitEnd::not_finite:
+      return "nan";
+    default:
+      return name_of(end);
+  }
 }
 
 /// A number as Python's csv writes it.
@@ -187,7 +195,7 @@ void TrainingLog::step(const train::StepEvent& event) {
   state.seconds = seconds_;
   state.seconds_per_step =
       steps_behind_first_ > 1 ? seconds_behind_first_ / static_cast<double>(steps_behind_first_ - 1) : seconds_;
-  state.values = report::values_of(event.position.running, {});
+  state.values = train::values_of(event.position.running, {});
   draw(state);
 }
 
@@ -245,7 +253,7 @@ void TrainingLog::checkpoint(const std::string& file, std::int64_t step) {
   write({{"event", "checkpoint"}, {"file", file}, {"step", step}, {"sha256", io::sha256_of_file(file)}});
 }
 
-void TrainingLog::end(const std::string& reason, std::int64_t step) {
+void TrainingLog::end(train::FitEnd reason, std::int64_t step) {
   write({{"event", "end"}, {"reason", word_of(reason)}, {"step", step}});
 }
 

@@ -34,7 +34,7 @@ class TrainingLog {
   /// `values`: Keras's logs of the epoch, by name.
   void epoch(const train::EpochEvent& event, const std::vector<std::pair<std::string, double>>& values);
   void checkpoint(const std::string& file, std::int64_t step);
-  void end(const std::string& reason, std::int64_t step);
+  void end(train::FitEnd reason, std::int64_t step);
   /// Closes the files. Returns what could not be written, or "".
   [[nodiscard]] std::string close();
   /// A line for people.

@@ -4,12 +4,13 @@
 #include <chrono>
 #include <string_view>
 
-#include "arguments/callback_options.h"
 #include "attn/base/error.h"
 #include "attn/base/text.h"
 #include "attn/io/tensor_file.h"
+#include "attn/train/compile_changes.h"
+#include "attn/train/state.h"
 #include "attn/weights/save.h"
-#include "training_archive.h"
+#include "training/callback_options.h"
 
 namespace attn::cli {
 
@@ -89,7 +90,7 @@ void TrainingOptions::declare(Options& options) {
            "of all layers, in place of their own: float32, mixed_bfloat16 or mixed_float16")
       .one_of({"float32", "mixed_bfloat16", "mixed_float16"});
   options.parsed(
-      "--loss-scale", [this](const std::string& text) { changes.loss_scale = loss_scaling_of(text); }, "HOW",
+      "--loss-scale", [this](const std::string& text) { changes.loss_scale = train::loss_scaling_of(text); }, "HOW",
       "dynamic: as Keras's LossScaleOptimizer, which is what a model that computes in float16 gets; N: times N in "
       "every "
       "step; none");
@@ -218,7 +219,7 @@ train::FitOptions TrainingOptions::check() const {
   return options;
 }
 
-void TrainingOptions::check_resumed(const TrainingState& state) const {
+void TrainingOptions::check_resumed(const train::State& state) const {
   if (state.batch_size != batch_size)
     throw bad_usage("--resume: the training has a --batch-size of {}", state.batch_size);
   if (state.shuffle == no_shuffle)

@@ -8,17 +8,16 @@
 
 #include "arguments/shared_options.h"
 #include "attn/open/execution.h"
+#include "attn/train/compile_changes.h"
 #include "attn/train/fit.h"
+#include "attn/train/state.h"
 #include "attn/train/trainer.h"
 #include "output/common.h"
 #include "ranks/ranks.h"
 #include "training/files.h"
 #include "training/log.h"
-#include "training_model.h"
 
 namespace attn::cli {
-
-struct TrainingState;
 
 struct TrainingOptions {
   Common common;
@@ -26,7 +25,7 @@ struct TrainingOptions {
   std::optional<std::string> model, validation, target, dump, svg, class_weight, early_stopping, reduce_lr, save_best,
       time_limit, save_every, lora, lora_output, policy, expected_losses;
   TrainingFiles files;
-  CompileChanges changes;
+  train::CompileChanges changes;
   LogTargets logs;
   std::vector<std::string> frozen, trained, lora_layers;
   std::optional<double> validation_split;
@@ -50,7 +49,7 @@ struct TrainingOptions {
   /// What they say of the length, once they agree with each other. Throws Error (usage).
   [[nodiscard]] train::FitOptions check() const;
   /// Throws Error (usage) where they would go on with another order of rows than the training has.
-  void check_resumed(const TrainingState& state) const;
+  void check_resumed(const train::State& state) const;
   [[nodiscard]] LogTargets log_targets() const;
   /// Those of a rank that only computes: it tells nothing and writes nothing.
   [[nodiscard]] TrainingOptions silent() const;

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "attn/base/tensor.h"
@@ -15,6 +16,10 @@
 #include "attn/open/listener.h"
 
 namespace attn::open {
+
+/// NAME and FILE of a word; "" and all of it where it has no name. What is there as a file is one, whatever its name
+/// holds.
+[[nodiscard]] std::pair<std::string, std::string> named_file(const std::string& word);
 
 /// Arrays that were given for inputs, by the inputs' names.
 struct GivenInputs {

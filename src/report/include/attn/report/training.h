@@ -11,6 +11,7 @@
 #include "attn/report/parallel_report.h"
 #include "attn/report/values.h"
 #include "attn/train/fit.h"
+#include "attn/train/trial.h"
 
 namespace attn::report {
 
@@ -32,10 +33,6 @@ struct Bar {
 /// The bar without a newline. `ascii` restricts it to ASCII. Without color there are no escape sequences.
 [[nodiscard]] Bar bar(const BarState& state, bool ascii, bool colored = true);
 
-/// Values by name: first those of the training, then "val_…".
-[[nodiscard]] std::vector<std::pair<std::string, double>> values_of(const train::RunningValues& training,
-                                                                    const train::RunningValues& validation);
-
 struct TrainingReport {
   Setting setting;
   std::string optimizer, loss;  ///< their names
@@ -45,26 +42,17 @@ struct TrainingReport {
   std::string data;                    ///< SHA-256 of the arrays' names, sizes and checksums
   std::int64_t memory = 0;             ///< bytes needed
   std::int64_t epochs = 0, steps = 0;  ///< done, including those before a resume
-  std::string end;         ///< "epochs", "steps", "early stopping", "time limit", "not finite", "interrupted", "plan"
+  train::FitEnd end = train::FitEnd::epochs;
   std::string file;        ///< the file that was written, or ""
   std::string not_finite;  ///< the first value that was not finite, if that ended the training
   /// For each epoch of this run: Keras's History.history.
   std::map<std::string, std::vector<double>> history;
-  struct Point {
-    std::int64_t step = 0;
-    double loss = 0, learning_rate = 0;
-  };
-  std::vector<Point> points;                 ///< for each step of this run
+  std::vector<train::Point> points;          ///< for each step of this run
   std::vector<std::int64_t> ends_of_epochs;  ///< the last step of each epoch of this run
   double seconds = 0;
   std::optional<ParallelReport> parallel;
-  std::optional<bool> learned;  ///< for a trial on one batch: whether its loss fell to a tenth
-  /// For a dry run.
-  struct Plan {
-    std::int64_t bytes = 0, steps_per_epoch = 0, steps = 0;
-    double seconds_per_step = 0;
-  };
-  std::optional<Plan> plan;
+  std::optional<bool> learned;      ///< for a trial on one batch: whether its loss fell to a tenth
+  std::optional<train::Plan> plan;  ///< of a training that is only planned
 };
 
 /// table: one line with the reason for the end, after the lines of epochs. json: "attn.train/1". svg: the losses of

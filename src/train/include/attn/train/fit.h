@@ -7,6 +7,8 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "attn/train/data.h"
@@ -49,6 +51,9 @@ struct Running {
   [[nodiscard]] double value() const;
 };
 using RunningValues = std::map<std::string, Running>;  ///< "loss", "accuracy", …, sorted as Keras prints them
+/// By name, first those of the training, then "val_…".
+[[nodiscard]] std::vector<std::pair<std::string, double>> values_of(const RunningValues& training,
+                                                                    const RunningValues& validation);
 
 /// The position of a training between two steps. A resume needs this, the weights, the optimizer state and the draws.
 struct Position {
@@ -83,7 +88,16 @@ struct FitEvents {
   std::function<void(const EpochEvent&)> epoch;  ///< called once the epoch is done
 };
 
-enum class FitEnd : std::uint8_t { epochs, steps, deadline, listener, not_finite };
+/// The end of a training. fit() returns the first five.
+enum class FitEnd : std::uint8_t { epochs, steps, deadline, listener, not_finite, interrupted, plan };
+/// "epochs", "steps", "time limit", "early stopping", "not finite", "interrupted" or "plan".
+[[nodiscard]] std::string_view name_of(FitEnd end);
+
+/// The loss of a step.
+struct Point {
+  std::int64_t step = 0;
+  double loss = 0, learning_rate = 0;
+};
 
 /// Continues from `position`, which is kept up to date even if Stopped or an Error is thrown. Returns not_finite at a
 /// step whose loss or gradients are not finite; this step changed nothing and does not count as done.

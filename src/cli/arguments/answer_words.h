@@ -1,0 +1,16 @@
+// The options of drafts and of texts that are generated.
+#pragma once
+
+#include "attn/generate/answer_text.h"
+#include "attn/generate/drafting.h"
+#include "options/options.h"
+
+namespace attn::cli {
+
+/// --draft and --draft-tokens.
+void add_draft(Options& options, generate::DraftOptions& draft);
+
+/// --stop, --strip-prompt and --keep-special.
+void add_answer(Options& options, generate::AnswerOptions& answer);
+
+}  // namespace attn::cli

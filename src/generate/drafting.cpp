@@ -1,0 +1,99 @@
+#include "attn/generate/drafting.h"
+
+#include <charconv>
+
+#include "attn/base/error.h"
+#include "attn/base/text.h"
+#include "attn/generate/open_decoder.h"
+#include "attn/open/execution.h"
+#include "attn/open/model.h"
+#include "attn/tokenizers/open.h"
+
+namespace attn::generate {
+namespace {
+
+constexpr std::string_view kLookup = "prompt-lookup";
+
+class LookupDrafting final : public Drafting {
+ public:
+  explicit LookupDrafting(std::int64_t tokens) : Drafting(tokens) {}
+  [[nodiscard]] Draft& draft() override { return lookup_; }
+
+ private:
+  PromptLookup lookup_;
+};
+
+class ModelDrafting final : public Drafting {
+ public:
+  ModelDrafting(const std::string& path, std::int64_t tokens, const backends::Backend& backend,
+                const open::Execution& execution, Dim capacity, const open::Listener& listener)
+      : Drafting(tokens), execution_(execution), loaded_(open::load_model(path, own(execution_), listener)) {
+    if (!loaded_.model.decodes() || loaded_.model.task()->packing)
+      throw bad_input("{}: a {} is no decoder, so it guesses no next tokens", loaded_.file, loaded_.model.class_name());
+    if (const auto most = loaded_.model.most_positions(); most && *most < capacity)
+      throw bad_usage("`draft` {}: it has {} positions, and sequences may be {} tokens long: `max_length` says fewer",
+                      printable(path), *most, capacity);
+    CachedDecoderOptions options;
+    options.capacity = capacity;
+    decoder_ = open_decoder(backend, loaded_, execution_, {}, options, capacity, listener);
+    model_.emplace(*decoder_);
+  }
+  [[nodiscard]] Draft& draft() override { return *model_; }
+  [[nodiscard]] std::int64_t vocabulary() const { return decoder_->vocabulary_size(); }
+  [[nodiscard]] const open::LoadedModel& loaded() const { return loaded_; }
+
+ private:
+  /// The weights that were given are those of the model that it guesses for.
+  static const open::Execution& own(open::Execution& execution) {
+    execution.weights.reset();
+    return execution;
+  }
+
+  open::Execution execution_;
+  open::LoadedModel loaded_;
+  std::unique_ptr<CachedDecoder> decoder_;
+  std::optional<DraftModel> model_;
+};
+
+/// N of "prompt-lookup:N"; nothing for another word.
+std::optional<std::int64_t> lookup_tokens(const DraftOptions& words) {
+  std::string_view rest = *words.draft;
+  if (!rest.starts_with(kLookup)) return std::nullopt;
+  rest.remove_prefix(kLookup.size());
+  if (rest.empty()) return words.tokens;
+  if (!rest.starts_with(':')) return std::nullopt;
+  rest.remove_prefix(1);
+  std::int64_t count = 0;
+  const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), count);
+  if (error != std::errc() || end != rest.data() + rest.size() || count < 1)
+    throw bad_usage("`draft` {}: expected prompt-lookup:N, with N tokens that are guessed at a time",
+                    printable(*words.draft));
+  return count;
+}
+
+void check_vocabulary(const std::string& path, const ModelDrafting& drafting, std::int64_t vocabulary,
+                      const tokenizers::Tokenizer* tokenizer) {
+  if (drafting.vocabulary() != vocabulary)
+    throw bad_usage("`draft` {}: it has {} tokens and the model {}; both must have the same vocabulary",
+                    printable(path), drafting.vocabulary(), vocabulary);
+  if (tokenizer == nullptr) return;
+  const auto other = tokenizers::open_tokenizer(path);
+  for (tokenizers::Id id = 0; id < vocabulary; ++id)
+    if (tokenizer->token(id) != other->token(id))
+      throw bad_usage("`draft` {}: its token {} is another than the model's; both must have the same vocabulary",
+                      printable(path), id);
+}
+
+}  // namespace
+
+std::unique_ptr<Drafting> Drafting::open(const DraftOptions& words, const backends::Backend& backend,
+                                         const open::Execution& execution, std::int64_t vocabulary,
+                                         const tokenizers::Tokenizer* tokenizer, Dim capacity,
+                                         const open::Listener& listener) {
+  if (const auto tokens = lookup_tokens(words)) return std::make_unique<LookupDrafting>(*tokens);
+  auto drafting = std::make_unique<ModelDrafting>(*words.draft, words.tokens, backend, execution, capacity, listener);
+  check_vocabulary(*words.draft, *drafting, vocabulary, tokenizer);
+  return drafting;
+}
+
+}  // namespace attn::generate

@@ -1,0 +1,44 @@
+// Drafts of the next tokens, from the prompt or by a small model.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "attn/generate/cached_decoder.h"
+#include "attn/generate/draft.h"
+#include "attn/open/execution.h"
+#include "attn/open/listener.h"
+#include "attn/tokenizers/tokenizer.h"
+
+namespace attn::generate {
+
+struct DraftOptions {
+  std::optional<std::string> draft;  ///< prompt-lookup, prompt-lookup:N, or a small model
+  std::int64_t tokens = 4;           ///< guessed at a time
+};
+
+/// A draft, and what it needs. The listener outlives it.
+class Drafting {
+ public:
+  virtual ~Drafting() = default;
+  [[nodiscard]] virtual Draft& draft() = 0;
+  /// The tokens that it guesses at a time.
+  [[nodiscard]] std::int64_t tokens() const { return tokens_; }
+
+  /// What `words` ask for, for a model of `vocabulary` tokens, which are those of `tokenizer` where there is one, and
+  /// for sequences of `capacity` tokens. Throws Error: of usage where a draft model has another vocabulary.
+  [[nodiscard]] static std::unique_ptr<Drafting> open(const DraftOptions& words, const backends::Backend& backend,
+                                                      const open::Execution& execution, std::int64_t vocabulary,
+                                                      const tokenizers::Tokenizer* tokenizer, Dim capacity,
+                                                      const open::Listener& listener);
+
+ protected:
+  explicit Drafting(std::int64_t tokens) : tokens_(tokens) {}
+
+ private:
+  std::int64_t tokens_;
+};
+
+}  // namespace attn::generate

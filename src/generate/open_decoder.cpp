@@ -1,0 +1,103 @@
+#include "attn/generate/open_decoder.h"
+
+#include <algorithm>
+
+#include "attn/base/dtype.h"
+#include "attn/base/text.h"
+#include "attn/open/execution.h"
+#include "attn/open/memory.h"
+#include "attn/open/model.h"
+#include "attn/open/session.h"
+#include "attn/run/memory.h"
+
+namespace attn::generate {
+namespace {
+
+constexpr std::int64_t kUsualLength = 1024;
+
+/// Of steps of one token, and of reading the prompts: both are in memory, over one set of weights and caches.
+void require_memory_of_steps(const backends::Backend& backend, const LowerStep& lower,
+                             const CachedDecoderOptions& options, Dim longest, const open::Execution& execution) {
+  StepShape shape;
+  shape.rows = shape.entries = options.rows * options.branches;
+  shape.count = 1;
+  shape.capacity = options.capacity;
+  shape.sources = options.branches > 1;
+  shape.hidden = options.hidden;
+  for (const auto& tokens : options.encoder_tokens)
+    shape.encoder_length = std::max<Dim>(shape.encoder_length, std::ssize(tokens));
+  if (shape.encoder_length > 0) shape.encoder_entries = options.rows;
+  const run::Planned step = run::plan_for(backend, lower(shape));
+  shape.rows = options.rows;
+  shape.count = std::clamp<Dim>(longest, 1, options.prefill_chunk);
+  shape.sources = false;
+  shape.reads_encoder = shape.encoder_length > 0;
+  const run::Planned prompt = run::plan_for(backend, lower(shape));
+  const std::int64_t needed = backend.memory_needed(prompt.plan, options.compile) + step.plan.arena_bytes;
+  run::require_memory("the model takes", static_cast<UInt128>(needed), open::memory_limit(execution.memory_limit), [&] {
+    return fmt::format("{} of them are keys and values of {} positions: fewer positions or sequences take less",
+                       memory_size(static_cast<UInt128>(step.plan.state_bytes)), with_commas(options.capacity));
+  });
+}
+
+}  // namespace
+
+std::int64_t within_positions(const keras::Model& model, std::int64_t length) {
+  return std::min(length, model.most_positions().value_or(length));
+}
+
+std::int64_t usual_length(const keras::Model& model) {
+  std::optional<std::int64_t> length;
+  if (const auto task = model.task(); task && task->preprocessor)
+    length = task->packing ? task->preprocessor->decoder_sequence_length : task->preprocessor->sequence_length;
+  return within_positions(model, length.value_or(kUsualLength));
+}
+
+std::int64_t usual_encoder_length(const keras::Model& model) {
+  std::optional<std::int64_t> length;
+  if (const auto task = model.task(); task && task->preprocessor) length = task->preprocessor->encoder_sequence_length;
+  return within_positions(model, length.value_or(kUsualLength));
+}
+
+LowerStep step_of(const keras::Model& model, const std::optional<std::string>& dtype,
+                  const std::optional<std::string>& cache_dtype) {
+  return [&model, dtype, cache_dtype](const StepShape& shape) {
+    keras::LowerOptions lower;
+    if (!open::is_quantization(dtype)) lower.dtype = dtype;
+    lower.decode.emplace();
+    lower.decode->rows = shape.rows;
+    lower.decode->count = shape.count;
+    lower.decode->entries = shape.entries;
+    lower.decode->capacity = shape.capacity;
+    lower.decode->sources = shape.sources;
+    lower.decode->every_position = shape.every_position;
+    lower.decode->hidden = shape.hidden;
+    lower.decode->encoder_entries = shape.encoder_entries;
+    lower.decode->encoder_length = shape.encoder_length;
+    lower.decode->reads_encoder = shape.reads_encoder;
+    lower.decode->keras_hub_step = shape.keras_hub_step;
+    if (cache_dtype) lower.decode->cache_dtype = dtype_of(*cache_dtype);
+    return model.lower(lower);
+  };
+}
+
+void require_decoder_memory(const backends::Backend& backend, const open::LoadedModel& loaded,
+                            const open::Execution& execution, const std::optional<std::string>& cache_dtype,
+                            CachedDecoderOptions options, Dim longest) {
+  options.compile = execution.compile_options();
+  require_memory_of_steps(backend, step_of(loaded.model, execution.dtype, cache_dtype), options, longest, execution);
+}
+
+std::unique_ptr<CachedDecoder> open_decoder(const backends::Backend& backend, const open::LoadedModel& loaded,
+                                            const open::Execution& execution,
+                                            const std::optional<std::string>& cache_dtype, CachedDecoderOptions options,
+                                            Dim longest, const open::Listener& listener) {
+  const LowerStep lower = step_of(loaded.model, execution.dtype, cache_dtype);
+  options.compile = execution.compile_options();
+  options.reload = [&] { return open::load_weights(loaded, execution, listener); };
+  require_memory_of_steps(backend, lower, options, longest, execution);
+  std::vector<Tensor> weights = options.reload();
+  return std::make_unique<CachedDecoder>(backend, lower, std::move(weights), std::move(options));
+}
+
+}  // namespace attn::generate

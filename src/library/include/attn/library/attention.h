@@ -1,0 +1,36 @@
+// The attention weights of a model on an input.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attn/open/execution.h"
+#include "attn/open/inputs.h"
+#include "attn/open/model.h"
+#include "attn/report/heatmap.h"
+
+namespace attn::library {
+
+/// Which heads, and what is known about their positions.
+struct Heads {
+  std::optional<std::string> layer;  ///< the name of an attention layer, or its number among them
+  std::optional<int> head;
+  std::int64_t item = 0;            ///< of the batch
+  std::vector<std::string> labels;  ///< files with a position's name in each line
+  bool log_scale = false;
+};
+
+/// Gives the limits of the maps for these scores.
+using Limits = std::function<run::MapOptions(const std::vector<run::ScoresLayout>&)>;
+
+/// Runs the model as far as the heads need it. Throws Error: (bad_input) for a model without attention, (usage) for a
+/// layer, head or item that is not there.
+[[nodiscard]] report::HeatmapReport attention_of(const open::LoadedModel& loaded, const open::Execution& execution,
+                                                 const open::GivenInputs& given, const Heads& heads,
+                                                 const Limits& limits, const open::Listener& listener);
+
+/// Has the model an attention layer?
+[[nodiscard]] bool has_attention(const keras::Model& model, const keras::LowerOptions& options);
+
+}  // namespace attn::library

@@ -1,0 +1,357 @@
+#include "attn/train/compile_changes.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "attn/base/error.h"
+#include "attn/base/text.h"
+#include "attn/io/file.h"
+#include "attn/io/json_text.h"
+#include "attn/keras/json_text.h"
+#include "attn/keras/optimizer.h"
+
+namespace attn::train {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+bool is_json(const std::string& text) { return !text.empty() && (text[0] == '{' || text[0] == '[' || text[0] == '"'); }
+
+/// JSON as it is, a name as a text.
+Json as_json(const std::string& option, const std::string& text) {
+  if (!is_json(text)) return text;
+  try {
+    (void)io::parse_json(text, option);
+  } catch (const Error& error) {
+    throw bad_usage("{}", error.what());
+  }
+  return Json::parse(text);
+}
+
+/// Nothing where it is no finite number.
+std::optional<double> as_number(const std::string& text) {
+  double number = 0.0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool is_number = error == std::errc() && end == text.data() + text.size() && std::isfinite(number);
+  return is_number ? std::optional(number) : std::nullopt;
+}
+
+/// Names between commas, or JSON; "none": no metrics.
+Json metrics_of(const std::string& text) {
+  if (text == "none") return nullptr;
+  if (is_json(text)) return as_json("`metrics`", text);
+  Json names = Json::array();
+  for (const std::string_view name : split(text, ',')) names.push_back(name);
+  return names;
+}
+
+/// Numbers between commas, or JSON: a list of them, or an object by outputs.
+Json loss_weights_of(const std::string& text) {
+  Json out = is_json(text) ? as_json("`loss_weights`", text) : Json::array();
+  if (!is_json(text)) {
+    for (const std::string& part : split(text, ',')) {
+      const std::optional<double> number = as_number(part);
+      out.push_back(number ? Json(*number) : Json());
+    }
+  }
+  const bool has_some = (out.is_array() || out.is_object()) && !out.empty();
+  if (!has_some || !std::all_of(out.begin(), out.end(), [](const Json& each) { return each.is_number(); }))
+    throw bad_usage(
+        "`loss_weights` '{}': expected a number for each output, as 1,0.5, or JSON by their names, as "
+        "{{\"price\": 0.5}}",
+        printable(text));
+  return out;
+}
+
+/// What compile() was given, as Keras's get_compile_config() tells it, or the whole config.json of an archive.
+std::string read_compile_config(const std::string& file) {
+  Json json = keras::parse_json_text(std::string(io::read_file(file).text()), file);
+  if (json.is_object() && json.contains("compile_config")) json = Json(json["compile_config"]);
+  if (!json.is_object() || !json.contains("loss"))
+    throw bad_input("{}: not a compile_config, as model.get_compile_config() gives it", printable(file));
+  if (!json.contains("optimizer")) json["optimizer"] = "rmsprop";
+  return keras::write_json_text(json);
+}
+
+/// The names of functions and classes that are the user's own, of which a file holds the name alone.
+void find_custom(const Json& told, std::vector<std::string>& names) {
+  if (told.is_array() || (told.is_object() && !told.contains("class_name"))) {
+    for (const Json& each : told) find_custom(each, names);
+    return;
+  }
+  if (!told.is_object() || !told["class_name"].is_string()) return;
+  const auto class_name = told["class_name"].get<std::string>();
+  const Json module = told.value("module", Json("keras"));
+  const Json config = told.value("config", Json());
+  std::string name;
+  if (class_name == "__lambda__") {
+    name = "a lambda";
+  } else if (class_name == "function") {
+    name = config.is_string() ? config.get<std::string>() : class_name;
+    if (keras::is_known_function(name)) return;
+  } else if (module.is_null()) {
+    name = class_name;
+  } else {
+    find_custom(config.is_object() ? config.value("learning_rate", Json()) : Json(), names);
+    return;
+  }
+  names.push_back(fmt::format("'{}'", printable(name)));
+}
+
+Json object_of(const char* module, const std::string& class_name) {
+  return Json{{"module", module}, {"class_name", class_name}, {"config", Json::object()}, {"registered_name", nullptr}};
+}
+
+/// The fields of the optimizer that options change.
+std::vector<std::pair<const char*, Json>> optimizer_fields(const CompileChanges& changes) {
+  std::vector<std::pair<const char*, Json>> out;
+  const auto add = [&](const char* name, const auto& value) {
+    if (value) out.emplace_back(name, *value);
+  };
+  if (const auto rate = changes.constant_rate()) {
+    out.emplace_back("learning_rate", *rate);
+  } else if (changes.learning_rate) {
+    Json schedule = as_json("`learning_rate`", *changes.learning_rate);
+    if (schedule.is_object() && !schedule.contains("module")) schedule["module"] = "keras.optimizers.schedules";
+    out.emplace_back("learning_rate", schedule);
+  }
+  add("weight_decay", changes.weight_decay);
+  add("clipnorm", changes.clipnorm);
+  add("global_clipnorm", changes.global_clipnorm);
+  add("clipvalue", changes.clipvalue);
+  add("gradient_accumulation_steps", changes.accumulate);
+  if (changes.ema) out.emplace_back("use_ema", true);
+  add("ema_momentum", changes.ema);
+  return out;
+}
+
+/// A class of keras.optimizers.schedules, as Keras writes it.
+Json schedule_of(const CompileChanges& changes, double rate, std::int64_t steps) {
+  const std::int64_t warmup = changes.warmup_steps.value_or(0);
+  const bool is_linear = changes.decay == "linear", falls = is_linear || changes.decay == "cosine";
+  Json config{{"initial_learning_rate", warmup > 0 ? 0.0 : rate}, {"decay_steps", steps - warmup}};
+  if (is_linear) {
+    config["end_learning_rate"] = 0.0;
+    config["power"] = 1.0;
+    config["cycle"] = false;
+  } else {  // with an alpha of 1 it stays where the warm-up has come to
+    config["alpha"] = falls ? 0.0 : 1.0;
+  }
+  const char* const name = is_linear ? "PolynomialDecay" : "CosineDecay";
+  config["name"] = name;
+  if (!is_linear) {
+    config["warmup_target"] = warmup > 0 ? Json(rate) : Json();
+    config["warmup_steps"] = warmup;
+  }
+  return Json{
+      {"module", "keras.optimizers.schedules"}, {"class_name", name}, {"config", config}, {"registered_name", nullptr}};
+}
+
+/// The object of the optimizer itself, of one whose loss is scaled the one within.
+Json& optimizer_in(Json& told) {
+  if (told.is_string()) told = object_of("keras.optimizers", told.get<std::string>());
+  const bool wraps = told.is_object() && told.value("class_name", Json()) == "LossScaleOptimizer" &&
+                     told.contains("config") && told["config"].contains("inner_optimizer");
+  return wraps ? optimizer_in(told["config"]["inner_optimizer"]) : told;
+}
+
+/// The optimizer whose loss is scaled so, as Keras writes it: one that follows the gradients is wrapped in another.
+Json scaled(Json told, const LossScaling& scaling) {
+  const auto has_config = [](const Json& json) { return json.contains("config") && json["config"].is_object(); };
+  Json inner = optimizer_in(told);
+  if (!has_config(inner)) return told;  // which is refused where it is read
+  inner["config"]["loss_scale_factor"] = scaling.kind == LossScaling::Kind::fixed ? Json(scaling.factor) : Json();
+  if (scaling.kind != LossScaling::Kind::dynamic) return inner;
+  const bool wraps = told.value("class_name", Json()) == "LossScaleOptimizer";
+  Json wrapped = wraps ? told : object_of("keras.optimizers", "LossScaleOptimizer");
+  wrapped["config"]["inner_optimizer"] = inner;
+  return wrapped;
+}
+
+/// The config of the optimizer itself.
+Json& optimizer_config(Json& compile_config) {
+  Json& told = optimizer_in(compile_config["optimizer"]);
+  if (!told.is_object() || (told.contains("config") && !told["config"].is_object()))
+    throw bad_input("the optimizer of the compile_config is no object that Keras writes");
+  if (!told.contains("config")) told["config"] = Json::object();
+  return told["config"];
+}
+
+/// An object's class as Keras finds it: "adam" is a name for compile() alone.
+void name_class(Json& told) {
+  if (!told.is_object() || !told.contains("class_name") || !told["class_name"].is_string()) return;
+  if (told.contains("config") && told["config"].is_object() && told["config"].contains("inner_optimizer"))
+    name_class(told["config"]["inner_optimizer"]);
+  if (const auto name = keras::optimizer_class(told["class_name"].get<std::string>())) told["class_name"] = *name;
+}
+
+void set_in_loss(Json& loss, const char* option, const char* field, const Json& value) {
+  if (loss.is_array() && loss.size() == 1) return set_in_loss(loss[0], option, field, value);
+  if (loss.is_string()) {
+    const auto name = keras::loss_class(loss.get<std::string>());
+    if (!name)
+      throw bad_usage("{}: which loss '{}' is depends on the targets: name another with `loss`", option,
+                      printable(loss.get<std::string>()));
+    loss = object_of("keras.losses", *name);
+  }
+  if (!loss.is_object() || !loss.contains("class_name") || !loss.contains("config") || !loss["config"].is_object())
+    throw bad_usage("{}: there are several losses, or none; write it into the JSON of `loss`", option);
+  loss["config"][field] = value;
+}
+
+/// All that no file holds, and by which option it is replaced.
+void refuse_custom(const Json& config) {
+  std::vector<std::string> found, options;
+  for (const auto& [option, keys] : {std::pair("`loss`", std::vector{"loss"}),
+                                     {"`optimizer`", {"optimizer"}},
+                                     {"`metrics`", {"metrics", "weighted_metrics"}}}) {
+    const std::size_t before = found.size();
+    for (const char* key : keys) find_custom(config.value(key, Json()), found);
+    if (found.size() > before) options.emplace_back(option);
+  }
+  if (found.empty()) return;
+  throw bad_input(
+      "the model was compiled with functions or classes of its own, {}, of which the file holds but the "
+      "names; say {} in their place",
+      join(found, ", "), join(options, ", "));
+}
+
+}  // namespace
+
+LossScaling loss_scaling_of(const std::string& text) {
+  if (text == "none") return {LossScaling::Kind::none};
+  if (text == "dynamic") return {LossScaling::Kind::dynamic};
+  const std::optional<double> factor = as_number(text);
+  if (!factor || !(*factor > 0.0))
+    throw bad_usage("`loss_scale` '{}': expected dynamic, none, or a number above 0, as 1024", printable(text));
+  return {LossScaling::Kind::fixed, *factor};
+}
+
+std::string text_of(const LossScaling& scaling) {
+  if (scaling.kind == LossScaling::Kind::fixed) return fmt::format("{}", scaling.factor);
+  return scaling.kind == LossScaling::Kind::none ? "none" : "dynamic";
+}
+
+std::optional<double> CompileChanges::constant_rate() const {
+  if (!learning_rate || is_json(*learning_rate)) return std::nullopt;
+  const std::optional<double> rate = as_number(*learning_rate);
+  if (rate && *rate >= 0.0) return rate;
+  throw bad_usage(
+      "`learning_rate` '{}': expected a number from 0 on, or JSON of a schedule, as {{\"class_name\": \"CosineDecay\", "
+      "\"config\": {{…}}}}",
+      printable(*learning_rate));
+}
+
+bool change_optimizer(const CompileChanges& changes) {
+  return changes.file || changes.optimizer || changes.schedule() || !optimizer_fields(changes).empty();
+}
+
+CompileChanges without_optimizer(CompileChanges changes) {
+  CompileChanges out;
+  out.loss = std::move(changes.loss);
+  out.loss_weights = std::move(changes.loss_weights);
+  out.metrics = std::move(changes.metrics);
+  out.label_smoothing = changes.label_smoothing;
+  out.from_logits = changes.from_logits;
+  return out;
+}
+
+std::string optimizer_options(const CompileChanges& changes) {
+  std::vector<std::string> out;
+  const auto add = [&](const char* option, bool is_given) {
+    if (is_given) out.emplace_back(option);
+  };
+  add("`compile`", changes.file.has_value());
+  add("`optimizer`", changes.optimizer.has_value());
+  add("`learning_rate`", changes.learning_rate.has_value());
+  add("`warmup_steps`", changes.warmup_steps.has_value());
+  add("`decay`", changes.decay.has_value());
+  add("`weight_decay`", changes.weight_decay.has_value());
+  add("`clipnorm`", changes.clipnorm.has_value());
+  add("`global_clipnorm`", changes.global_clipnorm.has_value());
+  add("`clipvalue`", changes.clipvalue.has_value());
+  add("`accumulate`", changes.accumulate.has_value());
+  add("`ema`", changes.ema.has_value());
+  return join(out, ", ");
+}
+
+bool has_optimizer(const keras::Model& model, const CompileChanges& changes, std::int64_t steps) {
+  const std::optional<std::string> own = model.compile_config();
+  if (!own) return false;
+  CompileChanges asked = changes;
+  Json config = Json::parse(*own);
+  const Json rate = optimizer_config(config).value("learning_rate", Json());
+  if (!asked.learning_rate && asked.moves_rate() && rate.is_object()) {  // the rate that its schedule came from
+    const Json schedule = rate.value("config", Json::object());
+    for (const char* field : {"warmup_target", "initial_learning_rate"})
+      if (const Json value = schedule.value(field, Json()); value.is_number() && !asked.learning_rate)
+        asked.learning_rate = fmt::format("{}", value.get<double>());
+  }
+  optimizers::Settings wanted = keras::compiled_optimizer(with_schedule(compile_config(model, asked), asked, steps)),
+                       has = keras::compiled_optimizer(*own);
+  wanted.name = has.name;  // which only its variables have
+  return wanted == has;
+}
+
+std::string optimizer_title(const std::string& compile_config) {
+  Json config = Json::parse(compile_config);
+  const Json name = optimizer_in(config["optimizer"]).value("class_name", Json());
+  if (!name.is_string()) return "";
+  return keras::optimizer_class(name.get<std::string>()).value_or(name.get<std::string>());
+}
+
+std::string compile_config(const keras::Model& model, const CompileChanges& changes) {
+  const std::optional<std::string> own = changes.file ? read_compile_config(*changes.file) : model.compile_config();
+  if (!own && !changes.loss)
+    throw bad_input("the model was never compiled: say `loss`, and `optimizer` where it is not to be rmsprop");
+  Json config =
+      own ? keras::parse_json_text(*own, "compile_config") : Json{{"optimizer", "rmsprop"}, {"loss", nullptr}};
+  if (changes.optimizer) config["optimizer"] = as_json("`optimizer`", *changes.optimizer);
+  if (changes.loss) config["loss"] = as_json("`loss`", *changes.loss);
+  if (changes.metrics) {
+    config["metrics"] = metrics_of(*changes.metrics);
+    config["weighted_metrics"] = nullptr;
+  }
+  if (changes.loss_weights) config["loss_weights"] = loss_weights_of(*changes.loss_weights);
+  refuse_custom(config);
+  if (const std::vector<std::pair<const char*, Json>> fields = optimizer_fields(changes); !fields.empty()) {
+    Json& told = optimizer_config(config);
+    for (const auto& [name, value] : fields) told[name] = value;
+  }
+  if (changes.loss_scale) config["optimizer"] = scaled(config["optimizer"], *changes.loss_scale);
+  name_class(config["optimizer"]);
+  if (changes.from_logits) set_in_loss(config["loss"], "`from_logits`", "from_logits", true);
+  if (changes.label_smoothing)
+    set_in_loss(config["loss"], "`label_smoothing`", "label_smoothing", *changes.label_smoothing);
+  return keras::write_json_text(config);
+}
+
+std::string with_schedule(const std::string& compile_config, const CompileChanges& changes, std::int64_t steps) {
+  if (!changes.moves_rate()) return compile_config;
+  const std::int64_t warmup = changes.warmup_steps.value_or(0);
+  if (warmup > 0 && changes.decay == "linear")
+    throw bad_usage(
+        "`decay` linear: Keras has no schedule of a line behind `warmup_steps`, and could not go on with the file; "
+        "`decay` cosine is one");
+  if (steps == 0)
+    throw bad_usage(
+        "`decay` and `warmup_steps`: the training has no step; `batch_size` takes more rows than there are");
+  if (steps <= warmup)
+    throw bad_usage("`warmup_steps` {}: the training has {} steps in all, which leaves none behind them", warmup,
+                    steps);
+  Json config = keras::parse_json_text(compile_config, "compile_config");
+  Json& told = optimizer_config(config);
+  const Json given = told.value("learning_rate", Json());
+  if (given.is_object())
+    throw bad_usage(
+        "the learning rate of the model's optimizer is a schedule already; with `learning_rate` R `warmup_steps` and "
+        "`decay` make another");
+  const double rate = given.is_number() ? given.get<double>() : keras::compiled_optimizer(compile_config).learning_rate;
+  told["learning_rate"] = schedule_of(changes, rate, steps);
+  name_class(config["optimizer"]);
+  return keras::write_json_text(config);
+}
+
+}  // namespace attn::train

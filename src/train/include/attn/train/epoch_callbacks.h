@@ -1,0 +1,69 @@
+// The callbacks at the end of an epoch: early stopping, falling learning rates, the best model.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "attn/keras/loss_graph.h"
+#include "attn/train/callbacks.h"
+#include "attn/train/fit.h"
+#include "attn/train/state.h"
+#include "attn/train/trainer.h"
+
+namespace attn::train {
+
+/// A callback whose direction is yet to be found.
+template <typename Callback>
+struct Told {
+  Callback callback;
+  std::string mode = "auto";
+};
+
+/// The numbers that a training has for each epoch.
+struct Watchable {
+  std::vector<std::string> names;   ///< "loss", "val_loss", …
+  std::vector<std::string> rising;  ///< those of which more is better
+  std::string usual;                ///< the loss of the validation data, where there is some
+};
+[[nodiscard]] Watchable watchable(const keras::LossGraph& model, bool validates);
+
+/// Gives the monitor a name, where it has none, and its direction. Throws Error (usage) for a name that nothing has.
+void resolve(Monitor& monitor, const std::string& mode, const Watchable& known);
+
+struct EpochVerdict {
+  std::vector<std::pair<std::string, double>> logs;  ///< Keras's of the epoch
+  std::string message;                               ///< a line for people, or ""
+  std::optional<double> learning_rate;               ///< from the next step on, where it changes
+  bool is_best = false;                              ///< the best model so far is to be saved
+  bool stops = false;
+};
+
+/// Early stopping, falling learning rates, and the best model, with what they have counted.
+class EpochCallbacks {
+ public:
+  /// The counts are those of a training that goes on. Throws Error (usage) for a value that the training lacks.
+  EpochCallbacks(const std::optional<Told<EarlyStopping>>& early_stopping,
+                 const std::optional<Told<ReduceLROnPlateau>>& reduce_lr, bool saves_best, const Watchable& known,
+                 const State& state);
+
+  /// Moves the learning rate, too; counts all or, where it throws, nothing.
+  EpochVerdict end_of_epoch(const EpochEvent& event, Trainer& trainer);
+  /// The counts, for an archive.
+  void keep(State& state) const;
+  [[nodiscard]] bool keeps_best_weights() const { return early_stopping_ && early_stopping_->restore_best_weights; }
+  /// Where early stopping is to.
+  void restore_best_weights(Trainer& trainer) const;
+
+ private:
+  EpochVerdict judge(const EpochEvent& event, Trainer& trainer);
+
+  std::optional<EarlyStopping> early_stopping_;
+  std::optional<ReduceLROnPlateau> reduce_lr_;
+  std::optional<Monitor> saved_;
+  std::optional<double> saved_best_;
+  std::vector<Tensor> best_weights_;
+};
+
+}  // namespace attn::train

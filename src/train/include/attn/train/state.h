@@ -1,0 +1,48 @@
+// The position of a training, and its text in an archive: attn_state.json.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "attn/base/tensor.h"
+#include "attn/train/compile_changes.h"
+#include "attn/train/fit.h"
+
+namespace attn::train {
+
+/// The counts of a callback.
+struct Watched {
+  std::int64_t wait = 0, cooldown = 0, best_epoch = 0;
+  std::optional<double> best;
+};
+
+/// The position of a training, as an archive stores it.
+struct State {
+  Position position;
+  std::uint64_t seed = 0;
+  std::int64_t batch_size = 0;
+  bool shuffle = true;
+  std::int64_t shuffled_block = 0, steps_per_epoch = 0;  ///< 0: none
+  std::optional<LossScaling> loss_scale;                 ///< where options said one
+  std::vector<std::int64_t> kept;                        ///< steps whose checkpoints are beside the archive
+  std::map<std::string, std::string> data;               ///< its fingerprints
+  std::map<std::string, std::int64_t> draws;
+  std::vector<std::string> frozen;  ///< layers that options left as they are
+  Watched early_stopping, reduce_lr, save_best;
+  /// Those that early stopping is to restore, in the order of the model's; empty where there are none.
+  std::vector<Tensor> best_weights;
+  std::map<int, Tensor> unmerged;  ///< StoredWeights::unmerged
+  std::vector<Tensor> unsaved;     ///< of the optimizer; only read
+};
+
+/// Returns the state as JSON, without the arrays.
+[[nodiscard]] std::string text_of(const State& state);
+/// Reads what text_of has written. Throws Error (bad_input), which begins with `place`, for all else: other types,
+/// numbers out of their range, keys that repeat.
+[[nodiscard]] State parse_state(std::string_view text, const std::string& place);
+
+}  // namespace attn::train

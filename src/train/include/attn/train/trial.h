@@ -1,0 +1,29 @@
+// Trying a training: the cost of its steps, and whether the model can learn a batch.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "attn/train/fit.h"
+#include "attn/train/trainer.h"
+
+namespace attn::train {
+
+/// The costs of a training.
+struct Plan {
+  std::int64_t bytes = 0, steps_per_epoch = 0, steps = 0;
+  double seconds_per_step = 0;
+};
+
+/// The costs from `position` on. Does a few steps on `sample` to time one, so that the trainer is of no use afterwards;
+/// `bytes` were asked of it before.
+[[nodiscard]] Plan plan_of(Trainer& trainer, const Batch& sample, std::int64_t rows, const FitOptions& options,
+                           const Position& position, std::int64_t bytes);
+
+/// Whether the loss of steps on one batch has fallen to a tenth.
+[[nodiscard]] bool has_learned(std::span<const Point> points, FitEnd end);
+/// The reason to show if it has not.
+[[nodiscard]] std::string why_not_learned(std::span<const Point> points);
+
+}  // namespace attn::train

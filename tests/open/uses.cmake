@@ -1,0 +1,1 @@
+set(uses run backends weights keras graph base)
