@@ -1,4 +1,4 @@
-// attn: parse the command line, run one command, turn what it throws into one line and an exit code.
+// attn: parses the command line, runs one command, and turns an exception into one line and an exit code.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -43,17 +43,17 @@ int run(const std::vector<std::string>& words) {
       break;
   }
   keep_command(words);
-  (void)backends::kernel_isa();  // a wrong ATTN_ISA is told before anything is read
+  (void)backends::kernel_isa();  // a wrong ATTN_ISA is reported before anything is read
   check_outputs(line.outputs());
   return line.run(words);
 }
 
-/// Memory or threads that the system did not give, by the names that the standard library has for it.
+/// Is it an error of missing memory or threads, by its code in the standard library?
 bool is_lack_of_memory(const std::system_error& error) {
   return error.code() == std::errc::not_enough_memory || error.code() == std::errc::resource_unavailable_try_again;
 }
 
-/// The exit code of what is being thrown, after its sentence.
+/// Prints the current exception and returns its exit code.
 int told(const Console& console) noexcept {
   try {
     throw;
@@ -73,24 +73,24 @@ int told(const Console& console) noexcept {
   }
 }
 
-bool is_over = false;  // has main come to its end?
+bool is_over = false;  // has main ended?
 
-/// A library that ends the program (libgomp, where it gets no memory or thread) has said why on stderr.
+/// A library that ends the program (libgomp without memory or threads) has printed the reason on stderr.
 void on_exit_of_a_library(int, void*) {
   if (is_over) return;
   io::remove_temporaries();
   std::_Exit(static_cast<int>(ExitCode::no_memory));
 }
 
-/// Memory that runs out in a thread, or where nothing may be thrown.
+/// Handles missing memory in a thread, or where exceptions are not allowed.
 [[noreturn]] void on_terminate() {
   io::remove_temporaries();
   if (std::current_exception()) std::_Exit(told({}));
   std::abort();
 }
 
-/// Takes the numbers of standard descriptors that the caller has closed, so that no file of ours gets one and then what
-/// is meant for the terminal. Reading and writing there fail as before.
+/// Opens the standard descriptors that the caller has closed, so that no output file gets their numbers and then the
+/// text for the terminal. Reading and writing there fail as before.
 void occupy_closed_descriptors() {
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     if (::fcntl(fd, F_GETFD) < 0) ::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);

@@ -1,4 +1,4 @@
-// The options of drafts and of texts that are generated.
+// Options for drafts and for generated text.
 #pragma once
 
 #include "attn/generate/answer_text.h"

@@ -1,4 +1,4 @@
-// The options of how a model is read and run.
+// Options for reading and running a model.
 #pragma once
 
 #include <string>
@@ -9,10 +9,10 @@
 
 namespace attn::cli {
 
-/// --backend, --weights, --seed and the like, for one value each.
+/// Adds --backend, --weights, --seed and similar options, with one value each.
 void add_execution(Options& options, open::Execution& execution);
 
-/// add_execution, and --device, --dtype, --batch, --seq-len, --threads and --input.
+/// Adds those of add_execution, and --device, --dtype, --batch, --seq-len, --threads and --input.
 void add_forward(Options& options, open::Execution& execution, std::vector<std::string>& inputs);
 
 }  // namespace attn::cli

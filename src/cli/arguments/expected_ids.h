@@ -1,4 +1,4 @@
-// --expect of generate: token ids that were kept.
+// generate --expect: saved token ids.
 #pragma once
 
 #include <span>
@@ -9,11 +9,11 @@
 
 namespace attn::cli {
 
-/// The token ids in a file: what `generate --json` wrote, a JSON array of arrays of ids, or a line of ids for each
-/// sequence ("1,2,3"), as generate writes without a tokenizer. Throws Error (bad_input).
+/// Reads the token ids of a file: the output of `generate --json`, a JSON array of arrays of ids, or a line of ids for
+/// each sequence ("1,2,3"), as generate writes without a tokenizer. Throws Error (bad_input).
 [[nodiscard]] std::vector<std::vector<generate::Token>> read_expected_ids(const std::string& path);
 
-/// A sentence for each sequence that differs, with the first place where it does; none where all agree.
+/// Returns a sentence for each sequence that differs, with the first difference; empty if all agree.
 [[nodiscard]] std::vector<std::string> differences(const std::string& path,
                                                    const std::vector<std::vector<generate::Token>>& expected,
                                                    std::span<const generate::Sequence> got);

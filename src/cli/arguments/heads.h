@@ -1,4 +1,4 @@
-// The options that choose attention heads.
+// Options that choose attention heads.
 #pragma once
 
 #include "attn/library/attention.h"
@@ -6,7 +6,7 @@
 
 namespace attn::cli {
 
-/// --layer, --head, --item, --labels and --log.
+/// Adds --layer, --head, --item, --labels and --log.
 void add_heads(Options& options, library::Heads& heads);
 
 }  // namespace attn::cli

@@ -1,4 +1,4 @@
-// What a generation begins with: texts or ids, from the command line, a file or stdin.
+// Prompts of a generation: texts or ids, from the command line, a file or stdin.
 #pragma once
 
 #include <cstdint>
@@ -12,25 +12,25 @@
 
 namespace attn::cli {
 
-/// The options, and what they were given.
+/// The values of the prompt options.
 struct PromptWords {
   std::vector<std::string> texts;   ///< --prompt
   std::vector<std::string> ids;     ///< --ids
   std::optional<std::string> file;  ///< --prompts
-  /// --decoder-prompt and --decoder-ids: what the sequences of a model with an encoder begin with.
+  /// --decoder-prompt and --decoder-ids: the start of the output for a model with an encoder.
   std::vector<std::string> decoder_texts, decoder_ids;
 
   void declare(Options& options);
 };
 
-/// The texts: those of --prompt, of --prompts (a JSON array of strings, or where its name ends in .txt a text in each
-/// line), else all of stdin. Throws Error.
+/// Reads the texts: those of --prompt, of --prompts (a JSON array of strings, or a text in each line of a .txt), else
+/// all of stdin. Throws Error.
 [[nodiscard]] std::vector<std::string> read_texts(const PromptWords& words);
 
-/// --ids "1,2,3". Throws Error (usage).
+/// Parses --ids "1,2,3". Throws Error (usage).
 [[nodiscard]] std::vector<std::vector<generate::Token>> read_ids(const PromptWords& words);
 
-/// All of them, for a model with an encoder: `texts` where it has a tokenizer, else --ids. Throws Error (usage).
+/// Returns all prompts for a model with an encoder: `texts` if it has a tokenizer, else --ids. Throws Error (usage).
 [[nodiscard]] generate::EncoderWords encoder_words(const PromptWords& words, std::vector<std::string> texts,
                                                    bool has_tokenizer);
 

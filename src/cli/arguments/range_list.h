@@ -1,4 +1,4 @@
-// Lists of sizes as an option gives them.
+// Lists of sizes as option values.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace attn::cli {
 
-/// "1,8", "128-512" (both ends, every number), "128-512+128" (in steps), "512-16384*2" (each times the last), or
+/// Parses "1,8", "128-512" (both ends, every number), "128-512+128" (in steps), "512-16384*2" (each times the last), or
 /// several of these after commas. Numbers are positive. Throws Error (usage), naming `option`, for anything else and
 /// for more than 1,000 sizes.
 [[nodiscard]] std::vector<std::int64_t> parse_range_list(const std::string& option, const std::string& text);

@@ -1,4 +1,4 @@
-// How the next token is chosen, as the command line says it.
+// Sampler options of the command line.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,11 @@ class SamplerWords {
  public:
   void declare(Options& options);
 
-  /// Throws Error (usage) for numbers out of their ranges and for options that do not go together.
+  /// Throws Error (usage) for numbers out of range and for incompatible options.
   void check() const;
 
-  /// The sampler of --sampler, else the one that an option belongs to (--top-p, --beams, --alpha), else the model's
-  /// own. Throws Error (usage) for an option that has no effect with it.
+  /// Returns the sampler of --sampler, else the one that an option belongs to (--top-p, --beams, --alpha), else the
+  /// model's own. Throws Error (usage) for an option that has no effect with it.
   [[nodiscard]] generate::SamplerOptions options_for(const keras::Model& model) const;
 
   [[nodiscard]] bool all_beams() const noexcept { return all_beams_; }

@@ -80,7 +80,7 @@ void add_max_length(Options& options, std::optional<std::int64_t>& length, const
 }
 
 void add_threads(Options& options, int& threads) {
-  constexpr int kMostThreads = 1024;  // starting more takes longer than they save
+  constexpr int kMostThreads = 1024;  // starting more threads takes longer than they save
   options.add("--threads", threads, "N", "number of threads (default 0: all cores)").between(0, kMostThreads);
 }
 

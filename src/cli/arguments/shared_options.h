@@ -1,4 +1,4 @@
-// Options that several commands have, each declared once. `of` stands before a description: "of --costs, ".
+// Options that several commands have, each declared once. `of` is a prefix of the description: "of --costs, ".
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@
 
 namespace attn::cli {
 
-/// MODEL, by its place.
+/// Adds the positional argument MODEL.
 void add_model(Options& options, std::optional<std::string>& model);
 void add_input_shape(Options& options, std::optional<Shape>& shape, const std::string& of = "");
-/// --compat: read and compute as KerasHub does where it is wrong.
+/// Adds --compat: read and compute as KerasHub does, including its errors.
 void add_compat(Options& options, bool& as_keras_hub);
-/// --keras-version, for how a model is read and its weights are drawn.
+/// Adds --keras-version, the Keras whose way of reading a model and drawing its weights is used.
 void add_keras_version(Options& options, std::optional<keras::Version>& version);
 
 void add_batch(Options& options, std::optional<std::int64_t>& batch, const std::string& of = "");
@@ -27,29 +27,29 @@ void add_sequence_length(Options& options, std::optional<std::int64_t>& length, 
 void add_device(Options& options, std::string& device);
 void add_backend(Options& options, std::string& backend);
 void add_dtype(Options& options, std::optional<std::string>& dtype);
-/// The same of a command that also quantizes as it loads (is_quantization).
+/// Adds --dtype for a command that also quantizes while loading (is_quantization).
 void add_dtype_of_weights(Options& options, std::optional<std::string>& dtype);
-/// Of a decoder: what cached keys and values are rounded to, and how long a sequence may become.
+/// Adds the options of a decoder's cache: the dtype of cached keys and values, and the longest sequence.
 void add_cache_dtype(Options& options, std::optional<std::string>& dtype);
 void add_max_length(Options& options, std::optional<std::int64_t>& length, const std::string& of = "");
 void add_threads(Options& options, int& threads);
 void add_matmul_precision(Options& options, backends::MatmulPrecision& precision);
 void add_memory_limit(Options& options, std::optional<std::int64_t>& bytes);
 
-/// --checkpoint: are activations computed a second time on the way back, instead of kept?
+/// Adds --checkpoint: whether the backward pass recomputes activations instead of keeping them.
 Option add_checkpoint(Options& options, bool& recomputes);
 
-/// --raw: may the text of a model reach a terminal with its control characters?
+/// Adds --raw: whether a terminal gets control characters of a model's text.
 void add_raw(Options& options);
 
 void add_weights(Options& options, std::optional<std::string>& file);
 void add_inputs(Options& options, std::vector<std::string>& files);
 void add_seed(Options& options, std::uint64_t& seed);
 
-/// "highest", "high" or "medium"; throws Error (usage) for another word.
+/// Parses "highest", "high" or "medium". Throws Error (usage) for another word.
 [[nodiscard]] backends::MatmulPrecision parse_precision(const std::string& word);
 
-/// --rtol and --atol.
+/// Adds --rtol and --atol.
 template <typename Number>
 void add_tolerance(Options& options, Number& rtol, Number& atol, const std::string& of = "") {
   options.add("--rtol", rtol, "R", "relative tolerance" + of).not_negative();

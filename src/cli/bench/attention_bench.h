@@ -1,4 +1,4 @@
-// `attn bench --attention`: the attention kernels alone.
+// `attn bench --attention`: the attention kernels without a model.
 #pragma once
 
 #include <cstdint>
@@ -14,21 +14,21 @@ namespace attn::cli {
 struct AttentionSweep {
   std::vector<std::int64_t> batches{1}, lengths{512}, head_dims{64};
   std::int64_t heads = 16;
-  std::optional<std::int64_t> key_heads;  ///< as many as heads
+  std::optional<std::int64_t> key_heads;  ///< default: the number of heads
   bool causal = false;
-  std::vector<run::AttentionSize> sizes;  ///< in the place of all of the above, where there are any
+  std::vector<run::AttentionSize> sizes;  ///< replaces all of the above, if not empty
   std::vector<std::string> dtypes{"float32"};
-  bool peak = true;  ///< measure it first
+  bool peak = true;  ///< measure the peak first
 
-  /// How many sizes are measured in each dtype.
+  /// Returns how many sizes are measured in each dtype.
   [[nodiscard]] std::size_t count() const;
 };
 
-/// Of "4x16x4096x128,1x16x512x64:causal": batch, heads, positions, head size. Throws Error (usage).
+/// Parses "4x16x4096x128,1x16x512x64:causal": batch, heads, positions, head size. Throws Error (usage).
 [[nodiscard]] std::vector<run::AttentionSize> parse_attention_sizes(const std::string& text);
 
-/// A row per dtype, and size or head size, batch and length. GFLOP are those of the two products, and the share is of
-/// the speed that the backend reaches at one large product of the same dtype. Throws Error.
+/// Adds a row per dtype, and size or head size, batch and length. GFLOP are those of the two products, and the fraction
+/// is of the speed that the backend reaches at one large product of the same dtype. Throws Error.
 void measure_attention(const BenchPlan& plan, const AttentionSweep& sweep, const backends::Backend& backend);
 
 }  // namespace attn::cli

@@ -18,7 +18,7 @@ namespace {
 
 using generate::Token;
 
-/// A prompt, or tokens one by one, behind positions that are filled.
+/// A prompt, or single tokens, after positions that are filled.
 struct DecoderTest {
   bool is_prompt = true;
   Dim tokens = 0, depth = 0;
@@ -35,7 +35,7 @@ Tensor copy_of(const Tensor& tensor) {
   return copy;
 }
 
-/// A decoder of some rows, and the tokens that it reads.
+/// A decoder of some rows, and its tokens.
 class DecoderBench {
  public:
   DecoderBench(const BenchPlan& plan, const open::LoadedModel& loaded, const backends::Backend& backend, Dim rows,
@@ -60,7 +60,7 @@ class DecoderBench {
     row.setting.test = test.name();
     run::reset_peak_memory();
     if (test.depth > 0) read(0, test.depth);
-    std::vector<std::vector<double>> times;  // of each round, seconds of its prompt or its tokens
+    std::vector<std::vector<double>> times;  // seconds of the prompt or of the tokens, for each round
     const run::OtherLoad others;
     std::vector<double> rounds = run::measure_timed([&] { return timed(test, times); }, plan_.options);
     if (rounds.empty()) return;
@@ -72,12 +72,12 @@ class DecoderBench {
     try {
       if (plan_.verify != Verify::never && !plan_.stopped()) row.verification = check(test, last, logits);
       if (plan_.profile && !plan_.stopped()) {
-        // The check has read something else.
+        // The check has read other tokens.
         test.is_prompt ? read(test.depth, test.tokens) : read(test.end() - 1, 1);
         row.profile = profile_session(decoder_->last_session(), decoder_->last_inputs(),
                                       plan_.peaks_of(backend_, dtype_of_row(row.setting)));
       }
-    } catch (const Stopped&) {  // the times are there
+    } catch (const Stopped&) {  // the times are complete
     }
     plan_.emit(std::move(row));
   }
@@ -90,7 +90,7 @@ class DecoderBench {
     return out;
   }
 
-  /// Reads tokens of each row at once.
+  /// Reads `count` tokens of each row at once.
   void read(Dim position, Dim count) {
     std::vector<Token> given;
     const Dim capacity = decoder_->capacity();
@@ -101,7 +101,7 @@ class DecoderBench {
     logits_ = decoder_->advance({given, rows_, count, position, {}, false}).logits;
   }
 
-  /// One round of a test, in seconds; those of each of its tokens go to `times`.
+  /// Runs one round of a test and returns its seconds; the seconds of each token are added to `times`.
   double timed(const DecoderTest& test, std::vector<std::vector<double>>& times) {
     const run::Clock clock = run::steady_clock();
     const double start = clock();
@@ -125,7 +125,7 @@ class DecoderBench {
     return lower_(shape);
   }
 
-  /// Of reading `count` tokens at once, in the chunks in which they are read.
+  /// Returns the FLOPs of reading `count` tokens at once, in the chunks in which they are read.
   [[nodiscard]] double flops(Dim position, Dim count) const {
     const Dim most = options(rows_, 0).prefill_chunk;
     double sum = 0.0;
@@ -167,7 +167,7 @@ class DecoderBench {
     return *bandwidth_;
   }
 
-  /// The logits of the last position, `got` as they were timed, in the other way.
+  /// Computes the logits of the last position in the other way, and compares them with `got`, those of the timed pass.
   run::Verification check(const DecoderTest& test, const graph::Graph& graph, const Tensor& got) {
     test.is_prompt ? read(test.end() - 1, 1) : read(0, test.end());
     return run::verify_against(test.is_prompt ? "one by one" : "all at once", graph, logits_, got,
@@ -180,8 +180,8 @@ class DecoderBench {
   Dim rows_;
   generate::LowerStep lower_;
   std::unique_ptr<generate::CachedDecoder> decoder_;
-  std::vector<Token> tokens_;  // capacity of them for each row
-  Tensor logits_;              // of the last reading; a view of the decoder's
+  std::vector<Token> tokens_;  // as many as the capacity, for each row
+  Tensor logits_;              // of the last reading; a view of the decoder's logits
   std::optional<double> bandwidth_;
 };
 

@@ -1,4 +1,4 @@
-// What lies between the ranks that this process was started with.
+// Measures the links between the ranks of this run.
 #pragma once
 
 #include "attn/report/links_view.h"
@@ -6,8 +6,8 @@
 
 namespace attn::cli {
 
-/// Every rank calls it. Takes some seconds, in which all ranks also measure what they compute and read at best at the
-/// same time; the slowest counts. Throws Error.
+/// Every rank calls it. It takes some seconds, in which all ranks also measure their own peaks of computing and reading
+/// at the same time; the slowest one is reported. Throws Error.
 [[nodiscard]] report::LinksReport measure_links(Ranks& ranks);
 
 }  // namespace attn::cli

@@ -16,12 +16,12 @@
 namespace attn::cli {
 namespace {
 
-/// As Linux spells them, on x86-64 and on Arm.
+/// Linux's spelling, on x86-64 and on Arm.
 constexpr std::array<std::string_view, 17> kInstructionSets = {
     "sse4_2",   "avx",      "avx2",     "fma",   "avx_vnni", "avx512f", "avx512_vnni", "avx512_bf16", "avx512_fp16",
     "amx_tile", "amx_bf16", "amx_fp16", "asimd", "asimdhp",  "bf16",    "sve",         "sve2"};
 
-/// The text after the colon of the first line that begins with `key`.
+/// Returns the text after the colon of the first line that begins with `key`.
 std::string field(const char* file, std::string_view key) {
   std::ifstream lines(file);
   for (std::string line; std::getline(lines, line);) {

@@ -1,4 +1,4 @@
-// What this machine is called, for reports.
+// The name of this machine, for reports.
 #pragma once
 
 #include <cstdint>
@@ -8,21 +8,21 @@
 
 namespace attn::cli {
 
-/// The CPU that the process runs on.
+/// The CPU of the process.
 struct CpuInfo {
   std::string name;              ///< "Intel(R) Xeon(R) Processor"
-  std::vector<std::string> isa;  ///< the instruction sets that attn has use for, the oldest first: "avx2", "amx_bf16"
-  int cores = 0;                 ///< that this process may run on
+  std::vector<std::string> isa;  ///< the instruction sets that attn uses, the oldest first: "avx2", "amx_bf16"
+  int cores = 0;                 ///< those that this process may run on
   std::int64_t memory_bytes = 0, available_bytes = 0;
 };
 [[nodiscard]] CpuInfo cpu_info();
 
-/// "Linux 6.1.0-18-amd64 x86_64", or "".
+/// Returns "Linux 6.1.0-18-amd64 x86_64", or "".
 [[nodiscard]] std::string kernel_name();
-/// Processes that ran or waited in the last minute, in the mean; nothing where the system does not tell.
+/// Returns the mean number of processes that ran or waited in the last minute; nothing if the system does not have it.
 [[nodiscard]] std::optional<double> load_average();
 
-/// "Intel(R) Xeon(R) Processor, 2 cores".
+/// Returns "Intel(R) Xeon(R) Processor, 2 cores".
 [[nodiscard]] std::string machine_name();
 
 }  // namespace attn::cli

@@ -25,7 +25,7 @@ void check_outputs(const run::Session& session, const Console& console) {
   }
 }
 
-/// 2 of "cuda:2".
+/// Returns 2 for "cuda:2".
 int index_of(const std::string& device) {
   int index = 0;
   const auto colon = device.find(':');
@@ -33,11 +33,11 @@ int index_of(const std::string& device) {
   return index;
 }
 
-/// Nothing where a stop was asked for before each was measured once.
+/// Returns nothing after a stop before each was measured once.
 std::optional<report::GpuTimes> gpu_times(run::Session& session, std::span<const Tensor> inputs,
                                           const run::BenchOptions& options, const std::string& device) {
   const backends::GpuState state = backends::gpu_state(index_of(device));
-  run::BenchOptions brief = options;  // the main figure has had its time already
+  run::BenchOptions brief = options;  // the main figure was already measured for its full time
   brief.min_seconds /= 4;
   brief.warmup_seconds /= 4;
   const auto cold = run::measure_timed([&] { return session.device_clock()->pass_seconds(true); }, brief);

@@ -1,4 +1,4 @@
-// Times a session and says what came of it.
+// Measures a session.
 #pragma once
 
 #include <functional>
@@ -14,19 +14,19 @@
 
 namespace attn::cli {
 
-/// Runs the session until its times are known, and fills in the row's; `flops` are those of one pass. On a GPU the
-/// times are the device's own, of passes over inputs that are there. Warns where an output is not finite: a speed of
-/// wrong numbers is none. False where it was stopped before the first pass was timed.
+/// Runs the session until its times are stable, and sets those of the row; `flops` are those of one pass. A GPU's times
+/// are measured on the device, for passes whose inputs are already there. Warns if an output is not finite. Returns
+/// false if it was stopped before the first pass was timed.
 bool time_session(run::Session& session, std::span<const Tensor> inputs, double flops, const run::BenchOptions& options,
                   const Console& console, report::BenchRow& row);
 
-/// The dtype whose peaks a measurement of this setting is held against.
+/// Returns the dtype of the peaks for a measurement with this setting.
 [[nodiscard]] DType dtype_of_row(const report::Setting& setting);
 
-/// The peaks that bound products of bytes, and those that bound everything else.
+/// Returns the peaks of products of bytes, or those of all other operations.
 using PeaksOf = std::function<const run::Peaks&(bool of_bytes)>;
 
-/// The median pass of a few, step by step, each with its bound.
+/// Returns the median of a few passes, step by step, each with its bound.
 [[nodiscard]] std::vector<report::ProfileRow> profile_session(run::Session& session, std::span<const Tensor> inputs,
                                                               const PeaksOf& peaks_of);
 

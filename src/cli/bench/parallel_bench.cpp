@@ -18,14 +18,14 @@ namespace {
 
 using communicators::Communicator;
 
-/// What rank 0 says to the others before each pass.
+/// Sends the decision of rank 0 to the other ranks before each pass.
 bool told(Communicator& world, bool goes_on) {
   auto word = static_cast<std::byte>(goes_on ? 1 : 0);
   world.broadcast({&word, 1}, 0);
   return word != std::byte{0};
 }
 
-/// Rank 0 decides how many passes there are, and all do `pass`. Seconds of those that were timed.
+/// Runs `pass` on all ranks, as often as rank 0 decides. Returns the seconds of the timed passes.
 std::vector<double> measure_together(Communicator& world, const std::function<void()>& pass,
                                      const run::BenchOptions& options) {
   const run::Clock clock = run::steady_clock();
@@ -105,20 +105,20 @@ class SharedBench {
     ranks_.reset_counts();
     std::vector<double> seconds = measure_together(world, pass, without_warm_up(plan_.options));
     communicators::Counts counts = ranks_.counts();
-    counts.erase(communicators::Collective::broadcast);  // by which ranks were told to go on
+    counts.erase(communicators::Collective::broadcast);  // it sent the decisions
     row_.iterations = static_cast<std::int64_t>(seconds.size());
     double all = 0;
     for (const double each : seconds) all += each;
     row_.parallel = parallel_report(ranks_, model_.local.shared, counts, all, row_.setting.threads);
     per_pass(row_.parallel, row_.iterations);
-    // A pass is over when the last rank is through.
+    // A pass is over when the last rank has finished.
     auto* const bytes = reinterpret_cast<std::byte*>(seconds.data());
     world.all_reduce(bytes, bytes, row_.iterations, DType::float64, communicators::Reduction::max);
     row_.ms = run::latency_of(seconds);
     if (ranks_.speaks()) outputs_ = copies(outputs);
   }
 
-  /// Counts of so many passes as those of one, beside what the cost model says of it.
+  /// Divides the counts by the number of passes, and adds the predictions of the cost model.
   void per_pass(report::ParallelReport& report, std::int64_t passes) const {
     const Ranks::Groups groups = ranks_.groups();
     const parallel::Cluster& cluster = report_.cluster;
@@ -142,7 +142,7 @@ class SharedBench {
     }
   }
 
-  /// The others wait, and hear of every pass, so that none gives up.
+  /// The others wait, and get a message for every pass, so that none times out.
   void measure_alone() {
     Communicator& world = ranks_.world();
     if (!ranks_.speaks()) {

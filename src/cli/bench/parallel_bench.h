@@ -1,4 +1,4 @@
-// `attn bench --parallel`: passes over a model that ranks share.
+// `attn bench --parallel`: passes over a model that is split over ranks.
 #pragma once
 
 #include <functional>
@@ -10,9 +10,9 @@
 
 namespace attn::cli {
 
-/// Measures one setting on all ranks, which all call it, and adds it to the report; then the model on rank 0 alone,
-/// whose outputs the others' are compared with. `load` gives the model for the setting. Gives the exit code; one that
-/// is not 0 has been told.
+/// Measures one setting on all ranks, which all call it, and adds it to the report; then runs the whole model on rank 0
+/// and compares the outputs. `load` returns the model for the setting. Returns the exit code; if it is not 0, the error
+/// has been printed.
 [[nodiscard]] int measure_shared(const BenchPlan& plan, const std::function<const open::LoadedModel&()>& load,
                                  const backends::Backend& backend, Ranks& ranks, report::ParallelBenchReport& report);
 

@@ -1,4 +1,4 @@
-// What the kinds of benchmarks share: how to measure, and where each row goes as soon as it is known.
+// Settings that all benchmarks share: how to measure, and a callback for each finished row.
 #pragma once
 
 #include <functional>
@@ -17,7 +17,7 @@ enum class Verify : std::uint8_t { automatic, always, never };
 
 struct BenchPlan {
   open::Execution execution;
-  open::GivenInputs given;  ///< of a model; random numbers for the rest
+  open::GivenInputs given;  ///< of a model; missing inputs are random
   run::BenchOptions options;
   std::optional<double> mean_length;
   Verify verify = Verify::automatic;
@@ -27,7 +27,8 @@ struct BenchPlan {
   std::function<void(report::BenchRow)> emit;
   std::function<void(report::OperationsReport)> emit_operations;
 
-  /// Of a measurement in `dtype`. Bytes have peaks of their own on a CPU; a GPU multiplies them by plain kernels.
+  /// Returns the peaks for a measurement in `dtype`. Products of bytes have their own peaks on a CPU; a GPU computes
+  /// them with plain kernels.
   [[nodiscard]] PeaksOf peaks_of(const backends::Backend& backend, DType dtype) const {
     return [this, &backend, dtype](bool of_bytes) -> const run::Peaks& {
       return peaks(backend, of_bytes && backend.device() == "cpu" ? DType::int8 : dtype);

@@ -33,7 +33,7 @@ Json as_json(const std::string& text) {
   return json.is_discarded() ? Json(text) : json;
 }
 
-/// What a step reads: random numbers for what is not given.
+/// Returns the data of a step; missing arrays are random.
 train::Batch step_data(const keras::LossGraph& lowered, std::map<std::string, Tensor> arrays, std::uint64_t seed) {
   train::draw_targets(lowered, seed, arrays);
   graph::Graph inputs = lowered.graph;
@@ -81,7 +81,7 @@ void measure_training(const BenchPlan& plan, const TrainingSetup& setup, const o
   const std::vector<std::string> inputs = loaded.model.array_names();
   for (const auto& [name, tensor] : given.arrays)
     if (std::ranges::find(inputs, name) != inputs.end()) how.input_shapes.emplace(name, tensor.shape());
-  // A policy's name and the dtype that it computes in mean the same here: variables keep theirs.
+  // A policy and its compute dtype mean the same here: variables keep their dtype.
   if (how.dtype && how.dtype->starts_with("mixed_")) how.dtype = how.dtype->substr(std::string("mixed_").size());
   const auto lower = [&](bool training) {
     keras::LossOptions loss;

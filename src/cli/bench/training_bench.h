@@ -1,4 +1,4 @@
-// Steps of training, measured: attn bench --train.
+// attn bench --train: steps of training.
 #pragma once
 
 #include <functional>
@@ -12,18 +12,19 @@
 
 namespace attn::cli {
 
-/// What is trained, and how.
+/// The optimizer, the loss and the data of the training.
 struct TrainingSetup {
-  std::optional<std::string> optimizer, loss;  ///< in place of the model's own; else adam and the mean squared error
-  std::vector<std::string> data;               ///< files; random numbers without any
+  std::optional<std::string> optimizer, loss;  ///< instead of the model's own; the defaults are adam and the mean
+                                               ///< squared error
+  std::vector<std::string> data;               ///< files; random numbers if empty
   bool recomputes = false;
 };
 
-/// The optimizer and the loss that the setup, the model or nobody names, as JSON of a compile_config.
+/// Returns the optimizer and the loss of the setup, else of the model, else the defaults, as JSON of a compile_config.
 [[nodiscard]] std::string compile_config_of(const TrainingSetup& setup, const keras::Model& model);
 
-/// Trains on all rows of the data, or on random numbers by the plan's seed: some steps whose losses are kept, then as
-/// many as are to be timed. Adds a row to the report.
+/// Trains on all rows of the data, or on random numbers by the plan's seed: some steps whose losses are kept, then the
+/// timed steps. Adds a row to the report.
 void measure_training(const BenchPlan& plan, const TrainingSetup& setup, const open::LoadedModel& loaded,
                       const backends::Backend& backend, report::TrainingBenchReport& report);
 

@@ -41,7 +41,7 @@
 namespace attn::cli {
 namespace {
 
-/// 0.05 of "5%" or "5".
+/// Returns 0.05 for "5%" or "5".
 double parse_percent(const std::string& text) {
   double percent = 0;
   const char* const end = text.data() + text.size();
@@ -52,7 +52,7 @@ double parse_percent(const std::string& text) {
   return percent / 100;
 }
 
-/// 0, and what a list of sizes may hold.
+/// Accepts 0 in addition to a list of sizes.
 std::vector<std::int64_t> parse_depths(const std::string& text) {
   std::vector<std::int64_t> out;
   for (const std::string& word : split(text, ',')) {
@@ -63,10 +63,10 @@ std::vector<std::int64_t> parse_depths(const std::string& text) {
   return out;
 }
 
-/// How many measurements are done; the one that runs counts by the time that it takes.
+/// Counts the finished measurements; the current one counts by its time.
 class Pace {
  public:
-  /// `seconds` of a measurement; 0 where nobody knows.
+  /// `seconds` of a measurement; 0 if unknown.
   explicit Pace(double seconds) : seconds_(seconds) {}
 
   void advance() {
@@ -74,7 +74,7 @@ class Pace {
     done_ = done_ + 1;
   }
   [[nodiscard]] double done() const {
-    constexpr double kMost = 0.97;  // what checks the outputs comes last
+    constexpr double kMost = 0.97;  // the check of the outputs comes last
     const double since = std::chrono::duration<double>(Clock::now() - start_.load()).count();
     return done_ + (seconds_ > 0 ? std::min(kMost, since / seconds_) : 0);
   }
@@ -187,14 +187,14 @@ struct BenchCommand {
     report.machine = machine_name();
     report.environment = bench_environment(devices.front());
     if (baseline) read_baseline();
-    // All of them first: hours of measurements on one device are not lost to another that is not there.
+    // All devices are opened first, so that a missing one is reported before hours of measurements.
     if (train) return measure_steps(report.machine);
     std::vector<std::unique_ptr<backends::Backend>> backends;
     for (const std::string& device : devices)
       backends.push_back(open::open_backend(device, execution.backend, common.console));
     if (streams()) write_result(report::bench_json_head(report), std::nullopt);
     const run::BenchOptions options = bench_options();
-    // With --ops each operation takes its time, and a model has some dozens.
+    // With --ops each operation takes this time, and a model has some dozens.
     Pace pace(iterations || operations ? 0 : options.warmup_seconds + options.min_seconds);
     const Progress progress(common.console, "measuring", static_cast<double>(measurements()),
                             [&pace] { return pace.done(); });
@@ -204,7 +204,7 @@ struct BenchCommand {
         if (roofline) measure_roofline(plan, *backend);
         attention ? measure_attention(plan, kernels(), *backend) : measure_models(plan, *backend);
       }
-    } catch (const Stopped&) {  // what was measured is in the report
+    } catch (const Stopped&) {  // the report has the finished measurements
     }
     report.partial = Interrupt::signal() != 0;
     warn_of_noise(report);
@@ -219,9 +219,9 @@ struct BenchCommand {
 
  private:
   mutable std::vector<report::BenchRow> earlier_;
-  mutable std::size_t unmatched_ = 0;  // measurements that the baseline has not
+  mutable std::size_t unmatched_ = 0;  // measurements that are missing in the baseline
 
-  /// JSON Lines go out while it runs; into a file they go whole.
+  /// JSON Lines are written during the run; a file is written at the end.
   [[nodiscard]] bool streams() const { return common.form() == Format::jsonl && !common.output; }
 
   void check_usage() const {
@@ -254,7 +254,7 @@ struct BenchCommand {
     if (fail_if_slower) (void)parse_percent(*fail_if_slower);
   }
 
-  /// A row for each dtype, batch and length, one after the other in one process.
+  /// Adds a row for each dtype, batch and length, one after the other in one process.
   [[nodiscard]] int measure_steps(const std::string& machine) const {
     for (const std::string& dtype : dtypes)
       if (open::is_quantization(dtype))
@@ -270,13 +270,13 @@ struct BenchCommand {
     plan.console = &common.console;
     try {
       for_each_setting(plan, [&](const BenchPlan& one) { measure_training(one, training, loaded, *backend, report); });
-    } catch (const Stopped&) {  // what was measured is in the report
+    } catch (const Stopped&) {  // the report has the finished measurements
     }
     common.write(report::render(common.form(), report));
     return Interrupt::signal() != 0 ? Interrupt::exit_code() : 0;
   }
 
-  /// The same on ranks that share the model, of which the first tells.
+  /// Does the same on ranks that share the model; the first one prints.
   [[nodiscard]] int measure_ranks(const ParallelWord& word) const {
     if (train || attention || operations || roofline || profile || samples || baseline || mean_length ||
         execution.skip_padding || !tests.empty())
@@ -348,7 +348,7 @@ struct BenchCommand {
     // Each device and dtype is measured once.
     auto known = std::make_shared<std::map<std::pair<std::string, DType>, run::Peaks>>();
     backends::CompileOptions compile = execution.compile_options();
-    compile.tune = true;  // as what is held against the peaks
+    compile.tune = true;  // the peaks are measured with tuning too
     const bool told = roofline;
     plan.peaks = [known, compile, told, &report](const backends::Backend& backend, DType dtype) -> const run::Peaks& {
       const auto key = std::pair(std::string(backend.device()), dtype);
@@ -369,7 +369,7 @@ struct BenchCommand {
       if (!plan.stopped()) (void)plan.peaks(backend, dtype);
   }
 
-  /// What --attention measures.
+  /// Returns the sizes of --attention.
   [[nodiscard]] AttentionSweep kernels() const {
     AttentionSweep whole = sweep;
     if (!batches.empty()) whole.batches = batches;
@@ -382,7 +382,7 @@ struct BenchCommand {
   void measure_models(const BenchPlan& plan, const backends::Backend& backend) const {
     const open::LoadedModel loaded = open::load_model(model, execution, common.console);
     for (const std::int64_t length : lengths) open::warn_of_fixed_lengths(loaded.model, length, common.console);
-    std::map<std::string, open::LoadedModel> quantized;  // as they are loaded
+    std::map<std::string, open::LoadedModel> quantized;  // quantized while they are loaded
     for_each_setting(plan, [&](const BenchPlan& one) {
       const open::LoadedModel* which = &loaded;
       if (const auto& dtype = one.execution.dtype; open::is_quantization(dtype)) {
@@ -395,7 +395,8 @@ struct BenchCommand {
     });
   }
 
-  /// f(plan) for each dtype, batch and length; what is not given is one measurement with the model's own value.
+  /// Calls f(plan) for each dtype, batch and length; an option without a value is one measurement with the model's own
+  /// value.
   void for_each_setting(const BenchPlan& plan, const std::function<void(const BenchPlan&)>& f) const {
     const auto each = [](const auto& list) {
       using Value = typename std::decay_t<decltype(list)>::value_type;
@@ -445,10 +446,10 @@ struct BenchCommand {
     earlier_ = report::parse_bench_json(*baseline, file.text());
   }
 
-  /// With the row of the same setting, where there is one.
+  /// Compares with the row of the same setting, if there is one.
   void compare_with_baseline(report::BenchRow& row) const {
     const auto match = std::find_if(earlier_.begin(), earlier_.end(), [&](const report::BenchRow& old) {
-      // Weights take the same time wherever they came from.
+      // The origin of the weights does not change the time.
       report::Setting setting = row.setting;
       setting.weights = old.setting.weights;
       return old.setting == setting;
@@ -459,12 +460,12 @@ struct BenchCommand {
         common.console.warn(fmt::format("{} has no measurement of this setting", printable(*baseline)));
       return;
     }
-    // Slower beyond the spread: the fast tenth of now is slower than the slow tenth of then.
+    // A row is slower beyond the spread if its 10th percentile is above the 90th percentile of the baseline.
     row.baseline = report::Baseline{match->ms.median, row.ms.p10 > match->ms.p90};
     if (fail_if_slower) row.baseline->failed = row.ms.median > match->ms.median * (1 + parse_percent(*fail_if_slower));
   }
 
-  /// Exit code 1 where an output is wrong, or a row slower than allowed.
+  /// Returns 1 if an output is wrong, or a row is slower than allowed.
   [[nodiscard]] int judged(const report::BenchReport& report) const {
     const auto wrong = std::count_if(report.rows.begin(), report.rows.end(), [](const report::BenchRow& row) {
       return row.verification && !row.verification->pass;
@@ -474,7 +475,7 @@ struct BenchCommand {
     if (slow > 0)
       common.console.error(fmt::format("{} of {} measurements are slower than {} by over {}", slow, report.rows.size(),
                                        printable(*baseline), printable(*fail_if_slower)));
-    // What was not compared has not passed.
+    // Rows without a baseline fail the check.
     const std::size_t unchecked = fail_if_slower ? unmatched_ : 0;
     if (unchecked > 0)
       common.console.error(fmt::format("--fail-if-slower: {} has no measurement of the setting of {} of {} here",

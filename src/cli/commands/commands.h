@@ -7,7 +7,7 @@
 
 namespace attn::cli {
 
-/// In the order in which help lists them.
+/// Returns them in the order of the help.
 [[nodiscard]] std::span<const Command> commands();
 
 }  // namespace attn::cli

@@ -29,9 +29,9 @@ namespace {
 
 struct CompareCommand {
   Common common;
-  open::Execution execution;  // what both sides share
+  open::Execution execution;  // shared by both sides
   std::optional<std::string> model, other;
-  std::optional<std::string> devices, backends, dtypes, precisions, thread_counts;  // A,B
+  std::optional<std::string> devices, backends, dtypes, precisions, thread_counts;  // values of the form A,B
   std::vector<std::string> weights, inputs;
   std::optional<std::string> expect;
   std::optional<double> rtol, atol;
@@ -80,7 +80,7 @@ struct CompareCommand {
     if (model == "-" && other == "-") throw bad_usage("stdin is read once: only one of the two models can be -");
     const open::LoadedModel a = open::load_model(model, execution, common.console);
     const open::LoadedModel b = open::load_model(other, execution, common.console);
-    // What quantizing costs is seen in what layers give.
+    // The loss by quantizing is visible in the outputs of layers.
     const bool runs = !inputs.empty() || rtol || atol || outputs_only;
     if (runs || (a.weights && b.weights && is_quantized(a) != is_quantized(b)))
       return compare_passes({&a, &b}, {execution, execution});
@@ -91,7 +91,7 @@ struct CompareCommand {
     return static_cast<int>(report.equal() ? ExitCode::done : ExitCode::differs);
   }
 
-  /// The weights of two files that hold models too.
+  /// Compares the weights of two files that hold models too.
   [[nodiscard]] report::DiffReport compared_weights(const open::LoadedModel& a, const open::LoadedModel& b) const {
     const open::WeightsSource of_a = open::read_weights(*a.weights, &a, common.console);
     const open::WeightsSource of_b = open::read_weights(*b.weights, &b, common.console);
@@ -116,7 +116,7 @@ struct CompareCommand {
 
   [[nodiscard]] int compare_runs() {
     const std::vector<open::Execution> settings = sides();
-    // A side that quantizes as it loads has a model of its own.
+    // A side that quantizes while loading has its own model.
     std::vector<std::unique_ptr<open::LoadedModel>> models;
     std::vector<const open::LoadedModel*> of_sides;
     for (const open::Execution& setting : settings) {
@@ -214,7 +214,7 @@ struct CompareCommand {
                                       report::counted(static_cast<std::int64_t>(left_out), "array")));
   }
 
-  /// The fewest bits of a model's quantized weights; 0 where it has none.
+  /// Returns the fewest bits of a model's quantized weights; 0 if there are none.
   [[nodiscard]] static int bits_of(const open::LoadedModel& loaded) {
     int bits = 0;
     for (const graph::WeightSpec& spec : loaded.model.weights())
@@ -242,7 +242,7 @@ struct CompareCommand {
     return two(devices) || two(backends) || two(dtypes) || two(precisions) || two(thread_counts);
   }
 
-  /// "A,B", or one value for both; nothing where the option was not given.
+  /// Parses "A,B", or one value for both; empty if the option is not given.
   static std::vector<std::string> values_of(const char* option, const std::optional<std::string>& text) {
     if (!text) return {};
     std::vector<std::string> values = split(*text, ',');
@@ -251,7 +251,7 @@ struct CompareCommand {
     return values;
   }
 
-  /// How A and B run; B alone with --expect.
+  /// Returns the settings of A and B; only B with --expect.
   [[nodiscard]] std::vector<open::Execution> sides() const {
     const std::vector<std::string> device = values_of("--device", devices), backend = values_of("--backend", backends),
                                    dtype = values_of("--dtype", dtypes),
@@ -278,7 +278,7 @@ struct CompareCommand {
       side.precision = parse_precision(of_side(precision, "highest"));
       side.threads = parse_threads(of_side(threads, "0"));
       if (!weights.empty()) side.weights = of_side(weights, "");
-      // Without two of anything, A is the definition.
+      // If no option has two values, A is the reference backend.
       if (against_reference && i == 0) {
         side.backend = "reference";
         side.device = "cpu";
@@ -295,7 +295,7 @@ struct CompareCommand {
     return std::stoi(text);
   }
 
-  /// The arrays of --expect; those of the model's inputs are what it runs on.
+  /// Returns the arrays of --expect; those named as inputs are the inputs of the run.
   [[nodiscard]] std::vector<NamedTensor> read_expected(const keras::Model& loaded, open::GivenInputs& given) const {
     const std::string path =
         std::filesystem::is_directory(*expect) ? (std::filesystem::path(*expect) / kDumpArrays).string() : *expect;
@@ -320,7 +320,7 @@ struct CompareCommand {
     return arrays;
   }
 
-  /// The inputs in the file of --expect tell the sizes; what else is asked for does nothing.
+  /// The inputs in the file of --expect determine the sizes; other sizes have no effect.
   void check_sizes(const graph::Graph& graph) const {
     const auto told = [&](const char* option, const auto& asked, const std::optional<std::int64_t>& used) {
       if (asked && used && *asked != *used)
@@ -354,8 +354,8 @@ struct CompareCommand {
                             !outputs_only, [&](double share) { progress.advance(share); });
   }
 
-  /// Gives the arrays of a file that holds the outputs only the numbers that the graph gives them: their names in Keras
-  /// are those of layers too.
+  /// Gives the arrays of a file with only outputs the numbers of the graph's outputs, because their names in Keras are
+  /// also names of layers.
   static void number_outputs(std::vector<NamedTensor>& arrays, const run::OutputNames& names) {
     if (arrays.size() != names.size()) return;
     const auto find = [&](const std::string& name) { return std::ranges::find(arrays, name, &NamedTensor::name); };
@@ -389,7 +389,7 @@ struct CompareCommand {
     for (const NamedTensor& array : expected) dtype = run::coarser(dtype, array.tensor.dtype());
     report.tolerance = run::usual_tolerance(dtype);
     report.tolerance_reason = report::tolerance_reason(dtype);
-    int bits = 0;  // of weights that only one side has quantized
+    int bits = 0;  // bits of weights that only one side has quantized
     if (passes.size() == 2 && (bits_of(*passes[0].loaded) == 0) != (bits_of(*passes[1].loaded) == 0))
       bits = std::max(bits_of(*passes[0].loaded), bits_of(*passes[1].loaded));
     if (const run::ToleranceRule coarse = run::quantized_tolerance(bits);

@@ -1,4 +1,4 @@
-// Scripts that complete command lines, written from the tree of options.
+// Completion scripts, written from the tree of options.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace attn::cli {
 namespace {
 
-/// What a value may be, for a shell.
+/// The possible values of an option, for a shell.
 struct Values {
   bool files = false, layers = false;
   std::vector<std::string> words;
@@ -56,7 +56,7 @@ Tree tree_of(const Program& program) {
   return tree;
 }
 
-/// 'text', for a shell; in fish a backslash inside needs another.
+/// Quotes the text for a shell; fish needs another backslash before a backslash.
 std::string in_quotes(std::string_view text, bool fish = false) {
   std::string out = "'";
   for (const char c : text) {
@@ -150,7 +150,7 @@ complete -o default -F _attn attn
                      in_quotes(join(tree.names, " ") + " --help --version"), cases);
 }
 
-/// A description inside _arguments' brackets.
+/// Returns a description inside the brackets of _arguments.
 std::string zsh_text(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -301,7 +301,8 @@ struct CompletionCommand {
     return 0;
   }
 
-  /// One in each line; of the built-in model without a path, and with "-", since stdin is not the scripts' to read.
+  /// Returns the names of layers, one in each line. Without a path, and for "-", they are those of the built-in model,
+  /// because a completion script must not read stdin.
   [[nodiscard]] std::string names_of_layers() const {
     const bool is_named = !layers->empty() && *layers != "-";
     Console console;

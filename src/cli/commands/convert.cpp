@@ -41,7 +41,7 @@ struct ConvertCommand {
   std::optional<std::int64_t> batch, sequence_length;
   std::vector<std::string> shapes;
   std::vector<std::string> ignored;
-  std::string out;  // OUT, however it was given
+  std::string out;  // OUT, as an argument or by -o
 
   void declare(Options& options) {
     add_common(options, common, {Format::table, Format::json}, false);
@@ -56,7 +56,7 @@ struct ConvertCommand {
     options.add("--model", model, "MODEL", "the model whose weights they are, where IN does not hold it");
     add_input_shape(options, input_shape, "of --model, the ");
 
-    // what a run computes in is no reason to lose digits in a file
+    // the compute dtype of a run does not reduce the digits of a file
     options
         .add("--dtype", dtype, "DTYPE",
              "store floating-point numbers as float32, float16 or bfloat16; ONNX computes in it")
@@ -106,7 +106,7 @@ struct ConvertCommand {
       throw bad_usage("--from torch needs --model: the arrays are named by the layers of another library");
     std::optional<open::LoadedModel> asked;
     if (model) asked = open::load_model(model, open::Reading{input_shape}, common.console);
-    const bool by_torch = from == "torch";  // whose names say more than the model knows
+    const bool by_torch = from == "torch";  // names of PyTorch have more information than the model
     open::WeightsSource source = open::read_weights(in, asked && !by_torch ? &*asked : nullptr, common.console);
     std::erase_if(source.store.weights, [&](const NamedTensor& array) { return matches_any(array.name, ignored); });
     const report::SavedReport report = by_torch ? from_torch(*asked, source)
@@ -117,7 +117,7 @@ struct ConvertCommand {
     return 0;
   }
 
-  /// The model itself, with its config and its tokenizer.
+  /// Writes the model with its config and its tokenizer.
   [[nodiscard]] report::SavedReport whole_model() const {
     if (from == "torch") throw bad_usage("--to writes whole models, and --from torch reads weights alone");
     const std::int64_t shard_bytes = shard_size ? parse_bytes("--max-shard-size", *shard_size) : kShardBytes;
@@ -133,7 +133,7 @@ struct ConvertCommand {
     return saved_report(out, stored.weights);
   }
 
-  /// The model as a graph for other programs.
+  /// Writes the model as a graph for other programs.
   [[nodiscard]] report::SavedReport onnx_model() const {
     if (from == "torch") throw bad_usage("--from torch reads weights alone; convert them to .keras first");
     if (quantize)
@@ -150,7 +150,7 @@ struct ConvertCommand {
     return save_onnx(out, loaded, source.store, options, common.console);
   }
 
-  /// The model as --quantize asks for it; nothing: it does not.
+  /// Returns the model of --quantize; nothing without that option.
   [[nodiscard]] std::optional<open::LoadedModel> quantized(const open::LoadedModel& floats) const {
     if (!quantize) return std::nullopt;
     for (const graph::WeightSpec& spec : floats.model.weights())
@@ -161,8 +161,8 @@ struct ConvertCommand {
                             common.console);
   }
 
-  /// The numbers of a model out of a file, which has them as floats where they are to be quantized. Each of those goes
-  /// as soon as its integers are made.
+  /// Reads the numbers of a model from a file, which has them as floats if they have to be quantized. Each float array
+  /// is released when its integers are made.
   [[nodiscard]] std::vector<Tensor> weights_for(const open::LoadedModel& floats, const open::LoadedModel& wanted,
                                                 weights::Store store) const {
     const std::vector<graph::WeightSpec> specs = floats.model.weights();
@@ -176,7 +176,7 @@ struct ConvertCommand {
   [[nodiscard]] report::SavedReport with_model(const open::LoadedModel& floats, weights::Store store) const {
     std::optional<open::LoadedModel> integers = quantized(floats);
     const open::LoadedModel& loaded = integers ? *integers : floats;
-    // Elsewhere the names of an optimizer's numbers mean nothing.
+    // Elsewhere the names of an optimizer's variables have no meaning.
     const bool keeps_state = store.naming == weights::Naming::store_path;
     const std::vector<NamedTensor> state = keeps_state ? std::move(store.state) : std::vector<NamedTensor>();
     const std::vector<Tensor> tensors = weights_for(floats, loaded, std::move(store));
@@ -200,17 +200,17 @@ struct ConvertCommand {
     return report;
   }
 
-  /// Without a model the arrays keep their names, and their places where the file says them.
+  /// Without a model the arrays keep their names, and their places if the file has them.
   [[nodiscard]] report::SavedReport by_names(const open::WeightsSource& source) const {
     const weights::Store& store = source.store;
     const bool places = store.naming == weights::Naming::store_path;
-    // The model's layout is needed: why it cannot be read is what the user has to know.
+    // The model's layout is needed, so the user gets the reason why it cannot be read.
     if (source.unreadable && (quantize || (weights::needs_layout(out) && !out.ends_with(".weights.h5"))))
       throw Error(*source.unreadable);
     if (quantize)
       throw bad_usage("--quantize: {} holds no model that says which weights are kernels; name it with --model",
                       printable(in));
-    // The model's layout is needed: why it cannot be read is what the user has to know.
+    // The model's layout is needed, so the user gets the reason why it cannot be read.
     if (source.unreadable && weights::needs_layout(out) && !out.ends_with(".weights.h5"))
       throw Error(*source.unreadable);
     if (weights::holds_config(out))
@@ -232,7 +232,7 @@ struct ConvertCommand {
       std::vector<NamedTensor> arrays;
       for (std::size_t i = 0; i < tensors.size(); ++i) {
         std::string name = store.weights[i].name;
-        if (name.ends_with(":0")) name.resize(name.size() - 2);  // as Keras 2 calls its variables
+        if (name.ends_with(":0")) name.resize(name.size() - 2);  // Keras 2 names of variables
         arrays.push_back({std::move(name), tensors[i]});
       }
       io::write_tensors(out, arrays);
@@ -244,7 +244,7 @@ struct ConvertCommand {
     std::vector<graph::WeightSpec> specs;
     for (const NamedTensor& array : store.weights) {
       graph::WeightSpec spec;
-      // "layers/dense/vars/0" is of the layer "dense".
+      // "layers/dense/vars/0" belongs to the layer "dense".
       spec.path = array.name.substr(0, array.name.rfind("/vars/")) + "/" + array.name.substr(array.name.rfind('/') + 1);
       spec.store_path = array.name;
       specs.push_back(std::move(spec));
@@ -252,7 +252,7 @@ struct ConvertCommand {
     weights::save(out, specs, tensors, {"", store.state});
   }
 
-  /// In the dtype that was asked for. Only floating-point numbers are converted.
+  /// Converts floating-point numbers to the dtype of the option.
   [[nodiscard]] std::vector<Tensor> cast(std::vector<Tensor> tensors) const {
     if (!dtype) return tensors;
     const DType wanted = *dtype_of(*dtype);

@@ -15,7 +15,7 @@
 namespace attn::cli {
 namespace {
 
-/// A GPU is usable where its backend opens.
+/// A GPU is usable if its backend opens.
 report::DeviceRow row_of(const backends::Gpu& gpu) {
   report::DeviceRow row{fmt::format("cuda:{}", gpu.index),
                         gpu.name,

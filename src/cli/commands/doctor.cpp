@@ -31,7 +31,7 @@
 namespace attn::cli {
 namespace {
 
-// Small, but with attention, normalisation, products and softmax.
+// The model is small, but has attention, normalization, products and softmax.
 constexpr std::string_view kProbe = R"({"name": "probe", "input_shape": [7, 16], "num_layers": 1, "num_heads": 2,
   "key_dim": 8, "intermediate_dim": 32, "activation": "gelu", "units": 5, "output_activation": "softmax"})";
 
@@ -49,7 +49,7 @@ std::vector<NamedTensor> probe_outputs(std::string_view backend_name) {
   return outputs;
 }
 
-/// What `check` says of a thing that works; what it throws says why it does not.
+/// Runs `check`, which returns the text for a working component; an exception is the reason of a failure.
 template <typename Check>
 report::DoctorCheck checked(const std::string& name, Check check) {
   report::DoctorCheck out{name, false, "", ""};
@@ -57,7 +57,7 @@ report::DoctorCheck checked(const std::string& name, Check check) {
     out.detail = check();
     out.works = true;
   } catch (const std::bad_alloc&) {
-    throw;  // says nothing about the thing
+    throw;  // not about the component
   } catch (const std::exception& error) {
     out.why_not = printable(error.what());
   }
@@ -84,7 +84,7 @@ std::string check_hdf5(std::string& version) {
   return fmt::format("HDF5 {}, written and read", version);
 }
 
-/// "Debian GNU/Linux 12 (bookworm)", or "".
+/// Returns "Debian GNU/Linux 12 (bookworm)", or "".
 std::string distribution() {
   std::ifstream lines("/etc/os-release");
   constexpr std::string_view kKey = "PRETTY_NAME=";

@@ -11,8 +11,8 @@ struct Row {
   std::array<Example, 3> examples;
 };
 
-// Every command has three. They read files that a user has by these or other names (model.keras, model.json,
-// model.weights.h5, x.npz, compiled.keras with data.npz, preset), and write into the folder they run in.
+// Every command has three examples. They read files with common names (model.keras, model.json, model.weights.h5,
+// x.npz, compiled.keras with data.npz, preset), and write into the current folder.
 constexpr std::array kRows = {
     Row{"summary",
         {{{"the built-in encoder, as Keras shows it", "attn summary"},

@@ -1,4 +1,4 @@
-// Command lines that show what a command is for: help and manual pages end with them, and the tests run them.
+// Example command lines: help and manual pages end with them, and the tests run them.
 #pragma once
 
 #include <span>
@@ -7,11 +7,11 @@
 namespace attn::cli {
 
 struct Example {
-  std::string_view what;  ///< "the weights of a file, the widest spread first"
+  std::string_view what;  ///< a description: "the weights of a file, the widest spread first"
   std::string_view line;  ///< for a shell, in the repository's root
 };
 
-/// Empty for a command that there is not.
+/// Returns the examples of a command; empty if there is no such command.
 [[nodiscard]] std::span<const Example> examples_of(std::string_view command);
 
 }  // namespace attn::cli

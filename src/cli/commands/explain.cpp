@@ -39,7 +39,7 @@ struct ExplainCommand {
 
   [[nodiscard]] int run() const {
     std::optional<std::string> path = model, wanted = layer;
-    // One word that is no file may be a layer of the built-in encoder.
+    // A single word that is not a file may be a layer of the built-in encoder.
     if (path && !wanted && *path != "-" && !open::is_file(*path) && is_builtin_layer(*path)) std::swap(path, wanted);
     const open::LoadedModel loaded = open::load_model(path, open::Reading{input_shape}, common.console);
     warn_of_custom_classes(loaded.model, common.console);
@@ -58,7 +58,7 @@ struct ExplainCommand {
     return 0;
   }
 
-  /// Is it one, or a slip away from one and no file's name?
+  /// Is it a layer, or a misspelled one that is not a file either?
   static bool is_builtin_layer(const std::string& name) {
     const auto encoder = keras::Model::read("configs/encoder.json", keras::Model::builtin_encoder());
     const std::vector<std::string> names = encoder.layer_names();

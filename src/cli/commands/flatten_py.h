@@ -1,4 +1,4 @@
-// The files of src/cli/commands/scripts/flatten, one behind the other, which are compiled in.
+// The files of src/cli/commands/scripts/flatten, concatenated and compiled in.
 #pragma once
 
 namespace attn::cli {

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kScriptColumns = 118;
 
-/// The classes that run, in lines of text: Keras's by their names, KerasHub's by their modules too.
+/// Returns the supported classes as lines of text: Keras's by their names, KerasHub's by their modules too.
 std::string names_of(const std::vector<keras::KnownClass>& classes) {
   std::string out;
   std::size_t column = kScriptColumns;

@@ -138,18 +138,18 @@ struct GenerateCommand {
  private:
   SamplerOptions sampler_;
   std::unique_ptr<tokenizers::Tokenizer> tokenizer_;
-  std::optional<generate::AnswerText> answer_;      // where there is a tokenizer
-  std::optional<tokenizers::SpecialIds> specials_;  // of --stop-ids auto, where the model has a tokenizer
+  std::optional<generate::AnswerText> answer_;      // null without a tokenizer
+  std::optional<tokenizers::SpecialIds> specials_;  // for --stop-ids auto, if the model has a tokenizer
   std::vector<std::string> texts_;                  // the prompts
-  generate::EncoderPrompts encoded_;                // of a model with an encoder
+  generate::EncoderPrompts encoded_;                // for a model with an encoder
   std::vector<std::vector<Token>> expected_;
   std::unique_ptr<generate::Drafting> drafting_;
   std::unique_ptr<generate::CachedDecoder> cached_;
-  std::unique_ptr<generate::WholeDecoder> whole_;  // of a model that keeps no caches
+  std::unique_ptr<generate::WholeDecoder> whole_;  // for a model without caches
   std::optional<generate::WholeSequences> sequences_;
   double tokenize_seconds_ = 0.0;
 
-  /// Ids end where texts do, although no tokenizer is needed for them: one that cannot be read is no error there.
+  /// Sequences of ids end at the same tokens as texts. Ids need no tokenizer, so one that cannot be read is no error.
   void read_specials() {
     if (stop_ids != "auto") return;
     if (tokenizer_) {
@@ -173,7 +173,7 @@ struct GenerateCommand {
     return possible && (stream || isatty(STDOUT_FILENO) == 1);
   }
 
-  /// A model that is no task of KerasHub: its sequences are as long as it is.
+  /// Opens a model that is not a task of KerasHub: its sequences have the length of the model.
   void use_whole(const open::LoadedModel& loaded) {
     if (loaded.model.task())
       throw bad_input("{}: a {} gives no logits of next tokens, so it cannot generate", loaded.file,
@@ -184,20 +184,20 @@ struct GenerateCommand {
     sequences_ = generate::whole_sequences(loaded, execution, max_length);
   }
 
-  /// Cached where the model knows how.
+  /// Opens a decoder with a cache if the model supports it.
   void open_decoder(const open::LoadedModel& loaded, const backends::Backend& backend, generate::Request& request) {
     if (sequences_) {
       whole_ = generate::open_whole(backend, loaded, execution, *sequences_, request.prompts.size(),
                                     generate::branches_of(sampler_), encoded_.encoder, common.console);
       return;
     }
-    Dim longest = 0;  // that is read at once: the first tokens, which all prompts have
+    Dim longest = 0;  // the common first tokens of all prompts, which are read at once
     for (const auto& prompt : request.prompts)
       longest = longest == 0 ? std::ssize(prompt) : std::min<Dim>(longest, std::ssize(prompt));
     longest = std::min<Dim>(longest, request.max_length);
     if (const std::int64_t most = generate::within_positions(loaded.model, request.max_length);
         most < request.max_length) {
-      // What no memory holds is refused as that.
+      // A size above all memory gets the error of missing memory.
       generate::require_decoder_memory(backend, loaded, execution, cache_dtype, decoder_options(request), longest);
       common.console.warn(fmt::format("the model has {} positions: sequences end there", most));
       request.max_length = most;
@@ -246,7 +246,7 @@ struct GenerateCommand {
     tokenize_seconds_ = watch.lap();
     request.stop_token_ids = stop_tokens();
     if (as_keras_hub() && specials_) request.pad_token_id = specials_->pad;
-    if (max_new_tokens && !max_length && !sequences_) {  // as long as that needs
+    if (max_new_tokens && !max_length && !sequences_) {  // limits the length to the longest prompt with its new tokens
       std::int64_t longest = 0;
       for (const auto& prompt : request.prompts) longest = std::max<std::int64_t>(longest, std::ssize(prompt));
       const std::int64_t room = std::numeric_limits<std::int64_t>::max() - longest;
@@ -265,7 +265,7 @@ struct GenerateCommand {
     return request;
   }
 
-  /// An encoder has as many as the model.
+  /// An encoder has as many positions as the model.
   void check_positions(const keras::Model& of, const generate::Request& request) const {
     const auto positions = of.most_positions();
     if (!positions) return;
@@ -305,7 +305,7 @@ struct GenerateCommand {
     return encoded_.decoder;
   }
 
-  /// Says once where KerasHub would go on otherwise, and wrongly.
+  /// Notes once that KerasHub would generate other, wrong tokens.
   void warn_of_keras_hub(const keras::Model& of, const generate::Request& request) const {
     if (as_keras_hub()) return;
     const auto task = of.task();
@@ -317,7 +317,7 @@ struct GenerateCommand {
       common.console.warn(fmt::format("KerasHub {}; attn does not. --compat keras-hub gives its tokens.", what));
   }
 
-  /// As CausalLMPreprocessor.generate_preprocess: cut, then a start token in front.
+  /// Tokenizes as CausalLMPreprocessor.generate_preprocess: cut, then a start token in front.
   std::vector<std::vector<Token>> tokenized(const keras::Model& of, std::int64_t length) {
     texts_ = read_texts(prompts);
     const auto task = of.task();
@@ -348,7 +348,7 @@ struct GenerateCommand {
           if (token >= size) throw bad_usage("token {} is none of the model's {}", token, size);
   }
 
-  /// A tokenizer and a model of two sizes; models often have some rows more.
+  /// Warns of a tokenizer with more tokens than the model; models often have some rows more.
   void warn_of_vocabulary(std::int64_t rows) const {
     if (!tokenizer_ || tokenizer_->size() == rows) return;
     common.console.warn(fmt::format(
@@ -391,7 +391,7 @@ struct GenerateCommand {
       result.text = text.text;
       result.stop_string = text.stop_string;
       result.beams = text.beams;
-      if (common.form() == Format::text) continue;  // which has the bytes as they are
+      if (common.form() == Format::text) continue;  // it already has the exact bytes
       if (result.text) result.text = tokenizers::valid_utf8(*result.text);
       for (std::string& beam : result.beams) beam = tokenizers::valid_utf8(beam);
     }
@@ -401,7 +401,7 @@ struct GenerateCommand {
     if (!cached_) return;
     report.stats.cache_bytes = cached_->cache_bytes();
     report.stats.weight_bytes = cached_->weight_bytes();
-    // In the mean of the steps.
+    // The FLOPs are a mean over the steps.
     Dim shortest = request.max_length, most = 0;
     for (const generate::Sequence& sequence : generated.sequences) {
       shortest = std::min(shortest, sequence.prompt_length);
@@ -425,7 +425,7 @@ struct GenerateCommand {
     const auto rows = generated.sequences.size();
     Tensor all(DType::float32, {static_cast<Dim>(rows), static_cast<Dim>(steps), static_cast<Dim>(size)});
     const auto numbers = all.as<float>();
-    std::ranges::fill(numbers, std::numeric_limits<float>::quiet_NaN());  // behind the end of a shorter one
+    std::ranges::fill(numbers, std::numeric_limits<float>::quiet_NaN());  // after the end of a shorter sequence
     for (std::size_t row = 0; row < rows; ++row)
       for (std::size_t step = 0; step < generated.sequences[row].logits.size(); ++step)
         std::ranges::copy(generated.sequences[row].logits[step],

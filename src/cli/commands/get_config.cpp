@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kIndent = 2;
 
-/// A version whose keys are known. Throws Error (usage).
+/// Parses a version whose keys are known. Throws Error (usage).
 keras::Version written_version(const std::string& text) {
   const keras::Version version = parse_version(text);
   if (version < keras::kOldest || version > keras::kNewest)
@@ -53,7 +53,7 @@ struct GetConfigCommand {
     options.format = common.form() == Format::python ? keras::ConfigFormat::python : keras::ConfigFormat::json;
     options.indent = kIndent;
     if (words.empty() && !layer) {
-      // As the notebook does: print(layer.get_config()) of the encoder's attention layer.
+      // The default is the notebook's print(layer.get_config()) for the encoder's attention layer.
       const open::LoadedModel loaded = open::load_model(std::nullopt, open::Reading{input_shape}, common.console);
       options.layer = loaded.model.first_attention();
       if (common.form() == Format::table) options.format = keras::ConfigFormat::python;
@@ -81,8 +81,8 @@ struct GetConfigCommand {
     return 0;
   }
 
-  /// A class is a word that begins with a capital and names no file form, that key=value words follow, or that is
-  /// no file and a slip away from a class.
+  /// Several words name a class. A single word does if it has no '.' or slash and begins with a capital, or if it is not
+  /// a file and close to the name of a class.
   [[nodiscard]] bool is_class() const {
     if (words.empty()) return false;
     if (words.size() > 1) return true;

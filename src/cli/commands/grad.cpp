@@ -50,7 +50,7 @@ double rounding_of(DType dtype) {
   }
 }
 
-/// An array whose gradient is asked for.
+/// An array whose gradient is requested.
 struct Wanted {
   std::string name;  ///< "dense/kernel", "input:x"
   ValueId value = graph::kNone;
@@ -189,7 +189,7 @@ struct GradCommand {
     return loaded.model.lower_loss(options, how);
   }
 
-  /// Trainable weights in their order, and the model's inputs of floats.
+  /// Returns the trainable weights in their order, and the float inputs of the model.
   [[nodiscard]] std::vector<Wanted> wanted_of(const graph::Graph& graph, const keras::Model& loaded) const {
     std::vector<Wanted> out;
     std::vector<ValueId> value_of(graph.weights.size(), graph::kNone);
@@ -212,7 +212,7 @@ struct GradCommand {
     return out;
   }
 
-  /// The graph whose outputs are the loss, its terms, and the gradients that there are.
+  /// Returns the graph whose outputs are the loss, its terms, and the existing gradients.
   static graph::Graph with_gradients(const keras::LossGraph& lowered, const std::vector<Wanted>& wanted) {
     std::vector<ValueId> values;
     for (const Wanted& each : wanted) values.push_back(each.value);
@@ -225,7 +225,7 @@ struct GradCommand {
     return std::move(out.graph);
   }
 
-  /// The gradient of each, null where the loss does not depend on it.
+  /// Returns the gradient of each, null if the loss does not depend on it.
   static std::vector<const Tensor*> gradients_in(const std::vector<NamedTensor>& outputs,
                                                  const keras::LossGraph& lowered, const std::vector<Wanted>& wanted) {
     std::vector<const Tensor*> out;
@@ -237,7 +237,7 @@ struct GradCommand {
     return out;
   }
 
-  /// loss, then all gradients: zeros where the loss does not depend on an array, as Keras has it.
+  /// Returns the loss, then all gradients: zeros if the loss does not depend on an array, as in Keras.
   static std::vector<NamedTensor> named(const std::vector<NamedTensor>& outputs, const keras::LossGraph& lowered,
                                         const std::vector<Wanted>& wanted) {
     std::vector<NamedTensor> out{{"loss", outputs.front().tensor}};
@@ -280,8 +280,8 @@ struct GradCommand {
                                [&](std::size_t a, std::size_t b) { return report.rows[a].norm > report.rows[b].norm; });
   }
 
-  /// Keras's paths begin with the name of a model around or not, as it was built: an array whose name is the end of one
-  /// path alone, or has one path alone as its end, is that one.
+  /// Keras's paths may begin with the name of an outer model. A result gets the name of an array if exactly one path
+  /// ends with the other.
   static std::vector<NamedTensor> under_names_of(const std::vector<NamedTensor>& results,
                                                  std::vector<NamedTensor> expected) {
     for (NamedTensor& array : expected) {
@@ -289,7 +289,7 @@ struct GradCommand {
       const auto is_end = [](const std::string& whole, const std::string& end) { return whole.ends_with("/" + end); };
       std::vector<const NamedTensor*> alike;
       for (const NamedTensor& result : results) {
-        if (result.name == name) alike.assign(2, nullptr);  // it has its name already
+        if (result.name == name) alike.assign(2, nullptr);  // it already has the name
         if (is_end(result.name, name) || is_end(name, result.name)) alike.push_back(&result);
       }
       if (alike.size() == 1) array.name = alike.front()->name;

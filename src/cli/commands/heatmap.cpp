@@ -28,7 +28,7 @@ struct HeatmapCommand {
   bool no_header = false;
 
   void declare(Options& options) {
-    // the ending of -o tells it
+    // the extension of -o selects the form
     add_common(options, common, {Format::table, Format::json, Format::html, Format::svg, Format::png});
     add_model(options, model);
     add_forward(options, execution, inputs);
@@ -68,7 +68,7 @@ struct HeatmapCommand {
     return 0;
   }
 
-  /// What the preview is drawn with, for the terminal that it goes to.
+  /// Returns the characters and colours of the preview for its terminal.
   [[nodiscard]] report::Ink ink(bool to_stdout) const {
     if (Console::ascii || (to_stdout && isatty(STDOUT_FILENO) == 1 && !locale_is_utf8())) return report::Ink::ascii;
     if (Console::color == Color::always) return report::Ink::color;

@@ -15,7 +15,8 @@ namespace attn::cli {
 namespace {
 
 constexpr int kNarrowestHelp = 40, kWidestHelp = 110;  // longer lines are hard to read
-constexpr int kMostLeft = 26;                          // cells for names; longer ones push their text to the next line
+constexpr int kMostLeft = 26;                          // cells for names; the text of a longer name starts on the next
+                                                       // line
 
 constexpr std::string_view kExitCodes =
     "0 done, 1 the numbers differ or a check failed, 2 the command line is wrong, 3 a file is wrong, 4 it does not fit "
@@ -40,7 +41,7 @@ class Page {
     for (const std::string& line : wrapped(text, style_.width - indent)) add(indent, line);
   }
 
-  /// A line that must not be broken.
+  /// Adds a line that must not be wrapped.
   void line(int indent, std::string_view text) { add(indent, text); }
 
   void entries(const std::vector<Entry>& rows) {
@@ -73,7 +74,7 @@ class Page {
   std::string text_;
 };
 
-/// "-o, --output FILE", with room where there is no short name.
+/// Returns "-o, --output FILE", with blanks if there is no short name.
 std::string left_of(const OptionSpec& option) {
   if (option.positional()) return option.value;
   std::string out = option.names.front().size() > 2 ? "    " : "";
@@ -81,7 +82,7 @@ std::string left_of(const OptionSpec& option) {
   return option.value.empty() ? out : out + " " + option.value;
 }
 
-/// Commands for one purpose.
+/// Commands with a common purpose.
 struct CommandGroup {
   std::string_view what, names;
 };
@@ -92,7 +93,7 @@ constexpr std::array kGroups = {
     CommandGroup{"for this machine", "devices doctor completion man help"},
 };
 
-/// Is it one of the group? A command that no group names is with the last.
+/// Is the command in the group? A command without a group is in the last one.
 bool is_in(const CommandGroup& group, const std::string& name) {
   const auto names = [&](const CommandGroup& one) {
     const std::vector<std::string> words = split(one.names, ' ');

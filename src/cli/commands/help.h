@@ -1,4 +1,4 @@
-// What --help prints.
+// The output of --help.
 #pragma once
 
 #include <string>
@@ -14,13 +14,13 @@ struct HelpStyle {
   bool bold = false;
 };
 
-/// As stdout takes it.
+/// Returns the style for stdout.
 [[nodiscard]] HelpStyle help_style();
 
-/// The page of a command of the program, or of the program itself.
+/// Returns the page of a command of the program, or of the program itself.
 [[nodiscard]] std::string help_text(const CommandSpec& spec, const Program& program, const HelpStyle& style);
 
-/// Blank-separated words in lines of at most `width` cells. A longer word has a line of its own.
+/// Wraps blank-separated words into lines of at most `width` cells. A longer word has its own line.
 [[nodiscard]] std::vector<std::string> wrapped(std::string_view text, int width);
 
 }  // namespace attn::cli

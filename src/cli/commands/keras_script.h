@@ -1,11 +1,11 @@
-// The Python that writes what Keras gives, for attn to compare with.
+// The Python script that writes the outputs of Keras for a comparison.
 #pragma once
 
 #include <string_view>
 
 namespace attn::cli {
 
-/// A whole script; it says itself how it is used.
+/// Returns the complete script; its first lines describe its use.
 [[nodiscard]] std::string_view keras_script();
 
 }  // namespace attn::cli

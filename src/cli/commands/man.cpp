@@ -42,7 +42,7 @@ a fault of attn itself
 interrupted by SIGINT or SIGTERM
 )";
 
-/// Text that groff takes as it is.
+/// Escapes text for groff.
 std::string roff(std::string_view text) {
   std::string out = text.starts_with('.') ? "\\&" : "";
   while (!text.empty()) {

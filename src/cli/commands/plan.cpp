@@ -31,7 +31,7 @@ struct PlanCommand {
   std::string cluster = "cpu-100g";
 
   void declare(Options& options) {
-    // the ending of -o tells it
+    // the extension of -o selects the form
     add_common(options, common, {Format::table, Format::json, Format::svg});
     add_model(options, model);
     add_input_shape(options, execution.input_shape);
@@ -100,7 +100,7 @@ struct PlanCommand {
     return cache;
   }
 
-  /// Which kernel a step gets does not depend on the numbers: all weights are 0.
+  /// The kernel of a step does not depend on the numbers, so all weights are 0.
   [[nodiscard]] std::map<graph::NodeId, report::StepKernel> kernels_of(const open::LoadedModel& loaded,
                                                                        const keras::LowerOptions& lower,
                                                                        const report::PlanReport& report,

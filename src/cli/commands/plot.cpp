@@ -20,7 +20,7 @@ struct PlotCommand {
   bool expand_nested = false;
 
   void declare(Options& options) {
-    // the ending of -o tells it
+    // the extension of -o selects the form
     add_common(options, common, {Format::svg, Format::png, Format::dot, Format::mermaid, Format::json});
     add_model(options, model);
     add_input_shape(options, input_shape);

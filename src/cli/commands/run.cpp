@@ -41,7 +41,7 @@ constexpr std::size_t kFirstValues = 5;
 
 class Stopwatch {
  public:
-  /// Seconds since the last call, or since the start.
+  /// Returns the seconds since the last call, or since the start.
   double lap() {
     const auto now = std::chrono::steady_clock::now();
     const double seconds = std::chrono::duration<double>(now - from_).count();
@@ -153,7 +153,7 @@ struct RunCommand {
     return run_files(files, model, inputs, execution, common);
   }
 
-  /// One run by all ranks, of which the first writes what comes out.
+  /// Runs on all ranks; the first one writes the outputs.
   [[nodiscard]] int run_shared(const ParallelWord& word) const {
     const auto refuse = [](std::string_view option) {
       return bad_usage("{} with --parallel: no rank has what the layers give whole", option);
@@ -204,7 +204,7 @@ struct RunCommand {
     });
   }
 
-  /// Writes the outputs and the report, and gives the exit code.
+  /// Writes the outputs and the report, and returns the exit code.
   [[nodiscard]] int tell(const std::vector<NamedTensor>& given, const std::vector<keras::TextOutput>& texts,
                          const std::vector<NamedTensor>& maps, const run::OutputNames& names,
                          report::RunReport& report) const {
@@ -215,7 +215,7 @@ struct RunCommand {
     return static_cast<int>(report.compare && !report.compare->pass ? ExitCode::differs : ExitCode::done);
   }
 
-  /// -o takes the report where --json asks for one and the file ends so, else the outputs.
+  /// -o is the report with --json and a file name that ends in .json, else the outputs.
   [[nodiscard]] bool target_is_report() const {
     return target && target->ends_with(".json") && common.form() == Format::json;
   }
@@ -244,7 +244,7 @@ struct RunCommand {
     }
   }
 
-  /// What came out, which the report tells of in its order.
+  /// Returns the outputs, in the order of the report.
   [[nodiscard]] open::Outputs told(const std::vector<NamedTensor>& given, const std::vector<keras::TextOutput>& texts,
                                    const run::OutputNames& names, report::RunReport& report) const {
     open::Outputs outputs = open::decode_texts(texts, given);
@@ -290,7 +290,7 @@ struct RunCommand {
   }
 
   void warn_of_non_finite(const std::vector<report::OutputReport>& outputs) const {
-    if (check_finite) return;  // which says more
+    if (check_finite) return;  // that report has more detail
     for (const report::OutputReport& output : outputs)
       if (output.non_finite > 0)
         common.console.warn(fmt::format("{}: {} of its values are NaN or infinite; --check-finite names the layer",

@@ -19,8 +19,8 @@ namespace {
 
 constexpr int kPipeColumns = 80;
 
-/// How many tokens the vocabulary has that a task's config names, by the tokenizer's files beside it, as KerasHub tells
-/// it. Without them, and where they cannot be read, a summary is none the worse.
+/// Adds the size of the vocabulary from the tokenizer's files of a task, as KerasHub shows it. Files that are missing
+/// or unreadable are ignored.
 void tell_vocabulary(keras::Summary& summary, const std::string& path) {
   for (keras::PreprocessorPart& part : summary.preprocessor->parts) {
     if (part.image_size) continue;
@@ -78,8 +78,7 @@ struct SummaryCommand {
       return 0;
     }
     report::SummaryOptions options;
-    // 80 means what Keras prints into a pipe, whose 80 columns it takes for a terminal's. A task of KerasHub takes its
-    // line length from its caller alone.
+    // Keras prints 80 columns into a pipe. A task of KerasHub takes its line length only from its caller.
     if (line_length == kPipeColumns && !summary.preprocessor) {
       options.terminal_columns = kPipeColumns;
     } else {
@@ -95,11 +94,11 @@ struct SummaryCommand {
     return 0;
   }
 
-  /// The table has rows or columns that Keras's lacks.
+  /// Does the table have rows or columns that Keras's lacks?
   [[nodiscard]] bool opens() const { return costs || depth || variables; }
 
   void check() const {
-    // A variable is for every command; the table of a model without costs has no use for it.
+    // An environment variable is for every command; a table without costs ignores it.
     const bool asked =
         (batch && std::getenv("ATTN_BATCH") == nullptr) || (sequence_length && std::getenv("ATTN_SEQ_LEN") == nullptr);
     if (asked && !costs) throw bad_usage("--batch and --seq-len are for --costs");

@@ -66,7 +66,7 @@ struct TokenizeCommand {
 
   [[nodiscard]] Format form() const { return common.format.value_or(decode ? Format::text : Format::table); }
 
-  /// What the options give, or what stdin holds where they give nothing.
+  /// Returns the texts of the options, or of stdin if there are none.
   [[nodiscard]] std::vector<std::string> all_texts() const {
     std::vector<std::string> all = texts;
     if (texts_file)
@@ -109,7 +109,7 @@ struct TokenizeCommand {
     return row;
   }
 
-  /// A Hugging Face folder means one thing to the library that it was written for, and another to KerasHub.
+  /// Notes that Hugging Face's library and KerasHub read this folder differently.
   void note_differences(const report::TokensReport& report) const {
     std::size_t different = 0;
     try {

@@ -50,7 +50,7 @@ struct TrainCommand : TrainingOptions {
     return plans ? tell_plan(job) : train(job, nullptr);
   }
 
-  /// Of ranks the first tells and writes; all read the same files and compute the rows that are their own.
+  /// The first rank prints and writes; all read the same files and compute their own rows.
   [[nodiscard]] int run_shared(const ParallelWord& word) const {
     Ranks world(ranks, word, common.console);
     if (!world.speaks()) {
@@ -103,7 +103,7 @@ struct TrainCommand : TrainingOptions {
       try {
         is_best ? write(*save_best, variables) : write_target(variables);
         failure.reset();
-      } catch (const Error& error) {  // nothing that was trained is lost: the one before is still there
+      } catch (const Error& error) {  // nothing is lost: the checkpoint before is still there
         if (!failure || std::string_view(failure->what()) != error.what())
           common.console.warn(
               fmt::format("{}; the training continues, and the next checkpoint is tried again", error.what()));
@@ -135,7 +135,7 @@ struct TrainCommand : TrainingOptions {
       if (every.epochs > 0 && event.epoch % every.epochs == 0 && event.epoch < job.options.epochs) checkpoint(false);
     };
 
-    // For a step that does not end: what was trained before it is kept, and the program ends from there.
+    // If a step does not end, the state before it is saved, and the program ends.
     std::function<void()> keep_now;
     if (world == nullptr)
       keep_now = [&] {
@@ -153,7 +153,7 @@ struct TrainCommand : TrainingOptions {
       report.end = train_until(trainer, *job.rows, validates() ? &*job.validation_rows : nullptr, job.options, state,
                                events, std::move(keep_now));
     } catch (const Error& error) {
-      // A rank alone cannot ask the others for their parts.
+      // A single rank cannot get the parts of the others.
       if (world != nullptr || !saves() || state.position.step == steps_before) throw;
       const std::string kept =
           keep_what_was_trained([&](const std::string& path) { save(path, trainer.optimizer_state()); });
@@ -162,7 +162,7 @@ struct TrainCommand : TrainingOptions {
     }
     if (world != nullptr) report.parallel = shared_report(*world, report, began);
     OutputWriter outputs;
-    if (dump || zero == 1) {  // all ranks have a part in it, where they share the optimizer
+    if (dump || zero == 1) {  // all ranks take part if they share the optimizer
       const std::vector<NamedTensor> variables = trainer.optimizer_state();
       if (dump) outputs.attempt([&] { train::write_dump(*dump, trainer, variables); });
     }
@@ -170,8 +170,7 @@ struct TrainCommand : TrainingOptions {
       trainer.finalize();
       job.callbacks->restore_best_weights(trainer);
     }
-    // A step that is not finite has moved nothing: what was before it is kept, where there is no checkpoint, or beside
-    // it.
+    // A step that is not finite has changed nothing: the state before it is saved, beside an existing checkpoint.
     const bool lost = report.end == train::FitEnd::not_finite;
     if (saves() && (!lost || state.position.step > steps_before)) {
       const std::string place =
@@ -200,7 +199,7 @@ struct TrainCommand : TrainingOptions {
     return code == static_cast<int>(ExitCode::done) ? checked(report, job.expected) : code;
   }
 
-  /// What the training takes; the time of a step by a few that are tried.
+  /// Reports the memory of the training, and the time of a step, measured by a few steps.
   [[nodiscard]] int tell_plan(TrainingJob& job) const {
     report::TrainingReport report = job.describe(execution);
     const train::Position& position = job.state.position;
@@ -222,10 +221,10 @@ struct TrainCommand : TrainingOptions {
     return parallel_report(world, {rows}, counts, seconds, report.setting.threads);
   }
 
-  bool writes = true;  ///< of ranks one does
+  bool writes = true;  ///< one of the ranks
 
  private:
-  /// By --overfit and --expect-loss, of a training that has ended well.
+  /// Checks --overfit and --expect-loss after a completed training.
   [[nodiscard]] int checked(const report::TrainingReport& report,
                             const std::optional<train::ExpectedLosses>& expected) const {
     bool fails = false;
@@ -267,7 +266,7 @@ struct TrainCommand : TrainingOptions {
     return train::FitEnd::interrupted;
   }
 
-  /// Where the steps before a failure are.
+  /// Returns a text with the place of the steps before a failure.
   [[nodiscard]] std::string keep_what_was_trained(const std::function<void(const std::string&)>& write) const {
     try {
       train::write_at_end(*target, write);
@@ -301,7 +300,7 @@ struct TrainCommand : TrainingOptions {
     return static_cast<int>(ExitCode::done);
   }
 
-  /// Of a training that a step ended which is not finite.
+  /// Returns a text for a training that ended with a step that is not finite.
   [[nodiscard]] std::string what_is_left(const report::TrainingReport& report) const {
     if (!saves()) return "nothing was written";
     const bool is_kept = std::filesystem::exists(*target);
@@ -310,7 +309,7 @@ struct TrainCommand : TrainingOptions {
     return report.file == *target ? before : fmt::format("{}, and {} is as it was before", before, printable(*target));
   }
 
-  /// One of those that some rank has got.
+  /// Returns a signal that some rank has received.
   [[nodiscard]] static int first_signal(Ranks& world) {
     return static_cast<int>(std::ranges::max(gather_numbers(world.world(), Interrupt::signal())));
   }

@@ -41,7 +41,7 @@ struct WeightsCommand {
     add_input_shape(options, input_shape, "of --model, the ");
     options.add("--diff", other, "FILE", "compare with the weights of this file; exit 1 where they differ");
 
-    // as --atol it is refused without --diff
+    // as --atol it is rejected without --diff
     options.add("--rtol", tolerance.rtol, "R", "relative tolerance of --diff (0: exactly equal, dtypes too)")
         .not_negative()
         .without_variable();
@@ -87,7 +87,7 @@ struct WeightsCommand {
   [[nodiscard]] int compare(const open::WeightsSource& a, const std::optional<open::LoadedModel>& asked) const {
     const open::WeightsSource b = open::read_weights(*other, asked ? &*asked : nullptr, common.console);
     b.warn(common.console);
-    // Both sides are named by the same model where either has one.
+    // Both sides are named by the same model if either has one.
     const open::LoadedModel* of_a = asked ? &*asked : a.model ? &*a.model : b.model ? &*b.model : nullptr;
     const open::LoadedModel* of_b = asked ? &*asked : b.model ? &*b.model : of_a;
     report::DiffReport report{file, *other, tolerance.rtol, tolerance.atol, {}};
@@ -123,7 +123,7 @@ struct WeightsCommand {
         std::move(sum)};
   }
 
-  /// Numbers from the largest down, names from the first on.
+  /// Sorts numbers from the largest to the smallest, names alphabetically.
   void order(std::vector<report::ArrayReport>& arrays) const {
     if (!sort) return;
     using Array = report::ArrayReport;
