@@ -53,6 +53,7 @@ Names emit(const Step& step, const graph::Concat& op);
 Names emit(const Step& step, const graph::Slice& op);
 Names emit(const Step& step, const graph::Pad& op);
 Names emit(const Step& step, const graph::Gather& op);
+Names emit(const Step& step, const graph::ScatterAdd& op);
 Names emit(const Step& step, const graph::Iota& op);
 Names emit(const Step& step, const graph::Fill& op);
 Names emit(const Step& step, const graph::Conv& op);

@@ -124,6 +124,16 @@ Names emit(const Step& step, const graph::Gather& op) {
   return {step.term(0).apply("Gather", {indices}, {{"axis", std::int64_t{op.axis}}}).name};
 }
 
+Names emit(const Step& step, const graph::ScatterAdd& op) {
+  if (op.axis != 0) no_counterpart(step, "along another axis than the first");
+  Emitter& e = step.emitter;
+  const DType dtype = step.input(0).dtype;
+  const Name places = e.cast(step.in[1], step.input(1).dtype, DType::int64);
+  const Name rows = e.node("Unsqueeze", {places, e.ints({step.rank(1)})});
+  return {e.node("ScatterND", {e.expand(e.scalar(dtype, 0.0), step.out_sizes()), rows, step.in[0]},
+                 {{"reduction", std::string("add")}})};
+}
+
 Names emit(const Step& step, const graph::Iota& op) {
   Emitter& e = step.emitter;
   const Sizes sizes = step.out_sizes();

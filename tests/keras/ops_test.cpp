@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -580,4 +581,43 @@ TEST_CASE("operations: transforms, matrices, bits and images that cannot be are 
   check_refused({"image", "CropImages", "", "[$x]"}, x, "two must be given");
   check_refused({"image", "MapCoordinates", R"(, "order": 3)", "[$x, [[1.0]]]"}, x, "only the orders 0 and 1");
   check_refused({"image", "MapCoordinates", R"(, "order": 1)", "[$x, [[1.0]]]"}, x, "do not fit inputs");
+}
+
+TEST_CASE("operations: the inverse of erf is infinite at 1, and no number beyond") {
+  const double infinity = std::numeric_limits<double>::infinity();
+  check_exact({kMath, "Erfinv", "", "[$x]"}, {x_of(DType::float32, {-1, 0, 1})}, DType::float32, {1, 3},
+              {-infinity, 0, infinity});
+  CHECK(std::isnan(numbers(run({kMath, "Erfinv", "", "[$x]"}, {x_of(DType::float32, {1.5})})).front()));
+}
+
+TEST_CASE("operations: a segment that no row is in has the dtype's least number, 0 or 1; a negative id is in none") {
+  const auto segments = [](const std::string& name, const std::vector<double>& expected) {
+    const std::string ids = R"({"class_name": "__numpy__", "config": {"value": [-1], "dtype": "int32"}})";
+    check_exact({kMath, name, ", \"num_segments\": 2", "[$x, " + ids + "]"}, {x_of(DType::int32, {5})}, DType::int32,
+                {2, 1}, expected);
+  };
+  segments("SegmentSum", {0, 0});
+  segments("SegmentProd", {1, 1});
+  segments("SegmentMax", {-2147483648.0, -2147483648.0});
+  segments("SegmentMin", {2147483647.0, 2147483647.0});
+  check_refused({kMath, "SegmentSum", "", "[$x, [0]]"}, {x_of(DType::float32, {1})}, "without num_segments the size");
+}
+
+TEST_CASE("operations: an index that is outside of what is scattered into is an error that names it") {
+  check_refused({kCore, "Scatter", ", \"shape\": [2, 3]", "[[[2]], $x]"}, {x_of(DType::float32, {1, 2, 3})}, "index 2");
+  check_refused({kCore, "ScatterUpdate", "", "[$x, [[0, -1]], [1.0]]"}, {x_of(DType::float32, {1, 2, 3})}, "index 3");
+}
+
+TEST_CASE("operations: Keras's summary has the number of axes as a row of that many") {
+  const Ran ran = run({kNumpy, "Ndim", "", "[$x]"}, {counted()});
+  CHECK(ran.shown == std::vector<Shape>{{3}});
+  CHECK(numbers(ran) == std::vector<double>{3});
+}
+
+TEST_CASE("operations: integers keep their dtype through relu, and become float32 through a leaky one") {
+  check_exact({kNn, "Relu", "", "[$x]"}, {x_of(DType::int64, {-2, 2})}, DType::int64, {1, 2}, {0, 2});
+  check_exact({kNn, "LeakyRelu", ", \"negative_slope\": 0.25", "[$x]"}, {x_of(DType::int64, {-2, 2})}, DType::float32,
+              {1, 2}, {-0.5, 2});
+  check_refused({kNn, "LeakyRelu", "", "[$x]"}, {x_of(DType::boolean, {0, 1})}, "bool");
+  check_refused({kNn, "Silu", "", "[$x]"}, {x_of(DType::int32, {0, 1})}, "int32");
 }

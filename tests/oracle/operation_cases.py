@@ -1,6 +1,7 @@
 """Cases of make_layer_cases.py with operations: Fourier transforms, matrices, bits and images, and layers that use
 them. Each function returns a model."""
 import keras
+import numpy as np
 from keras import layers as L
 from keras import ops
 from keras_hub import layers as H
@@ -164,3 +165,96 @@ def warped_images():
     for method in ("linear", "cubic", "lanczos3", "lanczos5"):
         outputs += [image.scale_and_translate(one, (8, 3, 3), ops.array([1.6, 0.7]), ops.array([0.3, -0.2]), (0, 1), method, anti) for anti in (True, False)]
     return keras.Model([x, one, first, how, plane, at], outputs)
+
+
+@case
+def scattered():
+    """Places that occur twice, named by one, two and all axes; segments that no row is in, and rows that are in none."""
+    table, ids = keras.Input(batch_shape=(4, 5, 3), name="table"), keras.Input(batch_shape=(6,), dtype="int32", name="ids")
+    rows, cells = keras.Input(batch_shape=(6, 5, 3), name="rows"), keras.Input(batch_shape=(6, 3), name="cells")
+    numbers, more = keras.Input(batch_shape=(6,), name="numbers"), keras.Input(batch_shape=(6,), dtype="int64", name="more")
+    at = lambda *axes: ops.stack([x % size for x, size in axes], axis=-1)
+    one, two, three = at((ids, 4)), at((ids, 4), (more, 5)), at((more, 4), (ids, 5), (ids, 3))
+    outputs = [ops.scatter(one, rows, (4, 5, 3)), ops.scatter(two, cells, (4, 5, 3)), ops.scatter(three, numbers, (4, 5, 3)),
+               ops.scatter(ops.reshape(one, (2, 3, 1)), ops.reshape(cells, (2, 3, 3)), (7, 3))]
+    for reduction in (None, "add", "max", "min", "mul"):
+        outputs += [ops.scatter_update(table, one, rows, reduction), ops.scatter_update(table, two, cells, reduction),
+                    ops.scatter_update(table, three, numbers, reduction)]
+    whole = ops.cast(10.0 * numbers, "int32")
+    outputs += [ops.cast(ops.scatter_update(whole, [[1], [4]], [7, 8]), "float32")]
+    for segment in (ops.segment_sum, ops.segment_prod):
+        outputs += [segment(x, ids - 2, num_segments=8) for x in (rows, cells, numbers)]
+    for segment in (ops.segment_max, ops.segment_min):
+        outputs += [segment(x, ids % 2, num_segments=2) for x in (rows, cells, numbers)]
+    return keras.Model([table, ids, rows, cells, numbers, more], outputs)
+
+
+@case
+def searched():
+    x, row = keras.Input((6,), name="x"), keras.Input(batch_shape=(11,), name="row")
+    ids, targets = keras.Input((6,), dtype="int32", name="ids"), keras.Input(batch_shape=(11,), dtype="int32", name="targets")
+    scores = keras.Input(batch_shape=(11, 7), name="scores")
+    bins = np.array([-1.0, -0.5, 0.0, 0.5, 3.0], "float32")
+    outputs = [ops.digitize(x, bins), ops.digitize(ids, bins), ops.searchsorted(bins, row), ops.searchsorted(bins, row, side="right"),
+               ops.searchsorted(np.array([0, 1, 1, 5], "int32"), targets), *ops.unravel_index(targets, (2, 3, 4)), *ops.unravel_index(ids, (3, 4))]
+    outputs += [ops.in_top_k(targets, scores, k) for k in (1, 3, 7)]
+    return keras.Model([x, row, ids, targets, scores], [ops.cast(y, "float32") for y in outputs])
+
+
+@case
+def spaced():
+    x, y, row = keras.Input((4,), name="x"), keras.Input((4,), name="y"), keras.Input(batch_shape=(5,), name="row")
+    first, last = ops.abs(x) + 0.5, ops.abs(y) + 2.0
+    points = [0.0, 0.5, 2.0, 2.25]
+    return keras.Model([x, y, row], [
+        ops.linspace(x, y, 6), ops.linspace(x, 3.0, 5, endpoint=False, axis=-1), ops.linspace(x, y, 1), ops.logspace(x, y, 4, axis=1),
+        ops.logspace(x, 1, 3, base=2.5, endpoint=False), ops.geomspace(first, last, 5), ops.geomspace(-first, -last, 4),
+        ops.vander(row), ops.vander(row, 3), ops.vander(row, 4, increasing=True), ops.trapezoid(x), ops.trapezoid(x, dx=0.25),
+        ops.trapezoid(x, axis=0), ops.trapezoid(x, x=points)])
+
+
+@case
+def vectors():
+    x, y = keras.Input((4, 3), name="x"), keras.Input((4, 3), name="y")
+    flat, rows, few = keras.Input((4, 2), name="flat"), keras.Input(batch_shape=(5, 7), name="rows"), keras.Input(batch_shape=(4,), name="few")
+    tall, row = keras.Input((3, 4), name="tall"), keras.Input(batch_shape=(9,), name="row")
+    outputs = [ops.cross(x, y), ops.cross(x, flat), ops.cross(flat, x), ops.cross(flat, flat + 1.0), ops.cross(x, tall, axisb=1),
+               ops.cross(x, tall, axisb=1, axisc=1), ops.cross(tall, tall * 2.0 + 1.0, axis=1), ops.cdist(x, y), ops.cdist(x, y[:, :2]),
+               ops.corrcoef(rows)]
+    return keras.Model([x, y, flat, rows, few, tall, row],
+                       [*outputs, *(ops.correlate(row, few, mode) for mode in ("valid", "same", "full")), ops.correlate(few, row, "full")])
+
+
+@case
+def divisors():
+    ids, more, x = (keras.Input((6,), dtype=dtype, name=name) for name, dtype in (("ids", "int32"), ("more", "int64"), ("x", "float32")))
+    wide, small = 37 * ids - 100, ops.cast(more, "int8")
+    share = ops.tanh(x)
+    outputs = [ops.gcd(wide, 6 * ids), ops.gcd(wide, more), ops.gcd(ids, 0), ops.gcd(small, 6 * small), ops.lcm(wide, ids),
+               ops.lcm(more, 4), ops.ldexp(x, ids), ops.ldexp(x, 3 - ids), ops.erfinv(share), ops.erfinv(share * 0.999), ops.allclose(x, x + 1e-9), ops.allclose(x, share)]
+    return keras.Model([ids, more, x], [ops.cast(y, "float32") for y in outputs])
+
+
+@case
+def blocks():
+    first = keras.Input((3, 7, 6), name="first")
+    columns, few = keras.Input((12, 20), name="columns"), keras.Input((8, 6), name="few")
+    outputs = [ops.unfold(first, 2), ops.unfold(first, (3, 2), dilation=2, padding=1), ops.unfold(first, 3, padding=(1, 0), stride=(2, 3)),
+               ops.fold(columns, (5, 6), 2), ops.fold(few, (4, 7), (2, 2), dilation=2, padding=(1, 0), stride=2),
+               ops.fold(ops.unfold(first, 2, stride=3), (7, 6), 2, stride=3)]
+    return keras.Model([first, columns, few], outputs)
+
+
+@case
+def numbers_only():
+    """Rows with numbers and NaN, and rows of NaN."""
+    x = keras.Input(batch_shape=(5, 4, 3), name="x")
+    empty = np.array([[[True, False, False]] * 4] + [[[False] * 3] * 4] * 4)
+    y = ops.where(ops.logical_or(x > 0.8, empty), ops.sqrt(-1.0 - ops.square(x)), x)
+    outputs = []
+    for options in (dict(), dict(axis=1), dict(axis=-1, keepdims=True)):
+        outputs += [ops.cast(ops.nanargmax(y, **options), "float32"), ops.cast(ops.nanargmin(y, **options), "float32")]
+    for options in (dict(axis=1), dict(axis=(0, 2), keepdims=True), dict(axis=-1, keepdims=True)):
+        outputs += [ops.nanmedian(y, **options), ops.nanquantile(y, 0.3, **options), ops.nanpercentile(y, 85.0, **options)]
+    outputs += [ops.nanquantile(y, 0.4, axis=1, method=how) for how in ("lower", "higher", "nearest", "midpoint")]
+    return keras.Model(x, [*outputs, ops.nanmedian(y), ops.nanquantile(x, 0.7)])

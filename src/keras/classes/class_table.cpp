@@ -79,13 +79,14 @@ std::vector<Family> layer_families() {
 }
 
 const ClassTable& operation_classes() {
-  static const ClassTable table({elementwise_operations(),   activation_operations(),  reduction_operations(),
-                                 layout_operations(),        arrangement_operations(), diagonal_operations(),
-                                 rearrange_operations(),     indexing_operations(),    joining_operations(),
-                                 sorting_operations(),       creation_operations(),    product_operations(),
-                                 normalization_operations(), attention_operations(),   window_operations(),
-                                 linalg_operations(),        bit_operations(),         signal_operations(),
-                                 image_operations(),         warp_operations(),        refused_operations()});
+  static const ClassTable table(
+      {elementwise_operations(),   activation_operations(), reduction_operations(),     layout_operations(),
+       arrangement_operations(),   diagonal_operations(),   rearrange_operations(),     indexing_operations(),
+       joining_operations(),       sorting_operations(),    creation_operations(),      product_operations(),
+       normalization_operations(), attention_operations(),  window_operations(),        linalg_operations(),
+       bit_operations(),           signal_operations(),     image_operations(),         warp_operations(),
+       scatter_operations(),       search_operations(),     number_theory_operations(), spacing_operations(),
+       vector_operations(),        refused_operations()});
   return table;
 }
 

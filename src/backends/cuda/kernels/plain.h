@@ -61,7 +61,6 @@ namespace attn::cuda {
 [[nodiscard]] inline Choice make_plain(const graph::BatchNormTraining&, const Step&) { return only_in_training(); }
 [[nodiscard]] inline Choice make_plain(const graph::BatchNormGrad&, const Step&) { return only_in_training(); }
 [[nodiscard]] inline Choice make_plain(const graph::Scatter&, const Step&) { return only_in_training(); }
-[[nodiscard]] inline Choice make_plain(const graph::ScatterAdd&, const Step&) { return only_in_training(); }
 [[nodiscard]] inline Choice make_plain(const graph::ConvInputGrad&, const Step&) { return only_in_training(); }
 [[nodiscard]] inline Choice make_plain(const graph::ConvKernelGrad&, const Step&) { return only_in_training(); }
 [[nodiscard]] inline Choice make_plain(const graph::PoolGrad&, const Step&) { return only_in_training(); }
@@ -71,6 +70,10 @@ namespace attn::cuda {
   return only_in_training();
 }
 [[nodiscard]] inline Choice make_plain(const graph::Dropout&, const Step&) { return only_in_training(); }
+
+[[nodiscard]] inline Choice make_plain(const graph::ScatterAdd&, const Step&) {
+  return Choice("the GPU has no kernel for scattered numbers yet");
+}
 
 // Collectives run on the host.
 [[nodiscard]] inline Choice only_on_the_host() { return Choice("ranks that share a model run on CPUs"); }

@@ -1,7 +1,6 @@
 // Casts, and tensors that take only their shape from another.
-#include <cmath>
-
 #include "classes/ops/expression.h"
+#include "classes/ops/number_range.h"
 #include "classes/ops/operand.h"
 #include "classes/ops/ops.h"
 
@@ -23,30 +22,6 @@ class Cast : public Taking<kX> {
   std::optional<DType> dtype;
 };
 
-/// The smallest and largest number of a dtype that a double represents.
-std::pair<double, double> range_of(DType dtype) {
-  switch (dtype) {
-    case DType::uint8:
-      return {0.0, 255.0};
-    case DType::int8:
-      return {-128.0, 127.0};
-    case DType::uint16:
-      return {0.0, 65535.0};
-    case DType::int16:
-      return {-32768.0, 32767.0};
-    case DType::uint32:
-      return {0.0, 4294967295.0};
-    case DType::int32:
-      return {-2147483648.0, 2147483647.0};
-    case DType::float16:
-      return {-65504.0, 65504.0};
-    case DType::bfloat16:
-      return {-std::ldexp(255.0, 120), std::ldexp(255.0, 120)};
-    default:
-      throw bad_input("saturate_cast to {} is not supported", name_of(dtype));
-  }
-}
-
 /// Casts after clamping to the range of the dtype.
 class SaturateCast : public Taking<kX> {
  public:
@@ -58,7 +33,7 @@ class SaturateCast : public Taking<kX> {
     Builder& b = call.builder();
     const ValueId x = call.tensor("x")->id;
     if (b.dtype(x) == *dtype || b.dtype(x) == DType::boolean) return Call::result(b.cast(x, *dtype));
-    const auto [least, greatest] = range_of(*dtype);
+    const auto [least, greatest] = number_range(*dtype);
     // In float64, which represents these limits and every x exactly, except for large integers.
     const ValueId bounded = b.unary(graph::UnaryFn::clip, b.cast(x, DType::float64), least, greatest);
     return Call::result(b.cast(bounded, *dtype));
@@ -74,6 +49,9 @@ class Extent : public Taking<kX> {
  public:
   Arg call(Call& call) override {
     const Shape& shape = call.shape("x");
+    // Keras's symbolic result is a row of that many numbers.
+    if (!kElements && call.lowering().symbolic())
+      return Call::result(call.builder().apply(graph::Fill{{shape.rank()}, DType::float32, 0.0}, {}));
     const Dim count = kElements ? shape.elements().value_or(0) : shape.rank();
     return Call::result(call.builder().apply(graph::Fill{{}, DType::int32, static_cast<double>(count)}, {}));
   }

@@ -1,10 +1,10 @@
 // Arithmetic, comparisons and logic, element by element (keras/src/backend/tensorflow/numpy.py, math.py).
 #include <cmath>
-#include <limits>
 #include <numbers>
 
 #include "classes/any_number.h"
 #include "classes/ops/expression.h"
+#include "classes/ops/number_range.h"
 #include "classes/ops/operand.h"
 #include "classes/ops/ops.h"
 
@@ -65,20 +65,6 @@ Expression sinc(const Expression& x) {
   return where(x == 0.0, x.number(1.0), angle.unary(UnaryFn::sin) / angle);
 }
 
-/// The largest finite number of a floating dtype.
-double largest(DType dtype) {
-  switch (dtype) {
-    case DType::float16:
-      return 65504.0;
-    case DType::bfloat16:
-      return std::ldexp(255.0, 120);
-    case DType::float32:
-      return std::numeric_limits<float>::max();
-    default:
-      return std::numeric_limits<double>::max();
-  }
-}
-
 class NanToNum : public Taking<kX> {
  public:
   void fields(Fields& f) override {
@@ -89,7 +75,7 @@ class NanToNum : public Taking<kX> {
   Arg call(Call& call) override {
     const Expression x{call.builder(), call.tensor("x")->id};
     if (!is_floating(x.dtype())) return Call::result(x);
-    const double limit = largest(x.dtype());
+    const double limit = number_range(x.dtype()).second;
     const Expression finite =
         where(isposinf(x), x.number(posinf.value_or(limit)), where(isneginf(x), x.number(neginf.value_or(-limit)), x));
     return Call::result(where(isnan(x), x.number(nan), finite));
@@ -211,6 +197,23 @@ class Isclose : public Taking<kIscloseArguments> {
   }
 
  private:
+  bool equal_nan = false;
+};
+
+class AllClose : public Taking<kX1X2> {
+ public:
+  void fields(Fields& f) override {
+    f("rtol", rtol);
+    f("atol", atol);
+    f("equal_nan", equal_nan);
+  }
+  Arg call(Call& call) override {
+    const Expression close = is_close({call, "x1"}, {call, "x2"}, call.builder(), rtol, atol, equal_nan);
+    return Call::result(close.reduced({graph::ReduceFn::all, axes_in({}, close.shape()), false}));
+  }
+
+ private:
+  Number rtol = 1e-5, atol = 1e-8;
   bool equal_nan = false;
 };
 
@@ -366,6 +369,7 @@ constexpr std::array kElementwiseOperations = {
               .since = 300,
               .module = kNumpyOps,
               .later_arguments = "rtol 3.4; atol 3.4"},
+    ClassInfo{"AllClose", make_layer<AllClose>, 314, kNumpyOps},
     ClassInfo{"IsIn", make_layer<IsIn>, 312, kNumpyOps},
     // choices
     ClassInfo{"Where", make_layer<Where>, 300, kNumpyOps},

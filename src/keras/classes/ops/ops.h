@@ -73,6 +73,11 @@ inline constexpr double kEpsilon = 1e-7;
 [[nodiscard]] Family signal_operations();
 [[nodiscard]] Family image_operations();
 [[nodiscard]] Family warp_operations();
+[[nodiscard]] Family scatter_operations();
+[[nodiscard]] Family search_operations();
+[[nodiscard]] Family number_theory_operations();
+[[nodiscard]] Family spacing_operations();
+[[nodiscard]] Family vector_operations();
 [[nodiscard]] Family refused_operations();
 
 }  // namespace attn::keras

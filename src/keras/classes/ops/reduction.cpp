@@ -164,6 +164,36 @@ class IndexOf : public Taking<kX> {
   bool keepdims = false;
 };
 
+/// The index of the greatest or least number; −1 where there is none.
+template <ReduceFn kFn>
+class NumbersIndexOf : public Taking<kX> {
+ public:
+  void fields(Fields& f) override {
+    f("axis", axis);
+    f("keepdims", keepdims);
+  }
+  Arg call(Call& call) override {
+    Builder& b = call.builder();
+    Expression x{b, call.tensor("x")->id};
+    const int rank = x.shape().rank();
+    const int at = axis ? axis_in(*axis, x.shape()) : 0;
+    if (!axis) x = {b, b.reshape(x, {kUnknown})};
+    const graph::Reduce over{kFn, {at}, keepdims && axis};
+    Expression index = x.reduced(over);
+    if (is_floating(x.dtype())) {
+      const Expression none = isnan(x).reduced({ReduceFn::all, {at}, over.keepdims});
+      index = number_or(x, kFn == ReduceFn::argmax ? -kInfinity : kInfinity).reduced(over);
+      index = where(none, index.number(-1.0), index);
+    }
+    if (axis || !keepdims) return Call::result(index);
+    return Call::result(b.reshape(index, Shape(std::vector<Dim>(static_cast<std::size_t>(rank), 1))));
+  }
+
+ private:
+  std::optional<std::int64_t> axis;
+  bool keepdims = false;
+};
+
 template <bool kProduct, bool kSkipNan = false>
 class Running : public Taking<kX> {
  public:
@@ -270,6 +300,8 @@ constexpr std::array kReductionOperations = {
     ClassInfo{"CountNonzero", make_layer<CountNonzero>, 300, kNumpyOps},
     ClassInfo{"Argmax", make_layer<IndexOf<ReduceFn::argmax>>, 300, kNumpyOps},
     ClassInfo{"Argmin", make_layer<IndexOf<ReduceFn::argmin>>, 300, kNumpyOps},
+    ClassInfo{"Nanargmax", make_layer<NumbersIndexOf<ReduceFn::argmax>>, 314, kNumpyOps},
+    ClassInfo{"Nanargmin", make_layer<NumbersIndexOf<ReduceFn::argmin>>, 314, kNumpyOps},
     ClassInfo{"Cumsum", make_layer<Running<false>>, 300, kNumpyOps},
     ClassInfo{"Cumprod", make_layer<Running<true>>, 300, kNumpyOps},
     ClassInfo{"Nancumsum", make_layer<Running<false, true>>, 314, kNumpyOps},

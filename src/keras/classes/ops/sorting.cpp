@@ -26,8 +26,9 @@ Expression counted(Builder& b, Dim size, int axis, int rank) {
   return {b, b.apply(graph::Iota{shape, DType::int64, axis, 0.0, 1.0}, {})};
 }
 
-/// The indices (int64) that sort the last axis of x in ascending order; the order is stable.
-ValueId order_of(Builder& b, ValueId value) {
+/// The indices (int64) that sort the last axis of x in ascending order; the order is stable. With `nan_last`, NaN comes
+/// after all numbers.
+ValueId order_of(Builder& b, ValueId value, bool nan_last = false) {
   const Shape shape = b.shape(value);
   const int last = shape.rank() - 1;
   const Dim size = shape.back();
@@ -35,7 +36,11 @@ ValueId order_of(Builder& b, ValueId value) {
   const Expression own{b, b.expand_dims(value, -1)}, other{b, b.expand_dims(value, -2)};  // (…, i, 1), (…, 1, j)
   const int rank = last + 2;
   const Expression i = counted(b, size, last, rank), j = counted(b, size, last + 1, rank);
-  const Expression before = (other < own) | ((other == own) & (j < i));
+  Expression before = (other < own) | ((other == own) & (j < i));
+  if (nan_last) {
+    const Expression no_number = isnan(own), number = isnan(other).unary(graph::UnaryFn::logical_not);
+    before = before | (no_number & number) | (no_number & isnan(other) & (j < i));
+  }
   const Expression place = before.cast(DType::int64).reduced({ReduceFn::sum, {last + 1}, true});  // (…, i, 1)
   return Expression{where(place == j, i, i.number(0.0))}.reduced({ReduceFn::sum, {last}, false});
 }
@@ -112,10 +117,10 @@ class TopK : public Taking<kX> {
   bool sorted = true;
 };
 
-/// The quantile `at` (0 the minimum, 1 the maximum) over some axes, interpolated between the sorted elements.
-ValueId at_share(Builder& b, ValueId x, const std::vector<int>& axes, double at, const std::string& method) {
+/// x with some axes as one, the last.
+ValueId as_rows(Builder& b, ValueId x, const std::vector<int>& axes) {
   const Shape shape = b.shape(x);
-  std::vector<int> order, back;
+  std::vector<int> order;
   Shape rows;
   Dim size = 1;
   for (int axis = 0; axis < shape.rank(); ++axis) {
@@ -129,8 +134,15 @@ ValueId at_share(Builder& b, ValueId x, const std::vector<int>& axes, double at,
   }
   rows.push_back(size);
   if (size == 0) throw bad_input("there is no quantile of no elements");
-  const ValueId flat = b.reshape(b.transpose(x, order), rows);
+  return b.reshape(b.transpose(x, order), rows);
+}
+
+/// The quantile `at` (0 the minimum, 1 the maximum) over some axes, interpolated between the sorted elements.
+ValueId at_share(Builder& b, ValueId x, const std::vector<int>& axes, double at, const std::string& method) {
+  const ValueId flat = as_rows(b, x, axes);
+  const Shape rows = b.shape(flat);
   const int last = rows.rank() - 1;
+  const Dim size = rows.back();
   const ValueId sorted = taken_along(b, flat, order_of(b, flat), last);
   const double exact = at * static_cast<double>(size - 1);
   const auto element = [&](double index) {
@@ -145,7 +157,33 @@ ValueId at_share(Builder& b, ValueId x, const std::vector<int>& axes, double at,
   return lower == higher ? element(lower) : element(higher) * (1.0 - share) + element(lower) * share;
 }
 
+/// The same quantile without NaN; NaN for a row that holds nothing else.
+ValueId at_share_of_numbers(Builder& b, ValueId x, const std::vector<int>& axes, double at, const std::string& method) {
+  const Expression flat{b, as_rows(b, x, axes)};
+  const Shape rows = flat.shape();
+  const int last = rows.rank() - 1;
+  const ValueId sorted = taken_along(b, flat, order_of(b, flat, true), last);
+  const Expression numbers = isnan(flat).unary(graph::UnaryFn::logical_not).cast(DType::float64);
+  const Expression count = numbers.reduced({ReduceFn::sum, {last}, true});
+  const Expression greatest = max(count + -1.0, count.number(0.0)), exact = greatest * at;
+  const auto element = [&](const Expression& index) {
+    return Expression{b, taken_along(b, sorted, b.cast(index, DType::int64), last)};
+  };
+  const Expression lower = exact.unary(graph::UnaryFn::floor), higher = exact.unary(graph::UnaryFn::ceil);
+  Expression out = element(lower);
+  if (method == "higher") out = element(higher);
+  if (method == "nearest") out = element(exact.unary(graph::UnaryFn::round));
+  if (method == "midpoint") out = (out + element(higher)) * 0.5;
+  if (method == "linear") {
+    const Expression share = (exact - lower).cast(flat.dtype());
+    out = where(share == 0.0, out, element(higher) * share + out * (1.0 - share));
+  }
+  out = where(count == 0.0, out.number(std::nan("")), out);
+  return b.apply(graph::Reshape{rows.slice(0, last)}, {out});
+}
+
 /// The median, and the base class of other quantiles.
+template <bool kSkipNan = false>
 class Median : public Taking<kX> {
  public:
   void fields(Fields& f) override {
@@ -164,7 +202,8 @@ class Median : public Taking<kX> {
     const graph::Reduce reduce{ReduceFn::mean, axes, keepdims};
     if (call.lowering().symbolic()) return b.apply(reduce, {x});
     if (!(share >= 0.0 && share <= 1.0)) throw bad_input("a quantile is asked for at a share from 0 to 1");
-    const ValueId out = at_share(b, x, axes, share, method);
+    const bool skip = kSkipNan && is_floating(b.dtype(given));
+    const ValueId out = skip ? at_share_of_numbers(b, x, axes, share, method) : at_share(b, x, axes, share, method);
     if (!keepdims) return out;
     Shape kept = shape;
     for (const int at : axes) kept[at] = 1;
@@ -178,18 +217,20 @@ class Median : public Taking<kX> {
 inline constexpr std::array<std::string_view, 2> kXQ = {"x", "q"};
 
 /// quantile, and percentile, whose scale is 0 to 100.
-template <int kWhole>
-class Quantile : public Median {
+template <int kWhole, bool kSkipNan = false>
+class Quantile : public Median<kSkipNan> {
  public:
   void fields(Fields& f) override {
-    f("axis", axis);
+    f("axis", this->axis);
     f("method", method);
-    f("keepdims", keepdims);
+    f("keepdims", this->keepdims);
   }
   [[nodiscard]] std::span<const std::string_view> arguments() const override { return kXQ; }
   Arg call(Call& call) override {
     // Keras's Quantile stores a method but always computes the linear one.
-    return Call::result(between(call, number_argument(call, "q", 0.5) / kWhole, kWhole == 1 ? "linear" : method.value));
+    const bool linear = kWhole == 1 && !kSkipNan;
+    return Call::result(
+        this->between(call, number_argument(call, "q", 0.5) / kWhole, linear ? "linear" : method.value));
   }
 
  private:
@@ -200,9 +241,12 @@ constexpr std::array kSortingOperations = {
     ClassInfo{"Sort", make_layer<Sort<false>>, 300, kNumpyOps},
     ClassInfo{"Argsort", make_layer<Sort<true>>, 300, kNumpyOps},
     ClassInfo{"TopK", make_layer<TopK>, 300, kMathOps},
-    ClassInfo{"Median", make_layer<Median>, 300, kNumpyOps},
+    ClassInfo{"Median", make_layer<Median<>>, 300, kNumpyOps},
+    ClassInfo{"Nanmedian", make_layer<Median<true>>, 314, kNumpyOps},
     ClassInfo{"Quantile", make_layer<Quantile<1>>, 300, kNumpyOps},
     ClassInfo{"Percentile", make_layer<Quantile<100>>, 315, kNumpyOps},
+    ClassInfo{"Nanquantile", make_layer<Quantile<1, true>>, 314, kNumpyOps},
+    ClassInfo{"Nanpercentile", make_layer<Quantile<100, true>>, 315, kNumpyOps},
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "classes/ops/data_format.h"
 #include "classes/ops/operand.h"
 #include "classes/ops/ops.h"
+#include "classes/ops/transposed.h"
 
 namespace attn::keras {
 namespace {
@@ -201,6 +202,111 @@ class ExtractPatches : public Taking<kImages> {
   OpDataFormat data_format;
 };
 
+/// Blocks of an image as columns, and back: (B, C, H, W) and (B, C·height·width, blocks).
+class Blocks : public Taking<kX> {
+ public:
+  void fields(Fields& f) override {
+    f.required("kernel_size", kernel_size);
+    f("dilation", dilation);
+    f("padding", padding);
+    f("stride", stride);
+  }
+
+ protected:
+  struct Grid {
+    std::vector<std::int64_t> kernel, dilation, padding, stride;
+    [[nodiscard]] Dim cells() const { return times(kernel[0], kernel[1]); }
+    /// The number of blocks along an axis of `size`.
+    [[nodiscard]] Dim count(std::size_t axis, Dim size) const {
+      if (size == kUnknown) return kUnknown;
+      const Dim left = size + 2 * padding[axis] - dilation[axis] * (kernel[axis] - 1) - 1;
+      if (left < 0) throw bad_input("a block of {} does not fit an axis of {}", kernel[axis], size);
+      return left / stride[axis] + 1;
+    }
+  };
+  [[nodiscard]] Grid grid() const {
+    const Grid out{per_axis(kernel_size, 2), per_axis(dilation, 2), per_axis(padding, 2), per_axis(stride, 2)};
+    const auto fits = [](const std::vector<std::int64_t>& items, std::int64_t least) {
+      return items.size() == 2 && std::all_of(items.begin(), items.end(),
+                                              [&](std::int64_t item) { return item >= least && item <= kMostInBlock; });
+    };
+    if (!fits(out.kernel, 1) || !fits(out.dilation, 1) || !fits(out.padding, 0) || !fits(out.stride, 1))
+      throw bad_input("kernel_size, dilation, padding and stride must be two integers from 0 or 1 to {}", kMostInBlock);
+    return out;
+  }
+  /// 1 where cell (row, column) of channel c is element (c·height + row)·width + column of a column.
+  static Tensor picking(DType dtype, const Grid& grid, Dim channels) {
+    const Dim height = grid.kernel[0], width = grid.kernel[1], length = times(channels, grid.cells());
+    if (length > kMostInBlock)
+      throw bad_input("blocks of {} cells are too large; {} are the most", length, kMostInBlock);
+    Tensor kernel(dtype, {height, width, channels, length});
+    for (Dim row = 0; row < height; ++row)
+      for (Dim column = 0; column < width; ++column)
+        for (Dim c = 0; c < channels; ++c)
+          kernel.set(((row * width + column) * channels + c) * length + (c * height + row) * width + column, 1.0);
+    return kernel;
+  }
+  static constexpr Dim kMostInBlock = 4096;
+
+ private:
+  Axes kernel_size = std::int64_t{1}, dilation = std::int64_t{1}, padding = std::int64_t{0}, stride = std::int64_t{1};
+};
+
+class Unfold : public Blocks {
+ public:
+  Arg call(Call& call) override {
+    Builder& b = call.builder();
+    const ValueId given = call.tensor("x")->id;
+    const Shape in = b.shape(given);
+    if (in.rank() != 4 || in[1] == kUnknown) throw bad_input("blocks are cut of (B, C, H, W), got {}", in.str());
+    const Grid cut = grid();
+    const Dim rows = cut.count(0, in[2]), columns = cut.count(1, in[3]), length = times(in[1], cut.cells());
+    const Dim count = rows == kUnknown || columns == kUnknown ? kUnknown : times(rows, columns);
+    const graph::Pad around{
+        graph::PadMode::constant, {0, cut.padding[0], cut.padding[1], 0}, {0, cut.padding[0], cut.padding[1], 0}, 0.0};
+    const ValueId x = b.apply(around, {b.transpose(given, {0, 2, 3, 1})});
+    const graph::Conv pick{cut.stride, cut.dilation, graph::Padding::valid, 1, false, {}};
+    const ValueId blocks = b.apply(pick, {x, b.constant(picking(b.dtype(x), cut, in[1]))});
+    return Call::result(b.apply(graph::Reshape{{in[0], length, count}}, {b.transpose(blocks, {0, 3, 1, 2})}));
+  }
+};
+
+/// Cells that several blocks have are summed.
+class Fold : public Blocks {
+ public:
+  void fields(Fields& f) override {
+    f.required("output_size", output_size);
+    Blocks::fields(f);
+  }
+  Arg call(Call& call) override {
+    Builder& b = call.builder();
+    const ValueId given = call.tensor("x")->id;
+    const Shape in = b.shape(given);
+    const Grid cut = grid();
+    const std::vector<std::int64_t> size = per_axis(output_size, 2);
+    if (in.rank() != 3 || in[1] == kUnknown || in[1] % cut.cells() != 0 || size.size() != 2)
+      throw bad_input("blocks of {} cells do not fit {}", cut.cells(), in.str());
+    const Dim channels = in[1] / cut.cells();
+    const Dim rows = cut.count(0, size[0]), columns = cut.count(1, size[1]);
+    if (in[2] != kUnknown && in[2] != times(rows, columns))
+      throw bad_input("{} by {} blocks are needed, x is {}", rows, columns, in.str());
+    TransposedWindow window{cut.stride, cut.dilation, false, std::vector<std::int64_t>{}};
+    graph::Slice inside = whole(4);
+    for (std::size_t i = 0; i < 2; ++i) {
+      const Dim reached = ((i == 0 ? rows : columns) - 1) * cut.stride[i] + cut.dilation[i] * (cut.kernel[i] - 1) + 1;
+      window.output_padding->push_back(size[i] + 2 * cut.padding[i] - reached);
+      inside.ranges[i + 1] = {cut.padding[i], cut.padding[i] + size[i], 1};
+    }
+    const ValueId apart = b.apply(graph::Reshape{{in[0], in[1], rows, columns}}, {given});
+    const ValueId kernel = b.constant(picking(b.dtype(given), cut, channels));
+    const ValueId image = transposed_convolution(b, b.transpose(apart, {0, 2, 3, 1}), kernel, window);
+    return Call::result(b.transpose(b.apply(inside, {image}), {0, 3, 1, 2}));
+  }
+
+ private:
+  Axes output_size = std::int64_t{1};
+};
+
 /// Moves blocks of cells into channels, or back.
 template <bool kToDepth>
 class BlockDepth : public Taking<kX> {
@@ -246,6 +352,8 @@ constexpr std::array kWindowOperations = {
     ClassInfo{"Conv", make_layer<Conv>, 300, kNnOps, Role::kernel},
     ClassInfo{"DepthwiseConv", make_layer<DepthwiseConv>, 300, kNnOps, Role::kernel},
     ClassInfo{"SeparableConv", make_layer<SeparableConv>, 300, kNnOps, Role::kernel},
+    ClassInfo{"Unfold", make_layer<Unfold>, 312, kNnOps},
+    ClassInfo{"Fold", make_layer<Fold>, 314, kNnOps},
     ClassInfo{"ExtractPatches", make_layer<ExtractPatches>, 300, kImageOps},
 };
 
