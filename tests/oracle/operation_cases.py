@@ -258,3 +258,27 @@ def numbers_only():
         outputs += [ops.nanmedian(y, **options), ops.nanquantile(y, 0.3, **options), ops.nanpercentile(y, 85.0, **options)]
     outputs += [ops.nanquantile(y, 0.4, axis=1, method=how) for how in ("lower", "higher", "nearest", "midpoint")]
     return keras.Model(x, [*outputs, ops.nanmedian(y), ops.nanquantile(x, 0.7)])
+
+
+@case
+def integers():
+    """Activations of integers and of bool, where TensorFlow has them."""
+    ids, more = keras.Input((6,), dtype="int32", name="ids"), keras.Input((6,), dtype="int64", name="more")
+    flags = keras.Input((6,), dtype="bool", name="flags")
+    outputs = [L.Activation(name)(flags) for name in ("exponential", "tanh")]
+    for x in (ids - 4, more - 4):
+        outputs += [L.Activation(name)(x) for name in ("relu", "relu6", "leaky_relu", "exponential", "tanh", "linear")]
+        outputs += [f(x) for f in (ops.relu, ops.relu6, ops.leaky_relu, L.LeakyReLU(0.5), L.ReLU(negative_slope=0.25),
+                                   L.ReLU(max_value=2.0), L.ReLU(threshold=1.0), ops.exp, ops.tanh, ops.square, ops.sign)]
+    return keras.Model([ids, more, flags], outputs)
+
+
+@case
+def augmented():
+    """Layers that change images in training only, and one that does so in every run."""
+    x, bytes_ = keras.Input((6, 7, 3), name="x"), keras.Input((6, 7, 3), dtype="uint8", name="bytes")
+    first = keras.Input((3, 6, 7), name="first")
+    make = [lambda: L.RandomCrop(4, 5), lambda: L.Solarization(0.2, 0.5, (0, 1)), lambda: L.MaxNumBoundingBoxes(3), lambda: L.AutoContrast(),
+            lambda: L.AutoContrast((0, 1)), lambda: L.RandomFlip(), lambda: L.RandomHue(0.2), lambda: L.CutMix(), lambda: L.MixUp()]
+    outputs = [layer()(images) for layer in make for images in (x, bytes_)]
+    return keras.Model([x, bytes_, first], [*outputs, L.Rescaling(2.0)(L.RandomCrop(9, 4, data_format="channels_first")(first))])

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "attn/base/text.h"
+#include "config/activated.h"
 #include "config/any_number.h"
 #include "config/foreign_class.h"
 
@@ -152,7 +153,7 @@ graph::ValueId Activation::apply(graph::Builder& builder, graph::ValueId x) cons
   const int last = builder.shape(x).rank() - 1;
   switch (whole) {
     case WholeActivation::none:
-      return is_linear() ? x : builder.apply(unary, {x});
+      return is_linear() ? x : activated(builder, unary, x);
     case WholeActivation::softmax:
       return builder.apply(graph::Softmax{graph::SoftmaxKind::softmax, {last}}, {x});
     case WholeActivation::log_softmax:

@@ -4,6 +4,7 @@
 #include "classes/any_number.h"
 #include "classes/layers/axes.h"
 #include "classes/layers/layers.h"
+#include "config/activated.h"
 
 namespace attn::keras {
 namespace {
@@ -33,7 +34,7 @@ class ReLU : public Layer {
   Arg call(Call& call) override {
     const double greatest = max_value ? max_value->value : kInfinity;
     return Call::result(
-        call.builder().unary(UnaryFn::relu, call.tensor("inputs")->id, negative_slope, threshold, greatest));
+        activated(call.builder(), {UnaryFn::relu, negative_slope, threshold, greatest}, call.tensor("inputs")->id));
   }
 
  private:
@@ -53,7 +54,8 @@ class LeakyReLU : public Layer {
   [[nodiscard]] bool supports_masking() const override { return true; }
 
   Arg call(Call& call) override {
-    return Call::result(call.builder().unary(UnaryFn::relu, call.tensor("inputs")->id, negative_slope, 0.0, kInfinity));
+    return Call::result(
+        activated(call.builder(), {UnaryFn::relu, negative_slope, 0.0, kInfinity}, call.tensor("inputs")->id));
   }
 
  private:

@@ -2,6 +2,7 @@
 
 #include "classes/any_number.h"
 #include "classes/ops/ops.h"
+#include "config/activated.h"
 
 namespace attn::keras {
 namespace {
@@ -29,7 +30,7 @@ constexpr graph::Unary kSparseSigmoid{UnaryFn::sparse_sigmoid};
 template <const graph::Unary& kFunction>
 class Plain : public Taking<kX> {
  public:
-  Arg call(Call& call) override { return Call::result(call.builder().apply(kFunction, {call.tensor("x")->id})); }
+  Arg call(Call& call) override { return Call::result(activated(call.builder(), kFunction, call.tensor("x")->id)); }
 };
 
 /// An activation with a parameter `a` in its config.
@@ -53,7 +54,7 @@ class Shaped : public Taking<kX> {
   Arg call(Call& call) override {
     graph::Unary unary = kRow.unary;
     unary.a = number;
-    return Call::result(call.builder().apply(unary, {call.tensor("x")->id}));
+    return Call::result(activated(call.builder(), unary, call.tensor("x")->id));
   }
 
  private:
