@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "analysis/keras3_masks.h"
 #include "analysis/parts.h"
 #include "analysis/validation.h"
 #include "archive_config.h"
@@ -45,7 +46,9 @@ const std::string& Model::builtin_encoder() {
 }
 
 Model Model::read(const std::string& source, std::string text, const ReadOptions& options) {
-  return Model(std::make_unique<Parts>(Parts{read_model(source, std::move(text), options, nullptr), {}}));
+  ReadModel read = read_model(source, std::move(text), options, nullptr);
+  if (auto difference = keras3_mask_difference(read)) read.warnings.push_back(std::move(*difference));
+  return Model(std::make_unique<Parts>(Parts{std::move(read), {}}));
 }
 
 std::vector<Problem> Model::validate(const std::string& source, std::string text, const ReadOptions& options) {

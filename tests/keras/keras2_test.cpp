@@ -3,9 +3,12 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <vector>
 
+#include "../places.h"
 #include "attn/base/error.h"
 #include "attn/keras/model.h"
 
@@ -150,4 +153,16 @@ TEST_CASE("keras 2: a layer and a bare config are read without a model around th
   CHECK(refusal(R"({"name": "m", "layers": [{"class_name": "InputLayer", "name": "x", "inbound_nodes": [],
     "config": {"batch_input_shape": [null, 3], "name": "x"}}], "input_layers": [["x", 0, 0]],
     "output_layers": [["x", 0, 0]]})") == "accepted");
+}
+
+TEST_CASE("keras 2: a model whose masks Keras 3 treats otherwise has one warning, which names the first such layer") {
+  const auto warnings = [](const std::string& name) {
+    std::ifstream file(test::in_repository("tests/data/keras2/" + name + "/model.json"));
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    return keras::Model::read("m.json", text).warnings();
+  };
+  REQUIRE(warnings("encoder_layers").size() == 1);
+  CHECK(has(warnings("encoder_layers").front(), "uses masks in Keras 2 only, so Keras 3 gives other numbers"));
+  CHECK(warnings("encoder").empty());
+  CHECK(warnings("cross_attention").empty());
 }
