@@ -1,0 +1,170 @@
+"""Helpers of the scripts that compare attn with Keras: dtype policies, summaries, runs of attn, and the comparison of one
+compiled model in one policy:
+
+    summary   byte for byte at 80 columns
+    forward   the largest difference of an output, in units in the last place of the compute dtype at its largest number
+    loss      of the first training step, relative
+    step      |weights − Keras's| / |Keras's − the initial ones| after the step, over all weights together
+
+The tolerance comes from Keras itself, which computes the same model with and without XLA (jit_compile): the two round at
+different places, and neither is more accurate. The columns "own" have the difference of these two. attn may differ from the
+one without XLA by FACTOR times as much, or by LEAST units if they agree.
+"""
+import json
+import os
+import subprocess
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+POLICIES = ("float32", "float16", "bfloat16", "float64", "mixed_float16", "mixed_bfloat16")
+# For float64 models, attn computes in float32.
+UNIT = {"float32": 2.0**-23, "float64": 2.0**-23, "float16": 2.0**-10, "mixed_float16": 2.0**-10,
+        "bfloat16": 2.0**-7, "mixed_bfloat16": 2.0**-7}
+FACTOR, LEAST = 2.0, 4.0
+BATCH, FIRST_SCALE = 4, 256.0
+
+
+def as_array(value):
+    """Returns a tensor in float64."""
+    return np.asarray(keras.ops.convert_to_numpy(keras.ops.cast(value, "float64")))
+
+
+def weights_of(model):
+    """Returns the trainable weights by path."""
+    return {v.path: as_array(v) for v in model.trainable_weights}
+
+
+def summary_of(model):
+    """Returns the summary that Keras prints at 80 columns."""
+    lines = []
+    os.environ["COLUMNS"] = "80"
+    model.summary(print_fn=lambda line, line_break=True: lines.append(line))
+    return "\n".join(lines) + "\n"
+
+
+class Rejected(RuntimeError):
+    """attn ended with another exit code than 0."""
+
+    def __init__(self, command, code, message):
+        super().__init__(f"{command}: exit {code}: {message.strip()[-200:]}")
+        self.code, self.message = code, message
+
+
+def run(attn, *words):
+    """Returns the output of an attn command. Raises Rejected."""
+    done = subprocess.run([str(word) for word in (attn, *words)], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise Rejected(words[0], done.returncode, done.stderr)
+    return done.stdout
+
+
+def in_policy(policy, make):
+    """Calls `make` under a global policy, which also decides whether a loss is scaled."""
+    keras.config.set_dtype_policy(policy)
+    try:
+        return make()
+    finally:
+        keras.config.set_dtype_policy("float32")
+
+
+def made(policy, make):
+    """Makes a model in a policy, with the same weights each time."""
+    keras.utils.clear_session()
+    keras.utils.set_random_seed(1)
+    return in_policy(policy, make)
+
+
+def compiled(policy, model, loss, rule):
+    """The model, to be trained from a scale at which no first step overflows, and is skipped."""
+    if policy == "mixed_float16":
+        rule = keras.optimizers.LossScaleOptimizer(rule, initial_scale=FIRST_SCALE)
+    in_policy(policy, lambda: model.compile(optimizer=rule, loss=loss))
+    return model
+
+
+class Run:
+    """Keras's results for an archive. It trains only if there are targets."""
+
+    def __init__(self, start, arrays, policy, jit):
+        in_policy(policy, lambda: self.compute(start, arrays, jit))
+
+    def compute(self, start, arrays, jit):
+        model = keras.models.load_model(start)
+        given = [arrays[x.name] for x in model.inputs]
+        given = given if len(given) > 1 else given[0]
+        call = tf.function(lambda x: model(x, training=False), jit_compile=jit, autograph=False)
+        self.outputs = [as_array(y) for y in keras.tree.flatten(call(given))]
+        if "y" not in arrays:
+            return
+        self.first = weights_of(model)
+        model.compile(optimizer=model.optimizer, loss=model.loss, jit_compile=jit)
+        self.loss = float(model.train_on_batch(given, arrays["y"]))
+        self.weights = weights_of(model)
+
+
+def distance(weights, own):
+    """Returns the distance of weights from Keras's after a step, relative to the step."""
+    moved = sum(float(np.sum((own.weights[k] - own.first[k]) ** 2)) for k in own.weights)
+    apart = sum(float(np.sum((weights[k] - own.weights[k]) ** 2)) for k in own.weights)
+    return (apart / moved) ** 0.5 if moved > 0 else float(apart > 0)
+
+
+def farthest(outputs, own, unit):
+    """The largest difference of any output, in units at its largest number. Numbers that are finite in one only are
+    infinitely far apart."""
+    out = 0.0
+    for found, right in zip(outputs, own):
+        finite = np.isfinite(right)
+        if found.shape != right.shape or not np.array_equal(finite, np.isfinite(found)):
+            return float("inf")
+        size = max(float(np.max(np.abs(right[finite]), initial=0.0)), 1e-3) * unit
+        out = max(out, float(np.max(np.abs(found - right)[finite], initial=0.0)) / size)
+    return out
+
+
+class Row:
+    """The results of a model's comparison, as in the table."""
+
+    HEAD = f"summary {'forward':>9}{'own':>9}{'loss':>10}{'own':>9}{'step':>10}{'own':>9}"
+
+    def __init__(self):
+        self.cells, self.wrong = [], []
+
+    def add(self, name, found, own, least):
+        self.cells += [f"{found:9.2g}", f"{own:8.2g}"]
+        if not found <= max(FACTOR * own, least):
+            self.wrong.append(name)
+
+    def __str__(self):
+        return " ".join(self.cells) + (f"   ← {', '.join(self.wrong)}" if self.wrong else "")
+
+
+def compare(attn, folder, model, arrays, policy):
+    """Returns the row of a model, which is compiled if the arrays have targets "y". Writes its files into the folder."""
+    start, found = folder / "start.keras", folder / "y.npz"
+    model.save(start)
+    np.savez(folder / "data.npz", **arrays)
+    np.savez(folder / "x.npz", **{key: value for key, value in arrays.items() if key != "y"})
+    own = Run(start, arrays, policy, False)
+    try:
+        jit = Run(start, arrays, policy, True)
+    except Exception:  # XLA lacks an operation
+        jit = own
+    row, unit = Row(), UNIT[policy]
+    shown = run(attn, "summary", start, "--line-length", 80) == summary_of(keras.models.load_model(start))
+    row.cells.append("equal  " if shown else "differs")
+    if not shown:
+        row.wrong.append("summary")
+    run(attn, "run", start, "--input", folder / "x.npz", "--output", found)
+    with np.load(found) as file:
+        outputs = [file[name].astype("float64") for name in file.files]
+    row.add("forward", farthest(outputs, own.outputs, unit), farthest(jit.outputs, own.outputs, unit), LEAST)
+    if "y" in arrays:
+        told = json.loads(run(attn, "train", start, "--data", folder / "data.npz", "-o", folder / "trained.keras", "--no-shuffle",
+                              "--batch-size", BATCH, "--epochs", 1, "--steps", 1, "--json"))
+        row.add("loss", abs(told["history"]["loss"][0] / own.loss - 1), abs(jit.loss / own.loss - 1), LEAST * unit / 2)
+        row.add("step", distance(weights_of(keras.models.load_model(folder / "trained.keras")), own), distance(jit.weights, own),
+                LEAST * unit)
+    return row
