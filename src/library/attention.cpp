@@ -35,7 +35,7 @@ std::optional<int> number_in(const std::string& text) {
   return value;
 }
 
-/// Keeps the scores of the layer that was asked for; gives the numbers of those that are left.
+/// Keeps only the scores of the requested layer; returns the numbers of the remaining ones.
 std::vector<int> choose_layer(graph::Graph& graph, const std::optional<std::string>& wanted) {
   std::vector<int> indices;
   std::vector<graph::Scores> kept;
@@ -70,8 +70,8 @@ void check_there(const std::vector<run::ScoresLayout>& layouts, const Heads& hea
   if (heads.head) throw bad_usage("`head` {}: the layers have fewer heads, counted from 0", *heads.head);
 }
 
-/// One example of the input that is an image, (batch, height, width, 1 or 3), from its darkest to its lightest; nothing
-/// where none is, or several are.
+/// Returns one example of the input that is an image, (batch, height, width, 1 or 3), scaled from its darkest to its
+/// lightest value; nothing if there is none, or several.
 std::optional<report::InputImage> image_in(const std::vector<Tensor>& inputs, std::int64_t item) {
   constexpr std::int64_t kMostPixels = std::int64_t{1} << 20;
   const Tensor* found = nullptr;
@@ -101,7 +101,7 @@ std::optional<report::InputImage> image_in(const std::vector<Tensor>& inputs, st
   return out;
 }
 
-/// The lines of a file.
+/// Returns the lines of a file.
 std::vector<std::string> read_labels(const std::string& path) {
   const io::Bytes file = io::read_file(path, kMostLabelBytes);
   std::vector<std::string> lines = split(file.text(), '\n');
@@ -111,7 +111,7 @@ std::vector<std::string> read_labels(const std::string& path) {
   return lines;
 }
 
-/// Labels by the number of positions that they name. Every file must name the positions of a layer.
+/// Returns labels by the number of positions that they name. Every file must match the positions of a layer.
 std::map<std::int64_t, std::vector<std::string>> labels_for(const std::vector<run::ScoresLayout>& layouts,
                                                             const std::vector<std::string>& files) {
   std::map<std::int64_t, std::vector<std::string>> out;
@@ -131,13 +131,13 @@ std::map<std::int64_t, std::vector<std::string>> labels_for(const std::vector<ru
   return out;
 }
 
-/// Labels that the model knows itself: what the indices stand for that went in, of one of the batch.
+/// Labels from the model itself: the terms or tokens of its inputs, for one example of the batch.
 class OwnLabels {
  public:
   OwnLabels(const graph::Graph& graph, const std::vector<Tensor>& inputs, std::int64_t item)
       : graph_(graph), inputs_(inputs), item_(item) {}
 
-  /// The terms of the layers that read strings.
+  /// Adds the terms of the layers that read strings.
   void add_terms(const keras::Model& model) {
     for (const keras::TextStage& stage : model.text_stages()) {
       if (stage.encoding->form != text::Form::indices || !stage.encoding->missing.empty()) continue;
@@ -148,18 +148,18 @@ class OwnLabels {
           });
     }
   }
-  /// The tokens of a model of KerasHub's, whose files have a tokenizer.
+  /// Adds the tokens of a model of KerasHub whose files have a tokenizer.
   void add_tokens(const std::string& path, const open::Listener& listener) {
     std::unique_ptr<tokenizers::Tokenizer> tokenizer;
     try {
       tokenizer = tokenizers::find_tokenizer(path);
-    } catch (const Error& error) {  // the heads are there all the same
+    } catch (const Error& error) {  // the heads are shown without labels
       listener.warn(fmt::format("{}; positions have no labels", error.what()));
     }
     if (tokenizer != nullptr)
       add_tokens_of(*tokenizer, [](const std::string& input) { return input.ends_with("token_ids"); });
   }
-  /// The characters of a text that a model of bytes read.
+  /// Adds the characters of a text, for a model of bytes.
   void add_bytes(const keras::Model& model, const open::Execution& execution, const open::GivenInputs& given) {
     const auto of_bytes = open::byte_input(model, execution.sequence_length);
     if (!of_bytes) return;
@@ -195,7 +195,7 @@ class OwnLabels {
       return token.value_or(std::to_string(index));
     });
   }
-  /// Where two inputs have one length, nothing tells whose positions a head's are.
+  /// If two inputs have one length, the positions of a head are ambiguous.
   void note(std::int64_t length, std::vector<std::string> labels) {
     const auto [known, is_new] = labels_.try_emplace(length, labels);
     if (!is_new && known->second != labels) unclear_.insert(length);

@@ -52,7 +52,7 @@ CostRow row_of(const keras::Part& part, const graph::Graph& graph) {
   return row;
 }
 
-/// FLOPs and bytes of the steps, by the part that does them.
+/// Adds FLOPs and bytes of the steps, by layer.
 void add_steps(report::CostReport& report, keras::Anatomy anatomy, const keras::Owners& owners) {
   std::set<graph::ValueId> scores;
   for (const graph::Scores& of_layer : anatomy.graph.scores) scores.insert(of_layer.value);
@@ -63,7 +63,7 @@ void add_steps(report::CostReport& report, keras::Anatomy anatomy, const keras::
 
   report.batch = open::batch_of(anatomy.graph);
   report.seq_len = open::sequence_length_of(anatomy.graph);
-  // A pass does not store them.
+  // A pass does not store scores.
   anatomy.graph.scores.clear();
   const plan::Plan plan = plan::make_plan(std::move(anatomy.graph));
   report.peak = {plan.weight_bytes, plan.prepared_bytes, plan.input_bytes, plan.arena_bytes};

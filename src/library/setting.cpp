@@ -11,7 +11,7 @@
 namespace attn::library {
 namespace {
 
-/// The dtype that was asked for, else that of the model's layers.
+/// Returns the requested dtype, else that of the model's layers.
 std::string dtype_name(const graph::Graph& graph, const std::optional<std::string>& asked) {
   if (asked) return *asked;
   for (const graph::Node& node : graph.nodes) {
@@ -23,7 +23,7 @@ std::string dtype_name(const graph::Graph& graph, const std::optional<std::strin
   return "float32";
 }
 
-/// The number of threads that will run.
+/// Returns the number of threads that will run.
 int thread_count(int asked) {
   return asked > 0 ? asked : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
 }

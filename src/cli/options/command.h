@@ -1,4 +1,4 @@
-// What every command is: a name, options, and a function that runs.
+// A command: a name, options, and a function that runs it.
 #pragma once
 
 #include <functional>
@@ -8,16 +8,16 @@
 
 namespace attn::cli {
 
-/// Runs a command whose options were parsed; gives its exit code.
+/// Runs a command whose options were parsed; returns its exit code.
 using Run = std::function<int()>;
 
 struct Command {
   const char* name;
   const char* description;
-  Run (*add)(Options& options);  ///< declares its options and gives what runs it
+  Run (*add)(Options& options);  ///< declares the options and returns the function that runs the command
 };
 
-/// The command of a class with `void declare(Options&)`, which adds its options, and `int run()`.
+/// Returns the command of a class with `void declare(Options&)`, which adds its options, and `int run()`.
 template <typename Class>
 Command command_of(const char* name, const char* description) {
   return {name, description, [](Options& options) -> Run {

@@ -12,12 +12,12 @@
 namespace attn::cli {
 namespace {
 
-/// The command that the words name; null where they name none. Throws Error (usage): CLI11 does not say which word it
-/// does not know.
+/// Returns the command that the words name; null if they name none. Throws Error (usage): CLI11 does not report which
+/// word is unknown.
 CLI::App* chosen_command(const CLI::App& program, const std::vector<std::string>& words) {
   for (const std::string& word : words) {
     if (word.rfind('-', 0) != 0) return program.get_subcommand(command_named(program, word).get_name());
-    if (program.get_option_no_throw(word) == nullptr) return nullptr;  // what follows may be its value
+    if (program.get_option_no_throw(word) == nullptr) return nullptr;  // the next word may be its value
   }
   return nullptr;
 }
@@ -57,7 +57,7 @@ CommandLine::Asked CommandLine::parse(const std::vector<std::string>& words) {
     return Asked::version;
   } catch (const CLI::ParseError& error) {
     throw usage_error(*app_, chosen_, error, words);
-  } catch (const Error& error) {  // of a value that an option does not take
+  } catch (const Error& error) {  // for a value that an option rejects
     if (chosen_ == nullptr) throw;
     throw with_way_out(error, *chosen_, words);
   }

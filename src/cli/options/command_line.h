@@ -1,4 +1,4 @@
-// The program's words: which command they name, and its options.
+// The command line: the command and its options.
 #pragma once
 
 #include <memory>
@@ -15,22 +15,22 @@ class CommandLine {
  public:
   enum class Asked { command, help, version };
 
-  /// `version` is the line that --version prints.
+  /// `version` is the output of --version.
   CommandLine(std::span<const Command> commands, const std::string& version);
   CommandLine(const CommandLine&) = delete;
   CommandLine& operator=(const CommandLine&) = delete;
   ~CommandLine();
 
-  /// Throws Error (usage) for words that make no command.
+  /// Throws Error (usage) for an invalid command line.
   [[nodiscard]] Asked parse(const std::vector<std::string>& words);
-  /// Runs the command that was parsed and gives its exit code.
+  /// Runs the parsed command and returns its exit code.
   [[nodiscard]] int run(const std::vector<std::string>& words) const;
 
   /// Returns the outputs that the parsed command will write.
   [[nodiscard]] std::vector<OutputPath> outputs() const;
 
   [[nodiscard]] Program program() const;
-  /// The command that was named, or the program where none was.
+  /// Returns the named command, or the program if there is none.
   [[nodiscard]] CommandSpec named() const;
 
  private:

@@ -1,4 +1,4 @@
-// ATTN_* variables, which are defaults of options, and what errors say of both.
+// ATTN_* variables, which set defaults of options, and their names in error messages.
 #pragma once
 
 #include <string>
@@ -13,15 +13,15 @@ class Option;
 
 namespace attn::cli {
 
-/// Lets the options of `command` take their variables. A value that only other commands know (ATTN_FORMAT=csv) is
-/// passed over.
+/// Sets the options of `command` from their variables. A value that only other commands accept (ATTN_FORMAT=csv) is
+/// ignored.
 void read_variables(const CLI::App& program, CLI::App& command);
 
-/// The variable that gave an option its value; "" where the command line did, or nothing.
+/// Returns the variable that set the option; "" if it was set on the command line or not at all.
 [[nodiscard]] std::string variable_behind(const CLI::Option& option, const std::vector<std::string>& words);
 
-/// An error of a command that ran, with what is to be changed: the option of Error::field(), or the variable that its
-/// value comes from.
+/// Adds to the error of a command what the user has to change: the option of Error::field(), or the variable that has
+/// set it.
 [[nodiscard]] Error with_way_out(const Error& error, const CLI::App& command, const std::vector<std::string>& words);
 
 }  // namespace attn::cli

@@ -12,7 +12,7 @@ struct Field {
 /// Fields whose options have other names.
 constexpr std::array kRenamed = {Field{"inputs", "--input"}, Field{"memory_limit", "--mem-limit"},
                                  Field{"sequence_length", "--seq-len"}};
-/// Further fields that messages name.
+/// Other fields that occur in messages.
 constexpr std::array<std::string_view, 44> kFields = {"accumulate",
                                                       "batch",
                                                       "batch_size",
@@ -77,7 +77,7 @@ std::string with_option_names(std::string_view message) {
     if (is_field(word)) {
       out.append(message.substr(0, begin)).append(option_name(word));
       message.remove_prefix(end + 1);
-    } else {  // the second may open another
+    } else {  // the closing backtick may open another name
       out.append(message.substr(0, end));
       message.remove_prefix(end);
     }

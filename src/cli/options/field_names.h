@@ -1,4 +1,4 @@
-// The options that stand for the fields of options which messages from below the command line name.
+// The names of options in messages: modules below the command line name fields.
 #pragma once
 
 #include <string>
@@ -6,11 +6,11 @@
 
 namespace attn::cli {
 
-/// "sequence_length" is "--seq-len". The name with dashes for a field that has no other.
+/// Returns "--seq-len" for "sequence_length"; for most fields the name with dashes.
 [[nodiscard]] std::string option_name(std::string_view field);
 
-/// The message with options in place of the fields that it names in backticks: "`batch` 12 fits" becomes
-/// "--batch 12 fits". Other words in backticks stay.
+/// Replaces the fields that a message has in backticks by options: "`batch` 12 fits" becomes "--batch 12 fits". Other
+/// words in backticks stay.
 [[nodiscard]] std::string with_option_names(std::string_view message);
 
 }  // namespace attn::cli

@@ -13,9 +13,9 @@
 namespace attn::cli {
 namespace {
 
-constexpr std::string_view kMapBegin = "value in {";  // as CLI11 describes a choice of named values
+constexpr std::string_view kMapBegin = "value in {";  // CLI11's description of a choice of named values
 
-/// The words of CLI11's "{a,b}" or "value in {a->1,b->2} OR {1,2}"; none of another description.
+/// Returns the words of CLI11's "{a,b}" or "value in {a->1,b->2} OR {1,2}"; empty for another description.
 std::vector<std::string> choices_in(std::string_view description) {
   const bool map = description.starts_with(kMapBegin);
   if (!map && !description.starts_with('{')) return {};
@@ -25,7 +25,7 @@ std::vector<std::string> choices_in(std::string_view description) {
   return choices;
 }
 
-/// CLI11's other descriptions in words.
+/// Returns CLI11's other descriptions in words.
 std::string limits_in(std::string_view description) {
   if (description == "POSITIVE") return "a number above 0";
   if (description == "NONNEGATIVE") return "a number that is not below 0";
@@ -40,7 +40,7 @@ bool names_a_file(std::string_view kind) {
   return kind.find("FILE") != std::string_view::npos || kind.find("MODEL") != std::string_view::npos;
 }
 
-/// Could a variable stand for it?
+/// Can an environment variable set this option?
 bool takes_one_value(const CLI::Option& option) {
   return !option.get_lnames().empty() && option.get_type_size() == 1 && option.get_items_expected_min() >= 1 &&
          option.get_configurable() && !names_a_file(option.get_type_name());

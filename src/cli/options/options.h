@@ -1,4 +1,4 @@
-// The options of a command. CLI11, which parses them, is known in this folder alone: it takes seconds to compile.
+// The options of a command. Only this folder includes CLI11, the parser: it takes seconds to compile.
 #pragma once
 
 #include <cstdint>
@@ -17,66 +17,66 @@ class Option;
 
 namespace attn::cli {
 
-/// An option that was added, for what more is to be said of it. Each function gives the option itself.
+/// An option, with functions that restrict or describe it. Each returns the option.
 class Option {
  public:
   explicit Option(CLI::Option* option) : option_(option) {}
 
   Option required() const;
-  /// Numbers that it takes.
+  /// Restricts a number.
   Option above_zero() const;
   Option not_negative() const;
   Option between(int from, int to) const;
   Option between(double from, double to) const;
-  /// All that it takes.
+  /// Lists all accepted values.
   Option one_of(const std::vector<std::string>& words) const;
-  /// So many words follow it.
+  /// Sets the number of words that follow the option.
   Option words(int count) const;
-  /// Its value is a list with commas: "cpu,cuda".
+  /// Declares the value as a list with commas: "cpu,cuda".
   Option list() const;
-  /// May be given again, with one value each time.
+  /// Allows the option several times, with one value each.
   Option repeatable() const;
-  /// No ATTN_* variable gives its default (options/environment.h).
+  /// Excludes the option from ATTN_* variables (options/environment.h).
   Option without_variable() const;
-  /// Makes no sense without the other.
+  /// Requires the other option.
   Option needs(const Option& other) const;
 
  private:
   CLI::Option* option_;
 };
 
-/// A file or folder that an option names for a result.
+/// An output file or folder of an option.
 struct OutputPath {
   std::string path;
   bool is_folder = false;
 };
 
-/// Where a command declares its options. `names` are those of CLI11: "-o,--output"; without dashes the option is known
-/// by its place. `kind` is what help calls a value; the kinds of numbers are N, SEED, R, A, S and SHARE
+/// A command declares its options here. `names` are those of CLI11: "-o,--output"; without dashes it is a positional
+/// argument. `kind` is the name of the value in the help; the kinds of numbers are N, SEED, R, A, S and SHARE
 /// (options/plain_numbers.h).
 class Options {
  public:
   explicit Options(CLI::App& app) : app_(app) {}
 
-  /// Writes the value that is given into `value`, which outlives the parsing: a text, a number, an optional of one, or
-  /// a list of texts.
+  /// Stores the value in `value`, which must outlive the parsing: a text, a number, an optional of one, or a list of
+  /// texts.
   template <typename Value>
   Option add(const std::string& names, Value& value, const std::string& kind, const std::string& description);
 
-  /// The same for a text that names a file the command writes, or a folder where `kind` is FOLDER or DIR. Such paths
-  /// are checked before the command starts to work.
+  /// The same for the path of an output file, or of a folder if `kind` is FOLDER or DIR. Such paths are checked before
+  /// the command starts to work.
   template <typename Value>
   Option output(const std::string& names, Value& value, const std::string& kind, const std::string& description);
 
   Option flag(const std::string& names, bool& value, const std::string& description);
-  /// Calls `given` where the flag is given.
+  /// Calls `given` if the flag is given.
   Option flag(const std::string& names, std::function<void()> given, const std::string& description);
 
-  /// Has `take` read the text that is given; it throws Error (usage) for one that it does not take.
+  /// Passes the text to `take`, which throws Error (usage) for an invalid one.
   Option parsed(const std::string& names, const std::function<void(const std::string&)>& take, const std::string& kind,
                 const std::string& description);
 
-  /// A word for each value of an enumeration.
+  /// Adds an option with a word for each value of an enumeration.
   template <typename Enum>
   Option choice(const std::string& names, Enum& value, const std::vector<std::pair<std::string, Enum>>& words,
                 const std::string& kind, const std::string& description) {
@@ -89,13 +89,13 @@ class Options {
     return parsed(names, take, kind, description).one_of(known);
   }
 
-  /// Calls `then` when all of the command line was read.
+  /// Calls `then` after the whole command line was read.
   void when_parsed(std::function<void()> then);
 
-  /// The program that the command belongs to.
+  /// Returns the program of the command.
   [[nodiscard]] Program program() const;
 
-  /// The outputs of a command line that was parsed.
+  /// Returns the outputs of a parsed command line.
   using Outputs = std::function<std::vector<OutputPath>()>;
   [[nodiscard]] Outputs outputs() const;
 

@@ -13,7 +13,7 @@
 namespace attn::cli {
 namespace {
 
-/// All of `text` as a number, or nothing.
+/// Parses all of `text` as a number; nothing if it is not one.
 template <typename Number>
 std::optional<Number> parsed(std::string_view text) {
   if (text.starts_with('+')) text.remove_prefix(1);
@@ -23,7 +23,7 @@ std::optional<Number> parsed(std::string_view text) {
   return number;
 }
 
-// CLI11 wants the reason, but tells what is expected by the option's limits (usage.h).
+// CLI11 needs a text, but the message is made from the limits of the option (usage.h).
 constexpr const char* kRefused = "no such number";
 
 template <typename Integer>

@@ -1,4 +1,4 @@
-// Suggestions for an option or an argument that a command does not have.
+// Suggestions for unknown options and arguments.
 #pragma once
 
 #include <string>
@@ -8,11 +8,10 @@
 
 namespace attn::cli {
 
-/// " (did you mean '--learning-rate'?)": of an option, as "--lr" or "-n", that the command does not have; "" where
-/// nothing is near.
+/// Returns " (did you mean '--learning-rate'?)" for an unknown option such as "--lr" or "-n"; "" if nothing is similar.
 [[nodiscard]] std::string meant_option(std::string_view word, const CommandSpec& command);
 
-/// "; did you mean --input x.npz?": of an argument that is one too many.
+/// Returns "; did you mean --input x.npz?" for a superfluous argument.
 [[nodiscard]] std::string meant_argument(std::string_view word, const CommandSpec& command);
 
 }  // namespace attn::cli

@@ -15,7 +15,7 @@
 namespace attn::cli {
 namespace {
 
-constexpr std::size_t kLongestWord = 200;  // of what a message repeats
+constexpr std::size_t kLongestWord = 200;  // the limit for a word that a message repeats
 
 std::string in_quotes(std::string_view word) {
   const bool cut = word.size() > kLongestWord;
@@ -24,7 +24,7 @@ std::string in_quotes(std::string_view word) {
 
 bool looks_like_option(std::string_view word) { return word.size() > 1 && word.front() == '-'; }
 
-/// The sentence about a word that begins with a dash and is no option.
+/// Returns the message for a word that begins with a dash and is not an option.
 std::string unknown_option(const CommandSpec& command, std::string_view word) {
   const std::string_view name = word.substr(0, word.find('='));
   std::string meant = meant_option(name, command);
@@ -32,14 +32,14 @@ std::string unknown_option(const CommandSpec& command, std::string_view word) {
   return fmt::format("unknown option {}{}", in_quotes(name), meant);
 }
 
-/// Is it an option of commands, given to the program?
+/// Is it an option of commands that was given to the program?
 bool is_of_a_command(const CLI::App& app, const std::string& word) {
   const auto commands = commands_of(app);
   return std::any_of(commands.begin(), commands.end(),
                      [&](const CLI::App* command) { return command->get_option_no_throw(word) != nullptr; });
 }
 
-/// The sentence about words that are too many.
+/// Returns the message for superfluous words.
 std::string too_many(const CommandSpec& command, const std::string& word) {
   std::vector<std::string> places;
   for (const OptionSpec& option : command.options)
@@ -49,7 +49,7 @@ std::string too_many(const CommandSpec& command, const std::string& word) {
                      meant_argument(word, command));
 }
 
-/// The value that an option does not take: the last one given, unless an earlier one of a list is named.
+/// Returns the rejected value of an option: the last one, unless the message names an earlier one of a list.
 std::string refused_value(const CLI::Option& option, const OptionSpec& spec) {
   for (const std::string& value : option.results())
     if (!spec.choices.empty() && std::find(spec.choices.begin(), spec.choices.end(), value) == spec.choices.end())
@@ -57,7 +57,7 @@ std::string refused_value(const CLI::Option& option, const OptionSpec& spec) {
   return option.results().empty() ? "" : option.results().back();
 }
 
-/// Does an option of this kind take whole numbers only?
+/// Does an option of this kind take only whole numbers?
 bool is_whole(std::string_view kind) { return kind == "N" || kind == "K"; }
 
 std::string expectation(const OptionSpec& spec, const std::string& value) {
@@ -69,14 +69,14 @@ std::string expectation(const OptionSpec& spec, const std::string& value) {
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
   const bool is_number = error == std::errc() && end == value.data() + value.size();
   if (spec.kind == "SEED") return "expected a whole number from 0 to 2^64 - 1";
-  // What is refused where any number would do has a fraction, or more digits than the machine's numbers.
+  // If any number is in range, the rejected value has a fraction, or more digits than the type.
   const bool has_fraction = value.find_first_of(".e") != std::string::npos;
   if (is_number && !has_fraction && number >= 2147483648.0 && is_whole(spec.kind)) return "expected a smaller number";
   if (is_number && is_whole(spec.kind) && (spec.limits.empty() || has_fraction)) return "expected a whole number";
   return "expected " + (spec.limits.empty() ? std::string("a number") : spec.limits);
 }
 
-/// The option that the message of CLI11 begins with: "--batch: …".
+/// Returns the option at the beginning of CLI11's message: "--batch: …".
 const CLI::Option* blamed(const CLI::App& command, const std::string& message) {
   for (const CLI::Option* option : command.get_options()) {
     const std::string name = option->get_name();

@@ -1,4 +1,4 @@
-// A command line that is wrong, in one sentence that names the wrong word.
+// Messages for an invalid command line: one sentence that names the wrong word.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ class ParseError;
 
 namespace attn::cli {
 
-/// What CLI11 found wrong with `words`, given to `command` of `program`, or to the program where that is null.
+/// Converts CLI11's error about `words`, given to `command` of `program`, or to the program if that is null.
 [[nodiscard]] Error usage_error(const CLI::App& program, const CLI::App* command, const CLI::ParseError& found,
                                 const std::vector<std::string>& words);
 

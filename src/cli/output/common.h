@@ -1,4 +1,4 @@
-// Options that every command with a result takes.
+// Options of every command with a result.
 #pragma once
 
 #include <optional>
@@ -14,33 +14,34 @@ namespace attn::cli {
 using report::Format;
 
 struct Common {
-  std::vector<Format> formats;        ///< those that the command has; without --format it is the first
+  std::vector<Format> formats;        ///< the formats of the command, the default first
   std::optional<Format> format;       ///< --format
   std::optional<std::string> output;  ///< -o
   Console console;
 
-  /// --format, else what the ending of -o stands for where the command has that form, else the first.
+  /// Returns --format, else the format of the extension of -o if the command has it, else the default.
   [[nodiscard]] Format form() const;
-  /// Throws Error (usage) where the ending of -o stands for another form than the result has.
+  /// Throws Error (usage) if the extension of -o belongs to another format than the result.
   void check_ending() const;
-  /// --format, else what the ending of -o stands for (".svg"), else the first. Throws Error (usage) for another ending.
+  /// Returns --format, else the format of the extension of -o (".svg"), else the default. Throws Error (usage) for
+  /// another extension.
   [[nodiscard]] Format form_of_output() const;
-  /// Writes the result to -o, and its name and size to stdout, or to stdout.
+  /// Writes the result to -o, and its name and size to stdout; without -o writes it to stdout.
   void write(const std::string& text, Look look = Look::fitting) const;
 };
 
-/// Adds --format, --json, -o, --quiet, --verbose, --ascii and --color. Commands whose -o is no text file add it
+/// Adds --format, --json, -o, --quiet, --verbose, --ascii and --color. Commands whose -o is not a text file add it
 /// themselves.
 void add_common(Options& options, Common& common, const std::vector<Format>& formats, bool with_output = true);
 
-/// Throws Error (usage) where `path` stands for a terminal: arrays are bytes.
+/// Throws Error (usage) if `path` is a terminal, because arrays are binary.
 void refuse_binary_on_terminal(const std::optional<std::string>& path);
 
-/// Throws Error (usage), which proposes a file named as the model, where a page or picture would go to a terminal.
+/// Throws Error (usage), with a file name derived from the model, if a page or picture would go to a terminal.
 void refuse_page_on_terminal(Format form, const std::optional<std::string>& path,
                              const std::optional<std::string>& model);
 
-/// --color alone, for commands whose result has one form.
+/// Adds only --color, for commands whose result has one format.
 void add_color(Options& options);
 
 }  // namespace attn::cli

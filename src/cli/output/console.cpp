@@ -41,8 +41,8 @@ spdlog::logger& logger() {
   return instance;
 }
 
-/// The last line of a program that ends: on stderr in one piece, and without memory, of which there may be none left.
-/// What becomes of it changes nothing.
+/// Writes the last line of a program that ends: to stderr with one write, and without allocating, because memory may be
+/// exhausted. Errors are ignored.
 void write_line(std::string_view style, std::string_view label, std::string_view message) noexcept {
   const auto part = [](std::string_view text) { return iovec{const_cast<char*>(text.data()), text.size()}; };
   const std::array parts = {part("attn: "), part(style), part(label), part(style.empty() ? "" : kPlain),
@@ -58,8 +58,8 @@ bool wants_color(int descriptor) {
          (term == nullptr || std::strcmp(term, "dumb") != 0);
 }
 
-/// What goes to the terminal, pipe or file of a descriptor. Text of a model is what its tokens say; other text is of
-/// files in part.
+/// Makes a text safe for its destination: terminal, pipe or file. A model's text consists of its tokens; other text has
+/// parts of files.
 std::string safe(std::string text, Look look, bool is_terminal, bool is_colored = false) {
   if (look == Look::fitting) return terminal_text(text, is_colored ? Colors::kept : Colors::escaped);
   if (!is_terminal || (look == Look::model_text && Console::raw)) return text;
@@ -80,21 +80,21 @@ void put(std::string text, int descriptor, Look look) {
     file.write(text);
     file.commit();
   } catch (const Error&) {
-    if (descriptor == STDOUT_FILENO) throw;  // words on stderr are no result
+    if (descriptor == STDOUT_FILENO) throw;  // text on stderr is not a result
   }
 }
 
-/// A message of any length, fit to be read: its beginning names the place, its end the way out.
+/// Shortens a long message: its beginning has the place, its end the solution.
 std::string cut(std::string_view message) {
   constexpr std::size_t kMost = 2000, kEnd = 400;
   if (message.size() <= kMost) return std::string(message);
   std::string_view end = message.substr(message.size() - kEnd);
-  // Between two characters, not in one.
+  // The cut is between two characters, not inside one.
   while (!end.empty() && (static_cast<unsigned char>(end.front()) & 0xC0) == 0x80) end.remove_prefix(1);
   return shortened(message, kMost - kEnd) + std::string(end);
 }
 
-/// As it is shown on stderr.
+/// Returns the message as it is shown on stderr.
 std::string fit(std::string_view message) {
   const std::string whole = terminal_text(cut(with_option_names(message)));
   return wants_ascii(STDERR_FILENO) ? report::ascii_text(whole) : whole;

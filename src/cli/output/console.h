@@ -1,5 +1,5 @@
-// The one place that talks: results to stdout or a file, everything else to stderr. Names and texts come from files: no
-// control character of theirs reaches a terminal.
+// All output of the program: results go to stdout or a file, everything else to stderr. Names and texts come from
+// files: their control characters are escaped on a terminal.
 #pragma once
 
 #include <cstdint>
@@ -14,53 +14,53 @@ namespace attn::cli {
 
 enum class Color : std::uint8_t { automatic, always, never };
 
-/// The values of the options that every command takes. Shows the messages that open::Listener hears.
+/// The values of the options of every command. Shows the messages of open::Listener.
 struct Console : open::Listener {
   bool quiet = false;
   bool verbose = false;
-  /// One for the program: the sentence that ends it is coloured alike.
+  /// One value for the program, because the sentence that ends it is coloured too.
   inline static Color color = Color::automatic;
   inline static bool ascii = false;
-  inline static bool raw = false;  ///< may text of a model reach a terminal byte for byte?
+  inline static bool raw = false;  ///< may a terminal get the text of a model byte for byte?
 
-  /// A line on stderr that --quiet leaves out: "attn: warning: …".
+  /// Writes a line to stderr unless --quiet is given: "attn: warning: …".
   void warn(std::string_view message) const override;
-  /// A line on stderr that only --verbose shows.
+  /// Writes a line to stderr if --verbose is given.
   void note(std::string_view message) const override;
-  /// A Progress.
+  /// Returns a Progress.
   [[nodiscard]] std::unique_ptr<open::Work> begin(const std::string& what, double total) const override;
-  /// The sentence that ends a command. Never left out, not even where memory is: then it comes without colour.
+  /// Writes the sentence that ends a command, regardless of --quiet. Without memory it has no colour.
   void error(std::string_view message) const noexcept;
 
  private:
   void line(std::string_view label, std::string_view style, std::string_view message) const;
 };
 
-/// How a result may look on the terminal that stdout is.
+/// The formatting of a result on a terminal.
 enum class Look : std::uint8_t {
-  fitting,    ///< tables folded to its width, bold headings where there is colour, ASCII where the locale has no more
-  exact,      ///< byte for byte, but for control characters on a terminal
-  model_text  ///< the same of text that a model or a tokenizer made; --raw leaves its control characters
+  fitting,    ///< tables folded to its width, bold headings with colour, ASCII if the locale has only that
+  exact,      ///< byte for byte, except control characters on a terminal
+  model_text  ///< the same for text that a model or a tokenizer made; --raw keeps its control characters
 };
 
-/// Tables for stdout, or for `path` where it is given, are laid out in what write_result will show there.
+/// Selects the characters of tables for stdout, or for `path` if it is given, as write_result shows them there.
 void choose_alphabet(const std::optional<std::string>& path);
 
-/// Writes a result to stdout, or whole to `path` where it is given. --ascii and --color always hold for both and for
-/// pipes. Throws Error where it cannot be written.
+/// Writes a result to stdout, or atomically to `path` if it is given. --ascii and --color apply to both and to pipes.
+/// Throws Error if it cannot be written.
 void write_result(const std::string& text, const std::optional<std::string>& path, Look look = Look::fitting);
 
-/// Writes a part of a result to stdout at once.
+/// Writes a part of a result to stdout immediately.
 void write_now(std::string_view text, Look look);
 
-/// Writes what a command has to say of arrays that it wrote: to stdout, or to stderr where stdout took the arrays;
-/// there --quiet leaves it out.
+/// Writes the report on arrays that a command wrote: to stdout, or to stderr if stdout has the arrays; there --quiet
+/// suppresses it.
 void write_report(const std::string& text, const Console& console, bool stdout_is_taken);
 
 /// May results on stdout be bold?
 [[nodiscard]] bool colors_results();
 
-/// Columns of the terminal that stdout is; nothing where it is none.
+/// Returns the columns of the terminal on stdout; nothing if there is none.
 [[nodiscard]] std::optional<int> terminal_columns();
 
 }  // namespace attn::cli

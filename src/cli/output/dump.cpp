@@ -21,8 +21,8 @@
 namespace attn::cli {
 namespace {
 
-/// Puts both files in their places, so that a manifest stands beside no arrays but its own: it goes first and comes
-/// last, and while the folder's lock is held no other dump into it does the same.
+/// Renames both files so that a manifest never describes other arrays: the old manifest is removed first and the new
+/// one added last, and the folder's lock excludes other dumps.
 void commit(const std::string& folder, io::AtomicFile& arrays, io::AtomicFile& manifest) {
   const io::Descriptor lock(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (lock) ::flock(lock.get(), LOCK_EX);  // not every file system has locks

@@ -1,4 +1,4 @@
-// What every layer of a pass gave, as files.
+// Writes the outputs of every layer of a pass to files.
 #pragma once
 
 #include <span>
@@ -11,13 +11,12 @@
 
 namespace attn::cli {
 
-/// The file in a dump's folder that holds the arrays.
+/// The file of the arrays in a dump's folder.
 inline constexpr const char* kDumpArrays = "layers.npz";
 
-/// Makes `folder` where it is not there and writes into it layers.npz, the inputs by name and then the layers' outputs
-/// by path (run::layer_arrays), in the order of execution, and manifest.json, which tells what each array is and what
-/// the pass was; it is there only while the arrays are those that it tells of. `graph` is as it was lowered, `session`
-/// keeps the layers' outputs.
+/// Creates `folder` if it does not exist and writes into it layers.npz, the inputs by name and then the layers' outputs
+/// by path (run::layer_arrays), in the order of execution, and manifest.json, which describes each array and the pass;
+/// it only exists together with its arrays. `graph` is the lowered graph, `session` has the layers' outputs.
 void write_dump(const std::string& folder, const graph::Graph& graph, std::span<const Tensor> inputs,
                 const run::Session& session, const report::RunReport& report);
 

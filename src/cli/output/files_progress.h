@@ -1,4 +1,4 @@
-// How far many files have come, by whatever processes, on stderr.
+// The progress of many files over all processes, on stderr.
 #pragma once
 
 #include <condition_variable>
@@ -12,11 +12,11 @@
 
 namespace attn::cli {
 
-/// "123/4096 files, 2 failed, 31.4 files/s, 2 min left": drawn over itself on a terminal, a line twice a minute
-/// elsewhere, as in a job's log. Nothing with --quiet. A thread draws it.
+/// "123/4096 files, 2 failed, 31.4 files/s, 2 min left": redrawn in place on a terminal, elsewhere a line twice a
+/// minute, for the log of a job. Nothing with --quiet. It is drawn by a thread.
 class FilesProgress {
  public:
-  /// Silent where `speaks` is not set: of many processes, one speaks. `tally` is called by another thread.
+  /// Silent unless `speaks` is set, because only one of many processes prints. Another thread calls `tally`.
   FilesProgress(const Console& console, bool speaks, std::size_t total, std::function<shards::Tally()> tally);
   ~FilesProgress();
   FilesProgress(const FilesProgress&) = delete;
@@ -32,7 +32,7 @@ class FilesProgress {
   std::thread thread_;
 };
 
-/// The line for so many files after so many seconds, in which `before` were done already.
+/// Returns the line for the count of files after this many seconds; `before` were already done at the start.
 [[nodiscard]] std::string files_line(const shards::Tally& tally, std::int64_t before, std::size_t total,
                                      double seconds);
 

@@ -17,22 +17,24 @@ namespace {
 
 constexpr std::string_view kDash = "─";
 constexpr int kGap = 2;                     // blanks between columns
-constexpr int kNarrowestColumn = 8;         // cells that a column keeps
-constexpr int kLongestPart = 28;            // cells of a part of a name that is not broken; hostile ones are longer
-constexpr std::string_view kMarks = "_/,";  // behind which a name may be broken
+constexpr int kNarrowestColumn = 8;         // the least cells of a column
+constexpr int kLongestPart = 28;            // the most cells of an unbroken part of a name; malicious names have longer
+                                            // ones
+constexpr std::string_view kMarks = "_/,";  // a name may be broken after these
 
-/// Headings of columns that a table can spare, the least important first. Others are given up from the last on.
+/// Headings of columns that a table may lose, the least important first. Other columns are removed from the last one
+/// on.
 constexpr std::array<std::string_view, 13> kSpared = {"Cosine",   "ULP",      "Std",  "Mean",     "Zeros",
                                                       "Bytes",    "Max",      "RMS",  "Relative", "Directions",
                                                       "To first", "Distance", "Dtype"};
 
 struct Column {
   int width;
-  bool right = false;  ///< aligned: numbers, which are not folded
-  int least = 0;       ///< as narrow as it gets
+  bool right = false;  ///< right-aligned: numbers, which are not folded
+  int least = 0;       ///< the least width
 };
 
-/// The first `width` cells of the text, whole characters; takes them off it.
+/// Returns the first `width` cells of the text in whole characters, and removes them from it.
 std::string take_cells(std::string_view& text, int width) {
   if (text.empty()) return "";
   std::size_t length = 0;
@@ -49,7 +51,7 @@ std::string take_cells(std::string_view& text, int width) {
   return taken;
 }
 
-/// By the rule of a table, the heading above it and the first row below.
+/// Finds the columns from the rule of a table, the heading above it and the first row below.
 std::vector<Column> columns_of(std::string_view rule, std::string_view heading, std::string_view row) {
   std::vector<Column> columns;
   bool inside = false;
@@ -63,7 +65,7 @@ std::vector<Column> columns_of(std::string_view rule, std::string_view heading, 
   for (Column& column : columns) {
     const std::string title = take_cells(heading, column.width);
     const std::string cell = take_cells(row, column.width);
-    // A heading as wide as its column does not tell.
+    // A heading as wide as its column does not show the alignment.
     column.right = title.starts_with(' ') || (display_width(title) == column.width && cell.starts_with(' '));
     take_cells(heading, kGap);
     take_cells(row, kGap);
@@ -76,13 +78,13 @@ int total_of(const std::vector<Column>& columns) {
                          [](int total, const Column& column) { return total + column.width; });
 }
 
-/// The table as it fits into the terminal.
+/// The layout of a table that fits the terminal.
 struct Layout {
   std::vector<std::size_t> kept;  ///< columns of the table
-  std::vector<int> widths;        ///< of each
+  std::vector<int> widths;        ///< of each kept column
 };
 
-/// The place, among those that are kept, of the column that is the least important.
+/// Returns the index, in `kept`, of the least important column.
 std::size_t least_important(const std::vector<std::size_t>& kept, const std::vector<std::string>& headings) {
   for (const std::string_view spared : kSpared)
     for (std::size_t i = 1; i < kept.size(); ++i)
@@ -90,8 +92,8 @@ std::size_t least_important(const std::vector<std::size_t>& kept, const std::vec
   return kept.size() - 1;
 }
 
-/// The widest columns of text, one cell after the other, until the table fits; then without its least important
-/// columns. Nothing where neither makes it fit.
+/// Narrows the widest columns of text, one cell at a time, until the table fits; then removes its least important
+/// columns. Returns nothing if neither makes it fit.
 std::optional<Layout> narrowed(std::vector<Column> table, const std::vector<std::string>& headings, int columns) {
   Layout out;
   out.kept.resize(table.size());
@@ -125,8 +127,8 @@ std::string trimmed(const std::string& text) {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// How long the part that the text begins with is, with the blanks behind it: up to a blank or behind a mark. A shape,
-/// "(None, 50, 512)", a number, "1,024", and what is counted, "dense_1", are whole.
+/// Returns the length of the part at the start of the text, with the blanks after it: up to a blank or after a mark. A
+/// shape, "(None, 50, 512)", a number, "1,024", and a counted name, "dense_1", are not split.
 std::size_t part_of(std::string_view text) {
   std::size_t end = text.size();
   if (text.size() > 1 && text[0] == '(' && (is_digit(text[1]) || text.starts_with("(None"))) {
@@ -141,7 +143,7 @@ std::size_t part_of(std::string_view text) {
   return std::min(text.find_first_not_of(' ', end), text.size());
 }
 
-/// The cells of the longest part.
+/// Returns the cells of the longest part.
 int longest_part(std::string_view text) {
   int longest = 0;
   while (!text.empty()) {
@@ -152,7 +154,7 @@ int longest_part(std::string_view text) {
   return std::min(longest, kLongestPart);
 }
 
-/// Lines of at most `width` cells, broken between parts; a part that is wider by itself is broken anywhere.
+/// Returns lines of at most `width` cells, broken between parts; a wider part is broken anywhere.
 std::vector<std::string> pieces(std::string_view text, int width) {
   std::vector<std::string> lines;
   std::string line;
@@ -227,7 +229,7 @@ bool is_table_rule(std::string_view line) {
 
 namespace {
 
-/// The table whose heading is line `i` and whose rule the next, up to an empty line.
+/// Returns the columns of the table whose heading is line `i` and whose rule is the next, up to an empty line.
 std::vector<Column> table_at(const std::vector<std::string>& lines, std::size_t i) {
   std::vector<Column> table = columns_of(lines[i + 1], lines[i], i + 2 < lines.size() ? lines[i + 2] : "");
   for (Column& column : table) column.least = column.right ? column.width : std::min(column.width, kNarrowestColumn);
@@ -247,16 +249,17 @@ std::string left_out(const std::vector<std::string>& headings, const Layout& lay
   return fmt::format("{} columns have no room for {}; `| less -S` shows all", columns, join(names, ", "));
 }
 
-/// Is it a sentence, and neither a row, a picture, nor a line with escape sequences?
+/// Is it a sentence, and not a row, a picture, or a line with escape sequences?
 bool is_prose(std::string_view line) {
   const auto begin = line.find_first_not_of(' ');
   if (begin == std::string_view::npos || line.find('\x1b') != std::string_view::npos) return false;
   if (line.find("  ", begin) != std::string_view::npos) return false;
-  constexpr std::string_view kDrawing = "\xE2\x94", kBlocks = "\xE2\x96";  // U+2500 and U+2580, as UTF-8 begins
+  constexpr std::string_view kDrawing = "\xE2\x94", kBlocks = "\xE2\x96";  // the first bytes of U+2500 and U+2580 in
+                                                                           // UTF-8
   return line.find(kDrawing) == std::string_view::npos && line.find(kBlocks) == std::string_view::npos;
 }
 
-/// The line, broken between words; the lines that follow have its indentation and two cells more.
+/// Wraps the line between words; the further lines have its indentation and two more cells.
 std::string wrapped(std::string_view line, int columns) {
   const auto indent = line.find_first_not_of(' ');
   std::string out, current(line.substr(0, indent));
@@ -279,7 +282,7 @@ std::string folded_tables(std::string_view text, int columns) {
   const std::vector<std::string> lines = split(text, '\n');
   const bool has_table = std::any_of(lines.begin(), lines.end(), [](const auto& line) { return is_table_rule(line); });
   std::string out, note;
-  std::vector<Column> table;  // the one whose rows follow, where it is folded
+  std::vector<Column> table;  // the current table, if it is folded
   std::optional<Layout> layout;
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const bool last = i + 1 == lines.size();

@@ -20,20 +20,20 @@ namespace {
 
 constexpr std::array kAsking = {SIGINT, SIGTERM, SIGHUP};
 
-volatile std::sig_atomic_t noting = 0;  // does an Interrupt live?
+volatile std::sig_atomic_t noting = 0;  // does an Interrupt exist?
 volatile std::sig_atomic_t noted = 0;
 volatile std::sig_atomic_t pipes_may_close = 0;
 std::atomic<std::int64_t> noted_at = 0;
 static_assert(std::atomic<std::int64_t>::is_always_lock_free);
 
-/// Wakes the thread that sees to it that a stop stops.
+/// Wakes the thread that ends the program if work does not stop.
 sem_t woken;
 std::atomic<bool> watched = false, ended = false;
 
-/// How long work may take to stop.
+/// The time that work may take to stop.
 constexpr std::int64_t kGrace = 1500;  // milliseconds
 
-/// timeout(1) sends a signal to the process and to its group: two that are one.
+/// timeout(1) sends a signal to the process and to its group: two signals within this time are one request.
 constexpr std::int64_t kOneRequest = 50;  // milliseconds
 
 std::int64_t milliseconds() noexcept {
@@ -42,7 +42,8 @@ std::int64_t milliseconds() noexcept {
   return now.tv_sec * 1000 + now.tv_nsec / 1'000'000;
 }
 
-/// The parent sees the signal itself: a shell's loop ends with Ctrl-C, and set -e knows.
+/// The program ends by the signal itself, so that the parent sees it: a shell's loop ends with Ctrl-C, and set -e
+/// works.
 void end_by(int which) {
   io::remove_temporaries();
   std::signal(which, SIG_DFL);
@@ -76,7 +77,7 @@ void handle(int which) noexcept {
 
 void end_cleanly_on_signals() noexcept {
   handle(SIGPIPE);
-  std::signal(SIGXFSZ, SIG_IGN);  // the write says that the file has become too large
+  std::signal(SIGXFSZ, SIG_IGN);  // the write reports that the file is too large
   for (const int which : kAsking) {
     struct sigaction before {};
     if (sigaction(which, nullptr, &before) == 0 && before.sa_handler == SIG_DFL) handle(which);
@@ -99,7 +100,7 @@ Interrupt::Interrupt(std::function<void()> keep) : keep_(std::move(keep)) {
     try {
       watcher_ = std::thread([this] { watch(); });
       watched = true;
-    } catch (const std::system_error&) {  // no more threads here: work stops by itself, or by the second signal
+    } catch (const std::system_error&) {  // without a thread: work stops on its own, or by the second signal
     }
   }
   noting = 1;

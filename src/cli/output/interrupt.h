@@ -6,13 +6,13 @@
 
 namespace attn::cli {
 
-/// From here on SIGINT, SIGTERM, SIGHUP and SIGPIPE remove hidden files of half-written outputs and end the program at
-/// once by the same signal, so that a shell sees 130, 143, 129 or 141. What the caller had ignored (nohup) stays
-/// ignored, but for SIGPIPE. A limit on the size of files makes writes fail, as a full disk does.
+/// After this call SIGINT, SIGTERM, SIGHUP and SIGPIPE remove hidden files of half-written outputs and end the program
+/// immediately by the same signal, so that a shell sees 130, 143, 129 or 141. Signals that the caller ignored (nohup)
+/// stay ignored, except SIGPIPE. Above a limit on file size writes fail, as on a full disk.
 void end_cleanly_on_signals() noexcept;
 
-/// While it lives, writing into a closed pipe fails and does not end the program: what is printed on the way matters
-/// less than the files that come at the end. One at a time.
+/// While it exists, writing into a closed pipe fails and does not end the program, because the files at the end matter
+/// more than the printed lines. One at a time.
 class PipesMayClose {
  public:
   PipesMayClose() noexcept;
@@ -21,26 +21,25 @@ class PipesMayClose {
   PipesMayClose& operator=(const PipesMayClose&) = delete;
 };
 
-/// For a command whose results so far are worth having. While it lives, the first SIGINT, SIGTERM or SIGHUP is only
-/// noted and asks all work to stop (attn/base/stop.h); the next one ends the program as ever, but for one that comes at
-/// once, as that of timeout(1). Work that does not stop within a second and a half is left where it is, and the program
-/// ends by the signal. One at a time.
+/// For a command whose partial results are useful. While it exists, the first SIGINT, SIGTERM or SIGHUP only asks all
+/// work to stop (attn/base/stop.h); the next one ends the program as usual, unless it follows immediately, as that of
+/// timeout(1). If work does not stop within a second and a half, the program ends by the signal. One at a time.
 class Interrupt {
  public:
   Interrupt() : Interrupt(std::function<void()>()) {}
-  /// Work that does not stop is left once it only computes (attn/base/stop.h). `keep` runs then, on another thread, and
-  /// the program ends with exit_code().
+  /// Work that does not stop is abandoned once it only computes (attn/base/stop.h). Then `keep` runs on another thread,
+  /// and the program ends with exit_code().
   explicit Interrupt(std::function<void()> keep);
-  /// For ranks, which end together: work that does not stop is waited for.
+  /// For ranks, which end together: the program waits for work that does not stop.
   struct Waits {};
   explicit Interrupt(Waits);
   ~Interrupt();
   Interrupt(const Interrupt&) = delete;
   Interrupt& operator=(const Interrupt&) = delete;
 
-  /// The signal that came, or 0.
+  /// Returns the signal that arrived, or 0.
   [[nodiscard]] static int signal();
-  /// The exit code of a program that a signal ended: 130, 143 or 129.
+  /// Returns the exit code after the signal: 130, 143 or 129.
   [[nodiscard]] static int exit_code() { return exit_code(signal()); }
   [[nodiscard]] static int exit_code(int which) { return 128 + which; }
 

@@ -24,7 +24,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-/// The release whose files these are like.
+/// The release whose files these match.
 constexpr const char* kKerasHubVersion = "0.32.0";
 
 std::string text_of(const ordered_json& json) { return keras::write_json_text(json, 4); }
@@ -34,7 +34,7 @@ ordered_json dtype_policy(const char* name) {
       {"module", "keras"}, {"class_name", "DTypePolicy"}, {"config", {{"name", name}}}, {"registered_name", nullptr}};
 }
 
-/// keras_hub.src.models.gpt2.gpt2_causal_lm, for gpt2_tokenizer.
+/// Returns keras_hub.src.models.gpt2.gpt2_causal_lm for gpt2_tokenizer.
 std::string module_beside(const std::string& module, const std::string& class_name) {
   return module.substr(0, module.rfind('.') + 1) + snake_case(class_name);
 }
@@ -46,9 +46,9 @@ ordered_json object_of(const std::string& module, const std::string& class_name,
           {"registered_name", "keras_hub>" + class_name}};
 }
 
-/// What KerasHub saves of a task beside its weights: configs, and the tokenizer's files.
+/// The files that KerasHub saves for a task in addition to its weights: configs, and those of the tokenizer.
 struct KerasObjects {
-  ordered_json root;  ///< the task, or the backbone where the model is no task
+  ordered_json root;  ///< the task, or the backbone if the model is not a task
   ordered_json backbone, preprocessor, tokenizer;
   std::vector<io::NamedBytes> assets;
 };
@@ -91,7 +91,7 @@ class Objects {
     }
   }
 
-  /// With KerasHub's defaults: what a Hugging Face folder says is no length to cut texts to.
+  /// Returns a preprocessor with KerasHub's defaults: a Hugging Face folder has no length to cut texts to.
   [[nodiscard]] static ordered_json new_preprocessor(const ordered_json& task, const tokenizers::KerasForm& form) {
     const std::string module = task["module"].get<std::string>(), of_task = task["class_name"].get<std::string>();
     ordered_json tokenizer = ordered_json::parse(form.config);
@@ -113,7 +113,7 @@ class Objects {
   const Console& console_;
 };
 
-/// Some of a model's weights, as if they were a whole.
+/// A part of a model's weights, saved like a whole.
 struct Part {
   std::vector<graph::WeightSpec> specs;
   std::vector<Tensor> tensors;

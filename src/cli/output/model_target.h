@@ -1,4 +1,4 @@
-// Where convert writes a whole model: a preset folder of KerasHub, a Hugging Face folder, or a task's .keras.
+// Writes a whole model: a preset folder of KerasHub, a Hugging Face folder, or a task's .keras.
 #pragma once
 
 #include <cstdint>
@@ -14,15 +14,15 @@ namespace attn::cli {
 
 enum class ModelForm : std::uint8_t { preset, hugging_face, keras };
 
-/// Throws Error (bad_input) where something is at `path` that would be lost.
+/// Throws Error (bad_input) if something at `path` would be lost.
 void check_model_target(const std::string& path, ModelForm form);
 
-/// What transformers gives a file of weights at most.
+/// The default size limit of transformers for a file of weights.
 inline constexpr std::int64_t kShardBytes = 5'000'000'000;
 
-/// Writes the model with these weights, and the tokenizer of the folder or .keras file at `source`, whole or not at
-/// all. Files of weights of a Hugging Face folder have up to `shard_bytes`, or one tensor. A tokenizer that cannot be
-/// written is a warning. Says on the console how far it is. Throws Error.
+/// Writes the model with these weights, and the tokenizer of the folder or .keras file at `source`, atomically. Files
+/// of weights of a Hugging Face folder have up to `shard_bytes`, or one tensor. A tokenizer that cannot be written is a
+/// warning. Shows progress on the console. Throws Error.
 void save_model(const std::string& path, ModelForm form, const open::LoadedModel& loaded,
                 const train::StoredWeights& weights, const std::string& source, std::int64_t shard_bytes,
                 const Console& console);

@@ -1,4 +1,4 @@
-// Where convert writes ONNX.
+// Writes ONNX for convert.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,12 @@ namespace attn::cli {
 
 struct OnnxOptions {
   int opset = 0;
-  std::optional<std::int64_t> batch, sequence_length;  ///< in place of sizes that the model leaves open
-  std::map<std::string, Shape> shapes;                 ///< whole shapes of inputs; they go before the two above
-  std::optional<std::string> dtype;                    ///< to compute in, in place of the model's policy
+  std::optional<std::int64_t> batch, sequence_length;  ///< for sizes that the model leaves open
+  std::map<std::string, Shape> shapes;                 ///< whole shapes of inputs, which override the two above
+  std::optional<std::string> dtype;                    ///< the compute dtype instead of the model's policy
 };
 
-/// Is ONNX asked for, by the name of the file?
+/// Does the name of the file request ONNX?
 [[nodiscard]] bool is_onnx(const std::string& path);
 
 /// Writes the model with these weights. Throws Error.

@@ -17,11 +17,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// In a parallel command, the first process writes.
+/// In a parallel command, only the first process writes.
 bool writes() {
   try {
     return communicators::launched().rank == 0;
-  } catch (const Error&) {  // the command reports a launcher's variable that is no number
+  } catch (const Error&) {  // the command reports a launcher's variable that is not a number
     return false;
   }
 }

@@ -10,11 +10,11 @@
 
 namespace attn::cli {
 
-/// Throws Error where one of the paths cannot be written, or two options name one file. Commands work for hours: what
-/// cannot be written at their end is reported before they start.
+/// Throws Error if one of the paths cannot be written, or two options name one file. Commands may run for hours, so
+/// this is checked before they start.
 void check_outputs(std::span<const OutputPath> outputs);
 
-/// Writes several outputs, so that one that cannot be written costs no other.
+/// Writes several outputs; an error of one does not affect the others.
 class OutputWriter {
  public:
   /// Calls `write`, and keeps the Error that it throws.
@@ -28,7 +28,7 @@ class OutputWriter {
   }
   /// Records an output that could not be written.
   void fail(const Error& error);
-  /// Throws what failed, as one Error.
+  /// Throws the recorded failures as one Error.
   void finish() const {
     if (failure_) throw Error(*failure_);
   }

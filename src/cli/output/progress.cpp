@@ -77,7 +77,7 @@ void Progress::draw_until_done() {
 
 std::string Progress::line(double seconds) const {
   const double share = total_ > 0.0 ? meter_() / total_ : 0.0;
-  // What comes behind the last step, as a disk that takes its time, is no step.
+  // Time after the last step, for example for a slow disk, is not a step.
   if (share <= 0.0 || share >= 1.0) return fmt::format("attn: {}, {}", what_, coarse_time(std::floor(seconds)));
   return fmt::format("attn: {} {:3.0f}%, {} left", what_, 100.0 * share, coarse_time(seconds * (1.0 - share) / share));
 }

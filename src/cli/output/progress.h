@@ -1,4 +1,4 @@
-// How far work has come, on stderr, for work that takes over a second.
+// Progress on stderr, for work that takes over a second.
 #pragma once
 
 #include <atomic>
@@ -14,20 +14,20 @@
 
 namespace attn::cli {
 
-/// One line on the terminal that stderr is, with the time left, drawn over itself and wiped at the end. It comes up
-/// after a second; with --quiet, and where stderr is no terminal, never. A thread draws it, so that it lives while a
-/// long step runs. One at a time is shown: one that is made while another lives is silent.
+/// One line on the terminal of stderr, with the time left, redrawn in place and erased at the end. It appears after a
+/// second; never with --quiet, or if stderr is not a terminal. A thread draws it, so that it changes during a long
+/// step. One at a time is shown: one that is created while another exists is silent.
 class Progress final : public open::Work {
  public:
-  /// `total` steps of any kind; 0 where it is not known, and time alone is shown. `what` is said as it is: "init".
+  /// `total` steps of any kind; 0 if it is unknown, and only the time is shown. `what` is shown as it is: "init".
   Progress(const Console& console, const std::string& what, double total = 0.0);
-  /// The same of work that counts its steps itself: `done` gives those so far, and is called by another thread.
+  /// The same for work that counts its steps itself: `done` returns the current count; another thread calls it.
   Progress(const Console& console, const std::string& what, double total, std::function<double()> done);
   ~Progress() override;
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// So many more steps are done. May be called from any thread.
+  /// Adds finished steps. Thread-safe.
   void advance(double steps = 1.0) override;
 
  private:
@@ -44,10 +44,10 @@ class Progress final : public open::Work {
   std::thread thread_;
 };
 
-/// "3 s", "2 min 05 s", "1 h 02 min"
+/// Returns "3 s", "2 min 05 s", "1 h 02 min".
 [[nodiscard]] std::string coarse_time(double seconds);
 
-/// While these arrays are written to `path`.
+/// Shows the writing of these arrays to `path`.
 [[nodiscard]] Progress writing(const Console& console, const std::string& path, std::span<const Tensor> tensors);
 [[nodiscard]] Progress writing(const Console& console, const std::string& path, std::span<const NamedTensor> tensors);
 

@@ -23,7 +23,7 @@ std::vector<std::string>& kept_words() {
   return words;
 }
 
-/// The word as a shell takes it.
+/// Quotes the word for a shell.
 std::string quoted(const std::string& word) {
   constexpr const char* kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./@%";
   if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
@@ -38,7 +38,7 @@ std::string command_of(std::span<const std::string> words) {
   return out;
 }
 
-/// Seconds since 1970.
+/// Returns seconds since 1970.
 std::time_t now() {
   if (const char* const text = std::getenv("SOURCE_DATE_EPOCH"); text != nullptr) {
     std::int64_t seconds = 0;
@@ -56,7 +56,7 @@ void keep_command(std::span<const std::string> words) { kept_words().assign(word
 std::string resume_command(const std::optional<std::string>& model, const std::string& file) {
   std::vector<std::string> words = kept_words();
   const auto is_option = [](const std::string& word) { return word.size() > 1 && word.front() == '-'; };
-  // MODEL may follow a flag; only where no other word is MODEL's can what follows an option be it.
+  // MODEL may follow a flag. A word after an option is only taken as MODEL if no other word is.
   auto place = words.end();
   for (auto word = words.begin(); model && word != words.end(); ++word)
     if (*word == *model && (place == words.end() || !is_option(*std::prev(word)))) {
@@ -68,7 +68,7 @@ std::string resume_command(const std::optional<std::string>& model, const std::s
   } else {
     words.insert(words.begin() + std::min<std::ptrdiff_t>(1, std::ssize(words)), file);
   }
-  for (auto word = words.begin(); word != words.end();) {  // -o is MODEL without being named
+  for (auto word = words.begin(); word != words.end();) {  // -o is MODEL by default
     const bool is_output = *word == "-o" || *word == "--output";
     if (is_output)
       word = words.erase(word, std::min(words.end(), word + 2));

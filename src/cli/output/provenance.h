@@ -1,4 +1,4 @@
-// How a page came about: the model's file, attn's version, the date, the command.
+// The provenance of a page: the model's file, attn's version, the date, the command.
 #pragma once
 
 #include <optional>
@@ -9,15 +9,15 @@
 
 namespace attn::cli {
 
-/// Keeps the words of the command line, for pages to show.
+/// Stores the words of the command line, for pages.
 void keep_command(std::span<const std::string> words);
 
-/// The command of a training that continues `file`, with the options of this one, as a shell takes it. `model` is the
-/// MODEL that this one was given.
+/// Returns the command that resumes a training from `file`, with the options of this one, quoted for a shell. `model`
+/// is the MODEL of this training.
 [[nodiscard]] std::string resume_command(const std::optional<std::string>& model, const std::string& file);
 
-/// Of a page about the model at `path`; nothing stands for the built-in encoder. The date is that of SOURCE_DATE_EPOCH
-/// where it is set, as reproducible builds have it.
+/// Returns the provenance of a page about the model at `path`, by default the built-in encoder. SOURCE_DATE_EPOCH sets
+/// the date, for reproducible builds.
 [[nodiscard]] report::Provenance provenance_of(const std::optional<std::string>& path);
 
 }  // namespace attn::cli

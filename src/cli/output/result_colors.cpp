@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kBar = "│", kHeadingBar = "┃";
 
-/// Does the line rule off a heading: of a table of ours, or of Keras's?
+/// Is the line the rule below a heading, of a table of attn or of Keras?
 bool is_rule(std::string_view line) { return line.starts_with("┡") || is_table_rule(line); }
 
 std::string bold(std::string_view text) { return fmt::format("\x1b[1m{}\x1b[0m", text); }
@@ -25,7 +25,7 @@ constexpr int kNone = 45, kNumber = 34, kSymbol = 33, kRed = 9;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// Numbers, and None; `in_brackets`: only what stands in [ ].
+/// Colours numbers, and None; `in_brackets`: only those inside [ ].
 std::string with_numbers(std::string_view text, bool in_brackets) {
   std::string out;
   bool open = false;
@@ -55,7 +55,7 @@ class KerasRows {
     headings_.clear();
     for (const std::string_view cell : cells(line, kHeadingBar)) headings_.emplace_back(trimmed(cell));
   }
-  /// A rule between two rows.
+  /// Ends a row at a rule.
   void end_row() { in_class_ = false; }
 
   std::string colored_line(std::string_view line) {
@@ -94,7 +94,7 @@ class KerasRows {
                                            : std::string(word);
     return fmt::format("{}\x1b[1m{}\x1b[0m{}", text.substr(0, at), mark, text.substr(at + word.size()));
   }
-  /// "name (Class)", which may go on in the next line.
+  /// Colours "name (Class)", which may continue in the next line.
   std::string with_class(std::string_view text) {
     std::string out;
     std::string_view rest = text;
@@ -122,7 +122,7 @@ class KerasRows {
 constexpr std::array<std::string_view, 4> kTotals = {
     " Total params: ", " Trainable params: ", " Non-trainable params: ", " Optimizer params: "};
 
-/// A line around Keras's table: its title, and the totals.
+/// Colours a line outside Keras's table: its title, and the totals.
 std::string beside_table(const std::string& line) {
   if (line.starts_with("Model: \"") || line.starts_with("Preprocessor: \"")) return bold(line);
   for (const std::string_view total : kTotals)
@@ -155,7 +155,7 @@ std::string colored_result(std::string_view text) {
   const std::vector<std::string> plain = lines;
   const auto is_keras = [](const std::string& line) { return line.starts_with("┡"); };
   if (std::any_of(plain.begin(), plain.end(), is_keras)) color_keras_table(lines);
-  // The lines above each rule, from the last empty line on; of Keras's table those in its frame.
+  // A heading is the lines above a rule, from the last empty line on; in Keras's table those inside its frame.
   std::size_t begin = 0;
   for (std::size_t i = 0; i < plain.size(); ++i) {
     if (plain[i].empty() || is_rule(plain[i])) begin = i + 1;

@@ -15,7 +15,7 @@ bool is_drawn = false;  // guarded by StatusLine::mutex()
 bool is_open = false;
 
 void write_raw(const std::string& text) {
-  // The line is decoration: what becomes of it changes nothing.
+  // The line is decoration, so errors are ignored.
   [[maybe_unused]] const ssize_t ignored = ::write(STDERR_FILENO, text.data(), text.size());
 }
 

@@ -1,4 +1,4 @@
-// The line of the terminal that stderr is which is drawn over itself.
+// The line on the terminal of stderr that is redrawn in place.
 #pragma once
 
 #include <mutex>
@@ -7,21 +7,22 @@
 
 namespace attn::cli {
 
-/// One for the program. Whoever draws it holds its mutex; whoever writes anything else to the terminal hides it.
+/// There is one for the program. Code that draws it holds its mutex; code that writes anything else to the terminal
+/// hides it.
 class StatusLine {
  public:
-  /// Guards what is on the terminal.
+  /// Guards the content of the terminal.
   [[nodiscard]] static std::mutex& mutex();
 
-  /// Shows the text in place of what was shown, where the terminal is wider than it. The caller holds the mutex.
+  /// Replaces the line by the text, if the terminal is wide enough. The caller holds the mutex.
   static void draw(const std::string& text);
-  /// The caller holds the mutex.
+  /// Erases the line. The caller holds the mutex.
   static void wipe();
 
-  /// Says that the last line on stdout, as a bar's, has no end yet: whoever writes next begins a line of its own.
+  /// Records that the last line on stdout, such as a bar, is incomplete: the next output starts a new line.
   static void leave_open(bool open);
 
-  /// Keeps the line away while the value lives, so that others may write.
+  /// Hides the line while the value exists, so that other code may write.
   [[nodiscard]] static std::optional<std::unique_lock<std::mutex>> hide();
 };
 

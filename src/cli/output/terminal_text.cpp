@@ -7,17 +7,17 @@
 namespace attn::cli {
 namespace {
 
-/// Ends a line of a CSV (RFC 4180); a terminal shows it as any other end of a line.
+/// A CSV line ends so (RFC 4180); a terminal shows it as any other end of a line.
 constexpr std::string_view kCsvLineEnd = "\r\n";
 
-/// Bytes of "ESC [ 1 ; 31 m" that `text` begins with; 0 where it begins with something else.
+/// Returns the bytes of "ESC [ 1 ; 31 m" at the start of `text`; 0 if there is none.
 std::size_t color_length(std::string_view text) {
   if (!text.starts_with("\x1b[")) return 0;
   const std::size_t end = text.find_first_not_of("0123456789;", 2);
   return end != std::string_view::npos && text[end] == 'm' ? end + 1 : 0;
 }
 
-/// Bytes of the character that `text` begins with; 1 where it begins with none.
+/// Returns the bytes of the character at the start of `text`; 1 if there is none.
 std::size_t character_length(std::string_view text) {
   const auto first = static_cast<unsigned char>(text[0]);
   const std::size_t length = first < 0xc2 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
@@ -26,7 +26,7 @@ std::size_t character_length(std::string_view text) {
 
 constexpr bool is_printed(char c) noexcept { return (c >= ' ' && c < '\x7f') || c == '\n' || c == '\t'; }
 
-/// C1, which is U+0080 to U+009F, or a byte that is not UTF-8.
+/// Is it C1, U+0080 to U+009F, or a byte that is not UTF-8?
 bool is_control(std::string_view character) {
   if (character.size() == 1) return !is_printed(character[0]);
   return character[0] == '\xc2' && static_cast<unsigned char>(character[1]) < 0xa0;

@@ -1,4 +1,4 @@
-// Where a command writes weights.
+// Writes weights for a command.
 #pragma once
 
 #include <string>
@@ -12,18 +12,18 @@
 
 namespace attn::cli {
 
-/// Throws Error (usage) where `path` ends in no known form, or is one of the files that the command reads.
-/// `others` as in weights::check_save_path.
+/// Throws Error (usage) if `path` has no known extension, or is one of the files that the command reads. `others` as in
+/// weights::check_save_path.
 void check_target(const std::string& path, const std::vector<std::string>& read, std::string_view others = {});
 
-/// Writes the model's weights, in its order, with low-rank additions merged in as Keras saves them, and reports what
-/// was written. A .keras archive gets the model's config too, without how it was compiled where no optimizer's `state`
-/// goes with it: Keras would miss it. Says on the console how far it is. Throws Error.
+/// Writes the model's weights, in its order, with low-rank additions merged in as Keras saves them, and reports the
+/// arrays. A .keras archive also gets the model's config, but its compile_config only together with the optimizer's
+/// `state`, which Keras would miss otherwise. Shows progress on the console. Throws Error.
 report::SavedReport save_model_weights(const std::string& path, const open::LoadedModel& loaded,
                                        const std::vector<Tensor>& tensors, std::vector<NamedTensor> state,
                                        const Console& console);
 
-/// Counts what was written.
+/// Returns a report on the written arrays.
 [[nodiscard]] report::SavedReport saved_report(const std::string& path, const std::vector<Tensor>& tensors);
 
 }  // namespace attn::cli

@@ -1,4 +1,4 @@
-// Things on which ranks must agree before they compute together.
+// Facts that ranks must agree on before they compute together.
 #pragma once
 
 #include <span>
@@ -14,7 +14,7 @@ struct Fact {
 };
 
 [[nodiscard]] Fact fact_of(std::string name, const std::string& text);
-/// By a few numbers of every array: files of other numbers differ there too.
+/// Returns a hash of a few numbers of every array, by which files with other numbers differ.
 [[nodiscard]] Fact fact_of(std::string name, std::span<const Tensor> tensors);
 
 }  // namespace attn::cli

@@ -1,4 +1,4 @@
-// A model as one rank of several has it: what run and bench share.
+// The part of a model on one of several ranks, for run and bench.
 #pragma once
 
 #include <string>
@@ -14,26 +14,26 @@
 
 namespace attn::cli {
 
-/// The graph and the weights of this rank, and the inputs, which every rank has whole.
+/// The graph and the weights of this rank, and the inputs, which every rank has completely.
 struct ParallelModel {
   parallel::Parallel local;
   std::vector<Tensor> weights, inputs;
   std::vector<Fact> facts;        ///< on which all ranks agree
-  graph::Graph whole;             ///< the model's
-  parallel::RowsOfGroup rows;     ///< of several groups, what each has of what comes out
-  std::int64_t memory_bytes = 0;  ///< the most that this process will take
+  graph::Graph whole;             ///< that of the whole model
+  parallel::RowsOfGroup rows;     ///< the output rows of each group, if there are several
+  std::int64_t memory_bytes = 0;  ///< the most memory of this process
 };
 
-/// Reads all that a rank needs. Throws Error.
+/// Prepares all data of a rank. Throws Error.
 [[nodiscard]] ParallelModel prepare_parallel(const open::LoadedModel& loaded, const open::GivenInputs& given,
                                              const backends::Backend& backend, const open::Execution& execution,
                                              bool scores, Ranks& ranks, const Console& console);
 
-/// Outputs, or scores, as all groups have them together; every rank calls it. `rows` are those of the model's rows.
+/// Joins the outputs, or the scores, of all groups; every rank calls it. `rows` are those of the model's rows.
 [[nodiscard]] std::vector<NamedTensor> gather_groups(Ranks& ranks, std::vector<NamedTensor> own,
                                                      const std::vector<std::vector<Dim>>& rows);
 
-/// What all ranks tell of a pass of so many seconds; every rank calls it.
+/// Collects the report of all ranks on a pass of this many seconds; every rank calls it.
 [[nodiscard]] report::ParallelReport parallel_report(Ranks& ranks, std::vector<parallel::Shared> split,
                                                      const communicators::Counts& counts, double seconds, int threads);
 

@@ -21,7 +21,7 @@ std::int64_t bytes_of_weights(const graph::Graph& graph) {
   return bytes;
 }
 
-/// The numbers of ranks that the speed-up is told for: powers of two up to 16, and what was asked for.
+/// Returns the numbers of ranks for the predicted speed-up: powers of two up to 16, and the requested number.
 std::set<int> numbers_of_ranks(int asked) {
   std::set<int> numbers{2, 4, 8, 16};
   if (asked > 1) numbers.insert(asked);
@@ -44,7 +44,7 @@ parallel::Cluster cluster_named(const std::string& word) {
 
 namespace {
 
-/// What several groups take, in place of what one does.
+/// Adds the cost of several groups instead of that of one.
 void add_groups(report::ParallelPlanReport& report, const graph::Graph& model, const parallel::RowsOfGroup& rows,
                 const ParallelWord& word, std::int64_t weights) {
   const int ranks = *word.ranks;
@@ -65,7 +65,7 @@ void add_groups(report::ParallelPlanReport& report, const graph::Graph& model, c
     try {
       report.speed_ups.emplace_back(ranks * groups,
                                     parallel::predict(model, word.kind, ranks, groups, report.cluster).speed_up());
-    } catch (const Error& error) {  // so many have not a row each
+    } catch (const Error& error) {  // too few rows for so many groups
       if (error.code() != ExitCode::usage) throw;
     }
   }
@@ -104,7 +104,7 @@ report::ParallelPlanReport parallel_plan(const open::LoadedModel& loaded, const 
   for (const int ranks : numbers_of_ranks(report.ranks)) {
     try {
       report.speed_ups.emplace_back(ranks, parallel::predict(graph, word.kind, ranks, cluster).speed_up());
-    } catch (const Error& error) {  // so many cannot share it
+    } catch (const Error& error) {  // the model cannot be split over so many
       if (error.code() != ExitCode::usage) throw;
     }
   }

@@ -1,4 +1,4 @@
-// What a cluster would take for a model, without one.
+// The predicted cost of a model on a cluster.
 #pragma once
 
 #include "attn/open/model.h"
@@ -8,11 +8,11 @@
 
 namespace attn::cli {
 
-/// What --cluster says: a name, JSON, or a file of it (.json), which may be what `attn doctor --parallel --json` wrote.
+/// Parses --cluster: a name, JSON, or a file of it (.json), which `attn doctor --parallel --json` may have written.
 /// Throws Error.
 [[nodiscard]] parallel::Cluster cluster_named(const std::string& word);
 
-/// Throws Error (usage) where the word has no number of ranks, or so many cannot share the model.
+/// Throws Error (usage) if the word has no number of ranks, or the model cannot be split over so many.
 [[nodiscard]] report::ParallelPlanReport parallel_plan(const open::LoadedModel& loaded,
                                                        const keras::LowerOptions& lower, const ParallelWord& word,
                                                        const parallel::Cluster& cluster);

@@ -33,7 +33,7 @@ std::string text_of(std::span<const std::byte> bytes) {
   return text;
 }
 
-/// Equal pieces of every rank, one behind the other.
+/// Gathers pieces of equal size from every rank, in order.
 std::vector<std::byte> gather(Communicator& world, std::span<const std::byte> own) {
   std::vector<std::byte> all(own.size() * static_cast<std::size_t>(world.size()));
   const std::vector<std::int64_t> bytes(static_cast<std::size_t>(world.size()), static_cast<std::int64_t>(own.size()));
@@ -41,13 +41,13 @@ std::vector<std::byte> gather(Communicator& world, std::span<const std::byte> ow
   return all;
 }
 
-/// Where several ranks wait in vain for one, the first of them tells it, and ends the others before they do.
+/// Returns the time after which a rank reports another one as missing: the first reports it and ends the others.
 std::chrono::milliseconds turn_of(int rank) {
-  constexpr int kForLauncher = 1000;  // to see that the first has ended, and to end the others
+  constexpr int kForLauncher = 1000;  // the launcher needs this to see that the first has ended, and to end the others
   return std::chrono::milliseconds(rank == 0 ? 0 : kForLauncher + std::min(200 * rank, 2000));
 }
 
-/// MPI_Init and MPI_Comm_split wait for all ranks, and cannot be given up: where they do not come, this ends the
+/// MPI_Init and MPI_Comm_split wait for all ranks, and cannot be cancelled: if a rank is missing, this ends the
 /// process.
 class MeetingDeadline {
  public:
@@ -89,13 +89,13 @@ std::unique_ptr<Communicator> open_within(const communicators::Launch& launch, d
   });
   try {
     return communicators::open_mpi(launch);
-  } catch (const Error&) {  // as it may be on every rank
+  } catch (const Error&) {  // may happen on every rank
     std::this_thread::sleep_for(turn_of(launch.rank));
     throw;
   }
 }
 
-/// The error that is being handled, as one of ours; what is none is thrown on.
+/// Returns the current exception if it is an Error; rethrows others.
 Error current_error() {
   try {
     throw;
@@ -110,7 +110,7 @@ Error current_error() {
 
 namespace {
 
-/// Of one kind, with or without a number.
+/// Parses one kind, with or without a number.
 std::optional<ParallelWord> parse_kind(std::string_view word) {
   const auto equals = word.find('=');
   const std::string_view name = word.substr(0, equals);
@@ -177,7 +177,7 @@ std::optional<ParallelWord> RanksOptions::asked() const { return parallel ? pars
 void wait_for_turn() noexcept {
   try {
     std::this_thread::sleep_for(turn_of(communicators::launched().rank));
-  } catch (const Error&) {  // of a launcher's variable that is no number: nobody knows whose turn it is
+  } catch (const Error&) {  // a launcher's variable is not a number: the order is unknown
   }
 }
 
@@ -208,7 +208,7 @@ Ranks::Ranks(const RanksOptions& options, const ParallelWord& word, const Consol
 std::string Ranks::device_of(const std::string& device) const {
   if ((device != "cuda" && device != "gpu") || launch_.size == 1) return device;
   const auto gpus = static_cast<int>(backends::find_gpus().gpus.size());
-  if (gpus == 0) return device;  // whoever opens it says why there is none
+  if (gpus == 0) return device;  // opening the device reports why there is none
   if (communicator_ != "mpi" && launch_.local_rank >= gpus)
     throw Error(ExitCode::no_device,
                 fmt::format("{} ranks or more on this machine, and {} GPU{}: --communicator mpi lets ranks share one",
@@ -220,7 +220,7 @@ void Ranks::runs_on(const backends::Backend& backend) {
   if (backend.device().starts_with("cuda")) gpu_ = backend.device();
 }
 
-/// All ranks have a GPU, or none.
+/// Either all ranks have a GPU, or none.
 std::optional<Error> Ranks::join_gpus() {
   if (gpu_.empty() && communicator_ == "nccl")
     return bad_usage("--communicator nccl carries what is on GPUs: it takes --device cuda");
@@ -276,7 +276,8 @@ void Ranks::form_groups() {
         fmt::format("{}: not all ranks came to form groups within {:.3g} s: one hangs, was stopped or is cut off; "
                     "--timeout lets them have longer",
                     own_name(), timeout_));
-    // The process ends without a call to MPI, which the rank's own thread is inside of: the launcher ends the others.
+    // The process ends without a call to MPI, because the rank's own thread is inside one: the launcher ends the
+    // others.
   });
   inner_ = communicators::split_mpi(launch_, own.group);
   outer_ = communicators::split_mpi(launch_, own.rank);

@@ -1,4 +1,4 @@
-// Ranks that run one model together: the options, how they meet, and how they end when one fails.
+// Ranks that run one model together: the options, how they connect, and how they end after an error.
 #pragma once
 
 #include <functional>
@@ -19,7 +19,7 @@
 namespace attn::cli {
 
 /// "tensor=4" as a kind and a number of ranks; nothing for "none" and "files". "tensor=4,data=2": two groups of four
-/// ranks, which share the rows.
+/// ranks, which split the rows.
 struct ParallelWord {
   parallel::Kind kind = parallel::Kind::tensor;
   std::optional<int> ranks;  ///< of a group
@@ -28,7 +28,7 @@ struct ParallelWord {
 /// Throws Error (usage) for another word.
 [[nodiscard]] std::optional<ParallelWord> parse_parallel(const std::string& word);
 
-/// --parallel, as run, bench and plan have it.
+/// Adds --parallel, for run, bench and plan.
 void add_parallel(Options& options, std::optional<std::string>& word);
 
 struct RanksOptions {
@@ -37,16 +37,16 @@ struct RanksOptions {
   double timeout = 60;
 
   void declare(Options& options);
-  /// Throws Error (usage) where --communicator or --timeout is given without ranks.
+  /// Throws Error (usage) if --communicator or --timeout is given without ranks.
   [[nodiscard]] std::optional<ParallelWord> asked() const;
 };
 
-/// Processes that were started together would each do all of the same work, and write the same file: that is an error
-/// (usage), which names `way_out`.
+/// Throws Error (usage), which names `way_out`, if several processes were started together: each would do all of the
+/// same work, and write the same file.
 void expect_one_process(std::string_view way_out);
 
-/// To be called before an error of usage is told: where a launcher started several processes, it is an error of each,
-/// and the first to end has the launcher end the others, which wait for that here.
+/// Called before a usage error is printed: under a launcher it is an error of every process, and the launcher ends the
+/// others when the first one ends, so they wait here for that.
 void wait_for_turn() noexcept;
 
 class Ranks {
@@ -57,32 +57,32 @@ class Ranks {
   [[nodiscard]] communicators::Communicator& world() { return *world_; }
   [[nodiscard]] const communicators::Launch& launch() const { return launch_; }
   [[nodiscard]] parallel::Kind kind() const { return kind_; }
-  /// Ranks that share the model, which are neighbours: all of them, where there is one group.
+  /// Neighbouring ranks that split the model: all of them if there is one group.
   struct Groups {
-    int count = 1, group = 0;  ///< of groups, and this rank's
-    int rank = 0, ranks = 1;   ///< in the group
+    int count = 1, group = 0;  ///< the number of groups, and this rank's index
+    int rank = 0, ranks = 1;   ///< within the group
   };
   [[nodiscard]] Groups groups() const;
-  /// The ranks of this group; once all work together.
+  /// Returns the ranks of this group; all ranks if there are no groups yet.
   [[nodiscard]] communicators::Communicator& group() { return inner_ ? *inner_ : *world_; }
-  /// Those of the same place in other groups; this one alone where there is one group.
+  /// Returns the ranks with the same index in other groups; only this one if there is one group.
   [[nodiscard]] communicators::Communicator& across() { return *outer_; }
-  /// What this rank has counted in its group and across groups.
+  /// Returns the counts of this rank in its group and across groups.
   [[nodiscard]] communicators::Counts counts();
   void reset_counts();
-  /// The device that this rank takes where all are told `device`: of several GPUs the one of its number on its machine.
-  /// Throws Error (no_device) where there are more ranks than GPUs, and they may not share one.
+  /// Returns the device of this rank if all get `device`: of several GPUs the one of its number on its machine. Throws
+  /// Error (no_device) if there are more ranks than GPUs, unless they may share one.
   [[nodiscard]] std::string device_of(const std::string& device) const;
-  /// Says, while all prepare, on what this rank runs. Ranks with a GPU each meet by NCCL from then on, unless another
-  /// communicator was asked for.
+  /// Reports the device of this rank while all prepare. Ranks with a GPU each communicate by NCCL from then on, unless
+  /// another communicator was requested.
   void runs_on(const backends::Backend& backend);
-  /// What collectives take is known of those on the host; those on GPUs are parts of passes.
+  /// The time of collectives is known on the host; on GPUs they are parts of passes.
   [[nodiscard]] bool are_timed() const { return !on_gpus_; }
-  /// One of the ranks writes results.
+  /// Only one of the ranks prints and writes results.
   [[nodiscard]] bool speaks() const { return world_->rank() == 0; }
 
-  /// Does `prepare` on every rank; where one throws, all end in order with its exit code, and one tells its sentence.
-  /// Then compares the facts that it gave, and does `work`, in which one that throws ends all at once. Gives the exit
+  /// Calls `prepare` on every rank; if one throws, all end in order with its exit code, and one prints its message.
+  /// Then compares the returned facts, and calls `work`; an exception there ends all ranks at once. Returns the exit
   /// code.
   [[nodiscard]] int together(const std::function<std::vector<Fact>()>& prepare, const std::function<int()>& work);
 
@@ -99,14 +99,14 @@ class Ranks {
   int count_of_groups_;
   std::string communicator_, gpu_;  // "auto"; "cuda:0", "" for none
   double timeout_;
-  bool on_gpus_ = false;  // NCCL carries what is there
+  bool on_gpus_ = false;  // NCCL transfers data on the GPUs
   std::unique_ptr<communicators::Communicator> world_;
-  std::unique_ptr<communicators::Communicator> inner_, outer_;  // end before it
+  std::unique_ptr<communicators::Communicator> inner_, outer_;  // destroyed before world_
 };
 
-/// What `give` is on every rank, by rank, of texts up to 64 bytes.
+/// Returns `give` of every rank, by rank, for texts up to 64 bytes.
 [[nodiscard]] std::vector<std::string> gather_texts(communicators::Communicator& world, const std::string& own);
-/// The same of numbers.
+/// The same for numbers.
 [[nodiscard]] std::vector<double> gather_numbers(communicators::Communicator& world, double own);
 
 }  // namespace attn::cli

@@ -1,4 +1,4 @@
-// Keras's callbacks as options tell them: "patience=3,monitor=val_accuracy".
+// Keras's callbacks as option values: "patience=3,monitor=val_accuracy".
 #pragma once
 
 #include <cstdint>
@@ -10,19 +10,18 @@
 
 namespace attn::cli {
 
-/// Both throw Error (usage) for an argument that Keras's callback of the name does not have, or a value that it does
-/// not take.
+/// Both throw Error (usage) for an argument that Keras's callback does not have, or an invalid value.
 [[nodiscard]] train::Told<train::EarlyStopping> early_stopping_of(const std::string& text);
 [[nodiscard]] train::Told<train::ReduceLROnPlateau> reduce_lr_of(const std::string& text);
 
-/// How often a checkpoint is written; 0: not.
+/// How often a checkpoint is written; 0: never.
 struct SaveEvery {
   std::int64_t epochs = 0, steps = 0;
 };
-/// "3", "3epochs", "100steps". Throws Error (usage).
+/// Parses "3", "3epochs", "100steps". Throws Error (usage).
 [[nodiscard]] SaveEvery save_every_of(const std::optional<std::string>& text);
 
-/// Seconds of "90", "45s", "30m", "1h30m". Throws Error (usage).
+/// Returns the seconds of "90", "45s", "30m", "1h30m". Throws Error (usage).
 [[nodiscard]] double time_span(const std::string& text);
 
 }  // namespace attn::cli

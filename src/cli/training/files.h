@@ -1,4 +1,4 @@
-// The files that `attn train` takes arrays from.
+// The data files of `attn train`.
 #pragma once
 
 #include <optional>
@@ -14,10 +14,10 @@ struct TrainingFiles {
   std::vector<std::string> data, x, y, sample_weights;
   std::optional<std::string> csv_target;
 
-  /// --data, --x, --y, --sample-weight and --csv-target.
+  /// Adds --data, --x, --y, --sample-weight and --csv-target.
   void declare(Options& options);
-  /// All of them as read_data takes them: FILE, or NAME=FILE. Throws Error (usage) where there is none, and
-  /// for an input without a name of a model that has several.
+  /// Returns all files in the form of read_data: FILE, or NAME=FILE. Throws Error (usage) if there is none, and for a
+  /// model with several inputs if an input has no name.
   [[nodiscard]] std::vector<std::string> words(const keras::Model& model) const;
 };
 

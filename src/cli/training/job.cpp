@@ -28,7 +28,7 @@
 namespace attn::cli {
 namespace {
 
-/// The least that training holds, which is known before anything is read.
+/// Returns the least memory of a training, which is known before anything is read.
 UInt128 weights_and_gradients(const graph::Graph& graph) {
   UInt128 bytes = 0;
   for (const graph::WeightSpec& spec : graph.weights)
@@ -36,7 +36,7 @@ UInt128 weights_and_gradients(const graph::Graph& graph) {
   return bytes;
 }
 
-/// `computed`: the dtype of the first thing that is computed.
+/// `computed`: the dtype of the first computed value.
 std::string policy_of(const graph::Graph& graph, const std::string& computed) {
   const bool keeps_floats =
       std::ranges::any_of(graph.weights, [](const graph::WeightSpec& spec) { return spec.dtype == DType::float32; });
@@ -46,14 +46,14 @@ std::string policy_of(const graph::Graph& graph, const std::string& computed) {
   return computed;
 }
 
-/// A line for each array.
+/// Returns a line for each array.
 std::string prints_of(const std::map<std::string, std::string>& fingerprints) {
   std::string out;
   for (const auto& [name, print] : fingerprints) out += fmt::format("{} {}\n", name, print);
   return out;
 }
 
-/// Calls `read`, whose errors about what is in the file then begin with its name.
+/// Calls `read`, and adds the file's name to its errors about content.
 template <typename Read>
 void in_file(const std::string& path, Read read) {
   try {
@@ -65,7 +65,7 @@ void in_file(const std::string& path, Read read) {
   }
 }
 
-/// Goes through what a training needs, each part from those before it.
+/// Prepares the parts of a training, each from those before it.
 class Preparation {
  public:
   Preparation(TrainingJob& job, const TrainingOptions& told) : job_(job), told_(told), console_(told.common.console) {}
@@ -144,7 +144,7 @@ class Preparation {
                                 *told_.steps_per_epoch, batches));
   }
 
-  /// Where the training stands.
+  /// Sets the state at the start.
   void begin() {
     train::State& state = job_.state;
     open::LoadedModel& loaded = *job_.loaded;
@@ -190,7 +190,7 @@ class Preparation {
     return {job_.compiled, told_.execution.sequence_length, !told_.no_dropout, job_.state.seed};
   }
 
-  /// The graph of a step, by which data and options are checked.
+  /// Lowers the graph of a step, by which data and options are checked.
   void lower() {
     lower_first_batch();
     const keras::LossGraph& shown = job_.shown;
@@ -211,7 +211,7 @@ class Preparation {
     require_memory_for(weights_and_gradients(shown.graph));
   }
 
-  /// Names the file where the error is about the compile_config, and not about the data.
+  /// Adds the file's name to errors about the compile_config, but not to those about the data.
   void lower_first_batch() const {
     try {
       job_.shown = lowering().lower(job_.loaded->model, job_.first_batch(), true);
@@ -261,7 +261,7 @@ class Preparation {
     if (told_.resume) in_file(*loaded.weights, [&] { take_over_state(); });
   }
 
-  /// Takes over the arrays that an archive holds besides Keras's; they must fit this model and optimizer.
+  /// Reads the arrays that an archive holds in addition to Keras's; they must fit this model and optimizer.
   void take_over_state() const {
     const train::State& state = job_.state;
     job_.trainer->optimizer().set_unsaved(state.unsaved);
@@ -275,7 +275,7 @@ class Preparation {
     });
   }
 
-  /// In place of what stands for them in Keras's files.
+  /// Replaces the merged weights of Keras's files by their parts.
   void go_on_with(const std::map<int, Tensor>& unmerged, std::vector<Tensor>& weights) const {
     for (const auto& [number, tensor] : unmerged) {
       const auto at = static_cast<std::size_t>(number);
@@ -286,8 +286,8 @@ class Preparation {
     }
   }
 
-  /// What fit() left in the archive goes on, where the optimizer is the model's own.
-  /// Gives what that was.
+  /// Continues from the optimizer's variables that fit() left in the archive, if the optimizer is the model's own.
+  /// Returns these variables.
   [[nodiscard]] std::vector<Tensor> take_over_optimizer() const {
     const open::LoadedModel& loaded = *job_.loaded;
     optimizers::Optimizer& optimizer = job_.trainer->optimizer();

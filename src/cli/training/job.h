@@ -23,7 +23,7 @@
 
 namespace attn::cli {
 
-/// What a training is made of.
+/// All parts of a training.
 struct TrainingJob {
   train::FitOptions options;
   std::unique_ptr<backends::Backend> backend;
@@ -37,21 +37,21 @@ struct TrainingJob {
   keras::LossGraph shown;  ///< of the first batch
   std::optional<train::EpochCallbacks> callbacks;
   std::unique_ptr<train::Trainer> trainer;
-  std::vector<Tensor> taken_over;  ///< the optimizer's variables that a file had
+  std::vector<Tensor> taken_over;  ///< the optimizer's variables from a file
   std::int64_t memory = 0;         ///< bytes that training takes
   std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
 
-  /// The first rows of the data, as many as a batch has.
+  /// Returns the first rows of the data, as many as a batch has.
   [[nodiscard]] train::Batch first_batch() const;
-  /// What is known of it before its first step.
+  /// Returns the report of a training before its first step.
   [[nodiscard]] report::TrainingReport describe(const open::Execution& execution) const;
 };
 
-/// Makes all of it: whatever can fail before the first step does so here. `ranks` may be null; `writes`: this process
-/// is the one that writes. Throws Error.
+/// Prepares all parts: errors that can be found before the first step are thrown here. `ranks` may be null; `writes`:
+/// this process writes the outputs. Throws Error.
 void prepare(TrainingJob& job, const TrainingOptions& options, communicators::Communicator* ranks, bool writes);
 
-/// What ranks must agree on.
+/// Returns the facts that ranks must agree on.
 [[nodiscard]] std::vector<Fact> facts_of(const TrainingJob& job, const TrainingOptions& options);
 
 }  // namespace attn::cli

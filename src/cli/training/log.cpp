@@ -31,7 +31,7 @@ ShownProgress shown_of(ShownProgress asked) {
   return terminal_columns() ? ShownProgress::bar : ShownProgress::lines;
 }
 
-/// The reason for the end of a training as one word.
+/// Returns the reason for the end of a training as one word.
 std::string_view word_of(train::FitEnd end) {
   switch (end) {
     case train::FitEnd::listener:
@@ -47,7 +47,7 @@ std::string_view word_of(train::FitEnd end) {
   }
 }
 
-/// A number as Python's csv writes it.
+/// Formats a number as Python's csv does.
 std::string csv_number(double value) {
   const std::string text = fmt::format("{}", value);
   return text.find_first_of(".en") == std::string::npos ? text + ".0" : text;
@@ -67,7 +67,7 @@ TrainingLog::TrainingLog(const LogTargets& targets, std::int64_t epochs, const C
   targets_.progress = shown_of(targets.progress);
 }
 
-/// Reports a log that ends here, whose last line may be cut short.
+/// Warns that a log ends here, and that its last line may be incomplete.
 void TrainingLog::give_up(const std::string& why) {
   console_.warn(why + "; the training continues without it");
   failure_ += (failure_.empty() ? "" : "; ") + why;
@@ -225,7 +225,7 @@ void TrainingLog::epoch(const train::EpochEvent& event, const std::vector<std::p
   }
 }
 
-/// As keras/src/callbacks/csv_logger.py: without validation there are columns for it that hold NA.
+/// As keras/src/callbacks/csv_logger.py: without validation its columns exist with NA.
 void TrainingLog::write_row(std::int64_t epoch, std::vector<std::pair<std::string, double>> values) {
   if (!csv_.is_open()) return;
   std::ranges::sort(values);

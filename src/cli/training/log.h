@@ -1,4 +1,4 @@
-// What a training tells while it runs.
+// The output of a training during its run.
 #pragma once
 
 #include <fstream>
@@ -18,14 +18,14 @@ enum class ShownProgress : std::uint8_t { automatic, bar, lines, none };
 struct LogTargets {
   std::optional<std::string> events, csv, tensorboard;  ///< JSON lines, Keras's CSVLogger, a folder
   ShownProgress progress = ShownProgress::automatic;
-  bool append = false;  ///< the training is one that goes on
+  bool append = false;  ///< the training is resumed
 };
 
-/// The lines or the bar on stdout, and the files of a log. A log that can no longer be written is a warning, and the
+/// Writes the lines or the bar on stdout, and the files of a log. If a log can no longer be written, it warns and the
 /// training continues without it.
 class TrainingLog {
  public:
-  /// Throws Error (bad_input) for a file that cannot be made.
+  /// Throws Error (bad_input) for a file that cannot be created.
   TrainingLog(const LogTargets& targets, std::int64_t epochs, const Console& console);
 
   void start(const report::TrainingReport& report);
@@ -37,7 +37,7 @@ class TrainingLog {
   void end(train::FitEnd reason, std::int64_t step);
   /// Closes the files. Returns what could not be written, or "".
   [[nodiscard]] std::string close();
-  /// A line for people.
+  /// Prints a line of text.
   void say(const std::string& line) const;
 
  private:
@@ -58,7 +58,7 @@ class TrainingLog {
   std::optional<io::EventFile> training_events_, validation_events_;
   std::string failure_;
 
-  // Of the epoch that is shown.
+  // Values of the epoch that is shown.
   std::int64_t batches_ = 0;
   double seconds_ = 0, seconds_behind_first_ = 0, drawn_at_ = -1;
   std::int64_t steps_behind_first_ = 0;

@@ -18,7 +18,7 @@ using Clock = std::chrono::steady_clock;
 
 namespace {
 
-/// "rows": 0; "block:4096": 4096.
+/// Returns 0 for "rows", 4096 for "block:4096".
 std::int64_t shuffled_block_of(const std::string& text) {
   constexpr std::string_view kBlock = "block:";
   if (text == "rows") return 0;
@@ -206,7 +206,7 @@ train::FitOptions TrainingOptions::check() const {
     throw bad_usage("--deterministic gives others sums of several parts, which --reduce-dtype {} would round",
                     name_of(reduce_dtype));
   train::FitOptions options;
-  options.epochs = overfit.value_or(epochs);  // each is one step there
+  options.epochs = overfit.value_or(epochs);  // an epoch is one step there
   options.steps_per_epoch = steps_per_epoch;
   options.shuffled_block = shuffled_block;
   options.batch_size = batch_size;

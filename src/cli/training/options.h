@@ -31,8 +31,8 @@ struct TrainingOptions {
   std::optional<double> validation_split;
   std::int64_t epochs = 1, batch_size = 32;
   std::optional<std::int64_t> steps, steps_per_epoch, keep, overfit;
-  std::int64_t shuffled_block = 0;   ///< 0: rows are shuffled one by one
-  bool plans = false;                ///< tell what the training takes, and end before it
+  std::int64_t shuffled_block = 0;   ///< 0: rows are shuffled separately
+  bool plans = false;                ///< report the cost of the training, without training
   std::optional<double> rtol, atol;  ///< of expected_losses
   bool no_shuffle = false, drop_remainder = false, resume = false, no_dropout = false;
   bool recomputes = false;
@@ -40,20 +40,20 @@ struct TrainingOptions {
   train::TableGradient tables = train::TableGradient::entries;
   RanksOptions ranks;
   DType reduce_dtype = DType::float32;
-  std::int64_t zero = 0;  ///< 1: ranks share the optimizer
+  std::int64_t zero = 0;  ///< 1: ranks split the optimizer
 
   void declare(Options& options);
   [[nodiscard]] bool validates() const { return (validation || validation_split) && !overfit; }
-  /// Does the training end with a file? What is only tried does not.
+  /// Does the training write a model? --overfit and --plan do not.
   [[nodiscard]] bool saves() const { return !overfit && !plans; }
-  /// What they say of the length, once they agree with each other. Throws Error (usage).
+  /// Returns the length of the training after checking that the options are compatible. Throws Error (usage).
   [[nodiscard]] train::FitOptions check() const;
-  /// Throws Error (usage) where they would go on with another order of rows than the training has.
+  /// Throws Error (usage) if a resumed training would get another order of rows.
   void check_resumed(const train::State& state) const;
   [[nodiscard]] LogTargets log_targets() const;
-  /// Those of a rank that only computes: it tells nothing and writes nothing.
+  /// Returns the options of a rank that only computes: it prints nothing and writes nothing.
   [[nodiscard]] TrainingOptions silent() const;
-  /// All that decides which numbers come out, for ranks to compare.
+  /// Returns all options that change the numbers, for ranks to compare.
   [[nodiscard]] std::string decisive() const;
 };
 

@@ -12,7 +12,7 @@
 
 namespace attn::library {
 
-/// Which heads, and what is known about their positions.
+/// The heads, and the labels of their positions.
 struct Heads {
   std::optional<std::string> layer;  ///< the name of an attention layer, or its number among them
   std::optional<int> head;
@@ -21,16 +21,16 @@ struct Heads {
   bool log_scale = false;
 };
 
-/// Gives the limits of the maps for these scores.
+/// Returns the limits of the maps for these scores.
 using Limits = std::function<run::MapOptions(const std::vector<run::ScoresLayout>&)>;
 
 /// Runs the model as far as the heads need it. Throws Error: (bad_input) for a model without attention, (usage) for a
-/// layer, head or item that is not there.
+/// layer, head or item that does not exist.
 [[nodiscard]] report::HeatmapReport attention_of(const open::LoadedModel& loaded, const open::Execution& execution,
                                                  const open::GivenInputs& given, const Heads& heads,
                                                  const Limits& limits, const open::Listener& listener);
 
-/// Has the model an attention layer?
+/// Does the model have an attention layer?
 [[nodiscard]] bool has_attention(const keras::Model& model, const keras::LowerOptions& options);
 
 }  // namespace attn::library

@@ -1,4 +1,4 @@
-// What a model costs at a size of input.
+// The cost of a model for input sizes.
 #pragma once
 
 #include "attn/keras/model.h"
@@ -6,8 +6,8 @@
 
 namespace attn::library {
 
-/// Lowers and plans the model; no weight is made. A symbolic lowering gives no FLOPs and no bytes of activations.
-/// Throws Error (bad_input) as Model::lower does, and (no_memory) where a size passes what a plan holds.
+/// Lowers and plans the model; weights are not allocated. A symbolic lowering gives no FLOPs and no bytes of
+/// activations. Throws Error (bad_input) as Model::lower does, and (no_memory) if a size exceeds the limits of a plan.
 [[nodiscard]] report::CostReport costs_of(const keras::Model& model, const keras::LowerOptions& options);
 
 }  // namespace attn::library
