@@ -6,7 +6,7 @@ namespace attn {
 
 bool matches(std::string_view name, std::string_view pattern) {
   std::size_t n = 0, p = 0;
-  // Where the last "*" stands, and how far it reaches: only that one is ever widened, which is enough.
+  // The position of the last "*", and its current reach: only that one is ever widened, which is enough.
   std::size_t star = std::string_view::npos, reached = 0;
   while (n < name.size()) {
     if (p < pattern.size() && pattern[p] == '*') {

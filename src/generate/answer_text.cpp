@@ -4,7 +4,7 @@
 
 namespace attn::generate {
 
-/// Where a text is cut because one of some others begins there; nothing where none does.
+/// Returns where one of the stop strings begins; nothing if none does.
 std::optional<std::size_t> AnswerText::cut(const std::string& text) const {
   std::size_t first = std::string::npos;
   for (const std::string& stop : words_.stops) first = std::min(first, text.find(stop));

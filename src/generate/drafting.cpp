@@ -43,7 +43,7 @@ class ModelDrafting final : public Drafting {
   [[nodiscard]] const open::LoadedModel& loaded() const { return loaded_; }
 
  private:
-  /// The weights that were given are those of the model that it guesses for.
+  /// Explicit weights are those of the main model, not of the draft.
   static const open::Execution& own(open::Execution& execution) {
     execution.weights.reset();
     return execution;
@@ -55,7 +55,7 @@ class ModelDrafting final : public Drafting {
   std::optional<DraftModel> model_;
 };
 
-/// N of "prompt-lookup:N"; nothing for another word.
+/// Returns N of "prompt-lookup:N"; nothing for another word.
 std::optional<std::int64_t> lookup_tokens(const DraftOptions& words) {
   std::string_view rest = *words.draft;
   if (!rest.starts_with(kLookup)) return std::nullopt;

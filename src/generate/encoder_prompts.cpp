@@ -10,7 +10,7 @@
 namespace attn::generate {
 namespace {
 
-/// One for each prompt, of as many or of one for all.
+/// Returns one value for each prompt, from a list of the same size or of one value.
 template <typename T>
 std::vector<T> for_each_prompt(const std::vector<T>& given, std::size_t prompts, std::string_view option) {
   if (given.size() == 1) return std::vector<T>(prompts, given.front());

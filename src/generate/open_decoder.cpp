@@ -15,7 +15,8 @@ namespace {
 
 constexpr std::int64_t kUsualLength = 1024;
 
-/// Of steps of one token, and of reading the prompts: both are in memory, over one set of weights and caches.
+/// Checks the memory of steps of one token and of reading the prompts: both are in memory, with one set of weights and
+/// caches.
 void require_memory_of_steps(const backends::Backend& backend, const LowerStep& lower,
                              const CachedDecoderOptions& options, Dim longest, const open::Execution& execution) {
   StepShape shape;

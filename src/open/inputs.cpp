@@ -27,8 +27,8 @@ io::Arrays pick(const io::Arrays& arrays, const std::string& name, const std::st
   throw bad_input("{}: holds {} arrays, none of them called '{}'", printable(path), count, printable(name));
 }
 
-/// What a file holds, by the names of the inputs that take it. `others` gets the names of arrays that no input takes;
-/// without it they are refused.
+/// The arrays of a file by the names of the inputs that take them. `others` gets the names of arrays that no input
+/// takes; without it they are rejected.
 class FileInputs {
  public:
   FileInputs(const keras::Model& model, const io::Arrays& arrays, const std::string& path,
@@ -120,7 +120,7 @@ class FileInputs {
   std::vector<std::string> of_texts_, of_numbers_;
 };
 
-/// What files hold, by the names of the model's inputs.
+/// The arrays of all files, by the names of the model's inputs.
 struct Named {
   std::map<std::string, Tensor> numbers;
   std::map<std::string, TextArray> texts;

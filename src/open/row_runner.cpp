@@ -50,7 +50,7 @@ RowRunner::RowRunner(const std::optional<std::string>& model, const Execution& e
 
 RowRunner::Result RowRunner::run(const std::string& file) {
   Execution of_file = execution_;
-  of_file.batch.reset();  // which is how many of the file's rows run at a time
+  of_file.batch.reset();  // the batch is how many of the file's rows run at a time
   const GivenInputs given = read_inputs(loaded_.model, {file}, of_file, has_warned_ ? kSilent : listener_);
   has_warned_ = has_warned_ || !given.others.empty();
   const std::map<std::string, Tensor>& arrays = given.arrays;

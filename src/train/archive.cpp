@@ -26,11 +26,11 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Keras passes over groups of the optimizer that it does not know.
+/// Keras ignores groups of the optimizer that it does not know.
 constexpr std::string_view kVariables = "optimizer/vars/", kBestWeights = "optimizer/attn/best_weights/",
                            kUnmerged = "optimizer/attn/unmerged/", kUnsaved = "optimizer/attn/unsaved/";
 
-/// Arrays "<place>0", "<place>1", … in their order: HDF5 lists 10 before 2.
+/// Returns arrays "<place>0", "<place>1", … in numeric order: HDF5 lists 10 before 2.
 std::map<int, Tensor> by_number(const std::vector<NamedTensor>& arrays, std::string_view place) {
   std::map<int, Tensor> out;
   for (const NamedTensor& array : arrays) {
@@ -48,7 +48,7 @@ std::vector<Tensor> numbered(const std::vector<NamedTensor>& arrays, std::string
   return out;
 }
 
-/// Of all of it, or of blocks in equal distances.
+/// Returns a checksum of the whole array, or of blocks at equal distances.
 std::string checksum(const Tensor& tensor) {
   constexpr std::int64_t kWhole = std::int64_t{1} << 24, kBlock = 1 << 12, kBlocks = 1024;
   const std::span<const std::byte> bytes(tensor.data(), static_cast<std::size_t>(tensor.bytes()));
@@ -100,7 +100,7 @@ void write_archive(const std::string& path, const open::LoadedModel& loaded, con
   model.state = loaded.model.kept_arrays();
   for (std::size_t i = 0; i < variables.size(); ++i)
     model.state.push_back({fmt::format("{}{}", kVariables, i), variables[i].tensor});
-  if (const std::size_t first = trainer.optimizer().scale_variables(); first > 0)  // Keras keeps them twice
+  if (const std::size_t first = trainer.optimizer().scale_variables(); first > 0)  // Keras saves them twice
     for (std::size_t i = first; i < variables.size(); ++i)
       model.state.push_back({fmt::format("optimizer/inner_optimizer/vars/{}", i - first), variables[i].tensor});
   const std::vector<Tensor> unsaved = trainer.optimizer().unsaved();

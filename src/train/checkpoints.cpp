@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The file that a path leads to.
+/// Follows the path to its file.
 std::string followed(const std::string& path) {
   std::error_code failed;
   const fs::path out = fs::canonical(path, failed);
@@ -54,8 +54,8 @@ void write_and_keep(const std::string& target, std::int64_t step, std::int64_t k
   steps.push_back(step);
   const std::string place = beside(target, step);
   try {
-    // Hidden files are named after the target, whatever the step: the next writer of the target removes what a killed
-    // one has left.
+    // Hidden files are named after the target, whatever the step: the next writer of the target removes those that a
+    // killed one has left.
     write(target);
     if (!io::replace_by_link(followed(target), place, target)) write(place);
   } catch (const Error&) {

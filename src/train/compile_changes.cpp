@@ -19,7 +19,7 @@ using Json = nlohmann::ordered_json;
 
 bool is_json(const std::string& text) { return !text.empty() && (text[0] == '{' || text[0] == '[' || text[0] == '"'); }
 
-/// JSON as it is, a name as a text.
+/// Returns JSON as it is, and a name as a string.
 Json as_json(const std::string& option, const std::string& text) {
   if (!is_json(text)) return text;
   try {
@@ -30,7 +30,7 @@ Json as_json(const std::string& option, const std::string& text) {
   return Json::parse(text);
 }
 
-/// Nothing where it is no finite number.
+/// Returns nothing if it is not a finite number.
 std::optional<double> as_number(const std::string& text) {
   double number = 0.0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -38,7 +38,7 @@ std::optional<double> as_number(const std::string& text) {
   return is_number ? std::optional(number) : std::nullopt;
 }
 
-/// Names between commas, or JSON; "none": no metrics.
+/// Parses names between commas, or JSON; "none": no metrics.
 Json metrics_of(const std::string& text) {
   if (text == "none") return nullptr;
   if (is_json(text)) return as_json("`metrics`", text);
@@ -47,7 +47,7 @@ Json metrics_of(const std::string& text) {
   return names;
 }
 
-/// Numbers between commas, or JSON: a list of them, or an object by outputs.
+/// Parses numbers between commas, or JSON: a list of them, or an object by outputs.
 Json loss_weights_of(const std::string& text) {
   Json out = is_json(text) ? as_json("`loss_weights`", text) : Json::array();
   if (!is_json(text)) {
@@ -65,7 +65,7 @@ Json loss_weights_of(const std::string& text) {
   return out;
 }
 
-/// What compile() was given, as Keras's get_compile_config() tells it, or the whole config.json of an archive.
+/// Reads a compile_config as Keras's get_compile_config() returns it, or the whole config.json of an archive.
 std::string read_compile_config(const std::string& file) {
   Json json = keras::parse_json_text(std::string(io::read_file(file).text()), file);
   if (json.is_object() && json.contains("compile_config")) json = Json(json["compile_config"]);
@@ -75,7 +75,7 @@ std::string read_compile_config(const std::string& file) {
   return keras::write_json_text(json);
 }
 
-/// The names of functions and classes that are the user's own, of which a file holds the name alone.
+/// Finds the names of custom functions and classes, of which a file has only the name.
 void find_custom(const Json& told, std::vector<std::string>& names) {
   if (told.is_array() || (told.is_object() && !told.contains("class_name"))) {
     for (const Json& each : told) find_custom(each, names);
@@ -104,7 +104,7 @@ Json object_of(const char* module, const std::string& class_name) {
   return Json{{"module", module}, {"class_name", class_name}, {"config", Json::object()}, {"registered_name", nullptr}};
 }
 
-/// The fields of the optimizer that options change.
+/// Returns the fields of the optimizer that options change.
 std::vector<std::pair<const char*, Json>> optimizer_fields(const CompileChanges& changes) {
   std::vector<std::pair<const char*, Json>> out;
   const auto add = [&](const char* name, const auto& value) {
@@ -127,7 +127,7 @@ std::vector<std::pair<const char*, Json>> optimizer_fields(const CompileChanges&
   return out;
 }
 
-/// A class of keras.optimizers.schedules, as Keras writes it.
+/// Returns a class of keras.optimizers.schedules, as Keras writes it.
 Json schedule_of(const CompileChanges& changes, double rate, std::int64_t steps) {
   const std::int64_t warmup = changes.warmup_steps.value_or(0);
   const bool is_linear = changes.decay == "linear", falls = is_linear || changes.decay == "cosine";
@@ -136,7 +136,7 @@ Json schedule_of(const CompileChanges& changes, double rate, std::int64_t steps)
     config["end_learning_rate"] = 0.0;
     config["power"] = 1.0;
     config["cycle"] = false;
-  } else {  // with an alpha of 1 it stays where the warm-up has come to
+  } else {  // with an alpha of 1 it stays at the end of the warmup
     config["alpha"] = falls ? 0.0 : 1.0;
   }
   const char* const name = is_linear ? "PolynomialDecay" : "CosineDecay";
@@ -149,7 +149,7 @@ Json schedule_of(const CompileChanges& changes, double rate, std::int64_t steps)
       {"module", "keras.optimizers.schedules"}, {"class_name", name}, {"config", config}, {"registered_name", nullptr}};
 }
 
-/// The object of the optimizer itself, of one whose loss is scaled the one within.
+/// Returns the object of the optimizer itself: the inner one if its loss is scaled.
 Json& optimizer_in(Json& told) {
   if (told.is_string()) told = object_of("keras.optimizers", told.get<std::string>());
   const bool wraps = told.is_object() && told.value("class_name", Json()) == "LossScaleOptimizer" &&
@@ -157,11 +157,11 @@ Json& optimizer_in(Json& told) {
   return wraps ? optimizer_in(told["config"]["inner_optimizer"]) : told;
 }
 
-/// The optimizer whose loss is scaled so, as Keras writes it: one that follows the gradients is wrapped in another.
+/// Returns the optimizer with this scaling of its loss, as Keras writes it: dynamic scaling wraps it in another one.
 Json scaled(Json told, const LossScaling& scaling) {
   const auto has_config = [](const Json& json) { return json.contains("config") && json["config"].is_object(); };
   Json inner = optimizer_in(told);
-  if (!has_config(inner)) return told;  // which is refused where it is read
+  if (!has_config(inner)) return told;  // reading it reports the error
   inner["config"]["loss_scale_factor"] = scaling.kind == LossScaling::Kind::fixed ? Json(scaling.factor) : Json();
   if (scaling.kind != LossScaling::Kind::dynamic) return inner;
   const bool wraps = told.value("class_name", Json()) == "LossScaleOptimizer";
@@ -170,7 +170,7 @@ Json scaled(Json told, const LossScaling& scaling) {
   return wrapped;
 }
 
-/// The config of the optimizer itself.
+/// Returns the config of the optimizer itself.
 Json& optimizer_config(Json& compile_config) {
   Json& told = optimizer_in(compile_config["optimizer"]);
   if (!told.is_object() || (told.contains("config") && !told["config"].is_object()))
@@ -179,7 +179,7 @@ Json& optimizer_config(Json& compile_config) {
   return told["config"];
 }
 
-/// An object's class as Keras finds it: "adam" is a name for compile() alone.
+/// Sets an object's class so that Keras finds it: only compile() accepts "adam".
 void name_class(Json& told) {
   if (!told.is_object() || !told.contains("class_name") || !told["class_name"].is_string()) return;
   if (told.contains("config") && told["config"].is_object() && told["config"].contains("inner_optimizer"))
@@ -201,7 +201,7 @@ void set_in_loss(Json& loss, const char* option, const char* field, const Json& 
   loss["config"][field] = value;
 }
 
-/// All that no file holds, and by which option it is replaced.
+/// Rejects custom objects, with the options that replace them.
 void refuse_custom(const Json& config) {
   std::vector<std::string> found, options;
   for (const auto& [option, keys] : {std::pair("`loss`", std::vector{"loss"}),
@@ -283,7 +283,7 @@ bool has_optimizer(const keras::Model& model, const CompileChanges& changes, std
   CompileChanges asked = changes;
   Json config = Json::parse(*own);
   const Json rate = optimizer_config(config).value("learning_rate", Json());
-  if (!asked.learning_rate && asked.moves_rate() && rate.is_object()) {  // the rate that its schedule came from
+  if (!asked.learning_rate && asked.moves_rate() && rate.is_object()) {  // the rate that its schedule was made from
     const Json schedule = rate.value("config", Json::object());
     for (const char* field : {"warmup_target", "initial_learning_rate"})
       if (const Json value = schedule.value(field, Json()); value.is_number() && !asked.learning_rate)
@@ -291,7 +291,7 @@ bool has_optimizer(const keras::Model& model, const CompileChanges& changes, std
   }
   optimizers::Settings wanted = keras::compiled_optimizer(with_schedule(compile_config(model, asked), asked, steps)),
                        has = keras::compiled_optimizer(*own);
-  wanted.name = has.name;  // which only its variables have
+  wanted.name = has.name;  // only its variables have the name
   return wanted == has;
 }
 

@@ -23,7 +23,7 @@ std::optional<Number> number_of_cell(const std::string& text) {
   return error == std::errc() && last == end ? std::optional(number) : std::nullopt;
 }
 
-/// The cells of a line of RFC 4180.
+/// Returns the cells of a line of RFC 4180.
 std::vector<std::string> csv_cells(std::string_view line) {
   std::vector<std::string> cells(1);
   bool quoted = false;
@@ -82,7 +82,7 @@ bool agree(double loss, double expected, double rtol, double atol) {
   return std::abs(loss - expected) <= atol + rtol * std::abs(expected);
 }
 
-/// What differs, of losses by their numbers.
+/// The differing losses, by step or epoch.
 struct Differing {
   std::string first;
   std::int64_t count = 0, compared = 0;

@@ -17,7 +17,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Visits the config of each layer in a model's, under its name ("block/dense").
+/// Visits the config of each layer of a model, with its name ("block/dense").
 void visit_configs(Json& json, const std::string& prefix,
                    const std::function<void(const std::string& name, const std::string& class_name, Json&)>& visit) {
   if (!json.is_object() || !json.contains("class_name") || !json.contains("config")) return;
@@ -41,7 +41,7 @@ bool is_first_factor(const graph::WeightSpec& spec) {
   return last_of(spec.path).starts_with("lora_") && last_of(spec.path).ends_with("_a");
 }
 
-/// "dense/kernel" of "dense/lora_kernel_a".
+/// Returns "dense/kernel" for "dense/lora_kernel_a".
 std::string kernel_of(const std::string& factor) {
   const std::string_view last = last_of(factor);
   return factor.substr(0, factor.size() - last.size()) + std::string(last.substr(5, last.size() - 7));
@@ -59,7 +59,7 @@ bool is_zero(const Tensor& tensor) {
   return true;
 }
 
-/// kernel + scale·a·b
+/// Returns kernel + scale·a·b.
 Tensor merged(const Tensor& kernel, const Tensor& a, const Tensor& b, double scale) {
   if (is_zero(a) || is_zero(b)) return kernel;
   Tensor out(DType::float32, kernel.shape());

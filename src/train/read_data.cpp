@@ -20,7 +20,7 @@
 namespace attn::train {
 namespace {
 
-/// Inputs and targets of a text.
+/// Returns the inputs and targets of a text.
 std::vector<NamedTensor> text_arrays(const keras::Model& model, const std::string& file,
                                      std::optional<std::int64_t> sequence_length) {
   keras::LowerOptions options;
@@ -41,7 +41,7 @@ std::vector<NamedTensor> text_arrays(const keras::Model& model, const std::strin
           {"y", open::rows_of_bytes(text.span().subspan(1), rows, length)}};
 }
 
-/// The file's only array, or that of the name, under it.
+/// Returns the file's only array, or that of the name, under the name.
 io::Arrays array_called(const std::string& name, io::Arrays read, const std::string& file) {
   const std::size_t count = read.tensors.size() + read.texts.size();
   if (count != 1) {
@@ -54,7 +54,7 @@ io::Arrays array_called(const std::string& name, io::Arrays read, const std::str
   throw bad_input("{}: holds {} arrays, none of them called '{}'", printable(file), count, printable(name));
 }
 
-/// The arrays that a word of read_data stands for.
+/// Returns the arrays for a word of read_data.
 io::Arrays arrays_of(const std::string& name, const std::string& file, const keras::Model& model,
                      const DataReading& reading) {
   if (is_table(file)) {
@@ -66,7 +66,7 @@ io::Arrays arrays_of(const std::string& name, const std::string& file, const ker
   return is_bytes ? io::Arrays{text_arrays(model, file, reading.sequence_length), {}} : io::read_arrays(file);
 }
 
-/// The rows of all, one behind the other. One alone is not copied.
+/// Concatenates the rows of all parts. A single one is not copied.
 Tensor joined(const std::vector<Tensor>& parts) {
   if (parts.size() == 1) return parts.front();
   Shape shape = parts.front().shape();
@@ -78,7 +78,7 @@ Tensor joined(const std::vector<Tensor>& parts) {
   return out;
 }
 
-/// Can the rows of `next` stand behind those of `first`?
+/// Can the rows of `next` follow those of `first`?
 bool goes_on(const Tensor& first, const Tensor& next) {
   Shape shape = next.shape();
   shape[0] = first.shape()[0];

@@ -27,7 +27,7 @@ Written json_of(const Watched& watched) {
           {"best", watched.best ? Written(*watched.best) : Written()}};
 }
 
-/// An object of the text, with what stands at its keys. Says where something else was expected.
+/// An object of the text with its members. Errors name what was expected.
 class StateObject {
  public:
   StateObject(const json& value, std::string place) : value_(value), place_(std::move(place)) {
@@ -58,7 +58,7 @@ class StateObject {
     for (const auto& [key, each] : value_.items()) out.push_back(key);
     return out;
   }
-  /// The elements of a list, each by `read(element, place)`.
+  /// Reads the elements of a list, each by `read(element, place)`.
   template <typename Read>
   [[nodiscard]] auto list(const std::string& key, Read read) const {
     const std::string place = place_of(key);
@@ -80,7 +80,7 @@ class StateObject {
     if (!value.is_string()) fail(place, "a text");
     return value.get<std::string>();
   }
-  /// JSON has no NaN: null stands for it.
+  /// JSON has no NaN; null represents it.
   static double number_in(const json& value, const std::string& place) {
     if (value.is_null()) return std::numeric_limits<double>::quiet_NaN();
     if (!value.is_number()) fail(place, "a number");

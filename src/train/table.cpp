@@ -93,7 +93,7 @@ class Assignment {
                                            : "they are " + shortened(printable(join(table_.columns, ", "))));
   }
 
-  /// The input that such columns are of.
+  /// Returns the input of such columns.
   [[nodiscard]] const graph::Value& input_without_column(const Columns& columns) const {
     std::vector<const graph::Value*> open;
     for (const graph::ValueId input : graph_.inputs)

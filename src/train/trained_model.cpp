@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// An object that Keras makes a layer of: what else has a dtype is an input or what goes from one layer to another.
+/// Is it an object from which Keras makes a layer? Other objects with a dtype are inputs or tensors between layers.
 bool is_layer(const Json& json) {
   return json.contains("class_name") && json["class_name"].is_string() && json["class_name"] != "InputLayer" &&
          json["class_name"] != "__keras_tensor__" && json.contains("config") && json["config"].is_object() &&
@@ -34,7 +34,7 @@ void set_policy(Json& json, const std::string& policy) {
   }
   if (json.is_array()) {
     for (Json& each : json) set_policy(each, policy);
-  } else if (json.is_object()) {  // metrics have dtypes too, which stay
+  } else if (json.is_object()) {  // metrics have dtypes too, which do not change
     for (const auto& [key, each] : json.items())
       if (key != "compile_config") set_policy(each, policy);
   }
@@ -96,7 +96,7 @@ std::vector<std::string> frozen_layers(const keras::Model& model, const std::vec
   const auto holds_others = [&](const std::string& name) {
     return std::ranges::any_of(names, [&](const std::string& other) { return other.starts_with(name + "/"); });
   };
-  // A model within the model that is trained is trained with all its layers.
+  // If a nested model is trained, all its layers are.
   const auto is_trained = [&](const std::string& name) {
     for (std::size_t end = name.find('/'); end != std::string::npos; end = name.find('/', end + 1))
       if (matches_any(name.substr(0, end), trained)) return true;

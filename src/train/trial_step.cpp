@@ -32,7 +32,7 @@ bool trains_floats(const graph::Graph& graph) {
       graph.weights, [](const graph::WeightSpec& spec) { return !spec.trainable || spec.dtype == DType::float32; });
 }
 
-/// What the data gives: draws of random numbers are the trainer's own.
+/// Returns the arrays of the data; the trainer draws random numbers itself.
 Batch arrays_of(const keras::LossGraph& lowered, const std::vector<Tensor>& inputs) {
   std::set<graph::ValueId> draws;
   for (const keras::LossGraph::Draw& draw : lowered.draws) draws.insert(draw.value);
@@ -43,7 +43,7 @@ Batch arrays_of(const keras::LossGraph& lowered, const std::vector<Tensor>& inpu
   return out;
 }
 
-/// Of the optimizer, where the archive has as many as it takes.
+/// Takes over the optimizer's variables if the archive has the right number of them.
 void take_over(const open::LoadedModel& loaded, const open::Execution& execution, optimizers::Optimizer& optimizer) {
   if (!loaded.weights || execution.weights) return;
   const std::vector<Tensor> state = read_optimizer_state(*loaded.weights);

@@ -1,4 +1,4 @@
-// Tokens as text: what is shown of them, where it is cut, and how it is written while it comes.
+// Tokens as text: the visible part, stop strings, and streaming.
 #pragma once
 
 #include <functional>
@@ -28,19 +28,19 @@ struct SequenceText {
 
 class AnswerText {
  public:
-  /// `words` and `tokenizer` outlive it.
+  /// `words` and `tokenizer` must outlive it.
   AnswerText(const AnswerOptions& words, const tokenizers::Tokenizer& tokenizer)
       : words_(words), tokenizer_(tokenizer) {}
 
-  /// From now on a text is given to `write` as it comes, behind `begun`.
+  /// From now on the text is streamed to `write`, after `begun`.
   void stream(std::string begun, std::function<void(const std::string&)> write);
-  /// A token was added to a sequence: true where the text ends with it, because one of AnswerOptions::stops would
+  /// Adds a token to a sequence. Returns true if the text ends with it, because one of AnswerOptions::stops would
   /// begin.
   bool take(std::size_t sequence, Token token);
-  /// Ends what was streamed.
+  /// Ends the stream.
   void finish();
 
-  /// Ids without special ones as text.
+  /// Returns ids without special ones as text.
   [[nodiscard]] std::string of(std::span<const Token> ids) const;
   [[nodiscard]] SequenceText of(const Sequence& sequence) const;
 
@@ -50,8 +50,8 @@ class AnswerText {
 
   const AnswerOptions& words_;
   const tokenizers::Tokenizer& tokenizer_;
-  std::vector<std::vector<Token>> added_;  // by sequence, while stop strings are looked for
-  std::optional<std::string> begun_;       // of what is streamed
+  std::vector<std::vector<Token>> added_;  // one list for each sequence, if there are stop strings
+  std::optional<std::string> begun_;       // the start of the streamed text
   std::function<void(const std::string&)> write_;
   std::unique_ptr<tokenizers::TextStream> out_;
 };

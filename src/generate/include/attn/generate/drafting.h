@@ -19,16 +19,16 @@ struct DraftOptions {
   std::int64_t tokens = 4;           ///< guessed at a time
 };
 
-/// A draft, and what it needs. The listener outlives it.
+/// A draft with the objects that it uses. The listener must outlive it.
 class Drafting {
  public:
   virtual ~Drafting() = default;
   [[nodiscard]] virtual Draft& draft() = 0;
-  /// The tokens that it guesses at a time.
+  /// Returns the number of tokens that it guesses at a time.
   [[nodiscard]] std::int64_t tokens() const { return tokens_; }
 
-  /// What `words` ask for, for a model of `vocabulary` tokens, which are those of `tokenizer` where there is one, and
-  /// for sequences of `capacity` tokens. Throws Error: of usage where a draft model has another vocabulary.
+  /// Opens the draft of `words` for a model of `vocabulary` tokens, with the names of `tokenizer` if there is one, and
+  /// for sequences of `capacity` tokens. Throws Error: of usage if a draft model has another vocabulary.
   [[nodiscard]] static std::unique_ptr<Drafting> open(const DraftOptions& words, const backends::Backend& backend,
                                                       const open::Execution& execution, std::int64_t vocabulary,
                                                       const tokenizers::Tokenizer* tokenizer, Dim capacity,

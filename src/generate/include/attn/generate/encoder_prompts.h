@@ -13,7 +13,7 @@
 
 namespace attn::generate {
 
-/// The texts or ids that the encoder reads, and the beginnings of the decoder's sequences: one for each or one for all.
+/// The texts or ids that the encoder reads, and the start of the decoder's sequences: one for each or one for all.
 struct EncoderWords {
   std::vector<std::string> texts, decoder_texts;
   std::vector<std::vector<Token>> ids, decoder_ids;  ///< without a tokenizer
@@ -22,17 +22,17 @@ struct EncoderWords {
 /// The tokens of both sides.
 struct EncoderPrompts {
   std::vector<std::vector<Token>> encoder, decoder;
-  std::vector<std::string> begun;  ///< the decoder's texts, one for each; empty where ids were given
+  std::vector<std::string> begun;  ///< the decoder's texts, one for each; empty if ids were given
 };
 
-/// Tokens of a text that stay, its special ones among them.
+/// The most tokens of a text, with its special ones.
 struct EncoderLengths {
   std::int64_t encoder = 0, decoder = 0;
 };
 
 /// Packs texts as Seq2SeqLMPreprocessor.generate_preprocess does; without a tokenizer takes the ids. Warns of a text
-/// that is too long for the encoder. Throws Error (usage) where there are not as many decoder prompts as prompts, or
-/// one for all.
+/// that is too long for the encoder. Throws Error (usage) unless there are as many decoder prompts as prompts, or one
+/// for all.
 [[nodiscard]] EncoderPrompts pack_prompts(const EncoderWords& words, const std::optional<keras::TaskInfo>& task,
                                           const tokenizers::Tokenizer* tokenizer, const tokenizers::EncodeOptions& how,
                                           const EncoderLengths& lengths, const open::Listener& listener);

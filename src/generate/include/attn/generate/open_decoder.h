@@ -1,4 +1,4 @@
-// From a model to something that reads tokens one after another: what generate, score and bench share.
+// Opens decoders for generate, score and bench.
 #pragma once
 
 #include <memory>
@@ -12,27 +12,27 @@
 
 namespace attn::generate {
 
-/// So long, or as many as the positions that the model has learned.
+/// Returns the length, limited by the learned positions of the model.
 [[nodiscard]] std::int64_t within_positions(const keras::Model& model, std::int64_t length);
 
-/// The tokens of a sequence where nobody says: those of the model's preprocessor, else KerasHub's default, and never
-/// more than it has positions.
+/// Returns the default length of a sequence: that of the model's preprocessor, else KerasHub's default, at most the
+/// number of positions.
 [[nodiscard]] std::int64_t usual_length(const keras::Model& model);
-/// The same of what its encoder reads.
+/// The same for the input of its encoder.
 [[nodiscard]] std::int64_t usual_encoder_length(const keras::Model& model);
 
-/// How a decoder's steps are lowered from `model`, which outlives it; the dtypes are those that were asked for.
+/// Returns a function that lowers a decoder's steps from `model`, which must outlive it, with the given dtypes.
 [[nodiscard]] LowerStep step_of(const keras::Model& model, const std::optional<std::string>& dtype,
                                 const std::optional<std::string>& cache_dtype);
 
-/// Throws Error (no_memory) where weights, caches and passes of a decoder with such options do not fit. Prompts are
-/// read `longest` tokens at a time, as far as the options let them.
+/// Throws Error (no_memory) if weights, caches and passes of a decoder with such options do not fit. Prompts are read
+/// `longest` tokens at a time, or fewer by the options.
 void require_decoder_memory(const backends::Backend& backend, const open::LoadedModel& loaded,
                             const open::Execution& execution, const std::optional<std::string>& cache_dtype,
                             CachedDecoderOptions options, Dim longest);
 
-/// A decoder of the model, ready to read `longest` tokens a sequence at once. Weights are read again where another
-/// shape of step wants them, so `loaded`, `execution` and `listener` outlive it. Throws Error, of no_memory where
+/// Opens a decoder of the model, ready to read `longest` tokens of each sequence at once. Weights are read again for
+/// another shape of step, so `loaded`, `execution` and `listener` must outlive it. Throws Error, of no_memory if
 /// weights, caches and passes do not fit.
 [[nodiscard]] std::unique_ptr<CachedDecoder> open_decoder(const backends::Backend& backend,
                                                           const open::LoadedModel& loaded,

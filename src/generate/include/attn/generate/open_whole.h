@@ -1,4 +1,4 @@
-// Generation by a model that is no task of KerasHub: it takes and gives ids, and runs whole for each token.
+// Generation by a model that is not a task of KerasHub: it takes and returns ids, and runs whole for each token.
 #pragma once
 
 #include <cstdint>
@@ -13,18 +13,19 @@
 
 namespace attn::generate {
 
-/// How long its sequences are, and which of its inputs they are.
+/// The length of its sequences, and the inputs that take them.
 struct WholeSequences {
   std::int64_t length = 0;
   WholeInputs inputs;
 };
 
-/// Of the model, lowered for `length` tokens where it leaves that open, 128 without. Throws Error: of usage for a
-/// length that a model does not have which fixes its own, of bad_input where it tells of no next token.
+/// Returns the sequences of the model, lowered for `length` tokens if it leaves that open (default 128). Throws Error:
+/// of usage for a length that a model with fixed lengths does not have, of bad_input if the model does not predict a
+/// next token.
 [[nodiscard]] WholeSequences whole_sequences(const open::LoadedModel& loaded, const open::Execution& execution,
                                              const std::optional<std::int64_t>& length);
 
-/// A decoder of so many rows and branches of each. Throws Error.
+/// Opens a decoder with this many rows and branches of each. Throws Error.
 [[nodiscard]] std::unique_ptr<WholeDecoder> open_whole(const backends::Backend& backend,
                                                        const open::LoadedModel& loaded,
                                                        const open::Execution& execution,

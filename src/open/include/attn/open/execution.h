@@ -1,4 +1,4 @@
-// How a model is read and run.
+// Options for reading and running a model.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace attn::open {
 
-/// How a model is read.
+/// Options for reading a model.
 struct Reading {
   std::optional<Shape> input_shape{};             ///< without the batch; for a layer or a chain without an input
   std::optional<keras::Version> keras_version{};  ///< that wrote the model, unless its file says it
@@ -19,7 +19,7 @@ struct Reading {
   std::optional<std::string> quantize{};          ///< makes integers of its weights, as is_quantization has it
 };
 
-/// How a model is read and run.
+/// Options for reading and running a model.
 struct Execution {
   std::optional<Shape> input_shape;
   std::optional<keras::Version> keras_version;

@@ -17,8 +17,8 @@
 
 namespace attn::open {
 
-/// NAME and FILE of a word; "" and all of it where it has no name. What is there as a file is one, whatever its name
-/// holds.
+/// Splits a word into NAME and FILE; "" and all of it if it has no name. A word that is the path of an existing file is
+/// not split.
 [[nodiscard]] std::pair<std::string, std::string> named_file(const std::string& word);
 
 /// Arrays that were given for inputs, by the inputs' names.
@@ -32,7 +32,7 @@ struct GivenInputs {
 /// make of them. `path` is for messages. Throws Error.
 [[nodiscard]] GivenInputs name_inputs(const keras::Model& model, const io::Arrays& arrays, const std::string& path);
 
-/// What layers of text make of strings, and of the numbers that have names of inputs.
+/// Encodes strings, and numbers with names of inputs, by the layers of text.
 [[nodiscard]] std::map<std::string, Tensor> encoded_texts(const keras::Model& model,
                                                           const std::vector<NamedTexts>& texts,
                                                           const std::vector<NamedTensor>& numbers,
@@ -47,7 +47,7 @@ struct GivenInputs {
 /// Warns which arrays of the files no input takes.
 void warn_of_others(const GivenInputs& given, const Listener& listener);
 
-/// How a model is lowered for the execution and these inputs.
+/// Returns the options to lower a model for the execution and these inputs.
 [[nodiscard]] keras::LowerOptions lower_options(const Execution& execution, const GivenInputs& given);
 
 /// Warns where execution.batch means nothing, because an array that was given has another.

@@ -1,4 +1,4 @@
-// Arrays that `attn train` writes beside the trained model.
+// Other arrays that `attn train` writes.
 #pragma once
 
 #include <string>
@@ -7,14 +7,14 @@
 
 namespace attn::train {
 
-/// weight:<path> and optimizer:<n>, the latter as Trainer::optimizer_state() gives them.
+/// Writes weight:<path> and optimizer:<n>, the latter as Trainer::optimizer_state() returns them.
 void write_dump(const std::string& path, const Trainer& trainer, const std::vector<NamedTensor>& state);
 
-/// The factors of low-rank additions alone, by their paths: dense/lora_kernel_a and dense/lora_kernel_b, whose product,
-/// times lora_alpha/rank, is what is added to dense/kernel.
+/// Writes only the factors of low-rank additions, by their paths: dense/lora_kernel_a and dense/lora_kernel_b, whose
+/// product, times lora_alpha/rank, is added to dense/kernel.
 void write_low_rank(const std::string& path, const Trainer& trainer);
 
-/// Throws Error (usage) where there is none.
+/// Throws Error (usage) if there are none.
 void expect_low_rank(const Trainer& trainer);
 
 }  // namespace attn::train

@@ -14,46 +14,46 @@
 
 namespace attn::train {
 
-/// A callback whose direction is yet to be found.
+/// A callback before its direction is resolved.
 template <typename Callback>
 struct Told {
   Callback callback;
   std::string mode = "auto";
 };
 
-/// The numbers that a training has for each epoch.
+/// The values that a training has for each epoch.
 struct Watchable {
   std::vector<std::string> names;   ///< "loss", "val_loss", …
-  std::vector<std::string> rising;  ///< those of which more is better
-  std::string usual;                ///< the loss of the validation data, where there is some
+  std::vector<std::string> rising;  ///< those for which more is better
+  std::string usual;                ///< the loss of the validation data, if there is some
 };
 [[nodiscard]] Watchable watchable(const keras::LossGraph& model, bool validates);
 
-/// Gives the monitor a name, where it has none, and its direction. Throws Error (usage) for a name that nothing has.
+/// Sets the default name of the monitor and its direction. Throws Error (usage) for an unknown name.
 void resolve(Monitor& monitor, const std::string& mode, const Watchable& known);
 
 struct EpochVerdict {
-  std::vector<std::pair<std::string, double>> logs;  ///< Keras's of the epoch
-  std::string message;                               ///< a line for people, or ""
-  std::optional<double> learning_rate;               ///< from the next step on, where it changes
-  bool is_best = false;                              ///< the best model so far is to be saved
+  std::vector<std::pair<std::string, double>> logs;  ///< Keras's logs of the epoch
+  std::string message;                               ///< a line to print, or ""
+  std::optional<double> learning_rate;               ///< from the next step on, if it changes
+  bool is_best = false;                              ///< the model is the best so far and has to be saved
   bool stops = false;
 };
 
-/// Early stopping, falling learning rates, and the best model, with what they have counted.
+/// Early stopping, falling learning rates, and the best model, with their counts.
 class EpochCallbacks {
  public:
-  /// The counts are those of a training that goes on. Throws Error (usage) for a value that the training lacks.
+  /// Takes the counts of a resumed training. Throws Error (usage) for a value that the training lacks.
   EpochCallbacks(const std::optional<Told<EarlyStopping>>& early_stopping,
                  const std::optional<Told<ReduceLROnPlateau>>& reduce_lr, bool saves_best, const Watchable& known,
                  const State& state);
 
-  /// Moves the learning rate, too; counts all or, where it throws, nothing.
+  /// Counts the epoch, and changes the learning rate; an exception leaves all counts unchanged.
   EpochVerdict end_of_epoch(const EpochEvent& event, Trainer& trainer);
-  /// The counts, for an archive.
+  /// Stores the counts for an archive.
   void keep(State& state) const;
   [[nodiscard]] bool keeps_best_weights() const { return early_stopping_ && early_stopping_->restore_best_weights; }
-  /// Where early stopping is to.
+  /// Restores the best weights if early stopping has the option.
   void restore_best_weights(Trainer& trainer) const;
 
  private:

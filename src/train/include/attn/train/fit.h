@@ -51,7 +51,7 @@ struct Running {
   [[nodiscard]] double value() const;
 };
 using RunningValues = std::map<std::string, Running>;  ///< "loss", "accuracy", …, sorted as Keras prints them
-/// By name, first those of the training, then "val_…".
+/// The logs by name, first those of the training, then "val_…".
 [[nodiscard]] std::vector<std::pair<std::string, double>> values_of(const RunningValues& training,
                                                                     const RunningValues& validation);
 
@@ -88,7 +88,7 @@ struct FitEvents {
   std::function<void(const EpochEvent&)> epoch;  ///< called once the epoch is done
 };
 
-/// The end of a training. fit() returns the first five.
+/// The reason for the end of a training. fit() returns the first five.
 enum class FitEnd : std::uint8_t { epochs, steps, deadline, listener, not_finite, interrupted, plan };
 /// "epochs", "steps", "time limit", "early stopping", "not finite", "interrupted" or "plan".
 [[nodiscard]] std::string_view name_of(FitEnd end);

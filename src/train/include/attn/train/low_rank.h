@@ -13,7 +13,7 @@
 
 namespace attn::train {
 
-/// "8", or "8,16" with lora_alpha.
+/// Parses "8", or "8,16" with lora_alpha.
 struct LowRank {
   std::int64_t rank = 1;
   std::optional<double> alpha;
@@ -21,23 +21,24 @@ struct LowRank {
 /// Throws Error (usage).
 [[nodiscard]] LowRank low_rank_of(const std::string& text);
 
-/// A model's config in which the layers Dense, EinsumDense and Embedding whose names match a pattern ("block/dense" in
-/// a model within) have a low-rank addition. Throws Error (usage) where none matches, or one has an addition already.
+/// Returns a model's config in which the layers Dense, EinsumDense and Embedding whose names match a pattern
+/// ("block/dense" in a nested model) have a low-rank addition. Throws Error (usage) if none matches, or one already has
+/// an addition.
 [[nodiscard]] std::string with_low_rank(const std::string& config, const LowRank& how,
                                         const std::vector<std::string>& patterns);
 
-/// Have those layers, and no others, such an addition already?
+/// Do exactly those layers have such an addition already?
 [[nodiscard]] bool has_low_rank(const std::string& config, const LowRank& how,
                                 const std::vector<std::string>& patterns);
 
 /// Draws the first factors that are all 0, by their initializer: with both 0 no gradient reaches either.
 void revive(const std::vector<graph::WeightSpec>& specs, std::vector<Tensor>& weights, std::uint64_t seed);
 
-/// Weights as a file of Keras's holds them: kernels with what is added, and no factors.
+/// Returns the weights as a file of Keras holds them: kernels with the additions, and no factors.
 struct StoredWeights {
   std::vector<graph::WeightSpec> specs;
   std::vector<Tensor> weights;
-  /// By number among all: kernels without what is added, and factors. They are what a training goes on with.
+  /// The weights by their number: kernels without the additions, and factors. A resumed training continues with them.
   std::map<int, Tensor> unmerged;
 };
 /// The model's config has each lora_alpha.

@@ -13,38 +13,38 @@
 
 namespace attn::train {
 
-/// Arrays from files (.npz, .npy, .safetensors) by name: the model's inputs, targets "y" ("target" is another name) or
-/// "y:<output>", and weights "sample_weight" or "sample_weight:<output>". All have as many rows. Of NAME=FILE the
-/// file's one array, or that of the name, is the array NAME. Of a text (.txt) the bytes are the one input, in rows of
-/// the model's length, one behind the other, and each target is the byte behind. A table (.csv) is read as
-/// table_arrays() says. An array that several files have is one: the rows of each behind those of the file before,
-/// copied. Throws Error (bad_input) for an array of another name, of other rows than in the file before, or of another
-/// number of rows than the others.
+/// Reads arrays from files (.npz, .npy, .safetensors) by name: the model's inputs, targets "y" ("target" is another
+/// name) or "y:<output>", and weights "sample_weight" or "sample_weight:<output>". All have the same number of rows.
+/// NAME=FILE gives the name NAME to the file's only array, or selects the array of that name. The bytes of a text
+/// (.txt) are the only input, in consecutive rows of the model's length, and each target is the byte that follows. A
+/// table (.csv) is read by table_arrays(). If several files have the same array, the rows of each are appended in the
+/// order of the files. Throws Error (bad_input) for an array of another name, of other rows than in the file before, or
+/// of another number of rows than the others.
 [[nodiscard]] open::GivenInputs read_data(const keras::Model& model, const std::vector<std::string>& files,
                                           const DataReading& reading = {});
 
-/// A sample weight for each row, by the class of its target, as Keras's class_weight. `json` is an object of numbers by
-/// class. Throws Error (usage) where it is none, and where there are sample weights already, or several targets.
+/// Returns a sample weight for each row, by the class of its target, as Keras's class_weight. `json` is an object of
+/// numbers by class. Throws Error (usage) if it is not, and if there are sample weights already, or several targets.
 void add_class_weights(open::GivenInputs& data, const std::string& json);
 
-/// Throws Error (bad_input) for the first label that is none of its loss's classes.
+/// Throws Error (bad_input) for the first label that is not a class of its loss.
 void expect_labels(const keras::LossGraph& loss, const open::GivenInputs& data);
 
 /// Throws Error (bad_input) for the first index of the data that is outside a table it is looked up in.
 void expect_indices(const graph::Graph& graph, const open::GivenInputs& data);
 
-/// Takes the last part of the rows off, as Keras splits them: int(n·(1 − share)) stay. Throws Error (usage) where one
-/// side would have none.
+/// Removes the last part of the rows, as Keras splits them: int(n·(1 − share)) stay. Throws Error (usage) if one side
+/// would be empty.
 [[nodiscard]] open::GivenInputs split_off(open::GivenInputs& given, double share);
 
-/// The first rows of every array, where there are more.
+/// Returns the first rows of every array.
 void keep_rows(open::GivenInputs& data, std::int64_t rows);
 
-/// The types of those that are no inputs of the model.
+/// Returns the types of the arrays that are not inputs of the model.
 [[nodiscard]] std::map<std::string, graph::TensorType> target_types(const keras::Model& model,
                                                                     const open::GivenInputs& data);
 
-/// Random numbers for the targets that the data lacks, by the seed and their names.
+/// Draws random numbers for the targets that the data lacks, by the seed and their names.
 void draw_targets(const keras::LossGraph& loss, std::uint64_t seed, std::map<std::string, Tensor>& arrays);
 
 }  // namespace attn::train

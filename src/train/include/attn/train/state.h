@@ -27,13 +27,13 @@ struct State {
   std::int64_t batch_size = 0;
   bool shuffle = true;
   std::int64_t shuffled_block = 0, steps_per_epoch = 0;  ///< 0: none
-  std::optional<LossScaling> loss_scale;                 ///< where options said one
+  std::optional<LossScaling> loss_scale;                 ///< if an option set it
   std::vector<std::int64_t> kept;                        ///< steps whose checkpoints are beside the archive
-  std::map<std::string, std::string> data;               ///< its fingerprints
+  std::map<std::string, std::string> data;               ///< the fingerprints of the data
   std::map<std::string, std::int64_t> draws;
-  std::vector<std::string> frozen;  ///< layers that options left as they are
+  std::vector<std::string> frozen;  ///< layers that options froze
   Watched early_stopping, reduce_lr, save_best;
-  /// Those that early stopping is to restore, in the order of the model's; empty where there are none.
+  /// The weights for early stopping to restore, in the order of the model's; empty if there are none.
   std::vector<Tensor> best_weights;
   std::map<int, Tensor> unmerged;  ///< StoredWeights::unmerged
   std::vector<Tensor> unsaved;     ///< of the optimizer; only read
@@ -41,8 +41,8 @@ struct State {
 
 /// Returns the state as JSON, without the arrays.
 [[nodiscard]] std::string text_of(const State& state);
-/// Reads what text_of has written. Throws Error (bad_input), which begins with `place`, for all else: other types,
-/// numbers out of their range, keys that repeat.
+/// Parses the output of text_of. Throws Error (bad_input), which begins with `place`, for anything else: other types,
+/// numbers out of range, repeated keys.
 [[nodiscard]] State parse_state(std::string_view text, const std::string& place);
 
 }  // namespace attn::train

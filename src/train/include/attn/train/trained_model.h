@@ -1,4 +1,4 @@
-// A model as it is trained: its policy, its frozen layers, and the graph with its loss.
+// A model for training: its policy, its frozen layers, and the graph with its loss.
 #pragma once
 
 #include <cstdint>
@@ -12,20 +12,20 @@
 
 namespace attn::train {
 
-/// A model's config in which every layer has the policy, "float32", "mixed_bfloat16" or "mixed_float16", as Keras's
-/// set_dtype_policy gives it to layers that are made behind it. Throws Error (bad_input) for layers that are quantized.
+/// Returns a model's config in which every layer has the policy, "float32", "mixed_bfloat16" or "mixed_float16", as
+/// Keras's set_dtype_policy gives it to new layers. Throws Error (bad_input) for quantized layers.
 [[nodiscard]] std::string with_policy(const std::string& config, const std::string& policy);
-/// Has every layer the policy already?
+/// Does every layer have the policy already?
 [[nodiscard]] bool has_policy(const std::string& config, const std::string& policy);
 
-/// How a model becomes a graph with its loss.
+/// Lowers a model to a graph with its loss.
 struct TrainedModel {
   std::string compile_config;
   std::optional<std::int64_t> sequence_length;
   bool drops = true;
   std::uint64_t seed = 0;
 
-  /// Throws Error (bad_input) where the batch lacks inputs or targets.
+  /// Throws Error (bad_input) if the batch lacks inputs or targets.
   [[nodiscard]] keras::LossGraph lower(const keras::Model& model, const Batch& batch, bool training) const;
 };
 
@@ -33,8 +33,8 @@ struct TrainedModel {
 /// below float16's range; it does not under the pure policy float16.
 [[nodiscard]] bool is_mixed_float16(const graph::Graph& graph);
 
-/// The layers that options leave as they are: those that `frozen` matches, and with `trained` all but those that match
-/// it. Throws Error (usage) for a pattern that matches nothing, and where nothing is left to train.
+/// Returns the layers that options freeze: those that match `frozen`, and with `trained` all except those that match
+/// it. Throws Error (usage) for a pattern that matches nothing, and if no layer is left to train.
 [[nodiscard]] std::vector<std::string> frozen_layers(const keras::Model& model, const std::vector<std::string>& frozen,
                                                      const std::vector<std::string>& trained);
 

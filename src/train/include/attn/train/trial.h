@@ -16,8 +16,8 @@ struct Plan {
   double seconds_per_step = 0;
 };
 
-/// The costs from `position` on. Does a few steps on `sample` to time one, so that the trainer is of no use afterwards;
-/// `bytes` were asked of it before.
+/// Returns the costs from `position` on. Does a few steps on `sample` to time one, so the trainer is of no use
+/// afterwards; `bytes` were computed before.
 [[nodiscard]] Plan plan_of(Trainer& trainer, const Batch& sample, std::int64_t rows, const FitOptions& options,
                            const Position& position, std::int64_t bytes);
 

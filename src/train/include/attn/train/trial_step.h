@@ -1,4 +1,4 @@
-// One step of a model's own optimizer, for what it would do.
+// A trial step of a model's own optimizer.
 #pragma once
 
 #include <map>
@@ -14,10 +14,10 @@
 
 namespace attn::train {
 
-/// By the path of each trainable weight, √Σ(Δw)² of the next step on these numbers, one tensor for each input of
-/// `lowered`: by the optimizer that the model was compiled with, which goes on where the archive left it. Nothing
-/// where the model was never compiled, where its optimizer is not known, where weights are not float32, and where there
-/// is no memory for the step, which is noted.
+/// Returns, by the path of each trainable weight, √Σ(Δw)² of the next step on these numbers, one tensor for each input
+/// of `lowered`. The optimizer is the one that the model was compiled with, continued from the archive. Returns nothing
+/// if the model was never compiled, its optimizer is unknown, weights are not float32, or memory is too small for the
+/// step; the last gives a note.
 [[nodiscard]] std::map<std::string, double> update_norms(
     const open::LoadedModel& loaded, const keras::LossGraph& lowered, const std::vector<Tensor>& inputs,
     const std::vector<Tensor>& weights, const backends::Backend& backend, const open::Execution& execution,
