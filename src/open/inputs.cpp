@@ -15,7 +15,7 @@
 namespace attn::open {
 namespace {
 
-/// The array of this name, or the only one that there is, under it.
+/// Returns the array of this name, or the only one, under this name.
 io::Arrays pick(const io::Arrays& arrays, const std::string& name, const std::string& path) {
   const std::size_t count = arrays.tensors.size() + arrays.texts.size();
   io::Arrays out;
@@ -145,7 +145,7 @@ struct Named {
   }
 };
 
-/// `place` is for messages: the file, or nothing where there are several.
+/// `place` is for messages: the file, or nothing for several.
 std::map<std::string, Tensor> encoded(const keras::Model& model, const std::map<std::string, TextArray>& texts,
                                       const std::map<std::string, Tensor>& numbers, const std::string& place) {
   try {
@@ -197,7 +197,7 @@ GivenInputs name_inputs(const keras::Model& model, const io::Arrays& arrays, con
 
 namespace {
 
-/// A text whose bytes are the tokens of the model; nothing for other files and models.
+/// Returns the input for a text whose bytes are the tokens of the model; nothing for other files and models.
 std::optional<ByteInput> byte_text(const keras::Model& model, const std::string& path, const Execution& execution) {
   return path.ends_with(".txt") ? byte_input(model, execution.sequence_length) : std::nullopt;
 }

@@ -11,7 +11,7 @@
 namespace attn::open {
 namespace {
 
-/// Finds the size that fits in place of one that does not.
+/// Finds a smaller size that fits.
 class SmallerPass {
  public:
   SmallerPass(const LoadedModel& loaded, keras::LowerOptions lower, std::function<std::int64_t(graph::Graph)> needed,
@@ -24,7 +24,7 @@ class SmallerPass {
     const std::int64_t one = bytes();
     if (one > limit_) return length ? shorter(*length) : "";
     if (batch == 1) return "";
-    // Bytes grow with the batch in proportion, but for rounding.
+    // Bytes are proportional to the batch, except for rounding.
     const double each = static_cast<double>(needed - one) / static_cast<double>(batch - 1);
     auto largest = static_cast<std::int64_t>(1.0 + static_cast<double>(limit_ - one) / std::max(each, 1.0));
     largest = std::clamp<std::int64_t>(largest, 1, batch - 1);
@@ -44,7 +44,7 @@ class SmallerPass {
   [[nodiscard]] std::int64_t bytes() const {
     try {
       return needed_(loaded_.model.lower(lower_));
-    } catch (const Error&) {  // a size that no number tells, or that the model does not take
+    } catch (const Error&) {  // a size that overflows, or that the model rejects
       return kMaxSize;
     }
   }

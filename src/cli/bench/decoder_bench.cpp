@@ -180,8 +180,8 @@ class DecoderBench {
   Dim rows_;
   generate::LowerStep lower_;
   std::unique_ptr<generate::CachedDecoder> decoder_;
-  std::vector<Token> tokens_;  // as many as the capacity, for each row
-  Tensor logits_;              // of the last reading; a view of the decoder's logits
+  std::vector<Token> tokens_;  // `capacity` of them for each row
+  Tensor logits_;              // after the last reading; a view of the decoder's
   std::optional<double> bandwidth_;
 };
 

@@ -21,7 +21,7 @@ struct Values {
 
 struct CommandWords {
   CommandSpec spec;
-  std::vector<Values> values;  // of its options
+  std::vector<Values> values;  // those of its options
 };
 
 Values values_of(const OptionSpec& option, const std::vector<std::string>& commands) {

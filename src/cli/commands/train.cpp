@@ -96,7 +96,7 @@ struct TrainCommand : TrainingOptions {
       train::write_and_keep(*target, step, *keep, state.kept, [&](const std::string& path) { save(path, variables); });
       log.checkpoint(train::beside(*target, step), step);
     };
-    std::optional<Error> last_failure, best_failure;  // of the newest checkpoint of either kind
+    std::optional<Error> last_failure, best_failure;  // those of the newest checkpoint of either kind
     const auto checkpoint = [&](bool is_best) {
       const std::vector<NamedTensor> variables = trainer.optimizer_state();
       std::optional<Error>& failure = is_best ? best_failure : last_failure;

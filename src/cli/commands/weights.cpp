@@ -41,7 +41,7 @@ struct WeightsCommand {
     add_input_shape(options, input_shape, "of --model, the ");
     options.add("--diff", other, "FILE", "compare with the weights of this file; exit 1 where they differ");
 
-    // as --atol it is rejected without --diff
+    // rejected without --diff, like --atol
     options.add("--rtol", tolerance.rtol, "R", "relative tolerance of --diff (0: exactly equal, dtypes too)")
         .not_negative()
         .without_variable();

@@ -77,7 +77,7 @@ bool lacks_model(const CLI::App& command) {
   return model != nullptr && model->count() == 0;
 }
 
-/// Returns the option that the message of a command names, by itself or by its value, if a variable has set it; else
+/// Returns the option that the message of a command names, directly or by its value, if a variable has set it; else
 /// null.
 const CLI::Option* named_variable(std::string_view message, const CLI::App& command,
                                   const std::vector<std::string>& words) {

@@ -14,7 +14,7 @@ namespace attn::cli {
 [[nodiscard]] train::Told<train::EarlyStopping> early_stopping_of(const std::string& text);
 [[nodiscard]] train::Told<train::ReduceLROnPlateau> reduce_lr_of(const std::string& text);
 
-/// How often a checkpoint is written; 0: never.
+/// The interval of checkpoints; 0: never.
 struct SaveEvery {
   std::int64_t epochs = 0, steps = 0;
 };

@@ -199,7 +199,7 @@ class Preparation {
     train::expect_indices(shown.graph, job_.given);
     train::expect_indices(shown.graph, job_.held_out);
     if (!job_.state.loss_scale && train::is_mixed_float16(shown.graph) && !job_.settings.loss_scale) {
-      job_.settings.loss_scale.emplace();  // as compile() wraps the optimizer
+      job_.settings.loss_scale.emplace();  // compile() wraps the optimizer too
       job_.settings.loss_scale_factor.reset();
     }
     std::optional<train::Told<train::EarlyStopping>> early_stopping;

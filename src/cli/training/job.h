@@ -41,7 +41,7 @@ struct TrainingJob {
   std::int64_t memory = 0;         ///< bytes that training takes
   std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
 
-  /// Returns the first rows of the data, as many as a batch has.
+  /// Returns the first rows of the data, one batch of them.
   [[nodiscard]] train::Batch first_batch() const;
   /// Returns the report of a training before its first step.
   [[nodiscard]] report::TrainingReport describe(const open::Execution& execution) const;

@@ -225,7 +225,7 @@ void TrainingLog::epoch(const train::EpochEvent& event, const std::vector<std::p
   }
 }
 
-/// As keras/src/callbacks/csv_logger.py: without validation its columns exist with NA.
+/// Matches keras/src/callbacks/csv_logger.py: without validation its columns exist with NA.
 void TrainingLog::write_row(std::int64_t epoch, std::vector<std::pair<std::string, double>> values) {
   if (!csv_.is_open()) return;
   std::ranges::sort(values);

@@ -1,4 +1,4 @@
-// Texts of models without a tokenizer, whose tokens are bytes: those of characters, which `train` makes of a text.
+// Texts of models without a tokenizer, whose tokens are bytes, as `train` makes them from a text.
 #pragma once
 
 #include <cstddef>
@@ -12,23 +12,23 @@
 
 namespace attn::open {
 
-/// Rows of `length` bytes each, one after another, as int32; `bytes` has at least as many.
+/// Returns rows of `length` bytes each, one after another, as int32; `bytes` must have enough.
 [[nodiscard]] Tensor rows_of_bytes(std::span<const std::byte> bytes, Dim rows, Dim length);
 
-/// The one input of a model that reads bytes: (batch, length) integers that index a table of at most 256 rows.
+/// The only input of a model that reads bytes: (batch, length) integers that index a table of at most 256 rows.
 struct ByteInput {
   std::string name;
   Dim length = 0;  ///< of a row
   std::int64_t vocabulary = 0;
 };
 
-/// Nothing where the model reads anything else.
+/// Returns nothing if the model reads anything else.
 [[nodiscard]] std::optional<ByteInput> byte_input(const keras::Model& model,
                                                   const std::optional<std::int64_t>& sequence_length);
 
-/// The bytes of a text file as an array of the model's input, as many whole rows as it has, but at most `most_rows`. A
-/// text that is shorter than a row is one row where the model takes any length. Throws Error (bad_input) for a shorter
-/// text otherwise, and for a byte that the model's table has no row for.
+/// Reads the bytes of a text file as an array of the model's input, in whole rows, at most `most_rows`. A text that is
+/// shorter than a row is one row if the model takes any length. Throws Error (bad_input) for a shorter text otherwise,
+/// and for a byte that the model's table has no row for.
 [[nodiscard]] Tensor read_byte_rows(const keras::Model& model, ByteInput input, const std::string& file,
                                     const std::optional<std::int64_t>& sequence_length,
                                     std::optional<std::int64_t> most_rows);

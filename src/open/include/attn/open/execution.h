@@ -14,9 +14,9 @@ namespace attn::open {
 /// Options for reading a model.
 struct Reading {
   std::optional<Shape> input_shape{};             ///< without the batch; for a layer or a chain without an input
-  std::optional<keras::Version> keras_version{};  ///< that wrote the model, unless its file says it
-  bool as_keras_hub = false;                      ///< as KerasHub reads it, errors too
-  std::optional<std::string> quantize{};          ///< makes integers of its weights, as is_quantization has it
+  std::optional<keras::Version> keras_version{};  ///< that wrote the model, unless its file has it
+  bool as_keras_hub = false;                      ///< as KerasHub reads it, including its errors
+  std::optional<std::string> quantize{};          ///< quantizes its weights in this way, see is_quantization
 };
 
 /// Options for reading and running a model.
@@ -24,13 +24,13 @@ struct Execution {
   std::optional<Shape> input_shape;
   std::optional<keras::Version> keras_version;
   std::string device = "cpu", backend;
-  std::optional<std::string> dtype;  ///< computes in it instead of the model's policy, or is_quantization
+  std::optional<std::string> dtype;  ///< computes in it instead of the model's policy, or a value of is_quantization
   std::optional<std::string> weights;
   std::optional<std::int64_t> batch, sequence_length;
   std::uint64_t seed = 0;
   int threads = 0;                           ///< 0: all cores
-  std::optional<std::int64_t> memory_limit;  ///< bytes that the process may take in all
-  bool skip_padding = false;                 ///< computes no position that the padding mask hides
+  std::optional<std::int64_t> memory_limit;  ///< the most bytes of the whole process
+  bool skip_padding = false;                 ///< does not compute positions that the padding mask hides
   bool as_keras_hub = false;
   backends::MatmulPrecision precision = backends::MatmulPrecision::highest;
 

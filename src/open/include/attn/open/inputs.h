@@ -1,4 +1,4 @@
-// The arrays that go into a model, from files and by name.
+// The input arrays of a model, from files and by name.
 #pragma once
 
 #include <cstdint>
@@ -21,15 +21,15 @@ namespace attn::open {
 /// not split.
 [[nodiscard]] std::pair<std::string, std::string> named_file(const std::string& word);
 
-/// Arrays that were given for inputs, by the inputs' names.
+/// Arrays for inputs, by the inputs' names.
 struct GivenInputs {
   std::map<std::string, Tensor> arrays;
-  std::map<std::string, std::string> files;  ///< that they came from
+  std::map<std::string, std::string> files;  ///< the files of the arrays
   std::vector<std::string> others;           ///< "'y' of data.npz": arrays that no input takes
 };
 
-/// A file's arrays by the names of the graph's inputs: strings, and numbers that are hashed, as what layers of text
-/// make of them. `path` is for messages. Throws Error.
+/// Returns a file's arrays by the names of the graph's inputs: strings, and numbers to be hashed, are encoded by the
+/// layers of text. `path` is for messages. Throws Error.
 [[nodiscard]] GivenInputs name_inputs(const keras::Model& model, const io::Arrays& arrays, const std::string& path);
 
 /// Encodes strings, and numbers with names of inputs, by the layers of text.
@@ -38,19 +38,19 @@ struct GivenInputs {
                                                           const std::vector<NamedTensor>& numbers,
                                                           const std::string& path);
 
-/// Reads the files of FILE and NAME=FILE, and warns of arrays that no input takes. A text of a model that reads bytes
-/// gives as many rows as execution.batch, or `most_rows`, let it. Throws Error.
+/// Reads the files of FILE and NAME=FILE, and warns of arrays that no input takes. A text for a model that reads bytes
+/// gives at most execution.batch, or `most_rows`, rows. Throws Error.
 [[nodiscard]] GivenInputs read_inputs(const keras::Model& model, const std::vector<std::string>& words,
                                       const Execution& execution, const Listener& listener,
                                       std::optional<std::int64_t> most_rows = {});
 
-/// Warns which arrays of the files no input takes.
+/// Warns of the arrays of the files that no input takes.
 void warn_of_others(const GivenInputs& given, const Listener& listener);
 
 /// Returns the options to lower a model for the execution and these inputs.
 [[nodiscard]] keras::LowerOptions lower_options(const Execution& execution, const GivenInputs& given);
 
-/// Warns where execution.batch means nothing, because an array that was given has another.
+/// Warns if execution.batch has no effect, because a given array has another batch.
 void warn_of_given_batch(const Execution& execution, const GivenInputs& given, const Listener& listener);
 
 }  // namespace attn::open

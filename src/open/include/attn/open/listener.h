@@ -1,4 +1,4 @@
-// Warnings and progress of opening, training and generating, for whoever shows them.
+// Receivers of warnings and progress of opening, training and generating.
 #pragma once
 
 #include <memory>
@@ -7,7 +7,7 @@
 
 namespace attn::open {
 
-/// Work under way, which ends with this object.
+/// Work in progress, which ends with this object.
 class Work {
  public:
   Work() = default;
@@ -15,20 +15,21 @@ class Work {
   Work& operator=(const Work&) = delete;
   virtual ~Work() = default;
 
-  /// So many more steps are done. May be called from any thread.
+  /// Adds finished steps. Thread-safe.
   virtual void advance(double steps = 1.0) { (void)steps; }
 };
 
-/// Hears nothing unless a class derived from it does. Messages name the fields of options in backticks, as `batch`.
+/// Ignores everything unless a derived class overrides it. Messages name the fields of options in backticks, as
+/// `batch`.
 class Listener {
  public:
   virtual ~Listener() = default;
 
   /// A deviation that was accepted.
   virtual void warn(std::string_view message) const { (void)message; }
-  /// A detail, for who asks for details.
+  /// A detail for --verbose.
   virtual void note(std::string_view message) const { (void)message; }
-  /// Work begins that may take long. `total` is the number of its steps; 0 if it is not known.
+  /// Announces work that may take long. `total` is the number of its steps; 0 if it is unknown.
   [[nodiscard]] virtual std::unique_ptr<Work> begin(const std::string& what, double total = 0.0) const {
     (void)what;
     (void)total;
@@ -41,7 +42,7 @@ class Listener {
   Listener& operator=(const Listener&) = default;
 };
 
-/// Hears nothing.
+/// Ignores everything.
 class Silent final : public Listener {};
 
 }  // namespace attn::open

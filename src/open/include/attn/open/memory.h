@@ -1,4 +1,4 @@
-// Does a model fit? Asked before anything large is allocated.
+// Memory checks before anything large is allocated.
 #pragma once
 
 #include <cstdint>
@@ -12,18 +12,18 @@
 
 namespace attn::open {
 
-/// The bytes that the system leaves, and of `own`: those that the process may take in all.
+/// Returns the bytes that the system allows, and at most `own`, the limit of the whole process.
 [[nodiscard]] run::MemoryLimit memory_limit(const std::optional<std::int64_t>& own);
 
-/// Throws Error (no_memory), with the largest batch or length that fits, where the weights and a pass of the graph,
-/// which is the model lowered so, do not fit into memory. Returns the most bytes that the process will take in all.
+/// Throws Error (no_memory), with the largest batch or length that fits, if the weights and a pass of the graph, the
+/// model lowered by `lower`, do not fit into memory. Returns the most bytes that the process will take in all.
 std::int64_t require_memory(const LoadedModel& loaded, const keras::LowerOptions& lower, const graph::Graph& graph,
                             const backends::Backend& backend, const Execution& execution,
                             run::Keep keep = run::Keep::outputs);
 
 /// The batch of the first input.
 [[nodiscard]] std::int64_t batch_of(const graph::Graph& graph);
-/// The length of the first sequence axis among the inputs; nothing where there is none.
+/// The length of the first sequence axis among the inputs; nothing if there is none.
 [[nodiscard]] std::optional<std::int64_t> sequence_length_of(const graph::Graph& graph);
 
 }  // namespace attn::open

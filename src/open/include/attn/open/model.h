@@ -1,4 +1,4 @@
-// A model as it was read: where it and its weights come from.
+// A model with the origin of it and its weights.
 #pragma once
 
 #include <memory>
@@ -14,33 +14,33 @@ namespace attn::open {
 
 struct LoadedModel {
   keras::Model model;
-  std::string name;                              ///< for reports: the model's own name, made printable
+  std::string name;                              ///< for reports: the model's own name, printable
   std::string file;                              ///< for messages: "model.keras:config.json"
   std::optional<std::string> weights;            ///< the file or folder that also holds weights (.keras, .h5, a preset)
-  std::shared_ptr<const keras::Model> floats{};  ///< what was quantized as it was read; null: nothing was
+  std::shared_ptr<const keras::Model> floats{};  ///< the model before quantization; null without
 };
 
-/// Whether there is anything of that name. No, for names that no file can have.
+/// Whether the path exists. False for names that no file can have.
 [[nodiscard]] bool is_file(const std::string& path);
 
 /// Whether it is a folder.
 [[nodiscard]] bool is_folder(const std::string& path);
 
-/// The config at `path`, as load_model finds it. Throws Error (bad_input) for a file that holds none.
+/// Reads the config at `path`, as load_model does. Throws Error (bad_input) for a file without one.
 [[nodiscard]] ModelText read_model_text(const std::optional<std::string>& path, const Reading& how = {});
 
-/// The model at `path`: Keras JSON, the short encoder config, a .keras archive, a whole-model .h5 or a folder (a preset
-/// of KerasHub, one of Hugging Face's), told apart by content; "-" is stdin, nothing the built-in encoder. Throws
+/// Opens the model at `path`: Keras JSON, the short encoder config, a .keras archive, a whole-model .h5 or a folder (a
+/// preset of KerasHub, or of Hugging Face), detected by content; "-" is stdin, no path the built-in encoder. Throws
 /// Error.
 [[nodiscard]] LoadedModel load_model(const std::optional<std::string>& path, const Reading& how,
                                      const Listener& listener);
-/// The same of a config that was read.
+/// The same for a config that was read.
 [[nodiscard]] LoadedModel load_model(ModelText source, const Reading& how, const Listener& listener);
-/// The same for a run. Warns where its sequence length means nothing to the model.
+/// The same for a run. Warns if the sequence length has no effect on the model.
 [[nodiscard]] LoadedModel load_model(const std::optional<std::string>& path, const Execution& execution,
                                      const Listener& listener);
 
-/// Warns where a sequence length means nothing to the model, because it fixes its lengths.
+/// Warns if a sequence length has no effect, because the model fixes its lengths.
 void warn_of_fixed_lengths(const keras::Model& model, const std::optional<std::int64_t>& length,
                            const Listener& listener);
 

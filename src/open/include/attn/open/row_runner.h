@@ -1,4 +1,4 @@
-// A model that takes arrays of any number of rows, some rows at a time.
+// Runs a model on arrays of any number of rows, some rows at a time.
 #pragma once
 
 #include <map>
@@ -17,7 +17,7 @@
 
 namespace attn::open {
 
-/// Owns the weights, and a session for each of the last few shapes. Not for two threads at once.
+/// Owns the weights, and a session for each of the last few shapes. Not thread-safe.
 class RowRunner {
  public:
   /// Reads or draws the weights. Throws Error.
@@ -27,8 +27,8 @@ class RowRunner {
     Outputs outputs;
     std::int64_t rows = 0;
   };
-  /// The outputs for the arrays of one file; of execution.batch rows at a time where it is given, else of all at once.
-  /// Throws Error where they do not fit the model, Stopped.
+  /// Returns the outputs for the arrays of one file; with execution.batch rows at a time if it is given, else all at
+  /// once. Throws Error if they do not fit the model, and Stopped.
   [[nodiscard]] Result run(const std::string& file);
 
   [[nodiscard]] const LoadedModel& loaded() const { return loaded_; }

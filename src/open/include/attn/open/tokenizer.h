@@ -9,8 +9,8 @@
 
 namespace attn::open {
 
-/// The tokenizer of the model's files, or one of bytes for a model that reads them. Throws Error (bad_input), which
-/// names `ids`, where the model has neither.
+/// Opens the tokenizer of the model's files, or one of bytes for a model that reads them. Throws Error (bad_input),
+/// which names `ids`, if the model has neither.
 [[nodiscard]] std::unique_ptr<tokenizers::Tokenizer> open_tokenizer_of(const std::string& path,
                                                                        const LoadedModel& loaded);
 

@@ -1,4 +1,4 @@
-// The weights of a file, with the model that tells what they are called.
+// The weights of a file, with the model that determines their names.
 #pragma once
 
 #include <optional>
@@ -16,24 +16,23 @@ namespace attn::open {
 
 struct WeightsSource {
   weights::Store store;
-  /// The model in the file or folder itself, where there is one that can be read.
+  /// The model in the file or folder itself, if it can be read.
   std::optional<LoadedModel> model;
-  /// Why the model in the archive cannot be read; its weights keep the names that the file gives them.
+  /// The reason why the model in the archive cannot be read; its weights then keep their names in the file.
   std::optional<Error> unreadable{};
 
-  /// Warns where the model cannot be read.
+  /// Warns if the model cannot be read.
   void warn(const Listener& listener) const;
 };
 
-/// Any file of weights, or a folder that holds a model; also a .npy, whose one array is named as the file. They are the
-/// weights of `model`, or where that is null of the model in the file. Throws Error (bad_input) where a .keras
-/// archive's config is damaged.
+/// Reads any file of weights, or a folder with a model; also a .npy, whose only array has the name of the file. They
+/// are the weights of `model`, or, if that is null, of the model in the file. Throws Error (bad_input) if the config of
+/// a .keras archive is damaged.
 [[nodiscard]] WeightsSource read_weights(const std::string& path, const LoadedModel* model, const Listener& listener);
 
-/// The weights under the paths that the model gives them, as Keras shows them; under the file's own names without a
-/// model.
+/// Returns the weights under their paths in the model, as Keras shows them; under the file's own names without a model.
 [[nodiscard]] std::vector<NamedTensor> named_weights(const WeightsSource& source, const LoadedModel* model);
-/// The same, where weights that share a path have names that tell them apart.
+/// The same, with distinct names for weights that share a path.
 [[nodiscard]] std::vector<NamedTensor> apart_weights(const WeightsSource& source, const LoadedModel* model);
 
 }  // namespace attn::open
