@@ -86,6 +86,11 @@ Draw draw_of(const WeightSpec& spec) {
     return scaled_draw(spec, {name, initializer.scale, initializer.mode, initializer.distribution});
   for (const Scaling& scaling : kScalings)
     if (name == scaling.class_name) return scaled_draw(spec, scaling);
+  if (const auto mark = name.find('>'); mark != std::string::npos) {
+    const std::string_view shown = std::string_view(name).substr(name.starts_with("custom>") ? mark + 1 : 0);
+    throw failure(spec, fmt::format("its initializer is custom code, '{}', which is never run", printable(shown)))
+        .about("weights");
+  }
   throw failure(spec, fmt::format("unknown initializer '{}'{}", printable(name), did_you_mean(name, kClassNames)));
 }
 

@@ -139,6 +139,7 @@ Json object_of(const Ref& value, const Kind& kind) {
   };
   if (value.is_object()) {
     const std::string& name = value["class_name"].text();
+    if (custom_object(value)) return value.json();
     check_inert(value);
     const InertClass* const row = find_class(name);
     const auto config = value.find("config");
@@ -199,6 +200,40 @@ bool is_lambda(const Ref& object) {
   if (!kind->is_string()) return false;
   const bool unnamed = function && function->is_string() && function->text() == "<lambda>";
   return kind->text() == "__lambda__" || (kind->text() == "function" && unnamed);
+}
+
+bool is_inert_class(std::string_view class_name) {
+  const std::vector<std::string_view> known = inert_classes();
+  return std::ranges::count(known, class_name) > 0 || is_initializer(class_name);
+}
+
+std::optional<std::string> custom_object(const Ref& object) {
+  if (!object.is_object()) return std::nullopt;
+  const auto text = [&](std::string_view key) {
+    const auto ref = object.find(key);
+    return ref && ref->is_string() ? std::optional(ref->text()) : std::nullopt;
+  };
+  const auto is_registered = [](const std::string& name) {
+    return name.find('>') != std::string::npos && !is_keras_package(package_and_class(name).first);
+  };
+  const auto class_name = text("class_name"), module = text("module"), registered = text("registered_name");
+  if (!class_name) return std::nullopt;
+  if (is_lambda(object)) return "a lambda";
+  if (*class_name == "function") {
+    // Functions of Python itself have the same form; no user passes one of these.
+    static constexpr std::string_view kOfPython[] = {"eval", "exec", "compile", "open", "input", "__import__"};
+    const auto function = text("config");
+    if (!function || registered != "function" || module != "builtins") return std::nullopt;
+    return std::ranges::count(kOfPython, *function) == 0 ? function : std::nullopt;
+  }
+  if (is_registered(*class_name)) return class_name;  // the form of .h5
+  if (!registered || (module && is_keras_module(*module))) return std::nullopt;
+  return is_registered(*registered) || *registered == *class_name ? registered : std::nullopt;
+}
+
+std::string object_name(const Json& object) {
+  const Document document("object", object);
+  return custom_object(Ref(document)).value_or(object.value("class_name", ""));
 }
 
 std::optional<Foreign> foreign_activation(const Ref& config) {

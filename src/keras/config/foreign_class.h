@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "config/json.h"
 
@@ -19,6 +20,20 @@ struct Foreign {
 
 /// Returns the reference if the activation in a layer's config is a lambda or a custom registered function.
 [[nodiscard]] std::optional<Foreign> foreign_activation(const Ref& config);
+
+/// The name of a custom initializer, regularizer or constraint: a class or function that a user registered or passed,
+/// or "a lambda". Nothing for an object of Keras and for one that no Keras writes for a user. The object takes no part
+/// in a pass, and its code is never run.
+[[nodiscard]] std::optional<std::string> custom_object(const Ref& object);
+
+/// The name under which messages show a serialized object: that of a custom object, else its class.
+[[nodiscard]] std::string object_name(const Json& object);
+
+/// Whether Keras has an initializer of this class or short name.
+[[nodiscard]] bool is_initializer(std::string_view name);
+
+/// Whether Keras has an initializer, a regularizer, a constraint or a seed of this class.
+[[nodiscard]] bool is_inert_class(std::string_view class_name);
 
 /// Returns whether it is a lambda in Keras's serialization.
 [[nodiscard]] bool is_lambda(const Ref& object);

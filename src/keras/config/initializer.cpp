@@ -4,6 +4,7 @@
 
 #include "attn/base/text.h"
 #include "config/any_number.h"
+#include "config/foreign_class.h"
 
 namespace attn::keras {
 namespace {
@@ -181,6 +182,8 @@ void flatten(const Ref& ref, std::vector<double>& out) {
 
 }  // namespace
 
+bool is_initializer(std::string_view name) { return find_initializer(name) != nullptr; }
+
 Initializer::Initializer(std::string_view name) {
   const Row* row = find_initializer(name);
   if (row == nullptr) throw internal_error("no initializer '{}'", name);
@@ -192,6 +195,11 @@ Initializer Initializer::read(const Ref& ref) {
   Initializer out;
   if (ref.is_null()) return out;
   const bool by_name = ref.is_string();
+  if (const auto custom = custom_object(ref)) {  // the mark '>' keeps it apart from Keras's classes
+    out.value.class_name = custom->find('>') == std::string::npos ? "custom>" + *custom : *custom;
+    out.json = ref.json();
+    return out;
+  }
   if (!by_name && !ref.is_object()) ref.fail("expected the name of an initializer, got " + ref.kind());
   const Ref name = by_name ? ref : ref["class_name"];
   const Row* row = find_initializer(name.text());

@@ -2,6 +2,7 @@
 
 #include "attn/base/text.h"
 #include "config/bounded_fields.h"
+#include "config/foreign_class.h"
 #include "training/layer_configs.h"
 
 namespace attn::keras {
@@ -27,7 +28,7 @@ optimizers::Constraint read(const Json& object, const Shape& shape) {
     out.max_value = config.value("max_value", 1.0);
     out.rate = config.value("rate", 1.0);
   } else {
-    throw bad_input("the constraint '{}' is not known in training", printable(name));
+    throw bad_input("the constraint '{}' is not known in training", printable(object_name(object)));
   }
   for (const double norm : {out.min_value, out.max_value})
     if (!kNotNegative.hold(norm))

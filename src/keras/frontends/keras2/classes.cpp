@@ -8,6 +8,7 @@
 #include "classes/layer.h"
 #include "config/activation.h"
 #include "config/dtype_policy.h"
+#include "config/foreign_class.h"
 #include "model/layer_classes.h"
 
 namespace attn::keras {
@@ -62,12 +63,24 @@ Json object(std::string_view module, const std::string& class_name, Json config)
   return {{"module", module}, {"class_name", class_name}, {"config", std::move(config)}, {"registered_name", nullptr}};
 }
 
+/// A custom object in the form of Keras 3, which marks it by its registered name. Keras 2 writes only the class.
+std::optional<Json> custom(const Ref& ref, const std::string& class_name) {
+  if (custom_object(ref)) return ref.json();
+  if (ref.find("module") || is_inert_class(class_name)) return std::nullopt;
+  Json out = object("", class_name, Json::object());
+  if (const auto config = ref.find("config")) out["config"] = config->json();
+  out["module"] = nullptr;
+  out["registered_name"] = class_name;
+  return out;
+}
+
 /// Initializers, regularizers and constraints: a name, or an object possibly without its module.
 Json plain_object(const Ref& ref, std::string_view module) {
   if (!ref.is_object() || ref.find("module")) return ref.json();
   const auto class_name = ref.find("class_name");
   const auto config = ref.find("config");
   if (!class_name || !config) return ref.json();
+  if (auto own = custom(ref, class_name->text())) return *own;
   return object(module, class_name->text(), config->json());
 }
 
@@ -75,6 +88,7 @@ Json initializer(const Ref& ref) {
   if (!ref.is_object()) return ref.json();
   std::string class_name = ref["class_name"].text();
   if (ends_with(class_name, "V2") || ends_with(class_name, "V1")) class_name.resize(class_name.size() - 2);
+  if (auto own = custom(ref, class_name)) return *own;
   Json config = Json::object();
   if (const auto given = ref.find("config"); given && given->is_object()) {
     for (const auto& [key, value] : given->members()) {
