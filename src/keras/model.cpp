@@ -8,6 +8,9 @@
 #include "analysis/validation.h"
 #include "archive_config.h"
 #include "attn/base/text.h"
+#include "attn/keras/json_text.h"
+#include "attn/keras/optimizer.h"
+#include "attn/optimizers/state_size.h"
 #include "classes/class_table.h"
 #include "classes/custom_layer.h"
 #include "classes/reading.h"
@@ -125,12 +128,31 @@ std::optional<std::string> Model::first_attention() const {
   return std::nullopt;
 }
 
+namespace {
+
+/// Adds the variables of the optimizer that Keras builds from a compile_config.
+void add_optimizer(Summary& out, const std::string& compile_config, const std::vector<graph::WeightSpec>& weights) {
+  if (parse_json_text(compile_config, "compile_config").value("optimizer", Json()).is_null()) return;
+  std::vector<optimizers::Variable> variables;
+  for (const graph::WeightSpec& spec : weights)
+    if (spec.trainable) variables.push_back({spec.path, spec.shape, std::nullopt, spec.dtype});
+  try {
+    const optimizers::StateSize size = optimizers::state_size(compiled_optimizer(compile_config), variables);
+    out.optimizer = {size.elements, size.bytes};
+  } catch (const Error&) {
+    out.unknown_optimizer = true;
+  }
+}
+
+}  // namespace
+
 Summary Model::summary() const {
   Functional* model = parts_->model();
   if (model == nullptr && as_custom(parts_->root()) != nullptr) return summarize_custom(parts_->root());
   if (model == nullptr) parts_->root().fail("one layer without an input shape", "input_shape");
   Summary out = summarize(*model);
   if (std::optional<TaskInfo> info = task()) out.preprocessor = std::move(info->preprocessor);
+  if (const auto compiled = compile_config(); compiled && !out.unknown_params) add_optimizer(out, *compiled, weights());
   return out;
 }
 

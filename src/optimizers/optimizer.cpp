@@ -7,6 +7,7 @@
 #include "attn/base/error.h"
 #include "attn/base/text.h"
 #include "rules.h"
+#include "slots.h"
 
 namespace attn::optimizers {
 namespace {
@@ -92,97 +93,29 @@ Tensor& Optimizer::add(const std::string& name, Tensor tensor) {
   return state_.back().tensor;
 }
 
-bool Optimizer::uses_adam(const Variable& variable) const {
-  const auto& muon = std::get<Muon>(settings_.rule);
-  if (variable.shape.rank() != 2) return true;
-  std::string path = variable.path;
-  std::ranges::transform(path, path.begin(),
-                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  if (muon.exclude_embeddings && path.find("embedding") != std::string::npos) return true;
-  return std::ranges::any_of(muon.exclude_layers,
-                             [&](const std::string& part) { return variable.path.find(part) != std::string::npos; });
-}
-
 void Optimizer::add_slots() {
   slots_.resize(variables_.size());
-  const auto slot = [&](std::size_t n, const char* what, const Shape& shape, double value = 0.0) {
+  const auto add_slot = [&](const Slot& each) {
+    const std::size_t n = each.variable, place = state_.size();
     std::string path = variables_[n].path;
     std::ranges::replace(path, '/', '_');
-    if (is_shared(n)) shared_.emplace(state_.size(), std::pair(n, shape));
-    Tensor tensor = add(path + "_" + what, Tensor(variables_[n].dtype, own_shape(n, shape)));
-    if (value != 0.0) fill(tensor, value);
-    return tensor;
+    // Rules with norms need whole accumulators on each rank.
+    const bool shared = is_shared(n) && each.kind != SlotKind::accumulator;
+    if (shared) shared_.emplace(place, std::pair(n, each.shape));
+    Tensor tensor =
+        add(path + "_" + each.name, Tensor(variables_[n].dtype, shared ? own_shape(n, each.shape) : each.shape));
+    if (each.value != 0.0) fill(tensor, each.value);
+    auto& kept = each.kind == SlotKind::average       ? averages_
+                 : each.kind == SlotKind::accumulator ? accumulators_
+                                                      : slots_[n];
+    kept.push_back(tensor);
   };
-  // Keras creates this variable without registering it with the optimizer, so LossScaleOptimizer never saves it.
-  const auto loose = [&](const char* name, DType dtype) {
-    Tensor tensor(dtype, Shape{});
-    return settings_.loss_scale ? tensor : add(name, tensor);
+  const auto add_loose = [&](std::optional<std::size_t> n, DType dtype) {
+    const Tensor tensor = settings_.loss_scale ? Tensor(dtype, Shape{}) : add("variable", Tensor(dtype, Shape{}));
+    (n ? slots_[*n].emplace_back() : product_) = tensor;
   };
-  const auto own = [&](std::size_t n, const char* what, double value = 0.0) {
-    slots_[n].push_back(slot(n, what, variables_[n].shape, value));
-  };
-  const auto for_all = [&](auto make) {
-    for (std::size_t n = 0; n < variables_.size(); ++n) make(n);
-  };
-  if (settings_.use_ema) for_all([&](std::size_t n) { averages_.push_back(slot(n, "average", variables_[n].shape)); });
-  if (settings_.gradient_accumulation_steps)
-    for_all([&](std::size_t n) {  // rules with norms need whole variables on each rank
-      const std::size_t place = state_.size();
-      Tensor whole = slot(n, "gradient_accumulator", variables_[n].shape);
-      if (shared_.erase(place) > 0) whole = state_[place].tensor = Tensor(variables_[n].dtype, variables_[n].shape);
-      accumulators_.push_back(whole);
-    });
-  const auto moments = [&](const char* first, const char* second, double value = 0.0) {
-    for_all([&](std::size_t n) {
-      own(n, first, value);
-      own(n, second);
-    });
-  };
-  const auto& rule = settings_.rule;
-  if (const auto* sgd = std::get_if<SGD>(&rule)) {
-    if (sgd->momentum != 0.0) for_all([&](std::size_t n) { own(n, "momentum"); });
-  } else if (const auto* adam = std::get_if<Adam>(&rule)) {
-    moments("momentum", "velocity");
-    if (adam->amsgrad) for_all([&](std::size_t n) { own(n, "velocity_hat"); });
-  } else if (std::holds_alternative<Adamax>(rule)) {
-    moments("momentum", "norm");
-  } else if (std::holds_alternative<Nadam>(rule)) {
-    moments("momentum", "velocity");
-    product_ = loose("variable", variables_.empty() ? DType::float32 : variables_.front().dtype);
-    product_.set(0, 1.0);
-  } else if (std::holds_alternative<Lamb>(rule) || std::holds_alternative<ScheduleFreeAdamW>(rule)) {
-    moments("momentum", "velocity");
-  } else if (const auto* rms = std::get_if<RMSprop>(&rule)) {
-    for_all([&](std::size_t n) { own(n, "velocity"); });
-    if (rms->momentum > 0.0) for_all([&](std::size_t n) { own(n, "momentum"); });
-    if (rms->centered) for_all([&](std::size_t n) { own(n, "average_gradient"); });
-  } else if (const auto* adagrad = std::get_if<Adagrad>(&rule)) {
-    for_all([&](std::size_t n) { own(n, "accumulator", adagrad->initial_accumulator_value); });
-  } else if (std::holds_alternative<Adadelta>(rule)) {
-    moments("accumulated_grad", "accumulated_delta_var");
-  } else if (const auto* ftrl = std::get_if<Ftrl>(&rule)) {
-    moments("accumulator", "linear", ftrl->initial_accumulator_value);
-  } else if (std::holds_alternative<Lion>(rule)) {
-    for_all([&](std::size_t n) { own(n, "momentum"); });
-  } else if (std::holds_alternative<Adafactor>(rule)) {
-    for_all([&](std::size_t n) {
-      const Shape& shape = variables_[n].shape;
-      const int rank = shape.rank();
-      if (rank < 2) {  // unused, but files have them
-        slots_[n] = {loose("variable", DType::int32), loose("variable", DType::int32)};
-      } else {
-        Shape columns = shape.slice(0, rank - 2);
-        columns.push_back(shape.back());
-        slots_[n] = {slot(n, "r", shape.slice(0, rank - 1)), slot(n, "c", columns)};
-      }
-      own(n, "velocity");
-    });
-  } else if (std::holds_alternative<Muon>(rule)) {
-    for_all([&](std::size_t n) {
-      own(n, "momentum");
-      if (uses_adam(variables_[n])) own(n, "velocity");
-    });
-  }
+  visit_slots(settings_, variables_, add_slot, add_loose);
+  if (std::holds_alternative<Nadam>(settings_.rule)) product_.set(0, 1.0);
 }
 
 void Optimizer::set_state(const std::vector<Tensor>& state) {

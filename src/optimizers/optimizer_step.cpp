@@ -14,6 +14,7 @@
 #include "number.h"
 #include "pass.h"
 #include "rules.h"
+#include "slots.h"
 #include "sums.h"
 
 namespace attn::optimizers {
@@ -108,7 +109,7 @@ void Optimizer::accumulate(std::vector<Gradient>& gradients, double factor, bool
 
 std::optional<double> Optimizer::decay_of(const Variable& variable) const {
   const auto* muon = std::get_if<Muon>(&settings_.rule);
-  return muon != nullptr && uses_adam(variable) ? muon->adam_weight_decay : settings_.weight_decay;
+  return muon != nullptr && uses_adam(*muon, variable) ? muon->adam_weight_decay : settings_.weight_decay;
 }
 
 Moment Optimizer::begin_step() {
@@ -159,7 +160,8 @@ Visit<T> Optimizer::visit_of(std::size_t n, const Moment& moment, const Tensor& 
   step.a_factor = visit.factor;
   for (std::size_t s = 0; s < slots_[n].size(); ++s)
     if (slots_[n][s].dtype() == variables_[n].dtype) step.s[s] = from<T>(slots_[n][s]);
-  step.adam = std::holds_alternative<Muon>(settings_.rule) && uses_adam(variables_[n]);
+  const auto* const muon = std::get_if<Muon>(&settings_.rule);
+  step.adam = muon != nullptr && uses_adam(*muon, variables_[n]);
   return visit;
 }
 
@@ -171,7 +173,7 @@ std::vector<Tensor> Optimizer::directions_of(const Pass& how, const std::vector<
   std::vector<Tensor> out(weights.size());
   for_each_part(static_cast<std::int64_t>(own_parts_.size()), threads_, [&](std::int64_t i) {
     const std::size_t n = own_parts_[static_cast<std::size_t>(i)].variable;
-    if (!has(gradients[n]) || uses_adam(variables_[n])) return;
+    if (!has(gradients[n]) || uses_adam(std::get<Muon>(settings_.rule), variables_[n])) return;
     out[n] = Tensor(variables_[n].dtype, variables_[n].shape);
     with_number(variables_[n].dtype, [&](auto number) {
       using T = decltype(number);

@@ -62,9 +62,18 @@ std::vector<const keras::SummaryRow*> shown_rows(const keras::Summary& summary, 
   return rows;
 }
 
-std::string total_text(const keras::Summary& summary, std::string_view what, keras::Count count, keras::Count bytes) {
-  return fmt::format("{}: {}{} ({})", what, summary.unknown_params ? "unknown, at least " : "", with_commas(count),
-                     memory_size(bytes));
+std::vector<std::string> total_lines(const keras::Summary& summary) {
+  std::vector<std::string> out;
+  const auto add = [&](std::string_view what, keras::Count count, keras::Count bytes) {
+    out.push_back(fmt::format("{}: {}{} ({})", what, summary.unknown_params ? "unknown, at least " : "",
+                              with_commas(count), memory_size(bytes)));
+  };
+  const auto optimizer = summary.optimizer.value_or(keras::Summary::OptimizerSize());
+  add("Total params", summary.total_params + optimizer.params, summary.total_bytes + optimizer.bytes);
+  add("Trainable params", summary.trainable_params, summary.trainable_bytes);
+  add("Non-trainable params", summary.non_trainable_params, summary.non_trainable_bytes);
+  if (summary.optimizer) add("Optimizer params", optimizer.params, optimizer.bytes);
+  return out;
 }
 
 }  // namespace attn::report

@@ -281,12 +281,7 @@ std::string summary_table(const Summary& summary, const SummaryOptions& options)
   append_text(out, fit(shown("Model: \"" + escape_markup(name) + "\"", "Model: \"" + name + "\""), options),
               console_columns);
   append_table(out, table, overflow);
-  const auto append_total = [&](std::string_view what, keras::Count count, keras::Count bytes) {
-    append_text(out, " " + total_text(summary, what, count, bytes), console_columns);
-  };
-  append_total("Total params", summary.total_params, summary.total_bytes);
-  append_total("Trainable params", summary.trainable_params, summary.trainable_bytes);
-  append_total("Non-trainable params", summary.non_trainable_params, summary.non_trainable_bytes);
+  for (const std::string& line : total_lines(summary)) append_text(out, " " + line, console_columns);
   return out;
 }
 

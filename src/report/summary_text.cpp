@@ -74,6 +74,10 @@ std::string summary_json(const Summary& summary, const SummaryOptions& options, 
                                    {"non_trainable_params", summary.non_trainable_params},
                                    {"total_bytes", summary.total_bytes}})
     json[key] = summary.unknown_params ? Json() : json_integer(count);
+  if (summary.optimizer) {
+    json["optimizer_params"] = json_integer(summary.optimizer->params);
+    json["optimizer_bytes"] = json_integer(summary.optimizer->bytes);
+  }
   if (masks != nullptr) add_masks(json, *masks, options.expand_nested);
   return json_document(json);
 }
@@ -92,12 +96,7 @@ std::string summary_markdown(const Summary& summary, const SummaryOptions& optio
   }
   std::string out = fmt::format("## {} ({})\n\n", markdown_text(summary.name), markdown_text(summary.class_name));
   out += markdown_table(table) + '\n';
-  const auto append_total = [&](std::string_view what, keras::Count count, keras::Count bytes) {
-    out += fmt::format("- {}\n", total_text(summary, what, count, bytes));
-  };
-  append_total("Total params", summary.total_params, summary.total_bytes);
-  append_total("Trainable params", summary.trainable_params, summary.trainable_bytes);
-  append_total("Non-trainable params", summary.non_trainable_params, summary.non_trainable_bytes);
+  for (const std::string& line : total_lines(summary)) out += fmt::format("- {}\n", line);
   return out;
 }
 

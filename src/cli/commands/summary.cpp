@@ -68,6 +68,8 @@ struct SummaryCommand {
     warn_of_custom_classes(loaded.model, common.console);
     keras::Summary summary = loaded.model.summary();
     if (summary.preprocessor && model) tell_vocabulary(summary, *model);
+    if (summary.unknown_optimizer)
+      common.console.warn("the optimizer that the model was compiled with is unknown; the totals are without it");
     if (opens()) {
       keras::LowerOptions size;
       size.batch = batch;

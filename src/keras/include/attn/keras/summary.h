@@ -43,6 +43,12 @@ struct Summary {
   bool unknown_params = false;               ///< a row has unknown parameters: totals are those of the others
   std::optional<Preprocessor> preprocessor;  ///< for a task; displayed before the table
   Count total_bytes = 0, trainable_bytes = 0, non_trainable_bytes = 0;
+  /// The variables of the optimizer, which Keras makes when it loads a compiled model and adds to "Total params".
+  struct OptimizerSize {
+    Count params = 0, bytes = 0;
+  };
+  std::optional<OptimizerSize> optimizer;
+  bool unknown_optimizer = false;  ///< the model was compiled with an optimizer whose variables are unknown
 };
 
 }  // namespace attn::keras

@@ -11,16 +11,9 @@
 
 #include "attn/base/tensor.h"
 #include "attn/optimizers/settings.h"
+#include "attn/optimizers/variable.h"
 
 namespace attn::optimizers {
-
-/// A weight that is trained. Its gradient, its slots and the arithmetic of a step have its dtype, as in Keras.
-struct Variable {
-  std::string path;
-  Shape shape;
-  std::optional<Constraint> constraint;
-  DType dtype = DType::float32;  ///< a floating dtype
-};
 
 /// The gradient of a variable in a step. Both tensors are empty if the loss does not depend on the variable.
 struct Gradient {
@@ -144,7 +137,6 @@ class Optimizer {
   /// Clips, decays, applies the rule and averages. The gradients are multiplied by `factor` first.
   void move(const std::vector<Tensor>& weights, std::vector<Gradient>& gradients, double factor, StepReport& report);
   [[nodiscard]] std::int64_t updates() const;  ///< iteration / accumulated steps
-  [[nodiscard]] bool uses_adam(const Variable& variable) const;
 
   Settings settings_;
   std::vector<Variable> variables_;
