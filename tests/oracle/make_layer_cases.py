@@ -157,6 +157,22 @@ def scores_masked():
 
 
 @case
+def attention_over_rows():
+    """Axis 0 is attended by the explicit computation; the fused one of rank 3 attends to axis 1 whatever the axes."""
+    row, x, ids = keras.Input((WIDTH,), name="row"), keras.Input((5, WIDTH), name="x"), tokens()
+    mask = keras.Input(batch_shape=(BATCH, BATCH), dtype="bool", name="mask")
+    outputs = [
+        L.MultiHeadAttention(2, 3, attention_axes=0)(row, row),
+        L.MultiHeadAttention(2, 3, attention_axes=(0,), value_dim=4, output_shape=5)(row, row, attention_mask=mask),
+        L.MultiHeadAttention(2, 3, attention_axes=0)(x, x),
+        L.MultiHeadAttention(2, 3, attention_axes=0)(embedded(ids, False), embedded(ids, False)),
+        L.MultiHeadAttention(2, 3, attention_axes=-2, use_bias=False)(row, row)]
+    for inputs in ((row, row), (x, x)):
+        outputs += L.MultiHeadAttention(2, 3, attention_axes=0)(*inputs, return_attention_scores=True)
+    return keras.Model([row, x, ids, mask], outputs)
+
+
+@case
 def symbolic_shapes():
     """Cases where Keras's symbolic shapes differ from the computed ones, or are less known."""
     places = keras.Input(batch_shape=(BATCH, 2), dtype="int32", name="mask_positions")
@@ -413,6 +429,16 @@ def bert_mixed_bfloat16():
 @case
 def gpt2_float16():
     return keras_hub.models.GPT2Backbone(**{**BACKBONE, "num_heads": 3}, dropout=0, dtype="float16")
+
+
+@case
+def smollm3_bfloat16():
+    """KerasHub passes the dtype to none of its layers, which compute in float32."""
+    return keras_hub.models.SmolLM3Backbone(
+        vocabulary_size=VOCABULARY, hidden_dim=8, intermediate_dim=12, num_layers=2, num_attention_heads=2,
+        num_key_value_heads=1, attention_bias=False, attention_dropout=0.0, rope_layer_enabled_list=[True, False],
+        layer_types=["full_attention"] * 2, mlp_bias=False, layer_norm_epsilon=1e-5, max_position_embeddings=32,
+        rope_theta=10000.0, partial_rotary_factor=1.0, dtype="bfloat16")
 
 
 @case

@@ -44,7 +44,8 @@ class MultiHeadAttention : public HeadAttention {
   void build(Weights& w, Call& call) override {
     const Shape query = call.shape("query"), value = call.shape("value");
     const Shape key = call.has("key") ? call.shape("key") : value;
-    if (query.rank() < 3) throw bad_input("expected a query of rank 3 or more, got {}", query.str());
+    const int least = attention_axes && !attention_axes->items.empty() ? 2 : 3;
+    if (query.rank() < least) throw bad_input("expected a query of rank {} or more, got {}", least, query.str());
     if (value.rank() != query.rank() || key.rank() != query.rank())
       throw bad_input("query, value and key must have one rank, got {}, {} and {}", query.str(), value.str(),
                       key.str());
@@ -58,7 +59,7 @@ class MultiHeadAttention : public HeadAttention {
       for (const std::int64_t axis : attention_axes->items) {
         // Counts axes in the projected tensor, whose heads axis replaces the features (since Keras 3.12).
         const std::int64_t at = axis < 0 ? rank + axis : axis;
-        if (at < 1 || at > rank - 2) throw bad_input("attention axis {} is outside of {}", axis, query.str());
+        if (at < 0 || at > rank - 2) throw bad_input("attention axis {} is outside of {}", axis, query.str());
         attention_axes_.push_back(static_cast<int>(at));
       }
     } else {
@@ -100,16 +101,24 @@ class MultiHeadAttention : public HeadAttention {
     graph::Builder& b = call.builder();
     ValueId q = project(call, query->id, query_);  // (B,T…,N,H)
     ValueId k = project(call, key->id, key_);
-    const Dim batch = b.shape(q)[0] == 1 ? b.shape(k)[0] : b.shape(q)[0];
-    q = over_batch(b, q, batch);
-    k = over_batch(b, k, batch);
+    const int rank = b.shape(q).rank();
+    // The fused computation of Keras knows no axes: it attends to axis 1.
+    const bool over_rows = std::ranges::count(attention_axes_, 0) > 0;
+    const bool is_explicit = path(call, rank) == graph::AttentionPath::explicit_ || follows_keras2();
+    const bool by_axes = rank != 4 || (over_rows && is_explicit);
+    const bool rows_attend = over_rows && by_axes;
+    const Dim batch = b.shape(q)[0] == 1 && !rows_attend ? b.shape(k)[0] : b.shape(q)[0];
+    if (!rows_attend) {
+      q = over_batch(b, q, batch);
+      k = over_batch(b, k, batch);
+    }
     const bool gated = use_gate && !plain_;
     const ValueId gate = gated ? b.unary(graph::UnaryFn::sigmoid, project(call, query->id, gate_)) : graph::kNone;
-    const ValueId v = over_batch(b, project(call, value->id, value_), batch);
-    const int rank = b.shape(q).rank();
+    ValueId v = project(call, value->id, value_);
+    if (!rows_attend) v = over_batch(b, v, batch);
     MaskedAttended attended =
-        rank == 4 ? attend(call, q, k, v, masks(call, query_mask), key_dim, path(call, rank), sight(call))
-                  : attend_axes(call, q, k, v, query_mask);
+        by_axes ? attend_axes(call, q, k, v, query_mask)
+                : attend(call, q, k, v, masks(call, query_mask), key_dim, path(call, rank), sight(call));
     if (gated) attended.context = b.binary(BinaryFn::multiply, attended.context, gate);
     return results(call, project(call, attended.context, output_, 2), attended, query_mask);
   }
@@ -204,7 +213,7 @@ class MultiHeadAttention : public HeadAttention {
     // then.
     Sight seen = sight(call);
     if (attention_axes_.front() != 1) {
-      const Shape square{1, b.shape(q)[1], b.shape(k)[1]};
+      const Shape square{1, call.shape("query")[1], call.shape("value")[1]};
       const Expression target{b, b.apply(graph::Iota{square, DType::int64, 1}, {})};
       const Expression source{b, b.apply(graph::Iota{square, DType::int64, 2}, {})};
       if (seen.causal) add_mask(source <= target);

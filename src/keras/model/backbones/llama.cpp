@@ -220,7 +220,17 @@ class SmolLM3Backbone : public TextBackbone {
   }
 
  protected:
+  /// KerasHub does not pass the dtype on: its layers have the global policy, float32, whatever the config says.
   void assemble() override {
+    const DTypePolicy stated = policy;
+    policy.name = "float32";
+    policy.compute = policy.variable = DType::float32;
+    assemble_layers();
+    policy = stated;
+  }
+
+ private:
+  void assemble_layers() {
     const TensorRef token_ids = tokens("token_ids"), padding_mask = tokens("padding_mask");
     Json block = {{"hidden_size", hidden_dim.value},
                   {"num_attention_heads", num_attention_heads.value},
@@ -246,7 +256,6 @@ class SmolLM3Backbone : public TextBackbone {
     output_struct = call("RMSNormalization", "sequence_output_layernorm", {{"epsilon", layer_norm_epsilon.value}}, {x});
   }
 
- private:
   Positive num_attention_heads, num_key_value_heads, max_position_embeddings;
   bool attention_bias = false, mlp_bias = false;
   Number attention_dropout, layer_norm_epsilon, rope_theta, partial_rotary_factor;
