@@ -26,6 +26,7 @@
 #include "attn/run/finite.h"
 #include "attn/run/inputs.h"
 #include "attn/run/output_names.h"
+#include "attn/run/score_range.h"
 #include "attn/weights/stats.h"
 #include "options/command.h"
 #include "output/common.h"
@@ -131,7 +132,10 @@ struct RunCommand {
     if (dump) write_dump(*dump, lowered, tensors, session, report);
     if (expect) report.compare = compared(outputs, names);
     report.peak_bytes = run::peak_memory();
-    if (check_finite) report.finite = run::check_finite(lowered, tensors, bound, session.layer_outputs());
+    if (check_finite) {
+      report.finite = run::check_finite(lowered, tensors, bound, session.layer_outputs());
+      warn_of_large_scores(*backend, lowered, bound, tensors);
+    }
 
     show(report);
     const bool finite = !report.finite || report.finite->finite();
@@ -287,6 +291,17 @@ struct RunCommand {
     if (common.form() == Format::json)
       out.sha256 = io::sha256({output.tensor.data(), static_cast<std::size_t>(output.tensor.bytes())});
     return out;
+  }
+
+  /// Keras's float16 overflows where attn's sums in float32 do not.
+  void warn_of_large_scores(const backends::Backend& backend, const graph::Graph& graph,
+                            const std::vector<Tensor>& weights, std::span<const Tensor> tensors) const {
+    for (const run::LargeScore& score :
+         run::large_scores(backend, graph, weights, tensors, execution.compile_options()))
+      common.console.warn(fmt::format(
+          "the attention scores of '{}' reach {:.6g}, beyond float16's range of ±65504: Keras, which rounds them to "
+          "float16, gives NaN here; --dtype bfloat16 or float32 has the range",
+          printable(score.layer), score.value));
   }
 
   void warn_of_non_finite(const std::vector<report::OutputReport>& outputs) const {

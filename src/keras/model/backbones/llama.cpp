@@ -220,7 +220,7 @@ class SmolLM3Backbone : public TextBackbone {
   }
 
  protected:
-  /// KerasHub does not pass the dtype on: its layers have the global policy, float32, whatever the config says.
+  /// KerasHub does not pass the dtype on: its layers have the global policy, float32, for any dtype of the config.
   void assemble() override {
     const DTypePolicy stated = policy;
     policy.name = "float32";
