@@ -152,6 +152,10 @@ Json json_shape(const Shape& shape) {
   return list;
 }
 
+Json json_numbers(const std::vector<double>& numbers) {
+  return numbers.size() == 1 ? Json(numbers.front()) : Json(numbers);
+}
+
 std::string json_document(const Json& json) {
   std::string out;
   append_value(out, json, 0);

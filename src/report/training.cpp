@@ -34,7 +34,7 @@ std::string epoch_line(const train::EpochEvent& event) {
   std::string out =
       fmt::format("{0}/{0} - {1} - {2}", event.batches, whole_time(event.seconds),
                   step_time(event.seconds / static_cast<double>(std::max<std::int64_t>(1, event.batches))));
-  for (const auto& [name, value] : train::values_of(event.values, event.validation))
+  for (const auto& [name, value] : train::values_of(train::logs_of(event.values, event.validation)))
     out += value_text(printable(name), value);
   return out + "\n";
 }

@@ -105,7 +105,7 @@ Points of_epochs(const TrainingReport& report, const std::string& name) {
   const auto found = report.history.find(name);
   if (found == report.history.end()) return out;
   for (std::size_t i = 0; i < std::min(found->second.size(), report.ends_of_epochs.size()); ++i)
-    out.emplace_back(static_cast<double>(report.ends_of_epochs[i]), found->second[i]);
+    out.emplace_back(static_cast<double>(report.ends_of_epochs[i]), found->second[i].front());
   return out;
 }
 

@@ -27,7 +27,10 @@ std::string training_json(const TrainingReport& report) {
   json["end"] = train::name_of(report.end);
   json["file"] = report.file.empty() ? Json() : json_text(report.file);
   json["history"] = Json::object();
-  for (const auto& [name, values] : report.history) json["history"][name] = values;
+  for (const auto& [name, values] : report.history) {
+    json["history"][name] = Json::array();
+    for (const std::vector<double>& value : values) json["history"][name].push_back(json_numbers(value));
+  }
   json["ms"] = report.seconds * 1000.0;
   if (report.learned) json["learned"] = *report.learned;
   if (report.plan)

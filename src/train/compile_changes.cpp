@@ -94,7 +94,8 @@ void find_custom(const Json& told, std::vector<std::string>& names) {
   } else if (module.is_null()) {
     name = class_name;
   } else {
-    find_custom(config.is_object() ? config.value("learning_rate", Json()) : Json(), names);
+    for (const char* part : {"learning_rate", "fn"})
+      find_custom(config.is_object() ? config.value(part, Json()) : Json(), names);
     return;
   }
   names.push_back(fmt::format("'{}'", printable(name)));
@@ -214,8 +215,9 @@ void refuse_custom(const Json& config) {
   if (found.empty()) return;
   throw bad_input(
       "the model was compiled with functions or classes of its own, {}, of which the file holds but the "
-      "names; say {} in their place",
-      join(found, ", "), join(options, ", "));
+      "names; say {} in their place{}",
+      join(found, ", "), join(options, ", "),
+      std::ranges::count(options, "--metrics") > 0 ? "; --metrics none trains without a metric" : "");
 }
 
 }  // namespace

@@ -22,8 +22,8 @@ std::vector<Tensor> deep_copies(const std::vector<Tensor>& tensors) {
 }
 
 std::optional<double> value_of(const EpochVerdict& verdict, const std::string& name) {
-  const auto found = std::ranges::find(verdict.logs, name, &std::pair<std::string, double>::first);
-  return found == verdict.logs.end() ? std::nullopt : std::optional(found->second);
+  const auto found = std::ranges::find(verdict.logs, name, &Logs::value_type::first);
+  return found == verdict.logs.end() ? std::nullopt : std::optional(found->second.front());
 }
 
 }  // namespace
@@ -63,7 +63,7 @@ EpochVerdict EpochCallbacks::end_of_epoch(const EpochEvent& event, Trainer& trai
 
 EpochVerdict EpochCallbacks::judge(const EpochEvent& event, Trainer& trainer) {
   EpochVerdict out;
-  out.logs = values_of(event.values, event.validation);
+  out.logs = logs_of(event.values, event.validation);
   if (saved_) {
     const auto value = value_of(out, saved_->monitor);
     out.is_best = value && saved_->improves(*value, saved_best_);
@@ -71,7 +71,7 @@ EpochVerdict EpochCallbacks::judge(const EpochEvent& event, Trainer& trainer) {
   }
   if (reduce_lr_) {
     const double rate = trainer.optimizer().learning_rate();
-    out.logs.emplace_back("learning_rate", rate);
+    out.logs.emplace_back("learning_rate", std::vector{rate});
     const auto value = value_of(out, reduce_lr_->watched.monitor);
     if (const auto next = value ? reduce_lr_->end_of_epoch(*value, rate) : std::nullopt) {
       out.learning_rate = next;
@@ -112,7 +112,7 @@ Watchable watchable(const keras::LossGraph& model, bool validates) {
       for (const auto& term : model.terms)
         if (term.name != "regularization") out.names.push_back(prefix + term.name);
     for (const auto& metric : model.metrics) {
-      out.names.push_back(prefix + metric.name);
+      (metric.numbers > 1 ? out.lists : out.names).push_back(prefix + metric.name);
       if (metric.up) out.rising.push_back(prefix + metric.name);
     }
   }
@@ -122,6 +122,9 @@ Watchable watchable(const keras::LossGraph& model, bool validates) {
 
 void resolve(Monitor& monitor, const std::string& mode, const Watchable& known) {
   if (monitor.monitor.empty()) monitor.monitor = known.usual;
+  if (std::ranges::count(known.lists, monitor.monitor) > 0)
+    throw bad_usage("'{}' has several numbers, as one for each class, and cannot be watched",
+                    printable(monitor.monitor));
   if (std::ranges::count(known.names, monitor.monitor) == 0)
     throw bad_usage("'{}' cannot be watched{}: the training tells {}{}", printable(monitor.monitor),
                     did_you_mean(monitor.monitor, std::span<const std::string>(known.names)), join(known.names, ", "),

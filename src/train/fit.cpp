@@ -40,8 +40,20 @@ void add(const Trainer& trainer, const PassResult& pass, std::int64_t rows, Runn
     Running& sums = running[trainer.metrics()[i]];
     add_to(sums.total, pass.metrics[i].total);
     add_to(sums.count, pass.metrics[i].count);
-    sums.kind = trainer.kinds()[i];
+    sums.rule = trainer.rules()[i];
   }
+}
+
+/// Gives the sums of an epoch that is resumed the rules of the model's metrics, and drops those of other metrics.
+void restore_rules(Trainer& trainer, const Batch& batch, RunningValues& running) {
+  trainer.prepare(batch);
+  std::erase_if(running, [&](const auto& each) {
+    return each.first != "loss" && std::ranges::count(trainer.terms(), each.first) == 0 &&
+           std::ranges::count(trainer.metrics(), each.first) == 0;
+  });
+  for (std::size_t i = 0; i < trainer.metrics().size(); ++i)
+    if (const auto sums = running.find(trainer.metrics()[i]); sums != running.end())
+      sums->second.rule = trainer.rules()[i];
 }
 
 /// All ranks stop together, between two passes.
@@ -136,6 +148,7 @@ FitEnd fit(Trainer& trainer, const Data& data, const Data* validation, const Fit
     const Stretch stretch = stretch_of(position.epoch, data.rows(), options);
     if (events.begin) events.begin(position.epoch + 1, stretch.batches);
     const std::vector<std::int64_t> order = order_of(options, stretch.pass, data.rows());
+    if (!position.running.empty()) restore_rules(trainer, gather(data, rows_of(order, 0, size)), position.running);
     while (position.batch < stretch.batches) {
       if (options.steps && position.step >= *options.steps) return FitEnd::steps;
       throw_if_any_stopped(trainer);

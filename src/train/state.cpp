@@ -16,7 +16,7 @@ namespace {
 using nlohmann::json;
 using Written = nlohmann::ordered_json;
 
-constexpr int kStateVersion = 2;
+constexpr int kStateVersion = 3;
 /// The largest count of steps, epochs or rows: it is exact in double, and one more does not overflow.
 constexpr std::int64_t kMostCounted = std::int64_t{1} << 53;
 
@@ -104,11 +104,8 @@ Running running_of(const StateObject& told, const std::string& place) {
   Running out;
   out.total = told.list("total", StateObject::number_in);
   out.count = told.list("count", StateObject::number_in);
-  const std::int64_t kind = told.count("kind");
-  if (kind > static_cast<std::int64_t>(keras::MetricKind::precision_recall)) StateObject::fail(place, "a known kind");
-  if (out.total.empty() || out.total.size() != out.count.size())
+  if (out.total.empty() || (!out.count.empty() && out.total.size() != out.count.size()))
     StateObject::fail(place, "as many numbers in total as in count");
-  out.kind = static_cast<keras::MetricKind>(kind);
   return out;
 }
 
@@ -139,7 +136,7 @@ std::string text_of(const State& state) {
   json["frozen"] = state.frozen;
   json["running"] = Written::object();
   for (const auto& [name, value] : state.position.running)
-    json["running"][name] = {{"total", value.total}, {"count", value.count}, {"kind", static_cast<int>(value.kind)}};
+    json["running"][name] = {{"total", value.total}, {"count", value.count}};
   json["draws"] = state.draws;
   json["early_stopping"] = json_of(state.early_stopping);
   json["reduce_lr"] = json_of(state.reduce_lr);

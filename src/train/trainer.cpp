@@ -143,8 +143,8 @@ std::unique_ptr<Trainer::Program> Trainer::plan_of(const Batch& batch, Purpose p
   graph.scores.clear();
   for (const auto& term : model.terms) graph.outputs.push_back({term.name, term.value});
   for (const auto& metric : model.metrics) {
-    graph.outputs.push_back({metric.name, metric.total});
-    graph.outputs.push_back({metric.name, metric.count});
+    for (const ValueId id : {metric.total, metric.count})
+      if (id != graph::kNone) graph.outputs.push_back({metric.name, id});
   }
   if (purpose == Purpose::diagnosis) {
     for (const graph::Layer& layer : graph.layers)
@@ -301,11 +301,11 @@ Trainer::Program& Trainer::program(const Batch& batch, bool training) {
   compile(found);
   terms_.clear();
   metrics_.clear();
-  kinds_.clear();
+  rules_.clear();
   for (const auto& term : found.model.terms) terms_.push_back(term.name);
   for (const auto& metric : found.model.metrics) {
     metrics_.push_back(metric.name);
-    kinds_.push_back(metric.kind);
+    rules_.push_back(metric.rule);
   }
   return found;
 }
@@ -345,6 +345,7 @@ PassResult Trainer::run(Program& program, const Batch& batch, StepTimes* times) 
   out.loss = number(program.model.loss);
   for (const auto& term : program.model.terms) out.terms.push_back(number(term.value));
   const auto numbers = [&](ValueId id) {
+    if (id == graph::kNone) return std::vector<double>();
     const Tensor tensor = program.executable->value(id);
     std::vector<double> all;
     for (std::int64_t i = 0; i < tensor.size(); ++i) all.push_back(tensor.at(i));

@@ -143,4 +143,15 @@ TEST_CASE("train: --compile trains by another compile_config, which goes into th
   CHECK(contains(wrong.err, "list.json: not a compile_config"));
 }
 
+TEST_CASE("train: a fresh ScheduleFreeAdamW is said to start elsewhere than Keras's, and a resumed one is not") {
+  const TemporaryFolder folder;
+  const Result fresh =
+      trained({kNormModel, "--data", kNormData, "-o", folder / "a.keras", "--optimizer", "ScheduleFreeAdamW"});
+  REQUIRE_MESSAGE(fresh.code == 0, fresh.err);
+  CHECK_MESSAGE(contains(fresh.err, "the momentum of ScheduleFreeAdamW starts at the weights"), fresh.err);
+  const Result more = trained({folder / "a.keras", "--data", kNormData, "-o", folder / "b.keras"});
+  REQUIRE_MESSAGE(more.code == 0, more.err);
+  CHECK_MESSAGE(!contains(more.err, "ScheduleFreeAdamW"), more.err);
+}
+
 }  // namespace attn::test

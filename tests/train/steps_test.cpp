@@ -131,7 +131,7 @@ void check_trace(const Case& one, const Arrays& trace, std::size_t n, const trai
   }
   expect("loss", step.loss);
   for (std::size_t i = 0; i < trainer.metrics().size(); ++i) {
-    const train::Running value{step.metrics[i].total, step.metrics[i].count, trainer.kinds()[i]};
+    const train::Running value{step.metrics[i].total, step.metrics[i].count, trainer.rules()[i]};
     expect(trainer.metrics()[i], value.value());
   }
 }
@@ -187,6 +187,17 @@ std::vector<Tensor> check_steps(const Case& one, const backends::Backend& backen
     CHECK_MESSAGE(found, spec.path);
   }
   const std::vector<NamedTensor> state = trainer.optimizer_state();
+  UInt128 elements = 0, bytes = 0;
+  for (const json& variable : one.meta["optimizer_variables"]) {
+    const auto shape = variable["shape"].get<std::vector<std::int64_t>>();
+    const auto size = static_cast<UInt128>(Shape(shape).size());
+    elements += size;
+    bytes += size * static_cast<UInt128>(bytes_of(*dtype_of(variable["dtype"].get<std::string>())));
+  }
+  if (const auto shown = one.model.summary().optimizer; one.meta["policy"] != "mixed_float16" && shown) {
+    CHECK(shown->params == elements);
+    CHECK(shown->bytes == bytes);
+  }
   CHECK(static_cast<std::size_t>(std::ranges::count_if(
             after, [](const auto& array) { return array.first.starts_with("optimizer:"); })) == state.size());
   const bool has_state = !shares_optimizer || ranks->rank() == 0;  // rank 0 has the whole state

@@ -242,10 +242,10 @@ struct TrainCommand : TrainingOptions {
   }
 
   [[nodiscard]] static train::HadLosses losses_of(const report::TrainingReport& report) {
-    const auto of_epochs = report.history.find("loss");
-    return {report.points,
-            of_epochs == report.history.end() ? std::span<const double>() : std::span<const double>(of_epochs->second),
-            report.epochs};
+    std::vector<double> epochs;
+    if (const auto losses = report.history.find("loss"); losses != report.history.end())
+      for (const std::vector<double>& loss : losses->second) epochs.push_back(loss.front());
+    return {report.points, std::move(epochs), report.epochs};
   }
 
   static train::FitEnd train_until(train::Trainer& trainer, const train::Data& rows, const train::Data* validation_rows,

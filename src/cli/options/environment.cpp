@@ -98,6 +98,8 @@ Error with_way_out(const Error& error, const CLI::App& command, const std::vecto
   const std::string message = with_option_names(error.what());
   if (std::string_view(error.field()) == "custom_class")
     return {error.code(), message + "; the script of `attn flatten-script` makes built-in layers of it, in Python"};
+  if (std::string_view(error.field()) == "metrics")
+    return {error.code(), message + "; --metrics names others, and --metrics none trains without"};
   if (std::string_view(error.field()) == "inputs" && lacks_model(command))
     return {error.code(), message + "; no MODEL is named, so they are for the built-in encoder: name a MODEL"};
   if (const CLI::Option* option = option_of(error.field(), command)) {

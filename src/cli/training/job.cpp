@@ -24,6 +24,7 @@
 #include "attn/train/state.h"
 #include "attn/train/table.h"
 #include "attn/train/trained_model.h"
+#include "training/callback_options.h"
 
 namespace attn::cli {
 namespace {
@@ -258,6 +259,10 @@ class Preparation {
     trainer.prepare(sample);
     trainer.set_draws(job_.state.draws);
     job_.taken_over = take_over_optimizer();
+    if (job_.taken_over.empty() && std::holds_alternative<optimizers::ScheduleFreeAdamW>(job_.settings.rule))
+      console_.warn(
+          "the momentum of ScheduleFreeAdamW starts at the weights; Keras's fit() starts it at 0 after compile(), and "
+          "after load_model() at the weights that the layers had before the file's");
     if (told_.resume) in_file(*loaded.weights, [&] { take_over_state(); });
   }
 

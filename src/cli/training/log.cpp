@@ -53,6 +53,14 @@ std::string csv_number(double value) {
   return text.find_first_of(".en") == std::string::npos ? text + ".0" : text;
 }
 
+/// A value as CSVLogger writes it: a list is a text that has quotation marks of its own.
+std::string csv_value(const std::vector<double>& numbers) {
+  if (numbers.size() == 1) return csv_number(numbers.front());
+  std::vector<std::string> texts;
+  for (const double number : numbers) texts.push_back(csv_number(number));
+  return fmt::format(R"("""[{}]""")", join(texts, ", "));
+}
+
 }  // namespace
 
 TrainingLog::TrainingLog(const LogTargets& targets, std::int64_t epochs, const Console& console)
@@ -166,7 +174,7 @@ void TrainingLog::step(const train::StepEvent& event) {
   const train::StepResult& result = event.result;
   report::Json metrics = report::Json::object();
   for (const auto& [name, value] : event.values)
-    if (name != "loss") metrics[name] = value.value();
+    if (name != "loss") metrics[name] = report::json_numbers(value.values());
   write({{"event", "step"},
          {"step", event.position.step},
          {"epoch", event.position.epoch + 1},
@@ -195,15 +203,16 @@ void TrainingLog::step(const train::StepEvent& event) {
   state.seconds = seconds_;
   state.seconds_per_step =
       steps_behind_first_ > 1 ? seconds_behind_first_ / static_cast<double>(steps_behind_first_ - 1) : seconds_;
-  state.values = train::values_of(event.position.running, {});
+  state.values = train::values_of(train::logs_of(event.position.running, {}));
   draw(state);
 }
 
-void TrainingLog::epoch(const train::EpochEvent& event, const std::vector<std::pair<std::string, double>>& values) {
+void TrainingLog::epoch(const train::EpochEvent& event, const train::Logs& logs) {
+  const std::vector<std::pair<std::string, double>> values = train::values_of(logs);
   report::Json line{{"event", "epoch"}, {"epoch", event.epoch}};
-  for (const auto& [name, value] : values) line[name] = value;
+  for (const auto& [name, value] : logs) line[name] = report::json_numbers(value);
   write(line);
-  write_row(event.epoch - 1, values);
+  write_row(event.epoch - 1, logs);
   if (training_events_) {
     for (const auto& [name, value] : values) {
       const bool validates = name.starts_with("val_");
@@ -226,11 +235,11 @@ void TrainingLog::epoch(const train::EpochEvent& event, const std::vector<std::p
 }
 
 /// Matches keras/src/callbacks/csv_logger.py: without validation its columns exist with NA.
-void TrainingLog::write_row(std::int64_t epoch, std::vector<std::pair<std::string, double>> values) {
+void TrainingLog::write_row(std::int64_t epoch, train::Logs logs) {
   if (!csv_.is_open()) return;
-  std::ranges::sort(values);
+  std::ranges::sort(logs);
   if (columns_.empty()) {
-    for (const auto& [name, value] : values) columns_.push_back(name);
+    for (const auto& [name, value] : logs) columns_.push_back(name);
     const bool validates =
         std::ranges::any_of(columns_, [](const std::string& name) { return name.starts_with("val_"); });
     for (std::size_t i = 0, own = columns_.size(); !validates && i < own; ++i) columns_.push_back("val_" + columns_[i]);
@@ -241,8 +250,8 @@ void TrainingLog::write_row(std::int64_t epoch, std::vector<std::pair<std::strin
   errno = 0;
   csv_ << epoch;
   for (const std::string& column : columns_) {
-    const auto found = std::ranges::find(values, column, &std::pair<std::string, double>::first);
-    csv_ << ',' << (found == values.end() ? "NA" : csv_number(found->second));
+    const auto found = std::ranges::find(logs, column, &train::Logs::value_type::first);
+    csv_ << ',' << (found == logs.end() ? "NA" : csv_value(found->second));
   }
   csv_ << "\r\n" << std::flush;
   check(csv_, targets_.csv);

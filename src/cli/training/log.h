@@ -31,8 +31,7 @@ class TrainingLog {
   void start(const report::TrainingReport& report);
   void begin_epoch(std::int64_t epoch, std::int64_t batches);
   void step(const train::StepEvent& event);
-  /// `values`: Keras's logs of the epoch, by name.
-  void epoch(const train::EpochEvent& event, const std::vector<std::pair<std::string, double>>& values);
+  void epoch(const train::EpochEvent& event, const train::Logs& logs);
   void checkpoint(const std::string& file, std::int64_t step);
   void end(train::FitEnd reason, std::int64_t step);
   /// Closes the files. Returns what could not be written, or "".
@@ -42,7 +41,7 @@ class TrainingLog {
 
  private:
   void write(const report::Json& event);
-  void write_row(std::int64_t epoch, std::vector<std::pair<std::string, double>> values);
+  void write_row(std::int64_t epoch, train::Logs logs);
   void add_scalar(std::optional<io::EventFile>& file, const std::string& tag, std::int64_t step, double value);
   void give_up(const std::string& why);
   void open_validation();

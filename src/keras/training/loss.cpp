@@ -22,15 +22,6 @@ std::vector<const LossInfo*> all_losses() {
   return rows;
 }
 
-/// Finds a loss by the name of its class or function.
-const LossInfo* find(std::string_view name) {
-  for (const LossInfo* row : all_losses()) {
-    const std::vector<std::string> functions = split(row->functions, ' ');
-    if (row->name == name || std::find(functions.begin(), functions.end(), name) != functions.end()) return row;
-  }
-  return nullptr;
-}
-
 /// The loss that "crossentropy" stands for (keras/src/trainers/compile_utils.py, is_binary_or_sparse_categorical).
 std::string_view crossentropy_for(const Shape& predictions, const std::optional<Shape>& targets) {
   if (predictions.rank() > 0 && predictions.back() == 1) return "binary_crossentropy";
@@ -40,7 +31,7 @@ std::string_view crossentropy_for(const Shape& predictions, const std::optional<
 }
 
 const LossInfo& known(const Ref& ref, std::string_view name) {
-  const LossInfo* row = find(name);
+  const LossInfo* row = find_loss(name);
   if (row == nullptr) {
     std::vector<std::string_view> names;
     std::vector<std::string> functions;
@@ -54,8 +45,16 @@ const LossInfo& known(const Ref& ref, std::string_view name) {
 
 }  // namespace
 
+const LossInfo* find_loss(std::string_view name) {
+  for (const LossInfo* row : all_losses()) {
+    const std::vector<std::string> functions = split(row->functions, ' ');
+    if (row->name == name || std::find(functions.begin(), functions.end(), name) != functions.end()) return row;
+  }
+  return nullptr;
+}
+
 std::optional<std::string> loss_class(std::string_view name) {
-  const LossInfo* const row = find(name);
+  const LossInfo* const row = find_loss(name);
   return row != nullptr ? std::optional(std::string(row->name)) : std::nullopt;
 }
 
@@ -73,7 +72,7 @@ LossPtr read_loss(const Ref& ref, const Shape& predictions, const std::optional<
   if (class_name == "function") {
     // A function of Keras is stored as a name; a custom function is code that no file contains.
     const Ref config = ref["config"];
-    if (config.is_string() && find(config.text()) != nullptr) return read_loss(config, predictions, targets);
+    if (config.is_string() && find_loss(config.text()) != nullptr) return read_loss(config, predictions, targets);
     ref.fail(fmt::format("the loss is a function of its own, '{}', which no file holds; name another",
                          printable(config.is_string() ? config.text() : "")));
   }

@@ -107,6 +107,9 @@ template <typename T>
 [[nodiscard]] std::span<const LossInfo> crossentropy_losses();
 [[nodiscard]] std::span<const LossInfo> batch_losses();
 
+/// The record of a class, by its name or by one of its function; null where no loss has it.
+[[nodiscard]] const LossInfo* find_loss(std::string_view name);
+
 /// Reads a loss from the name of a class or function, or from its serialized object. "crossentropy" is resolved by the
 /// shapes `predictions` and `targets`. Throws Error (bad_input); for an unknown one with the most similar name.
 [[nodiscard]] LossPtr read_loss(const Ref& ref, const Shape& predictions, const std::optional<Shape>& targets);

@@ -215,7 +215,9 @@ class LossLowering {
       weights = b_.input(weight_name, weight->dtype, weight->shape);
       out_.sample_weights.push_back(*weights);
     }
-    measured_.push_back({output, target, b_.cast(tensor.id, computed_), tensor.mask, weights});
+    const ValueId prediction = b_.cast(tensor.id, computed_);
+    const auto behind = prediction == tensor.id ? logits_behind(out_.graph, tensor.id) : std::nullopt;
+    measured_.push_back({output, {b_, target, prediction, behind, tensor.mask, weights}});
     return reduced(b_, values, weights, mask, *loss->reduction);
   }
 
@@ -243,8 +245,7 @@ class LossLowering {
   /// The values of an output for metrics.
   struct Measured {
     std::string output;
-    ValueId target, prediction;
-    std::optional<ValueId> mask, weights;
+    MetricCall call;
   };
 
   /// Names follow keras/src/trainers/compile_utils.py: "accuracy", "price_mae", "weighted_accuracy".
@@ -259,8 +260,9 @@ class LossLowering {
         const auto seen = std::ranges::find(measured_, outputs[i], &Measured::output);
         if (seen == measured_.end()) continue;
         for (const Ref& one : metrics_of(Ref(document), outputs, i)) {
-          const auto weights = weighted ? seen->weights : std::nullopt;
-          LossGraph::Metric made = metric(b_, one, seen->target, seen->prediction, seen->mask, weights);
+          MetricCall call = seen->call;
+          if (!weighted) call.weights.reset();
+          LossGraph::Metric made = lower_metric(one, call);
           if (out_.metrics.size() >= kMostMetrics) one.fail("more than 1,000 metrics are not accepted");
           made.name = unused(outputs.size() > 1 ? outputs[i] + "_" : "", made.name, weighted);
           out_.metrics.push_back(std::move(made));

@@ -1,19 +1,13 @@
-// Metrics of a model.
+// Metrics: numbers that Keras reports beside the loss.
 #pragma once
 
-#include <optional>
-#include <string>
-#include <vector>
-
-#include "attn/graph/graph.h"
+#include "attn/keras/loss_graph.h"
 #include "config/json.h"
-#include "training/loss.h"
+#include "training/metric_class.h"
 
 namespace attn::keras {
 
-/// Lowers a metric, given by name or serialized object, for the original targets and predictions. `weights` combine the
-/// mask and the sample weights. Throws Error (bad_input).
-[[nodiscard]] LossGraph::Metric metric(graph::Builder& b, const Ref& ref, graph::ValueId y_true, graph::ValueId y_pred,
-                                       std::optional<graph::ValueId> mask, std::optional<graph::ValueId> weights);
+/// Lowers a metric, given by its name or its serialized object. Throws Error (bad_input).
+[[nodiscard]] LossGraph::Metric lower_metric(const Ref& ref, const MetricCall& call);
 
 }  // namespace attn::keras

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "attn/graph/graph.h"
+#include "attn/keras/metric_rule.h"
 #include "attn/optimizers/settings.h"
 
 namespace attn::keras {
@@ -51,16 +52,6 @@ struct Target {
   std::optional<std::int64_t> ignored{};
 };
 
-/// The computation of a metric's value from its sums over batches.
-enum class MetricKind : std::uint8_t {
-  ratio,  ///< Σ total/Σ count; 0 if the count is 0
-  root,   ///< the square root of the ratio
-  sum,    ///< Σ total
-  roc,    ///< the area under the ROC curve; total is (4,T): true and false positives, true and false negatives for
-          ///< descending thresholds
-  precision_recall  ///< the area under the precision–recall curve, from the same sums
-};
-
 /// A model's graph followed by its loss.
 struct LossGraph {
   graph::Graph graph;  ///< its inputs are those of the model, the targets, the sample weights and the draws
@@ -90,12 +81,14 @@ struct LossGraph {
     bool always = false;  ///< an evaluation also counts as a draw, as in Keras
   };
   std::vector<Draw> draws;
-  /// A metric: its sums over batches, and the kind of its value.
+  /// A metric: its sums over batches, and the rule by which its value follows from them.
   struct Metric {
     std::string name;
-    graph::ValueId total = graph::kNone, count = graph::kNone;
-    MetricKind kind = MetricKind::ratio;
-    bool up = false;  ///< whether larger is better
+    graph::ValueId total = graph::kNone;
+    graph::ValueId count = graph::kNone;  ///< only where the rule divides by it
+    MetricRule rule;
+    std::int64_t numbers = 1;  ///< in its value, as one for each class
+    bool up = false;           ///< whether larger is better
   };
   std::vector<Metric> metrics;
   /// The constraint of each weight, applied after each step.

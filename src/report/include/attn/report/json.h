@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "attn/base/shape.h"
 #include "attn/base/size.h"
@@ -21,6 +22,9 @@ using Json = nlohmann::ordered_json;
 
 /// [null, 50, 512]
 [[nodiscard]] Json json_shape(const Shape& shape);
+
+/// A number, or a list where there are several.
+[[nodiscard]] Json json_numbers(const std::vector<double>& numbers);
 
 /// Formats with an indent of two spaces, lists of scalars on one line, and a newline at the end. Numbers have the
 /// fewest digits that read back exactly; a float keeps its point or exponent. NaN and infinities, which JSON lacks,

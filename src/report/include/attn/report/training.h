@@ -46,7 +46,7 @@ struct TrainingReport {
   std::string file;        ///< the file that was written, or ""
   std::string not_finite;  ///< the first value that was not finite, if that ended the training
   /// For each epoch of this run: Keras's History.history.
-  std::map<std::string, std::vector<double>> history;
+  std::map<std::string, std::vector<std::vector<double>>> history;
   std::vector<train::Point> points;          ///< for each step of this run
   std::vector<std::int64_t> ends_of_epochs;  ///< the last step of each epoch of this run
   double seconds = 0;

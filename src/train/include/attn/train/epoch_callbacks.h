@@ -24,6 +24,7 @@ struct Told {
 /// The values that a training has for each epoch.
 struct Watchable {
   std::vector<std::string> names;   ///< "loss", "val_loss", …
+  std::vector<std::string> lists;   ///< those of several numbers, which cannot be watched
   std::vector<std::string> rising;  ///< those for which more is better
   std::string usual;                ///< the loss of the validation data, if there is some
 };
@@ -33,10 +34,10 @@ struct Watchable {
 void resolve(Monitor& monitor, const std::string& mode, const Watchable& known);
 
 struct EpochVerdict {
-  std::vector<std::pair<std::string, double>> logs;  ///< Keras's logs of the epoch
-  std::string message;                               ///< a line to print, or ""
-  std::optional<double> learning_rate;               ///< from the next step on, if it changes
-  bool is_best = false;                              ///< the model is the best so far and has to be saved
+  Logs logs;                            ///< Keras's logs of the epoch
+  std::string message;                  ///< a line to print, or ""
+  std::optional<double> learning_rate;  ///< from the next step on, if it changes
+  bool is_best = false;                 ///< the model is the best so far and has to be saved
   bool stops = false;
 };
 

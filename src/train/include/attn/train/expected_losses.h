@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "attn/train/fit.h"
 
@@ -23,7 +24,7 @@ struct ExpectedLosses {
 /// The losses of the training.
 struct HadLosses {
   std::span<const Point> points;
-  std::span<const double> epochs;  ///< the last of them is that of `last_epoch`
+  std::vector<double> epochs;  ///< the last of them is that of `last_epoch`
   std::int64_t last_epoch = 0;
 };
 

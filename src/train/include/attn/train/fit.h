@@ -44,16 +44,23 @@ struct Stretch {
 /// `epoch` counts from 0. Matches keras/src/trainers/epoch_iterator.py for arrays.
 [[nodiscard]] Stretch stretch_of(std::int64_t epoch, std::int64_t rows, const FitOptions& options);
 
-/// The accumulators of a metric over batches.
+/// The sums of a metric over batches.
 struct Running {
   std::vector<double> total, count;
-  keras::MetricKind kind = keras::MetricKind::ratio;
+  keras::MetricRule rule;
+  /// The value of the metric: one number, or several as for an F score of each class. Throws Error (bad_input) for sums
+  /// of another size than the rule takes.
+  [[nodiscard]] std::vector<double> values() const;
+  /// The mean of `values`, as Keras's progress bar shows it.
   [[nodiscard]] double value() const;
 };
 using RunningValues = std::map<std::string, Running>;  ///< "loss", "accuracy", …, sorted as Keras prints them
-/// The logs by name, first those of the training, then "val_…".
-[[nodiscard]] std::vector<std::pair<std::string, double>> values_of(const RunningValues& training,
-                                                                    const RunningValues& validation);
+/// Values by name, as Keras logs them at the end of an epoch: one number, or several as for an F score of each class.
+using Logs = std::vector<std::pair<std::string, std::vector<double>>>;
+/// First those of the training, then "val_…".
+[[nodiscard]] Logs logs_of(const RunningValues& training, const RunningValues& validation);
+/// The same, each as the mean of its numbers: Keras's progress bar shows it.
+[[nodiscard]] std::vector<std::pair<std::string, double>> values_of(const Logs& logs);
 
 /// The position of a training between two steps. A resume needs this, the weights, the optimizer state and the draws.
 struct Position {

@@ -119,7 +119,7 @@ class Trainer {
   /// The names of the terms and metrics of the last pass.
   [[nodiscard]] const std::vector<std::string>& terms() const { return terms_; }
   [[nodiscard]] const std::vector<std::string>& metrics() const { return metrics_; }
-  [[nodiscard]] const std::vector<keras::MetricKind>& kinds() const { return kinds_; }
+  [[nodiscard]] const std::vector<keras::MetricRule>& rules() const { return rules_; }
   [[nodiscard]] bool has_ranks() const { return options_.compile.ranks != nullptr; }
   /// Returns whether `here` is true on any rank; without ranks, `here`.
   [[nodiscard]] bool anywhere(bool here) const;
@@ -160,7 +160,7 @@ class Trainer {
   std::map<std::string, std::int64_t> draws_, draws_of_evaluation_;  // draws of each layer; draws_of_evaluation_ counts
                                                                      // within one pass
   std::vector<std::string> terms_, metrics_;
-  std::vector<keras::MetricKind> kinds_;
+  std::vector<keras::MetricRule> rules_;  ///< of the metrics
 };
 
 }  // namespace attn::train

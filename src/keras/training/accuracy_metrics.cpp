@@ -1,0 +1,126 @@
+// Shares of right predictions, after keras/src/metrics/accuracy_metrics.py.
+#include "attn/base/size.h"
+#include "classes/ops/expression.h"
+#include "config/bounded_fields.h"
+#include "training/mean_metric.h"
+
+namespace attn::keras {
+namespace {
+
+using graph::Builder;
+using graph::ReduceFn;
+using graph::ValueId;
+
+/// The index of the largest of the last axis.
+ValueId argmax(Builder& b, ValueId x) { return b.apply(graph::Reduce{ReduceFn::argmax, {b.shape(x).rank() - 1}}, {x}); }
+
+/// 1 where two values are equal, compared in the dtype of the first.
+ValueId agree(LossCall& c, ValueId x, ValueId y) {
+  return c.b.cast(c.b.binary(graph::BinaryFn::equal, x, c.b.cast(y, c.b.dtype(x))), c.b.dtype(c.y_pred));
+}
+
+/// Targets (…, 1) of predictions (…, C) without their last axis.
+ValueId target_classes(LossCall& c) {
+  const Shape truth = c.b.shape(c.y_true);
+  const bool has_one = truth.rank() == c.rank() && truth.rank() > 0 && truth.back() == 1;
+  return has_one ? c.b.reshape(c.y_true, truth.slice(0, truth.rank() - 1)) : c.y_true;
+}
+
+/// Each target equals its prediction, as with metrics=[keras.metrics.Accuracy()]. The word "accuracy" is another
+/// metric.
+class Accuracy : public MeanMetric {
+ protected:
+  ValueId values(LossCall& c, const MetricCall&) const override {
+    match_targets(c);
+    return agree(c, c.y_true, c.y_pred);
+  }
+};
+
+class BinaryAccuracy : public MeanMetric {
+ public:
+  void fields(Fields& f) override { number(f, "threshold", threshold_, kFinite); }
+
+ protected:
+  ValueId values(LossCall& c, const MetricCall&) const override {
+    match_targets(c);
+    return agree(c, c.y_true, c.b.binary(graph::BinaryFn::greater, c.y_pred, c.number(threshold_)));
+  }
+
+ private:
+  double threshold_ = 0.5;
+};
+
+class CategoricalAccuracy : public MeanMetric {
+ protected:
+  ValueId values(LossCall& c, const MetricCall&) const override {
+    return agree(c, argmax(c.b, c.y_true), argmax(c.b, c.y_pred));
+  }
+};
+
+class SparseCategoricalAccuracy : public MeanMetric {
+ protected:
+  ValueId values(LossCall& c, const MetricCall&) const override {
+    return agree(c, argmax(c.b, c.y_pred), target_classes(c));
+  }
+};
+
+/// 1 where fewer than k scores are larger than the target's (tf.math.in_top_k); 0 for a target that is no class.
+ValueId in_top_k(LossCall& c, ValueId targets, std::int64_t k) {
+  const Expression scores(c.b, c.y_pred);
+  const int last = c.rank() - 1;
+  const Expression columns(c.b, c.b.apply(graph::Iota{{c.b.shape(c.y_pred).back()}, DType::int32, 0}, {}));
+  const Expression is_target = Expression(c.b, c.b.expand_dims(targets, -1)) == columns;
+  const Expression own = where(is_target, scores, scores.number(0.0)).reduced({ReduceFn::sum, {last}, true});
+  const Expression larger = (own < scores).cast(scores.dtype()).reduced({ReduceFn::sum, {last}});
+  const Expression is_class = is_target.reduced({ReduceFn::any, {last}});
+  return (is_class & (larger < static_cast<double>(k))).cast(scores.dtype());
+}
+
+class TopKCategoricalAccuracy : public MeanMetric {
+ public:
+  void fields(Fields& f) override { integer(f, "k", k_, 1, kMaxSize); }
+
+ protected:
+  ValueId values(LossCall& c, const MetricCall&) const override { return in_top_k(c, argmax(c.b, c.y_true), k_); }
+
+  std::int64_t k_ = 5;
+};
+
+class SparseTopKCategoricalAccuracy : public TopKCategoricalAccuracy {
+ public:
+  void fields(Fields& f) override {
+    TopKCategoricalAccuracy::fields(f);
+    f("from_sorted_ids", from_sorted_ids_);
+  }
+
+ protected:
+  ValueId values(LossCall& c, const MetricCall&) const override {
+    const ValueId targets = target_classes(c);
+    if (!from_sorted_ids_) return in_top_k(c, c.b.cast(targets, DType::int32), k_);
+    graph::Slice first;
+    first.ranges.resize(static_cast<std::size_t>(c.rank()));
+    first.ranges.back() = {0, k_, 1};
+    const Expression ids(c.b, c.b.apply(first, {c.y_pred}));
+    const Expression own(c.b, c.b.expand_dims(c.b.cast(targets, ids.dtype()), -1));
+    return (own == ids).reduced({ReduceFn::any, {c.rank() - 1}}).cast(ids.dtype());
+  }
+
+ private:
+  bool from_sorted_ids_ = false;
+};
+
+constexpr MetricInfo kAccuracyMetrics[] = {
+    {"Accuracy", "", "accuracy", make_metric<Accuracy>},
+    {"BinaryAccuracy", "", "binary_accuracy", make_metric<BinaryAccuracy>},
+    {"CategoricalAccuracy", "", "categorical_accuracy", make_metric<CategoricalAccuracy>},
+    {"SparseCategoricalAccuracy", "", "sparse_categorical_accuracy", make_metric<SparseCategoricalAccuracy>},
+    {"TopKCategoricalAccuracy", "", "top_k_categorical_accuracy", make_metric<TopKCategoricalAccuracy>},
+    {"SparseTopKCategoricalAccuracy", "", "sparse_top_k_categorical_accuracy",
+     make_metric<SparseTopKCategoricalAccuracy>},
+};
+
+}  // namespace
+
+std::span<const MetricInfo> accuracy_metrics() { return kAccuracyMetrics; }
+
+}  // namespace attn::keras

@@ -1,0 +1,45 @@
+// Predictions of two classes against thresholds (keras/src/metrics/metrics_utils.py).
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <vector>
+
+#include "training/metric_class.h"
+
+namespace attn::keras {
+
+/// Thresholds in ascending order.
+struct Thresholds {
+  std::vector<double> at;
+  /// Keras compares evenly distributed thresholds by buckets, with predictions clipped to [0, 1].
+  bool even = false;
+  /// Whether the first lies below 0, and every prediction passes it.
+  bool open = false;
+
+  /// The thresholds as they are given.
+  [[nodiscard]] static Thresholds of(std::vector<double> at);
+  /// i/(count − 1), or 0.5 where the count is 1.
+  [[nodiscard]] static Thresholds spread(std::int64_t count);
+};
+
+struct ConfusionFields {
+  std::optional<std::int64_t> top_k;     ///< only the k largest of each row can be positive
+  std::optional<std::int64_t> class_id;  ///< only this column of the last axis
+  bool from_logits = false;
+  bool multi_label = false;  ///< each column separately
+  std::vector<double> label_weights;
+};
+
+enum class Confused : std::uint8_t { true_positives, false_positives, true_negatives, false_negatives };
+
+/// The weighted number of predictions of each kind: (kinds, labels, thresholds), where `labels` is 1 unless
+/// `multi_label`. Throws Error (bad_input) for targets or weights that do not have the predictions' shape.
+[[nodiscard]] graph::ValueId confusion(const MetricCall& call, const Thresholds& thresholds,
+                                       const ConfusionFields& fields, std::initializer_list<Confused> kinds);
+
+/// The field `thresholds`: null, a number or a list of numbers from 0 to 1, in a config that Keras wrote.
+[[nodiscard]] std::optional<std::vector<double>> thresholds_in(Fields& f, bool one = true);
+
+}  // namespace attn::keras

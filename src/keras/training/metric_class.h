@@ -1,0 +1,70 @@
+// A metric of Keras: its fields, and the sums that it takes of targets and predictions.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "attn/graph/graph.h"
+#include "attn/keras/metric_rule.h"
+#include "config/fields.h"
+
+namespace attn::keras {
+
+/// The values of an output that a metric reads. Keras passes sample weights only to weighted metrics, and only metrics
+/// that are means look at the mask of the predictions.
+struct MetricCall {
+  graph::Builder& b;
+  graph::ValueId y_true;  ///< as the data has it
+  graph::ValueId y_pred;
+  std::optional<graph::ValueId> logits;  ///< the input of the softmax or sigmoid that gave y_pred
+  std::optional<graph::ValueId> mask, weights;
+};
+
+struct MetricSums {
+  graph::ValueId total = graph::kNone, count = graph::kNone;
+  MetricRule rule;
+  std::int64_t numbers = 1;  ///< in the value
+};
+
+class Metric {
+ public:
+  virtual ~Metric() = default;
+
+  std::string name;
+
+  /// Reads the class's own fields.
+  virtual void fields(Fields&) {}
+  /// Throws Error (bad_input) for shapes that the metric does not take.
+  [[nodiscard]] virtual MetricSums sums(const MetricCall& call) const = 0;
+  /// Whether a larger value is better.
+  [[nodiscard]] virtual bool up() const { return true; }
+};
+
+using MetricPtr = std::unique_ptr<Metric>;
+
+/// The record of a class of metrics.
+struct MetricInfo {
+  std::string_view name;       ///< "MeanSquaredError"
+  std::string_view shorts;     ///< further names for compile(): "mse MSE"
+  std::string_view functions;  ///< names of the function whose mean it is: "binary_accuracy"
+  MetricPtr (*make)();
+  std::string_view needs = {};         ///< fields without a default
+  std::string_view default_name = {};  ///< the name of an object, where it is not the class in snake case
+};
+
+template <typename T>
+[[nodiscard]] MetricPtr make_metric() {
+  return std::make_unique<T>();
+}
+
+/// mean_metrics.cpp, accuracy_metrics.cpp, confusion_metrics.cpp, curve_metrics.cpp, score_metrics.cpp
+[[nodiscard]] std::span<const MetricInfo> mean_metrics();
+[[nodiscard]] std::span<const MetricInfo> accuracy_metrics();
+[[nodiscard]] std::span<const MetricInfo> confusion_metrics();
+[[nodiscard]] std::span<const MetricInfo> curve_metrics();
+[[nodiscard]] std::span<const MetricInfo> score_metrics();
+
+}  // namespace attn::keras
