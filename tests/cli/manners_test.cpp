@@ -20,8 +20,8 @@
 #include "attn/base/text.h"
 #include "attn/io/tensor_file.h"
 #include "attn/keras/model.h"
+#include "output/progress.h"
 #include "program.h"
-#include "progress.h"
 
 namespace attn::test {
 namespace {
@@ -550,7 +550,8 @@ std::string progress_on_terminal(bool quiet, double total) {
   int terminal = -1;
   const pid_t child = forkpty(&terminal, nullptr, nullptr, nullptr);
   if (child == 0) {
-    const cli::Console console{.quiet = quiet};
+    cli::Console console;
+    console.quiet = quiet;
     {
       cli::Progress progress(console, "drawing\x1b[2J", total);
       progress.advance();

@@ -8,8 +8,8 @@
 #include <string>
 
 #include "../places.h"
+#include "output/terminal_text.h"
 #include "program.h"
-#include "terminal_text.h"
 
 namespace attn::test {
 namespace {

@@ -10,8 +10,8 @@
 #include "../text.h"
 #include "attn/base/error.h"
 #include "attn/io/tensor_file.h"
+#include "attn/train/state.h"
 #include "program.h"
-#include "training_state.h"
 
 namespace attn::test {
 namespace {
@@ -189,14 +189,14 @@ TEST_CASE("train: 0 clips nothing, overwrites nothing and accumulates nothing, a
 }
 
 TEST_CASE("train: an attn_state.json of wrong types, repeated keys, any depth or a null character is rejected") {
-  cli::TrainingState state;
+  train::State state;
   state.position.step = 2;
   state.batch_size = 32;
   state.position.running["loss"] = {{1.5}, {32.0}, keras::MeanRule{}};
   state.draws["dropout"] = 4;
   state.frozen = {"dense"};
-  const std::string good = cli::text_of(state), place = "m.keras: attn_state.json";
-  CHECK(cli::text_of(cli::parse_training_state(good, place)) == good);
+  const std::string good = train::text_of(state), place = "m.keras: attn_state.json";
+  CHECK(train::text_of(train::parse_state(good, place)) == good);
   const auto with = [&](const std::string& from, const std::string& to) {
     std::string changed = good;
     const auto at = changed.find(from);
@@ -231,7 +231,7 @@ TEST_CASE("train: an attn_state.json of wrong types, repeated keys, any depth or
   for (const auto& [text, message] : cases) {
     CAPTURE(text.substr(0, 60));
     try {
-      (void)cli::parse_training_state(text, place);
+      (void)train::parse_state(text, place);
       FAIL_CHECK("accepted");
     } catch (const Error& error) {
       CHECK(error.code() == ExitCode::bad_input);

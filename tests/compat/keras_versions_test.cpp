@@ -49,7 +49,7 @@ TEST_CASE("versions: what a version of Keras 3 wrote is read without a word, and
 
 TEST_CASE("versions: a seeded einsum kernel is drawn by the rule of the Keras that saved it") {
   const fs::path file = attn::test::in_repository("tests/data/keras_versions/3.14.1/drawn/model.keras");
-  const cli::LoadedModel loaded = test::load(file);
+  const open::LoadedModel loaded = test::load(file);
   const std::vector<graph::WeightSpec> specs = loaded.model.weights();
   const std::vector<Tensor> stored = weights::bind(specs, file.string());
   for (std::size_t i = 0; i < specs.size(); ++i) {
@@ -59,8 +59,6 @@ TEST_CASE("versions: a seeded einsum kernel is drawn by the rule of the Keras th
     for (std::int64_t n = 0; n < drawn.size(); ++n)
       CHECK(std::abs(drawn.at(n) - stored[i].at(n)) <= 2 * 0x1p-24 * std::abs(stored[i].at(n)));
   }
-  cli::Console quiet;
-  quiet.quiet = true;
-  const cli::LoadedModel newer = cli::load_model(file.string(), std::nullopt, quiet, keras::kNewest);
+  const open::LoadedModel newer = open::load_model(file.string(), open::Reading{{}, keras::kNewest}, open::Silent());
   CHECK(weights::initialize(newer.model.weights()[0], 0).at(0) != stored[0].at(0));
 }

@@ -35,17 +35,15 @@ std::string read_text(const fs::path& path) {
   return text.str();
 }
 
-cli::LoadedModel load(const fs::path& path) {
-  cli::Console quiet;
-  quiet.quiet = true;
-  return cli::load_model(path.string(), std::nullopt, quiet);
+open::LoadedModel load(const fs::path& path) {
+  return open::load_model(path.string(), open::Reading{}, open::Silent());
 }
 
 void check_outputs(const fs::path& file, const std::string& backend_name, double relative, const std::string& weights) {
   CAPTURE(file.string());
   CAPTURE(backend_name);
   const fs::path folder = file.parent_path();
-  const cli::LoadedModel loaded = load(file);
+  const open::LoadedModel loaded = load(file);
   const auto given =
       run::name_inputs(loaded.model.input_names(), io::read_tensors((folder / "inputs.npz").string()), "inputs.npz");
   keras::LowerOptions options;

@@ -1,7 +1,7 @@
 // A command line with words separated by null characters. It is parsed, and its command is not run.
 #include <optional>
 
-#include "commands.h"
+#include "commands/commands.h"
 #include "options/command_line.h"
 #include "target.h"
 

@@ -1,11 +1,11 @@
 // The values of options with a syntax of their own. The first byte selects the option.
+#include "arguments/parsed_values.h"
+#include "arguments/range_list.h"
+#include "attn/base/name_pattern.h"
 #include "attn/report/bench_view.h"
 #include "attn/report/summary.h"
-#include "fold.h"
 #include "model.h"
-#include "model_source.h"
-#include "name_pattern.h"
-#include "range_list.h"
+#include "output/fold.h"
 
 namespace {
 
@@ -22,7 +22,7 @@ void parse(std::uint8_t which, const std::string& text) {
       return refuses([&] { static_cast<void>(cli::parse_version(text)); });
     case 3: {
       const std::size_t half = text.size() / 2;
-      static_cast<void>(cli::matches(text.substr(0, half), text.substr(half)));
+      static_cast<void>(matches(text.substr(0, half), text.substr(half)));
       return;
     }
     case 4:
