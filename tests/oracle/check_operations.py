@@ -11,7 +11,8 @@ Each operation of classes_of_keras.py becomes a model of its own, which Keras sa
 
 A model that Keras cannot read back or run itself is not compared, and the line says why; an activation that Keras rejects,
 attn has to reject, too. An operation that attn refuses has
-to be refused by name, in one sentence, with exit code 3. The last line is the score.
+to be refused by name, in one sentence, with exit code 3; so does one that it does not run for the dtype of its inputs. The last line is the
+score.
 """
 import argparse
 import json
@@ -36,11 +37,13 @@ from classes_of_keras import activations, made_operations, operation_classes, te
 warnings.filterwarnings("ignore")
 
 TOLERANCE = 2e-5
+BAD_INPUT = 3
 # No operations: bases of others, and models.
 NO_OPERATIONS = ("Function", "SegmentReduction")
 # Matrices that have a decomposition, numbers below others, and the like, by class.
 SYMMETRIC = ("Cholesky", "CholeskyInverse", "Eigh", "Inv", "Det", "Logdet", "Solve", "SolveTriangular", "LuFactor")
-GREATEST = {"Gather": 3, "Scatter": 5, "ScatterUpdate": 5, "Take": 2, "TakeAlongAxis": 2, "UnravelIndex": 6}
+GREATEST = {"Scatter": 5, "ScatterUpdate": 5, "Take": 2, "TakeAlongAxis": 2, "UnravelIndex": 6,
+            "SegmentSum": 3, "SegmentMax": 3, "SegmentMin": 3, "SegmentProd": 3, "SparseCategoricalCrossentropy": 3}
 # Operations that another function than their own makes.
 ALIASES = {name: lambda dtype: [tensor(2, 3, dtype=dtype)] for name in ("Abs", "Conj")}
 
@@ -85,26 +88,28 @@ def with_dtype(operation, dtype):
 
 
 def numbers_for(model, name, rng):
-    out = {}
+    """Random values of the inputs, in order."""
+    out = []
     for x in model.inputs:
         shape = tuple(3 if size is None else size for size in x.shape)
         if x.dtype == "bool":
             value = rng.random(shape) < 0.5
         elif "int" in x.dtype:
             value = rng.integers(0, GREATEST[name], shape) if name in GREATEST else rng.integers(-1, 4, shape)
+            value = np.sort(value) if name == "SearchSorted" and not out else value
         else:
             value = rng.normal(size=shape)
             if name in SYMMETRIC and len(shape) > 1 and shape[-1] == shape[-2]:
                 value = value @ np.swapaxes(value, -1, -2) + 2.0 * np.eye(shape[-1])
             if name in ("SearchSorted", "Digitize") and len(out) == (name == "Digitize"):
                 value = np.sort(value)
-        out[x.name] = np.asarray(value).astype(x.dtype)
+        out.append(np.asarray(value).astype(x.dtype))
     return out
 
 
 def plain(value):
     """As NumPy files hold it."""
-    value = keras.ops.convert_to_numpy(value)
+    value = np.int32(value) if isinstance(value, int) else keras.ops.convert_to_numpy(value)
     return value.astype("float32") if str(value.dtype) == "bfloat16" else value
 
 
@@ -127,9 +132,9 @@ def differences(found, wanted):
 
 def refusal_problem(name, error):
     lines = error.message.strip().splitlines()
-    if error.code != 3:
+    if error.code != BAD_INPUT:
         return f"exit {error.code}: {error.message.strip()[-150:]}"
-    if len(lines) != 1 or f"'{name}' is refused: " not in lines[0]:
+    if len(lines) != 1 or (f"'{name}' is refused: " not in lines[0] and f": {name} '" not in lines[0]):
         return f"no refusal by name: {error.message.strip()[-150:]}"
     return ""
 
@@ -156,26 +161,26 @@ def check(attn, folder, name, make):
     try:
         model = make()
         model.save(path)
+        read = keras.models.load_model(path)
     except Exception as error:
         return f"Keras does not make it: {type(error).__name__}", ""
-    arrays = numbers_for(model, name, np.random.default_rng(zlib.crc32(name.encode())))
-    np.savez(data, **arrays)
+    values = numbers_for(model, name, np.random.default_rng(zlib.crc32(name.encode())))
+    np.savez(data, **{x.name: value for x, value in zip(read.inputs, values)})
+    try:
+        outputs = [plain(y) for y in keras.tree.flatten(read(values if len(values) > 1 else values[0], training=False))]
+    except Exception as error:
+        outputs, failure = None, type(error).__name__
     try:
         shown = compared.run(attn, "summary", path, "--line-length", 80)
-    except compared.Rejected as error:
-        problem = "" if name in activations() and error.code == 3 else refusal_problem(name, error)
-        return "" if problem else "refused", problem
-    try:
-        read = keras.models.load_model(path)
-        given = [arrays[x.name] for x in read.inputs]
-        outputs = [plain(y) for y in keras.tree.flatten(read(given if len(given) > 1 else given[0], training=False))]
-    except Exception as error:
-        return f"Keras cannot run it: {type(error).__name__}", "attn runs it" if name in activations() else ""
-    wrong = [] if shown == compared.summary_of(read) else ["the summary differs"]
-    try:
         compared.run(attn, "run", path, "--input", data, "--output", found)
     except compared.Rejected as error:
-        return "", "; ".join([*wrong, str(error)])
+        if outputs is None and error.code == BAD_INPUT:
+            return f"both reject it: {failure}", ""
+        problem = refusal_problem(name, error)
+        return "" if problem else "refused", problem
+    if outputs is None:
+        return f"Keras cannot run it: {failure}", "attn runs it" if name in activations() else ""
+    wrong = [] if shown == compared.summary_of(read) else ["the summary differs"]
     with np.load(found) as file:
         own = [file[key] for key in file.files]
     return "equal", "; ".join(wrong + differences(own, outputs))
