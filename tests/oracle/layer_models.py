@@ -18,11 +18,11 @@ NOT_ALONE = {name: "it is a model" for name in ("Functional", "Sequential", "Inp
 
 
 def inputs_of(shapes):
-    """An input for each shape; integers where a dtype stands beside it."""
+    """An input for each shape, and of its dtype where one stands beside it; "y" is the name of targets."""
     out = []
     for at, shape in enumerate(shapes):
         shape, dtype = shape if isinstance(shape[-1], str) else (shape, None)
-        out.append(keras.Input(shape, dtype=dtype, name="xyzw"[at]))
+        out.append(keras.Input(shape, dtype=dtype, name="abcd"[at]))
     return out
 
 
