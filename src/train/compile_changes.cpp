@@ -217,7 +217,7 @@ void refuse_custom(const Json& config) {
       "the model was compiled with functions or classes of its own, {}, of which the file holds but the "
       "names; say {} in their place{}",
       join(found, ", "), join(options, ", "),
-      std::ranges::count(options, "--metrics") > 0 ? "; --metrics none trains without a metric" : "");
+      std::ranges::count(options, "`metrics`") > 0 ? "; `metrics` none trains without a metric" : "");
 }
 
 }  // namespace
