@@ -350,3 +350,11 @@ TEST_CASE("a pipe in the place of any file of a folder is refused, and nobody wa
     std::filesystem::remove_all(folder / "odd");
   }
 }
+
+TEST_CASE("convert: an OUT without a suffix asks which folder to write") {
+  const TemporaryFolder folder;
+  const Result asked = run_attn({"convert", model("gpt2/preset"), folder / "out"});
+  CHECK(asked.code == 2);
+  CHECK(asked.err.find("add --to preset, --to hf or --to keras") != std::string::npos);
+  CHECK(!std::filesystem::exists(std::string(folder / "out")));
+}

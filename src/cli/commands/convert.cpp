@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <memory>
 #include <utility>
 
@@ -99,6 +100,9 @@ struct ConvertCommand {
     }
     if (opset || batch || sequence_length || !shapes.empty())
       throw bad_usage("--opset, --batch, --seq-len and --shape are of ONNX, and {} is another kind of file",
+                      printable(out));
+    if (out != "-" && std::filesystem::path(out).extension().empty())
+      throw bad_usage("{}: an OUT without a suffix is a folder; add --to preset, --to hf or --to keras",
                       printable(out));
     check_target(out, model ? std::vector{in, *model} : std::vector{in}, ", .onnx");
     if (quantize && from == "torch") throw bad_usage("--quantize: convert to Keras first, then quantize the result");
