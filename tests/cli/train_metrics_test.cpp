@@ -65,7 +65,7 @@ Result trained(const std::string& name, std::vector<std::string> line) {
 }
 
 /// A metric as Keras writes its object.
-std::string object(const std::string& module, const std::string& class_name, const std::string& config = "") {
+std::string metric_object(const std::string& module, const std::string& class_name, const std::string& config = "") {
   return fmt::format(R"([{{"module": {}, "class_name": "{}", "config": {{{}}}, "registered_name": null}}])", module,
                      class_name, config);
 }
@@ -152,8 +152,8 @@ TEST_CASE("train: the class Accuracy compares numbers, and the word accuracy is 
   };
   CHECK(value_of("accuracy") > 0.0);
   // Classes (8) do not compare with scores (8, 4): Keras fails, too.
-  CHECK(value_of(object("\"keras.metrics\"", "Accuracy", R"("name": "accuracy")")) == -1.0);
-  CHECK(value_of(object("\"keras.metrics\"", "SparseCategoricalAccuracy", R"("name": "accuracy")")) ==
+  CHECK(value_of(metric_object("\"keras.metrics\"", "Accuracy", R"("name": "accuracy")")) == -1.0);
+  CHECK(value_of(metric_object("\"keras.metrics\"", "SparseCategoricalAccuracy", R"("name": "accuracy")")) ==
         value_of("accuracy"));
 }
 
@@ -164,15 +164,15 @@ TEST_CASE("train: a metric that cannot be known is rejected, and the message nam
     std::string metrics, expected;
   };
   for (const Case& one :
-       {Case{object("\"my_metrics\"", "Mine"), "the metric 'Mine' is not known"},
-        {object("null", "Mine"), "'Mine'"},
-        {object("\"keras.metrics\"", "MeanMetricWrapper", wrapped), "'mine'"},
-        {object("\"keras.metrics\"", "Mean"), "the metric 'Mean' takes values"},
-        {object("\"keras.metrics\"", "F1score"), "did you mean 'F1Score'?"},
+       {Case{metric_object("\"my_metrics\"", "Mine"), "the metric 'Mine' is not known"},
+        {metric_object("null", "Mine"), "'Mine'"},
+        {metric_object("\"keras.metrics\"", "MeanMetricWrapper", wrapped), "'mine'"},
+        {metric_object("\"keras.metrics\"", "Mean"), "the metric 'Mean' takes values"},
+        {metric_object("\"keras.metrics\"", "F1score"), "did you mean 'F1Score'?"},
         {"f1_scor", "the metric 'f1_scor' is not known; did you mean 'f1_score'?"},
         {"IoU", "the metric 'IoU' has no default for num_classes and target_class_ids"},
         {"mean_io_u", "has no default for num_classes"},
-        {object("\"keras.metrics\"", "MeanIoU"), "num_classes"},
+        {metric_object("\"keras.metrics\"", "MeanIoU"), "num_classes"},
         {"mse,r2_score", "the metric 'r2_score': targets and predictions must be (batch, columns)"}}) {
     CAPTURE(one.metrics);
     const Result result = trained("masked", {"-o", folder / "o.keras", "--metrics", one.metrics});
