@@ -90,10 +90,11 @@ std::vector<double> numbers(const Tensor& tensor) {
   return out;
 }
 
-/// The tolerance of float32 sums of 16 numbers of size 1 in another order.
+/// The tolerance of two float32 results whose sums have different orders: with AVX2 each of them is up to 1.8e-4 from
+/// the reference, which sums in double.
 void check_equal(const std::vector<double>& x, const std::vector<double>& y) {
   REQUIRE(x.size() == y.size());
-  for (std::size_t i = 0; i < x.size(); ++i) CHECK(x[i] == doctest::Approx(y[i]).epsilon(1e-5).scale(10.0));
+  for (std::size_t i = 0; i < x.size(); ++i) CHECK(x[i] == doctest::Approx(y[i]).epsilon(2e-5).scale(10.0));
 }
 
 const std::vector<Token> kTokens = {1, 5, 3, 12, 0, 7, 7, 2, 9, 4};

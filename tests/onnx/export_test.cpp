@@ -229,7 +229,7 @@ TEST_CASE("onnx: every model of the fixtures has a counterpart in the oldest and
     ++exported;
   }
   CHECK(exported > 150);
-  CHECK(fixed < 5);  // models whose lengths depend on each other
+  CHECK(fixed <= 5);  // models whose lengths depend on each other, or whose attention runs over the batch
 }
 
 TEST_CASE("onnx: an operation without a counterpart is named with its layer") {

@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "../places.h"
 #include "attn/base/error.h"
 #include "attn/open/memory.h"
 #include "attn/open/session.h"
@@ -41,7 +43,9 @@ open::LoadedModel small_model(const open::Reading& how, const open::Listener& li
 
 TEST_CASE("open: a sequence length that the model fixes is a warning about the field") {
   const Heard heard;
-  open::warn_of_fixed_lengths(small_model({}, heard).model, 7, heard);
+  const open::LoadedModel fixed =
+      open::load_model(std::optional<std::string>(in_repository("configs/encoder_keras.json")), open::Reading{}, heard);
+  open::warn_of_fixed_lengths(fixed.model, 7, heard);
   REQUIRE(heard.warnings.size() == 1);
   CHECK(heard.warnings[0].starts_with("`sequence_length` 7 changes nothing"));
 }
