@@ -21,10 +21,18 @@ json config_of(const std::string& file) {
   return json::parse(io::parse_keras_archive(io::read_file(file), file).config);
 }
 
+/// Removes the addresses by which Keras recognizes an object that several layers share.
+void erase_addresses(json& config) {
+  if (config.is_object()) config.erase("shared_object_id");
+  for (json& part : config)
+    if (part.is_structured()) erase_addresses(part);
+}
+
 /// The configs of the layers, without the names of archives.
 json layers_of(const std::string& file) {
   json out = config_of(file)["config"]["layers"];
   for (json& layer : out) layer = layer["config"];
+  erase_addresses(out);
   return out;
 }
 
