@@ -25,6 +25,15 @@ WIDTH, STEPS, CLASSES = 5, 4, 4
 CASES = {}
 
 
+def without_nan(value):
+    """Replaces NaN by null, because JSON has none."""
+    if isinstance(value, dict):
+        return {key: without_nan(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [without_nan(each) for each in value]
+    return None if isinstance(value, float) and value != value else value
+
+
 def case(make):
     CASES[make.__name__] = make
     return make
@@ -349,7 +358,7 @@ def make(folder, name):
     values = Values()
     options = {"batch_size": BATCH, "epochs": EPOCHS, "shuffle": False, "verbose": 0, "callbacks": [values]}
     model.fit(x, y, sample_weight=w, validation_data=split(held_out), **options)
-    (folder / "history.json").write_text(json.dumps(values.history, sort_keys=True) + "\n")
+    (folder / "history.json").write_text(json.dumps(without_nan(values.history), sort_keys=True) + "\n")
     print(f"{name:16} {len(values.history)} values")
 
 

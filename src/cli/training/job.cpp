@@ -219,7 +219,8 @@ class Preparation {
     } catch (const Error& error) {
       for (const std::string_view part : {"loss:", "loss_weights:", "metric:", "metrics:", "weighted_metrics:"})
         if (error.code() == ExitCode::bad_input && std::string_view(error.what()).starts_with(part))
-          throw bad_input("{}: compile_config: {}", printable(place_of_compile_config()), error.what());
+          throw bad_input("{}: compile_config: {}", printable(place_of_compile_config()), error.what())
+              .about(error.field());
       throw;
     }
   }
