@@ -3,13 +3,12 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
-#include <string_view>
 #include <variant>
 
 #include "attn/backends/cpu.h"
 #include "cases.h"
+#include "isa.h"
 #include "runner.h"
 
 namespace attn::test {
@@ -25,8 +24,9 @@ bool is_same(const Tensor& a, const Tensor& b) {
 
 /// On AVX2 oneDNN computes float32 products, and divides their sums by its number of threads.
 bool is_divided_by_onednn(const Case& row) {
-  const char* isa = std::getenv("ATTN_ISA");
-  return isa != nullptr && std::string_view(isa).starts_with("avx2") &&
+  using backends::cpu::Isa;
+  const Isa isa = backends::cpu::isa();
+  return (isa == Isa::avx2 || isa == Isa::avx2_vnni) &&
          (std::holds_alternative<graph::Linear>(row.op) || std::holds_alternative<graph::MatMul>(row.op) ||
           std::holds_alternative<graph::Einsum>(row.op) || std::holds_alternative<graph::Conv>(row.op) ||
           std::holds_alternative<graph::Rnn>(row.op));
