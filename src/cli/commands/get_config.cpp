@@ -81,8 +81,8 @@ struct GetConfigCommand {
     return 0;
   }
 
-  /// Several words name a class. A single word does if it has no '.' or slash and begins with a capital, or if it is not
-  /// a file and close to the name of a class.
+  /// Several words name a class. A single word does if it has no '.' or slash and begins with a capital, or if it is
+  /// not a file and close to the name of a class.
   [[nodiscard]] bool is_class() const {
     if (words.empty()) return false;
     if (words.size() > 1) return true;

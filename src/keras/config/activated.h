@@ -6,7 +6,8 @@
 namespace attn::keras {
 
 /// Applies an activation of one number, with the dtypes of TensorFlow: integers keep theirs through relu, and become
-/// float32 through a leaky relu, exp and tanh. Throws Error (bad_input) for the others of integers, which Keras rejects.
+/// float32 through a leaky relu, exp and tanh. Throws Error (bad_input) for the others of integers, which Keras
+/// rejects.
 [[nodiscard]] inline graph::ValueId activated(graph::Builder& builder, const graph::Unary& unary, graph::ValueId x) {
   using graph::UnaryFn;
   const DType dtype = builder.dtype(x);
