@@ -1,4 +1,9 @@
 #include "attn/backends/cpu.h"
+
+#ifdef __GLIBC__
+#include <execinfo.h>
+#endif
+
 #include "attn/backends/storage.h"
 #include "attn/plan/passes.h"
 #include "executable.h"
@@ -8,9 +13,18 @@
 namespace attn::backends {
 namespace {
 
+/// Makes glibc load libgcc_s for unwinding. Without memory it cannot, and ends the program where an exception passes
+/// pthread_once, in which oneDNN generates kernels.
+void prepare_unwinding() {
+#ifdef __GLIBC__
+  void* frame = nullptr;
+  (void)::backtrace(&frame, 1);
+#endif
+}
+
 class CpuBackend final : public Backend {
  public:
-  explicit CpuBackend(const CpuOptions& options) : options_(options) {}
+  explicit CpuBackend(const CpuOptions& options) : options_(options) { prepare_unwinding(); }
 
   [[nodiscard]] std::string_view name() const override { return "onednn"; }
   [[nodiscard]] std::string_view device() const override { return "cpu"; }
