@@ -65,12 +65,6 @@ extern void* __libc_calloc(size_t, size_t);
 extern void* __libc_realloc(void*, size_t);
 extern void* __libc_memalign(size_t, size_t);
 
-void* malloc(size_t size) { return fails(ALLOC) ? NULL : __libc_malloc(size); }
-void* calloc(size_t count, size_t size) { return fails(ALLOC) ? NULL : __libc_calloc(count, size); }
-void* realloc(void* old, size_t size) { return fails(ALLOC) ? NULL : __libc_realloc(old, size); }
-void* memalign(size_t alignment, size_t size) { return fails(ALLOC) ? NULL : __libc_memalign(alignment, size); }
-void* aligned_alloc(size_t alignment, size_t size) { return fails(ALLOC) ? NULL : __libc_memalign(alignment, size); }
-
 // oneDNN's operator new returns a null pointer, on which it then runs the constructor. These allocations of small
 // objects always succeed, because the tested program cannot check them.
 static int makes_onednn_object(const void* caller, size_t size) {
@@ -78,6 +72,14 @@ static int makes_onednn_object(const void* caller, size_t size) {
   return size < 65536 && dladdr(caller, &where) != 0 && where.dli_fname != NULL &&
          strstr(where.dli_fname, "libdnnl") != NULL;
 }
+void* malloc(size_t size) {
+  const int failed = fails(ALLOC) && !makes_onednn_object(__builtin_return_address(0), size);
+  return failed ? NULL : __libc_malloc(size);
+}
+void* calloc(size_t count, size_t size) { return fails(ALLOC) ? NULL : __libc_calloc(count, size); }
+void* realloc(void* old, size_t size) { return fails(ALLOC) ? NULL : __libc_realloc(old, size); }
+void* memalign(size_t alignment, size_t size) { return fails(ALLOC) ? NULL : __libc_memalign(alignment, size); }
+void* aligned_alloc(size_t alignment, size_t size) { return fails(ALLOC) ? NULL : __libc_memalign(alignment, size); }
 int posix_memalign(void** out, size_t alignment, size_t size) {
   if (fails(ALLOC) && !makes_onednn_object(__builtin_return_address(0), size)) return ENOMEM;
   *out = __libc_memalign(alignment, size);
