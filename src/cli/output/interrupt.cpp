@@ -42,6 +42,14 @@ std::int64_t milliseconds() noexcept {
   return now.tv_sec * 1000 + now.tv_nsec / 1'000'000;
 }
 
+/// Blocks or unblocks the signals that ask for an end, in this thread and those that it starts.
+void receive_signals(bool receives) noexcept {
+  sigset_t asking;
+  sigemptyset(&asking);
+  for (const int which : kAsking) sigaddset(&asking, which);
+  ::pthread_sigmask(receives ? SIG_UNBLOCK : SIG_BLOCK, &asking, nullptr);
+}
+
 /// The program ends by the signal itself, so that the parent sees it: a shell's loop ends with Ctrl-C, and set -e
 /// works.
 void end_by(int which) {
@@ -100,6 +108,8 @@ Interrupt::Interrupt(std::function<void()> keep) : keep_(std::move(keep)) {
     try {
       watcher_ = std::thread([this] { watch(); });
       watched = true;
+      // Only the watcher receives them: a handler that interrupts oneDNN's generated code damages its memory.
+      receive_signals(false);
     } catch (const std::system_error&) {  // without a thread: work stops on its own, or by the second signal
     }
   }
@@ -112,11 +122,13 @@ Interrupt::~Interrupt() {
   if (watched.exchange(false)) {
     sem_post(&woken);
     watcher_.join();
+    receive_signals(true);
   }
   take_back_stop();
 }
 
 void Interrupt::watch() const {
+  receive_signals(true);
   while (sem_wait(&woken) != 0) {
   }
   constexpr std::chrono::milliseconds kLook{20};
