@@ -16,54 +16,9 @@ namespace attn::graph {
 using Types = std::vector<TensorType>;
 using Inputs = std::span<const TensorType>;
 
-Types infer_types(const Unary& op, Inputs in);
-Types infer_types(const Binary& op, Inputs in);
-Types infer_types(const Select& op, Inputs in);
-Types infer_types(const Cast& op, Inputs in);
-Types infer_types(const Linear& op, Inputs in);
-Types infer_types(const Quantize& op, Inputs in);
-Types infer_types(const Dequantize& op, Inputs in);
-Types infer_types(const QuantizedLinear& op, Inputs in);
-Types infer_types(const MatMul& op, Inputs in);
-Types infer_types(const Einsum& op, Inputs in);
-Types infer_types(const Softmax& op, Inputs in);
-Types infer_types(const Attention& op, Inputs in);
-Types infer_types(const Append& op, Inputs in);
-Types infer_types(const CachedAttention& op, Inputs in);
-Types infer_types(const LayerNorm& op, Inputs in);
-Types infer_types(const BatchNorm& op, Inputs in);
-Types infer_types(const Reduce& op, Inputs in);
-Types infer_types(const Cumulate& op, Inputs in);
-Types infer_types(const Reshape& op, Inputs in);
-Types infer_types(const Transpose& op, Inputs in);
-Types infer_types(const Broadcast& op, Inputs in);
-Types infer_types(const Concat& op, Inputs in);
-Types infer_types(const Slice& op, Inputs in);
-Types infer_types(const Pad& op, Inputs in);
-Types infer_types(const Gather& op, Inputs in);
-Types infer_types(const Iota& op, Inputs in);
-Types infer_types(const Fill& op, Inputs in);
-Types infer_types(const Conv& op, Inputs in);
-Types infer_types(const Pool& op, Inputs in);
-Types infer_types(const Rnn& op, Inputs in);
-Types infer_types(const UnaryGrad& op, Inputs in);
-Types infer_types(const AttentionGrad& op, Inputs in);
-Types infer_types(const LayerNormGrad& op, Inputs in);
-Types infer_types(const BatchNormTraining& op, Inputs in);
-Types infer_types(const BatchNormGrad& op, Inputs in);
-Types infer_types(const Scatter& op, Inputs in);
-Types infer_types(const ScatterAdd& op, Inputs in);
-Types infer_types(const ConvInputGrad& op, Inputs in);
-Types infer_types(const ConvKernelGrad& op, Inputs in);
-Types infer_types(const PoolGrad& op, Inputs in);
-Types infer_types(const RnnGrad& op, Inputs in);
-Types infer_types(const SoftmaxCrossEntropy& op, Inputs in);
-Types infer_types(const SoftmaxCrossEntropyGrad& op, Inputs in);
-Types infer_types(const Dropout& op, Inputs in);
-Types infer_types(const AllReduce& op, Inputs in);
-Types infer_types(const AllGather& op, Inputs in);
-Types infer_types(const ReduceScatter& op, Inputs in);
-Types infer_types(const Shift& op, Inputs in);
+#define ATTN_DECLARE(type, name) Types infer_types(const type& op, Inputs in);
+ATTN_OPS(ATTN_DECLARE)
+#undef ATTN_DECLARE
 
 /// The number of inputs is decided by attn's own lowering: a mismatch is an internal error.
 void expect_inputs(Inputs in, std::size_t count);

@@ -71,6 +71,8 @@ Term widened(const Term& x) {
 Term apply(const graph::Unary& f, const Term& x) {
   const double a = f.a, b = f.b;
   const auto zero = [&] { return x.number(0.0); };
+  const std::string_view one = graph::record_of(f.fn).onnx;
+  if (!one.empty()) return x.apply(std::string(one));
   switch (f.fn) {
     case UnaryFn::linear:
       return x;
@@ -82,23 +84,11 @@ Term apply(const graph::Unary& f, const Term& x) {
       return x.apply("Max", {zero()}) + (x.apply("Min", {zero()}) / a).apply("Elu", {}, {{"alpha", 1.0}}) * a;
     case UnaryFn::float8_e4m3fn:
       return through_float8(x);
-    case UnaryFn::selu:
-      return x.apply("Selu");
     case UnaryFn::gelu:
     case UnaryFn::gelu_tanh:
       return gelu(x, f.fn == UnaryFn::gelu_tanh);
     case UnaryFn::silu:
       return x * x.apply("Sigmoid");
-    case UnaryFn::sigmoid:
-      return x.apply("Sigmoid");
-    case UnaryFn::tanh:
-      return x.apply("Tanh");
-    case UnaryFn::softplus:
-      return x.apply("Softplus");
-    case UnaryFn::softsign:
-      return x.apply("Softsign");
-    case UnaryFn::exponential:
-      return exp(x);
     case UnaryFn::hard_sigmoid:
       return hard_sigmoid(x, a == 0.0 ? 3.0 : a);
     case UnaryFn::hard_silu:
@@ -123,62 +113,20 @@ Term apply(const graph::Unary& f, const Term& x) {
       return where(x > -1.0, where(x < 1.0, (x + 1.0) * (x + 1.0) * 0.25, x), zero());
     case UnaryFn::sparse_sigmoid:
       return clip((x + 1.0) * 0.5, 0.0, 1.0);
-    case UnaryFn::absolute:
-      return x.apply("Abs");
-    case UnaryFn::negative:
-      return -x;
     case UnaryFn::expm1:
       return expm1(x);
-    case UnaryFn::log:
-      return log(x);
     case UnaryFn::log1p:
       return log1p(x);
     case UnaryFn::log2:
       return log(x) / std::numbers::ln2;
     case UnaryFn::log10:
       return log(x) / std::numbers::ln10;
-    case UnaryFn::sqrt:
-      return sqrt(x);
     case UnaryFn::rsqrt:
       return sqrt(x).apply("Reciprocal");
     case UnaryFn::square:
       return x * x;
-    case UnaryFn::reciprocal:
-      return x.apply("Reciprocal");
-    case UnaryFn::sin:
-      return x.apply("Sin");
-    case UnaryFn::cos:
-      return x.apply("Cos");
-    case UnaryFn::tan:
-      return x.apply("Tan");
-    case UnaryFn::asin:
-      return x.apply("Asin");
-    case UnaryFn::acos:
-      return x.apply("Acos");
-    case UnaryFn::atan:
-      return x.apply("Atan");
-    case UnaryFn::sinh:
-      return x.apply("Sinh");
-    case UnaryFn::cosh:
-      return x.apply("Cosh");
-    case UnaryFn::asinh:
-      return x.apply("Asinh");
-    case UnaryFn::acosh:
-      return x.apply("Acosh");
-    case UnaryFn::atanh:
-      return x.apply("Atanh");
-    case UnaryFn::erf:
-      return x.apply("Erf");
-    case UnaryFn::floor:
-      return x.apply("Floor");
-    case UnaryFn::ceil:
-      return x.apply("Ceil");
-    case UnaryFn::round:
-      return x.apply("Round");
     case UnaryFn::trunc:
       return where(x < 0.0, x.apply("Ceil"), x.apply("Floor"));
-    case UnaryFn::sign:
-      return x.apply("Sign");
     case UnaryFn::clip:
       return clip(x, a, b);
     case UnaryFn::logical_not:
@@ -189,8 +137,9 @@ Term apply(const graph::Unary& f, const Term& x) {
       return is_infinite(x);
     case UnaryFn::isfinite:
       return !(widened(x).test("IsNaN") || is_infinite(x));
+    default:
+      throw internal_error("{} has no form in ONNX", name_of(f.fn));
   }
-  return x;
 }
 
 namespace {

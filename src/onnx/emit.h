@@ -1,5 +1,4 @@
-// The conversion of each operation. There is one overload for each operation: std::visit in export.cpp does not compile
-// if one is missing.
+// The conversion of each operation; the linker names one that is missing.
 #pragma once
 
 #include <string_view>
@@ -33,34 +32,18 @@ struct Step {
 /// Casts half precision to float32.
 [[nodiscard]] Term widened(const Term& x);
 
-Names emit(const Step& step, const graph::Unary& op);
-Names emit(const Step& step, const graph::Binary& op);
-Names emit(const Step& step, const graph::Select& op);
-Names emit(const Step& step, const graph::Cast& op);
-Names emit(const Step& step, const graph::Linear& op);
-Names emit(const Step& step, const graph::MatMul& op);
-Names emit(const Step& step, const graph::Einsum& op);
-Names emit(const Step& step, const graph::Softmax& op);
-Names emit(const Step& step, const graph::Attention& op);
-Names emit(const Step& step, const graph::LayerNorm& op);
-Names emit(const Step& step, const graph::BatchNorm& op);
-Names emit(const Step& step, const graph::Reduce& op);
-Names emit(const Step& step, const graph::Cumulate& op);
-Names emit(const Step& step, const graph::Reshape& op);
-Names emit(const Step& step, const graph::Transpose& op);
-Names emit(const Step& step, const graph::Broadcast& op);
-Names emit(const Step& step, const graph::Concat& op);
-Names emit(const Step& step, const graph::Slice& op);
-Names emit(const Step& step, const graph::Pad& op);
-Names emit(const Step& step, const graph::Gather& op);
-Names emit(const Step& step, const graph::ScatterAdd& op);
-Names emit(const Step& step, const graph::Iota& op);
-Names emit(const Step& step, const graph::Fill& op);
-Names emit(const Step& step, const graph::Conv& op);
-Names emit(const Step& step, const graph::Pool& op);
-Names emit(const Step& step, const graph::Rnn& op);
-Names emit(const Step& step, const graph::Quantize& op);
-Names emit(const Step& step, const graph::Dequantize& op);
-Names emit(const Step& step, const graph::QuantizedLinear& op);
+#define ATTN_DECLARE(type, name) Names emit(const Step& step, const graph::type& op);
+ATTN_MODEL_OPS(ATTN_DECLARE)
+ATTN_QUANTIZED_OPS(ATTN_DECLARE)
+#undef ATTN_DECLARE
+
+// A converted model has no operations of training and of ranks, and caches only if it keeps states.
+#define ATTN_DEFINE(type, name) \
+  [[noreturn]] inline Names emit(const Step& step, const graph::type&) { no_counterpart(step); }
+ATTN_CACHE_OPS(ATTN_DEFINE)
+ATTN_TRAINING_OPS(ATTN_DEFINE)
+ATTN_GRADIENT_OPS(ATTN_DEFINE)
+ATTN_COLLECTIVE_OPS(ATTN_DEFINE)
+#undef ATTN_DEFINE
 
 }  // namespace attn::onnx

@@ -1,8 +1,5 @@
 #include "attn/onnx/export.h"
 
-#include <concepts>
-#include <type_traits>
-
 #include "attn/base/error.h"
 #include "attn/base/text.h"
 #include "bfloat16.h"
@@ -16,13 +13,6 @@ void no_counterpart(const Step& step, std::string_view what) {
 }
 
 namespace {
-
-/// Whether ONNX has an equivalent. Operations of training and generation have none: a converted model has none of them
-/// unless it keeps states.
-template <typename Op>
-concept HasCounterpart = requires(const Step& step, const Op& op) {
-  { emit(step, op) } -> std::same_as<Names>;
-};
 
 class Exporter {
  public:
@@ -90,12 +80,7 @@ class Exporter {
     Step step{emitter_, node, id, {}};
     for (const graph::ValueId input : node.inputs) step.in.push_back(name_of(input));
     try {
-      const Names made = std::visit(
-          [&](const auto& op) -> Names {
-            if constexpr (HasCounterpart<std::remove_cvref_t<decltype(op)>>) return emit(step, op);
-            no_counterpart(step);
-          },
-          node.op);
+      const Names made = std::visit([&](const auto& op) { return emit(step, op); }, node.op);
       for (std::size_t i = 0; i < made.size(); ++i) name_of(node.outputs[i]) = made[i];
     } catch (const Error& error) {
       if (layer == nullptr) throw;

@@ -1,6 +1,7 @@
 #include "shardable_axes.h"
 
 #include <algorithm>
+#include <concepts>
 #include <numeric>
 #include <optional>
 
@@ -18,6 +19,14 @@ Dim product(const Shape& shape, int first, int last) {
 }
 
 bool has(const std::vector<int>& axes, int axis) { return std::ranges::find(axes, axis) != axes.end(); }
+
+template <typename Op, typename... Others>
+concept OneOf = (std::same_as<Op, Others> || ...);
+template <typename Op>
+concept ComputedWhole =
+    OneOf<Op, graph::Einsum, graph::Iota, graph::Fill, graph::Quantize, graph::Dequantize, graph::QuantizedLinear,
+          graph::Append, graph::CachedAttention, graph::BatchNormTraining, graph::BatchNormGrad, graph::ConvKernelGrad,
+          graph::AllReduce, graph::AllGather, graph::ReduceScatter, graph::Shift>;
 
 /// Derives the shardable axes of each output from those of the inputs.
 class Finder {
@@ -89,8 +98,8 @@ class Finder {
     return {result};
   }
 
-  // An operation without a rule has no shardable axes: it is computed whole.
-  template <typename Op>
+  // Operations without shardable axes, which every rank computes whole.
+  template <ComputedWhole Op>
   [[nodiscard]] Result of(const Op&, const Node&) const {
     return {};
   }

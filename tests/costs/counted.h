@@ -133,11 +133,13 @@ ATTN_FREE(attn::test::Counted, floor)
 ATTN_FREE(attn::test::Counted, ceil)
 ATTN_FREE(attn::test::Counted, trunc)
 ATTN_FREE(attn::test::Counted, nearbyint)
+ATTN_FREE(attn::test::Counted, rint)
 ATTN_FREE(bool, isnan)
 ATTN_FREE(bool, isinf)
 ATTN_FREE(bool, isfinite)
 ATTN_FREE(bool, signbit)
 #undef ATTN_FREE
+inline attn::test::Counted ldexp(attn::test::Counted x, int exponent) { return std::ldexp(x.value(), exponent); }
 inline int ilogb(attn::test::Counted x) { return std::ilogb(x.value()); }
 inline attn::test::Counted copysign(attn::test::Counted x, attn::test::Counted sign) {
   return std::copysign(x.value(), sign.value());

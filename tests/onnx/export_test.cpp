@@ -126,6 +126,22 @@ TEST_CASE("onnx: weights are in the file under Keras's paths, byte for byte") {
   }
 }
 
+TEST_CASE("onnx: every function of one number has a form in every operator set that has its types") {
+  for (const graph::UnaryFn fn : graph::kUnaryFns) {
+    onnx::Samples samples;
+    graph::Builder build(samples.base);
+    const bool logical = graph::record_of(fn).inputs == graph::Domain::boolean;
+    const graph::ValueId x = build.input("x", logical ? DType::boolean : DType::float32, {2, 3});
+    samples.base.outputs = {build.apply(graph::Unary{fn, 0.5, 0.75, 2.0}, {x})};
+    const int oldest = fn == graph::UnaryFn::float8_e4m3fn ? 19 : onnx::kOldestOpset;
+    for (int opset = oldest; opset <= onnx::kNewestOpset; ++opset) {
+      CAPTURE(graph::name_of(fn));
+      CAPTURE(opset);
+      CHECK_NOTHROW((void)onnx::export_model(samples, {}, opset));
+    }
+  }
+}
+
 TEST_CASE("onnx: every name that is read was given before, and none twice") {
   for (const char* name : {"model/nested", "model/shared_layers", "rnn/lstm_sequences"}) {
     CAPTURE(name);

@@ -74,8 +74,12 @@ template <typename Made>
 /// Returns the product of sizes. Throws Error (no_memory) if it exceeds kMaxSize.
 [[nodiscard]] std::int64_t bytes_times(std::initializer_list<std::int64_t> factors);
 
-/// An operation's kernels, the best first; empty if the reference loops run it.
+/// An operation's kernels, the best first; none where the reference loops run it.
 using Kernels = std::span<const KernelInfo>;
+template <typename Op>
+[[nodiscard]] Kernels kernels_of(const Op&) {
+  return {};
+}
 [[nodiscard]] Kernels kernels_of(const graph::Unary&);
 [[nodiscard]] Kernels kernels_of(const graph::Binary&);
 [[nodiscard]] Kernels kernels_of(const graph::Select&);
@@ -99,12 +103,9 @@ using Kernels = std::span<const KernelInfo>;
 [[nodiscard]] Kernels kernels_of(const graph::Gather&);
 [[nodiscard]] Kernels kernels_of(const graph::Conv&);
 [[nodiscard]] Kernels kernels_of(const graph::Rnn&);
-[[nodiscard]] inline Kernels kernels_of(const graph::Quantize&) { return {}; }
 [[nodiscard]] Kernels kernels_of(const graph::Dequantize&);
 [[nodiscard]] Kernels kernels_of(const graph::Einsum&);
 [[nodiscard]] Kernels kernels_of(const graph::Cumulate&);
-[[nodiscard]] inline Kernels kernels_of(const graph::Iota&) { return {}; }
-[[nodiscard]] inline Kernels kernels_of(const graph::Fill&) { return {}; }
 [[nodiscard]] Kernels kernels_of(const graph::Pool&);
 [[nodiscard]] Kernels kernels_of(const graph::UnaryGrad&);
 [[nodiscard]] Kernels kernels_of(const graph::AttentionGrad&);
@@ -120,9 +121,5 @@ using Kernels = std::span<const KernelInfo>;
 [[nodiscard]] Kernels kernels_of(const graph::SoftmaxCrossEntropy&);
 [[nodiscard]] Kernels kernels_of(const graph::SoftmaxCrossEntropyGrad&);
 [[nodiscard]] Kernels kernels_of(const graph::Dropout&);
-[[nodiscard]] inline Kernels kernels_of(const graph::AllReduce&) { return {}; }
-[[nodiscard]] inline Kernels kernels_of(const graph::AllGather&) { return {}; }
-[[nodiscard]] inline Kernels kernels_of(const graph::ReduceScatter&) { return {}; }
-[[nodiscard]] inline Kernels kernels_of(const graph::Shift&) { return {}; }
 
 }  // namespace attn::backends::cpu

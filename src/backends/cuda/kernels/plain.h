@@ -47,39 +47,24 @@ namespace attn::cuda {
 [[nodiscard]] Choice make_plain(const graph::Pool& op, const Step& step);
 [[nodiscard]] Choice make_plain(const graph::Rnn& op, const Step& step);
 
-// 8-bit and 4-bit integers have no kernels yet.
-[[nodiscard]] inline Choice no_integers() { return Choice("the GPU has no kernels for quantized weights yet"); }
-[[nodiscard]] inline Choice make_plain(const graph::Quantize&, const Step&) { return no_integers(); }
-[[nodiscard]] inline Choice make_plain(const graph::Dequantize&, const Step&) { return no_integers(); }
-[[nodiscard]] inline Choice make_plain(const graph::QuantizedLinear&, const Step&) { return no_integers(); }
+#define ATTN_DEFINE(type, name, reason) \
+  [[nodiscard]] inline Choice make_plain(const graph::type&, const Step&) { return Choice(reason); }
+#define ATTN_NO_INTEGERS(type, name) ATTN_DEFINE(type, name, "the GPU has no kernels for quantized weights yet")
+#define ATTN_NO_TRAINING(type, name) ATTN_DEFINE(type, name, "the GPU does not train yet")
+#define ATTN_ON_THE_HOST(type, name) ATTN_DEFINE(type, name, "ranks that share a model run on CPUs")
+ATTN_QUANTIZED_OPS(ATTN_NO_INTEGERS)
+ATTN_TRAINING_OPS(ATTN_NO_TRAINING)
+ATTN_GRADIENT_OPS(ATTN_NO_TRAINING)
+ATTN_COLLECTIVE_OPS(ATTN_ON_THE_HOST)
+#undef ATTN_DEFINE
+#undef ATTN_NO_INTEGERS
+#undef ATTN_NO_TRAINING
+#undef ATTN_ON_THE_HOST
 
-// Training operations have no kernels yet.
-[[nodiscard]] inline Choice only_in_training() { return Choice("the GPU does not train yet"); }
-[[nodiscard]] inline Choice make_plain(const graph::UnaryGrad&, const Step&) { return only_in_training(); }
-[[nodiscard]] inline Choice make_plain(const graph::AttentionGrad&, const Step&) { return only_in_training(); }
-[[nodiscard]] inline Choice make_plain(const graph::LayerNormGrad&, const Step&) { return only_in_training(); }
-[[nodiscard]] inline Choice make_plain(const graph::BatchNormTraining&, const Step&) { return only_in_training(); }
-[[nodiscard]] inline Choice make_plain(const graph::BatchNormGrad&, const Step&) { return only_in_training(); }
-[[nodiscard]] inline Choice make_plain(const graph::Scatter&, const Step&) { return only_in_training(); }
-[[nodiscard]] inline Choice make_plain(const graph::ConvInputGrad&, const Step&) { return only_in_training(); }
-[[nodiscard]] inline Choice make_plain(const graph::ConvKernelGrad&, const Step&) { return only_in_training(); }
-[[nodiscard]] inline Choice make_plain(const graph::PoolGrad&, const Step&) { return only_in_training(); }
-[[nodiscard]] inline Choice make_plain(const graph::RnnGrad&, const Step&) { return only_in_training(); }
-[[nodiscard]] inline Choice make_plain(const graph::SoftmaxCrossEntropy&, const Step&) { return only_in_training(); }
-[[nodiscard]] inline Choice make_plain(const graph::SoftmaxCrossEntropyGrad&, const Step&) {
-  return only_in_training();
+/// An operation of a model without an overload above.
+template <typename Op>
+[[nodiscard]] Choice make_plain(const Op&, const Step&) {
+  return Choice("the GPU has no kernel for it yet");
 }
-[[nodiscard]] inline Choice make_plain(const graph::Dropout&, const Step&) { return only_in_training(); }
-
-[[nodiscard]] inline Choice make_plain(const graph::ScatterAdd&, const Step&) {
-  return Choice("the GPU has no kernel for scattered numbers yet");
-}
-
-// Collectives run on the host.
-[[nodiscard]] inline Choice only_on_the_host() { return Choice("ranks that share a model run on CPUs"); }
-[[nodiscard]] inline Choice make_plain(const graph::AllReduce&, const Step&) { return only_on_the_host(); }
-[[nodiscard]] inline Choice make_plain(const graph::AllGather&, const Step&) { return only_on_the_host(); }
-[[nodiscard]] inline Choice make_plain(const graph::ReduceScatter&, const Step&) { return only_on_the_host(); }
-[[nodiscard]] inline Choice make_plain(const graph::Shift&, const Step&) { return only_on_the_host(); }
 
 }  // namespace attn::cuda

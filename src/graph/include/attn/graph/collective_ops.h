@@ -43,4 +43,11 @@ struct Shift {
   }
 };
 
+// clang-format off
+/// Operations that communicate between ranks.
+#define ATTN_COLLECTIVE_OPS(OP) \
+  OP(AllReduce, "all_reduce") OP(AllGather, "all_gather") OP(ReduceScatter, "reduce_scatter") \
+  OP(Shift, "shift")
+// clang-format on
+
 }  // namespace attn::graph

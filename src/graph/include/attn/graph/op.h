@@ -11,17 +11,29 @@
 
 namespace attn::graph {
 
-using Op = std::variant<Unary, Binary, Select, Cast, Linear, Quantize, Dequantize, QuantizedLinear, MatMul, Einsum,
-                        Softmax, Attention, Append, CachedAttention, LayerNorm, BatchNorm, Reduce, Cumulate, Reshape,
-                        Transpose, Broadcast, Concat, Slice, Pad, Gather, Iota, Fill, Conv, Pool, Rnn, UnaryGrad,
-                        AttentionGrad, LayerNormGrad, BatchNormTraining, BatchNormGrad, Scatter, ScatterAdd,
-                        ConvInputGrad, ConvKernelGrad, PoolGrad, RnnGrad, SoftmaxCrossEntropy, SoftmaxCrossEntropyGrad,
-                        Dropout, AllReduce, AllGather, ReduceScatter, Shift>;
+/// OP(type, name) for each operation, as in the lists of its headers.
+#define ATTN_OPS(OP)     \
+  ATTN_MODEL_OPS(OP)     \
+  ATTN_QUANTIZED_OPS(OP) \
+  ATTN_CACHE_OPS(OP)     \
+  ATTN_TRAINING_OPS(OP)  \
+  ATTN_GRADIENT_OPS(OP)  \
+  ATTN_COLLECTIVE_OPS(OP)
+
+namespace detail {
+template <typename None, typename... Ops>
+using VariantOf = std::variant<Ops...>;
+}  // namespace detail
+
+#define ATTN_ALTERNATIVE(type, name) , type
+using Op = detail::VariantOf<void ATTN_OPS(ATTN_ALTERNATIVE)>;
+#undef ATTN_ALTERNATIVE
 
 /// Returns whether the operation communicates between ranks.
 [[nodiscard]] inline bool is_collective(const Op& op) noexcept {
-  return std::holds_alternative<AllReduce>(op) || std::holds_alternative<AllGather>(op) ||
-         std::holds_alternative<ReduceScatter>(op) || std::holds_alternative<Shift>(op);
+#define ATTN_HOLDS(type, name) || std::holds_alternative<type>(op)
+  return false ATTN_COLLECTIVE_OPS(ATTN_HOLDS);
+#undef ATTN_HOLDS
 }
 
 /// Returns the operation's name in messages and profiles: "linear", "layer_norm", "add", "gelu", …

@@ -12,79 +12,11 @@
 
 #include "attn/base/dtype.h"
 #include "attn/base/shape.h"
+#include "attn/graph/unary_functions.h"
 
 namespace attn::graph {
 
-// clang-format off: the groups of these lists are lines
-/// Functions of one number. Formulas are Keras's (keras.activations, keras.ops); a, b, c are the fields of Unary.
-enum class UnaryFn : std::uint8_t {
-  // activations
-  linear,
-  relu,  // relu: x > b ? min(x, c) : a·(x − b)   a negative_slope, b threshold, c max_value (inf: none)
-  elu,   // x > 0 ? x : a·(eˣ − 1)
-  celu,  // max(0, x) + min(0, a·(e^(x/a) − 1))
-  selu,
-  gelu,       // gelu: x·Φ(x) by erf
-  gelu_tanh,  // the tanh approximation
-  silu,
-  sigmoid,
-  tanh,
-  softplus,
-  softsign,
-  exponential,
-  hard_sigmoid,  // min(max(x + a, 0), 2a)/2a; a of 0 means 3 (Keras 3); Keras 2 has 2.5
-  hard_silu,
-  hard_tanh,
-  log_sigmoid,
-  mish,
-  hard_shrink,     // |x| > a ? x : 0
-  soft_shrink,     // sign(x)·max(|x| − a, 0)
-  tanh_shrink,     // x − tanh(x)
-  threshold,       // x > a ? x : b
-  squareplus,      // (x + √(x² + a)) / 2
-  sparse_plus,     // 0 for x ≤ −1, x for x ≥ 1, else (x + 1)²/4
-  sparse_sigmoid,  // 0 for x ≤ −1, 1 for x ≥ 1, else (x + 1)/2
-  // arithmetic
-  absolute,
-  negative,
-  expm1,
-  log,
-  log1p,
-  log2,
-  log10,
-  sqrt,
-  rsqrt,
-  square,
-  reciprocal,
-  sin,
-  cos,
-  tan,
-  asin,
-  acos,
-  atan,
-  sinh,
-  cosh,
-  asinh,
-  acosh,
-  atanh,
-  erf,
-  floor,
-  ceil,
-  round,
-  trunc,
-  sign,
-  clip,           // min(max(x, a), b)
-  float8_e4m3fn,  // rounded to that format, ties to even; magnitudes above 448 become 448
-  // to bool
-  logical_not,
-  isnan,
-  isinf,
-  isfinite
-};
-
-// clang-format on
-
-/// [x] → [f(x)]; bool for the last group (logical_not takes bool).
+/// [x] → [f(x)]; a, b and c are the parameters of the formula.
 struct Unary {
   UnaryFn fn = UnaryFn::linear;
   double a = 0.0, b = 0.0, c = 0.0;
@@ -343,6 +275,13 @@ struct Gather {
   int axis = 0;
 };
 
+/// [updates (before… + indices + after…), indices (integer)] → [table (before… + size + after…)]. The gradient of
+/// Gather along `axis`: zeros, plus every update added to the row that its index names. There are `axis` axes before.
+struct ScatterAdd {
+  int axis = 0;
+  Dim size = 0;
+};
+
 /// [] → [index along `axis`, times step, plus start, broadcast over shape].
 struct Iota {
   Shape shape;
@@ -397,5 +336,22 @@ struct Rnn {
   bool return_state = false;
   bool zero_output_for_mask = false;
 };
+
+// clang-format off
+/// OP(type, name in messages and profiles); names.cpp has the names that depend on a field. An operation of a model has a
+/// gradient and an ONNX form.
+#define ATTN_MODEL_OPS(OP) \
+  OP(Unary, "") OP(Binary, "") OP(Select, "select") OP(Cast, "cast") OP(Linear, "linear") OP(MatMul, "matmul") \
+  OP(Einsum, "einsum") OP(Softmax, "") OP(Attention, "attention") OP(LayerNorm, "") OP(BatchNorm, "batch_norm") \
+  OP(Reduce, "") OP(Cumulate, "") OP(Reshape, "reshape") OP(Transpose, "transpose") OP(Broadcast, "broadcast") \
+  OP(Concat, "concat") OP(Slice, "slice") OP(Pad, "pad") OP(Gather, "gather") OP(ScatterAdd, "scatter_add") \
+  OP(Iota, "iota") OP(Fill, "fill") OP(Conv, "conv") OP(Pool, "") OP(Rnn, "")
+/// Operations on integer weights: an ONNX form, no gradient.
+#define ATTN_QUANTIZED_OPS(OP) \
+  OP(Quantize, "quantize") OP(Dequantize, "dequantize") OP(QuantizedLinear, "quantized_linear")
+/// Operations on the KV caches of a decode step.
+#define ATTN_CACHE_OPS(OP) \
+  OP(Append, "append") OP(CachedAttention, "cached_attention")
+// clang-format on
 
 }  // namespace attn::graph

@@ -55,13 +55,6 @@ struct Scatter {
   std::vector<Range> ranges;
 };
 
-/// [updates (before… + indices + after…), indices (integer)] → [table (before… + size + after…)]. The gradient of
-/// Gather along `axis`: zeros, plus every update added to the row that its index names. There are `axis` axes before.
-struct ScatterAdd {
-  int axis = 0;
-  Dim size = 0;
-};
-
 /// [kernel, dy] → [dx], of the shape `input`. `forward` has neither bias nor activation.
 struct ConvInputGrad {
   Conv forward;
@@ -100,5 +93,18 @@ struct Dropout {
   std::int64_t seed = 0;
   Shape noise;  ///< broadcasts to x: elements that are dropped together
 };
+
+// clang-format off
+/// Operations of a training step that have a gradient of their own.
+#define ATTN_TRAINING_OPS(OP) \
+  OP(BatchNormTraining, "batch_norm_training") OP(Scatter, "scatter") \
+  OP(SoftmaxCrossEntropy, "softmax_cross_entropy") OP(Dropout, "dropout")
+/// Operations that only occur in gradients.
+#define ATTN_GRADIENT_OPS(OP) \
+  OP(UnaryGrad, "unary_grad") OP(AttentionGrad, "attention_grad") OP(LayerNormGrad, "layer_norm_grad") \
+  OP(BatchNormGrad, "batch_norm_grad") OP(ConvInputGrad, "conv_input_grad") \
+  OP(ConvKernelGrad, "conv_kernel_grad") OP(PoolGrad, "pool_grad") OP(RnnGrad, "rnn_grad") \
+  OP(SoftmaxCrossEntropyGrad, "softmax_cross_entropy_grad")
+// clang-format on
 
 }  // namespace attn::graph
