@@ -206,7 +206,7 @@ Choice make_plain(const graph::Reduce& op, const Step& step) {
 }
 
 Choice make_plain(const graph::Cumulate& op, const Step& step) {
-  if (op.reverse || op.exclusive) return only_in_training();
+  if (op.reverse || op.exclusive) return Choice("the GPU does not train yet");
   const int axis[] = {op.axis};
   const auto rows = rows_of(step.inputs[0].shape, axis);
   if (!rows) return too_many_axes();
