@@ -5,6 +5,7 @@
 #include "attn/base/error.h"
 #include "attn/base/text.h"
 #include "attn/generate/open_decoder.h"
+#include "attn/keras/families.h"
 #include "attn/open/execution.h"
 #include "attn/open/model.h"
 #include "attn/tokenizers/open.h"
@@ -77,7 +78,7 @@ void check_vocabulary(const std::string& path, const ModelDrafting& drafting, st
     throw bad_usage("`draft` {}: it has {} tokens and the model {}; both must have the same vocabulary",
                     printable(path), drafting.vocabulary(), vocabulary);
   if (tokenizer == nullptr) return;
-  const auto other = tokenizers::open_tokenizer(path);
+  const auto other = tokenizers::open_tokenizer(path, keras::tokenizer_tables());
   for (tokenizers::Id id = 0; id < vocabulary; ++id)
     if (tokenizer->token(id) != other->token(id))
       throw bad_usage("`draft` {}: its token {} is another than the model's; both must have the same vocabulary",

@@ -18,7 +18,7 @@
 #include "frontends/hugging_face/write_config.h"
 #include "frontends/read_model.h"
 #include "model/decodes.h"
-#include "model/layer_classes.h"
+#include "families/layer_classes.h"
 #include "model/lower.h"
 #include "model/names.h"
 #include "model/policies.h"

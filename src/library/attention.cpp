@@ -11,6 +11,7 @@
 #include "attn/base/error.h"
 #include "attn/base/text.h"
 #include "attn/io/file.h"
+#include "attn/keras/families.h"
 #include "attn/library/setting.h"
 #include "attn/open/byte_text.h"
 #include "attn/open/execution.h"
@@ -152,7 +153,7 @@ class OwnLabels {
   void add_tokens(const std::string& path, const open::Listener& listener) {
     std::unique_ptr<tokenizers::Tokenizer> tokenizer;
     try {
-      tokenizer = tokenizers::find_tokenizer(path);
+      tokenizer = tokenizers::find_tokenizer(path, keras::tokenizer_tables());
     } catch (const Error& error) {  // the heads are shown without labels
       listener.warn(fmt::format("{}; positions have no labels", error.what()));
     }

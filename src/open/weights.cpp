@@ -8,6 +8,7 @@
 #include "attn/base/error.h"
 #include "attn/base/stop.h"
 #include "attn/base/text.h"
+#include "attn/keras/families.h"
 #include "attn/weights/bind.h"
 #include "attn/weights/hugging_face.h"
 #include "attn/weights/initialize.h"
@@ -41,7 +42,7 @@ weights::Store read_folder(const WantedWeights& wanted, const std::string& folde
   weights::Store store = weights::read_store(*file);
   store.file = printable(folder);
   if (store.naming != weights::Naming::store_path)
-    return weights::from_hugging_face(wanted.specs, wanted.backbone, store);
+    return weights::from_hugging_face(wanted.specs, keras::weight_names(), wanted.backbone, store);
   put_into_task(store, wanted.backbone_store);
   if (wanted.backbone_store.empty()) return store;
   const std::filesystem::path rest = std::filesystem::path(folder) / kTaskWeights;
@@ -60,8 +61,8 @@ WantedWeights wanted_weights(const keras::Model& model) {
 }
 
 weights::Store under_model_names(const WantedWeights& wanted, weights::Store store) {
-  if (weights::is_hugging_face(store, wanted.backbone, wanted.specs))
-    return weights::from_hugging_face(wanted.specs, wanted.backbone, store);
+  if (weights::is_hugging_face(store, keras::weight_names(), wanted.backbone, wanted.specs))
+    return weights::from_hugging_face(wanted.specs, keras::weight_names(), wanted.backbone, store);
   put_into_task(store, wanted.backbone_store);
   return store;
 }

@@ -18,7 +18,7 @@ namespace attn::tokenizers {
 namespace {
 
 using nlohmann::json;
-using Kind = KerasClass::Kind;
+using Kind = TokenizerKind;
 
 constexpr const char* kTokenizerJson = "tokenizer.json";
 constexpr std::int64_t kMaxFile = std::int64_t{256} << 20;
@@ -30,16 +30,16 @@ io::Bytes bytes_of(const json& value) {
   return io::Bytes::copy_of(std::as_bytes(std::span(text)));
 }
 
-const KerasClass& class_named(const std::string& name, const std::string& place) {
-  const KerasClass* const row = find_keras_class(name);
+const KerasClass& class_named(const TokenizerTables& tables, const std::string& name, const std::string& place) {
+  const KerasClass* const row = find_keras_class(tables, name);
   if (row == nullptr) throw bad_input("{}: the tokenizer '{}' is not known", place, shortened(name));
   return *row;
 }
 
-KerasForm form_of_object(const ModelFiles& files, const KerasObject& object) {
+KerasForm form_of_object(const ModelFiles& files, const KerasObject& object, const TokenizerTables& tables) {
   const JsonNode node = object.node();
   KerasForm out{node["class_name"].text(), node["config"].json().dump(), {}};
-  for (const std::string& name : asset_names(class_named(out.class_name, node["class_name"].place()).kind))
+  for (const std::string& name : asset_names(class_named(tables, out.class_name, node["class_name"].place()).kind))
     out.assets.push_back({name, files.read(object.folder + "/" + name, kMaxFile)});
   return out;
 }
@@ -81,8 +81,8 @@ json empty_config(const KerasClass& row) {
   return config;
 }
 
-KerasForm form_of_folder(const ModelFiles& files) {
-  const KerasSource source = keras_source(files);
+KerasForm form_of_folder(const ModelFiles& files, const TokenizerTables& tables) {
+  const KerasSource source = keras_source(files, tables);
   json config = empty_config(*source.row);
   if (source.vocabulary.empty()) return form_of_tokenizer_json(files, *source.row, std::move(config));
   if (source.row->kind == Kind::word_piece) config["lowercase"] = source.lowercase;
@@ -154,7 +154,7 @@ json byte_pair_file(const KerasClass& row, const KerasForm& form, const Tokenize
   out["normalizer"] = row.nfc ? json{{"type", "NFC"}} : json();
   out["pre_tokenizer"] = {{"type", "Sequence"}, {"pretokenizers", {words, bytes}}};
   out["post_processor"] = bytes;
-  if (row.name == "Llama3Tokenizer") {
+  if (row.takes_specials) {
     const json special = {{"SpecialToken", {{"id", row.start}, {"type_id", 0}}}};
     const json text = {{"Sequence", {{"id", "A"}, {"type_id", 0}}}},
                second = {{"Sequence", {{"id", "B"}, {"type_id", 1}}}};
@@ -180,18 +180,6 @@ json byte_pair_file(const KerasClass& row, const KerasForm& form, const Tokenize
   return out;
 }
 
-/// The class in transformers that reads a SentencePiece model, and its file name.
-struct PieceClass {
-  std::string_view keras, hugging_face, file;
-};
-constexpr std::array<PieceClass, 7> kPieceClasses{{{"LlamaTokenizer", "LlamaTokenizer", "tokenizer.model"},
-                                                   {"MistralTokenizer", "LlamaTokenizer", "tokenizer.model"},
-                                                   {"MixtralTokenizer", "LlamaTokenizer", "tokenizer.model"},
-                                                   {"Phi3Tokenizer", "LlamaTokenizer", "tokenizer.model"},
-                                                   {"GemmaTokenizer", "GemmaTokenizer", "tokenizer.model"},
-                                                   {"Gemma3Tokenizer", "GemmaTokenizer", "tokenizer.model"},
-                                                   {"T5Tokenizer", "T5Tokenizer", "spiece.model"}}};
-
 /// The stop and padding tokens for generation.
 json generation_config(const Tokenizer& tokenizer) {
   const SpecialIds& specials = tokenizer.specials();
@@ -202,9 +190,10 @@ json generation_config(const Tokenizer& tokenizer) {
   return out;
 }
 
-std::vector<io::NamedBytes> files_of_class(const std::string& path, const KerasForm& form) {
-  const KerasClass& row = class_named(form.class_name, printable(path));
-  const std::unique_ptr<Tokenizer> tokenizer = open_tokenizer(path);
+std::vector<io::NamedBytes> files_of_class(const std::string& path, const KerasForm& form,
+                                           const TokenizerTables& tables) {
+  const KerasClass& row = class_named(tables, form.class_name, printable(path));
+  const std::unique_ptr<Tokenizer> tokenizer = open_tokenizer(path, tables);
   const json own = json::parse(form.config);
   json config = named_tokens(row);
   std::vector<io::NamedBytes> out;
@@ -225,13 +214,11 @@ std::vector<io::NamedBytes> files_of_class(const std::string& path, const KerasF
       config["strip_accents"] = own.value("strip_accents", false);
       break;
     case Kind::sentence_piece: {
-      const auto* const found = std::find_if(kPieceClasses.begin(), kPieceClasses.end(),
-                                             [&](const PieceClass& one) { return one.keras == row.name; });
-      if (found == kPieceClasses.end())
+      if (row.transformers_class.empty())
         throw bad_input("{}: transformers has no files for a {}", printable(path), row.name);
-      out.push_back({std::string(found->file), form.assets[0].bytes});
-      config["tokenizer_class"] = found->hugging_face;
-      if (found->hugging_face != "T5Tokenizer") config.update({{"add_bos_token", true}, {"add_eos_token", false}});
+      out.push_back({std::string(row.transformers_file), form.assets[0].bytes});
+      config["tokenizer_class"] = row.transformers_class;
+      if (row.transformers_class != "T5Tokenizer") config.update({{"add_bos_token", true}, {"add_eos_token", false}});
       if (const auto unknown = tokenizer->token(0); unknown && tokenizer->id("<unk>")) config["unk_token"] = "<unk>";
       break;
     }
@@ -243,11 +230,11 @@ std::vector<io::NamedBytes> files_of_class(const std::string& path, const KerasF
 
 }  // namespace
 
-std::optional<KerasForm> keras_form(const std::string& path) {
+std::optional<KerasForm> keras_form(const std::string& path, const TokenizerTables& tables) {
   const ModelFiles files(path);
-  if (const auto object = keras_object(files)) return form_of_object(files, *object);
+  if (const auto object = keras_object(files)) return form_of_object(files, *object, tables);
   if (files.is_archive() || !has_hugging_face_tokenizer(files)) return std::nullopt;
-  return form_of_folder(files);
+  return form_of_folder(files, tables);
 }
 
 std::vector<io::NamedBytes> hugging_face_files(const std::string& path) {
@@ -271,11 +258,11 @@ std::vector<io::NamedBytes> hugging_face_files(const std::string& path) {
   return out;
 }
 
-std::vector<io::NamedBytes> hugging_face_form(const std::string& path) {
+std::vector<io::NamedBytes> hugging_face_form(const std::string& path, const TokenizerTables& tables) {
   const ModelFiles files(path);
   const auto object = keras_object(files);
   if (!object) return {};
-  return files_of_class(path, form_of_object(files, *object));
+  return files_of_class(path, form_of_object(files, *object, tables), tables);
 }
 
 }  // namespace attn::tokenizers

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <span>
 #include <utility>
 
 #include "attn/base/error.h"
 #include "attn/base/text.h"
 #include "keras_tokenizers.h"
 #include "pipeline.h"
+#include "sentence_piece.h"
 #include "text_lines.h"
 #include "tokenizer_json.h"
 #include "word_piece.h"
@@ -22,6 +22,9 @@ constexpr const char* kMergesTxt = "merges.txt";
 constexpr const char* kVocabTxt = "vocab.txt";
 constexpr std::array<const char*, 3> kModels{"tokenizer.model", "spiece.model", "sentencepiece.bpe.model"};
 constexpr std::int64_t kMaxFile = std::int64_t{256} << 20;
+
+using Around = FolderTokenizer::Around;
+using VocabularyFile = FolderTokenizer::Vocabulary;
 
 /// The small config files of the folder.
 struct Configs {
@@ -129,21 +132,21 @@ std::vector<AddedToken> named_tokens(const Configs& configs, const Vocabulary& v
   return added;
 }
 
-std::unique_ptr<Tokenizer> open_byte_pairs(const ModelFiles& files, const Configs& configs) {
+std::unique_ptr<Tokenizer> open_byte_pairs(const ModelFiles& files, const Configs& configs,
+                                           const FolderTokenizer& row) {
   Vocabulary vocabulary = read_token_table(files.read(kVocabJson, kMaxFile).text(), files.place(kVocabJson));
   PipelineParts parts;
   parts.class_name = "BPE";
   parts.added = named_tokens(configs, vocabulary);
   parts.pre_tokenizers.push_back(make_byte_level(configs.tokenizer["add_prefix_space"].flag(false), true));
   parts.decoders.push_back(make_byte_level_decoder());
-  const std::string type = configs.model_type();
   const auto around = [&](const char* name, std::vector<Id>& ids) {
     if (const auto id = vocabulary.find(configs.named(name))) ids.push_back(*id);
   };
-  if (type == "roberta" || type == "bart") {
+  if (row.around == Around::start_and_end) {
     around("bos_token", parts.before);
     around("eos_token", parts.after);
-  } else if (type == "opt" || configs.tokenizer["add_bos_token"].flag(false)) {
+  } else if (row.around == Around::start || configs.tokenizer["add_bos_token"].flag(false)) {
     around("bos_token", parts.before);
   }
   const MergeRules merges = read_merges(files.read(kMergesTxt, kMaxFile).text(), files.place(kMergesTxt));
@@ -171,62 +174,42 @@ std::unique_ptr<Tokenizer> open_word_piece(const ModelFiles& files, const Config
   return finished(std::move(parts), configs);
 }
 
-std::unique_ptr<Tokenizer> open_sentence_piece(const ModelFiles& files, const std::string& name,
-                                               const Configs& configs) {
+std::unique_ptr<Tokenizer> open_sentence_piece(const ModelFiles& files, const std::string& name, const Configs& configs,
+                                               const FolderTokenizer& row) {
   SentencePieceModel model(files.read(name, kMaxFile).text(), files.place(name));
-  const std::string type = configs.model_type();
   std::vector<Id> all;
   for (std::size_t id = 0; id < model.proto().kinds.size(); ++id)
     if (model.proto().kinds[id] == ModelProto::Kind::control) all.push_back(static_cast<Id>(id));
   SentencePieceParts parts;
   parts.class_name = "SentencePiece";
-  if (type == "xlm-roberta") {
-    parts.numbering = Numbering::fairseq;
-    all = {0, 1, 2, 3};
-  }
-  if (type == "deberta-v2") parts.numbering = Numbering::mask_behind;
+  parts.numbering = row.numbering;
+  if (parts.numbering == Numbering::fairseq) all = {0, 1, 2, 3};
   const auto around = [&](const char* piece, std::vector<Id>& ids) {
     if (const auto id = model.proto().pieces.find(configs.named(piece))) ids.push_back(*id);
   };
-  const bool is_bert = type == "albert" || type == "deberta-v2";
-  if (is_bert) around("cls_token", parts.specials_before);
-  if (is_bert) around("sep_token", parts.specials_after);
+  if (row.around == Around::start_and_end) {
+    around("cls_token", parts.specials_before);
+    around("sep_token", parts.specials_after);
+  }
   if (parts.numbering == Numbering::fairseq) {
     parts.specials_before = {0};
     parts.specials_after = {2};
   }
-  const bool is_t5 = type == "t5";
+  const bool ends = row.around == Around::end_by_default;
   if (configs.tokenizer["add_bos_token"].flag(false)) around("bos_token", parts.specials_before);
-  if (configs.tokenizer["add_eos_token"].flag(is_t5)) around("eos_token", parts.specials_after);
+  if (configs.tokenizer["add_eos_token"].flag(ends)) around("eos_token", parts.specials_after);
   auto tokenizer = std::make_unique<SentencePieceTokenizer>(std::move(model), std::move(parts));
   tokenizer->set_specials(
       specials_of(configs, std::move(all), [&](std::string_view token) { return tokenizer->id(token); }));
   return tokenizer;
 }
 
-/// The KerasHub class for a folder (keras_hub/src/utils/transformers/convert_*.py).
-struct Converter {
-  std::string_view model_type, class_name;
-};
-constexpr std::array<Converter, 19> kConverters{{{"albert", "AlbertTokenizer"},
-                                                 {"bart", "BartTokenizer"},
-                                                 {"bert", "BertTokenizer"},
-                                                 {"distilbert", "DistilBertTokenizer"},
-                                                 {"gemma", "GemmaTokenizer"},
-                                                 {"gemma2", "GemmaTokenizer"},
-                                                 {"gemma3_text", "Gemma3Tokenizer"},
-                                                 {"gpt2", "GPT2Tokenizer"},
-                                                 {"gpt_oss", "GptOssTokenizer"},
-                                                 {"llama", "Llama3Tokenizer"},
-                                                 {"mistral", "MistralTokenizer"},
-                                                 {"mixtral", "MixtralTokenizer"},
-                                                 {"qwen2", "QwenTokenizer"},
-                                                 {"qwen2_moe", "QwenMoeTokenizer"},
-                                                 {"qwen3", "Qwen3Tokenizer"},
-                                                 {"qwen3_moe", "Qwen3MoeTokenizer"},
-                                                 {"roberta", "RobertaTokenizer"},
-                                                 {"smollm3", "SmolLM3Tokenizer"},
-                                                 {"xlm-roberta", "XLMRobertaTokenizer"}}};
+/// The row of a folder's model type; null if the tables have none.
+const FolderTokenizer* find_folder(const TokenizerTables& tables, std::string_view type) {
+  for (const FolderTokenizer& row : tables.folders)
+    if (row.model_type == type) return &row;
+  return nullptr;
+}
 
 /// Reads the vocabulary of a tokenizer.json with its added tokens. KerasHub ignores the other settings of the file.
 std::unique_ptr<Tokenizer> convert_tokenizer_json(const ModelFiles& files, KerasClass row, const Configs& configs,
@@ -235,78 +218,66 @@ std::unique_ptr<Tokenizer> convert_tokenizer_json(const ModelFiles& files, Keras
   if (!file.scores.empty()) throw bad_input("{}: no byte-pair tokenizer, as {} is", file.vocabulary.place(), row.name);
   std::vector<std::string> unsplittable;
   for (const AddedToken& token : file.added) {
-    if (token.content.starts_with("<|reserved_special_token_") && row.name != "GptOssTokenizer") continue;
+    if (token.content.starts_with("<|reserved_special_token_") && !row.splits_added) continue;
     if (file.vocabulary.find(token.content) != token.id) file.vocabulary.add(token.content, token.id);
     unsplittable.push_back(token.content);
   }
   const std::string start = configs.named("bos_token"), end = configs.named("eos_token");
-  if (row.name == "Llama3Tokenizer") {
+  const std::vector<std::string_view> added(unsplittable.begin(), unsplittable.end());
+  if (row.takes_specials) {
     row.start = start;
     row.end = end;
-    row.more.assign(unsplittable.begin(), unsplittable.end());
+    row.more = added;
     if (end != "<|end_of_text|>") row.second_end = {};
   }
-  if (row.name == "GptOssTokenizer") unsplittable.clear();  // KerasHub's converter does not pass them
+  if (row.splits_added) unsplittable.clear();  // KerasHub's converter does not pass them
   const nlohmann::json none = nlohmann::json::object();
   return make_keras_byte_pairs(row, JsonNode(none, files.place(kTokenizerJson)), std::move(file.vocabulary),
                                file.merges, std::move(unsplittable), options);
 }
 
-/// Families that KerasHub has but does not convert.
-constexpr std::array<Converter, 6> kUnconverted{{{"bloom", "BloomTokenizer"},
-                                                 {"falcon", "FalconTokenizer"},
-                                                 {"gpt_neox", "GPTNeoXTokenizer"},
-                                                 {"opt", "OPTTokenizer"},
-                                                 {"phi3", "Phi3Tokenizer"},
-                                                 {"t5", "T5Tokenizer"}}};
-
-/// The class for a model type; "" if the table has none.
-std::string_view class_for(std::span<const Converter> table, std::string_view type) {
-  const auto found =
-      std::find_if(table.begin(), table.end(), [&](const Converter& row) { return row.model_type == type; });
-  return found == table.end() ? std::string_view() : found->class_name;
-}
-
-KerasSource source_of(const ModelFiles& files, const Configs& configs, std::string_view class_name) {
-  const std::string type = configs.model_type();
-  KerasSource out{find_keras_class(class_name), "", false};
+KerasSource source_of(const ModelFiles& files, const Configs& configs, const TokenizerTables& tables,
+                      const FolderTokenizer& row) {
+  KerasSource out{find_keras_class(tables, row.keras_class), "", false};
   switch (out.row->kind) {
-    case KerasClass::Kind::byte_pairs:
-      if (type == "gpt2" || type == "roberta" || type == "bart") out.vocabulary = kVocabJson;
-      if (type == "opt" && files.has(kVocabJson)) out.vocabulary = kVocabJson;
+    case TokenizerKind::byte_pairs: {
+      const bool asks = row.vocabulary == VocabularyFile::vocab_json_if_there && files.has(kVocabJson);
+      if (row.vocabulary == VocabularyFile::vocab_json || asks) out.vocabulary = kVocabJson;
       break;
-    case KerasClass::Kind::word_piece:
+    }
+    case TokenizerKind::word_piece:
       out.vocabulary = kVocabTxt;
       out.lowercase = configs.tokenizer["do_lower_case"].flag(false);
       break;
-    case KerasClass::Kind::sentence_piece:
+    case TokenizerKind::sentence_piece:
       out.vocabulary = model_file(files).value_or(kModels[0]);
       break;
   }
   return out;
 }
 
-std::unique_ptr<Tokenizer> convert(const ModelFiles& files, const Configs& configs, const OpenOptions& options) {
+std::unique_ptr<Tokenizer> convert(const ModelFiles& files, const Configs& configs, const TokenizerTables& tables,
+                                   const OpenOptions& options) {
   const std::string type = configs.model_type();
-  const std::string_view class_name = class_for(kConverters, type);
-  if (class_name.empty())
+  const FolderTokenizer* const row = find_folder(tables, type);
+  if (row == nullptr || row->keras_class.empty() || !row->is_converted)
     throw bad_usage("{}: KerasHub does not read the tokenizer of a model of type '{}', so there is no workflow of its",
                     configs.model["model_type"].place(), printable(type));
-  const KerasSource source = source_of(files, configs, class_name);
+  const KerasSource source = source_of(files, configs, tables, *row);
   if (source.vocabulary.empty()) return convert_tokenizer_json(files, *source.row, configs, options);
   nlohmann::json config = nlohmann::json::object();
-  if (source.row->kind == KerasClass::Kind::word_piece) config["lowercase"] = source.lowercase;
+  if (source.row->kind == TokenizerKind::word_piece) config["lowercase"] = source.lowercase;
   return make_keras_tokenizer(*source.row, JsonNode(config, configs.tokenizer.place()),
                               {&files, source.vocabulary, kMergesTxt}, options);
 }
 
 }  // namespace
 
-KerasSource keras_source(const ModelFiles& files) {
+KerasSource keras_source(const ModelFiles& files, const TokenizerTables& tables) {
   const Configs configs(files);
   const std::string type = configs.model_type();
-  for (const std::span<const Converter> table : {std::span<const Converter>(kConverters), {kUnconverted}})
-    if (const std::string_view name = class_for(table, type); !name.empty()) return source_of(files, configs, name);
+  if (const FolderTokenizer* const row = find_folder(tables, type); row != nullptr && !row->keras_class.empty())
+    return source_of(files, configs, tables, *row);
   throw bad_usage("{}: KerasHub has no tokenizer for a model of type '{}'", configs.model["model_type"].place(),
                   printable(type));
 }
@@ -315,10 +286,11 @@ bool has_hugging_face_tokenizer(const ModelFiles& files) {
   return files.has(kTokenizerJson) || files.has(kVocabJson) || files.has(kVocabTxt) || model_file(files).has_value();
 }
 
-std::unique_ptr<Tokenizer> open_hugging_face_folder(const ModelFiles& files, const OpenOptions& options) {
+std::unique_ptr<Tokenizer> open_hugging_face_folder(const ModelFiles& files, const TokenizerTables& tables,
+                                                    const OpenOptions& options) {
   const Configs configs(files);
   if (options.workflow == Workflow::python || options.workflow == Workflow::tensorflow)
-    return convert(files, configs, options);
+    return convert(files, configs, tables, options);
   if (options.words != Words::of_workflow)
     throw bad_usage("{}: the file says how a text is cut into words; only KerasHub's workflows take another way",
                     printable(files.path()));
@@ -326,8 +298,10 @@ std::unique_ptr<Tokenizer> open_hugging_face_folder(const ModelFiles& files, con
     const std::string place = files.place(kTokenizerJson);
     return finished(parts_of(read_tokenizer_json(files.read(kTokenizerJson, kMaxFile).text(), place)), configs);
   }
-  if (files.has(kVocabJson) && files.has(kMergesTxt)) return open_byte_pairs(files, configs);
-  if (const auto name = model_file(files)) return open_sentence_piece(files, *name, configs);
+  const FolderTokenizer* const found = find_folder(tables, configs.model_type());
+  const FolderTokenizer row = found == nullptr ? FolderTokenizer{} : *found;
+  if (files.has(kVocabJson) && files.has(kMergesTxt)) return open_byte_pairs(files, configs, row);
+  if (const auto name = model_file(files)) return open_sentence_piece(files, *name, configs, row);
   if (files.has(kVocabTxt)) return open_word_piece(files, configs);
   throw bad_input(
       "{}: no tokenizer is in this folder: neither a tokenizer.json, nor vocab.json with merges.txt, tokenizer.model "

@@ -18,12 +18,14 @@ struct KerasSource {
 };
 
 /// Selects the class by the family of the model. Throws Error (usage) for a family that KerasHub does not have.
-[[nodiscard]] KerasSource keras_source(const ModelFiles& files);
+[[nodiscard]] KerasSource keras_source(const ModelFiles& files, const TokenizerTables& tables);
 
 /// Returns whether the folder has tokenizer files.
 [[nodiscard]] bool has_hugging_face_tokenizer(const ModelFiles& files);
 
 /// Follows the folder's files, or KerasHub's conversion if the workflow is one of KerasHub's.
-[[nodiscard]] std::unique_ptr<Tokenizer> open_hugging_face_folder(const ModelFiles& files, const OpenOptions& options);
+[[nodiscard]] std::unique_ptr<Tokenizer> open_hugging_face_folder(const ModelFiles& files,
+                                                                  const TokenizerTables& tables,
+                                                                  const OpenOptions& options);
 
 }  // namespace attn::tokenizers

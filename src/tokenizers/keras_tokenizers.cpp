@@ -1,7 +1,6 @@
 #include "keras_tokenizers.h"
 
 #include <algorithm>
-#include <array>
 #include <memory>
 #include <utility>
 
@@ -10,6 +9,7 @@
 #include "byte_pairs.h"
 #include "keras_words.h"
 #include "pipeline.h"
+#include "sentence_piece.h"
 #include "text_lines.h"
 #include "word_piece.h"
 
@@ -38,15 +38,15 @@ SpecialIds specials_of(const KerasClass& row, const JsonNode& config, const std:
   if (specials.end) specials.stop.push_back(*specials.end);
   if (const auto second = add(row.second_end)) specials.stop.push_back(*second);
   for (const std::string_view token : row.more) add(token);
-  if (row.name == "Gemma3Tokenizer") {
-    constexpr std::array<const char*, 3> kVision{"<img>", "<start_of_image>", "<end_of_image>"};
-    const bool has_all =
-        std::all_of(kVision.begin(), kVision.end(), [&](const char* token) { return find(token).has_value(); });
+  if (!row.vision.empty()) {
+    const bool has_all = std::all_of(row.vision.begin(), row.vision.end(),
+                                     [&](std::string_view token) { return find(token).has_value(); });
     if (config["has_vision_tokens"].flag(has_all))
-      for (const char* token : kVision) add(token);
-    // Gemma3CausalLM.generate also stops at the end of the turn. If there is no such piece, SentencePiece returns the
-    // unknown one.
-    const std::optional<Id> turn = find("<end_of_turn>"), unknown = find("<unk>");
+      for (const std::string_view token : row.vision) add(token);
+  }
+  if (!row.turn_end.empty()) {
+    // If there is no such piece, SentencePiece returns the unknown one.
+    const std::optional<Id> turn = find(row.turn_end), unknown = find("<unk>");
     if (turn || unknown) specials.stop.push_back(turn ? *turn : *unknown);
   }
   std::sort(specials.all.begin(), specials.all.end());
@@ -171,10 +171,10 @@ std::unique_ptr<Tokenizer> make_keras_byte_pairs(const KerasClass& row, const Js
 
 std::unique_ptr<Tokenizer> make_keras_tokenizer(const KerasClass& row, const JsonNode& config,
                                                 const KerasAssets& assets, const OpenOptions& options) {
-  if (options.words != Words::of_workflow && row.kind != KerasClass::Kind::byte_pairs)
+  if (options.words != Words::of_workflow && row.kind != TokenizerKind::byte_pairs)
     throw bad_usage("{}: only byte-pair tokenizers cut a text into words by a pattern", row.name);
-  if (row.kind == KerasClass::Kind::word_piece) return make_word_piece(row, config, assets, options);
-  if (row.kind == KerasClass::Kind::sentence_piece) return make_sentence_piece(row, config, assets);
+  if (row.kind == TokenizerKind::word_piece) return make_word_piece(row, config, assets, options);
+  if (row.kind == TokenizerKind::sentence_piece) return make_sentence_piece(row, config, assets);
   const auto bytes = [&](const std::string& name) { return assets.files->read(name, kMaxAsset); };
   std::vector<std::string> unsplittable;
   for (const JsonNode& token : config["unsplittable_tokens"].items()) unsplittable.push_back(token.text());

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "attn/tokenizers/tables.h"
 #include "pieces.h"
 
 namespace attn::tokenizers {
@@ -15,19 +16,6 @@ class PreTokenizer {
   virtual void apply(Pieces& pieces) const = 0;
 };
 using PreTokenizers = std::vector<std::unique_ptr<PreTokenizer>>;
-
-/// GPT-2's pattern: contractions such as "'s"; letters, digits and other characters, each with a preceding space; and
-/// spaces.
-inline constexpr const char* kGpt2Words =
-    R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
-/// Bloom's pattern: words end at punctuation.
-inline constexpr const char* kBloomWords = R"( ?[^(\s|[.,!?…。，、।۔،])]+)";
-/// Llama 3's pattern.
-inline constexpr const char* kLlama3Words =
-    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
-/// Qwen's pattern, since Qwen 2.
-inline constexpr const char* kQwenWords =
-    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 
 /// Splits by a pattern. With `invert`, the text between matches counts as matches.
 [[nodiscard]] std::unique_ptr<PreTokenizer> make_split(Pattern pattern, Behavior behavior, bool invert);

@@ -9,6 +9,7 @@
 #include <tuple>
 #include <vector>
 
+#include "attn/tokenizers/tables.h"
 #include "attn/tokenizers/tokenizer.h"
 #include "model_proto.h"
 #include "piece_cut.h"
@@ -75,13 +76,6 @@ class SentencePieceModel {
   };
   using Memory = std::tuple<Words<std::vector<Id>>, Words<std::string>>;
   std::unique_ptr<Memory> memory_ = std::make_unique<Memory>();
-};
-
-/// The numbering of pieces by a KerasHub class.
-enum class Numbering : std::uint8_t {
-  pieces,       ///< as in the file
-  mask_behind,  ///< the same, with "[MASK]" appended if it is not a piece (DebertaV3Tokenizer)
-  fairseq       ///< <s>, <pad>, </s>, <unk>, the other pieces from 3 on, <mask> (XLMRobertaTokenizer)
 };
 
 struct SentencePieceParts {

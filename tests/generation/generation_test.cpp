@@ -7,6 +7,7 @@
 #include "../largest.h"
 #include "attn/backends/cpu.h"
 #include "attn/backends/reference.h"
+#include "attn/keras/families.h"
 #include "attn/report/summary.h"
 #include "attn/tokenizers/open.h"
 #include "generation_cases.h"
@@ -236,7 +237,7 @@ TEST_CASE("generation: summaries are KerasHub's, byte for byte") {
     CAPTURE(preset.name);
     CHECK(printed(preset.backbone.summary()) + "\n" == backbone_summary(preset));
     keras::Summary task = preset.task.summary();
-    const auto tokenizer = tokenizers::open_tokenizer((preset.path / "preset").string());
+    const auto tokenizer = tokenizers::open_tokenizer((preset.path / "preset").string(), keras::tokenizer_tables());
     for (keras::PreprocessorPart& part : task.preprocessor->parts) part.vocabulary_size = tokenizer->size();
     CHECK(printed(task) + "\n" == without_counts(read_text(preset.path / "task_summary.txt")));
   }
@@ -267,7 +268,7 @@ TEST_CASE("generation: tokens are KerasHub's for every sampler and seed") {
   Drawn drawn;
   for (const PresetCase& preset : preset_cases()) {
     CAPTURE(preset.name);
-    const auto tokenizer = tokenizers::open_tokenizer((preset.path / "preset").string());
+    const auto tokenizer = tokenizers::open_tokenizer((preset.path / "preset").string(), keras::tokenizer_tables());
     const json outputs = read_json(preset.path / "outputs.json");
     for (const auto& backend : all_backends()) {
       CAPTURE(backend->name());

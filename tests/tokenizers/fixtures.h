@@ -6,6 +6,17 @@
 #include <string>
 
 #include "../places.h"
+#include "attn/keras/families.h"
+#include "attn/tokenizers/open.h"
+
+namespace attn::tokenizers {
+
+/// The tokenizer at `path`, with the tables of all families.
+inline std::unique_ptr<Tokenizer> open_tokenizer(const std::string& path, const OpenOptions& options = {}) {
+  return open_tokenizer(path, keras::tokenizer_tables(), options);
+}
+
+}  // namespace attn::tokenizers
 
 namespace attn::test {
 

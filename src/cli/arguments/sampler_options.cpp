@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "attn/base/error.h"
+#include "attn/keras/families.h"
 
 namespace attn::cli {
 namespace {
@@ -69,9 +70,8 @@ void SamplerWords::expect_effect(SamplerKind kind) const {
 }
 
 SamplerOptions SamplerWords::options_for(const keras::Model& model) const {
-  const bool is_gemma = model.class_name().starts_with("Gemma");
   SamplerOptions out;
-  out.kind = chosen().value_or(is_gemma ? SamplerKind::greedy : SamplerKind::top_k);
+  out.kind = chosen().value_or(*generate::sampler_named(keras::default_sampler(model.class_name())));
   expect_effect(out.kind);
   out.k = top_k_;
   out.seed = seed_;

@@ -22,6 +22,7 @@
 #include "attn/generate/open_decoder.h"
 #include "attn/generate/open_whole.h"
 #include "attn/io/tensor_file.h"
+#include "attn/keras/families.h"
 #include "attn/open/execution.h"
 #include "attn/open/model.h"
 #include "attn/open/session.h"
@@ -157,7 +158,8 @@ struct GenerateCommand {
       return;
     }
     try {
-      if (const auto found = tokenizers::find_tokenizer(*model)) specials_ = found->specials();
+      if (const auto found = tokenizers::find_tokenizer(*model, keras::tokenizer_tables()))
+        specials_ = found->specials();
     } catch (const Error& error) {
       common.console.warn(fmt::format("which tokens end a text is not known; --stop-ids says it: {}", error.what()));
     }

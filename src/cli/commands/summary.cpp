@@ -5,6 +5,7 @@
 
 #include "arguments/shared_options.h"
 #include "attn/base/error.h"
+#include "attn/keras/families.h"
 #include "attn/library/costs.h"
 #include "attn/open/model.h"
 #include "attn/report/costs_view.h"
@@ -25,7 +26,7 @@ void tell_vocabulary(keras::Summary& summary, const std::string& path) {
   for (keras::PreprocessorPart& part : summary.preprocessor->parts) {
     if (part.image_size) continue;
     try {
-      part.vocabulary_size = tokenizers::open_tokenizer(path)->size();
+      part.vocabulary_size = tokenizers::open_tokenizer(path, keras::tokenizer_tables())->size();
     } catch (const Error& error) {
       if (error.code() != ExitCode::bad_input && error.code() != ExitCode::usage) throw;
     }

@@ -6,6 +6,7 @@
 #include "arguments/texts.h"
 #include "attn/base/error.h"
 #include "attn/base/text.h"
+#include "attn/keras/families.h"
 #include "attn/report/tokens_view.h"
 #include "attn/tokenizers/open.h"
 #include "attn/tokenizers/text_stream.h"
@@ -49,7 +50,7 @@ struct TokenizeCommand {
   }
 
   [[nodiscard]] int run() const {
-    const std::unique_ptr<Tokenizer> tokenizer = tokenizers::open_tokenizer(model, how);
+    const std::unique_ptr<Tokenizer> tokenizer = tokenizers::open_tokenizer(model, keras::tokenizer_tables(), how);
     report::TokensReport report;
     report.class_name = tokenizer->class_name();
     report.size = tokenizer->size();
@@ -115,7 +116,7 @@ struct TokenizeCommand {
     try {
       OpenOptions other = how;
       other.workflow = Workflow::python;
-      const std::unique_ptr<Tokenizer> keras = tokenizers::open_tokenizer(model, other);
+      const std::unique_ptr<Tokenizer> keras = tokenizers::open_tokenizer(model, keras::tokenizer_tables(), other);
       for (const report::TokenizedText& text : report.texts)
         if (text.text && !add_special && !no_special && keras->encode(*text.text) != text.ids) ++different;
     } catch (const Error&) {

@@ -8,6 +8,7 @@
 #include "attn/base/text.h"
 #include "attn/io/atomic_folder.h"
 #include "attn/io/safetensors_shards.h"
+#include "attn/keras/families.h"
 #include "attn/keras/json_text.h"
 #include "attn/open/model.h"
 #include "attn/open/reopen.h"
@@ -84,7 +85,7 @@ class Objects {
  private:
   [[nodiscard]] std::optional<tokenizers::KerasForm> tokenizer_form() const {
     try {
-      return tokenizers::keras_form(source_);
+      return tokenizers::keras_form(source_, keras::tokenizer_tables());
     } catch (const Error& error) {
       console_.warn(fmt::format("{}; the result has no tokenizer", error.what()));
       return std::nullopt;
@@ -165,12 +166,13 @@ void save_hugging_face(io::AtomicFolder& folder, const open::LoadedModel& loaded
   const open::WantedWeights wanted = open::wanted_weights(loaded.model);
   const std::string dtype = stored.weights.empty() ? "float32" : std::string(name_of(stored.weights.front().dtype()));
   folder.write("config.json", loaded.model.hugging_face_config(dtype));
-  const auto arrays =
-      weights::to_hugging_face(stored.specs, stored.weights, wanted.backbone, !wanted.backbone_store.empty());
+  const auto arrays = weights::to_hugging_face(stored.specs, stored.weights, keras::weight_names(), wanted.backbone,
+                                               !wanted.backbone_store.empty());
   io::write_torch_shards(folder, arrays, shard_bytes);
   for (const io::NamedBytes& each : tokenizers::hugging_face_files(source)) folder.write(each.name, each.bytes.text());
   try {
-    for (const io::NamedBytes& each : tokenizers::hugging_face_form(source)) folder.write(each.name, each.bytes.text());
+    for (const io::NamedBytes& each : tokenizers::hugging_face_form(source, keras::tokenizer_tables()))
+      folder.write(each.name, each.bytes.text());
   } catch (const Error& error) {
     if (error.code() != ExitCode::bad_input) throw;
     console.warn(fmt::format("{}; the result has no tokenizer", error.what()));

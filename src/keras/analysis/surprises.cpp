@@ -8,7 +8,7 @@
 #include "classes/custom_layer.h"
 #include "classes/reading.h"
 #include "model/functional.h"
-#include "model/layer_classes.h"
+#include "families/layer_classes.h"
 #include "model/structure.h"
 
 namespace attn::keras {

@@ -62,19 +62,7 @@ std::vector<Family> layer_families() {
           wrapper_classes(),
           keras_hub_position_classes(),
           keras_hub_token_classes(),
-          keras_hub_t5_classes(),
           keras_hub_transformer_classes(),
-          keras_hub_vit_classes(),
-          rms_norm_classes(),
-          keras_hub_alibi_classes(),
-          keras_hub_gemma_classes(),
-          keras_hub_gpt_neo_x_classes(),
-          keras_hub_llama_classes(),
-          keras_hub_mistral_classes(),
-          keras_hub_mixtral_classes(),
-          keras_hub_phi3_classes(),
-          keras_hub_qwen_classes(),
-          keras_hub_smollm3_classes(),
           refused_layers()};
 }
 

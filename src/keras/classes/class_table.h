@@ -28,7 +28,7 @@ class ClassTable {
 /// Returns the class of this name in a family, which must contain it.
 [[nodiscard]] const ClassInfo& class_in(Family family, std::string_view class_name);
 
-/// All layers except models.
+/// All layers except models, and except those that only one model family has.
 [[nodiscard]] std::vector<Family> layer_families();
 /// All operations.
 [[nodiscard]] const ClassTable& operation_classes();

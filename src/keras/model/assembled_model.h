@@ -3,6 +3,7 @@
 
 #include <string_view>
 
+#include "classes/class_info.h"
 #include "model/functional.h"
 
 namespace attn::keras {
@@ -39,6 +40,17 @@ class AssembledModel : public Functional {
  private:
   void freeze(Layer& layer);
 };
+
+/// The record of a backbone or a task.
+template <typename T, auto... kArguments>
+constexpr ClassInfo model_record(std::string_view name, std::string_view module) {
+  return {.name = name,
+          .make = make_with<T, kArguments...>,
+          .since = kAnyKeras,
+          .module = module,
+          .role = Role::model,
+          .package = "keras_hub"};
+}
 
 /// The serialized object of an initializer, with {"stddev": 0.02} or similar.
 [[nodiscard]] Json normal_initializer(std::string_view class_name, double stddev);

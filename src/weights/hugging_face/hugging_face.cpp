@@ -12,6 +12,7 @@
 #include "attn/base/text.h"
 #include "attn/weights/file_names.h"
 #include "attn/weights/initialize.h"
+#include "hugging_face/layout.h"
 #include "hugging_face/names.h"
 #include "hugging_face/wide_blocks.h"
 
@@ -220,21 +221,24 @@ class Reader {
   std::vector<std::string> missing_, wrong_;
 };
 
-const NameTable& table_of(std::string_view backbone, std::span<const WeightSpec> specs) {
-  const NameTable* const table = find_names(backbone, specs);
+const NameTable& table_of(std::span<const NameTable> tables, std::string_view backbone,
+                          std::span<const WeightSpec> specs) {
+  const NameTable* const table = find_names(tables, backbone, specs);
   if (table == nullptr) throw bad_input("attn does not know what Hugging Face calls the weights of a {}", backbone);
   return *table;
 }
 
 }  // namespace
 
-bool is_hugging_face(const Store& store, std::string_view backbone, std::span<const WeightSpec> specs) {
-  const NameTable* const table = store.naming == Naming::path ? find_names(backbone, specs) : nullptr;
+bool is_hugging_face(const Store& store, std::span<const NameTable> tables, std::string_view backbone,
+                     std::span<const WeightSpec> specs) {
+  const NameTable* const table = store.naming == Naming::path ? find_names(tables, backbone, specs) : nullptr;
   return table != nullptr && Arrays(store, *table).prefix().has_value();
 }
 
-Store from_hugging_face(std::span<const WeightSpec> specs, std::string_view backbone, const Store& store) {
-  std::vector<Tensor> tensors = Reader(specs, table_of(backbone, specs), store).run(store.file);
+Store from_hugging_face(std::span<const WeightSpec> specs, std::span<const NameTable> tables, std::string_view backbone,
+                        const Store& store) {
+  std::vector<Tensor> tensors = Reader(specs, table_of(tables, backbone, specs), store).run(store.file);
   const std::vector<std::string> names = file_names(specs);
   Store out{store.file, Naming::path, {}, {}, {}};
   for (std::size_t i = 0; i < specs.size(); ++i) out.weights.push_back({names[i], std::move(tensors[i])});
@@ -242,10 +246,11 @@ Store from_hugging_face(std::span<const WeightSpec> specs, std::string_view back
 }
 
 std::vector<NamedTensor> to_hugging_face(std::span<const WeightSpec> model, std::span<const Tensor> numbers,
-                                         std::string_view backbone, bool with_head) {
-  const auto [specs, tensors] = with_wide_blocks(model, numbers, backbone);
-  const std::vector<FoundName> names = names_of(table_of(backbone, specs), specs);
-  const std::string_view of_backbone = with_head ? table_of(backbone, specs).prefix : "";
+                                         std::span<const NameTable> tables, std::string_view backbone, bool with_head) {
+  const NameTable& table = table_of(tables, backbone, model);
+  const auto [specs, tensors] = with_wide_blocks(model, numbers, table);
+  const std::vector<FoundName> names = names_of(table, specs);
+  const std::string_view of_backbone = with_head ? table.prefix : "";
   std::vector<NamedTensor> out;
   for (const auto& [name, parts] : arrays_of(names)) {
     const std::size_t first = parts.specs.front();

@@ -1,29 +1,12 @@
 // Conversion between Hugging Face's and Keras's array layouts.
 #pragma once
 
-#include <cstdint>
 #include <span>
 
 #include "attn/base/tensor.h"
+#include "attn/weights/name_table.h"
 
 namespace attn::weights {
-
-struct Layout {
-  enum class Order : std::uint8_t {
-    same,         ///< unchanged
-    in_front,     ///< with a leading axis of 1
-    flat,         ///< a vector, or the matrix (in, out) of GPT-2's Conv1D; Keras has axes of heads
-    transposed,   ///< torch.nn.Linear's (out, in); Keras has (in, out) with axes of heads
-    by_head,      ///< torch.nn.Linear's (heads·size, in); Keras has (heads, in, size)
-    convolution,  ///< (out, in, height, width); Keras has (height, width, in, out)
-  };
-  Order order = Order::same;
-  /// Number of Keras's axes that are `in`; with `flat`, 0 makes a vector.
-  int inputs = 1;
-  /// For an array that joins several of Keras's: the weights alternate for each head (Keras's axis after `in`) instead
-  /// of following each other as a whole.
-  bool by_parts_of_heads = false;
-};
 
 /// The shape of Hugging Face's array for a Keras array.
 [[nodiscard]] Shape hugging_face_shape(const Layout& layout, const Shape& keras);

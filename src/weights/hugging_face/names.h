@@ -7,21 +7,14 @@
 #include <vector>
 
 #include "attn/graph/weight.h"
-#include "hugging_face/name_row.h"
+#include "attn/weights/name_table.h"
 
 namespace attn::weights {
 
-struct NameTable {
-  std::string_view backbone;  ///< class
-  std::string_view prefix;    ///< prefix of the arrays if the file is of a model with a head: "transformer."
-  std::span<const NameRow> rows;
-  std::string_view mark = "";  ///< a part of some weight's path in each model that the table applies to
-  int first_block = 0;         ///< the number of Keras's first block
-};
-
 /// The table for a backbone with these weights; null for a class that Hugging Face does not have, or that is
 /// unsupported.
-[[nodiscard]] const NameTable* find_names(std::string_view backbone, std::span<const graph::WeightSpec> specs);
+[[nodiscard]] const NameTable* find_names(std::span<const NameTable> tables, std::string_view backbone,
+                                          std::span<const graph::WeightSpec> specs);
 
 /// The row of a weight, and its block number.
 struct FoundName {

@@ -9,14 +9,6 @@ namespace {
 
 using graph::WeightSpec;
 
-/// An axis of a weight whose size is the inner width of a block.
-struct InnerAxis {
-  std::string_view ending;  // end of the weight's path
-  int axis;
-};
-constexpr std::array<InnerAxis, 3> kBloomAxes{
-    {{"/mlp_intermediate_dense/kernel", 1}, {"/mlp_intermediate_dense/bias", 0}, {"/mlp_output_dense/kernel", 0}}};
-
 /// Pads a tensor with zeros at the end of an axis.
 Tensor filled_up(const Tensor& tensor, int axis, Dim size) {
   Shape rest = tensor.shape();
@@ -27,15 +19,15 @@ Tensor filled_up(const Tensor& tensor, int axis, Dim size) {
 }  // namespace
 
 WideWeights with_wide_blocks(std::span<const WeightSpec> specs, std::span<const Tensor> tensors,
-                             std::string_view backbone) {
+                             const NameTable& table) {
   WideWeights out{{specs.begin(), specs.end()}, {tensors.begin(), tensors.end()}};
-  if (backbone != "BloomBackbone") return out;
+  if (table.padded.empty()) return out;
   Dim width = 0;
   for (const WeightSpec& spec : specs)
-    if (spec.path.ends_with(kBloomAxes.front().ending)) width = spec.shape[0];
+    if (spec.path.ends_with(table.padded.front().ending)) width = spec.shape[0];
   for (std::size_t i = 0; i < out.specs.size(); ++i) {
     WeightSpec& spec = out.specs[i];
-    for (const InnerAxis& inner : kBloomAxes) {
+    for (const InnerAxis& inner : table.padded) {
       if (!spec.path.ends_with(inner.ending) || spec.shape[inner.axis] >= 4 * width) continue;
       spec.shape[inner.axis] = 4 * width;
       out.tensors[i] = filled_up(out.tensors[i], inner.axis, 4 * width);

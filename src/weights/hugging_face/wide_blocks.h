@@ -2,11 +2,11 @@
 #pragma once
 
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "attn/base/tensor.h"
 #include "attn/graph/weight.h"
+#include "attn/weights/name_table.h"
 
 namespace attn::weights {
 
@@ -16,9 +16,8 @@ struct WideWeights {
   std::vector<Tensor> tensors;
 };
 
-/// In transformers, the inner width of Bloom's blocks is always four times the model's width. Narrower blocks are
-/// padded with zeros, which does not change the result, because gelu(0) is 0. Other families are unchanged.
+/// Pads the axes that the table lists as `padded`. Models of other families are unchanged.
 [[nodiscard]] WideWeights with_wide_blocks(std::span<const graph::WeightSpec> specs, std::span<const Tensor> tensors,
-                                           std::string_view backbone);
+                                           const NameTable& table);
 
 }  // namespace attn::weights

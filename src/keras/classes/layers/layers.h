@@ -35,19 +35,7 @@ namespace attn::keras {
 [[nodiscard]] Family wrapper_classes();
 [[nodiscard]] Family keras_hub_position_classes();
 [[nodiscard]] Family keras_hub_token_classes();
-[[nodiscard]] Family keras_hub_t5_classes();
 [[nodiscard]] Family keras_hub_transformer_classes();
-[[nodiscard]] Family keras_hub_vit_classes();
-[[nodiscard]] Family rms_norm_classes();
-[[nodiscard]] Family keras_hub_alibi_classes();
-[[nodiscard]] Family keras_hub_gemma_classes();
-[[nodiscard]] Family keras_hub_gpt_neo_x_classes();
-[[nodiscard]] Family keras_hub_llama_classes();
-[[nodiscard]] Family keras_hub_mistral_classes();
-[[nodiscard]] Family keras_hub_mixtral_classes();
-[[nodiscard]] Family keras_hub_phi3_classes();
-[[nodiscard]] Family keras_hub_qwen_classes();
-[[nodiscard]] Family keras_hub_smollm3_classes();
 [[nodiscard]] Family refused_layers();
 
 /// Keras 2 wrote the number of groups; Keras 3 has a single group.

@@ -3,21 +3,22 @@
 #include <utility>
 
 #include "attn/base/text.h"
-#include "frontends/hugging_face/families.h"
-#include "frontends/hugging_face/heads.h"
+#include "families/families.h"
 
 namespace attn::keras {
 namespace {
 
-const HuggingFaceFamily& family_of(const Ref& root, bool as_keras_hub) {
+const HuggingFaceModel& model_of(const Ref& root, bool as_keras_hub) {
   const Ref type = root["model_type"];
-  const HuggingFaceFamily* found = nullptr;
+  const HuggingFaceModel* found = nullptr;
   std::vector<std::string_view> known;
-  for (const HuggingFaceFamily& family : hugging_face_families()) {
-    known.push_back(family.model_type);
-    if (family.model_type != type.text()) continue;
-    if (found == nullptr) found = &family;
-    if (family.is_needed != nullptr && family.is_needed(ConfigMap(root, as_keras_hub))) return family;
+  for (const ModelFamily* family : model_families()) {
+    for (const HuggingFaceModel& model : family->hugging_face) {
+      known.push_back(model.model_type);
+      if (model.model_type != type.text()) continue;
+      if (found == nullptr) found = &model;
+      if (model.is_needed != nullptr && model.is_needed(ConfigMap(root, as_keras_hub))) return model;
+    }
   }
   if (found != nullptr) return *found;
   type.fail(
@@ -36,13 +37,19 @@ std::int64_t classes_in(const Ref& root) {
   return count ? count->integer_from(1) : 2;
 }
 
+const Head* head_of_architecture(const HuggingFaceModel& model, std::string_view architecture) {
+  for (const Head& head : model.heads)
+    if (architecture.ends_with(head.architecture)) return &head;
+  return nullptr;
+}
+
 /// The task for the suffix of the architecture; null if KerasHub's family has no such class.
-const Head* head_of(const Ref& root, const HuggingFaceFamily& family, std::vector<std::string>& warnings) {
+const Head* head_of(const Ref& root, const HuggingFaceModel& model, std::vector<std::string>& warnings) {
   const auto list = root.find("architectures");
   if (!list || !list->is_array() || list->size() == 0) return nullptr;
   const std::string& name = (*list)[0].text();
-  if (name == std::string(family.architecture) + "Model") return nullptr;
-  if (const Head* const head = head_of_architecture(family, name)) return head;
+  if (name == std::string(model.architecture) + "Model") return nullptr;
+  if (const Head* const head = head_of_architecture(model, name)) return head;
   warnings.push_back(fmt::format("{}: KerasHub has no head as that of {}; this is the model below it",
                                  root.document().source(), shortened(name)));
   return nullptr;
@@ -57,12 +64,12 @@ bool is_hugging_face(const Ref& root) {
 }
 
 Translation translate_hugging_face(const Ref& root, bool as_keras_hub, std::vector<std::string>& warnings) {
-  const HuggingFaceFamily& family = family_of(root, as_keras_hub);
-  ConfigMap map(root, as_keras_hub, family.is_converted);
-  family.sizes(map);
-  Json backbone = object_of(std::string(family.stem) + "Backbone", std::move(map.result()));
+  const HuggingFaceModel& model = model_of(root, as_keras_hub);
+  ConfigMap map(root, as_keras_hub, model.is_converted);
+  model.sizes(map);
+  Json backbone = object_of(std::string(model.stem) + "Backbone", std::move(map.result()));
   Translation out;
-  const Head* const head = head_of(root, family, warnings);
+  const Head* const head = head_of(root, model, warnings);
   std::string at = "/config";
   if (head == nullptr) {
     out.root = std::move(backbone);
@@ -72,7 +79,7 @@ Translation translate_hugging_face(const Ref& root, bool as_keras_hub, std::vect
       config["num_classes"] = classes_in(root);
       out.origins["/config/num_classes"] = "/id2label";
     }
-    out.root = object_of(std::string(family.stem) + std::string(head->task), std::move(config));
+    out.root = object_of(std::string(model.stem) + std::string(head->task), std::move(config));
     at = "/config/backbone/config";
   }
   out.origins[""] = "";

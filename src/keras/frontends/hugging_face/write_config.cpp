@@ -4,20 +4,18 @@
 
 #include "attn/base/error.h"
 #include "classes/reading.h"
-#include "frontends/hugging_face/families.h"
-#include "frontends/hugging_face/heads.h"
+#include "families/families.h"
 #include "model/tasks/task.h"
 
 namespace attn::keras {
 namespace {
 
-const HuggingFaceFamily& family_of(const std::string& backbone, const Json& config) {
-  // Gemma 1 and 2 are one class in KerasHub: Gemma 2 has a second norm.
-  const bool second_norm = config.value("use_post_attention_norm", false);
-  for (const HuggingFaceFamily& family : hugging_face_families()) {
-    if (std::string(family.stem) + "Backbone" != backbone) continue;
-    if (family.model_type == "gemma" && second_norm) continue;
-    return family;
+const HuggingFaceModel& model_for(const std::string& backbone, const Json& config) {
+  for (const ModelFamily* family : model_families()) {
+    for (const HuggingFaceModel& model : family->hugging_face) {
+      if (std::string(model.stem) + "Backbone" != backbone) continue;
+      if (model.is_written == nullptr || model.is_written(config)) return model;
+    }
   }
   throw bad_input("a {} is not written as a Hugging Face folder: attn does not know its family there", backbone);
 }
@@ -29,27 +27,34 @@ Json labels(std::int64_t count) {
   return out;
 }
 
+/// `task` is the class name without the prefix of the family: "CausalLM". Null if transformers has none.
+const Head* head_of_task(const HuggingFaceModel& model, std::string_view task) {
+  for (const Head& head : model.heads)
+    if (head.task == task) return &head;
+  return nullptr;
+}
+
 }  // namespace
 
 std::string hugging_face_config(Functional& model, const std::string& dtype) {
   auto* const task = dynamic_cast<Task*>(&model);
   Layer& backbone = task != nullptr ? task->backbone() : model;
   const Json config = layer_config(backbone, kNewest);
-  const HuggingFaceFamily& family = family_of(std::string(backbone.class_name()), config);
+  const HuggingFaceModel& form = model_for(std::string(backbone.class_name()), config);
   ConfigMap map(config);
-  family.sizes(map);
-  std::string architecture = std::string(family.architecture) + "Model";
+  form.sizes(map);
+  std::string architecture = std::string(form.architecture) + "Model";
   Json classes;
   if (task != nullptr) {
     const std::string name(model.class_name());
-    const Head* const head = head_of_task(family, std::string_view(name).substr(family.stem.size()));
+    const Head* const head = head_of_task(form, std::string_view(name).substr(form.stem.size()));
     if (head == nullptr)
       throw bad_input("a {} is not written as a Hugging Face folder: transformers has no such head", name);
-    architecture = std::string(family.architecture) + std::string(head->architecture);
+    architecture = std::string(form.architecture) + std::string(head->architecture);
     const Json own = layer_config(model, kNewest);
     if (own.contains("num_classes")) classes = labels(own["num_classes"].get<std::int64_t>());
   }
-  Json out = {{"architectures", {architecture}}, {"model_type", family.model_type}, {"torch_dtype", dtype}};
+  Json out = {{"architectures", {architecture}}, {"model_type", form.model_type}, {"torch_dtype", dtype}};
   out.update(map.result());
   if (!classes.is_null()) out["id2label"] = std::move(classes);
   return to_json_text(out, 2) + "\n";

@@ -41,4 +41,9 @@ class HeadedBackbone : public TextBackbone {
   Positive num_heads, max_sequence_length = 512;
 };
 
+/// The inputs of a model with an encoder and a decoder.
+struct Sides {
+  TensorRef encoder_tokens, encoder_mask, decoder_tokens, decoder_mask;
+};
+
 }  // namespace attn::keras

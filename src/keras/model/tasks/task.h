@@ -45,10 +45,4 @@ class Task : public AssembledModel {
   PreprocessorField preprocessor_;
 };
 
-[[nodiscard]] Family causal_lm_tasks();
-[[nodiscard]] Family seq_2_seq_lm_tasks();
-[[nodiscard]] Family text_classifier_tasks();
-[[nodiscard]] Family masked_lm_tasks();
-[[nodiscard]] Family image_classifier_tasks();
-
 }  // namespace attn::keras

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "attn/io/keras_archive.h"
+#include "attn/tokenizers/tables.h"
 
 namespace attn::tokenizers {
 
@@ -19,7 +20,7 @@ struct KerasForm {
 /// Converts the tokenizer of a preset, of a task's .keras file, or of a Hugging Face folder as KerasHub converts it.
 /// Empty if a model has no tokenizer. Throws Error (bad_input) for damaged files, and for a folder that KerasHub does
 /// not convert.
-[[nodiscard]] std::optional<KerasForm> keras_form(const std::string& path);
+[[nodiscard]] std::optional<KerasForm> keras_form(const std::string& path, const TokenizerTables& tables);
 
 /// The tokenizer files of a Hugging Face folder, unchanged; none for other models. Throws Error (bad_input) for a file
 /// that cannot be read, and for a symlink to outside the folder.
@@ -28,6 +29,6 @@ struct KerasForm {
 /// Converts a KerasHub tokenizer to the files that transformers reads. Texts are split into words as in transformers.
 /// Empty if a model has no such tokenizer. Throws Error (bad_input) for damaged files, and for a class without a
 /// counterpart in transformers.
-[[nodiscard]] std::vector<io::NamedBytes> hugging_face_form(const std::string& path);
+[[nodiscard]] std::vector<io::NamedBytes> hugging_face_form(const std::string& path, const TokenizerTables& tables);
 
 }  // namespace attn::tokenizers

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "attn/tokenizers/tables.h"
 #include "attn/tokenizers/tokenizer.h"
 #include "attn/tokenizers/workflow.h"
 
@@ -12,9 +13,10 @@ namespace attn::tokenizers {
 /// Opens the tokenizer of a KerasHub preset folder, of a task's .keras file, or of a Hugging Face folder. Throws Error
 /// (bad_input) if there is none, or if a file is damaged or uses unsupported features, and Error (usage) for options
 /// that do not apply.
-[[nodiscard]] std::unique_ptr<Tokenizer> open_tokenizer(const std::string& path, const OpenOptions& options = {});
+[[nodiscard]] std::unique_ptr<Tokenizer> open_tokenizer(const std::string& path, const TokenizerTables& tables,
+                                                        const OpenOptions& options = {});
 
 /// The same for a model that may have none, like most files and folders: returns null then.
-[[nodiscard]] std::unique_ptr<Tokenizer> find_tokenizer(const std::string& path);
+[[nodiscard]] std::unique_ptr<Tokenizer> find_tokenizer(const std::string& path, const TokenizerTables& tables);
 
 }  // namespace attn::tokenizers

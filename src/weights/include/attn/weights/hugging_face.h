@@ -8,25 +8,27 @@
 
 #include "attn/base/tensor.h"
 #include "attn/graph/weight.h"
+#include "attn/weights/name_table.h"
 #include "attn/weights/store.h"
 
 namespace attn::weights {
 
-/// Returns whether these are the weights of a transformers model of the backbone's family.
-[[nodiscard]] bool is_hugging_face(const Store& store, std::string_view backbone,
+/// Returns whether these are, by one of the tables, the weights of a transformers model of the backbone's family.
+[[nodiscard]] bool is_hugging_face(const Store& store, std::span<const NameTable> tables, std::string_view backbone,
                                    std::span<const graph::WeightSpec> specs);
 
 /// Converts such weights to the model's own names (file_names) and layouts, with the dtypes of the file. Arrays outside
 /// the model, such as another head's, are left out. Throws Error (bad_input) that lists arrays which are missing, have
 /// another shape, or are in the model's blocks without a counterpart.
-[[nodiscard]] Store from_hugging_face(std::span<const graph::WeightSpec> specs, std::string_view backbone,
-                                      const Store& store);
+[[nodiscard]] Store from_hugging_face(std::span<const graph::WeightSpec> specs, std::span<const NameTable> tables,
+                                      std::string_view backbone, const Store& store);
 
 /// Converts the model's weights to the names and layouts of transformers; there is one tensor for each spec.
 /// `with_head`: of a task, so the backbone's names have a prefix. Throws Error (bad_input) for a family without a table
 /// of names.
 [[nodiscard]] std::vector<NamedTensor> to_hugging_face(std::span<const graph::WeightSpec> specs,
-                                                       std::span<const Tensor> tensors, std::string_view backbone,
+                                                       std::span<const Tensor> tensors,
+                                                       std::span<const NameTable> tables, std::string_view backbone,
                                                        bool with_head);
 
 }  // namespace attn::weights

@@ -1,0 +1,25 @@
+// The blocks of Gemma 1, 2 and 3 (keras_hub/src/models/gemma, gemma3).
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "classes/class_info.h"
+
+namespace attn::keras {
+
+/// Gemma 2 uses the classes of Gemma 1.
+enum class GemmaGeneration : std::uint8_t { first, third };
+
+[[nodiscard]] LayerPtr make_gemma_norm();
+template <GemmaGeneration kGeneration>
+[[nodiscard]] LayerPtr make_gemma_attention();
+template <GemmaGeneration kGeneration>
+[[nodiscard]] LayerPtr make_gemma_block();
+
+/// The names of the attention's sizes in the literature.
+inline constexpr std::string_view kGemmaAttentionSymbols =
+    "query/kernel: h d_model d_head; key/kernel: g d_model d_head; value/kernel: g d_model d_head;"
+    " query_norm/scale: d_head; key_norm/scale: d_head; attention_output/kernel: h d_head d_model";
+
+}  // namespace attn::keras

@@ -1,0 +1,71 @@
+// KerasHub's tokenizers for any model, and those of families whose models attn does not run.
+#include <array>
+
+#include "families/model_family.h"
+#include "families/tokens.h"
+
+namespace attn::keras::other_tokenizers {
+namespace {
+
+using tokenizers::FolderTokenizer;
+using tokenizers::KerasClass;
+using tokenizers::Numbering;
+using tokenizers::TokenizerKind;
+
+constexpr std::array kTokenizers = {
+    KerasClass{.name = "BytePairTokenizer", .kind = TokenizerKind::byte_pairs, .words = tokenizers::kGpt2Words},
+    KerasClass{.name = "WordPieceTokenizer", .kind = TokenizerKind::word_piece},
+    KerasClass{.name = "SentencePieceTokenizer", .kind = TokenizerKind::sentence_piece},
+    KerasClass{.name = "GptOssTokenizer", .kind = TokenizerKind::byte_pairs, .end = kTextToken, .splits_added = true},
+    KerasClass{.name = "QwenMoeTokenizer",
+               .kind = TokenizerKind::byte_pairs,
+               .end = kTextToken,
+               .words = tokenizers::kQwenWords,
+               .nfc = true},
+    KerasClass{.name = "Qwen3MoeTokenizer",
+               .kind = TokenizerKind::byte_pairs,
+               .end = "<|im_end|>",
+               .pad = kTextToken,
+               .words = tokenizers::kQwenWords,
+               .nfc = true},
+    word_piece_record("ElectraTokenizer"),
+    word_piece_record("RoformerV2Tokenizer"),
+    KerasClass{.name = "DebertaV3Tokenizer",
+               .kind = TokenizerKind::sentence_piece,
+               .start = "[CLS]",
+               .end = "[SEP]",
+               .pad = "[PAD]",
+               .more = kMaskToken,
+               .numbering = Numbering::mask_behind},
+    KerasClass{.name = "FNetTokenizer",
+               .kind = TokenizerKind::sentence_piece,
+               .start = "[CLS]",
+               .end = "[SEP]",
+               .pad = kPadToken,
+               .more = kMaskToken},
+    KerasClass{.name = "PaliGemmaTokenizer",
+               .kind = TokenizerKind::sentence_piece,
+               .start = "<bos>",
+               .end = "<eos>",
+               .pad = kPadToken},
+};
+
+// KerasHub reads no folder of the last type.
+constexpr std::array kFolders = {
+    FolderTokenizer{.model_type = "gpt_oss", .keras_class = "GptOssTokenizer"},
+    FolderTokenizer{.model_type = "qwen2_moe", .keras_class = "QwenMoeTokenizer"},
+    FolderTokenizer{.model_type = "qwen3_moe", .keras_class = "Qwen3MoeTokenizer"},
+    FolderTokenizer{.model_type = "deberta-v2",
+                    .around = FolderTokenizer::Around::start_and_end,
+                    .numbering = Numbering::mask_behind},
+};
+
+}  // namespace
+
+const ModelFamily& family() {
+  static constexpr ModelFamily kFamily{
+      .name = "other_tokenizers", .tokenizer_classes = kTokenizers, .tokenizer_folders = kFolders};
+  return kFamily;
+}
+
+}  // namespace attn::keras::other_tokenizers

@@ -1,0 +1,25 @@
+// Special tokens, and tokenizer classes, that several families have.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+#include "attn/tokenizers/tables.h"
+
+namespace attn::keras {
+
+inline constexpr std::string_view kTextToken = "<|endoftext|>", kStartToken = "<s>", kEndToken = "</s>",
+                                  kPadToken = "<pad>";
+inline constexpr std::array<std::string_view, 1> kMaskToken{"[MASK]"};
+
+/// The record of a tokenizer with BERT's special tokens.
+constexpr tokenizers::KerasClass word_piece_record(std::string_view name) {
+  return {.name = name,
+          .kind = tokenizers::TokenizerKind::word_piece,
+          .start = "[CLS]",
+          .end = "[SEP]",
+          .pad = "[PAD]",
+          .more = kMaskToken};
+}
+
+}  // namespace attn::keras

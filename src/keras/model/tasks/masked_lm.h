@@ -1,0 +1,27 @@
+// keras_hub.models.MaskedLM: an encoder, and logits for the masked tokens of its input.
+#pragma once
+
+#include <string_view>
+
+#include "model/tasks/task.h"
+
+namespace attn::keras {
+
+class MaskedLM : public Task {
+ public:
+  /// `sequence` is the key of the backbone's result that is read; "" if there is a single result.
+  explicit MaskedLM(const char* sequence, bool tanh_gelu = false) : sequence_(sequence), tanh_gelu_(tanh_gelu) {}
+
+ protected:
+  [[nodiscard]] std::string_view kind() const override { return "MaskedLM"; }
+  void assemble() override;
+
+ private:
+  std::string_view sequence_;
+  bool tanh_gelu_;
+};
+
+// Arguments of MaskedLM in records.
+inline constexpr char kSequenceOutput[] = "sequence_output", kOnlyOutput[] = "";
+
+}  // namespace attn::keras

@@ -1,0 +1,2 @@
+# The families hold the tables of tokenizers.
+set(uses keras)
