@@ -412,6 +412,12 @@ def albert():
 
 
 @case
+def electra():
+    sizes = {"vocab_size" if key == "vocabulary_size" else key: size for key, size in BACKBONE.items()}
+    return keras_hub.models.ElectraBackbone(**sizes, embedding_dim=6, num_segments=VOCABULARY)
+
+
+@case
 def roberta():
     return keras_hub.models.RobertaBackbone(**BACKBONE, dropout=0, trainable=False)
 
