@@ -1,9 +1,9 @@
 // Times and token counts of a generation.
 #pragma once
 
-#include <chrono>
 #include <span>
 
+#include "attn/base/stopwatch.h"
 #include "attn/generate/request.h"
 
 namespace attn::generate {
@@ -12,10 +12,10 @@ class Clock {
  public:
   void prompt_is_read(Dim tokens) {
     stats_.prompt_tokens = tokens;
-    stats_.prompt_seconds = since_last();
+    stats_.prompt_seconds = watch_.lap();
   }
   void step_is_done() {
-    stats_.steps.push_back(since_last());
+    stats_.steps.push_back(watch_.lap());
     stats_.step_seconds += stats_.steps.back();
   }
   [[nodiscard]] Stats stats(std::span<const Sequence> sequences) {
@@ -25,12 +25,7 @@ class Clock {
   }
 
  private:
-  double since_last() {
-    const auto now = std::chrono::steady_clock::now();
-    return std::chrono::duration<double>(now - std::exchange(last_, now)).count();
-  }
-
-  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+  Stopwatch watch_;
   Stats stats_;
 };
 

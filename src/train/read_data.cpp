@@ -85,6 +85,33 @@ bool goes_on(const Tensor& first, const Tensor& next) {
   return next.dtype() == first.dtype() && shape == first.shape();
 }
 
+/// Gives the array the name that training has for it. Throws Error (bad_input) for a name of no input and no target,
+/// and for a single number.
+void expect_array(const std::vector<std::string>& inputs, NamedTensor& array, const std::string& place) {
+  const bool is_input = std::ranges::find(inputs, array.name) != inputs.end();
+  if (!is_input && array.name == "target") array.name = "y";
+  if (!is_input && !is_target(array.name))
+    throw bad_input(
+        "{}: the array '{}' is no input of the model and no target{}; its inputs are {}, and targets are "
+        "called y or y:<output>",
+        printable(place), printable(array.name), did_you_mean(array.name, std::span<const std::string>(inputs)),
+        printable(join(inputs, ", ")))
+        .about("inputs");
+  if (array.tensor.shape().rank() == 0)
+    throw bad_input("{}: the array '{}' is one number; data has a row for each sample", printable(place),
+                    printable(array.name));
+}
+
+/// Throws Error (bad_input) where arrays differ in their numbers of rows.
+void expect_rows(const open::GivenInputs& given) {
+  for (const auto& [name, tensor] : given.arrays) {
+    const auto& [first, rows] = *given.arrays.begin();
+    if (tensor.shape()[0] != rows.shape()[0])
+      throw bad_input("{}: the array '{}' has {} rows, and '{}' has {}", printable(given.files.at(name)),
+                      printable(name), tensor.shape()[0], printable(first), rows.shape()[0]);
+  }
+}
+
 }  // namespace
 
 open::GivenInputs read_data(const keras::Model& model, const std::vector<std::string>& files,
@@ -98,18 +125,7 @@ open::GivenInputs read_data(const keras::Model& model, const std::vector<std::st
     for (auto& [name, tensor] : open::encoded_texts(model, read.texts, read.tensors, file))
       read.tensors.push_back({name, tensor});
     for (NamedTensor& array : read.tensors) {
-      const bool is_input = std::ranges::find(inputs, array.name) != inputs.end();
-      if (!is_input && array.name == "target") array.name = "y";
-      if (!is_input && !is_target(array.name))
-        throw bad_input(
-            "{}: the array '{}' is no input of the model and no target{}; its inputs are {}, and targets are "
-            "called y or y:<output>",
-            printable(file), printable(array.name), did_you_mean(array.name, std::span<const std::string>(inputs)),
-            printable(join(inputs, ", ")))
-            .about("inputs");
-      if (array.tensor.shape().rank() == 0)
-        throw bad_input("{}: the array '{}' is one number; data has a row for each sample", printable(file),
-                        printable(array.name));
+      expect_array(inputs, array, file);
       std::vector<Tensor>& before = parts[array.name];
       std::string& where = out.files[array.name];
       if (!before.empty() && !goes_on(before.front(), array.tensor))
@@ -121,12 +137,21 @@ open::GivenInputs read_data(const keras::Model& model, const std::vector<std::st
     }
   }
   for (auto& [name, tensors] : parts) out.arrays.emplace(name, joined(std::exchange(tensors, {})));
-  for (const auto& [name, tensor] : out.arrays) {
-    const auto& [first, rows] = *out.arrays.begin();
-    if (tensor.shape()[0] != rows.shape()[0])
-      throw bad_input("{}: the array '{}' has {} rows, and '{}' has {}", printable(out.files[name]), printable(name),
-                      tensor.shape()[0], printable(first), rows.shape()[0]);
+  expect_rows(out);
+  return out;
+}
+
+open::GivenInputs named_data(const keras::Model& model, const std::map<std::string, Tensor>& arrays) {
+  constexpr const char* kPlace = "data";
+  const std::vector<std::string> inputs = model.array_names();
+  open::GivenInputs out;
+  for (const auto& [name, tensor] : arrays) {
+    NamedTensor array{name, tensor};
+    expect_array(inputs, array, kPlace);
+    out.files[array.name] = kPlace;
+    out.arrays.emplace(std::move(array.name), std::move(array.tensor));
   }
+  expect_rows(out);
   return out;
 }
 

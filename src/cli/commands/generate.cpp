@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <limits>
 
@@ -14,6 +13,7 @@
 #include "arguments/shared_options.h"
 #include "arguments/texts.h"
 #include "attn/base/error.h"
+#include "attn/base/stopwatch.h"
 #include "attn/base/text.h"
 #include "attn/generate/answer_text.h"
 #include "attn/generate/cached_decoder.h"
@@ -39,17 +39,6 @@ namespace {
 using generate::SamplerKind;
 using generate::SamplerOptions;
 using generate::Token;
-
-class Stopwatch {
- public:
-  double lap() {
-    const auto now = std::chrono::steady_clock::now();
-    return std::chrono::duration<double>(now - std::exchange(from_, now)).count();
-  }
-
- private:
-  std::chrono::steady_clock::time_point from_ = std::chrono::steady_clock::now();
-};
 
 struct GenerateCommand {
   Common common;

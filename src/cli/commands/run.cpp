@@ -1,13 +1,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <memory>
 
 #include "arguments/execution.h"
 #include "arguments/run_files.h"
 #include "arguments/shared_options.h"
 #include "attn/base/error.h"
+#include "attn/base/stopwatch.h"
 #include "attn/base/text.h"
 #include "attn/io/array_file.h"
 #include "attn/io/sha256.h"
@@ -39,20 +39,6 @@ namespace attn::cli {
 namespace {
 
 constexpr std::size_t kFirstValues = 5;
-
-class Stopwatch {
- public:
-  /// Returns the seconds since the last call, or since the start.
-  double lap() {
-    const auto now = std::chrono::steady_clock::now();
-    const double seconds = std::chrono::duration<double>(now - from_).count();
-    from_ = now;
-    return seconds;
-  }
-
- private:
-  std::chrono::steady_clock::time_point from_ = std::chrono::steady_clock::now();
-};
 
 struct RunCommand {
   Common common;

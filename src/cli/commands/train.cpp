@@ -30,9 +30,9 @@
 #include "output/provenance.h"
 #include "ranks/parallel_model.h"
 #include "training/callback_options.h"
-#include "training/job.h"
 #include "training/log.h"
 #include "training/options.h"
+#include "training/prepared.h"
 
 namespace attn::cli {
 namespace {
@@ -45,9 +45,9 @@ struct TrainCommand : TrainingOptions {
     if (svg) refuse_page_on_terminal(Format::svg, svg, model);
     if (const std::optional<ParallelWord> shared = ranks.asked()) return run_shared(*shared);
     expect_one_process("--parallel data lets them share it");
-    TrainingJob job;
+    PreparedTraining job;
     prepare(job, *this, nullptr, writes);
-    return plans ? tell_plan(job) : train(job, nullptr);
+    return plans ? tell_plan(job) : train_with(job, nullptr);
   }
 
   /// The first rank prints and writes; all read the same files and compute their own rows.
@@ -63,15 +63,15 @@ struct TrainCommand : TrainingOptions {
   }
 
   [[nodiscard]] int run_as(Ranks& world) const {
-    TrainingJob job;
+    PreparedTraining job;
     const auto ready = [&] {
       prepare(job, *this, &world.world(), writes);
       return facts_of(job, *this);
     };
-    return world.together(ready, [&] { return train(job, &world); });
+    return world.together(ready, [&] { return train_with(job, &world); });
   }
 
-  [[nodiscard]] int train(TrainingJob& job, Ranks* world) const {
+  [[nodiscard]] int train_with(PreparedTraining& job, Ranks* world) const {
     train::Trainer& trainer = *job.trainer;
     train::State& state = job.state;
     const SaveEvery every = save_every_of(save_every);
@@ -200,7 +200,7 @@ struct TrainCommand : TrainingOptions {
   }
 
   /// Reports the memory of the training, and the time of a step, measured by a few steps.
-  [[nodiscard]] int tell_plan(TrainingJob& job) const {
+  [[nodiscard]] int tell_plan(PreparedTraining& job) const {
     report::TrainingReport report = job.describe(execution);
     const train::Position& position = job.state.position;
     report.epochs = position.epoch;

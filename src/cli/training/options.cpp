@@ -1,9 +1,9 @@
 #include "training/options.h"
 
 #include <charconv>
-#include <chrono>
 #include <string_view>
 
+#include "arguments/shared_options.h"
 #include "attn/base/error.h"
 #include "attn/base/text.h"
 #include "attn/io/tensor_file.h"
@@ -13,8 +13,6 @@
 #include "training/callback_options.h"
 
 namespace attn::cli {
-
-using Clock = std::chrono::steady_clock;
 
 namespace {
 
@@ -31,12 +29,29 @@ std::int64_t shuffled_block_of(const std::string& text) {
   return rows;
 }
 
+void declare_files(Options& options, train::DataFiles& files) {
+  options
+      .add("--data", files.data, "FILE",
+           "inputs by name, targets y or y:<output>, sample_weight (.npz, .npy, .safetensors), a table of numbers "
+           "(.csv) or a text (.txt); of several files the rows are one sequence")
+      .repeatable();
+  options.add("--x", files.x, "FILE", "one array, for the only input, or for the one that NAME=FILE says").repeatable();
+  options.add("--y", files.y, "FILE", "one array, the targets of the only output, or of the one that NAME=FILE says")
+      .repeatable();
+  options
+      .add("--sample-weight", files.sample_weights, "FILE",
+           "one array, what each sample counts in the loss, likewise by output")
+      .repeatable();
+  options.add("--csv-target", files.csv_target, "COLUMN",
+              "of a table: the column of the targets, by its name, or its place from 0 on (y, or target)");
+}
+
 }  // namespace
 
 void TrainingOptions::declare(Options& options) {
   add_common(options, common, {Format::table, Format::json}, false);
   add_model(options, model);
-  files.declare(options);
+  declare_files(options, files);
   options.output("-o,--output", target, "FILE",
                  "the trained model, .keras, with its optimizer's state (with --resume by default MODEL)");
   options.add("--epochs", epochs, "N", "times over the data, those before --resume too (1)").above_zero();
@@ -101,17 +116,31 @@ void TrainingOptions::declare(Options& options) {
       "how the gradient of a looked-up table is squared: row by row as on TensorFlow, or as a whole");
   options.add("--freeze", frozen, "PATTERN", "leave layers of such names as they are, with * and ?").repeatable();
   options.add("--train", trained, "PATTERN", "leave all other layers as they are").repeatable();
-  options.add("--lora", lora, "RANK[,ALPHA]", "train low-rank additions to kernels, as Keras's enable_lora");
+  options.parsed(
+      "--lora", [this](const std::string& text) { lora = train::low_rank_of(text); }, "RANK[,ALPHA]",
+      "train low-rank additions to kernels, as Keras's enable_lora");
   options.add("--lora-layers", lora_layers, "PATTERN", "to those of layers with such names; without it to all")
       .repeatable();
   options.output("--lora-output", lora_output, "FILE",
                  "the low-rank additions alone, as arrays (.npz, .safetensors), beside what -o holds with them in it");
-  options.add("--early-stopping", early_stopping, "KEY=VALUE,…",
-              "end where nothing improves: monitor, patience, min_delta, mode, baseline, restore_best_weights, "
-              "start_from_epoch");
-  options.add("--reduce-lr", reduce_lr, "KEY=VALUE,…",
-              "lower the learning rate where nothing improves: monitor, factor, patience, min_delta, mode, cooldown, "
-              "min_lr");
+  options.parsed(
+      "--early-stopping",
+      [this](const std::string& text) {
+        early_stopping = early_stopping_of(text);
+        early_stopping_text_ = text;
+      },
+      "KEY=VALUE,…",
+      "end where nothing improves: monitor, patience, min_delta, mode, baseline, restore_best_weights, "
+      "start_from_epoch");
+  options.parsed(
+      "--reduce-lr",
+      [this](const std::string& text) {
+        reduce_lr = reduce_lr_of(text);
+        reduce_lr_text_ = text;
+      },
+      "KEY=VALUE,…",
+      "lower the learning rate where nothing improves: monitor, factor, patience, min_delta, mode, cooldown, "
+      "min_lr");
   options.flag("--resume", resume, "continue the training of MODEL as if it had never stopped");
   options.add("--save-every", save_every, "N[steps]", "write -o after every N epochs, or steps, too");
   options
@@ -169,7 +198,7 @@ void exclude(bool one, bool other, const char* why) {
 
 }  // namespace
 
-train::FitOptions TrainingOptions::check() const {
+void TrainingOptions::check() const {
   if (!target && saves()) throw bad_usage("-o FILE is missing: the trained model has to go somewhere");
   exclude(plans, overfit.has_value(), "--plan and --overfit exclude each other");
   exclude(overfit.has_value(), resume, "--overfit tries from the beginning: it goes without --resume");
@@ -205,32 +234,6 @@ train::FitOptions TrainingOptions::check() const {
   if (reduce_dtype != DType::float32 && deterministic)
     throw bad_usage("--deterministic gives others sums of several parts, which --reduce-dtype {} would round",
                     name_of(reduce_dtype));
-  train::FitOptions options;
-  options.epochs = overfit.value_or(epochs);  // an epoch is one step there
-  options.steps_per_epoch = steps_per_epoch;
-  options.shuffled_block = shuffled_block;
-  options.batch_size = batch_size;
-  options.steps = steps;
-  options.shuffle = !no_shuffle && !overfit;
-  options.drop_remainder = drop_remainder;
-  if (time_limit)
-    options.deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                          std::chrono::duration<double>(time_span(*time_limit)));
-  return options;
-}
-
-void TrainingOptions::check_resumed(const train::State& state) const {
-  if (state.batch_size != batch_size)
-    throw bad_usage("--resume: the training has a --batch-size of {}", state.batch_size);
-  if (state.shuffle == no_shuffle)
-    throw bad_usage("--resume: the training is {} --no-shuffle", state.shuffle ? "without" : "with");
-  if (state.shuffled_block != shuffled_block)
-    throw bad_usage("--resume: the training has a --shuffle {}",
-                    state.shuffled_block > 0 ? fmt::format("block:{}", state.shuffled_block) : "rows");
-  if (state.steps_per_epoch != steps_per_epoch.value_or(0))
-    throw bad_usage("--resume: the training is {}",
-                    state.steps_per_epoch > 0 ? fmt::format("with --steps-per-epoch {}", state.steps_per_epoch)
-                                              : "without --steps-per-epoch");
 }
 
 LogTargets TrainingOptions::log_targets() const {
@@ -255,9 +258,9 @@ TrainingOptions TrainingOptions::silent() const {
 std::string TrainingOptions::decisive() const {
   return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", epochs, batch_size,
                      steps.value_or(-1), time_limit.value_or(""), no_shuffle, drop_remainder, resume, no_dropout,
-                     recomputes, static_cast<int>(tables), early_stopping.value_or(""), reduce_lr.value_or(""),
-                     save_best.has_value(), save_every.value_or(""), class_weight.value_or(""), fmt::join(frozen, ","),
-                     name_of(reduce_dtype), zero, deterministic, steps_per_epoch.value_or(0), shuffled_block);
+                     recomputes, static_cast<int>(tables), early_stopping_text_, reduce_lr_text_, save_best.has_value(),
+                     save_every.value_or(""), class_weight.value_or(""), fmt::join(frozen, ","), name_of(reduce_dtype),
+                     zero, deterministic, steps_per_epoch.value_or(0), shuffled_block);
 }
 
 }  // namespace attn::cli

@@ -23,8 +23,11 @@ namespace attn::train {
 [[nodiscard]] open::GivenInputs read_data(const keras::Model& model, const std::vector<std::string>& files,
                                           const DataReading& reading = {});
 
-/// Returns a sample weight for each row, by the class of its target, as Keras's class_weight. `json` is an object of
-/// numbers by class. Throws Error (usage) if it is not, and if there are sample weights already, or several targets.
+/// The same for arrays in memory, by these names. Throws Error (bad_input) as read_data does.
+[[nodiscard]] open::GivenInputs named_data(const keras::Model& model, const std::map<std::string, Tensor>& arrays);
+
+/// A sample weight for each row, by the class of its target, as Keras's class_weight. `json` is an object of numbers by
+/// class. Throws Error (usage) where it is none, and where there are sample weights already, or several targets.
 void add_class_weights(open::GivenInputs& data, const std::string& json);
 
 /// Throws Error (bad_input) for the first label that is not a class of its loss.

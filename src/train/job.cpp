@@ -1,4 +1,4 @@
-#include "training/job.h"
+#include "attn/train/job.h"
 
 #include <algorithm>
 #include <map>
@@ -7,7 +7,6 @@
 #include "attn/base/error.h"
 #include "attn/base/text.h"
 #include "attn/keras/optimizer.h"
-#include "attn/library/setting.h"
 #include "attn/open/execution.h"
 #include "attn/open/memory.h"
 #include "attn/open/model.h"
@@ -15,18 +14,15 @@
 #include "attn/parallel/parts.h"
 #include "attn/run/memory.h"
 #include "attn/train/archive.h"
-#include "attn/train/arrays.h"
 #include "attn/train/compile_changes.h"
 #include "attn/train/epoch_callbacks.h"
-#include "attn/train/expected_losses.h"
 #include "attn/train/low_rank.h"
 #include "attn/train/read_data.h"
 #include "attn/train/state.h"
 #include "attn/train/table.h"
 #include "attn/train/trained_model.h"
-#include "training/callback_options.h"
 
-namespace attn::cli {
+namespace attn::train {
 namespace {
 
 /// Returns the least memory of a training, which is known before anything is read.
@@ -37,24 +33,7 @@ UInt128 weights_and_gradients(const graph::Graph& graph) {
   return bytes;
 }
 
-/// `computed`: the dtype of the first computed value.
-std::string policy_of(const graph::Graph& graph, const std::string& computed) {
-  const bool keeps_floats =
-      std::ranges::any_of(graph.weights, [](const graph::WeightSpec& spec) { return spec.dtype == DType::float32; });
-  for (const graph::Value& value : graph.values)
-    if (value.dtype == DType::bfloat16 || value.dtype == DType::float16)
-      return (keeps_floats ? "mixed_" : "") + std::string(name_of(value.dtype));
-  return computed;
-}
-
-/// Returns a line for each array.
-std::string prints_of(const std::map<std::string, std::string>& fingerprints) {
-  std::string out;
-  for (const auto& [name, print] : fingerprints) out += fmt::format("{} {}\n", name, print);
-  return out;
-}
-
-/// Calls `read`, and adds the file's name to its errors about content.
+/// Calls `read`, whose errors about what is in the file then begin with its name.
 template <typename Read>
 void in_file(const std::string& path, Read read) {
   try {
@@ -66,29 +45,35 @@ void in_file(const std::string& path, Read read) {
   }
 }
 
-/// Prepares the parts of a training, each from those before it.
+/// Arrays in memory.
+struct Arrays {
+  std::map<std::string, Tensor> data, validation;
+};
+
+/// Goes through the parts of a training, each made from those before it.
 class Preparation {
  public:
-  Preparation(TrainingJob& job, const TrainingOptions& told) : job_(job), told_(told), console_(told.common.console) {}
+  Preparation(Job& job, const Setup& told, const open::Listener& listener)
+      : job_(job), told_(told), listener_(listener) {}
 
-  void run(communicators::Communicator* ranks, bool writes) {
+  void run(communicators::Communicator* ranks, const std::optional<Arrays>& arrays) {
     read_model();
-    read_data();
+    if (arrays)
+      take_arrays(*arrays);
+    else
+      read_files();
+    check_data();
     begin();
     lower();
     make_trainer(ranks);
-    if (told_.lora_output) train::expect_low_rank(*job_.trainer);
-    if (writes && told_.saves())
-      train::require_disk(*told_.target, *job_.trainer, job_.callbacks->keeps_best_weights(),
-                          told_.keep.value_or(0) + 1);
   }
 
  private:
   void read_model() {
-    job_.options = told_.check();
-    if (told_.expected_losses) job_.expected = train::read_expected_losses(*told_.expected_losses);
-    job_.backend = open::open_backend("cpu", told_.execution.backend, console_);
-    job_.loaded.emplace(open::load_model(told_.model, told_.execution, console_));
+    job_.options = told_.fit_options();
+    job_.backend = open::open_backend("cpu", told_.execution.backend, listener_);
+    job_.loaded.emplace(told_.text ? open::load_model(*told_.text, told_.execution.reading(), listener_)
+                                   : open::load_model(told_.model, told_.execution, listener_));
     open::LoadedModel& loaded = *job_.loaded;
     keras::ConfigOptions whole;
     whole.assets = true;
@@ -96,71 +81,77 @@ class Preparation {
     const std::vector<std::string>& patterns = told_.lora_layers.empty() ? all : told_.lora_layers;
     if (told_.resume) {
       const std::string config = loaded.model.config(whole);
-      if (told_.policy && !train::has_policy(config, *told_.policy)) throw other_training("--dtype");
-      if (told_.lora && !train::has_low_rank(config, train::low_rank_of(*told_.lora), patterns))
-        throw other_training("--lora");
-      job_.compiled = train::compile_config(loaded.model, train::without_optimizer(told_.changes));
+      if (told_.policy && !has_policy(config, *told_.policy)) throw other_training("`dtype`");
+      if (told_.lora && !has_low_rank(config, *told_.lora, patterns)) throw other_training("`lora`");
+      job_.compiled = compile_config(loaded.model, without_optimizer(told_.changes));
       return;
     }
     if (told_.policy)
-      loaded.model = keras::Model::read(loaded.file, train::with_policy(loaded.model.config(whole), *told_.policy));
+      loaded.model = keras::Model::read(loaded.file, with_policy(loaded.model.config(whole), *told_.policy));
     if (told_.lora)
-      loaded.model = keras::Model::read(
-          loaded.file, train::with_low_rank(loaded.model.config(whole), train::low_rank_of(*told_.lora), patterns));
-    job_.compiled = train::compile_config(loaded.model, told_.changes);
+      loaded.model = keras::Model::read(loaded.file, with_low_rank(loaded.model.config(whole), *told_.lora, patterns));
+    job_.compiled = compile_config(loaded.model, told_.changes);
     in_file(place_of_compile_config(), [&] { (void)keras::compiled_optimizer(job_.compiled); });
   }
 
   [[nodiscard]] const std::string& place_of_compile_config() const {
-    return told_.changes.file ? *told_.changes.file : *told_.model;
+    if (told_.changes.file) return *told_.changes.file;
+    return told_.model ? *told_.model : job_.loaded->file;
   }
 
   [[nodiscard]] Error other_training(std::string_view option) const {
-    return bad_usage("--resume continues the training in {}, which has another {}: leave the option out, or --resume",
+    return bad_usage("`resume` continues the training in {}, which has another {}: leave the option out, or `resume`",
                      printable(*told_.model), option);
   }
 
-  void read_data() {
+  void read_files() {
     const keras::Model& model = job_.loaded->model;
-    const train::DataReading reading{told_.execution.sequence_length, told_.files.csv_target};
-    job_.given = train::read_data(model, told_.files.words(model), reading);
-    if (told_.validation) job_.held_out = train::read_data(model, {*told_.validation}, reading);
-    if (told_.validation_split) job_.held_out = train::split_off(job_.given, *told_.validation_split);
-    if (told_.overfit) train::keep_rows(job_.given, told_.batch_size);
-    if (told_.class_weight) train::add_class_weights(job_.given, *told_.class_weight);
+    const DataReading reading{told_.execution.sequence_length, told_.files.csv_target};
+    job_.given = read_data(model, told_.files.words(model), reading);
+    if (told_.validation) job_.held_out = read_data(model, {*told_.validation}, reading);
+  }
+
+  void take_arrays(const Arrays& arrays) {
+    job_.given = named_data(job_.loaded->model, arrays.data);
+    if (!arrays.validation.empty()) job_.held_out = named_data(job_.loaded->model, arrays.validation);
+  }
+
+  void check_data() {
+    if (told_.validation_split) job_.held_out = split_off(job_.given, *told_.validation_split);
+    if (told_.overfit) keep_rows(job_.given, told_.batch_size);
+    if (told_.class_weight) add_class_weights(job_.given, *told_.class_weight);
     job_.rows.emplace(job_.given.arrays);
     job_.validation_rows.emplace(job_.held_out.arrays);
     const std::int64_t rows = job_.rows->rows();
     if (rows == 0) throw bad_input("there is no row to train on");
     const std::int64_t steps = job_.options.steps_in_all(rows);
     if (!told_.resume) {
-      job_.compiled = train::with_schedule(job_.compiled, told_.changes, steps);
-    } else if (train::change_optimizer(told_.changes) &&
-               !train::has_optimizer(job_.loaded->model, told_.changes, steps)) {
-      throw other_training("optimizer (" + train::optimizer_options(told_.changes) + ")");
+      job_.compiled = with_schedule(job_.compiled, told_.changes, steps);
+    } else if (change_optimizer(told_.changes) && !has_optimizer(job_.loaded->model, told_.changes, steps)) {
+      throw other_training("optimizer (" + optimizer_options(told_.changes) + ")");
     }
     job_.settings = keras::compiled_optimizer(job_.compiled);
     if (const std::int64_t batches = job_.options.batches_of(rows); told_.steps_per_epoch > batches)
-      console_.warn(fmt::format("--steps-per-epoch {}: the data has {} batches, and an epoch ends with them",
-                                *told_.steps_per_epoch, batches));
+      listener_.warn(fmt::format("`steps_per_epoch` {}: the data has {} batches, and an epoch ends with them",
+                                 *told_.steps_per_epoch, batches));
   }
 
   /// Sets the state at the start.
   void begin() {
-    train::State& state = job_.state;
+    State& state = job_.state;
     open::LoadedModel& loaded = *job_.loaded;
-    const auto data_now = train::fingerprints(job_.given.arrays);
+    const auto data_now = fingerprints(job_.given.arrays);
     if (told_.resume) {
-      const auto kept = loaded.weights ? train::read_state(*loaded.weights) : std::nullopt;
+      const auto kept = loaded.weights ? read_state(*loaded.weights) : std::nullopt;
       if (!kept)
         throw bad_input("{}: attn did not train it, so there is no place to resume from", printable(*told_.model));
       state = *kept;
       told_.check_resumed(state);
       if (told_.changes.loss_scale && told_.changes.loss_scale != state.loss_scale)
-        throw other_training("--loss-scale");
+        throw other_training("`loss_scale`");
       if ((!told_.frozen.empty() || !told_.trained.empty()) &&
-          state.frozen != train::frozen_layers(loaded.model, told_.frozen, told_.trained))
-        throw other_training("--freeze or --train");
+          state.frozen != frozen_layers(loaded.model, told_.frozen, told_.trained))
+        throw other_training("`freeze` or `train`");
       warn_of_other_data(data_now);
     } else {
       state.seed = told_.execution.seed;
@@ -169,7 +160,7 @@ class Preparation {
       state.shuffled_block = told_.shuffled_block;
       state.steps_per_epoch = told_.steps_per_epoch.value_or(0);
       state.loss_scale = told_.changes.loss_scale;
-      state.frozen = train::frozen_layers(loaded.model, told_.frozen, told_.trained);
+      state.frozen = frozen_layers(loaded.model, told_.frozen, told_.trained);
     }
     state.data = data_now;
     loaded.model.freeze(state.frozen);
@@ -180,14 +171,14 @@ class Preparation {
     for (const auto& [name, now] : data_now) {
       const auto before = job_.state.data.find(name);
       if (before != job_.state.data.end() && before->second == now) continue;
-      console_.warn(fmt::format(
+      listener_.warn(fmt::format(
           "the array '{}' of the data is not what it was when the training stopped: {}, and it was {}; what follows is "
           "not what a training that never stopped would have given",
           printable(name), printable(now), before == job_.state.data.end() ? "not there" : printable(before->second)));
     }
   }
 
-  [[nodiscard]] train::TrainedModel lowering() const {
+  [[nodiscard]] TrainedModel lowering() const {
     return {job_.compiled, told_.execution.sequence_length, !told_.no_dropout, job_.state.seed};
   }
 
@@ -195,20 +186,17 @@ class Preparation {
   void lower() {
     lower_first_batch();
     const keras::LossGraph& shown = job_.shown;
-    train::expect_labels(shown, job_.given);
-    train::expect_labels(shown, job_.held_out);
-    train::expect_indices(shown.graph, job_.given);
-    train::expect_indices(shown.graph, job_.held_out);
-    if (!job_.state.loss_scale && train::is_mixed_float16(shown.graph) && !job_.settings.loss_scale) {
+    expect_labels(shown, job_.given);
+    expect_labels(shown, job_.held_out);
+    expect_indices(shown.graph, job_.given);
+    expect_indices(shown.graph, job_.held_out);
+    if (!job_.state.loss_scale && is_mixed_float16(shown.graph) && !job_.settings.loss_scale) {
       job_.settings.loss_scale.emplace();  // compile() wraps the optimizer too
       job_.settings.loss_scale_factor.reset();
     }
-    std::optional<train::Told<train::EarlyStopping>> early_stopping;
-    std::optional<train::Told<train::ReduceLROnPlateau>> reduce_lr;
-    if (told_.early_stopping && !told_.overfit) early_stopping = early_stopping_of(*told_.early_stopping);
-    if (told_.reduce_lr && !told_.overfit) reduce_lr = reduce_lr_of(*told_.reduce_lr);
-    job_.callbacks.emplace(early_stopping, reduce_lr, told_.save_best.has_value(),
-                           train::watchable(shown, told_.validates()), job_.state);
+    const bool watches = !told_.overfit;
+    job_.callbacks.emplace(watches ? told_.early_stopping : std::nullopt, watches ? told_.reduce_lr : std::nullopt,
+                           told_.saves_best, watchable(shown, watches && job_.validation_rows->rows() > 0), job_.state);
     require_memory_for(weights_and_gradients(shown.graph));
   }
 
@@ -225,8 +213,8 @@ class Preparation {
     }
   }
 
-  [[nodiscard]] train::TrainerOptions trainer_options(communicators::Communicator* ranks) const {
-    train::TrainerOptions how;
+  [[nodiscard]] TrainerOptions trainer_options(communicators::Communicator* ranks) const {
+    TrainerOptions how;
     how.compile = told_.execution.compile_options();
     how.compile.ranks = ranks;
     how.tables = told_.tables;
@@ -236,25 +224,25 @@ class Preparation {
     if (!told_.deterministic) return how;
     how.parts = parallel::kParts;
     if (ranks != nullptr && ranks->size() > parallel::kParts)
-      throw bad_usage("--deterministic: a batch is in {} parts, which {} ranks cannot share: 1 to {} work",
+      throw bad_usage("`deterministic`: a batch is in {} parts, which {} ranks cannot share: 1 to {} work",
                       parallel::kParts, ranks->size(), parallel::kParts);
     return how;
   }
 
   void make_trainer(communicators::Communicator* ranks) {
     const open::LoadedModel& loaded = *job_.loaded;
-    const train::TrainerOptions how = trainer_options(ranks);
-    std::vector<Tensor> weights = open::load_weights(loaded, told_.execution, console_);
+    const TrainerOptions how = trainer_options(ranks);
+    std::vector<Tensor> weights = open::load_weights(loaded, told_.execution, listener_);
     go_on_with(job_.state.unmerged, weights);
-    train::revive(loaded.model.weights(), weights, job_.state.seed);
-    job_.trainer = std::make_unique<train::Trainer>(
+    revive(loaded.model.weights(), weights, job_.state.seed);
+    job_.trainer = std::make_unique<Trainer>(
         *job_.backend,
-        [&loaded, lowering = lowering()](const train::Batch& batch, bool training) {
+        [&loaded, lowering = lowering()](const Batch& batch, bool training) {
           return lowering.lower(loaded.model, batch, training);
         },
         loaded.model.weights(), weights, job_.settings, how);
-    train::Trainer& trainer = *job_.trainer;
-    const train::Batch sample = job_.first_batch();
+    Trainer& trainer = *job_.trainer;
+    const Batch sample = job_.first_batch();
     job_.memory = trainer.memory_needed(sample);
     require_memory_for(static_cast<UInt128>(job_.memory));
     trainer.prepare(sample);
@@ -269,15 +257,15 @@ class Preparation {
 
   /// Reads the arrays that an archive holds in addition to Keras's; they must fit this model and optimizer.
   void take_over_state() const {
-    const train::State& state = job_.state;
+    const State& state = job_.state;
     job_.trainer->optimizer().set_unsaved(state.unsaved);
     if (!state.best_weights.empty()) job_.trainer->expect_weights(state.best_weights);
   }
 
   void require_memory_for(UInt128 bytes) const {
     run::require_memory("training takes", bytes, open::memory_limit(told_.execution.memory_limit), [&] {
-      return fmt::format("a smaller --batch-size takes less{}",
-                         told_.recomputes ? "" : ", and so does --checkpoint layer");
+      return fmt::format("a smaller `batch_size` takes less{}",
+                         told_.recomputes ? "" : ", and so does `checkpoint` layer");
     });
   }
 
@@ -286,7 +274,7 @@ class Preparation {
     for (const auto& [number, tensor] : unmerged) {
       const auto at = static_cast<std::size_t>(number);
       if (number < 0 || at >= weights.size() || tensor.shape() != weights[at].shape())
-        throw bad_input("{}: what attn keeps of the training is of another model; go on without --resume",
+        throw bad_input("{}: what attn keeps of the training is of another model; go on without `resume`",
                         printable(*told_.model));
       weights[at] = tensor.cast(weights[at].dtype());
     }
@@ -297,16 +285,16 @@ class Preparation {
   [[nodiscard]] std::vector<Tensor> take_over_optimizer() const {
     const open::LoadedModel& loaded = *job_.loaded;
     optimizers::Optimizer& optimizer = job_.trainer->optimizer();
-    const train::CompileChanges& changes = told_.changes;
+    const CompileChanges& changes = told_.changes;
     const bool is_other = changes.optimizer || changes.file || changes.schedule();
     if (!loaded.weights || told_.execution.weights || (is_other && !told_.resume)) return {};
-    std::vector<Tensor> state = train::read_optimizer_state(*loaded.weights);
+    std::vector<Tensor> state = read_optimizer_state(*loaded.weights);
     const std::size_t all = optimizer.state().size();
     if (state.empty() || (state.size() != all && state.size() <= optimizer.scale_variables() + 2))
       return {};  // never trained: rates and scales at most
     const bool fits = state.size() == all || state.size() + optimizer.scale_variables() == all;
     if (!told_.resume && !fits) {  // as Keras does
-      console_.warn(fmt::format(
+      listener_.warn(fmt::format(
           "{}: the optimizer has {} variables there and {} here, for other layers are trained: it begins anew",
           printable(*loaded.weights), state.size(), all));
       return {};
@@ -316,51 +304,53 @@ class Preparation {
     return state;
   }
 
-  TrainingJob& job_;
-  const TrainingOptions& told_;
-  const Console& console_;
+  Job& job_;
+  const Setup& told_;
+  const open::Listener& listener_;
 };
 
 }  // namespace
 
-train::Batch TrainingJob::first_batch() const {
+FitOptions Setup::fit_options() const {
+  FitOptions options;
+  options.epochs = overfit.value_or(epochs);  // each is one step there
+  options.steps_per_epoch = steps_per_epoch;
+  options.shuffled_block = shuffled_block;
+  options.batch_size = batch_size;
+  options.steps = steps;
+  options.shuffle = !no_shuffle && !overfit;
+  options.drop_remainder = drop_remainder;
+  options.deadline = deadline;
+  return options;
+}
+
+void Setup::check_resumed(const State& state) const {
+  if (state.batch_size != batch_size)
+    throw bad_usage("`resume`: the training has a `batch_size` of {}", state.batch_size);
+  if (state.shuffle == no_shuffle)
+    throw bad_usage("`resume`: the training is {} `no_shuffle`", state.shuffle ? "without" : "with");
+  if (state.shuffled_block != shuffled_block)
+    throw bad_usage("`resume`: the training has a `shuffle` {}",
+                    state.shuffled_block > 0 ? fmt::format("block:{}", state.shuffled_block) : "rows");
+  if (state.steps_per_epoch != steps_per_epoch.value_or(0))
+    throw bad_usage("`resume`: the training is {}",
+                    state.steps_per_epoch > 0 ? fmt::format("with `steps_per_epoch` {}", state.steps_per_epoch)
+                                              : "without `steps_per_epoch`");
+}
+
+Batch Job::first_batch() const {
   std::vector<std::int64_t> first;
   for (std::int64_t row = 0; row < std::min(rows->rows(), options.batch_size); ++row) first.push_back(row);
   return rows->gather(first);
 }
 
-report::TrainingReport TrainingJob::describe(const open::Execution& execution) const {
-  report::TrainingReport report;
-  report.setting = library::setting_of(*loaded, shown.graph, *backend, execution);
-  report.optimizer = printable(train::optimizer_title(compiled)) + (settings.loss_scale ? " with a scaled loss" : "");
-  if (settings.loss_scale_factor)
-    report.optimizer += fmt::format(" with the loss times {:g}", *settings.loss_scale_factor);
-  report.loss = shown.described;
-  report.seed = state.seed;
-  report.rows = rows->rows();
-  report.policy = policy_of(shown.graph, report.setting.dtype);
-  report.data = fact_of("data", prints_of(state.data)).hash;
-  report.memory = memory;
-  for (const graph::WeightSpec& spec : shown.graph.weights) {
-    report.params += spec.shape.size();
-    if (spec.trainable) report.trainable += spec.shape.size();
-  }
-  if (report.trainable == 0) throw bad_input("no layer is left to train");
-  return report;
+void prepare(Job& job, const Setup& setup, communicators::Communicator* ranks, const open::Listener& listener) {
+  Preparation(job, setup, listener).run(ranks, std::nullopt);
 }
 
-void prepare(TrainingJob& job, const TrainingOptions& options, communicators::Communicator* ranks, bool writes) {
-  Preparation(job, options).run(ranks, writes);
+void prepare(Job& job, const Setup& setup, std::map<std::string, Tensor> data, std::map<std::string, Tensor> validation,
+             const open::Listener& listener) {
+  Preparation(job, setup, listener).run(nullptr, Arrays{std::move(data), std::move(validation)});
 }
 
-std::vector<Fact> facts_of(const TrainingJob& job, const TrainingOptions& options) {
-  const std::string arrays = prints_of(job.state.data) + prints_of(train::fingerprints(job.held_out.arrays));
-  return {fact_of("attn", ATTN_VERSION),
-          fact_of("model", graph::print(job.shown.graph) + job.compiled),
-          fact_of("options", options.decisive() + fmt::format(" {}", job.state.position.step)),
-          fact_of("data", arrays),
-          fact_of("weights", job.trainer->weights()),
-          fact_of("optimizer", job.taken_over)};
-}
-
-}  // namespace attn::cli
+}  // namespace attn::train

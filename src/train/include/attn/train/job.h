@@ -1,0 +1,93 @@
+// A training that is ready for its first step.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attn/base/tensor.h"
+#include "attn/communicators/communicator.h"
+#include "attn/open/execution.h"
+#include "attn/open/inputs.h"
+#include "attn/open/listener.h"
+#include "attn/open/model.h"
+#include "attn/train/compile_changes.h"
+#include "attn/train/data_files.h"
+#include "attn/train/epoch_callbacks.h"
+#include "attn/train/fit.h"
+#include "attn/train/low_rank.h"
+#include "attn/train/state.h"
+#include "attn/train/trainer.h"
+
+namespace attn::train {
+
+/// The model, the data and the settings of a training.
+struct Setup {
+  open::Execution execution;
+  std::optional<std::string> model;     ///< a file or folder; nothing is the built-in encoder
+  std::optional<open::ModelText> text;  ///< a config that was read, in place of `model`
+  DataFiles files;
+  std::optional<std::string> validation;  ///< a file
+  std::optional<double> validation_split;
+  std::optional<std::string> class_weight;  ///< JSON, by class
+  CompileChanges changes;
+  std::optional<Told<EarlyStopping>> early_stopping;
+  std::optional<Told<ReduceLROnPlateau>> reduce_lr;
+  std::vector<std::string> frozen, trained;  ///< patterns of layers
+  std::optional<LowRank> lora;
+  std::vector<std::string> lora_layers;  ///< patterns; all layers where there is none
+  std::optional<std::string> policy;     ///< Keras's dtype policy of all layers, in place of their own
+  std::int64_t epochs = 1, batch_size = 32;
+  std::optional<std::int64_t> steps, steps_per_epoch;
+  std::optional<std::chrono::steady_clock::time_point>
+      deadline;                         ///< the training ends after the step in which it passes
+  std::optional<std::int64_t> overfit;  ///< so many steps on the first batch only
+  std::int64_t shuffled_block = 0;      ///< 0: rows are shuffled one by one
+  bool no_shuffle = false, drop_remainder = false, no_dropout = false;
+  bool resume = false;         ///< continue the training of the model
+  bool recomputes = false;     ///< activations, in the backward pass
+  bool deterministic = false;  ///< every number of ranks gives the same bits
+  TableGradient tables = TableGradient::entries;
+  DType reduce_dtype = DType::float32;
+  std::int64_t zero = 0;    ///< 1: ranks share the optimizer
+  bool saves_best = false;  ///< judge which epoch's model is the best
+
+  [[nodiscard]] bool validates() const { return (validation || validation_split) && !overfit; }
+  /// The length and the order of the training.
+  [[nodiscard]] FitOptions fit_options() const;
+  /// Throws Error (usage) where a resumed training would have another order of rows.
+  void check_resumed(const State& state) const;
+};
+
+/// The parts of a training.
+struct Job {
+  FitOptions options;
+  std::unique_ptr<backends::Backend> backend;
+  std::optional<open::LoadedModel> loaded;
+  std::string compiled;  ///< its compile_config, as JSON
+  optimizers::Settings settings;
+  open::GivenInputs given, held_out;
+  std::optional<Data> rows, validation_rows;
+  State state;
+  keras::LossGraph shown;  ///< of the first batch
+  std::optional<EpochCallbacks> callbacks;
+  std::unique_ptr<Trainer> trainer;
+  std::vector<Tensor> taken_over;  ///< the optimizer's variables that a file had
+  std::int64_t memory = 0;         ///< bytes that training takes
+
+  /// Returns the first rows of the data, one batch of them.
+  [[nodiscard]] Batch first_batch() const;
+};
+
+/// Makes all of it: whatever can fail before the first step does so here. `ranks` may be null. Throws Error.
+void prepare(Job& job, const Setup& setup, communicators::Communicator* ranks, const open::Listener& listener);
+
+/// The same for arrays that are in memory, by the names that read_data gives them, instead of setup.files.
+void prepare(Job& job, const Setup& setup, std::map<std::string, Tensor> data, std::map<std::string, Tensor> validation,
+             const open::Listener& listener);
+
+}  // namespace attn::train
