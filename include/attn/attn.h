@@ -1,4 +1,5 @@
-// attn as a library: opens, summarizes and runs a Keras model. CMake: find_package(attn), target attn::attn.
+// attn as a library: opens, summarizes, runs and trains a Keras model, and generates text. CMake: find_package(attn),
+// target attn::attn.
 //
 //     attn::Model model = attn::Model::open("encoder.keras");
 //     std::cout << model.summary();
@@ -29,9 +30,11 @@ struct OpenOptions {
 };
 
 struct RunOptions {
-  std::string device = "cpu";          ///< cpu, cuda, cuda:N, or auto
-  std::string backend;                 ///< reference, onednn or cuda; empty: the fastest of the device
-  std::optional<std::string> dtype;    ///< compute in float32, bfloat16 or float16 instead of the model's policy
+  std::string device = "cpu";  ///< cpu, cuda, cuda:N, or auto
+  std::string backend;         ///< reference, onednn or cuda; empty: the fastest of the device
+  /// Compute in float32, bfloat16, float16 or float64 instead of the model's policy. int8, int4 or int4:BLOCK (a block
+  /// of so many weights has a scale of its own) quantize the weights, as model.quantize does.
+  std::optional<std::string> dtype;
   std::optional<std::string> weights;  ///< a file; default: the model's own, or else drawn from initializers and seed
   std::optional<std::int64_t> batch;   ///< size of an unknown batch axis (default 1)
   std::optional<std::int64_t> sequence_length;  ///< size of other unknown axes (default 128)
@@ -39,6 +42,10 @@ struct RunOptions {
   std::uint64_t seed = 0;                       ///< seed of drawn weights and inputs
   int threads = 0;                              ///< 0: all cores
   bool scores = false;                          ///< keep the attention scores of every attention layer
+  std::string matmul_precision = "highest";  ///< of float32 products: highest (float32), high (TF32), medium (bfloat16)
+  std::optional<std::int64_t> memory_limit;  ///< bytes that the process may take in all; the system's limits hold too
+  /// Compute no position that the padding mask hides: outputs are 0 there. Each pass is compiled for its inputs.
+  bool skip_padding = false;
 };
 
 /// A layer, or an operation between layers, as in the model's summary.
@@ -70,6 +77,121 @@ class Runner {
   friend class Model;
   struct Parts;
   explicit Runner(std::unique_ptr<Parts> parts);
+  std::unique_ptr<Parts> parts_;
+};
+
+/// Text to token ids and back. Immutable: threads may share one, and copies are the same tokenizer.
+class Tokenizer {
+ public:
+  /// Opens the tokenizer of a preset folder of KerasHub, of a task's .keras file, or of a Hugging Face folder. Throws
+  /// Error (bad_input) if there is none.
+  [[nodiscard]] static Tokenizer open(const std::string& path);
+
+  /// The ids of a text in UTF-8. `specials`: names of special tokens in the text, as "<|endoftext|>", are these tokens.
+  /// Throws Error (usage) for invalid UTF-8.
+  [[nodiscard]] std::vector<std::int32_t> encode(const std::string& text, bool specials = true) const;
+  /// The text of ids, special ones included; bytes that are no UTF-8 become U+FFFD. Throws Error (usage) for an id
+  /// outside the vocabulary.
+  [[nodiscard]] std::string decode(const std::vector<std::int32_t>& ids) const;
+  /// The spelling of a token in its file ("Ġthe"); nothing for an invalid id.
+  [[nodiscard]] std::optional<std::string> token(std::int32_t id) const;
+  /// The number of tokens.
+  [[nodiscard]] std::int64_t size() const;
+  /// The tokens that a text begins and ends with, and that fill a row; nothing where the tokenizer has none.
+  [[nodiscard]] std::optional<std::int32_t> start_id() const;
+  [[nodiscard]] std::optional<std::int32_t> end_id() const;
+  [[nodiscard]] std::optional<std::int32_t> pad_id() const;
+
+ private:
+  friend class Generator;
+  struct Parts;
+  explicit Tokenizer(std::shared_ptr<const Parts> parts);
+  std::shared_ptr<const Parts> parts_;
+};
+
+struct GenerateOptions {
+  std::string sampler;  ///< greedy, random, top_k, top_p, beam or contrastive; empty: greedy for Gemma, otherwise top_k
+  double temperature = 1.0;                ///< above 0
+  std::optional<std::int64_t> top_k;       ///< for top_k (default 5), top_p and contrastive
+  double top_p = 0.1;                      ///< nucleus probability for top_p
+  std::int64_t beams = 5;                  ///< for beam
+  double alpha = 0.6;                      ///< degeneration penalty for contrastive
+  std::optional<std::int64_t> seed;        ///< random if empty
+  std::optional<std::int64_t> max_length;  ///< tokens of a sequence, the prompt included (default: the preprocessor's)
+  std::optional<std::int64_t> max_new_tokens;
+  std::optional<std::vector<std::int32_t>> stop_ids;  ///< tokens that end a text (default: the tokenizer's)
+  std::vector<std::string> stop;                      ///< a text ends where one of these would begin
+  bool strip_prompt = false;                          ///< return texts without their prompts
+};
+
+/// A decoder model that continues texts. Not thread-safe.
+class Generator {
+ public:
+  Generator(Generator&&) noexcept;
+  Generator& operator=(Generator&&) noexcept;
+  ~Generator();
+
+  /// Continues texts, all in one batch; each begins with the tokenizer's start token if the model's preprocessor adds
+  /// one. Throws Error: usage for options out of range, bad_input for a model without a tokenizer.
+  [[nodiscard]] std::vector<std::string> generate(const std::vector<std::string>& prompts,
+                                                  const GenerateOptions& options = {});
+  /// Continues token ids; the results include them. Prompts have at least one token.
+  [[nodiscard]] std::vector<std::vector<std::int32_t>> generate_ids(
+      const std::vector<std::vector<std::int32_t>>& prompts, const GenerateOptions& options = {});
+  /// The natural logarithm of the probability of each token except the first, given those before it: float64.
+  [[nodiscard]] std::vector<double> score(const std::vector<std::int32_t>& ids);
+  /// The tokenizer of the model's files. Throws Error (bad_input) if there is none.
+  [[nodiscard]] Tokenizer tokenizer() const;
+
+ private:
+  friend class Model;
+  struct Parts;
+  explicit Generator(std::unique_ptr<Parts> parts);
+  std::unique_ptr<Parts> parts_;
+};
+
+struct TrainOptions {
+  std::optional<std::string> loss, optimizer;  ///< a name, or JSON as Keras writes it; default: the model's own
+  std::optional<std::string> metrics;          ///< names between commas, or JSON; default: the model's own
+  std::optional<double> learning_rate;         ///< default: the optimizer's
+  std::optional<std::string> weights;          ///< a file; default: the model's own, or else drawn
+  std::int64_t epochs = 1, batch_size = 32;
+  bool shuffle = true;
+  double validation_split = 0.0;  ///< the last part of the rows is not trained on, but evaluated after each epoch
+  std::uint64_t seed = 0;         ///< seed of drawn weights, of the order of rows, and of dropout
+  int threads = 0;                ///< 0: all cores
+  std::optional<std::int64_t> memory_limit;  ///< bytes that the process may take in all
+};
+
+/// The course of a training.
+struct History {
+  /// Values for each epoch, by name: "loss", metrics, "val_loss", …
+  std::map<std::string, std::vector<double>> values;
+  std::int64_t epochs = 0, steps = 0;  ///< done
+  std::string end;                     ///< "epochs", or "not finite" where a step had no finite loss
+};
+
+/// A model in training, with the data that it is trained on. Not thread-safe.
+class Trainer {
+ public:
+  Trainer(Trainer&&) noexcept;
+  Trainer& operator=(Trainer&&) noexcept;
+  ~Trainer();
+
+  /// Trains for TrainOptions::epochs epochs, as Keras's fit() does; once. Throws Error.
+  [[nodiscard]] History fit();
+  /// The loss and the metrics over arrays as those of Model::trainer. Throws Error.
+  [[nodiscard]] std::map<std::string, double> evaluate(const std::map<std::string, Tensor>& data);
+  /// The weights by their paths ("dense/kernel"), as copies.
+  [[nodiscard]] std::vector<NamedTensor> weights() const;
+  /// Writes the model, its weights and the optimizer's state as a .keras archive, which keras.models.load_model reads.
+  /// Throws Error.
+  void save(const std::string& path);
+
+ private:
+  friend class Model;
+  struct Parts;
+  explicit Trainer(std::unique_ptr<Parts> parts);
   std::unique_ptr<Parts> parts_;
 };
 
@@ -112,8 +234,17 @@ class Model {
   [[nodiscard]] std::string plot() const;
   /// Returns JSON that keras.models.model_from_json loads.
   [[nodiscard]] std::string config() const;
-  /// Reads or draws the weights and compiles the model for the shapes. Throws Error.
+  /// Reads or draws the weights and compiles the model for the shapes. Throws Error: no_memory, before anything large
+  /// is allocated, where it does not fit.
   [[nodiscard]] Runner prepare(const RunOptions& options = {}) const;
+  /// Prepares a training on arrays with a row for each sample: the model's inputs by name, targets "y" or "y:<output>",
+  /// and weights of samples "sample_weight" or "sample_weight:<output>". `validation` holds the same for data that is
+  /// evaluated after each epoch. Throws Error.
+  [[nodiscard]] Trainer trainer(const std::map<std::string, Tensor>& data, const TrainOptions& options = {},
+                                const std::map<std::string, Tensor>& validation = {}) const;
+  /// Prepares the generation of text by a task of KerasHub or a model of Hugging Face that was opened from its files;
+  /// of RunOptions, input shapes and scores have no meaning. Throws Error (bad_input) for a model that is no decoder.
+  [[nodiscard]] Generator generator(const RunOptions& options = {}) const;
 
  private:
   struct Parts;

@@ -249,7 +249,7 @@ class Preparation {
     trainer.set_draws(job_.state.draws);
     job_.taken_over = take_over_optimizer();
     if (job_.taken_over.empty() && std::holds_alternative<optimizers::ScheduleFreeAdamW>(job_.settings.rule))
-      console_.warn(
+      listener_.warn(
           "the momentum of ScheduleFreeAdamW starts at the weights; Keras's fit() starts it at 0 after compile(), and "
           "after load_model() at the weights that the layers had before the file's");
     if (told_.resume) in_file(*loaded.weights, [&] { take_over_state(); });

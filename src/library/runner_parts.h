@@ -1,0 +1,28 @@
+// The inside of attn::Runner.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "attn/attn.h"
+#include "attn/backends/backend.h"
+#include "attn/graph/graph.h"
+#include "attn/open/execution.h"
+#include "attn/run/session.h"
+
+namespace attn {
+
+struct Runner::Parts {
+  graph::Graph graph;  // the lowered graph
+  open::Execution execution;
+  std::string weights_origin;
+  std::unique_ptr<backends::Backend> backend;
+  std::vector<Tensor> weights;            // kept for passes that are each compiled for their inputs
+  std::unique_ptr<run::Session> session;  // null before the first pass of such
+
+  void run(std::vector<Tensor> inputs);
+};
+
+}  // namespace attn

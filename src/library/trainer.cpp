@@ -1,0 +1,106 @@
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "attn/attn.h"
+#include "attn/base/error.h"
+#include "attn/train/archive.h"
+#include "attn/train/read_data.h"
+#include "trainer_parts.h"
+
+namespace attn {
+namespace {
+
+train::Setup setup_of(const open::ModelText& text, const TrainOptions& options, bool has_validation) {
+  if (options.epochs < 1) throw bad_usage("epochs {}: expected 1 or more", options.epochs).about("epochs");
+  if (options.batch_size < 1)
+    throw bad_usage("batch_size {}: expected 1 or more", options.batch_size).about("batch_size");
+  if (options.threads < 0)
+    throw bad_usage("threads {}: expected their number, or 0 for all cores", options.threads).about("threads");
+  if (!(options.validation_split >= 0.0 && options.validation_split < 1.0))
+    throw bad_usage("validation_split {}: expected a share from 0 to below 1", options.validation_split)
+        .about("validation_split");
+  if (options.validation_split > 0.0 && has_validation)
+    throw bad_usage("validation_split and validation exclude each other").about("validation_split");
+  train::Setup out;
+  out.text = text;
+  out.execution.weights = options.weights;
+  out.execution.seed = options.seed;
+  out.execution.threads = options.threads;
+  out.execution.memory_limit = options.memory_limit;
+  out.execution.input_shape = text.options.input_shape;
+  out.execution.keras_version = text.options.keras_version;
+  out.execution.as_keras_hub = text.options.as_keras_hub;
+  out.changes.loss = options.loss;
+  out.changes.optimizer = options.optimizer;
+  out.changes.metrics = options.metrics;
+  if (options.learning_rate) out.changes.learning_rate = fmt::format("{}", *options.learning_rate);
+  out.epochs = options.epochs;
+  out.batch_size = options.batch_size;
+  out.no_shuffle = !options.shuffle;
+  if (options.validation_split > 0.0) out.validation_split = options.validation_split;
+  return out;
+}
+
+}  // namespace
+
+Trainer::Parts::Parts(const open::ModelText& text, const std::map<std::string, Tensor>& data,
+                      const TrainOptions& options, const std::map<std::string, Tensor>& validation) {
+  train::prepare(job, setup_of(text, options, !validation.empty()), data, validation, open::Silent());
+}
+
+Trainer::Trainer(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+Trainer::Trainer(Trainer&&) noexcept = default;
+Trainer& Trainer::operator=(Trainer&&) noexcept = default;
+Trainer::~Trainer() = default;
+
+History Trainer::fit() {
+  train::Job& job = parts_->job;
+  History out;
+  train::FitEvents events;
+  events.epoch = [&](const train::EpochEvent& event) {
+    for (const auto& [name, value] : train::values_of(event.values, event.validation))
+      out.values[name].push_back(value);
+  };
+  const bool validates = job.validation_rows->rows() > 0;
+  const train::FitEnd end = train::fit(*job.trainer, *job.rows, validates ? &*job.validation_rows : nullptr,
+                                       job.options, job.state.position, events);
+  if (end == train::FitEnd::epochs) job.trainer->finalize();
+  out.epochs = job.state.position.epoch;
+  out.steps = job.state.position.step;
+  out.end = train::name_of(end);
+  return out;
+}
+
+std::map<std::string, double> Trainer::evaluate(const std::map<std::string, Tensor>& data) {
+  train::Job& job = parts_->job;
+  const open::GivenInputs given = train::named_data(job.loaded->model, data);
+  train::expect_labels(job.shown, given);
+  train::expect_indices(job.shown.graph, given);
+  const train::Data rows(given.arrays);
+  if (rows.rows() == 0) throw bad_input("there is no row to evaluate");
+  std::map<std::string, double> out;
+  for (const auto& [name, value] : train::values_of(train::evaluate(*job.trainer, rows, job.options.batch_size), {}))
+    out.emplace(name, value);
+  return out;
+}
+
+std::vector<NamedTensor> Trainer::weights() const {
+  const train::Trainer& trainer = *parts_->job.trainer;
+  std::vector<NamedTensor> out;
+  for (std::size_t i = 0; i < trainer.specs().size(); ++i) {
+    const Tensor& weight = trainer.weights()[i];
+    Tensor copy(weight.dtype(), weight.shape());
+    std::copy_n(weight.data(), weight.bytes(), copy.data());
+    out.push_back({trainer.specs()[i].path, std::move(copy)});
+  }
+  return out;
+}
+
+void Trainer::save(const std::string& path) {
+  train::Job& job = parts_->job;
+  job.state.draws = job.trainer->draws();
+  train::write_archive(path, *job.loaded, job.compiled, *job.trainer, job.trainer->optimizer_state(), job.state);
+}
+
+}  // namespace attn
