@@ -136,7 +136,7 @@ void Communicator::barrier() {
 
 std::string Communicator::at_work() const {
   std::string text = fmt::format("collective {}, {}", current_.number, name_of(current_.collective));
-  if (current_.bytes > 0) text += fmt::format(" of {} bytes", with_commas(current_.bytes));
+  if (current_.bytes > 0) text += fmt::format(" ({} bytes)", with_commas(current_.bytes));
   if (!current_.what.empty()) text += fmt::format(" for layer '{}'", printable(current_.what));
   return text;
 }

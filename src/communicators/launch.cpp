@@ -25,7 +25,9 @@ std::optional<int> variable(const char* name) {
   const char* text = std::getenv(name);
   if (text == nullptr) return std::nullopt;
   const auto value = number_of(text);
-  if (!value) throw bad_usage("the variable {} is '{}', and a launcher sets it to a number", name, printable(text));
+  if (!value)
+    throw bad_usage("the environment variable {} is '{}'; expected the number that a launcher sets", name,
+                    printable(text));
   return value;
 }
 
@@ -54,7 +56,9 @@ Launch launched() {
   for (const Row& row : kRows) {
     if (!is_set(row.rank) || !is_set(row.size) || is_batch_script(row)) continue;
     const int rank = *variable(row.rank), size = *variable(row.size);
-    if (rank >= size) throw bad_usage("the variables {} and {} give rank {} of {}", row.rank, row.size, rank, size);
+    if (rank >= size)
+      throw bad_usage("the environment variables {} and {} give the invalid rank {} of {}", row.rank, row.size, rank,
+                      size);
     return {rank, size, variable(row.local_rank).value_or(rank), row.launcher};
   }
   return {};
@@ -65,7 +69,7 @@ Shard shard_of(std::string_view word, const Launch& launch) {
   if (word == "auto") {
     if (const auto index = variable("SLURM_ARRAY_TASK_ID")) {
       const auto count = variable("SLURM_ARRAY_TASK_COUNT");
-      if (!count) throw bad_usage("SLURM_ARRAY_TASK_ID is set, and SLURM_ARRAY_TASK_COUNT is not");
+      if (!count) throw bad_usage("SLURM_ARRAY_TASK_ID is set, but SLURM_ARRAY_TASK_COUNT is not");
       outer = {*index - variable("SLURM_ARRAY_TASK_MIN").value_or(0), *count};
       if (outer.index < 0 || outer.index >= outer.count)
         throw bad_usage("the array's task {} is not one of {} in a row: a shard can be named as i/N", *index, *count);

@@ -97,7 +97,7 @@ CachedDecoder::Part& CachedDecoder::part(const StepShape& shape) {
     if (output.name == "logits") made->logits = output.value;
     if (output.name == "hidden") made->hidden = output.value;
   }
-  if (made->logits == graph::kNone) throw internal_error("the graph of new tokens gives no logits");
+  if (made->logits == graph::kNone) throw internal_error("the decode step returns no logits");
   vocabulary_size_ = graph.value(made->logits).shape.back();
   std::int64_t bytes = 0;
   for (const graph::ValueId id : graph.states) bytes += graph.value(id).shape.size() * bytes_of(graph.value(id).dtype);
@@ -230,7 +230,7 @@ void CachedDecoder::run(const Advance& step, const Run& which, Ahead& out) {
 
 Ahead CachedDecoder::advance(const Advance& step) {
   if (step.position + step.count > options_.capacity)
-    throw internal_error("positions up to {} were asked of a decoder of {}", step.position + step.count,
+    throw internal_error("positions up to {} were requested from a decoder with {}", step.position + step.count,
                          options_.capacity);
   Ahead out;
   read(step, out);

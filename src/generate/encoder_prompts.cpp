@@ -48,7 +48,7 @@ EncoderPrompts pack_prompts(const EncoderWords& words, const std::optional<keras
     return out;
   }
   const tokenizers::SpecialIds& ids = tokenizer->specials();
-  if (!task || !task->packing) throw bad_input("how texts are packed is known of tasks alone; give `ids`");
+  if (!task || !task->packing) throw bad_input("only tasks define the packing of texts; give `ids`");
   const std::vector<std::string> begins =
       words.decoder_texts.empty() ? std::vector<std::string>{""} : words.decoder_texts;
   out.begun = for_each_prompt(begins, words.texts.size(), "`decoder_prompt`");

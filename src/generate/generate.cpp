@@ -10,7 +10,7 @@ namespace {
 
 void check(const SamplerOptions& sampler) {
   const auto refuse = [](std::string_view field, const auto& value, std::string_view expected) {
-    throw bad_usage("{} of the sampler is {}, and must be {}", field, value, expected);
+    throw bad_usage("the sampler's {} is {}; expected {}", field, value, expected);
   };
   if (!(sampler.temperature > 0.0)) refuse("temperature", sampler.temperature, "above 0");
   if (sampler.k && *sampler.k < 1) refuse("k", *sampler.k, "at least 1");
@@ -45,15 +45,15 @@ Generated generate(Decoder& decoder, const Request& request) {
   for (std::size_t i = 0; i < request.prompts.size(); ++i)
     if (request.prompts[i].empty()) throw bad_usage("prompt {} has no tokens", i);
   if (request.max_length > decoder.capacity())
-    throw internal_error("{} positions were asked of a decoder of {}", request.max_length, decoder.capacity());
+    throw internal_error("{} positions were requested from a decoder with {}", request.max_length, decoder.capacity());
   if (request.sampler.kind == SamplerKind::contrastive && branches_of(request.sampler) > decoder.vocabulary_size())
-    throw bad_usage("k of the sampler is {}, and the model has {} tokens to choose among", branches_of(request.sampler),
+    throw bad_usage("the sampler's k is {}, but the model has only {} tokens", branches_of(request.sampler),
                     decoder.vocabulary_size());
   const Prompts prompts(request);
   if (prompts.padding_stops()) return nothing_but_padding(request);
   if (request.draft != nullptr) {
     if (request.prompts.size() != 1 || branches_of(request.sampler) != 1 || request.sampler.kind == SamplerKind::beam)
-      throw bad_usage("a draft goes with one prompt, and with the samplers greedy, random, top_k and top_p");
+      throw bad_usage("a draft requires a single prompt and one of the samplers greedy, random, top_k and top_p");
     if (request.draft_tokens < 1) throw bad_usage("a draft of {} tokens: expected 1 or more", request.draft_tokens);
     return speculate(decoder, request, prompts);
   }

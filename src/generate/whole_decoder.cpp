@@ -39,21 +39,21 @@ bool is_softmax(const graph::Graph& graph, graph::ValueId output) {
 
 WholeInputs whole_inputs(const graph::Graph& graph, const std::string& name) {
   const auto refuse = [&](std::string_view what) { return bad_input("{}: {}, so it cannot generate", name, what); };
-  if (graph.outputs.size() != 1) throw refuse("it has not one output");
+  if (graph.outputs.size() != 1) throw refuse("it does not have exactly one output");
   const graph::Value& output = graph.value(graph.outputs.front().value);
   if (output.shape.rank() != 3 || !is_floating(output.dtype))
-    throw refuse("its output tells nothing of a next token at each position");
+    throw refuse("its output is not logits (batch, length, vocabulary)");
   WholeInputs out;
   bool found = false;
   for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
     const auto rows = table_rows(graph, graph.inputs[i]);
-    if (!rows) throw refuse("an input is not the ids of tokens");
+    if (!rows) throw refuse("an input is not token ids");
     if (graph.value(graph.inputs[i]).shape[1] != output.shape[1] || *rows != output.shape[2]) continue;
     out.tokens = i;
     found = true;
   }
-  if (!found) throw refuse("no input has a token for each position of its output, of as many as its output tells of");
-  if (graph.inputs.size() > 2) throw refuse("it has more inputs than a sequence and one that an encoder reads");
+  if (!found) throw refuse("no input has the length and the vocabulary of its output");
+  if (graph.inputs.size() > 2) throw refuse("it has further inputs besides a sequence and an encoder's sequence");
   if (graph.inputs.size() == 2) out.encoder = 1 - out.tokens;
   return out;
 }
@@ -76,7 +76,7 @@ WholeDecoder::WholeDecoder(const backends::Backend& backend, graph::Graph graph,
     for (Dim row = 0; row < rows_; ++row) {
       const auto& tokens = encoder_tokens[static_cast<std::size_t>(row / branches)];
       if (std::ssize(tokens) > length)
-        throw bad_usage("{} tokens are given for an encoder that reads {}", tokens.size(), length);
+        throw bad_usage("{} tokens were given for an encoder with {} positions", tokens.size(), length);
       for (Dim i = 0; i < length; ++i)
         array.set(row * length + i, i < std::ssize(tokens) ? tokens[static_cast<std::size_t>(i)] : 0);
     }
@@ -137,7 +137,8 @@ Tensor WholeDecoder::asked(const Advance& step) const {
 
 Ahead WholeDecoder::advance(const Advance& step) {
   if (step.position + step.count > capacity_)
-    throw internal_error("positions up to {} were asked of a decoder of {}", step.position + step.count, capacity_);
+    throw internal_error("positions up to {} were requested from a decoder with {}", step.position + step.count,
+                         capacity_);
   place(step);
   if (!is_checked_) check_causal(step);
   run(0);
@@ -161,7 +162,7 @@ void WholeDecoder::check_causal(const Advance& step) {
   constexpr double kRounding = 1e-2;  // for half precision; a model that is not causal differs by far more
   if (most > kRounding * std::max(1.0, size))
     throw bad_input(
-        "what the model gives for a position depends on the tokens behind it, so it tells of no next token");
+        "the model is not causal: its output at a position depends on later tokens, so it cannot predict the next one");
 }
 
 }  // namespace attn::generate

@@ -19,7 +19,7 @@ namespace {
 constexpr std::string_view kMember = ".npy";
 
 TextArray lines_of(std::string_view text, const std::string& place) {
-  if (!is_utf8(text)) throw bad_input("{}: a text file of inputs is UTF-8, and this one is not", place);
+  if (!is_utf8(text)) throw bad_input("{}: a text file of inputs must be UTF-8", place);
   TextArray out;
   for (std::string& line : split(text, '\n')) {
     if (line.ends_with('\r')) line.pop_back();

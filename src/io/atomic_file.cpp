@@ -125,7 +125,7 @@ bool replace_by_link(const std::string& file, const std::string& name, const std
 AtomicFile::AtomicFile(std::string path, Content content) : path_(std::move(path)), target_(path_) {
   if (path_.empty()) throw bad_input("an output file without a name");
   if (content == Content::binary && is_terminal(path_))
-    throw bad_usage("{}: what is written is no text for a terminal: write it to a file, or into a pipe",
+    throw bad_usage("{}: binary data is not written to a terminal: write it to a file, or into a pipe",
                     path_ == "-" ? "stdout" : printable(path_));
   if (const auto fd = descriptor_of(path_)) {
     open_direct(::fcntl(*fd, F_DUPFD_CLOEXEC, 0));

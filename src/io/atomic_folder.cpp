@@ -43,7 +43,7 @@ void check_folder_target(const std::string& path) {
   const fs::file_status status = fs::symlink_status(target, error);
   if (status.type() == fs::file_type::not_found) return;
   if (status.type() != fs::file_type::directory || !fs::is_empty(target, error) || error)
-    throw bad_input("{}: it is there already, and is left as it is; give the result another name", printable(path));
+    throw bad_input("{}: it already exists, and is left unchanged; choose another name", printable(path));
 }
 
 AtomicFolder::AtomicFolder(std::string path) : path_(without_slashes(std::move(path))) {

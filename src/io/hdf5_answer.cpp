@@ -53,7 +53,7 @@ class Answer {
     if (static_cast<std::int64_t>(result.objects.size()) == kMaxHdf5Objects) throw nonsense();
     if (!is_utf8(path)) throw bad_input("{}: the name /{} is not UTF-8", place_, printable(path));
     const auto [added, is_new] = result.objects.try_emplace(std::move(path));
-    if (!is_new) throw bad_input("{}: /{} is there twice", place_, printable(added->first));
+    if (!is_new) throw bad_input("{}: /{} occurs twice", place_, printable(added->first));
     return added->second;
   }
 

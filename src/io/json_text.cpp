@@ -45,7 +45,7 @@ class Tree : public nlohmann::json_sax<json> {
     if (key.size() > kMaxKey) throw bad_input("{}: a key of over 1 KiB is not accepted", place_);
     Level& level = open_.back();
     if (level.table == nullptr && !level.keys.insert(key).second)
-      throw bad_input("{}: the key '{}' stands twice in one object", place_, printable(key));
+      throw bad_input("{}: the key '{}' occurs twice in one object", place_, printable(key));
     level.key = std::move(key);
     return true;
   }

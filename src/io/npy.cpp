@@ -257,7 +257,7 @@ std::string utf8_of(std::span<const std::byte> points, bool big_endian, const st
       continue;
     }
     if (point > 0x10ffff || (point >= 0xd800 && point <= 0xdfff))
-      throw bad_input("{}: a string holds {:#x}, which is no character", place, point);
+      throw bad_input("{}: a string contains {:#x}, which is not a character", place, point);
     out.append(std::exchange(pending, 0), '\0');
     const auto put = [&](std::uint32_t byte) { out.push_back(static_cast<char>(byte)); };
     if (point < 0x80) {
@@ -294,7 +294,7 @@ std::optional<TextArray> parse_text_npy(const Bytes& file, std::string_view name
     throw bad_input("{}: {} bytes of elements follow the header, which do not fit strings of {} bytes in the shape {}",
                     place, reader.remaining(), width, shape.str());
   if (header.fortran_order && shape.rank() > 1)
-    throw bad_input("{}: strings in column order are not read; save numpy.ascontiguousarray of them", place);
+    throw bad_input("{}: strings in column order are not supported; save numpy.ascontiguousarray of them", place);
   TextArray out{shape, {}};
   for (std::int64_t i = 0; i < *count; ++i) {
     const std::span<const std::byte> bytes = reader.take(width);

@@ -86,7 +86,7 @@ class Reader {
     for (const std::string_view cell : cells) {
       const std::string_view name = unquoted(cell);
       if (!seen.insert(name).second)
-        throw bad_input("{}: two columns are called '{}'", printable(file_), shortened(printable(name)));
+        throw bad_input("{}: two columns have the name '{}'", printable(file_), shortened(printable(name)));
       out_.columns.emplace_back(name);
     }
     return true;
@@ -99,7 +99,7 @@ class Reader {
     for (std::size_t i = 0; i < cells.size(); ++i) {
       const std::optional<double> number = number_of(cells[i]);
       if (!number || !std::isfinite(*number))
-        throw bad_input("{}: line {}, column {}: '{}' is no finite number", printable(file_), line_, column(i),
+        throw bad_input("{}: line {}, column {}: '{}' is not a finite number", printable(file_), line_, column(i),
                         shortened(printable(cells[i])));
       out_.numbers.push_back(*number);
     }

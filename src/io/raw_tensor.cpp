@@ -21,7 +21,7 @@ std::optional<std::int64_t> byte_count(DType dtype, const std::vector<Dim>& dims
 
 Tensor tensor_over(DType dtype, std::vector<Dim> dims, const Bytes& bytes, const std::string& place) {
   if (byte_count(dtype, dims) != bytes.size()) {
-    throw internal_error("{}: a tensor over {} bytes, which do not hold its shape", place, bytes.size());
+    throw internal_error("{}: a tensor with {} bytes, which do not match its shape", place, bytes.size());
   }
   if (dtype == DType::boolean) {
     const auto values = bytes.span();

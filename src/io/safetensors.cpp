@@ -117,7 +117,7 @@ class HeaderHandler {
     return true;
   }
   bool number_integer(json::number_integer_t) { unexpected("a negative number"); }
-  bool number_float(json::number_float_t, const json::string_t&) { unexpected("a number that is no integer"); }
+  bool number_float(json::number_float_t, const json::string_t&) { unexpected("a number that is not an integer"); }
   bool boolean(bool) { unexpected("a boolean"); }
   bool null() { unexpected("null"); }
   bool binary(json::binary_t&) { unexpected("binary data"); }

@@ -27,7 +27,7 @@ void write_one(AtomicFile& file, std::span<const NamedTensor> tensors, std::span
 
 void write_numbers(AtomicFile& file, std::span<const NamedTensor> tensors, std::span<const NamedTexts> texts) {
   if (!texts.empty())
-    throw bad_usage("{}: '{}' is of strings, which .safetensors does not hold; use .npz", printable(file.path()),
+    throw bad_usage("{}: '{}' contains strings, which .safetensors cannot store; use .npz", printable(file.path()),
                     printable(texts.front().name));
   write_safetensors(file, tensors);
 }

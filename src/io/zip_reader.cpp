@@ -228,7 +228,7 @@ void ZipReader::read_directory(const Directory& directory) {
   for (const ZipMember& member : members_) names.push_back(member.name);
   std::sort(names.begin(), names.end());
   const auto twice = std::adjacent_find(names.begin(), names.end());
-  if (twice != names.end()) throw bad_input("{}: the member {} is there twice", place_, printable(*twice));
+  if (twice != names.end()) throw bad_input("{}: the member {} occurs twice", place_, printable(*twice));
 }
 
 /// The local headers, their contents and the directory must be contiguous.

@@ -277,7 +277,7 @@ Anatomy Model::anatomy(const LowerOptions& options) const {
   if (!options.symbolic && !options.open_custom) require_no_custom_class();
   if (const CustomLayer* custom = as_custom(parts_->root())) custom->refuse();
   if (model == nullptr) parts_->root().fail("one layer without an input shape cannot run", "input_shape");
-  if (!model->connected) model->fail("the model knows no input shape", "input_shape");
+  if (!model->connected) model->fail("the model has no input shape", "input_shape");
   if (options.sequence_length && !options.symbolic && !options.decode && !takes_length(*options.sequence_length)) {
     if (const Model* other = resized(*options.sequence_length)) {
       LowerOptions others = options;
@@ -296,7 +296,7 @@ LossGraph Model::lower_loss(const LowerOptions& options, const LossOptions& loss
   require_no_custom_class();
   Functional* model = parts_->model();
   if (model == nullptr) parts_->root().fail("one layer without an input shape cannot run", "input_shape");
-  if (!model->connected) model->fail("the model knows no input shape", "input_shape");
+  if (!model->connected) model->fail("the model has no input shape", "input_shape");
   if (options.sequence_length && !takes_length(*options.sequence_length)) {
     if (const Model* other = resized(*options.sequence_length)) {
       LowerOptions others = options;
@@ -311,7 +311,7 @@ void Model::freeze(const std::vector<std::string>& layers) {
   Functional* const model = parts_->model();
   for (const std::string& name : layers) {
     Layer* const found = model == nullptr ? nullptr : find_layer(*model, name);
-    if (found == nullptr) throw bad_usage("no layer is called '{}'", printable(name));
+    if (found == nullptr) throw bad_usage("there is no layer '{}'", printable(name));
     visit_layers(*found, [](Layer& layer) {
       layer.trainable = false;
       for (graph::WeightSpec& spec : layer.weights) spec.trainable = false;
@@ -353,7 +353,7 @@ std::string Model::config(const ConfigOptions& options) const {
 
 std::string Model::hugging_face_config(const std::string& dtype) const {
   Functional* const model = parts_->model();
-  if (model == nullptr || is_single_layer()) throw bad_input("one layer is no model of transformers");
+  if (model == nullptr || is_single_layer()) throw bad_input("a single layer is not a transformers model");
   return keras::hugging_face_config(*model, dtype);
 }
 

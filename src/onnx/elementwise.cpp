@@ -55,7 +55,7 @@ Term relu(const graph::Unary& f, const Term& x) {
 Term through_float8(const Term& x) {
   constexpr std::int64_t kFloat8E4M3FN = 17;  // TensorProto.DataType; attn has no such dtype
   constexpr int kOldest = 19;
-  if (x.emitter->opset() < kOldest) throw bad_input("numbers of 8 bits (float8_e4m3fn) came to ONNX with opset 19");
+  if (x.emitter->opset() < kOldest) throw bad_input("float8_e4m3fn requires opset 19");
   return x.apply("Cast", {}, {{"to", kFloat8E4M3FN}}).apply("Cast", {}, {{"to", type_code(x.dtype)}});
 }
 

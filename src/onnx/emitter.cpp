@@ -66,7 +66,7 @@ namespace {
 
 [[noreturn]] void no_formula(const Samples& samples) {
   const bool is_batch = std::ranges::all_of(samples.lengths, [](const Length& length) { return length.axis == 0; });
-  throw bad_input("a size in it follows from the model's lengths in no simple way; fix them")
+  throw bad_input("a size in it is not a simple function of the model's lengths; fix them")
       .about(is_batch ? "batch" : "sequence_length");
 }
 

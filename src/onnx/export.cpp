@@ -8,7 +8,7 @@
 namespace attn::onnx {
 
 void no_counterpart(const Step& step, std::string_view what) {
-  throw bad_input("ONNX has no counterpart for the operation {}{}{}", graph::name_of(step.node.op),
+  throw bad_input("ONNX has no equivalent of the operation {}{}{}", graph::name_of(step.node.op),
                   what.empty() ? "" : " ", what);
 }
 
@@ -131,7 +131,7 @@ class Exporter {
 }  // namespace
 
 Model export_model(const Samples& samples, std::span<const Tensor> weights, int opset) {
-  if (!samples.base.states.empty()) throw bad_input("ONNX has no counterpart for what a model keeps between runs");
+  if (!samples.base.states.empty()) throw bad_input("ONNX has no equivalent of state that persists between runs");
   return {opset, Exporter(samples, weights, opset).run()};
 }
 

@@ -140,7 +140,7 @@ Names emit(const Step& step, const graph::Iota& op) {
   const std::optional<Size>& length = sizes[static_cast<std::size_t>(op.axis)];
   const bool whole = is_integer(op.dtype);
   const DType dtype = whole ? DType::int64 : op.dtype == DType::float64 ? DType::float64 : DType::float32;
-  if (!length) no_counterpart(step, "of such a length");
+  if (!length) no_counterpart(step, "with a computed length");
   Term places = Term{&e, e.range(*length), DType::int64}.cast(dtype);
   if (op.step != 1.0) places = places * op.step;
   if (op.start != 0.0) places = places + op.start;

@@ -99,7 +99,7 @@ Samples at(const std::vector<std::string>& names, const std::vector<Shape>& shap
   for (const auto& sizes : out.other_lengths) out.others.push_back(lowered(with(shapes, places, sizes)));
   if (const auto node = first_difference(out)) {
     const graph::LayerId layer = out.base.nodes[graph::at(*node)].layer;
-    throw bad_input("'{}' computes in another way at another size, which one file cannot say; fix the sizes",
+    throw bad_input("'{}' computes differently at another size, which a single file cannot express; fix the sizes",
                     layer == graph::kNone ? "the model" : printable(out.base.layers[graph::at(layer)].name))
         .about("sequence_length");
   }

@@ -107,7 +107,7 @@ class FileInputs {
   }
   [[noreturn]] void refuse(const NamedTexts& array) const {
     throw bad_input("{}: {}; the inputs of strings are {}", printable(path_),
-                    has_no_name(array) ? "which input its strings are for is not told: give `inputs` NAME=FILE"
+                    has_no_name(array) ? "the input of its strings is unknown: give `inputs` NAME=FILE"
                                        : fmt::format("the model has no input of strings '{}'{}", printable(array.name),
                                                      did_you_mean(array.name, std::span<const std::string>(of_texts_))),
                     printable(join(of_texts_, ", ")));

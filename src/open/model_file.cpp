@@ -98,8 +98,7 @@ ModelText model_text_of(const io::Bytes& file, const std::string& path) {
   }
   const std::string name = path == "-" ? "stdin" : path;
   const std::size_t first = file.text().find_first_not_of(" \t\r\n");
-  if (first == std::string_view::npos && path != "-")
-    throw bad_input("{}: an empty file, and no model", printable(name));
+  if (first == std::string_view::npos && path != "-") throw bad_input("{}: the file is empty", printable(name));
   if (const bool is_binary = name.ends_with(".keras") || name.ends_with(".h5");
       is_binary && first != std::string_view::npos && file.text()[first] != '{')
     throw bad_input("{}: neither {} nor JSON: it is no model, or it is damaged or was downloaded in part",

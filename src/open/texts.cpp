@@ -17,7 +17,7 @@ TextArray fitted(const keras::TextInput& input, TextArray texts) {
   for (int axis = 0; fits && axis < texts.shape.rank(); ++axis)
     fits = input.shape[axis] == kUnknown || input.shape[axis] == texts.shape[axis];
   if (!fits)
-    throw bad_input("the input '{}' has the shape {}, the strings given for it have {}", printable(input.name),
+    throw bad_input("the input '{}' has the shape {}, but its strings have {}", printable(input.name),
                     input.shape.str(), given.str());
   return texts;
 }
@@ -68,7 +68,7 @@ std::map<std::string, Tensor> encode_texts(const keras::Model& model, const std:
     if (arrays.empty()) continue;
     try {
       if (arrays.size() < stage.inputs.size())
-        throw bad_input("it crosses {}, and not all of them are given", printable(join(stage.inputs, ", ")));
+        throw bad_input("it crosses {}, but not all of them are given", printable(join(stage.inputs, ", ")));
       out.emplace(stage.name, text::encode(*stage.encoding, arrays));
     } catch (const Error& error) {
       if (error.code() != ExitCode::bad_input) throw;

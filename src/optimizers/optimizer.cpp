@@ -122,18 +122,17 @@ void Optimizer::set_state(const std::vector<Tensor>& state) {
   const std::size_t left_out = state.size() + first_ == state_.size() ? first_ : 0;
   const auto expect = [&](std::size_t i, bool fits, const char* what) {
     if (!fits)
-      throw bad_input("variable {} of the optimizer, {}, is {} in the file, and must be {}", i,
+      throw bad_input("variable {} of the optimizer, {}, is {} in the file; expected {}", i,
                       printable(state_[i + left_out].name), state[i].at(0), what);
   };
   if (state.size() + left_out != state_.size())
-    throw bad_input("the file has {} variables of the optimizer, and {} has {}", state.size(), settings_.name,
-                    state_.size());
+    throw bad_input("the file has {} optimizer variables, but {} has {}", state.size(), settings_.name, state_.size());
   for (std::size_t i = 0; i < state.size(); ++i) {
     const Tensor& kept = state_[i + left_out].tensor;
     const auto shared = shared_.find(i + left_out);
     const Shape whole = shared == shared_.end() ? kept.shape() : shared->second.second;
     if (state[i].shape() != whole)
-      throw bad_input("variable {} of the optimizer is {} in the file, and {} has {}", i, state[i].shape().str(),
+      throw bad_input("variable {} of the optimizer is {} in the file, but {} has {}", i, state[i].shape().str(),
                       printable(state_[i + left_out].name), whole.str());
     if (whole.rank() == 0 && kept.dtype() == DType::int64)
       expect(i, state[i].at(0) >= 0.0 && state[i].at(0) <= kMostSteps, "a number of steps");
@@ -156,7 +155,7 @@ void Optimizer::set_unsaved(const std::vector<Tensor>& kept) {
   if (kept.size() != own.size()) return;  // a file that Keras saved has none
   for (std::size_t i = 0; i < own.size(); ++i) {
     if (kept[i].shape() != own[i].shape())
-      throw bad_input("attn/unsaved/{} of the optimizer is {} in the file, and {} has {}", i, kept[i].shape().str(),
+      throw bad_input("attn/unsaved/{} of the optimizer is {} in the file, but {} has {}", i, kept[i].shape().str(),
                       printable(settings_.name), own[i].shape().str());
     copy(kept[i].cast(own[i].dtype()), own[i]);
   }

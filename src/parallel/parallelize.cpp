@@ -350,9 +350,9 @@ void expect_heads(const Graph& model, int ranks) {
     const Dim heads = model.value(node.inputs[0]).shape[2];
     if (heads >= ranks) continue;
     const std::string layer = node.layer == graph::kNone ? "attention" : model.layers[at(node.layer)].name;
-    throw bad_usage("the layer '{}' has {}, which {} ranks cannot share: {} works", printable(layer),
+    throw bad_usage("the layer '{}' has {}, which cannot be split over {} ranks: {} works", printable(layer),
                     fmt::format("{} head{}", heads, heads == 1 ? "" : "s"), ranks,
-                    heads == 1 ? "1 alone" : fmt::format("any number from 1 to {}", heads))
+                    heads == 1 ? "only 1" : fmt::format("any number from 1 to {}", heads))
         .about("parallel");
   }
 }

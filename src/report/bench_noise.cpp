@@ -36,8 +36,8 @@ std::string noise_summary(const std::vector<BenchRow>& rows) {
     cores = std::max(cores, row.noise.other_cores.value_or(0));
   }
   if (noisy == 0) return "";
-  std::string out =
-      fmt::format("{} of {} rows were measured on a busy or unsteady machine, by the column noise", noisy, rows.size());
+  std::string out = fmt::format("{} of {} rows were measured under load or on an unsteady machine (column noise)",
+                                noisy, rows.size());
   if (spread > 0) out += fmt::format("; times vary by up to ±{}", percent(spread));
   if (cores > 0) out += fmt::format("; other processes kept up to {:.1f} cores busy", cores);
   return out;
@@ -47,18 +47,17 @@ std::vector<std::string> noise_warnings(const BenchRow& row) {
   std::vector<std::string> out;
   const run::Noise& noise = row.noise;
   if (varies(row))
-    out.push_back(fmt::format("times vary by ±{}; take differences below that for noise", percent(noise.spread)));
+    out.push_back(fmt::format("times vary by ±{}; smaller differences are noise", percent(noise.spread)));
   if (has_outliers(row))
-    out.push_back(
-        fmt::format("{} of {} passes took far longer than the others, up to {:.1f} times the median; "
-                    "something else ran then",
-                    noise.outliers, row.iterations, noise.slowest));
+    out.push_back(fmt::format(
+        "{} of {} passes took far longer than the others, up to {:.1f} times the median; another process ran meanwhile",
+        noise.outliers, row.iterations, noise.slowest));
   if (noise.drift > 0.05)
-    out.push_back(
-        fmt::format("the last passes took {} longer than the first; the clock may have sunk", percent(noise.drift)));
+    out.push_back(fmt::format("the last passes took {} longer than the first; the clock rate may have dropped",
+                              percent(noise.drift)));
   if (noise.drift < -0.05)
     out.push_back(
-        fmt::format("the last passes took {} less than the first; let it warm up for longer", percent(-noise.drift)));
+        fmt::format("the last passes took {} less time than the first; increase the warm-up", percent(-noise.drift)));
   if (is_disturbed(row))
     out.push_back(fmt::format("other processes kept {:.1f} cores busy meanwhile", *noise.other_cores));
   return out;

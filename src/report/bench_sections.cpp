@@ -68,7 +68,7 @@ std::vector<Section> sections_of(const BenchReport& report) {
   for (const BenchRow& row : report.rows)
     if (!row.profile.empty()) out.push_back({title_of(row.setting), profile_table(row.profile, false)});
   for (const OperationsReport& one : report.operations)
-    out.push_back({title_of(one.setting) + ", each operation alone", profile_table(one.operations, true)});
+    out.push_back({title_of(one.setting) + ", each operation on its own", profile_table(one.operations, true)});
   return out;
 }
 

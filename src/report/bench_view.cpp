@@ -145,7 +145,7 @@ std::string bench_text(const BenchReport& report) {
     out += '\n' + plain_table(parts.table);
   }
   for (const Section& section : sections_of(report)) out += '\n' + section.title + '\n' + plain_table(section.table);
-  return out + (report.partial ? "\ninterrupted: what is here is not all\n" : "");
+  return out + (report.partial ? "\ninterrupted: the results are incomplete\n" : "");
 }
 
 std::string bench_markdown(const BenchReport& report) {
@@ -158,7 +158,7 @@ std::string bench_markdown(const BenchReport& report) {
   }
   for (const Section& section : sections_of(report))
     out += '\n' + markdown_text(section.title) + "\n\n" + markdown_table(section.table);
-  return out + (report.partial ? "\ninterrupted: what is here is not all\n" : "");
+  return out + (report.partial ? "\ninterrupted: the results are incomplete\n" : "");
 }
 
 /// One record per operation of --ops.

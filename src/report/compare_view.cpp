@@ -86,8 +86,8 @@ run::Tolerance needed_by_all(const run::RunComparison& result) {
 
 std::string needed_text(const run::Tolerance& needed) {
   std::vector<std::string> ways;
-  if (std::isfinite(needed.atol)) ways.push_back(fmt::format("--atol {} (rtol as it is)", number(needed.atol)));
-  if (std::isfinite(needed.rtol)) ways.push_back(fmt::format("--rtol {} (atol as it is)", number(needed.rtol)));
+  if (std::isfinite(needed.atol)) ways.push_back(fmt::format("--atol {} (rtol unchanged)", number(needed.atol)));
+  if (std::isfinite(needed.rtol)) ways.push_back(fmt::format("--rtol {} (atol unchanged)", number(needed.rtol)));
   return ways.empty() ? "" : join(ways, ", or with ");
 }
 
@@ -126,7 +126,8 @@ std::vector<std::string> details(const ArrayComparison& array, const RunComparis
   const run::OutputComparison& values = array.values;
   if (!values.problem.empty()) return {};
   std::vector<std::string> out;
-  if (report.result.equal()) out.push_back(fmt::format("furthest off is '{}' ({})", array.name, class_text(array)));
+  if (report.result.equal())
+    out.push_back(fmt::format("the largest difference is in '{}' ({})", array.name, class_text(array)));
   const int digits = array.steps_dtype == DType::float64 ? 17 : 9;  // enough to distinguish all numbers
   out.push_back(fmt::format("worst at {}: A {:.{}g}, B {:.{}g}", index_text(values.worst_index), values.expected,
                             digits, values.got, digits));
@@ -137,7 +138,8 @@ std::vector<std::string> details(const ArrayComparison& array, const RunComparis
                             number(array.likeness.cosine)));
   if (values.nan_pairs > 0) out.push_back(fmt::format("NaN in both, which agrees: {}", with_commas(values.nan_pairs)));
   if (values.unordered > 0)
-    out.push_back(fmt::format("NaN or Inf in one alone, which no tolerance passes: {}", with_commas(values.unordered)));
+    out.push_back(
+        fmt::format("NaN or Inf on one side only, which no tolerance allows: {}", with_commas(values.unordered)));
   return out;
 }
 
@@ -157,10 +159,10 @@ std::vector<std::string> notes(const RunComparisonReport& report) {
       relative = std::max(relative, array.likeness.relative);
       cosine = std::min(cosine, array.likeness.cosine);
     }
-    out.push_back(
-        fmt::format("quantizing to int{} costs {} of the outputs' norm (cosine {}), and weights take {} in place of {}",
-                    report.quantized->bits, percent(relative), measured(cosine), byte_size(report.quantized->bytes),
-                    byte_size(report.quantized->float_bytes)));
+    out.push_back(fmt::format(
+        "quantizing to int{} changes the outputs by {} of their norm (cosine {}), and weights take {} instead of {}",
+        report.quantized->bits, percent(relative), measured(cosine), byte_size(report.quantized->bytes),
+        byte_size(report.quantized->float_bytes)));
   }
   if (report.weights) {
     std::vector<std::string> differing;
@@ -175,8 +177,8 @@ std::vector<std::string> notes(const RunComparisonReport& report) {
       out.push_back(fmt::format("{} {}: '{}'{}", counted(std::ssize(names), "array"), what, names.front(),
                                 names.size() > 1 ? ", …" : ""));
   };
-  count_with_first(report.result.finer, "of the file, of parts of layers, not compared");
-  count_with_first(report.result.absent, "of layers that the file does not have");
+  count_with_first(report.result.finer, "of the file for parts of layers, not compared");
+  count_with_first(report.result.absent, "of layers missing in the file");
   return out;
 }
 

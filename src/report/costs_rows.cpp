@@ -108,11 +108,11 @@ std::vector<CostLine> costs_totals(const CostReport& report, const CostOptions& 
   lines.push_back({"FLOPs", fmt::format("{} ({}) in a forward pass; a multiply-add is 2", with_commas(total.flops),
                                         prefixed(static_cast<double>(total.flops), "FLOP"))});
   if (total.hidden_flops > 0)
-    lines.push_back({"", fmt::format("{} of them on pairs that causality or a window hides: a kernel may skip them",
+    lines.push_back({"", fmt::format("{} of them on pairs hidden by causality or a window: a kernel may skip them",
                                      with_commas(total.hidden_flops))});
-  lines.push_back({"Activations", memory_size(total.activation_bytes) + ", all that a pass writes"});
+  lines.push_back({"Activations", memory_size(total.activation_bytes) + ", everything that a pass writes"});
   if (total.score_bytes > 0)
-    lines.push_back({"Scores", memory_size(total.score_bytes) + ", all attention probabilities, were they stored"});
+    lines.push_back({"Scores", memory_size(total.score_bytes) + ", all attention probabilities if they were stored"});
   const PeakBytes& peak = report.peak;
   std::string parts = fmt::format("weights {}, inputs {}, activations {}", byte_size(peak.weights),
                                   byte_size(peak.inputs), byte_size(peak.activations));

@@ -70,8 +70,8 @@ std::string total_text(const Explanation& it) {
 
 /// The reason why there are no FLOPs.
 std::string_view no_flops(const Explanation& it) {
-  return it.custom ? "the layer is of a class of somebody's own, whose Python code is not run"
-                   : "moving, choosing and comparing numbers takes no arithmetic";
+  return it.custom ? "the layer has a custom class, whose Python code is not run"
+                   : "moving, selecting and comparing elements is no arithmetic";
 }
 
 // ---- LaTeX

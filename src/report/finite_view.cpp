@@ -39,7 +39,7 @@ std::string layer_text(const NonFiniteOutput& output) {
 std::string_view range_text(const NonFiniteOutput& output) {
   if (!output.source || !output.weights.empty() || output.array.dtype != DType::float16) return "";
   if (output.array.inf_count > 0) return "left float16's range ±65504";
-  return "may have left float16's range ±65504 on its way";
+  return "may have exceeded float16's range of ±65504";
 }
 
 std::size_t applications(const FiniteCheck& check) {
@@ -67,10 +67,10 @@ std::string finite_text(const FiniteCheck& check) {
                               : fmt::format("all {} layer outputs are finite\n", with_commas(check.checked));
   std::string out;
   for (const NonFinite& input : check.inputs)
-    out += fmt::format("the input '{}' holds NaN or Inf: {}\n", printable(input.name), array_text(input));
+    out += fmt::format("the input '{}' contains NaN or Inf: {}\n", printable(input.name), array_text(input));
   std::size_t others = applications(check);
   if (const NonFiniteOutput* source = check.source()) {
-    out += fmt::format("NaN or Inf came about in {}: {}\n", layer_text(*source), array_text(source->array));
+    out += fmt::format("NaN or Inf appeared in {}: {}\n", layer_text(*source), array_text(source->array));
     for (const NonFinite& weight : source->weights)
       out += fmt::format("  its weight '{}' holds {}, first at [{}]\n", printable(weight.name), count_text(weight),
                          fmt::join(weight.first_index, ", "));
@@ -91,10 +91,10 @@ std::string finite_problem(const FiniteCheck& check) {
     if (!source->weights.empty())
       why = fmt::format(", whose weight '{}' holds some", printable(source->weights[0].name));
     if (!range.empty()) why = fmt::format(", which {}", range);
-    return fmt::format("NaN or Inf came about in {}{}", layer_text(*source), why);
+    return fmt::format("NaN or Inf appeared in {}{}", layer_text(*source), why);
   }
-  if (!check.inputs.empty()) return fmt::format("the input '{}' holds NaN or Inf", printable(check.inputs[0].name));
-  return fmt::format("{} gives NaN or Inf", layer_text(check.outputs.front()));
+  if (!check.inputs.empty()) return fmt::format("the input '{}' contains NaN or Inf", printable(check.inputs[0].name));
+  return fmt::format("{} returns NaN or Inf", layer_text(check.outputs.front()));
 }
 
 Json finite_json(const FiniteCheck& check) {

@@ -248,11 +248,11 @@ std::size_t heads_in_a_row(const HeatmapReport& report) {
 
 std::string why_no_labels(Format format, const HeatmapReport& report) {
   if (report.labels.empty()) return "";
-  if (format == Format::png) return "a PNG names no positions: an SVG and a page do";
+  if (format == Format::png) return "a PNG has no labels of positions; an SVG and a page have";
   std::size_t heads = 0;
   for (const LayerMap& layer : report.layers) heads += layer.heads.size();
   if (format != Format::svg || heads <= kMostLabelled) return "";
-  return fmt::format("the positions of {} heads are not named: --layer and --head choose up to {}", heads,
+  return fmt::format("the positions of {} heads are not labelled: --layer and --head select up to {}", heads,
                      kMostLabelled);
 }
 

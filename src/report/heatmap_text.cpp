@@ -140,9 +140,9 @@ std::string heatmap_text(const HeatmapReport& report, const PreviewOptions& opti
   for (const LayerMap& layer : report.layers)
     if (layer.keys != keys) keys = 0;  // layers differ
   const std::string alike = keys == 0
-                                ? "log2 of the keys: all alike"
-                                : fmt::format("{}: all {} alike", measured(std::log2(static_cast<double>(keys))), keys);
-  out += fmt::format("Means over queries; entropy in bits (0: one key alone, {}), distance in positions\n", alike);
+                                ? "log2 of the keys: all equal"
+                                : fmt::format("{}: all {} equal", measured(std::log2(static_cast<double>(keys))), keys);
+  out += fmt::format("Means over queries; entropy in bits (0: a single key, {}), distance in positions\n", alike);
   if (report.items > 1)
     out += fmt::format("Item {} of the {} in the batch, counted from 0\n", report.item, report.items);
   if (const std::string padding = padding_note(report); !padding.empty()) out += padding + '\n';

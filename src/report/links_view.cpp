@@ -15,12 +15,11 @@ std::string advice(const LinksReport& report) {
   std::string out;
   if (report.nodes.size() > 1 && static_cast<int>(report.nodes.size()) < report.ranks)
     out +=
-        "\nSome ranks share a machine: one rank on each machine tells what lies between machines, and several on one "
-        "what "
-        "lies inside.\n";
+        "\nSome ranks share a machine: one rank on each machine measures links between machines, several on one "
+        "machine those inside it.\n";
   for (const std::int64_t cores : report.cores)
     if (cores == 1 && report.ranks > 1) {
-      out += "\nA rank may run on one core alone: mpirun --bind-to none, or --map-by socket:PE=N, gives it more.\n";
+      out += "\nA rank may run on only one core: mpirun --bind-to none, or --map-by socket:PE=N, gives it more.\n";
       break;
     }
   return out;

@@ -117,9 +117,9 @@ std::string plan_text(const ParallelPlanReport& report) {
                         printable(report.cluster.name), duration(prediction.seconds()), duration(prediction.alone),
                         pays ? fmt::format("{:.2f} times as fast", prediction.speed_up()) : "one rank is faster");
   if (report.ranks > 1) {
-    out += fmt::format("\nShared out by {}:\n{}",
-                       report.data > 1 ? fmt::format("{} in each of {} groups of {} ranks, which share the rows",
-                                                     report.kind, report.data, report.ranks / report.data)
+    out += fmt::format("\nSplit by {}:\n{}",
+                       report.data > 1 ? fmt::format("{} in each of {} data-parallel groups of {} ranks", report.kind,
+                                                     report.data, report.ranks / report.data)
                                        : report.kind,
                        split_text(report.split));
     out += fmt::format("  weights of a rank: {} of {}\n\n", byte_size(report.local_weight_bytes),
@@ -138,7 +138,7 @@ std::string plan_text(const ParallelPlanReport& report) {
   };
   if (!report.speed_ups.empty()) out += fmt::format("\nSpeed-up of a pass by ranks:  {}\n", row(report.speed_ups));
   if (!report.efficiencies.empty())
-    out += fmt::format("Efficiency of training, as many rows for each rank:  {}\n", row(report.efficiencies));
+    out += fmt::format("Efficiency of training, with the same rows for each rank:  {}\n", row(report.efficiencies));
   return out;
 }
 

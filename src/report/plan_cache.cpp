@@ -60,7 +60,7 @@ std::string cache_text(const DecoderCache& cache) {
   for (const CachedLayer& layer : layers_of(cache))
     table.rows.push_back({layer.name, std::string(name_of(layer.dtype)), with_commas(layer.token_bytes),
                           with_commas(layer.positions), with_commas(bytes_of_layer(cache, layer))});
-  return fmt::format("Going on token by token, {} of {} positions keep {}, {} bytes for each token\n",
+  return fmt::format("KV cache: {} of {} positions take {}, {} bytes for each token\n",
                      cache.sequences == 1 ? "a sequence" : fmt::format("{} sequences", cache.sequences),
                      with_commas(cache.positions), byte_size(sums.bytes), with_commas(sums.token_bytes)) +
          plain_table(table);

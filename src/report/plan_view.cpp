@@ -31,8 +31,8 @@ std::string list_of(const std::vector<PlanChange>& changes) {
 
 std::string passes_text(const PlanReport& report, const PlanSteps& plan) {
   const auto prepared = static_cast<std::int64_t>(report.plan.prepare.size());
-  std::string out = counted(plan.lowered, "operation", "operations") + " as the layers make them, " +
-                    counted(static_cast<std::int64_t>(plan.steps.size()), "step", "steps") + " as they run";
+  std::string out = counted(plan.lowered, "operation", "operations") + " in the layers, " +
+                    counted(static_cast<std::int64_t>(plan.steps.size()), "step", "steps") + " after optimization";
   if (prepared > 0) out += fmt::format("; {} once before the first run", counted(prepared, "runs", "run"));
   if (plan.views > 0) out += fmt::format("; {}", counted(plan.views, "only views its input", "only view their input"));
   out += '\n';
@@ -47,7 +47,7 @@ std::string passes_text(const PlanReport& report, const PlanSteps& plan) {
   if (!plan.removed.empty()) out += fmt::format("  removed: {}\n", list_of(plan.removed));
   if (!plan.added.empty()) out += fmt::format("  added: {}\n", list_of(plan.added));
   if (plan.in_place > 0)
-    out += fmt::format("  in place: {} over what nobody reads later\n",
+    out += fmt::format("  in place: {} over values that are no longer read\n",
                        counted(plan.in_place, "step writes", "steps write"));
   if (!plan.idle.empty()) {
     std::vector<std::string> names;

@@ -29,7 +29,7 @@ Color style_color(std::string_view selector, std::string_view property) {
       begin == std::string_view::npos ? std::string_view() : sheet.substr(begin, sheet.find('}', begin) - begin);
   const std::size_t at = body.find(wanted);
   if (at == std::string_view::npos) {
-    if (selector == kAnyBox) throw internal_error("the style sheet of plots tells no {} of boxes", property);
+    if (selector == kAnyBox) throw internal_error("the style sheet of plots has no {} for boxes", property);
     return style_color(kAnyBox, property);
   }
   Color out{};
@@ -104,7 +104,7 @@ std::string plot_png(const PlotGraph& graph) {
   const DrawnPlot plot = draw(graph);
   const double pixels = std::ceil(plot.size.width) * std::ceil(plot.size.height);
   if (pixels > kMostPixels)
-    throw bad_usage("a PNG of {:.0f} x {:.0f} pixels would be too large; .svg has no such bound", plot.size.width,
+    throw bad_usage("a PNG of {:.0f} x {:.0f} pixels would be too large; .svg has no such limit", plot.size.width,
                     plot.size.height);
   Canvas canvas(plot.size, pixels * 4 > kMostPixels ? 1 : 2, kPaper);
   const Color name = style_color(".plot text", "fill"), detail = style_color(".plot .detail", "fill");

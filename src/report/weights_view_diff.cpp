@@ -63,7 +63,7 @@ std::string totals_text(const DiffReport& report) {
   for (const PairedArray& pair : report.result.both)
     if (pair.equal) ++equal;
   const std::size_t both = report.result.both.size();
-  return fmt::format("A {}, B {}: {} equal, {} different, {} in A alone, {} in B alone (rtol {}, atol {})",
+  return fmt::format("A {}, B {}: {} equal, {} different, {} only in A, {} only in B (rtol {}, atol {})",
                      printable(report.a), printable(report.b), equal, both - equal, report.result.only_a.size(),
                      report.result.only_b.size(), number(report.rtol), number(report.atol));
 }

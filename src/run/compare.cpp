@@ -105,7 +105,7 @@ std::vector<OutputComparison> compare_by_name(const std::vector<Array>& expected
   }
   for (const Array& item : expected)
     if (std::ranges::find(got, item.name, &Array::name) == got.end())
-      lacks(item.name, "the model gives no output of this name");
+      lacks(item.name, "the model has no output of this name");
   return out;
 }
 

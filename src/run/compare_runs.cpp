@@ -157,7 +157,8 @@ RunComparison compare_passes(const std::vector<PassArray>& expected, const std::
   RunComparison out;
   for (const PassArray& array : got) {
     const auto partner = partners.find({array.name, array.is_output()});
-    if (partner == partners.end()) throw internal_error("the passes have other arrays: '{}'", printable(array.name));
+    if (partner == partners.end())
+      throw internal_error("the passes have different arrays: '{}'", printable(array.name));
     out.arrays.push_back(compare_array(array, partner->second->tensor, tolerance));
     if (advance) advance(1);
   }
@@ -208,7 +209,7 @@ RunComparison compare_with_file(const std::vector<NamedTensor>& expected, const 
     return out;
   }
   if (out.arrays.empty())
-    throw bad_input("{}: holds no array of a layer or output of the model; it has {}", printable(file),
+    throw bad_input("{}: contains no array of a layer or output of the model; it has {}", printable(file),
                     printable(join(names, ", ")));
   for (const PassArray* array : uncovered)
     out.arrays.push_back(problem(array->name, "", "the file has no array of this name"));

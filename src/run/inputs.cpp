@@ -66,24 +66,24 @@ bool are_whole(const Tensor& tensor) {
 Tensor fitted(const graph::Value& value, const Tensor& given) {
   const std::string name = printable(value.name);
   if (given.shape() != value.shape)
-    throw bad_input("the input '{}' has the shape {}, the array given for it has {}", name, value.shape.str(),
+    throw bad_input("the input '{}' has the shape {}, but its array has {}", name, value.shape.str(),
                     given.shape().str())
         .about("inputs");
   if (given.dtype() == value.dtype) return given;
   const bool to_float = is_floating(value.dtype), from_float = is_floating(given.dtype());
   if (from_float && !to_float) {
     const std::string hint =
-        are_whole(given) ? fmt::format("; its numbers are whole: save it with .astype('{}')", name_of(value.dtype))
+        are_whole(given) ? fmt::format("; its values are integers: save it with .astype('{}')", name_of(value.dtype))
                          : "";
-    throw bad_input("the input '{}' is {}, the array given for it is {}{}", name, name_of(value.dtype),
-                    name_of(given.dtype()), hint)
+    throw bad_input("the input '{}' is {}, but its array is {}{}", name, name_of(value.dtype), name_of(given.dtype()),
+                    hint)
         .about("inputs");
   }
   Tensor out = given.cast(value.dtype);
   if (!to_float)
     for (std::int64_t i = 0; i < out.size(); ++i)
       if (out.at(i) != given.at(i))
-        throw bad_input("the input '{}' is {}, which does not hold {} of the array given for it", name,
+        throw bad_input("the input '{}' is {}, which cannot represent the value {} of its array", name,
                         name_of(value.dtype), given.at(i));
   return out;
 }
@@ -116,7 +116,7 @@ std::map<std::string, Tensor> name_inputs(const std::vector<std::string>& inputs
     return npy || array.name.starts_with("keras_tensor") || is_numbered_by_numpy(array.name);
   };
   if (arrays.empty())
-    throw bad_input("{}: holds no arrays; the inputs are {}", printable(file), printable(join(inputs, ", ")))
+    throw bad_input("{}: contains no arrays; the inputs are {}", printable(file), printable(join(inputs, ", ")))
         .about("inputs");
   std::map<std::string, Tensor> out;
   const bool names_none = std::none_of(arrays.begin(), arrays.end(), is_input);

@@ -57,12 +57,12 @@ MemoryLimit memory_limit(std::optional<std::int64_t> own, std::string_view name)
   };
   const auto percent = [](std::string_view of) { return fmt::format("{} % of {}", kPercent, of); };
   take(proc_bytes("/proc/meminfo", "MemAvailable:"), kPercent, percent("the memory that is free"));
-  take(group_limits().memory_left, kPercent, percent("what the control group has left"));
-  take(left_of(RLIMIT_AS, "VmSize:"), kPercent, percent("what ulimit -v leaves"));
-  take(left_of(RLIMIT_DATA, "VmData:"), kPercent, percent("what ulimit -d leaves"));
+  take(group_limits().memory_left, kPercent, percent("the rest of the control group's limit"));
+  take(left_of(RLIMIT_AS, "VmSize:"), kPercent, percent("the rest of ulimit -v"));
+  take(left_of(RLIMIT_DATA, "VmData:"), kPercent, percent("the rest of ulimit -d"));
   if (own) {
     const std::int64_t left = std::max<std::int64_t>(0, *own - current_memory());
-    if (left < smallest.bytes) smallest = {left, fmt::format("what {} leaves", name)};
+    if (left < smallest.bytes) smallest = {left, fmt::format("the rest of {}", name)};
   }
   return smallest;
 }
@@ -72,7 +72,7 @@ void require_memory(const std::string& what, UInt128 needed, const MemoryLimit& 
   if (needed <= static_cast<UInt128>(limit.bytes)) return;
   const std::string out = way_out ? way_out() : "";
   throw Error(ExitCode::no_memory,
-              fmt::format("{} {}, and {} can be had ({}){}{}", what, memory_size(needed),
+              fmt::format("{} {}, but {} are available ({}){}{}", what, memory_size(needed),
                           memory_size(static_cast<UInt128>(limit.bytes)), limit.reason, out.empty() ? "" : "; ", out));
 }
 

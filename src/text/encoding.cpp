@@ -46,7 +46,7 @@ Tensor crossed(const Crossing& crossing, std::span<const TextArray> arrays) {
 }
 
 std::int64_t index_in(const Crossing& /*crossing*/, Form /*form*/, const std::string& /*term*/) {
-  throw internal_error("a term alone is not crossed");
+  throw internal_error("crossing needs several terms");
 }
 
 /// The terms of each row, and the shape without the row axis.

@@ -9,7 +9,7 @@ namespace attn::tokenizers {
 std::string from_base64(std::string_view text, const std::string& place) {
   constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   const std::size_t padding = text.ends_with("==") ? 2 : text.ends_with('=') ? 1 : 0;
-  if (text.size() % 4 != 0) throw bad_input("{}: not base64: its length is no multiple of 4", place);
+  if (text.size() % 4 != 0) throw bad_input("{}: not base64: its length is not a multiple of 4", place);
   std::string bytes;
   bytes.reserve(text.size() / 4 * 3);
   std::uint32_t group = 0;

@@ -32,11 +32,11 @@ CharMap::CharMap(std::string_view bytes, const std::string& place) {
   units_.resize(size / 4);
   std::memcpy(units_.data(), bytes.data() + sizeof size, size);
   texts_ = bytes.substr(sizeof size + size);
-  if (!is_utf8(texts_)) throw wrong("holds texts that are no UTF-8");
-  if (texts_.empty() || texts_.back() != '\0') throw wrong("holds a text without an end");
+  if (!is_utf8(texts_)) throw wrong("contains texts that are not UTF-8");
+  if (texts_.empty() || texts_.back() != '\0') throw wrong("contains a text without an end");
   for (std::size_t from = 0, end = 0; from < texts_.size(); from = end + 1) {
     end = texts_.find('\0', from);
-    if (end - from > kLongestText) throw wrong("makes too long a text of a character");
+    if (end - from > kLongestText) throw wrong("replaces a character by too long a text");
   }
   if (is_leaf(units_[0])) throw wrong("leads out of itself");
   for (std::size_t at = 0; at < units_.size(); ++at) {
@@ -46,7 +46,7 @@ CharMap::CharMap(std::string_view bytes, const std::string& place) {
       // A text begins at the start of the list or after the end of another text; texts inside are valid as parts of
       // these.
       if (text >= texts_.size() || (static_cast<unsigned char>(texts_[text]) & 0xc0) == 0x80)
-        throw wrong("leads out of its texts");
+        throw wrong("points outside its texts");
       continue;
     }
     const std::size_t children = at ^ offset_of(unit);

@@ -50,7 +50,7 @@ KerasForm form_of_tokenizer_json(const ModelFiles& files, const KerasClass& row,
   const json whole = io::parse_json(files.read(kTokenizerJson, kMaxFile).text(), place, kLimits);
   const JsonNode node(whole, place), model = node["model"];
   if (!model["vocab"].is_object() || !model["merges"].is_array())
-    throw bad_input("{}: no byte-pair tokenizer, as {} is", model.place(), row.name);
+    throw bad_input("{}: not a byte-pair tokenizer, but {} is one", model.place(), row.name);
   json vocabulary = whole["model"]["vocab"], special = json::array();
   for (const JsonNode& token : node["added_tokens"].items()) {
     const std::string content = token["content"].text();
@@ -200,8 +200,7 @@ std::vector<io::NamedBytes> files_of_class(const std::string& path, const KerasF
   switch (row.kind) {
     case Kind::byte_pairs:
       if (row.words.empty())
-        throw bad_input("{}: attn does not know how transformers cuts texts into words for a {}", printable(path),
-                        row.name);
+        throw bad_input("{}: the words of a {} in transformers are unknown to attn", printable(path), row.name);
       out.push_back({"vocab.json", form.assets[0].bytes});
       out.push_back({"merges.txt", form.assets[1].bytes});
       out.push_back({kTokenizerJson, bytes_of(byte_pair_file(row, form, *tokenizer))});

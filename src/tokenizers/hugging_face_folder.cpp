@@ -215,7 +215,8 @@ const FolderTokenizer* find_folder(const TokenizerTables& tables, std::string_vi
 std::unique_ptr<Tokenizer> convert_tokenizer_json(const ModelFiles& files, KerasClass row, const Configs& configs,
                                                   const OpenOptions& options) {
   TokenizerJson file = read_tokenizer_json(files.read(kTokenizerJson, kMaxFile).text(), files.place(kTokenizerJson));
-  if (!file.scores.empty()) throw bad_input("{}: no byte-pair tokenizer, as {} is", file.vocabulary.place(), row.name);
+  if (!file.scores.empty())
+    throw bad_input("{}: not a byte-pair tokenizer, but {} is one", file.vocabulary.place(), row.name);
   std::vector<std::string> unsplittable;
   for (const AddedToken& token : file.added) {
     if (token.content.starts_with("<|reserved_special_token_") && !row.splits_added) continue;
@@ -261,8 +262,10 @@ std::unique_ptr<Tokenizer> convert(const ModelFiles& files, const Configs& confi
   const std::string type = configs.model_type();
   const FolderTokenizer* const row = find_folder(tables, type);
   if (row == nullptr || row->keras_class.empty() || !row->is_converted)
-    throw bad_usage("{}: KerasHub does not read the tokenizer of a model of type '{}', so there is no workflow of its",
-                    configs.model["model_type"].place(), printable(type));
+    throw bad_usage(
+        "{}: KerasHub does not read the tokenizer of a model of type '{}', so only the file's own workflow is "
+        "available",
+        configs.model["model_type"].place(), printable(type));
   const KerasSource source = source_of(files, configs, tables, *row);
   if (source.vocabulary.empty()) return convert_tokenizer_json(files, *source.row, configs, options);
   nlohmann::json config = nlohmann::json::object();
@@ -292,8 +295,9 @@ std::unique_ptr<Tokenizer> open_hugging_face_folder(const ModelFiles& files, con
   if (options.workflow == Workflow::python || options.workflow == Workflow::tensorflow)
     return convert(files, configs, tables, options);
   if (options.words != Words::of_workflow)
-    throw bad_usage("{}: the file says how a text is cut into words; only KerasHub's workflows take another way",
-                    printable(files.path()));
+    throw bad_usage(
+        "{}: the tokenizer file defines how texts are split into words; --words requires one of KerasHub's workflows",
+        printable(files.path()));
   if (files.has(kTokenizerJson)) {
     const std::string place = files.place(kTokenizerJson);
     return finished(parts_of(read_tokenizer_json(files.read(kTokenizerJson, kMaxFile).text(), place)), configs);

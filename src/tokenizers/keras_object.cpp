@@ -17,7 +17,7 @@ std::string preset_folder(const JsonNode& object) {
   std::string name = file.text(kObjectFile);
   name.resize(std::min(name.find('.'), name.size()));
   if (name.empty() || name.find_first_of("/\\") != std::string::npos || name.find('\0') != std::string::npos)
-    throw bad_input("{}: '{}' names no folder", file.place(), shortened(name));
+    throw bad_input("{}: '{}' is not the name of a folder", file.place(), shortened(name));
   return "assets/" + name;
 }
 

@@ -81,7 +81,8 @@ void add_words(PipelineParts& parts, const KerasClass& row, const JsonNode& conf
     regex(config["split_pattern"].text(), config["split_pattern"].place());
   } else if (options.workflow == Workflow::hugging_face && options.words == Words::of_workflow) {
     if (row.words.empty())
-      throw bad_usage("{}: attn does not know how Hugging Face cuts its texts; its tokenizer.json says so", name);
+      throw bad_usage("{}: the words of this class in Hugging Face's library are unknown; open its tokenizer.json",
+                      name);
     regex(std::string(row.words), name);
   } else {
     // KerasHub passes the pattern as a string, so the library searches for this literal text and does not split words.
@@ -131,7 +132,7 @@ std::unique_ptr<Tokenizer> make_sentence_piece(const KerasClass& row, const Json
     std::vector<Id> ids;
     if (!config[key].flag(false)) return ids;
     const std::optional<Id> id = model.proto().pieces.find(piece);
-    if (!id) throw bad_input("{}: {} is asked for, and there is no piece '{}'", config[key].place(), key, piece);
+    if (!id) throw bad_input("{}: {} requires the piece '{}', which is missing", config[key].place(), key, piece);
     ids.push_back(*id);
     return ids;
   };
@@ -172,7 +173,7 @@ std::unique_ptr<Tokenizer> make_keras_byte_pairs(const KerasClass& row, const Js
 std::unique_ptr<Tokenizer> make_keras_tokenizer(const KerasClass& row, const JsonNode& config,
                                                 const KerasAssets& assets, const OpenOptions& options) {
   if (options.words != Words::of_workflow && row.kind != TokenizerKind::byte_pairs)
-    throw bad_usage("{}: only byte-pair tokenizers cut a text into words by a pattern", row.name);
+    throw bad_usage("{}: only byte-pair tokenizers split a text into words by a pattern", row.name);
   if (row.kind == TokenizerKind::word_piece) return make_word_piece(row, config, assets, options);
   if (row.kind == TokenizerKind::sentence_piece) return make_sentence_piece(row, config, assets);
   const auto bytes = [&](const std::string& name) { return assets.files->read(name, kMaxAsset); };

@@ -98,15 +98,15 @@ void add_piece(std::string_view message, ModelProto& proto) {
     if (field->number == kPieceScore) score = std::bit_cast<float>(static_cast<std::uint32_t>(field->value));
     if (field->number == kPieceKind) {
       if (field->value < 1 || field->value > 6)
-        throw bad_input("{}: piece {} is of no known kind", place, proto.kinds.size());
+        throw bad_input("{}: piece {} has an unknown kind", place, proto.kinds.size());
       kind = static_cast<ModelProto::Kind>(field->value);
     }
   }
   constexpr float kFarthest = 1e9F;
   if (text.empty() || text.size() > kLongestToken || !is_utf8(text) || text.find('\0') != std::string_view::npos)
-    throw bad_input("{}: piece {} is no text of 1 to {} bytes", place, proto.kinds.size(), kLongestToken);
+    throw bad_input("{}: piece {} is not a text of 1 to {} bytes", place, proto.kinds.size(), kLongestToken);
   if (!(std::abs(score) <= kFarthest))
-    throw bad_input("{}: the score of piece {} is no number", place, proto.kinds.size());
+    throw bad_input("{}: the score of piece {} is not a finite number", place, proto.kinds.size());
   if (const auto other = proto.pieces.find(text))
     throw bad_input("{}: the pieces {} and {} are both '{}'", place, *other, proto.kinds.size(), shortened(text));
   proto.pieces.add(text, static_cast<std::int64_t>(proto.kinds.size()));
@@ -154,7 +154,7 @@ ModelProto read_model_proto(std::string_view file, const std::string& place) {
   }
   const auto unknown = std::count(proto.kinds.begin(), proto.kinds.end(), ModelProto::Kind::unknown);
   if (proto.kinds.empty()) throw bad_input("{}: not a SentencePiece model: it has no pieces", place);
-  if (unknown != 1) throw bad_input("{}: it has {} unknown pieces; a model has one", place, unknown);
+  if (unknown != 1) throw bad_input("{}: it has {} unknown pieces; expected one", place, unknown);
   return proto;
 }
 

@@ -30,8 +30,10 @@ std::unique_ptr<Tokenizer> open_tokenizer(const std::string& path, const Tokeniz
   const ModelFiles files(path);
   if (const auto object = keras_object(files)) return open_keras(files, *object, tables, options);
   if (files.is_archive())
-    throw bad_input("{}: this model has no tokenizer; KerasHub keeps one in the .keras file of a task",
-                    files.place("config.json"));
+    throw bad_input(
+        "{}: the model has no tokenizer; KerasHub stores one in the .keras file of a task; pass token ids with --ids "
+        "1,2,3",
+        files.place("config.json"));
   return open_hugging_face_folder(files, tables, options);
 }
 

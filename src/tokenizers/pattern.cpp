@@ -124,7 +124,7 @@ std::optional<Pattern::Found> Pattern::find(std::string_view text, std::size_t f
   const int code =
       pcre2_match(code_.get(), bytes_of(text), text.size(), from, PCRE2_NO_UTF_CHECK, kFound.get(), kContext.get());
   if (code == PCRE2_ERROR_NOMATCH) return std::nullopt;
-  if (code < 0) throw bad_input("{}: matching '{}' goes too far: {}", place_, shortened(text_), message_of(code));
+  if (code < 0) throw bad_input("{}: matching '{}' takes too long: {}", place_, shortened(text_), message_of(code));
   const std::size_t* const ends = pcre2_get_ovector_pointer(kFound.get());
   if (ends[0] < from || ends[0] > ends[1]) throw bad_input("{}: '{}' matches backwards", place_, shortened(text_));
   return Found{ends[0], ends[1]};

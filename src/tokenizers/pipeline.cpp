@@ -27,7 +27,7 @@ Pipeline::Pipeline(PipelineParts parts) : parts_(std::move(parts)), added_(parts
       normal.push_back(token);
       normal.back().content = normalized(token.content, RuleLimit(place(), token.content.size()));
       if (normal.back().content.size() > kLongestToken)
-        throw bad_input("{}: its rules make over {} bytes of the token '{}'", place(), kLongestToken,
+        throw bad_input("{}: its rules make more than {} bytes from the token '{}'", place(), kLongestToken,
                         shortened(token.content));
       if (normal.back().content != token.content) spelled_.emplace(token.id, normal.back().content);
     } else {
@@ -87,7 +87,7 @@ std::string Pipeline::decode(std::span<const Id> ids) const {
   for (const Id id : ids) {
     std::optional<std::string> found = token(id);
     if (!found)
-      throw bad_usage("the id {} is none of the vocabulary, whose ids end before {}", id,
+      throw bad_usage("the id {} is not in the vocabulary, whose ids end before {}", id,
                       std::max(parts_.model->vocabulary().end(), added_.end()));
     tokens.push_back(std::move(*found));
   }

@@ -25,7 +25,7 @@ RuleLimit::RuleLimit(std::string_view place, std::size_t bytes) noexcept
     : place_(place), from_(bytes), most_(std::clamp(16 * bytes, std::size_t{1} << 16, std::size_t{UINT32_MAX})) {}
 
 void RuleLimit::refuse() const {
-  throw bad_input("{}: its rules make over {} bytes of a text of {}", place_, most_, from_);
+  throw bad_input("{}: its rules make more than {} bytes from a text of {}", place_, most_, from_);
 }
 
 void RuleLimit::stop_clock() const {
@@ -39,8 +39,8 @@ void RuleLimit::check_time(const Pattern& pattern) const {
   const double now = processor_seconds();
   if (!started_) started_ = now;
   if (spent_ + now - *started_ > kFree + kPerByte * static_cast<double>(from_))
-    throw bad_input("{}: matching '{}' goes too far: it looks through a text of {} bytes again and again",
-                    pattern.place(), shortened(pattern.text()), from_);
+    throw bad_input("{}: matching '{}' takes too long: it scans a text of {} bytes again and again", pattern.place(),
+                    shortened(pattern.text()), from_);
 }
 
 }  // namespace attn::tokenizers

@@ -112,12 +112,12 @@ SentencePieceModel::Cut SentencePieceModel::tried() const {
 
 void SentencePieceModel::append_whole(std::string_view text, std::vector<Id>& ids) const {
   if (!library_->encode(model_.get(), text.data(), text.size(), take_ids, &ids))
-    throw bad_input("{}: SentencePiece failed over a text", proto_.pieces.place());
+    throw bad_input("{}: SentencePiece failed on a text", proto_.pieces.place());
 }
 
 void SentencePieceModel::append_whole(std::string_view text, std::string& normalized) const {
   if (!library_->normalize(model_.get(), text.data(), text.size(), take_text, &normalized))
-    throw bad_input("{}: SentencePiece failed over a text", proto_.pieces.place());
+    throw bad_input("{}: SentencePiece failed on a text", proto_.pieces.place());
 }
 
 /// Applies to models whose text the library only normalizes.
@@ -280,7 +280,7 @@ std::vector<Id> SentencePieceModel::encode(std::string_view text) const {
 std::string SentencePieceModel::decode(std::span<const Id> ids) const {
   std::string text;
   if (!library_->decode(model_.get(), ids.data(), ids.size(), take_text, &text))
-    throw bad_input("{}: SentencePiece failed over ids", proto_.pieces.place());
+    throw bad_input("{}: SentencePiece failed on token ids", proto_.pieces.place());
   return text;
 }
 
@@ -359,7 +359,7 @@ std::string SentencePieceTokenizer::decode(std::span<const Id> ids) const {
   pieces.reserve(ids.size());
   for (const Id id : ids) {
     if (id < 0 || id >= size())
-      throw bad_usage("the id {} is none of the vocabulary, whose ids end before {}", id, size());
+      throw bad_usage("the id {} is not in the vocabulary, whose ids end before {}", id, size());
     if (parts_.numbering == Numbering::pieces) {
       pieces.push_back(id);
     } else if (id == size() - 1) {

@@ -6,7 +6,7 @@
 namespace attn::tokenizers {
 
 std::vector<Id> Tokenizer::encode(std::string_view text, const EncodeOptions& options) const {
-  if (!is_utf8(text)) throw bad_usage("the text is not valid UTF-8, which is what tokens are made of");
+  if (!is_utf8(text)) throw bad_usage("the text is not valid UTF-8");
   return encode_valid(text, options);
 }
 

@@ -56,7 +56,7 @@ AddedToken added_token(const JsonNode& node) {
 
 /// Requires the default of a setting, because other values are unsupported.
 void expect_empty(const JsonNode& node) {
-  if (!node.is_null() && !node.text().empty()) throw bad_input("{}: attn reads files without one", node.place());
+  if (!node.is_null() && !node.text().empty()) throw bad_input("{}: not supported by attn", node.place());
 }
 
 std::unique_ptr<Model> model_of(TokenizerJson& file, const JsonNode& node) {
@@ -86,13 +86,13 @@ std::unique_ptr<Model> model_of(TokenizerJson& file, const JsonNode& node) {
     if (!node["unk_id"].is_null()) {
       const std::int64_t id = node["unk_id"].integer();
       if (id < 0 || id >= file.vocabulary.end())
-        throw bad_input("{}: {} is no id of the vocabulary", node["unk_id"].place(), id);
+        throw bad_input("{}: {} is not an id of the vocabulary", node["unk_id"].place(), id);
       unknown = static_cast<Id>(id);
     }
     return std::make_unique<Unigram>(std::move(file.vocabulary), std::move(file.scores), unknown,
                                      node["byte_fallback"].flag(false));
   }
-  throw bad_input("{}: the model '{}' is not known; attn knows BPE, WordPiece and Unigram", node["type"].place(),
+  throw bad_input("{}: the model '{}' is not supported; expected BPE, WordPiece or Unigram", node["type"].place(),
                   shortened(type));
 }
 
@@ -100,7 +100,7 @@ std::unique_ptr<Model> model_of(TokenizerJson& file, const JsonNode& node) {
 
 std::int64_t id_in(const json& value, std::string_view token, const std::string& place) {
   if (!value.is_number_integer() || (value.is_number_unsigned() && value.get<std::uint64_t>() > INT64_MAX))
-    throw bad_input("{}: the id of '{}' is no integer", place, shortened(token));
+    throw bad_input("{}: the id of '{}' is not an integer", place, shortened(token));
   return value.get<std::int64_t>();
 }
 

@@ -193,7 +193,7 @@ void add_specials(const JsonNode& node, std::vector<Id>& before, std::vector<Id>
       }
       const std::string name = part["SpecialToken"]["id"].text();
       const JsonNode token = node["special_tokens"][name];
-      if (token.is_null()) throw bad_input("{}: not there, and the template needs it", token.place());
+      if (token.is_null()) throw bad_input("{}: missing, but required by the template", token.place());
       for (const JsonNode& id : token["ids"].items()) (is_behind ? after : first).push_back(id_of(id));
     }
     before.insert(before.begin(), first.begin(), first.end());

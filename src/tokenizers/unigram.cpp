@@ -19,7 +19,7 @@ constexpr double kUnknownPenalty = 10.0;  // below the lowest score (sentencepie
 Unigram::Unigram(Vocabulary vocabulary, std::vector<double> scores, std::optional<Id> unk, bool byte_fallback)
     : Model(std::move(vocabulary)), scores_(std::move(scores)), unknown_(unk) {
   if (unknown_ && !vocabulary_.token(*unknown_))
-    throw bad_input("{}: the unknown token's id {} is none of the vocabulary", vocabulary_.place(), *unknown_);
+    throw bad_input("{}: the unknown token's id {} is not in the vocabulary", vocabulary_.place(), *unknown_);
   const auto least = std::min_element(scores_.begin(), scores_.end());
   unknown_score_ = (least == scores_.end() ? 0.0 : *least) - kUnknownPenalty;
   for (std::size_t byte = 0; byte < bytes_.size(); ++byte)
@@ -58,7 +58,7 @@ void Unigram::encode(std::string_view piece, std::vector<Id>& ids, Memory*) cons
     } else if (unknown_) {
       ids.push_back(*unknown_);
     } else {
-      throw bad_input("{}: a letter of the text is no token, and there is no unknown token", vocabulary_.place());
+      throw bad_input("{}: a letter of the text is not a token, and there is no unknown token", vocabulary_.place());
     }
   }
 }

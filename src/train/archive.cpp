@@ -129,7 +129,7 @@ void require_disk(const std::string& path, Trainer& trainer, bool keeps_best_wei
   std::error_code failed;
   const std::filesystem::space_info space = std::filesystem::space(folder, failed);
   if (failed || space.available >= static_cast<std::uintmax_t>(needed)) return;
-  throw bad_input("{}: the trained model takes {}{}, and the disk has {} left; make room, or write elsewhere",
+  throw bad_input("{}: the trained model takes {}{}, and the disk has {} left; free some space, or write elsewhere",
                   printable(path), memory_size(static_cast<UInt128>(needed)),
                   copies > 1 ? fmt::format(" in its {} checkpoints", copies) : "",
                   memory_size(static_cast<UInt128>(space.available)));

@@ -214,8 +214,8 @@ void refuse_custom(const Json& config) {
   }
   if (found.empty()) return;
   throw bad_input(
-      "the model was compiled with functions or classes of its own, {}, of which the file holds but the "
-      "names; say {} in their place{}",
+      "the model was compiled with custom functions or classes, {}, of which the file only has the names; "
+      "give {} instead{}",
       join(found, ", "), join(options, ", "),
       std::ranges::count(options, "`metrics`") > 0 ? "; `metrics` none trains without a metric" : "");
 }
@@ -307,7 +307,7 @@ std::string optimizer_title(const std::string& compile_config) {
 std::string compile_config(const keras::Model& model, const CompileChanges& changes) {
   const std::optional<std::string> own = changes.file ? read_compile_config(*changes.file) : model.compile_config();
   if (!own && !changes.loss)
-    throw bad_input("the model was never compiled: say `loss`, and `optimizer` where it is not to be rmsprop");
+    throw bad_input("the model was never compiled: give `loss`, and `optimizer` where it is not to be rmsprop");
   Json config =
       own ? keras::parse_json_text(*own, "compile_config") : Json{{"optimizer", "rmsprop"}, {"loss", nullptr}};
   if (changes.optimizer) config["optimizer"] = as_json("`optimizer`", *changes.optimizer);

@@ -33,7 +33,7 @@ Batch Data::gather(std::span<const std::int64_t> rows) const {
 Tensor class_weights(const Tensor& targets, const std::map<std::int64_t, double>& weights) {
   const Shape& shape = targets.shape();
   if (shape.rank() < 1 || shape.rank() > 2)
-    throw bad_input("targets {} have more than one class a row, so that classes cannot weigh rows; give sample_weight",
+    throw bad_input("targets {} have more than one class in a row, so class_weight does not apply; use sample_weight",
                     shape.str());
   const std::int64_t rows = shape[0], columns = shape.rank() == 2 ? shape[1] : 1;
   Tensor out(DType::float32, {rows});

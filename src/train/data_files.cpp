@@ -13,7 +13,7 @@ std::vector<std::string> DataFiles::words(const keras::Model& model) const {
     const auto [name, file] = open::named_file(word);
     const std::vector<std::string> inputs = model.array_names();
     if (name.empty() && inputs.size() != 1)
-      throw bad_usage("`x` {}: which input it is for is not told; `x` NAME=FILE names one of {}", printable(word),
+      throw bad_usage("`x` {}: the input is not given; `x` NAME=FILE names one of {}", printable(word),
                       printable(join(inputs, ", ")));
     out.push_back((name.empty() ? inputs.front() : name) + "=" + file);
   }

@@ -126,7 +126,7 @@ void resolve(Monitor& monitor, const std::string& mode, const Watchable& known) 
     throw bad_usage("'{}' has several numbers, as one for each class, and cannot be watched",
                     printable(monitor.monitor));
   if (std::ranges::count(known.names, monitor.monitor) == 0)
-    throw bad_usage("'{}' cannot be watched{}: the training tells {}{}", printable(monitor.monitor),
+    throw bad_usage("'{}' cannot be watched{}: the training reports {}{}", printable(monitor.monitor),
                     did_you_mean(monitor.monitor, std::span<const std::string>(known.names)), join(known.names, ", "),
                     known.usual == "loss" ? "; with `validation` or `validation_split` also val_loss" : "");
   monitor.up = mode == "auto" ? std::ranges::count(known.rising, monitor.monitor) > 0 : mode == "max";

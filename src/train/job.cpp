@@ -274,7 +274,7 @@ class Preparation {
     for (const auto& [number, tensor] : unmerged) {
       const auto at = static_cast<std::size_t>(number);
       if (number < 0 || at >= weights.size() || tensor.shape() != weights[at].shape())
-        throw bad_input("{}: what attn keeps of the training is of another model; go on without `resume`",
+        throw bad_input("{}: the stored training is of another model; continue without `resume`",
                         printable(*told_.model));
       weights[at] = tensor.cast(weights[at].dtype());
     }

@@ -129,7 +129,7 @@ open::GivenInputs read_data(const keras::Model& model, const std::vector<std::st
       std::vector<Tensor>& before = parts[array.name];
       std::string& where = out.files[array.name];
       if (!before.empty() && !goes_on(before.front(), array.tensor))
-        throw bad_input("{}: the array '{}' is {} {}, and cannot go on that of {}, which is {} {}", printable(file),
+        throw bad_input("{}: the array '{}' is {} {}, and cannot continue that of {}, which is {} {}", printable(file),
                         printable(array.name), name_of(array.tensor.dtype()), array.tensor.shape().str(),
                         printable(where), name_of(before.front().dtype()), before.front().shape().str());
       before.push_back(array.tensor);
@@ -187,7 +187,7 @@ void expect_labels(const keras::LossGraph& loss, const open::GivenInputs& data) 
       if (target.ignored && label == static_cast<double>(*target.ignored)) continue;
       const auto file = data.files.find(name);
       throw bad_input(
-          "{}the array '{}' has the label {} in row {}, which is none of the {} classes of the loss, 0 to {}",
+          "{}the array '{}' has the label {} in row {}, which is not one of the {} classes of the loss, 0 to {}",
           file == data.files.end() ? "" : printable(file->second) + ": ", printable(name), labels.at(i),
           i / (labels.size() / labels.shape()[0]), target.classes, target.classes - 1);
     }

@@ -103,8 +103,9 @@ class Assignment {
     throw bad_input("{}: {} columns, from {} on, are of no input: {}", printable(file_), columns.size(),
                     table_.columns.empty() ? std::to_string(columns.front() + 1)
                                            : "'" + shortened(printable(name_of(columns.front()))) + "'",
-                    open.empty() ? "all inputs have columns of their names"
-                                 : "several inputs have none of their names, and which these are of is not told");
+                    open.empty()
+                        ? "all inputs have columns of their names"
+                        : "several inputs lack columns with their names, so the input of the other columns is unknown");
   }
 
   void add_input(const graph::Value& input, const Columns& columns) {

@@ -53,7 +53,7 @@ void check_none_missing(std::span<const WeightSpec> specs, const Store& store, c
     return fmt::format("'{}' {}{}", printable(name), specs[i].shape.str(), did_you_mean(name, candidates));
   });
   const std::string others =
-      candidates.empty() ? "" : fmt::format("; {} in the file that the model does not have", agreement.extra.size());
+      candidates.empty() ? "" : fmt::format("; {} in the file but not in the model", agreement.extra.size());
   throw bad_input("{}: {} of the model's {} weights {} not in it: {}{}{}", store.file, agreement.missing.size(),
                   specs.size(), agreement.missing.size() == 1 ? "is" : "are", names, others, hint);
 }

@@ -52,7 +52,7 @@ void check_one_stack(const std::vector<TorchModule>& modules, const std::string&
     if (module.kind != Kind::attention || module.place != Place::block) continue;
     if (first == nullptr) first = &module;
     if (module.stack != first->stack) {
-      throw bad_input("{}: '{}' and '{}' are of two stacks of layers, whose order is not known", file,
+      throw bad_input("{}: '{}' and '{}' belong to two stacks of layers, whose order is unknown", file,
                       printable(first->name), printable(module.name));
     }
   }

@@ -183,7 +183,7 @@ Tensor part_of(const WeightSpec& spec, const Quantized& from) {
 void expect_finite(const WeightSpec& spec, const Tensor& floats) {
   for (std::int64_t i = 0; i < floats.size(); ++i)
     if (!std::isfinite(floats.at(i)))
-      throw bad_input("the weight '{}' cannot be quantized: number {} of it is {}", printable(spec.path), i,
+      throw bad_input("the weight '{}' cannot be quantized: its element {} is {}", printable(spec.path), i,
                       floats.at(i));
 }
 
@@ -206,8 +206,7 @@ std::vector<std::size_t> sources_of(std::span<const WeightSpec> quantized, std::
     const std::string source = spec.quantized ? source_of(spec) : spec.path;
     const auto found = by_path.find({place_of(spec), source});
     if (found == by_path.end())
-      throw bad_input("the weight '{}' has no float weight '{}' that it could be made of", printable(spec.path),
-                      printable(source));
+      throw bad_input("the weight '{}' has no float weight '{}' to quantize", printable(spec.path), printable(source));
     out.push_back(found->second);
   }
   return out;

@@ -93,9 +93,9 @@ std::string quantized_otherwise(std::span<const WeightSpec> specs, const Store& 
   if (of_model.empty() || of_file.empty()) return "";
   const std::string said = said_by(of_model), held = held_by(of_file, of_model);
   if (said == held) return "";
-  if (held == kFloats) return "; the config is of a quantized model, and the file is not";
-  if (said == kFloats) return "; the file is of a quantized model, and the config is not";
-  return "; the config says " + said + ", and the file holds " + held;
+  if (held == kFloats) return "; the config is quantized, but the file is not";
+  if (said == kFloats) return "; the file is quantized, but the config is not";
+  return "; the config has " + said + ", but the file has " + held;
 }
 
 }  // namespace attn::weights

@@ -75,7 +75,7 @@ Store read_shards(const Bytes& index, const std::string& path) {
     }
   }
   if (!arrays.empty() && !all.objects.empty())
-    throw bad_input("{}: names both .h5 and .safetensors files", printable(path));
+    throw bad_input("{}: lists both .h5 and .safetensors files", printable(path));
   return arrays.empty() ? keras_store(all, printable(path)) : named_store(std::move(arrays), path);
 }
 

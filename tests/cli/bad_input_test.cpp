@@ -39,7 +39,7 @@ TEST_CASE("a config that is wrong is refused with file, line, column, JSON point
       {"empty", "", "not valid JSON"},
       {"not an object", "[1, 2]", "expected an object, got a list"},
       {"no model", "{\"a\": 1}", "neither a Keras model nor a layer"},
-      {"duplicate key", "{\"name\": \"a\",\n \"name\": \"b\"}", "stdin:2:7: the key 'name' stands twice in one object"},
+      {"duplicate key", "{\"name\": \"a\",\n \"name\": \"b\"}", "stdin:2:7: the key 'name' occurs twice in one object"},
       {"too deep", std::string(100, '[') + std::string(100, ']'), "nesting deeper than 64"},
       {"truncated number", "{\"input_shape\": [50, 99999999999999999999]}", "an integer that 64 bits do not hold"},
       {"2^63", "{\"input_shape\": [50, 9223372036854775808]}", "2^63"},
@@ -89,7 +89,7 @@ TEST_CASE("a config that is wrong is refused with file, line, column, JSON point
        "is not Keras's"},
       {"a registered class",
        R"({"class_name": "Dense", "registered_name": "Mine>Dense", "config": {"name": "d", "units": 2}})",
-       "registered by code that is not here"},
+       "registered by custom code"},
       {"a function object",
        sequential("Dense", R"({"name": "d", "units": 2, "activation": {"module": "builtins", "class_name": "function",
                                 "config": "eval", "registered_name": "function"}})"),
@@ -141,7 +141,7 @@ TEST_CASE("a config that is wrong is refused with file, line, column, JSON point
       {"a quantized dtype policy",
        sequential("Dense", R"({"name": "d", "units": 2, "dtype": {"class_name": "QuantizedFloat8DTypePolicy",
                                 "config": {"mode": "int8", "source_name": "float32"}}})"),
-       "'int8' is no mode of a QuantizedFloat8DTypePolicy"},
+       "'int8' is not a mode of a QuantizedFloat8DTypePolicy"},
       {"shapes that do not fit", sequential("Reshape", "{\"name\": \"r\", \"target_shape\": [5, 7]}"), "Reshape 'r':"},
       {"short config, unknown key", "{\"input_shape\": [50, 512],\n  \"num_head\": 8}",
        "stdin:2:3: /num_head: unknown key (did you mean 'num_heads'?)"},
@@ -191,11 +191,11 @@ TEST_CASE("a model's graph that is wrong is refused with its place") {
   const std::string good = tensor(R"(["i", 0, 0])"), out = R"(["d", 0, 0])";
   CHECK(run_attn({"summary", "-"}, model(good, out)).code == 0);
   const std::vector<Case> cases = {
-      {"a name that is not there", model(tensor(R"(["j", 0, 0])"), out), "no layer is called 'j'"},
+      {"a name that is not there", model(tensor(R"(["j", 0, 0])"), out), "there is no layer 'j'"},
       {"a call that is not there", model(tensor(R"(["i", 3, 0])"), out), "call 3 is asked for"},
       {"a negative call", model(tensor(R"(["i", -1, 0])"), out), "expected an integer"},
       {"a result that is not there", model(tensor(R"(["i", 0, 1])"), out), "result 1 is asked for"},
-      {"a circle", model(tensor(R"(["d", 0, 0])"), out), "circle"},
+      {"a cycle", model(tensor(R"(["d", 0, 0])"), out), "cycle"},
       {"no output", model(good, "[]"), "a model needs an output"},
   };
   for (const Case& item : cases) {
@@ -238,7 +238,7 @@ TEST_CASE("inputs that do not fit are refused: name, shape, dtype, none at all")
   const TemporaryFolder folder;
   const std::string empty = folder / "empty.npz";
   std::ofstream(empty) << std::string("PK\5\6", 4) + std::string(18, '\0');
-  CHECK(contains(run_attn({"run", "--input", empty}).err, "empty.npz: holds no arrays; the inputs are input_layer"));
+  CHECK(contains(run_attn({"run", "--input", empty}).err, "empty.npz: contains no arrays; the inputs are input_layer"));
 }
 
 TEST_CASE("an output that cannot be written is an error and leaves nothing behind") {

@@ -72,9 +72,9 @@ TEST_CASE("custom objects: what needs their code is rejected by their names") {
   const auto trained = [&](const std::string& file) {
     return run_attn({"train", kFolder + file, "--data", kFolder + "x.npz", "--loss", "mse", "-o", folder / "o.keras"});
   };
-  CHECK_MESSAGE(contains(trained("model.keras").err, "the regularizer 'mine>Sum' is not known in training"),
+  CHECK_MESSAGE(contains(trained("model.keras").err, "the regularizer 'mine>Sum' is not supported in training"),
                 trained("model.keras").err);
-  CHECK(contains(trained("notebook.keras").err, "the regularizer 'Sum' is not known in training"));
+  CHECK(contains(trained("notebook.keras").err, "the regularizer 'Sum' is not supported in training"));
 }
 
 }  // namespace attn::test

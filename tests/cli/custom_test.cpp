@@ -59,9 +59,10 @@ TEST_CASE("custom layers: weights, plot, validate and explain open the model") {
   CHECK(contains(run_attn({"plot", model, "--format", "svg"}).out, "TransformerBlock"));
   const Result validate = run_attn({"validate", model});
   CHECK(validate.code == 0);
-  CHECK(contains(validate.out, "'transformer_block' (TransformerBlock) is of a class of somebody's own"));
-  CHECK(contains(validate.out,
-                 "`attn run` refuses it, and the script of `attn flatten-script` makes built-in layers of it"));
+  CHECK(contains(validate.out, "'transformer_block' (TransformerBlock) has a custom class"));
+  CHECK(contains(
+      validate.out,
+      "`attn run` rejects it; `attn flatten-script` prints a Python script that replaces it by built-in layers"));
   CHECK(run_attn({"validate", model, "--strict"}).code == 3);
   const Result explain = run_attn({"explain", model, "transformer_block"});
   CAPTURE(explain.err);

@@ -166,7 +166,7 @@ TEST_CASE("convert --to: what is at the target stays, and a failure leaves nothi
   const std::string kept = folder.file("kept", "mine");
   const Result over = run_attn({"convert", model("gpt2/preset"), kept, "--to", "hf"});
   CHECK(over.code == 3);
-  CHECK(contains(over.err, "it is there already, and is left as it is"));
+  CHECK(contains(over.err, "it already exists, and is left unchanged"));
   CHECK(read_text(kept) == "mine");
   std::filesystem::create_directory(folder / "full");
   static_cast<void>(folder.file("full/x", "mine"));
@@ -178,7 +178,7 @@ TEST_CASE("convert --to: what is at the target stays, and a failure leaves nothi
   REQUIRE(encoder.code == 0);
   const Result refused = run_attn({"convert", folder / "encoder.keras", folder / "new", "--to", "hf"});
   CHECK(refused.code == 3);
-  CHECK(contains(refused.err, "is not written as a Hugging Face folder"));
+  CHECK(contains(refused.err, "cannot be written as a Hugging Face folder"));
   CHECK(folder.names() == std::vector<std::string>{"encoder.keras", "full", "kept"});
 
   // An empty folder can be the target.

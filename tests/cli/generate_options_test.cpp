@@ -58,7 +58,7 @@ TEST_CASE("generate: a draft goes with one prompt, a sampler of one sequence, an
   };
   const std::string ids = "--ids";
   for (const Row& row : std::vector<Row>{
-           {{ids, "1,2", ids, "3", "--draft", "prompt-lookup"}, "one prompt"},
+           {{ids, "1,2", ids, "3", "--draft", "prompt-lookup"}, "a single prompt"},
            {{ids, "1,2", "--sampler", "beam", "--draft", "prompt-lookup"}, "greedy, random, top_k and top_p"},
            {{ids, "1,2", "--draft", "prompt-lookup:0"}, "prompt-lookup:N"},
            {{"--prompt", "The", "--draft", preset("llama3")}, "the same vocabulary"},
@@ -130,7 +130,7 @@ TEST_CASE("generate: what is larger than the model or any memory is refused in a
   std::string text;
   for (int i = 0; i < 100; ++i) text += "The model ";
   for (const Row& row : std::vector<Row>{
-           {"gpt2", {"--ids", "1", "--sampler", "contrastive", "--top-k", "5000"}, 2, "tokens to choose among"},
+           {"gpt2", {"--ids", "1", "--sampler", "contrastive", "--top-k", "5000"}, 2, "the model has only"},
            {"gpt2", {"--ids", "1", "--max-new-tokens", most}, 4, ""},
            {"llama", {"--ids", "1", "--max-length", most}, 4, ""},
            {"gpt2", {"--ids", ids}, 2, "prompt 1 has 65 tokens, and the model has 64 positions"},
@@ -286,7 +286,7 @@ TEST_CASE("plan: a decoder's cache is told by layer, token and length, and other
   CHECK(cache["token_bytes"] == token_bytes);
   CHECK(json::parse(run_attn({"plan", preset("bart"), "--json"}).out)["cache"]["positions"] ==
         64);  // the maximum of the model
-  CHECK(contains(run_attn({"plan", preset("bart")}).out, "Going on token by token"));
+  CHECK(contains(run_attn({"plan", preset("bart")}).out, "KV cache: "));
   CHECK_FALSE(json::parse(run_attn({"plan", "--json"}).out).contains("cache"));
   CHECK(run_attn({"plan", "--max-length", "5"}).code == 2);
 }

@@ -178,7 +178,7 @@ TEST_CASE("grad: what is not finite ends with 1 and names the layer") {
   });
   const Result result = run_attn({"grad", kModel, "--data", data, "--batch", "4"});
   CHECK(result.code == 1);
-  CHECK(contains(result.err, "holds NaN or Inf"));
+  CHECK(contains(result.err, "contains NaN or Inf"));
   CHECK(contains(result.out, "not finite"));
 }
 

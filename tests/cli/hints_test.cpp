@@ -82,7 +82,7 @@ TEST_CASE("attn: nothing binary is written to a terminal, whatever its name is")
     CAPTURE(words);
     const Result result = run_on_terminal(words);
     CHECK(result.code == 2);
-    CHECK_MESSAGE(contains(result.out, "no text for a terminal"), result.out);
+    CHECK_MESSAGE(contains(result.out, "binary data is not written to a terminal"), result.out);
     CHECK(result.out.find('\0') == std::string::npos);
   }
 }
@@ -123,11 +123,10 @@ TEST_CASE("run: an array without the axis of the batch, and tokens as floats, ge
   const TemporaryFolder folder;
   const std::string one = folder / "one.npy", floats = folder / "floats.npy", halves = folder / "halves.npy";
   io::write_tensors(one, std::vector<NamedTensor>{{"x", Tensor(DType::float32, {50, 512})}});
-  CHECK(
-      contains(run_attn({"run", "--input", one}).err, "it lacks the axis of the batch, which is first: (1, 50, 512)"));
+  CHECK(contains(run_attn({"run", "--input", one}).err, "it lacks the batch axis, which comes first: (1, 50, 512)"));
   io::write_tensors(floats, std::vector<NamedTensor>{{"x", Tensor(DType::float32, {1, 6})}});
   CHECK(contains(run_attn({"run", "-", "--input", floats}, kTokens).err,
-                 "its numbers are whole: save it with .astype('int32')"));
+                 "its values are integers: save it with .astype('int32')"));
   Tensor half(DType::float32, {1, 6});
   half.set(2, 0.5);
   io::write_tensors(halves, std::vector<NamedTensor>{{"x", half}});
@@ -184,7 +183,7 @@ TEST_CASE("a layer that a model shares with a model inside it is one layer, with
   CHECK(result.code == 0);
   const Result validate = run_attn({"validate", folder + "model.keras"});
   CHECK(validate.code == 0);
-  CHECK(contains(validate.out, "is shared with a model inside this one; Keras 3.15 saves such a model"));
+  CHECK(contains(validate.out, "is shared with a nested model; Keras 3.15 saves such a model"));
 }
 
 TEST_CASE("attn: where weights came from stands in every header and JSON, and pages tell how they came about") {

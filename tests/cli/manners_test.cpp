@@ -200,7 +200,7 @@ TEST_CASE("attn: a wrong command line is one sentence that names the wrong word,
       {{"summary", "a", "b"}, "attn summary takes MODEL, and 'b' is one more"},
       {{"devices", "x"}, "attn devices takes no argument, and 'x' is one"},
       {{"help", "sumary"}, "unknown command 'sumary' (did you mean 'summary'?)"},
-      {{"explain", "dens"}, "no layer is called 'dens' (did you mean 'dense'?)"},
+      {{"explain", "dens"}, "there is no layer 'dens' (did you mean 'dense'?)"},
       {{"summary", "--line-length", "80", "--ascii"}, "--line-length"},
   };
   for (const Row& row : rows) {

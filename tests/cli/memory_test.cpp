@@ -36,7 +36,7 @@ TEST_CASE("memory: a pass that passes --mem-limit exits 4, and the batch that it
     const Result refused = run_attn({command, "--batch", "1000", "--mem-limit", limit_of(100)});
     CHECK(refused.code == 4);
     CHECK(refused.out.empty());
-    CHECK(contains(refused.err, "what --mem-limit leaves"));
+    CHECK(contains(refused.err, "the rest of --mem-limit"));
     const int batch = std::stoi(word_after(refused.err, "--batch"));
     CHECK(batch > 1);
     CHECK(batch < 1000);

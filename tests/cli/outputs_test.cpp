@@ -131,7 +131,7 @@ TEST_CASE("outputs: a full disk under the trained model is an error that says wh
   const attn::test::Environment temporary({{"TMPDIR", other / ""}});
   const Result result = run_attn(training(full_disk(folder, "a.keras")));
   CHECK(result.code == 3);
-  CHECK_MESSAGE(contains(result.err, "what was trained is in " + (other / "attn-train-")), result.err);
+  CHECK_MESSAGE(contains(result.err, "the trained model is in " + (other / "attn-train-")), result.err);
   REQUIRE(other.names().size() == 1);
   CHECK(run_attn({"summary", other / other.names().front()}).code == 0);
 }

@@ -119,7 +119,7 @@ TEST_CASE("completion: the scripts for zsh and fish are read without an error, w
       return result.out;
     };
     CHECK(offers("attn summ").starts_with("summary\tshow the model"));
-    CHECK(contains(offers("attn summary --for"), "--format\thow the result is written"));
+    CHECK(contains(offers("attn summary --for"), "--format\tthe form of the result"));
     CHECK(contains(offers("attn summary --format m"), "markdown"));
     CHECK(contains(offers("attn run --matmul-precision "), "highest"));
     CHECK(contains(offers("attn compare --backend "), "onednn"));

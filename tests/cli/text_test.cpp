@@ -66,9 +66,8 @@ TEST_CASE("text: strings that no input takes are refused in one sentence") {
   const std::string classifier = text_case("classifier/model.keras"), layers = text_case("layers/model.keras");
   CHECK(contains(said("configs/encoder.json", lines), "holds strings, and the inputs of the model are of numbers"));
   CHECK(contains(said(classifier, named), "the model has no input of strings 'txt' (did you mean 'text'?)"));
-  CHECK(contains(said(layers, lines), "which input its strings are for is not told: give --input NAME=FILE"));
-  CHECK(contains(said(layers, "row=" + lines),
-                 "the input 'row' has the shape (None, 4), the strings given for it have (1,)"));
+  CHECK(contains(said(layers, lines), "the input of its strings is unknown: give --input NAME=FILE"));
+  CHECK(contains(said(layers, "row=" + lines), "the input 'row' has the shape (None, 4), but its strings have (1,)"));
   CHECK(contains(said(classifier, "tests/data/docs/word.npy"), "the input 'text' is of strings"));
 }
 
@@ -101,10 +100,10 @@ TEST_CASE("text: numbers are hashed where they stand in an input, and what is co
   CHECK(run_attn({"run", folder.file("fine.json", model("second", "a"))}).code == 0);
   const Result refused = run_attn({"run", folder.file("twice.json", model("second", "first"))});
   CHECK(refused.code == 3);
-  CHECK(contains(refused.err, "it hashes what 'first' makes of an input; only what stands in an input is hashed"));
+  CHECK(contains(refused.err, "it hashes the result of 'first'; only inputs can be hashed"));
   const Result one = run_attn({"run", text_case("hashes/model.keras"), "--input", "number=tests/data/docs/word.npy"});
   CHECK(one.code == 3);
-  CHECK(contains(one.err, "it crosses number, small, and not all of them are given"));
+  CHECK(contains(one.err, "it crosses number, small, but not all of them are given"));
 }
 
 TEST_CASE("text: compare takes strings from the file of --expect, beside what Keras's layers gave") {
@@ -200,9 +199,9 @@ TEST_CASE("text: where strings that a model gives cannot go they are refused in 
     return result.err;
   };
   CHECK(contains(said({"convert", model, folder / "m.onnx"}),
-                 "the output 'word' is of strings, and ONNX takes the numbers"));
+                 "the output 'word' is of strings, and ONNX only takes the numbers"));
   CHECK(contains(said({"run", model, "--input", inputs, "-o", folder / "o.safetensors"}),
-                 "'word' is of strings, which .safetensors does not hold; use .npz"));
+                 "'word' contains strings, which .safetensors cannot store; use .npz"));
   CHECK(contains(said({"compare", model, "--expect", inputs}),
                  "the output 'word' is of strings, which 'attn run --expect' compares"));
   const std::string back = R"({"class_name": "StringLookup", "config": {"name": "back", "invert": true%}})";
@@ -213,7 +212,7 @@ TEST_CASE("text: where strings that a model gives cannot go they are refused in 
       {"class_name": "InputLayer", "config": {"batch_shape": [null, 3], "dtype": "int64", "name": "ids"}}, )" +
                                      layer + then + "]}}");
   };
-  CHECK(contains(said({"run", of("", "")}), "its vocabulary is not here"));
+  CHECK(contains(said({"run", of("", "")}), "its vocabulary is missing"));
   const std::string words = R"(, "vocabulary": ["a", "b"])";
   CHECK(run_attn({"run", of(words, "")}).code == 0);
   CHECK(

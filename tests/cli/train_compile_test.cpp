@@ -43,8 +43,9 @@ TEST_CASE("train: what a model was compiled with of its own is told by name, wit
   const Result all = with({});
   CHECK(all.code == 3);
   CHECK_MESSAGE(contains(all.err, "'my_loss', 'MyAdam', 'a lambda'"), all.err);
-  CHECK(contains(all.err, "say --loss, --optimizer, --metrics in their place"));
-  CHECK(contains(with({"--loss", "mse", "--optimizer", "adam"}).err, "of its own, 'a lambda', of which"));
+  CHECK(contains(all.err, "give --loss, --optimizer, --metrics instead"));
+  CHECK(contains(with({"--loss", "mse", "--optimizer", "adam"}).err,
+                 "with custom functions or classes, 'a lambda', of which"));
   const Result mended = with({"--loss", "mse", "--optimizer", "adam", "--metrics", "mae,mse"});
   REQUIRE_MESSAGE(mended.code == 0, mended.err);
   CHECK(contains(mended.out, "mae: "));

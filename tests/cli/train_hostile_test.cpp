@@ -87,7 +87,7 @@ TEST_CASE(
       schedule("PiecewiseConstantDecay", R"("boundaries": [5, 3], "values": [1, 2, 3])",
                "/boundaries: expected numbers that rise"),
       schedule("PiecewiseConstantDecay", R"("boundaries": [3], "values": [1])",
-               "values must be one more than boundaries"),
+               "expected one more value than boundaries"),
       {"--loss", object("Huber", R"("delta": -1)"), "/config/delta: expected a number from 0 on"},
       {"--loss", object("BinaryCrossentropy", R"("label_smoothing": 1.5)"), "expected a number from 0 to 1, got 1.5"},
       {"--loss", object("CategoricalGeneralizedCrossEntropy", R"("q": 1)"),
@@ -135,7 +135,7 @@ TEST_CASE(
   // An option with JSON that is nested too deeply, or has trailing text, is a usage error.
   expect_one_error(train_with(folder, {"--optimizer", std::string(20000, '[')}), 2,
                    "--optimizer: nesting deeper than 64");
-  expect_one_error(train_with(folder, {"--loss", R"({"a": 1, "a": 2})"}), 2, "stands twice in one object");
+  expect_one_error(train_with(folder, {"--loss", R"({"a": 1, "a": 2})"}), 2, "occurs twice in one object");
   CHECK(run_attn({"train", kModel, "--data", kData, "--threads", "100000"}).code == 2);
 }
 
@@ -211,7 +211,7 @@ TEST_CASE("train: an attn_state.json of wrong types, repeated keys, any depth or
       {"{\"version\": 1}", "another version"},
       {keys + "\"version\": 3}", "the key 'epoch' is missing"},
       {std::string(1'000'000, '['), "nesting deeper than 64"},
-      {with("\"version\": 3", "\"version\": 3, \"version\": 3"), "stands twice"},
+      {with("\"version\": 3", "\"version\": 3, \"version\": 3"), "occurs twice"},
       {good + '\0' + "{}", "null character"},
       {good + "{}", "not valid JSON"},
       {with("\"step\": 2", "\"step\": -1"), "/step: expected an integer from 0"},

@@ -137,7 +137,7 @@ TEST_CASE("train: --x, --y and --sample-weight take one array each, by the name 
                  "holds 3 arrays, none of them called 'sample_weight'");
   const std::string two_inputs = "tests/data/training/model/encoder_decoder/start.keras";
   expect_refusal({two_inputs, "-o", folder / "a.keras", "--x", folder / "x.npy"}, 2,
-                 "which input it is for is not told; --x NAME=FILE names one of");
+                 "the input is not given; --x NAME=FILE names one of");
 }
 
 /// The rows `from` … `to` of an array.
@@ -166,7 +166,7 @@ TEST_CASE("train: the rows of an array in several files are one sequence") {
   const std::vector<NamedTensor> other{{"y", narrow}};
   io::write_tensors(folder / "other.npz", other);
   expect_refusal({kBatchModel, "-o", folder / "a.keras", "--data", kBatchData, "--data", folder / "other.npz"}, 3,
-                 "the array 'y' is float32 (4, 1), and cannot go on that of");
+                 "the array 'y' is float32 (4, 1), and cannot continue that of");
 }
 
 TEST_CASE("train: a table of numbers is data, its columns by name, by --csv-target and in their order") {
@@ -199,7 +199,7 @@ TEST_CASE("train: a table of numbers is data, its columns by name, by --csv-targ
   expect_refusal(extended(out, {named, "--csv-target", "aa"}), 2, "has no such column (did you mean 'a'?)");
   expect_refusal(extended(out, {plain, "--csv-target", "3"}), 2, "they are 0 to 2");
   const std::string with_empty_cell = folder.file("empty_cell.csv", "a,b,y\n1,,2\n");
-  expect_refusal(extended(out, {with_empty_cell}), 3, "line 2, column 'b': '' is no finite number");
+  expect_refusal(extended(out, {with_empty_cell}), 3, "line 2, column 'b': '' is not a finite number");
 }
 
 TEST_CASE("train: --warmup-steps and --decay are a schedule of Keras's, over all steps of the training") {
@@ -375,7 +375,7 @@ TEST_CASE("train: --overfit tries whether the first batch can be learned, and ex
   CHECK(not_learned.code == 1);
   CHECK(json::parse(not_learned.out)["learned"] == false);
   CHECK(contains(not_learned.err, "it has not fallen to a tenth"));
-  expect_refusal(extended(line, {"--overfit", "2", "--steps", "3"}), 2, "it goes without --steps");
+  expect_refusal(extended(line, {"--overfit", "2", "--steps", "3"}), 2, "use it without --steps");
 }
 
 TEST_CASE("train: --expect-loss holds losses against a log, or against what Keras's CSVLogger wrote") {

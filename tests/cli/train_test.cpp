@@ -152,13 +152,13 @@ TEST_CASE("train: what does not fit is told in one sentence") {
   CHECK(contains(error({"tests/data/training/optimizer/start.keras", "--data", "tests/data/training/optimizer/data.npz",
                         "-o", out},
                        3),
-                 "the model was never compiled: say --loss"));
+                 "the model was never compiled: give --loss"));
   CHECK(contains(error({kModel, "--data", kData, "-o", folder / "a.npz"}, 2), "the trained model is a .keras"));
   CHECK(contains(error({kModel, "--data", kData, "-o", out, "--optimizer", "adan"}, 3),
                  "the optimizer 'adan' is not known (did you mean 'Adam'?)"));
   CHECK(contains(error({kModel, "--data", kData, "-o", out, "--resume"}, 3), "attn did not train it"));
   CHECK(contains(error({"tests/data/training/loss/two_outputs/start.keras", "--data", kData, "-o", out}, 3),
-                 "the input 'x' has the shape (None, 6, 8), the array given for it has"));
+                 "the input 'x' has the shape (None, 6, 8), but its array has"));
 }
 
 TEST_CASE("train: what does not fit the memory is told before it begins, with the way out") {
@@ -334,7 +334,7 @@ TEST_CASE("train: what fails after some steps keeps them, and a resume gives the
   const Result failed = with({start, "--data", bad, "-o", folder / "b.keras"});
   CHECK(failed.code == 3);
   CHECK_MESSAGE(contains(failed.err, fmt::format("after step {}: ", steps - 1)), failed.err);
-  CHECK(contains(failed.err, "what was trained is in " + folder / "b.keras" + "; resume it with: attn train " +
+  CHECK(contains(failed.err, "the trained model is in " + folder / "b.keras" + "; resume it with: attn train " +
                                  folder / "b.keras"));
   const Result resumed =
       with({folder / "b.keras", "--data", data, "-o", folder / "b.keras", "--dump", folder / "b.npz", "--resume"});
@@ -367,10 +367,11 @@ TEST_CASE("train: a label that is none of the classes is told before the first s
       if (std::string(option) != "--data") line.insert(line.end(), {"--data", data});
       const Result result = train(line);
       CHECK(result.code == 3);
-      CHECK_MESSAGE(contains(result.err, fmt::format("{}: the array 'y' has the label {} in row {}, which is none of "
-                                                     "the",
-                                                     bad, label, last)),
-                    result.err);
+      CHECK_MESSAGE(
+          contains(result.err, fmt::format("{}: the array 'y' has the label {} in row {}, which is not one of "
+                                           "the",
+                                           bad, label, last)),
+          result.err);
       CHECK(!contains(result.out, "Epoch"));
       CHECK(!std::filesystem::exists(folder / "a.keras"));
     }
@@ -394,9 +395,8 @@ TEST_CASE("train: a step that is not finite leaves what was trained before it, i
 
   const Result anew = with({kModel, "--data", bad, "-o", folder / "b.keras"});
   CHECK(anew.code == 1);
-  CHECK(contains(anew.err,
-                 "step 10 is not finite, first in the array 'x' of the data; what was trained before it is in " +
-                     folder / "b.keras"));
+  CHECK(contains(anew.err, "step 10 is not finite, first in the array 'x' of the data; the model before it is in " +
+                               folder / "b.keras"));
   const Result resumed =
       with({folder / "b.keras", "--data", kData, "-o", folder / "b.keras", "--resume", "--dump", folder / "b.npz"});
   REQUIRE_MESSAGE(resumed.code == 0, resumed.err);
@@ -445,7 +445,7 @@ TEST_CASE("train: a layer whose training is not known is told by its name") {
         .err;
   };
   CHECK(contains(error_of(R"({"class_name": "RandomFlip", "config": {"name": "flip", "mode": "horizontal"}})"),
-                 "what a RandomFlip does to images in training is not known"));
+                 "a RandomFlip is not supported in training"));
 }
 
 }  // namespace attn::test

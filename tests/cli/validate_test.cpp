@@ -96,8 +96,8 @@ TEST_CASE("validate: problems of several layers, several fields, names and calls
   has("/config/layers/1/config/dropout", "expected a number, got true");
   has("/config/layers/5/class_name", "the layer 'Dens' is not known (did you mean 'Dense'?)");
   has("/config/layers/6/config/activation", "unknown activation 'rleu' (did you mean 'relu'?)");
-  has("/inbound_nodes/0", "no layer is called 'layer_normalizaton' (did you mean 'layer_normalization'?)");
-  has("/config/output_layers", "no layer is called 'dense_3'");
+  has("/inbound_nodes/0", "there is no layer 'layer_normalizaton' (did you mean 'layer_normalization'?)");
+  has("/config/output_layers", "there is no layer 'dense_3'");
   CHECK(report["errors"] == 8);
   CHECK(report["valid"] == false);
   for (const json& problem : report["problems"]) {

@@ -127,7 +127,7 @@ TEST_CASE("weights: --diff pairs weights by the model's paths, whatever the file
     CAPTURE(name);
     const Result result = run_attn({"weights", saved("model.keras"), "--diff", saved(name)});
     CHECK(result.code == 0);
-    CHECK(contains(result.out, "22 equal, 0 different, 0 in A alone, 0 in B alone (rtol 0, atol 0)"));
+    CHECK(contains(result.out, "22 equal, 0 different, 0 only in A, 0 only in B (rtol 0, atol 0)"));
     CHECK(run_attn({"weights", saved(name), "--diff", saved("model.keras")}).code == 0);
   }
 }
@@ -151,7 +151,7 @@ TEST_CASE("weights: --diff says where and by how much arrays differ") {
   CHECK(w["a"] == 4.0);
   CHECK(w["b"] == 4.5);
   const std::string text = run_attn({"weights", a, "--diff", b}).out;
-  CHECK(contains(text, "1 equal, 1 different, 1 in A alone, 1 in B alone"));
+  CHECK(contains(text, "1 equal, 1 different, 1 only in A, 1 only in B"));
   // All arrays are within the tolerance, except those that one side lacks.
   CHECK(run_attn({"weights", a, "--diff", b, "--atol", "0.5"}).code == 1);
   CHECK(run_attn({"weights", a, "--diff", b, "--atol", "0.5", "--match", "?*w*", "--match", "w"}).code == 1);
@@ -212,7 +212,7 @@ TEST_CASE("convert: a file without a layout needs --model for one that has it") 
   for (const char* name : {"w.weights.h5", "w.h5"}) {
     const Result result = run_attn({"convert", saved("model.npz"), folder / name});
     CHECK(result.code == 2);
-    CHECK(contains(result.err, "does not say where its arrays belong in a model; name the model with --model"));
+    CHECK(contains(result.err, "does not have the places of its arrays in a model; name the model with --model"));
   }
   const Result archive = run_attn({"convert", saved("model.weights.h5"), folder / "w.keras"});
   CHECK(archive.code == 2);

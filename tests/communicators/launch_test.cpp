@@ -83,10 +83,12 @@ TEST_CASE("launch: rank and size are what the launcher's variables say, and a pr
 TEST_CASE("launch: a variable that is no number, or a rank beyond the size, is an error that names it") {
   {
     const Variables variables({{"PMI_RANK", "x"}, {"PMI_SIZE", "2"}});
-    CHECK_THROWS_WITH_AS(launched(), "the variable PMI_RANK is 'x', and a launcher sets it to a number", Error);
+    CHECK_THROWS_WITH_AS(launched(),
+                         "the environment variable PMI_RANK is 'x'; expected the number that a launcher sets", Error);
   }
   const Variables variables({{"PMI_RANK", "2"}, {"PMI_SIZE", "2"}});
-  CHECK_THROWS_WITH_AS(launched(), "the variables PMI_RANK and PMI_SIZE give rank 2 of 2", Error);
+  CHECK_THROWS_WITH_AS(launched(), "the environment variables PMI_RANK and PMI_SIZE give the invalid rank 2 of 2",
+                       Error);
 }
 
 TEST_CASE("shard: i/N, a task of a Slurm array, and the processes of one launch make one row of shards") {

@@ -406,10 +406,10 @@ TEST_CASE("json: depth, keys that repeat, long keys and strings, and many values
       {repeated("[", 1'000'000) + repeated("]", 1'000'000), "nesting deeper than 64"},
       {repeated("{\"a\":", 1'000'000), "nesting deeper than 64"},
       {repeated("[{\"a\":", 500'000), "nesting deeper than 64"},
-      {R"({"a": 1, "a": 1})", "stands twice"},
-      {R"({"a": 1, "\u0061": 1})", "stands twice"},
-      {R"({"": 1, "": 2})", "stands twice"},
-      {R"({"x": {"b": {}, "b": {}}})", "stands twice"},
+      {R"({"a": 1, "a": 1})", "occurs twice"},
+      {R"({"a": 1, "\u0061": 1})", "occurs twice"},
+      {R"({"": 1, "": 2})", "occurs twice"},
+      {R"({"x": {"b": {}, "b": {}}})", "occurs twice"},
       {"{\"" + std::string(1025, 'k') + "\": 1}", "a key of over 1 KiB"},
       {"{" + many_keys(10'001) + "}", "an object of over 10,000 keys"},
       {R"({"class_name": "Dense", "config": {"units": 1, )" + many_keys(200'000) + "}}",
@@ -423,8 +423,8 @@ TEST_CASE("json: depth, keys that repeat, long keys and strings, and many values
       {"{\"units\": 18446744073709551615}", "2^63"},
       {"{\"units\": 18446744073709551616}", "64 bits"},
       {"{\"units\": -9223372036854775809}", "64 bits"},
-      {"{\"units\": " + std::string(5000, '9') + "}", "a number that no double holds"},
-      {"{\"units\": 1e" + std::string(5000, '9') + "}", "a number that no double holds"},
+      {"{\"units\": " + std::string(5000, '9') + "}", "a number that exceeds the range of double"},
+      {"{\"units\": 1e" + std::string(5000, '9') + "}", "a number that exceeds the range of double"},
       {"{\"units\": " + std::string(100'000, 'x') + "}", "not valid JSON"},
       {"[\"" + std::string(100'000, 'x') + "\x01\"]", "not valid JSON"},
   };
@@ -550,7 +550,7 @@ TEST_CASE("json: of a file's many problems validate tells a thousand with their 
     const Attempt done = attempt({"validate", "-"}, text + "\n]}}\n");
     CHECK(done.code == 3);
     if (!kIsInstrumented) CHECK(done.seconds <= kMostSeconds);
-    CHECK(contains(done.out, "\nstdin: warning: there may be more: 1,000 problems end the reading\n"));
+    CHECK(contains(done.out, "\nstdin: warning: there may be more: reading stops after 1,000 problems\n"));
     CHECK(contains(done.out, "\nstdin: 1000 errors, 1 warning\n"));
     int number = 0;
     for (const std::string& line : split(done.out, '\n')) {

@@ -77,8 +77,9 @@ TEST_CASE("hostile: a policy that names no way to quantize is refused with its p
   check_refused(summarise(dense_of(R"("int4/-2_from_float32")")), "/dtype", "is not known");
   check_refused(summarise(dense_of(R"("gptq/5/8_from_float32")")), "/dtype", "is not known");
   check_refused(summarise(dense_of(R"("int8_from_int8_from_float32")")), "/dtype", "is not known");
-  check_refused(summarise(dense_of(policy("QuantizedDTypePolicy", R"({"mode": "int4/8"})"))), "/mode", "is no mode of");
-  check_refused(summarise(dense_of(policy("Int4DTypePolicy", R"({"mode": "int8"})"))), "/mode", "is no mode of");
+  check_refused(summarise(dense_of(policy("QuantizedDTypePolicy", R"({"mode": "int4/8"})"))), "/mode",
+                "is not a mode of");
+  check_refused(summarise(dense_of(policy("Int4DTypePolicy", R"({"mode": "int8"})"))), "/mode", "is not a mode of");
   check_refused(summarise(dense_of(policy("DTypePolicyMap", R"({"default_policy": null, "policy_map": 3})"))),
                 "/policy_map", "expected");
   const std::string map = policy("DTypePolicyMap", R"({"default_policy": null, "policy_map": {}})");
@@ -171,9 +172,8 @@ TEST_CASE("hostile: a file that is quantized in another way than its config says
         const std::string said =
             bind_refusal(config.model, [&](std::vector<NamedTensor>& arrays) { arrays = other.store.weights; });
         CAPTURE(said);
-        CHECK_MESSAGE(
-            contains(said, fmt::format("; the config says {}, and the file holds {}", config.name, file.name)),
-            fmt::format("{} with the arrays of {}", config.model, file.model));
+        CHECK_MESSAGE(contains(said, fmt::format("; the config has {}, but the file has {}", config.name, file.name)),
+                      fmt::format("{} with the arrays of {}", config.model, file.model));
       }
     }
   }
@@ -191,7 +191,7 @@ TEST_CASE("hostile: integers in the file of a model of floats are told, and floa
     (void)weights::bind(specs, integers.store);
   });
   CAPTURE(floats);
-  CHECK(contains(floats, "; the file is of a quantized model, and the config is not"));
+  CHECK(contains(floats, "; the file is quantized, but the config is not"));
   const std::string int8 = bind_refusal("dense_int8", [](auto& arrays) {
     Tensor& kernel = array(arrays, "layers/dense/vars/0");
     kernel = kernel.cast(DType::float32);
@@ -263,7 +263,7 @@ TEST_CASE("hostile: numbers that are not finite are not quantized, and named by 
       const std::string said =
           refusal([&] { (void)weights::quantize(of(how), of(""), [&](std::size_t i) { return floats[i]; }); });
       CAPTURE(said);
-      CHECK(contains(said, fmt::format("the weight 's/d/kernel' cannot be quantized: number 5 of it is {}", number)));
+      CHECK(contains(said, fmt::format("the weight 's/d/kernel' cannot be quantized: its element 5 is {}", number)));
     }
   }
 }

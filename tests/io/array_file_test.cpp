@@ -47,8 +47,9 @@ TEST_CASE("array_file: strings that do not fit their header, and what is no char
   CHECK(said(strings_of("<U2", "(2,)", "a\0\0\0"s)) ==
         "x.npy: 4 bytes of elements follow the header, which do not fit strings of 8 bytes in the shape (2,)");
   CHECK(said(strings_of("<U0", "(100000000000,)", "")).find("do not fit strings of 0 bytes") != std::string::npos);
-  CHECK(said(strings_of("<U1", "(1,)", "\0\xd8\0\0"s)) == "x.npy: a string holds 0xd800, which is no character");
-  CHECK(said(strings_of("<U1", "(1,)", "\0\0\x11\0"s)) == "x.npy: a string holds 0x110000, which is no character");
+  CHECK(said(strings_of("<U1", "(1,)", "\0\xd8\0\0"s)) == "x.npy: a string contains 0xd800, which is not a character");
+  CHECK(said(strings_of("<U1", "(1,)", "\0\0\x11\0"s)) ==
+        "x.npy: a string contains 0x110000, which is not a character");
   CHECK(said(strings_of("|U1", "(1,)", "a\0\0\0"s)).find("the dtype '|U1'") != std::string::npos);
   CHECK(said(strings_of("<U99999999999999999999", "(1,)", "")).find("the dtype") != std::string::npos);
   CHECK(refusal([&] { return parse_npy(strings_of("<U1", "(1,)", "a\0\0\0"s), "x.npy"); }) ==
@@ -74,7 +75,7 @@ TEST_CASE("array_file: strings are written as NumPy's U and read back, and as no
   CHECK(refusal([&] { write_tensors(folder / "b.npy", {}, texts); }, ExitCode::usage)
             .ends_with("a .npy file holds one array, not 3; use .npz"));
   CHECK(refusal([&] { write_tensors(folder / "b.safetensors", {}, texts); }, ExitCode::usage)
-            .ends_with("'words' is of strings, which .safetensors does not hold; use .npz"));
+            .ends_with("'words' contains strings, which .safetensors cannot store; use .npz"));
   const std::vector<NamedTexts> bytes = {{"a", {Shape{1}, {"\xff"}}}};
   CHECK(refusal([&] { write_tensors(folder / "b.npz", {}, bytes); }).starts_with("a: a string is not UTF-8"));
 }
@@ -98,7 +99,7 @@ TEST_CASE("array_file: a text file has a string in each line, and JSON lists of 
     REQUIRE(message.starts_with(path + ": "));
     return message.substr(path.size() + 2);
   };
-  CHECK(said("d.txt", "\xff") == "a text file of inputs is UTF-8, and this one is not");
+  CHECK(said("d.txt", "\xff") == "a text file of inputs must be UTF-8");
   CHECK(said("c.json", R"(["a", 1])") == "/1: expected a string, got number");
   CHECK(said("d.json", R"([["a"], ["b", "c"]])") == "/1: expected a list of 1, as next to it");
   CHECK(said("e.json", R"({"x": "a"})") ==

@@ -36,7 +36,7 @@ TEST_CASE("json text: what is no JSON is refused with its place") {
 }
 
 TEST_CASE("json text: a key that stands twice in one object is refused, in two objects it is read") {
-  CHECK(refused(R"({"a": 1, "b\u001b": 2, "b\u001b": 3})") == "x.json: the key 'b\\u{1b}' stands twice in one object");
+  CHECK(refused(R"({"a": 1, "b\u001b": 2, "b\u001b": 3})") == "x.json: the key 'b\\u{1b}' occurs twice in one object");
   CHECK(parse_json(R"([{"a": 1}, {"a": {"a": 2}}])", "x.json")[1]["a"]["a"] == 2);
 }
 

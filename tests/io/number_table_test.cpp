@@ -42,13 +42,13 @@ TEST_CASE("number table: a byte order mark, carriage returns, spaces and empty l
 }
 
 TEST_CASE("number table: what is no finite number is told with its line and column") {
-  CHECK(refusal_of("a,b\n1,2\n3,x\n") == "t.csv: line 3, column 'b': 'x' is no finite number");
-  CHECK(refusal_of("1,2\n3,\n") == "t.csv: line 2, column 2: '' is no finite number");
-  CHECK(refusal_of("a,b\n1,nan\n") == "t.csv: line 2, column 'b': 'nan' is no finite number");
-  CHECK(refusal_of("a,b\n1,1e999\n") == "t.csv: line 2, column 'b': '1e999' is no finite number");
+  CHECK(refusal_of("a,b\n1,2\n3,x\n") == "t.csv: line 3, column 'b': 'x' is not a finite number");
+  CHECK(refusal_of("1,2\n3,\n") == "t.csv: line 2, column 2: '' is not a finite number");
+  CHECK(refusal_of("a,b\n1,nan\n") == "t.csv: line 2, column 'b': 'nan' is not a finite number");
+  CHECK(refusal_of("a,b\n1,1e999\n") == "t.csv: line 2, column 'b': '1e999' is not a finite number");
   CHECK(refusal_of("a,b\n1,2,3\n") == "t.csv: line 2 has 3 cells, and the first one 2");
   CHECK(refusal_of("a,b\n\n1,2\n") == "t.csv: line 2 has 1 cells, and the first one 2");
-  CHECK(refusal_of("a,b,a\n1,2,3\n") == "t.csv: two columns are called 'a'");
+  CHECK(refusal_of("a,b,a\n1,2,3\n") == "t.csv: two columns have the name 'a'");
   for (const std::string_view empty : {"", "\n\n", "a,b\n", "\xEF\xBB\xBF"})
     CHECK(refusal_of(empty) == "t.csv: a table without a row of numbers");
 }

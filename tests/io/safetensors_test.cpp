@@ -110,7 +110,7 @@ TEST_CASE("safetensors: a header that says anything else is refused") {
   CHECK(refused_for(R"({"a":{"dtype":["F32"],"shape":[2],"data_offsets":[0,8]}})", "an array"));
   CHECK(refused_for(R"({"a":{"dtype":"F32","shape":2,"data_offsets":[0,8]}})", "a number"));
   CHECK(refused_for(R"({"a":{"dtype":"F32","shape":[[2]],"data_offsets":[0,8]}})", "an array"));
-  CHECK(refused_for(R"({"a":{"dtype":"F32","shape":[2.0],"data_offsets":[0,8]}})", "no integer"));
+  CHECK(refused_for(R"({"a":{"dtype":"F32","shape":[2.0],"data_offsets":[0,8]}})", "not an integer"));
   CHECK(refused_for(R"({"a":{"dtype":"F32","shape":[-2],"data_offsets":[0,8]}})", "negative"));
   CHECK(refused_for(R"({"a":{"dtype":"F32","shape":[true],"data_offsets":[0,8]}})", "a boolean"));
   CHECK(refused_for(R"({"a":{"dtype":"F32","shape":["2"],"data_offsets":[0,8]}})", "a string"));

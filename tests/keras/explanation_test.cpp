@@ -233,9 +233,12 @@ TEST_CASE("explanation: embeddings and heads count a vocabulary, and what a laye
 }
 
 TEST_CASE("explanation: a layer without parameters says why") {
-  const std::vector<std::pair<std::string, std::string>> rows = {
-      {"Dropout", "training only"},  {"Flatten", "moves numbers"},      {"GlobalAveragePooling1D", "means or maxima"},
-      {"Softmax", "fixed function"}, {"Attention", "use_scale is off"}, {"Identity", "hands on"}};
+  const std::vector<std::pair<std::string, std::string>> rows = {{"Dropout", "only in training"},
+                                                                 {"Flatten", "only moves elements"},
+                                                                 {"GlobalAveragePooling1D", "means or maxima"},
+                                                                 {"Softmax", "fixed function"},
+                                                                 {"Attention", "use_scale is off"},
+                                                                 {"Identity", "returns its input"}};
   for (const auto& row : rows) {
     const auto& class_name = row.first;
     const auto& reason = row.second;

@@ -236,7 +236,7 @@ TEST_CASE("operations: choices by condition") {
   check_exact({kNumpy, "Select", "", "[[$x, $y], [$y, 5], 9]"},
               {x_of(DType::boolean, {1, 0, 0}), {"y", DType::int32, {1, 3}, {3, 4, 0}}}, DType::int32, {1, 3},
               {3, 5, 9});
-  check_refused({kNumpy, "Where", "", "[$x]"}, {x_of(DType::boolean, {1, 0})}, "give x1 and x2");
+  check_refused({kNumpy, "Where", "", "[$x]"}, {x_of(DType::boolean, {1, 0})}, "pass x1 and x2");
 }
 
 TEST_CASE("operations: activations with their numbers") {
@@ -578,8 +578,8 @@ TEST_CASE("operations: transforms, matrices, bits and images that cannot be are 
   check_refused({kNumpy, "BitwiseAnd", "", "[$x, 3]"}, x, "bits are of integers, got float32");
   check_refused({"image", "RGBToHSV", "", "[$x]"}, x, "expected images of 3 channels");
   check_refused({"image", "GaussianBlur", R"(, "kernel_size": [3], "sigma": [1.0, 1.0])", "[$x]"}, x, "2 numbers each");
-  check_refused({"image", "CropImages", "", "[$x]"}, x, "two must be given");
-  check_refused({"image", "MapCoordinates", R"(, "order": 3)", "[$x, [[1.0]]]"}, x, "only the orders 0 and 1");
+  check_refused({"image", "CropImages", "", "[$x]"}, x, "expected two of");
+  check_refused({"image", "MapCoordinates", R"(, "order": 3)", "[$x, [[1.0]]]"}, x, "expected order 0 or 1");
   check_refused({"image", "MapCoordinates", R"(, "order": 1)", "[$x, [[1.0]]]"}, x, "do not fit inputs");
 }
 

@@ -66,7 +66,7 @@ TEST_CASE("versions: keys of other versions are read over with one warning that 
       "it.json", layer_json("LSTM", R"("units": 3, "implementation": 2, "time_major": false, "seed": null)"));
   REQUIRE(model.warnings().size() == 1);
   CHECK(model.warnings().front() ==
-        "it.json: keys of other versions of Keras are read over: /config/implementation, /config/time_major");
+        "it.json: keys of other Keras versions are ignored: /config/implementation, /config/time_major");
   CHECK(keras::Model::read("it.json", R"({"name": "lstm", "units": 3, "implementation": 2})").warnings().size() == 1);
   CHECK(keras::Model::read("it.json", R"({"name": "lstm", "units": 3})").warnings().empty());
 }
@@ -75,8 +75,7 @@ TEST_CASE("versions: an unknown key is an error, in a newer file only where it h
   const std::string misspelt = layer_json("Dense", R"("units": 3, "use_bia": true)");
   CHECK(has(refusal(misspelt), "/config/use_bia: unknown key (did you mean 'use_bias'?)"));
   CHECK(has(refusal(misspelt, 315), "unknown key"));
-  CHECK(has(refusal(misspelt, 317),
-            "a key that is not known here, in a file of Keras 3.17; attn knows Keras up to 3.15"));
+  CHECK(has(refusal(misspelt, 317), "unknown key in a file of Keras 3.17; attn supports Keras up to 3.15"));
   for (const char* value : {"null", "false", "[]", "{}", "\"\""}) {
     CAPTURE(value);
     const std::string text = layer_json("Dense", R"("units": 3, "warp": )" + std::string(value));
@@ -85,7 +84,7 @@ TEST_CASE("versions: an unknown key is an error, in a newer file only where it h
     options.keras_version = 317;
     CHECK(keras::Model::read("it.json", text, options).warnings().size() == 1);
   }
-  CHECK(has(refusal(layer_json("Dense", R"("units": 3, "warp": 0)"), 400), "a key that is not known here"));
+  CHECK(has(refusal(layer_json("Dense", R"("units": 3, "warp": 0)"), 400), "unknown key in a file of Keras"));
 }
 
 TEST_CASE("versions: what a version lacks is left out where that changes nothing, and else refused") {

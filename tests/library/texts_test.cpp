@@ -85,8 +85,9 @@ TEST_CASE("texts: a config alone has no vocabulary, which is said where strings 
   const io::Bytes file = io::read_file(text_case("classifier/model.keras"));
   const Model model = Model::parse("m.json", io::parse_keras_archive(file, "m").config);
   CHECK(model.summary(80) == test::text_of(text_case("classifier/summary.txt")));
-  CHECK(refusal([&] { encoded(model, text_case("classifier/inputs.npz")); }) ==
-        "'vectorize': its vocabulary is not here: a config alone does not hold what adapt() learned; open the .keras");
+  CHECK(
+      refusal([&] { encoded(model, text_case("classifier/inputs.npz")); }) ==
+      "'vectorize': its vocabulary is missing: a config does not contain the result of adapt(); open the .keras file");
 }
 
 TEST_CASE("texts: a vocabulary that the layer cannot have is refused with its place in the archive") {
@@ -102,13 +103,14 @@ TEST_CASE("texts: a vocabulary that the layer cannot have is refused with its pl
         "vocabulary.txt: the term 'cat' occurs twice in the vocabulary");
   CHECK(said("classifier", layer, "") == "vocabulary.txt: a vocabulary cannot be empty");
   CHECK(said("classifier", layer, "cat\n\ndog") ==
-        "vocabulary.txt: the mask token '' stands among the terms; it belongs in front of them or nowhere");
+        "vocabulary.txt: the mask token '' is among the terms; it must precede them, or be omitted");
   CHECK(said("classifier", layer, "\xff") == "vocabulary.txt: not UTF-8");
   std::string many;
   for (int i = 0; i < 30; ++i) many += "t" + std::to_string(i) + "\n";
-  CHECK(said("classifier", layer, many) == "vocabulary.txt: the vocabulary has 32 indices, and 'max_tokens' allows 24");
+  CHECK(said("classifier", layer, many) ==
+        "vocabulary.txt: the vocabulary has 32 indices, but 'max_tokens' allows only 24");
   CHECK(said("weighed", layer, "[UNK]\ncat") ==
-        "vocabulary.txt: the vocabulary has 2 indices, and the layer was built with 36");
+        "vocabulary.txt: the vocabulary has 2 indices, but the layer was built with 36");
   CHECK(said("integers", "integer_lookup", "-1\n7\nx") == "vocabulary.txt: line 3: expected an integer, got 'x'");
 }
 
@@ -117,7 +119,7 @@ TEST_CASE("texts: strings in a shape that the input does not take are refused") 
   CHECK(model.encode_texts({{"text", {{2}, {"the cat", "a dog"}}}}).at("vectorize").shape() == Shape{2, 6});
   CHECK(refusal([&] {
           static_cast<void>(model.encode_texts({{"text", {{1, 2}, {"a", "b"}}}}));
-        }) == "the input 'text' has the shape (None, 1), the strings given for it have (1, 2)");
+        }) == "the input 'text' has the shape (None, 1), but its strings have (1, 2)");
   CHECK(refusal([&] {
           static_cast<void>(model.encode_texts({{"words", {{1}, {"a"}}}}));
         }) == "the model has no input 'words'");

@@ -23,7 +23,7 @@ class Fixtures(RankCase):
                            str(case / 'outputs.npz'), '--rtol', '0', '--atol', repr(tolerance(case)), '--parallel', 'tensor',
                            folder=self.folder)
         if code == 2:  # fewer heads than ranks
-            self.assertRegex(err, r'ranks cannot share: (any number from 1 to \d+ works|1 alone works)')
+            self.assertRegex(err, r'cannot be split over \d+ ranks: (any number from 1 to \d+ works|only 1 works)')
         else:
             self.assertEqual(code, 0, err)
 

@@ -258,7 +258,7 @@ TEST_CASE("onnx: an operation without a counterpart is named with its layer") {
   samples.base.inputs = {x, count};
   samples.base.outputs.push_back({"output_0", b.apply(graph::Dropout{0.5, 1, Shape{2, 3}}, {x, count})});
   CHECK_THROWS_WITH_AS(static_cast<void>(onnx::export_model(samples, {})),
-                       "'noise' (Dropout): ONNX has no counterpart for the operation dropout", Error);
+                       "'noise' (Dropout): ONNX has no equivalent of the operation dropout", Error);
 }
 
 TEST_CASE("onnx: a size follows from lengths by a factor and an offset, or as a product") {

@@ -89,7 +89,7 @@ TEST_CASE("open: a pass that passes the memory limit is an error that names a ba
     FAIL("it fits");
   } catch (const Error& error) {
     CHECK(error.code() == ExitCode::no_memory);
-    CHECK(std::string(error.what()).find("what `memory_limit` leaves") != std::string::npos);
+    CHECK(std::string(error.what()).find("the rest of `memory_limit`") != std::string::npos);
     CHECK(std::string(error.what()).find("`batch` ") != std::string::npos);
   }
 }

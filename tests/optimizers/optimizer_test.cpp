@@ -250,7 +250,7 @@ TEST_CASE("optimizer: the state of another optimizer is refused") {
   settings.name = "adam";
   Optimizer optimizer(settings, {{"a", {2}, {}}}, 1);
   CHECK_THROWS_WITH_AS(optimizer.set_state({Tensor(DType::int64, Shape{})}),
-                       "the file has 1 variables of the optimizer, and adam has 4", Error);
+                       "the file has 1 optimizer variables, but adam has 4", Error);
 }
 
 }  // namespace attn::test

@@ -149,9 +149,9 @@ TEST_CASE("sequence: a rank passes on the keys that are hidden from its own rows
 
 TEST_CASE("parallelize: what nobody can share is refused with a number of ranks that works") {
   const Model model = block({.heads = 2, .key_heads = 2});
-  CHECK_THROWS_WITH_AS(static_cast<void>(parallelize(model.graph, Kind::tensor, 0, 3)),
-                       "the layer 'attention' has 2 heads, which 3 ranks cannot share: any number from 1 to 2 works",
-                       Error);
+  CHECK_THROWS_WITH_AS(
+      static_cast<void>(parallelize(model.graph, Kind::tensor, 0, 3)),
+      "the layer 'attention' has 2 heads, which cannot be split over 3 ranks: any number from 1 to 2 works", Error);
   CHECK_THROWS_AS(static_cast<void>(parallelize(model.graph, Kind::data, 0, 3)), Error);
   CHECK_THROWS_AS(static_cast<void>(parallelize(model.graph, Kind::sequence, 0, 64)), Error);
 }

@@ -188,7 +188,7 @@ TEST_CASE("summary: a layer range that would match for hours is a usage error") 
     SummaryOptions options = of_length(80);
     options.layer_range = report::LayerRange{pattern, "last"};
     return error_of(chain({std::string(length, 'a'), "last"}), options)
-        .starts_with("layer range: matching '" + pattern + "' goes too far: ");
+        .starts_with("layer range: matching '" + pattern + "' takes too long: ");
   };
   CHECK(goes_too_far("(a+)+[bc]", 50));
   CHECK(goes_too_far("(a|aa)+[bc]", 100));

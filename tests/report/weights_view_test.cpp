@@ -92,14 +92,11 @@ TEST_CASE("weights: a page has the totals as a list under its table") {
 
 TEST_CASE("weights: a difference shows what differs alone") {
   CHECK(render(Format::table, difference()) ==
-        "Differs  Shape        Dtype              Values  Max abs  Relative  Cosine  Worst at  A    B\n"
-        "───────  ───────────  ─────────────────  ──────  ───────  ────────  ──────  ────────  ─  ───\n"
-        "w        (1,)         float32                 1      0.5       0.1    0.99  [1]       4  4.5\n"
-        "s        (1,) → (2,)  float32 → float16       -        -         -       -  -         -    -\n"
-        "\n"
-        "Only in a.npz:\n"
-        "  gone (2, 2) float64\n"
-        "A a.npz, B b.npz: 1 equal, 2 different, 1 in A alone, 0 in B alone (rtol 0, atol 0)\n");
+        "Differs  Shape        Dtype              Values  Max abs  Relative  Cosine  Worst at  A    B\n───────  "
+        "───────────  ─────────────────  ──────  ───────  ────────  ──────  ────────  ─  ───\nw        (1,)         "
+        "float32                 1      0.5       0.1    0.99  [1]       4  4.5\ns        (1,) → (2,)  float32 → "
+        "float16       -        -         -       -  -         -    -\n\nOnly in a.npz:\n  gone (2, 2) float64\nA "
+        "a.npz, B b.npz: 1 equal, 2 different, 1 only in A, 0 only in B (rtol 0, atol 0)\n");
   const json parsed = json::parse(render(Format::json, difference()));
   CHECK(parsed["diff"]["equal"] == false);
   CHECK(parsed["diff"]["arrays"].size() == 3);

@@ -167,8 +167,8 @@ TEST_CASE("bind: floating dtypes are converted to the model's, whole numbers nev
   const Tensor bound = weights::bind(specs, store_of(Naming::path, {{"w", {2}}}, DType::float64)).front();
   CHECK(bound.dtype() == DType::bfloat16);
   CHECK(bind_refusal(specs, store_of(Naming::path, {{"w", {2}}}, DType::int8)) ==
-        "f: 1 weight is not of the model's dtype: 'w' (expected bfloat16, found int8); the file is of a quantized "
-        "model, and the config is not");
+        "f: 1 weight is not of the model's dtype: 'w' (expected bfloat16, found int8); the file is quantized, but the "
+        "config is not");
   CHECK(bind_refusal({weight("w", {2}, {}, DType::int32)}, store_of(Naming::path, {{"w", {2}}}, DType::int64)) ==
         "f: 1 weight is not of the model's dtype: 'w' (expected int32, found int64)");
 }
@@ -176,8 +176,8 @@ TEST_CASE("bind: floating dtypes are converted to the model's, whole numbers nev
 TEST_CASE("bind: missing weights are listed, with what may have been meant") {
   CHECK(bind_refusal({weight("a/kernel", {2, 3}), weight("a/bias", {3})},
                      store_of(Naming::path, {{"a/kernel", {2, 3}}, {"a/bais", {3}}})) ==
-        "f: 1 of the model's 2 weights is not in it: 'a/bias' (3,) (did you mean 'a/bais'?); 1 in the file that the "
-        "model does not have");
+        "f: 1 of the model's 2 weights is not in it: 'a/bias' (3,) (did you mean 'a/bais'?); 1 in the file are not in "
+        "the model");
   std::vector<WeightSpec> many;
   for (int i = 0; i < 7; ++i) many.push_back(weight(std::string(3, static_cast<char>('a' + i)), {}));
   CHECK(bind_refusal(many, store_of(Naming::path, {})) ==

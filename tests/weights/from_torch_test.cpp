@@ -248,8 +248,8 @@ TEST_CASE("torch: layers of two stacks have no order") {
   add_torch_layer(arrays, "encoder.layers.0.");
   add_torch_layer(arrays, "decoder.layers.0.");
   CHECK(torch_refusal(encoder(2), state_dict(arrays)) ==
-        "f: 'encoder.layers.0.self_attn' and 'decoder.layers.0.self_attn' are of two stacks of layers, whose order is "
-        "not known");
+        "f: 'encoder.layers.0.self_attn' and 'decoder.layers.0.self_attn' belong to two stacks of layers, whose order "
+        "is unknown");
 }
 
 TEST_CASE("torch: a normalization too many leaves all of them without a counterpart") {

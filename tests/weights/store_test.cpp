@@ -85,7 +85,7 @@ TEST_CASE("store: an index of split weights names files in its own folder, each 
     CHECK(shards_refusal(index).starts_with("d/x.weights.json: holds no weights"));
   CHECK(shards_refusal("{") == "d/x.weights.json: not valid JSON at its byte 2");
   CHECK(shards_refusal(R"({"weight_map": {"/a": "x.h5", "/a": "y.h5"}})") ==
-        "d/x.weights.json: the key '/a' stands twice in one object");
+        "d/x.weights.json: the key '/a' occurs twice in one object");
 }
 
 TEST_CASE("store: a missing piece of split weights is an error that names it") {

@@ -4,7 +4,7 @@ namespace attn::cli {
 
 void add_draft(Options& options, generate::DraftOptions& draft) {
   options.add("--draft", draft.draft, "DRAFT",
-              "what guesses tokens that are checked together: prompt-lookup, prompt-lookup:N, or a small MODEL");
+              "guess tokens that are checked together: prompt-lookup, prompt-lookup:N, or a small MODEL");
   options.add("--draft-tokens", draft.tokens, "N", "tokens that --draft guesses at a time (4)").above_zero();
 }
 

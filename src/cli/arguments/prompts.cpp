@@ -9,14 +9,13 @@
 namespace attn::cli {
 
 void PromptWords::declare(Options& options) {
-  options.add("--prompt", texts, "TEXT", "a text to go on with; without any it is stdin").repeatable();
+  options.add("--prompt", texts, "TEXT", "a text to continue; default: stdin").repeatable();
   options.add("--prompts", file, "FILE", "texts: a JSON array, or one in each line of a .txt; - is stdin");
-  options.add("--ids", ids, "IDS", "token ids to go on with in place of a text: 1,2,3; no start token is added")
+  options.add("--ids", ids, "IDS", "token ids to continue instead of a text: 1,2,3; no start token is added")
       .repeatable();
-  options
-      .add("--decoder-prompt", decoder_texts, "TEXT", "of a model with an encoder: a text that its output begins with")
+  options.add("--decoder-prompt", decoder_texts, "TEXT", "the start of the output of a model with an encoder")
       .repeatable();
-  options.add("--decoder-ids", decoder_ids, "IDS", "of a model with an encoder and --ids: what its output begins with")
+  options.add("--decoder-ids", decoder_ids, "IDS", "the start of the output of a model with an encoder, with --ids")
       .repeatable();
 }
 

@@ -183,13 +183,15 @@ class FilesRun {
 }  // namespace
 
 void FilesOptions::declare(Options& options) {
-  options.output("--output-dir", output_dir, "FOLDER",
-                 "run every --input by itself (patterns such as 'in/*.npz', @LIST) and write FOLDER/NAME.npz for each");
-  options.add("--shard", shard, "I/N", "of --output-dir, the part of this process: i/N from 0/N on, or auto");
-  options.choice("--schedule", schedule, {{"static", Schedule::static_}, {"claim", Schedule::claim}}, "HOW",
-                 "of --output-dir, who does what: static (every N-th file), claim (whoever is free)");
-  options.flag("--redo", redo, "of --output-dir, do again what is done");
-  options.flag("--fail-fast", fail_fast, "of --output-dir, end at the first file that fails");
+  options.output(
+      "--output-dir", output_dir, "FOLDER",
+      "run every --input separately (patterns such as 'in/*.npz', @LIST) and write FOLDER/NAME.npz for each");
+  options.add("--shard", shard, "I/N", "with --output-dir, the part of this process: i/N from 0/N on, or auto");
+  options.choice(
+      "--schedule", schedule, {{"static", Schedule::static_}, {"claim", Schedule::claim}}, "HOW",
+      "with --output-dir, the distribution of files: static (every N-th file), claim (free processes take the next)");
+  options.flag("--redo", redo, "with --output-dir, run finished files again");
+  options.flag("--fail-fast", fail_fast, "with --output-dir, end at the first file that fails");
 }
 
 void FilesOptions::check() const {
@@ -210,7 +212,7 @@ int run_files(const FilesOptions& files, const std::optional<std::string>& model
     write_result(report::render(common.form(), report), std::nullopt);
     return static_cast<int>(report.failures.empty() ? ExitCode::done : ExitCode::differs);
   } catch (const Stopped&) {
-    common.console.warn("interrupted: what is done stays, and the same command goes on with the rest");
+    common.console.warn("interrupted: finished files are kept, and the same command continues with the others");
     return Interrupt::exit_code();
   }
 }

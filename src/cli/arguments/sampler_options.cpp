@@ -19,7 +19,7 @@ constexpr const char* kDrawing = "random, top_k or top_p";
 void SamplerWords::declare(Options& options) {
   options
       .add("--sampler", name_, "NAME",
-           "how the next token is chosen (the one of --top-p, --beams or --alpha; else top_k, or greedy for Gemma)")
+           "the choice of the next token (the sampler of --top-p, --beams or --alpha; else top_k, or greedy for Gemma)")
       .one_of({"greedy", "random", "top_k", "top_p", "beam", "contrastive"});
   options.add("--top-k", top_k_, "K", "tokens to choose among: top_k and contrastive (default 5), top_p (default all)");
   options.add("--top-p", top_p_, "P", "nucleus probability; selects --sampler top_p (default 0.1)").between(0.0, 1.0);

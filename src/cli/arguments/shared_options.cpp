@@ -32,13 +32,13 @@ void add_input_shape(Options& options, std::optional<Shape>& shape, const std::s
 
 void add_compat(Options& options, bool& as_keras_hub) {
   options.choice("--compat", as_keras_hub, {{"none", false}, {"keras-hub", true}}, "LIBRARY",
-                 "none; keras-hub: as KerasHub, where it leaves out what files say (none)");
+                 "none; keras-hub: ignore the same fields of files as KerasHub (none)");
 }
 
 void add_keras_version(Options& options, std::optional<keras::Version>& version) {
   options.parsed(
       "--keras-version", [&version](const std::string& text) { version = parse_version(text); }, "N.N",
-      "the Keras that wrote the model, where its file does not say: 2.N, 3.0 to 3.15 and newer");
+      "the Keras that wrote the model, if its file does not have it: 2.N, 3.0 to 3.15 and newer");
 }
 
 void add_batch(Options& options, std::optional<std::int64_t>& batch, const std::string& of) {
@@ -70,7 +70,7 @@ void add_dtype_of_weights(Options& options, std::optional<std::string>& dtype) {
 }
 
 void add_cache_dtype(Options& options, std::optional<std::string>& dtype) {
-  options.add("--cache-dtype", dtype, "DTYPE", "of the cached keys and values (the model's)")
+  options.add("--cache-dtype", dtype, "DTYPE", "the dtype of cached keys and values (the model's)")
       .one_of({"float32", "bfloat16", "float16"});
 }
 
@@ -86,13 +86,13 @@ void add_threads(Options& options, int& threads) {
 
 Option add_checkpoint(Options& options, bool& recomputes) {
   return options.choice<bool>("--checkpoint", recomputes, {{"none", false}, {"layer", true}}, "WHAT",
-                              "layer: keep what goes from layer to layer alone, and compute the rest once more on the "
-                              "way back; the same numbers in less memory");
+                              "layer: keep only the values between layers, and compute the others again in the "
+                              "backward pass; the same numbers in less memory");
 }
 
 void add_matmul_precision(Options& options, backends::MatmulPrecision& precision) {
   options.choice("--matmul-precision", precision, precisions(), "HOW",
-                 "of float32 products: highest (float32), high (TF32 or better), medium (bfloat16)");
+                 "precision of float32 products: highest (float32), high (TF32 or better), medium (bfloat16)");
 }
 
 void add_memory_limit(Options& options, std::optional<std::int64_t>& bytes) {
@@ -114,7 +114,9 @@ void add_inputs(Options& options, std::vector<std::string>& files) {
               "arrays by input name (.npy, .npz, .safetensors), or strings (.txt, .json, .npz); NAME=FILE for one");
 }
 
-void add_seed(Options& options, std::uint64_t& seed) { options.add("--seed", seed, "SEED", "of the random numbers"); }
+void add_seed(Options& options, std::uint64_t& seed) {
+  options.add("--seed", seed, "SEED", "the seed of random numbers");
+}
 
 backends::MatmulPrecision parse_precision(const std::string& word) {
   for (const auto& [name, precision] : precisions())

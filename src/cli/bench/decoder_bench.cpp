@@ -201,7 +201,7 @@ void measure_decoder(const BenchPlan& plan, const DecoderTests& tests, const ope
     throw bad_input("{}: a {} gives no logits of next tokens, so it reads no prompts", loaded.file,
                     loaded.model.class_name());
   if (const auto task = loaded.model.task(); task && task->packing)
-    throw bad_input("{}: a {} reads prompts by its encoder; what is measured is decoders alone", loaded.file,
+    throw bad_input("{}: a {} reads prompts with an encoder; only decoders are measured", loaded.file,
                     loaded.model.class_name());
   const Dim rows = plan.execution.batch.value_or(1), longest = tests.longest();
   DecoderBench bench(plan, loaded, backend, rows, longest, longest);

@@ -121,11 +121,11 @@ struct BenchCommand {
     };
     sizes("--batch", batches, "batch sizes: 1,8");
     sizes("--seq-len", lengths, "sequence lengths: 50,512 or 128-4096*2");
-    sizes("--pp", tests.prompts, "of a decoder, tokens of prompts that are read at once: 512");
-    sizes("--tg", tests.steps, "of a decoder, tokens that come one by one: 128");
+    sizes("--pp", tests.prompts, "for a decoder, prompt tokens that are read at once: 512");
+    sizes("--tg", tests.steps, "for a decoder, tokens that are generated one by one: 128");
     options.parsed(
         "--depth", [this](const std::string& text) { tests.depths = parse_depths(text); }, "SIZES",
-        "of --pp and --tg: positions that are filled before: 0,4096 (0)");
+        "with --pp and --tg: positions that are filled before: 0,4096 (0)");
     add_threads(options, execution.threads);
     options.add("--warmup", warmup, "N", "exactly this many passes before timing; without it until times are stable")
         .not_negative();
@@ -133,7 +133,7 @@ struct BenchCommand {
     options.add("--iterations", iterations, "N", "time exactly this many passes").above_zero();
     options.flag("--profile", profile, "show the time of each layer and kernel, and what bounds it");
     options.flag("--roofline", roofline, "measure the machine's peaks too, and show each layer's share of them");
-    options.flag("--ops", operations, "measure each of the model's operations alone");
+    options.flag("--ops", operations, "measure each of the model's operations separately");
     options.flag("--samples", samples, "write every time into the JSON");
     options.choice<Verify>("--verify", verify,
                            {{"always", Verify::always}, {"auto", Verify::automatic}, {"never", Verify::never}}, "WHEN",
@@ -164,18 +164,22 @@ struct BenchCommand {
         options.flag("--train", train, "measure steps of training instead of passes, and their losses");
     options
         .add("--optimizer", training.optimizer, "OPTIMIZER",
-             "of --train: a name, or JSON as Keras writes it (the model's own, else adam)")
+             "with --train: a name, or JSON as Keras writes it (the model's own, else adam)")
         .needs(steps);
-    options.add("--loss", training.loss, "LOSS", "of --train: likewise (the model's own, else mse)").needs(steps);
+    options
+        .add("--loss", training.loss, "LOSS",
+             "with --train: a name, or JSON as Keras writes it (the model's own, else mse)")
+        .needs(steps);
     options
         .add("--data", training.data, "FILE",
-             "of --train: inputs by name, targets y or y:<output> (.npz, .npy, .safetensors); else random")
+             "with --train: inputs by name, targets y or y:<output> (.npz, .npy, .safetensors); else random")
         .repeatable()
         .needs(steps);
     add_checkpoint(options, training.recomputes).needs(steps);
     ranks.declare(options);
-    options.add("--cluster", cluster, "NAME",
-                "of --parallel, whose figures predict: as attn plan has it (measured before, on these ranks)");
+    options.add(
+        "--cluster", cluster, "NAME",
+        "with --parallel, the cluster of the prediction, as for attn plan (default: measured before, on these ranks)");
   }
 
   [[nodiscard]] int run() const {
@@ -236,10 +240,10 @@ struct BenchCommand {
     const AttentionSweep plain;
     if (!sweep.sizes.empty() && (!batches.empty() || !lengths.empty() || sweep.head_dims != plain.head_dims ||
                                  sweep.heads != plain.heads || sweep.key_heads || sweep.causal))
-      throw bad_usage("--size says all of a size: no --batch, --heads, --key-heads, --seq-len, --head-dim, --causal");
+      throw bad_usage("--size is a complete size: no --batch, --heads, --key-heads, --seq-len, --head-dim, --causal");
     if (attention && operations) throw bad_usage("--attention and --ops: give one of them");
     if (operations && profile)
-      throw bad_usage("--ops measures operations alone, --profile in a pass: give one of them");
+      throw bad_usage("--ops measures operations separately, --profile in a pass: give one of them");
     if (train && (attention || operations || roofline || baseline || mean_length || execution.skip_padding))
       throw bad_usage(
           "bench --train measures steps of training: no --attention, --ops, --roofline, --baseline, --mean-length or "

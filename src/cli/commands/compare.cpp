@@ -56,7 +56,7 @@ struct CompareCommand {
     options.flag("--print-keras-script", print_script, "the Python that makes such a file with Keras");
     add_inputs(options, inputs);
     add_tolerance(options, rtol, atol);
-    options.flag("--outputs-only", outputs_only, "compare the model's outputs alone");
+    options.flag("--outputs-only", outputs_only, "compare only the model's outputs");
     add_batch(options, execution.batch);
     add_sequence_length(options, execution.sequence_length);
     add_seed(options, execution.seed);

@@ -288,7 +288,7 @@ struct CompletionCommand {
 
   [[nodiscard]] int run() const {
     if (layers) {
-      if (shell) throw bad_usage("--layers is asked for alone");
+      if (shell) throw bad_usage("--layers takes no other option");
       write_result(names_of_layers(), output, Look::exact);
       return 0;
     }

@@ -55,7 +55,7 @@ struct ConvertCommand {
     options.add("--max-shard-size", shard_size, "SIZE",
                 "with --to hf: weights of more than that go into several files (5GB, as transformers' own)");
     options.add("--model", model, "MODEL", "the model whose weights they are, where IN does not hold it");
-    add_input_shape(options, input_shape, "of --model, the ");
+    add_input_shape(options, input_shape, "with --model, the ");
 
     // the compute dtype of a run does not reduce the digits of a file
     options
@@ -68,16 +68,16 @@ struct ConvertCommand {
     options.add("--from", from, "LIBRARY", "whose names IN has: keras, or torch (nn.TransformerEncoder, BERT)")
         .one_of({"keras", "torch"});
     options.add("--ignore", ignored, "PATTERN", "leave out arrays of such names: 'pooler.*'").repeatable();
-    options.add("--opset", opset, "N", "of ONNX: 23 (the newest, with an operator for attention) down to 18")
+    options.add("--opset", opset, "N", "for ONNX: 23 (the newest, with an operator for attention) down to 18")
         .between(onnx::kOldestOpset, onnx::kNewestOpset)
         .without_variable();
-    options.add("--batch", batch, "N", "of ONNX: fix a batch that the model leaves open")
+    options.add("--batch", batch, "N", "for ONNX: fix a batch that the model leaves open")
         .above_zero()
         .without_variable();
-    options.add("--seq-len", sequence_length, "N", "of ONNX: fix the other lengths that it leaves open")
+    options.add("--seq-len", sequence_length, "N", "for ONNX: fix the other lengths that it leaves open")
         .above_zero()
         .without_variable();
-    options.add("--shape", shapes, "NAME=DIMS", "of ONNX: the whole shape of an input: tokens=None,128").repeatable();
+    options.add("--shape", shapes, "NAME=DIMS", "for ONNX: the whole shape of an input: tokens=None,128").repeatable();
   }
 
   [[nodiscard]] int run() {
@@ -123,7 +123,7 @@ struct ConvertCommand {
 
   /// Writes the model with its config and its tokenizer.
   [[nodiscard]] report::SavedReport whole_model() const {
-    if (from == "torch") throw bad_usage("--to writes whole models, and --from torch reads weights alone");
+    if (from == "torch") throw bad_usage("--to writes whole models, and --from torch reads only weights");
     const std::int64_t shard_bytes = shard_size ? parse_bytes("--max-shard-size", *shard_size) : kShardBytes;
     check_model_target(out, *form);
     const open::LoadedModel floats =
@@ -139,7 +139,7 @@ struct ConvertCommand {
 
   /// Writes the model as a graph for other programs.
   [[nodiscard]] report::SavedReport onnx_model() const {
-    if (from == "torch") throw bad_usage("--from torch reads weights alone; convert them to .keras first");
+    if (from == "torch") throw bad_usage("--from torch reads only weights; convert them to .keras first");
     if (quantize)
       throw bad_usage("--quantize writes Keras's forms; quantize into a .keras first, then convert that to ONNX");
     const open::LoadedModel loaded =
@@ -212,15 +212,16 @@ struct ConvertCommand {
     if (source.unreadable && (quantize || (weights::needs_layout(out) && !out.ends_with(".weights.h5"))))
       throw Error(*source.unreadable);
     if (quantize)
-      throw bad_usage("--quantize: {} holds no model that says which weights are kernels; name it with --model",
-                      printable(in));
+      throw bad_usage(
+          "--quantize: {} holds no model, which determines the weights that are kernels; name it with --model",
+          printable(in));
     // The model's layout is needed, so the user gets the reason why it cannot be read.
     if (source.unreadable && weights::needs_layout(out) && !out.ends_with(".weights.h5"))
       throw Error(*source.unreadable);
     if (weights::holds_config(out))
       throw bad_usage("{}: a .keras archive holds the model too; name it with --model", printable(out));
     if (weights::needs_layout(out) && !(places && out.ends_with(".weights.h5"))) {
-      throw bad_usage("{}: {} does not say where its arrays belong in a model; name the model with --model",
+      throw bad_usage("{}: {} does not have the places of its arrays in a model; name the model with --model",
                       printable(out), printable(in));
     }
     source.warn(common.console);

@@ -219,7 +219,7 @@ struct DoctorCommand {
 }  // namespace
 
 Command doctor_command() {
-  return command_of<DoctorCommand>("doctor", "what works here, what does not and why, for a bug report");
+  return command_of<DoctorCommand>("doctor", "check the installation and the machine, for a bug report");
 }
 
 }  // namespace attn::cli

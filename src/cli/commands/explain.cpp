@@ -84,7 +84,7 @@ struct ExplainCommand {
 }  // namespace
 
 Command explain_command() {
-  return command_of<ExplainCommand>("explain", "where a layer's parameters and FLOPs come from, line by line");
+  return command_of<ExplainCommand>("explain", "derive a layer's parameters and FLOPs, line by line");
 }
 
 }  // namespace attn::cli

@@ -67,7 +67,8 @@ struct GenerateCommand {
     options.flag("--no-special", no_special, "read the names of special tokens in a prompt as letters");
     add_raw(options);
     options.flag("--stream", stream, "write a text as it comes, as for one prompt on a terminal");
-    options.add("--logprobs", logprobs, "N", "of --json: the log-probability of each token, and of the N likeliest")
+    options
+        .add("--logprobs", logprobs, "N", "with --json: the log-probability of each token, and of the N most probable")
         .not_negative();
     options.output("--logits", logits, "FILE", "write the logits of each step (sequences, steps, vocabulary) to .npz");
     options.add("--expect", expect, "FILE",
@@ -75,7 +76,7 @@ struct GenerateCommand {
     add_draft(options, drafts);
     add_cache_dtype(options, cache_dtype);
     options.add("--prefill-chunk", prefill_chunk, "N", "tokens of a prompt that are read at a time (512)").above_zero();
-    options.flag("--stats", stats, "say on stderr how long it took, and what share of the memory's speed that is");
+    options.flag("--stats", stats, "report times on stderr, and the fraction of the limit by memory bandwidth");
     add_device(options, execution.device);
     add_backend(options, execution.backend);
     add_dtype_of_weights(options, execution.dtype);
@@ -150,7 +151,7 @@ struct GenerateCommand {
       if (const auto found = tokenizers::find_tokenizer(*model, keras::tokenizer_tables()))
         specials_ = found->specials();
     } catch (const Error& error) {
-      common.console.warn(fmt::format("which tokens end a text is not known; --stop-ids says it: {}", error.what()));
+      common.console.warn(fmt::format("the stop tokens are unknown; pass --stop-ids: {}", error.what()));
     }
   }
 
@@ -170,7 +171,7 @@ struct GenerateCommand {
       throw bad_input("{}: a {} gives no logits of next tokens, so it cannot generate", loaded.file,
                       loaded.model.class_name());
     if (sampler_.kind == SamplerKind::contrastive)
-      throw bad_usage("--sampler contrastive needs what a model's logits are made of, which is known of tasks alone");
+      throw bad_usage("--sampler contrastive needs the input of the logits, which only tasks have");
     if (cache_dtype) throw bad_usage("--cache-dtype: a {} keeps no cache", loaded.model.class_name());
     sequences_ = generate::whole_sequences(loaded, execution, max_length);
   }
@@ -336,7 +337,7 @@ struct GenerateCommand {
     for (const auto* rows : {&request.prompts, &encoded_.encoder})
       for (const auto& row : *rows)
         for (const Token token : row)
-          if (token >= size) throw bad_usage("token {} is none of the model's {}", token, size);
+          if (token >= size) throw bad_usage("token {} is not one of the model's {}", token, size);
   }
 
   /// Warns of a tokenizer with more tokens than the model; models often have some rows more.
@@ -427,6 +428,6 @@ struct GenerateCommand {
 
 }  // namespace
 
-Command generate_command() { return command_of<GenerateCommand>("generate", "go on with a text, token by token"); }
+Command generate_command() { return command_of<GenerateCommand>("generate", "continue a text, token by token"); }
 
 }  // namespace attn::cli

@@ -79,18 +79,18 @@ struct GradCommand {
                 "a name, or JSON as Keras writes it; by default the one that the model was compiled with, else mse");
     options.add("--output", output, "NAME", "only the loss of this output of the model");
     options.flag("--training", training, "drop numbers too, as in training");
-    options.flag("--no-training", no_training, "as in a run: no statistics of the batch");
+    options.flag("--no-training", no_training, "no statistics of the batch, as in a run");
     options.flag("--inputs", with_inputs, "gradients of the inputs too");
     options.add("--wrt", patterns, "PATTERN", "only weights whose path matches, with * and ?").repeatable();
     options.output("-o", arrays, "FILE", "write the loss and the gradients to .npz, .npy or .safetensors");
     options.add("--expect", expect, "FILE", "compare them with these arrays; exit 1 where they differ");
     add_tolerance(options, rtol, atol, " of --expect");
     options.flag("--check", check, "hold gradients in float64 against central differences; exit 1 where they differ");
-    options.add("--directions", directions, "N", "of --check: random directions for each array (3)").above_zero();
+    options.add("--directions", directions, "N", "with --check: random directions for each array (3)").above_zero();
     options.add("--eps", step, "A", "step of --check (default 1e-6, and longer where rounding hides the slope)")
         .above_zero();
     options.choice<By>("--by", by, {{"layer", By::layer}, {"weight", By::weight}, {"block", By::block}}, "WHAT",
-                       "what a row is of");
+                       "the unit of a row");
     options.choice<Order>("--sort", order, {{"depth", Order::depth}, {"norm", Order::norm}}, "HOW",
                           "the order of rows: as the model has them, or the largest first");
     options.output("--svg", svg, "FILE", "draw them: a bar for each row, on a logarithmic scale");

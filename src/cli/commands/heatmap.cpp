@@ -79,7 +79,7 @@ struct HeatmapCommand {
 }  // namespace
 
 Command heatmap_command() {
-  return command_of<HeatmapCommand>("heatmap", "what each head attends to: figures, a preview, HTML, SVG, PNG");
+  return command_of<HeatmapCommand>("heatmap", "show what each head attends to: figures, a preview, HTML, SVG, PNG");
 }
 
 }  // namespace attn::cli

@@ -114,7 +114,7 @@ void add_program(Page& page, const Program& program) {
     page.entries(rows);
   }
   page.line(0, "");
-  page.paragraph("attn help COMMAND tells more, with examples.", 0);
+  page.paragraph("attn help COMMAND has more, with examples.", 0);
   page.heading("Exit codes:");
   page.paragraph(kExitCodes, 2);
 }
@@ -148,7 +148,7 @@ struct HelpCommand {
 
   void declare(Options& options) {
     program = options.program();
-    options.add("command", command, "COMMAND", "the command to tell about");
+    options.add("command", command, "COMMAND", "the command");
     add_color(options);
   }
 

@@ -131,7 +131,7 @@ struct RunCommand {
   }
 
   [[nodiscard]] int run_many(bool is_shared) const {
-    if (is_shared) throw bad_usage("--parallel {} with --output-dir: files are shared out whole", *ranks.parallel);
+    if (is_shared) throw bad_usage("--parallel {} with --output-dir: a file is never split", *ranks.parallel);
     const auto refuse = [](std::string_view option) {
       return bad_usage("{} with --output-dir: every file has an output of its own there", option);
     };

@@ -52,7 +52,7 @@ struct ScoreCommand {
     const auto backend = open::open_backend(execution.device, execution.backend, common.console);
     const open::LoadedModel loaded = open::load_model(std::optional(model), execution, common.console);
     if (const auto task = loaded.model.task(); task && task->packing)
-      throw bad_input("{}: a {} reads a text by its encoder, and scores of texts are of decoders alone", loaded.file,
+      throw bad_input("{}: a {} reads a text with an encoder; only decoders score texts", loaded.file,
                       loaded.model.class_name());
     read_texts(loaded);
     Dim longest = 0;
@@ -130,7 +130,7 @@ struct ScoreCommand {
   [[nodiscard]] report::ScoredText scored(generate::Decoder& decoder, const Text& text) const {
     for (const Token token : text.ids)
       if (token >= decoder.vocabulary_size())
-        throw bad_usage("token {} is none of the model's {}", token, decoder.vocabulary_size());
+        throw bad_usage("token {} is not one of the model's {}", token, decoder.vocabulary_size());
     const std::vector<double> scores = generate::score(decoder, text.ids);
     report::ScoredText out{text.text, {}};
     for (std::size_t i = 0; i < text.ids.size(); ++i) {
@@ -145,6 +145,8 @@ struct ScoreCommand {
 
 }  // namespace
 
-Command score_command() { return command_of<ScoreCommand>("score", "how likely a model holds a text, token by token"); }
+Command score_command() {
+  return command_of<ScoreCommand>("score", "compute the log-probability of a text, token by token");
+}
 
 }  // namespace attn::cli

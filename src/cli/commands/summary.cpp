@@ -55,8 +55,8 @@ struct SummaryCommand {
     options.flag("--show-trainable", show_trainable, "add the column Trainable");
     options.flag("--masks", masks, "show which layer makes, uses, keeps or drops a mask, in place of the table");
     options.flag("--costs", costs, "FLOPs, bytes of weights, activations and attention scores, and their peak");
-    add_batch(options, batch, "of --costs, ");
-    add_sequence_length(options, sequence_length, "of --costs, ");
+    add_batch(options, batch, "with --costs, ");
+    add_sequence_length(options, sequence_length, "with --costs, ");
     options.add("--depth", depth, "N", "open layers this deep: attention's query, key, value, output").not_negative();
     options.flag("--weights", variables, "a row for each variable");
     options.add("--layer-range", layer_range, "FIRST LAST", "from the first to the last layer of these names").words(2);

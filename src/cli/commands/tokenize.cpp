@@ -36,13 +36,13 @@ struct TokenizeCommand {
     options.add("--text", texts, "TEXT", "a text to tokenize; without any option stdin is one").repeatable();
     options.add("--texts", texts_file, "FILE", "texts: a JSON array, or one in each line of a .txt; - is stdin");
     options.add("--ids", ids, "IDS", "ids to make text of: 464,2746").repeatable();
-    options.flag("--decode", decode, "short for --format text: what the ids stand for alone, byte for byte");
+    options.flag("--decode", decode, "short for --format text: only the text of the ids, byte for byte");
     options.choice("--workflow", how.workflow,
                    {{"python", Workflow::python}, {"tf", Workflow::tensorflow}, {"hf", Workflow::hugging_face}}, "FORM",
                    "whose ids: KerasHub's Python or TensorFlow form, Hugging Face");
     options.choice("--tokenizer-split", how.words,
                    {{"none", Words::none}, {"gpt2", Words::gpt2}, {"llama3", Words::llama3}}, "WORDS",
-                   "how a KerasHub byte-pair tokenizer cuts words before");
+                   "the words of a KerasHub byte-pair tokenizer");
     options.flag("--no-special", no_special, "special tokens in a text are letters like others");
     options.flag("--add-special", add_special, "put around a text what a tokenizer.json puts there: [CLS], <bos>");
     add_raw(options);

@@ -273,7 +273,7 @@ struct TrainCommand : TrainingOptions {
     } catch (const Error& error) {
       return error.what();
     }
-    return fmt::format("what was trained is in {}; resume it with: {}", printable(*target),
+    return fmt::format("the trained model is in {}; resume it with: {}", printable(*target),
                        resume_command(model, *target));
   }
 
@@ -305,7 +305,7 @@ struct TrainCommand : TrainingOptions {
     if (!saves()) return "nothing was written";
     const bool is_kept = std::filesystem::exists(*target);
     if (report.file.empty()) return is_kept ? printable(*target) + " is as it was before" : "nothing was trained";
-    const std::string before = fmt::format("what was trained before it is in {}", printable(report.file));
+    const std::string before = fmt::format("the model before it is in {}", printable(report.file));
     return report.file == *target ? before : fmt::format("{}, and {} is as it was before", before, printable(*target));
   }
 

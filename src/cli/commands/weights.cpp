@@ -38,7 +38,7 @@ struct WeightsCommand {
     options.add("file", file, "FILE", "a folder, .weights.h5, .keras, .h5, .weights.json, .safetensors, .npz or .npy")
         .required();
     options.add("--model", model, "MODEL", "names the weights by this model, and checks them against it");
-    add_input_shape(options, input_shape, "of --model, the ");
+    add_input_shape(options, input_shape, "with --model, the ");
     options.add("--diff", other, "FILE", "compare with the weights of this file; exit 1 where they differ");
 
     // rejected without --diff, like --atol
@@ -49,7 +49,7 @@ struct WeightsCommand {
     options.add("--match", patterns, "PATTERN", "only arrays of such names; * stands for any text, ? for a character")
         .repeatable();
     options.flag("--sha256", sha256, "show the SHA-256 of each array's bytes");
-    options.add("--sort", sort, "KEY", "by name, size, max (the largest magnitude) or std")
+    options.add("--sort", sort, "KEY", "sort by name, size, max (the largest magnitude) or std")
         .one_of({"name", "size", "max", "std"});
   }
 
@@ -93,7 +93,7 @@ struct WeightsCommand {
     report::DiffReport report{file, *other, tolerance.rtol, tolerance.atol, {}};
     report.result = compared(filtered(open::apart_weights(a, of_a)), filtered(open::apart_weights(b, of_b)));
     if (report.result.both.empty() && of_a == nullptr && !report.result.only_a.empty() && !report.result.only_b.empty())
-      common.console.warn("no array has the same name in both files; --model says which is which");
+      common.console.warn("no array has the same name in both files; --model pairs them");
     common.write(report::render(common.form(), report));
     return static_cast<int>(report.result.equal() ? ExitCode::done : ExitCode::differs);
   }

@@ -96,7 +96,7 @@ Format Common::form_of_output() const {
     if (output->ends_with(ending.text)) return ending.format;
     known.emplace_back(ending.text);
   }
-  throw bad_usage("-o {}: the ending tells no form; known are {}; or say --format", printable(*output),
+  throw bad_usage("-o {}: the extension is unknown; known are {}; or give --format", printable(*output),
                   join(known, ", "));
 }
 
@@ -104,14 +104,14 @@ void add_common(Options& options, Common& common, const std::vector<Format>& for
   common.formats = formats;
   std::vector<std::pair<std::string, std::optional<Format>>> words;
   for (const Format format : formats) words.emplace_back(report::name_of(format), format);
-  options.choice("--format", common.format, words, "FORMAT", "how the result is written");
+  options.choice("--format", common.format, words, "FORMAT", "the form of the result");
   if (has(formats, Format::json))
     options.flag(
         "--json", [&common] { common.format = Format::json; }, "short for --format json");
   if (with_output) options.output("-o,--output", common.output, "FILE", "write the result to this file");
   options.flag("-q,--quiet", common.console.quiet, "no warnings, no progress");
-  options.flag("-v,--verbose", common.console.verbose, "say what is done");
-  options.flag("--ascii", Console::ascii, "ASCII alone; by itself where the terminal's locale is not UTF-8");
+  options.flag("-v,--verbose", common.console.verbose, "report the work");
+  options.flag("--ascii", Console::ascii, "only ASCII; the default if the terminal's locale is not UTF-8");
   add_color(options);
   options.when_parsed([&common] {
     common.check_ending();

@@ -82,7 +82,7 @@ void add_groups(report::ParallelPlanReport& report, const graph::Graph& model, c
 report::ParallelPlanReport parallel_plan(const open::LoadedModel& loaded, const keras::LowerOptions& lower,
                                          const ParallelWord& word, const parallel::Cluster& cluster) {
   if (!word.ranks)
-    throw bad_usage("--parallel {}: for how many ranks? As in {}=8", name_of(word.kind), name_of(word.kind));
+    throw bad_usage("--parallel {}: for how many ranks? Write {}=8", name_of(word.kind), name_of(word.kind));
   const graph::Graph model = plan::simplify_einsum(loaded.model.lower(lower));
   std::optional<parallel::RowsOfGroup> rows;
   if (word.groups > 1) rows = parallel::rows_of_group(model, word.groups - 1, word.groups);

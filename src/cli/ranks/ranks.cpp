@@ -165,10 +165,9 @@ void add_parallel(Options& options, std::optional<std::string>& word) {
 
 void RanksOptions::declare(Options& options) {
   add_parallel(options, parallel);
-  options
-      .add("--communicator", communicator, "NAME", "of --parallel, what carries bytes: auto, mpi, nccl or self (auto)")
+  options.add("--communicator", communicator, "NAME", "with --parallel, the transport: auto, mpi, nccl or self (auto)")
       .one_of({"auto", "mpi", "nccl", "self"});
-  options.add("--timeout", timeout, "S", "of --parallel, seconds after which ranks that do not come are given up (60)")
+  options.add("--timeout", timeout, "S", "with --parallel, seconds after which missing ranks are given up (60)")
       .above_zero();
 }
 

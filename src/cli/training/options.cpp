@@ -35,15 +35,15 @@ void declare_files(Options& options, train::DataFiles& files) {
            "inputs by name, targets y or y:<output>, sample_weight (.npz, .npy, .safetensors), a table of numbers "
            "(.csv) or a text (.txt); of several files the rows are one sequence")
       .repeatable();
-  options.add("--x", files.x, "FILE", "one array, for the only input, or for the one that NAME=FILE says").repeatable();
-  options.add("--y", files.y, "FILE", "one array, the targets of the only output, or of the one that NAME=FILE says")
+  options.add("--x", files.x, "FILE", "one array, for the only input, or for NAME with NAME=FILE").repeatable();
+  options.add("--y", files.y, "FILE", "one array, the targets of the only output, or of NAME with NAME=FILE")
       .repeatable();
   options
       .add("--sample-weight", files.sample_weights, "FILE",
-           "one array, what each sample counts in the loss, likewise by output")
+           "one array, the weight of each sample in the loss, also by NAME=FILE")
       .repeatable();
   options.add("--csv-target", files.csv_target, "COLUMN",
-              "of a table: the column of the targets, by its name, or its place from 0 on (y, or target)");
+              "the column of the targets in a table, by its name, or its index from 0 (y, or target)");
 }
 
 }  // namespace
@@ -58,7 +58,7 @@ void TrainingOptions::declare(Options& options) {
   options.add("--steps", steps, "N", "end after so many steps in all").above_zero();
   options
       .add("--steps-per-epoch", steps_per_epoch, "N",
-           "steps of an epoch, which goes on in the data where the one before ended")
+           "steps of an epoch, which continues in the data where the one before ended")
       .above_zero();
   options.add("--time-limit", time_limit, "TIME", "end after the step in which 90s, 30m or 1h30m are over");
   options.add("--batch-size", batch_size, "N", "rows of a step (32)").above_zero();
@@ -69,10 +69,10 @@ void TrainingOptions::declare(Options& options) {
   options.flag("--drop-remainder", drop_remainder, "leave out a last batch with fewer rows");
   options.add("--validation", validation, "FILE", "data to evaluate after each epoch");
   options.add("--validation-split", validation_split, "SHARE", "the last part of the data instead").between(0.0, 1.0);
-  options.add("--class-weight", class_weight, "JSON", "what a row counts by its class, as {\"0\": 1, \"1\": 5}");
+  options.add("--class-weight", class_weight, "JSON", "the weight of a row by its class, as {\"0\": 1, \"1\": 5}");
   options.add("--loss", changes.loss, "LOSS", "a name, or JSON as Keras writes it, in place of the model's own");
   options.add("--loss-weights", changes.loss_weights, "WEIGHTS",
-              "what the loss of each output counts, as 1,0.5, or JSON by their names, in place of the model's own");
+              "the weight of each output's loss, as 1,0.5, or JSON by their names, instead of the model's own");
   options.add("--optimizer", changes.optimizer, "OPTIMIZER",
               "a name, or JSON as Keras writes it, in place of the model's own");
   options.add("--learning-rate", changes.learning_rate, "RATE",
@@ -82,7 +82,7 @@ void TrainingOptions::declare(Options& options) {
       .above_zero();
   options
       .add("--decay", changes.decay, "HOW",
-           "how it falls to 0 until the last step, behind them: cosine, linear (without --warmup-steps), or none")
+           "the decay to 0 until the last step, after the warmup: cosine, linear (without --warmup-steps), or none")
       .one_of({"cosine", "linear", "none"});
   options.add("--weight-decay", changes.weight_decay, "R", "likewise").not_negative();
   options.add("--clipnorm", changes.clipnorm, "R", "the most that the norm of a weight's gradient may be")
@@ -95,14 +95,14 @@ void TrainingOptions::declare(Options& options) {
   options.add("--ema", changes.ema, "SHARE", "keep averages of the weights, which the end puts in their place")
       .between(0.0, 1.0);
   options.flag("--from-logits", changes.from_logits, "the outputs that the loss reads are logits");
-  options.add("--label-smoothing", changes.label_smoothing, "SHARE", "of a loss of classes").between(0.0, 1.0);
+  options.add("--label-smoothing", changes.label_smoothing, "SHARE", "for a loss of classes").between(0.0, 1.0);
   options.add("--metrics", changes.metrics, "METRICS",
               "names between commas, or JSON as Keras writes it, in place of the model's own; none");
   options.add("--compile", changes.file, "FILE",
               "a compile_config, as get_compile_config() gives it in JSON, in place of the model's own");
   options
       .add("--dtype", policy, "POLICY",
-           "of all layers, in place of their own: float32, mixed_bfloat16 or mixed_float16")
+           "the policy of all layers instead of their own: float32, mixed_bfloat16 or mixed_float16")
       .one_of({"float32", "mixed_bfloat16", "mixed_float16"});
   options.parsed(
       "--loss-scale", [this](const std::string& text) { changes.loss_scale = train::loss_scaling_of(text); }, "HOW",
@@ -113,7 +113,7 @@ void TrainingOptions::declare(Options& options) {
   options.choice<train::TableGradient>(
       "--embedding-gradient", tables,
       {{"keras-tf", train::TableGradient::entries}, {"dense", train::TableGradient::dense}}, "HOW",
-      "how the gradient of a looked-up table is squared: row by row as on TensorFlow, or as a whole");
+      "square the gradient of a looked-up table row by row as on TensorFlow, or as a whole");
   options.add("--freeze", frozen, "PATTERN", "leave layers of such names as they are, with * and ?").repeatable();
   options.add("--train", trained, "PATTERN", "leave all other layers as they are").repeatable();
   options.parsed(
@@ -122,7 +122,7 @@ void TrainingOptions::declare(Options& options) {
   options.add("--lora-layers", lora_layers, "PATTERN", "to those of layers with such names; without it to all")
       .repeatable();
   options.output("--lora-output", lora_output, "FILE",
-                 "the low-rank additions alone, as arrays (.npz, .safetensors), beside what -o holds with them in it");
+                 "only the low-rank additions, as arrays (.npz, .safetensors); -o holds the merged weights");
   options.parsed(
       "--early-stopping",
       [this](const std::string& text) {
@@ -144,8 +144,7 @@ void TrainingOptions::declare(Options& options) {
   options.flag("--resume", resume, "continue the training of MODEL as if it had never stopped");
   options.add("--save-every", save_every, "N[steps]", "write -o after every N epochs, or steps, too");
   options
-      .add("--keep", keep, "N",
-           "of --save-every: the last N stay beside -o, as NAME.step100.keras, and -o is the newest")
+      .add("--keep", keep, "N", "with --save-every: keep the last N beside -o, as NAME.step100.keras; -o is the newest")
       .above_zero();
   options.output("--save-best", save_best, "FILE", "the model of the epoch with the least validation loss, .keras");
   options.output("--log", logs.events, "FILE", "an event in each line, as JSON; --resume appends");
@@ -153,10 +152,10 @@ void TrainingOptions::declare(Options& options) {
   options.output("--tensorboard", logs.tensorboard, "DIR", "event files for TensorBoard, of steps and epochs");
   options.output("--svg", svg, "FILE", "draw the losses and the learning rate over the steps");
   options.output("--dump", dump, "FILE", "weights and the optimizer's variables after the last step, as arrays");
-  options.flag("--plan", plans, "tell what the training takes in memory, steps and time, and end before it");
+  options.flag("--plan", plans, "report the memory, steps and time of the training, without training");
   options
       .add("--overfit", overfit, "N",
-           "can the model learn? N steps on the first batch alone; exit 1 unless its loss falls to a tenth")
+           "can the model learn? N steps on only the first batch; exit 1 unless its loss falls to a tenth")
       .above_zero();
   options.add("--expect-loss", expected_losses, "FILE",
               "a --log, or a CSVLogger's file of Keras's; exit 1 where losses of the same steps or epochs differ");
@@ -180,14 +179,14 @@ void TrainingOptions::declare(Options& options) {
   ranks.declare(options);
   options
       .add("--zero", zero, "N",
-           "of --parallel, 1: each rank keeps the optimizer's numbers of a part of the weights (0)")
+           "with --parallel, 1: each rank keeps the optimizer's variables for a part of the weights (0)")
       .between(0, 1);
   options.flag("--deterministic", deterministic,
                "the same bits on 1 to 8 ranks: a batch is in eight parts, whose sums are added up in one order");
   options.choice<DType>("--reduce-dtype", reduce_dtype,
                         {{"float32", DType::float32}, {"bfloat16", DType::bfloat16}, {"float16", DType::float16}},
                         "DTYPE",
-                        "of --parallel, in which gradients travel: bfloat16 halves the bytes and rounds (float32)");
+                        "with --parallel, the dtype of sent gradients: bfloat16 halves the bytes and rounds (float32)");
 }
 
 namespace {
@@ -203,7 +202,7 @@ void TrainingOptions::check() const {
   exclude(plans, overfit.has_value(), "--plan and --overfit exclude each other");
   exclude(overfit.has_value(), resume, "--overfit tries from the beginning: it goes without --resume");
   exclude(overfit.has_value(), steps || steps_per_epoch,
-          "--overfit N says how many steps there are: it goes without --steps and --steps-per-epoch");
+          "--overfit N sets the number of steps: use it without --steps and --steps-per-epoch");
   exclude(!saves(), dump || lora_output || save_every || save_best,
           "--plan and --overfit write no model: they go without --dump, --lora-output, --save-every and --save-best");
   exclude(plans, expected_losses || svg || logs.events || logs.csv || logs.tensorboard,

@@ -213,7 +213,7 @@ Explanation Explainer::explain(std::int32_t part) const {
     const std::int32_t around = owners_.parent(part);
     if (!is_made_of_layers(around)) add_params(out, around, names);
     out.params.clear();
-    out.no_params = "what the layer computes with the results of its parts";
+    out.no_params = "the layer's own work on the results of its parts";
     add_flops(out, is_made_of_layers(around) ? part : around, names, part);
     return out;
   }

@@ -23,18 +23,16 @@ class Watcher {
   void watch(Layer& layer) {
     if (!seen_.insert(&layer).second) return;
     if (as_custom(layer) != nullptr)
-      warn(layer,
-           fmt::format("{}; `attn run` refuses it, and the script of `attn flatten-script` makes built-in layers "
-                       "of it, in Python",
-                       carries_own_code(layer) ? "carries Python code, which is not run"
-                                               : "is of a class of somebody's own, whose Python code is not run"));
+      warn(layer, fmt::format("{}; `attn run` rejects it; `attn flatten-script` prints a Python script that replaces "
+                              "it by built-in layers",
+                              carries_own_code(layer) ? "carries Python code, which is not run"
+                                                      : "has a custom class, whose Python code is not run"));
     if (const auto heads = layer.heads()) watch_attention(layer, *heads);
     if (layer.info->counts_positions) watch_positions(layer);
     watch_constants(layer);
     if (const auto* model = dynamic_cast<const Functional*>(&layer)) {
       for (const auto& [twin, one] : model->ones())
-        warn(*twin,
-             "is shared with a model inside this one; Keras 3.15 saves such a model, and does not load it again");
+        warn(*twin, "is shared with a nested model; Keras 3.15 saves such a model, but cannot load it again");
       for (Layer* inner : model->operations()) {
         if (inner->is_operation()) around_ = inputs_dtype(*model, *inner);
         watch(*inner);
@@ -65,7 +63,7 @@ class Watcher {
         warn(layer, fmt::format("has {} heads, which do not divide its width of {}: {} of {} make {}", heads.count,
                                 width, heads.count, heads.size, product(heads.count, heads.size)));
       } else if (width / heads.count != heads.size) {
-        warn(layer, fmt::format("has {} heads of {}, which make {}, where its width is {}", heads.count, heads.size,
+        warn(layer, fmt::format("has {} heads of size {}, {} in total, but its width is {}", heads.count, heads.size,
                                 product(heads.count, heads.size), width));
       }
     }

@@ -55,19 +55,19 @@ constexpr std::array kMeanings = {
 std::string_view reason_of(Role role) {
   switch (role) {
     case Role::input:
-      return "it stands for what comes in";
+      return "it is an input of the model";
     case Role::training:
-      return "it acts in training only, and what it draws it does not keep";
+      return "it acts only in training, and keeps no variables";
     case Role::merge:
       return "it combines its inputs by a fixed rule";
     case Role::arrangement:
-      return "it moves numbers and has none of its own";
+      return "it only moves elements";
     case Role::pooling:
-      return "it takes means or maxima, a fixed rule";
+      return "it computes means or maxima, a fixed rule";
     case Role::activation:
       return "it is a fixed function of its input";
     case Role::pass_through:
-      return "it hands on what it gets";
+      return "it returns its input";
     case Role::other:
     case Role::tokens:
     case Role::embedding:
@@ -111,11 +111,10 @@ std::string_view meaning_of(std::string_view symbol) {
 }
 
 std::string why_no_params(const Layer& layer) {
-  if (layer.is_operation())
-    return "it is an operation, no layer: it computes with the tensors and numbers that it is given";
+  if (layer.is_operation()) return "it is an operation, not a layer: it has no weights";
   if (!layer.built) return "it is not built: no input reaches it";
   const std::string_view reason = layer.info->no_params.empty() ? reason_of(layer.info->role) : layer.info->no_params;
-  return std::string(reason.empty() ? "what it computes is fixed by its config" : reason);
+  return std::string(reason.empty() ? "its computation is defined by its config" : reason);
 }
 
 }  // namespace attn::keras

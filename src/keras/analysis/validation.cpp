@@ -34,7 +34,7 @@ std::vector<Problem> validate(const std::string& source, std::string text, const
     if (read.expanded) read.expanded->collect(nullptr);
     const Document& file = read.file();
     for (const std::string& pointer : file.foreign_key_pointers())
-      add_problem(as_warning(file.problem(pointer, true, "a key of another version of Keras, read over")), problems);
+      add_problem(as_warning(file.problem(pointer, true, "a key of another Keras version, ignored")), problems);
     find_surprises(*read.root, file, problems);
     if (Functional* model = read.model(); model != nullptr && model->connected) {
       for (const std::string& warning : trace_masks(*model).warnings) {
@@ -60,7 +60,7 @@ std::vector<Problem> validate(const std::string& source, std::string text, const
       std::unique(problems.begin(), problems.end(), [&](const auto& a, const auto& b) { return key(a) == key(b); }),
       problems.end());
   if (full) {
-    const std::string more = fmt::format("there may be more: {} problems end the reading",
+    const std::string more = fmt::format("there may be more: reading stops after {} problems",
                                          with_commas(static_cast<std::int64_t>(kMostProblems)));
     problems.push_back({true, printable(source), 0, 0, "", more});
   }

@@ -12,7 +12,7 @@ LayerPtr make_sublayer(const Layer& maker, std::string_view class_name, std::str
                        std::string_view attribute) {
   arguments["name"] = std::string(name);
   arguments["dtype"] = maker.policy.source_name();
-  if (maker.document == nullptr) throw internal_error("'{}' makes layers, and no document says of which", maker.name);
+  if (maker.document == nullptr) throw internal_error("'{}' creates layers without a document", maker.name);
   const Document document(std::string(class_name), std::move(arguments), &maker.document->layers());
   std::vector<std::string> warnings;  // discarded: they concern configs that no user wrote
   LayerPtr layer;

@@ -93,7 +93,7 @@ std::optional<Activation> of_layer(const std::string& class_name, const Ref& con
     out.unary = {UnaryFn::elu, number_or(config, "alpha", 1.0)};
   } else if (class_name == "Softmax") {
     if (const auto axis = config.find("axis"); axis && axis->json() != Json(-1) && axis->json() != Json::array({-1}))
-      axis->fail("only a Softmax over the last axis can stand as an activation");
+      axis->fail("a Softmax can be an activation only over the last axis");
     out.whole = WholeActivation::softmax;
   } else if (class_name == "Activation") {
     return Activation::read(config["activation"]);
@@ -146,7 +146,7 @@ Activation Activation::read(const Ref& ref) {
     out->json = ref.json();
     return *out;
   }
-  ref["class_name"].fail(fmt::format("'{}' cannot stand as an activation", printable(class_name)));
+  ref["class_name"].fail(fmt::format("'{}' cannot be an activation", printable(class_name)));
 }
 
 graph::ValueId Activation::apply(graph::Builder& builder, graph::ValueId x) const {

@@ -173,8 +173,7 @@ std::optional<Foreign> foreign_class(const Ref& object) {
                                         printable(object["class_name"].text()), printable(module->text()))};
   if (const auto class_name = object.find("class_name"); class_name && class_name->is_string()) {  // in the form of .h5
     if (const auto package = package_and_class(class_name->text()).first; !is_keras_package(package))
-      return Foreign{*class_name, fmt::format("the class '{}' is registered by code that is not here; only built-in "
-                                              "classes run",
+      return Foreign{*class_name, fmt::format("the class '{}' is registered by custom code; only built-in classes run",
                                               printable(class_name->text()))};
   }
   if (const auto registered = object.find("registered_name"); registered && registered->is_string()) {
@@ -182,9 +181,8 @@ std::optional<Foreign> foreign_class(const Ref& object) {
     const auto module = object.find("module");
     const bool of_notebook = module && module->is_null() && registered->text().find('>') == std::string::npos;
     if (of_notebook || !is_keras_package(package_and_class(registered->text()).first))
-      return Foreign{*registered,
-                     fmt::format("the class '{}' is registered by code that is not here; only built-in classes run",
-                                 printable(registered->text()))};
+      return Foreign{*registered, fmt::format("the class '{}' is registered by custom code; only built-in classes run",
+                                              printable(registered->text()))};
   }
   return std::nullopt;
 }
@@ -244,8 +242,7 @@ std::optional<Foreign> foreign_activation(const Ref& config) {
   if (!kind || !kind->is_string() || kind->text() != "function" || !function || !function->is_string())
     return std::nullopt;
   if (is_keras_package(package_and_class(function->text()).first)) return std::nullopt;
-  return Foreign{*activation, fmt::format("the function '{}' is registered by code that is not here; only built-in "
-                                          "classes run",
+  return Foreign{*activation, fmt::format("the function '{}' is registered by custom code; only built-in classes run",
                                           shortened(function->text()))};
 }
 
@@ -263,7 +260,7 @@ void check_inert(const Ref& value) {
       class_name->fail("functions in a config are never run");
     check_built_in(value);
     if (const auto known = inert_classes(); std::find(known.begin(), known.end(), name) == known.end())
-      class_name->fail(fmt::format("'{}' is no regularizer, constraint or seed of Keras's{}", shortened(name),
+      class_name->fail(fmt::format("'{}' is not a Keras regularizer, constraint or seed{}", shortened(name),
                                    did_you_mean(name, known)));
   }
   for (const auto& [key, member] : value.members()) check_inert(member);

@@ -14,7 +14,7 @@ DTypePolicy read_quantized(const Ref& ref, const Ref& config) {
   const Ref mode = config["mode"];
   const auto how = Quantization::named(mode.text());
   if (!how || how->policy_class() != ref["class_name"].text())
-    mode.fail(fmt::format("'{}' is no mode of a {}", printable(mode.text()), printable(ref["class_name"].text())));
+    mode.fail(fmt::format("'{}' is not a mode of a {}", printable(mode.text()), printable(ref["class_name"].text())));
   const auto source = config.find("source_name");
   DTypePolicy out;
   if (source && !source->is_null()) {
@@ -50,8 +50,7 @@ void check_pattern(const Ref& policies, const std::string& key) {
   std::string rest = key;
   for (auto at = rest.find(kAny); at != std::string::npos; at = rest.find(kAny)) rest.erase(at, kAny.size());
   if (rest.find_first_of("*+?[](){}|^$\\") != std::string::npos)
-    policies.fail(
-        fmt::format("'{}': of regular expressions for paths of layers only '.*' is supported", shortened(key)));
+    policies.fail(fmt::format("'{}': only '.*' is supported in regular expressions for layer paths", shortened(key)));
 }
 
 DTypePolicy read_map(const Ref& ref, const Ref& config) {
@@ -89,7 +88,7 @@ const DTypePolicy* find(const PolicyMap& map, const std::string& path) {
     if (key.ends_with("/" + path)) return &policy;
     if (key.find(kAny) == std::string::npos || !fits(key, path)) continue;
     if (found != nullptr)
-      throw bad_input("the layer '{}' fits several keys of its DTypePolicyMap", printable(path)).about("dtype");
+      throw bad_input("the layer '{}' matches several keys of its DTypePolicyMap", printable(path)).about("dtype");
     found = &policy;
   }
   return found;

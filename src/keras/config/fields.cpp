@@ -33,8 +33,8 @@ void Fields::check_keys() const {
     std::string message = "unknown key";
     if (newer)
       message = fmt::format(
-          "a key that is not known here, in a file of Keras {}; attn knows Keras up to {}, and the key may change what "
-          "is computed. Where it does not, take it out",
+          "unknown key in a file of Keras {}; attn supports Keras up to {}, and the key may change the result; if it "
+          "does not, remove it",
           version_text(document.keras_version()), version_text(kNewest));
     message += did_you_mean(key, std::span<const std::string>(known_));
     document.attempt([&] { member.fail_key(message); });

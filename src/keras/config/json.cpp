@@ -49,14 +49,14 @@ class GuardedBuilder : public nlohmann::json_sax<Json> {
     if (value.size() > kMaxJsonKey) refuse("a key of over 1 KiB");
     if (keys_.back().size() == kMaxJsonKeys) refuse("an object of over 10,000 keys");
     if (!keys_.back().insert(value).second)
-      fail(here(), fmt::format("the key '{}' stands twice in one object", printable(value)));
+      fail(here(), fmt::format("the key '{}' occurs twice in one object", printable(value)));
     key_ = std::move(value);
     return true;
   }
   bool parse_error(std::size_t position, const std::string&, const nlohmann::detail::exception& error) override {
     // Its message repeats the number, which can be very long.
     if (error.id == kNumberOverflow)
-      fail(position == 0 ? 0 : position - 1, "not valid JSON: a number that no double holds");
+      fail(position == 0 ? 0 : position - 1, "not valid JSON: a number that exceeds the range of double");
     std::string what = error.what();
     if (const auto at = what.rfind("; "); at != std::string::npos && what.find("last read", at) == std::string::npos)
       what = what.substr(at + 2);
@@ -226,7 +226,7 @@ std::string Document::foreign_keys() const {
     keys.push_back(printable(pointer));
   }
   const std::size_t rest = foreign_keys_.size() - keys.size();
-  return fmt::format("{}: keys of other versions of Keras are read over: {}{}", source_, join(keys, ", "),
+  return fmt::format("{}: keys of other Keras versions are ignored: {}{}", source_, join(keys, ", "),
                      rest > 0 ? fmt::format(" and {} more", rest) : "");
 }
 

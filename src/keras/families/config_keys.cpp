@@ -82,7 +82,7 @@ bool slides(ConfigMap& map) {
   if (!map.flag("use_sliding_window", false)) return false;
   const std::int64_t first = map.find("max_window_layers") ? map.find("max_window_layers")->integer_from(0) : 0;
   if (first >= map.integer("num_hidden_layers")) return false;
-  if (first > 0) map.refuse(*map.find("max_window_layers"), "windows in some layers alone");
+  if (first > 0) map.refuse(*map.find("max_window_layers"), "windows in only some layers");
   return true;
 }
 

@@ -84,9 +84,9 @@ void ConfigMap::always(std::string_view hugging_face, const Json& value, const J
 void ConfigMap::refuse(const Ref& value, const std::string& what) const {
   if (as_keras_hub_) return;
   if (!is_converted_) unsupported(value, what);
-  Error error = value.document().error(
-      value.pointer(), false,
-      "KerasHub's class of this family does not compute " + what + "; it can be read as KerasHub reads it, without");
+  Error error = value.document().error(value.pointer(), false,
+                                       "KerasHub's class of this family does not compute " + what +
+                                           "; the model can be opened like in KerasHub, which ignores it");
   throw error.about("compat");
 }
 

@@ -49,10 +49,10 @@ class Gemma3Backbone : public GemmaFamilyBackbone {
   void check_fields(const Ref& config) override {
     GemmaFamilyBackbone::check_fields(config);
     if (!vision_encoder.json.is_null())
-      config["vision_encoder"].fail("expected null: attn runs Gemma 3 of text, and reads no images");
+      config["vision_encoder"].fail("expected null: attn supports Gemma 3 only for text");
     for (const auto& [key, value] : {std::pair{"use_bidirectional_attention", use_bidirectional_attention},
                                      {"is_embedding_model", is_embedding_model}})
-      if (value) config[key].fail("expected false: attn runs Gemma 3 as it generates text");
+      if (value) config[key].fail("expected false: attn supports Gemma 3 only as a causal decoder");
   }
   void assemble() override {
     assemble_with("Gemma3DecoderBlock", "Gemma3RMSNormalization", [&](std::int64_t i) -> Json {

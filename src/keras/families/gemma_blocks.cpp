@@ -182,7 +182,7 @@ class GemmaBlock final : public DecoderBlock {
     if (intermediate_dim < gate_dim_reduction)
       config["intermediate_dim"].fail(fmt::format("expected at least {}", gate_dim_reduction.value));
     if (use_bidirectional_attention)
-      config["use_bidirectional_attention"].fail("expected false: attn runs Gemma 3 as it generates text");
+      config["use_bidirectional_attention"].fail("expected false: attn supports Gemma 3 only as a causal decoder");
   }
   [[nodiscard]] std::span<const std::string_view> arguments() const override {
     static constexpr std::array<std::string_view, 6> kThird = {"x",     "padding_mask",       "vision_mask",

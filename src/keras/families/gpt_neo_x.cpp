@@ -42,7 +42,7 @@ class GPTNeoXAttention final : public HeadAttention {
           fmt::format("{} features cannot be divided among {} heads", hidden_dim.value, num_heads.value));
     if (rotary_percentage < 0.0 || rotary_percentage > 1.0 || turning() % 2 != 0)
       config["rotary_percentage"].fail(
-          fmt::format("of the {} features of a head an even number turns, not {}", size(), turning()));
+          fmt::format("expected an even number of rotary features out of the {} of a head, got {}", size(), turning()));
   }
   [[nodiscard]] std::span<const std::string_view> arguments() const override {
     // The last argument is attn's own; see GroupedAttention.

@@ -55,8 +55,8 @@ void LlamaFamily::check(const Ref& config) const {
                     (rope_high_freq_factor ? 1 : 0) + (rope_pretraining_sequence_length ? 1 : 0);
   if (given != 0 && given != 4)
     config.fail(
-        "of 'rope_frequency_adjustment_factor', 'rope_low_freq_factor', 'rope_high_freq_factor' and "
-        "'rope_pretraining_sequence_length' all are needed or none");
+        "expected either all or none of 'rope_frequency_adjustment_factor', 'rope_low_freq_factor', "
+        "'rope_high_freq_factor' and 'rope_pretraining_sequence_length'");
 }
 
 /// llama_rotary_embedding.py: wavelengths longer than pretraining/low are stretched by the factor, those shorter than

@@ -66,7 +66,7 @@ Rotary Phi3Family::rotary(Dim size, bool is_long) const {
   if (!rope_scaling_type) return out;
   const std::vector<Number>& factors = is_long ? *rope_scaling_long_factor : *rope_scaling_short_factor;
   if (factors.size() != out.frequencies.size())
-    throw bad_input("{} {} factors are given for the {} pairs of features of a head", factors.size(),
+    throw bad_input("got {} {} factors for the {} pairs of features of a head", factors.size(),
                     is_long ? "long" : "short", out.frequencies.size());
   for (std::size_t i = 0; i < factors.size(); ++i) out.frequencies[i] /= static_cast<float>(factors[i]);
   const double times =

@@ -35,7 +35,7 @@ class SmolLM3RotaryEmbedding final : public Layer {
   void check(const Ref& config) override {
     if (!(rope_theta > 0.0)) config["rope_theta"].fail("expected a number > 0");
     if (partial_rotary_factor != 1.0)
-      config["partial_rotary_factor"].fail("expected 1.0: KerasHub turns all features of a head or fails");
+      config["partial_rotary_factor"].fail("expected 1.0: in KerasHub all features of a head have rotary positions");
   }
   [[nodiscard]] std::span<const std::string_view> arguments() const override {
     static constexpr std::array<std::string_view, 2> kNames = {"x", "start_index"};
@@ -44,7 +44,7 @@ class SmolLM3RotaryEmbedding final : public Layer {
   void build(Weights& w, Call&) override {
     const Dim size = hidden_size / num_attention_heads;
     if (size < 2 || size % 2 != 0)
-      throw bad_input("the features of a head, which are turned in pairs, must be even in number, got {}", size);
+      throw bad_input("expected an even number of features in a head for rotary positions, got {}", size);
     check_turning(size);
     graph::Initializer frequencies;
     frequencies.class_name = "Constant";

@@ -149,7 +149,7 @@ void feed_forward(ConfigMap& map) {
     const Json own = map.of_keras(kActivation);
     const std::string name = own.is_string() ? own.get<std::string>() : "gelu_new";
     if (!own.is_string() && own != gelu_approximate())
-      throw bad_input("transformers has no name for the activation of this T5");
+      throw bad_input("transformers does not support the activation of this T5");
     const bool gated = map.of_keras(kGated).get<bool>();
     const std::string named = gated && name == "gelu_new" ? "gelu" : name;
     map.put(kProjection, (gated ? std::string(kGatedBegin) : "") + named);

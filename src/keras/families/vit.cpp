@@ -51,7 +51,7 @@ class ViTPatchingAndEmbedding : public Composite {
         checked_mul(image_size.items[0] / patch_size.items[0], image_size.items[1] / patch_size.items[1]);
     if (!count || *count == 0 || *count > kMaxSize - 1)
       config["image_size"].fail(
-          fmt::format("{} by {} are no whole number of patches", image_size.items[0], image_size.items[1]));
+          fmt::format("{} by {} cannot be divided into patches", image_size.items[0], image_size.items[1]));
   }
 
   void build(Weights& w, Call& call) override {

@@ -19,7 +19,7 @@
 namespace attn::keras {
 namespace {
 
-constexpr const char* kHasInputShape = "the model has input shapes of its own, so the one that was given is not used";
+constexpr const char* kHasInputShape = "the model has its own input shapes, so the given one is ignored";
 
 /// The total bytes of the full names of a layer and all layers below it.
 std::size_t full_name_bytes(Layer& layer, std::size_t around) {
@@ -66,7 +66,7 @@ std::string class_of_bare_config(const Ref& config) {
         "neither a Keras model nor a layer: expected an object with 'class_name' and 'config', the config of a layer, "
         "or the short encoder config with 'input_shape'");
   if (fitting.size() > 6) fitting.resize(6);
-  config.fail("the config of a layer, but of which? Give {\"class_name\": …, \"config\": …}; it could be " +
+  config.fail("the config of a layer without its class; expected {\"class_name\": …, \"config\": …}; it could be " +
               join(fitting, ", "));
 }
 
@@ -135,7 +135,7 @@ ReadModel read_once(const std::string& source, std::string text, const ReadOptio
     }
   }
   root.document().stop_after_problems(0);
-  if (out.root->is_operation()) root.fail("one operation is no model");
+  if (out.root->is_operation()) root.fail("a single operation is not a model");
   if (full_name_bytes(*out.root, 0) > kMostNameBytes) root.fail(too_long_names());
   out.older_fans = out.older_fans || root.document().is_keras2();
   if (const std::string foreign = root.document().foreign_keys(); !foreign.empty()) out.warnings.push_back(foreign);

@@ -120,7 +120,7 @@ NodeKey Functional::producer(const TensorRef& ref, const std::string& at) const 
     if (index_.size() <= kMostNames)
       for (const auto& [key, index] : index_) names.emplace_back(key);
     const std::string message =
-        fmt::format("no layer is called '{}'{}", printable(ref.layer), did_you_mean(ref.layer, names));
+        fmt::format("there is no layer '{}'{}", printable(ref.layer), did_you_mean(ref.layer, names));
     if (document != nullptr) throw document->error(at, false, message);
     throw bad_input("{}", message);
   }
@@ -207,7 +207,7 @@ void Functional::connect() {
   for (const TensorRef& ref : inputs_) {
     const NodeKey key = producer(ref, pointer);
     if (as_input(*member(key.operation)) == nullptr)
-      fail(fmt::format("the input '{}' is no InputLayer", printable(ref.layer)));
+      fail(fmt::format("the input '{}' is not an InputLayer", printable(ref.layer)));
     input_members.push_back(key.operation);
   }
   std::vector<std::vector<std::vector<NodeKey>>> parents(members_.size());
@@ -228,7 +228,7 @@ void Functional::connect() {
   try {
     topology_ = map_graph(parents, input_members, outputs);
   } catch (const CycleAt& cycle) {
-    fail(fmt::format("the calls run in a circle at '{}'", printable(member(cycle.node.operation)->name)));
+    fail(fmt::format("the calls form a cycle at '{}'", printable(member(cycle.node.operation)->name)));
   }
   std::map<std::int64_t, Layer*> shared;
   for (Layer* layer : members_)

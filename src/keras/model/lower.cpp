@@ -40,7 +40,7 @@ std::string without_batch(const Shape& shape, const Shape& given) {
   if (!one) return "";
   Shape whole{1};
   whole.append(given);
-  return fmt::format("; it lacks the axis of the batch, which is first: {}", whole.str());
+  return fmt::format("; it lacks the batch axis, which comes first: {}", whole.str());
 }
 
 Shape concrete_shape(const InputLayer& input, const LowerOptions& options, std::int64_t batch, std::int64_t length) {
@@ -50,8 +50,8 @@ Shape concrete_shape(const InputLayer& input, const LowerOptions& options, std::
     for (int axis = 0; fits && axis < shape.rank(); ++axis)
       fits = shape[axis] == kUnknown || shape[axis] == given->second[axis];
     if (!fits)
-      throw bad_input("the input '{}' has the shape {}, the array given for it has {}{}", printable(input.name),
-                      shape.str(), given->second.str(), without_batch(shape, given->second))
+      throw bad_input("the input '{}' has the shape {}, but its array has {}{}", printable(input.name), shape.str(),
+                      given->second.str(), without_batch(shape, given->second))
           .about("inputs");
     return given->second;
   }
@@ -132,7 +132,7 @@ std::optional<std::vector<Dim>> fixed_lengths(const Functional& model) {
 void lower_decoding(Functional& model, const DecodeOptions& options, ModelLowering& lowering) {
   auto* decodes = dynamic_cast<Decodes*>(&model);
   if (decodes == nullptr)
-    throw bad_input("a {} gives no logits for tokens to come; a task such as GPT2CausalLM does", model.class_name());
+    throw bad_input("a {} does not predict the next token; a task such as GPT2CausalLM does", model.class_name());
   graph::Builder& b = lowering.builder();
   const graph::ValueId tokens = b.input("token_ids", DType::int32, {options.rows, options.count});
   Decoding decoding;

@@ -117,7 +117,7 @@ void ModelLowering::fill_masks(Layer& layer, Bound& bound) {
 void ModelLowering::count(const Layer& layer) {
   called_.insert(&layer);
   name_bytes_ += scope().size() + layer.name.size();
-  constexpr const char* kInner = "those inside of models and wrappers count at each call of these";
+  constexpr const char* kInner = "calls inside models and wrappers count once for each call of these";
   const std::size_t calls = callees_.size();
   if (calls > kMostCalls) throw bad_input("more than {} calls of layers are not accepted; {}", kMostCalls, kInner);
   if (calls - called_.size() > kMostRepeats)
@@ -212,8 +212,8 @@ void ModelLowering::check_texts(const Layer& layer, const Arg& args, const Arg& 
     for (const TensorPtr& tensor : tensors_of(*given))
       if (tensor->text)
         throw bad_input(
-            "it computes with numbers, and '{}' gives it strings; TextVectorization, StringLookup, Hashing and "
-            "HashedCrossing take them",
+            "it computes with numbers, but '{}' gives it strings; use TextVectorization, StringLookup, Hashing or "
+            "HashedCrossing",
             printable(tensor->text->input));
 }
 
@@ -222,8 +222,7 @@ graph::ValueId ModelLowering::encoded_texts(const std::vector<TextSource>& sourc
   for (const TextSource& source : sources)
     for (const TextStage& stage : texts)
       if (stage.name == source.input)
-        throw bad_input("it hashes what '{}' makes of an input; only what stands in an input is hashed",
-                        printable(stage.name));
+        throw bad_input("it hashes the result of '{}'; only inputs can be hashed", printable(stage.name));
   std::string name = scope() + current_->name;
   const int call = texts_given_[name]++;
   if (call > 0) name += "[" + std::to_string(call) + "]";
@@ -236,8 +235,7 @@ graph::ValueId ModelLowering::encoded_texts(const std::vector<TextSource>& sourc
       if (shape[axis] == kUnknown) shape[axis] = told;
     }
     if (given != given_shapes.end() && given->second != shape)
-      throw bad_input("it gives integers of the shape {}, the array given for them has {}", shape.str(),
-                      given->second.str());
+      throw bad_input("it returns integers of the shape {}, but their array has {}", shape.str(), given->second.str());
   }
   const graph::ValueId id = builder().input(name, DType::int64, std::move(shape));
   TextStage stage{std::move(name), {}, std::move(encoding)};

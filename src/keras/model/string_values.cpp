@@ -46,7 +46,7 @@ Strings strings_of(const graph::Graph& graph, const std::vector<const Layer*>& c
       const bool gathers = std::holds_alternative<graph::Gather>(node.op) && input != node.inputs.front();
       if (joins || gathers || !moves(node.op)) {
         const std::string layer = node.layer == graph::kNone ? "" : graph.layers[graph::at(node.layer)].name;
-        throw bad_input("'{}' {}; what becomes of the strings of StringLookup(invert=True) is moved and given out",
+        throw bad_input("'{}' {}; strings of StringLookup(invert=True) can only be moved and returned",
                         printable(layer), joins ? "joins strings of two vocabularies" : "computes with strings");
       }
       terms = found->second;

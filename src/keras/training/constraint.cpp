@@ -28,7 +28,7 @@ optimizers::Constraint read(const Json& object, const Shape& shape) {
     out.max_value = config.value("max_value", 1.0);
     out.rate = config.value("rate", 1.0);
   } else {
-    throw bad_input("the constraint '{}' is not known in training", printable(object_name(object)));
+    throw bad_input("the constraint '{}' is not supported in training", printable(object_name(object)));
   }
   for (const double norm : {out.min_value, out.max_value})
     if (!kNotNegative.hold(norm))

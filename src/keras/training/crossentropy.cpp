@@ -26,7 +26,7 @@ class Crossentropy : public Loss {
   /// In kernels, classes are always the last axis.
   void expect_last_axis(const LossCall& c) const {
     if (axis != -1 && axis != c.rank() - 1)
-      throw bad_input("axis {}: classes are known along the last axis alone", axis);
+      throw bad_input("axis {}: only the last axis is supported for classes", axis);
   }
   [[nodiscard]] static ValueId bounded(LossCall& c, ValueId probabilities) {
     return c.clip(probabilities, kLossEpsilon, 1.0 - kLossEpsilon);

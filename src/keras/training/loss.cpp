@@ -73,7 +73,7 @@ LossPtr read_loss(const Ref& ref, const Shape& predictions, const std::optional<
     // A function of Keras is stored as a name; a custom function is code that no file contains.
     const Ref config = ref["config"];
     if (config.is_string() && find_loss(config.text()) != nullptr) return read_loss(config, predictions, targets);
-    ref.fail(fmt::format("the loss is a function of its own, '{}', which no file holds; name another",
+    ref.fail(fmt::format("the loss is a custom function, '{}', which no file contains; choose another loss",
                          printable(config.is_string() ? config.text() : "")));
   }
   const LossInfo& row = known(ref["class_name"], class_name);

@@ -47,7 +47,7 @@ class PerOutput {
     if (by_name) {
       for (const auto& [key, value] : ref.members()) {
         if (std::ranges::count(names, key) == 0)
-          value.fail(fmt::format("the {} of '{}', which is no output{}", what, printable(key),
+          value.fail(fmt::format("the {} of '{}', which is not an output{}", what, printable(key),
                                  did_you_mean(key, std::span<const std::string>(names))));
       }
     } else if (ref.is_array() && ref.size() != names.size()) {
@@ -237,8 +237,8 @@ class LossLowering {
     for (const auto& [name, type] : options_.arrays) {
       const std::string output = name.substr(name.find(':') + 1);  // the whole name if there is no colon
       if (std::ranges::count(used_, name) == 0 && std::ranges::count(outputs, output) == 0)
-        throw bad_input("the array '{}' is a target or weight of no output that has a loss; the outputs are {}",
-                        printable(name), printable(join(outputs, ", ")));
+        throw bad_input("the array '{}' belongs to no output with a loss; the outputs are {}", printable(name),
+                        printable(join(outputs, ", ")));
     }
   }
 
@@ -290,7 +290,7 @@ class LossLowering {
     } else if (told.is_array() && told.size() == outputs.size()) {
       add(add, told[i]);
     } else {
-      told.fail("metrics of a model of several outputs are a list of as many, or a dict by outputs");
+      told.fail("the metrics of a model with several outputs must be a list with an entry for each, or a dict");
     }
     return own;
   }
@@ -337,18 +337,19 @@ void check_training(Functional& model, const Training& training) {
     if (layer.is_operation() || layer.is_model()) return;
     const Json config = layer_config(layer, kNewest);
     if (config.value("stateful", false))
-      layer.fail("its state would go on from batch to batch, which is not known in training", "stateful");
+      layer.fail("a state that persists between batches is not supported in training", "stateful");
     if (layer.class_name() == "SpectralNormalization")
-      layer.fail("dividing a kernel by its largest singular value is not known in training");
+      layer.fail("dividing a kernel by its largest singular value is not supported in training");
     if (!training.drops || draws(layer)) return;
     bool has_rate = false;
     for (const char* key : kRates) {
       if (!config.contains(key) || !config[key].is_number()) continue;
       has_rate = true;
-      if (config[key] > 0) layer.fail(fmt::format("what a {} drops in training is not known", layer.class_name()), key);
+      if (config[key] > 0)
+        layer.fail(fmt::format("the dropout of a {} is not supported in training", layer.class_name()), key);
     }
     if (layer.info->role == Role::training && !has_rate)
-      layer.fail(fmt::format("what a {} does to images in training is not known", layer.class_name()));
+      layer.fail(fmt::format("a {} is not supported in training", layer.class_name()));
   });
 }
 

@@ -142,7 +142,7 @@ const OptimizerClass& find(const Ref& ref, const std::string& name) {
   if (const OptimizerClass* const row = row_named(name)) return *row;
   std::vector<std::string_view> names;
   for (const OptimizerClass& row : kClasses) names.push_back(row.name);
-  if (name == "MultiOptimizer") ref.fail("the optimizer 'MultiOptimizer' is not known in training yet");
+  if (name == "MultiOptimizer") ref.fail("the optimizer 'MultiOptimizer' is not supported in training yet");
   ref.fail(fmt::format("the optimizer '{}' is not known{}", printable(name), did_you_mean(name, names)));
 }
 
@@ -158,7 +158,7 @@ void read(Fields& f, opt::PiecewiseConstantDecay& s) {
   for (const auto* const list : {"boundaries", "values"})
     if (const auto ref = f.config().find(list))
       for (const Ref& each : ref->elements()) (void)number_in(each, kFinite);
-  if (s.values.size() != s.boundaries.size() + 1) f.config().fail("values must be one more than boundaries");
+  if (s.values.size() != s.boundaries.size() + 1) f.config().fail("expected one more value than boundaries");
   if (!std::ranges::is_sorted(s.boundaries)) f.config()["boundaries"].fail("expected numbers that rise");
 }
 void read(Fields& f, opt::PolynomialDecay& s) {
@@ -234,7 +234,7 @@ opt::Settings read_object(const Ref& ref);
 /// Reads the inner optimizer, whose loss is scaled.
 opt::Settings read_loss_scale(const Ref& config) {
   opt::Settings inner = read_object(config["inner_optimizer"]);
-  if (inner.loss_scale) config["inner_optimizer"].fail("a LossScaleOptimizer of a LossScaleOptimizer");
+  if (inner.loss_scale) config["inner_optimizer"].fail("a LossScaleOptimizer inside a LossScaleOptimizer");
   inner.loss_scale.emplace();
   if (const auto scale = config.find("initial_scale")) inner.loss_scale->initial_scale = number_in(*scale, kAboveZero);
   if (const auto steps = config.find("dynamic_growth_steps"))

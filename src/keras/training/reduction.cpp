@@ -22,8 +22,7 @@ ValueId fitted_weights(Builder& b, ValueId weights, ValueId values, const char* 
     return more.rank() == less.rank() + 1 && more.back() == 1 && more.slice(0, less.rank()) == less;
   };
   const bool fits = have == want || adds_one(have, want) || adds_one(want, have);
-  if (!fits)
-    throw bad_input("{} {} do not fit a loss of shape {}: they must have that shape", what, have.str(), want.str());
+  if (!fits) throw bad_input("{} {} do not match a loss of shape {}", what, have.str(), want.str());
   return b.reshape(weights, want);
 }
 

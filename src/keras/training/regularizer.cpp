@@ -57,7 +57,7 @@ ValueId regularization(graph::Builder& b, ValueId x, const Json& regularizer) {
   if (name == "OrthogonalRegularizer")
     return orthogonal(b, x, factor_of(config, "factor", 0.01), config.value("mode", "rows") == "rows");
   if (name != "L1" && name != "L2" && name != "L1L2")
-    throw bad_input("the regularizer '{}' is not known in training", printable(object_name(regularizer)));
+    throw bad_input("the regularizer '{}' is not supported in training", printable(object_name(regularizer)));
   const double l1 = factor_of(config, "l1", 0.0), l2 = factor_of(config, "l2", 0.0);
   ValueId sum = graph::kNone;
   if (l1 != 0.0) sum = scaled_sum(b, UnaryFn::absolute, x, l1);

@@ -224,7 +224,8 @@ class Reader {
 const NameTable& table_of(std::span<const NameTable> tables, std::string_view backbone,
                           std::span<const WeightSpec> specs) {
   const NameTable* const table = find_names(tables, backbone, specs);
-  if (table == nullptr) throw bad_input("attn does not know what Hugging Face calls the weights of a {}", backbone);
+  if (table == nullptr)
+    throw bad_input("the names of the weights of a {} in Hugging Face's files are unknown to attn", backbone);
   return *table;
 }
 

@@ -127,7 +127,8 @@ TEST_CASE("losses: a name is that of a class or of a function, and others are to
   CHECK_THROWS_WITH_AS(static_cast<void>(read("mean_square_error")),
                        "loss: the loss 'mean_square_error' is not known (did you mean 'mean_squared_error'?)", Error);
   CHECK_THROWS_WITH_AS(static_cast<void>(read({{"class_name", "function"}, {"config", "my_loss"}})),
-                       "loss: the loss is a function of its own, 'my_loss', which no file holds; name another", Error);
+                       "loss: the loss is a custom function, 'my_loss', which no file contains; choose another loss",
+                       Error);
 }
 
 TEST_CASE("losses: weights and masks of another shape than the values are refused") {
@@ -136,7 +137,7 @@ TEST_CASE("losses: weights and masks of another shape than the values are refuse
   const ValueId values = b.input("values", DType::float32, {4, 4});
   const ValueId weights = b.input("weights", DType::float32, {4});
   CHECK_THROWS_WITH_AS(static_cast<void>(keras::reduced(b, values, weights, {}, "sum")),
-                       "the sample weights (4,) do not fit a loss of shape (4, 4): they must have that shape", Error);
+                       "the sample weights (4,) do not match a loss of shape (4, 4)", Error);
 }
 
 }  // namespace attn::test

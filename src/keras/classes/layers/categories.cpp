@@ -38,7 +38,7 @@ ValueId encoded(graph::Builder& b, ValueId index, std::string_view mode, Dim dep
   ValueId hot = (Expression{b, b.expand_dims(index, rank)} == counted).cast(dtype);
   if (mode == "one_hot") return hot;
   if (rank != 2)
-    throw bad_input("output_mode '{}' of an input {} is not supported; it is of rows (batch, length)", mode,
+    throw bad_input("output_mode '{}' is not supported for an input {}; expected (batch, length)", mode,
                     b.shape(index).str());
   if (weights) hot = b.binary(BinaryFn::multiply, hot, b.expand_dims(b.cast(*weights, dtype), rank));
   const auto fn = mode == "count" ? graph::ReduceFn::sum : graph::ReduceFn::max;
@@ -249,7 +249,7 @@ class IntegerLookup : public Layer {
   Vocabulary vocabulary;
 };
 
-constexpr std::string_view kInConfig = "the numbers that it takes stand in its config";
+constexpr std::string_view kInConfig = "its numbers are in its config";
 
 constexpr std::array kCategoryClasses = {
     ClassInfo{.name = "CategoryEncoding",
@@ -260,7 +260,7 @@ constexpr std::array kCategoryClasses = {
     ClassInfo{.name = "IntegerLookup",
               .make = make_layer<IntegerLookup>,
               .since = 300,
-              .no_params = "its vocabulary is no variable"},
+              .no_params = "its vocabulary is not a variable"},
     ClassInfo{.name = "Discretization", .make = make_layer<Discretization>, .since = 300, .no_params = kInConfig},
 };
 

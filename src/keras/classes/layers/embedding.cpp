@@ -158,7 +158,7 @@ class ReversibleEmbedding : public Embedding {
     f("logit_soft_cap", logit_soft_cap);
   }
   void check(const Ref& config) override {
-    if (lora.is_on()) config["lora_rank"].fail("a low-rank addition to an embedding that is reversed is not known");
+    if (lora.is_on()) config["lora_rank"].fail("LoRA is not supported for a reversible embedding");
     if (reverse_dtype && !dtype_of(*reverse_dtype))
       config["reverse_dtype"].fail("expected the name of a dtype, got " + config["reverse_dtype"].kind());
   }

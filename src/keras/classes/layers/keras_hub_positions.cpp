@@ -72,7 +72,7 @@ class PositionEmbedding : public Layer {
     const std::int64_t start = start_index(call);
     const std::int64_t stop = start + std::max<Dim>(in[-2], 0);
     if (!positions && stop > sequence_length)
-      throw bad_input("the input has {} positions, the layer knows {}", stop, sequence_length.value)
+      throw bad_input("the input has {} positions, but the layer has {}", stop, sequence_length.value)
           .about("sequence_length");
     if (call.lowering().symbolic()) return shape_only(call, in);
     ValueId rows = call.weight(0);
@@ -175,7 +175,7 @@ class RotaryEmbedding : public Layer {
     if (sequence == feature) throw bad_input("sequence_axis and feature_axis must differ");
     const Dim width = in[feature];
     if (width == kUnknown || width % 2 != 0)
-      throw bad_input("the features, which are turned in pairs, must be even in number, got {}", in.str());
+      throw bad_input("expected an even number of features for rotary positions, got {}", in.str());
     if (call.lowering().symbolic()) return shape_only(call, in);
 
     std::vector<int> order;  // (B,T,…,D)

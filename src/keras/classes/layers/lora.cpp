@@ -16,8 +16,7 @@ void Lora::check(const Ref& config) const {
 
 void Lora::expect_known(const Quantization& how) const {
   if (is_on() && how.mode != QuantizationMode::int8 && how.mode != QuantizationMode::int4)
-    throw bad_input("Keras has no low-rank addition (lora_rank) to weights of {}; merge it, then quantize",
-                    name_of(how.mode));
+    throw bad_input("Keras has no LoRA (lora_rank) for {} weights; merge it, then quantize", name_of(how.mode));
 }
 
 void Lora::declare(Weights& w, const std::string& kernel, const Shape& shape) {
@@ -42,8 +41,7 @@ std::optional<graph::ValueId> Lora::beside(Call& call, graph::ValueId x, const E
   if (!is_on()) return std::nullopt;
   if (letters.kernel.empty() || letters.out.empty() || letters.kernel.back() != letters.out.back())
     throw bad_input(
-        "a low-rank addition (lora_rank) to a quantized kernel is of the output's last axis, which the "
-        "kernel's is not");
+        "LoRA (lora_rank) is not supported for a quantized kernel whose last axis is not the output's last axis");
   graph::Builder& b = call.builder();
   x = b.cast(x, call.compute_dtype());
   const int contracted = letters.contracted();

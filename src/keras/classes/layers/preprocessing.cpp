@@ -132,7 +132,7 @@ class Normalization : public Layer {
   std::optional<Numbers> mean, variance;
 };
 
-constexpr std::string_view kInConfig = "the numbers that it takes stand in its config";
+constexpr std::string_view kInConfig = "its numbers are in its config";
 
 constexpr std::array kPreprocessingClasses = {
     ClassInfo{.name = "Rescaling", .make = make_layer<Rescaling>, .since = 300, .no_params = kInConfig},

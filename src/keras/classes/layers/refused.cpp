@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kCode = "it carries Python code, which is never run; replace it by layers or keras.ops";
 constexpr std::string_view kSavedModel = "it loads a SavedModel from a path, which is never opened";
-constexpr std::string_view kPrepares = "it prepares data before a model; give the model what it makes";
+constexpr std::string_view kPrepares = "it prepares data before a model; pass its results to the model";
 constexpr std::string_view kBoxes = "attn has no layers for boxes around objects";
 
 constexpr ClassInfo refused(std::string_view name, Since since, std::string_view why) {

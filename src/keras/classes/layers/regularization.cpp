@@ -21,7 +21,7 @@ class TrainingOnly : public Layer {
   }
   /// Keras divides by 1 − rate.
   static void expect_below_one(double rate) {
-    if (rate >= 1.0) throw bad_input("a rate of 1 cannot be trained");
+    if (rate >= 1.0) throw bad_input("training is not possible with a rate of 1");
   }
 };
 

@@ -40,9 +40,7 @@ Expression half_turned(const Expression& x) {
 
 void check_turning(Dim width) {
   constexpr Dim kMost = 1 << 16;
-  if (width > kMost)
-    throw bad_input("{} features that turn with their position are not accepted: a head may have up to {}", width,
-                    kMost);
+  if (width > kMost) throw bad_input("{} rotary features are not accepted: a head may have up to {}", width, kMost);
 }
 
 std::vector<float> inverse_frequencies(double wavelength, Dim width, double scaling) {
@@ -104,7 +102,7 @@ ValueId turned(Call& call, ValueId x, const Rotary& rotary) {
   Builder& b = call.builder();
   const Shape shape = b.shape(x);
   if (shape.back() % 2 != 0)
-    throw bad_input("the features of a head, which are turned in pairs, must be even in number, got {}", shape.back());
+    throw bad_input("expected an even number of features in a head for rotary positions, got {}", shape.back());
   if (call.lowering().symbolic()) return x;
   const Decoding* decoding = call.lowering().decoding;
   return turned(Expression(b, x), decoding != nullptr ? angles_at(call, rotary, decoding->positions, shape.rank())

@@ -38,7 +38,7 @@ class TextLayer : public Layer {
     const graph::Graph& graph = call.builder().graph();
     const graph::Value& value = graph.value(tensor->id);
     if (std::ranges::find(graph.inputs, tensor->id) == graph.inputs.end())
-      throw bad_input("it hashes numbers that the model computes; only what stands in an input is hashed");
+      throw bad_input("it hashes numbers that the model computes; only inputs can be hashed");
     if (value.dtype == DType::boolean) throw bad_input("it hashes strings and numbers, not bool");
     return {value.name, value.shape, true};
   }
@@ -381,7 +381,7 @@ class HashedCrossing : public TextLayer {
   bool sparse = false;
 };
 
-constexpr std::string_view kNoVariable = "its vocabulary is no variable";
+constexpr std::string_view kNoVariable = "its vocabulary is not a variable";
 
 constexpr std::array kTextClasses = {
     ClassInfo{

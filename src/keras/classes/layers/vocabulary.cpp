@@ -119,14 +119,14 @@ void Vocabulary::accept(std::vector<std::string> given, const std::vector<double
     if (!met.insert(term).second) throw bad_input("the term '{}' occurs twice in the vocabulary", shortened(term));
     const bool is_mask = rules.mask && term == *rules.mask;
     if (is_mask || (rules.invert && term == rules.other))
-      throw bad_input("the {} token '{}' stands among the terms; it belongs in front of them or nowhere",
+      throw bad_input("the {} token '{}' is among the terms; it must precede them, or be omitted",
                       is_mask ? "mask" : "OOV", shortened(term));
   }
   const std::int64_t size = rules.first() + static_cast<std::int64_t>(given.size());
   if (rules.most && size > *rules.most)
-    throw bad_input("the vocabulary has {} indices, and 'max_tokens' allows {}", size, *rules.most);
+    throw bad_input("the vocabulary has {} indices, but 'max_tokens' allows only {}", size, *rules.most);
   if (rules.in_rows && !rules.pads && size_ && *size_ != size)
-    throw bad_input("the vocabulary has {} indices, and the layer was built with {}", size, *size_);
+    throw bad_input("the vocabulary has {} indices, but the layer was built with {}", size, *size_);
   if (!idf.empty()) {
     idf_.clear();
     if (!names_others)
@@ -193,7 +193,8 @@ text::Lookup Vocabulary::lookup(const Rules& rules, std::optional<text::Salt> sa
 }
 
 std::string Vocabulary::missing() const {
-  return terms_ ? "" : "its vocabulary is not here: a config alone does not hold what adapt() learned; open the .keras";
+  return terms_ ? ""
+                : "its vocabulary is missing: a config does not contain the result of adapt(); open the .keras file";
 }
 
 Tensor Vocabulary::idf_tensor() const {
@@ -209,7 +210,7 @@ std::vector<NamedTensor> Vocabulary::arrays() const {
 
 graph::ValueId Vocabulary::weighed(graph::Builder& b, graph::ValueId counts, bool symbolic) const {
   if (idf_.empty() && symbolic) return counts;
-  if (idf_.empty()) throw bad_input("the weights of its terms are not here ('idf_weights'); open the .keras");
+  if (idf_.empty()) throw bad_input("the weights of its terms ('idf_weights') are missing; open the .keras file");
   return b.binary(graph::BinaryFn::multiply, counts, b.constant(idf_tensor()));
 }
 

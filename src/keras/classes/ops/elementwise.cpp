@@ -245,7 +245,7 @@ class Where : public Taking<kWhereArguments> {
  public:
   Arg call(Call& call) override {
     if (!call.has("x1") || !call.has("x2"))
-      throw bad_input("where(condition) alone has a size that depends on the numbers; give x1 and x2");
+      throw bad_input("where(condition) has a result whose size depends on the values; pass x1 and x2");
     Builder& b = call.builder();
     const Operand x1(call, "x1"), x2(call, "x2");
     const DType dtype = common(x1, x2);

@@ -191,7 +191,7 @@ Complex real_fourier(const Expression& x, Dim length) {
     const Expression unknown{*x.builder, x.builder->apply(graph::Fill{with_last(x, {count}), x.dtype(), 0.0}, {})};
     return {unknown, unknown};
   }
-  if (length < 1) throw bad_input("a Fourier transform of {} cells is none", length);
+  if (length < 1) throw bad_input("a Fourier transform needs at least one element, got {}", length);
   const Complex signal{sized(x, length)};
   if (length <= kDirect) return direct(signal, count);
   return both(fourier(signal), [&](const Expression& part) { return last(part, {0, count, 1}); });
@@ -200,7 +200,7 @@ Complex real_fourier(const Expression& x, Dim length) {
 Expression inverse_real_fourier(const Complex& x, Dim length) {
   if (length == kUnknown || x.real.shape().back() == kUnknown)
     return {*x.real.builder, x.real.builder->apply(graph::Fill{with_last(x.real, {length}), x.real.dtype(), 0.0}, {})};
-  if (length < 1) throw bad_input("a Fourier transform of {} cells is none", length);
+  if (length < 1) throw bad_input("a Fourier transform needs at least one element, got {}", length);
   const Dim count = length / 2 + 1;
   const Complex half = both(x, [&](const Expression& part) { return sized(part, count); });
   if (length <= kDirect) {
@@ -247,7 +247,7 @@ Expression overlapped(const Expression& frames, Dim stride) {
   if (stride < 1) throw bad_input("sequences cannot begin every {} cells", stride);
   // A frame consists of `parts` parts with `stride` elements; those with equal index are adjacent.
   const Dim parts = (length + stride - 1) / stride;
-  if (parts > kMostOverlaps) throw bad_input("{} sequences over each other are too many", parts);
+  if (parts > kMostOverlaps) throw bad_input("{} overlapping sequences are too many", parts);
   const Expression wide = sized(frames, parts * stride);
   const int axis = shape.rank() - 2;
   std::optional<Expression> sum;

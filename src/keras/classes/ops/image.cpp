@@ -245,7 +245,7 @@ class Framed : public OfImages {
     if (static_cast<int>(before.has_value()) + static_cast<int>(after.has_value()) +
             static_cast<int>(target.has_value()) !=
         2)
-      throw bad_input("of both sides and the size of an axis two must be given");
+      throw bad_input("expected two of: the margin before, the margin after, and the target size");
     const Shape shape = b.shape(x);
     if (shape[axis] == kUnknown) {
       if (!target) throw bad_input("an axis of an unknown size needs a target size");

@@ -108,7 +108,7 @@ Arg solution(Call& call, Solve solve) {
   const bool one = right.shape().rank() == matrices.shape().rank() - 1;
   if (one) right = {builder, builder.expand_dims(right, -1)};
   if (right.shape().rank() != matrices.shape().rank() || right.shape()[-2] != matrices.shape()[-1])
-    throw bad_input("a {} and b {} do not fit", matrices.shape().str(), b.shape().str());
+    throw bad_input("the shapes of a {} and b {} do not match", matrices.shape().str(), b.shape().str());
   const Expression out = solve(matrices, right);
   if (!one) return Call::result(out);
   const Shape shape = out.shape();

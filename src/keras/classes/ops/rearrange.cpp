@@ -115,8 +115,7 @@ class Rearrange : public Operation {
       }
       const Dim size = shape[axis];
       if (size != kUnknown && (size % known != 0 || (open == nullptr && size != known)))
-        throw bad_input("axis {} of {} cannot be split as the pattern '{}' says", axis, shape.str(),
-                        printable(pattern));
+        throw bad_input("axis {} of {} cannot be split by the pattern '{}'", axis, shape.str(), printable(pattern));
       if (open != nullptr) sizes[*open] = size == kUnknown ? kUnknown : size / known;
     }
     return sizes;

@@ -5,10 +5,10 @@ namespace attn::keras {
 namespace {
 
 constexpr std::string_view kCallsCode = "it calls a Python function, which is never run";
-constexpr std::string_view kComplex = "attn has no complex numbers but as pairs of real ones";
-constexpr std::string_view kDecomposes = "it takes steps until they are exact enough, which a graph does not have";
+constexpr std::string_view kComplex = "attn supports complex numbers only as pairs of real tensors";
+constexpr std::string_view kDecomposes = "it iterates until convergence, which a graph cannot express";
 constexpr std::string_view kLoss = "losses and metrics belong to training";
-constexpr std::string_view kCounted = "the shape of its result depends on numbers that only a run knows";
+constexpr std::string_view kCounted = "the shape of its result depends on values that are known only at run time";
 constexpr std::string_view kDrawsNumbers = "it draws random numbers";
 constexpr std::string_view kNotReadBack = "Keras cannot read it back itself; use the layer";
 constexpr std::string_view kFailsInModels = "Keras itself fails to run it in a model; use a layer or other operations";

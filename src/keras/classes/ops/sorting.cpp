@@ -133,7 +133,7 @@ ValueId as_rows(Builder& b, ValueId x, const std::vector<int>& axes) {
     size = times(size, shape[axis]);
   }
   rows.push_back(size);
-  if (size == 0) throw bad_input("there is no quantile of no elements");
+  if (size == 0) throw bad_input("an empty tensor has no quantile");
   return b.reshape(b.transpose(x, order), rows);
 }
 
@@ -201,7 +201,7 @@ class Median : public Taking<kX> {
     const std::vector<int> axes = axes_in(axis, shape);
     const graph::Reduce reduce{ReduceFn::mean, axes, keepdims};
     if (call.lowering().symbolic()) return b.apply(reduce, {x});
-    if (!(share >= 0.0 && share <= 1.0)) throw bad_input("a quantile is asked for at a share from 0 to 1");
+    if (!(share >= 0.0 && share <= 1.0)) throw bad_input("expected a quantile from 0 to 1");
     const bool skip = kSkipNan && is_floating(b.dtype(given));
     const ValueId out = skip ? at_share_of_numbers(b, x, axes, share, method) : at_share(b, x, axes, share, method);
     if (!keepdims) return out;

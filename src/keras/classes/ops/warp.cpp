@@ -153,8 +153,7 @@ class MapCoordinates : public Taking<kCoordinateArguments> {
     f.required("order", order, 304);
     f("fill_mode", fill_mode, 304);
     f("fill_value", fill_value, 304);
-    if (f.reading() && (order < 0 || order > 1))
-      f.config()["order"].fail("only the orders 0 and 1 are there, as in Keras");
+    if (f.reading() && (order < 0 || order > 1)) f.config()["order"].fail("expected order 0 or 1, as in Keras");
   }
   Arg call(Call& call) override {
     Builder& b = call.builder();

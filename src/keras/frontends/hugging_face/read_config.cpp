@@ -50,7 +50,7 @@ const Head* head_of(const Ref& root, const HuggingFaceModel& model, std::vector<
   const std::string& name = (*list)[0].text();
   if (name == std::string(model.architecture) + "Model") return nullptr;
   if (const Head* const head = head_of_architecture(model, name)) return head;
-  warnings.push_back(fmt::format("{}: KerasHub has no head as that of {}; this is the model below it",
+  warnings.push_back(fmt::format("{}: KerasHub has no head like that of {}; this is the backbone",
                                  root.document().source(), shortened(name)));
   return nullptr;
 }

@@ -17,7 +17,7 @@ const HuggingFaceModel& model_for(const std::string& backbone, const Json& confi
       if (model.is_written == nullptr || model.is_written(config)) return model;
     }
   }
-  throw bad_input("a {} is not written as a Hugging Face folder: attn does not know its family there", backbone);
+  throw bad_input("a {} cannot be written as a Hugging Face folder: its family is not supported there", backbone);
 }
 
 Json labels(std::int64_t count) {
@@ -49,7 +49,7 @@ std::string hugging_face_config(Functional& model, const std::string& dtype) {
     const std::string name(model.class_name());
     const Head* const head = head_of_task(form, std::string_view(name).substr(form.stem.size()));
     if (head == nullptr)
-      throw bad_input("a {} is not written as a Hugging Face folder: transformers has no such head", name);
+      throw bad_input("a {} cannot be written as a Hugging Face folder: transformers has no such head", name);
     architecture = std::string(form.architecture) + std::string(head->architecture);
     const Json own = layer_config(model, kNewest);
     if (own.contains("num_classes")) classes = labels(own["num_classes"].get<std::int64_t>());

@@ -24,9 +24,9 @@ Decoded CausalLM::decode(Lowering& lowering, ValueId token_ids, bool every_posit
 }
 
 std::string CausalLM::keras_hub_error() {
-  if (fault_ == DecodeFault::query_at_zero) return "turns the query of each new token as if it were the first";
+  if (fault_ == DecodeFault::query_at_zero) return "uses position 0 for the query of each new token";
   if (fault_ == DecodeFault::short_factors && !backbone_lacks("rope_scaling_type"))
-    return "turns new tokens by the short factors and the prompt before them by the long ones";
+    return "uses the short rotary factors for new tokens, and the long ones for the prompt before them";
   return "";
 }
 
