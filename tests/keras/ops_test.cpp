@@ -601,6 +601,9 @@ TEST_CASE("operations: a segment that no row is in has the dtype's least number,
   segments("SegmentMax", {-2147483648.0, -2147483648.0});
   segments("SegmentMin", {2147483647.0, 2147483647.0});
   check_refused({kMath, "SegmentSum", "", "[$x, [0]]"}, {x_of(DType::float32, {1})}, "without num_segments the size");
+  for (const char* name : {"SegmentSum", "SegmentMax", "SegmentProd"})
+    check_refused({kMath, name, ", \"num_segments\": 2", "[$x, [2]]"}, {x_of(DType::float32, {1})},
+                  "outside the table");
 }
 
 TEST_CASE("operations: an index that is outside of what is scattered into is an error that names it") {

@@ -214,21 +214,26 @@ class Segment : public Taking<kSegmentArguments> {
 
  private:
   static Expression reduced(Builder& b, const Expression& data, const Expression& id, Dim rows) {
-    if constexpr (kFn == ReduceFn::sum) {
-      // Row 0 takes what is in no segment, and is cut off.
-      const Expression place = where(id < 0.0, id.number(0.0), id + 1.0);
-      return {b, sliced(b, added(b, data, place, rows + 1), 0, {1, rows + 1, 1})};
+    // Row 0 takes what is in no segment, and is cut off. An id that is too large is rejected there.
+    const Expression place = where(id < 0.0, id.number(0.0), id + 1.0);
+    const auto sums = [&](const Expression& x) {
+      return Expression{b, sliced(b, added(b, x, place, rows + 1), 0, {1, rows + 1, 1})};
+    };
+    if constexpr (kFn == ReduceFn::sum) return sums(data);
+    const bool floating = is_floating(data.dtype());
+    double empty = 1.0, neutral = 1.0;
+    if constexpr (kFn == ReduceFn::max) {
+      empty = number_range(data.dtype()).first;
+      neutral = floating ? -kInfinity : empty;
     }
-    double empty = 1.0;
-    if constexpr (kFn == ReduceFn::max) empty = number_range(data.dtype()).first;
-    if constexpr (kFn == ReduceFn::min) empty = number_range(data.dtype()).second;
-    if constexpr (kFn == ReduceFn::prod) return reduced_rows(b, kFn, data, id, rows, empty);
+    if constexpr (kFn == ReduceFn::min) {
+      empty = number_range(data.dtype()).second;
+      neutral = floating ? kInfinity : empty;
+    }
+    const Expression best = reduced_rows(b, kFn, data, id, rows, neutral);
     // Only an empty segment gets the least number; one that holds nothing but −∞ gives −∞.
-    const double bound = is_floating(data.dtype()) ? (kFn == ReduceFn::max ? -kInfinity : kInfinity) : empty;
-    const Expression best = reduced_rows(b, kFn, data, id, rows, bound);
-    const Expression one{b, b.apply(graph::Fill{{b.shape(data)[0], 1}, DType::int32, 1.0}, {})};
-    const Expression some = reduced_rows(b, ReduceFn::max, one, id, rows, 0.0).cast(DType::boolean);
-    return where(some, best, best.number(empty));
+    const Expression one{b, b.apply(graph::Fill{{data.shape()[0], 1}, DType::int32, 1.0}, {})};
+    return where(sums(one).cast(DType::boolean), best, best.number(empty));
   }
 
   std::optional<Positive> num_segments;
