@@ -149,6 +149,7 @@ inline unsigned __ballot_sync(unsigned, int predicate) {
   });
   return brought.result;
 }
+inline int __ffs(int bits) { return __builtin_ffs(bits); }
 inline int __any_sync(unsigned mask, int predicate) { return __ballot_sync(mask, predicate) != 0; }
 inline int __all_sync(unsigned mask, int predicate) { return __ballot_sync(mask, predicate) == ~0U; }
 

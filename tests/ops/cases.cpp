@@ -459,6 +459,24 @@ void add_layout(std::vector<Case>& cases) {
                    {weight({7, 17}, Numbers::normal, DType::bfloat16), in({3}, Numbers::indices, DType::int32)}});
 }
 
+void add_scattered_sums(std::vector<Case>& cases) {
+  const auto add = [&](const std::string& name, int axis, Dim size, Shape updates, Shape indices,
+                       DType dtype = DType::float32) {
+    cases.push_back(
+        {"scatter_add " + name,
+         ScatterAdd{axis, size},
+         {in(std::move(updates), Numbers::normal, dtype), in(std::move(indices), Numbers::indices, DType::int32)}});
+  };
+  add("rows", 0, 5, {2, 9, 17}, {2, 9});
+  add("axis 1", 1, 7, {3, 6, 4}, {6});
+  add("one index", 0, 5, {3}, {});
+  add("no updates", 0, 5, {0, 3}, {0});
+  add("rows of nothing", 0, 5, {4, 0}, {4});
+  add("many into few", 0, 5, {1000, 8}, {1000});
+  for (const DType dtype : {DType::float32, DType::float64, DType::float16, DType::bfloat16, DType::int32})
+    add(std::string(name_of(dtype)), 0, 5, {12, 8}, {12}, dtype);
+}
+
 void add_convolution(std::vector<Case>& cases) {
   const auto conv = [&](const std::string& name, Shape x, Shape kernel, Conv op) {
     const Dim filters = kernel.back();
@@ -612,6 +630,7 @@ std::vector<Case> forward_cases() {
   add_normalization(cases);
   add_reductions(cases);
   add_layout(cases);
+  add_scattered_sums(cases);
   add_convolution(cases);
   add_rnn(cases);
   return cases;

@@ -39,6 +39,9 @@ namespace attn::cuda {
 [[nodiscard]] Choice make_plain(const graph::Pad& op, const Step& step);
 [[nodiscard]] Choice make_plain(const graph::Gather& op, const Step& step);
 
+// scatter.cu
+[[nodiscard]] Choice make_plain(const graph::ScatterAdd& op, const Step& step);
+
 // append.cu
 [[nodiscard]] Choice make_plain(const graph::Append& op, const Step& step);
 
@@ -60,11 +63,5 @@ ATTN_COLLECTIVE_OPS(ATTN_ON_THE_HOST)
 #undef ATTN_NO_INTEGERS
 #undef ATTN_NO_TRAINING
 #undef ATTN_ON_THE_HOST
-
-/// An operation of a model without an overload above.
-template <typename Op>
-[[nodiscard]] Choice make_plain(const Op&, const Step&) {
-  return Choice("the GPU has no kernel for it yet");
-}
 
 }  // namespace attn::cuda
