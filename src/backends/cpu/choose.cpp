@@ -5,7 +5,7 @@
 
 #include "attn/backends/reference.h"
 #include "attn/plan/bytes.h"
-#include "convert.h"
+#include "operations/convert.h"
 #include "parallel.h"
 
 namespace attn::backends::cpu {

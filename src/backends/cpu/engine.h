@@ -14,8 +14,8 @@
 #include "attn/base/tensor.h"
 #include "attn/communicators/communicator.h"
 #include "attn/graph/graph.h"
+#include "gemm/multiplication.h"
 #include "isa.h"
-#include "multiplication.h"
 #include "parallel.h"
 #include "weight_memory.h"
 

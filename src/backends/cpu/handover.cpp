@@ -5,11 +5,11 @@
 #include <optional>
 #include <variant>
 
-#include "amx_pack.h"
-#include "amx_product.h"
 #include "attn/base/size.h"
-#include "byte_rows.h"
-#include "products.h"
+#include "gemm/amx_pack.h"
+#include "gemm/amx_product.h"
+#include "gemm/products.h"
+#include "quantized/byte_rows.h"
 
 namespace attn::backends::cpu {
 namespace {

@@ -1,4 +1,4 @@
-#include "convert.h"
+#include "operations/convert.h"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // Products of a few rows with integer panels: decomposed rows give the results of the widened panel.
-#include "fixed_point_gemv.h"
+#include "quantized/fixed_point_gemv.h"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "attn/base/rng.h"
-#include "integer_panels.h"
 #include "isa.h"
+#include "quantized/integer_panels.h"
 
 namespace attn::backends::cpu {
 namespace {

@@ -1,5 +1,5 @@
 // Int8 dot products: every instruction set gives the integers of plain loops.
-#include "int8_dots.h"
+#include "quantized/int8_dots.h"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "attn/base/rng.h"
-#include "integer_panels.h"
 #include "isa.h"
+#include "quantized/integer_panels.h"
 
 namespace attn::backends::cpu {
 namespace {

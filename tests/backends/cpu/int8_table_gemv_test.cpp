@@ -1,5 +1,5 @@
 // Int8 products of a few rows with a table as stored.
-#include "int8_table_gemv.h"
+#include "quantized/int8_table_gemv.h"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "attn/base/rng.h"
-#include "panel.h"
+#include "gemm/panel.h"
 
 namespace attn::backends::cpu {
 namespace {

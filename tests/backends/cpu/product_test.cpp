@@ -1,4 +1,4 @@
-#include "product.h"
+#include "gemm/product.h"
 
 #include <doctest/doctest.h>
 

@@ -10,11 +10,11 @@
 #include <functional>
 #include <limits>
 
-#include "amx_pack.h"
-#include "amx_product.h"
 #include "attn/backends/reference.h"
 #include "attn/base/rng.h"
-#include "product.h"
+#include "gemm/amx_pack.h"
+#include "gemm/amx_product.h"
+#include "gemm/product.h"
 
 namespace attn::backends::cpu {
 namespace {

@@ -1,0 +1,163 @@
+// The inputs and outputs of attention, head by head.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "gemm/panels.h"
+#include "kernel.h"
+#include "parallel.h"
+
+namespace attn::backends::cpu {
+
+/// An array that is broadcast to (B,N,T,S).
+struct OverScores {
+  OverScores(const Operand& array, const Shape& all);
+  /// Returns the first number of a row.
+  template <typename Number>
+  [[nodiscard]] const Number* row(std::int64_t b, std::int64_t n, std::int64_t t) const {
+    return operand.data<Number>() + b * strides[0] + n * strides[1] + t * strides[2];
+  }
+  Operand operand;
+  std::int64_t strides[4] = {0, 0, 0, 0};
+};
+
+/// Returns Keras's replacement of a scaled hidden score (ops.dot_product_attention, layers.Softmax), in a model that
+/// computes in `dtype`.
+[[nodiscard]] float hidden_score(graph::AttentionPath path, DType dtype);
+
+/// B batch, T queries, S keys, N query heads, K key/value heads, H head size, V value head size; T and S of the longest
+/// sequence.
+class AttentionHeads {
+ public:
+  explicit AttentionHeads(const Step& step) : AttentionHeads(step, step.op<graph::Attention>()) {}
+  /// For a step whose first inputs are those of `attention`, and whose first output is shaped as context or query.
+  AttentionHeads(const Step& step, const graph::Attention& attention);
+
+  /// A batch entry, or one of the concatenated sequences.
+  struct Sequence {
+    std::int64_t b, T, S;
+    std::int64_t first_query, first_key;  // offsets in rows of query and context, and of key and value
+  };
+  [[nodiscard]] Sequence sequence_of(std::int64_t b) const;
+
+  /// The dtype of query, key, value, context and scores: float32, or bfloat16 for kernels that support it.
+  [[nodiscard]] DType dtype() const { return query_.dtype; }
+
+  /// Returns query rows from `first` on, of head n; rows are query_stride() apart.
+  template <typename Number = float>
+  [[nodiscard]] const Number* query(const Sequence& sequence, std::int64_t n, std::int64_t first) const {
+    return query_.data<Number>() + (sequence.first_query + first) * query_row_ + n * H;
+  }
+  [[nodiscard]] std::int64_t query_stride() const { return query_row_; }
+  /// Returns the keys or values of head n.
+  template <typename Number = float>
+  [[nodiscard]] const Number* key(const Sequence& sequence, std::int64_t n) const {
+    return key_.data<Number>() + first_key_ + sequence.first_key * key_row_ + n / (N / K) * H;
+  }
+  [[nodiscard]] std::int64_t key_stride() const { return key_row_; }
+  template <typename Number = float>
+  [[nodiscard]] const Number* value(const Sequence& sequence, std::int64_t n) const {
+    return value_.data<Number>() + first_value_ + sequence.first_key * value_row_ + n / (N / K) * V;
+  }
+  [[nodiscard]] std::int64_t value_stride() const { return value_row_; }
+  template <typename Number = float>
+  [[nodiscard]] Number* context(const Sequence& sequence, std::int64_t n, std::int64_t first) const {
+    return context_.data<Number>() + ((sequence.first_query + first) * N + n) * V;
+  }
+  [[nodiscard]] std::int64_t context_stride() const { return N * V; }
+  /// Returns the scores (T,S) of head n.
+  template <typename Number = float>
+  [[nodiscard]] Number* scores(const Sequence& sequence, std::int64_t n, std::int64_t first) const {
+    return scores_.data<Number>() + ((sequence.b * N + n) * T + first) * S;
+  }
+
+  /// Returns the log-sum-exp of query rows from `first` on, of head n; null if not requested.
+  [[nodiscard]] float* lse(const Sequence& sequence, std::int64_t n, std::int64_t first) const {
+    return op.lse ? lse_.data<float>() + (sequence.b * N + n) * T + first : nullptr;
+  }
+  /// Writes ln Σ e^score of rows with the running maxima and sums of factor·score; −∞ if the maximum is hidden.
+  void write_lse(const Sequence& sequence, std::int64_t n, std::int64_t first, std::int64_t rows, const float* maxima,
+                 const float* sums, float factor, float hidden_maximum) const;
+
+  /// Packs keys as panels (H, kPanel) of 32 keys, zero-padded, and values as panels (S, kPanel) of 32 features.
+  void pack(const Sequence& sequence, std::int64_t n, float* keys, float* values) const;
+
+  [[nodiscard]] bool is_masked() const { return op.causal || op.window || !masks_.empty(); }
+  /// Whether the scores are more than scaled dot products.
+  [[nodiscard]] bool shapes_scores() const { return op.bias || op.soft_cap > 0.0; }
+  /// Turns a row of dot products of query t of head n into cap(scale·product) + bias.
+  void shape_scores(const Sequence& sequence, std::int64_t n, std::int64_t t, float* row) const;
+
+  /// Computes seen[s - begin], whether query t of head n may attend to key s, for begin ≤ s < end ≤ S.
+  void find_seen(const Sequence& sequence, std::int64_t n, std::int64_t t, std::int64_t begin, std::int64_t end,
+                 std::uint8_t* seen) const;
+
+  /// The same for queries [first, first + rows), with row stride `stride` of `seen`. False if none sees any key.
+  bool find_seen(const Sequence& sequence, std::int64_t n, std::int64_t first, std::int64_t rows, std::int64_t begin,
+                 std::int64_t end, std::uint8_t* seen, std::int64_t stride) const;
+  /// Whether the weight of hidden keys is negligible, given each row's largest unscaled score.
+  [[nodiscard]] bool hides_fully(const float* maxima, std::int64_t rows) const;
+
+  /// Returns the threads worth waking, and the number of work items of at least `rows` queries per head for them.
+  [[nodiscard]] Team team(Engine& engine) const;
+  [[nodiscard]] std::int64_t pieces(const Team& team, std::int64_t rows) const;
+
+  /// Calls f(sequence, n, begin, end, thread) for queries [begin, end) of head n, for all work items of all heads.
+  template <typename Function>
+  void for_each_piece(const Team& team, std::int64_t pieces, Function&& f) const {
+    parallel_for(B * N * pieces, team, [&](std::int64_t item, int thread) {
+      const std::int64_t head = item / pieces, piece = item % pieces;
+      const Sequence sequence = sequence_of(head / N);
+      f(sequence, head % N, sequence.T * piece / pieces, sequence.T * (piece + 1) / pieces, thread);
+    });
+  }
+
+  graph::Attention op;
+  std::int64_t B, T, N, H, S, K, V;
+  float scale;
+  float hidden;        ///< Keras's replacement of a hidden scaled score
+  float hidden_score;  ///< the same before scaling, by a scale above 0
+
+ private:
+  Operand query_, key_, value_, context_, scores_, lse_;  // query, key and value may be slices of one packed array
+  std::int64_t query_row_, key_row_, value_row_;          // strides between positions
+  std::int64_t first_key_ = 0, first_value_ = 0;          // offsets of key and value
+  Operand starts_{};                                      // starts of concatenated sequences
+  std::optional<OverScores> bias_;
+  std::vector<OverScores> masks_;  // bool
+};
+
+/// Rounds up to whole panels of columns.
+[[nodiscard]] inline std::int64_t padded(std::int64_t size) { return (size + kPanel - 1) / kPanel * kPanel; }
+
+/// Columns of the next panel, of `left` columns, in whole vectors.
+[[nodiscard]] inline std::int64_t whole_vectors(std::int64_t left) { return left <= kPanel / 2 ? kPanel / 2 : kPanel; }
+
+/// S, H and V of an attention, before allocation.
+struct AttentionSize {
+  explicit AttentionSize(const StepInfo& step);
+  std::int64_t keys, head_size, value_size;
+};
+
+/// Returns the bytes of arrays (rows, columns) of floats plus `bytes` bytes, in whole cache lines, at most kMaxSize.
+[[nodiscard]] std::int64_t scratch_size(std::initializer_list<std::pair<std::int64_t, std::int64_t>> arrays,
+                                        std::int64_t bytes);
+/// Returns the scratch memory for all threads.
+[[nodiscard]] Needs scratch_of_threads(const StepInfo& step, std::int64_t bytes);
+
+/// Attention on tiles, for float32 or bfloat16, as the machine's `multiplication` selects.
+[[nodiscard]] std::string why_not_on_tiles(const StepInfo& step);
+[[nodiscard]] Needs tile_attention_needs(const StepInfo& step);
+[[nodiscard]] std::unique_ptr<Kernel> make_tile_attention(const Step& step);
+
+/// Attention that computes scores for a block of queries and keys at a time (Dao et al., FlashAttention, 2022).
+[[nodiscard]] std::string why_not_flash(const StepInfo& step);
+[[nodiscard]] Needs flash_attention_needs(const StepInfo& step);
+[[nodiscard]] std::unique_ptr<Kernel> make_flash_attention(const Step& step);
+
+}  // namespace attn::backends::cpu
