@@ -7,10 +7,10 @@
 #include <random>
 
 #include "../text.h"
-#include "deflate.h"
-#include "page.h"
-#include "png.h"
-#include "ramp.h"
+#include "drawing/deflate.h"
+#include "drawing/page.h"
+#include "drawing/png.h"
+#include "drawing/ramp.h"
 
 using namespace attn;
 using nlohmann::json;

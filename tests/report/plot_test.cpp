@@ -7,9 +7,9 @@
 #include <random>
 
 #include "../text.h"
-#include "escape.h"
-#include "layered.h"
-#include "plot_layout.h"
+#include "drawing/layered.h"
+#include "pictures/plot_layout.h"
+#include "text/escape.h"
 
 using namespace attn;
 using report::Link;

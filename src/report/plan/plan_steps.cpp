@@ -9,7 +9,7 @@
 
 #include "attn/base/text.h"
 #include "attn/report/number.h"
-#include "escape.h"
+#include "text/escape.h"
 
 namespace attn::report {
 namespace {

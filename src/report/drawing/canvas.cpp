@@ -4,8 +4,8 @@
 #include <array>
 #include <cmath>
 
-#include "cells.h"
 #include "glyphs.h"
+#include "text/cells.h"
 
 namespace attn::report {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "attn/base/text.h"
 #include "attn/report/setting.h"
-#include "ramp.h"
+#include "drawing/ramp.h"
 
 namespace attn::report {
 namespace {

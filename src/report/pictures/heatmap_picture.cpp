@@ -7,9 +7,9 @@
 
 #include "attn/base/text.h"
 #include "attn/report/number.h"
-#include "escape.h"
+#include "drawing/ramp.h"
 #include "heatmap_page.h"
-#include "ramp.h"
+#include "text/escape.h"
 
 namespace attn::report {
 namespace {

@@ -7,12 +7,12 @@
 #include "attn/base/text.h"
 #include "attn/report/number.h"
 #include "attn/report/setting.h"
-#include "costs_rows.h"
-#include "escape.h"
+#include "drawing/page.h"
 #include "heatmap_page.h"
-#include "page.h"
-#include "plan_steps.h"
+#include "plan/plan_steps.h"
 #include "plot_layout.h"
+#include "text/escape.h"
+#include "views/costs_rows.h"
 
 namespace attn::report {
 namespace {

@@ -7,7 +7,7 @@
 #include "attn/report/parallel_view.h"
 #include "attn/report/setting.h"
 #include "attn/report/training.h"
-#include "training_svg.h"
+#include "pictures/training_svg.h"
 
 namespace attn::report {
 namespace {

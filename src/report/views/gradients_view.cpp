@@ -11,7 +11,7 @@
 #include "attn/report/run_view.h"
 #include "attn/report/setting.h"
 #include "attn/report/table.h"
-#include "gradients_svg.h"
+#include "pictures/gradients_svg.h"
 
 namespace attn::report {
 

@@ -8,10 +8,10 @@
 #include <string_view>
 
 #include "attn/base/error.h"
-#include "canvas.h"
-#include "page_assets.h"
+#include "drawing/canvas.h"
+#include "drawing/page_assets.h"
+#include "drawing/png.h"
 #include "plot_layout.h"
-#include "png.h"
 
 namespace attn::report {
 namespace {

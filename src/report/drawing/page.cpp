@@ -7,8 +7,8 @@
 
 #include "attn/base/text.h"
 #include "deflate.h"
-#include "escape.h"
 #include "page_assets.h"
+#include "text/escape.h"
 
 namespace attn::report {
 namespace {

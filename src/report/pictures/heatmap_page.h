@@ -2,7 +2,7 @@
 #pragma once
 
 #include "attn/report/heatmap.h"
-#include "page.h"
+#include "drawing/page.h"
 
 namespace attn::report {
 

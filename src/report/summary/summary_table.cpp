@@ -10,10 +10,10 @@
 #include "attn/base/error.h"
 #include "attn/base/text.h"
 #include "attn/report/alphabet.h"
-#include "cells.h"
-#include "markup.h"
+#include "drawing/markup.h"
 #include "summary_rows.h"
-#include "wrap.h"
+#include "text/cells.h"
+#include "text/wrap.h"
 
 // The layout of keras/src/utils/summary_utils.py with rich 15's table.
 

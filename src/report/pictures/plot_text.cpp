@@ -7,9 +7,9 @@
 #include "attn/base/text.h"
 #include "attn/report/json.h"
 #include "attn/report/plot.h"
-#include "escape.h"
 #include "plot_png.h"
 #include "plot_svg.h"
+#include "text/escape.h"
 
 namespace attn::report {
 namespace {

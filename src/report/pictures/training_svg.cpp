@@ -8,9 +8,9 @@
 
 #include "attn/base/text.h"
 #include "attn/report/number.h"
-#include "escape.h"
-#include "page_assets.h"
+#include "drawing/page_assets.h"
 #include "plot_layout.h"
+#include "text/escape.h"
 
 namespace attn::report {
 namespace {

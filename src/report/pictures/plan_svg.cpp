@@ -6,10 +6,10 @@
 
 #include "attn/base/text.h"
 #include "attn/report/number.h"
-#include "escape.h"
-#include "page_assets.h"
-#include "plan_steps.h"
+#include "drawing/page_assets.h"
+#include "plan/plan_steps.h"
 #include "plot_layout.h"
+#include "text/escape.h"
 
 namespace attn::report {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "attn/base/text.h"
 #include "attn/keras/role.h"
-#include "escape.h"
+#include "text/escape.h"
 
 namespace attn::report {
 namespace {

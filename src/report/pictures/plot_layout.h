@@ -7,7 +7,7 @@
 
 #include "attn/report/json.h"
 #include "attn/report/plot.h"
-#include "layered.h"
+#include "drawing/layered.h"
 
 namespace attn::report {
 

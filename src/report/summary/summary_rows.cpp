@@ -7,7 +7,7 @@
 
 #include "attn/base/error.h"
 #include "attn/base/text.h"
-#include "regex.h"
+#include "text/regex.h"
 
 namespace attn::report {
 namespace {

@@ -9,9 +9,9 @@
 #include "attn/report/number.h"
 #include "attn/report/setting.h"
 #include "attn/report/table.h"
+#include "pictures/plan_svg.h"
 #include "plan_cache.h"
 #include "plan_steps.h"
-#include "plan_svg.h"
 
 namespace attn::report {
 namespace {

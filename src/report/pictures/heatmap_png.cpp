@@ -5,13 +5,13 @@
 #include <vector>
 
 #include "attn/base/text.h"
-#include "canvas.h"
-#include "escape.h"
-#include "glyphs.h"
+#include "drawing/canvas.h"
+#include "drawing/glyphs.h"
+#include "drawing/png.h"
+#include "drawing/ramp.h"
 #include "heatmap_page.h"
 #include "heatmap_picture.h"
-#include "png.h"
-#include "ramp.h"
+#include "text/escape.h"
 
 namespace attn::report {
 namespace {

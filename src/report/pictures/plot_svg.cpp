@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include "attn/base/text.h"
-#include "escape.h"
-#include "page_assets.h"
+#include "drawing/page_assets.h"
 #include "plot_layout.h"
+#include "text/escape.h"
 
 namespace attn::report {
 namespace {

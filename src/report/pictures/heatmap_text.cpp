@@ -11,10 +11,10 @@
 #include "attn/report/number.h"
 #include "attn/report/setting.h"
 #include "attn/report/table.h"
-#include "escape.h"
+#include "drawing/ramp.h"
 #include "heatmap_page.h"
 #include "heatmap_picture.h"
-#include "ramp.h"
+#include "text/escape.h"
 
 namespace attn::report {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "attn/report/gradients_report.h"
+#include "attn/report/gradients_view.h"
 
 namespace attn::report {
 
