@@ -5,7 +5,7 @@
 
 #include "attn/keras/role.h"
 #include "classes/class_table.h"
-#include "families/layer_classes.h"
+#include "families/blocks/layer_classes.h"
 
 namespace attn::keras {
 namespace {

@@ -2,9 +2,9 @@
 
 #include "attn/base/error.h"
 #include "attn/base/text.h"
-#include "hugging_face_folder.h"
-#include "keras_object.h"
-#include "keras_tokenizers.h"
+#include "files/hugging_face_folder.h"
+#include "files/keras_object.h"
+#include "files/keras_tokenizers.h"
 
 namespace attn::tokenizers {
 namespace {

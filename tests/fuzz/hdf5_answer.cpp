@@ -1,5 +1,5 @@
 // attn's trust in attn-hdf5, which a file may have taken over: the input is the output of that process.
-#include "hdf5_answer.h"
+#include "hdf5/hdf5_answer.h"
 
 #include <sys/socket.h>
 #include <unistd.h>

@@ -9,8 +9,8 @@
 #include <array>
 #include <thread>
 
-#include "hdf5_driver.h"
-#include "hdf5_reader.h"
+#include "hdf5/hdf5_driver.h"
+#include "hdf5/hdf5_reader.h"
 #include "target.h"
 
 namespace {

@@ -1,9 +1,9 @@
 // Other files of tokenizers; the first byte selects the kind.
 #include <array>
 
-#include "model_proto.h"
+#include "files/model_proto.h"
+#include "files/text_lines.h"
 #include "target.h"
-#include "text_lines.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace attn;

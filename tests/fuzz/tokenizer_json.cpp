@@ -1,7 +1,7 @@
 // Hugging Face's tokenizer.json, and encoding with it.
-#include "tokenizer_json.h"
+#include "files/tokenizer_json.h"
 
-#include "pipeline.h"
+#include "pipeline/pipeline.h"
 #include "target.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -5,9 +5,9 @@
 #include <string>
 
 #include "attn/tokenizers/text_stream.h"
-#include "pipeline.h"
+#include "files/tokenizer_json.h"
+#include "pipeline/pipeline.h"
 #include "target.h"
-#include "tokenizer_json.h"
 
 namespace {
 

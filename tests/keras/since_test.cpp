@@ -18,7 +18,7 @@
 #include "classes/layer.h"
 #include "classes/reading.h"
 #include "config/activation.h"
-#include "families/layer_classes.h"
+#include "families/blocks/layer_classes.h"
 
 namespace {
 

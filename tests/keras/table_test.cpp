@@ -13,7 +13,7 @@
 #include "attn/keras/known_classes.h"
 #include "attn/keras/model.h"
 #include "classes/class_table.h"
-#include "families/layer_classes.h"
+#include "families/blocks/layer_classes.h"
 
 namespace {
 

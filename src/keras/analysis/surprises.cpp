@@ -7,8 +7,8 @@
 #include "attn/base/text.h"
 #include "classes/custom_layer.h"
 #include "classes/reading.h"
+#include "families/blocks/layer_classes.h"
 #include "model/functional.h"
-#include "families/layer_classes.h"
 #include "model/structure.h"
 
 namespace attn::keras {

@@ -11,7 +11,7 @@
 
 #include "attn/graph/graph.h"
 #include "classes/call.h"
-#include "classes/layers/attending.h"
+#include "classes/layers/attention/attending.h"
 
 namespace attn::keras {
 

@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "attn/base/size.h"
-#include "families/encoder_backbones.h"
+#include "families/blocks/encoder_backbones.h"
+#include "families/blocks/tokens.h"
 #include "families/model_family.h"
-#include "families/tokens.h"
 #include "model/tasks/masked_lm.h"
 #include "model/tasks/text_classifier.h"
 

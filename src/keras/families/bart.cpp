@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "attn/base/error.h"
-#include "families/config_keys.h"
+#include "families/blocks/config_keys.h"
+#include "families/blocks/tokens.h"
 #include "families/model_family.h"
-#include "families/tokens.h"
 #include "model/backbones/text.h"
 #include "model/tasks/seq_2_seq_lm.h"
 

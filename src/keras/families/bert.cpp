@@ -1,10 +1,10 @@
 // BERT (keras_hub/src/models/bert).
 #include <array>
 
-#include "families/config_keys.h"
-#include "families/encoder_backbones.h"
+#include "families/blocks/config_keys.h"
+#include "families/blocks/encoder_backbones.h"
+#include "families/blocks/tokens.h"
 #include "families/model_family.h"
-#include "families/tokens.h"
 #include "model/tasks/masked_lm.h"
 #include "model/tasks/text_classifier.h"
 

@@ -1,9 +1,9 @@
 // ELECTRA (keras_hub/src/models/electra).
 #include <array>
 
-#include "families/encoder_backbones.h"
+#include "families/blocks/encoder_backbones.h"
+#include "families/blocks/tokens.h"
 #include "families/model_family.h"
-#include "families/tokens.h"
 
 namespace attn::keras::electra {
 namespace {

@@ -2,12 +2,12 @@
 #include <array>
 #include <optional>
 
-#include "families/config_keys.h"
-#include "families/decoder_names.h"
-#include "families/gemma_backbone.h"
-#include "families/gemma_blocks.h"
+#include "families/blocks/config_keys.h"
+#include "families/blocks/decoder_names.h"
+#include "families/blocks/gemma_backbone.h"
+#include "families/blocks/gemma_blocks.h"
+#include "families/blocks/tokens.h"
 #include "families/model_family.h"
-#include "families/tokens.h"
 #include "model/tasks/causal_lm.h"
 
 namespace attn::keras::gemma3 {

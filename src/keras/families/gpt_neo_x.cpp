@@ -7,12 +7,12 @@
 #include <utility>
 
 #include "classes/composite.h"
-#include "classes/layers/head_attention.h"
-#include "classes/layers/rotary.h"
-#include "families/config_keys.h"
-#include "families/decoder_block.h"
+#include "classes/layers/attention/head_attention.h"
+#include "classes/layers/attention/rotary.h"
+#include "families/blocks/config_keys.h"
+#include "families/blocks/decoder_block.h"
+#include "families/blocks/tokens.h"
 #include "families/model_family.h"
-#include "families/tokens.h"
 #include "model/backbones/text.h"
 #include "model/tasks/causal_lm.h"
 

@@ -4,12 +4,12 @@
 #include <string>
 
 #include "classes/layers/layers.h"
-#include "families/config_keys.h"
-#include "families/decoder_names.h"
-#include "families/grouped_backbone.h"
+#include "families/blocks/config_keys.h"
+#include "families/blocks/decoder_names.h"
+#include "families/blocks/grouped_backbone.h"
+#include "families/blocks/rms_norm.h"
+#include "families/blocks/tokens.h"
 #include "families/model_family.h"
-#include "families/rms_norm.h"
-#include "families/tokens.h"
 #include "model/tasks/causal_lm.h"
 
 namespace attn::keras::mistral {

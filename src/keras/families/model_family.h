@@ -8,7 +8,7 @@
 #include "attn/tokenizers/tables.h"
 #include "attn/weights/name_table.h"
 #include "classes/class_info.h"
-#include "families/config_map.h"
+#include "families/blocks/config_map.h"
 
 namespace attn::keras {
 

@@ -2,9 +2,9 @@
 #include <array>
 
 #include "classes/composite.h"
-#include "families/config_keys.h"
+#include "families/blocks/config_keys.h"
+#include "families/blocks/tokens.h"
 #include "families/model_family.h"
-#include "families/tokens.h"
 #include "model/backbones/text.h"
 #include "model/tasks/causal_lm.h"
 

@@ -1,8 +1,8 @@
 // KerasHub's tokenizers for any model, and those of families whose models attn does not run.
 #include <array>
 
+#include "families/blocks/tokens.h"
 #include "families/model_family.h"
-#include "families/tokens.h"
 
 namespace attn::keras::other_tokenizers {
 namespace {

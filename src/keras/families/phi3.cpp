@@ -8,11 +8,11 @@
 #include "classes/decoding.h"
 #include "classes/layers/layers.h"
 #include "classes/ops/expression.h"
-#include "families/config_keys.h"
-#include "families/grouped_backbone.h"
+#include "families/blocks/config_keys.h"
+#include "families/blocks/grouped_backbone.h"
+#include "families/blocks/rms_norm.h"
+#include "families/blocks/tokens.h"
 #include "families/model_family.h"
-#include "families/rms_norm.h"
-#include "families/tokens.h"
 #include "model/tasks/causal_lm.h"
 
 namespace attn::keras::phi3 {

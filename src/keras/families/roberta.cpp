@@ -1,9 +1,9 @@
 // RoBERTa and XLM-RoBERTa (keras_hub/src/models/roberta, xlm_roberta).
 #include <array>
 
-#include "families/encoder_backbones.h"
+#include "families/blocks/encoder_backbones.h"
+#include "families/blocks/tokens.h"
 #include "families/model_family.h"
-#include "families/tokens.h"
 #include "model/tasks/masked_lm.h"
 #include "model/tasks/text_classifier.h"
 

@@ -9,9 +9,9 @@
 
 #include "attn/base/text.h"
 #include "classes/decoding.h"
-#include "classes/layers/attend.h"
-#include "families/config_keys.h"
-#include "families/decoder_block.h"
+#include "classes/layers/attention/attend.h"
+#include "families/blocks/config_keys.h"
+#include "families/blocks/decoder_block.h"
 #include "families/model_family.h"
 #include "model/backbones/text.h"
 #include "model/tasks/causal_lm.h"

@@ -8,10 +8,10 @@
 #include "attn/base/error.h"
 #include "attn/base/text.h"
 #include "attn/graph/graph.h"
-#include "families/config_keys.h"
+#include "families/blocks/config_keys.h"
+#include "families/blocks/t5_layers.h"
+#include "families/blocks/tokens.h"
 #include "families/model_family.h"
-#include "families/t5_layers.h"
-#include "families/tokens.h"
 #include "model/backbones/text.h"
 #include "model/tasks/seq_2_seq_lm.h"
 

@@ -4,7 +4,7 @@
 #include "classes/class_table.h"
 #include "classes/custom_layer.h"
 #include "classes/reading.h"
-#include "families/layer_classes.h"
+#include "families/blocks/layer_classes.h"
 #include "frontends/encoder_config.h"
 #include "frontends/hidden_quantization.h"
 #include "frontends/hugging_face/read_config.h"

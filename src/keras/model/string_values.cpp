@@ -4,7 +4,7 @@
 
 #include "attn/base/error.h"
 #include "attn/base/text.h"
-#include "classes/layers/gives_texts.h"
+#include "classes/layers/preprocessing/gives_texts.h"
 
 namespace attn::keras {
 namespace {

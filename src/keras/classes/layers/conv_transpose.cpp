@@ -3,7 +3,7 @@
 
 #include "classes/layers/convolution.h"
 #include "classes/layers/layers.h"
-#include "classes/ops/transposed.h"
+#include "classes/ops/array/transposed.h"
 
 namespace attn::keras {
 namespace {

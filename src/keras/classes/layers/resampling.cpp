@@ -8,7 +8,7 @@
 #include <numbers>
 
 #include "attn/base/size.h"
-#include "classes/ops/layout.h"
+#include "classes/ops/array/layout.h"
 
 namespace attn::keras {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "attn/base/size.h"
 #include "classes/layers/layers.h"
-#include "classes/layers/rnn.h"
+#include "classes/layers/recurrent/rnn.h"
 #include "classes/reading.h"
 
 namespace attn::keras {

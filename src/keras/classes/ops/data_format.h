@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "classes/ops/layout.h"
+#include "classes/ops/array/layout.h"
 #include "classes/ops/ops.h"
 
 namespace attn::keras {

@@ -3,8 +3,8 @@
 #include <numbers>
 
 #include "classes/any_number.h"
+#include "classes/ops/array/number_range.h"
 #include "classes/ops/expression.h"
-#include "classes/ops/number_range.h"
 #include "classes/ops/operand.h"
 #include "classes/ops/ops.h"
 

@@ -5,7 +5,7 @@
 
 #include "attn/base/dtype.h"
 #include "attn/base/error.h"
-#include "classes/ops/layout.h"
+#include "classes/ops/array/layout.h"
 
 namespace attn::keras {
 namespace {

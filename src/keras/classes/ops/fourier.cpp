@@ -10,7 +10,7 @@
 #include <numbers>
 #include <numeric>
 
-#include "classes/ops/layout.h"
+#include "classes/ops/array/layout.h"
 
 namespace attn::keras {
 namespace {

@@ -4,8 +4,8 @@
 #include <array>
 #include <string_view>
 
+#include "classes/ops/array/layout.h"
 #include "classes/ops/elimination.h"
-#include "classes/ops/layout.h"
 #include "classes/ops/operand.h"
 #include "classes/ops/ops.h"
 

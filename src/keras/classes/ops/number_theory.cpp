@@ -3,8 +3,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "classes/ops/array/number_range.h"
 #include "classes/ops/expression.h"
-#include "classes/ops/number_range.h"
 #include "classes/ops/operand.h"
 #include "classes/ops/ops.h"
 

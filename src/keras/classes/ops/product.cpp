@@ -4,8 +4,8 @@
 #include <string>
 
 #include "attn/base/text.h"
+#include "classes/ops/array/layout.h"
 #include "classes/ops/expression.h"
-#include "classes/ops/layout.h"
 #include "classes/ops/operand.h"
 #include "classes/ops/ops.h"
 

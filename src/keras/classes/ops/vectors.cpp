@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <array>
 
+#include "classes/ops/array/layout.h"
 #include "classes/ops/expression.h"
-#include "classes/ops/layout.h"
 #include "classes/ops/operand.h"
 #include "classes/ops/ops.h"
 

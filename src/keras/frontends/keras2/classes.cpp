@@ -9,7 +9,7 @@
 #include "config/activation.h"
 #include "config/dtype_policy.h"
 #include "config/foreign_class.h"
-#include "families/layer_classes.h"
+#include "families/blocks/layer_classes.h"
 
 namespace attn::keras {
 namespace {

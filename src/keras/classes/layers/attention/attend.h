@@ -1,0 +1,20 @@
+// Multi-head attention, for whole sequences and for new tokens with a KV cache.
+//
+// Letters: see head_attention.h.
+#pragma once
+
+#include "classes/call.h"
+#include "classes/layers/attention/attending.h"
+
+namespace attn::keras {
+
+/// Attention of queries (B,T,N,H) to keys and values (B,S,K,H). In a causal decode step they also attend to the cache
+/// (S in bias and masks is then the length of the cache), and there are no probabilities.
+[[nodiscard]] Attended attend(Call& call, graph::ValueId query, graph::ValueId key, graph::ValueId value,
+                              const Attending& how);
+
+/// The softmax of KerasHub's attention layers: a Softmax layer in float32, with a row without visible keys set to 0. In
+/// half precision, the fused computation is closer to it; there such a row is a mean.
+[[nodiscard]] graph::AttentionPath softmax_path(const Call& call);
+
+}  // namespace attn::keras

@@ -1,0 +1,73 @@
+// The common part of the backbones of Gemma 1, 2 and 3, and of their configs in transformers.
+#pragma once
+
+#include <cmath>
+
+#include "families/blocks/config_map.h"
+#include "model/backbones/text.h"
+
+namespace attn::keras {
+
+class GemmaFamilyBackbone : public TextBackbone {
+ public:
+  GemmaFamilyBackbone() { dropout = 0; }
+
+ protected:
+  void check_fields(const Ref& config) override {
+    TextBackbone::check_fields(config);
+    if (num_query_heads % num_key_value_heads != 0)
+      config["num_key_value_heads"].fail(fmt::format("{} query heads cannot share {} heads of keys and values evenly",
+                                                     num_query_heads.value, num_key_value_heads.value));
+  }
+
+  /// Assembles the whole model. `further(i)` are additional arguments of block i.
+  void assemble_with(std::string_view block_class, std::string_view norm_class,
+                     const std::function<Json(std::int64_t)>& further) {
+    const TensorRef token_ids = tokens("token_ids"), padding_mask = tokens("padding_mask");
+    Json initializer = Initializer("variance_scaling").json;
+    initializer["config"].update({{"scale", 1.0}, {"mode", "fan_in"}, {"distribution", "untruncated_normal"}});
+    const TensorRef rows = call(
+        token_embedding({{"embeddings_initializer", initializer}, {"logit_soft_cap", number(final_logit_soft_cap)}}),
+        {token_ids});
+    const Arg root = std::sqrt(static_cast<double>(hidden_dim.value));
+    const TensorRef x = operation("Multiply", Json::object(), {rows, root});
+    const Json shared = {{"intermediate_dim", intermediate_dim.value},
+                         {"hidden_dim", hidden_dim.value},
+                         {"num_query_heads", num_query_heads.value},
+                         {"head_dim", head_dim.value},
+                         {"num_key_value_heads", num_key_value_heads.value},
+                         {"query_head_dim_normalize", query_head_dim_normalize},
+                         {"use_post_ffw_norm", use_post_ffw_norm},
+                         {"use_post_attention_norm", use_post_attention_norm},
+                         {"logit_soft_cap", number(attention_logit_soft_cap)},
+                         {"sliding_window_size", sliding_window_size.value},
+                         {"dropout", dropout.value}};
+    // ε is not passed to blocks, which use their default.
+    const auto block = [&](std::int64_t i) {
+      Json out = shared;
+      out.update(further(i));
+      return out;
+    };
+    const TensorRef through = through_blocks(x, block_class, "decoder_block", block, {{"padding_mask", padding_mask}});
+    set_inputs({token_ids, padding_mask});
+    output_struct = call(norm_class, "final_normalization", {{"epsilon", layer_norm_epsilon.value}}, {through});
+  }
+
+  static Json number(const std::optional<Number>& value) { return value ? Json(value->value) : Json(); }
+
+  Positive num_query_heads, num_key_value_heads, head_dim, sliding_window_size = 4096;
+  bool query_head_dim_normalize = true, use_post_ffw_norm = false, use_post_attention_norm = false,
+       use_sliding_window_attention = false;
+  std::optional<Number> attention_logit_soft_cap, final_logit_soft_cap;
+  Number layer_norm_epsilon{1e-6};
+};
+
+/// KerasHub always divides by √head_dim.
+inline void query_scale(ConfigMap& map) {
+  if (!map.reading()) return map.put("query_pre_attn_scalar", map.of_keras("head_dim"));
+  const auto scalar = map.find("query_pre_attn_scalar");
+  if (scalar && scalar->number() != static_cast<double>(map.integer("head_dim", 256)))
+    map.refuse(*scalar, "queries divided by another root than that of head_dim");
+}
+
+}  // namespace attn::keras

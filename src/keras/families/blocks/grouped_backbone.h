@@ -1,0 +1,27 @@
+// Decoder backbones with RMS norms and grouped attention.
+#pragma once
+
+#include <string_view>
+
+#include "families/blocks/decoder_block.h"
+#include "model/backbones/text.h"
+
+namespace attn::keras {
+
+class GroupedBackbone : public TextBackbone {
+ public:
+  GroupedBackbone() { dropout = 0; }
+
+ protected:
+  /// The first fields of all of them; the order may differ.
+  void sizes(Fields& f);
+  void check_fields(const Ref& config) override;
+  /// Assembles the whole model. Blocks have the fields of `family`, and `further` arguments.
+  void assemble_with(AttentionFamily& family, bool tied, std::string_view block_class, std::string_view norm_class,
+                     const Json& further = Json::object());
+
+  Positive num_query_heads, num_key_value_heads;
+  Number layer_norm_epsilon{1e-6};
+};
+
+}  // namespace attn::keras

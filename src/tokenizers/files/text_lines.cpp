@@ -1,0 +1,67 @@
+#include "text_lines.h"
+
+#include <nlohmann/json.hpp>
+
+#include "attn/base/error.h"
+#include "attn/base/text.h"
+#include "attn/io/json_text.h"
+#include "text/characters.h"
+#include "tokenizer_json.h"
+
+namespace attn::tokenizers {
+namespace {
+
+/// Python's str.rstrip.
+std::string_view without_space_at_end(std::string_view line) {
+  while (!line.empty()) {
+    const std::size_t last = point_before(line, line.size());
+    std::size_t at = last;
+    const char32_t point = next_point(line, at);
+    if (!is_white_space(point) && !(point >= 0x1c && point <= 0x1f)) break;
+    line = line.substr(0, last);
+  }
+  return line;
+}
+
+}  // namespace
+
+std::vector<std::string_view> lines_of(std::string_view text, const std::string& place) {
+  if (!is_utf8(text)) throw bad_input("{}: not valid UTF-8", place);
+  std::vector<std::string_view> lines;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find_first_of("\r\n"), text.size());
+    lines.push_back(without_space_at_end(text.substr(0, end)));
+    text.remove_prefix(end);
+    if (!text.empty()) text.remove_prefix(text.starts_with("\r\n") ? 2 : 1);
+  }
+  return lines;
+}
+
+MergeRules read_merges(std::string_view text, const std::string& place) {
+  MergeRules rules;
+  std::size_t number = 0;
+  for (const std::string_view line : lines_of(text, place)) {
+    ++number;
+    if (line.find("#version:") == std::string_view::npos) rules.add_line(line, fmt::format("{}:{}", place, number));
+  }
+  return rules;
+}
+
+Vocabulary read_token_lines(std::string_view text, const std::string& place) {
+  Vocabulary vocabulary(place);
+  std::int64_t id = 0;
+  for (const std::string_view line : lines_of(text, place))
+    vocabulary.add(line, id++, Vocabulary::Repeats::last_counts);
+  return vocabulary;
+}
+
+Vocabulary read_token_table(std::string_view text, const std::string& place) {
+  Vocabulary vocabulary(place);
+  const std::vector<io::JsonTable> tables = {
+      {"", [&](std::string_view token, const nlohmann::json& id) { vocabulary.add(token, id_in(id, token, place)); }}};
+  if (!io::parse_json(text, place, kTokenizerJsonLimits, tables).is_object())
+    throw bad_input("{}: expected an object of tokens with their ids", place);
+  return vocabulary;
+}
+
+}  // namespace attn::tokenizers
