@@ -4,8 +4,8 @@
 #include "attn/base/name_pattern.h"
 #include "attn/report/bench_view.h"
 #include "attn/report/summary.h"
+#include "attn/report/terminal.h"
 #include "model.h"
-#include "output/fold.h"
 
 namespace {
 
@@ -44,7 +44,7 @@ void parse(std::uint8_t which, const std::string& text) {
       return;
     }
     default:
-      static_cast<void>(cli::folded_tables(text, 40));
+      static_cast<void>(report::folded_tables(text, 40));
   }
 }
 

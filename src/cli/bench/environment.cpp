@@ -7,7 +7,7 @@
 #include "attn/backends/cpu.h"
 #include "attn/backends/devices.h"
 #include "attn/base/text.h"
-#include "bench/machine.h"
+#include "attn/run/machine.h"
 
 namespace attn::cli {
 namespace {
@@ -22,18 +22,18 @@ std::string first_word(const char* file) {
 }  // namespace
 
 report::Environment bench_environment(const std::string& device) {
-  const CpuInfo cpu = cpu_info();
+  const run::CpuInfo cpu = run::cpu_info();
   report::Environment out;
   out.attn = ATTN_VERSION;
   out.onednn = backends::onednn_library().version;
-  out.system = kernel_name();
+  out.system = run::kernel_name();
   out.cpu = cpu.name;
   out.isa = cpu.isa;
   out.kernel_isa = backends::kernel_isa();
   out.cores = cpu.cores;
   out.memory_bytes = cpu.memory_bytes;
   out.governor = first_word("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
-  out.load = load_average();
+  out.load = run::load_average();
   if (device.rfind("cuda", 0) == 0) {
     const backends::Gpus found = backends::find_gpus();
     for (const backends::Gpu& gpu : found.gpus)

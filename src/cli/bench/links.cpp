@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "attn/backends/registry.h"
+#include "attn/run/machine.h"
 #include "attn/run/peaks.h"
-#include "bench/machine.h"
 
 namespace attn::cli {
 
@@ -22,7 +22,7 @@ report::LinksReport measure_links(Ranks& ranks) {
       ++found->second;
     }
   }
-  for (const double cores : gather_numbers(world, cpu_info().cores))
+  for (const double cores : gather_numbers(world, run::cpu_info().cores))
     report.cores.push_back(static_cast<std::int64_t>(cores));
   report.sums = parallel::measure_sums(world);
   report.cluster = parallel::cluster_of(report.sums, {report.ranks, static_cast<int>(report.nodes.size())});

@@ -23,11 +23,11 @@
 #include "attn/report/bench_json.h"
 #include "attn/report/bench_view.h"
 #include "attn/report/setting.h"
+#include "attn/run/machine.h"
 #include "bench/attention_bench.h"
 #include "bench/decoder_bench.h"
 #include "bench/environment.h"
 #include "bench/links.h"
-#include "bench/machine.h"
 #include "bench/model_bench.h"
 #include "bench/parallel_bench.h"
 #include "bench/plan.h"
@@ -188,7 +188,7 @@ struct BenchCommand {
     expect_one_process("--parallel tensor (or data) measures what they do together");
     const Interrupt interrupt;
     report::BenchReport report;
-    report.machine = machine_name();
+    report.machine = run::machine_name();
     report.environment = bench_environment(devices.front());
     if (baseline) read_baseline();
     // All devices are opened first, so that a missing one is reported before hours of measurements.
@@ -292,7 +292,7 @@ struct BenchCommand {
     Ranks world(ranks, word, common.console);
     const bool measures = !cluster && world.world().size() > 1;
     report::ParallelBenchReport report;
-    report.machine = machine_name();
+    report.machine = run::machine_name();
     std::unique_ptr<backends::Backend> backend;
     std::optional<open::LoadedModel> loaded;
     const auto prepare = [&]() -> std::vector<Fact> {

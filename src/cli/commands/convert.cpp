@@ -15,6 +15,7 @@
 #include "attn/open/model.h"
 #include "attn/open/weights_source.h"
 #include "attn/train/low_rank.h"
+#include "attn/train/save_model.h"
 #include "attn/weights/bind.h"
 #include "attn/weights/from_torch.h"
 #include "attn/weights/quantize.h"
@@ -22,7 +23,6 @@
 #include "attn/weights/stats.h"
 #include "options/command.h"
 #include "output/common.h"
-#include "output/model_target.h"
 #include "output/onnx_target.h"
 #include "output/outputs.h"
 #include "output/progress.h"
@@ -35,7 +35,7 @@ struct ConvertCommand {
   Common common;
   std::string in, from = "keras";
   std::optional<std::string> target, output;
-  std::optional<ModelForm> form;
+  std::optional<train::ModelForm> form;
   std::optional<std::string> model, dtype, quantize, shard_size;
   std::optional<Shape> input_shape;
   std::optional<int> opset;
@@ -49,8 +49,11 @@ struct ConvertCommand {
     options.add("in", in, "IN", "a folder, .weights.h5, .keras, .h5, .weights.json, .safetensors or .npz").required();
     options.add("out", target, "OUT", ".weights.h5, .keras, .h5, .safetensors, .npz or .onnx; with --to a folder");
     options.add("-o,--output", output, "OUT", "the same by name");
-    options.choice<std::optional<ModelForm>>(
-        "--to", form, {{"preset", ModelForm::preset}, {"hf", ModelForm::hugging_face}, {"keras", ModelForm::keras}},
+    options.choice<std::optional<train::ModelForm>>(
+        "--to", form,
+        {{"preset", train::ModelForm::preset},
+         {"hf", train::ModelForm::hugging_face},
+         {"keras", train::ModelForm::keras}},
         "FORM", "the whole model, tokenizer too: a preset folder of KerasHub, a Hugging Face folder, a task's .keras");
     options.add("--max-shard-size", shard_size, "SIZE",
                 "with --to hf: weights of more than that go into several files (5GB, as transformers' own)");
@@ -85,10 +88,10 @@ struct ConvertCommand {
     if (target && output) throw bad_usage("OUT was given twice, by its place and by -o");
     out = target ? *target : *output;
     refuse_binary_on_terminal(out);
-    if (!form || *form == ModelForm::keras) check_outputs(std::array{OutputPath{out}});
+    if (!form || *form == train::ModelForm::keras) check_outputs(std::array{OutputPath{out}});
     if (quantize && !open::is_quantization(quantize))
       throw bad_usage("--quantize {}: expected int8, int4, or int4 with a block as in int4:64", printable(*quantize));
-    if (shard_size && form != ModelForm::hugging_face)
+    if (shard_size && form != train::ModelForm::hugging_face)
       throw bad_usage("--max-shard-size is for --to hf: other forms are written into one file");
     if (form) {
       write_report(report::render(common.form(), whole_model(), "convert"), common.console, false);
@@ -124,8 +127,8 @@ struct ConvertCommand {
   /// Writes the model with its config and its tokenizer.
   [[nodiscard]] report::SavedReport whole_model() const {
     if (from == "torch") throw bad_usage("--to writes whole models, and --from torch reads only weights");
-    const std::int64_t shard_bytes = shard_size ? parse_bytes("--max-shard-size", *shard_size) : kShardBytes;
-    check_model_target(out, *form);
+    const std::int64_t shard_bytes = shard_size ? parse_bytes("--max-shard-size", *shard_size) : train::kShardBytes;
+    train::check_model_target(out, *form);
     const open::LoadedModel floats =
         open::load_model(model ? model : std::optional(in), open::Reading{input_shape}, common.console);
     open::WeightsSource source = open::read_weights(in, &floats, common.console);
@@ -133,7 +136,8 @@ struct ConvertCommand {
     const open::LoadedModel& loaded = integers ? *integers : floats;
     const std::vector<Tensor> tensors = weights_for(floats, loaded, std::move(source.store));
     const train::StoredWeights stored = train::stored_weights(loaded.model.weights(), tensors, loaded.model);
-    save_model(out, *form, loaded, stored, model.value_or(in), shard_bytes, common.console);
+    const Progress progress = writing(common.console, out, stored.weights);
+    train::save_model(out, *form, loaded, stored, model.value_or(in), shard_bytes, common.console);
     return saved_report(out, stored.weights);
   }
 

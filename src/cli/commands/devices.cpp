@@ -7,7 +7,7 @@
 #include "attn/backends/cpu.h"
 #include "attn/backends/registry.h"
 #include "attn/base/error.h"
-#include "bench/machine.h"
+#include "attn/run/machine.h"
 #include "commands/devices.h"
 #include "options/command.h"
 #include "output/common.h"
@@ -50,7 +50,7 @@ struct DevicesCommand {
 
 report::DevicesReport find_devices() {
   report::DevicesReport report;
-  const CpuInfo cpu = cpu_info();
+  const run::CpuInfo cpu = run::cpu_info();
   report.devices.push_back(
       {"cpu", cpu.name, cpu.isa, cpu.cores, cpu.memory_bytes, "onednn", "", std::string(backends::kernel_isa())});
   const backends::Gpus found = backends::find_gpus();

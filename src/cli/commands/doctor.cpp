@@ -21,9 +21,9 @@
 #include "attn/run/compare.h"
 #include "attn/run/group_limits.h"
 #include "attn/run/inputs.h"
+#include "attn/run/machine.h"
 #include "attn/run/session.h"
 #include "bench/links.h"
-#include "bench/machine.h"
 #include "commands/devices.h"
 #include "options/command.h"
 #include "output/common.h"
@@ -98,7 +98,7 @@ std::string distribution() {
 }
 
 std::string system_name() {
-  const std::string kernel = kernel_name(), name = distribution();
+  const std::string kernel = run::kernel_name(), name = distribution();
   return kernel.empty() ? name : name.empty() ? kernel : kernel + ", " + name;
 }
 
@@ -166,8 +166,8 @@ struct DoctorCommand {
     }));
     add_gpus(report);
     report.system = system_name();
-    report.available_bytes = cpu_info().available_bytes;
-    report.load = load_average().value_or(0);
+    report.available_bytes = run::cpu_info().available_bytes;
+    report.load = run::load_average().value_or(0);
     const run::Limits limits = run::group_limits();
     report.core_limit = limits.cores;
     report.memory_limit = limits.memory_bytes;

@@ -11,8 +11,8 @@
 #include "attn/open/inputs.h"
 #include "attn/open/model.h"
 #include "options/command.h"
-#include "output/ascii.h"
 #include "output/common.h"
+#include "output/locale.h"
 #include "output/provenance.h"
 
 namespace attn::cli {

@@ -7,9 +7,9 @@
 
 #include "attn/base/error.h"
 #include "attn/base/text.h"
+#include "attn/base/utf8.h"
 #include "commands/examples.h"
 #include "options/command.h"
-#include "output/ascii.h"
 #include "output/common.h"
 
 namespace attn::cli {

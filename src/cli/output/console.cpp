@@ -19,11 +19,9 @@
 #include "attn/base/error.h"
 #include "attn/base/text.h"
 #include "attn/io/atomic_file.h"
-#include "attn/report/alphabet.h"
+#include "attn/report/terminal.h"
 #include "options/field_names.h"
-#include "output/ascii.h"
-#include "output/fold.h"
-#include "output/result_colors.h"
+#include "output/locale.h"
 #include "output/status_line.h"
 #include "output/terminal_text.h"
 
@@ -71,8 +69,8 @@ bool wants_ascii(int descriptor) { return Console::ascii || (isatty(descriptor) 
 void put(std::string text, int descriptor, Look look) {
   const std::optional<int> columns = descriptor == STDOUT_FILENO ? terminal_columns() : std::nullopt;
   text = safe(std::move(text), look, isatty(descriptor) == 1, wants_color(descriptor));
-  if (look == Look::fitting && columns) text = folded_tables(text, *columns);
-  if (look == Look::fitting && wants_color(descriptor)) text = colored_result(text);
+  if (look == Look::fitting && columns) text = report::folded_tables(text, *columns);
+  if (look == Look::fitting && wants_color(descriptor)) text = report::colored_result(text);
   if (look == Look::fitting && wants_ascii(descriptor)) text = report::ascii_text(text);
   const auto hidden = StatusLine::hide();
   try {

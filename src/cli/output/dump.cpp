@@ -13,8 +13,8 @@
 #include "attn/io/atomic_file.h"
 #include "attn/io/descriptor.h"
 #include "attn/io/npz.h"
-#include "attn/report/alphabet.h"
 #include "attn/report/dump_view.h"
+#include "attn/report/terminal.h"
 #include "attn/run/layer_arrays.h"
 #include "output/console.h"
 

@@ -19,20 +19,20 @@ namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr std::int64_t kMostStrings = std::int64_t{1} << 24;
-constexpr std::int64_t kMaxHeader = 10'000;  // NumPy's own limit
+constexpr std::int64_t kMaxNpyHeader = 10'000;  // NumPy's own limit
 
-constexpr std::array<std::pair<std::string_view, DType>, 12> kTypes = {{{"f8", DType::float64},
-                                                                        {"f4", DType::float32},
-                                                                        {"f2", DType::float16},
-                                                                        {"i8", DType::int64},
-                                                                        {"i4", DType::int32},
-                                                                        {"i2", DType::int16},
-                                                                        {"i1", DType::int8},
-                                                                        {"u8", DType::uint64},
-                                                                        {"u4", DType::uint32},
-                                                                        {"u2", DType::uint16},
-                                                                        {"u1", DType::uint8},
-                                                                        {"b1", DType::boolean}}};
+constexpr std::array<std::pair<std::string_view, DType>, 12> kNpyTypes = {{{"f8", DType::float64},
+                                                                           {"f4", DType::float32},
+                                                                           {"f2", DType::float16},
+                                                                           {"i8", DType::int64},
+                                                                           {"i4", DType::int32},
+                                                                           {"i2", DType::int16},
+                                                                           {"i1", DType::int8},
+                                                                           {"u8", DType::uint64},
+                                                                           {"u4", DType::uint32},
+                                                                           {"u2", DType::uint16},
+                                                                           {"u1", DType::uint8},
+                                                                           {"b1", DType::boolean}}};
 
 struct Header {
   DType dtype = DType::float32;
@@ -172,9 +172,9 @@ class HeaderParser {
         fail_descr();
       return;
     }
-    const auto type = std::find_if(kTypes.begin(), kTypes.end(),
+    const auto type = std::find_if(kNpyTypes.begin(), kNpyTypes.end(),
                                    [&](const auto& row) { return row.first == std::string_view(descr).substr(1); });
-    if (type == kTypes.end()) fail_descr();
+    if (type == kNpyTypes.end()) fail_descr();
     const char order = descr.front();
     const bool one_byte = bytes_of(type->second) == 1;
     if (order != '<' && order != '>' && !(order == '|' && one_byte)) fail_descr();
@@ -237,8 +237,8 @@ Opened open(const Bytes& file, std::string_view name) {
     throw bad_input("{}: .npy version {}.{}; versions 1.0 to 3.0 can be read", place, major, minor);
   }
   const std::int64_t header_size = major == 1 ? reader.u16() : reader.u32();
-  if (header_size > kMaxHeader) {
-    throw bad_input("{}: a .npy header of {} bytes; at most {} are accepted", place, header_size, kMaxHeader);
+  if (header_size > kMaxNpyHeader) {
+    throw bad_input("{}: a .npy header of {} bytes; at most {} are accepted", place, header_size, kMaxNpyHeader);
   }
   Header header = HeaderParser(reader.text(header_size), place).parse();
   return {std::move(reader), std::move(header)};
@@ -345,8 +345,9 @@ std::string header_of(const std::string& descr, const Shape& shape) {
 }  // namespace
 
 std::string npy_header(DType dtype, const Shape& shape) {
-  const auto type = std::find_if(kTypes.begin(), kTypes.end(), [&](const auto& row) { return row.second == dtype; });
-  if (type == kTypes.end()) throw internal_error("no .npy dtype for {}", name_of(dtype));
+  const auto type =
+      std::find_if(kNpyTypes.begin(), kNpyTypes.end(), [&](const auto& row) { return row.second == dtype; });
+  if (type == kNpyTypes.end()) throw internal_error("no .npy dtype for {}", name_of(dtype));
   return header_of(fmt::format("{}{}", bytes_of(dtype) == 1 ? '|' : '<', type->first), shape);
 }
 

@@ -20,7 +20,7 @@
 namespace attn::io {
 namespace {
 
-using nlohmann::json;
+using Json = nlohmann::json;
 
 constexpr std::int64_t kMaxHeader = 100'000'000;  // the library's own limit
 constexpr std::size_t kMaxTensors = 1'000'000;
@@ -75,7 +75,7 @@ class HeaderHandler {
     }
     return enter(State::end);
   }
-  bool key(json::string_t& key) {
+  bool key(Json::string_t& key) {
     key_ = key;
     if (state_ == State::tensors && !names_.insert(key).second) repeated();
     if (state_ == State::metadata && !metadata_.insert(key).second) repeated();
@@ -90,7 +90,7 @@ class HeaderHandler {
     }
     return true;
   }
-  bool string(json::string_t& value) {
+  bool string(Json::string_t& value) {
     if (state_ == State::metadata) return true;
     if (state_ != State::tensor || key_ != "dtype") unexpected("a string");
     const auto type = std::find_if(kTypes.begin(), kTypes.end(), [&](const auto& row) { return row.first == value; });
@@ -108,7 +108,7 @@ class HeaderHandler {
     return enter(State::numbers);
   }
   bool end_array() { return enter(State::tensor); }
-  bool number_unsigned(json::number_unsigned_t value) {
+  bool number_unsigned(Json::number_unsigned_t value) {
     if (state_ != State::numbers) unexpected("a number");
     if (value > static_cast<std::uint64_t>(kMaxSize)) unexpected("a number beyond any file's size");
     auto& numbers = key_ == "shape" ? *entries.back().dims : *entries.back().offsets;
@@ -116,12 +116,12 @@ class HeaderHandler {
     numbers.push_back(static_cast<std::int64_t>(value));
     return true;
   }
-  bool number_integer(json::number_integer_t) { unexpected("a negative number"); }
-  bool number_float(json::number_float_t, const json::string_t&) { unexpected("a number that is not an integer"); }
+  bool number_integer(Json::number_integer_t) { unexpected("a negative number"); }
+  bool number_float(Json::number_float_t, const Json::string_t&) { unexpected("a number that is not an integer"); }
   bool boolean(bool) { unexpected("a boolean"); }
   bool null() { unexpected("null"); }
-  bool binary(json::binary_t&) { unexpected("binary data"); }
-  bool parse_error(std::size_t position, const std::string&, const json::exception&) {
+  bool binary(Json::binary_t&) { unexpected("binary data"); }
+  bool parse_error(std::size_t position, const std::string&, const Json::exception&) {
     throw bad_input("{}: the safetensors header is not valid JSON at its character {}", place_, position);
   }
 
@@ -186,7 +186,7 @@ std::vector<NamedTensor> parse_safetensors(const Bytes& file, std::string_view n
   // The JSON parser would treat a null character as the end of its input.
   if (header.find('\0') != std::string_view::npos) throw bad_input("{}: a null character in the header", place);
   HeaderHandler handler(place);
-  json::sax_parse(header.begin(), header.end(), &handler);
+  Json::sax_parse(header.begin(), header.end(), &handler);
 
   check_offsets(handler.entries, reader.remaining(), place);
   std::vector<NamedTensor> tensors;

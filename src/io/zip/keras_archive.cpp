@@ -10,7 +10,7 @@ namespace attn::io {
 namespace {
 
 constexpr std::int64_t kMaxText = std::int64_t{64} << 20;
-constexpr const char* kMetadata = "metadata.json";
+constexpr const char* kMetadataMember = "metadata.json";
 constexpr const char* kConfig = "config.json";
 constexpr const char* kTraining = "attn_state.json";  // ignored by Keras
 constexpr const char* kWeights = "model.weights.h5";
@@ -28,7 +28,7 @@ KerasArchive parse_keras_archive(const Bytes& file, std::string_view name) {
   const std::string place = printable(name);
   KerasArchive result;
   result.config = text_of(archive, kConfig, place);
-  result.metadata = text_of(archive, kMetadata, place);
+  result.metadata = text_of(archive, kMetadataMember, place);
   if (archive.find(kTraining) != nullptr) result.training = text_of(archive, kTraining, place);
   if (const ZipMember* weights = archive.find(kWeights)) {
     result.weights = archive.read(*weights, kMaxSize);
@@ -51,7 +51,7 @@ std::optional<std::string> read_keras_asset(const Bytes& file, std::string_view 
 
 void write_keras_archive(AtomicFile& file, const KerasArchive& archive, const Hdf5File& weights) {
   ZipWriter zip(file);
-  zip.add(kMetadata, {std::as_bytes(std::span(archive.metadata))});
+  zip.add(kMetadataMember, {std::as_bytes(std::span(archive.metadata))});
   zip.add(kConfig, {std::as_bytes(std::span(archive.config))});
   if (file.hidden_file()) {
     zip.add(kWeights, most_hdf5_bytes(weights), [&] { write_hdf5(file, weights); });

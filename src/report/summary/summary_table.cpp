@@ -9,7 +9,7 @@
 
 #include "attn/base/error.h"
 #include "attn/base/text.h"
-#include "attn/report/alphabet.h"
+#include "attn/report/terminal.h"
 #include "drawing/markup.h"
 #include "summary_rows.h"
 #include "text/cells.h"

@@ -1,5 +1,3 @@
-#include "attn/report/alphabet.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 #include <cstdint>
 
 #include "attn/base/text.h"
+#include "attn/report/terminal.h"
 #include "cells.h"
 
 namespace attn::report {

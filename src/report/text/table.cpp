@@ -5,7 +5,7 @@
 #include <cstddef>
 
 #include "attn/base/text.h"
-#include "attn/report/alphabet.h"
+#include "attn/report/terminal.h"
 
 namespace attn::report {
 namespace {

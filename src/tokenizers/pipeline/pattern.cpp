@@ -30,7 +30,7 @@ std::string message_of(int code) {
   return {buffer.begin(), std::find(buffer.begin(), buffer.end(), 0)};
 }
 
-PCRE2_SPTR bytes_of(std::string_view text) { return reinterpret_cast<PCRE2_SPTR>(text.data()); }
+PCRE2_SPTR pcre_bytes(std::string_view text) { return reinterpret_cast<PCRE2_SPTR>(text.data()); }
 
 /// Translates differences between Oniguruma and PCRE2. PCRE2 counts U+180E as a space, as Unicode 6.2 did; Oniguruma
 /// does not, like current Unicode. In Oniguruma a set inside a character set, as in Bloom's "[^(\s|[.,!?])]", is part
@@ -100,7 +100,7 @@ Pattern Pattern::regex(std::string expression, std::string place) {
   const std::string source = as_oniguruma(pattern.text_);
   int code = 0;
   std::size_t offset = 0;
-  pattern.code_.reset(pcre2_compile(bytes_of(source), source.size(),
+  pattern.code_.reset(pcre2_compile(pcre_bytes(source), source.size(),
                                     PCRE2_UTF | PCRE2_UCP | PCRE2_NO_UTF_CHECK | PCRE2_NEVER_BACKSLASH_C, &code,
                                     &offset, nullptr));
   if (pattern.code_ == nullptr) throw wrong(message_of(code));
@@ -122,7 +122,7 @@ std::optional<Pattern::Found> Pattern::find(std::string_view text, std::size_t f
   pcre2_set_match_limit(kContext.get(), static_cast<std::uint32_t>(steps));
   pcre2_set_heap_limit(kContext.get(), kMostBacktracking);
   const int code =
-      pcre2_match(code_.get(), bytes_of(text), text.size(), from, PCRE2_NO_UTF_CHECK, kFound.get(), kContext.get());
+      pcre2_match(code_.get(), pcre_bytes(text), text.size(), from, PCRE2_NO_UTF_CHECK, kFound.get(), kContext.get());
   if (code == PCRE2_ERROR_NOMATCH) return std::nullopt;
   if (code < 0) throw bad_input("{}: matching '{}' takes too long: {}", place_, shortened(text_), message_of(code));
   const std::size_t* const ends = pcre2_get_ovector_pointer(kFound.get());

@@ -1,9 +1,10 @@
-// UTF-8 characters, and whether the locale supports them.
+// Characters of UTF-8 texts.
 #pragma once
 
+#include <cstddef>
 #include <string_view>
 
-namespace attn::cli {
+namespace attn {
 
 /// The code point at the start of valid UTF-8, which must not be empty, and its bytes.
 struct Character {
@@ -12,7 +13,4 @@ struct Character {
 };
 [[nodiscard]] Character front_of(std::string_view utf8);
 
-/// Is the locale (LC_ALL, LC_CTYPE, LANG) UTF-8?
-[[nodiscard]] bool locale_is_utf8();
-
-}  // namespace attn::cli
+}  // namespace attn

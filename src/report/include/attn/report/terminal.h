@@ -1,4 +1,4 @@
-// Output for terminals that support only ASCII.
+// Output for terminals: those that support only ASCII, narrow ones, and colours.
 #pragma once
 
 #include <cstdint>
@@ -19,5 +19,14 @@ void write_cells_in(Alphabet alphabet);
 /// Converts box-drawing characters and some symbols to ASCII of the same width. Any other character is written as an
 /// escape of the surrounding format (JSON, Python), otherwise as \u{..}. The text is valid UTF-8.
 [[nodiscard]] std::string ascii_text(std::string_view text);
+
+/// Narrows every table that is wider than `columns` cells: its widest columns continue in the next lines, broken
+/// between the parts of a name and never in a number. If that is not enough, the last columns are removed, and a line
+/// below names them. Lines outside tables, and tables that cannot fit, stay unchanged.
+[[nodiscard]] std::string folded_tables(std::string_view text, int columns);
+
+/// Makes the headings of tables bold, and colours Keras's own table as Keras does (keras/src/utils/summary_utils.py):
+/// classes blue, numbers green, None cyan.
+[[nodiscard]] std::string colored_result(std::string_view text);
 
 }  // namespace attn::report

@@ -1,4 +1,4 @@
-#include "output/fold.h"
+#include "fold.h"
 
 #include <fmt/format.h>
 
@@ -10,9 +10,10 @@
 #include <vector>
 
 #include "attn/base/text.h"
-#include "output/ascii.h"
+#include "attn/base/utf8.h"
+#include "attn/report/terminal.h"
 
-namespace attn::cli {
+namespace attn::report {
 namespace {
 
 constexpr std::string_view kDash = "─";
@@ -314,4 +315,4 @@ std::string folded_tables(std::string_view text, int columns) {
   return out + note;
 }
 
-}  // namespace attn::cli
+}  // namespace attn::report

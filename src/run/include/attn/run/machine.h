@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace attn::cli {
+namespace attn::run {
 
 /// The CPU of the process.
 struct CpuInfo {
@@ -25,4 +25,4 @@ struct CpuInfo {
 /// Returns "Intel(R) Xeon(R) Processor, 2 cores".
 [[nodiscard]] std::string machine_name();
 
-}  // namespace attn::cli
+}  // namespace attn::run

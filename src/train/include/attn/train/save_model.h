@@ -3,14 +3,12 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
-#include "attn/base/tensor.h"
+#include "attn/open/listener.h"
 #include "attn/open/model.h"
 #include "attn/train/low_rank.h"
-#include "output/console.h"
 
-namespace attn::cli {
+namespace attn::train {
 
 enum class ModelForm : std::uint8_t { preset, hugging_face, keras };
 
@@ -22,9 +20,8 @@ inline constexpr std::int64_t kShardBytes = 5'000'000'000;
 
 /// Writes the model with these weights, and the tokenizer of the folder or .keras file at `source`, atomically. Files
 /// of weights of a Hugging Face folder have up to `shard_bytes`, or one tensor. A tokenizer that cannot be written is a
-/// warning. Shows progress on the console. Throws Error.
-void save_model(const std::string& path, ModelForm form, const open::LoadedModel& loaded,
-                const train::StoredWeights& weights, const std::string& source, std::int64_t shard_bytes,
-                const Console& console);
+/// warning. Throws Error.
+void save_model(const std::string& path, ModelForm form, const open::LoadedModel& loaded, const StoredWeights& weights,
+                const std::string& source, std::int64_t shard_bytes, const open::Listener& listener);
 
-}  // namespace attn::cli
+}  // namespace attn::train

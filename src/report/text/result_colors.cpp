@@ -1,5 +1,3 @@
-#include "output/result_colors.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,9 +6,10 @@
 #include <vector>
 
 #include "attn/base/text.h"
-#include "output/fold.h"
+#include "attn/report/terminal.h"
+#include "fold.h"
 
-namespace attn::cli {
+namespace attn::report {
 namespace {
 
 constexpr std::string_view kBar = "│", kHeadingBar = "┃";
@@ -167,4 +166,4 @@ std::string colored_result(std::string_view text) {
   return join(lines, "\n");
 }
 
-}  // namespace attn::cli
+}  // namespace attn::report

@@ -1,4 +1,4 @@
-#include "output/model_target.h"
+#include "attn/train/save_model.h"
 
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -10,6 +10,7 @@
 #include "attn/io/safetensors_shards.h"
 #include "attn/keras/families.h"
 #include "attn/keras/json_text.h"
+#include "attn/open/listener.h"
 #include "attn/open/model.h"
 #include "attn/open/reopen.h"
 #include "attn/open/weights.h"
@@ -18,9 +19,8 @@
 #include "attn/weights/hugging_face.h"
 #include "attn/weights/keras_version.h"
 #include "attn/weights/save.h"
-#include "output/progress.h"
 
-namespace attn::cli {
+namespace attn::train {
 namespace {
 
 using nlohmann::ordered_json;
@@ -56,8 +56,8 @@ struct KerasObjects {
 
 class Objects {
  public:
-  Objects(const open::LoadedModel& loaded, const std::string& source, const Console& console)
-      : loaded_(loaded), source_(source), console_(console) {}
+  Objects(const open::LoadedModel& loaded, const std::string& source, const open::Listener& listener)
+      : loaded_(loaded), source_(source), listener_(listener) {}
 
   KerasObjects run() {
     KerasObjects out;
@@ -87,7 +87,7 @@ class Objects {
     try {
       return tokenizers::keras_form(source_, keras::tokenizer_tables());
     } catch (const Error& error) {
-      console_.warn(fmt::format("{}; the result has no tokenizer", error.what()));
+      listener_.warn(fmt::format("{}; the result has no tokenizer", error.what()));
       return std::nullopt;
     }
   }
@@ -111,7 +111,7 @@ class Objects {
 
   const open::LoadedModel& loaded_;
   const std::string& source_;
-  const Console& console_;
+  const open::Listener& listener_;
 };
 
 /// A part of a model's weights, saved like a whole.
@@ -120,7 +120,7 @@ struct Part {
   std::vector<Tensor> tensors;
 };
 
-void save_preset(io::AtomicFolder& folder, const open::LoadedModel& loaded, const train::StoredWeights& stored,
+void save_preset(io::AtomicFolder& folder, const open::LoadedModel& loaded, const StoredWeights& stored,
                  const KerasObjects& objects) {
   const open::WantedWeights wanted = open::wanted_weights(loaded.model);
   Part backbone, rest;
@@ -161,8 +161,8 @@ void save_preset(io::AtomicFolder& folder, const open::LoadedModel& loaded, cons
                                          {"tasks", kinds}}));
 }
 
-void save_hugging_face(io::AtomicFolder& folder, const open::LoadedModel& loaded, const train::StoredWeights& stored,
-                       const std::string& source, std::int64_t shard_bytes, const Console& console) {
+void save_hugging_face(io::AtomicFolder& folder, const open::LoadedModel& loaded, const StoredWeights& stored,
+                       const std::string& source, std::int64_t shard_bytes, const open::Listener& listener) {
   const open::WantedWeights wanted = open::wanted_weights(loaded.model);
   const std::string dtype = stored.weights.empty() ? "float32" : std::string(name_of(stored.weights.front().dtype()));
   folder.write("config.json", loaded.model.hugging_face_config(dtype));
@@ -175,7 +175,7 @@ void save_hugging_face(io::AtomicFolder& folder, const open::LoadedModel& loaded
       folder.write(each.name, each.bytes.text());
   } catch (const Error& error) {
     if (error.code() != ExitCode::bad_input) throw;
-    console.warn(fmt::format("{}; the result has no tokenizer", error.what()));
+    listener.warn(fmt::format("{}; the result has no tokenizer", error.what()));
   }
 }
 
@@ -186,17 +186,15 @@ void check_model_target(const std::string& path, ModelForm form) {
   if (!weights::holds_config(path)) throw bad_usage("{}: the file's name must end in .keras", printable(path));
 }
 
-void save_model(const std::string& path, ModelForm form, const open::LoadedModel& loaded,
-                const train::StoredWeights& stored, const std::string& source, std::int64_t shard_bytes,
-                const Console& console) {
-  const Progress progress = writing(console, path, stored.weights);
+void save_model(const std::string& path, ModelForm form, const open::LoadedModel& loaded, const StoredWeights& stored,
+                const std::string& source, std::int64_t shard_bytes, const open::Listener& listener) {
   if (form == ModelForm::hugging_face) {
     io::AtomicFolder folder(path);
-    save_hugging_face(folder, loaded, stored, source, shard_bytes, console);
+    save_hugging_face(folder, loaded, stored, source, shard_bytes, listener);
     open::check_reopens(path, folder.hidden_path());
     return folder.commit();
   }
-  KerasObjects objects = Objects(loaded, source, console).run();
+  KerasObjects objects = Objects(loaded, source, listener).run();
   if (form == ModelForm::preset) {
     io::AtomicFolder folder(path);
     save_preset(folder, loaded, stored, objects);
@@ -212,4 +210,4 @@ void save_model(const std::string& path, ModelForm form, const open::LoadedModel
   weights::save(path, stored.specs, stored.weights, model);
 }
 
-}  // namespace attn::cli
+}  // namespace attn::train

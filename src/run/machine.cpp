@@ -1,4 +1,4 @@
-#include "bench/machine.h"
+#include "attn/run/machine.h"
 
 #include <fmt/format.h>
 #include <sched.h>
@@ -13,7 +13,7 @@
 #include "attn/base/text.h"
 #include "attn/run/memory.h"
 
-namespace attn::cli {
+namespace attn::run {
 namespace {
 
 /// Linux's spelling, on x86-64 and on Arm.
@@ -54,8 +54,8 @@ CpuInfo cpu_info() {
     if (flags.find(fmt::format(" {} ", set)) != std::string::npos) info.isa.emplace_back(set);
   }
   info.cores = usable_cores();
-  info.memory_bytes = run::proc_bytes("/proc/meminfo", "MemTotal:").value_or(0);
-  info.available_bytes = run::proc_bytes("/proc/meminfo", "MemAvailable:").value_or(0);
+  info.memory_bytes = proc_bytes("/proc/meminfo", "MemTotal:").value_or(0);
+  info.available_bytes = proc_bytes("/proc/meminfo", "MemAvailable:").value_or(0);
   return info;
 }
 
@@ -76,4 +76,4 @@ std::string machine_name() {
   return fmt::format("{}, {} core{}", info.name, info.cores, info.cores == 1 ? "" : "s");
 }
 
-}  // namespace attn::cli
+}  // namespace attn::run

@@ -1,0 +1,9 @@
+// The character encoding of the locale.
+#pragma once
+
+namespace attn::cli {
+
+/// Is the locale (LC_ALL, LC_CTYPE, LANG) UTF-8?
+[[nodiscard]] bool locale_is_utf8();
+
+}  // namespace attn::cli
