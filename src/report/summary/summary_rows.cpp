@@ -7,7 +7,7 @@
 
 #include "attn/base/error.h"
 #include "attn/base/text.h"
-#include "text/regex.h"
+#include "attn/text/regex.h"
 
 namespace attn::report {
 namespace {
@@ -17,19 +17,41 @@ struct Bounds {
   std::size_t last;  ///< inclusive
 };
 
+/// An end of a layer range: a regular expression.
+class End {
+ public:
+  explicit End(const std::string& pattern)
+      : pattern_(pattern),
+        regex_(in_words([&] { return text::Regex(pattern, text::Regex::Subject::any_bytes); },
+                        "layer range: '{}' is not a regular expression: {}")) {}
+
+  [[nodiscard]] bool matches(const std::string& name) const {
+    return in_words([&] { return regex_.matches_start(name); }, "layer range: matching '{}' goes too far: {}");
+  }
+
+ private:
+  auto in_words(auto what, fmt::format_string<std::string, const char*> message) const try {
+    return what();
+  } catch (const text::RegexError& error) {
+    throw bad_usage(message, printable(pattern_), error.what());
+  }
+
+  std::string pattern_;
+  text::Regex regex_;
+};
+
 /// The range from the first layer that matches `first` to the last that matches `last`. If they are in reverse order,
 /// Keras widens the range to all matches of either.
 Bounds bounds_of(const std::vector<const std::string*>& names, const LayerRange& range) {
-  const Regex first("layer range", range.first);
-  const Regex last("layer range", range.last);
+  const End first(range.first), last(range.last);
   std::optional<Bounds> lower;
   std::optional<Bounds> upper;
   const auto extend = [](std::optional<Bounds>& bounds, std::size_t i) {
     bounds = Bounds{bounds ? bounds->first : i, i};
   };
   for (std::size_t i = 0; i < names.size(); ++i) {
-    if (first.matches_start(*names[i])) extend(lower, i);
-    if (last.matches_start(*names[i])) extend(upper, i);
+    if (first.matches(*names[i])) extend(lower, i);
+    if (last.matches(*names[i])) extend(upper, i);
   }
   if (!lower || !upper) {
     throw bad_usage("Passed layer_names do not match the layer names in the model. Received: [{}, {}]",

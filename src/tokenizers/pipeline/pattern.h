@@ -1,23 +1,19 @@
-// Regular expressions of tokenizer files, implemented with PCRE2.
+// The patterns of tokenizer files.
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 
-struct pcre2_real_code_8;
+#include "attn/text/regex.h"
 
 namespace attn::tokenizers {
 
 /// The pattern of a file's {"Regex": …} or {"String": …}.
 class Pattern {
  public:
-  /// A range of a text: its first byte, and the first byte after it.
-  using Found = std::pair<std::size_t, std::size_t>;
+  using Found = text::Regex::Found;
 
   /// Matches `text` literally.
   [[nodiscard]] static Pattern literal(std::string text);
@@ -31,17 +27,14 @@ class Pattern {
 
   [[nodiscard]] const std::string& text() const noexcept { return text_; }
   [[nodiscard]] const std::string& place() const noexcept { return place_; }
-  [[nodiscard]] bool is_regex() const noexcept { return code_ != nullptr; }
+  [[nodiscard]] bool is_regex() const noexcept { return regex_.has_value(); }
 
  private:
-  struct Free {
-    void operator()(pcre2_real_code_8* code) const;
-  };
   Pattern() = default;
 
   std::string text_;
   std::string place_;
-  std::unique_ptr<pcre2_real_code_8, Free> code_;
+  std::optional<text::Regex> regex_;
 };
 
 }  // namespace attn::tokenizers
