@@ -72,16 +72,21 @@ static int makes_onednn_object(const void* caller, size_t size) {
   return size < 65536 && dladdr(caller, &where) != 0 && where.dli_fname != NULL &&
          strstr(where.dli_fname, "libdnnl") != NULL;
 }
+static int allocation_fails(const void* caller, size_t size) {
+  if (!fails(ALLOC)) return 0;
+  if (!makes_onednn_object(caller, size)) return 1;
+  atomic_fetch_sub(&counts->failures, 1);
+  return 0;
+}
 void* malloc(size_t size) {
-  const int failed = fails(ALLOC) && !makes_onednn_object(__builtin_return_address(0), size);
-  return failed ? NULL : __libc_malloc(size);
+  return allocation_fails(__builtin_return_address(0), size) ? NULL : __libc_malloc(size);
 }
 void* calloc(size_t count, size_t size) { return fails(ALLOC) ? NULL : __libc_calloc(count, size); }
 void* realloc(void* old, size_t size) { return fails(ALLOC) ? NULL : __libc_realloc(old, size); }
 void* memalign(size_t alignment, size_t size) { return fails(ALLOC) ? NULL : __libc_memalign(alignment, size); }
 void* aligned_alloc(size_t alignment, size_t size) { return fails(ALLOC) ? NULL : __libc_memalign(alignment, size); }
 int posix_memalign(void** out, size_t alignment, size_t size) {
-  if (fails(ALLOC) && !makes_onednn_object(__builtin_return_address(0), size)) return ENOMEM;
+  if (allocation_fails(__builtin_return_address(0), size)) return ENOMEM;
   *out = __libc_memalign(alignment, size);
   return *out == NULL ? ENOMEM : 0;
 }

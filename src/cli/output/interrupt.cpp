@@ -42,12 +42,13 @@ std::int64_t milliseconds() noexcept {
   return now.tv_sec * 1000 + now.tv_nsec / 1'000'000;
 }
 
-/// Blocks or unblocks the signals that ask for an end, in this thread and those that it starts.
-void receive_signals(bool receives) noexcept {
-  sigset_t asking;
+/// Blocks the signals that ask for an end, in this thread and those that it starts. Returns the mask before.
+sigset_t block_signals() noexcept {
+  sigset_t asking, before;
   sigemptyset(&asking);
   for (const int which : kAsking) sigaddset(&asking, which);
-  ::pthread_sigmask(receives ? SIG_UNBLOCK : SIG_BLOCK, &asking, nullptr);
+  ::pthread_sigmask(SIG_BLOCK, &asking, &before);
+  return before;
 }
 
 /// The program ends by the signal itself, so that the parent sees it: a shell's loop ends with Ctrl-C, and set -e
@@ -109,7 +110,7 @@ Interrupt::Interrupt(std::function<void()> keep) : keep_(std::move(keep)) {
       watcher_ = std::thread([this] { watch(); });
       watched = true;
       // Only the watcher receives them: a handler that interrupts oneDNN's generated code damages its memory.
-      receive_signals(false);
+      mask_before_ = block_signals();
     } catch (const std::system_error&) {  // without a thread: work stops on its own, or by the second signal
     }
   }
@@ -122,13 +123,12 @@ Interrupt::~Interrupt() {
   if (watched.exchange(false)) {
     sem_post(&woken);
     watcher_.join();
-    receive_signals(true);
+    ::pthread_sigmask(SIG_SETMASK, &mask_before_, nullptr);
   }
   take_back_stop();
 }
 
 void Interrupt::watch() const {
-  receive_signals(true);
   while (sem_wait(&woken) != 0) {
   }
   constexpr std::chrono::milliseconds kLook{20};

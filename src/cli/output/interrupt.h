@@ -1,6 +1,7 @@
 // Ctrl-C, SIGTERM, the closed terminal and the closed pipe.
 #pragma once
 
+#include <csignal>
 #include <functional>
 #include <thread>
 
@@ -47,7 +48,8 @@ class Interrupt {
   void watch() const;
 
   std::function<void()> keep_;
-  std::thread watcher_;
+  std::thread watcher_;  ///< the only one that receives the signals
+  sigset_t mask_before_{};
 };
 
 }  // namespace attn::cli
