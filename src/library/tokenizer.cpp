@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "attn/attn.h"
+#include "attn/keras/families.h"
 #include "attn/tokenizers/open.h"
 #include "tokenizer_parts.h"
 
@@ -11,7 +12,7 @@ namespace attn {
 Tokenizer::Tokenizer(std::shared_ptr<const Parts> parts) : parts_(std::move(parts)) {}
 
 Tokenizer Tokenizer::open(const std::string& path) {
-  return Tokenizer(std::make_shared<const Parts>(Parts{tokenizers::open_tokenizer(path)}));
+  return Tokenizer(std::make_shared<const Parts>(Parts{tokenizers::open_tokenizer(path, keras::tokenizer_tables())}));
 }
 
 std::vector<std::int32_t> Tokenizer::encode(const std::string& text, bool specials) const {

@@ -59,7 +59,7 @@ History Trainer::fit() {
   History out;
   train::FitEvents events;
   events.epoch = [&](const train::EpochEvent& event) {
-    for (const auto& [name, value] : train::values_of(event.values, event.validation))
+    for (const auto& [name, value] : train::values_of(train::logs_of(event.values, event.validation)))
       out.values[name].push_back(value);
   };
   const bool validates = job.validation_rows->rows() > 0;
@@ -80,7 +80,8 @@ std::map<std::string, double> Trainer::evaluate(const std::map<std::string, Tens
   const train::Data rows(given.arrays);
   if (rows.rows() == 0) throw bad_input("there is no row to evaluate");
   std::map<std::string, double> out;
-  for (const auto& [name, value] : train::values_of(train::evaluate(*job.trainer, rows, job.options.batch_size), {}))
+  for (const auto& [name, value] :
+       train::values_of(train::logs_of(train::evaluate(*job.trainer, rows, job.options.batch_size), {})))
     out.emplace(name, value);
   return out;
 }

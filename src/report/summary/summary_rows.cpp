@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <type_traits>
 
 #include "attn/base/error.h"
 #include "attn/base/text.h"
@@ -30,7 +31,8 @@ class End {
   }
 
  private:
-  auto in_words(auto what, fmt::format_string<std::string, const char*> message) const try {
+  template <typename What>
+  std::invoke_result_t<What> in_words(What what, fmt::format_string<std::string, const char*> message) const try {
     return what();
   } catch (const text::RegexError& error) {
     throw bad_usage(message, printable(pattern_), error.what());

@@ -151,7 +151,7 @@ class AdditiveAttention : public Attention {
 };
 
 /// A constructor argument of Keras 2 is an argument of the call in Keras 3.
-constexpr std::array kKeras2 = {Keras2Key{.name = "causal", .argument = "use_causal_mask"}};
+constexpr std::array kKeras2OfDot = {Keras2Key{.name = "causal", .argument = "use_causal_mask"}};
 
 constexpr std::array kDotAttentionClasses = {
     ClassInfo{
@@ -162,14 +162,14 @@ constexpr std::array kDotAttentionClasses = {
         .symbols = "scale: d_model",
         .no_params =
             "query, key and value come as they are: it has no projections, and use_scale is off (on, it is one number)",
-        .keras2_keys = kKeras2},
+        .keras2_keys = kKeras2OfDot},
     ClassInfo{.name = "AdditiveAttention",
               .make = make_layer<AdditiveAttention>,
               .since = 300,
               .role = Role::dot_attention,
               .symbols = "scale: d_model",
               .no_params = "query and key are added as they come, and use_scale is off (on, it is d_model numbers)",
-              .keras2_keys = kKeras2},
+              .keras2_keys = kKeras2OfDot},
 };
 
 }  // namespace
