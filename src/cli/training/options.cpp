@@ -64,7 +64,7 @@ void TrainingOptions::declare(Options& options) {
   options.add("--batch-size", batch_size, "N", "rows of a step (32)").above_zero();
   options.flag("--no-shuffle", no_shuffle, "take the rows in their order in every epoch");
   options.parsed(
-      "--shuffle", [this](const std::string& text) { shuffled_block = shuffled_block_of(text); }, "HOW",
+      "--shuffle", [this](const std::string& word) { shuffled_block = shuffled_block_of(word); }, "HOW",
       "rows: each for itself; block:N: rows stay in blocks of N, for files on disks that are slow to jump in");
   options.flag("--drop-remainder", drop_remainder, "leave out a last batch with fewer rows");
   options.add("--validation", validation, "FILE", "data to evaluate after each epoch");
@@ -105,10 +105,9 @@ void TrainingOptions::declare(Options& options) {
            "the policy of all layers instead of their own: float32, mixed_bfloat16 or mixed_float16")
       .one_of({"float32", "mixed_bfloat16", "mixed_float16"});
   options.parsed(
-      "--loss-scale", [this](const std::string& text) { changes.loss_scale = train::loss_scaling_of(text); }, "HOW",
+      "--loss-scale", [this](const std::string& word) { changes.loss_scale = train::loss_scaling_of(word); }, "HOW",
       "dynamic: as Keras's LossScaleOptimizer, which is what a model that computes in float16 gets; N: times N in "
-      "every "
-      "step; none");
+      "every step; none");
   options.flag("--no-dropout", no_dropout, "drop nothing, and add no noise");
   options.choice<train::TableGradient>(
       "--embedding-gradient", tables,
@@ -117,7 +116,7 @@ void TrainingOptions::declare(Options& options) {
   options.add("--freeze", frozen, "PATTERN", "leave layers of such names as they are, with * and ?").repeatable();
   options.add("--train", trained, "PATTERN", "leave all other layers as they are").repeatable();
   options.parsed(
-      "--lora", [this](const std::string& text) { lora = train::low_rank_of(text); }, "RANK[,ALPHA]",
+      "--lora", [this](const std::string& word) { lora = train::low_rank_of(word); }, "RANK[,ALPHA]",
       "train low-rank additions to kernels, as Keras's enable_lora");
   options.add("--lora-layers", lora_layers, "PATTERN", "to those of layers with such names; without it to all")
       .repeatable();
@@ -125,18 +124,18 @@ void TrainingOptions::declare(Options& options) {
                  "only the low-rank additions, as arrays (.npz, .safetensors); -o holds the merged weights");
   options.parsed(
       "--early-stopping",
-      [this](const std::string& text) {
-        early_stopping = early_stopping_of(text);
-        early_stopping_text_ = text;
+      [this](const std::string& word) {
+        early_stopping = early_stopping_of(word);
+        early_stopping_text_ = word;
       },
       "KEY=VALUE,…",
       "end where nothing improves: monitor, patience, min_delta, mode, baseline, restore_best_weights, "
       "start_from_epoch");
   options.parsed(
       "--reduce-lr",
-      [this](const std::string& text) {
-        reduce_lr = reduce_lr_of(text);
-        reduce_lr_text_ = text;
+      [this](const std::string& word) {
+        reduce_lr = reduce_lr_of(word);
+        reduce_lr_text_ = word;
       },
       "KEY=VALUE,…",
       "lower the learning rate where nothing improves: monitor, factor, patience, min_delta, mode, cooldown, "
