@@ -91,9 +91,11 @@ struct SummaryCommand {
     options.show_trainable = show_trainable;
     if (!layer_range.empty()) options.layer_range = report::LayerRange{layer_range[0], layer_range[1]};
     if (!common.output && !line_length) options.terminal_columns = terminal_columns();
-    common.write(
-        masks ? masks_text(summary, options, loaded.model.masks()) : report::render(common.form(), summary, options),
-        line_length ? Look::exact : Look::fitting);
+    std::string text =
+        masks ? masks_text(summary, options, loaded.model.masks()) : report::render(common.form(), summary, options);
+    const bool exact = line_length && common.form() == Format::table;
+    if (exact) text += '\n';  // Keras prints an empty line after its table
+    common.write(text, exact ? Look::exact : Look::fitting);
     return 0;
   }
 
