@@ -93,9 +93,8 @@ struct SummaryCommand {
     if (!common.output && !line_length) options.terminal_columns = terminal_columns();
     std::string text =
         masks ? masks_text(summary, options, loaded.model.masks()) : report::render(common.form(), summary, options);
-    const bool exact = line_length && common.form() == Format::table;
-    if (exact) text += '\n';  // Keras prints an empty line after its table
-    common.write(text, exact ? Look::exact : Look::fitting);
+    if (line_length && common.form() == Format::table) text += '\n';  // Keras prints an empty line after its table
+    common.write(text, line_length ? Look::exact : Look::fitting);
     return 0;
   }
 
