@@ -11,18 +11,18 @@
 namespace attn::backends::reference {
 namespace {
 
-using Row = std::vector<double>;
+using Scores = std::vector<double>;
 
 /// eˣ / Σ eˣ, shifted by the maximum to avoid overflow. A NaN, or a row of −∞, makes the whole row
 /// NaN.
-void softmax(Row& row) {
+void softmax(Scores& row) {
   const double maximum = *std::ranges::max_element(row);
   double sum = 0.0;
   for (double& x : row) sum += x = std::exp(x - maximum);
   for (double& x : row) x /= sum;
 }
 
-void log_softmax(Row& row) {
+void log_softmax(Scores& row) {
   const double maximum = *std::ranges::max_element(row);
   double sum = 0.0;
   for (const double x : row) sum += std::exp(x - maximum);
@@ -32,8 +32,8 @@ void log_softmax(Row& row) {
 
 /// Computes max(x − τ, 0) with Keras's τ = (Σ c_j − 1)/k over the k largest elements in the support, where c_j is the
 /// sum of the j largest. (Martins & Astudillo 2016 have c_k in place of the sum; Keras 3's backends all add them up.)
-void sparsemax(Row& row) {
-  Row sorted = row;
+void sparsemax(Scores& row) {
+  Scores sorted = row;
   std::ranges::sort(sorted, std::greater{});
   double sum = 0.0, support_sum = 0.0, support = 0.0;
   for (std::size_t i = 0; i < sorted.size(); ++i) {
@@ -53,7 +53,7 @@ void compute(const graph::Softmax& op, Tensors in, Tensors out) {
   auto numbers = read<double>(in[0]);
   const Slices rows = slices(in[0].shape(), op.axes);
   if (rows.along.empty()) return;
-  Row row(rows.along.size());
+  Scores row(rows.along.size());
   for (const std::int64_t start : rows.starts) {
     for (std::size_t j = 0; j < row.size(); ++j) row[j] = numbers[static_cast<std::size_t>(start + rows.along[j])];
     const bool has_nan = std::ranges::any_of(row, [](double x) { return std::isnan(x); });

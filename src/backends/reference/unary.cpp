@@ -6,7 +6,7 @@
 namespace attn::backends {
 
 double apply(const graph::Unary& function, double x) {
-  return graph::formula::value(function.fn, x, function.a, function.b, function.c);
+  return graph::formula::value<double>(function.fn, x, function.a, function.b, function.c);
 }
 
 double derivative(const graph::Unary& function, double x) { return graph::formula::derivative(function, x); }

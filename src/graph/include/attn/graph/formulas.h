@@ -347,7 +347,7 @@ inline double derivative(const Unary& function, double x) {
     case UnaryFn::squareplus:
       return 0.5 + 0.5 * x * one_over_root(x * x + a);
     case UnaryFn::sparse_plus:
-      return 0.5 * (clip(x, -1.0, 1.0) + 1.0);
+      return 0.5 * (clip<double>(x, -1.0, 1.0) + 1.0);
     case UnaryFn::sparse_sigmoid:
       return std::abs(x) < 1.0 ? 0.5 : 0.0;
     case UnaryFn::absolute:
