@@ -132,7 +132,7 @@ TEST_CASE("onnx: every function of one number has a form in every operator set t
     graph::Builder build(samples.base);
     const bool logical = graph::record_of(fn).inputs == graph::Domain::boolean;
     const graph::ValueId x = build.input("x", logical ? DType::boolean : DType::float32, {2, 3});
-    samples.base.outputs = {build.apply(graph::Unary{fn, 0.5, 0.75, 2.0}, {x})};
+    samples.base.outputs = {{"y", build.apply(graph::Unary{fn, 0.5, 0.75, 2.0}, {x})}};
     const int oldest = fn == graph::UnaryFn::float8_e4m3fn ? 19 : onnx::kOldestOpset;
     for (int opset = oldest; opset <= onnx::kNewestOpset; ++opset) {
       CAPTURE(graph::name_of(fn));
