@@ -105,7 +105,7 @@ TEST_CASE("hostile tokenizer: normalizers that make a text longer and longer are
   const Folder folder;
   static_cast<void>(folder.file("tokenizer.json", file));
   const Attempt tried = tokenize(folder, "a");
-  check_refused(tried, "tokenizer.json", "of a text of 1");
+  check_refused(tried, "tokenizer.json", "from a text of 1");
   CHECK(tried.peak < std::int64_t{1} << 28);
 }
 

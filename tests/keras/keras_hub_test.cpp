@@ -90,7 +90,7 @@ TEST_CASE("keras_hub: what KerasHub refuses is refused with the place and the re
        kGrouped + R"(, "head_dim": 4, "image_size": null, "is_embedding_model": true)",
        {},
        "/config/is_embedding_model: expected false"},
-      {"ElectraBackbone", kSizes, {}, "'ElectraBackbone' is not known"},
+      {"UnknownBackbone", kSizes, {}, "'UnknownBackbone' is not known"},
       {"TransformerEncoder", block + R"(, "dropout": -1)", Shape{5, 6},
        "/config/dropout: expected a number from 0 to 1"},
       {"TransformerEncoder", R"("intermediate_dim": 8, "num_heads": 7)", Shape{5, 6},

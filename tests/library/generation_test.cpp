@@ -24,8 +24,10 @@ Generator gpt2() { return Model::open(generation_case("gpt2/preset")).generator(
 
 TEST_CASE("Tokenizer: a preset's tokenizer makes its tokens of a text, and the text of them") {
   const Tokenizer tokenizer = Tokenizer::open(generation_case("gpt2/preset"));
-  CHECK(tokenizer.encode("The model") == kPrompt);
-  CHECK(tokenizer.decode(kPrompt) == "The model");
+  const std::vector<std::int32_t> tokens(kPrompt.begin() + 1, kPrompt.end());  // without the start token
+  CHECK(tokenizer.encode("The model") == tokens);
+  CHECK(tokenizer.decode(tokens) == "The model");
+  CHECK(tokenizer.start_id() == kPrompt.front());
   CHECK(tokenizer.size() > 399);
   CHECK(tokenizer.end_id().has_value());
   CHECK_FALSE(tokenizer.token(-1).has_value());

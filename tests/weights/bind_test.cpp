@@ -176,8 +176,9 @@ TEST_CASE("bind: floating dtypes are converted to the model's, whole numbers nev
 TEST_CASE("bind: missing weights are listed, with what may have been meant") {
   CHECK(bind_refusal({weight("a/kernel", {2, 3}), weight("a/bias", {3})},
                      store_of(Naming::path, {{"a/kernel", {2, 3}}, {"a/bais", {3}}})) ==
-        "f: 1 of the model's 2 weights is not in it: 'a/bias' (3,) (did you mean 'a/bais'?); 1 in the file are not in "
-        "the model");
+        "f: 1 of the model's 2 weights is not in it: 'a/bias' (3,) (did you mean 'a/bais'?); 1 in the file but not in "
+        "the "
+        "model");
   std::vector<WeightSpec> many;
   for (int i = 0; i < 7; ++i) many.push_back(weight(std::string(3, static_cast<char>('a' + i)), {}));
   CHECK(bind_refusal(many, store_of(Naming::path, {})) ==

@@ -27,7 +27,7 @@ class End {
                         "layer range: '{}' is not a regular expression: {}")) {}
 
   [[nodiscard]] bool matches(const std::string& name) const {
-    return in_words([&] { return regex_.matches_start(name); }, "layer range: matching '{}' goes too far: {}");
+    return in_words([&] { return regex_.matches_start(name); }, "layer range: matching '{}' takes too long: {}");
   }
 
  private:
