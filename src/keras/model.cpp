@@ -334,7 +334,7 @@ std::string Model::config(const ConfigOptions& options) const {
     Layer* found = model == nullptr ? nullptr : find_layer(*model, *options.layer);
     if (found == nullptr && layer->name == *options.layer) found = layer;
     if (found == nullptr)
-      throw bad_usage("no layer is called '{}'{}", printable(*options.layer),
+      throw bad_usage("there is no layer '{}'{}", printable(*options.layer),
                       did_you_mean(*options.layer, std::span<const std::string>(layer_names())));
     layer = found;
   }

@@ -40,7 +40,7 @@ void write_at_end(const std::string& file, const WriteArchive& write) {
     } catch (const Error&) {
       throw error;
     }
-    throw bad_input("{}; what was trained is in {}", error.what(), printable(other));
+    throw bad_input("{}; the trained model is in {}", error.what(), printable(other));
   }
 }
 

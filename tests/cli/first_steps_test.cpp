@@ -308,8 +308,8 @@ TEST_CASE("attn: an empty file, a text and a comma too many are called so") {
 
 TEST_CASE("attn: a page and a picture are not written to a terminal, and a file is proposed") {
   const std::vector<std::tuple<std::vector<std::string>, std::string>> rows = {
-      {{"report", "configs/encoder.json"}, "a page is no text for a terminal; write it with -o encoder.html"},
-      {{"plot", "configs/encoder.json"}, "an SVG picture is no text for a terminal; write it with -o encoder.svg"},
+      {{"report", "configs/encoder.json"}, "a page is not written to a terminal; write it with -o encoder.html"},
+      {{"plot", "configs/encoder.json"}, "an SVG picture is not written to a terminal; write it with -o encoder.svg"},
       {{"heatmap", "configs/encoder.json", "--format", "svg"}, "write it with -o encoder.svg"},
       {{"plan", "configs/encoder.json", "--format", "svg"}, "write it with -o encoder.svg"},
   };

@@ -73,7 +73,7 @@ struct ExplainCommand {
     const std::optional<std::int32_t> part = explainer.find(name);
     if (!part) {
       const std::vector<std::string> names = explainer.names();
-      throw bad_usage("no layer is called '{}'{}", printable(name),
+      throw bad_usage("there is no layer '{}'{}", printable(name),
                       did_you_mean(name, std::span<const std::string>(names)));
     }
     const keras::Explanation explanation = explainer.explain(*part);

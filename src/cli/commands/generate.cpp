@@ -202,7 +202,7 @@ struct GenerateCommand {
                                              const backends::Backend& backend) {
     if (!drafts.draft) return request;
     if (request.prompts.size() != 1)
-      throw bad_usage("--draft goes with one prompt, and {} are given", request.prompts.size());
+      throw bad_usage("--draft requires a single prompt, got {}", request.prompts.size());
     if (sampler_.kind == SamplerKind::beam || sampler_.kind == SamplerKind::contrastive)
       throw bad_usage("--draft goes with the samplers greedy, random, top_k and top_p");
     if (as_keras_hub() && loaded.model.task() && !loaded.model.task()->keras_hub_error.empty())

@@ -337,7 +337,7 @@ struct GradCommand {
       const auto row = std::ranges::find_if(report.rows, [](const auto& each) { return each.non_finite > 0; });
       common.console.error(row == report.rows.end()
                                ? fmt::format("the loss is {}", report.value)
-                               : fmt::format("the gradient of '{}' holds NaN or Inf", printable(row->name)));
+                               : fmt::format("the gradient of '{}' contains NaN or Inf", printable(row->name)));
     }
     const bool differs = (report.compare && !report.compare->pass) || !report.checked();
     return differs || !report.finite() ? ExitCode::differs : ExitCode::done;

@@ -65,7 +65,7 @@ Format Common::form() const {
 
 void refuse_binary_on_terminal(const std::optional<std::string>& path) {
   if (path && io::is_terminal(*path))
-    throw bad_usage("arrays are no text for a terminal: write them to a file, or into a pipe");
+    throw bad_usage("binary data is not written to a terminal: write it to a file, or into a pipe");
 }
 
 void refuse_page_on_terminal(Format form, const std::optional<std::string>& path,
@@ -73,9 +73,9 @@ void refuse_page_on_terminal(Format form, const std::optional<std::string>& path
   if (!is_file_form(form) || !io::is_terminal(path.value_or("-"))) return;
   std::string stem = model && *model != "-" ? std::filesystem::path(*model).stem().string() : "";
   if (stem.empty()) stem = "model";
-  throw bad_usage("{} is no text for a terminal; write it with -o {}.{}",
+  throw bad_usage("{} is not written to a terminal; write it with -o {}.{}",
                   form == Format::html  ? "a page"
-                  : form == Format::png ? "a PNG image"
+                  : form == Format::png ? "binary data"
                                         : "an SVG picture",
                   printable(stem), report::name_of(form));
 }
