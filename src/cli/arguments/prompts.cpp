@@ -9,13 +9,17 @@
 namespace attn::cli {
 
 void PromptWords::declare(Options& options) {
-  options.add("--prompt", texts, "TEXT", "a text to continue; default: stdin").repeatable();
-  options.add("--prompts", file, "FILE", "texts: a JSON array, or one in each line of a .txt; - is stdin");
-  options.add("--ids", ids, "IDS", "token ids to continue instead of a text: 1,2,3; no start token is added")
+  options.add("--prompt", texts, "TEXT", "text to continue; repeatable (default stdin)").repeatable();
+  options.add("--prompts", file, "FILE", "file of prompts: a JSON array, or a .txt with one per line; - is stdin");
+  options.add("--ids", ids, "IDS", "token ids to continue instead of text: 1,2,3; no start token is added; repeatable")
       .repeatable();
-  options.add("--decoder-prompt", decoder_texts, "TEXT", "the start of the output of a model with an encoder")
+  options
+      .add("--decoder-prompt", decoder_texts, "TEXT",
+           "text that starts the output of an encoder-decoder model; repeatable")
       .repeatable();
-  options.add("--decoder-ids", decoder_ids, "IDS", "the start of the output of a model with an encoder, with --ids")
+  options
+      .add("--decoder-ids", decoder_ids, "IDS",
+           "with --ids: token ids that start the output of an encoder-decoder model; repeatable")
       .repeatable();
 }
 

@@ -183,15 +183,14 @@ class FilesRun {
 }  // namespace
 
 void FilesOptions::declare(Options& options) {
-  options.output(
-      "--output-dir", output_dir, "FOLDER",
-      "run every --input separately (patterns such as 'in/*.npz', @LIST) and write FOLDER/NAME.npz for each");
-  options.add("--shard", shard, "I/N", "with --output-dir, the part of this process: i/N from 0/N on, or auto");
+  options.output("--output-dir", output_dir, "FOLDER",
+                 "run each --input file separately ('in/*.npz', @LIST) and write FOLDER/NAME.npz");
+  options.add("--shard", shard, "I/N", "with --output-dir: run only shard I of N, counted from 0, or auto");
   options.choice(
       "--schedule", schedule, {{"static", Schedule::static_}, {"claim", Schedule::claim}}, "HOW",
-      "with --output-dir, the distribution of files: static (every N-th file), claim (free processes take the next)");
-  options.flag("--redo", redo, "with --output-dir, run finished files again");
-  options.flag("--fail-fast", fail_fast, "with --output-dir, end at the first file that fails");
+      "with --output-dir: give each process every N-th file (static), or let it claim the next one (default static)");
+  options.flag("--redo", redo, "with --output-dir: run finished files again");
+  options.flag("--fail-fast", fail_fast, "with --output-dir: stop at the first file that fails");
 }
 
 void FilesOptions::check() const {

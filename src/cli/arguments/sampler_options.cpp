@@ -19,16 +19,16 @@ constexpr const char* kDrawing = "random, top_k or top_p";
 void SamplerWords::declare(Options& options) {
   options
       .add("--sampler", name_, "NAME",
-           "the choice of the next token (the sampler of --top-p, --beams or --alpha; else top_k, or greedy for Gemma)")
+           "sampling method (default top_k, or greedy for Gemma; --top-p, --beams and --alpha select theirs)")
       .one_of({"greedy", "random", "top_k", "top_p", "beam", "contrastive"});
-  options.add("--top-k", top_k_, "K", "tokens to choose among: top_k and contrastive (default 5), top_p (default all)");
+  options.add("--top-k", top_k_, "K", "number of candidate tokens (default 5; all for top_p)");
   options.add("--top-p", top_p_, "P", "nucleus probability; selects --sampler top_p (default 0.1)").between(0.0, 1.0);
-  options.add("--temperature", temperature_, "T", "below 1 the most likely tokens become more likely (default 1)");
+  options.add("--temperature", temperature_, "T", "sampling temperature; lower values are less random (default 1)");
   options.add("--beams", beams_, "N", "number of beams; selects --sampler beam (default 5)").above_zero();
   options.add("--alpha", alpha_, "A", "degeneration penalty; selects --sampler contrastive (default 0.6)")
       .between(0.0, 1.0);
-  options.flag("--all-beams", all_beams_, "with --sampler beam: every beam with its log-probability, best first");
-  options.add("--seed", seed_, "SEED", "seed of the draws, which are those of KerasHub on TensorFlow");
+  options.flag("--all-beams", all_beams_, "with --sampler beam: print every beam and its log-probability, best first");
+  options.add("--seed", seed_, "SEED", "sampling seed; draws match those of KerasHub on TensorFlow");
 }
 
 void SamplerWords::check() const {

@@ -160,14 +160,14 @@ std::optional<ParallelWord> parse_parallel(const std::string& word) {
 
 void add_parallel(Options& options, std::optional<std::string>& word) {
   options.add("--parallel", word, "KIND",
-              "share the model out to ranks by data, tensor or sequence; tensor=4: to four");
+              "parallelism across ranks: data, tensor or sequence; tensor=4 for four ranks");
 }
 
 void RanksOptions::declare(Options& options) {
   add_parallel(options, parallel);
-  options.add("--communicator", communicator, "NAME", "with --parallel, the transport: auto, mpi, nccl or self (auto)")
+  options.add("--communicator", communicator, "NAME", "with --parallel: transport between ranks (default auto)")
       .one_of({"auto", "mpi", "nccl", "self"});
-  options.add("--timeout", timeout, "S", "with --parallel, seconds after which missing ranks are given up (60)")
+  options.add("--timeout", timeout, "S", "with --parallel: seconds to wait for missing ranks (default 60)")
       .above_zero();
 }
 
