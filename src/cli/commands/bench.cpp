@@ -109,77 +109,80 @@ struct BenchCommand {
     add_common(options, common, {Format::table, Format::json, Format::jsonl, Format::markdown, Format::csv});
     add_model(options, model);
     add_execution(options, execution);
-    options.add("--device", devices, "DEVICE,…", "cpu, cuda; several: cpu,cuda").list();
+    options.add("--device", devices, "DEVICE,…", "devices to measure: cpu,cuda (default cpu)").list();
     options
         .add("--dtype", dtypes, "DTYPE,…",
-             "float32, bfloat16, float16; or weights made int8, int4 or int4:BLOCK; several: float32,int8")
+             "dtypes to measure: float32, bfloat16, float16; int8, int4 or int4:BLOCK quantize weights; separated by "
+             "commas")
         .list();
     const auto sizes = [&options](const std::string& name, std::vector<std::int64_t>& list,
                                   const std::string& description) {
       return options.parsed(
           name, [&list, name](const std::string& text) { list = parse_range_list(name, text); }, "SIZES", description);
     };
-    sizes("--batch", batches, "batch sizes: 1,8");
-    sizes("--seq-len", lengths, "sequence lengths: 50,512 or 128-4096*2");
-    sizes("--pp", tests.prompts, "for a decoder, prompt tokens that are read at once: 512");
-    sizes("--tg", tests.steps, "for a decoder, tokens that are generated one by one: 128");
+    sizes("--batch", batches, "batch sizes to measure: 1,8");
+    sizes("--seq-len", lengths, "sequence lengths to measure: 50,512 or 128-4096*2");
+    sizes("--pp", tests.prompts, "for a decoder: prompt lengths of the prefill: 512");
+    sizes("--tg", tests.steps, "for a decoder: numbers of tokens to generate: 128");
     options.parsed(
         "--depth", [this](const std::string& text) { tests.depths = parse_depths(text); }, "SIZES",
-        "with --pp and --tg: positions that are filled before: 0,4096 (0)");
+        "with --pp and --tg: tokens already in the KV cache: 0,4096 (default 0)");
     add_threads(options, execution.threads);
-    options.add("--warmup", warmup, "N", "exactly this many passes before timing; without it until times are stable")
-        .not_negative();
-    options.add("--min-time", min_time, "S", "time for at least this many seconds (3)").not_negative();
-    options.add("--iterations", iterations, "N", "time exactly this many passes").above_zero();
-    options.flag("--profile", profile, "show the time of each layer and kernel, and what bounds it");
-    options.flag("--roofline", roofline, "measure the machine's peaks too, and show each layer's share of them");
-    options.flag("--ops", operations, "measure each of the model's operations separately");
-    options.flag("--samples", samples, "write every time into the JSON");
+    options.add("--warmup", warmup, "N", "number of warmup passes (default until times are stable)").not_negative();
+    options.add("--min-time", min_time, "S", "minimum measuring time in seconds (default 3)").not_negative();
+    options.add("--iterations", iterations, "N", "exact number of timed passes").above_zero();
+    options.flag("--profile", profile, "show the time of each layer and kernel, and its bottleneck");
+    options.flag("--roofline", roofline, "measure the machine's roofline and show each layer's fraction of it");
+    options.flag("--ops", operations, "measure each operation of the model separately");
+    options.flag("--samples", samples, "include every timing in the JSON");
     options.choice<Verify>("--verify", verify,
                            {{"always", Verify::always}, {"auto", Verify::automatic}, {"never", Verify::never}}, "WHEN",
-                           "check the outputs by the reference backend: auto (where that takes little), always, never");
-    options.add("--baseline", baseline, "FILE", "compare with an earlier attn bench --json");
+                           "check outputs against the reference backend; auto only if that is fast (default auto)");
+    options.add("--baseline", baseline, "FILE", "baseline to compare with: the result of an earlier attn bench --json");
     options.add("--fail-if-slower", fail_if_slower, "PERCENT",
-                "exit 1 where a median is over the baseline's by more: 5%");
+                "exit 1 if a median is slower than the baseline's by more than this: 5%");
     options
         .add("--mean-length", mean_length, "SHARE",
-             "pad sequences to random lengths, this share of the whole in the mean: 0.6")
+             "pad sequences of random length, with this mean fraction of the full length: 0.6")
         .between(0.0, 1.0);
     const Option kernels = options.flag("--attention", attention, "measure attention kernels instead of a model");
-    sizes("--head-dim", sweep.head_dims, "head sizes of --attention (64)").needs(kernels);
-    options.add("--heads", sweep.heads, "N", "query heads of --attention (16)").between(1, 65536).needs(kernels);
-    options.add("--key-heads", sweep.key_heads, "N", "key and value heads of --attention (as many)")
+    sizes("--head-dim", sweep.head_dims, "with --attention: head sizes (default 64)").needs(kernels);
+    options.add("--heads", sweep.heads, "N", "with --attention: number of query heads (default 16)")
         .between(1, 65536)
         .needs(kernels);
-    options.flag("--causal", sweep.causal, "--attention sees no later positions").needs(kernels);
+    options
+        .add("--key-heads", sweep.key_heads, "N",
+             "with --attention: number of key and value heads (default that of --heads)")
+        .between(1, 65536)
+        .needs(kernels);
+    options.flag("--causal", sweep.causal, "with --attention: use a causal mask").needs(kernels);
     options
         .parsed(
             "--size", [this](const std::string& text) { sweep.sizes = parse_attention_sizes(text); }, "BxHxSxD,…",
-            "these sizes of --attention: batch, heads, positions, head size: 4x16x4096x128, or 4x16x4096x128:causal; "
-            "several with commas")
+            "with --attention: sizes of batch, heads, positions and head: 4x16x4096x128, or 4x16x4096x128:causal; "
+            "separated by commas")
         .needs(kernels);
-    options.flag("--no-peak", no_peak, "--attention measures no large product to hold its speed against")
+    options.flag("--no-peak", no_peak, "with --attention: skip the large matrix product that measures peak speed")
         .needs(kernels);
     const Option steps =
-        options.flag("--train", train, "measure steps of training instead of passes, and their losses");
+        options.flag("--train", train, "measure training steps and their losses instead of forward passes");
     options
         .add("--optimizer", training.optimizer, "OPTIMIZER",
-             "with --train: a name, or JSON as Keras writes it (the model's own, else adam)")
+             "with --train: optimizer name, or JSON as Keras writes it (default the model's, else adam)")
         .needs(steps);
     options
         .add("--loss", training.loss, "LOSS",
-             "with --train: a name, or JSON as Keras writes it (the model's own, else mse)")
+             "with --train: loss name, or JSON as Keras writes it (default the model's, else mse)")
         .needs(steps);
     options
         .add("--data", training.data, "FILE",
-             "with --train: inputs by name, targets y or y:<output> (.npz, .npy, .safetensors); else random")
+             "with --train: inputs by name, targets y or y:<output>: .npz, .npy, .safetensors (default random)")
         .repeatable()
         .needs(steps);
     add_checkpoint(options, training.recomputes).needs(steps);
     ranks.declare(options);
-    options.add(
-        "--cluster", cluster, "NAME",
-        "with --parallel, the cluster of the prediction, as for attn plan (default: measured before, on these ranks)");
+    options.add("--cluster", cluster, "NAME",
+                "with --parallel: cluster to predict for, as in attn plan (default measured on these ranks)");
   }
 
   [[nodiscard]] int run() const {

@@ -40,20 +40,24 @@ struct CompareCommand {
   void declare(Options& options) {
     add_common(options, common, {Format::table, Format::json, Format::markdown});
     add_model(options, model);
+    options.add("other", other, "MODEL",
+                "second model, to compare configs and weights; layer outputs if one is quantized");
+    options.add("--device", devices, "DEVICES", "devices A,B: cpu, cuda, cuda:N or auto (default cpu)");
+    options.add("--backend", backends, "NAMES", "backends A,B: reference, onednn or cuda (default the device's best)");
     options.add(
-        "other", other, "MODEL",
-        "a second model, to compare the configs and weights of the two; of one quantized, what its layers give");
-    options.add("--device", devices, "DEVICES", "A,B: cpu, cuda, cuda:N or auto");
-    options.add("--backend", backends, "NAMES", "A,B: reference, onednn or cuda; by default the device's best");
-    options.add("--dtype", dtypes, "DTYPES",
-                "A,B: compute in float32, bfloat16, float16 or float64, or with weights made int8, int4 or int4:BLOCK");
-    options.add("--matmul-precision", precisions, "HOW", "A,B: highest, high or medium, of float32 products");
-    options.add("--threads", thread_counts, "COUNTS", "A,B; 0: all cores");
-    options.add("--weights", weights, "FILE", ".weights.h5, .keras, .safetensors or .npz; twice for A and B")
+        "--dtype", dtypes, "DTYPES",
+        "compute dtypes A,B: float32, bfloat16, float16 or float64; or int8, int4 or int4:BLOCK to quantize weights");
+    options.add("--matmul-precision", precisions, "HOW",
+                "precisions A,B of float32 matrix products: highest, high or medium (default highest)");
+    options.add("--threads", thread_counts, "COUNTS", "numbers of threads A,B; 0 uses all cores (default 0)");
+    options
+        .add("--weights", weights, "FILE",
+             "weights file: .weights.h5, .keras, .safetensors or .npz; given twice for A and B")
         .repeatable();
     options.add("--expect", expect, "FILE",
-                "in place of A: arrays of outputs and layers (.npz, .npy, .safetensors, or a folder of run --dump)");
-    options.flag("--print-keras-script", print_script, "the Python that makes such a file with Keras");
+                "outputs and layer outputs to compare with, instead of A: .npz, .npy, .safetensors, or a folder of "
+                "attn run --dump");
+    options.flag("--print-keras-script", print_script, "print a Keras script that writes a file for --expect");
     add_inputs(options, inputs);
     add_tolerance(options, rtol, atol);
     options.flag("--outputs-only", outputs_only, "compare only the model's outputs");
@@ -411,8 +415,6 @@ struct CompareCommand {
 
 }  // namespace
 
-Command compare_command() {
-  return command_of<CompareCommand>("compare", "hold two runs, or two models, against each other");
-}
+Command compare_command() { return command_of<CompareCommand>("compare", "compare two runs or two models"); }
 
 }  // namespace attn::cli

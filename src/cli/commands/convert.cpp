@@ -46,41 +46,45 @@ struct ConvertCommand {
 
   void declare(Options& options) {
     add_common(options, common, {Format::table, Format::json}, false);
-    options.add("in", in, "IN", "a folder, .weights.h5, .keras, .h5, .weights.json, .safetensors or .npz").required();
-    options.add("out", target, "OUT", ".weights.h5, .keras, .h5, .safetensors, .npz or .onnx; with --to a folder");
-    options.add("-o,--output", output, "OUT", "the same by name");
+    options.add("in", in, "IN", "folder, .weights.h5, .keras, .h5, .weights.json, .safetensors or .npz").required();
+    options.add("out", target, "OUT",
+                "output: .weights.h5, .keras, .h5, .safetensors, .npz or .onnx; with --to, a folder");
+    options.add("-o,--output", output, "OUT", "output, instead of the argument OUT");
     options.choice<std::optional<train::ModelForm>>(
         "--to", form,
         {{"preset", train::ModelForm::preset},
          {"hf", train::ModelForm::hugging_face},
          {"keras", train::ModelForm::keras}},
-        "FORM", "the whole model, tokenizer too: a preset folder of KerasHub, a Hugging Face folder, a task's .keras");
+        "FORM",
+        "convert the whole model with its tokenizer: KerasHub preset folder, Hugging Face folder, or .keras of a task");
     options.add("--max-shard-size", shard_size, "SIZE",
-                "with --to hf: weights of more than that go into several files (5GB, as transformers' own)");
-    options.add("--model", model, "MODEL", "the model whose weights they are, where IN does not hold it");
-    add_input_shape(options, input_shape, "with --model, the ");
+                "with --to hf: maximum size of a weights file, 2GB for example (default 5GB)");
+    options.add("--model", model, "MODEL", "model that the weights belong to, if IN does not contain it");
+    add_input_shape(options, input_shape, "with --model: ");
 
     // the compute dtype of a run does not reduce the digits of a file
-    options
-        .add("--dtype", dtype, "DTYPE",
-             "store floating-point numbers as float32, float16 or bfloat16; ONNX computes in it")
+    options.add("--dtype", dtype, "DTYPE", "dtype of stored floating-point weights; ONNX computes in it")
         .one_of({"float32", "float16", "bfloat16"})
         .without_variable();
     options.add("--quantize", quantize, "HOW",
-                "write what Keras's model.quantize leaves: int8, int4 (in blocks of 128), int4:BLOCK, or int4:-1");
-    options.add("--from", from, "LIBRARY", "whose names IN has: keras, or torch (nn.TransformerEncoder, BERT)")
+                "quantize weights like Keras's model.quantize: int8, int4 (block size 128), int4:BLOCK, or int4:-1 "
+                "(per-channel)");
+    options
+        .add("--from", from, "LIBRARY",
+             "naming of the arrays in IN: keras, or torch (nn.TransformerEncoder, BERT) (default keras)")
         .one_of({"keras", "torch"});
-    options.add("--ignore", ignored, "PATTERN", "leave out arrays of such names: 'pooler.*'").repeatable();
-    options.add("--opset", opset, "N", "for ONNX: 23 (the newest, with an operator for attention) down to 18")
+    options.add("--ignore", ignored, "PATTERN", "omit arrays with matching names: 'pooler.*'; repeatable").repeatable();
+    options.add("--opset", opset, "N", "for ONNX: opset, 18 to 23; 23 has an attention operator (default 23)")
         .between(onnx::kOldestOpset, onnx::kNewestOpset)
         .without_variable();
-    options.add("--batch", batch, "N", "for ONNX: fix a batch that the model leaves open")
+    options.add("--batch", batch, "N", "for ONNX: fix the batch size, if the model leaves it open")
         .above_zero()
         .without_variable();
-    options.add("--seq-len", sequence_length, "N", "for ONNX: fix the other lengths that it leaves open")
+    options.add("--seq-len", sequence_length, "N", "for ONNX: fix the sequence length, if the model leaves it open")
         .above_zero()
         .without_variable();
-    options.add("--shape", shapes, "NAME=DIMS", "for ONNX: the whole shape of an input: tokens=None,128").repeatable();
+    options.add("--shape", shapes, "NAME=DIMS", "for ONNX: full shape of an input: tokens=None,128; repeatable")
+        .repeatable();
   }
 
   [[nodiscard]] int run() {
@@ -289,6 +293,8 @@ struct ConvertCommand {
 
 }  // namespace
 
-Command convert_command() { return command_of<ConvertCommand>("convert", "weights from one form of file to another"); }
+Command convert_command() {
+  return command_of<ConvertCommand>("convert", "convert weights and models between file formats");
+}
 
 }  // namespace attn::cli

@@ -118,7 +118,7 @@ struct DoctorCommand {
   void declare(Options& options) {
     program = options.program();
     add_common(options, common, {Format::table, Format::json, Format::markdown});
-    options.flag("--parallel", parallel, "measure what lies between the ranks that mpirun has started, for --cluster");
+    options.flag("--parallel", parallel, "measure the links between the ranks of mpirun, for --cluster");
   }
 
   [[nodiscard]] int run() const {

@@ -56,27 +56,29 @@ struct GenerateCommand {
 
   void declare(Options& options) {
     add_common(options, common, {Format::text, Format::json, Format::jsonl});
-    options.add("model", model, "MODEL", "preset folder, .keras of a task, or Hugging Face folder").required();
+    options.add("model", model, "MODEL", "preset folder, .keras of a KerasHub task, or Hugging Face folder").required();
     prompts.declare(options);
     add_max_length(options, max_length);
-    options.add("--max-new-tokens", max_new_tokens, "N", "tokens behind each prompt").above_zero();
+    options.add("--max-new-tokens", max_new_tokens, "N", "maximum number of tokens to generate per prompt")
+        .above_zero();
     sampling.declare(options);
-    options.add("--stop-ids", stop_ids, "IDS", "tokens that end a text: auto, as KerasHub; none; or ids: 1,2");
+    options.add("--stop-ids", stop_ids, "IDS",
+                "token ids that end a text: auto (as in KerasHub), none, or 1,2 (default auto)");
     add_answer(options, answers);
-    options.flag("--no-start-token", no_start_token, "put no start token before the prompt");
-    options.flag("--no-special", no_special, "read the names of special tokens in a prompt as letters");
+    options.flag("--no-start-token", no_start_token, "omit the start token before the prompt");
+    options.flag("--no-special", no_special, "treat special tokens in the prompt as plain text");
     add_raw(options);
-    options.flag("--stream", stream, "write a text as it comes, as for one prompt on a terminal");
+    options.flag("--stream", stream, "print text as it is generated (default for one prompt on a terminal)");
     options
-        .add("--logprobs", logprobs, "N", "with --json: the log-probability of each token, and of the N most probable")
+        .add("--logprobs", logprobs, "N", "with --json: add the log-probability of each token and of the N most likely")
         .not_negative();
-    options.output("--logits", logits, "FILE", "write the logits of each step (sequences, steps, vocabulary) to .npz");
-    options.add("--expect", expect, "FILE",
-                "compare with these token ids, as --json wrote them; exit 1 where they differ");
+    options.output("--logits", logits, "FILE", "write the logits of each step to .npz (sequences, steps, vocabulary)");
+    options.add("--expect", expect, "FILE", "compare with the token ids of an earlier --json; exit 1 if they differ");
     add_draft(options, drafts);
     add_cache_dtype(options, cache_dtype);
-    options.add("--prefill-chunk", prefill_chunk, "N", "tokens of a prompt that are read at a time (512)").above_zero();
-    options.flag("--stats", stats, "report times on stderr, and the fraction of the limit by memory bandwidth");
+    options.add("--prefill-chunk", prefill_chunk, "N", "number of prompt tokens per prefill chunk (default 512)")
+        .above_zero();
+    options.flag("--stats", stats, "print times on stderr, and the fraction of the memory bandwidth limit");
     add_device(options, execution.device);
     add_backend(options, execution.backend);
     add_dtype_of_weights(options, execution.dtype);
@@ -428,6 +430,8 @@ struct GenerateCommand {
 
 }  // namespace
 
-Command generate_command() { return command_of<GenerateCommand>("generate", "continue a text, token by token"); }
+Command generate_command() {
+  return command_of<GenerateCommand>("generate", "generate text from a prompt, token by token");
+}
 
 }  // namespace attn::cli

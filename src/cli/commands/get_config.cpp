@@ -37,11 +37,11 @@ struct GetConfigCommand {
 
   void declare(Options& options) {
     add_common(options, common, {Format::table, Format::json, Format::python});
-    options.add("model", words, "MODEL | CLASS key=value", "a model file, or a layer class with key=value arguments");
-    options.add("--layer", layer, "NAME", "the layer of this name (block/dense inside a nested model)");
+    options.add("model", words, "MODEL | CLASS key=value", "model file, or a layer class with key=value arguments");
+    options.add("--layer", layer, "NAME", "print only this layer (block/dense in a nested model)");
     add_input_shape(options, input_shape);
-    options.add("--keras-version", version, "3.N", "write what this Keras reads: 3.0 to 3.15");
-    options.add("--list", list, "KIND", "the classes that attn knows, instead: layers or operations")
+    options.add("--keras-version", version, "3.N", "Keras version to write for, 3.0 to 3.15");
+    options.add("--list", list, "KIND", "list the supported classes of layers or operations")
         .one_of({"layers", "operations"});
   }
 
@@ -111,7 +111,7 @@ struct GetConfigCommand {
 }  // namespace
 
 Command get_config_command() {
-  return command_of<GetConfigCommand>("get-config", "the config as Keras prints or saves it");
+  return command_of<GetConfigCommand>("get-config", "print the config of a model or layer, as Keras writes it");
 }
 
 }  // namespace attn::cli

@@ -33,9 +33,9 @@ struct HeatmapCommand {
     add_model(options, model);
     add_forward(options, execution, inputs);
     add_heads(options, heads);
-    options.add("--cells", cells, "N", "at most this many cells on a side of a map; more weights share one")
+    options.add("--cells", cells, "N", "maximum number of cells per side of a map; more weights share a cell")
         .between(2, 4096);
-    options.flag("--no-header", no_header, "pictures without the lines on model, device, seed and inputs");
+    options.flag("--no-header", no_header, "omit model, device, seed and inputs from pictures");
   }
 
   [[nodiscard]] int run() const {
@@ -79,7 +79,7 @@ struct HeatmapCommand {
 }  // namespace
 
 Command heatmap_command() {
-  return command_of<HeatmapCommand>("heatmap", "show what each head attends to: figures, a preview, HTML, SVG, PNG");
+  return command_of<HeatmapCommand>("heatmap", "show each head's attention as text, HTML, SVG or PNG");
 }
 
 }  // namespace attn::cli

@@ -40,14 +40,14 @@ struct PlanCommand {
     add_device(options, execution.device);
     add_backend(options, execution.backend);
     add_dtype(options, execution.dtype);
-    add_max_length(options, max_length, "for a decoder's cache: ");
+    add_max_length(options, max_length, "for a decoder: ");
     add_cache_dtype(options, cache_dtype);
     add_threads(options, execution.threads);
     add_keras_version(options, execution.keras_version);
-    options.flag("--kernels", kernels, "prepare the model too, and show which kernel runs each step");
+    options.flag("--kernels", kernels, "prepare the model and show which kernel runs each step");
     add_parallel(options, parallel);
     options.add("--cluster", cluster, "NAME",
-                "with --parallel, the cluster of the prediction: h200-ndr, cpu-100g, JSON, or a .json of it");
+                "with --parallel: cluster to predict for: h200-ndr, cpu-100g, JSON or a .json file (default cpu-100g)");
   }
 
   [[nodiscard]] int run() const {
@@ -120,7 +120,7 @@ struct PlanCommand {
 }  // namespace
 
 Command plan_command() {
-  return command_of<PlanCommand>("plan", "show the steps of a pass, and the places of their results in memory");
+  return command_of<PlanCommand>("plan", "show the steps of a forward pass and their places in memory");
 }
 
 }  // namespace attn::cli

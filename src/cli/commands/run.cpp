@@ -56,13 +56,12 @@ struct RunCommand {
     add_model(options, model);
     add_forward(options, execution, inputs);
     options.output("-o,--output", target, "FILE",
-                   "write the outputs to .npz, .npy or .safetensors; with --json the report to .json");
-    options.output("--scores", scores, "FILE", "write the attention weights of every attention layer");
-    options.output("--dump", dump, "FOLDER", "write what every layer gives into this folder, which is made");
-    options.add("--expect", expect, "FILE", "compare the outputs with these arrays; exit 1 where they differ");
+                   "write outputs to .npz, .npy or .safetensors; with --json, the report to .json");
+    options.output("--scores", scores, "FILE", "write the attention weights of every layer to this file");
+    options.output("--dump", dump, "FOLDER", "write the output of every layer to this folder, created if missing");
+    options.add("--expect", expect, "FILE", "compare the outputs with these arrays; exit 1 if they differ");
     add_tolerance(options, tolerance.rtol, tolerance.atol, " of --expect");
-    options.flag("--check-finite", check_finite,
-                 "look at every layer's output and name the first that holds NaN or Inf; exit 1 where one does");
+    options.flag("--check-finite", check_finite, "report the first layer whose output contains NaN or Inf, and exit 1");
     files.declare(options);
     ranks.declare(options);
   }
@@ -322,6 +321,6 @@ struct RunCommand {
 
 }  // namespace
 
-Command run_command() { return command_of<RunCommand>("run", "a forward pass on random or file inputs"); }
+Command run_command() { return command_of<RunCommand>("run", "run a forward pass on random or file inputs"); }
 
 }  // namespace attn::cli

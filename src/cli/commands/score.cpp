@@ -33,12 +33,14 @@ struct ScoreCommand {
 
   void declare(Options& options) {
     add_common(options, common, {Format::table, Format::json});
-    options.add("model", model, "MODEL", "preset folder, .keras of a task, or Hugging Face folder").required();
-    options.add("--text", texts, "TEXT", "a text; without any option stdin is one").repeatable();
-    options.add("--texts", texts_file, "FILE", "texts: a JSON array, or one in each line of a .txt; - is stdin");
-    options.add("--ids", ids, "IDS", "token ids in place of a text: 464,2746; no start token is added").repeatable();
-    options.flag("--no-start-token", no_start_token, "put no start token before a text: its first token has no score");
-    options.flag("--no-special", no_special, "read the names of special tokens in a text as letters");
+    options.add("model", model, "MODEL", "preset folder, .keras of a KerasHub task, or Hugging Face folder").required();
+    options.add("--text", texts, "TEXT", "text to score; repeatable (default stdin)").repeatable();
+    options.add("--texts", texts_file, "FILE", "file of texts: a JSON array, or a .txt with one per line; - is stdin");
+    options
+        .add("--ids", ids, "IDS", "token ids to score instead of text: 464,2746; no start token is added; repeatable")
+        .repeatable();
+    options.flag("--no-start-token", no_start_token, "omit the start token; the first token then has no score");
+    options.flag("--no-special", no_special, "treat special tokens in a text as plain text");
     add_device(options, execution.device);
     add_backend(options, execution.backend);
     add_dtype_of_weights(options, execution.dtype);

@@ -317,6 +317,6 @@ struct TrainCommand : TrainingOptions {
 
 }  // namespace
 
-Command train_command() { return command_of<TrainCommand>("train", "train a model, as Keras's fit() does"); }
+Command train_command() { return command_of<TrainCommand>("train", "train a model, like Keras's fit()"); }
 
 }  // namespace attn::cli
