@@ -28,7 +28,7 @@ std::vector<std::string> read_texts(const PromptWords& words) {
   if (words.file) {
     const std::vector<std::string> more = read_texts_file(*words.file);
     texts.insert(texts.end(), more.begin(), more.end());
-    if (texts.empty()) throw bad_input("{}: it holds no texts", printable(*words.file));
+    if (texts.empty()) throw bad_input("{}: the file contains no texts", printable(*words.file));
   }
   if (texts.empty()) {
     std::string text = read_stdin("prompt");
@@ -47,7 +47,7 @@ std::vector<std::vector<generate::Token>> read_ids(const PromptWords& words) {
 generate::EncoderWords encoder_words(const PromptWords& words, std::vector<std::string> texts, bool has_tokenizer) {
   generate::EncoderWords out;
   if (has_tokenizer) {
-    if (!words.decoder_ids.empty()) throw bad_usage("--decoder-ids goes with --ids; a text is --decoder-prompt");
+    if (!words.decoder_ids.empty()) throw bad_usage("--decoder-ids requires --ids; use --decoder-prompt for text");
     out.texts = std::move(texts);
     out.decoder_texts = words.decoder_texts;
     return out;

@@ -33,16 +33,18 @@ void SamplerWords::declare(Options& options) {
 
 void SamplerWords::check() const {
   if (temperature_ && *temperature_ <= 0.0)
-    throw bad_usage("--temperature {}: expected a number above 0; --sampler greedy takes the most likely token{}",
-                    *temperature_, *temperature_ == 0.0 ? ", as 0 would" : "");
+    throw bad_usage("--temperature {}: expected a number above 0; use --sampler greedy for the most likely token{}",
+                    *temperature_, *temperature_ == 0.0 ? ", as with 0" : "");
   if (top_k_ && *top_k_ <= 0)
-    throw bad_usage("--top-k {}: expected a whole number above 0; --sampler random chooses among all tokens", *top_k_);
+    throw bad_usage("--top-k {}: expected a whole number above 0; use --sampler random to sample from all tokens",
+                    *top_k_);
   if (!name_.empty()) return;
   std::vector<std::string> given;
   if (top_p_) given.emplace_back("--top-p");
   if (beams_) given.emplace_back("--beams");
   if (alpha_) given.emplace_back("--alpha");
-  if (given.size() > 1) throw bad_usage("{} and {} belong to different samplers: give one of them", given[0], given[1]);
+  if (given.size() > 1)
+    throw bad_usage("{} and {} select different samplers: give only one of them", given[0], given[1]);
 }
 
 std::optional<SamplerKind> SamplerWords::chosen() const {

@@ -18,8 +18,8 @@ void check_outputs(const run::Session& session, const Console& console) {
   for (const NamedTensor& output : session.outputs()) {
     for (std::int64_t i = 0; i < output.tensor.size(); ++i) {
       if (std::isfinite(output.tensor.at(i))) continue;
-      console.warn(
-          fmt::format("the output '{}' holds NaN or infinity; its speed may mean nothing", printable(output.name)));
+      console.warn(fmt::format("the output '{}' contains NaN or infinity; its speed may be meaningless",
+                               printable(output.name)));
       break;
     }
   }

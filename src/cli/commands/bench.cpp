@@ -48,7 +48,7 @@ double parse_percent(const std::string& text) {
   const auto [rest, error] = std::from_chars(text.data(), end, percent);
   const bool whole = rest == end || (rest + 1 == end && *rest == '%');
   if (error != std::errc() || !whole || !(percent >= 0 && percent <= 1e6))
-    throw bad_usage("--fail-if-slower {}: expected a share in percent, such as 5%", printable(text));
+    throw bad_usage("--fail-if-slower {}: expected a percentage, such as 5%", printable(text));
   return percent / 100;
 }
 
@@ -188,7 +188,7 @@ struct BenchCommand {
   [[nodiscard]] int run() const {
     check_usage();
     if (const std::optional<ParallelWord> word = ranks.asked()) return measure_ranks(*word);
-    expect_one_process("--parallel tensor (or data) measures what they do together");
+    expect_one_process("use --parallel tensor or data to measure them together");
     const Interrupt interrupt;
     report::BenchReport report;
     report.machine = run::machine_name();
@@ -232,32 +232,33 @@ struct BenchCommand {
   [[nodiscard]] bool streams() const { return common.form() == Format::jsonl && !common.output; }
 
   void check_usage() const {
-    if (attention && model) throw bad_usage("bench --attention measures kernels and takes no MODEL");
+    if (attention && model) throw bad_usage("bench --attention measures kernels: leave out MODEL");
     if (attention && (mean_length || execution.skip_padding))
-      throw bad_usage("bench --attention measures kernels without padding: no --mean-length, no --skip-padding");
-    if (tests.empty() && tests.depths != std::vector<std::int64_t>{0})
-      throw bad_usage("--depth goes with --pp or --tg, whose tokens come behind it");
+      throw bad_usage("bench --attention has no padding: it cannot be combined with --mean-length or --skip-padding");
+    if (tests.empty() && tests.depths != std::vector<std::int64_t>{0}) throw bad_usage("--depth requires --pp or --tg");
     if (!tests.empty() && (attention || operations || mean_length || execution.skip_padding || !lengths.empty()))
       throw bad_usage(
-          "--pp and --tg measure a decoder: no --attention, --ops, --seq-len, --mean-length, --skip-padding");
+          "--pp and --tg cannot be combined with --attention, --ops, --seq-len, --mean-length or --skip-padding");
     const AttentionSweep plain;
     if (!sweep.sizes.empty() && (!batches.empty() || !lengths.empty() || sweep.head_dims != plain.head_dims ||
                                  sweep.heads != plain.heads || sweep.key_heads || sweep.causal))
-      throw bad_usage("--size is a complete size: no --batch, --heads, --key-heads, --seq-len, --head-dim, --causal");
-    if (attention && operations) throw bad_usage("--attention and --ops: give one of them");
+      throw bad_usage(
+          "--size cannot be combined with --batch, --heads, --key-heads, --seq-len, --head-dim or --causal");
+    if (attention && operations) throw bad_usage("--attention and --ops exclude each other");
     if (operations && profile)
-      throw bad_usage("--ops measures operations separately, --profile in a pass: give one of them");
+      throw bad_usage(
+          "--ops and --profile exclude each other: --ops measures operations separately, --profile within a pass");
     if (train && (attention || operations || roofline || baseline || mean_length || execution.skip_padding))
       throw bad_usage(
-          "bench --train measures steps of training: no --attention, --ops, --roofline, --baseline, --mean-length or "
+          "bench --train cannot be combined with --attention, --ops, --roofline, --baseline, --mean-length or "
           "--skip-padding");
-    if (train && devices != std::vector<std::string>{"cpu"}) throw bad_usage("bench --train measures the CPU");
-    if (operations && baseline) throw bad_usage("--ops has no rows that --baseline could compare");
+    if (train && devices != std::vector<std::string>{"cpu"})
+      throw bad_usage("bench --train supports only --device cpu");
+    if (operations && baseline) throw bad_usage("--ops and --baseline exclude each other");
     if (common.form() == Format::csv && (profile || roofline))
-      throw bad_usage(
-          "--format csv has a row for each measurement, {} other ones; give --format json, markdown or table",
-          profile ? "--profile" : "--roofline");
-    if (fail_if_slower && !baseline) throw bad_usage("--fail-if-slower needs --baseline FILE");
+      throw bad_usage("--format csv does not support {}; give --format json, markdown or table",
+                      profile ? "--profile" : "--roofline");
+    if (fail_if_slower && !baseline) throw bad_usage("--fail-if-slower requires --baseline FILE");
     if (fail_if_slower) (void)parse_percent(*fail_if_slower);
   }
 
@@ -265,7 +266,7 @@ struct BenchCommand {
   [[nodiscard]] int measure_steps(const std::string& machine) const {
     for (const std::string& dtype : dtypes)
       if (open::is_quantization(dtype))
-        throw bad_usage("--train with --dtype {}: weights of integers have no gradient", dtype);
+        throw bad_usage("--train cannot be combined with --dtype {}: quantized weights have no gradients", dtype);
     const auto backend = open::open_backend("cpu", execution.backend, common.console);
     const open::LoadedModel loaded = open::load_model(model, execution, common.console);
     report::TrainingBenchReport report;
@@ -288,10 +289,10 @@ struct BenchCommand {
     if (train || attention || operations || roofline || profile || samples || baseline || mean_length ||
         execution.skip_padding || !tests.empty())
       throw bad_usage(
-          "bench --parallel measures whole passes: no --train, --attention, --ops, --profile, --roofline, --samples, "
+          "bench --parallel cannot be combined with --train, --attention, --ops, --profile, --roofline, --samples, "
           "--baseline, --pp, --tg, --mean-length or --skip-padding");
-    if (common.form() == Format::jsonl) throw bad_usage("bench --parallel writes no JSON Lines: --json has all rows");
-    if (devices.size() > 1) throw bad_usage("bench --parallel measures one --device");
+    if (common.form() == Format::jsonl) throw bad_usage("bench --parallel does not support --format jsonl; use --json");
+    if (devices.size() > 1) throw bad_usage("bench --parallel supports only one --device");
     Ranks world(ranks, word, common.console);
     const bool measures = !cluster && world.world().size() > 1;
     report::ParallelBenchReport report;

@@ -288,11 +288,11 @@ struct CompletionCommand {
 
   [[nodiscard]] int run() const {
     if (layers) {
-      if (shell) throw bad_usage("--layers takes no other option");
+      if (shell) throw bad_usage("--layers cannot be combined with a SHELL");
       write_result(names_of_layers(), output, Look::exact);
       return 0;
     }
-    if (!shell) throw bad_usage("attn completion needs a SHELL: bash, zsh or fish");
+    if (!shell) throw bad_usage("attn completion requires a SHELL: bash, zsh or fish");
     const Tree tree = tree_of(*program);
     const std::string script = *shell == "bash"  ? bash_script(tree)
                                : *shell == "zsh" ? zsh_script(tree)

@@ -170,11 +170,11 @@ struct GenerateCommand {
   /// Opens a model that is not a task of KerasHub: its sequences have the length of the model.
   void use_whole(const open::LoadedModel& loaded) {
     if (loaded.model.task())
-      throw bad_input("{}: a {} gives no logits of next tokens, so it cannot generate", loaded.file,
+      throw bad_input("{}: a {} does not return next-token logits, so it cannot generate text", loaded.file,
                       loaded.model.class_name());
     if (sampler_.kind == SamplerKind::contrastive)
-      throw bad_usage("--sampler contrastive needs the input of the logits, which only tasks have");
-    if (cache_dtype) throw bad_usage("--cache-dtype: a {} keeps no cache", loaded.model.class_name());
+      throw bad_usage("--sampler contrastive requires a task, which returns the input of its logits");
+    if (cache_dtype) throw bad_usage("--cache-dtype: a {} has no KV cache", loaded.model.class_name());
     sequences_ = generate::whole_sequences(loaded, execution, max_length);
   }
 
@@ -204,11 +204,11 @@ struct GenerateCommand {
                                              const backends::Backend& backend) {
     if (!drafts.draft) return request;
     if (request.prompts.size() != 1)
-      throw bad_usage("--draft goes with one prompt, and {} are given", request.prompts.size());
+      throw bad_usage("--draft supports one prompt, but {} are given", request.prompts.size());
     if (sampler_.kind == SamplerKind::beam || sampler_.kind == SamplerKind::contrastive)
-      throw bad_usage("--draft goes with the samplers greedy, random, top_k and top_p");
+      throw bad_usage("--draft supports the samplers greedy, random, top_k and top_p");
     if (as_keras_hub() && loaded.model.task() && !loaded.model.task()->keras_hub_error.empty())
-      throw bad_usage("--draft with --compat keras-hub: KerasHub computes other logits for a token on its own");
+      throw bad_usage("--draft cannot be combined with --compat keras-hub, whose logits of single tokens differ");
     drafting_ = generate::Drafting::open(drafts, backend, execution, decoder().vocabulary_size(), tokenizer_.get(),
                                          request.max_length, common.console);
     request.draft = &drafting_->draft();
@@ -219,7 +219,7 @@ struct GenerateCommand {
   void choose_sampler(const keras::Model& of) {
     sampler_ = sampling.options_for(of);
     if (stream && sampler_.kind == SamplerKind::beam)
-      throw bad_usage("--stream with --sampler beam: which beam is the best is known at the end");
+      throw bad_usage("--stream cannot be combined with --sampler beam: the best beam is known at the end");
   }
 
   [[nodiscard]] std::int64_t length_for(const keras::Model& of) const {
@@ -248,8 +248,7 @@ struct GenerateCommand {
     }
     if (!sequences_) check_positions(of, request);
     for (std::size_t i = 0; i < request.prompts.size(); ++i) {
-      if (request.prompts[i].empty())
-        throw bad_usage("prompt {} has no tokens, and no start token comes before it", i + 1);
+      if (request.prompts[i].empty()) throw bad_usage("prompt {} has no tokens and no start token", i + 1);
       if (std::ssize(request.prompts[i]) >= request.max_length)
         common.console.warn(fmt::format("prompt {} fills the {} tokens of --max-length: nothing is generated", i + 1,
                                         request.max_length));
@@ -266,7 +265,7 @@ struct GenerateCommand {
     const auto check = [&](const std::vector<std::vector<Token>>& rows, std::string_view side) {
       for (std::size_t i = 0; i < rows.size(); ++i)
         if (std::ssize(rows[i]) > *positions)
-          throw bad_usage("prompt {} has {} tokens{}, and the model has {} positions: give a shorter one", i + 1,
+          throw bad_usage("prompt {} has {} tokens{}, but the model has {} positions: give a shorter prompt", i + 1,
                           rows[i].size(), side, *positions);
     };
     check(encoded_.encoder, " for the encoder");
@@ -286,7 +285,7 @@ struct GenerateCommand {
     const bool has_encoder = sequences_ ? sequences_->inputs.encoder.has_value() : task && task->packing;
     if (!has_encoder) {
       if (!prompts.decoder_texts.empty() || !prompts.decoder_ids.empty())
-        throw bad_usage("--decoder-prompt and --decoder-ids are for models with an encoder, and a {} has none",
+        throw bad_usage("--decoder-prompt and --decoder-ids require an encoder-decoder model, and a {} has no encoder",
                         of.class_name());
       return tokenizer_ ? tokenized(of, length) : read_ids(prompts);
     }
@@ -306,9 +305,10 @@ struct GenerateCommand {
     std::string what = task ? task->keras_hub_error : "";
     if (specials_ && specials_->pad &&
         std::ranges::find(request.stop_token_ids, *specials_->pad) != request.stop_token_ids.end())
-      what += std::string(what.empty() ? "" : ", and ") + "takes the padding behind a prompt for its end";
+      what += std::string(what.empty() ? "" : ", and ") + "reads the padding after a prompt as its end";
     if (!what.empty())
-      common.console.warn(fmt::format("KerasHub {}; attn does not. --compat keras-hub gives its tokens.", what));
+      common.console.warn(
+          fmt::format("KerasHub {}; attn does not. Use --compat keras-hub to reproduce its tokens.", what));
   }
 
   /// Tokenizes as CausalLMPreprocessor.generate_preprocess: cut, then a start token in front.
@@ -339,7 +339,7 @@ struct GenerateCommand {
     for (const auto* rows : {&request.prompts, &encoded_.encoder})
       for (const auto& row : *rows)
         for (const Token token : row)
-          if (token >= size) throw bad_usage("token {} is not one of the model's {}", token, size);
+          if (token >= size) throw bad_usage("token {} is outside the model's vocabulary of {}", token, size);
   }
 
   /// Warns of a tokenizer with more tokens than the model; models often have some rows more.
@@ -347,7 +347,7 @@ struct GenerateCommand {
     if (!tokenizer_ || tokenizer_->size() == rows) return;
     common.console.warn(fmt::format(
         "the tokenizer has {} tokens and the model {}: {}", tokenizer_->size(), rows,
-        tokenizer_->size() < rows ? "ids from there on have no text" : "a prompt with any of the others is refused"));
+        tokenizer_->size() < rows ? "ids from there on have no text" : "a prompt with any of the others is rejected"));
   }
 
   [[nodiscard]] generate::CachedDecoderOptions decoder_options(const generate::Request& request) const {
@@ -355,7 +355,7 @@ struct GenerateCommand {
     options.rows = static_cast<Dim>(request.prompts.size());
     options.branches = generate::branches_of(sampler_);
     if (options.branches > std::numeric_limits<Dim>::max() / std::max<Dim>(options.rows, 1))
-      throw Error(ExitCode::no_memory, fmt::format("{} sequences for each of {} prompts do not fit into any memory",
+      throw Error(ExitCode::no_memory, fmt::format("{} sequences for each of {} prompts do not fit in memory",
                                                    options.branches, options.rows));
     options.capacity = request.max_length;
     options.prefill_chunk = prefill_chunk.value_or(512);

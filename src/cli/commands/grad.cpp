@@ -113,8 +113,8 @@ struct GradCommand {
     refuse_binary_on_terminal(arrays);
     if (svg) refuse_page_on_terminal(Format::svg, svg, model);
     if (training && no_training) throw bad_usage("--training and --no-training exclude each other");
-    if (!check && (directions || step)) throw bad_usage("--directions and --eps are of --check");
-    if (!expect && (rtol || atol)) throw bad_usage("--rtol and --atol are of --expect");
+    if (!check && (directions || step)) throw bad_usage("--directions and --eps require --check");
+    if (!expect && (rtol || atol)) throw bad_usage("--rtol and --atol require --expect");
     const auto backend = open::open_backend(execution.device, execution.backend, common.console);
     const open::LoadedModel loaded = open::load_model(model, execution, common.console);
     open::GivenInputs given = train::read_data(loaded.model, data);
@@ -337,7 +337,7 @@ struct GradCommand {
       const auto row = std::ranges::find_if(report.rows, [](const auto& each) { return each.non_finite > 0; });
       common.console.error(row == report.rows.end()
                                ? fmt::format("the loss is {}", report.value)
-                               : fmt::format("the gradient of '{}' holds NaN or Inf", printable(row->name)));
+                               : fmt::format("the gradient of '{}' contains NaN or Inf", printable(row->name)));
     }
     const bool differs = (report.compare && !report.compare->pass) || !report.checked();
     return differs || !report.finite() ? ExitCode::differs : ExitCode::done;

@@ -41,11 +41,10 @@ struct HeatmapCommand {
   [[nodiscard]] int run() const {
     const Format form = common.form_of_output();
     if (no_header && form != Format::svg && form != Format::png)
-      throw bad_usage("--no-header is of SVG and PNG pictures");
+      throw bad_usage("--no-header requires --format svg or png");
     const bool to_stdout = !common.output || *common.output == "-";
     refuse_page_on_terminal(form, common.output, model);
-    if (!heads.labels.empty() && form == Format::json)
-      common.console.warn("--labels changes only tables, pages and pictures");
+    if (!heads.labels.empty() && form == Format::json) common.console.warn("--labels has no effect with --format json");
     const open::LoadedModel loaded = open::load_model(model, execution, common.console);
     const open::GivenInputs given = open::read_inputs(loaded.model, inputs, execution, common.console, heads.item + 1);
     const report::PreviewOptions preview{ink(to_stdout), terminal_columns().value_or(100)};

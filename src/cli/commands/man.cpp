@@ -162,7 +162,7 @@ struct ManCommand {
   }
 
   [[nodiscard]] int write_all() const {
-    if (!output || *output == "-") throw bad_usage("--all needs a folder: attn man --all -o FOLDER");
+    if (!output || *output == "-") throw bad_usage("--all requires a folder: attn man --all -o FOLDER");
     if (!command.empty()) throw bad_usage("--all writes every page; leave out '{}'", printable(command));
     std::error_code error;
     std::filesystem::create_directories(*output, error);

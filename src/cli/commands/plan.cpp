@@ -58,7 +58,8 @@ struct PlanCommand {
     const keras::LowerOptions lower = open::lower_options(execution, {});
     const std::optional<ParallelWord> word = parallel ? parse_parallel(*parallel) : std::nullopt;
     if (word) {
-      if (form == Format::svg || kernels) throw bad_usage("--parallel shows what ranks share: no picture, no kernels");
+      if (form == Format::svg || kernels)
+        throw bad_usage("--parallel cannot be combined with --format svg or --kernels");
       const report::ParallelPlanReport shared = parallel_plan(loaded, lower, *word, cluster_named(cluster));
       common.write(report::render(form, shared));
       return 0;
@@ -71,7 +72,7 @@ struct PlanCommand {
     if (loaded.model.decodes()) {
       report.cache = cache_of(loaded.model);
     } else if (max_length || cache_dtype) {
-      throw bad_usage("{}: a {} keeps no cache of tokens", max_length ? "--max-length" : "--cache-dtype",
+      throw bad_usage("{}: a {} has no KV cache", max_length ? "--max-length" : "--cache-dtype",
                       loaded.model.class_name());
     }
     if (kernels) report.kernels = kernels_of(loaded, lower, report, *backend);

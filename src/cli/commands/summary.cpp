@@ -73,7 +73,7 @@ struct SummaryCommand {
     keras::Summary summary = loaded.model.summary();
     if (summary.preprocessor && model) tell_vocabulary(summary, *model);
     if (summary.unknown_optimizer)
-      common.console.warn("the optimizer that the model was compiled with is unknown; the totals are without it");
+      common.console.warn("the optimizer of the compiled model is unknown; the totals do not include it");
     if (opens()) {
       keras::LowerOptions size;
       size.batch = batch;
@@ -108,16 +108,16 @@ struct SummaryCommand {
     // An environment variable is for every command; a table without costs ignores it.
     const bool asked =
         (batch && std::getenv("ATTN_BATCH") == nullptr) || (sequence_length && std::getenv("ATTN_SEQ_LEN") == nullptr);
-    if (asked && !costs) throw bad_usage("--batch and --seq-len are for --costs");
+    if (asked && !costs) throw bad_usage("--batch and --seq-len require --costs");
     if (line_length && Console::ascii)
-      throw bad_usage("--line-length prints Keras's table byte for byte, and --ascii changes it; give one of them");
-    if (masks && opens()) throw bad_usage("--masks goes without --costs, --depth and --weights");
+      throw bad_usage("--line-length and --ascii exclude each other: --line-length prints Keras's table byte for byte");
+    if (masks && opens()) throw bad_usage("--masks cannot be combined with --costs, --depth or --weights");
     if (!masks && !opens()) return;
     const char* const table = masks ? "--masks" : costs ? "--costs" : depth ? "--depth" : "--weights";
     for (const auto& [option, given] :
          {std::pair("--line-length", line_length.has_value()), std::pair("--show-trainable", show_trainable),
           std::pair("--layer-range", !layer_range.empty())})
-      if (given) throw bad_usage("{} is of the table that {} replaces; give one of them", option, table);
+      if (given) throw bad_usage("{} changes the table that {} replaces: give only one of them", option, table);
   }
 
   [[nodiscard]] std::string costs_text(const keras::Summary& summary, const report::CostReport& report) const {

@@ -84,7 +84,8 @@ struct TokenizeCommand {
   [[nodiscard]] report::TokenizedText encoded(const Tokenizer& tokenizer, std::string text) const {
     if (!is_utf8(text)) {
       if (!lossy)
-        throw bad_usage("the text '{}' is not valid UTF-8; --lossy puts U+FFFD in its place", shortened(text));
+        throw bad_usage("the text '{}' is not valid UTF-8; use --lossy to replace invalid bytes with U+FFFD",
+                        shortened(text));
       text = tokenizers::valid_utf8(text);
     }
     tokenizers::EncodeOptions encode;
@@ -123,7 +124,7 @@ struct TokenizeCommand {
       return;  // KerasHub does not read it
     }
     if (different > 0)
-      common.console.note(fmt::format("KerasHub's generate() takes other ids for {} of {} texts: --workflow python",
+      common.console.note(fmt::format("KerasHub's generate() uses other ids for {} of {} texts: use --workflow python",
                                       different, report.texts.size()));
   }
 };

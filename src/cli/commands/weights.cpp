@@ -57,8 +57,8 @@ struct WeightsCommand {
   }
 
   [[nodiscard]] int run() const {
-    if (other && sort) throw bad_usage("--sort orders a list of arrays, and --diff gives none");
-    if (!other && (tolerance.rtol > 0 || tolerance.atol > 0)) throw bad_usage("--rtol and --atol are for --diff");
+    if (other && sort) throw bad_usage("--sort and --diff exclude each other");
+    if (!other && (tolerance.rtol > 0 || tolerance.atol > 0)) throw bad_usage("--rtol and --atol require --diff");
     std::optional<open::LoadedModel> asked;
     if (model) asked = open::load_model(model, open::Reading{input_shape}, common.console);
     const open::WeightsSource source = open::read_weights(file, asked ? &*asked : nullptr, common.console);
@@ -79,7 +79,7 @@ struct WeightsCommand {
       progress.advance(static_cast<double>(array.tensor.size()));
     }
     if (report.arrays.empty() && !arrays.empty())
-      throw bad_usage("--match: none of the {} arrays of {} has such a name", arrays.size(), printable(file));
+      throw bad_usage("--match: none of the {} arrays of {} matches", arrays.size(), printable(file));
     order(report.arrays);
     if (asked) report.check = check(*asked, source.store);
     common.write(report::render(common.form(), report));

@@ -52,7 +52,7 @@ void Common::check_ending() const {
     if (output->ends_with(ending.text)) other = !fits;
   }
   if (other)
-    throw bad_usage("-o {}: the ending stands for another form than the result's; known are {}", printable(*output),
+    throw bad_usage("-o {}: the extension does not match the result's format; expected {}", printable(*output),
                     join(known, ", "));
 }
 
@@ -65,7 +65,7 @@ Format Common::form() const {
 
 void refuse_binary_on_terminal(const std::optional<std::string>& path) {
   if (path && io::is_terminal(*path))
-    throw bad_usage("arrays are no text for a terminal: write them to a file, or into a pipe");
+    throw bad_usage("arrays cannot be shown on a terminal: write them to a file or a pipe");
 }
 
 void refuse_page_on_terminal(Format form, const std::optional<std::string>& path,
@@ -73,7 +73,7 @@ void refuse_page_on_terminal(Format form, const std::optional<std::string>& path
   if (!is_file_form(form) || !io::is_terminal(path.value_or("-"))) return;
   std::string stem = model && *model != "-" ? std::filesystem::path(*model).stem().string() : "";
   if (stem.empty()) stem = "model";
-  throw bad_usage("{} is no text for a terminal; write it with -o {}.{}",
+  throw bad_usage("{} cannot be shown on a terminal; write it with -o {}.{}",
                   form == Format::html  ? "a page"
                   : form == Format::png ? "a PNG image"
                                         : "an SVG picture",
@@ -96,8 +96,7 @@ Format Common::form_of_output() const {
     if (output->ends_with(ending.text)) return ending.format;
     known.emplace_back(ending.text);
   }
-  throw bad_usage("-o {}: the extension is unknown; known are {}; or give --format", printable(*output),
-                  join(known, ", "));
+  throw bad_usage("-o {}: unknown extension; expected {}, or give --format", printable(*output), join(known, ", "));
 }
 
 void add_common(Options& options, Common& common, const std::vector<Format>& formats, bool with_output) {

@@ -25,7 +25,8 @@ std::int64_t shuffled_block_of(const std::string& text) {
   const bool is_block = text.starts_with(kBlock);
   const auto [last, error] = std::from_chars(text.data() + (is_block ? kBlock.size() : 0), end, rows);
   if (!is_block || error != std::errc() || last != end || rows < 1)
-    throw bad_usage("--shuffle '{}': expected rows, or block:N with a number of rows, as block:4096", printable(text));
+    throw bad_usage("--shuffle '{}': expected rows, or block:N with a number of rows, as in block:4096",
+                    printable(text));
   return rows;
 }
 
@@ -194,40 +195,38 @@ void exclude(bool one, bool other, const char* why) {
 }  // namespace
 
 void TrainingOptions::check() const {
-  if (!target && saves()) throw bad_usage("-o FILE is missing: the trained model has to go somewhere");
+  if (!target && saves()) throw bad_usage("-o FILE is missing: it is required for the trained model");
   exclude(plans, overfit.has_value(), "--plan and --overfit exclude each other");
-  exclude(overfit.has_value(), resume, "--overfit tries from the beginning: it goes without --resume");
+  exclude(overfit.has_value(), resume, "--overfit and --resume exclude each other");
   exclude(overfit.has_value(), steps || steps_per_epoch,
-          "--overfit N sets the number of steps: use it without --steps and --steps-per-epoch");
+          "--overfit sets the number of steps: it cannot be combined with --steps or --steps-per-epoch");
   exclude(!saves(), dump || lora_output || save_every || save_best,
-          "--plan and --overfit write no model: they go without --dump, --lora-output, --save-every and --save-best");
+          "--plan and --overfit write no model: they cannot be combined with --dump, --lora-output, --save-every or "
+          "--save-best");
   exclude(plans, expected_losses || svg || logs.events || logs.csv || logs.tensorboard,
-          "--plan trains nothing: it goes without --expect-loss, --log, --csv, --tensorboard and --svg");
-  exclude(!saves(), ranks.asked().has_value(), "--plan and --overfit are of one process: they go without --parallel");
-  exclude(keep.has_value(), !save_every, "--keep is of --save-every");
+          "--plan does not train: it cannot be combined with --expect-loss, --log, --csv, --tensorboard or --svg");
+  exclude(!saves(), ranks.asked().has_value(), "--plan and --overfit cannot be combined with --parallel");
+  exclude(keep.has_value(), !save_every, "--keep requires --save-every");
   exclude(no_shuffle, shuffled_block > 0, "--shuffle and --no-shuffle exclude each other");
   exclude(changes.schedule(), reduce_lr.has_value(),
-          "--reduce-lr moves the learning rate, which a schedule, --warmup-steps or --decay moves already");
-  exclude(!expected_losses, rtol || atol, "--rtol and --atol are of --expect-loss");
+          "--reduce-lr cannot be combined with a schedule, --warmup-steps or --decay");
+  exclude(!expected_losses, rtol || atol, "--rtol and --atol require --expect-loss");
   if (lora_output) io::check_tensor_path(*lora_output);
-  if (target && !weights::holds_config(*target))
-    throw bad_usage("-o {}: the trained model is a .keras", printable(*target));
+  if (target && !weights::holds_config(*target)) throw bad_usage("-o {}: expected a .keras file", printable(*target));
   if (save_best && !weights::holds_config(*save_best))
-    throw bad_usage("--save-best {}: the trained model is a .keras", printable(*save_best));
+    throw bad_usage("--save-best {}: expected a .keras file", printable(*save_best));
   if (dump) io::check_tensor_path(*dump);
   if (validation && validation_split) throw bad_usage("--validation and --validation-split exclude each other");
-  if (resume && !model) throw bad_usage("--resume needs a MODEL that attn has trained");
-  exclude(resume, execution.weights.has_value(), "--resume continues with MODEL's own weights: it excludes --weights");
-  if (!lora && !lora_layers.empty()) throw bad_usage("--lora-layers is of --lora");
+  if (resume && !model) throw bad_usage("--resume requires a MODEL that attn has trained");
+  exclude(resume, execution.weights.has_value(),
+          "--resume and --weights exclude each other: training resumes with the weights of MODEL");
+  if (!lora && !lora_layers.empty()) throw bad_usage("--lora-layers requires --lora");
   if (const auto word = ranks.asked(); word && word->kind != parallel::Kind::data)
-    throw bad_usage("--parallel {}: ranks share the rows of a training step: --parallel data",
-                    printable(*ranks.parallel));
-  if (zero == 1 && !ranks.asked())
-    throw bad_usage("--zero is of --parallel data: one process has nobody to share its optimizer with");
-  if (reduce_dtype != DType::float32 && !ranks.asked())
-    throw bad_usage("--reduce-dtype is of --parallel data: one process sends no gradients");
+    throw bad_usage("--parallel {}: training supports only --parallel data", printable(*ranks.parallel));
+  if (zero == 1 && !ranks.asked()) throw bad_usage("--zero requires --parallel data");
+  if (reduce_dtype != DType::float32 && !ranks.asked()) throw bad_usage("--reduce-dtype requires --parallel data");
   if (reduce_dtype != DType::float32 && deterministic)
-    throw bad_usage("--deterministic gives others sums of several parts, which --reduce-dtype {} would round",
+    throw bad_usage("--deterministic cannot be combined with --reduce-dtype {}, which rounds sums of gradients",
                     name_of(reduce_dtype));
 }
 
