@@ -30,9 +30,9 @@ class ModelDrafting final : public Drafting {
                 const open::Execution& execution, Dim capacity, const open::Listener& listener)
       : Drafting(tokens), execution_(execution), loaded_(open::load_model(path, own(execution_), listener)) {
     if (!loaded_.model.decodes() || loaded_.model.task()->packing)
-      throw bad_input("{}: a {} is no decoder, so it guesses no next tokens", loaded_.file, loaded_.model.class_name());
+      throw bad_input("{}: a {} is not a decoder, so it cannot draft tokens", loaded_.file, loaded_.model.class_name());
     if (const auto most = loaded_.model.most_positions(); most && *most < capacity)
-      throw bad_usage("`draft` {}: it has {} positions, and sequences may be {} tokens long: `max_length` says fewer",
+      throw bad_usage("`draft` {}: it has {} positions, but sequences may have {} tokens: lower `max_length`",
                       printable(path), *most, capacity);
     CachedDecoderOptions options;
     options.capacity = capacity;
@@ -67,21 +67,20 @@ std::optional<std::int64_t> lookup_tokens(const DraftOptions& words) {
   std::int64_t count = 0;
   const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), count);
   if (error != std::errc() || end != rest.data() + rest.size() || count < 1)
-    throw bad_usage("`draft` {}: expected prompt-lookup:N, with N tokens that are guessed at a time",
-                    printable(*words.draft));
+    throw bad_usage("`draft` {}: expected prompt-lookup:N, with N drafted tokens at a time", printable(*words.draft));
   return count;
 }
 
 void check_vocabulary(const std::string& path, const ModelDrafting& drafting, std::int64_t vocabulary,
                       const tokenizers::Tokenizer* tokenizer) {
   if (drafting.vocabulary() != vocabulary)
-    throw bad_usage("`draft` {}: it has {} tokens and the model {}; both must have the same vocabulary",
+    throw bad_usage("`draft` {}: it has {} tokens and the model has {}; both must have the same vocabulary",
                     printable(path), drafting.vocabulary(), vocabulary);
   if (tokenizer == nullptr) return;
   const auto other = tokenizers::open_tokenizer(path, keras::tokenizer_tables());
   for (tokenizers::Id id = 0; id < vocabulary; ++id)
     if (tokenizer->token(id) != other->token(id))
-      throw bad_usage("`draft` {}: its token {} is another than the model's; both must have the same vocabulary",
+      throw bad_usage("`draft` {}: its token {} differs from the model's; both must have the same vocabulary",
                       printable(path), id);
 }
 

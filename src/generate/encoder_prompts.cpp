@@ -28,7 +28,7 @@ Token special(const tokenizers::SpecialIds& ids, keras::SpecialToken token) {
   const std::optional<Token> id = token == keras::SpecialToken::start ? ids.start
                                   : token == keras::SpecialToken::end ? ids.end
                                                                       : ids.pad;
-  if (!id) throw bad_input("the tokenizer has no token that the decoder's sequence begins with; give `ids`");
+  if (!id) throw bad_input("the tokenizer has no start token for the decoder; give `ids`");
   return *id;
 }
 
@@ -41,9 +41,9 @@ EncoderPrompts pack_prompts(const EncoderWords& words, const std::optional<keras
   if (tokenizer == nullptr) {
     out.encoder = words.ids;
     for (const auto& row : out.encoder)
-      if (row.empty()) throw bad_usage("`ids` without ids: the encoder has nothing to read");
+      if (row.empty()) throw bad_usage("`ids` is empty: the encoder needs at least one token");
     if (words.decoder_ids.empty())
-      throw bad_usage("`ids` of a model with an encoder goes with `decoder_ids`, its output's begin");
+      throw bad_usage("`ids` of an encoder-decoder model requires `decoder_ids`, the start of its output");
     out.decoder = for_each_prompt(words.decoder_ids, out.encoder.size(), "`decoder_ids`");
     return out;
   }

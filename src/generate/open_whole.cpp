@@ -18,7 +18,8 @@ WholeSequences whole_sequences(const open::LoadedModel& loaded, const open::Exec
   WholeSequences out;
   out.inputs = whole_inputs(graph, loaded.file);
   const std::int64_t own = graph.value(graph.inputs[out.inputs.tokens]).shape[1];
-  if (length.value_or(own) > own) throw bad_usage("`max_length` {}: the model's sequences have {}", *length, own);
+  if (length.value_or(own) > own)
+    throw bad_usage("`max_length` {}: the model's sequences have {} tokens", *length, own);
   out.length = length.value_or(own);
   return out;
 }

@@ -52,8 +52,8 @@ WholeInputs whole_inputs(const graph::Graph& graph, const std::string& name) {
     out.tokens = i;
     found = true;
   }
-  if (!found) throw refuse("no input has the length and the vocabulary of its output");
-  if (graph.inputs.size() > 2) throw refuse("it has further inputs besides a sequence and an encoder's sequence");
+  if (!found) throw refuse("no input matches the length and the vocabulary of its output");
+  if (graph.inputs.size() > 2) throw refuse("it has inputs other than a sequence and an encoder's sequence");
   if (graph.inputs.size() == 2) out.encoder = 1 - out.tokens;
   return out;
 }

@@ -98,7 +98,7 @@ Generator::Parts::Parts(const open::ModelText& text, std::optional<std::string> 
       loaded(loaded_for(text, execution)) {
   const auto task = loaded.model.task();
   if (!loaded.model.decodes() || (task && task->packing))
-    throw bad_input("{}: a {} is no decoder, so it generates no text", loaded.file, loaded.model.class_name());
+    throw bad_input("{}: a {} is not a decoder, so it cannot generate text", loaded.file, loaded.model.class_name());
 }
 
 std::shared_ptr<const tokenizers::Tokenizer> Generator::Parts::tokenizer() {
@@ -167,7 +167,7 @@ std::vector<std::vector<std::int32_t>> Generator::generate_ids(const std::vector
 std::vector<double> Generator::score(const std::vector<std::int32_t>& ids) {
   if (ids.size() < 2) throw bad_usage("a text of {} tokens has no score: expected two or more", ids.size());
   if (const auto most = parts_->loaded.model.most_positions(); most && std::ssize(ids) > *most)
-    throw bad_usage("a text has {} tokens, and the model has {} positions: give a shorter one", ids.size(), *most);
+    throw bad_usage("a text has {} tokens, but the model has {} positions: give a shorter text", ids.size(), *most);
   generate::Request request;
   request.prompts = {ids};
   request.sampler.kind = generate::SamplerKind::greedy;

@@ -199,7 +199,8 @@ Runner Model::prepare(const RunOptions& options) const {
   auto parts = std::make_unique<Runner::Parts>();
   parts->weights_origin = open::weights_origin(loaded, execution);
   if (execution.skip_padding) {
-    if (options.scores) throw bad_usage("`scores` with `skip_padding`: the weights of padding are not computed");
+    if (options.scores)
+      throw bad_usage("`scores` cannot be combined with `skip_padding`, which does not compute the weights of padding");
     parts->weights = std::move(weights);
   } else {
     parts->session = std::make_unique<run::Session>(*backend, graph, std::move(weights), execution.compile_options());

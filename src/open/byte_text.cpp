@@ -46,8 +46,8 @@ Tensor read_byte_rows(const keras::Model& model, ByteInput input, const std::str
   const auto beyond = std::ranges::find_if(numbers, [&](std::int32_t byte) { return byte >= input.vocabulary; });
   if (beyond != numbers.end())
     throw bad_input(
-        "{}: the byte {} at {} is not a token of the model, which has {}: its tokens are not bytes, or the text holds "
-        "others than those it was trained on",
+        "{}: the byte {} at {} is not a token of the model, which has {}: its tokens are not bytes, or it was not "
+        "trained on such text",
         printable(file), *beyond, beyond - numbers.begin(), input.vocabulary);
   return out;
 }

@@ -24,7 +24,7 @@ io::Arrays pick(const io::Arrays& arrays, const std::string& name, const std::st
   for (const NamedTexts& array : arrays.texts)
     if (count == 1 || array.name == name) out.texts.push_back({name, array.texts});
   if (!out.tensors.empty() || !out.texts.empty()) return out;
-  throw bad_input("{}: holds {} arrays, none of them called '{}'", printable(path), count, printable(name));
+  throw bad_input("{}: contains {} arrays, none of them named '{}'", printable(path), count, printable(name));
 }
 
 /// The arrays of a file by the names of the inputs that take them. `others` gets the names of arrays that no input
@@ -48,7 +48,7 @@ class FileInputs {
           others_->push_back(array.name);
           continue;
         }
-        throw bad_input("{}: holds strings, and the inputs of the model are of numbers: {}", printable(path_),
+        throw bad_input("{}: contains strings, but the model's inputs are numbers: {}", printable(path_),
                         printable(join(of_numbers_, ", ")))
             .about("inputs");
       }
@@ -107,8 +107,8 @@ class FileInputs {
   }
   [[noreturn]] void refuse(const NamedTexts& array) const {
     throw bad_input("{}: {}; the inputs of strings are {}", printable(path_),
-                    has_no_name(array) ? "the input of its strings is unknown: give `inputs` NAME=FILE"
-                                       : fmt::format("the model has no input of strings '{}'{}", printable(array.name),
+                    has_no_name(array) ? "the input for its strings is ambiguous: give `inputs` NAME=FILE"
+                                       : fmt::format("the model has no string input '{}'{}", printable(array.name),
                                                      did_you_mean(array.name, std::span<const std::string>(of_texts_))),
                     printable(join(of_texts_, ", ")));
   }
@@ -224,7 +224,7 @@ GivenInputs read_inputs(const keras::Model& model, const std::vector<std::string
 
 void warn_of_others(const GivenInputs& given, const Listener& listener) {
   if (given.others.empty()) return;
-  listener.warn(fmt::format("{} left aside, for no input of the model is called so: {}",
+  listener.warn(fmt::format("{} ignored, as the model has no such input: {}",
                             given.others.size() == 1 ? "an array is" : "arrays are", join(given.others, ", ")));
 }
 

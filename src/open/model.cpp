@@ -56,7 +56,7 @@ void warn_of_fixed_lengths(const keras::Model& model, const std::optional<std::i
                            const Listener& listener) {
   if (length && !model.reaches_length(*length))
     listener.warn(
-        fmt::format("`sequence_length` {} changes nothing: the model fixes the lengths of its inputs", *length));
+        fmt::format("`sequence_length` {} has no effect: the model fixes the lengths of its inputs", *length));
 }
 
 }  // namespace attn::open

@@ -56,8 +56,8 @@ ModelText read_hdf5_model(const std::string& path, const io::Bytes& file) {
   const auto config = text("model_config");
   if (!config)
     throw bad_input(
-        "{}: this file holds weights without a model; open the model's JSON or .keras file, with weights from "
-        "this one",
+        "{}: this file contains weights without a model; open the model's JSON or .keras file, with weights from this "
+        "one",
         printable(path))
         .about("weights");
   keras::ReadOptions options;
@@ -77,8 +77,8 @@ bool holds_arrays_alone(const io::ZipReader& archive) {
 ModelText model_text_of(const io::Bytes& file, const std::string& path) {
   const auto of_arrays = [&]() -> Error {
     return bad_input(
-               "{}: this file holds arrays, not a model; open the model's JSON or .keras file, with weights from this "
-               "one",
+               "{}: this file contains arrays, not a model; open the model's JSON or .keras file, with weights from "
+               "this one",
                printable(path))
         .about("weights");
   };
@@ -101,12 +101,11 @@ ModelText model_text_of(const io::Bytes& file, const std::string& path) {
   if (first == std::string_view::npos && path != "-") throw bad_input("{}: the file is empty", printable(name));
   if (const bool is_binary = name.ends_with(".keras") || name.ends_with(".h5");
       is_binary && first != std::string_view::npos && file.text()[first] != '{')
-    throw bad_input("{}: neither {} nor JSON: it is no model, or it is damaged or was downloaded in part",
-                    printable(name), name.ends_with(".h5") ? "an HDF5 file" : "a zip archive");
+    throw bad_input("{}: neither {} nor JSON: it is not a model, or it is damaged or incomplete", printable(name),
+                    name.ends_with(".h5") ? "an HDF5 file" : "a zip archive");
   // The text is copied, so its size is checked first.
   if (file.text().size() > keras::kMaxConfigBytes)
-    throw bad_input("{}: neither a .keras nor an .h5 file, and a config of over 64 MiB is not accepted",
-                    printable(name));
+    throw bad_input("{}: neither a .keras nor an .h5 file, and a config may have at most 64 MiB", printable(name));
   return {name, std::string(file.text()), {}, {}};
 }
 

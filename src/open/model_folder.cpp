@@ -57,7 +57,7 @@ void check_config(const nlohmann::json& config, const std::string& place) {
   if (config.contains("class_name") || config.contains("model_type")) return;
   if (config.contains("architecture"))
     throw bad_input(
-        "{}: a model of timm ('architecture'), which is not read; load it in Python with "
+        "{}: models of timm ('architecture') are unsupported; load it in Python with "
         "keras_hub.models.Backbone.from_preset and save it with save_to_preset",
         place);
   throw bad_input("{}: neither a model of KerasHub ('class_name') nor one of Hugging Face ('model_type')", place);

@@ -32,7 +32,7 @@ std::int64_t count_rows(const std::map<std::string, Tensor>& arrays, const std::
   for (const auto& [name, array] : arrays) {
     const Shape& shape = array.shape();
     if (shape.rank() == 0 || (rows && *rows != shape[0]))
-      throw bad_input("{}: '{}' has the shape {}: rows can be taken some at a time only where all arrays have as many",
+      throw bad_input("{}: '{}' has the shape {}: rows can be split only if all arrays have the same number",
                       printable(file), printable(name), shape.str());
     rows = shape[0];
   }
@@ -71,7 +71,7 @@ RowRunner::Result RowRunner::run(const std::string& file) {
     for (const NamedTensor& part : run_rows(some)) {
       const Shape& shape = part.tensor.shape();
       if (shape.rank() == 0 || shape[0] != to - from)
-        throw bad_input("{}: the output '{}' {} has no row for each of the input's: it needs all of them at once",
+        throw bad_input("{}: the output '{}' {} does not have one row per input row, so rows cannot be split",
                         printable(file), printable(part.name), shape.str());
       if (from == 0) {
         Shape whole = shape;

@@ -65,9 +65,10 @@ std::string weights_origin(const LoadedModel& loaded, const Execution& execution
 }
 
 void skip_padding(graph::Graph& graph, std::vector<Tensor>& inputs, const Listener& listener) {
-  if (!graph.scores.empty()) throw bad_usage("`scores` with `skip_padding`: the weights of padding are not computed");
+  if (!graph.scores.empty())
+    throw bad_usage("`scores` cannot be combined with `skip_padding`, which does not compute the weights of padding");
   run::Unpadded unpadded = run::skip_padding(std::move(graph), inputs);
-  listener.note(fmt::format("{} of {} positions are no padding", unpadded.rows, unpadded.positions));
+  listener.note(fmt::format("{} of {} positions are not padding", unpadded.rows, unpadded.positions));
   graph = std::move(unpadded.graph);
   inputs = std::move(unpadded.inputs);
 }

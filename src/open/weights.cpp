@@ -31,8 +31,8 @@ weights::Store read_folder(const WantedWeights& wanted, const std::string& folde
   const auto file = weights_file_in(folder);
   if (!file && pickles_in(folder))
     throw bad_input(
-        "{}: its weights are Python pickles (pytorch_model.bin), which only running them could read; save the model in "
-        "Python with save_pretrained(folder), which writes model.safetensors",
+        "{}: weights in Python pickles (pytorch_model.bin) are unsupported, because reading them runs code; save the "
+        "model in Python with save_pretrained(folder), which writes model.safetensors",
         printable(folder));
   if (!file)
     throw bad_input(

@@ -114,7 +114,7 @@ void write_archive(const std::string& path, const open::LoadedModel& loaded, con
   const auto reopen = open::reopens(path, stored.specs);
   model.check = [&](const std::string& written) {
     reopen(written);
-    if (!read_state(written)) throw internal_error("{}: the training's state is not in it", printable(path));
+    if (!read_state(written)) throw internal_error("{}: the file has no training state", printable(path));
   };
   weights::save(path, stored.specs, stored.weights, model);
 }
@@ -129,7 +129,7 @@ void require_disk(const std::string& path, Trainer& trainer, bool keeps_best_wei
   std::error_code failed;
   const std::filesystem::space_info space = std::filesystem::space(folder, failed);
   if (failed || space.available >= static_cast<std::uintmax_t>(needed)) return;
-  throw bad_input("{}: the trained model takes {}{}, and the disk has {} left; free some space, or write elsewhere",
+  throw bad_input("{}: the trained model needs {}{}, but the disk has {} left; free some space, or write elsewhere",
                   printable(path), memory_size(static_cast<UInt128>(needed)),
                   copies > 1 ? fmt::format(" in its {} checkpoints", copies) : "",
                   memory_size(static_cast<UInt128>(space.available)));

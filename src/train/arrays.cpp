@@ -35,7 +35,7 @@ void write_low_rank(const std::string& path, const Trainer& trainer) {
 
 void expect_low_rank(const Trainer& trainer) {
   if (low_rank_factors(trainer).empty())
-    throw bad_usage("`lora_output`: no layer has a low-rank addition; `lora` RANK gives them some");
+    throw bad_usage("`lora_output`: no layer has a LoRA adapter; add some with `lora` RANK");
 }
 
 }  // namespace attn::train

@@ -175,7 +175,7 @@ Json scaled(Json told, const LossScaling& scaling) {
 Json& optimizer_config(Json& compile_config) {
   Json& told = optimizer_in(compile_config["optimizer"]);
   if (!told.is_object() || (told.contains("config") && !told["config"].is_object()))
-    throw bad_input("the optimizer of the compile_config is no object that Keras writes");
+    throw bad_input("the optimizer of the compile_config is not an object as Keras writes it");
   if (!told.contains("config")) told["config"] = Json::object();
   return told["config"];
 }
@@ -193,7 +193,7 @@ void set_in_loss(Json& loss, const char* option, const char* field, const Json& 
   if (loss.is_string()) {
     const auto name = keras::loss_class(loss.get<std::string>());
     if (!name)
-      throw bad_usage("{}: which loss '{}' is depends on the targets: name another with `loss`", option,
+      throw bad_usage("{}: the meaning of '{}' depends on the targets: name the loss with `loss`", option,
                       printable(loss.get<std::string>()));
     loss = object_of("keras.losses", *name);
   }
@@ -217,7 +217,7 @@ void refuse_custom(const Json& config) {
       "the model was compiled with custom functions or classes, {}, of which the file only has the names; "
       "give {} instead{}",
       join(found, ", "), join(options, ", "),
-      std::ranges::count(options, "`metrics`") > 0 ? "; `metrics` none trains without a metric" : "");
+      std::ranges::count(options, "`metrics`") > 0 ? "; use `metrics` none to train without a metric" : "");
 }
 
 }  // namespace
@@ -227,7 +227,7 @@ LossScaling loss_scaling_of(const std::string& text) {
   if (text == "dynamic") return {LossScaling::Kind::dynamic};
   const std::optional<double> factor = as_number(text);
   if (!factor || !(*factor > 0.0))
-    throw bad_usage("`loss_scale` '{}': expected dynamic, none, or a number above 0, as 1024", printable(text));
+    throw bad_usage("`loss_scale` '{}': expected dynamic, none, or a number above 0, as in 1024", printable(text));
   return {LossScaling::Kind::fixed, *factor};
 }
 
@@ -241,8 +241,8 @@ std::optional<double> CompileChanges::constant_rate() const {
   const std::optional<double> rate = as_number(*learning_rate);
   if (rate && *rate >= 0.0) return rate;
   throw bad_usage(
-      "`learning_rate` '{}': expected a number from 0 on, or JSON of a schedule, as {{\"class_name\": \"CosineDecay\", "
-      "\"config\": {{…}}}}",
+      "`learning_rate` '{}': expected a non-negative number, or JSON of a schedule, as in {{\"class_name\": "
+      "\"CosineDecay\", \"config\": {{…}}}}",
       printable(*learning_rate));
 }
 
@@ -307,7 +307,7 @@ std::string optimizer_title(const std::string& compile_config) {
 std::string compile_config(const keras::Model& model, const CompileChanges& changes) {
   const std::optional<std::string> own = changes.file ? read_compile_config(*changes.file) : model.compile_config();
   if (!own && !changes.loss)
-    throw bad_input("the model was never compiled: give `loss`, and `optimizer` where it is not to be rmsprop");
+    throw bad_input("the model is not compiled: give `loss`, and `optimizer` (default rmsprop)");
   Json config =
       own ? keras::parse_json_text(*own, "compile_config") : Json{{"optimizer", "rmsprop"}, {"loss", nullptr}};
   if (changes.optimizer) config["optimizer"] = as_json("`optimizer`", *changes.optimizer);
@@ -335,21 +335,18 @@ std::string with_schedule(const std::string& compile_config, const CompileChange
   const std::int64_t warmup = changes.warmup_steps.value_or(0);
   if (warmup > 0 && changes.decay == "linear")
     throw bad_usage(
-        "`decay` linear: Keras has no schedule of a line behind `warmup_steps`, and could not go on with the file; "
-        "`decay` cosine is one");
+        "`decay` linear cannot be combined with `warmup_steps`: Keras has no such schedule; use `decay` cosine");
   if (steps == 0)
     throw bad_usage(
-        "`decay` and `warmup_steps`: the training has no step; `batch_size` takes more rows than there are");
-  if (steps <= warmup)
-    throw bad_usage("`warmup_steps` {}: the training has {} steps in all, which leaves none behind them", warmup,
-                    steps);
+        "`decay` and `warmup_steps`: the training has no steps, as `batch_size` exceeds the number of rows");
+  if (steps <= warmup) throw bad_usage("`warmup_steps` {}: the training has only {} steps in total", warmup, steps);
   Json config = keras::parse_json_text(compile_config, "compile_config");
   Json& told = optimizer_config(config);
   const Json given = told.value("learning_rate", Json());
   if (given.is_object())
     throw bad_usage(
-        "the learning rate of the model's optimizer is a schedule already; with `learning_rate` R `warmup_steps` and "
-        "`decay` make another");
+        "the model's optimizer already has a learning rate schedule; give `learning_rate` R to replace it with "
+        "`warmup_steps` and `decay`");
   const double rate = given.is_number() ? given.get<double>() : keras::compiled_optimizer(compile_config).learning_rate;
   told["learning_rate"] = schedule_of(changes, rate, steps);
   name_class(config["optimizer"]);

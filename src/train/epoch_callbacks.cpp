@@ -123,10 +123,10 @@ Watchable watchable(const keras::LossGraph& model, bool validates) {
 void resolve(Monitor& monitor, const std::string& mode, const Watchable& known) {
   if (monitor.monitor.empty()) monitor.monitor = known.usual;
   if (std::ranges::count(known.lists, monitor.monitor) > 0)
-    throw bad_usage("'{}' has several numbers, as one for each class, and cannot be watched",
+    throw bad_usage("'{}' has several values, such as one per class, and cannot be monitored",
                     printable(monitor.monitor));
   if (std::ranges::count(known.names, monitor.monitor) == 0)
-    throw bad_usage("'{}' cannot be watched{}: the training reports {}{}", printable(monitor.monitor),
+    throw bad_usage("'{}' cannot be monitored{}: the training reports {}{}", printable(monitor.monitor),
                     did_you_mean(monitor.monitor, std::span<const std::string>(known.names)), join(known.names, ", "),
                     known.usual == "loss" ? "; with `validation` or `validation_split` also val_loss" : "");
   monitor.up = mode == "auto" ? std::ranges::count(known.rising, monitor.monitor) > 0 : mode == "max";

@@ -94,7 +94,7 @@ struct Differing {
     ++compared;
     if (agree(loss, found->second, rtol, atol)) return;
     if (count++ == 0)
-      first = fmt::format("{} {} has a loss of {:.9g}, and {:.9g} was expected", what, number, loss, found->second);
+      first = fmt::format("{} {} has a loss of {:.9g}, but {:.9g} was expected", what, number, loss, found->second);
   }
 };
 
@@ -118,8 +118,7 @@ ExpectedLosses read_expected_losses(const std::string& path) {
     }
   }
   if (out.steps.empty() && out.epochs.empty())
-    throw bad_input("{}: there is no loss in it, as `attn train --log` or Keras's CSVLogger writes them",
-                    printable(path));
+    throw bad_input("{}: no losses found; expected a file of `attn train --log` or Keras's CSVLogger", printable(path));
   return out;
 }
 
@@ -129,8 +128,7 @@ std::optional<std::string> differing_losses(const ExpectedLosses& expected, cons
   for (const Point& point : had.points) all.compare("step", expected.steps, point.step, point.loss, rtol, atol);
   std::int64_t epoch = had.last_epoch - std::ssize(had.epochs);
   for (const double loss : had.epochs) all.compare("epoch", expected.epochs, ++epoch, loss, rtol, atol);
-  if (all.compared == 0)
-    throw bad_input("{}: it holds the loss of no step and of no epoch that this training had", printable(path));
+  if (all.compared == 0) throw bad_input("{}: no loss is of a step or epoch of this training", printable(path));
   if (all.count == 0) return std::nullopt;
   return fmt::format("{}: {} of {} losses differ; {}", printable(path), all.count, all.compared, all.first);
 }

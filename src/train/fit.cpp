@@ -135,7 +135,7 @@ std::string_view name_of(FitEnd end) {
     case FitEnd::plan:
       return "plan";
   }
-  throw internal_error("a training has no end");
+  throw internal_error("the training has no end");
 }
 
 FitEnd fit(Trainer& trainer, const Data& data, const Data* validation, const FitOptions& options, Position& position,

@@ -100,7 +100,7 @@ class Preparation {
   }
 
   [[nodiscard]] Error other_training(std::string_view option) const {
-    return bad_usage("`resume` continues the training in {}, which has another {}: leave the option out, or `resume`",
+    return bad_usage("`resume` continues the training in {}, which has another {}: leave out that option, or `resume`",
                      printable(*told_.model), option);
   }
 
@@ -123,7 +123,7 @@ class Preparation {
     job_.rows.emplace(job_.given.arrays);
     job_.validation_rows.emplace(job_.held_out.arrays);
     const std::int64_t rows = job_.rows->rows();
-    if (rows == 0) throw bad_input("there is no row to train on");
+    if (rows == 0) throw bad_input("the training data has no rows");
     const std::int64_t steps = job_.options.steps_in_all(rows);
     if (!told_.resume) {
       job_.compiled = with_schedule(job_.compiled, told_.changes, steps);
@@ -132,8 +132,8 @@ class Preparation {
     }
     job_.settings = keras::compiled_optimizer(job_.compiled);
     if (const std::int64_t batches = job_.options.batches_of(rows); told_.steps_per_epoch > batches)
-      listener_.warn(fmt::format("`steps_per_epoch` {}: the data has {} batches, and an epoch ends with them",
-                                 *told_.steps_per_epoch, batches));
+      listener_.warn(
+          fmt::format("`steps_per_epoch` {}: the data has only {} batches", *told_.steps_per_epoch, batches));
   }
 
   /// Sets the state at the start.
@@ -143,8 +143,7 @@ class Preparation {
     const auto data_now = fingerprints(job_.given.arrays);
     if (told_.resume) {
       const auto kept = loaded.weights ? read_state(*loaded.weights) : std::nullopt;
-      if (!kept)
-        throw bad_input("{}: attn did not train it, so there is no place to resume from", printable(*told_.model));
+      if (!kept) throw bad_input("{}: the file has no training state to resume from", printable(*told_.model));
       state = *kept;
       told_.check_resumed(state);
       if (told_.changes.loss_scale && told_.changes.loss_scale != state.loss_scale)
@@ -172,8 +171,8 @@ class Preparation {
       const auto before = job_.state.data.find(name);
       if (before != job_.state.data.end() && before->second == now) continue;
       listener_.warn(fmt::format(
-          "the array '{}' of the data is not what it was when the training stopped: {}, and it was {}; what follows is "
-          "not what a training that never stopped would have given",
+          "the array '{}' of the data has changed since the training stopped: {}, and it was {}; results will differ "
+          "from those of an uninterrupted training",
           printable(name), printable(now), before == job_.state.data.end() ? "not there" : printable(before->second)));
     }
   }
@@ -224,7 +223,7 @@ class Preparation {
     if (!told_.deterministic) return how;
     how.parts = parallel::kParts;
     if (ranks != nullptr && ranks->size() > parallel::kParts)
-      throw bad_usage("`deterministic`: a batch is in {} parts, which {} ranks cannot share: 1 to {} work",
+      throw bad_usage("`deterministic`: a batch has {} parts, so {} ranks are unsupported: use 1 to {}",
                       parallel::kParts, ranks->size(), parallel::kParts);
     return how;
   }
@@ -264,8 +263,7 @@ class Preparation {
 
   void require_memory_for(UInt128 bytes) const {
     run::require_memory("training takes", bytes, open::memory_limit(told_.execution.memory_limit), [&] {
-      return fmt::format("a smaller `batch_size` takes less{}",
-                         told_.recomputes ? "" : ", and so does `checkpoint` layer");
+      return fmt::format("a smaller `batch_size` takes less{}", told_.recomputes ? "" : ", as does `checkpoint` layer");
     });
   }
 
@@ -295,7 +293,7 @@ class Preparation {
     const bool fits = state.size() == all || state.size() + optimizer.scale_variables() == all;
     if (!told_.resume && !fits) {  // as Keras does
       listener_.warn(fmt::format(
-          "{}: the optimizer has {} variables there and {} here, for other layers are trained: it begins anew",
+          "{}: the optimizer has {} variables there and {} here, as other layers are trained: it starts anew",
           printable(*loaded.weights), state.size(), all));
       return {};
     }

@@ -49,7 +49,7 @@ std::string kernel_of(const std::string& factor) {
 
 std::size_t number_of(const std::vector<graph::WeightSpec>& specs, const std::string& path) {
   const auto found = std::ranges::find(specs, path, &graph::WeightSpec::path);
-  if (found == specs.end()) throw internal_error("there is no weight '{}'", path);
+  if (found == specs.end()) throw internal_error("unknown weight '{}'", path);
   return static_cast<std::size_t>(found - specs.begin());
 }
 
@@ -91,7 +91,7 @@ LowRank low_rank_of(const std::string& text) {
     out.alpha = alpha;
   }
   if (!is_right)
-    throw bad_usage("`lora` '{}': expected a rank, as 8, or a rank and lora_alpha, as 8,16", printable(text));
+    throw bad_usage("`lora` '{}': expected a rank, as in 8, or a rank and lora_alpha, as in 8,16", printable(text));
   return out;
 }
 
@@ -102,7 +102,7 @@ std::string with_low_rank(const std::string& config, const LowRank& how, const s
     if (class_name != "Dense" && class_name != "EinsumDense" && class_name != "Embedding") return;
     if (!matches_any(name, patterns)) return;
     if (layer.contains("lora_rank") && !layer["lora_rank"].is_null())
-      throw bad_usage("`lora`: the layer '{}' has a low-rank addition already", printable(name));
+      throw bad_usage("`lora`: the layer '{}' already has a LoRA adapter", printable(name));
     layer["lora_rank"] = how.rank;
     const double alpha = how.alpha.value_or(static_cast<double>(how.rank));
     const bool is_whole = alpha == static_cast<double>(static_cast<std::int64_t>(alpha));
@@ -110,7 +110,7 @@ std::string with_low_rank(const std::string& config, const LowRank& how, const s
     ++changed;
   });
   if (changed == 0)
-    throw bad_usage("`lora`: no Dense, EinsumDense or Embedding is called {}; `attn summary` lists the layers",
+    throw bad_usage("`lora`: no Dense, EinsumDense or Embedding layer matches {}; `attn summary` lists the layers",
                     printable(join(patterns, " or ")));
   return keras::write_json_text(json);
 }
@@ -152,7 +152,7 @@ StoredWeights stored_weights(const std::vector<graph::WeightSpec>& specs, const 
     for (const auto& [name, own] : alphas)
       if (layer == name || layer.ends_with("/" + name)) alpha = own;
     if (!is_floating(weights[kernel].dtype()) && !is_zero(weights[i]) && !is_zero(weights[second]))
-      throw bad_input("'{}': a low-rank addition cannot be merged into quantized integers; quantize the merged model",
+      throw bad_input("'{}': a LoRA adapter cannot be merged into quantized weights; quantize the merged model",
                       printable(specs[kernel].path));
     out.weights[kernel] = merged(weights[kernel], weights[i], weights[second], alpha / rank);
     for (const std::size_t each : {kernel, i, second}) out.unmerged[static_cast<int>(each)] = weights[each];

@@ -30,7 +30,7 @@ std::vector<NamedTensor> text_arrays(const keras::Model& model, const std::strin
   const bool takes_text = graph.inputs.size() == 1 && is_integer(graph.value(graph.inputs[0]).dtype) &&
                           graph.value(graph.inputs[0]).shape.rank() == 2;
   if (!takes_text)
-    throw bad_input("{}: a text is data only for a model with one input of integers (batch, length)", printable(file));
+    throw bad_input("{}: text data requires a model with one integer input (batch, length)", printable(file));
   const graph::Value& input = graph.value(graph.inputs[0]);
   const io::Bytes text = io::read_file(file);
   const Dim length = input.shape[1], rows = text.size() == 0 ? 0 : (static_cast<Dim>(text.size()) - 1) / length;
@@ -51,7 +51,7 @@ io::Arrays array_called(const std::string& name, io::Arrays read, const std::str
   for (NamedTensor& array : read.tensors) array.name = name;
   for (NamedTexts& array : read.texts) array.name = name;
   if (read.tensors.size() + read.texts.size() == 1) return read;
-  throw bad_input("{}: holds {} arrays, none of them called '{}'", printable(file), count, printable(name));
+  throw bad_input("{}: contains {} arrays, none of them named '{}'", printable(file), count, printable(name));
 }
 
 /// Returns the arrays for a word of read_data.
@@ -92,13 +92,13 @@ void expect_array(const std::vector<std::string>& inputs, NamedTensor& array, co
   if (!is_input && array.name == "target") array.name = "y";
   if (!is_input && !is_target(array.name))
     throw bad_input(
-        "{}: the array '{}' is no input of the model and no target{}; its inputs are {}, and targets are "
-        "called y or y:<output>",
+        "{}: the array '{}' is neither an input of the model nor a target{}; its inputs are {}, and targets are named "
+        "y or y:<output>",
         printable(place), printable(array.name), did_you_mean(array.name, std::span<const std::string>(inputs)),
         printable(join(inputs, ", ")))
         .about("inputs");
   if (array.tensor.shape().rank() == 0)
-    throw bad_input("{}: the array '{}' is one number; data has a row for each sample", printable(place),
+    throw bad_input("{}: the array '{}' is a scalar; expected one row per sample", printable(place),
                     printable(array.name));
 }
 
@@ -163,14 +163,14 @@ void add_class_weights(open::GivenInputs& data, const std::string& json) {
     const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), label);
     if (!told.is_object() || error != std::errc() || end != name.data() + name.size() || !weight.is_number() ||
         weight < 0)
-      throw bad_usage("`class_weight`: expected an object of numbers by class, as {{\"0\": 1, \"1\": 5}}");
+      throw bad_usage("`class_weight`: expected an object of numbers by class, as in {{\"0\": 1, \"1\": 5}}");
     weights[label] = weight;
   }
   if (weights.empty())
-    throw bad_usage("`class_weight`: expected an object of numbers by class, as {{\"0\": 1, \"1\": 5}}");
+    throw bad_usage("`class_weight`: expected an object of numbers by class, as in {{\"0\": 1, \"1\": 5}}");
   const auto target = data.arrays.find("y");
   if (target == data.arrays.end())
-    throw bad_usage("`class_weight`: the data has no one target 'y'; give sample_weight:<output> in its place");
+    throw bad_usage("`class_weight` requires a single target 'y'; use sample_weight:<output> instead");
   if (!data.arrays.emplace("sample_weight", class_weights(target->second, weights)).second)
     throw bad_usage("`class_weight` and sample_weight exclude each other");
 }
@@ -225,7 +225,7 @@ open::GivenInputs split_off(open::GivenInputs& given, double share) {
     const std::int64_t all = tensor.shape()[0];
     const auto stay = static_cast<std::int64_t>(static_cast<double>(all) * (1.0 - share));
     if (stay == 0 || stay == all)
-      throw bad_usage("`validation_split` {}: of {} rows some must be on each side", share, all);
+      throw bad_usage("`validation_split` {}: expected at least one of {} rows on each side", share, all);
     Shape before = tensor.shape(), behind = tensor.shape();
     before[0] = stay;
     behind[0] = all - stay;

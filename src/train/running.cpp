@@ -24,7 +24,7 @@ double ratio(double x, double y) { return y == 0.0 ? 0.0 : x / y; }
 double mean_of(const Numbers& x) { return std::accumulate(x.begin(), x.end(), 0.0) / static_cast<double>(x.size()); }
 
 void expect_sums(bool fits) {
-  if (!fits) throw bad_input("the sums of a metric are not those of the model's: train without `resume`");
+  if (!fits) throw bad_input("the stored metric state does not match the model's metrics: train without `resume`");
 }
 
 /// The accumulators (4, labels, thresholds) of one label.

@@ -100,7 +100,7 @@ class Assignment {
       if (std::ranges::find(out_, graph_.value(input).name, &NamedTensor::name) == out_.end())
         open.push_back(&graph_.value(input));
     if (open.size() == 1) return *open.front();
-    throw bad_input("{}: {} columns, from {} on, are of no input: {}", printable(file_), columns.size(),
+    throw bad_input("{}: {} columns, starting with {}, belong to no input: {}", printable(file_), columns.size(),
                     table_.columns.empty() ? std::to_string(columns.front() + 1)
                                            : "'" + shortened(printable(name_of(columns.front()))) + "'",
                     open.empty()
@@ -117,16 +117,16 @@ class Assignment {
     if (width != std::ssize(columns))
       throw bad_input("{}: {} columns of numbers for the input '{}', which takes {}{}", printable(file_),
                       columns.size(), printable(input.name), width,
-                      width + 1 == std::ssize(columns) ? "; `csv_target` COLUMN says which one is the target" : "");
+                      width + 1 == std::ssize(columns) ? "; give the target with `csv_target` COLUMN" : "");
     if (is_integer(input.dtype) && !is_whole(table_, columns))
-      throw bad_input("{}: the input '{}' takes integers, and not all numbers are", printable(file_),
+      throw bad_input("{}: the input '{}' requires integers, but not all numbers are", printable(file_),
                       printable(input.name));
     add(input.name, columns, is_integer(input.dtype) ? DType::int32 : DType::float32, shape.rank() == 1);
   }
 
   void add(const std::string& name, const Columns& columns, DType dtype, bool is_flat) {
     if (std::ranges::find(out_, name, &NamedTensor::name) != out_.end())
-      throw bad_usage("{}: two columns are '{}', one by its name and one by `csv_target`", printable(file_),
+      throw bad_usage("{}: two columns are named '{}', one in the file and one by `csv_target`", printable(file_),
                       printable(name));
     out_.push_back({name, tensor_of(table_, columns, dtype, is_flat)});
   }

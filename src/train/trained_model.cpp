@@ -92,7 +92,7 @@ std::vector<std::string> frozen_layers(const keras::Model& model, const std::vec
   for (const auto& [option, patterns] : {std::pair("`freeze`", &frozen), {"`train`", &trained}})
     for (const std::string& pattern : *patterns)
       if (std::ranges::none_of(names, [&](const std::string& name) { return matches(name, pattern); }))
-        throw bad_usage("{} '{}': no layer has such a name; `attn summary` lists them", option, printable(pattern));
+        throw bad_usage("{} '{}': no layer matches; `attn summary` lists them", option, printable(pattern));
   const auto holds_others = [&](const std::string& name) {
     return std::ranges::any_of(names, [&](const std::string& other) { return other.starts_with(name + "/"); });
   };

@@ -282,7 +282,7 @@ void Trainer::begin(const Batch& batch) {
   for (std::size_t i = 0; i < specs_.size(); ++i) {
     if (!specs_[i].trainable) continue;
     if (!is_floating(weights_[i].dtype()))
-      throw bad_input("the weight '{}' is {}, which cannot be trained", printable(specs_[i].path),
+      throw bad_input("the weight '{}' has dtype {}, which cannot be trained", printable(specs_[i].path),
                       name_of(weights_[i].dtype()));
     trainable_.push_back(i);
     variables.push_back({specs_[i].path, specs_[i].shape, model.constraints[i], weights_[i].dtype()});

@@ -32,8 +32,8 @@ bool has_learned(std::span<const Point> points, FitEnd end) {
 std::string why_not_learned(std::span<const Point> points) {
   if (points.empty()) return "no step was tried";
   return fmt::format(
-      "the loss of the first batch was {:.4g} and is {:.4g} in step {}: it has not fallen to a tenth; more steps, "
-      "another `learning_rate` or `no_dropout` may do",
+      "the loss of the first batch was {:.4g} and is {:.4g} in step {}: it has not fallen to a tenth; try more steps, "
+      "another `learning_rate` or `no_dropout`",
       points.front().loss, points.back().loss, points.size());
 }
 

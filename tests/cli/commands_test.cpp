@@ -207,7 +207,7 @@ TEST_CASE("summary: --masks says what becomes of masks, in every format, and ref
     words.insert(words.end(), options.begin(), options.end());
     const Result refused = run_attn(words);
     CHECK(refused.code == 2);
-    CHECK(contains(refused.err, options[0] + " is of the table that --masks replaces"));
+    CHECK(contains(refused.err, options[0] + " changes the table that --masks replaces"));
   }
 }
 
@@ -560,7 +560,7 @@ TEST_CASE("run: --seq-len builds a short config anew, and says where a model fix
   const auto length_of = [](const std::vector<std::string>& words) {
     const Result result = run_attn(words);
     REQUIRE_MESSAGE(result.code == 0, result.err);
-    CHECK(contains(result.err, "changes nothing: the model fixes the lengths of its inputs") ==
+    CHECK(contains(result.err, "has no effect: the model fixes the lengths of its inputs") ==
           (words.back() != "7" || words[1] == "configs/gpt_small.json"));
     return nlohmann::json::parse(result.out)["seq_len"].get<int>();
   };

@@ -111,7 +111,8 @@ TEST_CASE(
   std::filesystem::copy_file(attn_program(), program);
   const Result missing = run_program(program, {"run", "--device", "cuda"});
   CHECK(missing.code == 5);
-  CHECK_MESSAGE(contains(missing.err, "libattn_cuda.so is neither beside the program nor in ../lib/attn"), missing.err);
+  CHECK_MESSAGE(contains(missing.err, "libattn_cuda.so is neither next to the program nor in ../lib/attn"),
+                missing.err);
   (void)folder.file("libattn_cuda.so", std::string(4096, "x"[0]));
   const Result wrong = run_program(program, {"run", "--device", "cuda"});
   CHECK(wrong.code == 5);

@@ -84,7 +84,7 @@ TEST_CASE("run: arrays that no input takes are left aside with one warning, and 
   io::write_tensors(folder / "training.npz", std::vector<NamedTensor>{{"tokens", tokens(4)}, {"y", labels(4)}});
   const Result training = run_attn({"run", model, "--input", folder / "training.npz"});
   CHECK(training.code == 0);
-  CHECK(contains(training.err, "left aside"));
+  CHECK(contains(training.err, "ignored, as the model has no such input"));
   CHECK(contains(training.err, "'y' of"));
   for (const char* name : {"arr_0", "x"}) {
     io::write_tensors(folder / "one.npz", std::vector<NamedTensor>{{name, tokens(4)}});
@@ -128,7 +128,7 @@ TEST_CASE("run: without MODEL, files for another model than the built-in one ask
   for (const char* command : {"run", "heatmap", "report", "compare"}) {
     const Result result = run_attn({command, "--input", folder / "x.npz"});
     CHECK(result.code == 3);
-    CHECK_MESSAGE(contains(result.err, "name a MODEL"), result.err);
+    CHECK_MESSAGE(contains(result.err, "give a MODEL"), result.err);
   }
 }
 

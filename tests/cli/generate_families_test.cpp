@@ -61,7 +61,7 @@ TEST_CASE("generate: where KerasHub goes on wrongly attn says so once, and --com
     const json run = run_in(name, name == "phi3" ? "greedy" : "greedy_auto_stop");
     const Result plain = generate(name, run), same = generate(name, run, {"--compat", "keras-hub"});
     CHECK(plain.code == 0);
-    CHECK(plain.err.find("--compat keras-hub gives its tokens") != std::string::npos);
+    CHECK(plain.err.find("--compat keras-hub to reproduce its tokens") != std::string::npos);
     CHECK(json::parse(plain.out)["results"] != json::parse(same.out)["results"]);
     CHECK(same.err.find("--compat") == std::string::npos);
     check_texts(same, run);
@@ -74,9 +74,9 @@ TEST_CASE("generate: prompts of a decoder are for models with an encoder, as man
     std::string reason;
   };
   const std::vector<Row> rows = {
-      {{preset("opt"), "--ids", "1,2", "--decoder-prompt", "x"}, "are for models with an encoder"},
-      {{preset("bart"), "--ids", "1,2"}, "goes with --decoder-ids"},
-      {{preset("bart"), "--prompt", "a", "--decoder-ids", "2"}, "--decoder-ids goes with --ids"},
+      {{preset("opt"), "--ids", "1,2", "--decoder-prompt", "x"}, "require an encoder-decoder model"},
+      {{preset("bart"), "--ids", "1,2"}, "requires --decoder-ids"},
+      {{preset("bart"), "--prompt", "a", "--decoder-ids", "2"}, "--decoder-ids requires --ids"},
       {{preset("bart"), "--prompt", "a", "--decoder-prompt", "x", "--decoder-prompt", "y"}, "2 --decoder-prompt"}};
   for (const Row& row : rows) {
     std::vector<std::string> words = {"generate"};

@@ -154,7 +154,7 @@ TEST_CASE("grad: data that does not fit is told in one sentence") {
   });
   CHECK(contains(error({kModel, "--data", rows}), "the array 'x' has 40 rows, and 'sample_weight:kind' has 3"));
   const std::string unknown = data_with(folder, "unknown.npz", [](auto& arrays) { arrays.front().name = "xx"; });
-  CHECK(contains(error({kModel, "--data", unknown}), "the array 'xx' is no input of the model and no target"));
+  CHECK(contains(error({kModel, "--data", unknown}), "the array 'xx' is neither an input of the model nor a target"));
   const std::string wide = data_with(folder, "wide.npz", [](auto& arrays) {
     for (NamedTensor& array : arrays)
       if (array.name == "y:price") array.tensor = Tensor(DType::float32, {40, 2});

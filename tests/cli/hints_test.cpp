@@ -44,7 +44,7 @@ TEST_CASE("attn: the ending of -o chooses the form, and one of another form is r
     CAPTURE(words);
     const Result result = run_attn(words);
     CHECK(result.code == 2);
-    CHECK(contains(result.err, "the ending stands for"));
+    CHECK(contains(result.err, "the extension does not match"));
   }
 }
 
@@ -166,7 +166,7 @@ TEST_CASE("attn: a file of arrays is no model, whatever its form, and says where
     io::write_tensors(folder / name, std::vector<NamedTensor>{{"x", Tensor(DType::float32, {2, 3})}});
     const Result result = run_attn({"run", folder / name});
     CHECK(result.code == 3);
-    CHECK(contains(result.err, "this file holds arrays, not a model"));
+    CHECK(contains(result.err, "this file contains arrays, not a model"));
     CHECK(contains(result.err, "give --weights FILE"));
   }
 }

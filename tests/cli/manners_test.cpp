@@ -176,7 +176,7 @@ TEST_CASE("attn: a wrong command line is one sentence that names the wrong word,
       {{"summary", "--dept=2"}, "unknown option '--dept' (did you mean '--depth'?)"},
       {{"summary", "-depth", "2"}, "unknown option '-depth' (did you mean '--depth'?)"},
       {{"--verson"}, "unknown option '--verson' (did you mean '--version'?)"},
-      {{"--color", "never", "summary"}, "'--color' comes after the command, as in attn summary --color"},
+      {{"--color", "never", "summary"}, "'--color' must follow the command, as in attn summary --color"},
       {{"summary", "--format", "jsn"}, "--format 'jsn': expected table, json, markdown, csv (did you mean 'json'?)"},
       {{"run", "--matmul-precision", "hgh"}, "expected high, highest, medium (did you mean 'high'?)"},
       {{"run", "--device", "cuad"}, "expected cpu, cuda, cuda:N or auto (did you mean 'cuda'?)"},
@@ -193,12 +193,12 @@ TEST_CASE("attn: a wrong command line is one sentence that names the wrong word,
       {{"run", "--seed", "18446744073709551616"}, "expected a whole number from 0 to 2^64 - 1"},
       {{"bench", "--mean-length", "nan"}, "--mean-length 'nan': expected a number from 0 to 1"},
       {{"bench", "--mean-length", "2"}, "--mean-length '2': expected a number from 0 to 1"},
-      {{"summary", "--batch"}, "--batch needs a value: N"},
+      {{"summary", "--batch"}, "--batch requires a value: N"},
       {{"convert", "in.npz"}, "OUT is missing: attn convert IN OUT [options]"},
       {{"init"}, "--output FILE is missing: attn init [MODEL] --output FILE [options]"},
       {{"init", "--sed", "3"}, "unknown option '--sed' (did you mean '--seed'?)"},
-      {{"summary", "a", "b"}, "attn summary takes MODEL, and 'b' is one more"},
-      {{"devices", "x"}, "attn devices takes no argument, and 'x' is one"},
+      {{"summary", "a", "b"}, "attn summary takes only MODEL, and 'b' is one too many"},
+      {{"devices", "x"}, "attn devices takes no argument, got 'x'"},
       {{"help", "sumary"}, "unknown command 'sumary' (did you mean 'summary'?)"},
       {{"explain", "dens"}, "there is no layer 'dens' (did you mean 'dense'?)"},
       {{"summary", "--line-length", "80", "--ascii"}, "--line-length"},
@@ -510,7 +510,7 @@ TEST_CASE("heatmap: on a terminal with colours its table fits as it does without
 TEST_CASE("attn: an option that is given twice, and once is enough, is told in our words") {
   const Result result = run_attn({"run", "--seed", "1", "--seed", "2"});
   CHECK(result.code == 2);
-  CHECK(contains(result.err, "--seed is given once, and stands here 2 times"));
+  CHECK(contains(result.err, "--seed may be given only once, not 2 times"));
 }
 
 TEST_CASE("attn: a reader that goes away ends it without a word") {

@@ -68,7 +68,7 @@ TEST_CASE("convert: --quantize writes a .keras that becomes ONNX, and no ONNX it
   const TemporaryFolder folder;
   const Result direct = run_attn({"convert", fixture(kNested), folder / "m.onnx", "--quantize", "int8"});
   CHECK(direct.code == 2);
-  CHECK(contains(direct.err, "quantize into a .keras first"));
+  CHECK(contains(direct.err, "quantize to .keras first"));
   CHECK(run_attn({"convert", fixture(kNested), folder / "m.keras", "--quantize", "int8"}).code == 0);
   CHECK(run_attn({"convert", folder / "m.keras", folder / "m.onnx"}).code == 0);
   CHECK(contains(read_text(folder / "m.onnx"), "MatMulInteger"));
@@ -81,7 +81,7 @@ TEST_CASE("bench: --dtype int8 measures weights of integers, and --train refuses
   CHECK(contains(done.out, "quantized_linear"));
   const Result train = run_attn({"bench", fixture(kNested), "--train", "--dtype", "int8"});
   CHECK(train.code == 2);
-  CHECK(contains(train.err, "weights of integers have no gradient"));
+  CHECK(contains(train.err, "quantized weights have no gradients"));
 }
 
 TEST_CASE("convert: a model whose lengths hang together is refused as ONNX until they are given") {

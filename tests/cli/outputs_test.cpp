@@ -102,7 +102,7 @@ TEST_CASE("outputs: two options that name one file are refused, for one result w
         Words{"run", kCausal, "-o", folder / "a.npz", "--scores", folder / "a.npz"}}) {
     const Result result = run_attn(line);
     CHECK(result.code == 2);
-    CHECK_MESSAGE(contains(result.err, "two options write this file"), result.err);
+    CHECK_MESSAGE(contains(result.err, "two options write to this file"), result.err);
   }
   CHECK(folder.names() == Words{"again"});
 }

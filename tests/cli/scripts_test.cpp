@@ -98,7 +98,8 @@ TEST_CASE("completion: the scripts for zsh and fish are read without an error, w
                          "zsh", zsh});
     CHECK(asked.code == 0);
     CHECK(asked.err.empty());
-    CHECK(contains(asked.out, "--depth[open layers this deep\\: attention's query, key, value, output]:N: "));
+    CHECK(contains(asked.out,
+                   "--depth[levels to expand inside layers; 1 shows attention's query, key, value and output]:N: "));
     CHECK(contains(asked.out, ":(table json markdown csv)"));
     const Result loaded = run_program("/usr/bin/zsh", {"-fc",
                                                        "autoload -Uz compinit; compinit -u -d \"$2\"; . \"$1\"; "
@@ -118,8 +119,8 @@ TEST_CASE("completion: the scripts for zsh and fish are read without an error, w
       CHECK(result.err.empty());
       return result.out;
     };
-    CHECK(offers("attn summ").starts_with("summary\tshow the model"));
-    CHECK(contains(offers("attn summary --for"), "--format\tthe form of the result"));
+    CHECK(offers("attn summ").starts_with("summary\tshow a model"));
+    CHECK(contains(offers("attn summary --for"), "--format\toutput format"));
     CHECK(contains(offers("attn summary --format m"), "markdown"));
     CHECK(contains(offers("attn run --matmul-precision "), "highest"));
     CHECK(contains(offers("attn compare --backend "), "onednn"));

@@ -64,8 +64,8 @@ TEST_CASE("text: strings that no input takes are refused in one sentence") {
     return result.err;
   };
   const std::string classifier = text_case("classifier/model.keras"), layers = text_case("layers/model.keras");
-  CHECK(contains(said("configs/encoder.json", lines), "holds strings, and the inputs of the model are of numbers"));
-  CHECK(contains(said(classifier, named), "the model has no input of strings 'txt' (did you mean 'text'?)"));
+  CHECK(contains(said("configs/encoder.json", lines), "contains strings, but the model's inputs are numbers"));
+  CHECK(contains(said(classifier, named), "the model has no string input 'txt' (did you mean 'text'?)"));
   CHECK(contains(said(layers, lines), "the input of its strings is unknown: give --input NAME=FILE"));
   CHECK(contains(said(layers, "row=" + lines), "the input 'row' has the shape (None, 4), but its strings have (1,)"));
   CHECK(contains(said(classifier, "tests/data/docs/word.npy"), "the input 'text' is of strings"));
@@ -199,11 +199,11 @@ TEST_CASE("text: where strings that a model gives cannot go they are refused in 
     return result.err;
   };
   CHECK(contains(said({"convert", model, folder / "m.onnx"}),
-                 "the output 'word' is of strings, and ONNX only takes the numbers"));
+                 "the output 'word' contains strings, which the ONNX export does not support"));
   CHECK(contains(said({"run", model, "--input", inputs, "-o", folder / "o.safetensors"}),
                  "'word' contains strings, which .safetensors cannot store; use .npz"));
   CHECK(contains(said({"compare", model, "--expect", inputs}),
-                 "the output 'word' is of strings, which 'attn run --expect' compares"));
+                 "the output 'word' contains strings; compare them with 'attn run --expect'"));
   const std::string back = R"({"class_name": "StringLookup", "config": {"name": "back", "invert": true%}})";
   const auto of = [&](std::string vocabulary, const std::string& then) {
     std::string layer = back;

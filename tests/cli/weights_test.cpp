@@ -196,7 +196,7 @@ TEST_CASE("convert: --dtype stores halves both ways") {
   }
   const Result npz = run_attn({"convert", saved("model.keras"), folder / "w.npz", "--dtype", "bfloat16"});
   CHECK(npz.code == 0);
-  CHECK(contains(npz.err, "this form has no bfloat16"));
+  CHECK(contains(npz.err, "this format has no bfloat16"));
 }
 
 TEST_CASE("convert: numbers that float16 cannot hold are counted") {
@@ -212,17 +212,18 @@ TEST_CASE("convert: a file without a layout needs --model for one that has it") 
   for (const char* name : {"w.weights.h5", "w.h5"}) {
     const Result result = run_attn({"convert", saved("model.npz"), folder / name});
     CHECK(result.code == 2);
-    CHECK(contains(result.err, "does not have the places of its arrays in a model; name the model with --model"));
+    CHECK(contains(result.err, "does not record the model paths of its arrays; give --model"));
   }
   const Result archive = run_attn({"convert", saved("model.weights.h5"), folder / "w.keras"});
   CHECK(archive.code == 2);
-  CHECK(contains(archive.err, "a .keras archive holds the model too; name it with --model"));
+  CHECK(contains(archive.err, "a .keras archive contains the model too; give --model"));
   CHECK(folder.names().empty());
   // Names and paths in the file are kept.
   CHECK(run_attn({"convert", saved("model.npz"), folder / "w.safetensors"}).err.empty());
   CHECK(run_attn({"convert", saved("split.weights.json"), folder / "w.weights.h5"}).err.empty());
   CHECK(run_attn({"weights", folder / "w.weights.h5", "--diff", saved("model.weights.h5")}).code == 0);
-  CHECK(contains(run_attn({"convert", saved("model.weights.h5"), folder / "p.npz"}).err, "named by their places"));
+  CHECK(contains(run_attn({"convert", saved("model.weights.h5"), folder / "p.npz"}).err,
+                 "keep the names of Keras's file"));
 }
 
 TEST_CASE("convert: the file that is read is never written") {
@@ -231,7 +232,7 @@ TEST_CASE("convert: the file that is read is never written") {
   for (const std::string& out : {path, folder / "./w.npz"}) {
     const Result result = run_attn({"convert", path, out, "--dtype", "float16"});
     CHECK(result.code == 2);
-    CHECK(contains(result.err, "this file is read, and cannot be written at once"));
+    CHECK(contains(result.err, "cannot write to the input file"));
   }
   CHECK(read_text(path) == read_text(saved("model.npz")));
   const std::string model = folder.file("m.keras", read_text(saved("model.keras")));

@@ -123,7 +123,7 @@ TEST_CASE("a folder whose weights are pickles is refused when they are asked for
   std::filesystem::copy(generation_case("gpt2/hf/config.json"), folder / "config.json");
   folder.write("pytorch_model.bin", "\x80\x02");
   CHECK(Model::open(folder.path()).name() == "gpt2_causal_lm");
-  CHECK(refusal([&] { static_cast<void>(Model::open(folder.path()).prepare()); }).find("are Python pickles") !=
+  CHECK(refusal([&] { static_cast<void>(Model::open(folder.path()).prepare()); }).find("in Python pickles") !=
         std::string::npos);
 }
 
@@ -137,7 +137,7 @@ TEST_CASE("a folder of another kind is refused with the way out") {
   CHECK(refused("model-q4.gguf", "GGUF").find("a model for llama.cpp") != std::string::npos);
   CHECK(refused("model.onnx", "").find("a model for ONNX Runtime") != std::string::npos);
   CHECK(refused("notes.txt", "").find("a folder without config.json") != std::string::npos);
-  CHECK(refused("config.json", R"({"architecture": "vit_base_patch16_224"})").find("a model of timm") !=
+  CHECK(refused("config.json", R"({"architecture": "vit_base_patch16_224"})").find("models of timm") !=
         std::string::npos);
   CHECK(refused("config.json", R"({"hidden_size": 4})").find("neither a model of KerasHub") != std::string::npos);
   CHECK(refused("config.json", "[1]").find("config.json: expected an object") != std::string::npos);

@@ -69,5 +69,5 @@ TEST_CASE("Generator: what cannot be asked for is an error of usage, and a class
   CHECK_THROWS_AS((void)generator.generate_ids({{1'000'000}}, greedy()), Error);
   CHECK_THROWS_AS((void)generator.generate_ids({{}}, greedy()), Error);
   const Model classifier = Model::open(generation_case("bert_classifier/preset"));
-  CHECK_THROWS_WITH_AS((void)classifier.generator(), doctest::Contains("is no decoder"), Error);
+  CHECK_THROWS_WITH_AS((void)classifier.generator(), doctest::Contains("is not a decoder"), Error);
 }

@@ -32,17 +32,18 @@ class Failures(RankCase):
     def test_a_rank_has_another_model(self):
         for rank, units in ((0, 48), (1, 64)):
             (self.folder / f'm{rank}.json').write_text(json.dumps(MODEL | {'intermediate_dim': units}))
-        self.fails('ATTN run mRANK.json --parallel tensor -o y.npz', 3, 'rank 1 has not the same plan as rank 0')
+        self.fails('ATTN run mRANK.json --parallel tensor -o y.npz', 3, 'rank 1 differs from rank 0 in its plan')
 
     def test_a_rank_has_other_weights(self):
-        self.fails('ATTN run m.json --seed RANK --parallel tensor -o y.npz', 3, 'rank 1 has not the same weights')
+        self.fails('ATTN run m.json --seed RANK --parallel tensor -o y.npz', 3,
+                   'rank 1 differs from rank 0 in its weights')
 
     def test_a_rank_has_other_inputs(self):
         for rank in range(2):
             self.assertEqual(run(1, 'run', 'm.json', '--seed', str(rank), '-o', f'x{rank}.npz', folder=self.folder)[0], 0)
         # The model's output has the shape of its input.
         self.fails('ATTN run m.json --input input_layer=xRANK.npz --parallel tensor -o y.npz', 3,
-                   'rank 1 has not the same inputs')
+                   'rank 1 differs from rank 0 in its inputs')
 
     def test_a_rank_has_another_attn(self):
         """The same program and plugin in another version."""
@@ -53,7 +54,7 @@ class Failures(RankCase):
         for path in (other / 'attn', other / 'libattn_mpi.so'):
             path.write_bytes(path.read_bytes().replace(version, newer))
         self.fails('if [ RANK = 1 ]; then exec other/attn run m.json --parallel tensor -o y.npz; fi; '
-                   'ATTN run m.json --parallel tensor -o y.npz', 3, 'rank 1 has not the same attn as rank 0')
+                   'ATTN run m.json --parallel tensor -o y.npz', 3, 'rank 1 differs from rank 0 in its attn')
 
     def copy_of_attn(self):
         """Makes a folder with the program, its plugin for MPI and its libraries."""
@@ -118,8 +119,8 @@ class Failures(RankCase):
         self.fails('[ RANK = 1 ] && word=tensr || word=tensor; ATTN run m.json --parallel $word -o y.npz', 2, 'tensr')
 
     def test_ranks_without_a_word_for_it_are_refused(self):
-        for command, way in (('run', '--parallel tensor (or data) lets them share it, --output-dir shares many files out'),
-                             ('bench', '--parallel tensor (or data) measures what they do together')):
+        for command, way in (('run', 'use --parallel tensor or data to share the work, or --output-dir to distribute '
+                              'files'), ('bench', 'use --parallel tensor or data to measure them together')):
             code, _, err, _ = self.shell(2, f'ATTN {command} m.json')
             self.assertEqual(code, 2)
             self.assertIn(way, err)
@@ -167,7 +168,7 @@ class Failures(RankCase):
 
     def test_a_rank_that_never_starts_is_given_up(self):
         self.fails('[ RANK = 1 ] && exec sleep 60; ATTN run m.json --timeout 3 --parallel tensor -o y.npz', 5,
-                   'not all ranks have started within 3 s')
+                   'not all ranks started within 3 s')
 
     def test_a_rank_that_does_not_come_to_form_groups_is_given_up(self):
         late = pathlib.Path(processes.ATTN).parent / 'tests/mpi/liblate_split.so'
@@ -175,4 +176,4 @@ class Failures(RankCase):
             self.skipTest(f'{late} is not built')
         self.fails(f'[ RANK = 1 ] && export LD_PRELOAD={late}; '
                    'ATTN run m.json --timeout 3 --batch 4 --parallel tensor=2,data=2 -o y.npz', 5,
-                   'not all ranks came to form groups within 3 s', ranks=4)
+                   'not all ranks formed groups within 3 s', ranks=4)

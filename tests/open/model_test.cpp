@@ -47,7 +47,7 @@ TEST_CASE("open: a sequence length that the model fixes is a warning about the f
       open::load_model(std::optional<std::string>(in_repository("configs/encoder_keras.json")), open::Reading{}, heard);
   open::warn_of_fixed_lengths(fixed.model, 7, heard);
   REQUIRE(heard.warnings.size() == 1);
-  CHECK(heard.warnings[0].starts_with("`sequence_length` 7 changes nothing"));
+  CHECK(heard.warnings[0].starts_with("`sequence_length` 7 has no effect"));
 }
 
 TEST_CASE("open: a session runs with drawn weights, and the listener hears of the work") {

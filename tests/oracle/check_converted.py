@@ -26,7 +26,7 @@ import numpy as np
 DATA = pathlib.Path(__file__).resolve().parent.parent / "data"
 # Reasons for which attn rejects a model: Keras has no such layer, or the file contains no complete model.
 REFUSED = ("is a single layer", "only built-in classes run", "never run", "has no activation like Keras 2's",
-           "this file holds weights without a model", "the layer '", "is not supported", "custom")
+           "this file contains weights without a model", "the layer '", "is not supported", "custom")
 
 
 def attn(program, *words):

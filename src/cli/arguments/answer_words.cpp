@@ -4,14 +4,15 @@ namespace attn::cli {
 
 void add_draft(Options& options, generate::DraftOptions& draft) {
   options.add("--draft", draft.draft, "DRAFT",
-              "guess tokens that are checked together: prompt-lookup, prompt-lookup:N, or a small MODEL");
-  options.add("--draft-tokens", draft.tokens, "N", "tokens that --draft guesses at a time (4)").above_zero();
+              "draft of speculative decoding: prompt-lookup, prompt-lookup:N or a small MODEL");
+  options.add("--draft-tokens", draft.tokens, "N", "number of tokens drafted at a time (default 4)").above_zero();
 }
 
 void add_answer(Options& options, generate::AnswerOptions& answer) {
-  options.add("--stop", answer.stops, "TEXT", "ends a text where this text would begin").repeatable();
-  options.flag("--strip-prompt", answer.strip_prompt, "texts without their prompts");
-  options.flag("--keep-special", answer.keep_special, "texts with their special tokens");
+  options.add("--stop", answer.stops, "TEXT", "stop sequence, which the output does not include; repeatable")
+      .repeatable();
+  options.flag("--strip-prompt", answer.strip_prompt, "omit the prompt from the output");
+  options.flag("--keep-special", answer.keep_special, "keep special tokens in the output");
 }
 
 }  // namespace attn::cli

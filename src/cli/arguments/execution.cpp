@@ -13,7 +13,7 @@ void add_execution(Options& options, open::Execution& execution) {
   add_compat(options, execution.as_keras_hub);
   add_memory_limit(options, execution.memory_limit);
   options.flag("--skip-padding", execution.skip_padding,
-               "compute no position that the padding mask hides; outputs are 0 there");
+               "skip positions that the padding mask hides; their outputs are 0");
   add_matmul_precision(options, execution.precision);
 }
 

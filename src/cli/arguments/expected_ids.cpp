@@ -22,7 +22,7 @@ std::vector<Token> ids_of(const json& list, const std::string& place) {
     return id.is_number_unsigned() && id.get<std::uint64_t>() <= std::numeric_limits<Token>::max();
   };
   if (!list.is_array() || !std::ranges::all_of(list, is_id))
-    throw bad_input("{}: expected an array of token ids from 0 on", place);
+    throw bad_input("{}: expected an array of non-negative token ids", place);
   return list.get<std::vector<Token>>();
 }
 
@@ -30,12 +30,12 @@ std::vector<std::vector<Token>> from_json(const std::string& file, std::string_v
   const json document = io::parse_json(text, file);
   const bool is_report = document.is_object();
   if (is_report && !(document.contains("results") && document["results"].is_array()))
-    throw bad_input("{}: it holds no results of attn generate --json", file);
+    throw bad_input("{}: not a result of attn generate --json", file);
   std::vector<std::vector<Token>> out;
   for (const json& item : is_report ? document["results"] : document) {
     const std::string place = fmt::format("{}:{}/{}", file, is_report ? " /results" : " ", out.size());
     if (is_report && !(item.is_object() && item.contains("token_ids")))
-      throw bad_input("{}: it has no token_ids", place);
+      throw bad_input("{}: token_ids is missing", place);
     out.push_back(ids_of(is_report ? item["token_ids"] : item, place));
   }
   return out;
@@ -48,7 +48,7 @@ std::vector<std::vector<Token>> read_expected_ids(const std::string& path) {
   const io::Bytes bytes = io::read_file(path);
   const std::string_view text = bytes.text();
   const auto first = text.find_first_not_of(" \t\r\n");
-  if (first == std::string_view::npos) throw bad_input("{}: it holds no token ids", file);
+  if (first == std::string_view::npos) throw bad_input("{}: the file contains no token ids", file);
   if (text[first] == '{' || text[first] == '[') return from_json(file, text);
   std::vector<std::vector<Token>> out;
   for (const std::string& line : split(text, '\n')) {
@@ -67,7 +67,7 @@ std::vector<std::string> differences(const std::string& path, const std::vector<
   std::vector<std::string> out;
   const std::string file = printable(path);
   if (expected.size() != got.size())
-    out.push_back(fmt::format("{} has {} sequences, and {} were made", file, expected.size(), got.size()));
+    out.push_back(fmt::format("{} has {} sequences, but {} were generated", file, expected.size(), got.size()));
   for (std::size_t i = 0; i < std::min(expected.size(), got.size()); ++i) {
     const std::vector<Token>&want = expected[i], &have = got[i].token_ids;
     const auto [a, b] = std::ranges::mismatch(want, have);

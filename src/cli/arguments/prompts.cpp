@@ -9,13 +9,17 @@
 namespace attn::cli {
 
 void PromptWords::declare(Options& options) {
-  options.add("--prompt", texts, "TEXT", "a text to continue; default: stdin").repeatable();
-  options.add("--prompts", file, "FILE", "texts: a JSON array, or one in each line of a .txt; - is stdin");
-  options.add("--ids", ids, "IDS", "token ids to continue instead of a text: 1,2,3; no start token is added")
+  options.add("--prompt", texts, "TEXT", "text to continue; repeatable (default stdin)").repeatable();
+  options.add("--prompts", file, "FILE", "file of prompts: a JSON array, or a .txt with one per line; - is stdin");
+  options.add("--ids", ids, "IDS", "token ids to continue instead of text: 1,2,3; no start token is added; repeatable")
       .repeatable();
-  options.add("--decoder-prompt", decoder_texts, "TEXT", "the start of the output of a model with an encoder")
+  options
+      .add("--decoder-prompt", decoder_texts, "TEXT",
+           "text that starts the output of an encoder-decoder model; repeatable")
       .repeatable();
-  options.add("--decoder-ids", decoder_ids, "IDS", "the start of the output of a model with an encoder, with --ids")
+  options
+      .add("--decoder-ids", decoder_ids, "IDS",
+           "with --ids: token ids that start the output of an encoder-decoder model; repeatable")
       .repeatable();
 }
 
@@ -24,7 +28,7 @@ std::vector<std::string> read_texts(const PromptWords& words) {
   if (words.file) {
     const std::vector<std::string> more = read_texts_file(*words.file);
     texts.insert(texts.end(), more.begin(), more.end());
-    if (texts.empty()) throw bad_input("{}: it holds no texts", printable(*words.file));
+    if (texts.empty()) throw bad_input("{}: the file contains no texts", printable(*words.file));
   }
   if (texts.empty()) {
     std::string text = read_stdin("prompt");
@@ -43,7 +47,7 @@ std::vector<std::vector<generate::Token>> read_ids(const PromptWords& words) {
 generate::EncoderWords encoder_words(const PromptWords& words, std::vector<std::string> texts, bool has_tokenizer) {
   generate::EncoderWords out;
   if (has_tokenizer) {
-    if (!words.decoder_ids.empty()) throw bad_usage("--decoder-ids goes with --ids; a text is --decoder-prompt");
+    if (!words.decoder_ids.empty()) throw bad_usage("--decoder-ids requires --ids; use --decoder-prompt for text");
     out.texts = std::move(texts);
     out.decoder_texts = words.decoder_texts;
     return out;

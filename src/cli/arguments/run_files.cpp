@@ -46,7 +46,8 @@ std::string options_text(const open::Execution& e) {
 
 /// Returns the origin of an output's numbers, so that a later run can compare it.
 shards::Recipe recipe_of(const std::optional<std::string>& model, const open::Execution& execution) {
-  if (model && *model == "-") throw bad_usage("a model from stdin cannot be known again: --output-dir needs its file");
+  if (model && *model == "-")
+    throw bad_usage("--output-dir requires a model file: a model from stdin cannot be recognized in a later run");
   std::string hash = model ? shards::fingerprint(*model) : "built-in";
   if (execution.weights) hash += " " + shards::fingerprint(*execution.weights);
   return {hash, options_text(execution), ATTN_VERSION};
@@ -81,15 +82,14 @@ class FilesRun {
       if (!why->empty()) {
         ++changed_;
         console_.note(
-            fmt::format("{} is done again: it was made with another {}", printable(ledger_.output_of(item)), *why));
+            fmt::format("{} is written again: it was made with another {}", printable(ledger_.output_of(item)), *why));
       }
       todo_.push_back(&item);
     }
     if (changed_ > 0)
-      console_.warn(
-          fmt::format("{} outputs are done again: the model, the options, the input or attn is another than "
-                      "they were made with (--verbose names them)",
-                      changed_));
+      console_.warn(fmt::format(
+          "{} outputs are written again: the model, options, input or attn version has changed (--verbose names them)",
+          changed_));
     {
       const FilesProgress progress(console_, launch_.rank == 0 && shard_.index == 0, items_.size(),
                                    [this, fit] { return ledger_.tally(items_, fit); });
@@ -183,20 +183,19 @@ class FilesRun {
 }  // namespace
 
 void FilesOptions::declare(Options& options) {
-  options.output(
-      "--output-dir", output_dir, "FOLDER",
-      "run every --input separately (patterns such as 'in/*.npz', @LIST) and write FOLDER/NAME.npz for each");
-  options.add("--shard", shard, "I/N", "with --output-dir, the part of this process: i/N from 0/N on, or auto");
+  options.output("--output-dir", output_dir, "FOLDER",
+                 "run each --input file separately ('in/*.npz', @LIST) and write FOLDER/NAME.npz");
+  options.add("--shard", shard, "I/N", "with --output-dir: run only shard I of N, counted from 0, or auto");
   options.choice(
       "--schedule", schedule, {{"static", Schedule::static_}, {"claim", Schedule::claim}}, "HOW",
-      "with --output-dir, the distribution of files: static (every N-th file), claim (free processes take the next)");
-  options.flag("--redo", redo, "with --output-dir, run finished files again");
-  options.flag("--fail-fast", fail_fast, "with --output-dir, end at the first file that fails");
+      "with --output-dir: give each process every N-th file (static), or let it claim the next one (default static)");
+  options.flag("--redo", redo, "with --output-dir: run finished files again");
+  options.flag("--fail-fast", fail_fast, "with --output-dir: stop at the first file that fails");
 }
 
 void FilesOptions::check() const {
   if (output_dir) return;
-  const auto needs = [](std::string_view option) { return bad_usage("{} needs --output-dir FOLDER", option); };
+  const auto needs = [](std::string_view option) { return bad_usage("{} requires --output-dir FOLDER", option); };
   if (shard) throw needs("--shard");
   if (schedule != Schedule::static_) throw needs("--schedule claim");
   if (redo) throw needs("--redo");
@@ -205,7 +204,7 @@ void FilesOptions::check() const {
 
 int run_files(const FilesOptions& files, const std::optional<std::string>& model,
               const std::vector<std::string>& inputs, const open::Execution& execution, const Common& common) {
-  if (inputs.empty()) throw bad_usage("--output-dir needs --input with files: 'shards/*.npz'");
+  if (inputs.empty()) throw bad_usage("--output-dir requires --input with files: 'shards/*.npz'");
   const Interrupt interrupt;
   try {
     const report::FilesReport report = FilesRun(files, model, inputs, execution, common).run();

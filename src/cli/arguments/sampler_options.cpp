@@ -19,30 +19,32 @@ constexpr const char* kDrawing = "random, top_k or top_p";
 void SamplerWords::declare(Options& options) {
   options
       .add("--sampler", name_, "NAME",
-           "the choice of the next token (the sampler of --top-p, --beams or --alpha; else top_k, or greedy for Gemma)")
+           "sampling method (default top_k, or greedy for Gemma; --top-p, --beams and --alpha select theirs)")
       .one_of({"greedy", "random", "top_k", "top_p", "beam", "contrastive"});
-  options.add("--top-k", top_k_, "K", "tokens to choose among: top_k and contrastive (default 5), top_p (default all)");
+  options.add("--top-k", top_k_, "K", "number of candidate tokens (default 5; all for top_p)");
   options.add("--top-p", top_p_, "P", "nucleus probability; selects --sampler top_p (default 0.1)").between(0.0, 1.0);
-  options.add("--temperature", temperature_, "T", "below 1 the most likely tokens become more likely (default 1)");
+  options.add("--temperature", temperature_, "T", "sampling temperature; lower values are less random (default 1)");
   options.add("--beams", beams_, "N", "number of beams; selects --sampler beam (default 5)").above_zero();
   options.add("--alpha", alpha_, "A", "degeneration penalty; selects --sampler contrastive (default 0.6)")
       .between(0.0, 1.0);
-  options.flag("--all-beams", all_beams_, "with --sampler beam: every beam with its log-probability, best first");
-  options.add("--seed", seed_, "SEED", "seed of the draws, which are those of KerasHub on TensorFlow");
+  options.flag("--all-beams", all_beams_, "with --sampler beam: print every beam and its log-probability, best first");
+  options.add("--seed", seed_, "SEED", "sampling seed; draws match those of KerasHub on TensorFlow");
 }
 
 void SamplerWords::check() const {
   if (temperature_ && *temperature_ <= 0.0)
-    throw bad_usage("--temperature {}: expected a number above 0; --sampler greedy takes the most likely token{}",
-                    *temperature_, *temperature_ == 0.0 ? ", as 0 would" : "");
+    throw bad_usage("--temperature {}: expected a number above 0; use --sampler greedy for the most likely token{}",
+                    *temperature_, *temperature_ == 0.0 ? ", as with 0" : "");
   if (top_k_ && *top_k_ <= 0)
-    throw bad_usage("--top-k {}: expected a whole number above 0; --sampler random chooses among all tokens", *top_k_);
+    throw bad_usage("--top-k {}: expected a whole number above 0; use --sampler random to sample from all tokens",
+                    *top_k_);
   if (!name_.empty()) return;
   std::vector<std::string> given;
   if (top_p_) given.emplace_back("--top-p");
   if (beams_) given.emplace_back("--beams");
   if (alpha_) given.emplace_back("--alpha");
-  if (given.size() > 1) throw bad_usage("{} and {} belong to different samplers: give one of them", given[0], given[1]);
+  if (given.size() > 1)
+    throw bad_usage("{} and {} select different samplers: give only one of them", given[0], given[1]);
 }
 
 std::optional<SamplerKind> SamplerWords::chosen() const {

@@ -1,4 +1,4 @@
-// Options that several commands have, each declared once. `of` is a prefix of the description: "with --costs, ".
+// Options that several commands have, each declared once. `of` is a prefix of the description: "with --costs: ".
 #pragma once
 
 #include <cstdint>

@@ -32,7 +32,7 @@ std::vector<std::string> lines_of(std::string_view text) {
 std::vector<std::string> array_of(const std::string& place, std::string_view text) {
   const nlohmann::json json = io::parse_json(text, place, kLimits);
   if (!json.is_array())
-    throw bad_input("{}: expected a JSON array of texts, or a file .txt with one in each line", place);
+    throw bad_input("{}: expected a JSON array of texts, or a .txt file with one text per line", place);
   std::vector<std::string> texts;
   for (const nlohmann::json& item : json) {
     if (!item.is_string()) throw bad_input("{}: /{}: expected a text, got {}", place, texts.size(), item.type_name());
@@ -70,7 +70,7 @@ std::vector<std::int32_t> parse_ids(const std::string& option, const std::string
     const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), id);
     const auto length = static_cast<std::size_t>(end - rest.data());
     if (error != std::errc() || id < 0 || (length < rest.size() && rest.find_first_of(kBetween) != length))
-      throw bad_usage("{} '{}': expected ids from 0 on, as in 464,2746", option, shortened(text));
+      throw bad_usage("{} '{}': expected non-negative ids, as in 464,2746", option, shortened(text));
     ids.push_back(id);
     rest.remove_prefix(length);
   }

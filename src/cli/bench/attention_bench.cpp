@@ -20,7 +20,7 @@ namespace {
 DType floating_dtype(const std::string& name) {
   const auto dtype = dtype_of(name);
   if (!dtype || !is_floating(*dtype)) {
-    throw bad_usage("--dtype {}: attention is measured in float32, float16, bfloat16 or float64", printable(name));
+    throw bad_usage("--dtype {}: --attention supports float32, float16, bfloat16 and float64", printable(name));
   }
   return *dtype;
 }
@@ -35,7 +35,7 @@ std::vector<run::AttentionSize> sizes_of(const AttentionSweep& sweep) {
   if (!sweep.sizes.empty()) return sweep.sizes;
   const std::int64_t key_heads = sweep.key_heads.value_or(sweep.heads);
   if (sweep.heads % key_heads != 0) {
-    throw bad_usage("--key-heads {}: {} query heads cannot share them evenly", key_heads, sweep.heads);
+    throw bad_usage("--key-heads {}: {} query heads are not a multiple of it", key_heads, sweep.heads);
   }
   std::vector<run::AttentionSize> sizes;
   for (const std::int64_t head_dim : sweep.head_dims)
@@ -63,8 +63,8 @@ std::vector<run::AttentionSize> parse_attention_sizes(const std::string& text) {
   for (std::string word : split(text, ',')) {
     const auto wrong = [&text] {
       return bad_usage(
-          "--size {}: expected batch, heads, positions and head size, as 4x16x4096x128 or "
-          "1x16x512x64:causal, several with commas",
+          "--size {}: expected batch, heads, positions and head size, as in 4x16x4096x128 or 1x16x512x64:causal, "
+          "separated by commas",
           printable(text));
     };
     run::AttentionSize size;

@@ -198,10 +198,10 @@ std::int64_t DecoderTests::longest() const {
 void measure_decoder(const BenchPlan& plan, const DecoderTests& tests, const open::LoadedModel& loaded,
                      const backends::Backend& backend) {
   if (!loaded.model.decodes())
-    throw bad_input("{}: a {} gives no logits of next tokens, so it reads no prompts", loaded.file,
+    throw bad_input("{}: a {} does not return next-token logits, so it has no prefill", loaded.file,
                     loaded.model.class_name());
   if (const auto task = loaded.model.task(); task && task->packing)
-    throw bad_input("{}: a {} reads prompts with an encoder; only decoders are measured", loaded.file,
+    throw bad_input("{}: a {} encodes prompts; --pp and --tg measure only decoders", loaded.file,
                     loaded.model.class_name());
   const Dim rows = plan.execution.batch.value_or(1), longest = tests.longest();
   DecoderBench bench(plan, loaded, backend, rows, longest, longest);

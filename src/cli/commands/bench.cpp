@@ -48,7 +48,7 @@ double parse_percent(const std::string& text) {
   const auto [rest, error] = std::from_chars(text.data(), end, percent);
   const bool whole = rest == end || (rest + 1 == end && *rest == '%');
   if (error != std::errc() || !whole || !(percent >= 0 && percent <= 1e6))
-    throw bad_usage("--fail-if-slower {}: expected a share in percent, such as 5%", printable(text));
+    throw bad_usage("--fail-if-slower {}: expected a percentage, such as 5%", printable(text));
   return percent / 100;
 }
 
@@ -109,83 +109,86 @@ struct BenchCommand {
     add_common(options, common, {Format::table, Format::json, Format::jsonl, Format::markdown, Format::csv});
     add_model(options, model);
     add_execution(options, execution);
-    options.add("--device", devices, "DEVICE,…", "cpu, cuda; several: cpu,cuda").list();
+    options.add("--device", devices, "DEVICE,…", "devices to measure: cpu,cuda (default cpu)").list();
     options
         .add("--dtype", dtypes, "DTYPE,…",
-             "float32, bfloat16, float16; or weights made int8, int4 or int4:BLOCK; several: float32,int8")
+             "dtypes to measure: float32, bfloat16, float16; int8, int4 or int4:BLOCK quantize weights; separated by "
+             "commas")
         .list();
     const auto sizes = [&options](const std::string& name, std::vector<std::int64_t>& list,
                                   const std::string& description) {
       return options.parsed(
           name, [&list, name](const std::string& text) { list = parse_range_list(name, text); }, "SIZES", description);
     };
-    sizes("--batch", batches, "batch sizes: 1,8");
-    sizes("--seq-len", lengths, "sequence lengths: 50,512 or 128-4096*2");
-    sizes("--pp", tests.prompts, "for a decoder, prompt tokens that are read at once: 512");
-    sizes("--tg", tests.steps, "for a decoder, tokens that are generated one by one: 128");
+    sizes("--batch", batches, "batch sizes to measure: 1,8");
+    sizes("--seq-len", lengths, "sequence lengths to measure: 50,512 or 128-4096*2");
+    sizes("--pp", tests.prompts, "for a decoder: prompt lengths of the prefill: 512");
+    sizes("--tg", tests.steps, "for a decoder: numbers of tokens to generate: 128");
     options.parsed(
         "--depth", [this](const std::string& text) { tests.depths = parse_depths(text); }, "SIZES",
-        "with --pp and --tg: positions that are filled before: 0,4096 (0)");
+        "with --pp and --tg: tokens already in the KV cache: 0,4096 (default 0)");
     add_threads(options, execution.threads);
-    options.add("--warmup", warmup, "N", "exactly this many passes before timing; without it until times are stable")
-        .not_negative();
-    options.add("--min-time", min_time, "S", "time for at least this many seconds (3)").not_negative();
-    options.add("--iterations", iterations, "N", "time exactly this many passes").above_zero();
-    options.flag("--profile", profile, "show the time of each layer and kernel, and what bounds it");
-    options.flag("--roofline", roofline, "measure the machine's peaks too, and show each layer's share of them");
-    options.flag("--ops", operations, "measure each of the model's operations separately");
-    options.flag("--samples", samples, "write every time into the JSON");
+    options.add("--warmup", warmup, "N", "number of warmup passes (default until times are stable)").not_negative();
+    options.add("--min-time", min_time, "S", "minimum measuring time in seconds (default 3)").not_negative();
+    options.add("--iterations", iterations, "N", "exact number of timed passes").above_zero();
+    options.flag("--profile", profile, "show the time of each layer and kernel, and its bottleneck");
+    options.flag("--roofline", roofline, "measure the machine's roofline and show each layer's fraction of it");
+    options.flag("--ops", operations, "measure each operation of the model separately");
+    options.flag("--samples", samples, "include every timing in the JSON");
     options.choice<Verify>("--verify", verify,
                            {{"always", Verify::always}, {"auto", Verify::automatic}, {"never", Verify::never}}, "WHEN",
-                           "check the outputs by the reference backend: auto (where that takes little), always, never");
-    options.add("--baseline", baseline, "FILE", "compare with an earlier attn bench --json");
+                           "check outputs against the reference backend; auto only if that is fast (default auto)");
+    options.add("--baseline", baseline, "FILE", "baseline to compare with: the result of an earlier attn bench --json");
     options.add("--fail-if-slower", fail_if_slower, "PERCENT",
-                "exit 1 where a median is over the baseline's by more: 5%");
+                "exit 1 if a median is slower than the baseline's by more than this: 5%");
     options
         .add("--mean-length", mean_length, "SHARE",
-             "pad sequences to random lengths, this share of the whole in the mean: 0.6")
+             "pad sequences of random length, with this mean fraction of the full length: 0.6")
         .between(0.0, 1.0);
     const Option kernels = options.flag("--attention", attention, "measure attention kernels instead of a model");
-    sizes("--head-dim", sweep.head_dims, "head sizes of --attention (64)").needs(kernels);
-    options.add("--heads", sweep.heads, "N", "query heads of --attention (16)").between(1, 65536).needs(kernels);
-    options.add("--key-heads", sweep.key_heads, "N", "key and value heads of --attention (as many)")
+    sizes("--head-dim", sweep.head_dims, "with --attention: head sizes (default 64)").needs(kernels);
+    options.add("--heads", sweep.heads, "N", "with --attention: number of query heads (default 16)")
         .between(1, 65536)
         .needs(kernels);
-    options.flag("--causal", sweep.causal, "--attention sees no later positions").needs(kernels);
+    options
+        .add("--key-heads", sweep.key_heads, "N",
+             "with --attention: number of key and value heads (default that of --heads)")
+        .between(1, 65536)
+        .needs(kernels);
+    options.flag("--causal", sweep.causal, "with --attention: use a causal mask").needs(kernels);
     options
         .parsed(
             "--size", [this](const std::string& text) { sweep.sizes = parse_attention_sizes(text); }, "BxHxSxD,…",
-            "these sizes of --attention: batch, heads, positions, head size: 4x16x4096x128, or 4x16x4096x128:causal; "
-            "several with commas")
+            "with --attention: sizes of batch, heads, positions and head: 4x16x4096x128, or 4x16x4096x128:causal; "
+            "separated by commas")
         .needs(kernels);
-    options.flag("--no-peak", no_peak, "--attention measures no large product to hold its speed against")
+    options.flag("--no-peak", no_peak, "with --attention: skip the large matrix product that measures peak speed")
         .needs(kernels);
     const Option steps =
-        options.flag("--train", train, "measure steps of training instead of passes, and their losses");
+        options.flag("--train", train, "measure training steps and their losses instead of forward passes");
     options
         .add("--optimizer", training.optimizer, "OPTIMIZER",
-             "with --train: a name, or JSON as Keras writes it (the model's own, else adam)")
+             "with --train: optimizer name, or JSON as Keras writes it (default the model's, else adam)")
         .needs(steps);
     options
         .add("--loss", training.loss, "LOSS",
-             "with --train: a name, or JSON as Keras writes it (the model's own, else mse)")
+             "with --train: loss name, or JSON as Keras writes it (default the model's, else mse)")
         .needs(steps);
     options
         .add("--data", training.data, "FILE",
-             "with --train: inputs by name, targets y or y:<output> (.npz, .npy, .safetensors); else random")
+             "with --train: inputs by name, targets y or y:<output>: .npz, .npy, .safetensors (default random)")
         .repeatable()
         .needs(steps);
     add_checkpoint(options, training.recomputes).needs(steps);
     ranks.declare(options);
-    options.add(
-        "--cluster", cluster, "NAME",
-        "with --parallel, the cluster of the prediction, as for attn plan (default: measured before, on these ranks)");
+    options.add("--cluster", cluster, "NAME",
+                "with --parallel: cluster to predict for, as in attn plan (default measured on these ranks)");
   }
 
   [[nodiscard]] int run() const {
     check_usage();
     if (const std::optional<ParallelWord> word = ranks.asked()) return measure_ranks(*word);
-    expect_one_process("--parallel tensor (or data) measures what they do together");
+    expect_one_process("use --parallel tensor or data to measure them together");
     const Interrupt interrupt;
     report::BenchReport report;
     report.machine = run::machine_name();
@@ -229,32 +232,33 @@ struct BenchCommand {
   [[nodiscard]] bool streams() const { return common.form() == Format::jsonl && !common.output; }
 
   void check_usage() const {
-    if (attention && model) throw bad_usage("bench --attention measures kernels and takes no MODEL");
+    if (attention && model) throw bad_usage("bench --attention measures kernels: leave out MODEL");
     if (attention && (mean_length || execution.skip_padding))
-      throw bad_usage("bench --attention measures kernels without padding: no --mean-length, no --skip-padding");
-    if (tests.empty() && tests.depths != std::vector<std::int64_t>{0})
-      throw bad_usage("--depth goes with --pp or --tg, whose tokens come behind it");
+      throw bad_usage("bench --attention has no padding: it cannot be combined with --mean-length or --skip-padding");
+    if (tests.empty() && tests.depths != std::vector<std::int64_t>{0}) throw bad_usage("--depth requires --pp or --tg");
     if (!tests.empty() && (attention || operations || mean_length || execution.skip_padding || !lengths.empty()))
       throw bad_usage(
-          "--pp and --tg measure a decoder: no --attention, --ops, --seq-len, --mean-length, --skip-padding");
+          "--pp and --tg cannot be combined with --attention, --ops, --seq-len, --mean-length or --skip-padding");
     const AttentionSweep plain;
     if (!sweep.sizes.empty() && (!batches.empty() || !lengths.empty() || sweep.head_dims != plain.head_dims ||
                                  sweep.heads != plain.heads || sweep.key_heads || sweep.causal))
-      throw bad_usage("--size is a complete size: no --batch, --heads, --key-heads, --seq-len, --head-dim, --causal");
-    if (attention && operations) throw bad_usage("--attention and --ops: give one of them");
+      throw bad_usage(
+          "--size cannot be combined with --batch, --heads, --key-heads, --seq-len, --head-dim or --causal");
+    if (attention && operations) throw bad_usage("--attention and --ops exclude each other");
     if (operations && profile)
-      throw bad_usage("--ops measures operations separately, --profile in a pass: give one of them");
+      throw bad_usage(
+          "--ops and --profile exclude each other: --ops measures operations separately, --profile within a pass");
     if (train && (attention || operations || roofline || baseline || mean_length || execution.skip_padding))
       throw bad_usage(
-          "bench --train measures steps of training: no --attention, --ops, --roofline, --baseline, --mean-length or "
+          "bench --train cannot be combined with --attention, --ops, --roofline, --baseline, --mean-length or "
           "--skip-padding");
-    if (train && devices != std::vector<std::string>{"cpu"}) throw bad_usage("bench --train measures the CPU");
-    if (operations && baseline) throw bad_usage("--ops has no rows that --baseline could compare");
+    if (train && devices != std::vector<std::string>{"cpu"})
+      throw bad_usage("bench --train supports only --device cpu");
+    if (operations && baseline) throw bad_usage("--ops and --baseline exclude each other");
     if (common.form() == Format::csv && (profile || roofline))
-      throw bad_usage(
-          "--format csv has a row for each measurement, {} other ones; give --format json, markdown or table",
-          profile ? "--profile" : "--roofline");
-    if (fail_if_slower && !baseline) throw bad_usage("--fail-if-slower needs --baseline FILE");
+      throw bad_usage("--format csv does not support {}; give --format json, markdown or table",
+                      profile ? "--profile" : "--roofline");
+    if (fail_if_slower && !baseline) throw bad_usage("--fail-if-slower requires --baseline FILE");
     if (fail_if_slower) (void)parse_percent(*fail_if_slower);
   }
 
@@ -262,7 +266,7 @@ struct BenchCommand {
   [[nodiscard]] int measure_steps(const std::string& machine) const {
     for (const std::string& dtype : dtypes)
       if (open::is_quantization(dtype))
-        throw bad_usage("--train with --dtype {}: weights of integers have no gradient", dtype);
+        throw bad_usage("--train cannot be combined with --dtype {}: quantized weights have no gradients", dtype);
     const auto backend = open::open_backend("cpu", execution.backend, common.console);
     const open::LoadedModel loaded = open::load_model(model, execution, common.console);
     report::TrainingBenchReport report;
@@ -285,10 +289,10 @@ struct BenchCommand {
     if (train || attention || operations || roofline || profile || samples || baseline || mean_length ||
         execution.skip_padding || !tests.empty())
       throw bad_usage(
-          "bench --parallel measures whole passes: no --train, --attention, --ops, --profile, --roofline, --samples, "
+          "bench --parallel cannot be combined with --train, --attention, --ops, --profile, --roofline, --samples, "
           "--baseline, --pp, --tg, --mean-length or --skip-padding");
-    if (common.form() == Format::jsonl) throw bad_usage("bench --parallel writes no JSON Lines: --json has all rows");
-    if (devices.size() > 1) throw bad_usage("bench --parallel measures one --device");
+    if (common.form() == Format::jsonl) throw bad_usage("bench --parallel does not support --format jsonl; use --json");
+    if (devices.size() > 1) throw bad_usage("bench --parallel supports only one --device");
     Ranks world(ranks, word, common.console);
     const bool measures = !cluster && world.world().size() > 1;
     report::ParallelBenchReport report;

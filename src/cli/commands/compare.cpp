@@ -40,20 +40,24 @@ struct CompareCommand {
   void declare(Options& options) {
     add_common(options, common, {Format::table, Format::json, Format::markdown});
     add_model(options, model);
+    options.add("other", other, "MODEL",
+                "second model, to compare configs and weights; layer outputs if one is quantized");
+    options.add("--device", devices, "DEVICES", "devices A,B: cpu, cuda, cuda:N or auto (default cpu)");
+    options.add("--backend", backends, "NAMES", "backends A,B: reference, onednn or cuda (default the device's best)");
     options.add(
-        "other", other, "MODEL",
-        "a second model, to compare the configs and weights of the two; of one quantized, what its layers give");
-    options.add("--device", devices, "DEVICES", "A,B: cpu, cuda, cuda:N or auto");
-    options.add("--backend", backends, "NAMES", "A,B: reference, onednn or cuda; by default the device's best");
-    options.add("--dtype", dtypes, "DTYPES",
-                "A,B: compute in float32, bfloat16, float16 or float64, or with weights made int8, int4 or int4:BLOCK");
-    options.add("--matmul-precision", precisions, "HOW", "A,B: highest, high or medium, of float32 products");
-    options.add("--threads", thread_counts, "COUNTS", "A,B; 0: all cores");
-    options.add("--weights", weights, "FILE", ".weights.h5, .keras, .safetensors or .npz; twice for A and B")
+        "--dtype", dtypes, "DTYPES",
+        "compute dtypes A,B: float32, bfloat16, float16 or float64; or int8, int4 or int4:BLOCK to quantize weights");
+    options.add("--matmul-precision", precisions, "HOW",
+                "precisions A,B of float32 matrix products: highest, high or medium (default highest)");
+    options.add("--threads", thread_counts, "COUNTS", "numbers of threads A,B; 0 uses all cores (default 0)");
+    options
+        .add("--weights", weights, "FILE",
+             "weights file: .weights.h5, .keras, .safetensors or .npz; given twice for A and B")
         .repeatable();
     options.add("--expect", expect, "FILE",
-                "in place of A: arrays of outputs and layers (.npz, .npy, .safetensors, or a folder of run --dump)");
-    options.flag("--print-keras-script", print_script, "the Python that makes such a file with Keras");
+                "outputs and layer outputs to compare with, instead of A: .npz, .npy, .safetensors, or a folder of "
+                "attn run --dump");
+    options.flag("--print-keras-script", print_script, "print a Keras script that writes a file for --expect");
     add_inputs(options, inputs);
     add_tolerance(options, rtol, atol);
     options.flag("--outputs-only", outputs_only, "compare only the model's outputs");
@@ -76,8 +80,8 @@ struct CompareCommand {
 
   [[nodiscard]] int compare_models() const {
     if (differing() || !weights.empty() || expect)
-      throw bad_usage("two MODELs run alike, each with its own weights: without A,B, --weights and --expect");
-    if (model == "-" && other == "-") throw bad_usage("stdin is read once: only one of the two models can be -");
+      throw bad_usage("two MODELs exclude A,B values, --weights and --expect");
+    if (model == "-" && other == "-") throw bad_usage("only one of the two models can be -, as stdin is read once");
     const open::LoadedModel a = open::load_model(model, execution, common.console);
     const open::LoadedModel b = open::load_model(other, execution, common.console);
     // The loss by quantizing is visible in the outputs of layers.
@@ -175,7 +179,7 @@ struct CompareCommand {
   [[nodiscard]] open::GivenInputs inputs_of(const Side& first, const open::LoadedModel& second) const {
     const std::vector<std::string> names = second.model.array_names();
     if (names.size() != first.graph.inputs.size())
-      throw bad_usage("{} has {} and {} has {}: two models run on the same inputs", printable(*model),
+      throw bad_usage("{} has {} and {} has {}: both models need the same number of inputs", printable(*model),
                       report::counted(std::ssize(first.graph.inputs), "input"), printable(*other),
                       report::counted(std::ssize(names), "input"));
     open::GivenInputs out;
@@ -210,7 +214,7 @@ struct CompareCommand {
     const std::vector<run::PassArray> all_a = a;
     const auto left_out = std::erase_if(a, lacks(b)) + std::erase_if(b, lacks(all_a));
     if (left_out > 0)
-      common.console.warn(fmt::format("{} of layers that only one of the models has: not compared",
+      common.console.warn(fmt::format("{} of layers that only one model has: not compared",
                                       report::counted(static_cast<std::int64_t>(left_out), "array")));
   }
 
@@ -257,11 +261,11 @@ struct CompareCommand {
                                    dtype = values_of("--dtype", dtypes),
                                    precision = values_of("--matmul-precision", precisions),
                                    threads = values_of("--threads", thread_counts);
-    if (weights.size() > 2) throw bad_usage("--weights is given once, or twice for A and B");
+    if (weights.size() > 2) throw bad_usage("give --weights once, or twice for A and B");
     const auto options = {device.size(),    backend.size(), dtype.size(),
                           precision.size(), threads.size(), weights.size()};
     const bool two = std::any_of(options.begin(), options.end(), [](std::size_t count) { return count == 2; });
-    if (two && expect) throw bad_usage("--expect stands for A, so that every other option is for one pass");
+    if (two && expect) throw bad_usage("--expect replaces A: give every other option one value");
     const bool against_reference = !two && !expect;
     if (against_reference && (!backend.empty() && backend[0] == "reference"))
       throw bad_usage("nothing to compare; give --backend reference,onednn or --expect FILE");
@@ -300,7 +304,7 @@ struct CompareCommand {
     const std::string path =
         std::filesystem::is_directory(*expect) ? (std::filesystem::path(*expect) / kDumpArrays).string() : *expect;
     if (const auto texts = loaded.text_outputs(); !texts.empty())
-      throw bad_input("the output '{}' is of strings, which 'attn run --expect' compares",
+      throw bad_input("the output '{}' contains strings; compare them with 'attn run --expect'",
                       printable(texts.front().name));
     io::Arrays read = io::read_arrays(path);
     const std::vector<keras::TextInput> of_strings = loaded.text_inputs();
@@ -325,7 +329,7 @@ struct CompareCommand {
     const auto told = [&](const char* option, const auto& asked, const std::optional<std::int64_t>& used) {
       if (asked && used && *asked != *used)
         common.console.warn(
-            fmt::format("{} {} does nothing: the arrays of {} are of {}", option, *asked, printable(*expect), *used));
+            fmt::format("{} {} has no effect: the arrays of {} have {}", option, *asked, printable(*expect), *used));
     };
     told("--batch", execution.batch, open::batch_of(graph));
     told("--seq-len", execution.sequence_length, open::sequence_length_of(graph));
@@ -411,8 +415,6 @@ struct CompareCommand {
 
 }  // namespace
 
-Command compare_command() {
-  return command_of<CompareCommand>("compare", "hold two runs, or two models, against each other");
-}
+Command compare_command() { return command_of<CompareCommand>("compare", "compare two runs or two models"); }
 
 }  // namespace attn::cli

@@ -212,7 +212,7 @@ _attn() {{
   )
   if (( CURRENT == 2 )); then
     if [[ $words[2] == -* ]]; then
-      _arguments '--help[this page]' '--version[the version]'
+      _arguments '--help[show this help]' '--version[show the version]'
     else
       _describe command commands
     fi
@@ -280,19 +280,19 @@ struct CompletionCommand {
 
   void declare(Options& options) {
     program = options.program();
-    options.add("shell", shell, "SHELL", "whose script").one_of({"bash", "zsh", "fish"});
-    options.add("--layers", layers, "MODEL", "the names of a model's layers, as the scripts ask for them");
-    options.output("-o,--output", output, "FILE", "write the script to this file");
+    options.add("shell", shell, "SHELL", "target shell").one_of({"bash", "zsh", "fish"});
+    options.add("--layers", layers, "MODEL", "list the layer names of a model, as the scripts do");
+    options.output("-o,--output", output, "FILE", "write the script to this file (default stdout)");
     add_color(options);
   }
 
   [[nodiscard]] int run() const {
     if (layers) {
-      if (shell) throw bad_usage("--layers takes no other option");
+      if (shell) throw bad_usage("--layers cannot be combined with a SHELL");
       write_result(names_of_layers(), output, Look::exact);
       return 0;
     }
-    if (!shell) throw bad_usage("attn completion needs a SHELL: bash, zsh or fish");
+    if (!shell) throw bad_usage("attn completion requires a SHELL: bash, zsh or fish");
     const Tree tree = tree_of(*program);
     const std::string script = *shell == "bash"  ? bash_script(tree)
                                : *shell == "zsh" ? zsh_script(tree)
@@ -317,7 +317,7 @@ struct CompletionCommand {
 }  // namespace
 
 Command completion_command() {
-  return command_of<CompletionCommand>("completion", "a script that completes command lines in bash, zsh or fish");
+  return command_of<CompletionCommand>("completion", "print a completion script for bash, zsh or fish");
 }
 
 }  // namespace attn::cli

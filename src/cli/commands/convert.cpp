@@ -46,53 +46,57 @@ struct ConvertCommand {
 
   void declare(Options& options) {
     add_common(options, common, {Format::table, Format::json}, false);
-    options.add("in", in, "IN", "a folder, .weights.h5, .keras, .h5, .weights.json, .safetensors or .npz").required();
-    options.add("out", target, "OUT", ".weights.h5, .keras, .h5, .safetensors, .npz or .onnx; with --to a folder");
-    options.add("-o,--output", output, "OUT", "the same by name");
+    options.add("in", in, "IN", "folder, .weights.h5, .keras, .h5, .weights.json, .safetensors or .npz").required();
+    options.add("out", target, "OUT",
+                "output: .weights.h5, .keras, .h5, .safetensors, .npz or .onnx; with --to, a folder");
+    options.add("-o,--output", output, "OUT", "output, instead of the argument OUT");
     options.choice<std::optional<train::ModelForm>>(
         "--to", form,
         {{"preset", train::ModelForm::preset},
          {"hf", train::ModelForm::hugging_face},
          {"keras", train::ModelForm::keras}},
-        "FORM", "the whole model, tokenizer too: a preset folder of KerasHub, a Hugging Face folder, a task's .keras");
+        "FORM",
+        "convert the whole model with its tokenizer: KerasHub preset folder, Hugging Face folder, or .keras of a task");
     options.add("--max-shard-size", shard_size, "SIZE",
-                "with --to hf: weights of more than that go into several files (5GB, as transformers' own)");
-    options.add("--model", model, "MODEL", "the model whose weights they are, where IN does not hold it");
-    add_input_shape(options, input_shape, "with --model, the ");
+                "with --to hf: maximum size of a weights file, 2GB for example (default 5GB)");
+    options.add("--model", model, "MODEL", "model that the weights belong to, if IN does not contain it");
+    add_input_shape(options, input_shape, "with --model: ");
 
     // the compute dtype of a run does not reduce the digits of a file
-    options
-        .add("--dtype", dtype, "DTYPE",
-             "store floating-point numbers as float32, float16 or bfloat16; ONNX computes in it")
+    options.add("--dtype", dtype, "DTYPE", "dtype of stored floating-point weights; ONNX computes in it")
         .one_of({"float32", "float16", "bfloat16"})
         .without_variable();
     options.add("--quantize", quantize, "HOW",
-                "write what Keras's model.quantize leaves: int8, int4 (in blocks of 128), int4:BLOCK, or int4:-1");
-    options.add("--from", from, "LIBRARY", "whose names IN has: keras, or torch (nn.TransformerEncoder, BERT)")
+                "quantize weights like Keras's model.quantize: int8, int4 (block size 128), int4:BLOCK, or int4:-1 "
+                "(per-channel)");
+    options
+        .add("--from", from, "LIBRARY",
+             "naming of the arrays in IN: keras, or torch (nn.TransformerEncoder, BERT) (default keras)")
         .one_of({"keras", "torch"});
-    options.add("--ignore", ignored, "PATTERN", "leave out arrays of such names: 'pooler.*'").repeatable();
-    options.add("--opset", opset, "N", "for ONNX: 23 (the newest, with an operator for attention) down to 18")
+    options.add("--ignore", ignored, "PATTERN", "omit arrays with matching names: 'pooler.*'; repeatable").repeatable();
+    options.add("--opset", opset, "N", "for ONNX: opset, 18 to 23; 23 has an attention operator (default 23)")
         .between(onnx::kOldestOpset, onnx::kNewestOpset)
         .without_variable();
-    options.add("--batch", batch, "N", "for ONNX: fix a batch that the model leaves open")
+    options.add("--batch", batch, "N", "for ONNX: fix the batch size, if the model leaves it open")
         .above_zero()
         .without_variable();
-    options.add("--seq-len", sequence_length, "N", "for ONNX: fix the other lengths that it leaves open")
+    options.add("--seq-len", sequence_length, "N", "for ONNX: fix the sequence length, if the model leaves it open")
         .above_zero()
         .without_variable();
-    options.add("--shape", shapes, "NAME=DIMS", "for ONNX: the whole shape of an input: tokens=None,128").repeatable();
+    options.add("--shape", shapes, "NAME=DIMS", "for ONNX: full shape of an input: tokens=None,128; repeatable")
+        .repeatable();
   }
 
   [[nodiscard]] int run() {
     if (!target && !output) throw bad_usage("OUT is missing: attn convert IN OUT [options]");
-    if (target && output) throw bad_usage("OUT was given twice, by its place and by -o");
+    if (target && output) throw bad_usage("OUT was given twice, as an argument and with -o");
     out = target ? *target : *output;
     refuse_binary_on_terminal(out);
     if (!form || *form == train::ModelForm::keras) check_outputs(std::array{OutputPath{out}});
     if (quantize && !open::is_quantization(quantize))
       throw bad_usage("--quantize {}: expected int8, int4, or int4 with a block as in int4:64", printable(*quantize));
     if (shard_size && form != train::ModelForm::hugging_face)
-      throw bad_usage("--max-shard-size is for --to hf: other forms are written into one file");
+      throw bad_usage("--max-shard-size requires --to hf: other forms use one file");
     if (form) {
       write_report(report::render(common.form(), whole_model(), "convert"), common.console, false);
       return 0;
@@ -102,15 +106,13 @@ struct ConvertCommand {
       return 0;
     }
     if (opset || batch || sequence_length || !shapes.empty())
-      throw bad_usage("--opset, --batch, --seq-len and --shape are of ONNX, and {} is another kind of file",
-                      printable(out));
+      throw bad_usage("--opset, --batch, --seq-len and --shape require an .onnx file, not {}", printable(out));
     if (out != "-" && std::filesystem::path(out).extension().empty())
-      throw bad_usage("{}: an OUT without a suffix is a folder; add --to preset, --to hf or --to keras",
+      throw bad_usage("{}: an OUT without an extension is a folder; add --to preset, --to hf or --to keras",
                       printable(out));
     check_target(out, model ? std::vector{in, *model} : std::vector{in}, ", .onnx");
     if (quantize && from == "torch") throw bad_usage("--quantize: convert to Keras first, then quantize the result");
-    if (from == "torch" && !model)
-      throw bad_usage("--from torch needs --model: the arrays are named by the layers of another library");
+    if (from == "torch" && !model) throw bad_usage("--from torch requires --model to name the arrays");
     std::optional<open::LoadedModel> asked;
     if (model) asked = open::load_model(model, open::Reading{input_shape}, common.console);
     const bool by_torch = from == "torch";  // names of PyTorch have more information than the model
@@ -126,7 +128,7 @@ struct ConvertCommand {
 
   /// Writes the model with its config and its tokenizer.
   [[nodiscard]] report::SavedReport whole_model() const {
-    if (from == "torch") throw bad_usage("--to writes whole models, and --from torch reads only weights");
+    if (from == "torch") throw bad_usage("--to writes whole models, but --from torch reads only weights");
     const std::int64_t shard_bytes = shard_size ? parse_bytes("--max-shard-size", *shard_size) : train::kShardBytes;
     train::check_model_target(out, *form);
     const open::LoadedModel floats =
@@ -145,7 +147,7 @@ struct ConvertCommand {
   [[nodiscard]] report::SavedReport onnx_model() const {
     if (from == "torch") throw bad_usage("--from torch reads only weights; convert them to .keras first");
     if (quantize)
-      throw bad_usage("--quantize writes Keras's forms; quantize into a .keras first, then convert that to ONNX");
+      throw bad_usage("--quantize does not support ONNX; quantize to .keras first, then convert that to ONNX");
     const open::LoadedModel loaded =
         open::load_model(model ? model : std::optional(in), open::Reading{input_shape}, common.console);
     const open::WeightsSource source = open::read_weights(in, &loaded, common.console);
@@ -163,7 +165,7 @@ struct ConvertCommand {
     if (!quantize) return std::nullopt;
     for (const graph::WeightSpec& spec : floats.model.weights())
       if (spec.quantized)
-        throw bad_input("{}: the weight '{}' is quantized already", floats.file, printable(spec.path))
+        throw bad_input("{}: the weight '{}' is already quantized", floats.file, printable(spec.path))
             .about("quantize");
     return open::load_model(model ? model : std::optional(in), open::Reading{input_shape, {}, false, quantize},
                             common.console);
@@ -216,17 +218,16 @@ struct ConvertCommand {
     if (source.unreadable && (quantize || (weights::needs_layout(out) && !out.ends_with(".weights.h5"))))
       throw Error(*source.unreadable);
     if (quantize)
-      throw bad_usage(
-          "--quantize: {} holds no model, which determines the weights that are kernels; name it with --model",
-          printable(in));
+      throw bad_usage("--quantize: {} contains no model, which determines the kernels to quantize; give --model",
+                      printable(in));
     // The model's layout is needed, so the user gets the reason why it cannot be read.
     if (source.unreadable && weights::needs_layout(out) && !out.ends_with(".weights.h5"))
       throw Error(*source.unreadable);
     if (weights::holds_config(out))
-      throw bad_usage("{}: a .keras archive holds the model too; name it with --model", printable(out));
+      throw bad_usage("{}: a .keras archive contains the model too; give --model", printable(out));
     if (weights::needs_layout(out) && !(places && out.ends_with(".weights.h5"))) {
-      throw bad_usage("{}: {} does not have the places of its arrays in a model; name the model with --model",
-                      printable(out), printable(in));
+      throw bad_usage("{}: {} does not record the model paths of its arrays; give --model", printable(out),
+                      printable(in));
     }
     source.warn(common.console);
     std::vector<Tensor> tensors;
@@ -236,8 +237,7 @@ struct ConvertCommand {
     if (weights::needs_layout(out)) {
       save_places(store, tensors);
     } else {
-      if (places)
-        common.console.warn("the arrays are named by their places in Keras's file; --model gives their paths");
+      if (places) common.console.warn("the arrays keep the names of Keras's file; --model gives their paths");
       std::vector<NamedTensor> arrays;
       for (std::size_t i = 0; i < tensors.size(); ++i) {
         std::string name = store.weights[i].name;
@@ -282,13 +282,15 @@ struct ConvertCommand {
     }
     const bool keras_2 = out.ends_with(".h5") && !out.ends_with(".weights.h5");
     if (wanted == DType::bfloat16 && (keras_2 || out.ends_with(".npz")))
-      common.console.warn("this form has no bfloat16: the rounded numbers are stored as float32");
+      common.console.warn("this format has no bfloat16: rounded weights are stored as float32");
     return tensors;
   }
 };
 
 }  // namespace
 
-Command convert_command() { return command_of<ConvertCommand>("convert", "weights from one form of file to another"); }
+Command convert_command() {
+  return command_of<ConvertCommand>("convert", "convert weights and models between file formats");
+}
 
 }  // namespace attn::cli

@@ -69,7 +69,7 @@ std::string check_onednn() {
   const run::Tolerance tolerance{1e-4, 1e-6};
   for (const run::OutputComparison& output :
        run::compare(probe_outputs("reference"), probe_outputs("onednn"), tolerance))
-    if (!output.pass) throw internal_error("its numbers are not those of the reference loops");
+    if (!output.pass) throw internal_error("results differ from the reference loops");
   const backends::OnednnLibrary library = backends::onednn_library();
   return fmt::format("oneDNN {}, up to {}; agrees with the reference loops", library.version,
                      library.isa.empty() ? "an instruction set unknown here" : library.isa);
@@ -80,7 +80,7 @@ std::string check_hdf5(std::string& version) {
   io::Hdf5File file;
   file.objects["array"].tensor = Tensor(DType::float32, {3});
   const io::Hdf5File read = io::read_hdf5(io::make_hdf5(file, "probe"), "probe");
-  if (!read.objects.contains("array")) throw bad_input("a file written was not read back");
+  if (!read.objects.contains("array")) throw bad_input("a written file could not be read back");
   return fmt::format("HDF5 {}, written and read", version);
 }
 
@@ -118,7 +118,7 @@ struct DoctorCommand {
   void declare(Options& options) {
     program = options.program();
     add_common(options, common, {Format::table, Format::json, Format::markdown});
-    options.flag("--parallel", parallel, "measure what lies between the ranks that mpirun has started, for --cluster");
+    options.flag("--parallel", parallel, "measure the links between the ranks of mpirun, for --cluster");
   }
 
   [[nodiscard]] int run() const {
@@ -133,7 +133,7 @@ struct DoctorCommand {
 
   [[nodiscard]] int run_shared() const {
     if (communicators::launched().size == 1)
-      throw bad_usage("--parallel measures what lies between ranks: mpirun -np 2 attn doctor --parallel");
+      throw bad_usage("--parallel requires several ranks: mpirun -np 2 attn doctor --parallel");
     Ranks world({}, {parallel::Kind::data, {}}, common.console);
     report::DoctorReport report;
     const auto prepare = [&]() -> std::vector<Fact> {
@@ -161,7 +161,7 @@ struct DoctorCommand {
     report.checks.push_back(checked("CUDA plugin", [] {
       const std::string path = backends::cuda_plugin_path();
       if (path.empty())
-        throw bad_input("libattn_cuda.so is neither beside the program nor in ../lib/attn; build where nvcc is found");
+        throw bad_input("libattn_cuda.so is neither next to the program nor in ../lib/attn; build with nvcc");
       return printable(path);
     }));
     add_gpus(report);

@@ -28,10 +28,10 @@ struct ExplainCommand {
     for (const Format format : {Format::markdown, Format::latex}) {
       const std::string name(report::name_of(format));
       options.flag(
-          "--" + name, [this, format] { common.format = format; }, "short for --format " + name);
+          "--" + name, [this, format] { common.format = format; }, "shorthand for --format " + name);
     }
     add_model(options, model);
-    options.add("layer", layer, "LAYER", "a layer of it, or what is in one: block/dense, multi_head_attention/query");
+    options.add("layer", layer, "LAYER", "layer or sublayer to explain: block/dense, multi_head_attention/query");
     add_input_shape(options, input_shape);
     add_batch(options, batch);
     add_sequence_length(options, sequence_length);

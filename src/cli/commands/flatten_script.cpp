@@ -57,7 +57,7 @@ struct FlattenScriptCommand {
 
 Command flatten_script_command() {
   return command_of<FlattenScriptCommand>("flatten-script",
-                                          "print a script that makes built-in layers of custom ones, for Python");
+                                          "print a Python script that replaces custom layers with built-in ones");
 }
 
 }  // namespace attn::cli

@@ -56,27 +56,29 @@ struct GenerateCommand {
 
   void declare(Options& options) {
     add_common(options, common, {Format::text, Format::json, Format::jsonl});
-    options.add("model", model, "MODEL", "preset folder, .keras of a task, or Hugging Face folder").required();
+    options.add("model", model, "MODEL", "preset folder, .keras of a KerasHub task, or Hugging Face folder").required();
     prompts.declare(options);
     add_max_length(options, max_length);
-    options.add("--max-new-tokens", max_new_tokens, "N", "tokens behind each prompt").above_zero();
+    options.add("--max-new-tokens", max_new_tokens, "N", "maximum number of tokens to generate per prompt")
+        .above_zero();
     sampling.declare(options);
-    options.add("--stop-ids", stop_ids, "IDS", "tokens that end a text: auto, as KerasHub; none; or ids: 1,2");
+    options.add("--stop-ids", stop_ids, "IDS",
+                "token ids that end a text: auto (as in KerasHub), none, or 1,2 (default auto)");
     add_answer(options, answers);
-    options.flag("--no-start-token", no_start_token, "put no start token before the prompt");
-    options.flag("--no-special", no_special, "read the names of special tokens in a prompt as letters");
+    options.flag("--no-start-token", no_start_token, "omit the start token before the prompt");
+    options.flag("--no-special", no_special, "treat special tokens in the prompt as plain text");
     add_raw(options);
-    options.flag("--stream", stream, "write a text as it comes, as for one prompt on a terminal");
+    options.flag("--stream", stream, "print text as it is generated (default for one prompt on a terminal)");
     options
-        .add("--logprobs", logprobs, "N", "with --json: the log-probability of each token, and of the N most probable")
+        .add("--logprobs", logprobs, "N", "with --json: add the log-probability of each token and of the N most likely")
         .not_negative();
-    options.output("--logits", logits, "FILE", "write the logits of each step (sequences, steps, vocabulary) to .npz");
-    options.add("--expect", expect, "FILE",
-                "compare with these token ids, as --json wrote them; exit 1 where they differ");
+    options.output("--logits", logits, "FILE", "write the logits of each step to .npz (sequences, steps, vocabulary)");
+    options.add("--expect", expect, "FILE", "compare with the token ids of an earlier --json; exit 1 if they differ");
     add_draft(options, drafts);
     add_cache_dtype(options, cache_dtype);
-    options.add("--prefill-chunk", prefill_chunk, "N", "tokens of a prompt that are read at a time (512)").above_zero();
-    options.flag("--stats", stats, "report times on stderr, and the fraction of the limit by memory bandwidth");
+    options.add("--prefill-chunk", prefill_chunk, "N", "number of prompt tokens per prefill chunk (default 512)")
+        .above_zero();
+    options.flag("--stats", stats, "print times on stderr, and the fraction of the memory bandwidth limit");
     add_device(options, execution.device);
     add_backend(options, execution.backend);
     add_dtype_of_weights(options, execution.dtype);
@@ -168,11 +170,11 @@ struct GenerateCommand {
   /// Opens a model that is not a task of KerasHub: its sequences have the length of the model.
   void use_whole(const open::LoadedModel& loaded) {
     if (loaded.model.task())
-      throw bad_input("{}: a {} gives no logits of next tokens, so it cannot generate", loaded.file,
+      throw bad_input("{}: a {} does not return next-token logits, so it cannot generate text", loaded.file,
                       loaded.model.class_name());
     if (sampler_.kind == SamplerKind::contrastive)
-      throw bad_usage("--sampler contrastive needs the input of the logits, which only tasks have");
-    if (cache_dtype) throw bad_usage("--cache-dtype: a {} keeps no cache", loaded.model.class_name());
+      throw bad_usage("--sampler contrastive requires a task, which returns the input of its logits");
+    if (cache_dtype) throw bad_usage("--cache-dtype: a {} has no KV cache", loaded.model.class_name());
     sequences_ = generate::whole_sequences(loaded, execution, max_length);
   }
 
@@ -204,9 +206,9 @@ struct GenerateCommand {
     if (request.prompts.size() != 1)
       throw bad_usage("--draft requires a single prompt, got {}", request.prompts.size());
     if (sampler_.kind == SamplerKind::beam || sampler_.kind == SamplerKind::contrastive)
-      throw bad_usage("--draft goes with the samplers greedy, random, top_k and top_p");
+      throw bad_usage("--draft supports the samplers greedy, random, top_k and top_p");
     if (as_keras_hub() && loaded.model.task() && !loaded.model.task()->keras_hub_error.empty())
-      throw bad_usage("--draft with --compat keras-hub: KerasHub computes other logits for a token on its own");
+      throw bad_usage("--draft cannot be combined with --compat keras-hub, whose logits of single tokens differ");
     drafting_ = generate::Drafting::open(drafts, backend, execution, decoder().vocabulary_size(), tokenizer_.get(),
                                          request.max_length, common.console);
     request.draft = &drafting_->draft();
@@ -217,7 +219,7 @@ struct GenerateCommand {
   void choose_sampler(const keras::Model& of) {
     sampler_ = sampling.options_for(of);
     if (stream && sampler_.kind == SamplerKind::beam)
-      throw bad_usage("--stream with --sampler beam: which beam is the best is known at the end");
+      throw bad_usage("--stream cannot be combined with --sampler beam: the best beam is known at the end");
   }
 
   [[nodiscard]] std::int64_t length_for(const keras::Model& of) const {
@@ -246,8 +248,7 @@ struct GenerateCommand {
     }
     if (!sequences_) check_positions(of, request);
     for (std::size_t i = 0; i < request.prompts.size(); ++i) {
-      if (request.prompts[i].empty())
-        throw bad_usage("prompt {} has no tokens, and no start token comes before it", i + 1);
+      if (request.prompts[i].empty()) throw bad_usage("prompt {} has no tokens and no start token", i + 1);
       if (std::ssize(request.prompts[i]) >= request.max_length)
         common.console.warn(fmt::format("prompt {} fills the {} tokens of --max-length: nothing is generated", i + 1,
                                         request.max_length));
@@ -264,7 +265,7 @@ struct GenerateCommand {
     const auto check = [&](const std::vector<std::vector<Token>>& rows, std::string_view side) {
       for (std::size_t i = 0; i < rows.size(); ++i)
         if (std::ssize(rows[i]) > *positions)
-          throw bad_usage("prompt {} has {} tokens{}, and the model has {} positions: give a shorter one", i + 1,
+          throw bad_usage("prompt {} has {} tokens{}, but the model has {} positions: give a shorter prompt", i + 1,
                           rows[i].size(), side, *positions);
     };
     check(encoded_.encoder, " for the encoder");
@@ -284,7 +285,7 @@ struct GenerateCommand {
     const bool has_encoder = sequences_ ? sequences_->inputs.encoder.has_value() : task && task->packing;
     if (!has_encoder) {
       if (!prompts.decoder_texts.empty() || !prompts.decoder_ids.empty())
-        throw bad_usage("--decoder-prompt and --decoder-ids are for models with an encoder, and a {} has none",
+        throw bad_usage("--decoder-prompt and --decoder-ids require an encoder-decoder model, and a {} has no encoder",
                         of.class_name());
       return tokenizer_ ? tokenized(of, length) : read_ids(prompts);
     }
@@ -304,9 +305,10 @@ struct GenerateCommand {
     std::string what = task ? task->keras_hub_error : "";
     if (specials_ && specials_->pad &&
         std::ranges::find(request.stop_token_ids, *specials_->pad) != request.stop_token_ids.end())
-      what += std::string(what.empty() ? "" : ", and ") + "takes the padding behind a prompt for its end";
+      what += std::string(what.empty() ? "" : ", and ") + "reads the padding after a prompt as its end";
     if (!what.empty())
-      common.console.warn(fmt::format("KerasHub {}; attn does not. --compat keras-hub gives its tokens.", what));
+      common.console.warn(
+          fmt::format("KerasHub {}; attn does not. Use --compat keras-hub to reproduce its tokens.", what));
   }
 
   /// Tokenizes as CausalLMPreprocessor.generate_preprocess: cut, then a start token in front.
@@ -337,7 +339,7 @@ struct GenerateCommand {
     for (const auto* rows : {&request.prompts, &encoded_.encoder})
       for (const auto& row : *rows)
         for (const Token token : row)
-          if (token >= size) throw bad_usage("token {} is not one of the model's {}", token, size);
+          if (token >= size) throw bad_usage("token {} is outside the model's vocabulary of {}", token, size);
   }
 
   /// Warns of a tokenizer with more tokens than the model; models often have some rows more.
@@ -345,7 +347,7 @@ struct GenerateCommand {
     if (!tokenizer_ || tokenizer_->size() == rows) return;
     common.console.warn(fmt::format(
         "the tokenizer has {} tokens and the model {}: {}", tokenizer_->size(), rows,
-        tokenizer_->size() < rows ? "ids from there on have no text" : "a prompt with any of the others is refused"));
+        tokenizer_->size() < rows ? "ids from there on have no text" : "a prompt with any of the others is rejected"));
   }
 
   [[nodiscard]] generate::CachedDecoderOptions decoder_options(const generate::Request& request) const {
@@ -353,7 +355,7 @@ struct GenerateCommand {
     options.rows = static_cast<Dim>(request.prompts.size());
     options.branches = generate::branches_of(sampler_);
     if (options.branches > std::numeric_limits<Dim>::max() / std::max<Dim>(options.rows, 1))
-      throw Error(ExitCode::no_memory, fmt::format("{} sequences for each of {} prompts do not fit into any memory",
+      throw Error(ExitCode::no_memory, fmt::format("{} sequences for each of {} prompts do not fit in memory",
                                                    options.branches, options.rows));
     options.capacity = request.max_length;
     options.prefill_chunk = prefill_chunk.value_or(512);
@@ -428,6 +430,8 @@ struct GenerateCommand {
 
 }  // namespace
 
-Command generate_command() { return command_of<GenerateCommand>("generate", "continue a text, token by token"); }
+Command generate_command() {
+  return command_of<GenerateCommand>("generate", "generate text from a prompt, token by token");
+}
 
 }  // namespace attn::cli

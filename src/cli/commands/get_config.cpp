@@ -22,8 +22,8 @@ constexpr int kIndent = 2;
 keras::Version written_version(const std::string& text) {
   const keras::Version version = parse_version(text);
   if (version < keras::kOldest || version > keras::kNewest)
-    throw bad_usage("--keras-version {}: the keys of Keras {} to {} are known", printable(text),
-                    keras::version_text(keras::kOldest), keras::version_text(keras::kNewest));
+    throw bad_usage("--keras-version {}: expected Keras {} to {}", printable(text), keras::version_text(keras::kOldest),
+                    keras::version_text(keras::kNewest));
   return version;
 }
 
@@ -37,11 +37,11 @@ struct GetConfigCommand {
 
   void declare(Options& options) {
     add_common(options, common, {Format::table, Format::json, Format::python});
-    options.add("model", words, "MODEL | CLASS key=value", "a model file, or a layer class with key=value arguments");
-    options.add("--layer", layer, "NAME", "the layer of this name (block/dense inside a nested model)");
+    options.add("model", words, "MODEL | CLASS key=value", "model file, or a layer class with key=value arguments");
+    options.add("--layer", layer, "NAME", "print only this layer (block/dense in a nested model)");
     add_input_shape(options, input_shape);
-    options.add("--keras-version", version, "3.N", "write what this Keras reads: 3.0 to 3.15");
-    options.add("--list", list, "KIND", "the classes that attn knows, instead: layers or operations")
+    options.add("--keras-version", version, "3.N", "Keras version to write for, 3.0 to 3.15");
+    options.add("--list", list, "KIND", "list the supported classes of layers or operations")
         .one_of({"layers", "operations"});
   }
 
@@ -62,7 +62,7 @@ struct GetConfigCommand {
     if (is_class()) return write(made_layer(), options);
     const std::optional<std::string> path = words.empty() ? std::nullopt : std::optional(words.front());
     if (words.size() > 1)
-      throw bad_usage("key=value arguments follow the name of a class, not the file {}", printable(words.front()));
+      throw bad_usage("key=value arguments require the name of a class, not the file {}", printable(words.front()));
     const open::LoadedModel loaded = open::load_model(path, open::Reading{input_shape}, common.console);
     warn_of_custom_classes(loaded.model, common.console);
     return write(loaded.model, options);
@@ -74,8 +74,8 @@ struct GetConfigCommand {
   }
 
   [[nodiscard]] int write_list() const {
-    if (!words.empty()) throw bad_usage("--list takes no model and no class, got {}", printable(words.front()));
-    if (common.form() == Format::python) throw bad_usage("--list has no --format python: give table or json");
+    if (!words.empty()) throw bad_usage("--list takes no model or class, got {}", printable(words.front()));
+    if (common.form() == Format::python) throw bad_usage("--list does not support --format python; use table or json");
     const report::KnownClasses known{*list == "layers" ? keras::known_layers() : keras::known_operations()};
     common.write(report::render(common.form(), known));
     return 0;
@@ -111,7 +111,7 @@ struct GetConfigCommand {
 }  // namespace
 
 Command get_config_command() {
-  return command_of<GetConfigCommand>("get-config", "the config as Keras prints or saves it");
+  return command_of<GetConfigCommand>("get-config", "print the config of a model or layer, as Keras writes it");
 }
 
 }  // namespace attn::cli

@@ -73,27 +73,27 @@ struct GradCommand {
     add_model(options, model);
     options
         .add("--data", data, "FILE",
-             "inputs by name, targets y or y:<output>, sample_weight (.npz, .npy, .safetensors); else random")
+             "inputs by name, targets y or y:<output>, sample_weight: .npz, .npy, .safetensors (default random)")
         .repeatable();
-    options.add("--loss", loss, "LOSS",
-                "a name, or JSON as Keras writes it; by default the one that the model was compiled with, else mse");
-    options.add("--output", output, "NAME", "only the loss of this output of the model");
-    options.flag("--training", training, "drop numbers too, as in training");
-    options.flag("--no-training", no_training, "no statistics of the batch, as in a run");
-    options.flag("--inputs", with_inputs, "gradients of the inputs too");
-    options.add("--wrt", patterns, "PATTERN", "only weights whose path matches, with * and ?").repeatable();
-    options.output("-o", arrays, "FILE", "write the loss and the gradients to .npz, .npy or .safetensors");
-    options.add("--expect", expect, "FILE", "compare them with these arrays; exit 1 where they differ");
+    options.add("--loss", loss, "LOSS", "loss name, or JSON as Keras writes it (default the compiled loss, else mse)");
+    options.add("--output", output, "NAME", "use only the loss of this model output");
+    options.flag("--training", training, "apply dropout and noise, as in training");
+    options.flag("--no-training", no_training, "run layers in inference mode, without batch statistics");
+    options.flag("--inputs", with_inputs, "compute the gradients of inputs too");
+    options.add("--wrt", patterns, "PATTERN", "show only weights with matching paths (wildcards * and ?); repeatable")
+        .repeatable();
+    options.output("-o", arrays, "FILE", "write the loss and gradients to .npz, .npy or .safetensors");
+    options.add("--expect", expect, "FILE", "compare the loss and gradients with these arrays; exit 1 if they differ");
     add_tolerance(options, rtol, atol, " of --expect");
-    options.flag("--check", check, "hold gradients in float64 against central differences; exit 1 where they differ");
-    options.add("--directions", directions, "N", "with --check: random directions for each array (3)").above_zero();
-    options.add("--eps", step, "A", "step of --check (default 1e-6, and longer where rounding hides the slope)")
+    options.flag("--check", check, "check float64 gradients against central differences; exit 1 if they differ");
+    options.add("--directions", directions, "N", "with --check: random directions per array (default 3)").above_zero();
+    options.add("--eps", step, "A", "with --check: step size (default 1e-6, larger if rounding dominates)")
         .above_zero();
     options.choice<By>("--by", by, {{"layer", By::layer}, {"weight", By::weight}, {"block", By::block}}, "WHAT",
-                       "the unit of a row");
+                       "group gradients by layer, weight or block (default layer)");
     options.choice<Order>("--sort", order, {{"depth", Order::depth}, {"norm", Order::norm}}, "HOW",
-                          "the order of rows: as the model has them, or the largest first");
-    options.output("--svg", svg, "FILE", "draw them: a bar for each row, on a logarithmic scale");
+                          "row order: depth follows the model, norm is largest first (default depth)");
+    options.output("--svg", svg, "FILE", "draw a bar for each row, on a logarithmic scale");
     add_input_shape(options, execution.input_shape);
     add_weights(options, execution.weights);
     add_device(options, execution.device);
@@ -113,8 +113,8 @@ struct GradCommand {
     refuse_binary_on_terminal(arrays);
     if (svg) refuse_page_on_terminal(Format::svg, svg, model);
     if (training && no_training) throw bad_usage("--training and --no-training exclude each other");
-    if (!check && (directions || step)) throw bad_usage("--directions and --eps are of --check");
-    if (!expect && (rtol || atol)) throw bad_usage("--rtol and --atol are of --expect");
+    if (!check && (directions || step)) throw bad_usage("--directions and --eps require --check");
+    if (!expect && (rtol || atol)) throw bad_usage("--rtol and --atol require --expect");
     const auto backend = open::open_backend(execution.device, execution.backend, common.console);
     const open::LoadedModel loaded = open::load_model(model, execution, common.console);
     open::GivenInputs given = train::read_data(loaded.model, data);
@@ -347,7 +347,7 @@ struct GradCommand {
 }  // namespace
 
 Command grad_command() {
-  return command_of<GradCommand>("grad", "the gradients of a loss, layer by layer, and a check of them");
+  return command_of<GradCommand>("grad", "compute and check the gradients of a loss, layer by layer");
 }
 
 }  // namespace attn::cli

@@ -33,19 +33,18 @@ struct HeatmapCommand {
     add_model(options, model);
     add_forward(options, execution, inputs);
     add_heads(options, heads);
-    options.add("--cells", cells, "N", "at most this many cells on a side of a map; more weights share one")
+    options.add("--cells", cells, "N", "maximum number of cells per side of a map; more weights share a cell")
         .between(2, 4096);
-    options.flag("--no-header", no_header, "pictures without the lines on model, device, seed and inputs");
+    options.flag("--no-header", no_header, "omit model, device, seed and inputs from pictures");
   }
 
   [[nodiscard]] int run() const {
     const Format form = common.form_of_output();
     if (no_header && form != Format::svg && form != Format::png)
-      throw bad_usage("--no-header is of SVG and PNG pictures");
+      throw bad_usage("--no-header requires --format svg or png");
     const bool to_stdout = !common.output || *common.output == "-";
     refuse_page_on_terminal(form, common.output, model);
-    if (!heads.labels.empty() && form == Format::json)
-      common.console.warn("--labels changes only tables, pages and pictures");
+    if (!heads.labels.empty() && form == Format::json) common.console.warn("--labels has no effect with --format json");
     const open::LoadedModel loaded = open::load_model(model, execution, common.console);
     const open::GivenInputs given = open::read_inputs(loaded.model, inputs, execution, common.console, heads.item + 1);
     const report::PreviewOptions preview{ink(to_stdout), terminal_columns().value_or(100)};
@@ -79,7 +78,7 @@ struct HeatmapCommand {
 }  // namespace
 
 Command heatmap_command() {
-  return command_of<HeatmapCommand>("heatmap", "show what each head attends to: figures, a preview, HTML, SVG, PNG");
+  return command_of<HeatmapCommand>("heatmap", "show each head's attention as text, HTML, SVG or PNG");
 }
 
 }  // namespace attn::cli

@@ -19,8 +19,8 @@ constexpr int kMostLeft = 26;                          // cells for names; the t
                                                        // line
 
 constexpr std::string_view kExitCodes =
-    "0 done, 1 the numbers differ or a check failed, 2 the command line is wrong, 3 a file is wrong, 4 it does not fit "
-    "in memory, 5 no such device, 70 a fault of attn, 130 and 143 interrupted.";
+    "0 success, 1 the numbers differ or a check failed, 2 usage error, 3 invalid file, 4 out of memory, 5 device "
+    "unavailable, 70 internal error, 130 and 143 interrupted.";
 
 struct Entry {
   std::string left, right;
@@ -87,10 +87,10 @@ struct CommandGroup {
   std::string_view what, names;
 };
 constexpr std::array kGroups = {
-    CommandGroup{"to look at a model", "summary explain validate plan plot heatmap report"},
-    CommandGroup{"to run it", "run grad train compare bench generate score tokenize"},
-    CommandGroup{"for its files", "get-config weights convert flatten-script init"},
-    CommandGroup{"for this machine", "devices doctor completion man help"},
+    CommandGroup{"inspect a model", "summary explain validate plan plot heatmap report"},
+    CommandGroup{"run and train a model", "run grad train compare bench generate score tokenize"},
+    CommandGroup{"read and write files", "get-config weights convert flatten-script init"},
+    CommandGroup{"set up and diagnose", "devices doctor completion man help"},
 };
 
 /// Is the command in the group? A command without a group is in the last one.
@@ -114,7 +114,7 @@ void add_program(Page& page, const Program& program) {
     page.entries(rows);
   }
   page.line(0, "");
-  page.paragraph("attn help COMMAND has more, with examples.", 0);
+  page.paragraph("Run attn help COMMAND for options and examples.", 0);
   page.heading("Exit codes:");
   page.paragraph(kExitCodes, 2);
 }
@@ -148,7 +148,7 @@ struct HelpCommand {
 
   void declare(Options& options) {
     program = options.program();
-    options.add("command", command, "COMMAND", "the command");
+    options.add("command", command, "COMMAND", "command to show");
     add_color(options);
   }
 
@@ -189,6 +189,8 @@ std::string help_text(const CommandSpec& spec, const Program& program, const Hel
 
 HelpStyle help_style() { return {terminal_columns().value_or(80), colors_results()}; }
 
-Command help_command() { return command_of<HelpCommand>("help", "all commands, or one of them with examples"); }
+Command help_command() {
+  return command_of<HelpCommand>("help", "show all commands, or one with its options and examples");
+}
 
 }  // namespace attn::cli

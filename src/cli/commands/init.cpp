@@ -27,7 +27,8 @@ struct InitCommand {
     add_common(options, common, {Format::table, Format::json}, false);
     add_model(options, model);
     add_input_shape(options, how.input_shape);
-    options.output("-o,--output", out, "FILE", ".weights.h5, .keras, .h5, .safetensors or .npz").required();
+    options.output("-o,--output", out, "FILE", "output file: .weights.h5, .keras, .h5, .safetensors or .npz")
+        .required();
     add_seed(options, seed);
     add_keras_version(options, how.keras_version);
     add_memory_limit(options, memory);

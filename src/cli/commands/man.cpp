@@ -18,25 +18,25 @@ namespace {
 constexpr std::string_view kExitStatus = R"(.SH EXIT STATUS
 .TP
 0
-done
+success
 .TP
 1
-it ran, and a check failed or the numbers differ
+the numbers differ or a check failed
 .TP
 2
-the command line is wrong
+usage error
 .TP
 3
-a file or config is wrong
+invalid file or config
 .TP
 4
-it does not fit in memory
+out of memory
 .TP
 5
-the device is absent or failed
+device unavailable or failed
 .TP
 70
-a fault of attn itself
+internal error
 .TP
 130, 143
 interrupted by SIGINT or SIGTERM
@@ -129,15 +129,14 @@ std::string program_page(const Program& program) {
     for (const OptionSpec& option : spec.options)
       if (!option.variable.empty()) variables.insert(option.variable);
   }
-  out += ".SH ENVIRONMENT\nA variable gives the default of the option that it is named after, in every command.\n";
+  out += ".SH ENVIRONMENT\nA variable sets the default of the option that it is named after, in every command.\n";
   for (const std::string& variable : variables) {
     std::string option = "--";
     for (const char c : variable.substr(5)) option += c == '_' ? '-' : static_cast<char>(c - 'A' + 'a');
-    out += fmt::format(".TP\n{}\nof {}\n", bold(variable), bold(option));
+    out += fmt::format(".TP\n{}\ndefault of {}\n", bold(variable), bold(option));
   }
-  out += fmt::format(".TP\n{}\nany value: no colour, where {} does not say otherwise\n", bold("NO_COLOR"),
-                     bold("--color"));
-  out += fmt::format(".TP\n{}\nthe width of the terminal\n", bold("COLUMNS"));
+  out += fmt::format(".TP\n{}\nany value disables colour, unless {} is given\n", bold("NO_COLOR"), bold("--color"));
+  out += fmt::format(".TP\n{}\nwidth of the terminal\n", bold("COLUMNS"));
   return out + std::string(kExitStatus) + see_also(pages);
 }
 
@@ -149,9 +148,9 @@ struct ManCommand {
 
   void declare(Options& options) {
     program = options.program();
-    options.add("command", command, "COMMAND", "the page of this command; else that of attn");
-    options.flag("--all", all, "write every page into the folder -o");
-    options.add("-o,--output", output, "FILE", "write the page to this file");
+    options.add("command", command, "COMMAND", "command whose page to print (default attn)");
+    options.flag("--all", all, "write all pages to the folder of -o");
+    options.add("-o,--output", output, "FILE", "write the page to this file (default stdout)");
     add_color(options);
   }
 
@@ -163,7 +162,7 @@ struct ManCommand {
   }
 
   [[nodiscard]] int write_all() const {
-    if (!output || *output == "-") throw bad_usage("--all needs a folder: attn man --all -o FOLDER");
+    if (!output || *output == "-") throw bad_usage("--all requires a folder: attn man --all -o FOLDER");
     if (!command.empty()) throw bad_usage("--all writes every page; leave out '{}'", printable(command));
     std::error_code error;
     std::filesystem::create_directories(*output, error);
@@ -177,6 +176,6 @@ struct ManCommand {
 
 }  // namespace
 
-Command man_command() { return command_of<ManCommand>("man", "manual pages"); }
+Command man_command() { return command_of<ManCommand>("man", "print manual pages"); }
 
 }  // namespace attn::cli

@@ -40,14 +40,14 @@ struct PlanCommand {
     add_device(options, execution.device);
     add_backend(options, execution.backend);
     add_dtype(options, execution.dtype);
-    add_max_length(options, max_length, "for a decoder's cache: ");
+    add_max_length(options, max_length, "for a decoder: ");
     add_cache_dtype(options, cache_dtype);
     add_threads(options, execution.threads);
     add_keras_version(options, execution.keras_version);
-    options.flag("--kernels", kernels, "prepare the model too, and show which kernel runs each step");
+    options.flag("--kernels", kernels, "prepare the model and show which kernel runs each step");
     add_parallel(options, parallel);
     options.add("--cluster", cluster, "NAME",
-                "with --parallel, the cluster of the prediction: h200-ndr, cpu-100g, JSON, or a .json of it");
+                "with --parallel: cluster to predict for: h200-ndr, cpu-100g, JSON or a .json file (default cpu-100g)");
   }
 
   [[nodiscard]] int run() const {
@@ -58,7 +58,8 @@ struct PlanCommand {
     const keras::LowerOptions lower = open::lower_options(execution, {});
     const std::optional<ParallelWord> word = parallel ? parse_parallel(*parallel) : std::nullopt;
     if (word) {
-      if (form == Format::svg || kernels) throw bad_usage("--parallel shows what ranks share: no picture, no kernels");
+      if (form == Format::svg || kernels)
+        throw bad_usage("--parallel cannot be combined with --format svg or --kernels");
       const report::ParallelPlanReport shared = parallel_plan(loaded, lower, *word, cluster_named(cluster));
       common.write(report::render(form, shared));
       return 0;
@@ -71,7 +72,7 @@ struct PlanCommand {
     if (loaded.model.decodes()) {
       report.cache = cache_of(loaded.model);
     } else if (max_length || cache_dtype) {
-      throw bad_usage("{}: a {} keeps no cache of tokens", max_length ? "--max-length" : "--cache-dtype",
+      throw bad_usage("{}: a {} has no KV cache", max_length ? "--max-length" : "--cache-dtype",
                       loaded.model.class_name());
     }
     if (kernels) report.kernels = kernels_of(loaded, lower, report, *backend);
@@ -120,7 +121,7 @@ struct PlanCommand {
 }  // namespace
 
 Command plan_command() {
-  return command_of<PlanCommand>("plan", "show the steps of a pass, and the places of their results in memory");
+  return command_of<PlanCommand>("plan", "show the steps of a forward pass and their places in memory");
 }
 
 }  // namespace attn::cli

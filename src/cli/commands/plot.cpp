@@ -24,7 +24,7 @@ struct PlotCommand {
     add_common(options, common, {Format::svg, Format::png, Format::dot, Format::mermaid, Format::json});
     add_model(options, model);
     add_input_shape(options, input_shape);
-    options.flag("--expand-nested", expand_nested, "show what is inside nested models");
+    options.flag("--expand-nested", expand_nested, "show the layers of nested models");
   }
 
   [[nodiscard]] int run() const {
@@ -41,7 +41,7 @@ struct PlotCommand {
 }  // namespace
 
 Command plot_command() {
-  return command_of<PlotCommand>("plot", "the layers and their connections as a picture: SVG, PNG, DOT, Mermaid");
+  return command_of<PlotCommand>("plot", "draw the graph of layers as SVG, PNG, DOT or Mermaid");
 }
 
 }  // namespace attn::cli

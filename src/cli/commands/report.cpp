@@ -35,8 +35,8 @@ struct ReportCommand {
     add_model(options, model);
     add_forward(options, execution, inputs);
     add_heads(options, heads);
-    options.flag("--bench", bench, "measure the model too, for a second");
-    options.flag("--no-heatmap", no_heatmap, "do not run the model for its attention weights");
+    options.flag("--bench", bench, "benchmark the model for one second");
+    options.flag("--no-heatmap", no_heatmap, "omit the attention heatmaps and do not run the model");
   }
 
   [[nodiscard]] int run() const {
@@ -103,7 +103,7 @@ struct ReportCommand {
 }  // namespace
 
 Command report_command() {
-  return command_of<ReportCommand>("report", "all about a model on one page: summary, costs, attention, graph");
+  return command_of<ReportCommand>("report", "write one HTML page with summary, costs, attention and graph");
 }
 
 }  // namespace attn::cli

@@ -56,13 +56,12 @@ struct RunCommand {
     add_model(options, model);
     add_forward(options, execution, inputs);
     options.output("-o,--output", target, "FILE",
-                   "write the outputs to .npz, .npy or .safetensors; with --json the report to .json");
-    options.output("--scores", scores, "FILE", "write the attention weights of every attention layer");
-    options.output("--dump", dump, "FOLDER", "write what every layer gives into this folder, which is made");
-    options.add("--expect", expect, "FILE", "compare the outputs with these arrays; exit 1 where they differ");
+                   "write outputs to .npz, .npy or .safetensors; with --json, the report to .json");
+    options.output("--scores", scores, "FILE", "write the attention weights of every layer to this file");
+    options.output("--dump", dump, "FOLDER", "write the output of every layer to this folder, created if missing");
+    options.add("--expect", expect, "FILE", "compare the outputs with these arrays; exit 1 if they differ");
     add_tolerance(options, tolerance.rtol, tolerance.atol, " of --expect");
-    options.flag("--check-finite", check_finite,
-                 "look at every layer's output and name the first that holds NaN or Inf; exit 1 where one does");
+    options.flag("--check-finite", check_finite, "report the first layer whose output contains NaN or Inf, and exit 1");
     files.declare(options);
     ranks.declare(options);
   }
@@ -72,10 +71,10 @@ struct RunCommand {
     const std::optional<ParallelWord> shared = ranks.asked();
     if (files.output_dir) return run_many(shared.has_value());
     if (shared) return run_shared(*shared);
-    expect_one_process("--parallel tensor (or data) lets them share it, --output-dir shares many files out");
+    expect_one_process("use --parallel tensor or data to share the work, or --output-dir to distribute files");
     check_targets();
     if ((check_finite || dump) && execution.skip_padding)
-      throw bad_usage("{} with --skip-padding: layers have no outputs of their own then",
+      throw bad_usage("{} cannot be combined with --skip-padding, which has no outputs of single layers",
                       check_finite ? "--check-finite" : "--dump");
     const auto backend = open::open_backend(execution.device, execution.backend, common.console);
 
@@ -88,7 +87,7 @@ struct RunCommand {
     lower.scores = scores.has_value();
     graph::Graph graph = loaded.model.lower(lower);
     if (scores && graph.scores.empty())
-      throw bad_input("{}: the model has no attention layer, so there are no --scores", loaded.file);
+      throw bad_input("{}: --scores requires an attention layer, and the model has none", loaded.file);
     const run::OutputNames names = run::output_names(graph);
     const bool looks_inside = check_finite || dump;
     const run::Keep keep = looks_inside ? run::Keep::layer_outputs : run::Keep::outputs;
@@ -131,9 +130,9 @@ struct RunCommand {
   }
 
   [[nodiscard]] int run_many(bool is_shared) const {
-    if (is_shared) throw bad_usage("--parallel {} with --output-dir: a file is never split", *ranks.parallel);
+    if (is_shared) throw bad_usage("--parallel {} cannot be combined with --output-dir", *ranks.parallel);
     const auto refuse = [](std::string_view option) {
-      return bad_usage("{} with --output-dir: every file has an output of its own there", option);
+      return bad_usage("{} cannot be combined with --output-dir", option);
     };
     if (target) throw refuse("-o");
     if (scores) throw refuse("--scores");
@@ -146,7 +145,7 @@ struct RunCommand {
   /// Runs on all ranks; the first one writes the outputs.
   [[nodiscard]] int run_shared(const ParallelWord& word) const {
     const auto refuse = [](std::string_view option) {
-      return bad_usage("{} with --parallel: no rank has what the layers give whole", option);
+      return bad_usage("{} cannot be combined with --parallel: no rank has whole layer outputs", option);
     };
     if (dump) throw refuse("--dump");
     if (check_finite) throw refuse("--check-finite");
@@ -217,7 +216,7 @@ struct RunCommand {
       refuse_binary_on_terminal(path);
       if (path) io::check_tensor_path(*path);
     }
-    if (arrays() == "-" && scores == "-") throw bad_usage("-o - and --scores -: stdout takes one of them");
+    if (arrays() == "-" && scores == "-") throw bad_usage("-o - and --scores - cannot both write to stdout");
   }
 
   void write_results(const open::Outputs& outputs, const std::vector<NamedTensor>& maps) const {
@@ -322,6 +321,6 @@ struct RunCommand {
 
 }  // namespace
 
-Command run_command() { return command_of<RunCommand>("run", "a forward pass on random or file inputs"); }
+Command run_command() { return command_of<RunCommand>("run", "run a forward pass on random or file inputs"); }
 
 }  // namespace attn::cli

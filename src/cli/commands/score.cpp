@@ -33,12 +33,14 @@ struct ScoreCommand {
 
   void declare(Options& options) {
     add_common(options, common, {Format::table, Format::json});
-    options.add("model", model, "MODEL", "preset folder, .keras of a task, or Hugging Face folder").required();
-    options.add("--text", texts, "TEXT", "a text; without any option stdin is one").repeatable();
-    options.add("--texts", texts_file, "FILE", "texts: a JSON array, or one in each line of a .txt; - is stdin");
-    options.add("--ids", ids, "IDS", "token ids in place of a text: 464,2746; no start token is added").repeatable();
-    options.flag("--no-start-token", no_start_token, "put no start token before a text: its first token has no score");
-    options.flag("--no-special", no_special, "read the names of special tokens in a text as letters");
+    options.add("model", model, "MODEL", "preset folder, .keras of a KerasHub task, or Hugging Face folder").required();
+    options.add("--text", texts, "TEXT", "text to score; repeatable (default stdin)").repeatable();
+    options.add("--texts", texts_file, "FILE", "file of texts: a JSON array, or a .txt with one per line; - is stdin");
+    options
+        .add("--ids", ids, "IDS", "token ids to score instead of text: 464,2746; no start token is added; repeatable")
+        .repeatable();
+    options.flag("--no-start-token", no_start_token, "omit the start token; the first token then has no score");
+    options.flag("--no-special", no_special, "treat special tokens in a text as plain text");
     add_device(options, execution.device);
     add_backend(options, execution.backend);
     add_dtype_of_weights(options, execution.dtype);
@@ -52,8 +54,7 @@ struct ScoreCommand {
     const auto backend = open::open_backend(execution.device, execution.backend, common.console);
     const open::LoadedModel loaded = open::load_model(std::optional(model), execution, common.console);
     if (const auto task = loaded.model.task(); task && task->packing)
-      throw bad_input("{}: a {} reads a text with an encoder; only decoders score texts", loaded.file,
-                      loaded.model.class_name());
+      throw bad_input("{}: a {} has an encoder; only decoders score texts", loaded.file, loaded.model.class_name());
     read_texts(loaded);
     Dim longest = 0;
     for (const Text& text : texts_) longest = std::max<Dim>(longest, std::ssize(text.ids));
@@ -84,7 +85,7 @@ struct ScoreCommand {
   [[nodiscard]] std::unique_ptr<generate::Decoder> decoder_of(const open::LoadedModel& loaded,
                                                               const backends::Backend& backend, Dim longest) const {
     if (const auto positions = loaded.model.most_positions(); positions && longest > *positions)
-      throw bad_usage("a text has {} tokens, and the model has {} positions: give shorter ones", longest, *positions);
+      throw bad_usage("a text has {} tokens, but the model has {} positions: give shorter texts", longest, *positions);
     if (loaded.model.decodes()) {
       generate::CachedDecoderOptions options;
       options.rows = 1;
@@ -92,15 +93,15 @@ struct ScoreCommand {
       return generate::open_decoder(backend, loaded, execution, {}, options, longest, common.console);
     }
     if (loaded.model.task())
-      throw bad_input("{}: a {} gives no logits of next tokens, so no text has a score", loaded.file,
+      throw bad_input("{}: a {} does not return next-token logits, so it cannot score texts", loaded.file,
                       loaded.model.class_name());
     const bool takes_it = loaded.model.reaches_length(longest);
     const generate::WholeSequences sequences =
         generate::whole_sequences(loaded, execution, takes_it ? std::optional<std::int64_t>(longest) : std::nullopt);
     if (sequences.inputs.encoder)
-      throw bad_input("{}: it reads a text by its encoder, and scores of texts are of decoders only", loaded.file);
+      throw bad_input("{}: the model has an encoder; only decoders score texts", loaded.file);
     if (longest > sequences.length)
-      throw bad_usage("a text has {} tokens, and the model's sequences have {}: give shorter ones", longest,
+      throw bad_usage("a text has {} tokens, but the model's sequences have {}: give shorter texts", longest,
                       sequences.length);
     return generate::open_whole(backend, loaded, execution, sequences, 1, 1, {}, common.console);
   }
@@ -124,13 +125,14 @@ struct ScoreCommand {
     for (const std::string& list : ids) texts_.push_back({std::nullopt, parse_ids("--ids", list)});
     for (std::size_t i = 0; i < texts_.size(); ++i)
       if (texts_[i].ids.size() < 2)
-        throw bad_usage("text {} has fewer than two tokens, the start token among them: none has a score", i + 1);
+        throw bad_usage("text {} has fewer than two tokens, including the start token: there is nothing to score",
+                        i + 1);
   }
 
   [[nodiscard]] report::ScoredText scored(generate::Decoder& decoder, const Text& text) const {
     for (const Token token : text.ids)
       if (token >= decoder.vocabulary_size())
-        throw bad_usage("token {} is not one of the model's {}", token, decoder.vocabulary_size());
+        throw bad_usage("token {} is outside the model's vocabulary of {}", token, decoder.vocabulary_size());
     const std::vector<double> scores = generate::score(decoder, text.ids);
     report::ScoredText out{text.text, {}};
     for (std::size_t i = 0; i < text.ids.size(); ++i) {

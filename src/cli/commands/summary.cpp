@@ -50,16 +50,19 @@ struct SummaryCommand {
     add_input_shape(options, input_shape);
     add_compat(options, as_keras_hub);
     options.add("--line-length", line_length, "N",
-                "Keras's table of this line_length, byte for byte; 80: as it prints into a pipe");
+                "print Keras's table with this line_length, byte for byte; 80 matches a pipe");
     options.flag("--expand-nested", expand_nested, "show the layers of nested models");
-    options.flag("--show-trainable", show_trainable, "add the column Trainable");
-    options.flag("--masks", masks, "show which layer makes, uses, keeps or drops a mask, in place of the table");
-    options.flag("--costs", costs, "FLOPs, bytes of weights, activations and attention scores, and their peak");
-    add_batch(options, batch, "with --costs, ");
-    add_sequence_length(options, sequence_length, "with --costs, ");
-    options.add("--depth", depth, "N", "open layers this deep: attention's query, key, value, output").not_negative();
-    options.flag("--weights", variables, "a row for each variable");
-    options.add("--layer-range", layer_range, "FIRST LAST", "from the first to the last layer of these names").words(2);
+    options.flag("--show-trainable", show_trainable, "add a Trainable column");
+    options.flag("--masks", masks, "show which layers create, use, keep or drop a mask, instead of the table");
+    options.flag("--costs", costs, "show FLOPs, bytes of weights, activations and attention scores, and peak memory");
+    add_batch(options, batch, "with --costs: ");
+    add_sequence_length(options, sequence_length, "with --costs: ");
+    options
+        .add("--depth", depth, "N", "levels to expand inside layers; 1 shows attention's query, key, value and output")
+        .not_negative();
+    options.flag("--weights", variables, "show one row per variable");
+    options.add("--layer-range", layer_range, "FIRST LAST", "show only the layers from FIRST to LAST, by name")
+        .words(2);
   }
 
   int run() const {
@@ -70,7 +73,7 @@ struct SummaryCommand {
     keras::Summary summary = loaded.model.summary();
     if (summary.preprocessor && model) tell_vocabulary(summary, *model);
     if (summary.unknown_optimizer)
-      common.console.warn("the optimizer that the model was compiled with is unknown; the totals are without it");
+      common.console.warn("the optimizer of the compiled model is unknown; the totals do not include it");
     if (opens()) {
       keras::LowerOptions size;
       size.batch = batch;
@@ -105,16 +108,16 @@ struct SummaryCommand {
     // An environment variable is for every command; a table without costs ignores it.
     const bool asked =
         (batch && std::getenv("ATTN_BATCH") == nullptr) || (sequence_length && std::getenv("ATTN_SEQ_LEN") == nullptr);
-    if (asked && !costs) throw bad_usage("--batch and --seq-len are for --costs");
+    if (asked && !costs) throw bad_usage("--batch and --seq-len require --costs");
     if (line_length && Console::ascii)
-      throw bad_usage("--line-length prints Keras's table byte for byte, and --ascii changes it; give one of them");
-    if (masks && opens()) throw bad_usage("--masks goes without --costs, --depth and --weights");
+      throw bad_usage("--line-length and --ascii exclude each other: --line-length prints Keras's table byte for byte");
+    if (masks && opens()) throw bad_usage("--masks cannot be combined with --costs, --depth or --weights");
     if (!masks && !opens()) return;
     const char* const table = masks ? "--masks" : costs ? "--costs" : depth ? "--depth" : "--weights";
     for (const auto& [option, given] :
          {std::pair("--line-length", line_length.has_value()), std::pair("--show-trainable", show_trainable),
           std::pair("--layer-range", !layer_range.empty())})
-      if (given) throw bad_usage("{} is of the table that {} replaces; give one of them", option, table);
+      if (given) throw bad_usage("{} changes the table that {} replaces: give only one of them", option, table);
   }
 
   [[nodiscard]] std::string costs_text(const keras::Summary& summary, const report::CostReport& report) const {
@@ -132,7 +135,7 @@ struct SummaryCommand {
 }  // namespace
 
 Command summary_command() {
-  return command_of<SummaryCommand>("summary", "show the model as Keras does, layer by layer");
+  return command_of<SummaryCommand>("summary", "show a model layer by layer, as Keras does");
 }
 
 }  // namespace attn::cli

@@ -32,21 +32,21 @@ struct TokenizeCommand {
 
   void declare(Options& options) {
     add_common(options, common, {Format::table, Format::text, Format::ids, Format::json});
-    options.add("model", model, "MODEL", "preset folder, .keras of a task, or Hugging Face folder").required();
-    options.add("--text", texts, "TEXT", "a text to tokenize; without any option stdin is one").repeatable();
-    options.add("--texts", texts_file, "FILE", "texts: a JSON array, or one in each line of a .txt; - is stdin");
-    options.add("--ids", ids, "IDS", "ids to make text of: 464,2746").repeatable();
-    options.flag("--decode", decode, "short for --format text: only the text of the ids, byte for byte");
+    options.add("model", model, "MODEL", "preset folder, .keras of a KerasHub task, or Hugging Face folder").required();
+    options.add("--text", texts, "TEXT", "text to tokenize; repeatable (default stdin)").repeatable();
+    options.add("--texts", texts_file, "FILE", "file of texts: a JSON array, or a .txt with one per line; - is stdin");
+    options.add("--ids", ids, "IDS", "token ids to decode: 464,2746; repeatable").repeatable();
+    options.flag("--decode", decode, "shorthand for --format text: print only the decoded text, byte for byte");
     options.choice("--workflow", how.workflow,
                    {{"python", Workflow::python}, {"tf", Workflow::tensorflow}, {"hf", Workflow::hugging_face}}, "FORM",
-                   "whose ids: KerasHub's Python or TensorFlow form, Hugging Face");
+                   "tokenizer to match: KerasHub's Python or TensorFlow one, or Hugging Face's");
     options.choice("--tokenizer-split", how.words,
                    {{"none", Words::none}, {"gpt2", Words::gpt2}, {"llama3", Words::llama3}}, "WORDS",
-                   "the words of a KerasHub byte-pair tokenizer");
-    options.flag("--no-special", no_special, "special tokens in a text are letters like others");
-    options.flag("--add-special", add_special, "put around a text what a tokenizer.json puts there: [CLS], <bos>");
+                   "word splitting of a KerasHub byte-pair tokenizer");
+    options.flag("--no-special", no_special, "treat special tokens in a text as plain text");
+    options.flag("--add-special", add_special, "add the special tokens of tokenizer.json, such as [CLS] or <bos>");
     add_raw(options);
-    options.flag("--lossy", lossy, "U+FFFD in the place of bytes that are no UTF-8");
+    options.flag("--lossy", lossy, "replace invalid UTF-8 with U+FFFD");
   }
 
   [[nodiscard]] int run() const {
@@ -84,7 +84,8 @@ struct TokenizeCommand {
   [[nodiscard]] report::TokenizedText encoded(const Tokenizer& tokenizer, std::string text) const {
     if (!is_utf8(text)) {
       if (!lossy)
-        throw bad_usage("the text '{}' is not valid UTF-8; --lossy puts U+FFFD in its place", shortened(text));
+        throw bad_usage("the text '{}' is not valid UTF-8; use --lossy to replace invalid bytes with U+FFFD",
+                        shortened(text));
       text = tokenizers::valid_utf8(text);
     }
     tokenizers::EncodeOptions encode;
@@ -123,15 +124,13 @@ struct TokenizeCommand {
       return;  // KerasHub does not read it
     }
     if (different > 0)
-      common.console.note(fmt::format("KerasHub's generate() takes other ids for {} of {} texts: --workflow python",
+      common.console.note(fmt::format("KerasHub's generate() uses other ids for {} of {} texts: use --workflow python",
                                       different, report.texts.size()));
   }
 };
 
 }  // namespace
 
-Command tokenize_command() {
-  return command_of<TokenizeCommand>("tokenize", "text to the ids that a model takes, and back");
-}
+Command tokenize_command() { return command_of<TokenizeCommand>("tokenize", "convert text to token ids and back"); }
 
 }  // namespace attn::cli

@@ -44,7 +44,7 @@ struct TrainCommand : TrainingOptions {
     if (resume && !target) target = model;
     if (svg) refuse_page_on_terminal(Format::svg, svg, model);
     if (const std::optional<ParallelWord> shared = ranks.asked()) return run_shared(*shared);
-    expect_one_process("--parallel data lets them share it");
+    expect_one_process("use --parallel data to share the work");
     PreparedTraining job;
     prepare(job, *this, nullptr, writes);
     return plans ? tell_plan(job) : train_with(job, nullptr);
@@ -296,7 +296,7 @@ struct TrainCommand : TrainingOptions {
       return world == nullptr ? Interrupt::exit_code() : Interrupt::exit_code(first_signal(*world));
     }
     if (report.end == train::FitEnd::deadline)
-      common.console.warn(fmt::format("the time is over after step {}; {}", report.steps, how_to_resume()));
+      common.console.warn(fmt::format("time limit reached after step {}; {}", report.steps, how_to_resume()));
     return static_cast<int>(ExitCode::done);
   }
 
@@ -304,9 +304,9 @@ struct TrainCommand : TrainingOptions {
   [[nodiscard]] std::string what_is_left(const report::TrainingReport& report) const {
     if (!saves()) return "nothing was written";
     const bool is_kept = std::filesystem::exists(*target);
-    if (report.file.empty()) return is_kept ? printable(*target) + " is as it was before" : "nothing was trained";
+    if (report.file.empty()) return is_kept ? printable(*target) + " is unchanged" : "nothing was trained";
     const std::string before = fmt::format("the model before it is in {}", printable(report.file));
-    return report.file == *target ? before : fmt::format("{}, and {} is as it was before", before, printable(*target));
+    return report.file == *target ? before : fmt::format("{}, and {} is unchanged", before, printable(*target));
   }
 
   /// Returns a signal that some rank has received.
@@ -317,6 +317,6 @@ struct TrainCommand : TrainingOptions {
 
 }  // namespace
 
-Command train_command() { return command_of<TrainCommand>("train", "train a model, as Keras's fit() does"); }
+Command train_command() { return command_of<TrainCommand>("train", "train a model, like Keras's fit()"); }
 
 }  // namespace attn::cli

@@ -23,7 +23,7 @@ struct ValidateCommand {
     add_model(options, model);
     add_input_shape(options, how.input_shape);
     add_keras_version(options, how.keras_version);
-    options.flag("--strict", strict, "exit 3 for warnings too");
+    options.flag("--strict", strict, "exit 3 on warnings, not only on errors");
   }
 
   [[nodiscard]] int run() const {
@@ -39,7 +39,7 @@ struct ValidateCommand {
 }  // namespace
 
 Command validate_command() {
-  return command_of<ValidateCommand>("validate", "list all that is wrong with a model, and what may surprise");
+  return command_of<ValidateCommand>("validate", "list the errors and warnings of a model");
 }
 
 }  // namespace attn::cli

@@ -35,27 +35,30 @@ struct WeightsCommand {
 
   void declare(Options& options) {
     add_common(options, common, {Format::table, Format::json, Format::markdown, Format::csv});
-    options.add("file", file, "FILE", "a folder, .weights.h5, .keras, .h5, .weights.json, .safetensors, .npz or .npy")
+    options.add("file", file, "FILE", "folder, .weights.h5, .keras, .h5, .weights.json, .safetensors, .npz or .npy")
         .required();
-    options.add("--model", model, "MODEL", "names the weights by this model, and checks them against it");
-    add_input_shape(options, input_shape, "with --model, the ");
-    options.add("--diff", other, "FILE", "compare with the weights of this file; exit 1 where they differ");
+    options.add("--model", model, "MODEL", "name the weights by this model and check them against it");
+    add_input_shape(options, input_shape, "with --model: ");
+    options.add("--diff", other, "FILE", "compare with the weights of this file; exit 1 if they differ");
 
     // rejected without --diff, like --atol
-    options.add("--rtol", tolerance.rtol, "R", "relative tolerance of --diff (0: exactly equal, dtypes too)")
+    options
+        .add("--rtol", tolerance.rtol, "R", "relative tolerance of --diff; 0 requires equality, dtypes too (default 0)")
         .not_negative()
         .without_variable();
-    options.add("--atol", tolerance.atol, "A", "absolute tolerance of --diff").not_negative().without_variable();
-    options.add("--match", patterns, "PATTERN", "only arrays of such names; * stands for any text, ? for a character")
+    options.add("--atol", tolerance.atol, "A", "absolute tolerance of --diff (default 0)")
+        .not_negative()
+        .without_variable();
+    options.add("--match", patterns, "PATTERN", "only arrays with matching names (wildcards * and ?); repeatable")
         .repeatable();
-    options.flag("--sha256", sha256, "show the SHA-256 of each array's bytes");
-    options.add("--sort", sort, "KEY", "sort by name, size, max (the largest magnitude) or std")
+    options.flag("--sha256", sha256, "show the SHA-256 of each array");
+    options.add("--sort", sort, "KEY", "sort by name, size, max (largest magnitude) or std (default file order)")
         .one_of({"name", "size", "max", "std"});
   }
 
   [[nodiscard]] int run() const {
-    if (other && sort) throw bad_usage("--sort orders a list of arrays, and --diff gives none");
-    if (!other && (tolerance.rtol > 0 || tolerance.atol > 0)) throw bad_usage("--rtol and --atol are for --diff");
+    if (other && sort) throw bad_usage("--sort and --diff exclude each other");
+    if (!other && (tolerance.rtol > 0 || tolerance.atol > 0)) throw bad_usage("--rtol and --atol require --diff");
     std::optional<open::LoadedModel> asked;
     if (model) asked = open::load_model(model, open::Reading{input_shape}, common.console);
     const open::WeightsSource source = open::read_weights(file, asked ? &*asked : nullptr, common.console);
@@ -76,7 +79,7 @@ struct WeightsCommand {
       progress.advance(static_cast<double>(array.tensor.size()));
     }
     if (report.arrays.empty() && !arrays.empty())
-      throw bad_usage("--match: none of the {} arrays of {} has such a name", arrays.size(), printable(file));
+      throw bad_usage("--match: none of the {} arrays of {} matches", arrays.size(), printable(file));
     order(report.arrays);
     if (asked) report.check = check(*asked, source.store);
     common.write(report::render(common.form(), report));
@@ -169,7 +172,7 @@ struct WeightsCommand {
 }  // namespace
 
 Command weights_command() {
-  return command_of<WeightsCommand>("weights", "list the arrays of a file, check or compare them");
+  return command_of<WeightsCommand>("weights", "list, check or compare the arrays of a file");
 }
 
 }  // namespace attn::cli

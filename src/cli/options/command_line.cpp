@@ -26,8 +26,8 @@ CLI::App* chosen_command(const CLI::App& program, const std::vector<std::string>
 
 CommandLine::CommandLine(std::span<const Command> commands, const std::string& version)
     : app_(std::make_unique<CLI::App>(
-          "attn opens a Keras attention model without Python: it shows the model, runs it, and measures it.", "attn")) {
-  app_->set_help_flag("-h,--help", "this page");
+          "attn opens Keras attention models without Python: it shows, runs, trains and measures them.", "attn")) {
+  app_->set_help_flag("-h,--help", "show this help");
   app_->set_version_flag("-V,--version", version);
   app_->require_subcommand(1);
   for (const Command& command : commands) {

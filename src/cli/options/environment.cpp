@@ -97,11 +97,11 @@ const CLI::Option* named_variable(std::string_view message, const CLI::App& comm
 Error with_way_out(const Error& error, const CLI::App& command, const std::vector<std::string>& words) {
   const std::string message = with_option_names(error.what());
   if (std::string_view(error.field()) == "custom_class")
-    return {error.code(), message + "; the script of `attn flatten-script` makes built-in layers of it, in Python"};
+    return {error.code(), message + "; use `attn flatten-script` to replace it with built-in layers, in Python"};
   if (std::string_view(error.field()) == "metrics")
-    return {error.code(), message + "; --metrics names others, and --metrics none trains without"};
+    return {error.code(), message + "; use --metrics for others, or --metrics none to train without"};
   if (std::string_view(error.field()) == "inputs" && lacks_model(command))
-    return {error.code(), message + "; no MODEL is named, so they are for the built-in encoder: name a MODEL"};
+    return {error.code(), message + "; without MODEL they are for the built-in encoder: give a MODEL"};
   if (const CLI::Option* option = option_of(error.field(), command)) {
     const OptionSpec spec = spec_of(*option);
     const std::string variable = variable_behind(*option, words);

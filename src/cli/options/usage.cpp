@@ -44,9 +44,9 @@ std::string too_many(const CommandSpec& command, const std::string& word) {
   std::vector<std::string> places;
   for (const OptionSpec& option : command.options)
     if (option.positional()) places.push_back(option.value);
-  if (places.empty()) return fmt::format("attn {} takes no argument, and {} is one", command.name, in_quotes(word));
-  return fmt::format("attn {} takes {}, and {} is one more{}", command.name, join(places, " and "), in_quotes(word),
-                     meant_argument(word, command));
+  if (places.empty()) return fmt::format("attn {} takes no argument, got {}", command.name, in_quotes(word));
+  return fmt::format("attn {} takes only {}, and {} is one too many{}", command.name, join(places, " and "),
+                     in_quotes(word), meant_argument(word, command));
 }
 
 /// Returns the rejected value of an option: the last one, unless the message names an earlier one of a list.
@@ -95,7 +95,7 @@ std::string sentence(const CommandSpec& command, const CLI::App& app, const CLI:
   const std::vector<std::string> rest = app.remaining();
   const auto unknown = std::find_if(rest.begin(), rest.end(), looks_like_option);
   if (unknown != rest.end() && is_of_a_command(app, *unknown))
-    return fmt::format("{} comes after the command, as in attn summary {}", in_quotes(*unknown), printable(*unknown));
+    return fmt::format("{} must follow the command, as in attn summary {}", in_quotes(*unknown), printable(*unknown));
   if (unknown != rest.end()) return unknown_option(command, *unknown);
   if (!rest.empty()) return too_many(command, rest.front());
 
@@ -109,9 +109,9 @@ std::string sentence(const CommandSpec& command, const CLI::App& app, const CLI:
                      dynamic_cast<const CLI::ConversionError*>(&found) != nullptr;
   if (!value) {
     if (option->results().empty() && !spec.value.empty())
-      return fmt::format("{} needs a value: {}", spec.title(), spec.value);
+      return fmt::format("{} requires a value: {}", spec.title(), spec.value);
     if (option->results().size() > 1 && option->get_items_expected_max() == 1)
-      return fmt::format("{} is given once, and stands here {} times", spec.title(), option->results().size());
+      return fmt::format("{} may be given only once, not {} times", spec.title(), option->results().size());
     return printable(found.what());
   }
   const std::string given = refused_value(*option, spec);

@@ -52,7 +52,7 @@ void Common::check_ending() const {
     if (output->ends_with(ending.text)) other = !fits;
   }
   if (other)
-    throw bad_usage("-o {}: the ending stands for another form than the result's; known are {}", printable(*output),
+    throw bad_usage("-o {}: the extension does not match the result's format; expected {}", printable(*output),
                     join(known, ", "));
 }
 
@@ -96,22 +96,22 @@ Format Common::form_of_output() const {
     if (output->ends_with(ending.text)) return ending.format;
     known.emplace_back(ending.text);
   }
-  throw bad_usage("-o {}: the extension is unknown; known are {}; or give --format", printable(*output),
-                  join(known, ", "));
+  throw bad_usage("-o {}: unknown extension; expected {}, or give --format", printable(*output), join(known, ", "));
 }
 
 void add_common(Options& options, Common& common, const std::vector<Format>& formats, bool with_output) {
   common.formats = formats;
   std::vector<std::pair<std::string, std::optional<Format>>> words;
   for (const Format format : formats) words.emplace_back(report::name_of(format), format);
-  options.choice("--format", common.format, words, "FORMAT", "the form of the result");
+  options.choice("--format", common.format, words, "FORMAT", "output format");
   if (has(formats, Format::json))
     options.flag(
-        "--json", [&common] { common.format = Format::json; }, "short for --format json");
-  if (with_output) options.output("-o,--output", common.output, "FILE", "write the result to this file");
-  options.flag("-q,--quiet", common.console.quiet, "no warnings, no progress");
-  options.flag("-v,--verbose", common.console.verbose, "report the work");
-  options.flag("--ascii", Console::ascii, "only ASCII; the default if the terminal's locale is not UTF-8");
+        "--json", [&common] { common.format = Format::json; }, "shorthand for --format json");
+  if (with_output)
+    options.output("-o,--output", common.output, "FILE", "write the result to this file (default stdout)");
+  options.flag("-q,--quiet", common.console.quiet, "suppress warnings and progress");
+  options.flag("-v,--verbose", common.console.verbose, "print details of the work on stderr");
+  options.flag("--ascii", Console::ascii, "use only ASCII characters (default if the locale is not UTF-8)");
   add_color(options);
   options.when_parsed([&common] {
     common.check_ending();
@@ -122,7 +122,7 @@ void add_common(Options& options, Common& common, const std::vector<Format>& for
 void add_color(Options& options) {
   options.choice<Color>("--color", Console::color,
                         {{"always", Color::always}, {"auto", Color::automatic}, {"never", Color::never}}, "WHEN",
-                        "colour in messages and in Keras's table, bold headings in results");
+                        "colour messages and Keras's table, print bold headings (default auto)");
 }
 
 }  // namespace attn::cli

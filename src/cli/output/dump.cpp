@@ -38,7 +38,7 @@ void write_dump(const std::string& folder, const graph::Graph& graph, std::span<
                 const run::Session& session, const report::RunReport& report) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
-  if (error) throw bad_input("{}: cannot make this folder: {}", printable(folder), error.message());
+  if (error) throw bad_input("{}: cannot create the folder: {}", printable(folder), error.message());
   const std::vector<run::LayerArray> layers = run::layer_arrays(graph, session.layer_outputs());
   std::vector<NamedTensor> named;
   for (std::size_t i = 0; i < inputs.size(); ++i) named.push_back({graph.value(graph.inputs[i]).name, inputs[i]});

@@ -51,8 +51,8 @@ report::SavedReport save_onnx(const std::string& path, const open::LoadedModel& 
                               const OnnxOptions& options, const Console& console) {
   if (const auto texts = loaded.model.text_outputs(); !texts.empty())
     throw bad_input(
-        "{}: the output '{}' is of strings, and ONNX only takes the numbers of a model; leave its "
-        "StringLookup(invert=True) out",
+        "{}: the output '{}' contains strings, which the ONNX export does not support; remove its "
+        "StringLookup(invert=True)",
         printable(loaded.file), printable(texts.front().name));
   const Inputs inputs = inputs_of(loaded.model, options);
   keras::LowerOptions lower;

@@ -55,7 +55,7 @@ void check_outputs(std::span<const OutputPath> outputs) {
   for (std::size_t i = 0; i < outputs.size(); ++i)
     for (std::size_t j = 0; j < i; ++j)
       if (is_plain(outputs[i]) && is_plain(outputs[j]) && are_one_file(outputs[i].path, outputs[j].path))
-        throw bad_usage("{}: two options write this file, and one result would replace the other",
+        throw bad_usage("{}: two options write to this file; give each its own",
                         outputs[i].path == "-" ? "stdout" : printable(outputs[i].path));
 }
 

@@ -19,7 +19,7 @@ namespace {
 
 std::string archive_config(const open::LoadedModel& loaded, const std::string& path, bool trained) {
   if (loaded.model.is_single_layer()) {
-    throw bad_input("{}: a .keras archive holds a model, and '{}' is a single layer", printable(path), loaded.name);
+    throw bad_input("{}: a .keras archive contains a model, but '{}' is a single layer", printable(path), loaded.name);
   }
   keras::ConfigOptions options;
   options.inner_policies = true;
@@ -39,8 +39,7 @@ void check_target(const std::string& path, const std::vector<std::string>& read,
     std::error_code ignored;
     if (path == "-") continue;
     if (file == path || std::filesystem::equivalent(file, path, ignored))
-      throw bad_usage("{}: this file is read, and cannot be written at once; give the result another name",
-                      printable(path));
+      throw bad_usage("{}: cannot write to the input file; give the result another name", printable(path));
   }
 }
 

@@ -29,7 +29,7 @@ ParallelModel prepare_parallel(const open::LoadedModel& loaded, const open::Give
   out.memory_bytes = open::require_memory(loaded, lower, out.local.graph, backend, execution);
   out.inputs = run::make_inputs(out.whole, given.arrays, execution.seed);
   if (scores && out.whole.scores.empty())
-    throw bad_input("{}: the model has no attention layer, so there are no --scores", loaded.file);
+    throw bad_input("{}: --scores requires an attention layer, and the model has none", loaded.file);
   const std::vector<Tensor> all = open::load_weights(loaded, execution, console);
   out.weights = groups.count > 1 ? parallel::local_weights(out.rows.part, all, groups.group) : all;
   if (shares_model) out.weights = parallel::local_weights(out.local, out.weights, groups.rank);

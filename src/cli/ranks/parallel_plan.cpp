@@ -38,7 +38,8 @@ parallel::Cluster cluster_named(const std::string& word) {
   if (!json.is_object() || !json.contains("schema")) return parallel::cluster_of(text);
   const auto links = json.find("parallel");
   if (json["schema"] != "attn.doctor/1" || links == json.end() || !links->is_object() || !links->contains("cluster"))
-    throw bad_input("{}: holds no figures of a cluster: mpirun -np N attn doctor --parallel --json", printable(word));
+    throw bad_input("{}: not the description of a cluster; create one with mpirun -np N attn doctor --parallel --json",
+                    printable(word));
   return parallel::cluster_of((*links)["cluster"].dump());
 }
 
@@ -82,7 +83,8 @@ void add_groups(report::ParallelPlanReport& report, const graph::Graph& model, c
 report::ParallelPlanReport parallel_plan(const open::LoadedModel& loaded, const keras::LowerOptions& lower,
                                          const ParallelWord& word, const parallel::Cluster& cluster) {
   if (!word.ranks)
-    throw bad_usage("--parallel {}: for how many ranks? Write {}=8", name_of(word.kind), name_of(word.kind));
+    throw bad_usage("--parallel {}: the number of ranks is missing, as in {}=8", name_of(word.kind),
+                    name_of(word.kind));
   const graph::Graph model = plan::simplify_einsum(loaded.model.lower(lower));
   std::optional<parallel::RowsOfGroup> rows;
   if (word.groups > 1) rows = parallel::rows_of_group(model, word.groups - 1, word.groups);

@@ -83,8 +83,8 @@ class MeetingDeadline {
 std::unique_ptr<Communicator> open_within(const communicators::Launch& launch, double seconds, const Console& console) {
   const MeetingDeadline deadline(seconds, launch.rank, [&] {
     console.error(
-        fmt::format("rank {} of {} ({}): not all ranks have started within {:.3g} s: one hangs, was stopped or "
-                    "is cut off; --timeout lets them have longer",
+        fmt::format("rank {} of {} ({}): not all ranks started within {:.3g} s: one hangs, has exited or is "
+                    "unreachable; use --timeout to wait longer",
                     launch.rank, launch.size, communicators::host_name(), seconds));
   });
   try {
@@ -132,8 +132,8 @@ std::optional<ParallelWord> parse_kind(std::string_view word) {
   }
   static constexpr std::array<std::string_view, 5> kWords = {"none", "data", "tensor", "sequence", "files"};
   throw bad_usage(
-      "--parallel {}: expected none, files, data, tensor, sequence, or one of the last three with a number of "
-      "ranks, as tensor=4{}",
+      "--parallel {}: expected none, files, data, tensor, sequence, or one of the last three with a number of ranks, "
+      "as in tensor=4{}",
       printable(word), did_you_mean(name, kWords));
 }
 
@@ -147,7 +147,7 @@ std::optional<ParallelWord> parse_parallel(const std::string& word) {
     const std::optional<ParallelWord> one = parse_kind(part);
     auto& place = one && one->kind == Kind::data ? rows : model;
     if (!one || !one->ranks || place || parts.size() > 2)
-      throw bad_usage("--parallel {}: two kinds are data and one other, with numbers, as in tensor=4,data=2",
+      throw bad_usage("--parallel {}: expected data and one other kind, each with a number, as in tensor=4,data=2",
                       printable(word));
     place = one;
   }
@@ -160,14 +160,14 @@ std::optional<ParallelWord> parse_parallel(const std::string& word) {
 
 void add_parallel(Options& options, std::optional<std::string>& word) {
   options.add("--parallel", word, "KIND",
-              "share the model out to ranks by data, tensor or sequence; tensor=4: to four");
+              "parallelism across ranks: data, tensor or sequence; tensor=4 for four ranks");
 }
 
 void RanksOptions::declare(Options& options) {
   add_parallel(options, parallel);
-  options.add("--communicator", communicator, "NAME", "with --parallel, the transport: auto, mpi, nccl or self (auto)")
+  options.add("--communicator", communicator, "NAME", "with --parallel: transport between ranks (default auto)")
       .one_of({"auto", "mpi", "nccl", "self"});
-  options.add("--timeout", timeout, "S", "with --parallel, seconds after which missing ranks are given up (60)")
+  options.add("--timeout", timeout, "S", "with --parallel: seconds to wait for missing ranks (default 60)")
       .above_zero();
 }
 
@@ -183,7 +183,8 @@ void wait_for_turn() noexcept {
 void expect_one_process(std::string_view way_out) {
   const communicators::Launch launch = communicators::launched();
   if (launch.size > 1)
-    throw bad_usage("{} started {} processes, and each would do the same: {}", launch.launcher, launch.size, way_out);
+    throw bad_usage("{} started {} processes, which would all do the same work: {}", launch.launcher, launch.size,
+                    way_out);
 }
 
 Ranks::Ranks(const RanksOptions& options, const ParallelWord& word, const Console& console)
@@ -198,7 +199,7 @@ Ranks::Ranks(const RanksOptions& options, const ParallelWord& word, const Consol
     throw bad_usage("--parallel {}: {} processes were started{}", printable(*options.parallel), launch_.size,
                     launch_.size == 1 ? fmt::format(": mpirun -np {} attn …", asked) : "");
   if (options.communicator == "self" && launch_.size > 1)
-    throw bad_usage("--communicator self is for one process, and {} started {}", launch_.launcher, launch_.size);
+    throw bad_usage("--communicator self supports one process, but {} started {}", launch_.launcher, launch_.size);
   const bool alone = options.communicator == "self" || (options.communicator != "mpi" && launch_.size == 1);
   world_ = alone ? communicators::make_self() : open_within(launch_, timeout_, console);
   world_->set_deadline(timeout_);
@@ -210,7 +211,7 @@ std::string Ranks::device_of(const std::string& device) const {
   if (gpus == 0) return device;  // opening the device reports why there is none
   if (communicator_ != "mpi" && launch_.local_rank >= gpus)
     throw Error(ExitCode::no_device,
-                fmt::format("{} ranks or more on this machine, and {} GPU{}: --communicator mpi lets ranks share one",
+                fmt::format("{} ranks or more on this machine, but {} GPU{}: use --communicator mpi to share a GPU",
                             launch_.local_rank + 1, gpus, gpus == 1 ? "" : "s"));
   return fmt::format("cuda:{}", launch_.local_rank % gpus);
 }
@@ -221,10 +222,9 @@ void Ranks::runs_on(const backends::Backend& backend) {
 
 /// Either all ranks have a GPU, or none.
 std::optional<Error> Ranks::join_gpus() {
-  if (gpu_.empty() && communicator_ == "nccl")
-    return bad_usage("--communicator nccl carries what is on GPUs: it takes --device cuda");
+  if (gpu_.empty() && communicator_ == "nccl") return bad_usage("--communicator nccl requires --device cuda");
   if (!gpu_.empty() && count_of_groups_ > 1)
-    return bad_usage("ranks on GPUs share by one kind, not by rows too: --parallel {}", name_of(kind_));
+    return bad_usage("ranks on GPUs support one kind of parallelism, not two: --parallel {}", name_of(kind_));
   if (gpu_.empty() || communicator_ == "mpi" || communicator_ == "self" || on_gpus_) return std::nullopt;
   if (communicator_ == "auto" && world_->size() == 1) return std::nullopt;
   std::optional<Error> failed;
@@ -233,10 +233,9 @@ std::optional<Error> Ranks::join_gpus() {
     const auto same = std::find(places.begin(), places.begin() + static_cast<std::ptrdiff_t>(rank), places[rank]);
     if (same == places.begin() + static_cast<std::ptrdiff_t>(rank)) continue;
     failed =
-        Error(ExitCode::no_device,
-              fmt::format("ranks {} and {} share a GPU ({}), and NCCL takes one for each: --device cuda gives each "
-                          "its own, --communicator mpi lets them share",
-                          same - places.begin(), rank, printable(places[rank])));
+        Error(ExitCode::no_device, fmt::format("ranks {} and {} share a GPU ({}), but NCCL requires one for each: use "
+                                               "--device cuda to give each its own, or --communicator mpi to share",
+                                               same - places.begin(), rank, printable(places[rank])));
   }
   if (!failed) {
     std::optional<Error> own;
@@ -272,8 +271,8 @@ void Ranks::form_groups() {
   const Groups own = groups();
   const MeetingDeadline deadline(timeout_, world_->rank(), [this] {
     console_.error(
-        fmt::format("{}: not all ranks came to form groups within {:.3g} s: one hangs, was stopped or is cut off; "
-                    "--timeout lets them have longer",
+        fmt::format("{}: not all ranks formed groups within {:.3g} s: one hangs, has exited or is unreachable; use "
+                    "--timeout to wait longer",
                     own_name(), timeout_));
     // The process ends without a call to MPI, because the rank's own thread is inside one: the launcher ends the
     // others.
@@ -332,9 +331,8 @@ std::optional<Error> Ranks::difference(std::span<const Fact> facts) {
       const std::byte* other = first + static_cast<std::size_t>(rank) * own.size();
       if (std::memcmp(first, other, kHash) == 0) continue;
       return bad_input(
-          "rank {} has not the same {} as rank 0: all ranks must be given the same files and options, by the "
-          "same attn",
-          rank, facts[i].name);
+          "rank {} differs from rank 0 in its {}: all ranks need the same files, options and version of attn", rank,
+          facts[i].name);
     }
   }
   return std::nullopt;

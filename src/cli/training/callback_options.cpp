@@ -21,7 +21,7 @@ class Arguments {
       const auto equals = part.find('=');
       const std::string key = part.substr(0, equals);
       if (equals == std::string::npos && key != "restore_best_weights")
-        throw bad_usage("{} '{}': expected KEY=VALUE, as patience=3", option_, printable(part));
+        throw bad_usage("{} '{}': expected KEY=VALUE, as in patience=3", option_, printable(part));
       given_[key] = equals == std::string::npos ? "true" : part.substr(equals + 1);
     }
   }
@@ -40,20 +40,20 @@ class Arguments {
     if (!text) return;
     const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
     if (error != std::errc() || end != text->data() + text->size() || value < 0)
-      throw bad_usage("{}: {} '{}' is not an integer that is not below 0", option_, key, printable(*text));
+      throw bad_usage("{}: {} '{}': expected an integer from 0", option_, key, printable(*text));
   }
   void take(const char* key, bool& value) {
     const auto text = find(key);
     if (!text) return;
     value = *text == "true" || *text == "True" || *text == "1";
     if (!value && *text != "false" && *text != "False" && *text != "0")
-      throw bad_usage("{}: {} '{}' is neither true nor false", option_, key, printable(*text));
+      throw bad_usage("{}: {} '{}': expected true or false", option_, key, printable(*text));
   }
 
   void check_all_taken() const {
     for (const auto& [key, value] : given_)
       if (std::ranges::count(known_, key) == 0)
-        throw bad_usage("{}: there is no argument '{}'{}; there are {}", option_, printable(key),
+        throw bad_usage("{}: unknown key '{}'{}; expected {}", option_, printable(key),
                         did_you_mean(key, std::span<const std::string>(known_)), join(known_, ", "));
   }
 
@@ -67,7 +67,7 @@ class Arguments {
     double value = 0.0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error != std::errc() || end != text.data() + text.size())
-      throw bad_usage("{}: {} '{}' is not a number", option_, key, printable(text));
+      throw bad_usage("{}: {} '{}': expected a number", option_, key, printable(text));
     return value;
   }
 
@@ -83,7 +83,7 @@ void take_monitor(Arguments& arguments, train::Told<Callback>& told) {
   arguments.take("patience", told.callback.patience);
   arguments.take("mode", told.mode);
   if (told.mode != "auto" && told.mode != "min" && told.mode != "max")
-    throw bad_usage("the mode '{}' is not one of auto, min, max", printable(told.mode));
+    throw bad_usage("unknown mode '{}'; expected auto, min or max", printable(told.mode));
 }
 
 }  // namespace
@@ -108,7 +108,7 @@ train::Told<train::ReduceLROnPlateau> reduce_lr_of(const std::string& text) {
   arguments.take("min_lr", out.callback.min_lr);
   arguments.check_all_taken();
   if (!(out.callback.factor > 0.0 && out.callback.factor < 1.0))
-    throw bad_usage("--reduce-lr: a factor of {} is not between 0 and 1", out.callback.factor);
+    throw bad_usage("--reduce-lr: factor {}: expected a number between 0 and 1", out.callback.factor);
   return out;
 }
 
@@ -120,7 +120,8 @@ SaveEvery save_every_of(const std::optional<std::string>& text) {
   const std::string unit(end, text->data() + text->size());
   const bool steps = unit == "steps" || unit == "step", epochs = unit.empty() || unit == "epochs" || unit == "epoch";
   if (error != std::errc() || number < 1 || (!steps && !epochs))
-    throw bad_usage("--save-every '{}': expected a number of epochs, as 5, or of steps, as 100steps", printable(*text));
+    throw bad_usage("--save-every '{}': expected a number of epochs, as in 5, or of steps, as in 100steps",
+                    printable(*text));
   (steps ? out.steps : out.epochs) = number;
   return out;
 }
@@ -138,7 +139,7 @@ double time_span(const std::string& text) {
     seconds += number * each;
     at = next == end ? end : next + 1;
   }
-  if (!is_right) throw bad_usage("--time-limit '{}': expected a time as 90s, 30m or 1h30m", printable(text));
+  if (!is_right) throw bad_usage("--time-limit '{}': expected a time, as in 90s, 30m or 1h30m", printable(text));
   return seconds;
 }
 

@@ -25,25 +25,25 @@ std::int64_t shuffled_block_of(const std::string& text) {
   const bool is_block = text.starts_with(kBlock);
   const auto [last, error] = std::from_chars(text.data() + (is_block ? kBlock.size() : 0), end, rows);
   if (!is_block || error != std::errc() || last != end || rows < 1)
-    throw bad_usage("--shuffle '{}': expected rows, or block:N with a number of rows, as block:4096", printable(text));
+    throw bad_usage("--shuffle '{}': expected rows, or block:N with a number of rows, as in block:4096",
+                    printable(text));
   return rows;
 }
 
 void declare_files(Options& options, train::DataFiles& files) {
   options
       .add("--data", files.data, "FILE",
-           "inputs by name, targets y or y:<output>, sample_weight (.npz, .npy, .safetensors), a table of numbers "
-           "(.csv) or a text (.txt); of several files the rows are one sequence")
+           "training data: inputs by name, targets y or y:<output>, sample_weight (.npz, .npy, .safetensors), a table "
+           "(.csv) or text (.txt); repeatable")
       .repeatable();
-  options.add("--x", files.x, "FILE", "one array, for the only input, or for NAME with NAME=FILE").repeatable();
-  options.add("--y", files.y, "FILE", "one array, the targets of the only output, or of NAME with NAME=FILE")
-      .repeatable();
+  options.add("--x", files.x, "FILE", "array for the only input, or NAME=FILE for the input NAME").repeatable();
+  options.add("--y", files.y, "FILE", "targets of the only output, or NAME=FILE for the output NAME").repeatable();
   options
       .add("--sample-weight", files.sample_weights, "FILE",
-           "one array, the weight of each sample in the loss, also by NAME=FILE")
+           "weight of each sample in the loss, or NAME=FILE for the output NAME")
       .repeatable();
   options.add("--csv-target", files.csv_target, "COLUMN",
-              "the column of the targets in a table, by its name, or its index from 0 (y, or target)");
+              "target column of a .csv table, by name or index from 0 (default y or target)");
 }
 
 }  // namespace
@@ -53,75 +53,78 @@ void TrainingOptions::declare(Options& options) {
   add_model(options, model);
   declare_files(options, files);
   options.output("-o,--output", target, "FILE",
-                 "the trained model, .keras, with its optimizer's state (with --resume by default MODEL)");
-  options.add("--epochs", epochs, "N", "times over the data, those before --resume too (1)").above_zero();
-  options.add("--steps", steps, "N", "end after so many steps in all").above_zero();
-  options
-      .add("--steps-per-epoch", steps_per_epoch, "N",
-           "steps of an epoch, which continues in the data where the one before ended")
+                 "write the trained model and optimizer state to a .keras file (default MODEL with --resume)");
+  options.add("--epochs", epochs, "N", "number of epochs, counting those before --resume (default 1)").above_zero();
+  options.add("--steps", steps, "N", "stop after this many steps, counting those before --resume").above_zero();
+  options.add("--steps-per-epoch", steps_per_epoch, "N", "steps per epoch; the next epoch continues in the data")
       .above_zero();
-  options.add("--time-limit", time_limit, "TIME", "end after the step in which 90s, 30m or 1h30m are over");
-  options.add("--batch-size", batch_size, "N", "rows of a step (32)").above_zero();
-  options.flag("--no-shuffle", no_shuffle, "take the rows in their order in every epoch");
+  options.add("--time-limit", time_limit, "TIME", "stop after the first step that passes this time: 90s, 30m or 1h30m");
+  options.add("--batch-size", batch_size, "N", "batch size (default 32)").above_zero();
+  options.flag("--no-shuffle", no_shuffle, "keep the order of the rows in every epoch");
   options.parsed(
       "--shuffle", [this](const std::string& word) { shuffled_block = shuffled_block_of(word); }, "HOW",
-      "rows: each for itself; block:N: rows stay in blocks of N, for files on disks that are slow to jump in");
-  options.flag("--drop-remainder", drop_remainder, "leave out a last batch with fewer rows");
-  options.add("--validation", validation, "FILE", "data to evaluate after each epoch");
-  options.add("--validation-split", validation_split, "SHARE", "the last part of the data instead").between(0.0, 1.0);
-  options.add("--class-weight", class_weight, "JSON", "the weight of a row by its class, as {\"0\": 1, \"1\": 5}");
-  options.add("--loss", changes.loss, "LOSS", "a name, or JSON as Keras writes it, in place of the model's own");
-  options.add("--loss-weights", changes.loss_weights, "WEIGHTS",
-              "the weight of each output's loss, as 1,0.5, or JSON by their names, instead of the model's own");
-  options.add("--optimizer", changes.optimizer, "OPTIMIZER",
-              "a name, or JSON as Keras writes it, in place of the model's own");
-  options.add("--learning-rate", changes.learning_rate, "RATE",
-              "in place of the optimizer's: a number, or a schedule in JSON as Keras writes it");
+      "rows shuffles single rows; block:N shuffles blocks of N rows, for disks with slow random access (default rows)");
+  options.flag("--drop-remainder", drop_remainder, "drop the last batch if it is incomplete");
+  options.add("--validation", validation, "FILE", "validation data, evaluated after each epoch");
   options
-      .add("--warmup-steps", changes.warmup_steps, "N", "steps in which the learning rate rises from 0 to what it is")
+      .add("--validation-split", validation_split, "SHARE",
+           "validation split: fraction of the data, taken from its end")
+      .between(0.0, 1.0);
+  options.add("--class-weight", class_weight, "JSON", "weight of each class in the loss: {\"0\": 1, \"1\": 5}");
+  options.add("--loss", changes.loss, "LOSS", "loss name, or JSON as Keras writes it (default the model's)");
+  options.add("--loss-weights", changes.loss_weights, "WEIGHTS",
+              "weight of each output's loss: 1,0.5, or JSON by output name (default the model's)");
+  options.add("--optimizer", changes.optimizer, "OPTIMIZER",
+              "optimizer name, or JSON as Keras writes it (default the model's)");
+  options.add("--learning-rate", changes.learning_rate, "RATE",
+              "learning rate, or a schedule as Keras's JSON (default the optimizer's)");
+  options
+      .add("--warmup-steps", changes.warmup_steps, "N",
+           "number of warmup steps, in which the learning rate rises from 0")
       .above_zero();
   options
       .add("--decay", changes.decay, "HOW",
-           "the decay to 0 until the last step, after the warmup: cosine, linear (without --warmup-steps), or none")
+           "learning rate decay to 0 at the last step; linear excludes --warmup-steps (default none)")
       .one_of({"cosine", "linear", "none"});
-  options.add("--weight-decay", changes.weight_decay, "R", "likewise").not_negative();
-  options.add("--clipnorm", changes.clipnorm, "R", "the most that the norm of a weight's gradient may be")
+  options.add("--weight-decay", changes.weight_decay, "R", "weight decay (default the optimizer's)").not_negative();
+  options.add("--clipnorm", changes.clipnorm, "R", "clip the gradient of each weight to this norm").not_negative();
+  options.add("--global-clipnorm", changes.global_clipnorm, "R", "clip all gradients together to this global norm")
       .not_negative();
-  options.add("--global-clipnorm", changes.global_clipnorm, "R", "the same of all gradients together").not_negative();
-  options.add("--clipvalue", changes.clipvalue, "R", "the same of each number").not_negative();
-  options
-      .add("--accumulate", changes.accumulate, "N", "add up gradients over so many steps (gradient_accumulation_steps)")
-      .above_zero();
-  options.add("--ema", changes.ema, "SHARE", "keep averages of the weights, which the end puts in their place")
+  options.add("--clipvalue", changes.clipvalue, "R", "clip each gradient element to this absolute value")
+      .not_negative();
+  options.add("--accumulate", changes.accumulate, "N", "number of gradient accumulation steps").above_zero();
+  options.add("--ema", changes.ema, "SHARE", "momentum of an exponential moving average of weights, applied at the end")
       .between(0.0, 1.0);
-  options.flag("--from-logits", changes.from_logits, "the outputs that the loss reads are logits");
-  options.add("--label-smoothing", changes.label_smoothing, "SHARE", "for a loss of classes").between(0.0, 1.0);
+  options.flag("--from-logits", changes.from_logits, "compute the loss from logits");
+  options.add("--label-smoothing", changes.label_smoothing, "SHARE", "label smoothing of a classification loss")
+      .between(0.0, 1.0);
   options.add("--metrics", changes.metrics, "METRICS",
-              "names between commas, or JSON as Keras writes it, in place of the model's own; none");
+              "metric names separated by commas, JSON as Keras writes it, or none (default the model's)");
   options.add("--compile", changes.file, "FILE",
-              "a compile_config, as get_compile_config() gives it in JSON, in place of the model's own");
-  options
-      .add("--dtype", policy, "POLICY",
-           "the policy of all layers instead of their own: float32, mixed_bfloat16 or mixed_float16")
+              "compile_config to use, as JSON of get_compile_config() (default the model's)");
+  options.add("--dtype", policy, "POLICY", "dtype policy of all layers, for mixed precision (default the model's)")
       .one_of({"float32", "mixed_bfloat16", "mixed_float16"});
   options.parsed(
       "--loss-scale", [this](const std::string& word) { changes.loss_scale = train::loss_scaling_of(word); }, "HOW",
-      "dynamic: as Keras's LossScaleOptimizer, which is what a model that computes in float16 gets; N: times N in "
-      "every step; none");
-  options.flag("--no-dropout", no_dropout, "drop nothing, and add no noise");
+      "loss scaling: dynamic, none, or a fixed factor N (default dynamic for float16)");
+  options.flag("--no-dropout", no_dropout, "disable dropout and noise");
   options.choice<train::TableGradient>(
       "--embedding-gradient", tables,
       {{"keras-tf", train::TableGradient::entries}, {"dense", train::TableGradient::dense}}, "HOW",
-      "square the gradient of a looked-up table row by row as on TensorFlow, or as a whole");
-  options.add("--freeze", frozen, "PATTERN", "leave layers of such names as they are, with * and ?").repeatable();
-  options.add("--train", trained, "PATTERN", "leave all other layers as they are").repeatable();
+      "square embedding gradients per lookup, as on TensorFlow, or after summing (default keras-tf)");
+  options.add("--freeze", frozen, "PATTERN", "freeze layers with matching names (wildcards * and ?); repeatable")
+      .repeatable();
+  options.add("--train", trained, "PATTERN", "train only layers with matching names (wildcards * and ?); repeatable")
+      .repeatable();
   options.parsed(
       "--lora", [this](const std::string& word) { lora = train::low_rank_of(word); }, "RANK[,ALPHA]",
-      "train low-rank additions to kernels, as Keras's enable_lora");
-  options.add("--lora-layers", lora_layers, "PATTERN", "to those of layers with such names; without it to all")
+      "train LoRA adapters of this rank, like Keras's enable_lora");
+  options
+      .add("--lora-layers", lora_layers, "PATTERN",
+           "with --lora: only layers with matching names; repeatable (default all)")
       .repeatable();
   options.output("--lora-output", lora_output, "FILE",
-                 "only the low-rank additions, as arrays (.npz, .safetensors); -o holds the merged weights");
+                 "write only the LoRA adapters (.npz, .safetensors); -o has the merged weights");
   options.parsed(
       "--early-stopping",
       [this](const std::string& word) {
@@ -129,8 +132,7 @@ void TrainingOptions::declare(Options& options) {
         early_stopping_text_ = word;
       },
       "KEY=VALUE,…",
-      "end where nothing improves: monitor, patience, min_delta, mode, baseline, restore_best_weights, "
-      "start_from_epoch");
+      "early stopping: monitor, patience, min_delta, mode, baseline, restore_best_weights, start_from_epoch");
   options.parsed(
       "--reduce-lr",
       [this](const std::string& word) {
@@ -138,33 +140,31 @@ void TrainingOptions::declare(Options& options) {
         reduce_lr_text_ = word;
       },
       "KEY=VALUE,…",
-      "lower the learning rate where nothing improves: monitor, factor, patience, min_delta, mode, cooldown, "
-      "min_lr");
-  options.flag("--resume", resume, "continue the training of MODEL as if it had never stopped");
-  options.add("--save-every", save_every, "N[steps]", "write -o after every N epochs, or steps, too");
-  options
-      .add("--keep", keep, "N", "with --save-every: keep the last N beside -o, as NAME.step100.keras; -o is the newest")
+      "reduce the learning rate on a plateau: monitor, factor, patience, min_delta, mode, cooldown, min_lr");
+  options.flag("--resume", resume, "resume the training of MODEL as if it had not stopped");
+  options.add("--save-every", save_every, "N[steps]",
+              "write a checkpoint to -o every N epochs, or every N steps: 5, 100steps");
+  options.add("--keep", keep, "N", "with --save-every: keep the last N checkpoints next to -o, as NAME.step100.keras")
       .above_zero();
-  options.output("--save-best", save_best, "FILE", "the model of the epoch with the least validation loss, .keras");
-  options.output("--log", logs.events, "FILE", "an event in each line, as JSON; --resume appends");
-  options.output("--csv", logs.csv, "FILE", "a row for each epoch, as Keras's CSVLogger; --resume appends");
-  options.output("--tensorboard", logs.tensorboard, "DIR", "event files for TensorBoard, of steps and epochs");
-  options.output("--svg", svg, "FILE", "draw the losses and the learning rate over the steps");
-  options.output("--dump", dump, "FILE", "weights and the optimizer's variables after the last step, as arrays");
-  options.flag("--plan", plans, "report the memory, steps and time of the training, without training");
+  options.output("--save-best", save_best, "FILE", "write the model with the lowest validation loss to a .keras file");
+  options.output("--log", logs.events, "FILE", "write one JSON event per line; --resume appends");
+  options.output("--csv", logs.csv, "FILE", "write one row per epoch, like Keras's CSVLogger; --resume appends");
+  options.output("--tensorboard", logs.tensorboard, "DIR", "write TensorBoard event files of steps and epochs");
+  options.output("--svg", svg, "FILE", "plot the losses and the learning rate over the steps");
+  options.output("--dump", dump, "FILE", "write weights and optimizer state after the last step as arrays");
+  options.flag("--plan", plans, "report the memory, steps and time of a training, without training");
   options
-      .add("--overfit", overfit, "N",
-           "can the model learn? N steps on only the first batch; exit 1 unless its loss falls to a tenth")
+      .add("--overfit", overfit, "N", "train N steps on the first batch only; exit 1 unless its loss falls to a tenth")
       .above_zero();
   options.add("--expect-loss", expected_losses, "FILE",
-              "a --log, or a CSVLogger's file of Keras's; exit 1 where losses of the same steps or epochs differ");
+              "compare losses with a --log or CSVLogger file; exit 1 if they differ");
   add_tolerance(options, rtol, atol, " of --expect-loss");
   options.choice<ShownProgress>("--progress", logs.progress,
                                 {{"auto", ShownProgress::automatic},
                                  {"bar", ShownProgress::bar},
                                  {"lines", ShownProgress::lines},
                                  {"none", ShownProgress::none}},
-                                "HOW", "Keras's bar on a terminal, a line for each epoch elsewhere, or nothing");
+                                "HOW", "progress display; auto is a bar on a terminal, otherwise lines (default auto)");
   add_checkpoint(options, recomputes);
   add_memory_limit(options, execution.memory_limit);
   add_input_shape(options, execution.input_shape);
@@ -176,16 +176,14 @@ void TrainingOptions::declare(Options& options) {
   add_seed(options, execution.seed);
   add_keras_version(options, execution.keras_version);
   ranks.declare(options);
-  options
-      .add("--zero", zero, "N",
-           "with --parallel, 1: each rank keeps the optimizer's variables for a part of the weights (0)")
+  options.add("--zero", zero, "N", "with --parallel: ZeRO stage; 1 shards the optimizer state over ranks (default 0)")
       .between(0, 1);
   options.flag("--deterministic", deterministic,
-               "the same bits on 1 to 8 ranks: a batch is in eight parts, whose sums are added up in one order");
-  options.choice<DType>("--reduce-dtype", reduce_dtype,
-                        {{"float32", DType::float32}, {"bfloat16", DType::bfloat16}, {"float16", DType::float16}},
-                        "DTYPE",
-                        "with --parallel, the dtype of sent gradients: bfloat16 halves the bytes and rounds (float32)");
+               "produce identical bits on 1 to 8 ranks, by summing eight parts of a batch in a fixed order");
+  options.choice<DType>(
+      "--reduce-dtype", reduce_dtype,
+      {{"float32", DType::float32}, {"bfloat16", DType::bfloat16}, {"float16", DType::float16}}, "DTYPE",
+      "with --parallel: dtype of sent gradients; half precision rounds, for half the bytes (default float32)");
 }
 
 namespace {
@@ -197,40 +195,38 @@ void exclude(bool one, bool other, const char* why) {
 }  // namespace
 
 void TrainingOptions::check() const {
-  if (!target && saves()) throw bad_usage("-o FILE is missing: the trained model has to go somewhere");
+  if (!target && saves()) throw bad_usage("-o FILE is missing: it is required for the trained model");
   exclude(plans, overfit.has_value(), "--plan and --overfit exclude each other");
-  exclude(overfit.has_value(), resume, "--overfit tries from the beginning: it goes without --resume");
+  exclude(overfit.has_value(), resume, "--overfit and --resume exclude each other");
   exclude(overfit.has_value(), steps || steps_per_epoch,
-          "--overfit N sets the number of steps: use it without --steps and --steps-per-epoch");
+          "--overfit sets the number of steps: it cannot be combined with --steps or --steps-per-epoch");
   exclude(!saves(), dump || lora_output || save_every || save_best,
-          "--plan and --overfit write no model: they go without --dump, --lora-output, --save-every and --save-best");
+          "--plan and --overfit write no model: they cannot be combined with --dump, --lora-output, --save-every or "
+          "--save-best");
   exclude(plans, expected_losses || svg || logs.events || logs.csv || logs.tensorboard,
-          "--plan trains nothing: it goes without --expect-loss, --log, --csv, --tensorboard and --svg");
-  exclude(!saves(), ranks.asked().has_value(), "--plan and --overfit are of one process: they go without --parallel");
-  exclude(keep.has_value(), !save_every, "--keep is of --save-every");
+          "--plan does not train: it cannot be combined with --expect-loss, --log, --csv, --tensorboard or --svg");
+  exclude(!saves(), ranks.asked().has_value(), "--plan and --overfit cannot be combined with --parallel");
+  exclude(keep.has_value(), !save_every, "--keep requires --save-every");
   exclude(no_shuffle, shuffled_block > 0, "--shuffle and --no-shuffle exclude each other");
   exclude(changes.schedule(), reduce_lr.has_value(),
-          "--reduce-lr moves the learning rate, which a schedule, --warmup-steps or --decay moves already");
-  exclude(!expected_losses, rtol || atol, "--rtol and --atol are of --expect-loss");
+          "--reduce-lr cannot be combined with a schedule, --warmup-steps or --decay");
+  exclude(!expected_losses, rtol || atol, "--rtol and --atol require --expect-loss");
   if (lora_output) io::check_tensor_path(*lora_output);
-  if (target && !weights::holds_config(*target))
-    throw bad_usage("-o {}: the trained model is a .keras", printable(*target));
+  if (target && !weights::holds_config(*target)) throw bad_usage("-o {}: expected a .keras file", printable(*target));
   if (save_best && !weights::holds_config(*save_best))
-    throw bad_usage("--save-best {}: the trained model is a .keras", printable(*save_best));
+    throw bad_usage("--save-best {}: expected a .keras file", printable(*save_best));
   if (dump) io::check_tensor_path(*dump);
   if (validation && validation_split) throw bad_usage("--validation and --validation-split exclude each other");
-  if (resume && !model) throw bad_usage("--resume needs a MODEL that attn has trained");
-  exclude(resume, execution.weights.has_value(), "--resume continues with MODEL's own weights: it excludes --weights");
-  if (!lora && !lora_layers.empty()) throw bad_usage("--lora-layers is of --lora");
+  if (resume && !model) throw bad_usage("--resume requires a MODEL that attn has trained");
+  exclude(resume, execution.weights.has_value(),
+          "--resume and --weights exclude each other: training resumes with the weights of MODEL");
+  if (!lora && !lora_layers.empty()) throw bad_usage("--lora-layers requires --lora");
   if (const auto word = ranks.asked(); word && word->kind != parallel::Kind::data)
-    throw bad_usage("--parallel {}: ranks share the rows of a training step: --parallel data",
-                    printable(*ranks.parallel));
-  if (zero == 1 && !ranks.asked())
-    throw bad_usage("--zero is of --parallel data: one process has nobody to share its optimizer with");
-  if (reduce_dtype != DType::float32 && !ranks.asked())
-    throw bad_usage("--reduce-dtype is of --parallel data: one process sends no gradients");
+    throw bad_usage("--parallel {}: training supports only --parallel data", printable(*ranks.parallel));
+  if (zero == 1 && !ranks.asked()) throw bad_usage("--zero requires --parallel data");
+  if (reduce_dtype != DType::float32 && !ranks.asked()) throw bad_usage("--reduce-dtype requires --parallel data");
   if (reduce_dtype != DType::float32 && deterministic)
-    throw bad_usage("--deterministic gives others sums of several parts, which --reduce-dtype {} would round",
+    throw bad_usage("--deterministic cannot be combined with --reduce-dtype {}, which rounds sums of gradients",
                     name_of(reduce_dtype));
 }
 

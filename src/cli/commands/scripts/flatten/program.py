@@ -258,12 +258,12 @@ def arrays_for(specs, inputs):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model")
-    parser.add_argument("out", help=".keras")
+    parser.add_argument("out", help="output .keras file")
     parser.add_argument("--import", dest="modules", action="append", default=[], metavar="MODULE",
-                        help="a module, or a .py file, that defines and registers the model's classes; repeatable")
-    parser.add_argument("--inputs", metavar="FILE", help=".npz or .npy: what it is called with")
-    parser.add_argument("--length", type=int, metavar="N", help="makes unknown lengths this one")
-    parser.add_argument("--allow-lambda", action="store_true", help="loads Lambda layers, which run code from the file")
+                        help="module or .py file that defines and registers the model's classes; repeatable")
+    parser.add_argument("--inputs", metavar="FILE", help="inputs to call the model with: .npz or .npy")
+    parser.add_argument("--length", type=int, metavar="N", help="length to use for unknown dimensions")
+    parser.add_argument("--allow-lambda", action="store_true", help="load Lambda layers, which run code from the file")
     options = parser.parse_args()
     inputs = None
     try:
