@@ -35,16 +35,16 @@ class Lists {
  public:
   explicit Lists(std::string place) : place_(std::move(place)) {}
 
-  [[nodiscard]] TextArray read(const nlohmann::json& json, const std::string& pointer) const {
+  [[nodiscard]] TextArray read(const nlohmann::json& list, const std::string& pointer) const {
     constexpr int kMostAxes = 8;
     TextArray out;
-    for (const nlohmann::json* level = &json; level->is_array() && out.shape.rank() < kMostAxes;
+    for (const nlohmann::json* level = &list; level->is_array() && out.shape.rank() < kMostAxes;
          level = &level->front()) {
       out.shape.push_back(static_cast<Dim>(level->size()));
       if (level->empty()) break;
     }
     if (out.shape.rank() == 0) fail(pointer, "expected a list of strings, or an object of such by the names of inputs");
-    collect(json, 0, pointer, out);
+    collect(list, 0, pointer, out);
     return out;
   }
 
@@ -53,15 +53,15 @@ class Lists {
     throw bad_input("{}: {}{}{}", place_, printable(pointer), pointer.empty() ? "" : ": ", message);
   }
   /// Adds the strings of a list, and of nested lists, which must have equal lengths.
-  void collect(const nlohmann::json& json, int axis, const std::string& pointer, TextArray& out) const {
+  void collect(const nlohmann::json& list, int axis, const std::string& pointer, TextArray& out) const {
     if (axis == out.shape.rank()) {
-      if (!json.is_string()) fail(pointer, fmt::format("expected a string, got {}", json.type_name()));
-      out.values.push_back(json.get<std::string>());
+      if (!list.is_string()) fail(pointer, fmt::format("expected a string, got {}", list.type_name()));
+      out.values.push_back(list.get<std::string>());
       return;
     }
-    if (!json.is_array() || static_cast<Dim>(json.size()) != out.shape[axis])
+    if (!list.is_array() || static_cast<Dim>(list.size()) != out.shape[axis])
       fail(pointer, fmt::format("expected a list of {}, as next to it", out.shape[axis]));
-    for (std::size_t i = 0; i < json.size(); ++i) collect(json[i], axis + 1, fmt::format("{}/{}", pointer, i), out);
+    for (std::size_t i = 0; i < list.size(); ++i) collect(list[i], axis + 1, fmt::format("{}/{}", pointer, i), out);
   }
 
   std::string place_;
@@ -69,11 +69,11 @@ class Lists {
 
 std::vector<NamedTexts> parse_texts(std::string_view text, const std::string& place) {
   constexpr JsonLimits kLimits{std::size_t{1} << 30, static_cast<std::size_t>(kMostTexts)};
-  const nlohmann::json json = parse_json(text, place, kLimits);
+  const nlohmann::json list = parse_json(text, place, kLimits);
   const Lists lists(place);
-  if (!json.is_object()) return {{"", lists.read(json, "")}};
+  if (!list.is_object()) return {{"", lists.read(list, "")}};
   std::vector<NamedTexts> out;
-  for (const auto& [name, value] : json.items()) out.push_back({name, lists.read(value, "/" + name)});
+  for (const auto& [name, value] : list.items()) out.push_back({name, lists.read(value, "/" + name)});
   return out;
 }
 

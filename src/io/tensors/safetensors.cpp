@@ -224,7 +224,7 @@ void write_with_header(AtomicFile& file, std::span<const NamedTensor> tensors, s
     const auto type =
         std::find_if(kTypes.begin(), kTypes.end(), [&](const auto& row) { return row.second == tensor.dtype(); });
     header += fmt::format("{}{}:{{\"dtype\":\"{}\",\"shape\":[{}],\"data_offsets\":[{},{}]}}",
-                          header.size() > 1 ? "," : "", json(named->name).dump(), type->first,
+                          header.size() > 1 ? "," : "", Json(named->name).dump(), type->first,
                           fmt::join(tensor.shape(), ","), offset, offset + tensor.bytes());
     offset += tensor.bytes();
   }
