@@ -13,7 +13,7 @@
 namespace attn::train {
 namespace {
 
-using Read = nlohmann::json;
+using Stored = nlohmann::json;
 using Written = nlohmann::ordered_json;
 
 constexpr int kStateVersion = 3;
@@ -30,12 +30,12 @@ Written json_of(const Watched& watched) {
 /// An object of the text with its members. Errors name what was expected.
 class StateObject {
  public:
-  StateObject(const Read& value, std::string place) : value_(value), place_(std::move(place)) {
+  StateObject(const Stored& value, std::string place) : value_(value), place_(std::move(place)) {
     if (!value.is_object()) fail("an object");
   }
 
   [[nodiscard]] bool has(const char* key) const { return value_.contains(key) && !value_[key].is_null(); }
-  [[nodiscard]] const Read& at(const std::string& key) const {
+  [[nodiscard]] const Stored& at(const std::string& key) const {
     const auto found = value_.find(key);
     if (found == value_.end()) throw bad_input("{}: the key '{}' is missing", place_, printable(key));
     return *found;
@@ -64,24 +64,24 @@ class StateObject {
     const std::string place = place_of(key);
     if (!at(key).is_array()) fail(place, "a list");
     std::vector<decltype(read(at(key), place))> out;
-    for (const Read& each : at(key)) out.push_back(read(each, fmt::format("{}/{}", place, out.size())));
+    for (const Stored& each : at(key)) out.push_back(read(each, fmt::format("{}/{}", place, out.size())));
     return out;
   }
 
   [[noreturn]] static void fail(const std::string& place, std::string_view expected) {
     throw bad_input("{}: expected {}; train without `resume`", place, expected);
   }
-  static std::int64_t count_in(const Read& value, const std::string& place, std::int64_t least = 0) {
+  static std::int64_t count_in(const Stored& value, const std::string& place, std::int64_t least = 0) {
     const bool fits = value.is_number_integer() && value >= least && value <= kMostCounted;
     if (!fits) fail(place, fmt::format("an integer from {} to 2^53", least));
     return value.get<std::int64_t>();
   }
-  static std::string text_in(const Read& value, const std::string& place) {
+  static std::string text_in(const Stored& value, const std::string& place) {
     if (!value.is_string()) fail(place, "a text");
     return value.get<std::string>();
   }
   /// JSON has no NaN; null represents it.
-  static double number_in(const Read& value, const std::string& place) {
+  static double number_in(const Stored& value, const std::string& place) {
     if (value.is_null()) return std::numeric_limits<double>::quiet_NaN();
     if (!value.is_number()) fail(place, "a number");
     return value.get<double>();
@@ -90,7 +90,7 @@ class StateObject {
  private:
   [[noreturn]] void fail(std::string_view expected) const { fail(place_, expected); }
 
-  const Read& value_;
+  const Stored& value_;
   std::string place_;
 };
 
@@ -145,7 +145,7 @@ std::string text_of(const State& state) {
 }
 
 State parse_state(std::string_view text, const std::string& place) {
-  const Read parsed = io::parse_json(text, place);
+  const Stored parsed = io::parse_json(text, place);
   const StateObject told(parsed, place);
   if (told.count("version") != kStateVersion) throw bad_input("{} is of another version of attn", place);
   State out;
@@ -161,7 +161,7 @@ State parse_state(std::string_view text, const std::string& place) {
   if (told.has("loss_scale")) out.loss_scale = scaling_of(told);
   if (told.has("kept"))
     out.kept =
-        told.list("kept", [](const Read& each, const std::string& at) { return StateObject::count_in(each, at); });
+        told.list("kept", [](const Stored& each, const std::string& at) { return StateObject::count_in(each, at); });
   const StateObject data = told.object("data"), running = told.object("running"), draws = told.object("draws");
   for (const std::string& name : data.keys()) out.data[name] = data.text(name);
   out.frozen = told.list("frozen", StateObject::text_in);
