@@ -74,12 +74,12 @@ run::Tolerance needed_by_all(const run::RunComparison& result) {
   run::Tolerance out{0, 0};
   for (const ArrayComparison& array : result.arrays) {
     const bool compared = array.values.problem.empty();
-    constexpr double kNone = std::numeric_limits<double>::infinity();
+    constexpr double kImpossible = std::numeric_limits<double>::infinity();
     // No tolerance applies to integers.
     const bool exact = !is_floating(array.expected_dtype) && !is_floating(array.got_dtype);
     const bool impossible = !compared || (exact && !array.values.pass);
-    out.rtol = std::max(out.rtol, impossible ? kNone : exact ? 0 : array.values.needed.rtol);
-    out.atol = std::max(out.atol, impossible ? kNone : exact ? 0 : array.values.needed.atol);
+    out.rtol = std::max(out.rtol, impossible ? kImpossible : exact ? 0 : array.values.needed.rtol);
+    out.atol = std::max(out.atol, impossible ? kImpossible : exact ? 0 : array.values.needed.atol);
   }
   return out;
 }
