@@ -101,4 +101,8 @@ void differentiate(const graph::ScatterAdd& op, Step& step) {
   step.give(0, step.b.apply(graph::Gather{op.axis}, {step.dy(), step.x(1)}));
 }
 
+// Without inputs, nothing receives a gradient.
+void differentiate(const graph::Iota&, Step&) {}
+void differentiate(const graph::Fill&, Step&) {}
+
 }  // namespace attn::gradients
