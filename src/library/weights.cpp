@@ -17,6 +17,7 @@
 #include "attn/train/save_model.h"
 #include "attn/weights/bind.h"
 #include "attn/weights/file_names.h"
+#include "attn/weights/save.h"
 #include "model_parts.h"
 
 namespace attn {
@@ -110,9 +111,9 @@ Model Model::quantized(const std::string& how, const RunOptions& options) const 
 void Model::save(const std::string& path, const SaveOptions& how, const RunOptions& options) const {
   const std::lock_guard lock(parts_->walked);
   const open::LoadedModel& loaded = parts_->loaded;
-  const auto form = how.form ? std::optional(form_named(*how.form)) : std::nullopt;
-  if (form)
-    train::check_model_target(path, *form);
+  const train::ModelForm form = how.form ? form_named(*how.form) : train::ModelForm::keras;
+  if (how.form)
+    train::check_model_target(path, form);
   else
     weights::check_save_path(path);
   weights::Store store = open::stored_weights_of(loaded, execution_of(options), kSilent);
@@ -120,8 +121,8 @@ void Model::save(const std::string& path, const SaveOptions& how, const RunOptio
   std::vector<Tensor> tensors = weights::bind_as_stored(specs, store);
   if (how.dtype) round_weights(tensors, *how.dtype);
   const train::StoredWeights stored = train::stored_weights(specs, tensors, loaded.model);
-  if (form)
-    return train::save_model(path, *form, loaded, stored, parts_->path.value_or(""), train::kShardBytes, kSilent);
+  if (how.form)
+    return train::save_model(path, form, loaded, stored, parts_->path.value_or(""), train::kShardBytes, kSilent);
   // Elsewhere the names of an optimizer's variables have no meaning.
   const bool keeps_state = store.naming == weights::Naming::store_path;
   train::save_weights(path, loaded, stored, keeps_state ? std::move(store.state) : std::vector<NamedTensor>());

@@ -100,11 +100,16 @@ std::string trained_config(const open::LoadedModel& loaded, const std::string& c
   return keras::write_json_text(config);
 }
 
-std::vector<NamedTensor> stored_variables(const std::vector<NamedTensor>& variables) {
+std::vector<NamedTensor> stored_variables(const std::vector<Tensor>& variables) {
   std::vector<NamedTensor> out;
-  for (std::size_t i = 0; i < variables.size(); ++i)
-    out.push_back({fmt::format("{}{}", kVariables, i), variables[i].tensor});
+  for (std::size_t i = 0; i < variables.size(); ++i) out.push_back({fmt::format("{}{}", kVariables, i), variables[i]});
   return out;
+}
+
+std::vector<NamedTensor> stored_variables(const std::vector<NamedTensor>& variables) {
+  std::vector<Tensor> tensors;
+  for (const NamedTensor& variable : variables) tensors.push_back(variable.tensor);
+  return stored_variables(tensors);
 }
 
 void write_archive(const std::string& path, const open::LoadedModel& loaded, const std::string& compile_config,

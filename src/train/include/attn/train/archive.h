@@ -33,6 +33,8 @@ namespace attn::train {
 
 /// Returns the variables of Trainer::optimizer_state() under their names in an archive: "optimizer/vars/0", …
 [[nodiscard]] std::vector<NamedTensor> stored_variables(const std::vector<NamedTensor>& variables);
+/// The same for those of optimizer_state_of().
+[[nodiscard]] std::vector<NamedTensor> stored_variables(const std::vector<Tensor>& variables);
 
 /// Writes model, weights, optimizer and state atomically. `compile_config` is JSON, `variables` are those of
 /// Trainer::optimizer_state().
