@@ -75,6 +75,7 @@ Model Model::with_weights(const std::vector<NamedTensor>& weights) const {
   given.weights = weights;
   const std::lock_guard lock(parts_->walked);
   const open::LoadedModel& loaded = parts_->loaded;
+  loaded.model.require_no_custom_class();
   const std::vector<graph::WeightSpec> specs = loaded.model.weights();
   const std::vector<NamedTensor> state = train::stored_variables(train::optimizer_state_of(loaded));
   open::ModelText text = parts_->source;

@@ -43,12 +43,12 @@ OpenOptions open_options(const std::optional<std::vector<std::optional<Dim>>>& i
 }
 
 RunOptions run_options(const std::string& device, const std::string& backend, const std::optional<std::string>& dtype,
-                       const std::optional<std::filesystem::path>& weights, std::uint64_t seed, int threads) {
+                       const std::optional<std::string>& weights, std::uint64_t seed, int threads) {
   RunOptions options;
   options.device = device;
   options.backend = backend;
   options.dtype = dtype;
-  if (weights) options.weights = weights->string();
+  options.weights = weights;
   options.seed = seed;
   options.threads = threads;
   return options;
@@ -131,7 +131,7 @@ void bind_tokenizer(nb::module_& m) {
           [](Tokenizer* self, const std::filesystem::path& path) {
             new (self) Tokenizer(Tokenizer::open(path.string()));
           },
-          "path"_a)
+          "path"_a, nb::sig("def __init__(self, path: str | os.PathLike[str]) -> None"))
       .def(
           "tokenize", [](const Tokenizer& self, const std::string& text) { return self.encode(text); }, "text"_a,
           "Returns the token ids of a text. Names of special tokens in it, as '<|endoftext|>', are these tokens.")
@@ -153,7 +153,7 @@ void bind_engine(nb::module_& m) {
              const std::optional<std::vector<std::optional<Dim>>>& input_shape,
              const std::optional<std::string>& keras_version, const std::string& compat, const std::string& device,
              const std::string& backend, const std::optional<std::string>& dtype,
-             const std::optional<std::filesystem::path>& weights, std::uint64_t seed, int threads) {
+             const std::optional<std::string>& weights, std::uint64_t seed, int threads) {
             Model model = [&] {
               const nb::gil_scoped_release release;
               const OpenOptions options = open_options(input_shape, keras_version, compat);
@@ -181,7 +181,7 @@ void bind_engine(nb::module_& m) {
       .def("predict", &Engine::predict, "x"_a.none(), "batch_size"_a.none(),
            nb::sig("def predict(self, x: typing.Any, batch_size: int | None) -> typing.Any"))
       .def("scores", &Engine::scores, "x"_a.none(),
-           nb::sig("def scores(self, x: typing.Any) -> dict[str, numpy.typing.NDArray]"))
+           nb::sig("def scores(self, x: typing.Any) -> dict[str, numpy.typing.NDArray[typing.Any]]"))
       .def("attention_maps", &Engine::attention_maps, "x"_a.none())
       .def(
           "fit",
@@ -200,20 +200,19 @@ void bind_engine(nb::module_& m) {
           },
           "x"_a.none(), "targets"_a, "named"_a,
           nb::sig("def gradients(self, x: typing.Any, targets: dict[str, typing.Any], **named: typing.Any) -> "
-                  "tuple[float, dict[str, numpy.typing.NDArray]]"))
-      .def("weights", &Engine::weights, nb::sig("def weights(self) -> list[tuple[str, numpy.typing.NDArray]]"))
+                  "tuple[float, dict[str, numpy.typing.NDArray[typing.Any]]]"))
+      .def("weights", &Engine::weights,
+           nb::sig("def weights(self) -> list[tuple[str, numpy.typing.NDArray[typing.Any]]]"))
       .def("set_weights", &Engine::set_weights, "arrays"_a,
            nb::sig("def set_weights(self, arrays: dict[str, typing.Any]) -> None"))
-      .def(
-          "load_weights", [](Engine& self, const std::filesystem::path& path) { self.load_weights(path.string()); },
-          "path"_a)
+      .def("load_weights", &Engine::load_weights, "path"_a)
       .def("compile", &Engine::compile, "config"_a)
       .def("quantize", &Engine::quantize, "how"_a)
       .def(
           "save",
-          [](const Engine& self, const std::filesystem::path& path, const std::optional<std::string>& form,
+          [](const Engine& self, const std::string& path, const std::optional<std::string>& form,
              const std::optional<std::string>& dtype) {
-            self.save(path.string(), {form, dtype});
+            self.save(path, {form, dtype});
           },
           "path"_a, "form"_a.none(), "dtype"_a.none())
       .def(
@@ -221,15 +220,18 @@ void bind_engine(nb::module_& m) {
           [](Engine& self, const std::vector<std::string>& prompts, const nb::kwargs& named) {
             return self.generate(prompts, generate_options(named));
           },
-          "prompts"_a, "named"_a)
+          "prompts"_a, "named"_a,
+          nb::sig("def generate(self, prompts: typing.Sequence[str], **named: typing.Any) -> list[str]"))
       .def(
           "generate_ids",
           [](Engine& self, const std::vector<std::vector<std::int32_t>>& prompts, const nb::kwargs& named) {
             return self.generate_ids(prompts, generate_options(named));
           },
-          "prompts"_a, "named"_a)
+          "prompts"_a, "named"_a,
+          nb::sig("def generate_ids(self, prompts: typing.Sequence[typing.Sequence[int]], **named: typing.Any) -> "
+                  "list[list[int]]"))
       .def("score", &Engine::score, "ids"_a,
-           nb::sig("def score(self, ids: typing.Sequence[int]) -> numpy.typing.NDArray"))
+           nb::sig("def score(self, ids: typing.Sequence[int]) -> numpy.typing.NDArray[typing.Any]"))
       .def("encode_prompt", &Engine::encode_prompt, "text"_a);
 }
 
@@ -239,7 +241,7 @@ void bind_engine(nb::module_& m) {
 NB_MODULE(_attn, m) {
   using namespace attn::python;
   m.doc() = "Keras attention models without Keras: see attn.Model.";
-  m.attr("__version__") = ATTN_VERSION;
+  m.attr("version") = ATTN_VERSION;
   error_class = PyErr_NewExceptionWithDoc(
       "attn.Error", "An error of attn as one sentence; `code` is the program's exit code.", PyExc_ValueError, nullptr);
   m.attr("Error") = nb::handle(error_class);

@@ -7,7 +7,8 @@
     maps = model.scores(x)        # the scores of each attention layer
     history = model.fit(x, y, epochs=3)
 """
-from ._attn import Layer, Tokenizer, __version__
+from ._attn import Layer, Tokenizer
+from ._attn import version as __version__
 from ._errors import Error
 from .history import History
 from .model import Model

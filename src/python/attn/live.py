@@ -2,14 +2,28 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+import os
+from typing import Any, Protocol
 
 import numpy as np
 
 
+class KerasModel(Protocol):
+    """The part of a keras.Model that attn reads."""
+
+    name: Any
+    weights: Any
+
+    def to_json(self) -> str: ...
+
+
 def is_keras_model(given: object) -> bool:
-    """Tell a keras.Model from a path."""
-    return callable(getattr(given, "to_json", None)) and hasattr(given, "weights")
+    """Tell a keras.Model from a path. Raises TypeError for something else."""
+    if isinstance(given, (str, os.PathLike)):
+        return False
+    if callable(getattr(given, "to_json", None)) and isinstance(getattr(given, "weights", None), list):
+        return True
+    raise TypeError(f"{type(given).__name__}: expected the path of a model, or a keras.Model")
 
 
 def arrays_of(model: Any) -> tuple[list[str], list[Any]]:

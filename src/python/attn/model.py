@@ -58,7 +58,7 @@ class Model:
 
     def __init__(
         self,
-        model: Any,
+        model: Path | live.KerasModel,
         *,
         input_shape: Sequence[int | None] | None = None,
         keras_version: str | None = None,
@@ -71,26 +71,28 @@ class Model:
         threads: int = 0,
     ) -> None:
         is_live = live.is_keras_model(model)
-        self._path = None if is_live else os.fspath(model)
+        given: Any = model
+        place: str = given.name if is_live else os.fspath(given)
+        self._path = None if is_live else place
         self._engine = _attn.Engine(
-            model.name if is_live else self._path,
-            model.to_json() if is_live else None,
+            place,
+            given.to_json() if is_live else None,
             input_shape=None if input_shape is None else list(input_shape),
             keras_version=keras_version,
             compat=compat,
             device=device,
             backend=backend,
             dtype=dtype,
-            weights=weights,
+            weights=None if weights is None else os.fspath(weights),
             seed=seed,
             threads=threads,
         )
         if is_live and weights is None:
-            paths, arrays = live.arrays_of(model)
+            paths, arrays = live.arrays_of(given)
             # Layers inside layers may share a path.
             self.set_weights(dict(zip(paths, arrays)) if len(set(paths)) == len(paths) else arrays)
 
-    # What the model is
+    # Description
 
     @property
     def name(self) -> str:
@@ -183,7 +185,7 @@ class Model:
                 parts.append(f"<details><summary>Attention for random inputs</summary>{as_html(maps)}</details>")
         return "\n".join(parts)
 
-    # What it computes
+    # Forward passes
 
     def predict(self, x: Any, batch_size: int | None = None) -> Any:
         """Run forward passes over the rows of x, `batch_size` (default 32) at a time.
@@ -415,7 +417,7 @@ class Model:
 
     @property
     def tokenizer(self) -> _attn.Tokenizer:
-        """The tokenizer of the model's files. Raises attn.Error if there is none."""
+        """The tokenizer of the model's files. Raises ValueError, or attn.Error, if there is none."""
         if self._path is None:
             raise ValueError("the model was taken over from Keras, without files; attn.Tokenizer(path) opens a tokenizer")
         return _attn.Tokenizer(self._path)
