@@ -301,7 +301,7 @@ class Preparation {
     const bool fits = state.size() == all || state.size() + optimizer.scale_variables() == all;
     if (!told_.resume && !fits) {  // as Keras does
       listener_.warn(fmt::format(
-          "{}: the optimizer has {} variables there and {} here, for other layers are trained: it begins anew",
+          "{}: the optimizer has {} variables there and {} here, as other layers are trained: it starts anew",
           printable(place_of_weights()), state.size(), all));
       return {};
     }

@@ -184,7 +184,7 @@ void save_hugging_face(io::AtomicFolder& folder, const open::LoadedModel& loaded
 /// Returns the config.json of an archive.
 std::string archive_config(const open::LoadedModel& loaded, const std::string& path, bool trained) {
   if (loaded.model.is_single_layer())
-    throw bad_input("{}: a .keras archive holds a model, and '{}' is a single layer", printable(path), loaded.name);
+    throw bad_input("{}: a .keras archive contains a model, but '{}' is a single layer", printable(path), loaded.name);
   keras::ConfigOptions options;
   options.inner_policies = true;
   options.assets = true;
@@ -248,7 +248,7 @@ std::int64_t round_weight(Tensor& tensor, DType dtype) {
 void require_floats(const open::LoadedModel& loaded) {
   for (const graph::WeightSpec& spec : loaded.model.weights())
     if (spec.quantized)
-      throw bad_input("{}: the weight '{}' is quantized already", loaded.file, printable(spec.path)).about("quantize");
+      throw bad_input("{}: the weight '{}' is already quantized", loaded.file, printable(spec.path)).about("quantize");
 }
 
 }  // namespace attn::train

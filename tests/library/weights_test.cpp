@@ -77,7 +77,7 @@ TEST_CASE("Model: a quantized model is Keras's, and is saved as such") {
   CHECK(relative_difference(first_output(quantized), expected) == 0);
   quantized.save(folder / "int8.keras");
   CHECK(relative_difference(first_output(Model::open(folder / "int8.keras")), expected) == 0);
-  CHECK(refusal([&] { (void)quantized.quantized("int8"); }).find("quantized already") != std::string::npos);
+  CHECK(refusal([&] { (void)quantized.quantized("int8"); }).find("already quantized") != std::string::npos);
   CHECK_THROWS_WITH_AS((void)model.quantized("int3"), doctest::Contains("quantize 'int3'"), Error);
 }
 
