@@ -46,16 +46,14 @@ std::vector<WantedGradient> wanted_gradients(const graph::Graph& graph, const ke
     if (spec.trainable && is_floating(spec.dtype) && (request.wrt.empty() || matches_any(spec.path, request.wrt)))
       out.push_back({spec.path, value_of[i]});
   }
-  if (out.empty() && !request.wrt.empty()) throw bad_usage("`wrt`: no trainable weight matches").about("wrt");
+  if (out.empty() && !request.wrt.empty()) throw bad_usage("`wrt`: no trainable weight matches");
   const std::vector<std::string> names = model.array_names();
   for (const ValueId id : graph.inputs) {
     const graph::Value& value = graph.value(id);
     if (request.inputs && is_floating(value.dtype) && std::ranges::find(names, value.name) != names.end())
       out.push_back({"input:" + value.name, id});
   }
-  if (out.empty())
-    throw bad_input("the model has no trainable weight; `input_gradients` gives those of its inputs")
-        .about("input_gradients");
+  if (out.empty()) throw bad_input("the model has no trainable weight; `input_gradients` gives those of its inputs");
   return out;
 }
 
