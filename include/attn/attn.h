@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -140,6 +141,9 @@ class Generator {
       const std::vector<std::vector<std::int32_t>>& prompts, const GenerateOptions& options = {});
   /// The natural logarithm of the probability of each token except the first, given those before it: float64.
   [[nodiscard]] std::vector<double> score(const std::vector<std::int32_t>& ids);
+  /// The ids of a text, with the start token if the model's preprocessor adds one. Throws Error (bad_input) if there is
+  /// no tokenizer.
+  [[nodiscard]] std::vector<std::int32_t> encode(const std::string& text) const;
   /// The tokenizer of the model's files. Throws Error (bad_input) if there is none.
   [[nodiscard]] Tokenizer tokenizer() const;
 
@@ -151,10 +155,11 @@ class Generator {
 };
 
 struct TrainOptions {
-  std::optional<std::string> loss, optimizer;  ///< a name, or JSON as Keras writes it; default: the model's own
-  std::optional<std::string> metrics;          ///< names between commas, or JSON; default: the model's own
-  std::optional<double> learning_rate;         ///< default: the optimizer's
-  std::optional<std::string> weights;          ///< a file; default: the model's own, or else drawn
+  std::optional<std::string> loss, optimizer;   ///< a name, or JSON as Keras writes it; default: the model's own
+  std::optional<std::string> metrics;           ///< names between commas, or JSON; default: the model's own
+  std::map<std::int64_t, double> class_weight;  ///< weights of samples, by the class of their only target
+  std::optional<double> learning_rate;          ///< default: the optimizer's
+  std::optional<std::string> weights;           ///< a file; default: the model's own, or else drawn
   std::int64_t epochs = 1, batch_size = 32;
   bool shuffle = true;
   double validation_split = 0.0;  ///< the last part of the rows is not trained on, but evaluated after each epoch
@@ -171,6 +176,15 @@ struct History {
   std::string end;                     ///< "epochs", or "not finite" where a step had no finite loss
 };
 
+/// Functions that a training calls; either may be empty. One that throws ends the training.
+struct FitEvents {
+  std::function<void()> step;  ///< after each step
+  /// After each epoch, counted from 1, with its values by name.
+  std::function<void(std::int64_t epoch, const std::map<std::string, double>& values)> epoch;
+};
+
+class Model;
+
 /// A model in training, with the data that it is trained on. Not thread-safe.
 class Trainer {
  public:
@@ -179,14 +193,19 @@ class Trainer {
   ~Trainer();
 
   /// Trains for TrainOptions::epochs epochs, as Keras's fit() does; once. Throws Error.
-  [[nodiscard]] History fit();
+  [[nodiscard]] History fit(const FitEvents& events = {});
   /// The loss and the metrics over arrays as those of Model::trainer. Throws Error.
   [[nodiscard]] std::map<std::string, double> evaluate(const std::map<std::string, Tensor>& data);
+  /// The names of the values of evaluate() in Keras's order: "loss", the losses of several outputs, the metrics.
+  [[nodiscard]] std::vector<std::string> value_names() const;
   /// The weights by their paths ("dense/kernel"), as copies.
   [[nodiscard]] std::vector<NamedTensor> weights() const;
   /// Writes the model, its weights and the optimizer's state as a .keras archive, which keras.models.load_model reads.
   /// Throws Error.
   void save(const std::string& path);
+  /// Returns the trained model, with copies of its weights and of the optimizer's state in memory. It was compiled as
+  /// the training was, so a training of it continues.
+  [[nodiscard]] Model model() const;
 
  private:
   friend class Model;
@@ -195,7 +214,30 @@ class Trainer {
   std::unique_ptr<Parts> parts_;
 };
 
-/// A Keras model as described by its config, without weights.
+struct GradientOptions {
+  std::optional<std::string> loss;  ///< a name, or JSON as Keras writes it; default: the model's own, or else mse
+  std::vector<std::string> wrt;     ///< patterns of paths of weights, with * and ?; default: all trainable weights
+  bool input_gradients = false;     ///< gradients of the inputs of floating-point numbers too, named "input:x"
+  bool training = true;             ///< layers behave as in training, for example normalize by batch statistics …
+  bool dropout = false;             ///< … and also drop numbers
+};
+
+struct Gradients {
+  double loss = 0;
+  std::vector<NamedTensor>
+      gradients;  ///< by path, in the order of the weights; 0 where the loss does not depend on one
+};
+
+struct SaveOptions {
+  /// preset (a folder of KerasHub), hf (a folder of Hugging Face) or keras (a task's .keras): the whole model with its
+  /// tokenizer. Default: by the path's extension .keras, .weights.h5, .h5, .safetensors or .npz, of which the first
+  /// holds the model too.
+  std::optional<std::string> form;
+  std::optional<std::string> dtype;  ///< of the stored floating-point numbers: float32, float16 or bfloat16
+};
+
+/// A Keras model: its config, and its weights where they are in memory (with_weights, quantized, Trainer::model).
+/// Otherwise they are read from the model's file, or drawn, when they are needed.
 ///
 /// The const methods of one Model are thread-safe: access to its layers is serialized, while reading weights and
 /// compiling run in parallel. A Runner is for one thread at a time; the Runners of one Model are independent of each
@@ -215,6 +257,10 @@ class Model {
 
   [[nodiscard]] std::string name() const;
   [[nodiscard]] std::vector<std::string> input_names() const;
+  /// The shapes of a Runner's inputs by name, with kUnknown where the model leaves a size open.
+  [[nodiscard]] std::map<std::string, Shape> input_shapes() const;
+  /// The names of the outputs, as in Keras's model.output_names: of the layers that compute them, or keys of a dict.
+  [[nodiscard]] std::vector<std::string> output_names() const;
   /// The names of the inputs that take strings.
   [[nodiscard]] std::vector<std::string> text_input_names() const;
   /// Encodes strings, and numbers to be hashed, by the model's text layers. The arguments are keyed by input name; the
@@ -226,8 +272,12 @@ class Model {
   [[nodiscard]] std::map<std::string, TextArray> decode_texts(const std::vector<NamedTensor>& outputs) const;
   /// Warnings about deviations that were accepted while reading.
   [[nodiscard]] const std::vector<std::string>& warnings() const;
-  /// The text that keras.Model.summary(line_length=…) prints, byte for byte; without a length no name is truncated.
-  [[nodiscard]] std::string summary(std::optional<int> line_length = {}) const;
+  /// The text that keras.Model.summary prints with these arguments, byte for byte; without a length no name is
+  /// truncated.
+  [[nodiscard]] std::string summary(std::optional<int> line_length = {}, bool expand_nested = false,
+                                    bool show_trainable = false) const;
+  /// The number of elements of all weights, as keras.Model.count_params.
+  [[nodiscard]] std::uint64_t count_params() const;
   /// The top-level layers in Keras's order.
   [[nodiscard]] std::vector<Layer> layers() const;
   /// The layers and their connections as an SVG image.
@@ -245,8 +295,32 @@ class Model {
   /// Prepares the generation of text by a task of KerasHub or a model of Hugging Face that was opened from its files;
   /// of RunOptions, input shapes and scores have no meaning. Throws Error (bad_input) for a model that is no decoder.
   [[nodiscard]] Generator generator(const RunOptions& options = {}) const;
+  /// The loss over arrays as those of trainer(), and its gradients. Arrays that are missing are drawn from the seed.
+  /// Throws Error.
+  [[nodiscard]] Gradients gradients(const std::map<std::string, Tensor>& data, const GradientOptions& how = {},
+                                    const RunOptions& options = {}) const;
+
+  /// The paths of the weights, "dense/kernel", in the order of Keras's model.weights.
+  [[nodiscard]] std::vector<std::string> weight_names() const;
+  /// The weights by these names: those in memory, of the file, or drawn. Only RunOptions::weights, seed and threads
+  /// have a meaning, here and in the next functions. Throws Error.
+  [[nodiscard]] std::vector<NamedTensor> weights(const RunOptions& options = {}) const;
+  /// Returns the model with these weights, which it shares, matched by their names. Throws Error (bad_input) if one is
+  /// missing, or of another shape.
+  [[nodiscard]] Model with_weights(const std::vector<NamedTensor>& weights) const;
+  /// Returns the model as compile() leaves it, with its weights in memory and a new optimizer. `compile_config` is JSON
+  /// as Keras's get_compile_config writes it: optimizer, loss, loss_weights, metrics, weighted_metrics; a name may
+  /// stand for an object. Throws Error.
+  [[nodiscard]] Model compiled(const std::string& compile_config, const RunOptions& options = {}) const;
+  /// Returns the model that Keras's model.quantize leaves: int8, int4 (in blocks of 128), int4:BLOCK or int4:-1. Throws
+  /// Error.
+  [[nodiscard]] Model quantized(const std::string& how, const RunOptions& options = {}) const;
+  /// Writes the weights, the optimizer's state if there is one, and with some forms the model, atomically. Throws
+  /// Error.
+  void save(const std::string& path, const SaveOptions& how = {}, const RunOptions& options = {}) const;
 
  private:
+  friend class Trainer;
   struct Parts;
   explicit Model(std::unique_ptr<Parts> parts);
   std::unique_ptr<Parts> parts_;

@@ -136,14 +136,8 @@ Generator::~Generator() = default;
 
 std::vector<std::string> Generator::generate(const std::vector<std::string>& prompts, const GenerateOptions& options) {
   const auto tokenizer = parts_->tokenizer();
-  const auto task = parts_->loaded.model.task();
-  const bool starts = !task || !task->preprocessor || task->preprocessor->add_start_token;
   std::vector<std::vector<Token>> ids;
-  for (const std::string& prompt : prompts) {
-    std::vector<Token> row = tokenizer->encode(prompt);
-    if (starts && tokenizer->specials().start) row.insert(row.begin(), *tokenizer->specials().start);
-    ids.push_back(std::move(row));
-  }
+  for (const std::string& prompt : prompts) ids.push_back(encode(prompt));
   generate::Request request = request_for(ids, options, parts_->loaded.model);
   if (!options.stop_ids) request.stop_token_ids = tokenizer->specials().stop;
   const generate::AnswerOptions how{options.stop, options.strip_prompt, false};
@@ -175,6 +169,15 @@ std::vector<double> Generator::score(const std::vector<std::int32_t>& ids) {
   const auto decoder = parts_->decoder_for(request);
   check_ids(request.prompts, decoder->vocabulary_size());
   return generate::score(*decoder, ids);
+}
+
+std::vector<std::int32_t> Generator::encode(const std::string& text) const {
+  const auto tokenizer = parts_->tokenizer();
+  const auto task = parts_->loaded.model.task();
+  const bool starts = !task || !task->preprocessor || task->preprocessor->add_start_token;
+  std::vector<Token> out = tokenizer->encode(text);
+  if (starts && tokenizer->specials().start) out.insert(out.begin(), *tokenizer->specials().start);
+  return out;
 }
 
 Tokenizer Generator::tokenizer() const {

@@ -17,7 +17,10 @@
 #include "attn/open/weights.h"
 #include "attn/report/plot.h"
 #include "attn/report/summary.h"
+#include "attn/run/output_names.h"
+#include "attn/weights/bind.h"
 #include "generator_parts.h"
+#include "model_parts.h"
 #include "runner_parts.h"
 #include "trainer_parts.h"
 
@@ -45,7 +48,8 @@ open::ModelText with_options(open::ModelText text, const OpenOptions& options) {
   return text;
 }
 
-/// The options that with_options has put into the text.
+}  // namespace
+
 open::Reading reading_of(const open::ModelText& text) {
   return {text.options.input_shape, text.options.keras_version, text.options.as_keras_hub, std::nullopt};
 }
@@ -68,23 +72,16 @@ open::Execution execution_of(const RunOptions& options) {
   return out;
 }
 
-}  // namespace
+Model::Parts::Parts(open::ModelText text, std::optional<std::string> file)
+    : source(std::move(text)),
+      path(std::move(file)),
+      loaded(open::load_model(source, reading_of(source), open::Silent())) {}
 
-struct Model::Parts {
-  Parts(open::ModelText text, std::optional<std::string> file)
-      : source(std::move(text)),
-        path(std::move(file)),
-        loaded(open::load_model(source, reading_of(source), open::Silent())) {}
-
-  open::ModelText source;           // read again where weights are quantized, and for a training
-  std::optional<std::string> path;  // the file or folder, if there is one
-  open::LoadedModel loaded;
-  /// Lowering a model walks its layers, which hold the request's state meanwhile: one thread at a time.
-  std::mutex walked = {};
-  // Computed on first use.
-  std::optional<bool> encodes = {};  ///< whether it has text layers
-  std::optional<std::vector<keras::TextOutput>> text_outputs = {};
-};
+graph::Graph Model::Parts::symbolic() const {
+  keras::LowerOptions options;
+  options.symbolic = true;
+  return loaded.model.lower(options);
+}
 
 Model::Model(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 Model::Model(Model&&) noexcept = default;
@@ -96,7 +93,7 @@ Model Model::open(const std::string& path, const OpenOptions& options) {
 }
 
 Model Model::parse(const std::string& name, std::string text, const OpenOptions& options) {
-  return Model(std::make_unique<Parts>(with_options({name, std::move(text), {}, {}}, options), std::nullopt));
+  return Model(std::make_unique<Parts>(with_options({name, std::move(text), {}, {}, {}}, options), std::nullopt));
 }
 
 std::string Model::name() const {
@@ -138,6 +135,34 @@ std::vector<std::string> Model::input_names() const {
   return parts_->loaded.model.input_names();
 }
 
+std::map<std::string, Shape> Model::input_shapes() const {
+  const std::lock_guard lock(parts_->walked);
+  const graph::Graph graph = parts_->symbolic();
+  std::map<std::string, Shape> out;
+  for (const graph::ValueId id : graph.inputs) out.emplace(graph.value(id).name, graph.value(id).shape);
+  return out;
+}
+
+std::uint64_t Model::count_params() const {
+  const std::lock_guard lock(parts_->walked);
+  std::uint64_t out = 0;
+  for (const graph::WeightSpec& spec : parts_->loaded.model.weights())
+    out += static_cast<std::uint64_t>(spec.shape.size());
+  return out;
+}
+
+std::vector<std::string> Model::output_names() const {
+  const std::lock_guard lock(parts_->walked);
+  const graph::Graph graph = parts_->symbolic();
+  const run::OutputNames names = run::output_names(graph);
+  std::vector<std::string> out;
+  for (const graph::Output& output : graph.outputs) {
+    const auto found = names.find(output.name);
+    out.push_back(found == names.end() ? output.name : found->second);
+  }
+  return out;
+}
+
 const std::vector<std::string>& Model::warnings() const { return parts_->loaded.model.warnings(); }
 
 std::string Model::config() const {
@@ -145,9 +170,11 @@ std::string Model::config() const {
   return parts_->loaded.model.config({});
 }
 
-std::string Model::summary(std::optional<int> line_length) const {
+std::string Model::summary(std::optional<int> line_length, bool expand_nested, bool show_trainable) const {
   report::SummaryOptions options;
   options.line_length = line_length;
+  options.expand_nested = expand_nested;
+  options.show_trainable = show_trainable;
   const std::lock_guard lock(parts_->walked);
   return report::render(report::Format::table, parts_->loaded.model.summary(), options);
 }
@@ -193,9 +220,11 @@ Runner Model::prepare(const RunOptions& options) const {
   const std::optional<std::string>& file = options.weights ? options.weights : loaded.weights;
   const open::WantedWeights wanted = open::wanted_weights(loaded.model);
   lock.unlock();
-  std::vector<Tensor> weights = quantized ? open::load_weights(loaded, execution, silent)
-                                : file    ? open::load_weights(wanted, *file)
-                                          : open::draw_weights(wanted.specs, options.seed, options.threads);
+  const bool in_memory = loaded.arrays && !options.weights;
+  std::vector<Tensor> weights = quantized   ? open::load_weights(loaded, execution, silent)
+                                : in_memory ? weights::bind(wanted.specs, *loaded.arrays)
+                                : file      ? open::load_weights(wanted, *file)
+                                            : open::draw_weights(wanted.specs, options.seed, options.threads);
   auto parts = std::make_unique<Runner::Parts>();
   parts->weights_origin = open::weights_origin(loaded, execution);
   if (execution.skip_padding) {
@@ -213,7 +242,7 @@ Runner Model::prepare(const RunOptions& options) const {
 
 Trainer Model::trainer(const std::map<std::string, Tensor>& data, const TrainOptions& options,
                        const std::map<std::string, Tensor>& validation) const {
-  return Trainer(std::make_unique<Trainer::Parts>(parts_->source, data, options, validation));
+  return Trainer(std::make_unique<Trainer::Parts>(parts_->source, parts_->path, data, options, validation));
 }
 
 Generator Model::generator(const RunOptions& options) const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 
 #include "attn/attn.h"
@@ -12,9 +13,11 @@ namespace attn {
 
 struct Trainer::Parts {
   /// Throws Error.
-  Parts(const open::ModelText& text, const std::map<std::string, Tensor>& data, const TrainOptions& options,
-        const std::map<std::string, Tensor>& validation);
+  Parts(open::ModelText text, std::optional<std::string> path, const std::map<std::string, Tensor>& data,
+        const TrainOptions& options, const std::map<std::string, Tensor>& validation);
 
+  open::ModelText source;
+  std::optional<std::string> path;  ///< of the model's files
   train::Job job;
 };
 

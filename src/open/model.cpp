@@ -40,10 +40,11 @@ LoadedModel load_model(ModelText source, const Reading& how, const Listener& lis
     std::replace(source.options.quantize->begin(), source.options.quantize->end(), ':', '/');
   }
   std::optional<std::string> weights = source.weights;
+  std::shared_ptr<const weights::Store> arrays = source.arrays;
   keras::Model model = read_model(std::move(source));
   for (const std::string& warning : model.warnings()) listener.warn(warning);
   std::string name = printable(model.name());
-  return {std::move(model), std::move(name), std::move(file), std::move(weights), std::move(floats)};
+  return {std::move(model), std::move(name), std::move(file), std::move(weights), std::move(floats), std::move(arrays)};
 }
 
 LoadedModel load_model(const std::optional<std::string>& path, const Execution& execution, const Listener& listener) {

@@ -9,6 +9,7 @@
 #include "attn/base/text.h"
 #include "attn/open/weights.h"
 #include "attn/run/padding.h"
+#include "attn/weights/bind.h"
 #include "attn/weights/quantize.h"
 
 namespace attn::open {
@@ -22,9 +23,12 @@ std::unique_ptr<backends::Backend> open_backend(const std::string& device, const
 
 std::vector<Tensor> load_weights(const LoadedModel& loaded, const Execution& execution, const Listener& listener) {
   const WantedWeights wanted = wanted_weights(loaded.floats ? *loaded.floats : loaded.model);
+  const bool in_memory = loaded.arrays && !execution.weights;
   const std::optional<std::string> file = execution.weights ? execution.weights : loaded.weights;
   std::vector<Tensor> out;
-  if (file) {
+  if (in_memory) {
+    out = weights::bind(wanted.specs, *loaded.arrays);
+  } else if (file) {
     const auto work = listener.begin("reading " + *file);
     out = load_weights(wanted, *file);
   } else if (!loaded.floats) {
@@ -34,7 +38,7 @@ std::vector<Tensor> load_weights(const LoadedModel& loaded, const Execution& exe
   // Each weight in floats goes as soon as it is quantized; what no file gives is drawn one by one.
   const auto work = listener.begin("quantizing");
   return weights::quantize(loaded.model.weights(), wanted.specs, [&](std::size_t i) {
-    if (file) return std::exchange(out[i], Tensor());
+    if (in_memory || file) return std::exchange(out[i], Tensor());
     return draw_weights(std::span(wanted.specs).subspan(i, 1), execution.seed, execution.threads).front();
   });
 }
@@ -60,6 +64,7 @@ void run_session(run::Session& session, std::span<const Tensor> inputs, const Li
 }
 
 std::string weights_origin(const LoadedModel& loaded, const Execution& execution) {
+  if (loaded.arrays && !execution.weights) return "in memory";
   const std::optional<std::string>& file = execution.weights ? execution.weights : loaded.weights;
   return file ? *file : fmt::format("random, seed {}", execution.seed);
 }

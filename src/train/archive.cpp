@@ -88,18 +88,39 @@ std::vector<Tensor> read_optimizer_state(const std::string& path) {
   return numbered(weights::read_store(path).state, kVariables);
 }
 
+std::vector<Tensor> optimizer_state_of(const open::LoadedModel& loaded) {
+  if (loaded.arrays) return numbered(loaded.arrays->state, kVariables);
+  return loaded.weights ? read_optimizer_state(*loaded.weights) : std::vector<Tensor>();
+}
+
+std::string trained_config(const open::LoadedModel& loaded, const std::string& compile_config,
+                           const keras::ConfigOptions& how) {
+  Json config = keras::parse_json_text(loaded.model.config(how), "config.json");
+  config["compile_config"] = keras::parse_json_text(compile_config, "compile_config");
+  return keras::write_json_text(config);
+}
+
+std::vector<NamedTensor> stored_variables(const std::vector<Tensor>& variables) {
+  std::vector<NamedTensor> out;
+  for (std::size_t i = 0; i < variables.size(); ++i) out.push_back({fmt::format("{}{}", kVariables, i), variables[i]});
+  return out;
+}
+
+std::vector<NamedTensor> stored_variables(const std::vector<NamedTensor>& variables) {
+  std::vector<Tensor> tensors;
+  for (const NamedTensor& variable : variables) tensors.push_back(variable.tensor);
+  return stored_variables(tensors);
+}
+
 void write_archive(const std::string& path, const open::LoadedModel& loaded, const std::string& compile_config,
                    Trainer& trainer, const std::vector<NamedTensor>& variables, const State& state) {
   keras::ConfigOptions whole;
   whole.assets = true;
-  Json config = keras::parse_json_text(loaded.model.config(whole), "config.json");
-  config["compile_config"] = keras::parse_json_text(compile_config, "compile_config");
   weights::SavedModel model;
-  model.config = keras::write_json_text(config);
+  model.config = trained_config(loaded, compile_config, whole);
   model.training = text_of(state);
   model.state = loaded.model.kept_arrays();
-  for (std::size_t i = 0; i < variables.size(); ++i)
-    model.state.push_back({fmt::format("{}{}", kVariables, i), variables[i].tensor});
+  for (NamedTensor& variable : stored_variables(variables)) model.state.push_back(std::move(variable));
   if (const std::size_t first = trainer.optimizer().scale_variables(); first > 0)  // Keras saves them twice
     for (std::size_t i = first; i < variables.size(); ++i)
       model.state.push_back({fmt::format("optimizer/inner_optimizer/vars/{}", i - first), variables[i].tensor});

@@ -65,12 +65,12 @@ Json loss_weights_of(const std::string& text) {
   return out;
 }
 
-/// Reads a compile_config as Keras's get_compile_config() returns it, or the whole config.json of an archive.
-std::string read_compile_config(const std::string& file) {
-  Json json = keras::parse_json_text(std::string(io::read_file(file).text()), file);
+/// Parses a compile_config as Keras's get_compile_config() returns it, or the whole config.json of an archive.
+std::string parse_compile_config(const std::string& text, const std::string& place) {
+  Json json = keras::parse_json_text(text, place);
   if (json.is_object() && json.contains("compile_config")) json = Json(json["compile_config"]);
   if (!json.is_object() || !json.contains("loss"))
-    throw bad_input("{}: not a compile_config, as model.get_compile_config() gives it", printable(file));
+    throw bad_input("{}: not a compile_config, as model.get_compile_config() gives it", printable(place));
   if (!json.contains("optimizer")) json["optimizer"] = "rmsprop";
   return keras::write_json_text(json);
 }
@@ -247,7 +247,8 @@ std::optional<double> CompileChanges::constant_rate() const {
 }
 
 bool change_optimizer(const CompileChanges& changes) {
-  return changes.file || changes.optimizer || changes.schedule() || !optimizer_fields(changes).empty();
+  return changes.file || changes.config || changes.optimizer || changes.schedule() ||
+         !optimizer_fields(changes).empty();
 }
 
 CompileChanges without_optimizer(CompileChanges changes) {
@@ -305,7 +306,10 @@ std::string optimizer_title(const std::string& compile_config) {
 }
 
 std::string compile_config(const keras::Model& model, const CompileChanges& changes) {
-  const std::optional<std::string> own = changes.file ? read_compile_config(*changes.file) : model.compile_config();
+  const std::optional<std::string> own =
+      changes.file     ? parse_compile_config(std::string(io::read_file(*changes.file).text()), *changes.file)
+      : changes.config ? parse_compile_config(*changes.config, "compile_config")
+                       : model.compile_config();
   if (!own && !changes.loss)
     throw bad_input("the model is not compiled: give `loss`, and `optimizer` (default rmsprop)");
   Json config =

@@ -278,6 +278,12 @@ class Preparation {
     }
   }
 
+  /// The file of the weights, for messages.
+  [[nodiscard]] std::string place_of_weights() const {
+    const open::LoadedModel& loaded = *job_.loaded;
+    return loaded.weights && !loaded.arrays ? *loaded.weights : loaded.file;
+  }
+
   /// Continues from the optimizer's variables that fit() left in the archive, if the optimizer is the model's own.
   /// Returns these variables.
   [[nodiscard]] std::vector<Tensor> take_over_optimizer() const {
@@ -285,8 +291,8 @@ class Preparation {
     optimizers::Optimizer& optimizer = job_.trainer->optimizer();
     const CompileChanges& changes = told_.changes;
     const bool is_other = changes.optimizer || changes.file || changes.schedule();
-    if (!loaded.weights || told_.execution.weights || (is_other && !told_.resume)) return {};
-    std::vector<Tensor> state = read_optimizer_state(*loaded.weights);
+    if (told_.execution.weights || (is_other && !told_.resume)) return {};
+    std::vector<Tensor> state = optimizer_state_of(loaded);
     const std::size_t all = optimizer.state().size();
     if (state.empty() || (state.size() != all && state.size() <= optimizer.scale_variables() + 2))
       return {};  // never trained: rates and scales at most
@@ -294,10 +300,10 @@ class Preparation {
     if (!told_.resume && !fits) {  // as Keras does
       listener_.warn(fmt::format(
           "{}: the optimizer has {} variables there and {} here, as other layers are trained: it starts anew",
-          printable(*loaded.weights), state.size(), all));
+          printable(place_of_weights()), state.size(), all));
       return {};
     }
-    in_file(*loaded.weights, [&] { optimizer.set_state(state); });
+    in_file(place_of_weights(), [&] { optimizer.set_state(state); });
     if (const auto rate = changes.constant_rate(); rate && !told_.resume) optimizer.set_learning_rate(*rate);
     return state;
   }

@@ -1,5 +1,6 @@
 #include "attn/train/save_model.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
@@ -19,6 +20,7 @@
 #include "attn/weights/hugging_face.h"
 #include "attn/weights/keras_version.h"
 #include "attn/weights/save.h"
+#include "attn/weights/stats.h"
 
 namespace attn::train {
 namespace {
@@ -179,6 +181,20 @@ void save_hugging_face(io::AtomicFolder& folder, const open::LoadedModel& loaded
   }
 }
 
+/// Returns the config.json of an archive.
+std::string archive_config(const open::LoadedModel& loaded, const std::string& path, bool trained) {
+  if (loaded.model.is_single_layer())
+    throw bad_input("{}: a .keras archive contains a model, but '{}' is a single layer", printable(path), loaded.name);
+  keras::ConfigOptions options;
+  options.inner_policies = true;
+  options.assets = true;
+  std::string config = loaded.model.config(options);
+  if (trained) return config;
+  ordered_json json = keras::parse_json_text(config, "config.json");
+  json.erase("compile_config");
+  return keras::write_json_text(json);
+}
+
 }  // namespace
 
 void check_model_target(const std::string& path, ModelForm form) {
@@ -208,6 +224,31 @@ void save_model(const std::string& path, ModelForm form, const open::LoadedModel
     model.assets.push_back({"assets/preprocessor/tokenizer/" + asset.name, std::move(asset.bytes)});
   model.check = open::reopens(path, stored.specs);
   weights::save(path, stored.specs, stored.weights, model);
+}
+
+void save_weights(const std::string& path, const open::LoadedModel& loaded, const StoredWeights& stored,
+                  std::vector<NamedTensor> state) {
+  const bool trained =
+      std::ranges::any_of(state, [](const NamedTensor& array) { return array.name.starts_with("optimizer/"); });
+  weights::SavedModel model;
+  if (weights::holds_config(path)) model.config = archive_config(loaded, path, trained);
+  model.state = std::move(state);
+  for (NamedTensor& array : loaded.model.kept_arrays()) model.state.push_back(std::move(array));
+  model.check = open::reopens(path, stored.specs);
+  weights::save(path, stored.specs, stored.weights, model);
+}
+
+std::int64_t round_weight(Tensor& tensor, DType dtype) {
+  if (!is_floating(tensor.dtype()) || tensor.dtype() == dtype) return 0;
+  const std::int64_t infinite = weights::stats_of(tensor).inf_count;
+  tensor = tensor.cast(dtype);
+  return weights::stats_of(tensor).inf_count - infinite;
+}
+
+void require_floats(const open::LoadedModel& loaded) {
+  for (const graph::WeightSpec& spec : loaded.model.weights())
+    if (spec.quantized)
+      throw bad_input("{}: the weight '{}' is already quantized", loaded.file, printable(spec.path)).about("quantize");
 }
 
 }  // namespace attn::train

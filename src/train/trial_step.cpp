@@ -45,8 +45,8 @@ Batch arrays_of(const keras::LossGraph& lowered, const std::vector<Tensor>& inpu
 
 /// Takes over the optimizer's variables if the archive has the right number of them.
 void take_over(const open::LoadedModel& loaded, const open::Execution& execution, optimizers::Optimizer& optimizer) {
-  if (!loaded.weights || execution.weights) return;
-  const std::vector<Tensor> state = read_optimizer_state(*loaded.weights);
+  if (execution.weights) return;
+  const std::vector<Tensor> state = optimizer_state_of(loaded);
   if (state.size() == optimizer.state().size()) optimizer.set_state(state);
 }
 

@@ -134,3 +134,86 @@ TEST_CASE("Runner: with skip_padding the positions that are no padding have the 
     }
   }
 }
+
+TEST_CASE("Trainer: the model that it returns has the trained weights, and its training continues") {
+  const Model model = Model::parse("small.json", kSmall);
+  const auto data = data_of(model, 8);
+  TrainOptions whole = options_of(4), half = options_of(2);
+  whole.shuffle = half.shuffle = false;
+  Trainer once = model.trainer(data, whole), first = model.trainer(data, half);
+  (void)once.fit();
+  (void)first.fit();
+  half.loss = half.optimizer = std::nullopt;  // those that the model was compiled with
+  half.learning_rate = std::nullopt;
+  const Model trained = first.model();
+  Trainer second = trained.trainer(data, half);
+  (void)second.fit();
+  const std::vector<NamedTensor> expected = once.weights(), got = second.weights();
+  REQUIRE(got.size() == expected.size());
+  for (std::size_t i = 0; i < got.size(); ++i) CHECK(relative_difference(got[i].tensor, expected[i].tensor) == 0);
+}
+
+TEST_CASE("Trainer: events come after each step and each epoch, and an exception in one ends the training") {
+  const Model model = Model::parse("small.json", kSmall);
+  const auto data = data_of(model, 8);
+  Trainer trainer = model.trainer(data, options_of(3));
+  int steps = 0;
+  std::vector<double> losses;
+  FitEvents events;
+  events.step = [&] { ++steps; };
+  events.epoch = [&](std::int64_t epoch, const std::map<std::string, double>& values) {
+    CHECK(epoch == static_cast<std::int64_t>(losses.size()) + 1);
+    losses.push_back(values.at("loss"));
+  };
+  const History history = trainer.fit(events);
+  CHECK(steps == 6);
+  CHECK(losses == history.values.at("loss"));
+  CHECK(trainer.value_names() == std::vector<std::string>{"loss"});
+  Trainer stopped = model.trainer(data, options_of(3));
+  events.step = [] { throw std::runtime_error("enough"); };
+  CHECK_THROWS_WITH((void)stopped.fit(events), "enough");
+}
+
+TEST_CASE("Model: compile settings as Keras writes them replace those of the model") {
+  const Model model = Model::parse("small.json", kSmall);
+  const auto data = data_of(model, 8);
+  const Model compiled = model.compiled(R"({"optimizer": {"class_name": "Adam", "config": {"learning_rate": 0.01}},
+    "loss": "mean_squared_error", "metrics": ["mae"]})");
+  TrainOptions options;
+  options.epochs = 2;
+  options.batch_size = 4;
+  Trainer trainer = compiled.trainer(data, options), same = model.trainer(data, options_of(2));
+  CHECK(trainer.value_names() == std::vector<std::string>{"loss", "mae"});
+  CHECK(trainer.fit().values.at("loss") == same.fit().values.at("loss"));
+  CHECK_THROWS_WITH_AS((void)model.compiled(R"({"optimizer": "adam"})"), doctest::Contains("compile_config"), Error);
+  CHECK_THROWS_AS((void)model.compiled(R"({"optimizer": "adma", "loss": "mse"})"), Error);
+}
+
+TEST_CASE("Model: gradients are the slopes of the loss") {
+  const Model model = Model::parse("small.json", kSmall);
+  const auto data = data_of(model, 8);
+  RunOptions options;
+  options.dtype = "float64";
+  GradientOptions how;
+  how.input_gradients = true;
+  const Gradients gradients = model.gradients(data, how, options);
+  const std::vector<std::string> names = model.weight_names();
+  REQUIRE(gradients.gradients.size() == names.size() + 1);
+  CHECK(gradients.gradients.back().name == "input:" + model.input_names().front());
+  std::vector<NamedTensor> weights = model.weights(options);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    CHECK(gradients.gradients[i].name == names[i]);
+    weights[i].tensor = weights[i].tensor.cast(DType::float64);
+  }
+  constexpr double kStep = 1e-3;  // float32 weights keep only seven digits of a shorter one
+  const double before = weights.back().tensor.at(0);
+  double loss[2];
+  for (const int side : {0, 1}) {
+    weights.back().tensor.set(0, before + (side == 0 ? -kStep : kStep));
+    loss[side] = model.with_weights(weights).gradients(data, {}, options).loss;
+  }
+  const double slope = (loss[1] - loss[0]) / (2 * kStep);
+  CHECK(gradients.gradients[names.size() - 1].tensor.at(0) == doctest::Approx(slope).epsilon(1e-3));
+  how.wrt = {"nothing*"};
+  CHECK_THROWS_WITH_AS((void)model.gradients(data, how), doctest::Contains("`wrt`"), Error);
+}

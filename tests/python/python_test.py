@@ -2,14 +2,19 @@
 """The Python package, against what Keras computed: python_test.py, by a Python that has it
 
 `run` makes a fresh environment with a wheel, and runs this there. Exits with 77, and says so, where there is no package. The
-program is tested where the package has it; PyTorch and mypy are taken where they are installed.
+program is tested where the package has it; Keras, PyTorch and mypy are taken where they are installed.
 """
 import base64
+import contextlib
+import doctest
 import gc
 import importlib.util
+import io
 import json
+import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -73,18 +78,20 @@ class Fixtures(unittest.TestCase):
                 single = json.loads((path / 'meta.json').read_text())['float32_error'] or 1e-5
                 half = path / 'keras_outputs.npz'
                 for name, expected in wanted.items():
-                    allowed = max(4 * single, 1e-6 * np.abs(expected).max(initial=0))
+                    finite = np.abs(expected[np.isfinite(expected)])
+                    allowed = max(4 * single, 1e-6 * finite.max(initial=0))
                     if half.exists():
                         keras = arrays(half)[name].astype(float)
                         allowed = max(allowed, 2 * np.abs(keras - expected).max(initial=0))
                     self.assertEqual(got[name].shape, expected.shape)
-                    self.assertLessEqual(np.abs(got[name].astype(float) - expected).max(initial=0), allowed)
+                    np.testing.assert_allclose(got[name].astype(float), expected, rtol=0, atol=allowed, equal_nan=True)
 
     def test_config_is_kerass_json(self):
         for path in CASES:
             with self.subTest(label(path)):
-                self.assertEqual(json.loads(attn.Model(str(path / 'model.keras')).config()),
-                                 json.loads((path / 'model.json').read_text()))
+                model, wanted = attn.Model(str(path / 'model.keras')), json.loads((path / 'model.json').read_text())
+                self.assertEqual(json.loads(model.to_json()), wanted)
+                self.assertEqual(model.get_config(), wanted['config'])
 
     def test_layers_have_kerass_names_classes_and_counts(self):
         for path in CASES:
@@ -133,6 +140,22 @@ class Inputs(unittest.TestCase):
         self.same(self.x.astype('>f4'))
         halves = self.x.astype('float16')
         np.testing.assert_array_equal(self.model.predict(halves), self.model.predict(halves.astype('float32')))
+
+    def test_rows_are_computed_in_batches(self):
+        x = np.concatenate([self.x + 0.01 * i for i in range(35)])
+        whole = self.model(x)
+        for batch_size in (None, 1, 7, 32, 1000):
+            np.testing.assert_allclose(self.model.predict(x, batch_size=batch_size), whole, rtol=0, atol=1e-6)
+        self.assertEqual(error_of(self.model.predict, x, batch_size=0).code, BAD_USAGE)
+
+    def test_a_model_that_fixes_its_batch_gets_it(self):
+        config = {'class_name': 'Sequential', 'config': {'name': 'fixed', 'layers': [
+            {'class_name': 'InputLayer', 'config': {'batch_shape': [40, 3], 'name': 'x'}},
+            {'class_name': 'Dense', 'config': {'name': 'dense', 'units': 2}}]}}
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / 'fixed.json'
+            path.write_text(json.dumps(config))
+            self.assertEqual(attn.Model(path).predict(np.zeros((40, 3), 'float32')).shape, (40, 2))
 
     def test_each_batch_size_is_compiled_for_itself(self):
         for batch in (1, 3, 1, 5, 2, 7, 3):
@@ -326,6 +349,9 @@ class Errors(unittest.TestCase):
         self.assertEqual(error_of(attn.Model(str(ENCODER / 'model.keras'), threads=-1).predict, self.x).code, BAD_USAGE)
         with self.assertRaises(TypeError):
             attn.Model(str(ENCODER / 'model.keras'), threads='many')
+        for no_model in (3, None, self.model):
+            with self.assertRaises(TypeError):
+                attn.Model(no_model)
         if not pathlib.Path('/proc/driver/nvidia').exists():
             self.assertEqual(error_of(attn.Model(str(ENCODER / 'model.keras'), device='cuda').predict, self.x).code, NO_DEVICE)
 
@@ -350,7 +376,7 @@ class Pictures(unittest.TestCase):
             self.assertIn(layer.name, plot)
         maps = self.model.attention_maps()
         self.assertTrue(tree.fromstring(maps).tag.endswith('}svg'))
-        self.assertRegex(maps, r'cpu \(\w+\), float32, batch \d+, \d+ threads?')
+        self.assertRegex(maps, r'cpu \(\w+\), float32, batch \d+, length \d+, \d+ threads?')
         self.assertTrue(tree.fromstring(self.model.attention_maps(arrays(ENCODER / 'inputs.npz'))).tag.endswith('}svg'))
 
     def test_a_notebook_shows_table_graph_and_maps(self):
@@ -377,7 +403,27 @@ class Pictures(unittest.TestCase):
     def test_a_model_says_what_it_is(self):
         self.assertRegex(repr(self.model), r'^<attn\.Model \w+: \d+ layers, [\d,]+ parameters>$')
         self.assertRegex(repr(self.model.layers[0]), r'^<Layer ')
-        self.assertEqual(repr(self.model.summary()), str(self.model.summary()))
+        self.assertRegex(repr(self.model.plot()), r'^<attn\.Svg of [\d,]+ characters>$')
+        self.assertEqual(self.model.plot()._repr_svg_(), str(self.model.plot()))
+
+    def test_a_summary_is_printed(self):
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            self.assertIsNone(self.model.summary(100))
+        self.assertEqual(printed.getvalue(), self.model.summary_text(100) + '\n')
+        lines = []
+        self.model.summary(print_fn=lines.append)
+        self.assertEqual(lines, [self.model.summary_text()])
+
+    def test_layers_are_found_by_name_and_index(self):
+        last = self.model.layers[-1]
+        self.assertEqual(self.model.get_layer(last.name).name, last.name)
+        self.assertEqual(self.model.get_layer(index=-1).name, last.name)
+        for wrong in ({'name': 'no'}, {'index': 99}, {}, {'name': last.name, 'index': 0}):
+            with self.assertRaises(ValueError):
+                self.model.get_layer(**wrong)
+        self.assertEqual(sum(layer.count_params() for layer in self.model.layers), self.model.count_params())
+        self.assertEqual(self.model.output_names, [last.name])
 
 
 PROGRAM = pathlib.Path(attn.__file__).with_name('attn')
@@ -396,9 +442,9 @@ class Program(unittest.TestCase):
         for path in (KERAS / 'model').iterdir():
             model = str(path / 'model.keras')
             self.assertEqual(self.run_program('summary', model, '--line-length', '100').stdout.rstrip('\n'),
-                             attn.Model(model).summary(100).rstrip('\n'))
+                             attn.Model(model).summary_text(100).rstrip('\n'))
             self.assertEqual(self.run_program('summary', model).stdout.rstrip('\n'),
-                             attn.Model(model).summary().rstrip('\n'))
+                             attn.Model(model).summary_text().rstrip('\n'))
 
     def test_it_reads_hdf5_and_ends_with_its_own_codes(self):
         self.assertEqual(self.run_program('weights', str(ENCODER / 'model.weights.h5')).returncode, 0)
@@ -424,6 +470,341 @@ class Program(unittest.TestCase):
             np.testing.assert_array_equal(got[name], scores)
 
 
+SMALL = {'name': 'small', 'input_shape': [3, 4], 'num_layers': 1, 'num_heads': 2, 'key_dim': 2, 'intermediate_dim': 8,
+         'units': 2}
+ADAM = {'class_name': 'Adam', 'config': {'learning_rate': 0.01}}
+
+
+def small_model(seed=0):
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / 'small.json'
+        path.write_text(json.dumps(SMALL))
+        return attn.Model(path, seed=seed)
+
+
+def small_data(rows):
+    x = np.sin(np.arange(rows * 12, dtype='float32')).reshape(rows, 3, 4)
+    return x, x[..., :2] + x[..., 2:]
+
+
+class Training(unittest.TestCase):
+    def setUp(self):
+        self.model = small_model()
+        self.model.compile(ADAM, 'mse', metrics=['mae'])
+        self.x, self.y = small_data(12)
+
+    def test_a_history_has_the_values_of_each_epoch(self):
+        before = self.model.evaluate(self.x, self.y, verbose=0)
+        history = self.model.fit(self.x, self.y, batch_size=4, epochs=5, verbose=0, validation_split=0.25)
+        self.assertEqual(history.epoch, [0, 1, 2, 3, 4])
+        self.assertEqual(set(history.history), {'loss', 'mae', 'val_loss', 'val_mae'})
+        self.assertLess(history.history['loss'][-1], history.history['loss'][0])
+        self.assertLess(self.model.evaluate(self.x, self.y, verbose=0)[0], before[0])
+
+    def test_evaluate_gives_numbers_in_kerass_order(self):
+        error = self.model.predict(self.x) - self.y
+        values = self.model.evaluate(self.x, self.y, verbose=0)
+        np.testing.assert_allclose(values, [(error ** 2).mean(), np.abs(error).mean()], rtol=1e-5)
+        self.assertEqual(self.model.evaluate(self.x, self.y, verbose=0, return_dict=True),
+                         {'loss': values[0], 'mae': values[1]})
+        self.model.compile(ADAM, 'mse')
+        self.assertEqual(self.model.evaluate(self.x, self.y, verbose=0), values[0])
+
+    def test_validation_data_and_weights_of_samples_count(self):
+        weight = np.repeat(np.array([[0.0]] * 6 + [[2.0]] * 6, 'float32'), 3, axis=1)
+        self.model.compile({'class_name': 'SGD', 'config': {'learning_rate': 0.0}}, 'mse')
+        history = self.model.fit(self.x, self.y, sample_weight=weight, batch_size=12, verbose=0,
+                                 validation_data=(self.x[:6], self.y[:6]))
+        error = ((self.model.predict(self.x) - self.y) ** 2).mean(2)
+        np.testing.assert_allclose(history.history['loss'], [(error * weight).mean()], rtol=1e-5)
+        np.testing.assert_allclose(history.history['val_loss'], [error[:6].mean()], rtol=1e-5)
+
+    def test_a_second_fit_continues(self):
+        other = small_model()
+        other.compile(ADAM, 'mse', metrics=['mae'])
+        whole = self.model.fit(self.x, self.y, epochs=4, shuffle=False, verbose=0, batch_size=4).history['loss']
+        halves = [other.fit(self.x, self.y, epochs=2, shuffle=False, verbose=0, batch_size=4).history['loss']
+                  for _ in range(2)]
+        self.assertEqual(halves[0] + halves[1], whole)
+
+    def test_a_saved_training_is_loaded_with_its_optimizer(self):
+        self.model.fit(self.x, self.y, epochs=2, shuffle=False, verbose=0)
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / 'trained.keras'
+            self.model.save(path)
+            loaded = attn.Model(path)
+            np.testing.assert_array_equal(loaded.predict(self.x), self.model.predict(self.x))
+            self.assertEqual(loaded.fit(self.x, self.y, shuffle=False, verbose=0).history,
+                             self.model.fit(self.x, self.y, shuffle=False, verbose=0).history)
+
+    def test_an_epoch_prints_a_line(self):
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            self.model.fit(self.x, self.y, epochs=2)
+        self.assertRegex(printed.getvalue(), r'^Epoch 1/2 - [\d.]+s - loss: [\d.]+ - mae: [\d.]+\nEpoch 2/2 - ')
+
+    def test_an_interrupted_training_keeps_its_weights(self):
+        before = self.model.get_weights()
+        threading.Timer(1.0, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        with self.assertRaises(KeyboardInterrupt):
+            self.model.fit(self.x, self.y, epochs=10_000_000, verbose=0)
+        self.assertGreater(np.abs(self.model.get_weights()[0] - before[0]).max(), 0)
+
+    def test_a_loss_that_is_not_finite_ends_the_training(self):
+        self.x[3] = np.nan
+        with self.assertWarns(RuntimeWarning):
+            self.assertEqual(self.model.fit(self.x, self.y, verbose=0).history, {})
+
+    def test_data_that_does_not_fit_is_refused(self):
+        self.assertIn('rows', str(error_of(self.model.fit, self.x, self.y[:5], verbose=0)))
+        self.assertIn('loss', str(error_of(small_model().fit, self.x, self.y, verbose=0)))
+        with self.assertRaises(ValueError):
+            self.model.fit(self.x, {'no': self.y}, verbose=0)
+        with self.assertRaises(ValueError):
+            self.model.fit(self.x, self.y, validation_data=self.x, verbose=0)
+        self.assertEqual(error_of(self.model.fit, self.x, self.y, epochs=0, verbose=0).code, BAD_USAGE)
+        self.assertIn('adma', str(error_of(self.model.compile, 'adma', 'mse')))
+
+    def test_gradients_are_the_slopes_of_the_loss(self):
+        loss, gradients = self.model.grad(self.x, self.y, input_gradients=True)
+        self.assertAlmostEqual(loss, self.model.evaluate(self.x, self.y, verbose=0)[0], places=5)
+        self.assertEqual(list(gradients), [*self.model.weights, 'input:' + self.model.input_names[0]])
+        for path, weight in self.model.weights.items():
+            self.assertEqual(gradients[path].shape, weight.shape)
+        error = 2 * (self.model.predict(self.x) - self.y) / self.y.size
+        bias = list(self.model.weights)[-1]
+        np.testing.assert_allclose(gradients[bias], error.sum((0, 1)), rtol=1e-4, atol=1e-6)
+        self.assertEqual(list(self.model.grad(self.x, self.y, wrt=bias)[1]), [bias])
+
+
+class Weights(unittest.TestCase):
+    def test_weights_are_set_by_order_and_by_path(self):
+        model, other = small_model(), small_model(seed=3)
+        x, _ = small_data(2)
+        y = other.predict(x)
+        self.assertGreater(np.abs(model.predict(x) - y).max(), 1e-3)
+        model.set_weights(other.get_weights())
+        np.testing.assert_array_equal(model.predict(x), y)
+        again = small_model()
+        weights = other.weights
+        again.set_weights(weights)
+        for weight in weights.values():
+            weight[...] = 0  # the arrays were copied
+        np.testing.assert_array_equal(again.predict(x), y)
+        with self.assertRaises(ValueError):
+            model.set_weights(other.get_weights()[:-1])
+        self.assertIn('not in it', str(error_of(model.set_weights, dict(list(weights.items())[:-1]))))
+
+    def test_files_of_weights_are_read_and_written(self):
+        model = small_model(seed=3)
+        x, _ = small_data(2)
+        y = model.predict(x)
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ('w.weights.h5', 'w.h5', 'w.npz', 'w.safetensors'):
+                with self.subTest(name):
+                    path = pathlib.Path(folder) / name
+                    model.save_weights(path)
+                    other = small_model()
+                    other.load_weights(path)
+                    np.testing.assert_array_equal(other.predict(x), y)
+            model.convert(pathlib.Path(folder) / 'half.npz', dtype='float16')
+            self.assertEqual({array.dtype.name for array in arrays(f'{folder}/half.npz').values()}, {'float16'})
+            for wrong in (lambda: model.save(f'{folder}/w.npz'), lambda: model.save_weights(f'{folder}/w.keras'),
+                          lambda: model.convert(f'{folder}/w.txt')):
+                with self.assertRaises(ValueError):
+                    wrong()
+
+    def test_a_quantized_model_has_the_programs_integers(self):
+        model = small_model()
+        x, _ = small_data(2)
+        y = model.predict(x)
+        model.quantize('int8')
+        self.assertIn('int8', {array.dtype.name for array in model.get_weights()})
+        np.testing.assert_allclose(model.predict(x), y, atol=0.1)
+        self.assertGreater(np.abs(model.predict(x) - y).max(), 0)
+        with tempfile.TemporaryDirectory() as folder:
+            model.save(f'{folder}/int8.keras')
+            np.testing.assert_array_equal(attn.Model(f'{folder}/int8.keras').predict(x), model.predict(x))
+        self.assertIn('already', str(error_of(model.quantize, 'int8')))
+
+
+GPT2 = ROOT / 'tests/data/generation/gpt2/preset'
+
+
+class Generation(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.model = attn.Model(GPT2)
+
+    def test_ids_are_those_of_the_tokenizer(self):
+        ids = self.model.tokenize('the cat')
+        self.assertEqual(self.model.detokenize(ids), 'the cat')
+        self.assertEqual(self.model.tokenize(['the cat', 'the']), [ids, self.model.tokenize('the')])
+        self.assertEqual(self.model.detokenize([ids, ids]), ['the cat', 'the cat'])
+        tokenizer = attn.Tokenizer(GPT2)
+        self.assertEqual(tokenizer.tokenize('the cat'), ids)
+        self.assertGreater(tokenizer.vocabulary_size(), max(ids))
+        self.assertIsInstance(tokenizer.id_to_token(ids[0]), str)
+        self.assertEqual(error_of(tokenizer.detokenize, [10 ** 6]).code, BAD_USAGE)
+
+    def test_texts_and_ids_come_back_in_their_form(self):
+        named = {'sampler': 'greedy', 'max_new_tokens': 4}
+        text = self.model.generate('the', **named)
+        self.assertTrue(text.startswith('the'))
+        self.assertEqual(self.model.generate(['the'], **named), [text])
+        self.assertEqual(self.model.generate('the', strip_prompt=True, **named), text[len('the'):])
+        ids = self.model.generate([1, 2, 3], **named)
+        self.assertEqual(ids[:3], [1, 2, 3])
+        self.assertEqual(self.model.generate(np.array([[1, 2, 3]]), **named), [ids])
+        self.assertEqual(self.model.generate([1, 2, 3], strip_prompt=True, **named), ids[3:])
+        drawn = [self.model.generate('the', sampler='random', seed=seed, max_new_tokens=8) for seed in (1, 1, 2)]
+        self.assertEqual(drawn[0], drawn[1])
+
+    def test_scores_are_logarithms_of_probabilities(self):
+        ids = self.model.tokenize('the cat the')
+        scores = self.model.score(ids)
+        self.assertEqual((scores.shape, scores.dtype), ((len(ids) - 1,), np.dtype('float64')))
+        self.assertLess(scores.max(), 0)
+        both = self.model.score([ids, 'the cat the'])
+        np.testing.assert_array_equal(both[0], scores)
+        self.assertGreaterEqual(len(both[1]), len(scores))
+
+    def test_a_model_that_is_no_decoder_is_refused(self):
+        model = small_model()
+        self.assertEqual(error_of(model.generate, [1, 2]).code, BAD_INPUT)
+        self.assertEqual(error_of(self.model.generate, 'the', sampler='best').code, BAD_USAGE)
+
+
+@unittest.skipUnless(PROGRAM.exists(), 'this package has no program')
+class LikeTheProgram(unittest.TestCase):
+    def output_of(self, *arguments):
+        done = subprocess.run([sys.executable, '-m', 'attn', *map(str, arguments)], capture_output=True, encoding='utf-8')
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def test_it_generates_and_scores_the_same(self):
+        model = attn.Model(GPT2)
+        for prompt in ('the', 'the cat'):
+            shown = json.loads(self.output_of('generate', GPT2, '--prompt', prompt, '--sampler', 'greedy',
+                                              '--max-new-tokens', 6, '--json'))
+            self.assertIn(model.generate(prompt, sampler='greedy', max_new_tokens=6), json.dumps(shown, ensure_ascii=False))
+        shown = json.loads(self.output_of('score', GPT2, '--text', 'the cat the', '--json'))
+        found = [token['log_prob'] for token in shown['results'][0]['tokens'] if token.get('log_prob') is not None]
+        np.testing.assert_allclose(model.score('the cat the'), found, rtol=1e-9)
+
+    def test_its_gradients_are_the_same(self):
+        model = small_model()
+        x, y = small_data(5)
+        with tempfile.TemporaryDirectory() as folder:
+            pathlib.Path(f'{folder}/small.json').write_text(json.dumps(SMALL))
+            np.savez(f'{folder}/data.npz', y=y, **{model.input_names[0]: x})
+            self.output_of('grad', f'{folder}/small.json', '--data', f'{folder}/data.npz', '--loss', 'mse', '--inputs', '-o',
+                           f'{folder}/grad.npz')
+            wanted = arrays(f'{folder}/grad.npz')
+        loss, gradients = model.grad(x, y, loss='mse', input_gradients=True)
+        self.assertEqual(loss, float(wanted.pop('loss')))
+        self.assertEqual(set(gradients), set(wanted))
+        for name, gradient in gradients.items():
+            np.testing.assert_array_equal(gradient, wanted[name])
+
+    def test_it_quantizes_the_same(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.output_of('convert', ENCODER / 'model.keras', f'{folder}/int8.keras', '--quantize', 'int8')
+            wanted = attn.Model(f'{folder}/int8.keras').weights
+        model = attn.Model(ENCODER / 'model.keras')
+        model.quantize('int8')
+        self.assertEqual(list(model.weights), list(wanted))
+        for name, array in model.weights.items():
+            np.testing.assert_array_equal(array, wanted[name])
+
+
+class Page(unittest.TestCase):
+    def test_the_examples_of_the_page_print_what_it_shows(self):
+        x = np.load(ROOT / 'tests/data/docs/word.npy')
+        before = os.getcwd()
+        self.addCleanup(os.chdir, before)
+        with tempfile.TemporaryDirectory() as folder:
+            os.chdir(folder)
+            pathlib.Path('model.keras').symlink_to(ROOT / 'tests/data/docs/reverser.keras')
+            pathlib.Path('gpt2').symlink_to(GPT2)
+            failed, tried = doctest.testfile(str(ROOT / 'docs/python.md'), module_relative=False, encoding='utf-8',
+                                             optionflags=doctest.ELLIPSIS,
+                                             globs={'x': x, 'targets': x[:, ::-1].copy()})
+            os.chdir(before)
+        self.assertGreater(tried, 10)
+        self.assertEqual(failed, 0)
+
+
+@unittest.skipUnless(importlib.util.find_spec('keras'), 'Keras is not installed')
+class LiveKeras(unittest.TestCase):
+    """Models in the memory of Keras."""
+
+    @staticmethod
+    def encoder(dropout=0.0):
+        import keras
+        keras.utils.set_random_seed(1)
+        x = keras.Input((6, 8), name='x')
+        h = keras.layers.MultiHeadAttention(2, 4, dropout=dropout, name='attention')(x, x)
+        h = keras.layers.LayerNormalization(name='norm')(x + h)
+        h = keras.layers.Dense(16, activation='gelu', name='wide')(h)
+        return keras.Model(x, keras.layers.Dense(3, name='head')(h), name='encoder')
+
+    def setUp(self):
+        self.x = np.random.default_rng(0).standard_normal((20, 6, 8), 'float32')
+        self.y = np.random.default_rng(1).standard_normal((20, 6, 3)).astype('float32')
+
+    def test_it_predicts_the_same(self):
+        keras_model = self.encoder()
+        model = attn.Model(keras_model)
+        np.testing.assert_allclose(model.predict(self.x), keras_model.predict(self.x, verbose=0), rtol=1e-4, atol=1e-5)
+        self.assertEqual(model.output_names, keras_model.output_names)
+        self.assertEqual(model.count_params(), keras_model.count_params())
+        self.assertEqual(list(model.weights), [weight.path for weight in keras_model.weights])
+        shown = []
+        keras_model.summary(print_fn=lambda text, **named: shown.append(text))
+        self.assertEqual(model.summary_text(line_length=None).split()[-1], '\n'.join(shown).split()[-1])
+
+    def test_its_losses_are_kerass(self):
+        import keras
+        for optimizer, metrics in (('sgd', None), (keras.optimizers.Adam(1e-2), ['mae']), ('rmsprop', ['mse'])):
+            keras_model = self.encoder()
+            keras_model.compile(optimizer, 'mse', metrics=metrics)
+            model = attn.Model(keras_model)
+            named = {'epochs': 3, 'batch_size': 8, 'shuffle': False, 'verbose': 0, 'validation_split': 0.25}
+            wanted = keras_model.fit(self.x, self.y, **named)
+            got = model.fit(self.x, self.y, **named)
+            self.assertEqual(got.epoch, wanted.epoch)
+            self.assertEqual(set(got.history), set(wanted.history))
+            for name, values in wanted.history.items():
+                np.testing.assert_allclose(got.history[name], values, rtol=1e-4)
+            np.testing.assert_allclose(model.evaluate(self.x, self.y, verbose=0),
+                                       keras_model.evaluate(self.x, self.y, verbose=0), rtol=1e-4)
+            for array, expected in zip(model.get_weights(), keras_model.get_weights()):
+                np.testing.assert_allclose(array, expected, rtol=1e-2, atol=1e-4)
+
+    def test_keras_loads_what_it_saves(self):
+        import keras
+        model = attn.Model(self.encoder())
+        model.compile(keras.optimizers.Adam(1e-2), keras.losses.MeanSquaredError())
+        model.fit(self.x, self.y, epochs=2, shuffle=False, verbose=0)
+        with tempfile.TemporaryDirectory() as folder:
+            model.save(f'{folder}/trained.keras')
+            loaded = keras.models.load_model(f'{folder}/trained.keras')
+        np.testing.assert_allclose(loaded.predict(self.x, verbose=0), model.predict(self.x), rtol=1e-4, atol=1e-5)
+        self.assertEqual(int(loaded.optimizer.iterations), 2)
+        named = {'shuffle': False, 'verbose': 0}
+        np.testing.assert_allclose(model.fit(self.x, self.y, **named).history['loss'],
+                                   loaded.fit(self.x, self.y, **named).history['loss'], rtol=1e-4)
+
+    def test_quantized_weights_are_kerass(self):
+        keras_model = self.encoder()
+        model = attn.Model(keras_model)
+        model.quantize('int8')
+        keras_model.quantize('int8')
+        for array, expected in zip(model.get_weights(), keras_model.get_weights()):
+            np.testing.assert_array_equal(array, np.asarray(expected))
+
+
 TYPED = '''
 import pathlib
 
@@ -432,11 +813,21 @@ import numpy as np
 
 model = attn.Model(pathlib.Path("model.keras"), input_shape=[None, 4], seed=3, threads=2)
 names: list[str] = [layer.name for layer in model.layers]
-count: int = sum(layer.params for layer in model.layers)
-table: str = model.summary(line_length=80)
+count: int = sum(layer.params for layer in model.layers) + model.count_params()
+table: str = model.summary_text(line_length=80)
 page: str = model._repr_html_()
+picture: attn.Svg = model.plot()
 maps: dict[str, np.ndarray] = model.scores(np.zeros((1, 3, 4)))
-y = model.predict({"x": np.zeros((1, 3, 4))})
+y = model.predict({"x": np.zeros((1, 3, 4))}, batch_size=8)
+z = model(y)
+model.compile("adam", "mse", metrics=["mae"])
+history: attn.History = model.fit(y, z, epochs=3, validation_data=(y, z))
+losses: list[float] = history.history["loss"]
+loss, gradients = model.grad(y, z, wrt="*kernel")
+rate: float = loss
+model.set_weights(model.weights)
+config: dict[str, object] = model.get_config()
+tokens: list[int] = attn.Tokenizer("preset").tokenize("a text")
 try:
     attn.Model("missing.keras")
 except attn.Error as error:
@@ -458,6 +849,12 @@ class Types(unittest.TestCase):
     def test_stubs_describe_the_module(self):
         code, said = self.check(TYPED)
         self.assertEqual(code, 0, said)
+
+    def test_the_package_itself_is_typed(self):
+        folder = pathlib.Path(attn.__file__).parent
+        done = subprocess.run([sys.executable, '-m', 'mypy', '--strict', '--cache-dir', os.devnull, '-p', 'attn'],
+                              capture_output=True, encoding='utf-8', env={**os.environ, 'MYPYPATH': str(folder.parent)})
+        self.assertEqual(done.returncode, 0, done.stdout)
 
     def test_a_wrong_argument_is_found(self):
         code, said = self.check('import attn\nattn.Model(3)\nattn.Model("m").layer\n')

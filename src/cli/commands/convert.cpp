@@ -20,7 +20,6 @@
 #include "attn/weights/from_torch.h"
 #include "attn/weights/quantize.h"
 #include "attn/weights/save.h"
-#include "attn/weights/stats.h"
 #include "options/command.h"
 #include "output/common.h"
 #include "output/onnx_target.h"
@@ -163,10 +162,7 @@ struct ConvertCommand {
   /// Returns the model of --quantize; nothing without that option.
   [[nodiscard]] std::optional<open::LoadedModel> quantized(const open::LoadedModel& floats) const {
     if (!quantize) return std::nullopt;
-    for (const graph::WeightSpec& spec : floats.model.weights())
-      if (spec.quantized)
-        throw bad_input("{}: the weight '{}' is already quantized", floats.file, printable(spec.path))
-            .about("quantize");
+    train::require_floats(floats);
     return open::load_model(model ? model : std::optional(in), open::Reading{input_shape, {}, false, quantize},
                             common.console);
   }
@@ -271,10 +267,7 @@ struct ConvertCommand {
     Progress progress(common.console, "rounding", numbers);
     for (Tensor& tensor : tensors) {
       progress.advance(static_cast<double>(tensor.size()));
-      if (!is_floating(tensor.dtype()) || tensor.dtype() == wanted) continue;
-      const std::int64_t infinite = weights::stats_of(tensor).inf_count;
-      tensor = tensor.cast(wanted);
-      overflown += weights::stats_of(tensor).inf_count - infinite;
+      overflown += train::round_weight(tensor, wanted);
     }
     if (overflown > 0) {
       common.console.warn(fmt::format("{} {} too large for {} and became infinite", with_commas(overflown),

@@ -7,9 +7,7 @@
 
 #include "arguments/shared_options.h"
 #include "attn/base/error.h"
-#include "attn/base/name_pattern.h"
 #include "attn/base/text.h"
-#include "attn/gradients/gradients.h"
 #include "attn/io/tensor_file.h"
 #include "attn/library/setting.h"
 #include "attn/open/execution.h"
@@ -22,8 +20,8 @@
 #include "attn/run/compare_runs.h"
 #include "attn/run/gradients.h"
 #include "attn/run/inputs.h"
+#include "attn/train/loss_gradients.h"
 #include "attn/train/read_data.h"
-#include "attn/train/trainer.h"
 #include "attn/train/trial_step.h"
 #include "options/command.h"
 #include "output/common.h"
@@ -33,6 +31,7 @@ namespace attn::cli {
 namespace {
 
 using graph::ValueId;
+using Wanted = train::WantedGradient;
 
 enum class By : std::uint8_t { layer, weight, block };
 enum class Order : std::uint8_t { depth, norm };
@@ -49,12 +48,6 @@ double rounding_of(DType dtype) {
       return std::numeric_limits<float>::epsilon();
   }
 }
-
-/// An array whose gradient is requested.
-struct Wanted {
-  std::string name;  ///< "dense/kernel", "input:x"
-  ValueId value = graph::kNone;
-};
 
 struct GradCommand {
   Common common;
@@ -120,11 +113,9 @@ struct GradCommand {
     open::GivenInputs given = train::read_data(loaded.model, data);
     if (execution.batch) train::keep_rows(given, *execution.batch);
 
-    keras::LossGraph lowered = lower(loaded, given, execution.dtype);
-    train::draw_targets(lowered, execution.seed, given.arrays);
-    for (const keras::LossGraph::Draw& draw : lowered.draws)
-      given.arrays.emplace(lowered.graph.value(draw.value).name, train::drawn_numbers(lowered.graph, draw, 0));
-    const std::vector<Wanted> wanted = wanted_of(lowered.graph, loaded.model);
+    const keras::LossGraph lowered = train::lower_loss(loaded, given, execution, request(), execution.dtype);
+    train::complete_arrays(lowered, execution.seed, given);
+    const std::vector<Wanted> wanted = train::wanted_gradients(lowered.graph, loaded.model, request());
 
     report::GradientsReport report;
     report.setting = library::setting_of(loaded, lowered.graph, *backend, execution);
@@ -134,7 +125,7 @@ struct GradCommand {
     report.inputs = library::describe_inputs(lowered.graph, given);
     const DType computed = run::coarsest_dtype(lowered.graph, execution.precision);
 
-    graph::Graph backward = with_gradients(lowered, wanted);
+    graph::Graph backward = train::with_gradients(lowered, wanted);
     const std::vector<Tensor> inputs = run::make_inputs(backward, given.arrays, execution.seed);
     run::require_memory("the gradients take",
                         static_cast<UInt128>(run::memory_needed(*backend, backward, execution.compile_options())),
@@ -148,7 +139,7 @@ struct GradCommand {
     report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 
     const std::vector<NamedTensor> outputs = session.outputs();
-    const std::vector<NamedTensor> results = named(outputs, lowered, wanted);
+    const std::vector<NamedTensor> results = train::named_gradients(outputs, lowered, wanted);
     report.value = results.front().tensor.at(0);
     for (std::size_t i = 0; i < lowered.terms.size(); ++i)
       report.terms.emplace_back(lowered.terms[i].name, outputs[1 + i].tensor.at(0));
@@ -169,90 +160,14 @@ struct GradCommand {
   }
 
  private:
-  [[nodiscard]] keras::LossGraph lower(const open::LoadedModel& loaded, const open::GivenInputs& given,
-                                       const std::optional<std::string>& dtype) const {
-    keras::LowerOptions options;
-    options.batch = execution.batch;
-    if (!given.arrays.empty()) options.batch = given.arrays.begin()->second.shape()[0];
-    options.sequence_length = execution.sequence_length;
-    options.dtype = dtype;
-    const std::vector<std::string> names = loaded.model.array_names();
-    for (const auto& [name, tensor] : given.arrays)
-      if (std::ranges::find(names, name) != names.end()) options.input_shapes.emplace(name, tensor.shape());
-    keras::LossOptions how;
-    how.loss = loss;
-    how.output = output;
-    how.arrays = train::target_types(loaded.model, given);
-    how.training = !no_training;
-    how.drops = training;
-    how.seed = execution.seed;
-    return loaded.model.lower_loss(options, how);
-  }
-
-  /// Returns the trainable weights in their order, and the float inputs of the model.
-  [[nodiscard]] std::vector<Wanted> wanted_of(const graph::Graph& graph, const keras::Model& loaded) const {
-    std::vector<Wanted> out;
-    std::vector<ValueId> value_of(graph.weights.size(), graph::kNone);
-    for (std::size_t i = 0; i < graph.values.size(); ++i)
-      if (graph.values[i].kind == graph::ValueKind::weight)
-        value_of[graph::at(graph.values[i].weight)] = static_cast<ValueId>(i);
-    for (std::size_t i = 0; i < graph.weights.size(); ++i) {
-      const graph::WeightSpec& spec = graph.weights[i];
-      if (spec.trainable && is_floating(spec.dtype) && (patterns.empty() || matches_any(spec.path, patterns)))
-        out.push_back({spec.path, value_of[i]});
-    }
-    if (out.empty() && !patterns.empty()) throw bad_usage("--wrt: no trainable weight matches");
-    const std::vector<std::string> names = loaded.array_names();
-    for (const ValueId id : graph.inputs) {
-      const graph::Value& value = graph.value(id);
-      if (with_inputs && is_floating(value.dtype) && std::ranges::find(names, value.name) != names.end())
-        out.push_back({"input:" + value.name, id});
-    }
-    if (out.empty()) throw bad_input("the model has no trainable weight; --inputs gives gradients of its inputs");
-    return out;
-  }
-
-  /// Returns the graph whose outputs are the loss, its terms, and the existing gradients.
-  static graph::Graph with_gradients(const keras::LossGraph& lowered, const std::vector<Wanted>& wanted) {
-    std::vector<ValueId> values;
-    for (const Wanted& each : wanted) values.push_back(each.value);
-    gradients::Differentiated out = gradients::differentiate(lowered.graph, lowered.loss, values);
-    out.graph.outputs = {{"loss", lowered.loss}};
-    out.graph.scores.clear();
-    for (const keras::LossGraph::Term& term : lowered.terms) out.graph.outputs.push_back({term.name, term.value});
-    for (std::size_t i = 0; i < wanted.size(); ++i)
-      if (out.gradients[i] != graph::kNone) out.graph.outputs.push_back({wanted[i].name, out.gradients[i]});
-    return std::move(out.graph);
-  }
-
-  /// Returns the gradient of each, null if the loss does not depend on it.
-  static std::vector<const Tensor*> gradients_in(const std::vector<NamedTensor>& outputs,
-                                                 const keras::LossGraph& lowered, const std::vector<Wanted>& wanted) {
-    std::vector<const Tensor*> out;
-    std::size_t next = 1 + lowered.terms.size();
-    for (const Wanted& each : wanted) {
-      const bool is_next = next < outputs.size() && outputs[next].name == each.name;
-      out.push_back(is_next ? &outputs[next++].tensor : nullptr);
-    }
-    return out;
-  }
-
-  /// Returns the loss, then all gradients: zeros if the loss does not depend on an array, as in Keras.
-  static std::vector<NamedTensor> named(const std::vector<NamedTensor>& outputs, const keras::LossGraph& lowered,
-                                        const std::vector<Wanted>& wanted) {
-    std::vector<NamedTensor> out{{"loss", outputs.front().tensor}};
-    const auto gradients = gradients_in(outputs, lowered, wanted);
-    for (std::size_t i = 0; i < wanted.size(); ++i) {
-      const graph::Value& value = lowered.graph.value(wanted[i].value);
-      out.push_back({wanted[i].name, gradients[i] != nullptr ? *gradients[i] : Tensor(value.dtype, value.shape)});
-    }
-    return out;
+  [[nodiscard]] train::GradientRequest request() const {
+    return {loss, output, !no_training, training, with_inputs, patterns};
   }
 
   void add_rows(report::GradientsReport& report, const keras::LossGraph& lowered, const std::vector<Wanted>& wanted,
                 const std::vector<NamedTensor>& outputs, const std::vector<Tensor>& weights,
                 const std::vector<Tensor>& inputs, DType computed, const std::map<std::string, double>& moved) const {
-    const auto gradients = gradients_in(outputs, lowered, wanted);
+    const auto gradients = train::gradients_in(outputs, lowered, wanted);
     for (std::size_t i = 0; i < wanted.size(); ++i) {
       const graph::Value& value = lowered.graph.value(wanted[i].value);
       const bool is_weight = value.kind == graph::ValueKind::weight;
@@ -314,9 +229,9 @@ struct GradCommand {
                                                            const std::vector<Tensor>& weights) const {
     open::GivenInputs from_files = given;
     std::erase_if(from_files.arrays, [&](const auto& array) { return !given.files.contains(array.first); });
-    const keras::LossGraph lowered = lower(loaded, from_files, "float64");
+    const keras::LossGraph lowered = train::lower_loss(loaded, from_files, execution, request(), "float64");
     const std::vector<Tensor> inputs = run::make_inputs(lowered.graph, given.arrays, execution.seed);
-    const std::vector<Wanted> wanted = wanted_of(lowered.graph, loaded.model);
+    const std::vector<Wanted> wanted = train::wanted_gradients(lowered.graph, loaded.model, request());
     std::vector<ValueId> values;
     for (const Wanted& each : wanted) values.push_back(each.value);
     run::GradientCheckOptions options;

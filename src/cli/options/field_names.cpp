@@ -10,8 +10,8 @@ struct Field {
   std::string_view name, option;
 };
 /// Fields whose options have other names.
-constexpr std::array kRenamed = {Field{"inputs", "--input"}, Field{"memory_limit", "--mem-limit"},
-                                 Field{"sequence_length", "--seq-len"}};
+constexpr std::array kRenamed = {Field{"input_gradients", "--inputs"}, Field{"inputs", "--input"},
+                                 Field{"memory_limit", "--mem-limit"}, Field{"sequence_length", "--seq-len"}};
 /// Other fields that occur in messages.
 constexpr auto kFields = std::to_array<std::string_view>({"accumulate",
                                                           "batch",
@@ -60,6 +60,7 @@ constexpr auto kFields = std::to_array<std::string_view>({"accumulate",
                                                           "validation_split",
                                                           "warmup_steps",
                                                           "weight_decay",
+                                                          "wrt",
                                                           "x",
                                                           "y"});
 

@@ -4,7 +4,7 @@ import pathlib
 import sys
 
 
-def main():
+def main() -> None:
     program = str(pathlib.Path(__file__).with_name("attn"))
     os.execv(program, ["attn", *sys.argv[1:]])
 

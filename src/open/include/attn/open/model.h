@@ -9,6 +9,7 @@
 #include "attn/open/execution.h"
 #include "attn/open/listener.h"
 #include "attn/open/model_file.h"
+#include "attn/weights/store.h"
 
 namespace attn::open {
 
@@ -18,6 +19,7 @@ struct LoadedModel {
   std::string file;                              ///< for messages: "model.keras:config.json"
   std::optional<std::string> weights;            ///< the file or folder that also holds weights (.keras, .h5, a preset)
   std::shared_ptr<const keras::Model> floats{};  ///< the model before quantization; null without
+  std::shared_ptr<const weights::Store> arrays{};  ///< weights in memory, in place of those of the file
 };
 
 /// Whether the path exists. False for names that no file can have.

@@ -3,7 +3,10 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
+#include "attn/base/dtype.h"
+#include "attn/base/tensor.h"
 #include "attn/open/listener.h"
 #include "attn/open/model.h"
 #include "attn/train/low_rank.h"
@@ -23,5 +26,17 @@ inline constexpr std::int64_t kShardBytes = 5'000'000'000;
 /// warning. Throws Error.
 void save_model(const std::string& path, ModelForm form, const open::LoadedModel& loaded, const StoredWeights& weights,
                 const std::string& source, std::int64_t shard_bytes, const open::Listener& listener);
+
+/// Writes the weights by the extension of the path, atomically, and checks that they can be read again. A .keras
+/// archive also gets the model's config, but its compile_config only together with the optimizer's `state`, which Keras
+/// would miss otherwise. Throws Error.
+void save_weights(const std::string& path, const open::LoadedModel& loaded, const StoredWeights& weights,
+                  std::vector<NamedTensor> state);
+
+/// Converts a tensor of floating-point numbers to this dtype; returns how many numbers became infinite.
+std::int64_t round_weight(Tensor& tensor, DType dtype);
+
+/// Throws Error (bad_input) if a weight is quantized already.
+void require_floats(const open::LoadedModel& loaded);
 
 }  // namespace attn::train

@@ -1,4 +1,4 @@
-#include "predictor.h"
+#include "engine.h"
 
 #include <nanobind/stl/string.h>
 
@@ -64,6 +64,48 @@ nb::object array_of_texts(const TextArray& texts) {
   return nb::module_::import_("numpy").attr("array")(strings, nb::arg("dtype") = "str").attr("reshape")(shape);
 }
 
+/// Rows from `first` on, at most `count`.
+std::map<std::string, Tensor> rows_of(const std::map<std::string, Tensor>& inputs, Dim first, Dim count) {
+  std::map<std::string, Tensor> out;
+  for (const auto& [name, tensor] : inputs) {
+    Shape shape = tensor.shape();
+    const std::int64_t row = tensor.bytes() / shape[0];
+    shape[0] = std::min(count, shape[0] - first);
+    out.emplace(name, Tensor(tensor.dtype(), shape, {tensor.owner(), tensor.data() + first * row}));
+  }
+  return out;
+}
+
+/// The rows that all inputs have; nothing if they differ.
+std::optional<Dim> common_rows(const std::map<std::string, Tensor>& inputs) {
+  std::optional<Dim> out;
+  for (const auto& [name, tensor] : inputs) {
+    if (tensor.shape().rank() == 0 || (out && *out != tensor.shape()[0])) return std::nullopt;
+    out = tensor.shape()[0];
+  }
+  return out;
+}
+
+/// Joins the outputs of passes over parts of the rows.
+std::vector<NamedTensor> joined(const std::vector<std::vector<NamedTensor>>& parts) {
+  std::vector<NamedTensor> out;
+  for (std::size_t i = 0; i < parts.front().size(); ++i) {
+    Shape shape = parts.front()[i].tensor.shape();
+    const std::string& name = parts.front()[i].name;
+    if (shape.rank() == 0)
+      throw bad_usage(
+          "the output '{}' has no batch axis, so it has no rows to join: call the model in place of predict",
+          printable(name));
+    shape[0] = 0;
+    for (const auto& part : parts) shape[0] += part[i].tensor.shape()[0];
+    Tensor whole(parts.front()[i].tensor.dtype(), shape);
+    std::byte* to = whole.data();
+    for (const auto& part : parts) to = std::copy_n(part[i].tensor.data(), part[i].tensor.bytes(), to);
+    out.push_back({name, std::move(whole)});
+  }
+  return out;
+}
+
 nb::dict by_name(const std::vector<NamedTensor>& tensors) {
   nb::dict out;
   for (const NamedTensor& tensor : tensors) out[tensor.name.c_str()] = array_of(tensor.tensor);
@@ -72,7 +114,10 @@ nb::dict by_name(const std::vector<NamedTensor>& tensors) {
 
 }  // namespace
 
-std::vector<std::pair<std::string, nb::handle>> Predictor::arrays_of(nb::handle x) const {
+Engine::Engine(Model model, RunOptions options)
+    : model_(std::make_shared<const Model>(std::move(model))), options_(std::move(options)) {}
+
+std::vector<std::pair<std::string, nb::handle>> Engine::arrays_of(nb::handle x) const {
   std::vector<std::pair<std::string, nb::handle>> out;
   if (nb::isinstance<nb::dict>(x)) {
     for (const auto& [name, array] : nb::borrow<nb::dict>(x)) {
@@ -90,7 +135,7 @@ std::vector<std::pair<std::string, nb::handle>> Predictor::arrays_of(nb::handle 
   return out;
 }
 
-Predictor::Inputs Predictor::inputs_of(nb::handle x) const {
+Engine::Inputs Engine::inputs_of(nb::handle x) const {
   const auto takes_text = [&](const std::string& name) {
     return std::find(text_names_.begin(), text_names_.end(), name) != text_names_.end();
   };
@@ -110,11 +155,29 @@ Predictor::Inputs Predictor::inputs_of(nb::handle x) const {
   for (const std::string& name : names_)
     if (!out.contains(name) && !texts.contains(name))
       throw bad_input("x has no array for the input '{}'", printable(name));
-  for (auto& [name, tensor] : model_.encode_texts(texts, out)) out.emplace(name, tensor);
+  for (auto& [name, tensor] : model_->encode_texts(texts, out)) out.emplace(name, tensor);
   return out;
 }
 
-Runner& Predictor::runner_for(const Inputs& inputs, bool scores) {
+Engine::Inputs Engine::data_of(nb::handle x, const nb::dict& targets) const {
+  Inputs out = inputs_of(x);
+  for (const auto& [name, array] : targets) {
+    const auto text = nb::cast<std::string>(name);
+    out.emplace(text, tensor_of(array, text));
+  }
+  return out;
+}
+
+void Engine::replace(Model model) {
+  auto next = std::make_shared<const Model>(std::move(model));
+  compiled_.clear();
+  generator_.reset();
+  const nb::gil_scoped_acquire acquire;
+  model_ = std::move(next);
+  options_.weights.reset();
+}
+
+Runner& Engine::runner_for(const Inputs& inputs, bool scores) {
   std::map<std::string, Shape> shapes;
   for (const auto& [name, tensor] : inputs) shapes.emplace(name, tensor.shape());
   const auto found = std::find_if(compiled_.begin(), compiled_.end(), [&](const Compiled& compiled) {
@@ -126,22 +189,44 @@ Runner& Predictor::runner_for(const Inputs& inputs, bool scores) {
     RunOptions options = options_;
     options.input_shapes = shapes;
     options.scores = scores;
-    compiled_.push_front({std::move(shapes), scores, model_.prepare(options)});
+    compiled_.push_front({std::move(shapes), scores, model_->prepare(options)});
     constexpr std::size_t kKept = 4;  // each holds packed weights
     if (compiled_.size() > kKept) compiled_.pop_back();
   }
   return compiled_.front().runner;
 }
 
-nb::object Predictor::predict(nb::handle x) {
+Generator& Engine::generator() {
+  if (!generator_) generator_.emplace(model_->generator(options_));
+  return *generator_;
+}
+
+std::vector<NamedTensor> Engine::outputs_of(const Inputs& inputs, std::optional<std::int64_t> batch_size) {
+  const std::optional<Dim> rows = common_rows(inputs);
+  bool splits = batch_size && rows && *rows > *batch_size;
+  if (splits) {
+    for (const auto& [name, shape] : model_->input_shapes())
+      splits = splits && shape.rank() > 0 && shape[0] == kUnknown;
+  }
+  if (!splits) return copies_of(runner_for(inputs, false).run(inputs));
+  std::vector<std::vector<NamedTensor>> parts;
+  for (Dim first = 0; first < *rows; first += *batch_size) {
+    const Inputs part = rows_of(inputs, first, *batch_size);
+    parts.push_back(copies_of(runner_for(part, false).run(part)));
+  }
+  return joined(parts);
+}
+
+nb::object Engine::predict(nb::handle x, std::optional<std::int64_t> batch_size) {
+  if (batch_size && *batch_size < 1) throw bad_usage("batch_size {}: expected 1 or more", *batch_size);
   const Inputs inputs = inputs_of(x);
   std::vector<NamedTensor> outputs;
   std::map<std::string, TextArray> texts;
   {
     const nb::gil_scoped_release release;
     const std::lock_guard guard(lock_);
-    outputs = copies_of(runner_for(inputs, false).run(inputs));
-    texts = model_.decode_texts(outputs);
+    outputs = outputs_of(inputs, batch_size);
+    texts = model_->decode_texts(outputs);
   }
   const auto array = [&](const NamedTensor& output) {
     const auto text = texts.find(output.name);
@@ -158,7 +243,7 @@ nb::object Predictor::predict(nb::handle x) {
   return list;
 }
 
-nb::dict Predictor::scores(nb::handle x) {
+nb::dict Engine::scores(nb::handle x) {
   const Inputs inputs = inputs_of(x);
   std::vector<NamedTensor> scores;
   {
@@ -171,7 +256,7 @@ nb::dict Predictor::scores(nb::handle x) {
   return by_name(scores);
 }
 
-std::string Predictor::attention_maps(nb::handle x) {
+std::string Engine::attention_maps(nb::handle x) {
   const Inputs inputs = x.is_none() ? Inputs() : inputs_of(x);
   const nb::gil_scoped_release release;
   const std::lock_guard guard(lock_);

@@ -1,0 +1,91 @@
+// A model that is compiled on demand for the shapes of its inputs, and replaced by what training makes of it.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "attn/attn.h"
+
+namespace attn::python {
+
+class Engine {
+ public:
+  Engine(Model model, RunOptions options);
+
+  /// The model as it is now; it stays alive while another takes its place. The GIL must be held.
+  [[nodiscard]] std::shared_ptr<const Model> model() const { return model_; }
+  [[nodiscard]] const RunOptions& options() const { return options_; }
+
+  /// Runs passes of `batch_size` rows; one pass over all of them where it is None, or where the model fixes its batch.
+  nanobind::object predict(nanobind::handle x, std::optional<std::int64_t> batch_size);
+  nanobind::dict scores(nanobind::handle x);
+  /// The attention maps of a pass as SVG; of random inputs if x is None.
+  std::string attention_maps(nanobind::handle x);
+
+  /// Trains, and keeps the trained model, also where a callback ends the training. `validation` is None, or a pair of x
+  /// and targets. `on_epoch` is called with the number of the epoch and its values. Returns the reason for the end.
+  std::string fit(nanobind::handle x, const nanobind::dict& targets, nanobind::handle validation, TrainOptions options,
+                  const nanobind::object& on_epoch);
+  /// The names and values of the loss and the metrics, in Keras's order.
+  nanobind::list evaluate(nanobind::handle x, const nanobind::dict& targets, std::int64_t batch_size);
+  /// The loss, and a dict of gradients.
+  nanobind::tuple gradients(nanobind::handle x, const nanobind::dict& targets, const GradientOptions& how);
+
+  [[nodiscard]] nanobind::list weights() const;
+  /// Takes copies of arrays by the names of weights.
+  void set_weights(const nanobind::dict& arrays);
+  /// Takes the weights of a file.
+  void load_weights(const std::string& path);
+  void compile(const std::string& config);
+  void quantize(const std::string& how);
+  void save(const std::string& path, const SaveOptions& how) const;
+
+  std::vector<std::string> generate(const std::vector<std::string>& prompts, const GenerateOptions& options);
+  std::vector<std::vector<std::int32_t>> generate_ids(const std::vector<std::vector<std::int32_t>>& prompts,
+                                                      const GenerateOptions& options);
+  nanobind::object score(const std::vector<std::int32_t>& ids);
+  /// The ids of a text as generate() reads it.
+  std::vector<std::int32_t> encode_prompt(const std::string& text);
+
+ private:
+  using Inputs = std::map<std::string, Tensor>;
+  struct Compiled {
+    std::map<std::string, Shape> shapes;
+    bool scores = false;
+    Runner runner;
+  };
+
+  /// The values passed for each input; borrowed from x.
+  [[nodiscard]] std::vector<std::pair<std::string, nanobind::handle>> arrays_of(nanobind::handle x) const;
+  /// The same as numeric arrays: strings are encoded by the model.
+  [[nodiscard]] Inputs inputs_of(nanobind::handle x) const;
+  /// The arrays of x and of targets.
+  [[nodiscard]] Inputs data_of(nanobind::handle x, const nanobind::dict& targets) const;
+  /// The runner for these shapes; the most recent ones are kept. The lock must be held.
+  Runner& runner_for(const Inputs& inputs, bool scores);
+  /// The lock must be held.
+  Generator& generator();
+  std::vector<NamedTensor> outputs_of(const Inputs& inputs, std::optional<std::int64_t> batch_size);
+  /// Puts another model in place of this one. Its weights are in memory, so options_.weights has no meaning any more.
+  /// The lock must be held, and the GIL not.
+  void replace(Model model);
+
+  std::shared_ptr<const Model> model_;  // these two change with both the lock and the GIL held
+  RunOptions options_;
+  std::vector<std::string> names_ = model_->input_names();
+  std::vector<std::string> text_names_ = model_->text_input_names();
+  std::uint64_t fits_ = 0;  // each draws another order of rows
+  std::mutex lock_;         // guards these five, which are for one thread at a time; taken without the GIL
+  std::list<Compiled> compiled_;
+  std::optional<Generator> generator_;
+};
+
+}  // namespace attn::python
