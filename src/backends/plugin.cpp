@@ -44,7 +44,7 @@ void* open_plugin(const std::string& what) {
   const std::string path = cuda_plugin_path();
   if (path.empty()) {
     throw no_device(
-        fmt::format("{}: this attn has no CUDA backend: libattn_cuda.so is neither beside the program "
+        fmt::format("{}: this attn has no CUDA backend: libattn_cuda.so is neither next to the program "
                     "nor in ../lib/attn; build where nvcc is found (make setup prints how to get it)",
                     what));
   }

@@ -109,7 +109,7 @@ TEST_CASE("generate: an option of one sampler selects it, and an option without 
            {{"--sampler", "top_k", "--beams", "2"}, "--beams has no effect with top_k sampling: use --sampler beam"},
            {{"--sampler", "random", "--top-k", "5"}, "--top-k has no effect with random sampling"},
            {{"--sampler", "beam", "--alpha", "0.5"}, "--alpha has no effect with beam sampling"},
-           {{"--top-p", "0.5", "--beams", "2"}, "--top-p and --beams belong to different samplers"},
+           {{"--top-p", "0.5", "--beams", "2"}, "--top-p and --beams select different samplers"},
            {{"--beams", "2", "--top-k", "3"}, "--top-k has no effect with beam sampling"}}) {
     const Result result = run(one.words);
     CAPTURE(one.reason);

@@ -69,7 +69,7 @@ TEST_CASE("plot: the ending of -o chooses the form, --format before it, SVG with
   CHECK(read_text(folder / "x.svg").rfind("digraph ", 0) == 0);
   const Result result = run_attn({"plot", "-o", folder / "graph.pdf"});
   CHECK(result.code == 2);
-  CHECK(contains(result.err, "known are .svg, .png, .dot"));
+  CHECK(contains(result.err, "expected .svg, .png, .dot"));
 }
 
 TEST_CASE("plot: a PNG is the SVG in twice as many pixels, whatever letters names are of") {

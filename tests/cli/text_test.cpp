@@ -66,7 +66,7 @@ TEST_CASE("text: strings that no input takes are refused in one sentence") {
   const std::string classifier = text_case("classifier/model.keras"), layers = text_case("layers/model.keras");
   CHECK(contains(said("configs/encoder.json", lines), "contains strings, but the model's inputs are numbers"));
   CHECK(contains(said(classifier, named), "the model has no string input 'txt' (did you mean 'text'?)"));
-  CHECK(contains(said(layers, lines), "the input of its strings is unknown: give --input NAME=FILE"));
+  CHECK(contains(said(layers, lines), "the input for its strings is ambiguous: give --input NAME=FILE"));
   CHECK(contains(said(layers, "row=" + lines), "the input 'row' has the shape (None, 4), but its strings have (1,)"));
   CHECK(contains(said(classifier, "tests/data/docs/word.npy"), "the input 'text' is of strings"));
 }

@@ -141,7 +141,7 @@ TEST_CASE("train: a metric of several numbers is a list in logs and its mean in 
   const Result watched = trained("one_hot", {"-o", folder / "o.keras", "--metrics", "f1_score", "--early-stopping",
                                              "monitor=val_f1_score,patience=1"});
   CHECK(watched.code == 2);
-  CHECK_MESSAGE(contains(watched.err, "'val_f1_score' has several numbers"), watched.err);
+  CHECK_MESSAGE(contains(watched.err, "'val_f1_score' has several values"), watched.err);
 }
 
 TEST_CASE("train: the class Accuracy compares numbers, and the word accuracy is chosen by the shapes") {

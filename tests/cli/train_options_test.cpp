@@ -195,7 +195,7 @@ TEST_CASE("train: a table of numbers is data, its columns by name, by --csv-targ
 
   const Words out = extended(line, {"-o", folder / "a.keras", "--data"});
   expect_refusal(extended(out, {plain}), 3,
-                 "3 columns of numbers for the input 'x', which takes 2; --csv-target COLUMN says");
+                 "3 columns of numbers for the input 'x', which takes 2; give the target with --csv-target COLUMN");
   expect_refusal(extended(out, {named, "--csv-target", "aa"}), 2, "has no such column (did you mean 'a'?)");
   expect_refusal(extended(out, {plain, "--csv-target", "3"}), 2, "they are 0 to 2");
   const std::string with_empty_cell = folder.file("empty_cell.csv", "a,b,y\n1,,2\n");
