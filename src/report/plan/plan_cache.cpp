@@ -60,9 +60,10 @@ std::string cache_text(const DecoderCache& cache) {
   for (const CachedLayer& layer : layers_of(cache))
     table.rows.push_back({layer.name, std::string(name_of(layer.dtype)), with_commas(layer.token_bytes),
                           with_commas(layer.positions), with_commas(bytes_of_layer(cache, layer))});
-  return fmt::format("KV cache: {} of {} positions take {}, {} bytes for each token\n",
+  return fmt::format("KV cache: {} of {} positions {} {}, {} bytes per token\n",
                      cache.sequences == 1 ? "a sequence" : fmt::format("{} sequences", cache.sequences),
-                     with_commas(cache.positions), byte_size(sums.bytes), with_commas(sums.token_bytes)) +
+                     with_commas(cache.positions), cache.sequences == 1 ? "takes" : "take", byte_size(sums.bytes),
+                     with_commas(sums.token_bytes)) +
          plain_table(table);
 }
 
