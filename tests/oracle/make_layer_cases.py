@@ -566,13 +566,16 @@ def write_case(name, folder):
     for layer in model.layers:
         if isinstance(layer, L.Normalization):
             layer.finalize_state()
+    if isinstance(model, keras_hub.models.Task):
+        model.optimizer.build(model.trainable_variables)  # a loaded model has it, and its summary counts it
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "model.json").write_text(model.to_json())
     model.save(folder / "model.keras")
     for file, options in (("summary.txt", {}), ("summary_120.txt", dict(line_length=120, expand_nested=True, show_trainable=True))):
         lines = []
         os.environ["COLUMNS"] = str(options.get("line_length", 80))
-        model.summary(print_fn=lambda line, line_break=True: lines.append(line), **options)
+        # A task of KerasHub would ignore the terminal's width.
+        keras.Model.summary(model, print_fn=lambda line, line_break=True: lines.append(line), **options)
         (folder / file).write_text("\n".join(lines) + "\n")
     inputs = inputs_of(model, rng)
     single = run(model, inputs)
