@@ -432,6 +432,26 @@ def bert_mixed_bfloat16():
     return keras_hub.models.BertBackbone(**BACKBONE, num_segments=VOCABULARY, dtype="mixed_bfloat16")
 
 
+def f_net_backbone(**kwargs):
+    sizes = {key: size for key, size in BACKBONE.items() if key != "num_heads"}
+    return keras_hub.models.FNetBackbone(**sizes, num_segments=VOCABULARY, **kwargs)
+
+
+@case
+def f_net():
+    return f_net_backbone(name="encoder")
+
+
+@case
+def f_net_classifier():
+    return keras_hub.models.FNetTextClassifier(f_net_backbone(dropout=0), num_classes=3, activation="softmax")
+
+
+@case
+def f_net_masked_lm():
+    return keras_hub.models.FNetMaskedLM(f_net_backbone())
+
+
 @case
 def gpt2_float16():
     return keras_hub.models.GPT2Backbone(**{**BACKBONE, "num_heads": 3}, dropout=0, dtype="float16")
