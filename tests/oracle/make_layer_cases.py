@@ -452,6 +452,31 @@ def f_net_masked_lm():
     return keras_hub.models.FNetMaskedLM(f_net_backbone())
 
 
+def roformer_backbone(**kwargs):
+    sizes = {key: size for key, size in BACKBONE.items() if key != "max_sequence_length"}
+    return keras_hub.models.RoformerV2Backbone(**sizes, head_size=4, num_segments=VOCABULARY, **kwargs)
+
+
+@case
+def roformer_v2():
+    return roformer_backbone(max_wavelength=100, use_bias=True, activation="gelu")
+
+
+@case
+def roformer_v2_classifier():
+    return keras_hub.models.RoformerV2TextClassifier(roformer_backbone(), num_classes=3)
+
+
+@case
+def roformer_v2_masked_lm():
+    return keras_hub.models.RoformerV2MaskedLM(roformer_backbone(dropout=0))
+
+
+@case
+def roformer_v2_mixed_bfloat16():
+    return roformer_backbone(dtype="mixed_bfloat16")
+
+
 @case
 def gpt2_float16():
     return keras_hub.models.GPT2Backbone(**{**BACKBONE, "num_heads": 3}, dropout=0, dtype="float16")

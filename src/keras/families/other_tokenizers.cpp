@@ -28,7 +28,6 @@ constexpr std::array kTokenizers = {
                .pad = kTextToken,
                .words = tokenizers::kQwenWords,
                .nfc = true},
-    word_piece_record("RoformerV2Tokenizer"),
     KerasClass{.name = "DebertaV3Tokenizer",
                .kind = TokenizerKind::sentence_piece,
                .start = "[CLS]",
