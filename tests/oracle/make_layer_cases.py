@@ -452,6 +452,35 @@ def f_net_masked_lm():
     return keras_hub.models.FNetMaskedLM(f_net_backbone())
 
 
+def esm_backbone(**kwargs):
+    return keras_hub.models.ESMBackbone(**BACKBONE, **kwargs)
+
+
+@case
+def esm():
+    return esm_backbone(use_pre_layer_norm=True, max_wavelength=100, layer_norm_eps=1e-5)
+
+
+@case
+def esm_absolute():
+    return esm_backbone(position_embedding_type="absolute", use_bias=False, activation="relu", pad_token_id=1)
+
+
+@case
+def esm_classifier():
+    return keras_hub.models.ESMProteinClassifier(esm_backbone(), num_classes=3, hidden_dim=5, dropout=0.1)
+
+
+@case
+def esm_masked_plm():
+    return keras_hub.models.ESMMaskedPLM(esm_backbone(activation="silu", layer_norm_eps=1e-3))
+
+
+@case
+def esm_mixed_bfloat16():
+    return esm_backbone(dtype="mixed_bfloat16")
+
+
 def roformer_backbone(**kwargs):
     sizes = {key: size for key, size in BACKBONE.items() if key != "max_sequence_length"}
     return keras_hub.models.RoformerV2Backbone(**sizes, head_size=4, num_segments=VOCABULARY, **kwargs)
