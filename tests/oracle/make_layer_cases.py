@@ -506,6 +506,31 @@ def roformer_v2_mixed_bfloat16():
     return roformer_backbone(dtype="mixed_bfloat16")
 
 
+def deberta_backbone(**kwargs):
+    return keras_hub.models.DebertaV3Backbone(**BACKBONE, **kwargs)
+
+
+@case
+def deberta_v3():
+    """Buckets so small that most distances share one."""
+    return deberta_backbone(bucket_size=4)
+
+
+@case
+def deberta_v3_classifier():
+    return keras_hub.models.DebertaV3TextClassifier(deberta_backbone(bucket_size=2, dropout=0), num_classes=3, dropout=0.2)
+
+
+@case
+def deberta_v3_masked_lm():
+    return keras_hub.models.DebertaV3MaskedLM(deberta_backbone(bucket_size=16))
+
+
+@case
+def deberta_v3_mixed_bfloat16():
+    return deberta_backbone(bucket_size=4, dtype="mixed_bfloat16")
+
+
 @case
 def gpt2_float16():
     return keras_hub.models.GPT2Backbone(**{**BACKBONE, "num_heads": 3}, dropout=0, dtype="float16")
