@@ -531,6 +531,21 @@ def deberta_v3_mixed_bfloat16():
     return deberta_backbone(bucket_size=4, dtype="mixed_bfloat16")
 
 
+def xlnet_backbone(**kwargs):
+    sizes = {key: size for key, size in BACKBONE.items() if key != "max_sequence_length"}
+    return keras_hub.models.XLNetBackbone(**sizes, **kwargs)
+
+
+@case
+def xlnet():
+    return xlnet_backbone(kernel_initializer_range=0.1)
+
+
+@case
+def xlnet_mixed_bfloat16():
+    return xlnet_backbone(dropout=0.1, activation="relu", dtype="mixed_bfloat16")
+
+
 @case
 def gpt2_float16():
     return keras_hub.models.GPT2Backbone(**{**BACKBONE, "num_heads": 3}, dropout=0, dtype="float16")
