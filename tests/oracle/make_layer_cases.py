@@ -546,6 +546,20 @@ def xlnet_mixed_bfloat16():
     return xlnet_backbone(dropout=0.1, activation="relu", dtype="mixed_bfloat16")
 
 
+def edrec_backbone(**kwargs):
+    return keras_hub.models.EdRecBackbone(VOCABULARY, num_layers_enc=1, num_layers_dec=2, hidden_dim=8, intermediate_dim=12, num_heads=2, **kwargs)
+
+
+@case
+def edrec():
+    return edrec_backbone(epsilon=1e-3)
+
+
+@case
+def edrec_seq_2_seq_lm():
+    return keras_hub.models.EdRecSeq2SeqLM(edrec_backbone(dropout=0.1))
+
+
 @case
 def gpt2_float16():
     return keras_hub.models.GPT2Backbone(**{**BACKBONE, "num_heads": 3}, dropout=0, dtype="float16")
