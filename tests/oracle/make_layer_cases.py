@@ -432,6 +432,134 @@ def bert_mixed_bfloat16():
     return keras_hub.models.BertBackbone(**BACKBONE, num_segments=VOCABULARY, dtype="mixed_bfloat16")
 
 
+def f_net_backbone(**kwargs):
+    sizes = {key: size for key, size in BACKBONE.items() if key != "num_heads"}
+    return keras_hub.models.FNetBackbone(**sizes, num_segments=VOCABULARY, **kwargs)
+
+
+@case
+def f_net():
+    return f_net_backbone(name="encoder")
+
+
+@case
+def f_net_classifier():
+    return keras_hub.models.FNetTextClassifier(f_net_backbone(dropout=0), num_classes=3, activation="softmax")
+
+
+@case
+def f_net_masked_lm():
+    return keras_hub.models.FNetMaskedLM(f_net_backbone())
+
+
+def esm_backbone(**kwargs):
+    return keras_hub.models.ESMBackbone(**BACKBONE, **kwargs)
+
+
+@case
+def esm():
+    return esm_backbone(use_pre_layer_norm=True, max_wavelength=100, layer_norm_eps=1e-5)
+
+
+@case
+def esm_absolute():
+    return esm_backbone(position_embedding_type="absolute", use_bias=False, activation="relu", pad_token_id=1)
+
+
+@case
+def esm_classifier():
+    return keras_hub.models.ESMProteinClassifier(esm_backbone(), num_classes=3, hidden_dim=5, dropout=0.1)
+
+
+@case
+def esm_masked_plm():
+    return keras_hub.models.ESMMaskedPLM(esm_backbone(activation="silu", layer_norm_eps=1e-3))
+
+
+@case
+def esm_mixed_bfloat16():
+    return esm_backbone(dtype="mixed_bfloat16")
+
+
+def roformer_backbone(**kwargs):
+    sizes = {key: size for key, size in BACKBONE.items() if key != "max_sequence_length"}
+    return keras_hub.models.RoformerV2Backbone(**sizes, head_size=4, num_segments=VOCABULARY, **kwargs)
+
+
+@case
+def roformer_v2():
+    return roformer_backbone(max_wavelength=100, use_bias=True, activation="gelu")
+
+
+@case
+def roformer_v2_classifier():
+    return keras_hub.models.RoformerV2TextClassifier(roformer_backbone(), num_classes=3)
+
+
+@case
+def roformer_v2_masked_lm():
+    return keras_hub.models.RoformerV2MaskedLM(roformer_backbone(dropout=0))
+
+
+@case
+def roformer_v2_mixed_bfloat16():
+    return roformer_backbone(dtype="mixed_bfloat16")
+
+
+def deberta_backbone(**kwargs):
+    return keras_hub.models.DebertaV3Backbone(**BACKBONE, **kwargs)
+
+
+@case
+def deberta_v3():
+    """Buckets so small that most distances share one."""
+    return deberta_backbone(bucket_size=4)
+
+
+@case
+def deberta_v3_classifier():
+    return keras_hub.models.DebertaV3TextClassifier(deberta_backbone(bucket_size=2, dropout=0), num_classes=3, dropout=0.2)
+
+
+@case
+def deberta_v3_masked_lm():
+    return keras_hub.models.DebertaV3MaskedLM(deberta_backbone(bucket_size=16))
+
+
+@case
+def deberta_v3_mixed_bfloat16():
+    return deberta_backbone(bucket_size=4, dtype="mixed_bfloat16")
+
+
+def xlnet_backbone(**kwargs):
+    sizes = {key: size for key, size in BACKBONE.items() if key != "max_sequence_length"}
+    return keras_hub.models.XLNetBackbone(**sizes, **kwargs)
+
+
+@case
+def xlnet():
+    return xlnet_backbone(kernel_initializer_range=0.1)
+
+
+@case
+def xlnet_mixed_bfloat16():
+    return xlnet_backbone(dropout=0.1, activation="relu", dtype="mixed_bfloat16")
+
+
+def edrec_backbone(**kwargs):
+    return keras_hub.models.EdRecBackbone(VOCABULARY, num_layers_enc=1, num_layers_dec=2, hidden_dim=8, intermediate_dim=12, num_heads=2, **kwargs)
+
+
+@case
+def edrec():
+    return edrec_backbone(epsilon=1e-3)
+
+
+@case
+def edrec_seq_2_seq_lm():
+    return keras_hub.models.EdRecSeq2SeqLM(edrec_backbone(dropout=0.1))
+
+
 @case
 def gpt2_float16():
     return keras_hub.models.GPT2Backbone(**{**BACKBONE, "num_heads": 3}, dropout=0, dtype="float16")
@@ -566,13 +694,16 @@ def write_case(name, folder):
     for layer in model.layers:
         if isinstance(layer, L.Normalization):
             layer.finalize_state()
+    if isinstance(model, keras_hub.models.Task):
+        model.optimizer.build(model.trainable_variables)  # a loaded model has it, and its summary counts it
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "model.json").write_text(model.to_json())
     model.save(folder / "model.keras")
     for file, options in (("summary.txt", {}), ("summary_120.txt", dict(line_length=120, expand_nested=True, show_trainable=True))):
         lines = []
         os.environ["COLUMNS"] = str(options.get("line_length", 80))
-        model.summary(print_fn=lambda line, line_break=True: lines.append(line), **options)
+        # A task of KerasHub would ignore the terminal's width.
+        keras.Model.summary(model, print_fn=lambda line, line_break=True: lines.append(line), **options)
         (folder / file).write_text("\n".join(lines) + "\n")
     inputs = inputs_of(model, rng)
     single = run(model, inputs)

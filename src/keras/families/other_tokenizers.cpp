@@ -9,7 +9,6 @@ namespace {
 
 using tokenizers::FolderTokenizer;
 using tokenizers::KerasClass;
-using tokenizers::Numbering;
 using tokenizers::TokenizerKind;
 
 constexpr std::array kTokenizers = {
@@ -28,20 +27,6 @@ constexpr std::array kTokenizers = {
                .pad = kTextToken,
                .words = tokenizers::kQwenWords,
                .nfc = true},
-    word_piece_record("RoformerV2Tokenizer"),
-    KerasClass{.name = "DebertaV3Tokenizer",
-               .kind = TokenizerKind::sentence_piece,
-               .start = "[CLS]",
-               .end = "[SEP]",
-               .pad = "[PAD]",
-               .more = kMaskToken,
-               .numbering = Numbering::mask_behind},
-    KerasClass{.name = "FNetTokenizer",
-               .kind = TokenizerKind::sentence_piece,
-               .start = "[CLS]",
-               .end = "[SEP]",
-               .pad = kPadToken,
-               .more = kMaskToken},
     KerasClass{.name = "PaliGemmaTokenizer",
                .kind = TokenizerKind::sentence_piece,
                .start = "<bos>",
@@ -49,14 +34,10 @@ constexpr std::array kTokenizers = {
                .pad = kPadToken},
 };
 
-// KerasHub reads no folder of the last type.
 constexpr std::array kFolders = {
     FolderTokenizer{.model_type = "gpt_oss", .keras_class = "GptOssTokenizer"},
     FolderTokenizer{.model_type = "qwen2_moe", .keras_class = "QwenMoeTokenizer"},
     FolderTokenizer{.model_type = "qwen3_moe", .keras_class = "Qwen3MoeTokenizer"},
-    FolderTokenizer{.model_type = "deberta-v2",
-                    .around = FolderTokenizer::Around::start_and_end,
-                    .numbering = Numbering::mask_behind},
 };
 
 }  // namespace

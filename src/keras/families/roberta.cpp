@@ -15,26 +15,12 @@ class RobertaBackbone : public UnsegmentedBackbone {
   RobertaBackbone() : UnsegmentedBackbone("embeddings", 1e-5) {}
 };
 
-class RobertaTextClassifier : public PoolingClassifier {
- public:
-  RobertaTextClassifier() : PoolingClassifier(0.0) {}
-
- protected:
-  void assemble() override {
-    const TensorRef first = drop("pooled_dropout", first_token(backbone_result()));
-    const TensorRef pooled =
-        call("Dense", "pooled_dense", {{"units", hidden_dim->value}, {"activation", "tanh"}}, {first});
-    output_struct = logits(drop("output_dropout", pooled));
-  }
-};
-
 constexpr std::array kModels = {
     model_record<RobertaBackbone>("RobertaBackbone", "keras_hub.src.models.roberta.roberta_backbone"),
     model_record<RobertaBackbone>("XLMRobertaBackbone", "keras_hub.src.models.xlm_roberta.xlm_roberta_backbone"),
-    model_record<RobertaTextClassifier>("RobertaTextClassifier",
-                                        "keras_hub.src.models.roberta.roberta_text_classifier"),
-    model_record<RobertaTextClassifier>("XLMRobertaTextClassifier",
-                                        "keras_hub.src.models.xlm_roberta.xlm_roberta_text_classifier"),
+    model_record<DroppingClassifier>("RobertaTextClassifier", "keras_hub.src.models.roberta.roberta_text_classifier"),
+    model_record<DroppingClassifier>("XLMRobertaTextClassifier",
+                                     "keras_hub.src.models.xlm_roberta.xlm_roberta_text_classifier"),
     model_record<MaskedLM, kOnlyOutput>("RobertaMaskedLM", "keras_hub.src.models.roberta.roberta_masked_lm"),
     model_record<MaskedLM, kOnlyOutput>("XLMRobertaMaskedLM", "keras_hub.src.models.xlm_roberta.xlm_roberta_masked_lm"),
 };

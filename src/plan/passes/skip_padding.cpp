@@ -46,6 +46,7 @@ std::optional<Padding> padding_of(const Graph& graph, const std::vector<ValueId>
   const Shape& query = graph.value(node.inputs[0]).shape;
   Padding out{query[0], query[1]};
   if (graph.value(node.inputs[1]).shape[1] != out.S) return std::nullopt;
+  bool hides_keys = false;  // otherwise the visible queries see the padding
   for (std::size_t i = 3; i < node.inputs.size(); ++i) {
     const Shape& mask = graph.value(node.inputs[i]).shape;
     const bool keys = mask == Shape{out.B, 1, 1, out.S}, queries = mask == Shape{out.B, 1, out.S, 1};
@@ -53,8 +54,9 @@ std::optional<Padding> padding_of(const Graph& graph, const std::vector<ValueId>
     if ((!keys && !queries) || graph.value(origin).shape != Shape{out.B, out.S}) return std::nullopt;
     if (out.mask != graph::kNone && out.mask != origin) return std::nullopt;
     out.mask = origin;
+    hides_keys |= keys;
   }
-  return out;
+  return hides_keys ? std::optional(out) : std::nullopt;
 }
 
 /// Rewrites attention, and nodes that treat every position independently, to work on the valid rows.

@@ -174,6 +174,30 @@ std::unique_ptr<Tokenizer> open_word_piece(const ModelFiles& files, const Config
   return finished(std::move(parts), configs);
 }
 
+/// EsmTokenizer: a text consists of tokens of the vocabulary, with or without spaces between them.
+std::unique_ptr<Tokenizer> open_token_list(const ModelFiles& files, const Configs& configs) {
+  Vocabulary vocabulary = read_token_lines(files.read(kVocabTxt, kMaxFile).text(), files.place(kVocabTxt));
+  PipelineParts parts;
+  parts.class_name = "tokens";
+  parts.added = named_tokens(configs, vocabulary);
+  const std::size_t named = parts.added.size();
+  for (Id id = 0; id < vocabulary.end(); ++id) {
+    const std::optional<std::string_view> token = vocabulary.token(id);
+    const bool is_named = std::any_of(parts.added.begin(), parts.added.begin() + static_cast<std::ptrdiff_t>(named),
+                                      [&](const AddedToken& other) { return other.id == id; });
+    if (token && !token->empty() && !is_named)
+      parts.added.push_back({.id = id, .content = std::string(*token), .special = false});
+  }
+  parts.pre_tokenizers.push_back(make_white_space_split());
+  parts.decoders.push_back(make_word_piece_decoder("##", false));
+  if (const auto id = vocabulary.find(configs.named("cls_token"))) parts.before.push_back(*id);
+  if (const auto id = vocabulary.find(configs.named("eos_token"))) parts.after.push_back(*id);
+  WordPiece::Options options;
+  options.unk_token = configs.named("unk_token");
+  parts.model = std::make_unique<WordPiece>(std::move(vocabulary), options);
+  return finished(std::move(parts), configs);
+}
+
 std::unique_ptr<Tokenizer> open_sentence_piece(const ModelFiles& files, const std::string& name, const Configs& configs,
                                                const FolderTokenizer& row) {
   SentencePieceModel model(files.read(name, kMaxFile).text(), files.place(name));
@@ -306,7 +330,8 @@ std::unique_ptr<Tokenizer> open_hugging_face_folder(const ModelFiles& files, con
   const FolderTokenizer row = found == nullptr ? FolderTokenizer{} : *found;
   if (files.has(kVocabJson) && files.has(kMergesTxt)) return open_byte_pairs(files, configs, row);
   if (const auto name = model_file(files)) return open_sentence_piece(files, *name, configs, row);
-  if (files.has(kVocabTxt)) return open_word_piece(files, configs);
+  if (files.has(kVocabTxt))
+    return row.splits_tokens ? open_token_list(files, configs) : open_word_piece(files, configs);
   throw bad_input(
       "{}: no tokenizer is in this folder: neither a tokenizer.json, nor vocab.json with merges.txt, tokenizer.model "
       "or "

@@ -99,7 +99,7 @@ std::unique_ptr<Tokenizer> make_word_piece(const KerasClass& row, const JsonNode
   parts.specials = specials_of(row, config, place, [&](std::string_view token) { return vocabulary.find(token); });
   parts.ends_at_null = options.workflow == Workflow::tensorflow;
   WordPiece::Options pieces;
-  pieces.unk_token = config["oov_token"].text(pieces.unk_token);
+  pieces.unk_token = config["oov_token"].text(std::string(row.unknown));
   pieces.prefix = config["suffix_indicator"].text(pieces.prefix);
   pieces.measure = WordPiece::Measure::bytes;
   if (config["strip_accents"].flag(false)) {

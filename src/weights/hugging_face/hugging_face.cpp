@@ -59,9 +59,13 @@ class Arrays {
   /// Names of arrays in blocks that were never requested. `stems` are the prefixes of block names: "h.".
   [[nodiscard]] std::vector<std::string> left(const std::set<std::string_view>& stems) const {
     // Masks and tables that older versions saved, and that are computed now; the last one, from T5, was never used.
-    constexpr std::array<std::string_view, 6> kComputed{
-        ".attn.bias",      ".attn.masked_bias",      ".rotary_emb.inv_freq",
-        ".attention.bias", ".attention.masked_bias", ".EncDecAttention.relative_attention_bias.weight"};
+    constexpr std::array<std::string_view, 7> kComputed{".attn.bias",
+                                                        ".attn.masked_bias",
+                                                        ".rotary_emb.inv_freq",
+                                                        ".rotary_embeddings.inv_freq",
+                                                        ".attention.bias",
+                                                        ".attention.masked_bias",
+                                                        ".EncDecAttention.relative_attention_bias.weight"};
     std::vector<std::string> names;
     for (std::size_t i = 0; i < store_.weights.size(); ++i) {
       const std::string& name = store_.weights[i].name;

@@ -75,7 +75,7 @@ Translation translate_hugging_face(const Ref& root, bool as_keras_hub, std::vect
     out.root = std::move(backbone);
   } else {
     Json config = {{"backbone", std::move(backbone)}, {"preprocessor", nullptr}};
-    if (head->task == "TextClassifier" || head->task == "ImageClassifier") {
+    if (head->task.ends_with("Classifier")) {
       config["num_classes"] = classes_in(root);
       out.origins["/config/num_classes"] = "/id2label";
     }

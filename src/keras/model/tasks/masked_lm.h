@@ -13,7 +13,15 @@ class MaskedLM : public Task {
   explicit MaskedLM(const char* sequence, bool tanh_gelu = false) : sequence_(sequence), tanh_gelu_(tanh_gelu) {}
 
  protected:
+  /// The layer that gives the logits.
+  struct LogitsLayer {
+    std::string_view class_name;
+    Json arguments;                ///< besides the size of the vocabulary and the embedding
+    bool shares_embedding = true;  ///< whether it has the backbone's token embedding
+  };
+
   [[nodiscard]] std::string_view kind() const override { return "MaskedLM"; }
+  [[nodiscard]] virtual LogitsLayer logits_layer();
   void assemble() override;
 
  private:

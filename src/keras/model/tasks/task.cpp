@@ -62,16 +62,12 @@ TensorRef Task::reverse_embedding(const TensorRef& x) {
   return call(embedding, {x}, {{"reverse", true}});
 }
 
-std::int64_t Task::backbone_size(std::string_view key) {
-  return layer_config(*model_, kNewest).at(std::string(key)).get<std::int64_t>();
-}
+Json Task::backbone_value(std::string_view key) { return layer_config(*model_, kNewest).at(std::string(key)); }
 
-bool Task::backbone_lacks(std::string_view key) {
-  return layer_config(*model_, kNewest).at(std::string(key)).is_null();
-}
+std::int64_t Task::backbone_size(std::string_view key) { return backbone_value(key).get<std::int64_t>(); }
 
-bool Task::backbone_flag(std::string_view key) {
-  return layer_config(*model_, kNewest).at(std::string(key)).get<bool>();
-}
+bool Task::backbone_lacks(std::string_view key) { return backbone_value(key).is_null(); }
+
+bool Task::backbone_flag(std::string_view key) { return backbone_value(key).get<bool>(); }
 
 }  // namespace attn::keras

@@ -32,6 +32,8 @@ class Task : public AssembledModel {
   [[nodiscard]] Layer& token_embedding();
   /// The logits of `x` by the token embedding, which becomes a member.
   TensorRef reverse_embedding(const TensorRef& x);
+  /// A value in the backbone's config.
+  [[nodiscard]] Json backbone_value(std::string_view key);
   /// A positive integer in the backbone's config.
   [[nodiscard]] std::int64_t backbone_size(std::string_view key);
   /// A flag in the backbone's config.

@@ -17,7 +17,8 @@ class TextClassifier : public Task {
     if (dropout < 0.0 || dropout > 1.0)
       config["dropout"].fail("expected a number from 0 to 1, got " + config["dropout"].kind());
   }
-  [[nodiscard]] static Json initializer() { return normal_initializer("TruncatedNormal", 0.02); }
+  /// The kernel initializer of the logits.
+  [[nodiscard]] virtual Json initializer() const { return normal_initializer("TruncatedNormal", 0.02); }
   TensorRef drop(std::string_view called, const TensorRef& x) {
     return call("Dropout", called, {{"rate", dropout.value}}, {x});
   }
@@ -65,6 +66,20 @@ class PoolingClassifier : public TextClassifier {
   void check_fields(const Ref& config) override {
     TextClassifier::check_fields(config);
     if (!hidden_dim) hidden_dim = Positive(backbone_size("hidden_dim"));
+  }
+};
+
+/// RoBERTa's, which also drops features of the first token before they are pooled.
+class DroppingClassifier : public PoolingClassifier {
+ public:
+  DroppingClassifier() : PoolingClassifier(0.0) {}
+
+ protected:
+  void assemble() override {
+    const TensorRef first = drop("pooled_dropout", first_token(backbone_result()));
+    const TensorRef pooled =
+        call("Dense", "pooled_dense", {{"units", hidden_dim->value}, {"activation", "tanh"}}, {first});
+    output_struct = logits(drop("output_dropout", pooled));
   }
 };
 

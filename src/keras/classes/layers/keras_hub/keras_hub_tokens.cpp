@@ -1,11 +1,10 @@
 // KerasHub's layers that convert tokens to features and back.
 #include <array>
 
-#include "classes/composite.h"
+#include "classes/layers/keras_hub/masked_head.h"
 #include "classes/layers/layers.h"
 #include "classes/ops/expression.h"
 #include "classes/ops/promotion.h"
-#include "classes/reading.h"
 
 namespace attn::keras {
 namespace {
@@ -60,16 +59,11 @@ class TokenAndPositionEmbedding : public Composite {
 };
 
 /// The logits, after `activation`, at selected positions of a sequence.
-class MaskedLMHead : public Composite {
+class MaskedLMHead : public MaskedHead {
  public:
   void fields(Fields& f) override {
     f("vocabulary_size", vocabulary_size);
-    if (!f.reading()) {
-      f("token_embedding", token_embedding);
-    } else if (const auto ref = f.take("token_embedding"); ref && !ref->is_null()) {
-      token_embedding = read_layer(*ref, f.warnings());
-      embedding_ = token_embedding.get();
-    }
+    embedding_field(f);
     f("intermediate_activation", intermediate_activation);
     f("activation", activation);
     f("layer_norm_epsilon", layer_norm_epsilon);
@@ -77,38 +71,8 @@ class MaskedLMHead : public Composite {
     f("bias_initializer", bias_initializer);
   }
   void check(const Ref& config) override {
-    if (!token_embedding) {
-      if (!vocabulary_size) config.fail("one of 'vocabulary_size' and 'token_embedding' is needed");
-      return;
-    }
-    const Ref embedding = config["token_embedding"];
-    if (token_embedding->info->name != "ReversibleEmbedding")
-      embedding.fail("expected a ReversibleEmbedding, got " + std::string(token_embedding->class_name()));
-    const std::int64_t rows = embedding["config"]["input_dim"].integer();
-    if (vocabulary_size && vocabulary_size->value != rows)
-      config["vocabulary_size"].fail(
-          fmt::format("the token embedding has {} rows, got {}", rows, vocabulary_size->value));
-    vocabulary_size = rows;
-    features_ = embedding["config"]["output_dim"].integer();
-  }
-  [[nodiscard]] std::optional<DType> input_dtype() const override { return std::nullopt; }
-  [[nodiscard]] std::span<const std::string_view> arguments() const override {
-    static constexpr std::array<std::string_view, 2> kNames = {"inputs", "mask_positions"};
-    return kNames;
-  }
-  [[nodiscard]] std::vector<Sublayer> sublayers() override {
-    std::vector<Sublayer> out = Composite::sublayers();
-    // The embedding was built earlier: its paths do not include this layer's name.
-    if (embedding_ != nullptr) out.insert(out.begin(), {embedding_, embedding_->name + "/", "token_embedding/", true});
-    return out;
-  }
-  void share(const std::map<std::int64_t, Layer*>& members) override {
-    if (!token_embedding) return;
-    const Json& read = token_embedding->envelope;
-    if (const auto id = read.find("shared_object_id"); id != read.end() && id->is_number_integer())
-      if (const auto member = members.find(id->get<std::int64_t>());
-          member != members.end() && member->second->info == token_embedding->info)
-        embedding_ = member->second;
+    if (!token_embedding && !vocabulary_size) config.fail("one of 'vocabulary_size' and 'token_embedding' is needed");
+    check_embedding(config);
   }
 
   void build(Weights& w, Call& call) override {
@@ -130,9 +94,7 @@ class MaskedLMHead : public Composite {
   Arg call(Call& call) override {
     const LayerScope scope(call.lowering(), name);
     graph::Builder& b = call.builder();
-    const TensorPtr positions = call.tensor("mask_positions");
-    TensorPtr x = apply(call, *take_, {call.tensor("inputs"), Call::result(b.expand_dims(positions->id, -1))});
-    x = apply(call, *norm_, {apply(call, *dense_, {x})});
+    const TensorPtr x = apply(call, *norm_, {apply(call, *dense_, {masked(call)})});
     // The layer does not cast its variables, so half-precision features become float32 with a float32 bias.
     const auto together = [&](graph::ValueId y, int weight) {
       const ValueId variable = call.raw_weight(weight);
@@ -141,7 +103,7 @@ class MaskedLMHead : public Composite {
     };
     ValueId logits;
     if (token_embedding) {
-      logits = apply(call, *embedding_, {x}, {{"reverse", true}})->id;
+      logits = reversed(call, x)->id;
     } else {
       const auto [y, kernel] = together(x->id, 0);
       logits = b.apply(graph::MatMul{}, {y, kernel});
@@ -149,22 +111,11 @@ class MaskedLMHead : public Composite {
     const auto [y, bias] = together(b.cast(logits, call.compute_dtype()), token_embedding ? 0 : 1);
     return Call::result(activation.apply(b, b.binary(graph::BinaryFn::add, y, bias)));
   }
-  /// In compute_output_shape the batch is that of the positions.
-  [[nodiscard]] std::optional<std::vector<Shape>> symbolic_shapes(Call& call) override {
-    Shape out = call.shape("mask_positions");
-    out.push_back(*vocabulary_size);
-    return {{out}};
-  }
 
  private:
-  std::optional<Positive> vocabulary_size;
-  LayerPtr token_embedding;     // in the config
-  Layer* embedding_ = nullptr;  // itself, or the member of the model that replaces it
   Activation intermediate_activation = *Activation::named("relu"), activation;
   Number layer_norm_epsilon = 1e-5;
   Initializer kernel_initializer{"glorot_uniform"}, bias_initializer{"zeros"};
-  std::int64_t features_ = 0;
-  LayerPtr take_ = make_operation("TakeAlongAxis", {{"axis", 1}});
   Layer* dense_ = nullptr;
   Layer* norm_ = nullptr;
 };

@@ -132,15 +132,15 @@ class Normalization : public Layer {
   std::optional<Numbers> mean, variance;
 };
 
-constexpr std::string_view kInConfig = "its numbers are in its config";
+constexpr std::string_view kNumbersInConfig = "its numbers are in its config";
 
 constexpr std::array kPreprocessingClasses = {
-    ClassInfo{.name = "Rescaling", .make = make_layer<Rescaling>, .since = 300, .no_params = kInConfig},
+    ClassInfo{.name = "Rescaling", .make = make_layer<Rescaling>, .since = 300, .no_params = kNumbersInConfig},
     ClassInfo{.name = "Normalization",
               .make = make_layer<Normalization>,
               .since = 300,
               .role = Role::normalization,
-              .no_params = kInConfig},
+              .no_params = kNumbersInConfig},
 };
 
 }  // namespace

@@ -35,6 +35,7 @@ struct KerasClass {
   std::string_view start{}, end{}, pad{};    ///< tokens; "" if the class has none; padding is 0 if `pad` is ""
   std::span<const std::string_view> more{};  ///< further special tokens
   std::string_view second_end{};             ///< a second token that ends a text
+  std::string_view unknown = "[UNK]";        ///< for WordPiece: the token of unknown words
   std::string_view words{};                  ///< the pattern that Hugging Face uses to split texts of such a model
   bool nfc = false;                          ///< whether texts are normalized to NFC first
   Numbering numbering = Numbering::pieces;
@@ -69,6 +70,8 @@ struct FolderTokenizer {
     end_by_default,  ///< the end token, unless tokenizer_config.json denies it
   } around = Around::as_configured;
   Numbering numbering = Numbering::pieces;
+  /// Whether transformers splits texts at every token of vocab.txt, and at spaces (EsmTokenizer).
+  bool splits_tokens = false;
 };
 
 /// The tables of all model families.
