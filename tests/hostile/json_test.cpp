@@ -418,7 +418,7 @@ TEST_CASE("json: depth, keys that repeat, long keys and strings, and many values
       {"{\"name\": \"" + std::string(8 << 20, 's') + "\"}", "a string of over 1 MiB"},
       {"[" + repeated("1,", 2'000'000) + "1]", "over 2,000,000 values"},
       {"[" + repeated("[],", 2'000'000) + "1]", "over 2,000,000 values"},
-      {std::string((64 << 20) + 1, ' '), "over 64 MiB"},
+      {std::string((64 << 20) + 1, ' '), "at most 64 MiB"},
       {"{\"units\": 9223372036854775808}", "2^63"},
       {"{\"units\": 18446744073709551615}", "2^63"},
       {"{\"units\": 18446744073709551616}", "64 bits"},
