@@ -245,7 +245,10 @@ TEST_CASE("onnx: every model of the fixtures has a counterpart in the oldest and
     ++exported;
   }
   CHECK(exported > 150);
-  CHECK(fixed <= 5);  // models whose lengths depend on each other, or whose attention runs over the batch
+  // Models whose lengths depend on each other, whose attention runs over the batch, or whose tables have an entry for
+  // each position: the buckets of DeBERTa V3, the turns of ESM and RoFormer V2, XLNet's distances, F-Net's Fourier
+  // matrices.
+  CHECK(fixed <= 22);
 }
 
 TEST_CASE("onnx: an operation without a counterpart is named with its layer") {
