@@ -245,9 +245,8 @@ TEST_CASE("onnx: every model of the fixtures has a counterpart in the oldest and
     ++exported;
   }
   CHECK(exported > 150);
-  // Models whose lengths depend on each other, whose attention runs over the batch, or whose tables have an entry for
-  // each position: the buckets of DeBERTa V3, the turns of ESM and RoFormer V2, XLNet's distances, F-Net's Fourier
-  // matrices.
+  // Models whose lengths depend on each other, whose attention runs over the batch, or with an entry for each position
+  // in a table: DeBERTa V3's buckets, ESM's and RoFormer V2's rotations, XLNet's distances, F-Net's Fourier matrices.
   CHECK(fixed <= 22);
 }
 
