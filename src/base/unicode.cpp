@@ -93,9 +93,9 @@ constexpr std::array<Range, 14> kHidden{{{0xad, 0xad},
                                          {0xfff0, 0xfffb},
                                          {0xe0000, 0xe0fff}}};
 
-/// Code points that Python's repr escapes beyond the controls: format characters, spaces other than U+0020, line and
-/// paragraph separators, private use, and ranges reserved for format characters. Unassigned code points, which Python
-/// escapes too, differ between versions.
+/// Code points that Python's repr escapes in addition to control characters: format characters, spaces other than
+/// U+0020, line and paragraph separators, private use, and ranges reserved for format characters. The table omits
+/// unassigned code points, which Python escapes too, because they differ between versions of Unicode.
 constexpr std::array<Range, 25> kPythonEscapes{{
     {0xa0, 0xa0},       {0xad, 0xad},       {0x600, 0x605},     {0x61c, 0x61c},     {0x6dd, 0x6dd},
     {0x70f, 0x70f},     {0x890, 0x891},     {0x8e2, 0x8e2},     {0x1680, 0x1680},   {0x180e, 0x180e},

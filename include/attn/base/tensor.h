@@ -31,7 +31,8 @@ inline constexpr std::size_t kAlignment = 64;
 /// Returns zeroed, aligned memory; freed with the last copy of the pointer. Throws Error (no_memory) on failure.
 [[nodiscard]] std::shared_ptr<std::byte> allocate_bytes(std::int64_t bytes);
 
-/// Copies share the bytes. A tensor over foreign bytes (a mapped file) holds their owner.
+/// A dense array. Copies share the bytes. A tensor over bytes that it did not allocate, such as a mapped file, keeps
+/// their owner alive.
 class Tensor {
  public:
   Tensor() = default;
@@ -47,8 +48,8 @@ class Tensor {
   [[nodiscard]] std::byte* data() const noexcept { return bytes_.get(); }
   [[nodiscard]] const std::shared_ptr<std::byte>& owner() const noexcept { return bytes_; }
 
-  /// Returns the elements as T, which has the dtype or is an unsigned integer of its width, for the bits. Throws Error
-  /// (internal) for any other dtype: a tensor from a file is checked, or cast, before.
+  /// Returns a view of the elements. T is the C++ type of the dtype, or an unsigned integer of the same width for
+  /// access to the bits. Throws Error (internal) for any other T, so callers check or cast a tensor from a file first.
   template <typename T>
   [[nodiscard]] std::span<T> as() const {
     if (!is_element_of<std::remove_const_t<T>>(dtype_)) throw_wrong_type();
