@@ -93,7 +93,7 @@ Bytes read_regular(const std::shared_ptr<const Descriptor>& file, const struct s
 }
 
 constexpr int kReadOnly = O_RDONLY | O_CLOEXEC | O_NOCTTY;
-/// For files in folders: a pipe in the place of one is no reason to wait.
+/// For files in folders. O_NONBLOCK prevents a hang if a pipe has the name of a file.
 constexpr int kReadFile = kReadOnly | O_NONBLOCK;
 
 /// Calls `open` until it is not interrupted by a signal.
@@ -105,14 +105,14 @@ Descriptor opened_by(Open&& open) {
   }
 }
 
-/// Opens the file of this name in the folder only: links are not followed and no name leads out.
+/// Opens a file of the folder by name. Symlinks are not followed, and no name leads out of the folder.
 Descriptor open_in(const Descriptor& folder, const std::string& name) {
   struct open_how how {};
   how.flags = kReadFile;
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS;
   Descriptor file = opened_by([&] { return ::syscall(SYS_openat2, folder.get(), name.c_str(), &how, sizeof how); });
   if (file || (errno != ENOSYS && errno != EPERM)) return file;
-  // For Linux before 5.6, and for containers that block the call.
+  // openat2 is missing on Linux before 5.6, and some containers block it.
   if (name.find('/') != std::string::npos || name == "..") throw internal_error("'{}' leaves its folder", name);
   return opened_by([&] { return ::openat(folder.get(), name.c_str(), kReadFile | O_NOFOLLOW); });
 }

@@ -9,8 +9,9 @@
 
 namespace attn::io {
 
-/// Validates everything that the process sends, because the file may have taken it over. `place` names the file and is
-/// printable. Throws Error (bad_input) for a rejected file and for impossible contents, and ChannelBroken.
+/// Reads the answer of attn-hdf5 and validates all of it, because a malicious file may have taken over that process.
+/// `place` names the file in messages and is printable. Throws Error (bad_input) if the process rejected the file or
+/// sent impossible contents, and ChannelBroken if it exited, timed out or sent invalid data.
 [[nodiscard]] Hdf5File read_answer(Channel& channel, const Bytes& file, const std::string& place);
 
 }  // namespace attn::io

@@ -30,7 +30,8 @@ inline constexpr std::int64_t kMaxHdf5Objects = 1'000'000;
 /// The total size of all names and strings of a file.
 inline constexpr std::int64_t kMaxHdf5Text = std::int64_t{256} << 20;
 
-/// The limit of the HDF5 library: milliseconds of processor time, plus one second per kHdf5Slowest bytes of the file.
+/// The processor time that attn-hdf5 may use: this many milliseconds to read or to write a file, plus one second per
+/// kHdf5Slowest bytes of the file.
 inline constexpr std::int64_t kHdf5Milliseconds = 700;
 inline constexpr std::int64_t kHdf5WriteMilliseconds = 10'000;
 inline constexpr std::int64_t kHdf5Slowest = std::int64_t{4} << 20;
