@@ -367,7 +367,7 @@ class Counter {
     return {size_of_axis(shape[at], id, at)};
   }
   [[nodiscard]] std::size_t in_count() const { return node_.inputs.size(); }
-  // All axes of an input, or those before the last `dropped`.
+  // The sizes of all axes of an input, or of all but its last `dropped` axes.
   [[nodiscard]] Factors axes(std::size_t input) const { return rows(input, 0); }
   [[nodiscard]] Factors rows(std::size_t input, int dropped) const {
     Factors factors;
@@ -390,7 +390,7 @@ class Counter {
     query[2] = {query[2].size - times(2, op.packed_heads), kNone, 0};
     return query;
   }
-  // Positions times cells of a window along a spatial axis.
+  // The number of cells that all positions of a window read along a spatial axis.
   [[nodiscard]] Factors windows(const Sliding& over, const Windowing& along, const Factors& taps) const {
     const int axis = along.spatial_axis + 1;
     const Dim positions = graph_.value(over.y).shape[axis];
@@ -409,13 +409,13 @@ class Counter {
     for (const Factors& more : factors) append(term.factors, more);
     terms_.push_back(std::move(term));
   }
-  // `cost` for every element of the output.
+  // Adds a term of `cost` operations for each element of the output.
   void each(std::string_view what, std::int64_t cost) {
     if (cost == 1) add(what, {out()});
     if (cost > 1) add(what, {number(cost), out()});
   }
 
-  // Apart from the products and biases: the gates' functions, and the new state.
+  // Operations per unit other than products and biases: the functions of the gates, and the new state.
   static std::int64_t cost_per_unit(const Rnn& op) {
     const std::int64_t activation = cost_of(op.activation);
     const std::int64_t gate = cost_of(op.recurrent_activation);

@@ -78,8 +78,9 @@ struct RnnGrad {
   Rnn forward;
 };
 
-/// [logits (…, C), labels (…) of integers in [0, C)] → [ln Σ e^logit − logit of the label (…)], or with […,
-/// probabilities (…, C)] Σ p·(ln Σ e^logit − logit). An out-of-range label is an error that names it.
+/// [logits (…, C), labels (…) of integers in [0, C)] → [loss (…)], where loss = ln Σ e^logit − the logit of the label.
+/// With probabilities (…, C) in place of labels, loss = Σ p·(ln Σ e^logit − logit). An out-of-range label is an error
+/// that names it.
 struct SoftmaxCrossEntropy {};
 
 /// [logits, labels or probabilities, dy (…)] → [dlogits (…, C)].
