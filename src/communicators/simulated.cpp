@@ -77,7 +77,7 @@ class Simulated final : public Communicator {
     copy(out, result_.get(), count * bytes_of(dtype));
   }
 
-  /// The sum is computed at finish, when every rank may have proceeded with other work.
+  /// A pending sum. It is computed at finish, from a copy of the input, because the caller may reuse the input at once.
   struct Later final : Begun {
     std::shared_ptr<std::byte> in;
     std::byte* out = nullptr;

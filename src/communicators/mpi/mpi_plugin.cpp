@@ -311,7 +311,8 @@ class Mpi final : public Communicator {
     return done != 0;
   }
 
-  /// Polls often at first, since most collectives take microseconds, and yields to other ranks of the core.
+  /// Waits for all requests. In the first millisecond it polls without sleeping, since most collectives take
+  /// microseconds, but yields to other ranks on the same core.
   void wait_for(std::vector<MPI_Request>& requests) {
     constexpr double kEager = 1e-3;
     constexpr unsigned kPause = 50;  // microseconds

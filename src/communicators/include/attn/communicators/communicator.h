@@ -46,12 +46,13 @@ class Communicator {
   /// out = Σ or max over ranks of `in`, with the same bits on every rank. Half precision is summed in float32 or wider
   /// and rounded once. `out` may alias `in`.
   void all_reduce(const std::byte* in, std::byte* out, std::int64_t count, DType dtype, Reduction how);
-  /// Starts the same sum without waiting for it. `in` may be reused at once; `out` has the sum once finish() has
-  /// returned for the number that this returns. All ranks begin and finish in the same order.
+  /// Starts an all-reduce without waiting for it, and returns its number for finish(). `in` may be reused at once;
+  /// `out` has the result after finish(). All ranks begin and finish in the same order.
   [[nodiscard]] std::int64_t begin_all_reduce(const std::byte* in, std::byte* out, std::int64_t count, DType dtype,
                                               Reduction how);
-  /// Advances pending sums if that needs this rank's own thread: to be called between other work.
+  /// Advances pending all-reduces. Call it between other work: some libraries only communicate during their own calls.
   void progress();
+  /// Waits for the all-reduce with this number.
   void finish(std::int64_t begun);
   /// all = the concatenation of the ranks' bytes; `bytes` has the size of each rank's.
   void all_gather(const std::byte* own, std::byte* all, std::span<const std::int64_t> bytes);
@@ -66,7 +67,8 @@ class Communicator {
   /// Terminates all ranks at once with this exit code. Does not return if ranks are processes.
   virtual void abort(int code) noexcept = 0;
 
-  /// Describes the next collective for the message of a deadline: a literal, or text that lives as long.
+  /// Describes the next collective, for the error if it misses its deadline. The text is not copied: pass a literal, or
+  /// text that outlives the collective.
   void say(std::string_view what) noexcept { what_ = what; }
   [[nodiscard]] const Counts& counts() const noexcept { return counts_; }
   void reset_counts() { counts_.clear(); }
@@ -82,7 +84,7 @@ class Communicator {
   virtual void do_broadcast(std::span<std::byte> bytes, int root) = 0;
   virtual void do_barrier() = 0;
 
-  /// A pending sum.
+  /// A pending all-reduce.
   struct Begun {
     Begun() = default;
     virtual ~Begun() = default;
@@ -94,7 +96,7 @@ class Communicator {
                                                                    std::int64_t count, DType dtype, Reduction how);
   virtual void do_progress(Begun&) {}
   virtual void do_finish(Begun&) {}
-  /// Whether a sum is pending.
+  /// Whether an all-reduce is pending.
   [[nodiscard]] bool has_begun() const noexcept { return !begun_.empty(); }
 
   [[nodiscard]] double deadline() const noexcept { return deadline_; }

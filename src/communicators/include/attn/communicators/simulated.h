@@ -25,13 +25,14 @@ class World;
 void run_ranks(int size, const std::function<void(Communicator&)>& body);
 
 /// Rank `rank` of `size` without the other ranks: their contributions equal this rank's own, and a collective advances
-/// a virtual clock by its price. For the time of a graph on more ranks than there are threads.
+/// a virtual clock by its price. It predicts the time of a graph on more ranks than this machine has threads.
 class Alone : public Communicator {
  public:
   using Communicator::Communicator;
-  /// The time of the collectives so far, serialized, overlapped with the computation between their begin and finish.
+  /// Returns the virtual clock. Collectives run one after the other. One that has begun runs in parallel with the
+  /// computation until its finish.
   [[nodiscard]] virtual double virtual_seconds() const = 0;
-  /// Advances the clock by computation.
+  /// Advances the clock by a computation of this duration.
   virtual void compute(double seconds) = 0;
 };
 [[nodiscard]] std::unique_ptr<Alone> make_alone(int rank, int size, Pricing pricing);

@@ -17,10 +17,10 @@ enum class Schedule : std::uint8_t {
   claim     ///< a free process takes the next file, which compensates for slow and lost processes
 };
 
-/// Claim files in a folder that all processes share. A claim is taken by creating a hard link with an unused name,
-/// which is atomic on NFS too; its modification time is refreshed every ten seconds. A claim is stale if its process on
-/// this machine is gone, or if it has not been refreshed for a minute. Another process takes it over by linking the
-/// next name: only one of several succeeds.
+/// Claim files in a folder that all processes share. A process takes a claim by creating a hard link under an unused
+/// name, which is atomic on NFS too, and refreshes its modification time every ten seconds. A claim is stale if its
+/// process ran on this machine and is gone, or if it has not been refreshed for a minute. To take over a stale claim, a
+/// process creates a link whose name has the next generation number; this succeeds for only one process.
 class Claims {
  public:
   /// Throws Error (bad_input) if the folder cannot be created or written.
