@@ -79,18 +79,18 @@ template <typename T>
   else
     return std::pow(x, y);
 }
-/// A setting as keras.ops.cast gives it on TensorFlow: a float32 first, for float64 too.
+/// Casts a setting as keras.ops.cast does on TensorFlow: to float32 first, even if T is float64.
 template <typename T>
 [[gnu::always_inline]] inline T cast_to(double x) {
   return T(static_cast<float>(x));
 }
-/// The power of a setting, which is cast to T first.
+/// Returns base^t, where `base` is a setting that is cast to T first.
 template <typename T>
 [[gnu::always_inline]] inline Scalar<T> power_of(double base, double t) {
   return power(Scalar<T>(static_cast<double>(cast_to<T>(base))), Scalar<T>(t));
 }
 
-/// Calls `visit` with a number of the dtype, which must be a floating one.
+/// Calls `visit` with a zero of the dtype's C++ type. The dtype must be a floating-point one.
 template <typename Visit>
 decltype(auto) with_number(DType dtype, Visit&& visit) {
   switch (dtype) {

@@ -8,7 +8,7 @@
 
 namespace attn::optimizers {
 
-/// T is the type of the variable, of its gradient and of its slots.
+/// The update of one variable in one step. T is the type of the variable, of its gradient and of its slots.
 template <typename T>
 struct Step {
   const Shape* shape = nullptr;

@@ -18,10 +18,10 @@ namespace attn::optimizers {
 /// The gradient of a variable in a step. Both tensors are empty if the loss does not depend on the variable.
 struct Gradient {
   Tensor sum;
-  /// Σ entries², if the gradient is a list of entries (as TensorFlow has it for embedding tables) and several entries
-  /// may address the same row. Otherwise empty: it is sum².
+  /// Σ entries², if the gradient is a list of entries, one for each lookup in an embedding table (TensorFlow's
+  /// IndexedSlices), and several may address the same row. Otherwise empty, because it equals sum².
   Tensor squares{};
-  /// Σ |entries|, read by Adamax. Empty if the gradient has no entries, or for other rules.
+  /// Σ |entries|, for Adamax. Empty for other optimizers, and if the gradient is not a list of entries.
   Tensor sizes{};
 };
 
