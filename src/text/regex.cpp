@@ -51,7 +51,8 @@ Regex::Regex(std::string_view expression, Subject subject) : subject_(subject) {
 std::optional<Regex::Found> Regex::match(std::string_view text, std::size_t from, bool anchored) const {
   thread_local const auto kFound = owned(pcre2_match_data_create(1, nullptr), pcre2_match_data_free);
   thread_local const auto kContext = owned(pcre2_match_context_create(nullptr), pcre2_match_context_free);
-  // For patterns where words end with spaces, a run of a million spaces needs that many backtracking steps.
+  // A pattern in which a word ends with its spaces backtracks once per space: a run of a million spaces needs a million
+  // steps.
   const std::size_t steps = std::clamp<std::size_t>(2 * text.size(), kMostSteps, UINT32_MAX);
   pcre2_set_match_limit(kContext.get(), static_cast<std::uint32_t>(steps));
   pcre2_set_heap_limit(kContext.get(), kMostBacktracking);

@@ -1,4 +1,4 @@
-// Byte-pair encoding: rules merge letters into tokens, in the order of their rank.
+// Byte-pair encoding: rules merge characters, and the results, into tokens in the order of their rank.
 #pragma once
 
 #include <array>
@@ -18,9 +18,9 @@ namespace attn::tokenizers {
 class BytePairs : public Model {
  public:
   struct Options {
-    std::optional<std::string> unk_token;  ///< for letters that are not in the vocabulary; if empty, they are dropped
-    bool fuse_unk = false;                 ///< use one unknown token for adjacent unknown letters
-    bool byte_fallback = false;            ///< encode unknown letters as "<0xE2>" …, if these are tokens
+    std::optional<std::string> unk_token;  ///< for characters outside the vocabulary; if empty, they are dropped
+    bool fuse_unk = false;                 ///< use one unknown token for adjacent unknown characters
+    bool byte_fallback = false;            ///< encode unknown characters as "<0xE2>" …, if these are tokens
     bool ignore_merges = false;            ///< a piece that is a token is encoded as that token
   };
 
@@ -33,7 +33,8 @@ class BytePairs : public Model {
 
  private:
   class Words;
-  /// Letters are hashed into a few classes. A collision only means that a text is split less often.
+  /// Characters are hashed into classes, to find positions that no rule merges across. A collision only means that a
+  /// text is split less often.
   static constexpr std::size_t kClasses = 1024;
   [[nodiscard]] static std::size_t class_of(char32_t letter) noexcept;
   [[nodiscard]] bool can_join(char32_t left, char32_t right) const noexcept;
@@ -46,7 +47,7 @@ class BytePairs : public Model {
   Options options_;
   Id unknown_ = -1;
   std::array<Id, 256> bytes_{};      // "<0x00>" …; -1 if it is not a token
-  std::array<Id, 0x180> letters_{};  // tokens of single letters, for the letters of byte-level encoding
+  std::array<Id, 0x180> letters_{};  // tokens of single characters, for those of byte-level encoding
   PairTable merges_;
   std::vector<std::uint64_t> junctions_;  // a bit for each pair of classes: whether a rule joins a token that ends in
                                           // one with a token that begins with the other

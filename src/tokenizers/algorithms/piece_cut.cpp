@@ -10,9 +10,8 @@
 namespace attn::tokenizers {
 namespace {
 
-constexpr float kUnknownPiecePenalty = 10.0F;  // below the lowest score
-constexpr double kUserDefinedPenalty = 0.1;    // below the highest score, times the piece's bytes: such a piece always
-                                               // wins
+constexpr float kUnknownPiecePenalty = 10.0F;  // subtracted from the lowest score
+constexpr double kUserDefinedPenalty = 0.1;    // subtracted from bytes · highest score: such a piece always wins
 
 }  // namespace
 

@@ -45,7 +45,7 @@ template <typename Is>
   return parts;
 }
 
-/// Applies `behavior` to such parts. No result is empty.
+/// Applies `behavior` to the result of parts_by. No part of the result is empty.
 [[nodiscard]] std::vector<Part> joined(std::vector<Part> parts, Behavior behavior);
 
 struct Piece {
@@ -56,7 +56,7 @@ struct Piece {
 /// The text between two special tokens, and its remaining pieces in order.
 class Pieces {
  public:
-  /// `limit` must outlive it.
+  /// `limit` must outlive this object.
   Pieces(std::string text, bool begins_text, const RuleLimit& limit);
 
   [[nodiscard]] const std::vector<Piece>& all() const noexcept { return pieces_; }

@@ -82,8 +82,8 @@ SentencePieceModel::SentencePieceModel(std::string_view file, const std::string&
   seams_ = seams();
 }
 
-/// A text can be cut at spaces if no piece continues past a space after another character, because then the two sides
-/// are independent. A trial shows whether the library adds a space before a text.
+/// Decides whether texts can be cut at spaces. They can if no piece has a space after another character, because the
+/// words are then independent. A trial shows whether the library puts a space before each text.
 SentencePieceModel::Cut SentencePieceModel::cut() const {
   if (!proto_.pieces.find(kMark)) return Cut::never;
   for (Id id = 0; id < proto_.pieces.end(); ++id) {
@@ -120,7 +120,8 @@ void SentencePieceModel::append_whole(std::string_view text, std::string& normal
     throw bad_input("{}: SentencePiece failed on a text", proto_.pieces.place());
 }
 
-/// Applies to models whose text the library only normalizes.
+/// Returns whether the library collapses white space between words. This is used only for models whose text the library
+/// normalizes and attn cuts into pieces.
 bool SentencePieceModel::squeezes() const {
   if (!pieces_ || cut_ != Cut::without_space) return false;
   std::string whole, words;
@@ -129,7 +130,8 @@ bool SentencePieceModel::squeezes() const {
   return whole == words;
 }
 
-/// Not possible if a piece contains such a byte, or if unknown letters around it would join.
+/// Returns whether texts can also be cut at newlines. They cannot if a piece contains a newline, or if unknown
+/// characters around it would become one token.
 bool SentencePieceModel::cuts_at_lines() const {
   if (pieces_ || cut_ != Cut::without_space) return false;
   for (Id id = 0; id < proto_.pieces.end(); ++id)
@@ -146,8 +148,8 @@ bool SentencePieceModel::cuts_at_lines() const {
   return whole == lines;
 }
 
-/// The result of a word that may follow others. If the word begins with a newline, the library's space before a text is
-/// a separate piece.
+/// Returns the ids or the normalized text of a word. The library puts a space before each text. If the word begins with
+/// a newline, that space is a separate piece, which is removed for a word after others.
 template <typename Out>
 Out SentencePieceModel::part_of(std::string_view word, bool behind_letters) const {
   Out part;
@@ -158,7 +160,7 @@ Out SentencePieceModel::part_of(std::string_view word, bool behind_letters) cons
 
 namespace {
 
-/// Appends the result for a word from `memory`, or that of `make`.
+/// Appends the remembered result for a word. If there is none, `make` computes it, and it is remembered.
 template <typename Out, typename Make>
 void append_known(WordMemory<Out>& memory, std::string_view word, Out& out, Make&& make) {
   if (memory.append(word, out)) return;
@@ -198,7 +200,7 @@ void SentencePieceModel::append_word(std::string_view word, bool is_first, std::
                [&] { return part_of<std::string>(word, !is_first); });
 }
 
-/// A letter that is encoded as a byte and is part of no piece, so nothing merges with it.
+/// Returns a character that is encoded as a byte and occurs in no piece, so that nothing merges with it.
 std::optional<char> SentencePieceModel::stop_letter() const {
   const auto is_inside = [&](char letter) {
     for (Id id = 0; id < proto_.pieces.end(); ++id)
@@ -213,8 +215,8 @@ std::optional<char> SentencePieceModel::stop_letter() const {
   return std::nullopt;
 }
 
-/// The ids of a part after a seam, without the space that the library adds to a text: a letter that is part of no piece
-/// takes the space.
+/// Returns the ids of a part after a seam. If the library puts a space before each text, a stop letter before the part
+/// takes that space, and both are removed from the result.
 std::vector<Id> SentencePieceModel::inside_of(std::string_view part) const {
   std::vector<Id> ids;
   if (cut_ == Cut::with_space) {
@@ -227,7 +229,8 @@ std::vector<Id> SentencePieceModel::inside_of(std::string_view part) const {
   return ids;
 }
 
-/// A trial at the first seam shows whether the library keeps it.
+/// Returns the pairs of characters between which a word can be cut further. A trial of the first pair shows whether the
+/// library gives the same ids.
 Seams SentencePieceModel::seams() const {
   const Seams all(proto_);
   if (pieces_ || cut_ == Cut::never || (cut_ == Cut::without_space && !stop_)) return {};
@@ -257,7 +260,7 @@ Out SentencePieceModel::all_of(std::string_view text) const {
     std::size_t begin = from;  // beginning of the word itself
     if (from > 0 && cut_ == Cut::without_space && text[from] != '\n') ++begin;
     if (from > 0 && squeezes_) begin = text.find_first_not_of(kBlank, from);
-    // Between two ASCII characters, because no composition of letters crosses such a position.
+    // Cuts only between two ASCII characters, because Unicode normalization composes nothing across such a position.
     for (to = text.find_first_of(kBlank, begin + 1); to < text.size(); to = text.find_first_of(kBlank, to + 1)) {
       if (!is_graphic(text[to - 1])) continue;
       if (cuts_at_lines_ && text[to] == '\n') break;

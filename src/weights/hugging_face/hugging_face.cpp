@@ -105,16 +105,17 @@ std::vector<FoundName> names_of(const NameTable& table, std::span<const WeightSp
   return found;
 }
 
-/// The weights of a model that are stored in one array: the offset of each along the joined axis.
+/// The weights of a model that one array of the file stores, concatenated along an axis after `skipped` entries.
 struct Joined {
   std::vector<std::size_t> specs;
   Dim skipped = 0;
 };
 
-/// No file contains it.
+/// Whether files lack the weight, so that it comes from its initializer.
 bool is_initialized(const FoundName& found) { return found.row->hugging_face.empty(); }
 
-/// Keys are names of arrays; for a stack of experts, the name of the first.
+/// Groups weights by the array of the file that stores them. Keys are the names of these arrays; for a stack of
+/// experts, the name of the first one's array.
 std::map<std::string, Joined> arrays_of(const std::vector<FoundName>& names) {
   std::map<std::string, std::map<const NameRow*, std::size_t>> parts;
   for (std::size_t i = 0; i < names.size(); ++i)
@@ -208,7 +209,7 @@ class Reader {
     return nullptr;
   }
 
-  /// The prefixes of block names.
+  /// Returns the parts of names before the block number, such as "h." of "h.{}.attn.c_attn.weight".
   [[nodiscard]] std::set<std::string_view> stems() const {
     std::set<std::string_view> out;
     for (const NameRow& row : table_.rows)

@@ -10,7 +10,7 @@ namespace attn::weights {
 
 /// The shape of Hugging Face's array for a Keras array.
 [[nodiscard]] Shape hugging_face_shape(const Layout& layout, const Shape& keras);
-/// A view of Hugging Face's array in which several Keras arrays are concatenated along one axis.
+/// A shape in which Hugging Face's array can be viewed so that several Keras arrays are concatenated along one axis.
 struct Joining {
   Shape seen;
   int axis = 0;
