@@ -13,10 +13,11 @@ namespace attn::keras {
 class Layer;
 using LayerPtr = std::unique_ptr<Layer>;
 
-/// For classes of KerasHub, whose version files do not state.
+/// For classes of KerasHub: files do not contain its version.
 inline constexpr Version kAnyKeras = kOldest;
 
-/// Before 3.11, most operations accepted a name only if they had no other arguments.
+/// The default of ClassInfo::named_until: before Keras 3.11 most operations accepted a name only if they had no other
+/// arguments.
 inline constexpr Version kWhereAlone = -1;
 
 /// A key that Keras 2 writes and Keras 3 does not have. It is dropped by default.
@@ -39,9 +40,9 @@ struct ClassInfo {
   std::string_view package{};
   std::string_view shown{};  ///< its name in summaries, if different (GroupedQueryAttention)
   std::string_view also{};   ///< an alternative name in files ("Model" for Functional)
-  /// Whether it computes its positions in its compute dtype.
+  /// Whether it computes with position numbers in its compute dtype, so that half precision rounds large ones.
   bool counts_positions = false;
-  /// Whether its mask keeps all steps of an input without a mask.
+  /// For layers that merge inputs: whether an input without a mask counts as all valid in the mask of the result.
   bool keeps_unmasked = false;
 
   /// The names of its variables' sizes in the literature: "kernel: d_in d_out; bias: d_out". Each part begins with a

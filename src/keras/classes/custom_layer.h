@@ -10,13 +10,13 @@ namespace attn::keras {
 
 class CustomLayer : public Layer {
  public:
-  /// `why` is the message that rejects running it, with the location of the object.
+  /// `why` is the error message for an attempt to run it.
   CustomLayer(std::string class_name, std::string why);
 
   void config(Fields& f) override;
   Arg call(Call& call) override;
 
-  /// Throws Error (bad_input) with its location.
+  /// Throws the Error (bad_input) for an attempt to run it, with its location in the file.
   [[noreturn]] void refuse() const;
 
  private:

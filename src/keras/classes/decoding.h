@@ -15,15 +15,15 @@
 
 namespace attn::keras {
 
-/// The encoder's input sequences, which are read once; the decoder caches their keys and values.
+/// The encoder's input sequences. The encoder reads them once, and the decoder caches their keys and values.
 struct EncoderSequences {
   Dim entries = 1, length = 1;              ///< one sequence for each cache entry, and the maximum length
   graph::ValueId padding = graph::kNone;    ///< (B,length) int32: 1 except for padding
   std::optional<graph::ValueId> token_ids;  ///< (B,length) int32, in the call that reads them
 };
 
-/// The positions of the new tokens, and the size of the KV cache. Layers that mix positions read it from the lowering;
-/// null when lowering whole sequences.
+/// The positions of the new tokens, and the size of the KV cache. Layers that mix positions get it from the lowering,
+/// which has null if it lowers whole sequences.
 struct Decoding {
   graph::ValueId position = graph::kNone;   ///< () int32: position of the first new token
   graph::ValueId positions = graph::kNone;  ///< (1,T) int32: position of each
@@ -43,8 +43,9 @@ struct Decoding {
 };
 
 /// Causal attention of the new queries (B,T,N,H) to the cached keys and values and to the new ones, (B,T,K,H) each,
-/// which are appended to the cache. `op` has the scale, path, soft cap and window; `further` are the bias, which
-/// broadcasts to (B,N,T,S), and masks. Returns the context (B,T,N,H).
+/// which are appended to the cache. `op` sets the scale, soft cap, window, and which of Keras's two computations is
+/// used (its path). `further` holds the bias if there is one, and the masks, all broadcast to (B,N,T,S). Returns the
+/// context (B,T,N,H).
 [[nodiscard]] graph::ValueId attend_cached(Call& call, graph::ValueId query, graph::ValueId key, graph::ValueId value,
                                            graph::CachedAttention op, const std::vector<graph::ValueId>& further = {});
 

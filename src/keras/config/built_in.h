@@ -14,7 +14,8 @@ namespace attn::keras {
 /// Throws Error (bad_input) if a serialized object names a module or registration outside Keras and KerasHub.
 void check_built_in(const Ref& object);
 
-/// The same for every object in a value, and for functions, which are never run.
+/// Checks a regularizer, constraint or seed and every object in it as check_built_in does. Also rejects other classes,
+/// and functions, which are never run.
 void check_inert(const Ref& value);
 
 /// Returns a regularizer or constraint (null, an object, or a name that Keras knows) in Keras's form: with its module

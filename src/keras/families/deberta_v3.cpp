@@ -129,11 +129,12 @@ class DisentangledSelfAttention final : public HeadAttention {
 
  private:
   [[nodiscard]] Dim size() const { return hidden_dim / num_heads; }
-  /// There are three kinds of scores.
+  /// The factor 3: a score is the sum of three products, content by content, content by position, and position by
+  /// content.
   [[nodiscard]] double scale() const { return 1.0 / std::sqrt(3.0 * static_cast<double>(size())); }
 
-  /// Distances below half of the buckets have their own, larger ones share logarithmically spaced buckets; in float32,
-  /// as in KerasHub.
+  /// Returns the bucket of a distance. Each distance up to half the number of buckets has its own; larger ones share
+  /// logarithmically spaced buckets. Computed in float32, as in KerasHub.
   [[nodiscard]] Dim bucket(Dim distance) const {
     const Dim middle = bucket_size / 2, far = std::abs(distance);
     if (far <= middle) return distance;

@@ -224,7 +224,7 @@ class Expansion {
     return name;
   }
 
-  /// Records the origins of the layer that was added last, and of fields of it; "" means no key.
+  /// Records which key of the short config the last layer and some of its fields come from; "" means no key.
   void came_from(const std::string& origin, std::initializer_list<std::pair<const char*, std::string>> fields = {}) {
     const std::string layer = "/config/layers/" + std::to_string(layers_.size() - 1);
     origins_[layer] = origin;

@@ -1,4 +1,4 @@
-// Completes the config of a Llama.
+// Adds the key that configs of KerasHub's Llama lack.
 #pragma once
 
 #include <optional>

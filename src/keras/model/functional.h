@@ -68,7 +68,7 @@ class Functional : public Layer {
   void keep_own_keys(Fields& f, std::initializer_list<std::string_view> keys);
   Json own_keys_ = Json::object();  ///< the keys kept by it
 
-  /// A result according to build_symbolic().
+  /// A result of a call, as determined by build_symbolic().
   struct Result {
     Shape shape;
     DType dtype;
@@ -80,8 +80,8 @@ class Functional : public Layer {
                                                                     const std::vector<TensorPtr>& inputs) const;
 
   [[nodiscard]] bool is_wrong(const std::string& layer_name) const { return wrong_.contains(layer_name); }
-  /// While problems are collected (Document::attempt): checks the names and indices of calls, and shapes as far as
-  /// calls read valid inputs.
+  /// Used while problems are collected (Document::attempt). Checks the names and indices of all calls, and the shapes
+  /// of calls whose inputs are valid.
   void check_what_is_right(const Document& document);
   /// Lowers every call of valid layers with valid inputs.
   void check_calls(const Document& document);

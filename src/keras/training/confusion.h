@@ -18,9 +18,9 @@ struct Thresholds {
   /// Whether the first lies below 0, and every prediction passes it.
   bool open = false;
 
-  /// The thresholds as they are given.
+  /// Thresholds at the given numbers.
   [[nodiscard]] static Thresholds of(std::vector<double> at);
-  /// i/(count − 1), or 0.5 where the count is 1.
+  /// Evenly spaced thresholds: i/(count − 1), or 0.5 if the count is 1.
   [[nodiscard]] static Thresholds spread(std::int64_t count);
 };
 
@@ -39,7 +39,8 @@ enum class Confused : std::uint8_t { true_positives, false_positives, true_negat
 [[nodiscard]] graph::ValueId confusion(const MetricCall& call, const Thresholds& thresholds,
                                        const ConfusionFields& fields, std::initializer_list<Confused> kinds);
 
-/// The field `thresholds`: null, a number or a list of numbers from 0 to 1, in a config that Keras wrote.
+/// Reads the field `thresholds` of a config: null or a list of numbers from 0 to 1. If `one`, it may also be a single
+/// number, and the list must not be empty.
 [[nodiscard]] std::optional<std::vector<double>> thresholds_in(Fields& f, bool one = true);
 
 }  // namespace attn::keras

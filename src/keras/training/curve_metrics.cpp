@@ -55,7 +55,7 @@ class AUC : public Metric {
   }
 
  private:
-  /// Keras writes them as a tensor.
+  /// Reads label weights from a list, or from a serialized tensor, which Keras writes.
   void read_weights(const Ref& ref) {
     const Ref list = ref.is_object() ? ref["config"]["value"] : ref;
     list.expect_array();

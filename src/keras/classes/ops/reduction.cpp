@@ -141,7 +141,7 @@ class CountNonzero : public Taking<kX> {
   std::optional<Axes> axis;
 };
 
-/// The index of the maximum or minimum along an axis, or in the flattened tensor.
+/// Argmax and Argmin: the index of the maximum or minimum along an axis, or in the flattened tensor.
 template <ReduceFn kFn>
 class IndexOf : public Taking<kX> {
  public:
@@ -164,7 +164,7 @@ class IndexOf : public Taking<kX> {
   bool keepdims = false;
 };
 
-/// The index of the greatest or least number; −1 where there is none.
+/// Nanargmax and Nanargmin: the index of the maximum or minimum among elements that are not NaN; −1 if all are.
 template <ReduceFn kFn>
 class NumbersIndexOf : public Taking<kX> {
  public:

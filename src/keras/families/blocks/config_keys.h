@@ -18,7 +18,7 @@ inline constexpr const char* kTanhGelu = "gelu_pytorch_tanh";
 [[nodiscard]] std::optional<Ref> rope_scaling(const ConfigMap& map);
 /// The type in the result of rope_scaling, such as "llama3".
 [[nodiscard]] std::string rope_type(const Ref& scaling);
-/// The wavelength, whose name in KerasHub's class is `keras`.
+/// The base of the rotary wavelengths, rope_theta; `keras` is its name in KerasHub's class.
 void rope_theta(ConfigMap& map, std::string_view keras, double fallback);
 
 /// Linear position scaling: positions are divided by a factor.
@@ -28,13 +28,14 @@ void linear_scaling(ConfigMap& map);
 void decoder_sizes(ConfigMap& map);
 /// Whether the size of heads is not hidden_size / num_attention_heads. For reading.
 [[nodiscard]] bool has_own_heads(const ConfigMap& map);
-/// For a class without head_dim: features are divided evenly among the heads.
+/// For a class without head_dim, which divides features evenly among heads: rejects any other head size.
 void even_heads(ConfigMap& map);
-/// Windows of the layers from max_window_layers on, for a class that supports them for all layers or for none.
+/// Returns whether layers use sliding windows. In Hugging Face's config the layers from max_window_layers on have one;
+/// KerasHub's class supports all layers or none, so other configs are rejected.
 [[nodiscard]] bool slides(ConfigMap& map);
 
-/// Feed-forward layers are four times as wide as the model; transformers' config has no key for the width. Narrower
-/// ones are padded with zeros (weights::NameTable::padded).
+/// Converts the width of feed-forward layers, which in transformers is always four times the model's width `width` and
+/// has no key. Narrower layers are written padded with zeros (weights::NameTable::padded).
 void four_times_as_wide(ConfigMap& map, const char* width);
 
 /// An activation without a key in KerasHub's class, which always uses tanh-approximated gelu; attn's class accepts

@@ -11,8 +11,8 @@
 
 namespace attn::keras {
 
-/// A family calls the members once for each of its keys, in the order of the result. Code for one direction only tests
-/// reading().
+/// One conversion, in either direction. A family calls a member for each of its keys, in the order that the keys have
+/// in the result. Code for only one direction tests reading() first.
 class ConfigMap {
  public:
   /// Reads Hugging Face's config. `as_keras_hub` ignores the keys that KerasHub's converters ignore. `is_converted`:
@@ -40,7 +40,8 @@ class ConfigMap {
   /// A value that is constant in KerasHub's class: the config may have any of `accepted`; the first is the default, and
   /// is written.
   void fixed(std::string_view hugging_face, std::initializer_list<Json> accepted);
-  /// The same for a key whose default in transformers, which applies if it is missing, may differ.
+  /// The same for one accepted value, and for a key whose default in transformers (`fallback`) may differ from it. A
+  /// missing key has that default.
   void always(std::string_view hugging_face, const Json& value, const Json& fallback);
   /// Adds a value to the result only.
   void put(std::string_view key, Json value, std::string_view origin = "");
@@ -56,7 +57,7 @@ class ConfigMap {
   /// Throws Error (bad_input): the backbone's class does not implement the requested value, and KerasHub's converter
   /// ignores it. Does nothing with `as_keras_hub`.
   void refuse(const Ref& value, const std::string& what) const;
-  /// Throws the same for a value that KerasHub's converter does not ignore either.
+  /// Throws Error (bad_input) for an unsupported value that KerasHub's converter does not ignore either.
   [[noreturn]] void unsupported(const Ref& value, const std::string& what) const;
 
  private:

@@ -21,9 +21,11 @@ class DecoderBlock : public Composite {
  protected:
   /// The width of its input (B,T,D).
   static std::int64_t width(Call& call);
-  /// Returns the first argument. Throws Error (bad_input) if a cache is passed, because runs manage it themselves.
+  /// Returns the first argument. Throws Error (bad_input) if a call passes a KV cache, because attn manages the cache
+  /// itself.
   static TensorPtr sequence(Call& call);
-  /// The arguments of its attention except `x`, with None for a missing mask. In a decode step no token is padding.
+  /// The arguments of its attention except `x`, with None for a missing mask. A decode step has no padding mask,
+  /// because none of its tokens is padding.
   static ArgDict attending(Call& call, const TensorPtr& sequence);
 };
 
@@ -51,7 +53,7 @@ class PlainBlock : public DecoderBlock {
   Layer* output_dense_ = nullptr;
 };
 
-/// The Keras names in a family's blocks.
+/// The names that a family's blocks have in KerasHub, which determine the names of the weights.
 struct BlockNames {
   struct Part {
     std::string_view called, attribute;
@@ -64,7 +66,7 @@ struct BlockNames {
                                   ///< "_feedforward_gate_dense"
 };
 
-/// Grouped attention, then silu(x·gate) ∘ x·up, times down, with RMS norms.
+/// A block as in Llama, with RMS norms: grouped attention, then the feed-forward network (silu(x·gate) ∘ (x·up))·down.
 class GatedBlock : public DecoderBlock {
  public:
   GatedBlock(std::unique_ptr<AttentionFamily> family, const BlockNames& names)

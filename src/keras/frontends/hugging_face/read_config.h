@@ -8,7 +8,7 @@
 
 namespace attn::keras {
 
-/// Returns whether this object looks like one.
+/// Returns whether this object looks like a Hugging Face config.
 [[nodiscard]] bool is_hugging_face(const Ref& root);
 
 /// Returns the KerasHub task for its architecture, without a preprocessor, or the backbone if KerasHub does not have

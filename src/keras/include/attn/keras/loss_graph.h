@@ -54,7 +54,7 @@ struct Target {
 
 /// A model's graph followed by its loss.
 struct LossGraph {
-  graph::Graph graph;  ///< its inputs are those of the model, the targets, the sample weights and the draws
+  graph::Graph graph;  ///< its inputs: those of the model, targets, sample weights, random numbers (`draws`)
   graph::ValueId loss = graph::kNone;
   std::string described;  ///< "mean_squared_error", or "price: huber, kind: sparse_categorical_crossentropy"
 
@@ -85,9 +85,9 @@ struct LossGraph {
   struct Metric {
     std::string name;
     graph::ValueId total = graph::kNone;
-    graph::ValueId count = graph::kNone;  ///< only where the rule divides by it
+    graph::ValueId count = graph::kNone;  ///< only if the rule divides by it
     MetricRule rule;
-    std::int64_t numbers = 1;  ///< in its value, as one for each class
+    std::int64_t numbers = 1;  ///< elements of its value, such as one for each class
     bool up = false;           ///< whether larger is better
   };
   std::vector<Metric> metrics;
