@@ -14,7 +14,7 @@
 
 namespace attn::backends::cpu {
 
-/// An array that is broadcast to (B,N,T,S).
+/// A bias or mask, broadcast to the shape (B,N,T,S) of the scores.
 struct OverScores {
   OverScores(const Operand& array, const Shape& all);
   /// Returns the first number of a row.
@@ -70,7 +70,7 @@ class AttentionHeads {
     return context_.data<Number>() + ((sequence.first_query + first) * N + n) * V;
   }
   [[nodiscard]] std::int64_t context_stride() const { return N * V; }
-  /// Returns the scores (T,S) of head n.
+  /// Returns the scores of head n, from query `first` on: rows of S scores.
   template <typename Number = float>
   [[nodiscard]] Number* scores(const Sequence& sequence, std::int64_t n, std::int64_t first) const {
     return scores_.data<Number>() + ((sequence.b * N + n) * T + first) * S;
@@ -135,7 +135,8 @@ class AttentionHeads {
 /// Rounds up to whole panels of columns.
 [[nodiscard]] inline std::int64_t padded(std::int64_t size) { return (size + kPanel - 1) / kPanel * kPanel; }
 
-/// Columns of the next panel, of `left` columns, in whole vectors.
+/// Returns how many columns of the next panel to compute if `left` columns remain: all of them, or half if that is
+/// enough. Both are whole vectors.
 [[nodiscard]] inline std::int64_t whole_vectors(std::int64_t left) { return left <= kPanel / 2 ? kPanel / 2 : kPanel; }
 
 /// S, H and V of an attention, before allocation.
@@ -150,7 +151,8 @@ struct AttentionSize {
 /// Returns the scratch memory for all threads.
 [[nodiscard]] Needs scratch_of_threads(const StepInfo& step, std::int64_t bytes);
 
-/// Attention on tiles, for float32 or bfloat16, as the machine's `multiplication` selects.
+/// Attention by products of bfloat16 tiles, for float32 or bfloat16. StepInfo::machine determines whether float32 may
+/// use it.
 [[nodiscard]] std::string why_not_on_tiles(const StepInfo& step);
 [[nodiscard]] Needs tile_attention_needs(const StepInfo& step);
 [[nodiscard]] std::unique_ptr<Kernel> make_tile_attention(const Step& step);

@@ -170,7 +170,8 @@ class CachedAttention final : public Kernel {
   struct Block {
     std::int64_t b, k, first, last, length, begin, end;
   };
-  /// The contribution of some rows to a block, not yet divided by the sums.
+  /// The contribution of some cache rows to the context of a block: a weighted sum of values, not yet divided by the
+  /// sum of the weights.
   struct Part {
     float* context;  // (queries, width)
     RunningRows running;
@@ -197,7 +198,8 @@ class CachedAttention final : public Kernel {
                 0,
                 length};
     block.last = std::min(cut_.T, block.first + cut_.positions);
-    // A query that sees no row weights all rows equally; one that sees itself ignores the others.
+    // Without masks a causal query sees at least its own row, so the rows hidden from all queries can be skipped. With
+    // masks a query may see no row, and then all rows have equal weights.
     if (op_.causal && masks_.empty()) {
       block.end = length - cut_.T + block.last;
       if (op_.window) block.begin = std::max<std::int64_t>(0, length - cut_.T + block.first - (*op_.window - 1));

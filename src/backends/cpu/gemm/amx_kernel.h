@@ -22,13 +22,14 @@ struct Ahead {
 
 namespace tiles {
 
-/// Part x of the rows times part w of the columns.
+/// A product of two bfloat16 parts. A float32 number is split into up to three parts, the first the largest; this is
+/// part x of the left operand times part w of the right one.
 struct Pair {
   int x, w;
 };
 
-/// The products other than that of the first parts, by the number of parts. The omitted ones are below float32's
-/// rounding error (three parts) or 2⁻¹⁶ (two). Adjacent pairs share a loaded tile.
+/// The products that are computed besides that of both first parts, by the number of parts. The omitted ones are below
+/// float32's rounding error (three parts) or 2⁻¹⁶ (two). Adjacent pairs share a loaded tile.
 template <int kParts>
 inline constexpr std::array<Pair, 0> kSmall{};
 template <>

@@ -352,7 +352,7 @@ class Kernel {
       for (int j = 0; j < kKeysOfThread; ++j) {
         const int key = first_key + column_of(j);
         const float weight = ptx::exp2(fmaf(scores[i][j], given_.scale, -top_[i]));
-        // A hidden key has no weight in a row of NaN.
+        // A hidden key has the weight 0 even if the row's other scores are NaN.
         const bool none = !is_fused && scores[i][j] == -INFINITY;
         if (key < keys()) to[key] = none ? 0.0F : (hidden_[i] ? hidden : weight) * factor;
       }

@@ -40,7 +40,8 @@ struct FlashSm90Tiles {
 inline constexpr FlashSm90Tiles kFlashSm90Tiles64 = {64, 3, 128}, kFlashSm90Tiles128 = {128, 2, 128},
                                 kFlashSm90LongTiles128 = {128, 2, 176}, kFlashSm90Tiles256 = {256, 2, 64};
 
-/// Makes the launch for one of these; Half is the type of float16 or bfloat16. Masks with long tiles are not compiled.
+/// Makes the launch for one of these tilings; Half is the type of float16 or bfloat16. For long tiles no kernels with
+/// masks are compiled.
 template <typename Half>
 [[nodiscard]] Launch make_flash_sm90(const FlashSm90& given, const FlashSm90Tiles& tiles, int blocks);
 
