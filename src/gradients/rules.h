@@ -5,7 +5,7 @@
 
 namespace attn::gradients {
 
-/// Throws Error (bad_input).
+/// Throws Error (bad_input): the step's operation has no gradient.
 [[noreturn]] void no_gradient(const Step& step);
 
 #define ATTN_DECLARE(type, name) void differentiate(const graph::type& op, Step& step);

@@ -23,7 +23,7 @@ struct Step {
   [[nodiscard]] Term term(std::size_t i) const { return {&emitter, in[i], input(i).dtype}; }
 };
 
-/// Throws Error (bad_input): ONNX has no equivalent.
+/// Throws Error (bad_input): ONNX has no equivalent of the step's operation.
 [[noreturn]] void no_counterpart(const Step& step, std::string_view what = "");
 
 /// f(x).
@@ -37,7 +37,8 @@ ATTN_MODEL_OPS(ATTN_DECLARE)
 ATTN_QUANTIZED_OPS(ATTN_DECLARE)
 #undef ATTN_DECLARE
 
-// A converted model has no operations of training and of ranks, and caches only if it keeps states.
+// Exported graphs contain no operations of training and of several ranks, and those of KV caches only if the model
+// keeps states. None of them is converted.
 #define ATTN_DEFINE(type, name) \
   [[noreturn]] inline Names emit(const Step& step, const graph::type&) { no_counterpart(step); }
 ATTN_CACHE_OPS(ATTN_DEFINE)

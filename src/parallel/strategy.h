@@ -58,8 +58,8 @@ class Strategies {
   std::vector<bool> is_output_;  // by value
 };
 
-/// The axis along which output `other` of a node is sharded if output `output` is sharded along `axis`; nothing if
-/// every rank then has a summand of it.
+/// Returns the axis along which output `other` of a node is sharded if output `output` is sharded along `axis`. Nothing
+/// means that each rank then has a summand of `other`, not a shard.
 [[nodiscard]] std::optional<int> axis_of_other(const graph::Graph& graph, const graph::Node& node, std::size_t output,
                                                int axis, std::size_t other);
 

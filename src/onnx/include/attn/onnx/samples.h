@@ -9,7 +9,7 @@
 
 namespace attn::onnx {
 
-/// An open size of a model.
+/// A size that a model leaves open, such as the batch.
 struct Length {
   std::string name;  ///< "batch", "tokens_1"
   /// The first input and axis that have this size; `input` is an index into Graph::inputs.

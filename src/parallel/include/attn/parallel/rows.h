@@ -1,4 +1,4 @@
-// Groups of ranks: each group has rows of the batch, and its ranks parallelize the model over them.
+// Groups of ranks. Each group computes some rows of the batch, and the ranks of a group shard the model.
 #pragma once
 
 #include <vector>

@@ -58,8 +58,8 @@ struct Plan {
 /// graph's shapes must be known. Throws Error (no_memory) if a size exceeds kMaxSize.
 [[nodiscard]] Plan make_plan(graph::Graph graph);
 
-/// Bytes of the arena that are occupied from the step that writes them to the last that reads them, by all values that
-/// share them: views, and results that overwrite them.
+/// A range of the arena and the steps during which it is in use, from the one that writes it to the last that reads it.
+/// All values that share the range count: views, and results that overwrite it.
 struct Stay {
   graph::ValueId value = graph::kNone;  ///< the value written first
   std::int64_t offset = 0, bytes = 0;
