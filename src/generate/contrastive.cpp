@@ -111,8 +111,8 @@ Generated search_contrastive(Decoder& decoder, const Request& request, const Pro
       row.logits.assign(logits.begin(), logits.end());
       parents.insert(parents.end(), static_cast<std::size_t>(k), best);
     }
-    // All rows continue with the cache entries that the best candidate wrote at this position; each writes its own next
-    // entry.
+    // All candidate rows of a sequence continue from its best candidate: they read the cache entry that it wrote at
+    // this position, and each writes its own at the next one.
     sources.follow(parents, position + 1);
     clock.step_is_done();
   }

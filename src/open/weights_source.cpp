@@ -24,7 +24,7 @@ bool is_archive(const io::Bytes& file, const std::string& path) {
   return io::kind_of(file) == io::FileKind::zip && io::ZipReader(file, path).find("config.json") != nullptr;
 }
 
-/// Is an archive's config no config at all? One with classes that attn does not have is whole.
+/// Whether an archive's config is not a Keras config at all. A config with classes that attn lacks is not damaged.
 bool is_damaged(const io::Bytes& file, const std::string& path) {
   try {
     const auto config = keras::parse_json_text(io::parse_keras_archive(file, path).config, path);
@@ -34,7 +34,7 @@ bool is_damaged(const io::Bytes& file, const std::string& path) {
   }
 }
 
-/// The config of a preset or of a Hugging Face folder, by its name.
+/// Whether the path has the name of a config in a KerasHub preset or a Hugging Face folder.
 bool is_config(const std::string& path) {
   const std::filesystem::path name = std::filesystem::path(path).filename();
   return name == "config.json" || name == "task.json";

@@ -1,4 +1,4 @@
-// Gradients that are lists of entries. Private to the module.
+// Gradients of embedding tables as lists of entries, one for each lookup. Private to the module.
 #pragma once
 
 #include <optional>
@@ -17,7 +17,7 @@ struct EntryOptions {
   bool sizes = false;                   ///< whether magnitudes are needed
 };
 
-/// Empty if a gradient has terms other than gathered rows.
+/// Appends the sums to the graph. Returns nothing if the gradient has terms that do not come from lookups of rows.
 [[nodiscard]] std::optional<EntrySums> entry_sums(graph::Graph& graph, graph::ValueId gradient,
                                                   const EntryOptions& options);
 

@@ -11,9 +11,9 @@ bool begins_tag(char c) { return (c >= 'a' && c <= 'z') || c == '#' || c == '/' 
 
 /// A tag with its preceding backslashes: `\\[bold]`.
 struct Tag {
-  std::size_t first;    ///< of the backslashes
+  std::size_t first;    ///< position of the first backslash, or of "["
   std::size_t bracket;  ///< position of "["
-  std::size_t last;     ///< after "]"
+  std::size_t last;     ///< position after "]"
 };
 
 /// The next tag at or after `from`: "[", a letter or one of #/@, then no further "[" up to the first "]".

@@ -23,21 +23,22 @@ struct Advance {
   bool every_position = false;
 };
 
-/// Views that are valid until the next call.
+/// The results of Decoder::advance: views that are valid until its next call.
 struct Ahead {
   Tensor logits;  ///< (rows, count or 1, V) float32: predictions for the token after each position
   Tensor hidden;  ///< (rows, count, D) float32: the hidden states before the logits; empty if not requested
 };
 
-/// A model that reads its tokens once, in order. It has the rows of its batch, times the branches for which it was
-/// created. In a call with one row for each sequence, row b·branches stands for sequence b.
+/// A model that reads each token once, in order. It has `branches` rows for each sequence, a number that is fixed when
+/// it is created: a search follows several continuations. In a call with one row for each sequence, row b·branches
+/// stands for sequence b.
 class Decoder {
  public:
   virtual ~Decoder() = default;
   [[nodiscard]] virtual Dim vocabulary_size() const = 0;
   /// The maximum number of positions of a sequence.
   [[nodiscard]] virtual Dim capacity() const = 0;
-  /// Throws the errors of Executable::run.
+  /// Reads the new tokens, and returns logits for those that follow. Throws the errors of Executable::run.
   virtual Ahead advance(const Advance& step) = 0;
 };
 

@@ -1,4 +1,4 @@
-// Texts of models without a tokenizer, whose tokens are bytes, as `train` makes them from a text.
+// Text for models without a tokenizer: each byte is a token, as in training on a text.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ struct ByteInput {
   std::int64_t vocabulary = 0;
 };
 
-/// Returns nothing if the model reads anything else.
+/// Returns the input of a model that reads bytes; nothing if the model has other inputs, too, or reads anything else.
 [[nodiscard]] std::optional<ByteInput> byte_input(const keras::Model& model,
                                                   const std::optional<std::int64_t>& sequence_length);
 

@@ -52,7 +52,8 @@ inline constexpr std::int64_t kMostSvgCells = 90'000;
 /// Limit of cells in a page, which keeps it below 5 MB.
 inline constexpr std::int64_t kMostPageCells = 3'300'000;
 
-/// Returns why an image has no labels of positions, or "" if it has. An SVG has them for a few heads, a PNG never.
+/// Returns the reason why an image has no labels of positions, or "" if it has them. An SVG has them only for a few
+/// heads, a PNG never.
 [[nodiscard]] std::string why_no_labels(Format format, const HeatmapReport& report);
 
 /// table: statistics of the heads and a preview of the first layer's heads, drawn with `options`; json

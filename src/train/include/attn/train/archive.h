@@ -24,16 +24,16 @@ namespace attn::train {
 /// Returns the optimizer's variables in an archive or .weights.h5, in their order; empty if there are none.
 [[nodiscard]] std::vector<Tensor> read_optimizer_state(const std::string& path);
 
-/// The same for the model's weights in memory, or else those of its file.
+/// Returns the optimizer's variables that the model has in memory, or else those in its file.
 [[nodiscard]] std::vector<Tensor> optimizer_state_of(const open::LoadedModel& loaded);
 
-/// Returns the model's config with this compile_config, JSON as well.
+/// Returns the model's config with this compile_config. Both are JSON.
 [[nodiscard]] std::string trained_config(const open::LoadedModel& loaded, const std::string& compile_config,
                                          const keras::ConfigOptions& how);
 
 /// Returns the variables of Trainer::optimizer_state() under their names in an archive: "optimizer/vars/0", …
 [[nodiscard]] std::vector<NamedTensor> stored_variables(const std::vector<NamedTensor>& variables);
-/// The same for those of optimizer_state_of().
+/// Does the same for the variables of optimizer_state_of().
 [[nodiscard]] std::vector<NamedTensor> stored_variables(const std::vector<Tensor>& variables);
 
 /// Writes model, weights, optimizer and state atomically. `compile_config` is JSON, `variables` are those of
