@@ -26,15 +26,15 @@ namespace attn {
 
 struct OpenOptions {
   std::optional<Shape> input_shape;          ///< without the batch axis; for a layer or a chain without an input
-  std::optional<std::string> keras_version;  ///< that wrote the model, unless its file contains it: "3.12"
-  std::string compat = "none";               ///< "keras-hub": read a Hugging Face config as KerasHub does, errors too
+  std::optional<std::string> keras_version;  ///< the version that wrote the model, if its file lacks it: "3.12"
+  std::string compat = "none";  ///< "keras-hub": read a Hugging Face config as KerasHub does, errors included
 };
 
 struct RunOptions {
   std::string device = "cpu";  ///< cpu, cuda, cuda:N, or auto
   std::string backend;         ///< reference, onednn or cuda; empty: the fastest of the device
-  /// Compute in float32, bfloat16, float16 or float64 instead of the model's policy. int8, int4 or int4:BLOCK (a block
-  /// of so many weights has a scale of its own) quantize the weights, as model.quantize does.
+  /// Compute in float32, bfloat16, float16 or float64 instead of the model's policy. int8, int4 or int4:BLOCK (each
+  /// block of BLOCK weights has its own scale) quantize the weights, as Keras's model.quantize does.
   std::optional<std::string> dtype;
   std::optional<std::string> weights;  ///< a file; default: the model's own, or else drawn from initializers and seed
   std::optional<std::int64_t> batch;   ///< size of an unknown batch axis (default 1)
@@ -44,7 +44,7 @@ struct RunOptions {
   int threads = 0;                              ///< 0: all cores
   bool scores = false;                          ///< keep the attention scores of every attention layer
   std::string matmul_precision = "highest";  ///< of float32 products: highest (float32), high (TF32), medium (bfloat16)
-  std::optional<std::int64_t> memory_limit;  ///< bytes that the process may take in all; the system's limits hold too
+  std::optional<std::int64_t> memory_limit;  ///< in bytes, for the whole process; the system's limits also apply
   /// Compute no position that the padding mask hides: outputs are 0 there. Each pass is compiled for its inputs.
   bool skip_padding = false;
 };
@@ -88,10 +88,10 @@ class Tokenizer {
   /// Error (bad_input) if there is none.
   [[nodiscard]] static Tokenizer open(const std::string& path);
 
-  /// The ids of a text in UTF-8. `specials`: names of special tokens in the text, as "<|endoftext|>", are these tokens.
-  /// Throws Error (usage) for invalid UTF-8.
+  /// The ids of a text in UTF-8. With `specials`, names of special tokens in the text, such as "<|endoftext|>", become
+  /// these tokens. Throws Error (usage) for invalid UTF-8.
   [[nodiscard]] std::vector<std::int32_t> encode(const std::string& text, bool specials = true) const;
-  /// The text of ids, special ones included; bytes that are no UTF-8 become U+FFFD. Throws Error (usage) for an id
+  /// The text of ids, special ones included; bytes that are not UTF-8 become U+FFFD. Throws Error (usage) for an id
   /// outside the vocabulary.
   [[nodiscard]] std::string decode(const std::vector<std::int32_t>& ids) const;
   /// The spelling of a token in its file ("Ġthe"); nothing for an invalid id.
@@ -165,10 +165,10 @@ struct TrainOptions {
   double validation_split = 0.0;  ///< the last part of the rows is not trained on, but evaluated after each epoch
   std::uint64_t seed = 0;         ///< seed of drawn weights, of the order of rows, and of dropout
   int threads = 0;                ///< 0: all cores
-  std::optional<std::int64_t> memory_limit;  ///< bytes that the process may take in all
+  std::optional<std::int64_t> memory_limit;  ///< in bytes, for the whole process
 };
 
-/// The course of a training.
+/// The results of a training.
 struct History {
   /// Values for each epoch, by name: "loss", metrics, "val_loss", …
   std::map<std::string, std::vector<double>> values;
@@ -192,9 +192,9 @@ class Trainer {
   Trainer& operator=(Trainer&&) noexcept;
   ~Trainer();
 
-  /// Trains for TrainOptions::epochs epochs, as Keras's fit() does; once. Throws Error.
+  /// Trains for TrainOptions::epochs epochs, as Keras's fit() does. May be called once. Throws Error.
   [[nodiscard]] History fit(const FitEvents& events = {});
-  /// The loss and the metrics over arrays as those of Model::trainer. Throws Error.
+  /// Returns the loss and the metrics over arrays with the names that Model::trainer expects. Throws Error.
   [[nodiscard]] std::map<std::string, double> evaluate(const std::map<std::string, Tensor>& data);
   /// The names of the values of evaluate() in Keras's order: "loss", the losses of several outputs, the metrics.
   [[nodiscard]] std::vector<std::string> value_names() const;
@@ -203,8 +203,8 @@ class Trainer {
   /// Writes the model, its weights and the optimizer's state as a .keras archive, which keras.models.load_model reads.
   /// Throws Error.
   void save(const std::string& path);
-  /// Returns the trained model, with copies of its weights and of the optimizer's state in memory. It was compiled as
-  /// the training was, so a training of it continues.
+  /// Returns the trained model, with copies of its weights and of the optimizer's state in memory. It has the loss,
+  /// metrics and optimizer of this training, so a new Trainer of it continues.
   [[nodiscard]] Model model() const;
 
  private:
@@ -217,9 +217,9 @@ class Trainer {
 struct GradientOptions {
   std::optional<std::string> loss;  ///< a name, or JSON as Keras writes it; default: the model's own, or else mse
   std::vector<std::string> wrt;     ///< patterns of paths of weights, with * and ?; default: all trainable weights
-  bool input_gradients = false;     ///< gradients of the inputs of floating-point numbers too, named "input:x"
+  bool input_gradients = false;     ///< also gradients of floating-point inputs, named "input:x"
   bool training = true;             ///< layers behave as in training, for example normalize by batch statistics …
-  bool dropout = false;             ///< … and also drop numbers
+  bool dropout = false;             ///< … and also apply dropout
 };
 
 struct Gradients {
@@ -248,7 +248,7 @@ class Model {
   /// Opens Keras JSON, a .keras archive, a whole-model .h5, or a short encoder config; the format is detected by
   /// content. "-" is stdin. Throws Error.
   [[nodiscard]] static Model open(const std::string& path, const OpenOptions& options = {});
-  /// The same for text. `name` stands for the file in messages.
+  /// Opens a model from its text. `name` stands for the file in messages.
   [[nodiscard]] static Model parse(const std::string& name, std::string text, const OpenOptions& options = {});
 
   Model(Model&&) noexcept;
@@ -276,7 +276,7 @@ class Model {
   /// truncated.
   [[nodiscard]] std::string summary(std::optional<int> line_length = {}, bool expand_nested = false,
                                     bool show_trainable = false) const;
-  /// The number of elements of all weights, as keras.Model.count_params.
+  /// The number of elements of all weights, as keras.Model.count_params returns it.
   [[nodiscard]] std::uint64_t count_params() const;
   /// The top-level layers in Keras's order.
   [[nodiscard]] std::vector<Layer> layers() const;
@@ -293,20 +293,20 @@ class Model {
   [[nodiscard]] Trainer trainer(const std::map<std::string, Tensor>& data, const TrainOptions& options = {},
                                 const std::map<std::string, Tensor>& validation = {}) const;
   /// Prepares the generation of text by a task of KerasHub or a model of Hugging Face that was opened from its files;
-  /// of RunOptions, input shapes and scores have no meaning. Throws Error (bad_input) for a model that is no decoder.
+  /// RunOptions::input_shapes and scores have no effect. Throws Error (bad_input) for a model that is not a decoder.
   [[nodiscard]] Generator generator(const RunOptions& options = {}) const;
-  /// The loss over arrays as those of trainer(), and its gradients. Arrays that are missing are drawn from the seed.
-  /// Throws Error.
+  /// Returns the loss and its gradients over arrays with the names that trainer() expects. Missing arrays are drawn
+  /// from the seed. Throws Error.
   [[nodiscard]] Gradients gradients(const std::map<std::string, Tensor>& data, const GradientOptions& how = {},
                                     const RunOptions& options = {}) const;
 
   /// The paths of the weights, "dense/kernel", in the order of Keras's model.weights.
   [[nodiscard]] std::vector<std::string> weight_names() const;
-  /// The weights by these names: those in memory, of the file, or drawn. Only RunOptions::weights, seed and threads
-  /// have a meaning, here and in the next functions. Throws Error.
+  /// Returns the weights with these names, from memory, from the file, or drawn. Only RunOptions::weights, seed and
+  /// threads have an effect, here and in the functions below. Throws Error.
   [[nodiscard]] std::vector<NamedTensor> weights(const RunOptions& options = {}) const;
-  /// Returns the model with these weights, which it shares, matched by their names. Throws Error (bad_input) if one is
-  /// missing, or of another shape.
+  /// Returns the model with these weights, matched by their names; it shares their memory. Throws Error (bad_input) if
+  /// one is missing, or of another shape.
   [[nodiscard]] Model with_weights(const std::vector<NamedTensor>& weights) const;
   /// Returns the model as compile() leaves it, with its weights in memory and a new optimizer. `compile_config` is JSON
   /// as Keras's get_compile_config writes it: optimizer, loss, loss_weights, metrics, weighted_metrics; a name may

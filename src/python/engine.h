@@ -20,18 +20,18 @@ class Engine {
  public:
   Engine(Model model, RunOptions options);
 
-  /// The model as it is now; it stays alive while another takes its place. The GIL must be held.
+  /// Returns the current model. The pointer keeps it alive if another model replaces it. The GIL must be held.
   [[nodiscard]] std::shared_ptr<const Model> model() const { return model_; }
   [[nodiscard]] const RunOptions& options() const { return options_; }
 
-  /// Runs passes of `batch_size` rows; one pass over all of them where it is None, or where the model fixes its batch.
+  /// Runs passes of `batch_size` rows; one pass over all of them if it is None, or if the model fixes its batch.
   nanobind::object predict(nanobind::handle x, std::optional<std::int64_t> batch_size);
   nanobind::dict scores(nanobind::handle x);
-  /// The attention maps of a pass as SVG; of random inputs if x is None.
+  /// The attention maps of a pass as SVG; the inputs are random if x is None.
   std::string attention_maps(nanobind::handle x);
 
-  /// Trains, and keeps the trained model, also where a callback ends the training. `validation` is None, or a pair of x
-  /// and targets. `on_epoch` is called with the number of the epoch and its values. Returns the reason for the end.
+  /// Trains, and keeps the trained model even if a callback ends the training. `validation` is None, or a pair of x and
+  /// targets. `on_epoch` is called with the number of the epoch and its values. Returns the reason for the end.
   std::string fit(nanobind::handle x, const nanobind::dict& targets, nanobind::handle validation, TrainOptions options,
                   const nanobind::object& on_epoch);
   /// The names and values of the loss and the metrics, in Keras's order.
@@ -40,9 +40,9 @@ class Engine {
   nanobind::tuple gradients(nanobind::handle x, const nanobind::dict& targets, const GradientOptions& how);
 
   [[nodiscard]] nanobind::list weights() const;
-  /// Takes copies of arrays by the names of weights.
+  /// Replaces weights by copies of these arrays; the keys are names of weights.
   void set_weights(const nanobind::dict& arrays);
-  /// Takes the weights of a file.
+  /// Replaces the weights by those of a file.
   void load_weights(const std::string& path);
   void compile(const std::string& config);
   void quantize(const std::string& how);
@@ -65,7 +65,7 @@ class Engine {
 
   /// The values passed for each input; borrowed from x.
   [[nodiscard]] std::vector<std::pair<std::string, nanobind::handle>> arrays_of(nanobind::handle x) const;
-  /// The same as numeric arrays: strings are encoded by the model.
+  /// The inputs in x as numeric arrays: the model's text layers encode strings.
   [[nodiscard]] Inputs inputs_of(nanobind::handle x) const;
   /// The arrays of x and of targets.
   [[nodiscard]] Inputs data_of(nanobind::handle x, const nanobind::dict& targets) const;
