@@ -358,8 +358,8 @@ struct CompareCommand {
                             !outputs_only, [&](double share) { progress.advance(share); });
   }
 
-  /// Gives the arrays of a file with only outputs the numbers of the graph's outputs, because their names in Keras are
-  /// also names of layers.
+  /// Renames the arrays of a file that has only outputs to the numbers of these outputs, because Keras names outputs
+  /// after layers.
   static void number_outputs(std::vector<NamedTensor>& arrays, const run::OutputNames& names) {
     if (arrays.size() != names.size()) return;
     const auto find = [&](const std::string& name) { return std::ranges::find(arrays, name, &NamedTensor::name); };

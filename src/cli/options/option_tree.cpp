@@ -25,7 +25,7 @@ std::vector<std::string> choices_in(std::string_view description) {
   return choices;
 }
 
-/// Returns CLI11's other descriptions in words.
+/// Returns CLI11's description of a range of numbers in words; "" for any other description.
 std::string limits_in(std::string_view description) {
   if (description == "POSITIVE") return "a number above 0";
   if (description == "NONNEGATIVE") return "a number that is not below 0";
@@ -40,7 +40,7 @@ bool names_a_file(std::string_view kind) {
   return kind.find("FILE") != std::string_view::npos || kind.find("MODEL") != std::string_view::npos;
 }
 
-/// Can an environment variable set this option?
+/// Whether an environment variable can set this option.
 bool takes_one_value(const CLI::Option& option) {
   return !option.get_lnames().empty() && option.get_type_size() == 1 && option.get_items_expected_min() >= 1 &&
          option.get_configurable() && !names_a_file(option.get_type_name());

@@ -23,7 +23,7 @@ std::optional<Number> parsed(std::string_view text) {
   return number;
 }
 
-// CLI11 needs a text, but the message is made from the limits of the option (usage.h).
+// CLI11 requires an error text, but does not show it: usage.h makes the message from the option's limits.
 constexpr const char* kRefused = "no such number";
 
 template <typename Integer>
