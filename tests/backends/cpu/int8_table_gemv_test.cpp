@@ -1,4 +1,4 @@
-// Int8 products of a few rows with a table as stored.
+// Products of a few rows of bytes with an int8 table in its stored layout, without packing.
 #include "quantized/int8_table_gemv.h"
 
 #include <doctest/doctest.h>

@@ -340,7 +340,7 @@ TEST_CASE("tiles: of numbers near the smallest, what tiles take for zero is lost
   }
 }
 
-/// y as float32 products give it, in double, with fma's treatment of infinities.
+/// Checks that NaN and infinities are where `operands.exact` has them after rounding to float32.
 void check_kinds(const Operands& operands) {
   for (const auto precision : {MatmulPrecision::highest, MatmulPrecision::high, MatmulPrecision::medium}) {
     for (const Tiles tiles : tiles_at_hand()) {
@@ -363,7 +363,7 @@ TEST_CASE("tiles: infinity and NaN are in the result where a float32 product has
         const Distribution one{"special", normal, normal};
         Operands operands = draw({70, 40, 70}, one);
         (in_x ? operands.x : operands.w)[at] = special;
-        // Powers of two have one part, the others are 0; and 0 itself makes NaN of infinity.
+        // A power of two has only one part that is not 0. The product of 0 and infinity is NaN.
         operands.w[1] = 2.0F;
         operands.w[2] = 0.0F;
         std::ranges::fill(operands.exact, 0.0);
@@ -382,7 +382,7 @@ TEST_CASE("tiles: finite numbers stay finite where their float32 product is, and
   struct Row {
     float x, w;
   };
-  // The first parts of 1.9999 and of the numbers about the largest are greater than they.
+  // Here the first bfloat16 part of a number is rounded up to more than the number, and can overflow.
   for (const Row& row : {Row{largest, 1.0F}, Row{largest, -1.0F}, Row{largest, 0.5F}, Row{0x1.fffp63F, 0x1.fffp63F},
                          Row{largest, 1.5F}, Row{0x1p100F, 0x1p100F}}) {
     Operands operands{{1, 1, 1}, {row.x}, {row.w}, {static_cast<double>(row.x) * row.w}, {1.0}};

@@ -327,8 +327,8 @@ const AttentionKernel& kernel_named(std::string_view name) {
   return *found;
 }
 
-/// An array on the host, and a copy that kernels see: with `gap` more elements between pieces of `stride`, the first
-/// one after `lead`.
+/// An array on the host, and its copy on the device. The copy is cut into pieces of `stride` elements (the first has
+/// `lead` more) with `gap` unused elements between them.
 class DeviceArray {
  public:
   DeviceArray() = default;
