@@ -167,7 +167,8 @@ class DisentangledSelfAttention final : public HeadAttention {
     ValueId rows = b.apply(needed, {table});
     if (keras::drops(call, dropout)) rows = dropped(call, rows, dropout, seed.json, b.shape(rows));
 
-    // Both kinds have the scores (B,N,T,R) of each position with all rows, and take one of these for each pair.
+    // Both kinds of position scores are computed in two steps. The first gives the scores (B,N,T,R) of each token with
+    // all R rows of the table. The second looks up the row that belongs to each pair of tokens.
     const auto of_pairs = [&](ValueId x, const Projection& projection, bool by_query) -> Expression {
       const ValueId positions = project(call, rows, projection);
       const auto by_head = [&](ValueId y) { return b.transpose(y, {0, 2, 1, 3}); };

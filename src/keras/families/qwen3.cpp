@@ -41,7 +41,7 @@ std::optional<std::int64_t> Qwen3Family::window() const {
   return sliding_window_size ? std::optional(sliding_window_size->value) : std::nullopt;
 }
 
-/// Can be created with an explicit size.
+/// An RMS norm whose size is the field head_dim, if that is given, or the last axis of its input.
 class Qwen3LayerNorm : public RmsNorm {
  public:
   void fields(Fields& f) override {

@@ -29,8 +29,8 @@ struct ReadModel {
   [[nodiscard]] const Document& file() const { return expanded ? *expanded : *document; }
 };
 
-/// `source` is the name of the text for messages. `problems`, if given, collects what is wrong (Document::collect).
-/// Throws Error (bad_input).
+/// Reads a model or a layer from its text. `source` is the name of the text in messages. `problems`, if not null,
+/// collects all errors (Document::collect). Throws Error (bad_input).
 [[nodiscard]] ReadModel read_model(const std::string& source, std::string text, const ReadOptions& options,
                                    std::vector<Problem>* problems);
 /// Creates a layer of class `class_name` from key=value pairs; values are JSON or plain words. Throws Error

@@ -7,7 +7,7 @@
 
 namespace attn::keras {
 
-/// Throws Error (bad_input).
+/// Returns the graph of the model and its loss. Throws Error (bad_input).
 [[nodiscard]] LossGraph lower_loss(Functional& model, const LowerOptions& options, const LossOptions& loss);
 
 }  // namespace attn::keras

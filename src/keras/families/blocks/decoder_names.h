@@ -7,7 +7,7 @@
 
 namespace attn::keras {
 
-/// Llama, Mistral, Qwen 2 and 3: rows that a family lacks match no weight.
+/// Llama, Mistral, Qwen 2 and 3. Rows for weights that a family lacks are unused.
 inline constexpr std::array<weights::NameRow, 17> kLlamaNames{{
     {"token_embedding/embeddings", "embed_tokens.weight", weights::layouts::kSame},
     {"token_embedding/reverse_embeddings", "lm_head.weight", weights::layouts::kLinear, true},

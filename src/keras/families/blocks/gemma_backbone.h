@@ -62,7 +62,8 @@ class GemmaFamilyBackbone : public TextBackbone {
   Number layer_norm_epsilon{1e-6};
 };
 
-/// KerasHub always divides by √head_dim.
+/// Converts query_pre_attn_scalar, whose root queries are divided by. KerasHub always divides by √head_dim, so other
+/// values are rejected.
 inline void query_scale(ConfigMap& map) {
   if (!map.reading()) return map.put("query_pre_attn_scalar", map.of_keras("head_dim"));
   const auto scalar = map.find("query_pre_attn_scalar");

@@ -5,7 +5,7 @@
 
 namespace attn::keras {
 
-/// The table for reading configs.
+/// The table of all layer classes, by which configs are read.
 [[nodiscard]] const ClassTable& layer_classes();
 
 }  // namespace attn::keras

@@ -150,7 +150,8 @@ class T5MultiHeadAttention final : public Composite {
     return std::min(exact + static_cast<std::int64_t>(share * static_cast<float>(buckets - exact)), buckets - 1);
   }
 
-  /// (1,N,T,S); for whole sequences (B,N,T,S) with −1e9 where the mask hides a key.
+  /// Returns the bias of the scores for the distances of positions: (1,N,T,S). For whole sequences with a mask it is
+  /// (B,N,T,S), with −1e9 added for hidden keys.
   [[nodiscard]] ValueId position_bias(Call& call) const {
     graph::Builder& b = call.builder();
     const Shape in = call.shape("hidden_states");

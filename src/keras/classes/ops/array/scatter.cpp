@@ -61,8 +61,8 @@ struct RowPlaces {
   Dim width;     ///< elements of a row
 };
 
-/// Reads indices (M…, depth), which name elements of the first `depth` axes of `table`. A place that is outside stays
-/// outside, so that the run rejects it.
+/// Reads indices (M…, depth), which name elements of the first `depth` axes of `table`. An index that is out of range
+/// stays out of range, so that the run rejects it.
 RowPlaces places_in(Builder& b, const Operand& indices, const Shape& table) {
   const Shape given = indices.shape();
   if (!is_integer(indices.own_dtype()))
