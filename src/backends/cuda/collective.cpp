@@ -21,7 +21,8 @@ std::int64_t sum_of(const std::vector<std::int64_t>& parts) {
   return std::accumulate(parts.begin(), parts.end(), std::int64_t{0});
 }
 
-/// Narrow types are reduced in a wider type and rounded once.
+/// Returns the type in which arrays of this dtype are reduced. If NCCL cannot add a type, a wider one is used, and
+/// results are rounded once.
 DType added_as(DType dtype) {
   if (Nccl::adds(dtype)) return dtype;
   return dtype == DType::float16 || dtype == DType::bfloat16 ? DType::float32 : DType::int32;

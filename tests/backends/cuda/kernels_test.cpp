@@ -163,7 +163,7 @@ TEST_CASE("cuda kernels: functions of half-precision numbers and of doubles agre
     const bool floats_only = std::ranges::all_of(row.inputs, [](const Operand& operand) {
       return operand.dtype == DType::float32 || operand.dtype == DType::boolean;
     });
-    // Numbers that half precision cannot represent do not test it, nor do products of many of them.
+    // Half precision cannot represent the large and tiny numbers of some cases, or their products.
     const bool fits = std::ranges::all_of(row.inputs, [](const Operand& operand) {
       return operand.numbers != Numbers::large && operand.numbers != Numbers::tiny;
     });

@@ -34,7 +34,7 @@ struct ScratchLayout {
   std::int64_t query_block, value_block;  // sizes for 32 queries or keys, and for 32 features
 };
 
-/// Returns the bytes per thread.
+/// Returns the bytes of scratch memory for one thread.
 std::int64_t scratch_for(const ScratchLayout& layout, int parts, std::int64_t keys, std::int64_t head_size) {
   constexpr std::int64_t kRows = kMostBlocks * kTileBlock;
   const std::int64_t step = parts * kTilePart / 2;  // floats per step of a block

@@ -13,7 +13,7 @@ namespace {
 
 using graph::NormKind;
 
-/// P is the type of gamma and beta.
+/// The operands of a normalization with an optional residual addition. P is the type of gamma and beta.
 template <typename T, typename P>
 struct Norm {
   const T *x, *residual;
