@@ -95,7 +95,7 @@ class FileInputs {
   [[nodiscard]] bool has_no_name(const NamedTexts& array) const {
     return array.name.empty() || path_.ends_with(".npy");
   }
-  /// Is it the only array of a file, for the only input of strings?
+  /// Whether it is the only array of a file, for the only input of strings, so that names need not match.
   [[nodiscard]] bool is_for_any(const NamedTexts& array) const {
     if (arrays_.texts.size() != 1 || of_texts_.size() != 1) return false;
     return has_no_name(array) || (others_ != nullptr && arrays_.tensors.empty() && of_numbers_.empty());

@@ -310,7 +310,7 @@ class Finder {
     if (op.bias && is_of_rows(node, 3)) result.push_back(one);
     return result;
   }
-  /// Does the bias (…, N, T, S) have an entry for each row of the batch?
+  /// Whether the bias (…, N, T, S) has an entry for each row of the batch.
   [[nodiscard]] bool is_of_rows(const Node& node, std::size_t input) const {
     constexpr int kScores = 4;
     const Shape& bias = shape(node.inputs[input]);

@@ -78,7 +78,7 @@ Tensor joined(const std::vector<Tensor>& parts) {
   return out;
 }
 
-/// Can the rows of `next` follow those of `first`?
+/// Whether the rows of `next` can follow those of `first`: the arrays differ only in their number of rows.
 bool goes_on(const Tensor& first, const Tensor& next) {
   Shape shape = next.shape();
   shape[0] = first.shape()[0];

@@ -238,7 +238,7 @@ struct CompareCommand {
     report.quantized = {std::max(a, b), bytes_of(passes[a == 0 ? 0 : 1]), bytes_of(passes[a == 0 ? 1 : 0])};
   }
 
-  /// Does an option have two values?
+  /// Whether an option has two values.
   [[nodiscard]] bool differing() const {
     const auto two = [](const std::optional<std::string>& text) {
       return text && text->find(',') != std::string::npos;

@@ -58,7 +58,7 @@ struct ExplainCommand {
     return 0;
   }
 
-  /// Is it a layer, or a misspelled one that is not a file either?
+  /// Whether it names a layer of the built-in encoder, also if misspelled, and does not look like a path.
   static bool is_builtin_layer(const std::string& name) {
     const auto encoder = keras::Model::read("configs/encoder.json", keras::Model::builtin_encoder());
     const std::vector<std::string> names = encoder.layer_names();

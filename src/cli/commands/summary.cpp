@@ -101,7 +101,7 @@ struct SummaryCommand {
     return 0;
   }
 
-  /// Does the table have rows or columns that Keras's lacks?
+  /// Whether the table has rows or columns that Keras's lacks.
   [[nodiscard]] bool opens() const { return costs || depth || variables; }
 
   void check() const {

@@ -27,7 +27,7 @@ bool given(const CLI::Option& option, const std::vector<std::string>& words) {
   return std::any_of(words.begin(), words.end(), is_this);
 }
 
-/// Is it a value that only the same option of other commands accepts?
+/// Whether only the same option of other commands accepts the value.
 bool is_for_others(const CLI::App& program, const CLI::Option& option, const std::string& value) {
   const auto takes = [&](const CLI::Option& one) {
     const std::vector<std::string> choices = spec_of(one).choices;
@@ -71,7 +71,7 @@ std::string with_value(const std::string& variable) {
   return fmt::format("{}={}", variable, printable(std::getenv(variable.c_str())));
 }
 
-/// Does the command use its default model?
+/// Whether the command uses its default model.
 bool lacks_model(const CLI::App& command) {
   const CLI::Option* model = command.get_option_no_throw("model");
   return model != nullptr && model->count() == 0;

@@ -32,7 +32,7 @@ std::string unknown_option(const CommandSpec& command, std::string_view word) {
   return fmt::format("unknown option {}{}", in_quotes(name), meant);
 }
 
-/// Is it an option of commands that was given to the program?
+/// Whether the word is an option of commands, but was given before the command.
 bool is_of_a_command(const CLI::App& app, const std::string& word) {
   const auto commands = commands_of(app);
   return std::any_of(commands.begin(), commands.end(),
@@ -57,7 +57,7 @@ std::string refused_value(const CLI::Option& option, const OptionSpec& spec) {
   return option.results().empty() ? "" : option.results().back();
 }
 
-/// Does an option of this kind take only whole numbers?
+/// Whether an option of this kind takes only whole numbers.
 bool is_whole(std::string_view kind) { return kind == "N" || kind == "K"; }
 
 std::string expectation(const OptionSpec& spec, const std::string& value) {

@@ -29,7 +29,7 @@ constexpr std::array<std::string_view, 14> kOthers = {".npz", ".npy", ".safetens
                                                       ".pdf", ".jpg", ".jpeg",        ".gif", ".onnx",
                                                       ".zip", ".gz",  ".xlsx",        ".pb"};
 
-/// Is it a picture or a page, which .txt does not select?
+/// Whether the format is a picture or a page, which the extension .txt does not select.
 bool is_file_form(Format format) { return format == Format::svg || format == Format::png || format == Format::html; }
 
 bool has(const std::vector<Format>& formats, Format format) {

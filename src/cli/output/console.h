@@ -57,7 +57,7 @@ void write_now(std::string_view text, Look look);
 /// suppresses it.
 void write_report(const std::string& text, const Console& console, bool stdout_is_taken);
 
-/// May results on stdout be bold?
+/// Whether results on stdout may be bold.
 [[nodiscard]] bool colors_results();
 
 /// Returns the columns of the terminal on stdout; nothing if there is none.

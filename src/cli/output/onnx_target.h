@@ -20,7 +20,7 @@ struct OnnxOptions {
   std::optional<std::string> dtype;                    ///< the compute dtype instead of the model's policy
 };
 
-/// Does the name of the file request ONNX?
+/// Whether the name of the file requests ONNX.
 [[nodiscard]] bool is_onnx(const std::string& path);
 
 /// Writes the model with these weights. Throws Error.

@@ -26,7 +26,7 @@ std::size_t character_length(std::string_view text) {
 
 constexpr bool is_printed(char c) noexcept { return (c >= ' ' && c < '\x7f') || c == '\n' || c == '\t'; }
 
-/// Is it C1, U+0080 to U+009F, or a byte that is not UTF-8?
+/// Whether it is a C1 control character (U+0080 to U+009F) or a byte that is not UTF-8.
 bool is_control(std::string_view character) {
   if (character.size() == 1) return !is_printed(character[0]);
   return character[0] == '\xc2' && static_cast<unsigned char>(character[1]) < 0xa0;

@@ -9,10 +9,10 @@
 
 namespace attn::report {
 
-/// For text and quoted attributes in XML and HTML.
+/// Escapes text for XML and HTML, also within quoted attributes.
 [[nodiscard]] std::string xml_text(std::string_view text);
 
-/// The same for several lines, joined by "&#10;": a tooltip. Newlines inside a line are escaped.
+/// Escapes several lines in the same way and joins them by "&#10;", for a tooltip. Newlines inside a line are escaped.
 [[nodiscard]] std::string xml_lines(const std::vector<std::string>& lines);
 
 /// For a quoted label in Graphviz.

@@ -11,12 +11,13 @@
 
 namespace attn::tokenizers {
 
-/// Files have their relative path as a name, with '/': "assets/tokenizer/merges.txt".
+/// The files of a model in a folder or a zip archive. They are named by their relative path:
+/// "assets/tokenizer/merges.txt".
 class ModelFiles {
  public:
   /// Throws Error (bad_input) if `path` is neither a folder nor a zip archive.
   explicit ModelFiles(std::string path);
-  /// Returns whether the path is one of these. Throws Error (bad_input) if it does not exist.
+  /// Returns whether the path is a folder or a zip archive. Throws Error (bad_input) if it does not exist.
   [[nodiscard]] static bool are_at(const std::string& path);
 
   [[nodiscard]] bool is_archive() const noexcept { return archive_.has_value(); }
@@ -24,7 +25,7 @@ class ModelFiles {
   [[nodiscard]] bool has(const std::string& name) const;
   /// The printable name of a file for messages.
   [[nodiscard]] std::string place(const std::string& name) const;
-  /// Throws Error (bad_input) if the file is missing or larger than `limit` bytes.
+  /// Reads a file. Throws Error (bad_input) if it is missing or larger than `limit` bytes.
   [[nodiscard]] io::Bytes read(const std::string& name, std::int64_t limit) const;
   /// Parses a JSON file of limited size; {} if it is missing.
   [[nodiscard]] nlohmann::json config(const std::string& name) const;

@@ -11,7 +11,8 @@
 
 namespace attn::tokenizers {
 
-/// `Out` is the result of a word; results of a text's parts are concatenated. Thread-safe.
+/// A cache of the results of words, of type Out: their ids or normalized text. Results of consecutive words are
+/// concatenated. Thread-safe.
 template <typename Out>
 class WordMemory {
  public:

@@ -7,10 +7,10 @@
 
 namespace attn {
 
-/// Does the pattern stand for the whole name? "*" stands for any text, also with "/" in it, "?" for one byte.
+/// Whether the pattern matches the whole name. "*" matches any text, also with "/" in it, and "?" one byte.
 [[nodiscard]] bool matches(std::string_view name, std::string_view pattern);
 
-/// Does any of them?
+/// Whether any of the patterns matches the whole name.
 [[nodiscard]] bool matches_any(std::string_view name, const std::vector<std::string>& patterns);
 
 }  // namespace attn

@@ -30,7 +30,7 @@ using Limits = std::function<run::MapOptions(const std::vector<run::ScoresLayout
                                                  const open::GivenInputs& given, const Heads& heads,
                                                  const Limits& limits, const open::Listener& listener);
 
-/// Does the model have an attention layer?
+/// Whether the model has an attention layer.
 [[nodiscard]] bool has_attention(const keras::Model& model, const keras::LowerOptions& options);
 
 }  // namespace attn::library

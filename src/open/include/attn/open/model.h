@@ -36,9 +36,9 @@ struct LoadedModel {
 /// Error.
 [[nodiscard]] LoadedModel load_model(const std::optional<std::string>& path, const Reading& how,
                                      const Listener& listener);
-/// The same for a config that was read.
+/// Opens a model whose config was already read.
 [[nodiscard]] LoadedModel load_model(ModelText source, const Reading& how, const Listener& listener);
-/// The same for a run. Warns if the sequence length has no effect on the model.
+/// Opens the model at `path` for a run with these options. Warns if the sequence length has no effect on the model.
 [[nodiscard]] LoadedModel load_model(const std::optional<std::string>& path, const Execution& execution,
                                      const Listener& listener);
 

@@ -14,7 +14,7 @@ void write_dump(const std::string& path, const Trainer& trainer, const std::vect
 /// product, times lora_alpha/rank, is added to dense/kernel.
 void write_low_rank(const std::string& path, const Trainer& trainer);
 
-/// Throws Error (usage) if there are none.
+/// Throws Error (usage) if no layer has a low-rank addition.
 void expect_low_rank(const Trainer& trainer);
 
 }  // namespace attn::train

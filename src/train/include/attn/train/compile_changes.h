@@ -38,7 +38,7 @@ struct CompileChanges {
 
   /// Do they change the learning rate from step to step?
   [[nodiscard]] bool schedule() const { return moves_rate() || (learning_rate && !constant_rate()); }
-  /// Is there a schedule over the steps of this training: up, down, or both?
+  /// Whether the learning rate follows a schedule over the steps of this training: up, down, or both.
   [[nodiscard]] bool moves_rate() const { return warmup_steps || (decay && *decay != "none"); }
   /// Returns the rate if it is a number. Throws Error (usage) if it is neither a number nor JSON.
   [[nodiscard]] std::optional<double> constant_rate() const;

@@ -59,7 +59,7 @@ using RunningValues = std::map<std::string, Running>;  ///< "loss", "accuracy", 
 using Logs = std::vector<std::pair<std::string, std::vector<double>>>;
 /// First those of the training, then "val_…".
 [[nodiscard]] Logs logs_of(const RunningValues& training, const RunningValues& validation);
-/// The same, each as the mean of its numbers: Keras's progress bar shows it.
+/// Returns one number for each name, the mean of its values, as Keras's progress bar shows it.
 [[nodiscard]] std::vector<std::pair<std::string, double>> values_of(const Logs& logs);
 
 /// The position of a training between two steps. A resume needs this, the weights, the optimizer state and the draws.

@@ -13,12 +13,12 @@
 
 namespace attn::train {
 
-/// Parses "8", or "8,16" with lora_alpha.
+/// The rank and lora_alpha of low-rank additions (LoRA).
 struct LowRank {
   std::int64_t rank = 1;
   std::optional<double> alpha;
 };
-/// Throws Error (usage).
+/// Parses "8", or "8,16" with lora_alpha. Throws Error (usage).
 [[nodiscard]] LowRank low_rank_of(const std::string& text);
 
 /// Returns a model's config in which the layers Dense, EinsumDense and Embedding whose names match a pattern

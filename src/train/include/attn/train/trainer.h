@@ -97,7 +97,7 @@ class Trainer {
   [[nodiscard]] std::int64_t memory_needed(const Batch& batch);
   /// Runs forward, backward and an optimizer step. Throws Error for invalid values in the data.
   StepResult step(const Batch& batch) { return step(batch, nullptr); }
-  /// The same; also measures each node unless `times` is null.
+  /// Runs such a step, and measures each node unless `times` is null.
   StepResult step(const Batch& batch, StepTimes* times);
   /// Computes the loss and the metrics only.
   PassResult evaluate(const Batch& batch);
