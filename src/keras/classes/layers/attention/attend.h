@@ -13,8 +13,9 @@ namespace attn::keras {
 [[nodiscard]] Attended attend(Call& call, graph::ValueId query, graph::ValueId key, graph::ValueId value,
                               const Attending& how);
 
-/// The softmax of KerasHub's attention layers: a Softmax layer in float32, with a row without visible keys set to 0. In
-/// half precision, the fused computation is closer to it; there such a row is a mean.
+/// Returns the computation that comes closest to the softmax of KerasHub's attention layers, a Softmax layer in
+/// float32. In float32 a row without visible keys becomes 0. In half precision it is the fused computation, in which
+/// such a row becomes the mean of all values.
 [[nodiscard]] graph::AttentionPath softmax_path(const Call& call);
 
 }  // namespace attn::keras

@@ -29,7 +29,7 @@ class MaskedHead : public Composite {
   void check_embedding(const Ref& config);
   /// The features at the masked positions.
   TensorPtr masked(Call& call);
-  /// The logits of `x` by the embedding.
+  /// The logits of `x`, by the transposed table of the embedding.
   TensorPtr reversed(Call& call, const TensorPtr& x) { return apply(call, *embedding_, {x}, {{"reverse", true}}); }
 
   std::optional<Positive> vocabulary_size;
