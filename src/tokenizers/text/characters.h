@@ -55,8 +55,8 @@ void append(std::string& text, char32_t point);
 /// `\w`: letters, marks, decimal numbers and connectors.
 [[nodiscard]] bool is_word(char32_t point) noexcept;
 
-/// Returns whether BERT's tokenizers split at it as punctuation: \p{P}, and every ASCII character except letters,
-/// digits and spaces.
+/// Returns whether it is a printable ASCII character other than a letter, a digit and the space. BERT's tokenizers
+/// treat these as punctuation, in addition to \p{P}.
 [[nodiscard]] constexpr bool is_ascii_symbol(char32_t point) noexcept {
   return (point >= 0x21 && point <= 0x2f) || (point >= 0x3a && point <= 0x40) || (point >= 0x5b && point <= 0x60) ||
          (point >= 0x7b && point <= 0x7e);

@@ -58,7 +58,8 @@ std::string TextStream::push(Id id) {
   return part;
 }
 
-/// Bytes that formed characters became part of an invalid run. The text of the ids since then is new.
+/// Handles a later byte that makes earlier characters part of an invalid sequence, so that the decoded text no longer
+/// begins with the text that was returned. Decoding starts again at the ids since the last part.
 std::string TextStream::begin_anew() {
   ids_.erase(ids_.begin(), ids_.begin() + static_cast<std::ptrdiff_t>(given_ids_));
   given_ids_ = ids_.size();
