@@ -49,11 +49,12 @@ void run_by_lanes(const std::uint8_t* x, std::int64_t row_x, std::int64_t rows, 
 
 #if defined(__x86_64__) && defined(__GNUC__)
 
+// NOLINTBEGIN(bugprone-macro-parentheses): types and names of variables cannot be parenthesized.
+
 /// Defines name<kRows>, which multiplies kRows rows by `dot`, over `Vector`s of columns, for the instruction
 /// set `isa`. If `by_columns`, the operands that `dot` derives from a vector of columns are shared by all
 /// rows. Every loop over rows and vectors is unrolled: otherwise GCC 12 keeps sums in memory, with a store for
-/// each product. NOLINTBEGIN(bugprone-macro-parentheses): types and names of variables cannot be
-/// parenthesized.
+/// each product.
 #define ATTN_INT8_DOTS(name, isa, Vector, load, store, set, dot, by_columns)                                  \
   template <int kRows>                                                                                        \
   [[gnu::target(isa)]] void name(const std::uint8_t* x, std::int64_t row_x, const std::uint8_t* panel,        \

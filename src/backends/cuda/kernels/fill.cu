@@ -11,7 +11,8 @@ namespace {
 
 constexpr unsigned kThreads = 256, kMostBlocks = 1024;
 
-/// The sign and 7 bits of each half are random; the exponent is that of 0.5 in bfloat16 and of 1.75 in float16.
+/// The sign and 7 bits of each half-precision number are random; the exponent is that of 0.5 in bfloat16 and of 1.75 in
+/// float16.
 __global__ void __launch_bounds__(kThreads) fill_kernel(std::uint32_t* words, std::int64_t count) {
   wait_for_previous_kernel();
   let_next_kernel_start();
