@@ -56,7 +56,7 @@ using StepKey = std::pair<const graph::Graph*, std::vector<graph::ValueId>>;
 /// Memory that all kernels use, since one runs at a time.
 class SharedMemory {
  public:
-  /// Grows it to at least `bytes`. The address may change until all kernels are made.
+  /// Grows the memory to at least `bytes`. The address may change until all kernels are made.
   void reserve(std::int64_t bytes) {
     if (bytes <= size_) return;
     bytes_ = allocate_bytes(bytes);

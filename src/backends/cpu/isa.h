@@ -35,8 +35,9 @@ inline constinit std::atomic<std::uint8_t> found_isa = 0;  // 0: not determined 
 
 /// Whether dot products of four bytes may be used (VPDPBUSD of AVX512-VNNI).
 [[nodiscard]] bool has_int8_dots();
-/// The same in 256 bits: in AVX-VNNI's encoding, and in AVX-512's on a CPU that has only these.
+/// Whether 256-bit dot products of four bytes may be used in the encoding of AVX-VNNI (VPDPBUSD).
 [[nodiscard]] bool has_avx_int8_dots();
+/// Whether 256-bit dot products of four bytes may be used in the encoding of AVX-512 (VPDPBUSD of AVX512-VNNI).
 [[nodiscard]] bool has_half_int8_dots();
 /// Whether int8 tiles (AMX-INT8) and int8 dot products exist and isa() is amx.
 [[nodiscard]] bool has_int8_tiles();

@@ -108,7 +108,7 @@ template <int... kIndex>
   store(a, to);
   store(b, to + kLanes);
 }
-/// The same as bfloat16, ties to even. Not for a NaN with bits in its lower half.
+/// Stores 32 numbers as bfloat16, rounded with ties to even. A NaN with bits in its lower half is not supported.
 [[gnu::always_inline]] inline void store(const Lanes& a, const Lanes& b, std::uint16_t* to) {
   const auto first = reinterpret_cast<Integers>(a), second = reinterpret_cast<Integers>(b);
   store_upper(first + 0x7FFF + ((first >> 16) & 1), second + 0x7FFF + ((second >> 16) & 1), to);

@@ -55,7 +55,8 @@ class Device {
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
 
-  /// Makes it the GPU of the calling thread: CUDA keeps a current device per thread, initially the first. Throws Error.
+  /// Makes this GPU the one of the calling thread: CUDA keeps a current device per thread, initially the first. Throws
+  /// Error.
   void use() const;
 
   [[nodiscard]] int index() const { return index_; }

@@ -79,9 +79,9 @@ struct PreparedProduct {
   /// cuBLASLt's limit, as for the next two.
   std::function<ProductOperands(const TuningSpace&, int call)> operands;
   std::function<void(const ProductOperands&, cudaStream_t)> launch_with;
-  /// Runs it once with NaN as the bias, or as `a` if there is no bias, and returns whether the result is NaN. Also
-  /// returns false if there is no memory to try it. Like `tune`, it writes to the real operands' memory. The batch is
-  /// 1.
+  /// Runs the product once with NaN as the bias, or as `a` if there is no bias, and returns whether the result is NaN.
+  /// Also returns false if there is no memory to try it. Like `tune`, it writes to the real operands' memory. The batch
+  /// is 1.
   std::function<bool(cudaStream_t)> keeps_nan;
   std::string key;  ///< Product::key()
   std::string why_not;

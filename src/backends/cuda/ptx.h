@@ -104,7 +104,8 @@ __device__ __forceinline__ void load_matrices(std::uint32_t (&r)[4], std::uint32
                : "r"(row)
                : "memory");
 }
-/// The same matrices transposed: each lane gets (2t, g) and (2t+1, g).
+/// Loads four 8×8 matrices of half precision from shared memory, transposed: each lane gets (2t, g) and (2t+1, g) of
+/// each. Lane 8i + r passes the address of row r of matrix i.
 __device__ __forceinline__ void load_matrices_transposed(std::uint32_t (&r)[4], std::uint32_t row) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])

@@ -36,7 +36,8 @@ void with_number_of(DType dtype, Function f) {
   }
 }
 
-/// The same, only for sums and products: integers modulo 2^64 need no sign, and unsigned ones may wrap.
+/// Calls f with a zero of the type in which sums and products of `dtype` are computed. Integers modulo 2^64 need no
+/// sign, and unsigned ones may wrap.
 template <typename Function>
 void with_ring_of(DType dtype, Function f) {
   if (is_integer(dtype)) {

@@ -97,7 +97,8 @@ class AttentionHeads {
   void find_seen(const Sequence& sequence, std::int64_t n, std::int64_t t, std::int64_t begin, std::int64_t end,
                  std::uint8_t* seen) const;
 
-  /// The same for queries [first, first + rows), with row stride `stride` of `seen`. False if none sees any key.
+  /// Computes seen[(t − first)·stride + s − begin], whether query t of head n may attend to key s, for `rows` queries
+  /// from `first` on. Returns false if no query sees any of the keys [begin, end).
   bool find_seen(const Sequence& sequence, std::int64_t n, std::int64_t first, std::int64_t rows, std::int64_t begin,
                  std::int64_t end, std::uint8_t* seen, std::int64_t stride) const;
   /// Whether the weight of hidden keys is negligible, given each row's largest unscaled score.
@@ -121,7 +122,7 @@ class AttentionHeads {
   std::int64_t B, T, N, H, S, K, V;
   float scale;
   float hidden;        ///< Keras's replacement of a hidden scaled score
-  float hidden_score;  ///< the same before scaling, by a scale above 0
+  float hidden_score;  ///< `hidden` divided by the scale, which is above 0: for scores before scaling
 
  private:
   Operand query_, key_, value_, context_, scores_, lse_;  // query, key and value may be slices of one packed array

@@ -30,8 +30,9 @@ void begin_rows(const RunningRows& running, std::int64_t rows);
 void soften(float* scores, std::int64_t stride, std::int64_t rows, std::int64_t keys, float factor,
             const RunningRows& running);
 
-/// The same, but writes the weights as `parts` bfloat16 per number, as rows of an x block (amx_pack.h); they are
-/// invalid in rows whose sum is NaN. With fewer parts the exponential is less accurate too.
+/// Computes the weights 2^(factor·(x − maximum)) as soften() does, and writes them as `parts` bfloat16 per number, in
+/// rows of an x block (amx_pack.h). Weights are invalid in rows whose sum is NaN. With fewer parts the exponential is
+/// less accurate too.
 void soften_into_tiles(float* scores, std::int64_t stride, std::int64_t rows, std::int64_t keys, float factor,
                        const RunningRows& running, int parts, Bfloat16* weights);
 

@@ -136,7 +136,8 @@ void multiply_row_tiles(Tiles& tiles, const Bfloat16* x, const Bfloat16* w, std:
   }
 }
 
-/// The same for the first `rows` ≤ 32 rows; a few more rows of y may be overwritten. Row i is written to y + i·stride.
+/// Computes y(i, j) = Σ x(i, k)·w(k, j) for the first `rows` ≤ 32 rows of a block and a block of columns. Row i is
+/// written to y + i·stride; a few more rows of y may be overwritten.
 template <int kParts, bool kOnce = false, typename Tiles>
 void multiply_tile_block(Tiles& tiles, const Bfloat16* x, const Bfloat16* w, std::int64_t steps, std::int64_t rows,
                          Ahead& ahead, float* y, std::int64_t stride = kTileBlock, const float* start = nullptr) {

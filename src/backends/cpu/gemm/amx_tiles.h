@@ -39,7 +39,7 @@ class AmxTiles {
   [[gnu::always_inline]] void load(const Bfloat16* from) {
     __asm__ volatile("tileloadd (%0,%1,1), %%tmm%c2" : : "r"(from), "r"(kRowBytes), "i"(kTile) : "memory");
   }
-  /// The same for data that is not read again soon, bypassing the L1 cache.
+  /// Loads 16 consecutive rows of data that is not read again soon, bypassing the L1 cache.
   template <int kTile>
   [[gnu::always_inline]] void stream(const Bfloat16* from) {
     __asm__ volatile("tileloaddt1 (%0,%1,1), %%tmm%c2" : : "r"(from), "r"(kRowBytes), "i"(kTile) : "memory");
@@ -78,12 +78,13 @@ class AmxTiles {
                      : "r"(to), "r"(stride * static_cast<std::int64_t>(sizeof(std::int32_t))), "i"(kTile)
                      : "memory");
   }
-  /// Same as multiply_int8_tiles. Requires has_int8_tiles().
+  /// Adds products of unsigned and signed bytes to a tile of int32 sums, as multiply_int8_tiles() does. Requires
+  /// has_int8_tiles().
   template <int kSums, int kLeft, int kRight>
   [[gnu::always_inline]] void multiply_bytes() {
     __asm__ volatile("tdpbusd %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(kSums), "i"(kLeft), "i"(kRight));
   }
-  /// Same as multiply_tiles.
+  /// Adds products of bfloat16 numbers to a tile of float32 sums, as multiply_tiles() does.
   template <int kSums, int kLeft, int kRight>
   [[gnu::always_inline]] void multiply() {
     __asm__ volatile("tdpbf16ps %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(kSums), "i"(kLeft), "i"(kRight));

@@ -65,7 +65,8 @@ inline constexpr std::array<MultiplyRows, 12> kMultiplyRows{
 
 }  // namespace dots
 
-/// Same as for tiles, with one part: rows in groups of similar height, whose accumulators stay in registers.
+/// Computes y(i, j) = Σ x(i, k)·w(k, j) for the first `rows` rows of a block by dot products, with one part. Rows are
+/// in groups of similar height, whose accumulators stay in registers.
 template <int kParts, bool kOnce = false>
 void multiply_tile_block(DotProducts&, const Bfloat16* x, const Bfloat16* w, std::int64_t steps, std::int64_t rows,
                          Ahead& ahead, float* y, std::int64_t stride = kTileBlock, const float* start = nullptr) {

@@ -13,7 +13,7 @@ namespace attn::backends::cpu {
 [[nodiscard]] Needs single_needs(const StepInfo& step);
 [[nodiscard]] std::unique_ptr<Kernel> make_single(const Step& step);
 
-/// The same for bfloat16, by dot products.
+/// A single product of bfloat16 numbers, by dot products.
 [[nodiscard]] std::string why_not_single_half(const StepInfo& step);
 [[nodiscard]] Needs single_half_needs(const StepInfo& step);
 [[nodiscard]] std::unique_ptr<Kernel> make_single_half(const Step& step);

@@ -23,7 +23,8 @@ constexpr std::int64_t kAliased = 4096 / sizeof(float), kWays = 8;
 /// Up to this many rows, a panel comes from memory as fast as it is multiplied, because the hardware prefetcher detects
 /// sequential reads. With more rows it does not; the first rows then prefetch the panel this many bytes ahead.
 constexpr std::int64_t kUnaided = 4, kBytesAhead = 8 << 10;
-/// The same for half-precision panels: rows of x, and rows of the panel.
+/// Half-precision panels: with more rows of x than kUnaidedByHalf, the panel is prefetched kRowsAhead of its rows
+/// ahead. Widening prefetches kRowsAheadOfWidening rows ahead.
 constexpr int kUnaidedByHalf = 2, kRowsAhead = 16, kRowsAheadOfWidening = 64;
 
 /// The micro-kernels with 16 or 32 columns.
@@ -71,7 +72,7 @@ void multiply_tiles(const PanelSums& sums) {
   }
 }
 
-/// The same for any x, a few rows of a chain at a time.
+/// Accumulators of 16 or 32 columns, for x with any column stride: a few rows of a chain at a time are made dense.
 void multiply_scattered(const PanelSums& sums) {
   float dense[kMostRows * kChain];
   for (std::int64_t i = 0; i < sums.rows; i += kMostRows) {

@@ -27,8 +27,8 @@ void multiply_panel(const PanelSums& sums);
 /// Packs panel[k·kPanel + j] = from(k, j) for k < depth, j < width, with zeros for width ≤ j < kPanel.
 void pack_panel(const View& from, std::int64_t depth, std::int64_t width, float* panel);
 
-/// The same for half-precision numbers in a matrix with row stride `row`. Columns j and j + 16 are adjacent: a vector
-/// of 32-bit words then holds two columns that are quickly separated.
+/// Packs a panel of half-precision numbers of a matrix with row stride `row`, with zeros for columns from `width` on.
+/// Columns j and j + 16 are adjacent: a vector of 32-bit words then holds two columns that are quickly separated.
 void pack_half_panel(const std::uint16_t* from, std::int64_t row, std::int64_t depth, std::int64_t width,
                      std::uint16_t* panel);
 /// Widens a half-precision panel to float32.

@@ -56,7 +56,7 @@ struct ProductInfo {
   std::int64_t (&packed_bytes)(const ProductQuery& query);
   /// Other memory that it keeps.
   std::int64_t (&held_bytes)(const ProductQuery& query);
-  /// Its share of the scratch memory.
+  /// The bytes of the method's share of the scratch memory.
   std::int64_t (&scratch_bytes)(const ProductQuery& query, int threads);
   /// Packs the weights and the bias. x, y, bias and residual have `dtype`.
   std::unique_ptr<Product> (&make)(Engine& engine, const Product::Size& size, DType dtype,

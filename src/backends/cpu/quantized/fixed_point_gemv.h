@@ -23,8 +23,8 @@ inline constexpr std::int64_t kMostFixedPointRows = 8;
 /// small; multiply_integers must be used then.
 [[nodiscard]] bool to_fixed_point(IntegerForm form, const float* x, const PanelGroups& groups, std::byte* digits);
 
-/// Same as multiply_integers for up to kMostFixedPointRows rows, which are row_digits bytes apart. The result differs
-/// by less than 2^-23 of the group's largest magnitude per weight.
+/// Computes the products of multiply_integers() for up to kMostFixedPointRows decomposed rows, which are row_digits
+/// bytes apart. The result differs by less than 2^-23 of the group's largest magnitude per weight.
 void multiply_fixed_point(IntegerForm form, bool is_signed, const std::byte* digits, std::int64_t row_digits,
                           std::int64_t rows, const std::byte* panel, const PanelGroups& groups, float* y);
 

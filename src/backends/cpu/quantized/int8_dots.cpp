@@ -114,7 +114,7 @@ ATTN_INT8_DOTS(rows_of_avx2, "avx2", __m256i, _mm256_loadu_si256, _mm256_storeu_
                true)
 ATTN_INT8_DOTS(rows_of_avx_vnni, "avx2,avxvnni", __m256i, _mm256_loadu_si256, _mm256_storeu_si256, _mm256_set1_epi32,
                _mm256_dpbusd_avx_epi32, false)
-// The same loop for CPUs that have the instruction only in AVX-512's encoding.
+// The loop of rows_of_avx_vnni, for CPUs that have the instruction only in AVX-512's encoding.
 ATTN_INT8_DOTS(rows_of_half_vnni, "avx512f,avx512vl,avx512vnni", __m256i, _mm256_loadu_si256, _mm256_storeu_si256,
                _mm256_set1_epi32, _mm256_dpbusd_epi32, false)
 ATTN_INT8_DOTS(rows_of_avx512, "avx512f,avx512bw", __m512i, _mm512_loadu_si512, _mm512_storeu_si512, _mm512_set1_epi32,

@@ -101,7 +101,8 @@ ATTN_VECTORIZED(void, make_floats, const float* x, std::int64_t size, float scal
   }
 }
 
-/// The same for numbers whose product with the scale may be NaN, which becomes 0.
+/// Computes x·scale rounded half to even, clamped to the range, plus `offset`. A product with the scale may be NaN, and
+/// then counts as 0.
 void round_some(const float* x, std::int64_t size, float scale, const graph::IntegerRange& range, auto* q, int offset) {
   for (std::int64_t i = 0; i < size; ++i) {
     const float product = x[i] * scale;
@@ -300,7 +301,7 @@ template <int kBytes, bool kIsNibbles, bool kIsWhole>
   }
 }
 
-/// Both loops, for each instruction set.
+/// The loops of multiply_integers() and widen_integers(), for each instruction set.
 template <bool kIsNibbles, bool kIsWhole>
 struct Loops {
   static void multiply(const float* x, std::int64_t row_x, std::int64_t rows, const std::uint8_t* panel,

@@ -14,7 +14,7 @@ namespace attn::backends::cpu {
 /// The layout of a panel: the integers of several rows of the depth share 32 bits of each column.
 enum class IntegerForm : std::uint8_t {
   quads,   ///< four rows, one byte each, for int8 dot products
-  bytes,   ///< the same, to be widened to float
+  bytes,   ///< four rows, one byte each, to be widened to float
   nibbles  ///< eight rows, row 2i in the low half of byte i
 };
 
@@ -44,10 +44,10 @@ void pack_integer_panel(IntegerForm form, const StoredIntegers& from, std::span<
 /// Returns the offset that makes the integers of a widened panel unsigned.
 [[nodiscard]] int added_to(IntegerForm form, bool is_signed);
 
-/// Quantizes a row for quads: min(max(x·scale, rounded), low), high) + 128, padded with 128 to a whole quad. Returns
+/// Quantizes a row for quads: min(max(round(x·scale), low), high) + 128, padded with 128 to a whole quad. Returns
 /// the scale, high/(max |x| + ε).
 float quantize_row(const float* x, std::int64_t depth, const graph::IntegerRange& range, std::uint8_t* q);
-/// The same, as floats.
+/// Quantizes a row to floats: min(max(round(x·scale), low), high). Returns the scale, high/(max |x| + ε).
 float quantize_row(const float* x, std::int64_t depth, const graph::IntegerRange& range, float* q);
 
 /// Rows of the depth that share scales and zero points: group g ends before ends[g].

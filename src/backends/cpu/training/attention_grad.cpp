@@ -173,7 +173,7 @@ class AttentionGradKernel final : public Kernel {
     float* values;    // panels (V, kPanel) of 32 keys
     float* features;  // panels (S, kPanel) of 32 features of the keys
     float* queries;   // panels (rows, kPanel) of 32 features
-    float* outs;      // the same of dcontext
+    float* outs;      // panels (rows, kPanel) of 32 features of dcontext
     std::uint8_t* seen;
   };
 

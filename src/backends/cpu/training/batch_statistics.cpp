@@ -98,7 +98,7 @@ template <typename Function>
   return sum_of_halves(sums);
 }
 
-// The same if the numbers of a channel are contiguous.
+// The steps for a run of `size` contiguous numbers of one channel.
 ATTN_VECTORIZED(double, sum_of_run, const float* x, std::int64_t size) {
   return sum_in_halves(
       size, [&](std::int64_t i, Doubles & part) __attribute__((always_inline)) { load_some(x + i, size - i, part); });

@@ -80,7 +80,7 @@ struct AttentionKernel {
   std::string_view name;  ///< "flash sm90", "flash mma", "flash fma", "plain"
   /// Returns the reason why the kernel does not take the problem, or "".
   std::string (*why_not)(const AttentionProblem& problem, const Device& device);
-  /// Prepares it once (tensor maps, launch shape) and returns the function that puts it on a stream.
+  /// Prepares the kernel once (tensor maps, launch shape) and returns the function that puts it on a stream.
   Launch (*prepare)(const AttentionProblem& problem, const Device& device);
 };
 

@@ -244,7 +244,8 @@ class FlashMmaKernel {
     for (int m = 0; m < problem_.masks; ++m) hide_by(problem_.mask[m], scores, first_key);
   }
 
-  /// The same for one mask. Each lane collects the bits of one row and passes them to the lanes that hold its scores.
+  /// Sets the scores of keys that one mask hides to −∞. Each lane collects the bits of one row and passes them to the
+  /// lanes that hold its scores.
   __device__ __forceinline__ void hide_by(const MaskView& mask, float (&scores)[Tiles][kKeys / 8][4], int first_key) {
     const int first_row = ptx::here(first_row_ + warp_row_);
     const bool* const cells = mask.data + b_ * mask.strides[0] + n_ * mask.strides[1] + first_row * mask.strides[2] +

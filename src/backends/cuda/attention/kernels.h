@@ -36,8 +36,8 @@ namespace attn::cuda {
 [[nodiscard]] Tiling tile_queries(const AttentionProblem& problem, int rows, const Device& device);
 /// Returns whether the rows of an array with this head size are aligned to, and made of, whole 16-byte vectors.
 [[nodiscard]] bool has_vectors(const AttentionProblem& problem, const HeadsView& view, std::int64_t size);
-/// The same problem without a window that hides nothing; a wider window is limited so that sums with it do not
-/// overflow.
+/// Returns the problem without a window that hides nothing: one of at least max(T, S) positions becomes 0. Sums with
+/// the window then do not overflow.
 [[nodiscard]] AttentionProblem with_plain_window(AttentionProblem problem);
 
 }  // namespace attn::cuda

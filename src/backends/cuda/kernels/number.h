@@ -155,7 +155,8 @@ void with_number_of(DType dtype, Function f) {
   f(float{});
 }
 
-/// The same, only for sums and products: integers modulo 2^64 need no sign, and unsigned ones may wrap.
+/// Calls f with a zero of the type in which sums and products of `dtype` are computed. Integers modulo 2^64 need no
+/// sign, and unsigned ones may wrap.
 template <typename Function>
 void with_ring_of(DType dtype, Function f) {
   if (dtype == DType::float64) return f(double{});
@@ -163,7 +164,8 @@ void with_ring_of(DType dtype, Function f) {
   f(float{});
 }
 
-/// The same, for operations that compute integers in double.
+/// Calls f with a zero of the type of operations that compute integers in double: double for float64 and integers,
+/// otherwise float.
 template <typename Function>
 void with_float_of(DType dtype, Function f) {
   if (dtype == DType::float64 || is_integer(dtype)) return f(double{});

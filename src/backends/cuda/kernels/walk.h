@@ -69,8 +69,8 @@ struct Axes {
   std::vector<Steps> steps;  ///< one for each operand
 };
 
-/// The same walk over fewer axes: without axes of one element, and with adjacent axes merged if they are contiguous in
-/// every operand.
+/// Returns an equal walk over fewer axes: without axes of one element, and with adjacent axes merged if they are
+/// contiguous in every operand.
 [[nodiscard]] Axes merged(const Axes& axes);
 
 /// Returns nothing if more than kMaxAxes remain.
