@@ -7,7 +7,7 @@
 
 namespace attn::cli {
 
-/// Returns them in the order of the help.
+/// Returns all commands in the order of the help.
 [[nodiscard]] std::span<const Command> commands();
 
 }  // namespace attn::cli

@@ -90,7 +90,8 @@ struct WeightsCommand {
   [[nodiscard]] int compare(const open::WeightsSource& a, const std::optional<open::LoadedModel>& asked) const {
     const open::WeightsSource b = open::read_weights(*other, asked ? &*asked : nullptr, common.console);
     b.warn(common.console);
-    // Both sides are named by the same model if either has one.
+    // --model names the arrays of both files; without --model, a file without a model is named by the other file's
+    // model.
     const open::LoadedModel* of_a = asked ? &*asked : a.model ? &*a.model : b.model ? &*b.model : nullptr;
     const open::LoadedModel* of_b = asked ? &*asked : b.model ? &*b.model : of_a;
     report::DiffReport report{file, *other, tolerance.rtol, tolerance.atol, {}};

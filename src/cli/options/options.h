@@ -63,8 +63,8 @@ class Options {
   template <typename Value>
   Option add(const std::string& names, Value& value, const std::string& kind, const std::string& description);
 
-  /// The same for the path of an output file, or of a folder if `kind` is FOLDER or DIR. Such paths are checked before
-  /// the command starts to work.
+  /// Stores the path of an output file in `value`, or of a folder if `kind` is FOLDER or DIR. Such paths are checked
+  /// before the command starts to work.
   template <typename Value>
   Option output(const std::string& names, Value& value, const std::string& kind, const std::string& description);
 

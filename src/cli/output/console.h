@@ -40,7 +40,7 @@ struct Console : open::Listener {
 enum class Look : std::uint8_t {
   fitting,    ///< tables folded to its width, bold headings with colour, ASCII if the locale has only that
   exact,      ///< byte for byte, except control characters on a terminal
-  model_text  ///< the same for text that a model or a tokenizer made; --raw keeps its control characters
+  model_text  ///< the exact text of a model or a tokenizer; a terminal gets control characters only with --raw
 };
 
 /// Selects the characters of tables for stdout, or for `path` if it is given, as write_result shows them there.

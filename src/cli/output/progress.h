@@ -21,7 +21,8 @@ class Progress final : public open::Work {
  public:
   /// `total` steps of any kind; 0 if it is unknown, and only the time is shown. `what` is shown as it is: "init".
   Progress(const Console& console, const std::string& what, double total = 0.0);
-  /// The same for work that counts its steps itself: `done` returns the current count; another thread calls it.
+  /// Shows `what` for `total` steps that the work counts itself: `done` returns the current count; another thread calls
+  /// it.
   Progress(const Console& console, const std::string& what, double total, std::function<double()> done);
   ~Progress() override;
   Progress(const Progress&) = delete;

@@ -104,9 +104,9 @@ class Ranks {
   std::unique_ptr<communicators::Communicator> inner_, outer_;  // destroyed before world_
 };
 
-/// Returns `give` of every rank, by rank, for texts up to 64 bytes.
+/// Returns `own` of every rank, by rank, cut at 63 bytes.
 [[nodiscard]] std::vector<std::string> gather_texts(communicators::Communicator& world, const std::string& own);
-/// The same for numbers.
+/// Returns `own` of every rank, by rank.
 [[nodiscard]] std::vector<double> gather_numbers(communicators::Communicator& world, double own);
 
 }  // namespace attn::cli
