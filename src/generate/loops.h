@@ -8,7 +8,7 @@ namespace attn::generate {
 
 /// Greedy, random, top-k and top-p sampling: sequences are independent.
 [[nodiscard]] Generated sample(Decoder& decoder, const Request& request, const Prompts& prompts);
-/// The same for one sequence with Request::draft.
+/// Greedy, random, top-k and top-p sampling of one sequence, whose next tokens Request::draft proposes.
 [[nodiscard]] Generated speculate(Decoder& decoder, const Request& request, const Prompts& prompts);
 /// keras_hub/src/samplers/beam_sampler.py: has no length penalty and no pool of ended beams.
 [[nodiscard]] Generated search_beams(Decoder& decoder, const Request& request, const Prompts& prompts);

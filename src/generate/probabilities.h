@@ -25,9 +25,9 @@ using Token = std::int32_t;
 /// The indices of the k largest values (or of all, if there are fewer) in descending order; equal values by index.
 [[nodiscard]] std::vector<std::int64_t> top_sorted(std::span<const float> x, std::int64_t k);
 
-/// The same k in the order that tf.math.top_k(sorted=False) returns on a CPU. tensorflow/core/lib/gtl/top_n.h collects
-/// k + 1 values, makes a heap and drops the smallest; each later value that beats the smallest replaces it. The order
-/// decides which of them a random number selects.
+/// The indices of the k largest values, in the order that tf.math.top_k(sorted=False) returns on a CPU. TensorFlow
+/// (core/lib/gtl/top_n.h) collects k + 1 values, makes a heap and drops the smallest. Each later value that beats the
+/// smallest replaces it. The order decides which index a random number selects.
 [[nodiscard]] std::vector<std::int64_t> top_unsorted(std::span<const float> x, std::int64_t k);
 
 }  // namespace attn::generate

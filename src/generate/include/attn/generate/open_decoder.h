@@ -18,7 +18,8 @@ namespace attn::generate {
 /// Returns the default length of a sequence: that of the model's preprocessor, else KerasHub's default, at most the
 /// number of positions.
 [[nodiscard]] std::int64_t usual_length(const keras::Model& model);
-/// The same for the input of its encoder.
+/// Returns the default length of the encoder's input: that of the model's preprocessor, else KerasHub's default, at
+/// most the number of positions.
 [[nodiscard]] std::int64_t usual_encoder_length(const keras::Model& model);
 
 /// Returns a function that lowers a decoder's steps from `model`, which must outlive it, with the given dtypes.
