@@ -73,7 +73,7 @@ class Backward {
 
   Builder builder_;
   std::vector<bool> depends_;       // for each value of the forward graph
-  std::vector<ValueId> gradients_;  // the same
+  std::vector<ValueId> gradients_;  // for each value of the forward graph
 };
 
 }  // namespace

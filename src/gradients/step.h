@@ -30,7 +30,8 @@ class Step {
 
   /// Sets the gradient of an input; dropped if it is not needed.
   void give(std::size_t i, ValueId dx);
-  /// The same for an input that was broadcast to the shape of dx: sums dx to the input's shape.
+  /// Sets the gradient of an input that was broadcast to the shape of dx: sums dx to the input's shape. Dropped if it
+  /// is not needed.
   void give_unbroadcast(std::size_t i, ValueId dx);
   /// The gradients set so far, kNone for the rest.
   [[nodiscard]] const std::vector<ValueId>& dx() const { return dx_; }
