@@ -84,7 +84,7 @@ enum class UnaryFn : std::uint8_t {
 #undef ATTN_ENUMERATOR
 };
 
-/// All of them.
+/// All unary functions.
 inline constexpr std::array kUnaryFns{
 #define ATTN_ELEMENT(name, ...) UnaryFn::name,
     ATTN_UNARY_FUNCTIONS(ATTN_ELEMENT)
