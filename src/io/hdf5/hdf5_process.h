@@ -16,8 +16,8 @@ namespace attn::io {
 /// A running attn-hdf5; killed and reaped on destruction.
 class Hdf5Process {
  public:
-  /// Starts it to "read" or "write" an HDF5 file of `size` bytes at `offset` of an open file. `place` names the file in
-  /// messages. Throws Error (bad_input) if it cannot be started.
+  /// Starts attn-hdf5 to "read" or "write" an HDF5 file of `size` bytes at `offset` of an open file. `place` names the
+  /// file in messages. Throws Error (bad_input) if it cannot be started.
   Hdf5Process(const std::string& mode, int fd, std::int64_t offset, std::int64_t size, std::string place);
   Hdf5Process(const Hdf5Process&) = delete;
   Hdf5Process& operator=(const Hdf5Process&) = delete;

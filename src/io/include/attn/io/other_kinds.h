@@ -12,7 +12,7 @@ namespace attn::io {
 /// A format, recognized by the file's extension.
 struct OtherKind {
   std::string_view ending;
-  std::string_view what;  ///< and a way out
+  std::string_view what;  ///< the format's name, and what to give instead
 };
 
 [[nodiscard]] std::span<const OtherKind> other_kinds();

@@ -19,7 +19,7 @@ namespace attn::io {
 /// Writes the tensors with the widest elements first, so that all are aligned, and by name among equals. Throws Error
 /// (bad_input) if two names are equal or a name is not UTF-8.
 void write_safetensors(AtomicFile& file, std::span<const NamedTensor> tensors);
-/// The same, with the metadata {"format": "pt"} that transformers requires.
+/// Writes the tensors as write_safetensors() does, with the metadata {"format": "pt"} that transformers requires.
 void write_torch_safetensors(AtomicFile& file, std::span<const NamedTensor> tensors);
 
 }  // namespace attn::io

@@ -14,7 +14,8 @@ namespace attn::io {
 /// Reads the arrays of a .npy, .npz or .safetensors file ("-" is stdin), detected by its first bytes. The array of a
 /// .npy file is named as the file without folder and extension. Throws Error (bad_input) for any other file.
 [[nodiscard]] std::vector<NamedTensor> read_tensors(const std::string& path);
-/// The same for bytes in memory.
+/// Reads the arrays of a .npy, .npz or .safetensors file in memory; `path` is the file's name. Throws Error (bad_input)
+/// for any other file.
 [[nodiscard]] std::vector<NamedTensor> parse_tensors(const Bytes& file, const std::string& path);
 
 /// Throws Error (usage) if write_tensors does not support the extension, so that a command can fail early.
