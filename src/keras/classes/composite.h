@@ -28,8 +28,8 @@ class Composite : public Layer {
   /// Creates a sublayer, in the order in which Keras sets the attributes; `attribute` is its key in .weights.h5.
   Layer& make(std::string_view class_name, std::string_view called, std::string_view attribute,
               Json arguments = Json::object());
-  /// The same for a sublayer that Keras builds before the name scope of this layer: its variable paths do not include
-  /// this layer's name.
+  /// Creates a sublayer that Keras builds before the name scope of this layer: the sublayer's variable paths do not
+  /// include this layer's name.
   Layer& make_detached(std::string_view class_name, std::string_view called, std::string_view attribute,
                        Json arguments = Json::object());
   /// Calls a sublayer that has one result.

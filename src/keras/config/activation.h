@@ -34,8 +34,8 @@ struct Activation {
   [[nodiscard]] static Version since(std::string_view name);
   /// The activation of this name ("relu", "swish"); empty if unknown.
   [[nodiscard]] static std::optional<Activation> named(std::string_view name);
-  /// Reads it from a config: null, a name, an activation layer as an object, or a known serialized function. Everything
-  /// else is rejected with its name: nothing in a config is ever executed.
+  /// Reads an activation from a config: null, a name, an activation layer as an object, or a known serialized function.
+  /// Everything else is rejected with its name: nothing in a config is ever executed.
   [[nodiscard]] static Activation read(const Ref& ref);
 };
 

@@ -102,12 +102,12 @@ class Fields {
   [[nodiscard]] bool knows(std::string_view key) const {
     return std::find(known_.begin(), known_.end(), key) != known_.end();
   }
-  /// These two are for members that are not plain fields: when reading, `take` returns the member `key` (empty if
-  /// missing); when writing, `put` stores `json` under it.
+  /// Returns the member `key`, empty if it is missing. For reading a member that is not a plain field.
   std::optional<Ref> take(std::string_view key) {
     known_.emplace_back(key);
     return config_->find(key);
   }
+  /// Stores `json` under `key`. For writing a member that is not a plain field.
   void put(std::string_view key, Json json) { (*out_)[std::string(key)] = std::move(json); }
   /// Keys that Keras accepts but does not write, and that have no effect here: ignored.
   void ignored(std::initializer_list<std::string_view> keys) {

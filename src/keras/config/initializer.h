@@ -20,9 +20,10 @@ struct Initializer {
 
   /// The initializer of a class ("GlorotUniform") or short name ("glorot_uniform"), with its defaults.
   explicit Initializer(std::string_view name = "zeros");
-  /// Reads it from a config: a name, or an object with module, class_name and config.
+  /// Reads an initializer from a config: a name, or an object with module, class_name and config.
   [[nodiscard]] static Initializer read(const Ref& ref);
-  /// The same with Keras's `input_axes` and `output_axes` of an einsum kernel, for its fans.
+  /// Returns `value` with Keras's `input_axes` and `output_axes` of an einsum kernel, for its fans; keeps axes that it
+  /// has.
   [[nodiscard]] graph::Initializer with_axes(std::vector<int> input_axes, std::vector<int> output_axes) const;
 };
 

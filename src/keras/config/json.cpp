@@ -54,7 +54,7 @@ class GuardedBuilder : public nlohmann::json_sax<Json> {
     return true;
   }
   bool parse_error(std::size_t position, const std::string&, const nlohmann::detail::exception& error) override {
-    // Its message repeats the number, which can be very long.
+    // The error's message repeats the number, which can be very long.
     if (error.id == kNumberOverflow)
       fail(position == 0 ? 0 : position - 1, "not valid JSON: a number that exceeds the range of double");
     std::string what = error.what();

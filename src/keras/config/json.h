@@ -106,13 +106,13 @@ class Document {
   void note_foreign_key(const std::string& pointer) const { foreign_keys_.push_back(pointer); }
   void forget_foreign_keys() const { foreign_keys_.clear(); }
   [[nodiscard]] const std::vector<std::string>& foreign_key_pointers() const noexcept { return foreign_keys_; }
-  /// One sentence with these keys and their locations, or "".
+  /// One sentence with the ignored keys and their locations, or "".
   [[nodiscard]] std::string foreign_keys() const;
   /// "source:line:column: pointer: message", located at the value, or at its key with `at_key`.
   [[nodiscard]] ConfigError error(const std::string& pointer, bool at_key, const std::string& message) const {
     return ConfigError(problem(pointer, at_key, message));
   }
-  /// The same as a value.
+  /// Returns `message` with its location: that of the value, or of its key with `at_key`.
   [[nodiscard]] Problem problem(const std::string& pointer, bool at_key, std::string message) const;
 
   /// From here on, attempt() appends problems to `problems`, which must live as long as the document is read; null ends

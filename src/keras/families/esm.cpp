@@ -166,7 +166,7 @@ class ESMProteinClassifier final : public DroppingClassifier {
   [[nodiscard]] std::string_view kind() const override { return "ProteinClassifier"; }
 };
 
-/// Its head has a kernel of its own for the logits.
+/// The masked-language model of ESM, whose head has a kernel of its own for the logits.
 class ESMMaskedPLM final : public MaskedLM {
  public:
   ESMMaskedPLM() : MaskedLM(kOnlyOutput) {}

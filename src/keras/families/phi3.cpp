@@ -93,7 +93,7 @@ ValueId Phi3Family::turned(Call& call, ValueId x) const {
                {b, keras::turned(call, x, rotary(shape.back(), false))});
 }
 
-/// Its attention norm comes first, and its attribute names have no underscores.
+/// A decoder block of Phi-3: the attention norm comes first, and attribute names have no underscores.
 class Phi3Decoder final : public GatedBlock {
  public:
   Phi3Decoder()

@@ -114,7 +114,7 @@ class SmolLM3Attention final : public Composite {
     q_proj_ = &dense("q_proj", num_attention_heads);
     k_proj_ = &dense("k_proj", num_key_value_heads);
     v_proj_ = &dense("v_proj", num_key_value_heads);
-    // These two are built before the attention is called, so their variable paths do not include its name.
+    // o_proj and rotary_emb are built before the attention is called, so their variable paths do not include its name.
     o_proj_ = &make_detached("EinsumDense", "o_proj", "o_proj",
                              {{"equation", "bquh,uhm->bqm"}, {"output_shape", {nullptr, hidden_size.value}}});
     rotary_embedding_ = &make_detached("SmolLM3RotaryEmbedding", "rotary_emb", "rotary_embedding",

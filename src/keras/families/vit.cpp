@@ -35,7 +35,8 @@ class ViTPatchingAndEmbedding : public Composite {
     f.required("hidden_dim", hidden_dim);
     f("num_channels", num_channels);
     if (f.reading()) {
-      // Both are derived from the sizes; KerasHub does not write the next two.
+      // num_patches and num_positions are derived from the sizes. KerasHub does not write use_patch_bias and
+      // data_format.
       for (const char* key : {"num_patches", "num_positions"}) f.take(key);
       f("use_patch_bias", use_patch_bias);
       format.field(f);

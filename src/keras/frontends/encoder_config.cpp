@@ -324,7 +324,7 @@ class Expansion {
                                           {"value_dim", block.origin("value_dim")},
                                           {"kernel_initializer", block.origin("kernel_initializer")},
                                           {"bias_initializer", block.origin("bias_initializer")}});
-    // Its internal Softmax and Dropout consume automatic names.
+    // The Softmax and Dropout inside MultiHeadAttention consume automatic names.
     automatic("softmax");
     automatic("dropout");
     return name;

@@ -21,7 +21,8 @@ void AssembledModel::check(const Ref& config) {
 
 void AssembledModel::build_symbolic() {
   Functional::build_symbolic();
-  // Its constructor sets the flag once everything is built, so it applies to every layer and variable inside.
+  // The constructor of Keras's class sets `trainable` once everything is built, so the flag applies to every layer and
+  // variable inside.
   if (!trainable) freeze(*this);
 }
 

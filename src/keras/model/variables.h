@@ -15,7 +15,7 @@ namespace attn::keras {
 /// Visits a layer and all layers below it once.
 void visit_layers(Layer& root, const std::function<void(Layer&)>& visit);
 
-/// Visits them too, and passes the prefix of each layer's variables in .weights.h5.
+/// Visits a layer and all layers below it once, and passes the prefix of each layer's variables in .weights.h5.
 void visit_places(Layer& root, const std::function<void(Layer&, const std::string& store)>& visit);
 
 /// A variable: the layer that declares it, its index there, the prefixes of its two names, and its alternative key in

@@ -18,7 +18,7 @@ using graph::Builder;
 using graph::ReduceFn;
 using graph::ValueId;
 
-/// The sum of each column, (1, C), or of all of them, (1, 1).
+/// The sum of each column, (1, C), or of all columns, (1, 1).
 Expression column_sums(const Expression& x, bool all = false) {
   return x.reduced({ReduceFn::sum, all ? std::vector{0, 1} : std::vector{0}, true});
 }

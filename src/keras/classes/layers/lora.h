@@ -24,12 +24,13 @@ class Lora {
   void expect_known(const Quantization& how) const;
   /// Declares a and b of a kernel named `kernel` ("kernel", "embeddings"), if enabled.
   void declare(Weights& w, const std::string& kernel, const Shape& shape);
-  /// The sum, for a kernel as stored, in the compute dtype.
+  /// The sum of a kernel as stored and the low-rank term, in the compute dtype. Returns `kernel` if disabled.
   [[nodiscard]] graph::ValueId added(Call& call, graph::ValueId kernel) const;
   /// The low-rank term for a quantized kernel, to which a float cannot be added: x·a·b, scaled. Empty if disabled.
   /// Throws Error (bad_input) if the last axis of the kernel is not that of the output, which b requires.
   [[nodiscard]] std::optional<graph::ValueId> beside(Call& call, graph::ValueId x, const EinsumLetters& letters) const;
-  /// The same for rows of a quantized table; the result has the compute dtype.
+  /// Adds the low-rank term to the rows `indices` of a quantized table; the result has the compute dtype. Returns
+  /// `rows` if disabled.
   [[nodiscard]] graph::ValueId added_to_rows(Call& call, graph::ValueId rows, graph::ValueId indices) const;
 
  private:

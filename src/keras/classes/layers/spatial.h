@@ -18,7 +18,7 @@ class DataFormat {
   [[nodiscard]] int first_spatial_axis() const { return channels_first() ? 2 : 1; }
   /// Converts x to channels last.
   [[nodiscard]] graph::ValueId channels_last(graph::Builder& b, graph::ValueId x) const;
-  /// The inverse.
+  /// Converts x from channels last to the given `data_format`.
   [[nodiscard]] graph::ValueId as_given(graph::Builder& b, graph::ValueId x) const;
 
  private:

@@ -20,7 +20,7 @@ int width_of(DType dtype) { return static_cast<int>(bytes_of(dtype)) * 8; }
 bool is_unsigned(DType dtype) {
   return dtype == DType::uint8 || dtype == DType::uint16 || dtype == DType::uint32 || dtype == DType::uint64;
 }
-/// All others are computed in int64, which preserves their values.
+/// Operations on bits compute uint64 as uint64, and all other integers in int64, which preserves their values.
 DType wide(DType dtype) { return dtype == DType::uint64 ? dtype : DType::int64; }
 
 /// Σ over `bits` bits of 2ᵇ·xᵇ·yᵇ; the sign of a negative number represents all higher bits.

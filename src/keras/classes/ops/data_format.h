@@ -20,7 +20,7 @@ class OpDataFormat {
   }
   [[nodiscard]] graph::ValueId to_last(graph::Builder& b, graph::ValueId x) const { return turned(b, x, 1, -1); }
   [[nodiscard]] graph::ValueId from_last(graph::Builder& b, graph::ValueId x) const { return turned(b, x, -1, 1); }
-  /// The same for images, which may have no batch axis.
+  /// Permutes images (C, H, W), which may have a batch axis, to (H, W, C) and back; does nothing for `channels_last`.
   [[nodiscard]] graph::ValueId image_to_last(graph::Builder& b, graph::ValueId x) const { return turned(b, x, -3, -1); }
   [[nodiscard]] graph::ValueId image_from_last(graph::Builder& b, graph::ValueId x) const {
     return turned(b, x, -1, -3);

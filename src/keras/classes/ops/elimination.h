@@ -11,7 +11,7 @@ namespace attn::keras {
 /// Throws Error (bad_input) unless x is a batch of float matrices with a known size below the limit (every step adds
 /// several operations).
 void expect_matrices(const Expression& x);
-/// The same, also for matrices that are not square.
+/// Throws Error (bad_input) unless x is a batch of square matrices that expect_matrices() accepts.
 void expect_square(const Expression& x);
 
 /// Swaps the last two axes.

@@ -18,10 +18,10 @@ namespace {
 using graph::Builder;
 using graph::ValueId;
 
-constexpr Dim kDirect = 128;                 // axes up to this size are one matrix product
-constexpr Dim kDirectPrime = 512;            // the same for axes without a small enough divisor
-constexpr Dim kLongest = Dim{1} << 24;       // maximum size of an axis
-constexpr Dim kMostFramed = Dim{1} << 26;    // maximum elements of all frames of a signal
+constexpr Dim kDirect = 128;               // axes up to this size are one matrix product
+constexpr Dim kDirectPrime = 512;          // axes without a small enough divisor are one matrix product up to this size
+constexpr Dim kLongest = Dim{1} << 24;     // maximum size of an axis
+constexpr Dim kMostFramed = Dim{1} << 26;  // maximum elements of all frames of a signal
 constexpr Dim kMostOverlaps = Dim{1} << 10;  // maximum frames that overlap in one element
 
 /// e^(−2πi·j/N).
@@ -115,7 +115,7 @@ Dim divisor_of(Dim size) {
   return 1;
 }
 
-/// The same on the host, for constants; the number of `values` is a power of two.
+/// The Fourier transform of constants on the host, in place; the number of `values` is a power of two.
 void transform(std::vector<std::complex<double>>& values) {
   const std::size_t half = values.size() / 2;
   if (half == 0) return;

@@ -131,7 +131,7 @@ class SolveTriangular : public Taking<kAB> {
   bool lower = false;
 };
 
-/// Both triangles in one matrix, and the permutation of rows.
+/// The LU factorization: both triangles in one matrix, and the permutation of rows.
 class LuFactor : public Taking<kX> {
  public:
   Arg call(Call& call) override {

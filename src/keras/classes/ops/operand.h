@@ -20,7 +20,7 @@ class Operand {
   Operand(Call& call, const Arg& arg, std::string_view name);
 
   [[nodiscard]] Promoted type() const;
-  /// Its dtype as a separate tensor: a Python number is int32 or float32.
+  /// The operand's dtype as a separate tensor: a Python number is int32 or float32.
   [[nodiscard]] DType own_dtype() const { return result_type({type()}); }
   [[nodiscard]] Shape shape() const;
   [[nodiscard]] int rank() const { return shape().rank(); }

@@ -31,7 +31,7 @@ using DTypeRule = DType (*)(DType);
 [[nodiscard]] inline DType as_boolean(DType) { return DType::boolean; }
 [[nodiscard]] inline DType as_number(DType dtype) { return dtype == DType::boolean ? DType::int32 : dtype; }
 [[nodiscard]] inline DType as_floating(DType dtype) { return result_type({dtype, kPythonFloat}); }
-/// The same, but int64 becomes float64.
+/// Promotes `dtype` as as_floating() does, but int64 becomes float64.
 [[nodiscard]] inline DType as_wide_floating(DType dtype) {
   return dtype == DType::int64 ? DType::float64 : as_floating(dtype);
 }

@@ -40,8 +40,8 @@ class ConfigMap {
   /// A value that is constant in KerasHub's class: the config may have any of `accepted`; the first is the default, and
   /// is written.
   void fixed(std::string_view hugging_face, std::initializer_list<Json> accepted);
-  /// The same for one accepted value, and for a key whose default in transformers (`fallback`) may differ from it. A
-  /// missing key has that default.
+  /// A value that is constant in KerasHub's class: the config must have `value`, which is written. A missing key has
+  /// the default of transformers, `fallback`.
   void always(std::string_view hugging_face, const Json& value, const Json& fallback);
   /// Adds a value to the result only.
   void put(std::string_view key, Json value, std::string_view origin = "");

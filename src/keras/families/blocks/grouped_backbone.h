@@ -13,7 +13,7 @@ class GroupedBackbone : public TextBackbone {
   GroupedBackbone() { dropout = 0; }
 
  protected:
-  /// The first fields of all of them; the order may differ.
+  /// The first fields of all grouped backbones; the order may differ.
   void sizes(Fields& f);
   void check_fields(const Ref& config) override;
   /// Assembles the whole model. Blocks have the fields of `family`, and `further` arguments.

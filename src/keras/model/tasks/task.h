@@ -43,7 +43,7 @@ class Task : public AssembledModel {
 
  private:
   LayerPtr backbone_;
-  Functional* model_ = nullptr;  // the same object
+  Functional* model_ = nullptr;  // backbone_ as a Functional
   PreprocessorField preprocessor_;
 };
 

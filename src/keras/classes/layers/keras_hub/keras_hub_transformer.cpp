@@ -132,7 +132,7 @@ class TransformerEncoder : public TransformerBlock {
   }
 };
 
-/// Also attends to an encoder sequence, if its call has one.
+/// A transformer block that also attends to an encoder sequence, if its call has one.
 class TransformerDecoder : public TransformerBlock {
  public:
   void fields(Fields& f) override {

@@ -54,7 +54,7 @@ class Vocabulary {
   /// Counts times the weight of each index. Throws Error (bad_input) if the weights are missing, unless only the shape
   /// is needed.
   [[nodiscard]] graph::ValueId weighed(graph::Builder& b, graph::ValueId counts, bool symbolic) const;
-  /// Its arrays in .weights.h5, by name.
+  /// The layer's arrays in .weights.h5, by name.
   [[nodiscard]] std::vector<NamedTensor> arrays() const;
   [[nodiscard]] text::Lookup lookup(const Rules& rules, std::optional<text::Salt> salt) const;
   /// The reason why strings cannot be looked up, or "".

@@ -91,7 +91,7 @@ class ConvLSTM : public Layer {
   void build(Weights&, Call& call) override {
     const Shape in = call.shape("sequences");
     expect_rank(in, rank_ + 3);
-    // Its images are (C, …) or (…, C); a step has no time axis.
+    // The images of a sequence are (C, …) or (…, C); a step has no time axis.
     const Dim channels = in[format.channels_first() ? 2 : in.rank() - 1];
     if (channels == kUnknown) throw bad_input("the channels of the input must be known, got {}", in.str());
     const auto gates = checked_mul(filters, std::int64_t{4});

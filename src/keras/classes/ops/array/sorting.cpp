@@ -157,7 +157,7 @@ ValueId at_share(Builder& b, ValueId x, const std::vector<int>& axes, double at,
   return lower == higher ? element(lower) : element(higher) * (1.0 - share) + element(lower) * share;
 }
 
-/// The same quantile without NaN; NaN for a row that holds nothing else.
+/// The quantile `at` (0 the minimum, 1 the maximum) over some axes, without NaN; NaN for a row that holds nothing else.
 ValueId at_share_of_numbers(Builder& b, ValueId x, const std::vector<int>& axes, double at, const std::string& method) {
   const Expression flat{b, as_rows(b, x, axes)};
   const Shape rows = flat.shape();

@@ -20,10 +20,11 @@ struct Part {
   bool nested = false;     ///< the enclosing parts are models
   bool operation = false;
   bool rest = false;  ///< work of the enclosing part outside its parts
-  /// Its own variables, as indices into Graph::weights, and their names in the part.
+  /// The part's own variables, as indices into Graph::weights, and their names in the part.
   std::vector<std::int32_t> weights;
   std::vector<std::string> weight_names;
-  /// Its calls. A group of variables has none: its operations belong to the enclosing layer and read these variables.
+  /// The part's calls. A group of variables has none: its operations belong to the enclosing layer and read these
+  /// variables.
   std::vector<graph::LayerId> calls;
   std::vector<Shape> output_shapes;  ///< results of its last call
   Layer* layer = nullptr;            ///< for this module only; null if it is not a layer. Valid as long as the model

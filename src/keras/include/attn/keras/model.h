@@ -79,7 +79,8 @@ class Model {
   [[nodiscard]] std::vector<std::string> custom_classes() const;
   /// Assigns the stored weights of a file to custom layers, and to layers that cannot be built because of them.
   void take_stored(std::span<const StoredWeight> stored);
-  /// The same for an older .h5 file, which stores weights by layer of the model.
+  /// Assigns the stored weights of an older .h5 file, which has them by layer of the model, to custom layers. Layers
+  /// that cannot be built because of custom layers get theirs too.
   void take_stored(std::span<const StoredLayer> stored);
   /// Whether it has custom layers whose weights are not known from a file.
   [[nodiscard]] bool has_unknown_params() const;
@@ -113,7 +114,8 @@ class Model {
   [[nodiscard]] std::optional<std::string> compile_config() const;
   /// Whether LowerOptions::sequence_length applies: the model does not fix its lengths to others.
   [[nodiscard]] bool reaches_length(std::int64_t length) const;
-  /// The same graph, and the assignment of its layers and weights to parts of the model.
+  /// Lowers the model as lower() does, and assigns the graph's layers and weights to parts of the model. Throws Error
+  /// (bad_input).
   [[nodiscard]] Anatomy anatomy(const LowerOptions& options) const;
   /// The text of config.json in a Hugging Face folder of this model; `dtype` is the dtype of its stored weights. Throws
   /// Error (bad_input) for a model that transformers has no class for.
