@@ -15,7 +15,7 @@ namespace attn::library {
 [[nodiscard]] report::Setting setting_of(const std::string& model, const graph::Graph& graph,
                                          const backends::Backend& backend, const open::Execution& execution);
 
-/// The same with the origin of the model's weights.
+/// The setting in which the numbers of this graph were made, with the origin of the model's weights.
 [[nodiscard]] report::Setting setting_of(const open::LoadedModel& loaded, const graph::Graph& graph,
                                          const backends::Backend& backend, const open::Execution& execution);
 
