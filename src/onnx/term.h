@@ -13,7 +13,7 @@ struct Term {
   /// Adds a node with one output; `further` inputs follow this one.
   [[nodiscard]] Term apply(std::string op, const std::vector<Term>& further = {},
                            std::vector<Attribute> attributes = {}) const;
-  /// The same for a bool result.
+  /// Adds a node with one bool output; `further` inputs follow this one.
   [[nodiscard]] Term test(std::string op, const std::vector<Term>& further = {}) const;
   [[nodiscard]] Term cast(DType to) const;
   /// A constant of this term's dtype.
