@@ -13,7 +13,8 @@ namespace attn::open {
 /// content; "-" is stdin. A folder is a KerasHub preset or a Hugging Face model: its task if it has one; its
 /// config.json as a file is the backbone. Throws Error (bad_input) if there is no config.
 [[nodiscard]] ModelText read_model_file(const std::string& path);
-/// The same for a file's bytes; `path` is its name.
+/// Reads the config in a file's bytes, as read_model_file() does for a path; `path` is the file's name. Throws Error
+/// (bad_input) if there is no config.
 [[nodiscard]] ModelText model_text_of(const io::Bytes& file, const std::string& path);
 
 /// Parses the model. Custom layers get the weights that the file has for them. Throws Error

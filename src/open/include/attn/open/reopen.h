@@ -14,7 +14,8 @@ namespace attn::open {
 [[nodiscard]] std::function<void(const std::string& written)> reopens(const std::string& path,
                                                                       std::span<const graph::WeightSpec> specs);
 
-/// The same for a folder that was written as a whole model, at `written`.
+/// Throws Error (bad_input) if attn would not open the whole model in the folder `written` again, or if a weight is
+/// missing. `path` is the folder's name in messages.
 void check_reopens(const std::string& path, const std::string& written);
 
 }  // namespace attn::open

@@ -24,7 +24,7 @@ namespace attn::open {
 /// seed; in the order of model.weights(). Throws Error.
 [[nodiscard]] std::vector<Tensor> load_weights(const LoadedModel& loaded, const Execution& execution,
                                                const Listener& listener);
-/// Draws them from initializers and the seed.
+/// Draws the weights of `specs` from initializers and the seed, in order.
 [[nodiscard]] std::vector<Tensor> draw_weights(std::span<const graph::WeightSpec> specs, std::uint64_t seed,
                                                int threads, const Listener& listener);
 

@@ -28,7 +28,8 @@ struct WantedWeights {
 /// are placed inside the task. Throws Error (bad_input).
 [[nodiscard]] weights::Store under_model_names(const WantedWeights& wanted, weights::Store store);
 
-/// The same for the file at `path`, or for a folder that read_model_file reads. Throws Error (bad_input).
+/// Reads the file at `path`, or a folder that read_model_file reads, and maps the weights to the model's names. Throws
+/// Error (bad_input).
 [[nodiscard]] weights::Store read_weights(const WantedWeights& wanted, const std::string& path);
 
 /// Loads the model's weights from such a file or folder, in the order of the specs. Throws Error.

@@ -32,7 +32,8 @@ struct WeightsSource {
 
 /// Returns the weights under their paths in the model, as Keras shows them; under the file's own names without a model.
 [[nodiscard]] std::vector<NamedTensor> named_weights(const WeightsSource& source, const LoadedModel* model);
-/// The same, with distinct names for weights that share a path.
+/// Returns the weights under distinct names: weights that share a path in the model get their store_path instead.
+/// Without a model, the names are the file's own.
 [[nodiscard]] std::vector<NamedTensor> apart_weights(const WeightsSource& source, const LoadedModel* model);
 
 }  // namespace attn::open
