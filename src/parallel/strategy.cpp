@@ -27,7 +27,7 @@ std::vector<Layout> rows_of(const graph::Graph& graph, const Node& node, const g
   return inputs;
 }
 
-/// The same for a recurrent layer: all inputs except its weights are sharded.
+/// The layouts of the inputs of a recurrent layer's gradient for rows of the batch: all except the weights are sharded.
 std::vector<Layout> rows_of(const graph::RnnGrad& op, const Node& node, const Split& rows) {
   std::vector<Layout> inputs(node.inputs.size(), rows);
   const std::size_t weights = op.forward.bias ? 4 : 3;

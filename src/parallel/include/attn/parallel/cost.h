@@ -46,10 +46,10 @@ struct Prediction {
   [[nodiscard]] double speed_up() const { return seconds() > 0 ? alone / seconds() : 1; }
 };
 [[nodiscard]] Prediction predict(const graph::Graph& model, Kind kind, int ranks, const Cluster& cluster);
-/// The same for groups of `ranks` neighbouring ranks that share the rows. The outputs are gathered from all groups.
-/// Throws Error (usage) as rows_of_group() does.
+/// Predicts a pass on groups of `ranks` neighbouring ranks that share the rows. The outputs are gathered from all
+/// groups. Throws Error (usage) as rows_of_group() does.
 [[nodiscard]] Prediction predict(const graph::Graph& model, Kind kind, int ranks, int groups, const Cluster& cluster);
-/// The all-gathers for that: one for each output that is sharded over groups.
+/// The all-gathers of the outputs: one for each output that is sharded over groups.
 [[nodiscard]] std::vector<CollectiveCall> gathers(const graph::Graph& model, const RowsOfGroup& rows);
 [[nodiscard]] double seconds_across(const Cluster& cluster, const CollectiveCall& call, int ranks, int groups);
 
@@ -58,8 +58,8 @@ struct Prediction {
 /// overlap.
 [[nodiscard]] double training_efficiency(double forward_seconds, std::int64_t weights, int ranks,
                                          const Cluster& cluster);
-/// The same for `groups` groups of `ranks` ranks. `pass` is that of one group, whose ranks hold `local` of the weights
-/// each. The efficiency is relative to one rank with memory for all weights.
+/// Returns the weak-scaling efficiency of a training step on `groups` groups of `ranks` ranks, relative to one rank
+/// with memory for all weights. `pass` is that of one group, whose ranks hold `local` of the weights each.
 [[nodiscard]] double training_efficiency(const Prediction& pass, std::int64_t weights, std::int64_t local, int ranks,
                                          int groups, const Cluster& cluster);
 
