@@ -14,7 +14,7 @@ namespace attn::report {
 /// All heads of the layers in a grid; follows the reader's light or dark theme.
 [[nodiscard]] std::string heatmap_svg(const HeatmapReport& report);
 
-/// The same in the light theme, as a PNG image.
+/// All heads of the layers in a grid, in the light theme, as a PNG image.
 [[nodiscard]] std::string heatmap_png(const HeatmapReport& report);
 
 }  // namespace attn::report

@@ -24,7 +24,7 @@ using run::LayerMap;
 
 constexpr int kGap = 2;          // columns between maps
 constexpr int kLargestMap = 64;  // maximum cells on a side of a single map
-constexpr int kSmallMap = 16;    // the same for one of several maps
+constexpr int kSmallMap = 16;    // maximum cells on a side of one of several maps
 constexpr std::size_t kMostMaps = 32;
 
 std::string optional_text(const std::optional<double>& value, std::string (*text)(double)) {

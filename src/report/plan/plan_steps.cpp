@@ -85,7 +85,7 @@ void add_changes(const PlanReport& report, PlanSteps& out) {
   gone["linear"] -= 2 * out.packed;  // three become one
   out.products = std::max(0, gone["einsum"]);
   gone["einsum"] -= out.products;
-  // They became matrix products, whose kind is one of two.
+  // An einsum becomes a matrix product, which is a linear or a matmul.
   for (const char* product : {"linear", "matmul"})
     if (out.products > 0 && gone[product] < 0) gone[product] = std::min(0, gone[product] + out.products);
   for (const auto& [operation, count] : gone) {

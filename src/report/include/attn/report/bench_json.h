@@ -10,8 +10,8 @@ namespace attn::report {
 /// "attn.bench/1".
 [[nodiscard]] std::string bench_json(const BenchReport& report);
 
-/// The same as JSON Lines: an object without the measurements, one for each measurement, and one with the flag whether
-/// the benchmark was completed.
+/// Returns the benchmark as JSON Lines: an object without the measurements, one for each measurement, and one with the
+/// flag whether the benchmark was completed.
 [[nodiscard]] std::string bench_json_lines(const BenchReport& report);
 [[nodiscard]] std::string bench_json_head(const BenchReport& report);
 [[nodiscard]] std::string bench_json_line(const BenchRow& row);

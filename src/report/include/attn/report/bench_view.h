@@ -17,9 +17,9 @@ namespace attn::report {
 
 /// A sentence for each source of noise in the times.
 [[nodiscard]] std::vector<std::string> noise_warnings(const BenchRow& row);
-/// The largest of them as a cell: "±12%", "3 slow", "+7.1%", "busy"; "-" if there is none.
+/// The largest source of noise as a cell: "±12%", "3 slow", "+7.1%", "busy"; "-" if there is none.
 [[nodiscard]] std::string noise_text(const BenchRow& row);
-/// All of them, for several rows, as one sentence; "" if there are none.
+/// The sources of noise of all rows as one sentence; "" if there are none.
 [[nodiscard]] std::string noise_summary(const std::vector<BenchRow>& rows);
 
 /// Parses the settings and latencies of an earlier bench_json; ignores everything else. `name` is the file name for

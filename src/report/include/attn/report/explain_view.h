@@ -20,7 +20,7 @@ struct ExplainedModel {
 
 /// table, json ("attn.explain/1"), markdown; latex: paragraphs and align* environments (amsmath), without a preamble
 [[nodiscard]] std::string render(Format format, const ExplainedModel& model, const keras::Explanation& explanation);
-/// The same formats, with a row for each class of layers
+/// table, json, markdown or latex, with a row for each class of layers
 [[nodiscard]] std::string render(Format format, const ExplainedModel& model,
                                  const std::vector<keras::ClassTotals>& classes);
 

@@ -31,7 +31,7 @@ using Json = nlohmann::ordered_json;
 /// become null. Characters that are unsafe for terminals are escaped.
 [[nodiscard]] std::string json_document(const Json& json);
 
-/// The same on one line.
+/// Formats as json_document() does, on one line.
 [[nodiscard]] std::string json_line(const Json& json);
 
 }  // namespace attn::report

@@ -17,7 +17,7 @@ namespace attn::report {
 /// Only the comparison, one line for each output: what agrees, or the largest difference.
 [[nodiscard]] std::string compare_text(const CompareReport& compare);
 
-/// The same as members: file, rtol, atol, pass, outputs.
+/// The comparison as a JSON object with the members file, rtol, atol, pass and outputs.
 [[nodiscard]] Json compare_json(const CompareReport& compare);
 
 }  // namespace attn::report

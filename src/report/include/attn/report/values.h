@@ -100,7 +100,7 @@ struct ProfileRow {
   std::int64_t count = 1;  ///< for --ops: the number of such operations in the model
 };
 
-/// The same row of an earlier benchmark.
+/// The matching row of an earlier benchmark, and whether the new row is slower.
 struct Baseline {
   double median_ms = 0;
   bool slower = false;  ///< by more than the spread of both measurements
