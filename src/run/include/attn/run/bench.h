@@ -29,12 +29,12 @@ using Clock = std::function<double()>;
 [[nodiscard]] std::vector<double> measure(const std::function<void()>& body, const BenchOptions& options,
                                           const Clock& clock = steady_clock());
 
-/// The same for a body that returns its own seconds, such as from a device's clock.
+/// The seconds of each timed run in order, as `body` returns them, such as from a device's clock.
 [[nodiscard]] std::vector<double> measure_timed(const std::function<double()>& body, const BenchOptions& options,
                                                 const Clock& clock = steady_clock());
 
-/// The same for passes of a session. On a GPU, times come from the device's clock, and inputs are already on the
-/// device.
+/// The seconds of each timed pass of a session, in order. On a GPU, times come from the device's clock, and inputs are
+/// already on the device.
 [[nodiscard]] std::vector<double> measure_passes(Session& session, std::span<const Tensor> inputs,
                                                  const BenchOptions& options);
 

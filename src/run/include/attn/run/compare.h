@@ -43,7 +43,7 @@ struct OutputComparison {
 [[nodiscard]] std::vector<OutputComparison> compare(const std::vector<NamedTensor>& expected,
                                                     const std::vector<NamedTensor>& got, const Tolerance& tolerance);
 
-/// The same for strings, which agree if they are equal; `problem` gives the first difference.
+/// Compares arrays of strings by name. Arrays agree if they are equal; `problem` gives the first difference.
 [[nodiscard]] std::vector<OutputComparison> compare_texts(const std::vector<NamedTexts>& expected,
                                                           const std::vector<NamedTexts>& got);
 

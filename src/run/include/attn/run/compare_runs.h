@@ -42,7 +42,8 @@ struct ToleranceRule {
 /// 12 blocks differ from float32 by 1.3 % of the root mean square in bfloat16 and by 0.16 % in float16; float32 in
 /// oneDNN differs from the reference by 2e-6. Single elements differ by up to 8 times that.
 [[nodiscard]] ToleranceRule usual_tolerance(DType dtype);
-/// The same for a pass whose weights and activations are quantized to this number of bits, compared with a float pass.
+/// The largest expected difference between a float pass and one whose weights and activations are quantized to this
+/// number of bits.
 [[nodiscard]] ToleranceRule quantized_tolerance(int bits);
 /// The coarsest floating dtype of a pass. Matrix products below the highest precision count as float16 (high: TF32 has
 /// as many digits) or bfloat16 (medium).

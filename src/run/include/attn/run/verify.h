@@ -31,7 +31,7 @@ struct Verification {
                                   std::span<const Tensor> inputs, const std::vector<NamedTensor>& outputs,
                                   backends::MatmulPrecision precision);
 
-/// The same for outputs that were computed in two ways; `against` names the expected one.
+/// Compares outputs that were computed in two ways, with the tolerance of verify(); `against` names the expected one.
 [[nodiscard]] Verification verify_against(std::string against, const graph::Graph& graph, const Tensor& expected,
                                           const Tensor& got, backends::MatmulPrecision precision);
 
