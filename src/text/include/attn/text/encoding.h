@@ -66,7 +66,8 @@ struct Encoding {
 /// term without an index, and for an unsupported shape.
 [[nodiscard]] Tensor encode(const Encoding& encoding, const TextArray& texts);
 
-/// The same for several arrays, as a Crossing needs.
+/// Returns integers (int64) for several arrays of one shape, which a Crossing combines; any other encoding takes the
+/// first array. Throws Error (bad_input) for arrays of different shapes.
 [[nodiscard]] Tensor encode(const Encoding& encoding, std::span<const TextArray> arrays);
 
 /// The shape of the result, given the shape of the first array; the length of split texts is unknown unless it is set.
