@@ -29,7 +29,7 @@ struct Part {
 /// Splits all of `text` into parts that match the pattern and parts between them.
 [[nodiscard]] std::vector<Part> parts_by(const Pattern& pattern, std::string_view text, const RuleLimit& limit);
 
-/// The same, where each code point for which `is` returns true is a match of its own.
+/// Splits all of `text` into parts: each code point for which `is` returns true, and the parts between them.
 template <typename Is>
 [[nodiscard]] std::vector<Part> parts_by(std::string_view text, Is&& is) {
   std::vector<Part> parts;

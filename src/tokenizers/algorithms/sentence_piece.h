@@ -29,7 +29,7 @@ class SentencePieceModel {
   /// Passes a text to the library in words if that gives the same ids: the library is slow on long texts, and words
   /// repeat.
   [[nodiscard]] std::vector<Id> encode(std::string_view text) const;
-  /// All ids must be valid.
+  /// Returns the text of ids, all of which must be valid.
   [[nodiscard]] std::string decode(std::span<const Id> ids) const;
   [[nodiscard]] const ModelProto& proto() const noexcept { return proto_; }
   [[nodiscard]] Id unknown() const noexcept { return unknown_; }

@@ -31,11 +31,15 @@ class JsonNode {
   /// The elements of an array; none for null. Throws Error (bad_input) for any other value.
   [[nodiscard]] std::vector<JsonNode> items() const;
 
-  /// Each throws Error (bad_input) if the value has another type, or if it is null and there is no default.
+  /// Returns the string. Throws Error (bad_input) for null, or a value of another type.
   [[nodiscard]] std::string text() const;
+  /// Returns the string, or `otherwise` for null. Throws Error (bad_input) for a value of another type.
   [[nodiscard]] std::string text(std::string_view otherwise) const;
+  /// Returns the bool, or `otherwise` for null. Throws Error (bad_input) for a value of another type.
   [[nodiscard]] bool flag(bool otherwise) const;
+  /// Returns the integer. Throws Error (bad_input) for null, or a value of another type.
   [[nodiscard]] std::int64_t integer() const;
+  /// Returns the integer, or `otherwise` for null. Throws Error (bad_input) for a value of another type.
   [[nodiscard]] std::int64_t integer(std::int64_t otherwise) const;
 
  private:

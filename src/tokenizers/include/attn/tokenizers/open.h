@@ -16,7 +16,8 @@ namespace attn::tokenizers {
 [[nodiscard]] std::unique_ptr<Tokenizer> open_tokenizer(const std::string& path, const TokenizerTables& tables,
                                                         const OpenOptions& options = {});
 
-/// The same for a model that may have none, like most files and folders: returns null then.
+/// Opens the tokenizer of a model, or returns null if it has none, like most files and folders. Throws Error
+/// (bad_input) if a file is damaged or uses unsupported features.
 [[nodiscard]] std::unique_ptr<Tokenizer> find_tokenizer(const std::string& path, const TokenizerTables& tables);
 
 }  // namespace attn::tokenizers

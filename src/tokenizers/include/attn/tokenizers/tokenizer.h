@@ -51,7 +51,7 @@ class Tokenizer {
   /// The number of tokens: KerasHub's `vocabulary_size()`.
   [[nodiscard]] virtual std::int64_t size() const = 0;
 
-  /// Its Keras class, "GPT2Tokenizer", or the model of a tokenizer.json, "BPE".
+  /// The tokenizer's Keras class, "GPT2Tokenizer", or the model of a tokenizer.json, "BPE".
   [[nodiscard]] const std::string& class_name() const noexcept { return class_name_; }
   [[nodiscard]] const SpecialIds& specials() const noexcept { return specials_; }
 
