@@ -24,7 +24,7 @@ struct LossScaling {
 /// The options that change a compile_config.
 struct CompileChanges {
   std::optional<std::string> file;    ///< another compile_config instead of the model's
-  std::optional<std::string> config;  ///< the same as JSON
+  std::optional<std::string> config;  ///< another compile_config instead of the model's, as JSON
   std::optional<std::string> loss, optimizer;
   std::optional<std::string> learning_rate;  ///< a number, or JSON of a schedule
   std::optional<LossScaling> loss_scale;

@@ -83,10 +83,11 @@ struct Job {
   [[nodiscard]] Batch first_batch() const;
 };
 
-/// Makes all of it: whatever can fail before the first step does so here. `ranks` may be null. Throws Error.
+/// Makes all of `job`: whatever can fail before the first step does so here. `ranks` may be null. Throws Error.
 void prepare(Job& job, const Setup& setup, communicators::Communicator* ranks, const open::Listener& listener);
 
-/// The same for arrays that are in memory, by the names that read_data gives them, instead of setup.files.
+/// Prepares `job` with arrays in memory, by the names that read_data gives them, instead of setup.files. Whatever can
+/// fail before the first step does so here. Throws Error.
 void prepare(Job& job, const Setup& setup, std::map<std::string, Tensor> data, std::map<std::string, Tensor> validation,
              const open::Listener& listener);
 

@@ -23,7 +23,8 @@ namespace attn::train {
 [[nodiscard]] open::GivenInputs read_data(const keras::Model& model, const std::vector<std::string>& files,
                                           const DataReading& reading = {});
 
-/// The same for arrays in memory, by these names. Throws Error (bad_input) as read_data does.
+/// Takes arrays in memory by the names of read_data(): the model's inputs, "y" or "y:<output>", "sample_weight" or
+/// "sample_weight:<output>". Throws Error (bad_input) as read_data() does.
 [[nodiscard]] open::GivenInputs named_data(const keras::Model& model, const std::map<std::string, Tensor>& arrays);
 
 /// A sample weight for each row, by the class of its target, as Keras's class_weight. `json` is an object of numbers by
