@@ -11,7 +11,7 @@ namespace attn::weights {
 enum class Distribution : std::uint8_t {
   uniform,           ///< in [first, second)
   normal,            ///< with mean `first` and standard deviation `second`
-  truncated_normal,  ///< the same, redrawn beyond two standard deviations
+  truncated_normal,  ///< normal, with numbers beyond two standard deviations redrawn
 };
 
 struct Draw {
@@ -27,12 +27,12 @@ inline constexpr std::int64_t kPart = 4096;
 /// The limit of truncated normals, in standard deviations.
 inline constexpr double kTruncateAt = 2.0;
 
-/// Both fill a floating tensor in the order of its elements, rounded to its dtype. The number of threads (0: all cores)
-/// does not change the result. They throw Stopped. The stream is read from its beginning.
+/// Fills a floating tensor with the numbers at the beginning of a stream, in the order of its elements, rounded to its
+/// dtype. The number of threads (0: all cores) does not change the result. Throws Stopped.
 void draw_from_stream(const RandomStream& stream, const Draw& draw, const Tensor& out, int threads);
 /// Draws like keras.random on TensorFlow with an integer seed. Uniform numbers are bitwise equal. Normal numbers are
 /// bitwise equal if the C library has the logf and sincosf that TensorFlow uses; otherwise they may differ in the last
-/// two bits.
+/// two bits. Threads and errors are those of draw_from_stream().
 void draw_as_tensorflow(std::int64_t seed, const Draw& draw, const Tensor& out, int threads, std::int64_t count = 0);
 
 }  // namespace attn::weights

@@ -34,7 +34,8 @@ struct Agreement {
 /// The file's weights. Those that the model has come first, in its order, with Keras's paths (several may share a
 /// path); then the others with their names in the file.
 [[nodiscard]] std::vector<NamedTensor> with_paths(std::span<const graph::WeightSpec> specs, const Store& store);
-/// The same with file_names, so that every name is unique.
+/// The file's weights in the order of with_paths(). Those that the model has are named by file_names(), so that every
+/// name is unique.
 [[nodiscard]] std::vector<NamedTensor> with_file_names(std::span<const graph::WeightSpec> specs, const Store& store);
 
 }  // namespace attn::weights

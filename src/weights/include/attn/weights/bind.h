@@ -15,11 +15,11 @@ namespace attn::weights {
 /// dtypes are converted. Throws Error (bad_input) that lists weights which are missing, of another shape or dtype, or
 /// not in the model.
 [[nodiscard]] std::vector<Tensor> bind(std::span<const graph::WeightSpec> specs, const Store& store);
-/// The same with the dtypes of the file. Keras saves kernels with their low-rank updates (LoRA) merged in, and without
-/// the factors: missing factors are 0, so that nothing is added twice.
+/// Returns one tensor for each spec as bind() does, but with the dtypes of the file. Keras saves kernels with their
+/// low-rank updates (LoRA) merged in, and without the factors: missing factors are 0, so that nothing is added twice.
 [[nodiscard]] std::vector<Tensor> bind_as_stored(std::span<const graph::WeightSpec> specs, const Store& store);
-/// The same as bind() for a file, which read_store reads. Must be called with its namespace, because std::bind accepts
-/// anything.
+/// Returns one tensor for each spec from a file that read_store() reads, as bind() does for its store. Must be called
+/// with its namespace, because std::bind accepts anything.
 [[nodiscard]] std::vector<Tensor> bind(std::span<const graph::WeightSpec> specs, const std::string& path);
 
 /// Throws the errors of bind(), without binding.

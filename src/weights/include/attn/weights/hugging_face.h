@@ -13,13 +13,13 @@
 
 namespace attn::weights {
 
-/// Returns whether these are, by one of the tables, the weights of a transformers model of the backbone's family.
+/// Returns whether `store` has, by one of the tables, the weights of a transformers model of the backbone's family.
 [[nodiscard]] bool is_hugging_face(const Store& store, std::span<const NameTable> tables, std::string_view backbone,
                                    std::span<const graph::WeightSpec> specs);
 
-/// Converts such weights to the model's own names (file_names) and layouts, with the dtypes of the file. Arrays outside
-/// the model, such as another head's, are left out. Throws Error (bad_input) that lists arrays which are missing, have
-/// another shape, or are in the model's blocks without a counterpart.
+/// Converts weights of transformers to the model's own names (file_names) and layouts, with the dtypes of the file.
+/// Arrays outside the model, such as another head's, are left out. Throws Error (bad_input) that lists arrays which are
+/// missing, have another shape, or are in the model's blocks without a counterpart.
 [[nodiscard]] Store from_hugging_face(std::span<const graph::WeightSpec> specs, std::span<const NameTable> tables,
                                       std::string_view backbone, const Store& store);
 

@@ -12,7 +12,8 @@ namespace attn::weights {
 /// sharded weights: several .h5 files in the same folder, or .safetensors of other libraries. Throws Error (bad_input)
 /// for other files and damaged ones; for Python pickles (.pt, .bin) the message explains how to convert them.
 [[nodiscard]] Store read_store(const std::string& path);
-/// The same for bytes in memory; `path` is their name, and gives the folder of shards.
+/// Reads the bytes of a weight file in memory, as read_store() does; `path` is the file's name, and gives the folder of
+/// shards. Throws Error (bad_input) for other files and damaged ones.
 [[nodiscard]] Store parse_store(const io::Bytes& file, const std::string& path);
 
 }  // namespace attn::weights
