@@ -44,7 +44,7 @@ class Shape {
   [[nodiscard]] std::int64_t size() const;
   /// Returns the number of elements for display, not for allocation. Throws Error (no_memory) if it exceeds 2^124.
   [[nodiscard]] UInt128 count() const;
-  /// Formats it like a Python tuple: "(None, 50, 512)", "(3,)", "()".
+  /// Formats the shape like a Python tuple: "(None, 50, 512)", "(3,)", "()".
   [[nodiscard]] std::string str() const;
 
   friend bool operator==(const Shape&, const Shape&) = default;

@@ -15,7 +15,8 @@ namespace attn {
 /// UTF-8 become `\u{..}` or `\x..`; everything else is kept. For strings from files and command lines.
 [[nodiscard]] std::string printable(std::string_view text);
 
-/// The same, limited to about `most` bytes with "…" for the rest: for messages that quote their subject.
+/// Escapes `text` as printable() does, limited to about `most` bytes with "…" for the rest. For messages that quote
+/// their subject.
 [[nodiscard]] std::string shortened(std::string_view text, std::size_t most = 200);
 
 /// Returns whether `text` is valid UTF-8 (no surrogates, no overlong forms).
