@@ -2,6 +2,7 @@
 // logits. Each column is read once, in place, and nothing is packed.
 #include "gemv.h"
 
+#include <array>
 #include <type_traits>
 #include <utility>
 
@@ -83,31 +84,51 @@ template <int kRows, typename Number>
   for (; j < columns; ++j) dot_block<kRows, 1>(x, w + j * depth, depth, 0, y + j, stride);
 }
 
-/// Processes all rows at once if there are enough registers and `together` is set.
+/// Row by row: y (rows, stride) for the columns whose numbers begin at w.
 template <typename Number>
-[[gnu::always_inline]] inline void dot_columns(const float* x, std::int64_t rows, const Number* w, std::int64_t columns,
-                                               std::int64_t depth, float* y, std::int64_t stride, bool together) {
-  const auto all = [&]<int... kBefore>(std::integer_sequence<int, kBefore...>) __attribute__((always_inline)) {
-    (void)((kBefore + 1 == rows && (dot_row_group<kBefore + 1>(x, w, columns, depth, y, stride), true)) || ...);
-  };
-  if (together) return all(std::make_integer_sequence<int, kMostRows>());
+[[gnu::always_inline]] inline void dot_each_row(const float* x, std::int64_t rows, const Number* w,
+                                                std::int64_t columns, std::int64_t depth, float* y,
+                                                std::int64_t stride) {
   for (std::int64_t j = 0; j < columns; ++j)
     for (std::int64_t i = 0; i < rows; ++i)
       dot_block<1, 1>(x + i * depth, w + j * depth, depth, 0, y + i * stride + j, stride);
 }
 
-ATTN_VECTORIZED(void, dot_float32, const float* x, std::int64_t rows, const float* w, std::int64_t columns,
-                std::int64_t depth, float* y, std::int64_t stride, bool together) {
-  dot_columns(x, rows, w, columns, depth, y, stride, together);
+ATTN_VECTORIZED(void, dot_each_float32, const float* x, std::int64_t rows, const float* w, std::int64_t columns,
+                std::int64_t depth, float* y, std::int64_t stride) {
+  dot_each_row(x, rows, w, columns, depth, y, stride);
 }
-ATTN_VECTORIZED(void, dot_bfloat16, const float* x, std::int64_t rows, const std::uint16_t* w, std::int64_t columns,
-                std::int64_t depth, float* y, std::int64_t stride, bool together) {
-  dot_columns(x, rows, w, columns, depth, y, stride, together);
+ATTN_VECTORIZED(void, dot_each_bfloat16, const float* x, std::int64_t rows, const std::uint16_t* w,
+                std::int64_t columns, std::int64_t depth, float* y, std::int64_t stride) {
+  dot_each_row(x, rows, w, columns, depth, y, stride);
 }
-ATTN_VECTORIZED(void, dot_float16, const float* x, std::int64_t rows, const Float16* w, std::int64_t columns,
-                std::int64_t depth, float* y, std::int64_t stride, bool together) {
-  dot_columns(x, rows, w, columns, depth, y, stride, together);
+ATTN_VECTORIZED(void, dot_each_float16, const float* x, std::int64_t rows, const Float16* w, std::int64_t columns,
+                std::int64_t depth, float* y, std::int64_t stride) {
+  dot_each_row(x, rows, w, columns, depth, y, stride);
 }
+
+#if defined(__x86_64__) && defined(__GNUC__)
+/// Only AVX-512 has the registers for several rows at a time.
+template <int kRows, typename Number>
+[[gnu::target("arch=x86-64-v4")]] void dot_all_rows(const float* x, const Number* w, std::int64_t columns,
+                                                    std::int64_t depth, float* y, std::int64_t stride) {
+  dot_row_group<kRows>(x, w, columns, depth, y, stride);
+}
+
+template <typename Number>
+bool dot_together(const float* x, std::int64_t rows, const Number* w, std::int64_t columns, std::int64_t depth,
+                  float* y, std::int64_t stride) {
+  static constexpr auto kByRows = []<int... kBefore>(std::integer_sequence<int, kBefore...>) {
+    return std::array{dot_all_rows<kBefore + 2, Number>...};
+  }
+  (std::make_integer_sequence<int, kMostRows - 1>());
+  if (rows < 2 || isa() < Isa::avx512) return false;
+  kByRows[static_cast<std::size_t>(rows - 2)](x, w, columns, depth, y, stride);
+  return true;
+}
+#else
+bool dot_together(...) { return false; }
+#endif
 
 class Gemv final : public Kernel {
  public:
@@ -120,26 +141,32 @@ class Gemv final : public Kernel {
   }
 
   void run() override {
-    const std::int64_t rows = x_.size() / depth_;
-    const bool together = rows > 1 && isa() >= Isa::avx512;
-    parallel_ranges(width_, team_, [&](std::int64_t begin, std::int64_t end) {
-      const float* const x = x_.data<float>();
-      float* const y = y_.data<float>() + begin;
-      const std::int64_t at = begin * depth_, columns = end - begin;
-      switch (w_.dtype) {
-        case DType::bfloat16:
-          return dot_bfloat16(x, rows, w_.data<std::uint16_t>() + at, columns, depth_, y, width_, together);
-        case DType::float16:
-          return dot_float16(x, rows, w_.data<Float16>() + at, columns, depth_, y, width_, together);
-        default:
-          return dot_float32(x, rows, w_.data<float>() + at, columns, depth_, y, width_, together);
-      }
-    });
+    switch (w_.dtype) {
+      case DType::bfloat16:
+        return run_as<std::uint16_t>(dot_each_bfloat16);
+      case DType::float16:
+        return run_as<Float16>(dot_each_float16);
+      default:
+        return run_as<float>(dot_each_float32);
+    }
   }
 
   [[nodiscard]] std::string_view name() const override { return "gemv"; }
 
  private:
+  template <typename Number, typename EachRow>
+  void run_as(const EachRow& dot_each) {
+    const std::int64_t rows = x_.size() / depth_;
+    parallel_ranges(width_, team_, [&](std::int64_t begin, std::int64_t end) {
+      const float* const x = x_.data<float>();
+      const Number* const w = w_.data<Number>() + begin * depth_;
+      float* const y = y_.data<float>() + begin;
+      if (!dot_together(x, rows, w, end - begin, depth_, y, width_)) {
+        dot_each(x, rows, w, end - begin, depth_, y, width_);
+      }
+    });
+  }
+
   Operand x_, w_, y_;
   std::int64_t width_, depth_;
   Team team_;
