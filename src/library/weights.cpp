@@ -48,8 +48,9 @@ DType stored_dtype(const std::string& name) {
 
 /// Throws Error (bad_input) if a number is too large for the dtype.
 void round_weights(std::vector<Tensor>& tensors, const std::string& dtype) {
+  const DType stored = stored_dtype(dtype);
   std::int64_t overflown = 0;
-  for (Tensor& tensor : tensors) overflown += train::round_weight(tensor, stored_dtype(dtype));
+  for (Tensor& tensor : tensors) overflown += train::round_weight(tensor, stored);
   if (overflown > 0) throw bad_input("{} numbers are too large for {}", with_commas(overflown), dtype).about("dtype");
 }
 
