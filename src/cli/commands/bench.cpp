@@ -74,7 +74,7 @@ class Pace {
     done_ = done_ + 1;
   }
   [[nodiscard]] double done() const {
-    constexpr double kMost = 0.97;  // leaves room for the check of the outputs
+    constexpr double kMost = 0.97;  // the rest is for the check of the outputs
     const double since = std::chrono::duration<double>(Clock::now() - start_.load()).count();
     return done_ + (seconds_ > 0 ? std::min(kMost, since / seconds_) : 0);
   }

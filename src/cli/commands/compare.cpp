@@ -31,8 +31,8 @@ struct CompareCommand {
   Common common;
   open::Execution execution;  // shared by both sides
   std::optional<std::string> model, other;
-  std::optional<std::string> devices, backends, dtypes, precisions,
-      thread_counts;  // two values "A,B", or one for both sides
+  // Two values "A,B", or one for both sides.
+  std::optional<std::string> devices, backends, dtypes, precisions, thread_counts;
   std::vector<std::string> weights, inputs;
   std::optional<std::string> expect;
   std::optional<double> rtol, atol;

@@ -259,8 +259,8 @@ struct GenerateCommand {
     return request;
   }
 
-  /// Throws Error (usage) if a prompt has more tokens than the model has positions. An encoder has as many as its
-  /// decoder.
+  /// Throws Error (usage) if a prompt has more tokens than the model has positions. Encoder and decoder have equally
+  /// many.
   void check_positions(const keras::Model& of, const generate::Request& request) const {
     const auto positions = of.most_positions();
     if (!positions) return;

@@ -111,7 +111,7 @@ Interrupt::Interrupt(std::function<void()> keep) : keep_(std::move(keep)) {
       watched = true;
       // Only the watcher receives these signals: a handler that interrupts oneDNN's generated code damages its memory.
       mask_before_ = block_signals();
-    } catch (const std::system_error&) {  // without the thread, work stops by itself or at the second signal
+    } catch (const std::system_error&) {  // without the thread, work stops on its own or at the second signal
     }
   }
   noting = 1;

@@ -44,8 +44,8 @@ std::vector<std::byte> gather(Communicator& world, std::span<const std::byte> ow
 /// Returns how long a rank waits before it reports a missing rank. Rank 0 reports at once, and its end makes the
 /// launcher end the others, so the message appears only once.
 std::chrono::milliseconds turn_of(int rank) {
-  constexpr int kForLauncher =
-      1000;  // the launcher needs this time to see that rank 0 has ended, and to end the others
+  // The launcher needs this time to see that rank 0 has ended, and to end the others.
+  constexpr int kForLauncher = 1000;
   return std::chrono::milliseconds(rank == 0 ? 0 : kForLauncher + std::min(200 * rank, 2000));
 }
 

@@ -16,8 +16,8 @@ namespace attn::cli {
 enum class ShownProgress : std::uint8_t { automatic, bar, lines, none };
 
 struct LogTargets {
-  std::optional<std::string> events, csv,
-      tensorboard;  ///< JSON lines, the CSV of Keras's CSVLogger, a TensorBoard folder
+  /// JSON lines, the CSV of Keras's CSVLogger, a TensorBoard folder.
+  std::optional<std::string> events, csv, tensorboard;
   ShownProgress progress = ShownProgress::automatic;
   bool append = false;  ///< continues the files of a resumed training
 };
