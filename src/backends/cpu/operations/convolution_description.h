@@ -15,7 +15,7 @@ struct ConvDescription {
   dnnl::memory::desc weights;  ///< in the layout that oneDNN selects
   dnnl::memory::dims strides, dilation, before, after;
 
-  /// For a convolution without a bias, as the gradients need it.
+  /// Returns the convolution without a bias, which gradients need as a hint.
   [[nodiscard]] dnnl::convolution_forward::primitive_desc forward(const dnnl::engine& engine,
                                                                   const dnnl::primitive_attr& attributes) const;
 };

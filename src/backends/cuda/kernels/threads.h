@@ -39,7 +39,7 @@ template <typename T>
 [[nodiscard]] __device__ __forceinline__ T warp_sum(T value) {
   return over_warp(value, [](T x, T y) { return static_cast<T>(x + y); });
 }
-/// The maximum; NaN is ignored if possible.
+/// Returns the maximum over all lanes; NaN is ignored if there is a number.
 template <typename T>
 [[nodiscard]] __device__ __forceinline__ T warp_max(T value) {
   return over_warp(value, [](T x, T y) { return y > x ? y : x; });
