@@ -26,8 +26,8 @@ Owners::Owners(const Anatomy& anatomy)
     for (const graph::LayerId call : parts[i].calls) of_layer_[at(call)] = part;
     for (const std::int32_t weight : parts[i].weights) of_weight_[at(weight)] = part;
   }
-  // A call of another part's layer belongs to the part that calls it: the head of a masked language model multiplies by
-  // the backbone's embedding.
+  // A part may call a layer of another part: the head of a masked language model multiplies by the backbone's
+  // embedding. Such a call belongs to the calling part.
   std::vector<std::int32_t> calls = of_layer_;
   for (std::size_t i = 0; i < of_layer_.size(); ++i) {
     graph::LayerId caller = anatomy.graph.layers[i].parent;
@@ -38,7 +38,7 @@ Owners::Owners(const Anatomy& anatomy)
     if (enclosing == kNone) calls[i] = kNone;
   }
   of_layer_ = std::move(calls);
-  // A layer that is not a part belongs to an enclosing one.
+  // A layer that is not a part belongs to the innermost enclosing part.
   for (std::size_t i = 0; i < of_layer_.size(); ++i) {
     auto layer = static_cast<graph::LayerId>(i);
     while (layer != kNone && of_layer_[at(layer)] == kNone) layer = anatomy.graph.layers[at(layer)].parent;

@@ -29,7 +29,8 @@ Shape image_size_in(const Ref& config) {
   return size->shape();
 }
 
-/// Adds tokenizers and converters, in the order of the config, which is that of the constructor.
+/// Adds the tokenizers and converters in the order of the config's keys, which is the order of the constructor's
+/// arguments.
 void add_parts(const Ref& config, std::vector<PreprocessorPart>& parts) {
   for (const auto& [key, value] : config.members()) {
     if (!value.is_object() || !value.find("class_name") || !value.find("config")) continue;
