@@ -17,7 +17,8 @@ struct KnownClass {
   std::string_view refused;  ///< the reason why it is rejected, or ""
 };
 
-/// All layers including models, or all operations; rejected ones last, each in alphabetical order.
+/// Returns all layers including models, or all operations. Rejected classes come last. Both parts are in alphabetical
+/// order.
 [[nodiscard]] std::vector<KnownClass> known_layers();
 [[nodiscard]] std::vector<KnownClass> known_operations();
 
