@@ -16,7 +16,7 @@ namespace {
 
 using Hidden = std::vector<float>;
 
-/// The hidden state of one row and position.
+/// Returns the hidden state of one row and position.
 Hidden hidden_of(const Ahead& ahead, Dim row, Dim position) {
   if (ahead.hidden.data() == nullptr) throw internal_error("the decoder gave no hidden states");
   const Dim count = ahead.hidden.shape()[1], size = ahead.hidden.shape()[2];
@@ -42,7 +42,7 @@ struct Row {
   Sequence kept;               // the scores of keep_scores
 };
 
-/// The largest cosine similarity of a candidate to an earlier position; −1 if there is none.
+/// Returns the largest cosine similarity of a candidate to an earlier position; −1 if there is none.
 double likeness(const Row& row, const Hidden& candidate) {
   double most = -1.0;
   for (const Hidden& before : row.hidden) most = std::max(most, cosine(before, candidate));

@@ -16,7 +16,7 @@ class Sources {
   Sources(Dim rows, Dim branches, Dim first);
   /// Row r continues with the context of row parents[r] before `position`, and writes the rest itself.
   void follow(const std::vector<Dim>& parents, Dim position);
-  /// The argument Advance::sources: `position` entries for each row. A view that is valid until the next call.
+  /// Returns the argument Advance::sources: `position` entries for each row. A view that is valid until the next call.
   [[nodiscard]] std::span<const std::int32_t> before(Dim position);
 
  private:

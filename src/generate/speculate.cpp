@@ -24,7 +24,7 @@ class Speculation {
 
   [[nodiscard]] bool ended() const { return ended_; }
   [[nodiscard]] const std::vector<Token>& tokens() const { return sequence_.token_ids; }
-  /// The position to fill next.
+  /// Returns the position to fill next.
   [[nodiscard]] Dim position() const { return std::ssize(sequence_.token_ids); }
 
   /// Appends the token chosen by the logits of a row, and returns it.

@@ -10,7 +10,7 @@
 namespace attn::generate {
 namespace {
 
-/// The rows of the table that an integer input (rows, length) indexes; empty if it indexes none.
+/// Returns the rows of the table that an integer input (rows, length) indexes; empty if it indexes none.
 std::optional<Dim> table_rows(const graph::Graph& graph, graph::ValueId input) {
   if (is_floating(graph.value(input).dtype) || graph.value(input).shape.rank() != 2) return std::nullopt;
   for (const graph::Node& node : graph.nodes) {
@@ -116,7 +116,7 @@ void WholeDecoder::place(const Advance& step) {
   }
 }
 
-/// The logits that the step requests. For a softmax output, ln p is used.
+/// Returns the logits that the step requests. For a softmax output, ln p is used.
 Tensor WholeDecoder::asked(const Advance& step) const {
   const Dim count = step.every_position ? step.count : 1, each = rows_ / step.rows;
   Tensor logits(DType::float32, {step.rows, count, vocabulary_size_});

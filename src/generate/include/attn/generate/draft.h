@@ -37,7 +37,7 @@ class DraftModel final : public Draft {
   [[nodiscard]] Token read(std::span<const Token> tokens);
 
   Decoder& decoder_;
-  std::vector<Token> read_;  // tokens in the KV cache
+  std::vector<Token> read_;  // the tokens in the KV cache
 };
 
 }  // namespace attn::generate

@@ -5,7 +5,7 @@
 
 namespace attn::generate {
 
-/// The decoder rows that a sampler needs for each sequence: beams, candidates, or 1.
+/// Returns the decoder rows that a sampler needs for each sequence: beams, candidates, or 1.
 [[nodiscard]] Dim branches_of(const SamplerOptions& sampler);
 
 /// Continues all prompts in one batch. Positions are the same for all. The first new position is the one after the
