@@ -9,9 +9,9 @@
 namespace attn::io {
 
 struct NumberTable {
-  std::vector<std::string> columns;  ///< names from the first line; empty if it already holds numbers
+  std::vector<std::string> columns;  ///< names of the columns from the first line; empty if that line has numbers
   std::int64_t rows = 0, width = 0;
-  std::vector<double> numbers;  ///< (rows, width)
+  std::vector<double> numbers;  ///< elements of the array (rows, width), row by row
 };
 
 /// Parses one row of finite numbers per line, with names in the first line if one of its cells is not a number. Spaces
