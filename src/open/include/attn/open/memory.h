@@ -21,9 +21,9 @@ std::int64_t require_memory(const LoadedModel& loaded, const keras::LowerOptions
                             const backends::Backend& backend, const Execution& execution,
                             run::Keep keep = run::Keep::outputs);
 
-/// The batch of the first input.
+/// Returns the batch of the graph's first input.
 [[nodiscard]] std::int64_t batch_of(const graph::Graph& graph);
-/// The length of the first sequence axis among the inputs; nothing if there is none.
+/// Returns the length of the first sequence axis among the inputs; nothing if there is none.
 [[nodiscard]] std::optional<std::int64_t> sequence_length_of(const graph::Graph& graph);
 
 }  // namespace attn::open
