@@ -32,7 +32,7 @@ std::vector<ValueId> origins_of(const Graph& graph) {
   return origins;
 }
 
-/// The sizes (B, S) of self-attention whose masks are all derived from one array (B, S), and that array.
+/// The array (B, S) from which all masks of a self-attention are derived, and its sizes.
 struct Padding {
   Dim B = 0, S = 0;
   ValueId mask = graph::kNone;
@@ -92,12 +92,12 @@ class PaddingSkipper {
   [[nodiscard]] const Shape& shape(ValueId id) const { return graph_.value(id).shape; }
   [[nodiscard]] bool is_partial(ValueId id) const { return partial_[at(id)]; }
 
-  /// (B, S, …)
+  /// Returns whether the value has the shape (B, S, …).
   [[nodiscard]] bool has_positions(ValueId id) const {
     return shape(id).rank() >= 3 && shape(id)[0] == padding_.B && shape(id)[1] == padding_.S;
   }
 
-  /// The shape with its first two axes replaced by (1, P).
+  /// Returns the shape with its first two axes replaced by (1, P), where P is the number of valid rows.
   [[nodiscard]] Shape packed_shape(const Shape& of) const {
     Shape out = of;
     out[0] = 1;
@@ -176,7 +176,7 @@ class PaddingSkipper {
     return true;
   }
 
-  /// Whether it is 0 at padding because it is a product with the mask.
+  /// Returns whether the node is a product with the mask, so that its result is 0 at padding.
   [[nodiscard]] bool is_masked(const Node& node) const {
     const auto* binary = std::get_if<graph::Binary>(&node.op);
     return binary != nullptr && binary->fn == graph::BinaryFn::multiply &&
