@@ -21,7 +21,7 @@ inline constexpr double kGlyphAdvance = 14.45;  ///< distance between letters
 /// Has ASCII, Latin-1 and the ellipsis; null for other characters and for spaces.
 [[nodiscard]] const Glyph* glyph_of(char32_t point);
 
-/// The opacity of each pixel, 0 to 15, row by row.
+/// Returns the opacity of each pixel, 0 to 15, row by row.
 [[nodiscard]] std::vector<std::uint8_t> shades_of(const Glyph& glyph);
 
 }  // namespace attn::report

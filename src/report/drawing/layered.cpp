@@ -155,7 +155,7 @@ class Placing {
     }
   }
 
-  /// The number of edge crossings, counted as inversions.
+  /// Returns the number of edge crossings, counted as inversions.
   [[nodiscard]] std::size_t crossings() const {
     std::size_t count = 0;
     for (std::size_t rank = 0; rank + 1 < ranks_; ++rank) {
@@ -223,7 +223,7 @@ class Placing {
       for (std::size_t n = 0; n < block.count; ++n, ++i) x_[at(row[i])] = offset[i] + block.mean();
   }
 
-  /// The preferred position of an item, and its weight.
+  /// Returns the preferred position of an item, and its weight.
   [[nodiscard]] std::pair<double, double> wish(int item, bool to_above, bool to_below) const {
     const Item& self = items_[at(item)];
     double sum = 0, weight = 0;

@@ -6,7 +6,7 @@
 
 namespace attn::report {
 
-/// A box or edge index as a container index.
+/// Returns a box or edge index as a container index.
 [[nodiscard]] constexpr std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 struct Point {

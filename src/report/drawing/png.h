@@ -14,7 +14,7 @@ struct Image {
   std::vector<Color> pixels;  ///< row by row
 };
 
-/// The bytes of the PNG file.
+/// Returns the bytes of the PNG file.
 [[nodiscard]] std::string png(const Image& image);
 
 }  // namespace attn::report

@@ -16,11 +16,11 @@ using Color = std::array<std::uint8_t, 3>;
 inline constexpr std::array<const char*, 5> kLightRamp = {"#ffffff", "#cfe0f3", "#7fb0de", "#2f6fb5", "#10305f"};
 inline constexpr std::array<const char*, 5> kDarkRamp = {"#161b23", "#203c66", "#3a75b8", "#8cc0ee", "#f6fbff"};
 
-/// The interpolated color at `share`, 0 to 1.
+/// Returns the interpolated color at `share`, 0 to 1.
 [[nodiscard]] Color color_at(const std::array<const char*, 5>& ramp, double share);
 
-/// The position of a weight on the ramp: its ratio to the largest weight; with `log_scale`, its logarithm within four
-/// decades below it.
+/// Returns the position of a weight on the ramp: its ratio to the largest weight; with `log_scale`, its logarithm
+/// within four decades below it.
 [[nodiscard]] double shade_of(double weight, double largest, bool log_scale);
 
 /// Returns whether no query attends to a later key, for three or more positions.

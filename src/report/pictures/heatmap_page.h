@@ -6,7 +6,7 @@
 
 namespace attn::report {
 
-/// A self-contained page with selectors for layer, head, scale and view.
+/// Returns a self-contained page with selectors for layer, head, scale and view.
 [[nodiscard]] std::string heatmap_html(const HeatmapReport& report);
 
 /// Appends the section to the page, and its weights to the payloads.
@@ -16,7 +16,7 @@ void add_heatmap(Page& page, const std::string& title, const HeatmapReport& repo
 [[nodiscard]] std::vector<std::string> heatmap_notes(const HeatmapReport& report);
 [[nodiscard]] std::vector<std::string> heatmap_warnings(const HeatmapReport& report);
 
-/// The number of queries that are ignored as padding, as a sentence without a period; "" if there are none.
+/// Returns the number of queries that are ignored as padding, as a sentence without a period; "" if there are none.
 [[nodiscard]] std::string padding_note(const HeatmapReport& report);
 
 /// "cpu (onednn), float32, …, seed 0" and a line for each input.

@@ -158,7 +158,7 @@ class Figure {
     return y + static_cast<double>(lines) * (height + 34);
   }
 
-  /// The label of a cell: the name of its first position.
+  /// Returns the label of a cell: the name of its first position.
   [[nodiscard]] std::string label(std::int64_t cell, std::int64_t block, std::int64_t count) const {
     const auto words = report_.labels.find(count);
     if (words == report_.labels.end()) return std::to_string(cell * block);

@@ -66,7 +66,7 @@ class MapsLayout {
   std::int64_t columns_ = 1, zoom_ = 1;
 };
 
-/// The cells of a head, drawn as squares of pixels.
+/// Returns the cells of a head, drawn as squares of pixels.
 Image cells_image(const run::LayerMap& layer, const run::HeadMap& head, bool log_scale, std::int64_t zoom) {
   const Shades shades(layer, head, log_scale);
   Image out;

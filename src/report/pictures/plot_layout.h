@@ -33,7 +33,7 @@ struct DrawnPlot {
   Size size;
 };
 
-/// The kind of a layer, from its class: "attention", …, a CSS class that sets its color.
+/// Returns the kind of a layer, from its class: "attention", …, a CSS class that sets its color.
 [[nodiscard]] std::string layer_kind(std::string_view class_name);
 
 inline constexpr double kLineHeight = 15, kNodePadding = 9, kMargin = 16;

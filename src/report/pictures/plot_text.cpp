@@ -30,7 +30,7 @@ std::string label(const PlotNode& node, std::string (*escape)(std::string_view),
   return out;
 }
 
-/// The scope of a node: 0 is the model, n + 1 the contents of node n.
+/// Returns the scope of a node: 0 is the model, n + 1 the contents of node n.
 std::size_t scope_of(const PlotNode& node) {
   return node.parent == kNoParent ? 0 : static_cast<std::size_t>(node.parent) + 1;
 }

@@ -105,7 +105,7 @@ void add_idle_layers(const PlanReport& report, PlanSteps& out) {
       out.idle.emplace_back(layer.name, layer.class_name);
 }
 
-/// The used bytes of the arena at each step.
+/// Returns the used bytes of the arena at each step.
 std::vector<std::int64_t> live_bytes_of(const std::vector<plan::Stay>& stays, std::size_t steps) {
   std::vector<std::int64_t> changes(steps + 1, 0);
   for (const plan::Stay& stay : stays) {

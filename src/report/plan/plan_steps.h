@@ -53,10 +53,10 @@ struct PlanSteps {
 /// Returns whether the result is read after the last step, like an output.
 [[nodiscard]] bool to_the_end(const plan::Stay& stay, const PlanSteps& plan);
 
-/// A row for each result of a step.
+/// Returns a row for each result of a step.
 [[nodiscard]] Table steps_table(const PlanReport& report, const PlanSteps& plan);
 
-/// The lines that describe a stay: its first writer.
+/// Returns the lines that describe a stay: its first writer.
 [[nodiscard]] std::vector<std::string> title_of(const PlanReport& report, const PlanSteps& plan,
                                                 const plan::Stay& stay);
 

@@ -9,8 +9,8 @@
 
 namespace attn::report {
 
-/// The rows inside the layer range; nested rows only if requested. The pointers are valid as long as `summary`. Throws
-/// Error (usage) if the range matches no layer, or is not a valid regular expression.
+/// Returns the rows inside the layer range; nested rows only if requested. The pointers are valid as long as `summary`.
+/// Throws Error (usage) if the range matches no layer, or is not a valid regular expression.
 [[nodiscard]] std::vector<const keras::SummaryRow*> shown_rows(const keras::Summary& summary,
                                                                const SummaryOptions& options);
 

@@ -68,7 +68,7 @@ std::vector<Column> columns_of(const Summary& summary, const SummaryOptions& opt
   return columns;
 }
 
-/// The text that Keras shows for markup; the text itself if Keras rejects the markup.
+/// Returns the text that Keras shows for markup; the text itself if Keras rejects the markup.
 std::string shown(const std::string& markup, const std::string& text) { return plain_markup(markup).value_or(text); }
 
 std::string layer_cell(const SummaryRow& row) {

@@ -250,7 +250,7 @@ std::string left_out(const std::vector<std::string>& headings, const Layout& lay
   return fmt::format("{} columns have no room for {}; `| less -S` shows all", columns, join(names, ", "));
 }
 
-/// Whether it is a sentence, and not a row, a picture, or a line with escape sequences.
+/// Returns whether the line is a sentence, and not a row of a table, a picture, or a line with escape sequences.
 bool is_prose(std::string_view line) {
   const auto begin = line.find_first_not_of(' ');
   if (begin == std::string_view::npos || line.find('\x1b') != std::string_view::npos) return false;

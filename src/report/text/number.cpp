@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kThousand = 999.5;  // rounds to four digits before the decimal point
 
-/// The decimals that give three significant digits after rounding.
+/// Returns the decimals that give three significant digits after rounding.
 int decimals_of(double value) {
   const std::string rounded = fmt::format("{:.2e}", value);
   const int exponent = std::stoi(rounded.substr(rounded.find('e') + 1));

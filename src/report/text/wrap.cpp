@@ -19,7 +19,8 @@ std::u32string_view without_trailing_space(std::u32string_view text) {
   return text;
 }
 
-/// The end of the word at `first`: leading spaces, the word, trailing spaces. Returns `first` if no word is left.
+/// Returns the end of the word at `first`: leading spaces, the word, trailing spaces. Returns `first` if no word is
+/// left.
 std::size_t word_end(std::u32string_view text, std::size_t first) {
   std::size_t i = first;
   while (i < text.size() && is_space(text[i])) ++i;
@@ -29,7 +30,7 @@ std::size_t word_end(std::u32string_view text, std::size_t first) {
   return i;
 }
 
-/// The line breaks: indices of the first character of each further line.
+/// Returns the line breaks: indices of the first character of each further line.
 std::vector<std::size_t> breaks(std::u32string_view text, int width, Overflow overflow) {
   std::vector<std::size_t> result;
   const auto break_at = [&](std::size_t position) {

@@ -60,7 +60,7 @@ Table table_of(const RunComparisonReport& report) {
   return table;
 }
 
-/// The array that is shown in detail: the first that differs, otherwise the one with the largest difference.
+/// Returns the array that is shown in detail: the first that differs, otherwise the one with the largest difference.
 const ArrayComparison* in_detail(const run::RunComparison& result) {
   if (const ArrayComparison* first = result.first()) return first;
   const auto found = std::max_element(result.arrays.begin(), result.arrays.end(), [](const auto& a, const auto& b) {
@@ -69,7 +69,7 @@ const ArrayComparison* in_detail(const run::RunComparison& result) {
   return found == result.arrays.end() || found->values.max_abs_error == 0 ? nullptr : &*found;
 }
 
-/// The smallest tolerance with which all arrays pass.
+/// Returns the smallest tolerance with which all arrays pass.
 run::Tolerance needed_by_all(const run::RunComparison& result) {
   run::Tolerance out{0, 0};
   for (const ArrayComparison& array : result.arrays) {

@@ -16,13 +16,13 @@ struct CostLine {
 
 /// Returns whether the row is displayed.
 [[nodiscard]] bool is_shown(const CostRow& row, const CostOptions& options);
-/// The variables of row `i`, including those of hidden rows inside it.
+/// Returns the variables of row `i`, including those of hidden rows inside it.
 [[nodiscard]] std::vector<VariableCost> variables_of(const std::vector<CostRow>& rows, std::size_t i,
                                                      const CostOptions& options);
 /// "(None, 50, 512), (None, 4)"; "-" for none.
 [[nodiscard]] std::string shapes_text(const std::vector<Shape>& shapes);
 
-/// A line for each displayed row and, if requested, for each variable.
+/// Returns a line for each displayed row and, if requested, for each variable.
 [[nodiscard]] Table costs_as_table(const CostReport& report, const CostOptions& options);
 /// Parameters, weights, FLOPs, activations, scores, and the peak with its parts.
 [[nodiscard]] std::vector<CostLine> costs_totals(const CostReport& report, const CostOptions& options);

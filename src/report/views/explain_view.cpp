@@ -68,7 +68,7 @@ std::string total_text(const Explanation& it) {
   return out + ", all of them trainable";
 }
 
-/// The reason why there are no FLOPs.
+/// Returns the reason why there are no FLOPs.
 std::string_view no_flops(const Explanation& it) {
   return it.custom ? "the layer has a custom class, whose Python code is not run"
                    : "moving, selecting and comparing elements is no arithmetic";

@@ -35,7 +35,7 @@ std::string layer_text(const NonFiniteOutput& output) {
   return out + ")";
 }
 
-/// The likely reason for the values; "" if unknown.
+/// Returns the likely reason for the values; "" if unknown.
 std::string_view range_text(const NonFiniteOutput& output) {
   if (!output.source || !output.weights.empty() || output.array.dtype != DType::float16) return "";
   if (output.array.inf_count > 0) return "left float16's range ±65504";

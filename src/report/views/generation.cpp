@@ -101,7 +101,8 @@ double per_second(std::int64_t count, double seconds) {
   return seconds > 0.0 ? static_cast<double>(count) / seconds : 0.0;
 }
 
-/// The upper bound of tokens per second for a single sequence, if each token reads the weights and the cache once.
+/// Returns the upper bound of tokens per second for a single sequence, if each token reads the weights and the cache
+/// once.
 std::optional<double> limit_of(const GenerationStats& stats) {
   const std::int64_t bytes = stats.weight_bytes + stats.cache_bytes_read;
   if (!stats.bandwidth || bytes == 0) return std::nullopt;

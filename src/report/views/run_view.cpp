@@ -24,7 +24,7 @@ std::string values_text(const std::vector<double>& values) {
 
 constexpr std::string_view kString = "string";
 
-/// The first strings, in Python's notation.
+/// Returns the first strings, in Python's notation.
 std::string strings_text(const std::vector<std::string>& strings) {
   constexpr std::size_t kFirst = 5, kMostBytes = 40;
   std::vector<std::string> texts;

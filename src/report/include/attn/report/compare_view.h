@@ -37,7 +37,7 @@ struct RunComparisonReport {
   std::optional<Quantized> quantized{};
 };
 
-/// The reason for run::usual_tolerance: "usual for float32, which keeps 7 digits".
+/// Returns the reason for run::usual_tolerance: "usual for float32, which keeps 7 digits".
 [[nodiscard]] std::string tolerance_reason(DType dtype);
 
 /// Shows both sides and the tolerance, a table of the arrays, and details of the first that differs (otherwise of the

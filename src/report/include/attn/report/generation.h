@@ -56,7 +56,7 @@ struct GenerationReport {
 /// ("attn.generate/1"), and jsonl: a line for each result.
 [[nodiscard]] std::string render(Format format, const GenerationReport& report);
 
-/// A few lines: times, tokens per second, and the ratio to the limit of the memory bandwidth.
+/// Returns a few lines: times, tokens per second, and the ratio to the limit of the memory bandwidth.
 [[nodiscard]] std::string stats_text(const GenerationStats& stats);
 
 }  // namespace attn::report

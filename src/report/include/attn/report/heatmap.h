@@ -44,7 +44,7 @@ struct PreviewOptions {
   int columns = 100;  ///< width of the terminal
 };
 
-/// The side of a map in cells, if `maps` maps are arranged in a grid of this width.
+/// Returns the side of a map in cells, if `maps` maps are arranged in a grid of this width.
 [[nodiscard]] int preview_cells(int columns, std::size_t maps);
 
 /// Limit of cells in an SVG, which keeps its size reasonable for a figure.

@@ -22,7 +22,7 @@ struct LinksReport {
 
 [[nodiscard]] std::string links_text(const LinksReport& report);
 [[nodiscard]] Json links_json(const LinksReport& report);
-/// The format that --cluster reads.
+/// Returns the format that --cluster reads.
 [[nodiscard]] Json cluster_json(const parallel::Cluster& cluster);
 
 }  // namespace attn::report

@@ -14,10 +14,10 @@ namespace attn::report {
 /// values.
 [[nodiscard]] std::string measured(double value);
 
-/// A time in seconds: "812 ns", "12.3 µs", "4.56 ms", "1.23 s", "2 min 05 s".
+/// Returns a time in seconds: "812 ns", "12.3 µs", "4.56 ms", "1.23 s", "2 min 05 s".
 [[nodiscard]] std::string duration(double seconds);
 
-/// A value with a decimal prefix: (1.234e9, "FLOP/s") is "1.23 GFLOP/s".
+/// Returns a value with a decimal prefix: (1.234e9, "FLOP/s") is "1.23 GFLOP/s".
 [[nodiscard]] std::string prefixed(double value, std::string_view unit);
 
 /// Bytes with binary prefixes, as Keras writes them: "4.01 MB". A negative size is unknown: "-".
@@ -26,7 +26,7 @@ namespace attn::report {
 /// "1 step", "1,234 steps".
 [[nodiscard]] std::string counted(std::int64_t count, std::string_view what);
 
-/// A ratio as a percentage: 0.123 is "12.3%".
+/// Returns a ratio as a percentage: 0.123 is "12.3%".
 [[nodiscard]] std::string percent(double share);
 
 }  // namespace attn::report

@@ -23,7 +23,7 @@ struct ParallelBenchRow {
   ParallelReport parallel;           ///< counts, bytes and seconds are means for one pass
 
   [[nodiscard]] std::optional<double> speed_up() const;
-  /// The parallel efficiency: speed-up divided by the number of ranks.
+  /// Returns the parallel efficiency: speed-up divided by the number of ranks.
   [[nodiscard]] std::optional<double> efficiency() const;
 };
 

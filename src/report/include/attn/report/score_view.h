@@ -20,9 +20,9 @@ struct ScoredText {
   std::optional<std::string> text;  ///< empty if ids were given
   std::vector<ScoredToken> tokens;
 
-  /// The number of tokens with a probability.
+  /// Returns the number of tokens with a probability.
   [[nodiscard]] std::int64_t scored() const;
-  /// The sum over all tokens.
+  /// Returns the sum over all tokens.
   [[nodiscard]] double log_prob() const;
   /// exp(mean of -ln p).
   [[nodiscard]] double perplexity() const;

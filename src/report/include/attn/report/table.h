@@ -23,7 +23,7 @@ struct Table {
 /// Aligned columns, separated by two spaces, under a header and a rule. Nothing is truncated.
 [[nodiscard]] std::string plain_table(const Table& table);
 
-/// A GitHub-flavored Markdown table; markup of Markdown and HTML in cells is escaped.
+/// Returns a GitHub-flavored Markdown table; markup of Markdown and HTML in cells is escaped.
 [[nodiscard]] std::string markdown_table(const Table& table);
 
 /// RFC 4180 with a header record. A cell that a spreadsheet would interpret as a formula (it begins with = + - @ and is

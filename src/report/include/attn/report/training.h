@@ -15,7 +15,8 @@
 
 namespace attn::report {
 
-/// The line of an epoch as Keras prints it with verbose=2: "3/3 - 1s - 361ms/step - loss: 3.6425 - val_loss: 3.1".
+/// Returns the line of an epoch as Keras prints it with verbose=2: "3/3 - 1s - 361ms/step - loss: 3.6425 - val_loss:
+/// 3.1".
 [[nodiscard]] std::string epoch_line(const train::EpochEvent& event);
 
 /// The state of Keras's progress bar with verbose=1 (keras/src/utils/progbar.py).
@@ -30,7 +31,7 @@ struct Bar {
   std::string text;
   int width = 0;  ///< in columns
 };
-/// The bar without a newline. `ascii` restricts it to ASCII. Without color there are no escape sequences.
+/// Returns the bar without a newline. `ascii` restricts it to ASCII. Without color there are no escape sequences.
 [[nodiscard]] Bar bar(const BarState& state, bool ascii, bool colored = true);
 
 struct TrainingReport {
