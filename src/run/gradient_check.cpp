@@ -93,7 +93,7 @@ class GradientChecker {
     double computed = 0.0;
   };
 
-  /// The loss at the array plus `by` times the direction.
+  /// Returns the loss if `by` times the direction is added to the array.
   [[nodiscard]] double loss_along(const Direction& along, double by) {
     const Tensor& x = numbers_[along.place];
     std::vector<Tensor> moved = numbers_;

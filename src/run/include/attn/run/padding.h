@@ -13,11 +13,11 @@ namespace attn::run {
 struct Unpadded {
   graph::Graph graph;
   std::vector<Tensor> inputs;
-  std::int64_t positions = 0;  ///< B·S
-  std::int64_t rows = 0;       ///< positions that are not padding
+  std::int64_t positions = 0;  ///< number of all positions, B·S
+  std::int64_t rows = 0;       ///< number of positions that are not padding
 };
 
-/// The graph, and its inputs, that compute only the positions that the padding mask in `inputs` does not hide
+/// Returns a graph with its inputs that computes only the positions which the padding mask in `inputs` does not hide
 /// (plan::skip_padding). The graph accepts any inputs with the same number of such positions. Throws Error (bad_input)
 /// if the model has no padding mask, or reads values at padded positions.
 [[nodiscard]] Unpadded skip_padding(graph::Graph graph, std::span<const Tensor> inputs);
