@@ -9,8 +9,8 @@ namespace attn::shards {
 
 /// A file to work on.
 struct WorkItem {
-  std::string input;  ///< its path
-  std::string stem;   ///< its name without folder and extension, used for its output and its records
+  std::string input;  ///< path of the file
+  std::string stem;   ///< name of the file without folder and extension, used for its output and its records
 };
 
 /// Expands words into files: a path, a shell pattern ('*', '?', '[…]'), or "@list.txt", a file with one path per line.
