@@ -33,9 +33,9 @@ class Vocabulary {
   /// Empty for an unused id. The view is valid until the next `add`.
   [[nodiscard]] std::optional<std::string_view> token(Id id) const noexcept;
 
-  /// The number of tokens.
+  /// Returns the number of tokens.
   [[nodiscard]] std::int64_t size() const noexcept { return size_; }
-  /// The largest id + 1.
+  /// Returns the largest id + 1.
   [[nodiscard]] Id end() const noexcept { return static_cast<Id>(tokens_.size()); }
   [[nodiscard]] const std::string& place() const noexcept { return place_; }
 
@@ -49,7 +49,7 @@ class Vocabulary {
   [[nodiscard]] std::string_view text(Part part) const noexcept {
     return std::string_view(text_).substr(part.from, part.size);
   }
-  /// The slot of the token, or the empty slot for it.
+  /// Returns the slot of the token, or the empty slot for it.
   [[nodiscard]] std::size_t slot(std::string_view token) const noexcept;
   void grow();
 

@@ -247,7 +247,7 @@ Seams SentencePieceModel::seams() const {
   return {};
 }
 
-/// The ids of a text, or its normalized form.
+/// Returns the ids of a text, or its normalized form.
 template <typename Out>
 Out SentencePieceModel::all_of(std::string_view text) const {
   constexpr std::string_view kBlank = " \t\r\n";

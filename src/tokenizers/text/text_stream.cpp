@@ -14,8 +14,8 @@ constexpr std::size_t kMostWaiting = 32;  // maximum number of ids without final
                                           // new id
 constexpr int kMostHeld = 3;  // maximum bytes of an incomplete character: each may be shown as a replacement character
 
-/// The prefix of `text` that later ids cannot change. The last character may be incomplete: byte-level tokenizers
-/// return its bytes, others return replacement characters.
+/// Returns the prefix of `text` that later ids cannot change. The last character may be incomplete: byte-level
+/// tokenizers return its bytes, others return replacement characters.
 std::size_t certain(std::string_view text) {
   for (std::size_t back = 1; back <= kMostHeld && back <= text.size(); ++back) {
     const auto byte = static_cast<unsigned char>(text[text.size() - back]);
