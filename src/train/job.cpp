@@ -278,7 +278,7 @@ class Preparation {
     }
   }
 
-  /// The file of the weights, for messages.
+  /// Returns the file of the weights, for messages.
   [[nodiscard]] std::string place_of_weights() const {
     const open::LoadedModel& loaded = *job_.loaded;
     return loaded.weights && !loaded.arrays ? *loaded.weights : loaded.file;

@@ -59,7 +59,7 @@ CurvePoint point_of(const Confusion& c, std::size_t i, AreaRule::Curve curve) {
   return {std::max(1.0 - scale * ratio(c.fn(i), c.tp(i)), 0.0), 1.0 - scale * ratio(c.fp(i), c.tp(i))};
 }
 
-/// A Riemann sum.
+/// Returns the area under the curve as a Riemann sum.
 double area_under(const Confusion& c, const AreaRule& rule) {
   double area = 0.0;
   for (std::size_t i = 0; i + 1 < c.thresholds; ++i) {

@@ -94,7 +94,8 @@ class Objects {
     }
   }
 
-  /// Returns a preprocessor with KerasHub's defaults: a Hugging Face folder has no length to cut texts to.
+  /// Returns a preprocessor with KerasHub's defaults, also for the length to which texts are cut: a Hugging Face folder
+  /// does not contain that length.
   [[nodiscard]] static ordered_json new_preprocessor(const ordered_json& task, const tokenizers::KerasForm& form) {
     const std::string module = task["module"].get<std::string>(), of_task = task["class_name"].get<std::string>();
     ordered_json tokenizer = ordered_json::parse(form.config);

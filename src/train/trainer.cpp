@@ -59,7 +59,7 @@ constexpr const char* kScale = "loss_scale";
 
 Dim rows_of(const Batch& batch) { return batch.empty() ? 0 : batch.begin()->second.shape()[0]; }
 
-/// The key of the program for a batch: batches of equal key run the same program.
+/// Returns the key of the program for a batch: batches of equal key run the same program.
 std::string key_of(const Batch& batch, bool training) {
   std::string key = training ? "training" : "";
   for (const auto& [name, tensor] : batch)

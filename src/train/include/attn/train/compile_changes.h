@@ -12,7 +12,7 @@ namespace attn::train {
 /// The factor of the loss, which prevents gradients from vanishing below float16's range.
 struct LossScaling {
   enum class Kind : std::uint8_t { none, fixed, dynamic } kind = Kind::none;
-  double factor = 1.0;  ///< for fixed
+  double factor = 1.0;  ///< the factor, if it is fixed
 
   friend bool operator==(const LossScaling&, const LossScaling&) = default;
 };
@@ -36,23 +36,23 @@ struct CompileChanges {
   std::optional<std::int64_t> warmup_steps;
   std::optional<std::string> decay;  ///< "cosine", "linear" or "none"
 
-  /// Do they change the learning rate from step to step?
+  /// Returns whether the learning rate changes from step to step.
   [[nodiscard]] bool schedule() const { return moves_rate() || (learning_rate && !constant_rate()); }
-  /// Whether the learning rate follows a schedule over the steps of this training: up, down, or both.
+  /// Returns whether the learning rate follows a schedule over the steps of this training: up, down, or both.
   [[nodiscard]] bool moves_rate() const { return warmup_steps || (decay && *decay != "none"); }
   /// Returns the rate if it is a number. Throws Error (usage) if it is neither a number nor JSON.
   [[nodiscard]] std::optional<double> constant_rate() const;
 };
 
-/// Do they change more than the loss and the metrics?
+/// Returns whether the options change more than the loss and the metrics.
 [[nodiscard]] bool change_optimizer(const CompileChanges& changes);
 /// Returns only the changes of the loss and the metrics.
 [[nodiscard]] CompileChanges without_optimizer(CompileChanges changes);
 /// Returns the options that change the optimizer: "`optimizer`, `learning_rate`".
 [[nodiscard]] std::string optimizer_options(const CompileChanges& changes);
 
-/// Was the model compiled with the optimizer of the changes, for this many steps? Throws Error as compile_config and
-/// with_schedule do.
+/// Returns whether the model was compiled with the optimizer of the changes, for this many steps. Throws Error as
+/// compile_config and with_schedule do.
 [[nodiscard]] bool has_optimizer(const keras::Model& model, const CompileChanges& changes, std::int64_t steps);
 
 /// Returns the model's own compile_config with the changes, as JSON. Throws Error (bad_input) if it has none and no
@@ -65,7 +65,7 @@ struct CompileChanges {
 [[nodiscard]] std::string with_schedule(const std::string& compile_config, const CompileChanges& changes,
                                         std::int64_t steps);
 
-/// Returns the class of its optimizer, "RMSprop".
+/// Returns the class of the optimizer, "RMSprop".
 [[nodiscard]] std::string optimizer_title(const std::string& compile_config);
 
 }  // namespace attn::train

@@ -34,14 +34,14 @@ void add_class_weights(open::GivenInputs& data, const std::string& json);
 /// Throws Error (bad_input) for the first label that is not a class of its loss.
 void expect_labels(const keras::LossGraph& loss, const open::GivenInputs& data);
 
-/// Throws Error (bad_input) for the first index of the data that is outside a table it is looked up in.
+/// Throws Error (bad_input) for the first index of the data that is outside the table that it selects a row of.
 void expect_indices(const graph::Graph& graph, const open::GivenInputs& data);
 
 /// Removes the last part of the rows, as Keras splits them: int(n·(1 − share)) stay. Throws Error (usage) if one side
 /// would be empty.
 [[nodiscard]] open::GivenInputs split_off(open::GivenInputs& given, double share);
 
-/// Returns the first rows of every array.
+/// Keeps at most the first `rows` rows of every array.
 void keep_rows(open::GivenInputs& data, std::int64_t rows);
 
 /// Returns the types of the arrays that are not inputs of the model.
