@@ -95,7 +95,7 @@ bool is_shared(const View& view, const std::vector<BenchRow>& rows) {
 }
 
 struct Parts {
-  std::string shared;  ///< "device cpu, backend onednn, …"
+  std::string shared;  ///< the settings that all rows have: "device cpu, backend onednn, …"
   Table table;
 };
 

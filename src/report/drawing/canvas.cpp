@@ -24,7 +24,7 @@ double distance_from(Point p, Point a, Point b) {
 std::vector<std::pair<Point, Point>> pieces_of(const std::vector<Point>& points, bool dashed) {
   constexpr double kDrawn = 5, kPeriod = 9;
   std::vector<std::pair<Point, Point>> out;
-  double at = 0;  // position along the line
+  double at = 0;  // position along the line, in pixels
   for (std::size_t i = 1; i < points.size(); ++i) {
     const Point a = points[i - 1], b = points[i];
     if (!dashed) {

@@ -9,9 +9,9 @@ namespace attn::report {
 namespace {
 
 constexpr double kRankGap = 40, kBoxGap = 28, kLineGap = 14;
-constexpr double kPort = 14;  // distance between the ends of edges on one box
+constexpr double kPort = 14;  // distance in pixels between the ends of edges on one box
 constexpr std::size_t kMostBends = 300'000;
-constexpr std::size_t kMostPassed = 1'000'000;  // limit of ranks that edges cross, each of which is drawn
+constexpr std::size_t kMostPassed = 1'000'000;  // maximum number of ranks that edges cross, each of which is drawn
 // Barycenters settle in a few rounds; large graphs get fewer rounds, so that time stays linear.
 constexpr std::size_t kRounds = 12, kWork = 3'000'000;
 
@@ -314,9 +314,9 @@ class Placing {
   const std::vector<Link>& links_;
   std::size_t boxes_ = 0, ranks_ = 0;
   std::vector<Item> items_;               // the boxes, then the bends
-  std::vector<std::vector<int>> chains_;  // bends of each box, from the next rank on
+  std::vector<std::vector<int>> chains_;  // for each box, its bends, from the next rank on
   std::vector<std::vector<int>> rows_;    // items of each rank, from left to right
-  std::vector<double> position_, x_;      // by item
+  std::vector<double> position_, x_;      // for each item
   bool straight_ = false;
 };
 

@@ -21,7 +21,7 @@ struct Page {
   std::string title;
   std::vector<std::string> about, warnings;
   std::vector<Json> sections;
-  std::vector<std::string> payloads;  ///< binary data that sections refer to by index; compressed here
+  std::vector<std::string> payloads;  ///< binary data, to which sections refer by index; html() compresses it
 };
 
 /// Returns a section with a table.

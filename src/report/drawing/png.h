@@ -11,7 +11,7 @@ namespace attn::report {
 
 struct Image {
   std::int64_t width = 0, height = 0;
-  std::vector<Color> pixels;  ///< row by row
+  std::vector<Color> pixels;  ///< the pixels row by row
 };
 
 /// Returns the bytes of the PNG file.

@@ -17,7 +17,7 @@ namespace {
 using run::HeadMap;
 using run::LayerMap;
 
-constexpr int kLevels = 33;  // colors of an SVG
+constexpr int kLevels = 33;  // number of colors of an SVG
 constexpr double kFont = 12, kLetter = 7.25, kNameHeight = 13;
 constexpr std::size_t kMostLabelled = 16;  // maximum number of heads with labels
 

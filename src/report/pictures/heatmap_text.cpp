@@ -22,7 +22,7 @@ namespace {
 using run::HeadMap;
 using run::LayerMap;
 
-constexpr int kGap = 2;          // columns between maps
+constexpr int kGap = 2;          // number of columns between maps
 constexpr int kLargestMap = 64;  // maximum cells on a side of a single map
 constexpr int kSmallMap = 16;    // maximum cells on a side of one of several maps
 constexpr std::size_t kMostMaps = 32;

@@ -15,7 +15,7 @@ namespace {
 
 struct Bounds {
   std::size_t first;
-  std::size_t last;  ///< inclusive
+  std::size_t last;  ///< index of the last row, inclusive
 };
 
 /// An end of a layer range: a regular expression.

@@ -14,8 +14,8 @@ namespace attn::report {
 [[nodiscard]] std::vector<const keras::SummaryRow*> shown_rows(const keras::Summary& summary,
                                                                const SummaryOptions& options);
 
-/// "Total params: 4,510 (17.62 KB)", or the known part of it, and the lines of trainable, non-trainable and optimizer
-/// parameters.
+/// Returns "Total params: 4,510 (17.62 KB)", or the known part of it, and the lines of trainable, non-trainable and
+/// optimizer parameters.
 [[nodiscard]] std::vector<std::string> total_lines(const keras::Summary& summary);
 
 }  // namespace attn::report

@@ -8,7 +8,7 @@
 namespace attn::report {
 namespace {
 
-/// Python's str.isspace without controls, which never occur here.
+/// Returns whether the character is a space by Python's str.isspace. Controls never occur here.
 bool is_space(char32_t point) {
   return point == U' ' || point == 0xa0 || point == 0x1680 || (point >= 0x2000 && point <= 0x200a) || point == 0x2028 ||
          point == 0x2029 || point == 0x202f || point == 0x205f || point == 0x3000;
@@ -36,7 +36,7 @@ std::vector<std::size_t> breaks(std::u32string_view text, int width, Overflow ov
   const auto break_at = [&](std::size_t position) {
     if (position > 0) result.push_back(position);
   };
-  int cells = 0;  // width of the current line
+  int cells = 0;  // width of the current line, in cells
   std::size_t start = 0;
   for (std::size_t end = word_end(text, start); end != start; start = end, end = word_end(text, start)) {
     const std::u32string_view word = text.substr(start, end - start);

@@ -121,7 +121,7 @@ std::string verdict(const RunComparisonReport& report) {
          counted(outputs, "output") + " of the model";
 }
 
-/// Sentences about one array.
+/// Returns sentences about one array.
 std::vector<std::string> details(const ArrayComparison& array, const RunComparisonReport& report) {
   const run::OutputComparison& values = array.values;
   if (!values.problem.empty()) return {};
@@ -143,7 +143,7 @@ std::vector<std::string> details(const ArrayComparison& array, const RunComparis
   return out;
 }
 
-/// Sentences about everything else.
+/// Returns sentences about everything except the arrays.
 std::vector<std::string> notes(const RunComparisonReport& report) {
   std::vector<std::string> out;
   const std::string needed = needed_text(needed_by_all(report.result));

@@ -29,7 +29,7 @@ std::string_view finish_text(const GenerationResult& result) {
   return "";
 }
 
-/// KerasHub's config of the sampler.
+/// Returns the config of the sampler in KerasHub's form.
 Json sampler_json(const generate::SamplerOptions& sampler) {
   Json config;
   const Json seed = sampler.seed ? Json(*sampler.seed) : Json();
@@ -109,7 +109,7 @@ std::optional<double> limit_of(const GenerationStats& stats) {
   return *stats.bandwidth / static_cast<double>(bytes);
 }
 
-/// Decode steps per second: a step generates one token for every sequence of a batch.
+/// Returns the number of decode steps per second: a step generates one token for every sequence of a batch.
 double steps_per_second(const GenerationStats& stats) {
   return per_second(static_cast<std::int64_t>(stats.tokens.steps.size()) - 1, stats.tokens.step_seconds);
 }

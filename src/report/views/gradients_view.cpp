@@ -32,10 +32,10 @@ namespace {
 
 constexpr double kNoRatio = std::numeric_limits<double>::quiet_NaN();
 
-/// √Σg²/√Σx²
+/// Returns √Σg²/√Σx², the size of the gradient relative to the weights.
 double ratio_of(const GradientRow& row) { return row.value_norm > 0.0 ? row.norm / row.value_norm : kNoRatio; }
 
-/// √Σ(Δx)²/√Σx²
+/// Returns √Σ(Δx)²/√Σx², the size of the update relative to the weights.
 double update_of(const GradientRow& row) {
   return row.update_norm && row.value_norm > 0.0 ? *row.update_norm / row.value_norm : kNoRatio;
 }

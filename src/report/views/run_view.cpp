@@ -35,7 +35,7 @@ std::string strings_text(const std::vector<std::string>& strings) {
   return join(texts, " ");
 }
 
-/// Strings as nested lists in their shape; a single string is in a list.
+/// Returns the strings as nested lists in their shape; a single string is in a list.
 Json nested(const std::vector<std::string>& strings, const Shape& shape, int axis, std::size_t& at) {
   if (axis == shape.rank()) return json_text(strings[at++]);
   Json list = Json::array();

@@ -8,7 +8,8 @@
 
 namespace attn::report {
 
-/// Lines with their origin, the reason, and how far they spread; or the statement that all is finite.
+/// Returns lines with the origin of NaN and infinities, the reason, and how far they spread. If there are none, the
+/// line states this.
 [[nodiscard]] std::string finite_text(const run::FiniteCheck& check);
 
 /// Returns a sentence about the NaN and infinities that a check found.

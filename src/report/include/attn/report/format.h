@@ -25,10 +25,10 @@ enum class Format : std::uint8_t {
   python  ///< like print() of a dict
 };
 
-/// "markdown"
+/// Returns the name of a format: "markdown".
 [[nodiscard]] std::string_view name_of(Format format);
 
-/// For a `render` without this format.
+/// Throws Error (internal): this `render` does not have the format.
 [[noreturn]] void refuse(Format format);
 
 }  // namespace attn::report
