@@ -196,7 +196,8 @@ void expect_labels(const keras::LossGraph& loss, const open::GivenInputs& data) 
 }
 
 void expect_indices(const graph::Graph& graph, const open::GivenInputs& data) {
-  std::map<graph::ValueId, graph::ValueId> same;  // values that hold the numbers of an input, by that
+  // For each value that only passes the numbers of an input on, that input.
+  std::map<graph::ValueId, graph::ValueId> same;
   for (const graph::ValueId input : graph.inputs) same[input] = input;
   for (const graph::Node& node : graph.nodes) {
     const bool keeps = std::holds_alternative<graph::Cast>(node.op) || std::holds_alternative<graph::Reshape>(node.op);
