@@ -111,8 +111,8 @@ Generated search_contrastive(Decoder& decoder, const Request& request, const Pro
       row.logits.assign(logits.begin(), logits.end());
       parents.insert(parents.end(), static_cast<std::size_t>(k), best);
     }
-    // All candidate rows of a sequence continue from its best candidate: they read the cache entry that it wrote at
-    // this position, and each writes its own at the next one.
+    // All candidate rows of a sequence continue from its best candidate. They read the cache entry that the best
+    // candidate wrote at this position, and each writes its own entry at the next position.
     sources.follow(parents, position + 1);
     clock.step_is_done();
   }

@@ -1,5 +1,5 @@
 // Speculative decoding: a draft guesses tokens, and the decoder confirms them. Each token is chosen from the decoder's
-// own logits, with one draw for each in order, so that the sequence equals the one of single steps.
+// own logits, with one draw for each token in order. Hence the sequence equals that of single steps.
 #include <algorithm>
 
 #include "attn/base/error.h"

@@ -1,7 +1,7 @@
 // The arithmetic cost of operations.
 //
 // Additions, subtractions, multiplications, divisions and elementary functions (exp, tanh, erf, √, …) count 1 as in the
-// reference backend, for the most expensive branch; comparing, selecting, rounding, negating and moving count 0.
+// reference backend, for the most expensive branch. Comparing, selecting, rounding, negating and moving count 0.
 #include <algorithm>
 
 #include "attn/base/error.h"

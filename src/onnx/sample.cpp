@@ -144,8 +144,8 @@ Groups found_groups(const std::vector<Shape>& shapes, const Lower& lower, std::i
   return groups;
 }
 
-/// Returns the size that the caller can fix if no size of the open axes works: the batch, if nothing else is open or an
-/// input fixes a batch at which the model works.
+/// Returns the size that the caller can fix if no size of the open axes works. That is the batch, if nothing else is
+/// open or an input fixes a batch at which the model works.
 const char* field_to_fix(const std::vector<Shape>& shapes, const Lower& lower) {
   const auto has_batch = [](const Shape& shape, bool open) {
     return shape.rank() > 0 && (shape[0] == kUnknown) == open;

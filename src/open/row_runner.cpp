@@ -14,8 +14,8 @@
 namespace attn::open {
 namespace {
 
-/// The number of sessions that are kept, one for each shape: one for the usual number of rows, and one for the
-/// remaining rows at the end of a file.
+/// The number of sessions that are kept. They are for the usual number of rows, and for the remaining rows at the end
+/// of a file.
 constexpr std::size_t kSessions = 2;
 const Silent kSilent{};
 

@@ -24,7 +24,7 @@ ValueId columns_of(Builder& build, ValueId mask, Dim whole, Dim from, Dim to) {
 }
 
 /// Returns Σ of the blocks' contexts, weighted by e^lse / Σ e^lse. A row that sees no key in any block gets the result
-/// for all blocks together: the mean of all values on the fused path, 0 on the other path.
+/// for all blocks together. That is the mean of all values on the fused path, and 0 on the other path.
 ValueId joined(Builder& build, const std::vector<KeyBlock>& blocks, Dim columns) {
   ValueId most = blocks.front().lse;
   for (std::size_t i = 1; i < blocks.size(); ++i) most = build.binary(BinaryFn::maximum, most, blocks[i].lse);

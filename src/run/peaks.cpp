@@ -60,8 +60,8 @@ double best_rate(std::vector<Try>& tries) {
   return best;
 }
 
-/// Typical sizes: a large product, one whose operands stay in the caches, and one with so few rows that a CPU with AMX
-/// tiles selects its other kernel.
+/// Returns typical sizes. They are a large product, one whose operands stay in the caches, and one with so few rows
+/// that a CPU with AMX tiles selects its other kernel.
 std::vector<ProductSize> product_sizes(bool on_host) {
   if (!on_host) return {{8192, 8192, 8192}};
   return {{1024, 1024, 1024}, {256, 512, 1024}, {48, 512, 1024}};

@@ -24,9 +24,9 @@ class Vocabulary {
 
   enum class Repeats : std::uint8_t { refused, last_counts };
 
-  /// Throws Error (bad_input) for a token longer than kLongestToken bytes, an id that is in use, negative, or not below
-  /// kMostIds, and for a repeated token if `repeats` forbids it. Otherwise both ids decode to the token, and it encodes
-  /// to the last.
+  /// Adds a token. Throws Error (bad_input) for a token longer than kLongestToken bytes, and for an id that is in use,
+  /// negative, or not below kMostIds. Throws it also for a repeated token if `repeats` forbids it. If a repetition is
+  /// allowed, both ids decode to the token, and it encodes to the last id.
   void add(std::string_view token, std::int64_t id, Repeats repeats = Repeats::refused);
 
   [[nodiscard]] std::optional<Id> find(std::string_view token) const noexcept;

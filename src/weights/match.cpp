@@ -62,7 +62,7 @@ std::vector<std::string> ends_of(const std::string& path) {
 }
 
 /// Matches a spec with the only weight whose name is a suffix of its path and of no other path, or the reverse. This
-/// happens if a layer is inside another: its path contains the outer name if Keras builds both at once, but not if it
+/// happens if a layer is inside another. Its path contains the outer name if Keras builds both at once, but not if it
 /// builds them from a file.
 void match_ends(std::span<const WeightSpec> specs, const Store& store, Match& out) {
   std::vector<std::size_t> free_specs;

@@ -22,8 +22,9 @@ class CpuStore final : public HostStore {
 /// Returns the store of the options, or a new one. Throws Error (internal) if another kind of backend made it.
 [[nodiscard]] std::shared_ptr<CpuStore> store_of(const CompileOptions& compile_options, const CpuOptions& options);
 
-/// Returns for each value of the plan whether its bytes are needed: it is an output or scores, or a weight or prepared
-/// value that a step or a needed value's preparation reads. Values that steps find packed in the engine are not needed.
+/// Returns for each value of the plan whether its bytes are needed. Outputs and scores are needed. A weight or prepared
+/// value is needed if a step reads it, or the preparation of a needed value does. Values that steps find packed in the
+/// engine are not needed.
 [[nodiscard]] std::vector<bool> wanted_values(const plan::Plan& plan, const Engine& engine);
 
 class CpuExecutable final : public Executable {

@@ -23,9 +23,9 @@ class Pool {
 
   using Body = void (*)(void* context, std::int64_t i, int thread);
   /// Calls body(context, i, thread) for every i < count, in any order, on up to `threads` threads. Each thread begins
-  /// with a range of its own, which is the same in every call with this count, so that its data is in its cache.
-  /// Threads that finish early help the others. Only one caller at a time; `body` must not throw, and must not call
-  /// run().
+  /// with a range of its own. The range is the same in every call with this count, so that its data is in the thread's
+  /// cache. Threads that finish early help the others. Only one caller at a time; `body` must not throw, and must not
+  /// call run().
   void run(std::int64_t count, int threads, Body body, void* context);
 
  private:

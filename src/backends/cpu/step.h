@@ -47,8 +47,8 @@ struct StepInfo {
 /// Describes a step. The plan must outlive the result.
 [[nodiscard]] StepInfo describe(const plan::Plan& plan, graph::NodeId id, const Machine& machine);
 
-/// The exchange of an operand with the previous or the next step: packed for a product on tiles, in place of x or
-/// y, or as quantized rows (byte_rows.h).
+/// The exchange of an operand with the previous or the next step. The operand is packed for a product on tiles, in
+/// place of x or y, or exchanged as quantized rows (byte_rows.h).
 struct Handover {
   const SharedMemory* takes = nullptr;         ///< memory of the previous step's data; null: the step reads x itself
   const SharedMemory* leaves = nullptr;        ///< memory for the next step's data; null: the step leaves nothing

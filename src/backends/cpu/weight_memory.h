@@ -7,7 +7,7 @@
 
 namespace attn::backends::cpu {
 
-/// Large pages for weights. A GEMV reads its weight at memory speed only from large pages: prefetching stops at the end
+/// Large pages for weights. A GEMV reads its weight at memory speed only from large pages. Prefetching stops at the end
 /// of a page, and the TLB miss of the next page costs as much as 64 cache lines. A weight of some hundred kilobytes
 /// does not fill a large page, so many weights share a region.
 class WeightMemory {

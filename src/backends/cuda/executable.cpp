@@ -427,7 +427,7 @@ double CudaExecutable::pass_seconds(bool cold_cache) {
     if (!flush_) flush_ = allocate_device(bytes);
     check(cudaMemsetAsync(flush_.get(), 0, static_cast<std::size_t>(bytes), stream_.get()), "clearing the cache");
   }
-  // The stream must be busy when the first event is recorded: on an idle stream the event would complete before the
+  // The stream must be busy when the first event is recorded. On an idle stream the event would complete before the
   // host has launched the pass.
   if (!cold_cache) launch_pass();
   const Event from = make_event(), to = make_event();

@@ -64,8 +64,8 @@ void put_object(Channel& channel, const std::string& path, const Hdf5Object& obj
   for (const auto& [name, text] : object.attributes) put_attribute(channel, name, text);
 }
 
-/// Checks the superblock for problems that library version 1.10 ignores and later ones reject (HDF5 file format, II.A):
-/// a flag that the file is still being written, or another file driver.
+/// Checks the superblock (HDF5 file format, II.A) for problems that library version 1.10 ignores and later versions
+/// reject. These are a flag that the file is still being written, and another file driver.
 void check_superblock(const Bytes& file, const std::string& place) {
   constexpr std::size_t kVersion = 8, kFlags = 20, kFlagsFrom2 = 11, kOffsetSize = 13, kAddresses = 24,
                         kAddresses1 = 28;

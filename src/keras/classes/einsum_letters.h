@@ -13,7 +13,7 @@ struct EinsumLetters {
 
   [[nodiscard]] std::string equation() const { return in + "," + kernel + "->" + out; }
   /// Returns the number of axes that a plain dense map contracts; 0 for other equations. In a plain dense map the
-  /// contracted axes are the last of the input and the first of the kernel, and the output has the other axes in order.
+  /// contracted axes are the last of the input and the first of the kernel. Its output has the other axes in order.
   [[nodiscard]] int contracted() const;
   /// Returns the axes of the kernel that are summed over.
   [[nodiscard]] std::vector<int> summed() const;

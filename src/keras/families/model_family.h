@@ -33,8 +33,8 @@ struct HuggingFaceModel {
   bool is_converted = true;
   /// The heads that both libraries have.
   std::span<const Head> heads = kDecoderHeads;
-  /// For a second row with the same model type: returns whether a config needs this row's class, because the class of
-  /// the first row does not support the config.
+  /// For a second row with the same model type: returns whether a config needs this row's class. A config does so if
+  /// the class of the first row does not support it.
   bool (*is_needed)(const ConfigMap& map) = nullptr;
   /// If several rows have this backbone class: returns whether a backbone with this config is written with this row's
   /// model type.

@@ -74,9 +74,9 @@ class Functional : public Layer {
     DType dtype;
     bool masked = false;
   };
-  /// Returns the results of a call without lowering it, if only shapes are needed and the inputs have the shapes with
-  /// which the model was built (as keras.Functional.compute_output_spec does). Otherwise returns empty. Masks still
-  /// require lowering of the calls.
+  /// Returns the results of a call without lowering it, as keras.Functional.compute_output_spec does. This works if
+  /// only shapes are needed, and the inputs have the shapes with which the model was built; otherwise returns empty.
+  /// Masks still require lowering of the calls.
   [[nodiscard]] std::optional<std::vector<TensorPtr>> known_results(Lowering& lowering,
                                                                     const std::vector<TensorPtr>& inputs) const;
 

@@ -58,7 +58,7 @@ std::string TextStream::push(Id id) {
   return part;
 }
 
-/// Handles a later byte that makes earlier characters part of an invalid sequence, so that the decoded text no longer
+/// Handles a later byte that makes earlier characters part of an invalid sequence. The decoded text then no longer
 /// begins with the text that was returned. Decoding starts again at the ids since the last part.
 std::string TextStream::begin_anew() {
   ids_.erase(ids_.begin(), ids_.begin() + static_cast<std::ptrdiff_t>(given_ids_));

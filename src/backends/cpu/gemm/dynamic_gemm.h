@@ -20,8 +20,8 @@ struct DynamicGemmSize {
 };
 
 /// Packs y into panels in shared scratch memory, one section of the depth and of the columns at a time. Blocks of rows
-/// of x are then multiplied by the panels; a block is packed if its rows are not contiguous (Goto and van de Geijn,
-/// Anatomy of high-performance matrix multiplication, 2008). Sums do not depend on the number of threads.
+/// of x are then multiplied by the panels (Goto and van de Geijn, Anatomy of high-performance matrix multiplication,
+/// 2008). A block is packed if its rows are not contiguous. Sums do not depend on the number of threads.
 class DynamicGemm {
  public:
   /// All sizes are at least 1.

@@ -75,9 +75,9 @@ std::int64_t combinations(const std::vector<Letter>& letters) {
   return count;
 }
 
-/// An einsum. The inner loop runs along the last summed letter if that is contiguous in every operand that has it,
-/// otherwise along the last output letter, in rows. Each output element belongs to one thread, and its terms are added
-/// in order.
+/// An einsum. The inner loop runs along the last summed letter if that is contiguous in every operand that has it.
+/// Otherwise it runs along the last output letter, in rows. Each output element belongs to one thread, and its terms
+/// are added in order.
 class EinsumKernel final : public Kernel {
  public:
   explicit EinsumKernel(const Step& step) : inputs_(step.inputs), y_(step.outputs[0]) {

@@ -223,7 +223,7 @@ class PoolKernel final : public Kernel {
   Team team_;
 };
 
-/// The gradient of pooling. Each cell adds the contributions of the windows that cover it, in order, so that no cell is
+/// The gradient of pooling. Each cell adds the contributions of the windows that cover it, in order. Hence no cell is
 /// written by two threads, and sums do not depend on threads.
 class PoolGradKernel final : public Kernel {
  public:

@@ -42,8 +42,8 @@ std::int64_t turned_stride(std::int64_t keys) { return rows_for(keys) + kLanes; 
 }
 
 /// Computes the probabilities p = e^(scale·score − lse) in `scores`, and the gradients p·(dscores − delta)·scale in
-/// `dscores`. If the tile has all keys of the row, delta is computed as Σ p·dscores from the same numbers, so that
-/// terms cancel exactly; otherwise it is `delta`, the same sum from the context.
+/// `dscores`. If the tile has all keys of the row, delta is Σ p·dscores of the same numbers, so that terms cancel
+/// exactly. Otherwise it is `delta`, the same sum computed from the context.
 ATTN_VECTORIZED(void, slope_of_row, float* scores, float* dscores, float lse, float delta, bool whole, float scale,
                 std::int64_t size) {
   for (std::int64_t i = 0; i < size; i += kLanes) {

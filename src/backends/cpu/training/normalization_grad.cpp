@@ -79,7 +79,7 @@ ATTN_VECTORIZED(void, go_back, const NormRow& row) {
   });
 }
 
-/// Each block of rows has sums of its own, which are added in the order of the blocks, so that the result does not
+/// Each block of rows has sums of its own. They are added in the order of the blocks, so that the result does not
 /// depend on threads.
 constexpr std::int64_t kLeastRows = 16, kMostBlocks = 64;
 /// The cost of an element, in operations of a product.

@@ -37,7 +37,7 @@ struct FlashSm90Tiles {
   [[nodiscard]] constexpr int shared_bytes() const { return (queries() + 4 * keys) * size * 2 + 1024; }
 };
 /// One tiling per head size; other sizes are padded with zeros. Longer tiles of keys cost less per key, but a causal
-/// query wastes more of its last tile, so they are used if queries see all keys.
+/// query wastes more of its last tile. They are therefore used if queries see all keys.
 inline constexpr FlashSm90Tiles kFlashSm90Tiles64 = {64, 3, 128}, kFlashSm90Tiles128 = {128, 2, 128},
                                 kFlashSm90LongTiles128 = {128, 2, 176}, kFlashSm90Tiles256 = {256, 2, 64};
 

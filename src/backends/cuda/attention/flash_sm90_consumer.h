@@ -273,7 +273,7 @@ class Consumer {
     if (lane == 0) ptx::arrive(barrier);
   }
 
-  /// Transposes within the four lanes of a row: before, each lane has two columns of four groups of eight; afterwards
+  /// Transposes within the four lanes of a row. Before, each lane has two columns of four groups of eight; afterwards
   /// it has all columns of one group.
   static __device__ __forceinline__ void transpose(std::uint32_t (&words)[4], int lane) {
 #pragma unroll

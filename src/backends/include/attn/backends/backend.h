@@ -90,9 +90,9 @@ class Backend {
   [[nodiscard]] virtual std::string_view device() const = 0;  ///< "cpu", "cuda:0"
   /// Applies the fusions that this backend supports (graph → graph).
   [[nodiscard]] virtual graph::Graph optimize(graph::Graph graph) const = 0;
-  /// Returns an upper bound, slightly above the actual amount, of the host memory that compile() and the executable's
-  /// runs use at any time, including weights and inputs. Allocates nothing. Throws Error (no_memory) if a sum exceeds
-  /// kMaxSize.
+  /// Returns an upper bound of the host memory in bytes that compile() and the executable's runs use at any time,
+  /// including weights and inputs. The bound is slightly above the actual amount. Allocates nothing. Throws Error
+  /// (no_memory) if a sum exceeds kMaxSize.
   [[nodiscard]] virtual std::int64_t memory_needed(const plan::Plan& plan, const CompileOptions& options) const = 0;
   /// Returns an empty store for the executables of one model that are compiled with these options.
   [[nodiscard]] virtual std::shared_ptr<SharedStore> make_store(const CompileOptions& options) const = 0;

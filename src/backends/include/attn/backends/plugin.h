@@ -24,8 +24,9 @@ using ExpectNccl = void();
 inline constexpr const char* kOpenNcclSymbol = "attn_open_nccl";
 using OpenNccl = communicators::Communicator*(communicators::Communicator* host);
 
-/// Returns the CUDA backend on GPU `index`. Throws Error (no_device), with the reason and a way out, if the driver, a
-/// GPU or the plugin (libattn_cuda.so beside the program, or in ../lib/attn) is missing or incompatible.
+/// Returns the CUDA backend on GPU `index`. It needs the driver, a GPU, and the plugin libattn_cuda.so beside the
+/// program or in ../lib/attn. If one of these is missing or incompatible, throws Error (no_device) with the reason and
+/// a way out.
 [[nodiscard]] std::unique_ptr<Backend> open_cuda_backend(int index);
 
 /// Throws Error (no_device) if this rank cannot open NCCL. Ranks with the CUDA backend, each on a GPU of its own, call

@@ -166,8 +166,9 @@ struct Attention {
 };
 
 /// [cache (C,K,S,H), x (B,T,K,H), position () int32] → [cache]. Writes x, rounded to the cache's dtype, into the rows
-/// of a state (or the result of an Append) from `position` on, in place: nothing may read its previous contents. C is a
-/// multiple of B, and entry b of x goes to entry b·C/B of the cache. Rows beyond the last are an error.
+/// of a state (or the result of an Append) from `position` on. The state is changed in place, so nothing may read its
+/// previous contents. C is a multiple of B, and entry b of x goes to entry b·C/B of the cache. Rows beyond the last are
+/// an error.
 struct Append {};
 
 /// [query (B,T,N,H), keys (C,K,S,H), values (C,K,S,Hv), length () int32, sources? (B,S) int32, bias?, mask…] → [context

@@ -19,7 +19,8 @@ struct Arrays {
 inline constexpr std::int64_t kMostTexts = std::int64_t{1} << 24;
 
 /// Reads arrays of numbers and strings. Strings come from .txt (one per line), .json (nested lists of equal lengths, or
-/// an object of these), .npz and .npy (NumPy's U and S); other files as in read_tensors. Throws Error (bad_input).
+/// an object of these), .npz and .npy (NumPy's U and S). Other files are read by read_tensors. Throws Error
+/// (bad_input).
 [[nodiscard]] Arrays read_arrays(const std::string& path);
 
 }  // namespace attn::io

@@ -16,8 +16,8 @@ struct NumberTable {
 
 /// Parses one row of finite numbers per line, with names in the first line if one of its cells is not a number. Spaces
 /// around a cell, quotation marks around a name, a byte order mark, and trailing empty lines are ignored. `file` is the
-/// name in messages. Throws Error (bad_input), with the line and the column, for a cell that is not a finite number, a
-/// line of another width, two columns with one name, and a table without rows.
+/// name in messages. Throws Error (bad_input), with the line and the column, for a cell that is not a finite number,
+/// and for a line of another width. Throws it also for two columns with one name, and for a table without rows.
 [[nodiscard]] NumberTable read_number_table(std::string_view text, std::string_view file);
 
 }  // namespace attn::io

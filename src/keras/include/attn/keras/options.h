@@ -74,7 +74,7 @@ struct LowerOptions {
   /// ignored. Weights and their order are those of the whole model.
   std::optional<DecodeOptions> decode;
   /// Custom layers return zeros of the shapes that are known from other layers, and readers of unknown shapes are left
-  /// out: a graph for counting, not for running.
+  /// out. Such a graph is for counting, not for running.
   bool open_custom = false;
   bool symbolic = false;  ///< unknown dimensions stay unknown: a graph for inspection, not for running
 };

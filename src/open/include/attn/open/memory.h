@@ -15,8 +15,9 @@ namespace attn::open {
 /// Returns the bytes that the system allows, and at most `own`, the limit of the whole process.
 [[nodiscard]] run::MemoryLimit memory_limit(const std::optional<std::int64_t>& own);
 
-/// Throws Error (no_memory), with the largest batch or length that fits, if the weights and a pass of the graph, the
-/// model lowered by `lower`, do not fit into memory. Returns the most bytes that the process will take in all.
+/// Checks the memory for the weights and a pass of `graph`, the model lowered by `lower`. Throws Error (no_memory),
+/// with the largest batch or length that fits, if there is not enough. Returns the maximum number of bytes that the
+/// process will take in all.
 std::int64_t require_memory(const LoadedModel& loaded, const keras::LowerOptions& lower, const graph::Graph& graph,
                             const backends::Backend& backend, const Execution& execution,
                             run::Keep keep = run::Keep::outputs);

@@ -15,12 +15,12 @@
 
 namespace attn::optimizers {
 
-/// The gradient of a variable in a step. Both tensors are empty if the loss does not depend on the variable.
+/// The gradient of a variable in a step. All tensors are empty if the loss does not depend on the variable.
 struct Gradient {
   Tensor sum;
-  /// Σ entries² of the gradient. It is set if the gradient is a list of entries, one for each lookup in an embedding
-  /// table (TensorFlow's IndexedSlices), because several entries may address the same row. Otherwise it is empty, and
-  /// equals sum².
+  /// Σ entries² of the gradient, if the gradient is a list of entries, one for each lookup in an embedding table
+  /// (TensorFlow's IndexedSlices). Several entries may address the same row, so this differs from sum². For other
+  /// gradients it is empty, and sum² is used.
   Tensor squares{};
   /// Σ |entries|, for Adamax. Empty for other optimizers, and if the gradient is not a list of entries.
   Tensor sizes{};
@@ -56,9 +56,9 @@ class Optimizer {
  public:
   Optimizer(Settings settings, std::vector<Variable> variables, int threads = 0, Sharing sharing = {});
 
-  /// Returns all variables in the order of Keras's files: first the iteration (int64), then the learning rate (float32)
-  /// if there is no schedule. With a loss scale, four variables precede them: its own iteration and learning rate (both
-  /// stay 0), the number of steps since the last change of the scale, and the scale.
+  /// Returns all variables in the order of Keras's files. The first are the iteration (int64) and, if there is no
+  /// schedule, the learning rate (float32). With a loss scale, four variables precede them: its own iteration and
+  /// learning rate (both stay 0), the number of steps since the last change of the scale, and the scale.
   [[nodiscard]] const std::vector<NamedTensor>& state() const { return state_; }
   /// With a sharded optimizer, state() holds this rank's shard of some variables, flattened. For such a variable,
   /// `Pieces` has the whole shape and the bytes of each rank. It is empty for a variable that is not sharded.

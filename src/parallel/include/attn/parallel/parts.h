@@ -12,7 +12,7 @@ inline constexpr int kParts = 8;
 
 /// Returns the graph of rank `rank` of `ranks`, which computes some of `parts` parts. Between two collectives the graph
 /// contains the nodes of data parallelism over `parts` ranks, once for each part of this rank. A sum over all parts is
-/// a balanced tree: each rank adds the subtrees that it has whole, sends them to the others, and all add the rest.
+/// a balanced tree. Each rank adds the subtrees that it has whole, and sends them to the others; then all add the rest.
 /// There may be more ranks than parts. Throws Error (usage) as parallelize() does.
 [[nodiscard]] Parallel share_parts(const graph::Graph& graph, int parts, int rank, int ranks);
 

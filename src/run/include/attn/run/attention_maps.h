@@ -22,8 +22,8 @@ struct ScoresLayout {
 /// Returns the layouts of all scores of a graph, in the order of graph.scores.
 [[nodiscard]] std::vector<ScoresLayout> scores_layouts(const graph::Graph& graph);
 
-/// Means are over the queries that attend to at least one key and that the mask does not hide: a query of padding may
-/// have no weight, or the same for every key. All means are 0 if there is no such query.
+/// Means are over the queries that attend to at least one key and that the mask does not hide. A query of padding is
+/// excluded because it may have no weight, or the same for every key. All means are 0 if no query is left.
 struct HeadStats {
   double entropy = 0;  ///< mean entropy of a query's weights, in bits: 0 for one key, log2(S) for equal weights
   std::optional<double> distance;   ///< mean of |query − key|, weighted, if both count the same positions (T = S)

@@ -76,8 +76,8 @@ struct GradientCheckOptions {
 /// Checks gradients in float64 against central differences. `graph` computes the loss; `checked` are inputs or weights.
 /// Everything runs in float64 on the reference backend, with two passes for each direction. A direction has standard
 /// normal elements, times the step, times max(1, |x|). A slope passes if it is within the tolerance, or within the
-/// effect of rounding on the loss, with this step or a longer one: a short step measures only rounding if the slope is
-/// small relative to the loss. `advance` counts passes.
+/// effect of rounding on the loss, with this step or a longer one. (A short step measures only rounding if the slope is
+/// small relative to the loss.) `advance` counts passes.
 [[nodiscard]] std::vector<GradientCheckRow> check_gradients(const graph::Graph& graph, graph::ValueId loss,
                                                             std::span<const graph::ValueId> checked,
                                                             std::span<const Tensor> inputs,

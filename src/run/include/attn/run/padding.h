@@ -22,10 +22,10 @@ struct Unpadded {
 /// if the model has no padding mask, or reads values at padded positions.
 [[nodiscard]] Unpadded skip_padding(graph::Graph graph, std::span<const Tensor> inputs);
 
-/// Turns the last positions of `inputs` into padding. Sequence lengths are drawn from RandomStream(seed, "lengths"):
-/// relative to the whole, they are uniform in [2·mean − 1, 1] for a mean of at least 0.5, otherwise in [0, 2·mean], and
-/// at least 1 position. The input of the padding mask becomes 0 after them. Throws like skip_padding, and if the mask
-/// is not computed from one input (B, S).
+/// Turns the last positions of `inputs` into padding. Sequence lengths are drawn from RandomStream(seed, "lengths").
+/// Relative to the full length, they are uniform in [2·mean − 1, 1] for a mean of at least 0.5, otherwise in [0,
+/// 2·mean]; the minimum is 1 position. The input of the padding mask becomes 0 after them. Throws like skip_padding,
+/// and if the mask is not computed from one input (B, S).
 void pad_randomly(const graph::Graph& graph, std::span<Tensor> inputs, double mean, std::uint64_t seed);
 
 }  // namespace attn::run

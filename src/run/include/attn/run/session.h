@@ -65,8 +65,9 @@ class Session {
           const backends::CompileOptions& options);
 
   /// Runs one pass; `inputs` come from make_inputs. `advance` gets the fraction of the pass for each step, estimated
-  /// from its FLOPs and bytes; a device other than the host runs all steps at once and reports none. Throws the errors
-  /// of Executable::run, and Stopped if a stop was requested before the pass: devices do not check for it.
+  /// from its FLOPs and bytes. A device other than the host runs all steps at once and reports none. Throws the errors
+  /// of Executable::run. Throws Stopped if a stop was requested before the pass; devices do not check for a stop during
+  /// the pass.
   void run(std::span<const Tensor> inputs, const Advance& advance = {});
   /// Runs one pass and returns the time of each step.
   [[nodiscard]] std::vector<StepTime> profile(std::span<const Tensor> inputs);

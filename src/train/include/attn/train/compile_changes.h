@@ -59,8 +59,8 @@ struct CompileChanges {
 /// loss is given, and if custom functions or classes remain in it.
 [[nodiscard]] std::string compile_config(const keras::Model& model, const CompileChanges& changes);
 
-/// Returns the compile_config with a schedule of Keras for the learning rate of `changes`, over this many steps: from 0
-/// up to the rate in warmup_steps, and down to 0 until the last step by a cosine or, without warmup, a line. Throws
+/// Returns the compile_config with a schedule of Keras for the learning rate of `changes`, over this many steps. The
+/// rate rises from 0 in warmup_steps, and falls to 0 until the last step by a cosine or, without warmup, a line. Throws
 /// Error (usage) if Keras has no such schedule, the steps are too few, or the rate is already a schedule.
 [[nodiscard]] std::string with_schedule(const std::string& compile_config, const CompileChanges& changes,
                                         std::int64_t steps);

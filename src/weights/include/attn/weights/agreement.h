@@ -31,8 +31,8 @@ struct Agreement {
 /// any other; integers and bools match only their own.
 [[nodiscard]] Agreement agree(std::span<const graph::WeightSpec> specs, const Store& store);
 
-/// Returns the file's weights. Those that the model has come first, in its order, with Keras's paths (several may share
-/// a path); then the others with their names in the file.
+/// Returns the file's weights. First come those that the model has, in the model's order and with Keras's paths
+/// (several may share a path). The others follow with their names in the file.
 [[nodiscard]] std::vector<NamedTensor> with_paths(std::span<const graph::WeightSpec> specs, const Store& store);
 /// Returns the file's weights in the order of with_paths(). Those that the model has are named by file_names(), so that
 /// every name is unique.
