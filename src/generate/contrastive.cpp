@@ -38,7 +38,7 @@ double cosine(const Hidden& x, const Hidden& y) {
 struct Row {
   std::vector<Token> tokens;
   std::vector<float> logits;
-  std::vector<Hidden> hidden;  // by position
+  std::vector<Hidden> hidden;  // hidden state of each position
   Sequence kept;               // the scores of keep_scores
 };
 

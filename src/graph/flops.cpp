@@ -244,7 +244,7 @@ class Counter {
     add("input: multiply and add", {number(2), steps, axes(1)});
     add("state: multiply and add", {number(2), steps, axes(2)});
     if (op.bias) {
-      const bool two = op.cell == RnnCell::gru && op.reset_after;  // for the input, and for the state
+      const bool two = op.cell == RnnCell::gru && op.reset_after;  // a bias for the input, and one for the state
       add("bias", {number(two ? 2 : 1), steps, axis(1, 1)});
     }
     add("gates and state", {number(cost_per_unit(op)), steps, units});

@@ -237,7 +237,8 @@ class Writer {
     if (auto* attention = std::get_if<graph::Attention>(&op)) fit_attention(*attention, node, output, strategy, inputs);
   }
 
-  /// A rank must drop the same elements of its shard as a single rank would, so its mask is cut out of the whole mask.
+  /// Drops elements of a shard. A rank must drop the same elements of its shard as a single rank would, so its mask is
+  /// cut out of the whole mask.
   ValueId drop(const Node& node, const Strategy& strategy) {
     const std::vector<ValueId> inputs = inputs_of(node, strategy);
     const auto& op = std::get<graph::Dropout>(node.op);

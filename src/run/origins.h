@@ -32,7 +32,7 @@ class Origins {
 
  private:
   const graph::Graph& graph_;
-  std::vector<graph::NodeId> producer_;  // by value
+  std::vector<graph::NodeId> producer_;  // for each value, the node that computes it
 };
 
 }  // namespace attn::run

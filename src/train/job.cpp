@@ -297,7 +297,7 @@ class Preparation {
     if (state.empty() || (state.size() != all && state.size() <= optimizer.scale_variables() + 2))
       return {};  // the optimizer was never trained: it has rates and scales at most
     const bool fits = state.size() == all || state.size() + optimizer.scale_variables() == all;
-    if (!told_.resume && !fits) {  // as Keras does
+    if (!told_.resume && !fits) {  // Keras starts anew, too
       listener_.warn(fmt::format(
           "{}: the optimizer has {} variables there and {} here, as other layers are trained: it starts anew",
           printable(place_of_weights()), state.size(), all));

@@ -10,7 +10,7 @@ namespace attn::weights {
 
 enum class Distribution : std::uint8_t {
   uniform,           ///< uniform in [first, second)
-  normal,            ///< with mean `first` and standard deviation `second`
+  normal,            ///< normal, with mean `first` and standard deviation `second`
   truncated_normal,  ///< normal, with numbers beyond two standard deviations redrawn
 };
 

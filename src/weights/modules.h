@@ -29,8 +29,8 @@ struct KerasModule {
 /// The position of a module relative to its stack of blocks, according to its name.
 enum class ModulePlace : std::uint8_t {
   block,  ///< module `index` of its kind in block `block`
-  first,  ///< before the blocks
-  last,   ///< after the blocks
+  first,  ///< a module before the blocks
+  last,   ///< a module after the blocks
   other   ///< unknown
 };
 

@@ -34,7 +34,7 @@ class AsyncAllReduces {
   const plan::Plan& plan_;
   communicators::Communicator* ranks_;
   std::vector<std::optional<std::size_t>> read_at_;  // first reader of each step's sum; empty with a single rank
-  std::vector<Pending> pending_;                     // in the order of begin_all_reduce
+  std::vector<Pending> pending_;                     // pending all-reduces in the order of begin_all_reduce
 };
 
 }  // namespace attn::backends::cpu

@@ -65,7 +65,7 @@ class Device {
   [[nodiscard]] int architecture() const { return architecture_; }
   [[nodiscard]] int processors() const { return processors_; }
   [[nodiscard]] std::int64_t l2_bytes() const { return l2_bytes_; }
-  /// The largest dynamic shared memory per block.
+  /// Returns the largest dynamic shared memory per block.
   [[nodiscard]] std::int64_t shared_bytes() const { return shared_bytes_; }
   [[nodiscard]] std::int64_t free_bytes() const;
   [[nodiscard]] std::int64_t total_bytes() const { return total_bytes_; }

@@ -74,7 +74,7 @@ class CudaExecutable final : public backends::Executable, public backends::Devic
   Scratch scratch_;
   std::vector<Prepared> steps_;
   std::vector<backends::KernelChoice> choices_;
-  std::vector<CollectiveLaunch> collectives_;  // in the order of the steps
+  std::vector<CollectiveLaunch> collectives_;  // launches in the order of the steps
   GraphExec pass_;                             // null for collectives through the host, which cannot be captured
   // Host memory for uploads and downloads, with the offset of each value.
   std::shared_ptr<std::byte> staging_;

@@ -16,9 +16,9 @@ struct Patience {
 
   [[nodiscard]] double seconds_for(double flops) const { return seconds + flops / flops_per_second; }
 };
-/// The limits of this process. Tests shorten and restore them.
+/// Returns the limits of this process. Tests shorten and restore them.
 [[nodiscard]] Patience& patience();
-/// The limit for a step, and for a whole pass.
+/// Returns the limit in seconds: for a step, and for a whole pass.
 [[nodiscard]] double seconds_allowed(const graph::Graph& graph, const graph::Node& node);
 [[nodiscard]] double seconds_allowed(const graph::Graph& graph);
 

@@ -71,7 +71,7 @@ std::string with_value(const std::string& variable) {
   return fmt::format("{}={}", variable, printable(std::getenv(variable.c_str())));
 }
 
-/// Whether the command uses its default model.
+/// Returns whether the command uses its default model.
 bool lacks_model(const CLI::App& command) {
   const CLI::Option* model = command.get_option_no_throw("model");
   return model != nullptr && model->count() == 0;

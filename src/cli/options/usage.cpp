@@ -57,7 +57,7 @@ std::string refused_value(const CLI::Option& option, const OptionSpec& spec) {
   return option.results().empty() ? "" : option.results().back();
 }
 
-/// Whether an option of this kind takes only whole numbers.
+/// Returns whether an option of this kind takes only whole numbers.
 bool is_whole(std::string_view kind) { return kind == "N" || kind == "K"; }
 
 std::string expectation(const OptionSpec& spec, const std::string& value) {

@@ -57,7 +57,7 @@ void write_now(std::string_view text, Look look);
 /// stderr, --quiet suppresses it.
 void write_report(const std::string& text, const Console& console, bool stdout_is_taken);
 
-/// Whether results on stdout may be bold.
+/// Returns whether results on stdout may be bold.
 [[nodiscard]] bool colors_results();
 
 /// Returns the width of the terminal on stdout in columns; nothing if stdout is not a terminal.

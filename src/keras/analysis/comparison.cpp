@@ -153,7 +153,7 @@ class ConfigWalk {
     compare_keys(a, b, at, layer, {"name", "config"});
   }
 
-  /// Whether `b` is the renamed `a`. References to layers, such as ["dense", 0, 0], contain the layer's name.
+  /// Returns whether `b` is the renamed `a`. References to layers, such as ["dense", 0, 0], contain the layer's name.
   [[nodiscard]] bool is_same_layer(const Json& a, const Json& b) const {
     if (!a.is_string() || !b.is_string()) return false;
     const auto found_name = renamed_.find(a.get<std::string>());

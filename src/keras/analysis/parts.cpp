@@ -95,7 +95,7 @@ class Dissection {
   ModelLowering& lowering_;
   graph::Graph& graph_;
   std::map<const Layer*, std::vector<graph::LayerId>> calls_;
-  std::map<std::string, std::vector<graph::ValueId>> inputs_;  // by name
+  std::map<std::string, std::vector<graph::ValueId>> inputs_;  // input values of the graph, by name
   std::set<const Layer*> seen_;
 };
 

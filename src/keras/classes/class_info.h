@@ -23,7 +23,7 @@ inline constexpr Version kWhereAlone = -1;
 /// A key that Keras 2 writes and Keras 3 does not have. It is dropped by default.
 struct Keras2Key {
   std::string_view name;
-  std::string_view renamed{};   ///< its name in Keras 3
+  std::string_view renamed{};   ///< the class's name in Keras 3
   std::string_view only{};      ///< the key is dropped if its value is this (JSON) or null, and rejected otherwise
   std::string_view argument{};  ///< if the value is true, this argument of the call is set
 };
@@ -31,7 +31,7 @@ struct Keras2Key {
 /// The record of a layer or an operation. Records of layers name their members; those of operations list the first four
 /// or five in this order.
 struct ClassInfo {
-  std::string_view name;                     ///< its name in configs
+  std::string_view name;                     ///< the class's name in configs
   LayerPtr (*make)();                        ///< null for a rejected class
   Since since;                               ///< kAnyKeras for a class of KerasHub
   std::string_view module = "keras.layers";  ///< the module in configs: "keras.src.ops.numpy", …

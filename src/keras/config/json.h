@@ -124,7 +124,7 @@ class Document {
   void collect(std::vector<Problem>* problems) const noexcept { problems_ = problems; }
   [[nodiscard]] bool collects() const noexcept { return problems_ != nullptr; }
   [[nodiscard]] std::vector<Problem>* collected() const noexcept { return problems_; }
-  /// The number of problems collected so far.
+  /// Returns the number of problems collected so far.
   [[nodiscard]] std::size_t problem_count() const noexcept { return problems_ == nullptr ? 0 : problems_->size(); }
   /// Runs `read` for a part that no other part depends on. While problems are collected, an Error (bad_input) is
   /// recorded and the result is false. Throws Collected if the list is full.

@@ -22,7 +22,7 @@ inline constexpr std::array kSeq2SeqHeads{Head{"ForConditionalGeneration", "Seq2
 
 /// Configs of transformers for a KerasHub backbone.
 struct HuggingFaceModel {
-  std::string_view model_type;  ///< as in config.json
+  std::string_view model_type;  ///< model_type in config.json
   /// The prefix of the class names in KerasHub: "GPT2" for GPT2Backbone and GPT2CausalLM.
   std::string_view stem;
   /// The prefix of the architectures in transformers: "GPT2" for GPT2LMHeadModel.

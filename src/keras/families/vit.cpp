@@ -325,7 +325,7 @@ class ViTBackbone : public Backbone {
   }
 
  private:
-  /// The index of the height in image_shape, which has no batch axis.
+  /// Returns the index of the height in image_shape, which has no batch axis.
   [[nodiscard]] std::size_t height_axis() const { return format.channels_first() ? 1 : 0; }
 
   Window image_shape{{1, 1, 1}}, patch_size{{1, 1}};

@@ -110,7 +110,7 @@ class Folder {
 
   Graph& graph_;
   std::vector<NodeId> producer_;                              // the producer of each value, among the kept nodes
-  std::vector<ValueId> replacement_;                          // for each value
+  std::vector<ValueId> replacement_;                          // for each value, the value that its readers use instead
   using Form = std::tuple<ValueId, DType, std::vector<Dim>>;  // the key of a Cast or Reshape of a value
   std::map<Form, ValueId> forms_;
 };

@@ -57,7 +57,7 @@ Graph fuse_residual(Graph graph) {
       set_residual(node);
       node.inputs.push_back(other);
       node.outputs = sum.outputs;
-      uses.producer[static_cast<std::size_t>(sum.outputs[0])] = id;  // its result is now available earlier
+      uses.producer[static_cast<std::size_t>(sum.outputs[0])] = id;  // the sum is now available earlier
       removed[i] = true;
       break;
     }

@@ -46,7 +46,7 @@ std::optional<Padding> padding_of(const Graph& graph, const std::vector<ValueId>
   const Shape& query = graph.value(node.inputs[0]).shape;
   Padding out{query[0], query[1]};
   if (graph.value(node.inputs[1]).shape[1] != out.S) return std::nullopt;
-  bool hides_keys = false;  // otherwise the visible queries see the padding
+  bool hides_keys = false;  // false: the visible queries see the padding
   for (std::size_t i = 3; i < node.inputs.size(); ++i) {
     const Shape& mask = graph.value(node.inputs[i]).shape;
     const bool keys = mask == Shape{out.B, 1, 1, out.S}, queries = mask == Shape{out.B, 1, out.S, 1};

@@ -316,7 +316,7 @@ class Placing {
   std::vector<Item> items_;               // the boxes, then the bends
   std::vector<std::vector<int>> chains_;  // for each box, its bends, from the next rank on
   std::vector<std::vector<int>> rows_;    // items of each rank, from left to right
-  std::vector<double> position_, x_;      // for each item
+  std::vector<double> position_, x_;      // for each item, its position in the row and its x
   bool straight_ = false;
 };
 

@@ -30,8 +30,8 @@ struct Route {
 };
 
 struct Layout {
-  std::vector<Point> centres;  ///< for each box
-  std::vector<Route> routes;   ///< for each edge
+  std::vector<Point> centres;  ///< centre of each box
+  std::vector<Route> routes;   ///< route of each edge
   Size size;
 };
 

@@ -1,4 +1,4 @@
-// Wraps text to lines of a width, with the breaks, truncation and justification of rich 15 (Keras's table printer).
+// Wraps text to lines of a width. Breaks, truncation and justification are those of rich 15 (Keras's table printer).
 #pragma once
 
 #include <string>

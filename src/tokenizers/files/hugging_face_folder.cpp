@@ -175,7 +175,7 @@ std::unique_ptr<Tokenizer> open_word_piece(const ModelFiles& files, const Config
   return finished(std::move(parts), configs);
 }
 
-/// EsmTokenizer: a text consists of tokens of the vocabulary, with or without spaces between them.
+/// Opens an EsmTokenizer: a text consists of tokens of the vocabulary, with or without spaces between them.
 std::unique_ptr<Tokenizer> open_token_list(const ModelFiles& files, const Configs& configs) {
   Vocabulary vocabulary = read_token_lines(files.read(kVocabTxt, kMaxFile).text(), files.place(kVocabTxt));
   PipelineParts parts;

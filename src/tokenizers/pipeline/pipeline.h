@@ -20,7 +20,7 @@ namespace attn::tokenizers {
 struct PipelineParts {
   std::string class_name;
   SpecialIds specials;
-  std::vector<AddedToken> added;  ///< with ids; may include tokens of the model
+  std::vector<AddedToken> added;  ///< added tokens with their ids; may include tokens of the model
   Normalizers normalizers;
   PreTokenizers pre_tokenizers;
   std::unique_ptr<Model> model;

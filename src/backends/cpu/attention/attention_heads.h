@@ -46,7 +46,7 @@ class AttentionHeads {
   };
   [[nodiscard]] Sequence sequence_of(std::int64_t b) const;
 
-  /// The dtype of query, key, value, context and scores: float32, or bfloat16 for kernels that support it.
+  /// Returns the dtype of query, key, value, context and scores: float32, or bfloat16 for kernels that support it.
   [[nodiscard]] DType dtype() const { return query_.dtype; }
 
   /// Returns the query rows of head n, from row `first` on; rows are query_stride() apart.

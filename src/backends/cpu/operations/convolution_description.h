@@ -12,7 +12,7 @@ struct ConvDescription {
   ConvDescription(const graph::Conv& op, const Shape& x, const Shape& kernel, const Shape& y, Dim samples);
 
   dnnl::memory::desc source, target, plain_weights;
-  dnnl::memory::desc weights;  ///< in the layout that oneDNN selects
+  dnnl::memory::desc weights;  ///< weights in the layout that oneDNN selects
   dnnl::memory::dims strides, dilation, before, after;
 
   /// Returns the convolution without a bias, which gradients need as a hint.

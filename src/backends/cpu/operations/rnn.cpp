@@ -177,7 +177,7 @@ class RnnKernel final : public Kernel {
   }
 
  private:
-  /// The first sample of a part.
+  /// Returns the index of the first sample of a part.
   [[nodiscard]] std::int64_t first_of(std::int64_t part) const { return B_ * part / parts_; }
 
   /// Computes the states of a part's samples after time t, into stepped_.

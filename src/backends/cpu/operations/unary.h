@@ -10,7 +10,7 @@
 
 namespace attn::backends::cpu {
 
-/// Whether the function is max(x, 0).
+/// Returns whether the function is max(x, 0).
 [[nodiscard]] bool is_plain_relu(const graph::Unary& function);
 
 /// y[i] = f(x[i]) for float32; x and y may alias.

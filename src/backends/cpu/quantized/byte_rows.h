@@ -18,7 +18,7 @@ class ByteRows {
   ByteRows(std::byte* at, std::int64_t rows, std::int64_t depth);
 
   [[nodiscard]] static std::int64_t bytes(std::int64_t rows, std::int64_t depth);
-  /// The row stride in bytes.
+  /// Returns the row stride in bytes.
   [[nodiscard]] std::int64_t stride() const { return stride_; }
   [[nodiscard]] const std::uint8_t* row(std::int64_t i) const { return bytes_ + i * stride_; }
   [[nodiscard]] const float* scales(std::int64_t i) const { return scales_ + i; }

@@ -200,7 +200,7 @@ constexpr Int8Dots kByLanes{"integers", 8, run_by_lanes};
 constexpr Int8Dots kEmulatedTiles{"integers on emulated tiles", kRowsOfTiles,
                                   run_on_tiles<EmulatedTiles, run_by_lanes>};
 
-/// All kernels, the fastest last.
+/// Returns all kernels, the fastest last.
 std::vector<Int8Dots> find_all() {
   std::vector<Int8Dots> out{kEmulatedTiles, kByLanes};
 #if defined(__x86_64__) && defined(__GNUC__)

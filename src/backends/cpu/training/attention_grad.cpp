@@ -22,7 +22,7 @@ constexpr std::int64_t kTile = 256, kScores = 16'384, kLeastRows = 16, kMostRows
 
 std::int64_t tile_for(std::int64_t keys) { return std::clamp(padded(keys), kPanel, kTile); }
 std::int64_t rows_for(std::int64_t keys) { return std::clamp(kScores / tile_for(keys), kLeastRows, kMostRows); }
-/// The row stride of transposed scores.
+/// Returns the row stride of transposed scores.
 std::int64_t turned_stride(std::int64_t keys) { return rows_for(keys) + kLanes; }
 
 /// Computes eˣ to about 1 ulp, for x that exceeds 0 only by rounding; 0 below −87.

@@ -46,8 +46,8 @@ inline constexpr int kMaxMasks = 4;
 
 struct AttentionProblem {
   std::int64_t B = 0, T = 0, S = 0, N = 0, K = 0, H = 0, V = 0;
-  DType dtype = DType::float32;      ///< of query, bias, context and scores
-  DType key_dtype = DType::float32;  ///< of key and value
+  DType dtype = DType::float32;      ///< dtype of query, bias, context and scores
+  DType key_dtype = DType::float32;  ///< dtype of key and value
   HeadsView query, key, value;
   HeadsView context;             ///< (B, T, N, V)
   std::byte* scores = nullptr;   ///< (B, N, T, S) dense: the probabilities; null if not requested

@@ -19,7 +19,8 @@ inline constexpr int kFlashMmaWarps = 4;
 /// Head sizes with compiled code; other sizes are padded with zeros.
 inline constexpr int kFlashMmaSizes[] = {32, 64, 96, 128, 256};
 
-/// A warp has 1 or 2 tiles of 16 queries; at head size 256 the registers hold 1.
+/// Returns the number of queries of a block. A warp has 1 or 2 tiles of 16 queries; at head size 256 the registers
+/// suffice for only 1.
 constexpr int flash_mma_queries(int tiles) { return kFlashMmaWarps * 16 * tiles; }
 /// Keys per tile, limited by the registers.
 constexpr int flash_mma_keys(int size, int tiles) { return size * tiles <= 192 ? 64 : 32; }

@@ -86,7 +86,7 @@ class Dense : public Layer {
   Regularizer kernel_regularizer, bias_regularizer;
   Constraint kernel_constraint, bias_constraint;
   QuantizationConfig quantization_config;
-  DenseKernel kernel_;  // for quantized weights
+  DenseKernel kernel_;  // the kernel, if weights are quantized
   Lora lora;
 };
 

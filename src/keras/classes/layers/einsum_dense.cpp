@@ -264,7 +264,7 @@ class EinsumDense : public Layer {
   Regularizer kernel_regularizer, bias_regularizer, activity;
   Constraint kernel_constraint, bias_constraint;
   QuantizationConfig quantization_config;
-  DenseKernel kernel_;  // for quantized weights
+  DenseKernel kernel_;  // the kernel, if weights are quantized
   Lora lora;
 };
 

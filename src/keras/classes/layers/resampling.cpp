@@ -38,7 +38,7 @@ void bilinear(Dim i, Dim out, Weights1D& weights) {
   weights[static_cast<std::size_t>(std::clamp<Dim>(static_cast<Dim>(std::ceil(at)), 0, in - 1))] += share;
 }
 
-/// The Keys cubic kernel at a distance of at most 2.
+/// Returns the Keys cubic kernel at a distance of at most 2.
 double cubic(double distance) {
   constexpr double a = -0.5;
   const double x = std::abs(distance);

@@ -21,9 +21,9 @@ struct Complex {
 [[nodiscard]] Complex fourier(const Complex& x);
 /// Returns the inverse of fourier() along the last axis: with e^(2πi·nk/N), divided by N.
 [[nodiscard]] Complex inverse_fourier(const Complex& x);
-/// The Fourier transform over the last two axes.
+/// Returns the Fourier transform over the last two axes.
 [[nodiscard]] Complex fourier_2d(const Complex& x);
-/// The inverse Fourier transform over the last two axes.
+/// Returns the inverse Fourier transform over the last two axes.
 [[nodiscard]] Complex inverse_fourier_2d(const Complex& x);
 
 /// Returns the first `length`/2 + 1 results for a real x, which is first cut or zero-padded to `length` elements.

@@ -36,7 +36,7 @@ inline constexpr std::string_view kCoreOps = "keras.src.ops.core", kEinopsOps = 
                                   kMathOps = "keras.src.ops.math", kNnOps = "keras.src.ops.nn",
                                   kNumpyOps = "keras.src.ops.numpy";
 
-/// The record of an operation without parameters, whose config had no name before Keras 3.11.
+/// Returns the record of an operation without parameters, whose config had no name before Keras 3.11.
 constexpr ClassInfo unnamed_before_311(std::string_view name, LayerPtr (*make)(), Since since,
                                        std::string_view module) {
   return {.name = name, .make = make, .since = since, .module = module, .named_until = 0};

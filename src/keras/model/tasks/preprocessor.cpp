@@ -6,7 +6,7 @@
 namespace attn::keras {
 namespace {
 
-/// The name in a config, otherwise Keras's automatic name for the class.
+/// Returns the name in a config, otherwise Keras's automatic name for the class.
 std::string name_of_object(const Ref& config, const std::string& class_name) {
   const auto name = config.find("name");
   return name && name->is_string() ? name->text() : snake_case(class_name);

@@ -25,7 +25,7 @@ class Seq2SeqLM : public Task, public Decodes {
   virtual TensorPtr encode(Lowering& lowering, const TensorPtr& tokens, const TensorPtr& mask) = 0;
   virtual TensorPtr decode_behind(Lowering& lowering, const TensorPtr& tokens, const TensorPtr& encoded,
                                   const TensorPtr& mask) = 0;
-  /// The factor of the hidden states before the logits; empty if there is none.
+  /// Returns the factor of the hidden states before the logits; empty if there is none.
   [[nodiscard]] virtual std::optional<double> hidden_scale() { return std::nullopt; }
 
   /// Calls a layer of the backbone and returns its first result.

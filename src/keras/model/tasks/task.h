@@ -20,8 +20,8 @@ class Task : public AssembledModel {
   [[nodiscard]] TaskInfo task_info();
 
  protected:
-  /// The suffix of the class name after the family's: "CausalLM". With "Backbone" in its place it is the backbone's
-  /// class.
+  /// Returns the suffix of the task's class name, after the family's name: "CausalLM". The backbone's class has
+  /// "Backbone" in its place.
   [[nodiscard]] virtual std::string_view kind() const = 0;
 
   [[nodiscard]] virtual std::optional<Packing> packing() const { return std::nullopt; }
@@ -29,7 +29,7 @@ class Task : public AssembledModel {
 
   /// Returns the backbone's result for the task's inputs; if there are several tensors, the one named `key`.
   TensorRef backbone_result(std::string_view key = {});
-  /// The backbone's token embedding. Called in reverse, it converts hidden states to logits.
+  /// Returns the backbone's token embedding. Called in reverse, it converts hidden states to logits.
   [[nodiscard]] Layer& token_embedding();
   /// Adds the token embedding to the task's layers, and returns its logits of `x`.
   TensorRef reverse_embedding(const TensorRef& x);

@@ -17,7 +17,7 @@ class TextClassifier : public Task {
     if (dropout < 0.0 || dropout > 1.0)
       config["dropout"].fail("expected a number from 0 to 1, got " + config["dropout"].kind());
   }
-  /// The kernel initializer of the logits.
+  /// Returns the kernel initializer of the logits.
   [[nodiscard]] virtual Json initializer() const { return normal_initializer("TruncatedNormal", 0.02); }
   TensorRef drop(std::string_view called, const TensorRef& x) {
     return call("Dropout", called, {{"rate", dropout.value}}, {x});

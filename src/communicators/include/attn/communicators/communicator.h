@@ -96,7 +96,7 @@ class Communicator {
                                                                    std::int64_t count, DType dtype, Reduction how);
   virtual void do_progress(Begun&) {}
   virtual void do_finish(Begun&) {}
-  /// Whether an all-reduce is pending.
+  /// Returns whether an all-reduce is pending.
   [[nodiscard]] bool has_begun() const noexcept { return !begun_.empty(); }
 
   [[nodiscard]] double deadline() const noexcept { return deadline_; }

@@ -52,7 +52,8 @@ std::vector<std::string> names_of(const Groups& groups) {
 
 class Rearrange : public Operation {
  public:
-  /// The sizes of axes are keyword arguments of the call, with the names in the layer's pattern.
+  /// Returns the names of the arguments. The sizes of axes are keyword arguments of the call, with the names in the
+  /// layer's pattern.
   [[nodiscard]] std::span<const std::string_view> arguments() const override {
     arguments_ = {"tensor", "pattern"};
     for (const NodeSpec& node : nodes) {

@@ -81,7 +81,7 @@ class Explainer {
   const Anatomy& anatomy_;
   const graph::Graph& graph_;
   Owners owners_;
-  std::vector<std::vector<graph::NodeId>> nodes_;  ///< by part, without the nodes of nested parts
+  std::vector<std::vector<graph::NodeId>> nodes_;  ///< the nodes of each part, without those of nested parts
   std::vector<bool> is_step_;  ///< by node: whether it is one of the steps. Other nodes are views, or run once
 };
 

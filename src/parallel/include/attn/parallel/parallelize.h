@@ -30,7 +30,7 @@ struct Shared {
 struct Parallel {
   graph::Graph graph;                   ///< this rank's graph; its outputs are whole on every rank
   std::vector<LocalWeight> weights;     ///< one for each weight of `graph`
-  std::vector<Shared> shared;           ///< in the order of the graph
+  std::vector<Shared> shared;           ///< the layers in the order of the graph
   std::vector<std::string> left_whole;  ///< sentences about what could have been sharded but was not, with the reason
 };
 

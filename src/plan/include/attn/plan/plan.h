@@ -17,7 +17,7 @@ enum class Place : std::uint8_t {
   constant,  ///< the graph's constant
   state,     ///< memory that persists between runs, shared by name with other plans of the model
   prepared,  ///< computed once, before the first run, only from weights and constants
-  arena,     ///< at `offset` in the arena
+  arena,     ///< the memory at `offset` in the arena
 };
 
 struct Slot {

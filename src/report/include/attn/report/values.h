@@ -30,7 +30,7 @@ struct Setting {
   std::optional<double> mean_length = {};  ///< mean length of padded sequences relative to the full length, for a
                                            ///< benchmark
   bool skip_padding = false;
-  std::string test = "";  ///< for a decoder's benchmark: "pp512", "tg128@d4096"; otherwise empty
+  std::string test = "";  ///< name of a decoder's benchmark: "pp512", "tg128@d4096"; otherwise empty
   /// The source of the weights: "model.keras", "random, seed 0"; "" if there are none.
   std::string weights = {};
 

@@ -50,7 +50,7 @@ struct ToleranceRule {
 [[nodiscard]] DType coarsest_dtype(const graph::Graph& graph, backends::MatmulPrecision precision);
 
 struct ArrayComparison {
-  std::string name, class_name;  ///< as in PassArray
+  std::string name, class_name;  ///< name and class as in PassArray
   DType expected_dtype = DType::float32, got_dtype = DType::float32;
   Shape shape;
   Tolerance tolerance;

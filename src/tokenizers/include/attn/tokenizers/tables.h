@@ -21,7 +21,7 @@ inline constexpr const char* kQwenWords =
 
 /// The numbering of a SentencePiece model's pieces.
 enum class Numbering : std::uint8_t {
-  pieces,       ///< as in the file
+  pieces,       ///< the ids of the file
   mask_behind,  ///< as in the file, with "[MASK]" appended if it is not a piece (DebertaV3Tokenizer)
   fairseq       ///< <s>, <pad>, </s>, <unk>, the other pieces from 3 on, <mask> (XLMRobertaTokenizer)
 };

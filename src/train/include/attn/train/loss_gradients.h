@@ -16,7 +16,7 @@
 namespace attn::train {
 
 struct GradientRequest {
-  std::optional<std::string> loss, output;  ///< as in keras::LossOptions
+  std::optional<std::string> loss, output;  ///< loss and output as in keras::LossOptions
   bool training = true;                     ///< layers behave as in training …
   bool drops = false;                       ///< … and also apply dropout and noise
   bool inputs = false;                      ///< also give the gradients by inputs of floating-point numbers

@@ -22,7 +22,7 @@ using Batch = std::map<std::string, Tensor>;
 /// The square of an embedding table's gradient, for rules that use squared gradients.
 enum class TableGradient : std::uint8_t {
   entries,  ///< each gathered row, before rows of the same index are added: Keras on TensorFlow
-  dense     ///< after the addition: Keras on JAX and PyTorch
+  dense     ///< the sum of the rows of the same index: Keras on JAX and PyTorch
 };
 
 struct TrainerOptions {

@@ -15,7 +15,7 @@ namespace attn::weights {
 
 /// The match of the model's weights ("specs") and the file's (Store::weights), as indices.
 struct Agreement {
-  std::vector<std::optional<std::size_t>> matches;  ///< by spec: its weight in the file
+  std::vector<std::optional<std::size_t>> matches;  ///< for each spec, its weight in the file
   std::vector<std::size_t> missing;                 ///< specs that the file lacks
   std::vector<std::size_t> extra;                   ///< weights of the file that the model lacks
   std::vector<std::size_t> wrong_shape;             ///< specs whose weight in the file has another shape
