@@ -25,7 +25,7 @@ namespace {
 
 const open::Silent kSilent{};
 
-/// A config that is complete without the files beside it.
+/// Returns options for a config that is complete without the files beside it.
 keras::ConfigOptions whole_config() {
   keras::ConfigOptions out;
   out.inner_policies = true;
@@ -125,7 +125,7 @@ void Model::save(const std::string& path, const SaveOptions& how, const RunOptio
   const train::StoredWeights stored = train::stored_weights(specs, tensors, loaded.model);
   if (how.form)
     return train::save_model(path, form, loaded, stored, parts_->path.value_or(""), train::kShardBytes, kSilent);
-  // Elsewhere the names of an optimizer's variables have no meaning.
+  // Only .weights.h5 has names of optimizer variables that other files can use.
   const bool keeps_state = store.naming == weights::Naming::store_path;
   train::save_weights(path, loaded, stored, keeps_state ? std::move(store.state) : std::vector<NamedTensor>());
 }

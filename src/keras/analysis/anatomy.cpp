@@ -31,8 +31,8 @@ Owners::Owners(const Anatomy& anatomy)
     while (layer != kNone && of_layer_[at(layer)] == kNone) layer = anatomy.graph.layers[at(layer)].parent;
     return layer;
   };
-  // A call of another part's layer belongs to the part that calls it: the head of a masked language model multiplies by
-  // the backbone's embedding.
+  // A part may call a layer of another part: the head of a masked language model multiplies by the backbone's
+  // embedding. Such a call belongs to the calling part.
   std::vector<std::int32_t> calls = of_layer_;
   for (std::size_t i = 0; i < of_layer_.size(); ++i) {
     const graph::LayerId caller = assigned_from(anatomy.graph.layers[i].parent);
@@ -42,7 +42,7 @@ Owners::Owners(const Anatomy& anatomy)
     if (enclosing == kNone) calls[i] = kNone;
   }
   of_layer_ = std::move(calls);
-  // A layer that is not a part belongs to an enclosing one.
+  // A layer that is not a part belongs to the innermost enclosing part.
   for (std::size_t i = 0; i < of_layer_.size(); ++i) {
     const graph::LayerId layer = assigned_from(static_cast<graph::LayerId>(i));
     if (layer != kNone) of_layer_[i] = of_layer_[at(layer)];
