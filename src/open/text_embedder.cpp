@@ -88,7 +88,7 @@ Tensor TextEmbedder::embed_batch(std::span<const EmbeddedText* const> texts) {
 }
 
 Tensor TextEmbedder::embed(std::span<const EmbeddedText> texts) {
-  std::vector<const EmbeddedText*> order;  // by length, so that the texts of a batch need little padding
+  std::vector<const EmbeddedText*> order;  // sorted by length, so that the texts of a batch need little padding
   for (const EmbeddedText& text : texts) order.push_back(&text);
   std::ranges::stable_sort(order, std::greater(), [](const EmbeddedText* text) { return text->ids.size(); });
   const std::unique_ptr<Work> work = listener_.begin("embedding", static_cast<double>(texts.size()));

@@ -8,7 +8,7 @@
 
 namespace attn::keras {
 
-/// How the embedders of a family pool.
+/// The pooling of a family's embedders.
 struct Pooling {
   std::span<const std::string_view> modes;  ///< the values of `pooling_mode`; the first is the default
   std::string_view sequence;                ///< key of the backbone's result to pool; "" if there is a single result
