@@ -44,7 +44,7 @@ TEST_CASE("ops: every kind of operation has a case, and every case a name of its
     kinds.insert(row.op.index());
     CHECK_MESSAGE(names.insert(row.name).second, row.name);
   }
-  CHECK(kinds.size() == std::variant_size_v<graph::Op>);
+  CHECK(kinds.size() == std::variant_size_v<graph::Op::Variant>);
 }
 
 TEST_CASE("ops: the reference writes its outputs and not a byte beside them") {

@@ -1,7 +1,8 @@
-// GEMVs of a few rows with a stored weight whose columns are contiguous, such as the rows of an embedding multiplied to
-// logits. Each column is read once, in place, and nothing is packed.
+// GEMVs of a few rows with a stored weight whose columns are contiguous, such as an embedding that computes logits.
+// Each column is read once, in place, and nothing is packed.
 #include "gemv.h"
 
+#include <array>
 #include <type_traits>
 #include <utility>
 
@@ -11,15 +12,15 @@
 namespace attn::backends::cpu {
 namespace {
 
-/// With more rows, a packed copy is faster.
+/// The maximum number of rows; for more rows, a packed copy is faster.
 constexpr int kMostRows = 8;
 
-/// Up to this many rows, columns are read sequentially, which the hardware prefetcher detects. With more rows two
-/// columns are multiplied together and prefetched this many bytes ahead.
+/// For up to kUnaided rows, columns are read sequentially, which the hardware prefetcher detects. With more rows, two
+/// columns are multiplied together, and the data is prefetched kAhead bytes ahead.
 constexpr std::int64_t kUnaided = 3, kAhead = 24 << 10;
 
-/// Forces one load for several products: GCC 12 turns a plain load into a memory operand of each product. For one
-/// product the load is plain, because with AVX2 GCC would take the other form through memory.
+/// Forces one load for several products, because GCC 12 turns a plain load into a memory operand of each product. For
+/// one product the load is plain, because with AVX2 GCC would move the other form through memory.
 template <bool kIsOfSeveral, typename Number>
 [[gnu::always_inline]] inline void load_once(const Number* from, Lanes& to) {
   if constexpr (kIsOfSeveral && std::is_same_v<Number, float>) {
@@ -30,9 +31,9 @@ template <bool kIsOfSeveral, typename Number>
   }
 }
 
-/// Multiplies some rows of x by some columns of w, each of which is read once for all rows: y[i * stride + j] = x[i] ·
-/// w[j]. An element of y is the same sum in the same order for any number of rows and columns. A non-zero `ahead` is
-/// the prefetch distance in numbers.
+/// Multiplies kRows rows of x by kColumns columns of w, each of which is read once: y[i·stride + j] = x[i] · w[j]. An
+/// element of y is the same sum in the same order for any number of rows and columns. `ahead` is the prefetch distance
+/// in numbers; 0: no prefetching.
 template <int kRows, int kColumns, typename Number>
 [[gnu::always_inline]] inline void dot_block(const float* x, const Number* w, std::int64_t depth, std::int64_t ahead,
                                              float* y, std::int64_t stride) {
@@ -83,63 +84,89 @@ template <int kRows, typename Number>
   for (; j < columns; ++j) dot_block<kRows, 1>(x, w + j * depth, depth, 0, y + j, stride);
 }
 
-/// Processes all rows at once if there are enough registers and `together` is set.
+/// Multiplies row by row: y (rows, stride) for the columns whose numbers begin at w.
 template <typename Number>
-[[gnu::always_inline]] inline void dot_columns(const float* x, std::int64_t rows, const Number* w, std::int64_t columns,
-                                               std::int64_t depth, float* y, std::int64_t stride, bool together) {
-  const auto all = [&]<int... kBefore>(std::integer_sequence<int, kBefore...>) __attribute__((always_inline)) {
-    (void)((kBefore + 1 == rows && (dot_row_group<kBefore + 1>(x, w, columns, depth, y, stride), true)) || ...);
-  };
-  if (together) return all(std::make_integer_sequence<int, kMostRows>());
+[[gnu::always_inline]] inline void dot_each_row(const float* x, std::int64_t rows, const Number* w,
+                                                std::int64_t columns, std::int64_t depth, float* y,
+                                                std::int64_t stride) {
   for (std::int64_t j = 0; j < columns; ++j)
     for (std::int64_t i = 0; i < rows; ++i)
       dot_block<1, 1>(x + i * depth, w + j * depth, depth, 0, y + i * stride + j, stride);
 }
 
-ATTN_VECTORIZED(void, dot_float32, const float* x, std::int64_t rows, const float* w, std::int64_t columns,
-                std::int64_t depth, float* y, std::int64_t stride, bool together) {
-  dot_columns(x, rows, w, columns, depth, y, stride, together);
+ATTN_VECTORIZED(void, dot_each_float32, const float* x, std::int64_t rows, const float* w, std::int64_t columns,
+                std::int64_t depth, float* y, std::int64_t stride) {
+  dot_each_row(x, rows, w, columns, depth, y, stride);
 }
-ATTN_VECTORIZED(void, dot_bfloat16, const float* x, std::int64_t rows, const std::uint16_t* w, std::int64_t columns,
-                std::int64_t depth, float* y, std::int64_t stride, bool together) {
-  dot_columns(x, rows, w, columns, depth, y, stride, together);
+ATTN_VECTORIZED(void, dot_each_bfloat16, const float* x, std::int64_t rows, const std::uint16_t* w,
+                std::int64_t columns, std::int64_t depth, float* y, std::int64_t stride) {
+  dot_each_row(x, rows, w, columns, depth, y, stride);
 }
-ATTN_VECTORIZED(void, dot_float16, const float* x, std::int64_t rows, const Float16* w, std::int64_t columns,
-                std::int64_t depth, float* y, std::int64_t stride, bool together) {
-  dot_columns(x, rows, w, columns, depth, y, stride, together);
+ATTN_VECTORIZED(void, dot_each_float16, const float* x, std::int64_t rows, const Float16* w, std::int64_t columns,
+                std::int64_t depth, float* y, std::int64_t stride) {
+  dot_each_row(x, rows, w, columns, depth, y, stride);
 }
+
+#if defined(__x86_64__) && defined(__GNUC__)
+/// Multiplies kRows rows at a time, which only AVX-512 has the registers for.
+template <int kRows, typename Number>
+[[gnu::target("arch=x86-64-v4")]] void dot_all_rows(const float* x, const Number* w, std::int64_t columns,
+                                                    std::int64_t depth, float* y, std::int64_t stride) {
+  dot_row_group<kRows>(x, w, columns, depth, y, stride);
+}
+
+template <typename Number>
+bool dot_together(const float* x, std::int64_t rows, const Number* w, std::int64_t columns, std::int64_t depth,
+                  float* y, std::int64_t stride) {
+  static constexpr auto kByRows = []<int... kBefore>(std::integer_sequence<int, kBefore...>) {
+    return std::array{dot_all_rows<kBefore + 2, Number>...};
+  }
+  (std::make_integer_sequence<int, kMostRows - 1>());
+  if (rows < 2 || isa() < Isa::avx512) return false;
+  kByRows[static_cast<std::size_t>(rows - 2)](x, w, columns, depth, y, stride);
+  return true;
+}
+#else
+bool dot_together(...) { return false; }
+#endif
 
 class Gemv final : public Kernel {
  public:
   explicit Gemv(const Step& step) : x_(step.inputs[0]), w_(step.inputs[1]), y_(step.outputs[0]) {
     width_ = w_.shape[0];
     depth_ = w_.shape[1];
-    // With few rows, the bandwidth of the weights dominates.
+    // With few rows, the bandwidth of the weight limits the time.
     const double bytes = static_cast<double>(bytes_of(w_.dtype)) * static_cast<double>(w_.size());
     team_ = step.engine.team_for(4.0 * bytes);
   }
 
   void run() override {
-    const std::int64_t rows = x_.size() / depth_;
-    const bool together = rows > 1 && isa() >= Isa::avx512;
-    parallel_ranges(width_, team_, [&](std::int64_t begin, std::int64_t end) {
-      const float* const x = x_.data<float>();
-      float* const y = y_.data<float>() + begin;
-      const std::int64_t at = begin * depth_, columns = end - begin;
-      switch (w_.dtype) {
-        case DType::bfloat16:
-          return dot_bfloat16(x, rows, w_.data<std::uint16_t>() + at, columns, depth_, y, width_, together);
-        case DType::float16:
-          return dot_float16(x, rows, w_.data<Float16>() + at, columns, depth_, y, width_, together);
-        default:
-          return dot_float32(x, rows, w_.data<float>() + at, columns, depth_, y, width_, together);
-      }
-    });
+    switch (w_.dtype) {
+      case DType::bfloat16:
+        return run_as<std::uint16_t>(dot_each_bfloat16);
+      case DType::float16:
+        return run_as<Float16>(dot_each_float16);
+      default:
+        return run_as<float>(dot_each_float32);
+    }
   }
 
   [[nodiscard]] std::string_view name() const override { return "gemv"; }
 
  private:
+  template <typename Number, typename EachRow>
+  void run_as(const EachRow& dot_each) {
+    const std::int64_t rows = x_.size() / depth_;
+    parallel_ranges(width_, team_, [&](std::int64_t begin, std::int64_t end) {
+      const float* const x = x_.data<float>();
+      const Number* const w = w_.data<Number>() + begin * depth_;
+      float* const y = y_.data<float>() + begin;
+      if (!dot_together(x, rows, w, end - begin, depth_, y, width_)) {
+        dot_each(x, rows, w, end - begin, depth_, y, width_);
+      }
+    });
+  }
+
   Operand x_, w_, y_;
   std::int64_t width_, depth_;
   Team team_;

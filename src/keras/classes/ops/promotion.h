@@ -8,8 +8,8 @@
 
 namespace attn::keras {
 
-/// A dtype during promotion. A Python number is weak: it takes the dtype of the other operand, unless that cannot
-/// represent its kind (a float with an integer).
+/// A dtype during promotion. A Python number is weak: it takes the dtype of the other operand, unless that is an
+/// integer and the number is a float.
 struct Promoted {
   DType dtype = DType::float32;
   bool weak = false;
@@ -19,13 +19,14 @@ struct Promoted {
 inline const Promoted kPythonInt{DType::int64, true};
 inline const Promoted kPythonFloat{DType::float32, true};
 
-/// The smallest dtype to which all of `types` promote; floatx is float32. `types` must not be empty.
+/// Returns the smallest dtype to which all of `types` promote; floatx is float32. `types` must not be empty.
 [[nodiscard]] DType result_type(std::span<const Promoted> types);
 [[nodiscard]] inline DType result_type(std::initializer_list<Promoted> types) {
   return result_type(std::span<const Promoted>(types.begin(), types.size()));
 }
 
-/// Returns the dtype of a matrix product: int8 operands give int32, to hold their products.
+/// Returns the dtype of a matrix product: int32 for int8 operands, because int8 cannot hold their products; otherwise
+/// the common dtype.
 [[nodiscard]] DType product_dtype(std::span<const Promoted> types);
 /// Returns the dtype to which NumPy and tf.experimental.numpy promote `types`: integers of 32 bits become float64 next
 /// to a floating number, and a Python number makes other kinds int64 or float64.
@@ -41,11 +42,11 @@ using DTypeRule = DType (*)(DType);
 [[nodiscard]] inline DType as_wide_floating(DType dtype) {
   return dtype == DType::int64 ? DType::float64 : as_floating(dtype);
 }
-/// Sums and products of small integers are computed in 32 bits.
+/// Returns the dtype of sums and products: small integers are summed in 32 bits.
 [[nodiscard]] DType as_accumulator(DType dtype);
-/// The dtype of TensorFlow's true division, such as that of a tensor by a Python number.
+/// Returns the dtype of TensorFlow's true division, such as that of a tensor by a Python number.
 [[nodiscard]] DType as_quotient(DType dtype);
-/// Half precision and integers compute in float32 (and cast back).
+/// Returns the dtype for precise computations: float32 for half precision and integers. Results are cast back.
 [[nodiscard]] inline DType as_precise(DType dtype) { return result_type({dtype, DType::float32}); }
 
 }  // namespace attn::keras

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string_view>
+#include <type_traits>
 #include <variant>
 
 #include "attn/graph/collective_ops.h"
@@ -23,11 +24,29 @@ namespace attn::graph {
 namespace detail {
 template <typename None, typename... Ops>
 using VariantOf = std::variant<Ops...>;
-}  // namespace detail
 
 #define ATTN_ALTERNATIVE(type, name) , type
-using Op = detail::VariantOf<void ATTN_OPS(ATTN_ALTERNATIVE)>;
+using OpVariant = VariantOf<void ATTN_OPS(ATTN_ALTERNATIVE)>;
 #undef ATTN_ALTERNATIVE
+}  // namespace detail
+
+/// One of the operations; std::visit, std::get_if and std::holds_alternative take it as a variant. Its copies, moves and
+/// destructor are compiled once, in op.cpp: expanded in every source that handles a graph, they took a third of the
+/// compile time.
+class Op : public detail::OpVariant {
+ public:
+  using Variant = detail::OpVariant;
+
+  /// Converts an operation implicitly; a type that is not in ATTN_OPS does not link.
+  template <typename T>
+    requires(!std::is_base_of_v<detail::OpVariant, T>)
+  Op(T op);  // NOLINT(google-explicit-constructor)
+  Op(const Op& other);
+  Op(Op&& other) noexcept;
+  Op& operator=(const Op& other);
+  Op& operator=(Op&& other) noexcept;
+  ~Op();
+};
 
 /// Returns whether the operation communicates between ranks.
 [[nodiscard]] inline bool is_collective(const Op& op) noexcept {
