@@ -282,3 +282,21 @@ def augmented():
             lambda: L.AutoContrast((0, 1)), lambda: L.RandomFlip(), lambda: L.RandomHue(0.2), lambda: L.CutMix(), lambda: L.MixUp()]
     outputs = [layer()(images) for layer in make for images in (x, bytes_)]
     return keras.Model([x, bytes_, first], [*outputs, L.Rescaling(2.0)(L.RandomCrop(9, 4, data_format="channels_first")(first))])
+
+
+@case
+def images_of_integers():
+    """Layers and operations of images that are integers, and of other integers and bool."""
+    ids = keras.Input((6, 7, 3), dtype="int32", name="ids")
+    more, flags = keras.Input((4, 3), dtype="int32", name="more"), keras.Input((4, 3), dtype="bool", name="flags")
+    outputs, numbers = [], 32 * ops.minimum(ids, 7)  # no interpolated number is half between two integers
+    for images in (ops.cast(numbers, "uint8"), numbers - 100):
+        outputs += [image.resize(images, (4, 9), interpolation=how) for how in ("nearest", "bilinear", "bicubic", "lanczos3")]
+        outputs += [image.resize(images, (4, 3), antialias=True), L.Resizing(9, 5, "bicubic", crop_to_aspect_ratio=True)(images),
+                    L.UpSampling2D((2, 3), interpolation="bilinear")(images), L.CenterCrop(4, 5)(images),
+                    L.GlobalAveragePooling2D()(images)]
+    small = ops.cast(30 * more, "int8")
+    outputs += [L.Average()([more, more + 1]), L.Dot(axes=2)([small, small]), L.Masking()(flags), L.GlobalAveragePooling1D()(flags),
+                ops.select([more > 5, flags], [more, -more], 2.5), ops.select([more > 5], [flags], 3),
+                ops.select([flags], [ops.cast(more, "float32")], 7)]
+    return keras.Model([ids, more, flags], [ops.cast(y, "float32") for y in outputs])

@@ -5,6 +5,7 @@
 #include "classes/dense_kernel.h"
 #include "classes/layers/layers.h"
 #include "classes/layers/lora.h"
+#include "classes/ops/promotion.h"
 #include "classes/training.h"
 
 namespace attn::keras {
@@ -148,7 +149,7 @@ class Masking : public Layer {
 
   Arg call(Call& call) override {
     graph::Builder& b = call.builder();
-    const graph::ValueId x = call.tensor("inputs")->id;
+    const graph::ValueId given = call.tensor("inputs")->id, x = b.cast(given, as_number(b.dtype(given)));
     const int last = b.shape(x).rank() - 1;
     const auto differs = b.binary(BinaryFn::not_equal, x, b.scalar_like(x, mask_value));
     const auto kept = b.apply(graph::Reduce{graph::ReduceFn::any, {last}, true}, {differs});

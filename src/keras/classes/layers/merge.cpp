@@ -118,7 +118,7 @@ class Average : public Merge {
     graph::Builder& b = call.builder();
     ValueId sum = inputs.front()->id;
     for (std::size_t i = 1; i < inputs.size(); ++i) sum = b.binary(BinaryFn::add, sum, inputs[i]->id);
-    if (!is_floating(b.dtype(sum))) sum = b.cast(sum, call.compute_dtype());
+    sum = b.cast(sum, as_quotient(b.dtype(sum)));
     return Call::result(b.binary(BinaryFn::divide, sum, b.scalar_like(sum, static_cast<double>(inputs.size()))));
   }
 };
@@ -256,7 +256,7 @@ class Dot : public Layer {
     const auto given = listed(axes);
     const int x_axis = axis_of(given.front(), x_shape.rank()), y_axis = axis_of(given.back(), y_shape.rank());
     if (x_axis == 0 || y_axis == 0) throw bad_input("Dot cannot contract the batch axis");
-    const DType dtype = result_type({b.dtype(x), b.dtype(y)});
+    const DType dtype = product_dtype(std::array<Promoted, 2>{b.dtype(x), b.dtype(y)});
     x = b.cast(x, dtype);
     y = b.cast(y, dtype);
     if (normalize) {

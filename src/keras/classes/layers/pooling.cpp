@@ -4,6 +4,7 @@
 #include "classes/layers/layers.h"
 #include "classes/layers/resampling.h"
 #include "classes/layers/spatial.h"
+#include "classes/ops/promotion.h"
 
 namespace attn::keras {
 namespace {
@@ -71,11 +72,12 @@ class GlobalPooling : public Layer {
 
   Arg call(Call& call) override {
     graph::Builder& b = call.builder();
-    const ValueId x = call.tensor("inputs")->id;
+    ValueId x = call.tensor("inputs")->id;
     expect_rank(b.shape(x), rank_ + 2);
     std::vector<int> axes;
     for (int i = 0; i < rank_; ++i) axes.push_back(format.first_spatial_axis() + i);
     if (mode_ == Mode::maximum) return Call::result(b.apply(graph::Reduce{ReduceFn::max, axes, keepdims}, {x}));
+    x = b.cast(x, as_floating(b.dtype(x)));
     if (const TensorPtr mask = masked() ? call.optional_tensor("mask") : nullptr) {
       // Divides the sum of the kept steps by their number; 0/0 if no step is kept.
       const ValueId kept =

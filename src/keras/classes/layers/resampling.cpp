@@ -9,6 +9,7 @@
 
 #include "attn/base/size.h"
 #include "classes/ops/array/layout.h"
+#include "classes/ops/array/number_range.h"
 
 namespace attn::keras {
 namespace {
@@ -136,38 +137,9 @@ Part part_of(Dim cells, Dim others, Dim wanted, Dim other, bool crop) {
   return {static_cast<Dim>(static_cast<float>(cells - size) / 2.0F), size};
 }
 
-}  // namespace
-
-graph::ValueId resized_image(graph::Builder& b, graph::ValueId x, int row_axis, Dim height, Dim width,
-                             const Resampling& how) {
-  const Shape shape = b.shape(x);
-  const Dim rows = shape[row_axis], columns = shape[row_axis + 1];
-  if (how.crop && how.pad) throw bad_input("an image cannot be both cropped and padded to the aspect ratio");
-  if ((how.crop || how.pad) && rows != kUnknown && columns != kUnknown) {
-    if (rows < 1 || columns < 1 || height < 1 || width < 1)
-      throw bad_input("an image {} cannot be resized to {} by {}", shape.str(), height, width);
-    const Part high = part_of(rows, columns, height, width, how.crop);
-    const Part wide = part_of(columns, rows, width, height, how.crop);
-    for (const auto& [axis, part] : {std::pair(row_axis, high), std::pair(row_axis + 1, wide)}) {
-      if (how.crop) {
-        x = sliced(b, x, axis, {part.first, part.first + part.size, 1});
-      } else if (part.first < 0) {
-        graph::Pad pad{graph::PadMode::constant, {}, {}, how.fill};
-        pad.before.assign(static_cast<std::size_t>(shape.rank()), 0);
-        pad.before[static_cast<std::size_t>(axis)] = -part.first;
-        pad.after = pad.before;
-        x = b.apply(pad, {x});
-      }
-    }
-  }
-  x = resized(b, x, row_axis, height, how.interpolation, how.antialias);
-  return resized(b, x, row_axis + 1, width, how.interpolation, how.antialias);
-}
-
+/// Resizes `axis` of x to `size` cells.
 graph::ValueId resized(graph::Builder& b, graph::ValueId x, int axis, Dim size, std::string_view interpolation,
                        bool antialias) {
-  if (std::find(kInterpolations.begin(), kInterpolations.end(), interpolation) == kInterpolations.end())
-    throw bad_input("the interpolation '{}' is not supported", interpolation);
   const Shape shape = b.shape(x);
   const Dim in = shape[axis];
   if (in == kUnknown || size == kUnknown) {
@@ -189,6 +161,42 @@ graph::ValueId resized(graph::Builder& b, graph::ValueId x, int axis, Dim size, 
   const graph::ValueId rows = moved(b, x, std::array{axis}, std::array{last});
   const graph::ValueId out = b.apply(graph::Linear{1, false, {}, false}, {rows, b.constant(std::move(kernel))});
   return moved(b, out, std::array{last}, std::array{axis});
+}
+
+}  // namespace
+
+graph::ValueId resized_image(graph::Builder& b, graph::ValueId x, int row_axis, Dim height, Dim width,
+                             const Resampling& how) {
+  const Shape shape = b.shape(x);
+  const Dim rows = shape[row_axis], columns = shape[row_axis + 1];
+  const DType given = b.dtype(x);
+  if (given == DType::boolean) throw bad_input("expected images of numbers, got bool; cast them first");
+  if (std::find(kInterpolations.begin(), kInterpolations.end(), how.interpolation) == kInterpolations.end())
+    throw bad_input("the interpolation '{}' is not supported", how.interpolation);
+  if (how.crop && how.pad) throw bad_input("an image cannot be both cropped and padded to the aspect ratio");
+  if ((how.crop || how.pad) && rows != kUnknown && columns != kUnknown) {
+    if (rows < 1 || columns < 1 || height < 1 || width < 1)
+      throw bad_input("an image {} cannot be resized to {} by {}", shape.str(), height, width);
+    const Part high = part_of(rows, columns, height, width, how.crop);
+    const Part wide = part_of(columns, rows, width, height, how.crop);
+    for (const auto& [axis, part] : {std::pair(row_axis, high), std::pair(row_axis + 1, wide)}) {
+      if (how.crop) {
+        x = sliced(b, x, axis, {part.first, part.first + part.size, 1});
+      } else if (part.first < 0) {
+        graph::Pad pad{graph::PadMode::constant, {}, {}, how.fill};
+        pad.before.assign(static_cast<std::size_t>(shape.rank()), 0);
+        pad.before[static_cast<std::size_t>(axis)] = -part.first;
+        pad.after = pad.before;
+        x = b.apply(pad, {x});
+      }
+    }
+  }
+  const bool copies = how.interpolation == "nearest";
+  if (!copies) x = b.cast(x, DType::float32);
+  x = resized(b, x, row_axis, height, how.interpolation, how.antialias);
+  x = resized(b, x, row_axis + 1, width, how.interpolation, how.antialias);
+  if (!copies && !is_floating(given)) x = b.unary(graph::UnaryFn::round, x);
+  return saturated(b, x, given);
 }
 
 graph::ValueId pooled(graph::Builder& b, graph::ValueId x, int first_axis, std::span<const std::int64_t> sizes,

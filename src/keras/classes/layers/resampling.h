@@ -21,12 +21,10 @@ struct Resampling {
   double fill = 0.0;
 };
 
-/// Resizes `axis` of x to `size` cells, each a weighted sum of the cells around it. If a size is unknown (summaries),
-/// only the shape is valid. Throws Error (bad_input) for an interpolation that is not one of kInterpolations.
-[[nodiscard]] graph::ValueId resized(graph::Builder& b, graph::ValueId x, int axis, Dim size,
-                                     std::string_view interpolation, bool antialias = false);
-
-/// Resizes the rows of x along `row_axis` and the columns along the next axis.
+/// Resizes the rows of x along `row_axis` and the columns along the next axis, each to a weighted sum of the cells
+/// around it. Sums are in float32; the result is rounded to x's dtype. If a size is unknown (summaries), only the shape
+/// is valid. Throws Error (bad_input) for bool, 64-bit integers, and an interpolation that is not one of
+/// kInterpolations.
 [[nodiscard]] graph::ValueId resized_image(graph::Builder& b, graph::ValueId x, int row_axis, Dim height, Dim width,
                                            const Resampling& how);
 

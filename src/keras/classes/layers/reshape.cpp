@@ -246,12 +246,11 @@ class UpSampling : public Layer {
     return *out;
   }
   [[nodiscard]] ValueId interpolated(graph::Builder& b, ValueId x) const {
-    for (int i = 0; i < rank_; ++i) {
-      const int axis = format.first_spatial_axis() + i;
-      const Dim cells = enlarged(b.shape(x)[axis], size.items[static_cast<std::size_t>(i)]);
-      x = resized(b, x, axis, cells, interpolation.value);
-    }
-    return x;
+    const int rows = format.first_spatial_axis();
+    Resampling resampling;
+    resampling.interpolation = interpolation.value;
+    return resized_image(b, x, rows, enlarged(b.shape(x)[rows], size.items[0]),
+                         enlarged(b.shape(x)[rows + 1], size.items[1]), resampling);
   }
 
   int rank_;

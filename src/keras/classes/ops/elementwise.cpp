@@ -267,7 +267,7 @@ class Select : public Taking<kSelectArguments> {
     const Operand missing(call, call.has("default") ? call.arg("default") : Arg(std::int64_t{0}), "default");
     std::vector<Promoted> types = types_of(choices);
     types.push_back(missing.type());
-    const DType dtype = result_type(types);
+    const DType dtype = numpy_result_type(types);
     Builder& b = call.builder();
     ValueId out = missing.as(dtype);
     for (std::size_t i = choices.size(); i-- > 0;)

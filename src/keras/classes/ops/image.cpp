@@ -59,7 +59,6 @@ class Resize : public OfImages {
   [[nodiscard]] Expression changed(const Expression& images) const override {
     if (size.items.size() != 2)
       throw bad_input("a size of {} axes does not fit images {}", size.items.size(), images.shape().str());
-    expect_floats(images);
     Resampling resampling = how;
     resampling.interpolation = interpolation.value;
     resampling.fill = fill_value;

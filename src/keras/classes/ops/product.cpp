@@ -15,13 +15,6 @@ namespace {
 using graph::Builder;
 using graph::ValueId;
 
-/// Returns int32 for two int8 operands, because int8 cannot hold their products; otherwise the common dtype.
-DType product_dtype(std::span<const Promoted> types) {
-  const bool bytes = std::all_of(types.begin(), types.end(),
-                                 [](const Promoted& type) { return !type.weak && type.dtype == DType::int8; });
-  return bytes ? DType::int32 : result_type(types);
-}
-
 /// Assigns letters to the axes of an einsum equation.
 class Letters {
  public:

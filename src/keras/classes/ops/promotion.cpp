@@ -1,7 +1,9 @@
 #include "classes/ops/promotion.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <vector>
 
 #include "attn/base/error.h"
 
@@ -79,6 +81,37 @@ DType result_type(std::span<const Promoted> types) {
     default:
       return static_cast<DType>(node);
   }
+}
+
+DType product_dtype(std::span<const Promoted> types) {
+  const bool bytes = std::all_of(types.begin(), types.end(),
+                                 [](const Promoted& type) { return !type.weak && type.dtype == DType::int8; });
+  return bytes ? DType::int32 : result_type(types);
+}
+
+DType numpy_result_type(std::span<const Promoted> types) {
+  std::vector<Promoted> strong;
+  bool python_int = false, python_float = false, wide = false, medium = false;
+  for (const Promoted& type : types) {
+    if (type.weak) {
+      (is_floating(type.dtype) ? python_float : python_int) = true;
+      continue;
+    }
+    strong.push_back(type);
+    if (is_floating(type.dtype)) continue;
+    wide = wide || bytes_of(type.dtype) >= 4;
+    medium = medium || bytes_of(type.dtype) == 2;
+  }
+  if (strong.empty()) return python_float ? DType::float64 : DType::int64;
+  const DType out = result_type(strong);
+  if (!is_floating(out))
+    return python_float ? DType::float64 : python_int && out == DType::boolean ? DType::int64 : out;
+  if (wide) return DType::float64;
+  return medium ? result_type({out, DType::float32}) : out;
+}
+
+DType as_quotient(DType dtype) {
+  return is_floating(dtype) ? dtype : bytes_of(dtype) >= 4 ? DType::float64 : DType::float32;
 }
 
 DType as_accumulator(DType dtype) {

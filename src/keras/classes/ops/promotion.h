@@ -25,6 +25,13 @@ inline const Promoted kPythonFloat{DType::float32, true};
   return result_type(std::span<const Promoted>(types.begin(), types.size()));
 }
 
+/// Returns the dtype of a matrix product: int32 for int8 operands, because int8 cannot hold their products; otherwise
+/// the common dtype.
+[[nodiscard]] DType product_dtype(std::span<const Promoted> types);
+/// Returns the dtype to which NumPy and tf.experimental.numpy promote `types`: integers of 32 bits become float64 next
+/// to a floating number, and a Python number makes other kinds int64 or float64.
+[[nodiscard]] DType numpy_result_type(std::span<const Promoted> types);
+
 /// Maps the dtype of an input to the dtype of the computation.
 using DTypeRule = DType (*)(DType);
 [[nodiscard]] inline DType same(DType dtype) { return dtype; }
@@ -37,6 +44,8 @@ using DTypeRule = DType (*)(DType);
 }
 /// Returns the dtype of sums and products: small integers are summed in 32 bits.
 [[nodiscard]] DType as_accumulator(DType dtype);
+/// Returns the dtype of TensorFlow's true division, such as that of a tensor by a Python number.
+[[nodiscard]] DType as_quotient(DType dtype);
 /// Returns the dtype for precise computations: float32 for half precision and integers. Results are cast back.
 [[nodiscard]] inline DType as_precise(DType dtype) { return result_type({dtype, DType::float32}); }
 

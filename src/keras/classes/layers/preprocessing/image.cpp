@@ -21,12 +21,12 @@ class ImageLayer : public Layer {
     const ValueId x = call.tensor("inputs")->id;
     const int rank = b.shape(x).rank();
     if (rank != 3 && rank != 4) throw bad_input("expected an image or a batch of images, got {}", b.shape(x).str());
-    return Call::result(sized(b, b.cast(x, call.compute_dtype()), format.channels_first() ? rank - 2 : rank - 3));
+    return Call::result(sized(call, x, format.channels_first() ? rank - 2 : rank - 3));
   }
 
  protected:
   /// Returns x with the target height and width. `row_axis` is the axis of the height; that of the width follows.
-  virtual ValueId sized(graph::Builder& b, ValueId x, int row_axis) = 0;
+  virtual ValueId sized(Call& call, ValueId x, int row_axis) = 0;
 
   DataFormat format;
   Positive height, width;
@@ -47,11 +47,11 @@ class Resizing : public ImageLayer {
   }
 
  private:
-  ValueId sized(graph::Builder& b, ValueId x, int row_axis) override {
+  ValueId sized(Call& call, ValueId x, int row_axis) override {
     Resampling resampling = how;
     resampling.interpolation = interpolation.value;
     resampling.fill = fill_value;
-    return resized_image(b, x, row_axis, height, width, resampling);
+    return resized_image(call.builder(), x, row_axis, height, width, resampling);
   }
 
   Choice interpolation{"bilinear", {kInterpolations.begin(), kInterpolations.end()}};
@@ -69,7 +69,9 @@ class CenterCrop : public ImageLayer {
   }
 
  private:
-  ValueId sized(graph::Builder& b, ValueId x, int row_axis) override {
+  ValueId sized(Call& call, ValueId image, int row_axis) override {
+    graph::Builder& b = call.builder();
+    const ValueId x = b.cast(image, call.compute_dtype());
     graph::Slice slice;
     slice.ranges.resize(static_cast<std::size_t>(b.shape(x).rank()));
     for (const auto& [axis, size] : {std::pair(row_axis, height.value), std::pair(row_axis + 1, width.value)}) {

@@ -29,15 +29,7 @@ class SaturateCast : public Taking<kX> {
     f("dtype", dtype);
     if (f.reading() && !dtype) f.config().fail("the key 'dtype' is missing");
   }
-  Arg call(Call& call) override {
-    Builder& b = call.builder();
-    const ValueId x = call.tensor("x")->id;
-    if (b.dtype(x) == *dtype || b.dtype(x) == DType::boolean) return Call::result(b.cast(x, *dtype));
-    const auto [least, greatest] = number_range(*dtype);
-    // Clamps in float64, which represents the limits and every x exactly, except for large integers.
-    const ValueId bounded = b.unary(graph::UnaryFn::clip, b.cast(x, DType::float64), least, greatest);
-    return Call::result(b.cast(bounded, *dtype));
-  }
+  Arg call(Call& call) override { return Call::result(saturated(call.builder(), call.tensor("x")->id, *dtype)); }
 
  private:
   std::optional<DType> dtype;

@@ -1,5 +1,6 @@
 #include "classes/ops/array/number_range.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -34,6 +35,21 @@ std::pair<double, double> number_range(DType dtype) {
     default:
       throw bad_input("the range of {} is not supported; cast to int32 or a floating dtype", name_of(dtype));
   }
+}
+
+graph::ValueId saturated(graph::Builder& b, graph::ValueId x, DType dtype) {
+  const DType given = b.dtype(x);
+  if (given == dtype || given == DType::boolean) return b.cast(x, dtype);
+  auto [least, greatest] = number_range(dtype);
+  const bool floating = is_floating(given) && is_floating(dtype);
+  if (floating) {
+    const auto [given_least, given_greatest] = number_range(given);
+    least = std::max(least, given_least);
+    greatest = std::min(greatest, given_greatest);
+  }
+  // float64 represents the limits of integers exactly, and every x except for large integers.
+  const graph::ValueId wide = floating ? x : b.cast(x, DType::float64);
+  return b.cast(b.unary(graph::UnaryFn::clip, wide, least, greatest), dtype);
 }
 
 }  // namespace attn::keras

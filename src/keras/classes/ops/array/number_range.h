@@ -4,11 +4,14 @@
 #include <utility>
 
 #include "attn/base/dtype.h"
+#include "attn/graph/graph.h"
 
 namespace attn::keras {
 
 /// Returns the least and the greatest finite number of a dtype. Throws Error (bad_input) for 64-bit integers, because
 /// no double equals their greatest number.
 [[nodiscard]] std::pair<double, double> number_range(DType dtype);
+/// Casts x after clamping it to the finite numbers of both dtypes (keras.ops.saturate_cast). Throws as number_range().
+[[nodiscard]] graph::ValueId saturated(graph::Builder& b, graph::ValueId x, DType dtype);
 
 }  // namespace attn::keras
