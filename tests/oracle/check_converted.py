@@ -39,7 +39,7 @@ def attn(program, *words):
 def found(by):
     if by == "train":
         return sorted(DATA.glob("training/**/start.keras"))
-    own = [path for path in DATA.glob("**/*.keras") if path.parent.parent.name != "custom"]  # Keras needs their code
+    own = [path for path in DATA.glob("**/*.keras") if not path.relative_to(DATA).parts[0].startswith("custom")]  # need code
     out = sorted([*own, *DATA.glob("keras2/**/model.h5")])
     return out + sorted(DATA.glob("keras*/**/model.json")) if by == "init" else out
 
