@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <set>
 
@@ -220,8 +221,23 @@ TEST_CASE("onnx: weights that are too many for one file lie beside it") {
   CHECK(outside >= 5);
 }
 
+namespace {
+
+/// The fixtures whose sizes cannot stay open: families with an entry for each position in a table (DeBERTa V3's
+/// buckets, rotations, XLNet's distances, F-Net's Fourier matrices), models whose lengths depend on each other, and
+/// attention over the batch.
+bool has_fixed_sizes(const fs::path& path) {
+  static constexpr std::array kNames{"deberta_v3",    "esm",         "f_net",     "gemma3",
+                                     "qwen",          "roformer_v2", "xlnet",     "attention_over_rows",
+                                     "hub_positions", "merge",       "conv_lstm", "symbolic_shapes"};
+  const std::string name = path.parent_path().filename();
+  return std::ranges::any_of(kNames, [&](const char* prefix) { return name.starts_with(prefix); });
+}
+
+}  // namespace
+
 TEST_CASE("onnx: every model of the fixtures has a counterpart in the oldest and in the newest operator set") {
-  int exported = 0, fixed = 0;
+  int exported = 0;
   std::vector<fs::path> paths;
   for (const char* folder : {"tests/data/keras", "tests/data/quantized"})
     for (const auto& entry : fs::recursive_directory_iterator(in_repository(folder)))
@@ -237,7 +253,7 @@ TEST_CASE("onnx: every model of the fixtures has a counterpart in the oldest and
       const std::string field = error.field();
       CHECK((field == "sequence_length" || field == "batch"));
       samples = samples_at(model, path.parent_path() / "inputs.npz");
-      ++fixed;
+      CHECK(has_fixed_sizes(path));
     }
     const bool of_float8 = path.string().find("float8") != std::string::npos;  // available since operator set 19
     for (const int opset : {of_float8 ? 19 : onnx::kOldestOpset, onnx::kNewestOpset})
@@ -245,9 +261,6 @@ TEST_CASE("onnx: every model of the fixtures has a counterpart in the oldest and
     ++exported;
   }
   CHECK(exported > 150);
-  // Models whose lengths depend on each other, whose attention runs over the batch, or with an entry for each position
-  // in a table: DeBERTa V3's buckets, ESM's and RoFormer V2's rotations, XLNet's distances, F-Net's Fourier matrices.
-  CHECK(fixed <= 22);
 }
 
 TEST_CASE("onnx: an operation without a counterpart is named with its layer") {
