@@ -108,7 +108,7 @@ def compare(attn, folder, start, data, batch, policy):
         raise
     if not own.is_finite():
         return "Keras is not finite", ""
-    others = compared.Others(lambda **way: Training(start, arrays, batch, **way))
+    others = compared.Others(*compared.other_ways(lambda **way: Training(start, arrays, batch, **way)))
     found, unit, loss = weights_of(keras.models.load_model(trained)), compared.UNIT[policy], told["history"]["loss"][0]
     row.add("loss", abs(loss / own.loss - 1), compared.LEAST * unit / 2, others.each(lambda x: abs(x.loss / own.loss - 1)))
     row.add("step", compared.distance(found, own), compared.LEAST * unit,

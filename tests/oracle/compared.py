@@ -7,13 +7,14 @@ compiled model in one policy:
     step      |weights − Keras's| / |Keras's − the initial ones| after the step, over all weights together
 
 The tolerance comes from Keras itself. attn may differ from its result by LEAST units. If it differs by more, Keras computes the
-model again: with XLA (jit_compile), which rounds at other places, and then from weights that are half a unit in the last place
-away, up to NUDGES times. attn may differ by FACTOR times as much as any of these do, and the columns "own" show by how much. XLA
-draws other random numbers, so a model that draws any trains without it.
+model again: with XLA (jit_compile), which rounds at other places, a float32 model in float64, and then from weights that are half
+a unit in the last place away, up to NUDGES times. attn may differ by FACTOR times as much as any of these do, and the columns
+"own" show by how much. XLA draws other random numbers, so a model that draws any trains without it.
 """
 import json
 import os
 import subprocess
+import zipfile
 
 import keras
 import numpy as np
@@ -100,6 +101,25 @@ def nudge(model, seed):
         variable.assign(np.where(random.integers(0, 2, value.shape) > 0, moved, value))
 
 
+def in_double(start):
+    """Writes the archive of a float32 model again, to compute in float64, and returns its path."""
+    double = start.with_name("double.keras")
+    with zipfile.ZipFile(start) as old, zipfile.ZipFile(double, "w") as new:
+        for name in old.namelist():
+            data = old.read(name)
+            new.writestr(name, data.replace(b'"float32"', b'"float64"') if name == "config.json" else data)
+    return double
+
+
+def run_in_double(start, arrays):
+    """Returns Keras's results for a float32 model in float64."""
+    keras.config.set_floatx("float64")
+    try:
+        return Run(in_double(start), {key: x.astype("float64") if x.dtype == "float32" else x for key, x in arrays.items()}, "float64")
+    finally:
+        keras.config.set_floatx("float32")
+
+
 class Run:
     """Keras's results for an archive. It trains only if there are targets."""
 
@@ -123,25 +143,27 @@ class Run:
 
 
 class Others:
-    """Other runs by Keras of the same model, made when they are needed. `make` takes `jit` or `seed`."""
+    """Other runs by Keras of the same model, made when they are needed by the functions `ways`. Those that fail, because XLA or
+    TensorFlow lacks an operation, are left out."""
 
-    def __init__(self, make):
-        self.make, self.runs = make, []
-
-    def run(self, index):
-        if index == 0:
-            try:
-                return self.make(jit=True)
-            except Exception:  # XLA lacks an operation
-                pass
-        return self.make(seed=index)
+    def __init__(self, *ways):
+        self.ways, self.runs = list(ways), []
 
     def each(self, measure):
         """Yields the measured difference of each run."""
-        for index in range(1 + NUDGES):
-            if index == len(self.runs):
-                self.runs.append(self.run(index))
-            yield measure(self.runs[index])
+        for run in self.runs:
+            yield measure(run)
+        while self.ways:
+            try:
+                self.runs.append(self.ways.pop(0)())
+            except Exception:
+                continue
+            yield measure(self.runs[-1])
+
+
+def other_ways(make):
+    """Returns functions that call `make` with XLA, and with the seeds of nudges."""
+    return [lambda: make(jit=True), *(lambda seed=seed: make(seed=seed) for seed in range(NUDGES))]
 
 
 def distance(weights, own):
@@ -194,7 +216,8 @@ def compare(attn, folder, model, arrays, policy):
     np.savez(folder / "data.npz", **arrays)
     np.savez(folder / "x.npz", **{key: value for key, value in arrays.items() if key != "y"})
     own = Run(start, arrays, policy)
-    others = Others(lambda **way: Run(start, arrays, policy, **way))
+    xla, *nudged = other_ways(lambda **way: Run(start, arrays, policy, **way))
+    others = Others(xla, *([lambda: run_in_double(start, arrays)] if policy == "float32" else []), *nudged)
     row, unit = Row(), UNIT[policy]
     keras.utils.clear_session()  # names that a file lacks are numbered from 1 again
     shown = run(attn, "summary", start, "--line-length", 80) == summary_of(keras.models.load_model(start))
