@@ -4,10 +4,12 @@
 #include <cmath>
 #include <cstring>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "attn/base/error.h"
 #include "attn/base/rng.h"
+#include "attn/base/whole.h"
 
 namespace attn::train {
 
@@ -41,8 +43,8 @@ Tensor class_weights(const Tensor& targets, const std::map<std::int64_t, double>
     std::int64_t largest = 0;
     for (std::int64_t i = 1; i < columns; ++i)
       if (targets.at(row * columns + i) > targets.at(row * columns + largest)) largest = i;
-    const auto own = columns > 1 ? largest : static_cast<std::int64_t>(std::nearbyint(targets.at(row)));
-    const auto found = weights.find(own);
+    const std::optional<std::int64_t> own = columns > 1 ? largest : whole_number(std::nearbyint(targets.at(row)));
+    const auto found = own ? weights.find(*own) : weights.end();
     out.set(row, found == weights.end() ? 1.0 : found->second);
   }
   return out;

@@ -10,14 +10,14 @@
 
 #include "attn/base/error.h"
 #include "attn/base/text.h"
+#include "attn/base/whole.h"
 #include "attn/io/file.h"
 
 namespace attn::train {
 namespace {
 
-template <typename Number>
-std::optional<Number> number_of_cell(const std::string& text) {
-  Number number{};
+std::optional<double> number_of_cell(const std::string& text) {
+  double number = 0.0;
   const char* const end = text.data() + text.size();
   const auto [last, error] = std::from_chars(text.data(), end, number);
   return error == std::errc() && last == end ? std::optional(number) : std::nullopt;
@@ -51,8 +51,9 @@ void take_event(const nlohmann::json& event, ExpectedLosses& out) {
   const auto loss = number("loss");
   const auto kind = event.find("event");
   if (!loss || kind == event.end()) return;
-  if (const auto step = number("step"); step && *kind == "step") out.steps[std::llround(*step)] = *loss;
-  if (const auto epoch = number("epoch"); epoch && *kind == "epoch") out.epochs[std::llround(*epoch)] = *loss;
+  const auto count = [&](const char* name) { return whole_number(number(name).value_or(std::nan(""))); };
+  if (const auto step = count("step"); step && *kind == "step") out.steps[*step] = *loss;
+  if (const auto epoch = count("epoch"); epoch && *kind == "epoch") out.epochs[*epoch] = *loss;
 }
 
 /// Reads a file of CSVLogger, whose epochs count from 0.
@@ -66,8 +67,8 @@ void take_rows(const std::vector<std::string>& lines, const std::string& path, E
     const auto cell = [&](std::ptrdiff_t at) {
       return at < std::ssize(cells) ? cells[static_cast<std::size_t>(at)] : std::string();
     };
-    const auto number = number_of_cell<std::int64_t>(cell(epoch));
-    const auto value = number_of_cell<double>(cell(loss));
+    const auto number = whole_number(number_of_cell(cell(epoch)).value_or(std::nan("")));
+    const auto value = number_of_cell(cell(loss));
     if (!number || !value)
       throw bad_input("{}: row {}: expected an epoch and a loss, got '{}' and '{}'", printable(path), i,
                       shortened(printable(cell(epoch))), shortened(printable(cell(loss))));

@@ -398,6 +398,12 @@ TEST_CASE("train: --expect-loss holds losses against a log, or against what Kera
   expect_refusal(extended(line, {"--rtol", "1"}), 2, "--rtol and --atol require --expect-loss");
 }
 
+TEST_CASE("train: --lora takes a rank, and a finite alpha") {
+  const Words line{kBatchModel, "--data", kBatchData};
+  for (const std::string word : {"0", "-1", "2,", "2,x", "2,nan", "2,inf", "2,1e999", "99999999999999999999"})
+    expect_refusal(extended(line, {"--lora", word}), 2, "expected a rank, as in 8, or a rank and lora_alpha");
+}
+
 TEST_CASE("train: --lora-output writes the low-rank additions alone") {
   const TemporaryFolder folder;
   const Words line{kBatchModel, "--data", kBatchData, "--lora-output", folder / "lora.npz"};

@@ -1,6 +1,7 @@
 #include "config/python_numbers.h"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -91,6 +92,23 @@ TEST_CASE("JSON of Python: a rate, an epsilon or a size that is not finite is re
   CHECK(refused("LayerNormalization", R"(, "epsilon": NaN)", "/epsilon"));
   CHECK(refused("Dense", R"(, "units": Infinity)", "/units"));
   CHECK(refused("Rescaling", R"(, "scale": -Infinity)", "/scale"));
+}
+
+TEST_CASE("JSON of Python: an integer that double does not hold is written as the number that is computed with") {
+  const auto written = [](const std::string& class_name, const std::string& config) {
+    return Model::read("m.json", model_with(class_name, "keras.layers", config)).config({});
+  };
+  CHECK(test::contains(written("Rescaling", R"(, "scale": 9007199254740991)"), R"("scale": 9007199254740991)"));
+  for (const char* integer : {"9223372036854775807", "-9223372036854775808", "9007199254740993"}) {
+    CAPTURE(integer);
+    const std::string text = written("Rescaling", fmt::format(R"(, "scale": {}, "offset": {})", integer, integer));
+    for (const char* key : {"scale", "offset"}) {
+      const auto at = text.find(fmt::format("\"{}\": ", key));
+      REQUIRE(at != std::string::npos);
+      CHECK(std::stod(text.substr(text.find(' ', at))) == std::stod(integer));
+    }
+    CHECK(test::contains(written("Masking", fmt::format(R"(, "mask_value": {})", integer)), "\"mask_value\": "));
+  }
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // A number field that may be NaN or infinite, such as a bound or a fill value.
 #pragma once
 
+#include "attn/base/whole.h"
 #include "config/any_number.h"
 #include "config/fields.h"
 
@@ -12,7 +13,7 @@ struct AnyNumber : Number {
 
 inline void read_field(const Ref& ref, AnyNumber& value, std::vector<std::string>& /*warnings*/) {
   value.value = any_number(ref);
-  value.integral = ref.is_integer();
+  value.integral = ref.is_integer() && whole_number(value);
 }
 
 inline Json write_field(const AnyNumber& value, Version /*version*/) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "attn/base/text.h"
+#include "attn/base/whole.h"
 #include "config/built_in.h"
 
 namespace attn::keras {
@@ -44,7 +45,7 @@ void Fields::check_keys() const {
 
 void Fields::read(const Ref& ref, Number& value) {
   value = ref.number();
-  value.integral = ref.is_integer();
+  value.integral = ref.is_integer() && whole_number(value);  // others are written as they are computed with
 }
 
 void Fields::read(const Ref& ref, Tuple& value) {
