@@ -18,8 +18,8 @@ namespace attn::io {
 namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
-constexpr std::int64_t kMostStrings = std::int64_t{1} << 24;
-constexpr std::int64_t kMaxNpyHeader = 10'000;  // NumPy's own limit
+constexpr std::int64_t kMostStrings = 2'000'000;  // a string of one byte takes 32 in memory
+constexpr std::int64_t kMaxNpyHeader = 10'000;    // NumPy's own limit
 
 constexpr std::array<std::pair<std::string_view, DType>, 12> kNpyTypes = {{{"f8", DType::float64},
                                                                            {"f4", DType::float32},
@@ -290,12 +290,17 @@ std::optional<TextArray> parse_text_npy(const Bytes& file, std::string_view name
   const Shape shape(header.dims);
   const auto count = shape.elements();
   const std::int64_t width = header.characters * (header.text == 'U' ? 4 : 1);
-  if (!count || *count > kMostStrings || *count * width != reader.remaining())
+  // Empty strings take no bytes of the file, so it would not bound their number.
+  if (count && *count > 0 && width == 0) throw bad_input("{}: strings of 0 bytes are not accepted", place);
+  if (count && *count > kMostStrings)
+    throw bad_input("{}: more than {} strings are not accepted", place, with_commas(kMostStrings));
+  if (!count || *count * width != reader.remaining())
     throw bad_input("{}: {} bytes of elements follow the header, which do not fit strings of {} bytes in the shape {}",
                     place, reader.remaining(), width, shape.str());
   if (header.fortran_order && shape.rank() > 1)
     throw bad_input("{}: strings in column order are not supported; save numpy.ascontiguousarray of them", place);
   TextArray out{shape, {}};
+  out.values.reserve(static_cast<std::size_t>(*count));
   for (std::int64_t i = 0; i < *count; ++i) {
     const std::span<const std::byte> bytes = reader.take(width);
     if (header.text == 'U') {
