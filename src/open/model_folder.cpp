@@ -86,6 +86,12 @@ std::optional<std::string> weights_file_in(const std::string& folder) {
   return std::nullopt;
 }
 
+std::optional<std::string> task_weights_in(const std::string& folder) {
+  constexpr const char* kTaskWeights = "task.weights.h5";
+  if (!has(folder, kTaskWeights)) return std::nullopt;
+  return io::checked_file_in(folder, kTaskWeights);
+}
+
 bool pickles_in(const std::string& folder) {
   return !file_ending_in(folder, ".bin").empty() || !file_ending_in(folder, ".pt").empty();
 }

@@ -23,7 +23,8 @@ namespace attn::open {
 /// Returns whether the folder has weights that only Python can read.
 [[nodiscard]] bool pickles_in(const std::string& folder);
 
-/// The file of a preset with the weights that its task adds to the backbone.
-inline constexpr const char* kTaskWeights = "task.weights.h5";
+/// Returns the file of a preset with the weights that its task adds to the backbone; nothing if the folder has none.
+/// Throws Error (bad_input), like weights_file_in, for a symlink that leaves the folder.
+[[nodiscard]] std::optional<std::string> task_weights_in(const std::string& folder);
 
 }  // namespace attn::open

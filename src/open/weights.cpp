@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
+#include <optional>
 #include <utility>
 
 #include "attn/base/error.h"
@@ -45,10 +46,9 @@ weights::Store read_folder(const WantedWeights& wanted, const std::string& folde
     return weights::from_hugging_face(wanted.specs, keras::weight_names(), wanted.backbone, store);
   put_into_task(store, wanted.backbone_store);
   if (wanted.backbone_store.empty()) return store;
-  const std::filesystem::path rest = std::filesystem::path(folder) / kTaskWeights;
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(rest, error)) return store;
-  weights::Store of_task = weights::read_store(rest.string());
+  const std::optional<std::string> rest = task_weights_in(folder);
+  if (!rest) return store;
+  weights::Store of_task = weights::read_store(*rest);
   std::move(of_task.weights.begin(), of_task.weights.end(), std::back_inserter(store.weights));
   return store;
 }

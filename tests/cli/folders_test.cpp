@@ -300,6 +300,19 @@ TEST_CASE("convert --to hf: a symlink that leads out of a folder is refused, wha
   }
 }
 
+TEST_CASE("preset: a symlink in the place of its weights is not followed out of the folder") {
+  for (const std::string name : {"model.weights.h5", "task.weights.h5"}) {
+    CAPTURE(name);
+    const TemporaryFolder folder;
+    std::filesystem::copy(model("bert_classifier/preset"), folder / "model", std::filesystem::copy_options::recursive);
+    std::filesystem::rename(folder / "model/" + name, folder / "outside.h5");
+    std::filesystem::create_symlink(folder / "outside.h5", folder / "model/" + name);
+    const Result result = run_attn({"convert", folder / "model", "-o", folder / "new.npz"});
+    CHECK(result.code == 3);
+    CHECK(contains(result.err, name + ": a symbolic link, which is not followed here"));
+  }
+}
+
 TEST_CASE("a snapshot of Hugging Face's cache: its symlinks to blobs are read and copied, shards too") {
   const TemporaryFolder folder;
   const std::string cache = folder / "models--a", snapshot = cache + "/snapshots/1";
