@@ -20,6 +20,13 @@ std::string tokenizer_json(const std::string& pre_tokenizer, const std::string& 
                      pre_tokenizer, vocabulary, merges);
 }
 
+/// The value, repeated between commas.
+std::string list_of(const std::string& value, int count) {
+  std::string out = value;
+  for (int i = 1; i < count; ++i) out += "," + value;
+  return out;
+}
+
 constexpr const char* kLetters = R"({"a": 0, "b": 1, "aa": 2, "aaa": 3})";
 
 Attempt tokenize(const Folder& folder, const std::string& text) {
@@ -229,6 +236,50 @@ TEST_CASE("hostile tokenizer: a token of over a kilobyte is refused, wherever it
   const Folder folder;
   static_cast<void>(folder.file("vocab.txt", "[UNK]\na\n" + word + "\n"));
   check_refused(tokenize(folder, "ab"), "vocab.txt", "has over 1024 bytes");
+}
+
+TEST_CASE("hostile tokenizer: a template that repeats a list of special tokens for each part is refused") {
+  const auto with_processor = [](const std::string& processor) {
+    std::string text = tokenizer_json("null", kLetters, "[]");
+    const std::string none = R"("post_processor": null)";
+    return text.replace(text.find(none), none.size(), R"("post_processor": )" + processor);
+  };
+  const std::string special = R"({"SpecialToken": {"id": "s"}})", bert = R"({"type": "BertProcessing",
+    "sep": ["a", 0], "cls": ["b", 1]})";
+  for (const std::string& processor :
+       {fmt::format(R"({{"type": "TemplateProcessing", "single": [{}],
+                         "special_tokens": {{"s": {{"ids": [{}]}}}}}})",
+                    list_of(special, 20'000), list_of("0", 20'000)),
+        fmt::format(R"({{"type": "Sequence", "processors": [{}]}})", list_of(bert, 100'000))}) {
+    const Folder folder;
+    static_cast<void>(folder.file("tokenizer.json", with_processor(processor)));
+    const Attempt tried = tokenize(folder, "ab");
+    check_refused(tried, "tokenizer.json", "over 1024 special tokens around a text are not accepted");
+    CHECK(tried.peak < std::int64_t{256} << 20);
+  }
+}
+
+TEST_CASE("hostile tokenizer: hundreds of thousands of stop tokens are read in linear time") {
+  const Folder folder;
+  std::string ids = "0";
+  for (int id = 1; id < 400'000; ++id) ids += fmt::format(",{}", id);
+  static_cast<void>(folder.file("tokenizer.json", tokenizer_json("null", kLetters, "[]")));
+  static_cast<void>(folder.file("generation_config.json", R"({"eos_token_id": [)" + ids + "]}"));
+  const Attempt tried = tokenize(folder, "ab");
+  CHECK_MESSAGE(tried.code == 0, tried.err);
+  CHECK(tried.seconds < kMostSeconds);
+}
+
+TEST_CASE("hostile tokenizer: a long list takes little more memory than its values") {
+  std::string text = tokenizer_json("null", kLetters, "[]");
+  const std::string none = R"("normalizer": null)";
+  text.replace(text.find(none), none.size(),
+               R"("normalizer": {"type": "Sequence", "normalizers": [)" + list_of("null", 1'000'000) + "]}");
+  const Folder folder;
+  static_cast<void>(folder.file("tokenizer.json", text));
+  const Attempt tried = tokenize(folder, "ab");
+  CHECK_MESSAGE(tried.code == 0, tried.err);
+  CHECK(tried.peak < std::int64_t{100} << 20);
 }
 
 TEST_CASE("tokenizers: megabytes of one letter, of spaces, marks and added tokens take linear time, for every kind") {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <unordered_set>
 #include <utility>
 
 #include "algorithms/sentence_piece.h"
@@ -87,11 +88,12 @@ SpecialIds specials_of(const Configs& configs, std::vector<Id> all, Find&& find)
   specials.start = first({"bos_token", "cls_token"}, "bos_token_id");
   specials.end = first({"eos_token", "sep_token"}, "eos_token_id");
   specials.pad = first({"pad_token"}, "pad_token_id");
-  if (specials.end) specials.stop.push_back(*specials.end);
-  std::vector<Id> more = ids_in(configs.generation["eos_token_id"]);
-  if (more.empty()) more = ids_in(configs.model["eos_token_id"]);
-  for (const Id id : more)
-    if (std::find(specials.stop.begin(), specials.stop.end(), id) == specials.stop.end()) specials.stop.push_back(id);
+  std::vector<Id> stop = ids_in(configs.generation["eos_token_id"]);
+  if (stop.empty()) stop = ids_in(configs.model["eos_token_id"]);
+  if (specials.end) stop.insert(stop.begin(), *specials.end);
+  std::unordered_set<Id> seen;
+  for (const Id id : stop)
+    if (seen.insert(id).second) specials.stop.push_back(id);
   for (const std::optional<Id>& id : {specials.start, specials.end, specials.pad})
     if (id) specials.all.push_back(*id);
   std::sort(specials.all.begin(), specials.all.end());

@@ -25,16 +25,15 @@ JsonNode JsonNode::operator[](std::string_view key) const {
   return member;
 }
 
-std::vector<JsonNode> JsonNode::items() const {
-  std::vector<JsonNode> items;
-  if (value_->is_null()) return items;
-  if (!value_->is_array()) throw wrong(*this, "an array");
-  items.reserve(value_->size());
-  for (const nlohmann::json& value : *value_) {
-    items.emplace_back(value, file_);
-    items.back().pointer_ = fmt::format("{}/{}", pointer_, items.size() - 1);
-  }
-  return items;
+JsonItems JsonNode::items() const {
+  if (!value_->is_null() && !value_->is_array()) throw wrong(*this, "an array");
+  return JsonItems(*this);
+}
+
+JsonNode JsonItems::operator[](std::size_t at) const {
+  JsonNode item(array_.json()[at], array_.file_);
+  item.pointer_ = fmt::format("{}/{}", array_.pointer_, at);
+  return item;
 }
 
 std::string JsonNode::text() const {

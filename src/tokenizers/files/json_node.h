@@ -6,9 +6,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
+#include <utility>
 
 namespace attn::tokenizers {
+
+class JsonItems;
 
 class JsonNode {
  public:
@@ -29,7 +31,7 @@ class JsonNode {
   /// Returns the member of an object; a null node if it is missing, or if the value is not an object.
   [[nodiscard]] JsonNode operator[](std::string_view key) const;
   /// Returns the elements of an array; none for null. Throws Error (bad_input) for any other value.
-  [[nodiscard]] std::vector<JsonNode> items() const;
+  [[nodiscard]] JsonItems items() const;
 
   /// Returns the string. Throws Error (bad_input) for null, or a value of another type.
   [[nodiscard]] std::string text() const;
@@ -43,8 +45,41 @@ class JsonNode {
   [[nodiscard]] std::int64_t integer(std::int64_t otherwise) const;
 
  private:
+  friend class JsonItems;
+
   const nlohmann::json* value_;
   std::string file_, pointer_;
+};
+
+/// The elements of an array, for a range-based loop. Each node is made when it is reached: nodes take far more memory
+/// than the numbers of a long list.
+class JsonItems {
+ public:
+  class Iterator {
+   public:
+    Iterator(const JsonItems& items, std::size_t at) : items_(&items), at_(at) {}
+    JsonNode operator*() const { return (*items_)[at_]; }
+    Iterator& operator++() {
+      ++at_;
+      return *this;
+    }
+    bool operator==(const Iterator& other) const noexcept { return at_ == other.at_; }
+
+   private:
+    const JsonItems* items_;
+    std::size_t at_;
+  };
+
+  /// `array` is an array or null.
+  explicit JsonItems(JsonNode array) : array_(std::move(array)) {}
+
+  [[nodiscard]] std::size_t size() const noexcept { return array_.json().size(); }
+  [[nodiscard]] JsonNode operator[](std::size_t at) const;
+  [[nodiscard]] Iterator begin() const { return {*this, 0}; }
+  [[nodiscard]] Iterator end() const { return {*this, size()}; }
+
+ private:
+  JsonNode array_;
 };
 
 }  // namespace attn::tokenizers

@@ -39,6 +39,12 @@ void expect_few(std::size_t steps, const JsonNode& node) {
   if (steps > kMost) throw bad_input("{}: over {} steps are not accepted", node.place(), kMost);
 }
 
+/// Limits the special tokens around a text: a template may repeat a long list of them for each of its parts.
+void expect_few_specials(std::size_t tokens, const JsonNode& node) {
+  constexpr std::size_t kMost = 1024;
+  if (tokens > kMost) throw bad_input("{}: over {} special tokens around a text are not accepted", node.place(), kMost);
+}
+
 Pattern pattern_of(const JsonNode& node) {
   if (!node["String"].is_null()) return Pattern::literal(content_of(node["String"]));
   return Pattern::regex(node["Regex"].text(), node["Regex"].place());
@@ -195,16 +201,18 @@ void add_specials(const JsonNode& node, std::vector<Id>& before, std::vector<Id>
       const JsonNode token = node["special_tokens"][name];
       if (token.is_null()) throw bad_input("{}: missing, but required by the template", token.place());
       for (const JsonNode& id : token["ids"].items()) (is_behind ? after : first).push_back(id_of(id));
+      expect_few_specials(before.size() + first.size() + after.size(), node);
     }
     before.insert(before.begin(), first.begin(), first.end());
   } else if (type == "BertProcessing" || type == "RobertaProcessing") {
     const auto id_in = [&](const char* key) {
-      const std::vector<JsonNode> pair = node[key].items();
+      const JsonItems pair = node[key].items();
       if (pair.size() != 2) throw bad_input("{}: expected a token and its id", node[key].place());
       return id_of(pair[1]);
     };
     before.insert(before.begin(), id_in("cls"));
     after.push_back(id_in("sep"));
+    expect_few_specials(before.size() + after.size(), node);
   } else {
     throw unknown_type(node, "post-processor");
   }
