@@ -2,13 +2,17 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <string_view>
+#include <unordered_map>
+#include <utility>
 
 #include "attn/base/error.h"
 #include "attn/base/name_pattern.h"
 #include "attn/base/text.h"
+#include "attn/base/whole.h"
 #include "attn/keras/json_text.h"
 #include "attn/weights/initialize.h"
 
@@ -47,11 +51,33 @@ std::string kernel_of(const std::string& factor) {
   return factor.substr(0, factor.size() - last.size()) + std::string(last.substr(5, last.size() - 7));
 }
 
-std::size_t number_of(const std::vector<graph::WeightSpec>& specs, const std::string& path) {
-  const auto found = std::ranges::find(specs, path, &graph::WeightSpec::path);
-  if (found == specs.end()) throw internal_error("unknown weight '{}'", path);
-  return static_cast<std::size_t>(found - specs.begin());
-}
+/// The lora_alpha of layers.
+class Alphas {
+ public:
+  explicit Alphas(const keras::Model& model) {
+    Json json = keras::parse_json_text(model.config({}), "config.json");
+    visit_configs(json, "", [&](const std::string& name, const std::string&, const Json& layer) {
+      if (layer.contains("lora_alpha") && layer["lora_alpha"].is_number()) by_layer_[name] = layer["lora_alpha"];
+    });
+  }
+
+  /// Returns the value for the layer of a weight. A path may have more models around the layer than its name in the
+  /// config.
+  [[nodiscard]] std::optional<double> of(const std::string& path) const {
+    constexpr int kMostModels = 64;
+    std::string layer = path.substr(0, path.rfind('/'));
+    for (int i = 0; i < kMostModels; ++i) {
+      if (const auto found = by_layer_.find(layer); found != by_layer_.end()) return found->second;
+      const std::size_t slash = layer.find('/');
+      if (slash == std::string::npos) break;
+      layer.erase(0, slash + 1);
+    }
+    return std::nullopt;
+  }
+
+ private:
+  std::unordered_map<std::string, double> by_layer_;
+};
 
 bool is_zero(const Tensor& tensor) {
   for (std::int64_t i = 0; i < tensor.size(); ++i)
@@ -86,7 +112,7 @@ LowRank low_rank_of(const std::string& text) {
     is_right = *next == ',';
     if (is_right) {
       const auto [last, wrong] = std::from_chars(next + 1, end, alpha);
-      is_right = wrong == std::errc() && last == end;
+      is_right = wrong == std::errc() && last == end && std::isfinite(alpha);
     }
     out.alpha = alpha;
   }
@@ -105,8 +131,8 @@ std::string with_low_rank(const std::string& config, const LowRank& how, const s
       throw bad_usage("`lora`: the layer '{}' already has a LoRA adapter", printable(name));
     layer["lora_rank"] = how.rank;
     const double alpha = how.alpha.value_or(static_cast<double>(how.rank));
-    const bool is_whole = alpha == static_cast<double>(static_cast<std::int64_t>(alpha));
-    layer["lora_alpha"] = is_whole ? Json(static_cast<std::int64_t>(alpha)) : Json(alpha);
+    const std::optional<std::int64_t> whole = whole_number(alpha);
+    layer["lora_alpha"] = whole ? Json(*whole) : Json(alpha);
     ++changed;
   });
   if (changed == 0)
@@ -138,30 +164,28 @@ StoredWeights stored_weights(const std::vector<graph::WeightSpec>& specs, const 
                              const keras::Model& model) {
   StoredWeights out{specs, weights, {}};
   if (std::ranges::none_of(specs, is_first_factor)) return out;
-  std::map<std::string, double> alphas;
-  Json json = keras::parse_json_text(model.config({}), "config.json");
-  visit_configs(json, "", [&](const std::string& name, const std::string&, const Json& layer) {
-    if (layer.contains("lora_alpha") && layer["lora_alpha"].is_number()) alphas[name] = layer["lora_alpha"];
-  });
+  const Alphas alphas(model);
+  std::unordered_map<std::string, std::size_t> places;
+  for (std::size_t i = 0; i < specs.size(); ++i) places.emplace(specs[i].path, i);
   for (std::size_t i = 0; i < specs.size(); ++i) {
     if (!is_first_factor(specs[i])) continue;
-    const std::size_t kernel = number_of(specs, kernel_of(specs[i].path)), second = i + 1;
+    const auto found = places.find(kernel_of(specs[i].path));
+    if (found == places.end()) throw internal_error("unknown weight '{}'", kernel_of(specs[i].path));
+    const std::size_t kernel = found->second, second = i + 1;
     const double rank = static_cast<double>(weights[second].shape()[0]);
-    double alpha = rank;
-    const std::string layer = specs[i].path.substr(0, specs[i].path.rfind('/'));
-    for (const auto& [name, own] : alphas)
-      if (layer == name || layer.ends_with("/" + name)) alpha = own;
+    const double alpha = alphas.of(specs[i].path).value_or(rank);
     if (!is_floating(weights[kernel].dtype()) && !is_zero(weights[i]) && !is_zero(weights[second]))
       throw bad_input("'{}': a LoRA adapter cannot be merged into quantized weights; quantize the merged model",
                       printable(specs[kernel].path));
     out.weights[kernel] = merged(weights[kernel], weights[i], weights[second], alpha / rank);
     for (const std::size_t each : {kernel, i, second}) out.unmerged[static_cast<int>(each)] = weights[each];
   }
-  for (std::size_t i = specs.size(); i-- > 0;) {
-    const std::string_view name = last_of(specs[i].path);
-    if (!name.starts_with("lora_")) continue;
-    out.specs.erase(out.specs.begin() + static_cast<std::ptrdiff_t>(i));
-    out.weights.erase(out.weights.begin() + static_cast<std::ptrdiff_t>(i));
+  const std::vector<Tensor> all = std::exchange(out.weights, {});
+  out.specs.clear();
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    if (last_of(specs[i].path).starts_with("lora_")) continue;
+    out.specs.push_back(specs[i]);
+    out.weights.push_back(all[i]);
   }
   return out;
 }

@@ -1,7 +1,9 @@
 // The values of metrics from their accumulators, after keras/src/metrics.
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
+#include <optional>
 
 #include "attn/base/error.h"
 #include "attn/train/fit.h"
@@ -147,13 +149,21 @@ Numbers values_by(const FBetaRule& rule, const Running& sums) {
 Numbers values_by(const keras::OverlapRule& rule, const Running& sums) {
   const auto classes = static_cast<std::size_t>(rule.classes);
   expect_sums(sums.total.size() == classes * classes);
-  double total = 0.0, valid = 0.0;
-  for (const std::int64_t target : rule.targets) {
+  // A class may be listed any number of times, but its row and column are added up once.
+  std::map<std::int64_t, std::optional<double>> overlaps;
+  const auto overlap_of = [&](std::int64_t target) -> std::optional<double> {
     const auto at = static_cast<std::size_t>(target);
     double all = -sums.total[at * classes + at];
     for (std::size_t i = 0; i < classes; ++i) all += sums.total[i * classes + at] + sums.total[at * classes + i];
-    if (!(all > 1e-9)) continue;
-    total += sums.total[at * classes + at] / (all + kEpsilon);
+    if (!(all > 1e-9)) return std::nullopt;
+    return sums.total[at * classes + at] / (all + kEpsilon);
+  };
+  double total = 0.0, valid = 0.0;
+  for (const std::int64_t target : rule.targets) {
+    const auto [found, is_new] = overlaps.try_emplace(target);
+    if (is_new) found->second = overlap_of(target);
+    if (!found->second) continue;
+    total += *found->second;
     valid += 1.0;
   }
   return {total / (valid + kEpsilon)};

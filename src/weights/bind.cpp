@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 
 #include "attn/base/error.h"
@@ -123,13 +124,13 @@ bool is_low_rank(const WeightSpec& spec) {
 }  // namespace
 
 std::vector<WeightSpec> without_absent_factors(std::span<const WeightSpec> specs, const Store& store) {
-  std::vector<WeightSpec> kept;
-  for (const WeightSpec& spec : specs) {
-    const bool is_there = !is_low_rank(spec) || std::ranges::any_of(store.weights, [&](const NamedTensor& weight) {
-      return plain_name(weight.name) == plain_name(name_in(store, spec));
-    });
-    if (is_there) kept.push_back(spec);
-  }
+  std::vector<WeightSpec> kept(specs.begin(), specs.end());
+  if (std::ranges::none_of(specs, is_low_rank)) return kept;
+  std::unordered_set<std::string> stored;
+  for (const NamedTensor& weight : store.weights) stored.insert(plain_name(weight.name));
+  std::erase_if(kept, [&](const WeightSpec& spec) {
+    return is_low_rank(spec) && !stored.contains(plain_name(name_in(store, spec)));
+  });
   return kept;
 }
 

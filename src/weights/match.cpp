@@ -114,25 +114,46 @@ bool is_whole(const Match& match) {
   return std::all_of(match.begin(), match.end(), [](const auto& index) { return index.has_value(); });
 }
 
-/// Returns the specs whose path begins with the layer's name.
-std::vector<std::size_t> specs_of(const std::string& layer, std::span<const WeightSpec> specs) {
-  std::vector<std::size_t> out;
-  for (std::size_t i = 0; i < specs.size(); ++i)
-    if (specs[i].path.starts_with(layer + "/")) out.push_back(i);
-  return out;
-}
+/// The specs in the order of their paths, in which those of a layer are neighbors.
+class SpecsOfLayers {
+ public:
+  explicit SpecsOfLayers(std::span<const WeightSpec> specs) : specs_(specs), order_(specs.size()) {
+    std::iota(order_.begin(), order_.end(), std::size_t{0});
+    std::ranges::sort(order_, {}, [&](std::size_t i) -> const std::string& { return specs[i].path; });
+  }
+
+  /// Returns the specs whose path begins with the layer's name, in the model's order.
+  [[nodiscard]] std::vector<std::size_t> of(const std::string& layer) const {
+    static_assert('/' + 1 == '0');
+    std::vector<std::size_t> out(first_from(layer + "/"), first_from(layer + "0"));
+    std::ranges::sort(out);
+    return out;
+  }
+
+ private:
+  [[nodiscard]] std::vector<std::size_t>::const_iterator first_from(const std::string& path) const {
+    return std::ranges::lower_bound(order_, path, {},
+                                    [&](std::size_t i) -> const std::string& { return specs_[i].path; });
+  }
+
+  std::span<const WeightSpec> specs_;
+  std::vector<std::size_t> order_;
+};
 
 /// Matches layer by layer, in the order of each layer's weights (trainable ones first). Layers are matched by name; if
 /// their names and sizes do not agree, by order.
 Match by_order(std::span<const WeightSpec> specs, const Store& store) {
   std::vector<std::vector<std::size_t>> groups;
-  std::size_t next = 0;
-  bool names_agree = true;
+  const SpecsOfLayers by_layer(specs);
   for (const StoredLayer& layer : store.layers) {
-    groups.push_back(specs_of(layer.name, specs));
-    names_agree = names_agree && static_cast<std::int64_t>(groups.back().size()) == layer.count;
+    groups.push_back(by_layer.of(layer.name));
+    if (std::ssize(groups.back()) != layer.count) break;
   }
+  const bool names_agree = groups.size() == store.layers.size() &&
+                           (groups.empty() || std::ssize(groups.back()) == store.layers.back().count);
   if (!names_agree) {
+    std::size_t next = 0;
+    groups.resize(store.layers.size());
     for (std::size_t i = 0; i < groups.size(); ++i) {
       groups[i].resize(static_cast<std::size_t>(store.layers[i].count));
       std::iota(groups[i].begin(), groups[i].end(), next);

@@ -69,6 +69,18 @@ TEST_CASE("running values: areas under curves are those of keras.metrics.AUC") {
   CHECK(area.value() == doctest::Approx(0.5472673));
 }
 
+TEST_CASE("running values: a class that an IoU lists a hundred thousand times is added up once") {
+  constexpr std::int64_t kClasses = 2000;
+  train::Running overlap{std::vector<double>(kClasses * kClasses, 0.0), {}, keras::OverlapRule{}};
+  overlap.total[0] = 3.0;
+  overlap.total[1] = 1.0;  // a sample of class 0 that is predicted as class 1
+  keras::OverlapRule rule;
+  rule.classes = kClasses;
+  rule.targets.assign(100'000, 0);
+  overlap.rule = rule;
+  CHECK(overlap.value() == doctest::Approx(0.75));
+}
+
 TEST_CASE("class weights: the largest of a row is its class, and a class without weight counts 1") {
   Tensor one_hot(DType::float32, {2, 3});
   one_hot.set(2, 1.0);
@@ -77,6 +89,15 @@ TEST_CASE("class weights: the largest of a row is its class, and a class without
   CHECK(weights.at(0) == 4.0);
   CHECK(weights.at(1) == 1.0);
   CHECK_THROWS_AS((void)train::class_weights(Tensor(DType::int32, {2, 3, 1}), {}), Error);
+}
+
+TEST_CASE("class weights: a target that is no integer of 64 bits is of no class") {
+  const std::vector<double> targets{std::numeric_limits<double>::quiet_NaN(), HUGE_VAL, -HUGE_VAL, 1e300, -1e300, 1.0};
+  Tensor labels(DType::float64, {std::ssize(targets)});
+  for (std::int64_t i = 0; i < labels.size(); ++i) labels.set(i, targets[static_cast<std::size_t>(i)]);
+  const Tensor weights = train::class_weights(labels, {{0, 2.0}, {1, 3.0}, {INT64_MIN, 4.0}, {INT64_MAX, 5.0}});
+  for (std::int64_t i = 0; i + 1 < weights.size(); ++i) CHECK(weights.at(i) == 1.0);
+  CHECK(weights.at(weights.size() - 1) == 3.0);
 }
 
 TEST_CASE("blocks of rows: each row comes once, those of a block one behind the other") {

@@ -1,5 +1,7 @@
 #include "attn/weights/bind.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -143,6 +145,20 @@ TEST_CASE("bind: a name of a million parts is a name that no weight has") {
   for (int i = 0; i < 1'000'000; ++i) name += "a/";
   CHECK(bind_refusal({weight("a", {1})}, store_of(Naming::path, {{name, {1}}}))
             .starts_with("f: 1 of the model's 1 weights"));
+}
+
+TEST_CASE("bind: thousands of low-rank factors and layers are looked up in a file of as many names") {
+  std::vector<WeightSpec> specs;
+  Store store = store_of(Naming::layered, {});
+  for (int i = 0; i < 20'000; ++i) {
+    specs.push_back(weight(fmt::format("dense_{}/lora_kernel_a", i), {1}));
+    store.weights.push_back({fmt::format("other_{}/kernel", i), Tensor(DType::float32, {1})});
+    store.layers.push_back({fmt::format("dense_{}", i), 1});
+  }
+  for (int i = 0; i < 100'000; ++i) store.layers.push_back({fmt::format("other_{}", i), 0});
+  CHECK(weights::without_absent_factors(specs, store).empty());
+  for (WeightSpec& spec : specs) spec.path = spec.path.substr(0, spec.path.find('/')) + "/kernel";
+  CHECK(weights::bind(specs, store).size() == specs.size());
 }
 
 TEST_CASE("bind: Keras 2's .h5 goes by the order in its layers where names differ") {
