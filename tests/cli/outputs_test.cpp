@@ -207,4 +207,8 @@ TEST_CASE("outputs: --expect-loss never agrees with losses that are not finite, 
   CHECK(expecting("a.csv", "epoch,loss\r\n0\r\n").code == 3);
   CHECK(expecting("a.jsonl", "{\"event\": \"epoch\", \"epoch\": 1, \"loss\": null}\n").code == 1);
   CHECK(expecting("a.jsonl", "{\"event\": \"epoch\", \"epoch\": 1, \"lo").code == 3);
+  for (const char* epoch : {"9223372036854775807", "0.5", "1e300", "nan"}) {  // no epoch has such a number
+    CHECK(expecting("a.csv", fmt::format("epoch,loss\r\n{},1\r\n", epoch)).code == 3);
+    CHECK(expecting("a.jsonl", fmt::format(R"({{"event": "step", "step": {}, "loss": 1}})", epoch)).code == 3);
+  }
 }
