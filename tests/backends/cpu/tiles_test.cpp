@@ -294,7 +294,7 @@ TEST_CASE("tiles: float32 in three parts is no less exact than oneDNN's float32,
       table += '\n';
     }
   }
-  // For docs/cpu.md.
+  // For docs/internals/cpu.md.
   if (const char* file = std::getenv("ATTN_ERROR_TABLE"); file != nullptr) std::ofstream(file) << table;
 }
 
