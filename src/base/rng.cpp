@@ -20,7 +20,7 @@ struct Pair {
   double first, second;
 };
 
-/// The Box-Muller transform.
+/// Transforms two uniform numbers to two standard normal ones (Box-Muller).
 Pair normals_of(double u, double v) {
   const double radius = std::sqrt(-2.0 * std::log(1.0 - u));
   const double angle = 2.0 * std::numbers::pi * v;

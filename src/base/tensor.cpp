@@ -124,8 +124,8 @@ std::int64_t checked_bytes(DType dtype, const Shape& shape) {
 
 namespace {
 
-/// From this size on a block is mapped, and its pages return to the system when it is freed: malloc would keep them
-/// once it has seen one such block freed.
+/// From this number of bytes on a block is mapped, so that its pages return to the system when it is freed. With malloc
+/// they would not, once it has seen one such block freed.
 constexpr std::int64_t kPagesFrom = std::int64_t{1} << 20;
 
 /// Pages of this size, if the system provides them, save a large block most of its page faults and TLB misses.

@@ -24,7 +24,7 @@ std::string lower(std::string_view text) {
   return result;
 }
 
-/// The characters that Python's `\w` matches; bytes of a code point beyond ASCII count as word characters.
+/// Returns whether Python's `\w` matches the character; each byte of a code point beyond ASCII counts as a match.
 bool is_word(char c) noexcept {
   return is_upper(c) || is_lower(c) || (c >= '0' && c <= '9') || c == '_' || static_cast<unsigned char>(c) >= 0x80;
 }

@@ -35,7 +35,8 @@ struct Row {
   const char *launcher, *rank, *size, *local_rank;
 };
 
-// srun may also set PMI variables, and its own variables are in every step.
+// The first complete row counts. Slurm comes after PMI, because srun may set PMI variables too and sets its own in
+// every step.
 constexpr std::array kRows = {
     Row{"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"},
     Row{"PMI", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID"},
@@ -44,7 +45,8 @@ constexpr std::array kRows = {
     Row{"torchrun", "RANK", "WORLD_SIZE", "LOCAL_RANK"},
 };
 
-/// The script of a Slurm job has the variables of a task but is not one: srun starts the tasks.
+/// Returns whether this is the script of a Slurm job. It has the variables of a task but is not a rank, because srun
+/// starts the tasks.
 bool is_batch_script(const Row& row) {
   return std::string_view(row.launcher) == "Slurm" && is_set("SLURM_JOB_ID") && !is_set("SLURM_STEP_ID") &&
          !is_set("SLURM_STEPID");

@@ -20,7 +20,8 @@ struct Plugin {
 };
 constexpr std::array kPlugins = {Plugin{"Open MPI", "libattn_mpi.so"}, Plugin{"PMI", "libattn_mpi_mpich.so"}};
 
-/// Never closed, since MPI cannot be unloaded; global, since Open MPI's own plugins look for its symbols there.
+/// Loads a plugin. It is never closed, because MPI cannot be unloaded. Its symbols are global, because Open MPI's own
+/// plugins look for them there.
 void* open_plugin(const std::string& path) {
   void* const plugin = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (plugin == nullptr) throw no_mpi(fmt::format("{}: {}", printable(path), printable(dlerror())));

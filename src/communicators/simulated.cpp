@@ -15,8 +15,8 @@
 
 namespace attn::communicators {
 
-/// A rendezvous: all ranks meet twice in every collective, once they have published their buffers, and once they have
-/// read what they need.
+/// A rendezvous. All ranks meet twice in every collective: after they have published their buffers, and after they have
+/// read them.
 class World {
  public:
   explicit World(int size) : size_(size), given_(static_cast<std::size_t>(size), nullptr) {}
@@ -164,7 +164,7 @@ class Simulated final : public Communicator {
   }
 
   std::shared_ptr<World> world_;
-  std::shared_ptr<std::byte> result_;  // separate, because `out` may alias `in`, which others read
+  std::shared_ptr<std::byte> result_;  // a separate buffer, because `out` may alias `in`, which other ranks read
   std::int64_t result_bytes_ = 0;
 };
 
@@ -221,7 +221,7 @@ class Priced final : public Alone {
   static void copy(std::byte* to, const std::byte* from, std::int64_t bytes) {
     if (bytes > 0) std::memcpy(to, from, static_cast<std::size_t>(bytes));
   }
-  /// Returns the completion time of a collective: the link carries one at a time.
+  /// Returns the completion time of a collective: the link transfers one collective at a time.
   double sent(Collective collective, std::int64_t bytes) {
     return link_is_free_at_ = std::max(clock_, link_is_free_at_) + pricing_(collective, bytes);
   }
@@ -255,7 +255,7 @@ void run_ranks(int size, const std::function<void(Communicator&)>& body) {
         body(*communicator);
       } catch (...) {
         {
-          // Later failures follow from the first rank that left: the first exception is the cause.
+          // Keeps only the first exception: later failures are consequences of the first rank that left.
           const std::lock_guard lock(mutex);
           if (!first) first = std::current_exception();
         }

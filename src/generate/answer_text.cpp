@@ -4,7 +4,7 @@
 
 namespace attn::generate {
 
-/// Returns where one of the stop strings begins; nothing if none does.
+/// Returns the byte at which the first of the stop strings begins; empty if there is none.
 std::optional<std::size_t> AnswerText::cut(const std::string& text) const {
   std::size_t first = std::string::npos;
   for (const std::string& stop : words_.stops) first = std::min(first, text.find(stop));

@@ -52,7 +52,7 @@ class Beams {
     std::vector<Dim> parents;
     for (std::size_t sequence = 0; sequence < prompts_.count(); ++sequence) {
       const Dim first = static_cast<Dim>(sequence) * count_;
-      std::vector<float> pairs;  // [beam][token]
+      std::vector<float> pairs;  // score of a beam that continues with a token: [beam][token]
       for (Dim beam = first; beam < first + count_; ++beam) {
         const std::size_t row = static_cast<std::size_t>(beam);
         for (const float p : probabilities(logits[row], request_.sampler.temperature))
@@ -77,7 +77,7 @@ class Beams {
     return parents;
   }
 
-  /// The best beam of each sequence, together with all its beams.
+  /// Returns the best beam of each sequence, together with all its beams.
   [[nodiscard]] std::vector<Sequence> results() const {
     std::vector<Sequence> out;
     for (std::size_t sequence = 0; sequence < prompts_.count(); ++sequence) {
@@ -106,9 +106,9 @@ class Beams {
   const Request& request_;
   const Prompts& prompts_;
   Dim count_;
-  std::vector<std::vector<Token>> tokens_;  // by row
-  std::vector<float> scores_;               // Σ log p of each row
-  std::vector<Sequence> kept_;              // scores of keep_scores, by row
+  std::vector<std::vector<Token>> tokens_;  // for each row
+  std::vector<float> scores_;               // for each row, Σ log p of its tokens
+  std::vector<Sequence> kept_;              // for each row, the scores of keep_scores
 };
 
 }  // namespace

@@ -161,8 +161,8 @@ std::span<const Tensor> CachedDecoder::last_inputs() const {
   return last_->inputs;
 }
 
-/// The weights for an executable of the plan. If weights can be reloaded, it gets the only reference, so that those it
-/// packs are freed.
+/// Returns the weights for an executable of the plan. If weights can be reloaded, the executable gets the only
+/// reference, so that the weights that it packs are freed.
 std::vector<Tensor> CachedDecoder::weights_for(const plan::Plan& plan) {
   if (!options_.reload) return weights_;
   std::vector<Tensor> given;

@@ -12,7 +12,7 @@ std::int64_t pick(std::span<const float> probabilities, double share) {
   std::vector<double> logits;
   logits.reserve(probabilities.size());
   for (const float p : probabilities) {
-    logits.push_back(std::log(p));  // in float32, like ops.log
+    logits.push_back(std::log(p));  // computed in float32, as ops.log does
     if (std::isfinite(logits.back())) maximum = std::max(maximum, logits.back());
   }
   std::vector<double> sums;

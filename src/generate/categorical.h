@@ -11,7 +11,7 @@ namespace attn::generate {
 
 /// The draws of a keras.random.SeedGenerator. Each call draws for a whole batch. According to
 /// tensorflow/core/kernels/multinomial_op.cc, a draw uses two 32-bit words for each row. It computes the running sum of
-/// exp(log p - max log p) in double over the finite values, and returns the first index whose sum exceeds the random
+/// exp(log p - max log p) in double over the finite values. The result is the first index whose sum exceeds the random
 /// fraction of the total.
 class Categorical {
  public:

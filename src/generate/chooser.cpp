@@ -31,7 +31,7 @@ Chooser::Candidates Chooser::candidates(std::span<const float> logits) const {
       std::iota(out.tokens.begin(), out.tokens.end(), 0);
       break;
   }
-  float sum = 0.0F;  // in float32, like ops.cumsum
+  float sum = 0.0F;  // summed in float32, as ops.cumsum does
   bool kept = true;  // top_p keeps the first token, and each token before which the sum is at most p
   for (const std::int64_t token : out.tokens) {
     const float weight = p[static_cast<std::size_t>(token)];

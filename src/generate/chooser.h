@@ -10,7 +10,8 @@
 
 namespace attn::generate {
 
-/// A sampler that needs one step only (keras_hub/src/samplers: greedy, random, top_k, top_p). Counts its draws.
+/// A sampler that decides by the logits of one step (keras_hub/src/samplers: greedy, random, top_k, top_p). Counts its
+/// draws.
 class Chooser {
  public:
   explicit Chooser(const SamplerOptions& options);

@@ -16,7 +16,7 @@ namespace {
 
 using Hidden = std::vector<float>;
 
-/// The hidden state of one row and position.
+/// Returns the hidden state of one row and position.
 Hidden hidden_of(const Ahead& ahead, Dim row, Dim position) {
   if (ahead.hidden.data() == nullptr) throw internal_error("the decoder gave no hidden states");
   const Dim count = ahead.hidden.shape()[1], size = ahead.hidden.shape()[2];
@@ -38,11 +38,11 @@ double cosine(const Hidden& x, const Hidden& y) {
 struct Row {
   std::vector<Token> tokens;
   std::vector<float> logits;
-  std::vector<Hidden> hidden;  // by position
+  std::vector<Hidden> hidden;  // hidden state of each position
   Sequence kept;               // the scores of keep_scores
 };
 
-/// The largest cosine similarity of a candidate to an earlier position; −1 if there is none.
+/// Returns the largest cosine similarity of a candidate to an earlier position; −1 if there is none.
 double likeness(const Row& row, const Hidden& candidate) {
   double most = -1.0;
   for (const Hidden& before : row.hidden) most = std::max(most, cosine(before, candidate));
@@ -111,8 +111,8 @@ Generated search_contrastive(Decoder& decoder, const Request& request, const Pro
       row.logits.assign(logits.begin(), logits.end());
       parents.insert(parents.end(), static_cast<std::size_t>(k), best);
     }
-    // All candidate rows of a sequence continue from its best candidate: they read the cache entry that it wrote at
-    // this position, and each writes its own at the next one.
+    // All candidate rows of a sequence continue from its best candidate. They read the cache entry that the best
+    // candidate wrote at this position, and each writes its own entry at the next position.
     sources.follow(parents, position + 1);
     clock.step_is_done();
   }

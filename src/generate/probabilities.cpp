@@ -22,8 +22,8 @@ class Greater {
   std::span<const float> x_;
 };
 
-/// The largest of the numbers; NaN if one is not finite. Uses several accumulators, so that comparisons do not wait for
-/// each other.
+/// Returns the largest of the numbers; NaN if one of them is not finite. Several accumulators are used, so that
+/// comparisons do not wait for each other.
 float greatest(std::span<const float> x) {
   constexpr std::size_t kSide = 16;
   std::array<float, kSide> most, zeros{};  // 0 · x is NaN if x is not finite

@@ -12,20 +12,22 @@ class Prompts {
   explicit Prompts(const Request& request);
 
   [[nodiscard]] std::size_t count() const { return request_.prompts.size(); }
-  /// The first position that is not in every prompt, and the one after the last that may be filled.
+  /// `first` is the first position that is not in every prompt; `end` follows the last position that may be filled.
   [[nodiscard]] Dim first() const { return first_; }
   [[nodiscard]] Dim end() const { return end_; }
-  /// The tokens of the prompt that fit, and the position after the last that the sequence may have.
+  /// `length` returns the number of tokens of the prompt that fit; `end_of` returns the position after the last that
+  /// the sequence may have.
   [[nodiscard]] Dim length(std::size_t sequence) const;
   [[nodiscard]] Dim end_of(std::size_t sequence) const;
-  /// The prompt's token at a position, or `token` after the prompt.
+  /// Returns the prompt's token at a position, or `token` after the prompt.
   [[nodiscard]] Token forced(std::size_t sequence, Dim position, Token token) const;
-  /// The prompt's tokens before `first`.
+  /// Returns the prompt's tokens before `first`.
   [[nodiscard]] std::vector<Token> begin_of(std::size_t sequence) const;
-  /// The beginnings of all prompts, concatenated.
+  /// Returns the beginnings of all prompts, concatenated.
   [[nodiscard]] std::vector<Token> begins() const;
   [[nodiscard]] bool is_stop(Token token) const;
-  /// The tokens of a sequence up to its first stop token after the prompt, or its end, and the reason of the end.
+  /// Returns the tokens of a sequence up to its first stop token after the prompt, or up to its end, and the reason of
+  /// the end.
   [[nodiscard]] Sequence cut(std::size_t sequence, const std::vector<Token>& tokens) const;
   /// Returns whether every prompt has padding that counts as a stop token (Request::pad_token_id).
   [[nodiscard]] bool padding_stops() const;

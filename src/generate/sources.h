@@ -12,11 +12,12 @@ namespace attn::generate {
 
 class Sources {
  public:
-  /// All rows of a sequence share the positions before `first`, which its first row read.
+  /// Creates sources for `rows` rows. All rows of a sequence share the positions before `first`, which its first row
+  /// has computed.
   Sources(Dim rows, Dim branches, Dim first);
-  /// Row r continues with the context of row parents[r] before `position`, and writes the rest itself.
+  /// Records that row r continues with the context of row parents[r] before `position`, and computes the rest itself.
   void follow(const std::vector<Dim>& parents, Dim position);
-  /// The argument Advance::sources: `position` entries for each row. A view that is valid until the next call.
+  /// Returns the argument Advance::sources: `position` entries for each row. The view is valid until the next call.
   [[nodiscard]] std::span<const std::int32_t> before(Dim position);
 
  private:

@@ -1,5 +1,5 @@
 // Speculative decoding: a draft guesses tokens, and the decoder confirms them. Each token is chosen from the decoder's
-// own logits, with one draw for each in order, so that the sequence equals the one of single steps.
+// own logits, with one draw for each token in order. Hence the sequence equals that of single steps.
 #include <algorithm>
 
 #include "attn/base/error.h"
@@ -24,7 +24,7 @@ class Speculation {
 
   [[nodiscard]] bool ended() const { return ended_; }
   [[nodiscard]] const std::vector<Token>& tokens() const { return sequence_.token_ids; }
-  /// The position to fill next.
+  /// Returns the position to fill next.
   [[nodiscard]] Dim position() const { return std::ssize(sequence_.token_ids); }
 
   /// Appends the token chosen by the logits of a row, and returns it.

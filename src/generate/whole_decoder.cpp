@@ -10,7 +10,7 @@
 namespace attn::generate {
 namespace {
 
-/// The rows of the table that an integer input (rows, length) indexes; empty if it indexes none.
+/// Returns the rows of the table that an integer input (rows, length) indexes; empty if it indexes none.
 std::optional<Dim> table_rows(const graph::Graph& graph, graph::ValueId input) {
   if (is_floating(graph.value(input).dtype) || graph.value(input).shape.rank() != 2) return std::nullopt;
   for (const graph::Node& node : graph.nodes) {
@@ -98,12 +98,12 @@ void WholeDecoder::run(Token filler) {
   output_ = session_->outputs().front().tensor;
 }
 
-/// Appends the step's tokens to those that each row continues.
+/// Appends the tokens of the step to the rows that they continue.
 void WholeDecoder::place(const Advance& step) {
   const Dim each = rows_ / step.rows;
   const std::vector<std::vector<Token>> before = tokens_;
   for (Dim row = 0; row < rows_; ++row) {
-    const Dim of = row / each;  // row of the step
+    const Dim of = row / each;  // the row of the step that this row continues
     std::vector<Token>& tokens = tokens_[static_cast<std::size_t>(row)];
     tokens.resize(static_cast<std::size_t>(step.position));
     for (Dim p = 0; p < step.position && !step.sources.empty(); ++p) {
@@ -116,7 +116,7 @@ void WholeDecoder::place(const Advance& step) {
   }
 }
 
-/// The logits that the step requests. For a softmax output, ln p is used.
+/// Returns the logits that the step requests. For a softmax output, ln p is used.
 Tensor WholeDecoder::asked(const Advance& step) const {
   const Dim count = step.every_position ? step.count : 1, each = rows_ / step.rows;
   Tensor logits(DType::float32, {step.rows, count, vocabulary_size_});
@@ -145,7 +145,7 @@ Ahead WholeDecoder::advance(const Advance& step) {
   return {asked(step), {}};
 }
 
-/// Tokens after the current ones must not change the result.
+/// Checks that tokens after the current ones do not change the result.
 void WholeDecoder::check_causal(const Advance& step) {
   is_checked_ = true;
   run(0);

@@ -30,7 +30,7 @@ void sparsemax(const graph::Softmax& op, Step& step) {
   const ValueId x = as_rows(step.x(0)), y = as_rows(step.y()), dy = as_rows(step.dy());
   const ValueId zero = b.scalar_like(x, 0.0), one = b.scalar_like(x, 1.0);
 
-  // (rows, n, n): whether the second precedes the first in descending order
+  // (rows, n, n): whether element `second` precedes element `first` in descending order
   const ValueId first = b.reshape(x, {rows, n, 1}), second = b.reshape(x, {rows, 1, n});
   const ValueId in_front = b.binary(BinaryFn::greater, b.apply(graph::Iota{{n, 1}, DType::int32, 0}, {}),
                                     b.apply(graph::Iota{{1, n}, DType::int32, 1}, {}));

@@ -8,7 +8,7 @@ using graph::MatMul;
 
 namespace {
 
-/// x as a matrix whose rows are its first `leading` axes, merged.
+/// Returns x as a matrix whose rows are its first `leading` axes, merged.
 ValueId as_matrix(Step& step, ValueId x, int leading) {
   const Shape shape = step.shape(x);
   return step.b.reshape(x, {shape.slice(0, leading).size(), shape.slice(leading, shape.rank()).size()});
@@ -18,7 +18,7 @@ ValueId as_matrix(Step& step, ValueId x, int leading) {
 
 void differentiate(const graph::Linear& op, Step& step) {
   Builder& b = step.b;
-  const ValueId x = step.x(0), kernel = step.x(1), dz = step.dy();  // the pass has removed the activation
+  const ValueId x = step.x(0), kernel = step.x(1), dz = step.dy();  // the activation is a node of its own (see unfuse)
   const int rows = step.shape(x).rank() - op.contracted;
   const ValueId flat = as_matrix(step, dz, rows);
   if (step.wants(0)) {
@@ -78,8 +78,8 @@ std::string without_repeats(const std::string& text) {
   return out;
 }
 
-/// The gradient of input `i`: the other inputs and dy contracted to its letters. Letters that only this input has are
-/// summed over, so their gradient is broadcast; elements off a diagonal are 0.
+/// Returns the gradient of input `i`: the other inputs and dy contracted to its letters. Letters that only this input
+/// has are summed over, so their gradient is broadcast; elements off a diagonal are 0.
 ValueId einsum_gradient(const graph::EinsumEquation& equation, std::size_t i, Step& step) {
   Builder& b = step.b;
   const std::string& letters = equation.inputs[i];

@@ -10,7 +10,7 @@ using graph::UnaryFn;
 
 namespace {
 
-/// Functions that are piecewise constant: the loss does not depend on their operands.
+/// Returns whether the function is piecewise constant: the loss then does not depend on its operands.
 bool is_flat(UnaryFn fn) {
   switch (fn) {
     case UnaryFn::floor:
@@ -28,12 +28,12 @@ bool is_flat(UnaryFn fn) {
   }
 }
 
-/// max(x, 0) is positive exactly where x is.
+/// Returns whether the function is max(x, 0), whose result is positive exactly where x is.
 bool is_plain_relu(const graph::Unary& op) {
   return op.fn == UnaryFn::relu && op.a == 0.0 && op.b == 0.0 && std::isinf(op.c);
 }
 
-/// x^y: dy·y·x^(y−1), and dy·x^y·ln x where x > 0, else 0.
+/// The gradients of x^y are dy·y·x^(y−1), and dy·x^y·ln x where x > 0, otherwise 0.
 void power(Step& step) {
   Builder& b = step.b;
   const ValueId x = step.x(0), y = step.x(1), dy = step.dy();
@@ -56,7 +56,7 @@ void choice(BinaryFn fn, Step& step) {
   if (step.wants(1)) step.give_unbroadcast(1, step.select(first, zero, dy));
 }
 
-/// The angle of (y, x): dy·x/(x² + y²) and −dy·y/(x² + y²).
+/// The gradients of the angle of (y, x) are dy·x/(x² + y²) and −dy·y/(x² + y²).
 void angle(Step& step) {
   Builder& b = step.b;
   const ValueId y = step.x(0), x = step.x(1);

@@ -25,7 +25,7 @@ void no_gradient(const Step& step) {
 
 namespace {
 
-/// For each value: whether it is one of those wanted, or computed from one.
+/// Returns for each value whether it is one of those wanted, or computed from one of these.
 std::vector<bool> dependents(const Graph& graph, std::span<const ValueId> wanted) {
   std::vector<bool> depends(graph.values.size(), false);
   for (const ValueId id : wanted) depends[at(id)] = is_floating(graph.value(id).dtype);

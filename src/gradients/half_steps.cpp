@@ -99,13 +99,13 @@ class Steps {
     return b.apply(graph::Select{}, {condition, x, b.scalar_like(x, other)});
   }
 
-  /// The value of a masked score.
+  /// Returns the value of a masked score.
   static double hidden(graph::AttentionPath path, DType dtype) {
     if (path == graph::AttentionPath::fused) return -0.7 * static_cast<double>(std::numeric_limits<float>::max());
     return dtype == DType::float16 ? -3e4 : -1e9;
   }
 
-  /// The conjunction of the masks, causal and window; kNone if there is none.
+  /// Returns the conjunction of the masks, causal and window; kNone if there is none.
   ValueId mask(const Attention& op, const std::vector<ValueId>& inputs, Dim T, Dim S) {
     std::vector<ValueId> all(inputs.begin() + 3 + (op.bias ? 1 : 0), inputs.end());
     if (op.causal || op.window) {

@@ -18,7 +18,7 @@ void differentiate(const graph::Broadcast&, Step& step) { step.give_unbroadcast(
 
 namespace {
 
-/// Ranges that cover an entire array of this rank.
+/// Returns ranges that cover an entire array of this rank.
 std::vector<graph::Range> whole(int rank) { return std::vector<graph::Range>(static_cast<std::size_t>(rank)); }
 
 }  // namespace
@@ -53,7 +53,8 @@ void differentiate(const graph::Slice& op, Step& step) {
 
 namespace {
 
-/// The index within an axis of n that corresponds to `place`, which may lie outside: reflected at the ends.
+/// Returns the index within an axis of n elements that corresponds to `place`, which may lie outside: indices are
+/// reflected at the ends.
 std::int64_t source(graph::PadMode mode, std::int64_t place, Dim n) {
   if (mode == graph::PadMode::edge) return std::min(std::max<std::int64_t>(place, 0), n - 1);
   const bool reflect = mode == graph::PadMode::reflect;

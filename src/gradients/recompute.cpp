@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kNowhere = static_cast<std::size_t>(-1);
 
-/// Nodes around which a layer is formed.
+/// Returns whether a part of the model is formed around this node.
 bool is_anchor(const Node& node) {
   return std::holds_alternative<graph::Attention>(node.op) || std::holds_alternative<graph::Rnn>(node.op);
 }
@@ -79,7 +79,7 @@ class Recomputation {
     }
   }
 
-  /// For each place: the bytes produced before it and read by forward nodes from it on.
+  /// Returns for each place the number of bytes that nodes before it produce and forward nodes from it on read.
   [[nodiscard]] std::vector<double> bytes_across() const {
     std::vector<std::size_t> last(graph_.values.size(), 0);
     for (std::size_t i = 0; i < forward_; ++i)
@@ -96,7 +96,7 @@ class Recomputation {
     return change;
   }
 
-  /// Keeps the values that a later part reads, and outputs.
+  /// Marks values that a later part reads, and outputs, as kept.
   void keep() {
     for (std::size_t i = 0; i < forward_; ++i)
       for (const ValueId id : graph_.nodes[i].inputs)
@@ -115,7 +115,7 @@ class Recomputation {
     }
   }
 
-  /// Repeats the nodes of a part whose results are needed.
+  /// Repeats those nodes of a part whose results are needed.
   void copy_part(const std::vector<Node>& nodes, std::size_t part) {
     std::vector<bool> wanted(maker_.size(), false);
     for (const ValueId id : needed_[part]) wanted[at(id)] = true;
@@ -146,11 +146,11 @@ class Recomputation {
   Graph& graph_;
   std::size_t forward_;
   std::vector<std::size_t> maker_;  // the producer of each value, or kNowhere
-  std::vector<bool> kept_;          // for each value
+  std::vector<bool> kept_;          // for each value, whether the backward pass finds it in memory
   std::vector<std::size_t> cuts_;   // the first node of each part except the first part
   std::vector<std::vector<ValueId>> needed_;
-  std::vector<std::size_t> first_reader_;  // for each part
-  std::vector<ValueId> copy_of_;           // for each value
+  std::vector<std::size_t> first_reader_;  // for each part, the first node that reads a repeated result
+  std::vector<ValueId> copy_of_;           // for each value, its repeated copy
 };
 
 }  // namespace

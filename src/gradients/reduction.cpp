@@ -11,7 +11,7 @@ using graph::UnaryFn;
 
 namespace {
 
-/// Each element's gradient is dy times the product of the others.
+/// The gradient of each element is dy times the product of the other elements.
 void product(const graph::Reduce& op, Step& step, ValueId dy) {
   Builder& b = step.b;
   const Shape shape = step.shape(step.x(0));
@@ -31,7 +31,7 @@ void product(const graph::Reduce& op, Step& step, ValueId dy) {
   step.give(0, step.multiply(others, dy));
 }
 
-/// Ties share the gradient.
+/// Equal extremes share the gradient equally.
 void extreme(Step& step, ValueId y, ValueId dy, const std::vector<int>& axes) {
   Builder& b = step.b;
   const ValueId hit = b.binary(BinaryFn::equal, step.x(0), y);
@@ -55,7 +55,7 @@ void differentiate(const graph::Reduce& op, Step& step) {
     case ReduceFn::sum:
       return step.give(0, step.broadcast(keep(step.dy()), shape));
     case ReduceFn::mean:
-      // 1/count would be rounded in half precision, and every gradient would be off by as much.
+      // A rounded 1/count would make every gradient in half precision off by the error of its rounding.
       return step.give(
           0, step.broadcast(keep(step.divide(step.dy(), b.scalar_like(step.dy(), static_cast<double>(count)))), shape));
     case ReduceFn::max:

@@ -12,8 +12,8 @@ using graph::ValueId;
 
 class Step {
  public:
-  /// `dy` are the gradients of the node's outputs, kNone if the loss does not depend on one; `wants` marks the inputs
-  /// whose gradients are needed.
+  /// `dy` are the gradients of the node's outputs, kNone for an output that does not affect the loss. `wants` marks the
+  /// inputs whose gradients are needed.
   Step(Builder& builder, const graph::Node& node, std::vector<ValueId> dy, std::vector<bool> wants)
       : b(builder), node_(node), dy_(std::move(dy)), wants_(std::move(wants)), dx_(node.inputs.size(), graph::kNone) {}
 
@@ -24,7 +24,7 @@ class Step {
   [[nodiscard]] ValueId y(std::size_t i = 0) const { return node_.outputs[i]; }
   [[nodiscard]] Shape shape(ValueId id) const { return b.shape(id); }
   [[nodiscard]] bool wants(std::size_t i) const { return wants_[i]; }
-  /// The gradient of an output: zeros if the loss does not depend on it.
+  /// Returns the gradient of an output: zeros if the loss does not depend on it.
   [[nodiscard]] ValueId dy(std::size_t i = 0);
   [[nodiscard]] bool has_dy(std::size_t i) const { return dy_[i] != graph::kNone; }
 
@@ -33,7 +33,7 @@ class Step {
   /// Sets the gradient of an input that was broadcast to the shape of dx: sums dx to the input's shape. Dropped if it
   /// is not needed.
   void give_unbroadcast(std::size_t i, ValueId dx);
-  /// The gradients set so far, kNone for the rest.
+  /// Returns the gradients set so far, kNone for the rest.
   [[nodiscard]] const std::vector<ValueId>& dx() const { return dx_; }
 
   // Building blocks of rules. Scalars become constants of the other operand's dtype.
@@ -46,9 +46,9 @@ class Step {
   ValueId select(ValueId condition, ValueId x, ValueId y) { return b.apply(graph::Select{}, {condition, x, y}); }
   ValueId zeros_like(ValueId x) { return b.apply(graph::Fill{b.shape(x), b.dtype(x), 0.0}, {}); }
   ValueId broadcast(ValueId x, const Shape& shape);
-  /// Σ x over the axes; returns x itself if there are none.
+  /// Returns Σ x over the axes; x itself if there are no axes.
   ValueId sum(ValueId x, std::vector<int> axes, bool keepdims = false);
-  /// Σ x over the axes along which a value of shape `to` was broadcast.
+  /// Returns Σ x over the axes along which a value of shape `to` was broadcast.
   ValueId unbroadcast(ValueId x, const Shape& to);
 
  private:
@@ -58,7 +58,7 @@ class Step {
   std::vector<ValueId> dx_;
 };
 
-/// 0, …, rank − 1.
+/// Returns the axes 0, …, rank − 1.
 [[nodiscard]] std::vector<int> all_axes(int rank);
 /// Returns the inverse of `permutation`.
 [[nodiscard]] std::vector<int> inverse(const std::vector<int>& permutation);

@@ -39,7 +39,7 @@ void split(Graph& graph, std::vector<Node>& nodes, Node node, const graph::Unary
   nodes.push_back({graph::Binary{graph::BinaryFn::add}, {activated, residual}, {out}, layer});
 }
 
-/// Makes Attention return its log-sum-exp, which its gradient needs.
+/// Makes Attention return the log-sum-exp of its scores, which its gradient needs.
 void add_logarithms(Graph& graph, Node& node, graph::Attention& attention) {
   if (attention.lse || attention.packed_heads > 0 || attention.varlen > 0) return;
   attention.lse = true;

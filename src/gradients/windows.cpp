@@ -5,7 +5,7 @@ namespace attn::gradients {
 
 void differentiate(const graph::Conv& op, Step& step) {
   Builder& b = step.b;
-  graph::Conv product = op;  // the pass has removed the activation
+  graph::Conv product = op;  // the activation is a node of its own (see unfuse)
   product.bias = false;
   const ValueId x = step.x(0), kernel = step.x(1), dy = step.dy();
   if (step.wants(0)) step.give(0, b.apply(graph::ConvInputGrad{product, step.shape(x)}, {kernel, dy}));

@@ -7,7 +7,7 @@
 namespace attn::graph {
 namespace {
 
-// Keras's paths repeat across nested models; paths in the store do not.
+// Returns a unique key of the weight. Keras's paths repeat across nested models; paths in the store do not.
 std::string key_of(const WeightSpec& spec) { return spec.path + '\n' + spec.store_path; }
 
 }  // namespace

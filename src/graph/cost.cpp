@@ -3,12 +3,12 @@
 namespace attn::graph {
 
 std::int64_t cost_of(const Unary& op) {
-  const bool selects = op.fn == UnaryFn::relu && op.a == 0.0;  // no product by a slope
+  const bool selects = op.fn == UnaryFn::relu && op.a == 0.0;  // such a relu needs no multiplication by a slope
   return selects ? 0 : record_of(op.fn).cost;
 }
 
 std::int64_t cost_of(BinaryFn fn) {
-  if (fn == BinaryFn::mod) return 2;  // a remainder of the wrong sign is shifted
+  if (fn == BinaryFn::mod) return 2;  // a remainder with the wrong sign costs an addition
   const bool chooses = fn == BinaryFn::maximum || fn == BinaryFn::minimum;
   return chooses || fn >= BinaryFn::equal ? 0 : 1;
 }

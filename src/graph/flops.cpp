@@ -1,7 +1,7 @@
 // The arithmetic cost of operations.
 //
 // Additions, subtractions, multiplications, divisions and elementary functions (exp, tanh, erf, √, …) count 1 as in the
-// reference backend, for the most expensive branch; comparing, selecting, rounding, negating and moving count 0.
+// reference backend, for the most expensive branch. Comparing, selecting, rounding, negating and moving count 0.
 #include <algorithm>
 
 #include "attn/base/error.h"
@@ -16,12 +16,12 @@ namespace {
 
 using Factors = std::vector<Factor>;
 
-/// For products of two dimensions, also negative ones.
+/// An integer type for products of two dimensions, which may also be negative.
 __extension__ using Int128 = __int128;
 
 UInt128 times(std::int64_t a, std::int64_t b) { return static_cast<UInt128>(a) * static_cast<UInt128>(b); }
 
-// Σ over t in [0, length) of t + first, clamped to [0, limit].
+// Returns Σ over t in [0, length) of t + first, clamped to [0, limit].
 Int128 ramp(Int128 length, Int128 first, Int128 limit) {
   const Int128 begin = std::clamp<Int128>(-first, 0, length);           // the first t above 0
   const Int128 end = std::clamp<Int128>(limit - first, begin, length);  // the first t at the limit
@@ -30,7 +30,7 @@ Int128 ramp(Int128 length, Int128 first, Int128 limit) {
   return rising + (length - end) * limit;
 }
 
-// The number of the T·S pairs of positions that causality and the window leave visible.
+// Returns how many of the T·S pairs of a query and a key causality and the window leave visible.
 UInt128 seen_pairs(const Attention& op, Dim query_length, Dim key_length) {
   if (!op.causal && !op.window) return times(query_length, key_length);
   const Int128 longest = Int128{query_length} + key_length;
@@ -41,7 +41,7 @@ UInt128 seen_pairs(const Attention& op, Dim query_length, Dim key_length) {
   return static_cast<UInt128>(upper - ramp(query_length, 1 - window, key_length));
 }
 
-// The number of cells that all windows along one axis read; cells in the padding do not count.
+// Returns the number of cells that all windows along one axis read; cells in the padding do not count.
 UInt128 cells_read(Dim dim, std::int64_t window, std::int64_t stride, std::int64_t dilation, Padding padding) {
   constexpr std::int64_t kMostCounted = 1 << 20;  // larger inputs count as if all windows were full
   const Windows windows = windows_of(dim, window, stride, dilation, padding);
@@ -144,7 +144,7 @@ class Counter {
     attend(op, pairs, query[3], value[3]);
     if (op.lse) add("logarithm per row", {number(2), {query[0], query[1], query[2]}});
   }
-  // The pairs of a query and a key.
+  // Returns the number of visible pairs of a query and a key, as factors.
   [[nodiscard]] Factors seen(const Attention& op, const Factors& query, const Factors& value) const {
     Factors pairs{query[0], query[2]};
     if (op.varlen > 0) {  // the actual lengths are unknown; the maximum is counted
@@ -244,7 +244,7 @@ class Counter {
     add("input: multiply and add", {number(2), steps, axes(1)});
     add("state: multiply and add", {number(2), steps, axes(2)});
     if (op.bias) {
-      const bool two = op.cell == RnnCell::gru && op.reset_after;  // for the input, and for the state
+      const bool two = op.cell == RnnCell::gru && op.reset_after;  // a bias for the input, and one for the state
       add("bias", {number(two ? 2 : 1), steps, axis(1, 1)});
     }
     add("gates and state", {number(cost_per_unit(op)), steps, units});
@@ -367,7 +367,7 @@ class Counter {
     return {size_of_axis(shape[at], id, at)};
   }
   [[nodiscard]] std::size_t in_count() const { return node_.inputs.size(); }
-  // The sizes of all axes of an input, or of all but its last `dropped` axes.
+  // Returns the sizes of all axes of an input, or of all but its last `dropped` axes.
   [[nodiscard]] Factors axes(std::size_t input) const { return rows(input, 0); }
   [[nodiscard]] Factors rows(std::size_t input, int dropped) const {
     Factors factors;
@@ -384,13 +384,13 @@ class Counter {
         factors.push_back(size_of_axis(shape[i], id, i));
     return factors;
   }
-  // The query inside a packed input, with its own number of heads.
+  // Returns the query inside a packed input, with its own number of heads.
   [[nodiscard]] Factors packed_query(const Attention& op) const {
     Factors query = axes(0);
     query[2] = {query[2].size - times(2, op.packed_heads), kNone, 0};
     return query;
   }
-  // The number of cells that all positions of a window read along a spatial axis.
+  // Returns the number of cells that all positions of a window read along a spatial axis.
   [[nodiscard]] Factors windows(const Sliding& over, const Windowing& along, const Factors& taps) const {
     const int axis = along.spatial_axis + 1;
     const Dim positions = graph_.value(over.y).shape[axis];

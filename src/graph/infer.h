@@ -20,7 +20,7 @@ using Inputs = std::span<const TensorType>;
 ATTN_OPS(ATTN_DECLARE)
 #undef ATTN_DECLARE
 
-/// The number of inputs is decided by attn's own lowering: a mismatch is an internal error.
+/// Checks the number of inputs. It is decided by attn's own lowering, so a mismatch is an internal error.
 void expect_inputs(Inputs in, std::size_t count);
 /// Checks that all inputs have the dtype of the first.
 void expect_one_dtype(Inputs in);
@@ -42,9 +42,10 @@ void expect_axes(std::span<const int> axes, int rank);
 /// Checks that no dimension stored in an operation is below kUnknown.
 void expect_dims(const Shape& shape);
 
-/// Returns whether the two can be equal once unknown dimensions are known.
+/// Returns whether the two dimensions can be equal once unknown dimensions are known.
 [[nodiscard]] inline bool agree(Dim a, Dim b) noexcept { return a == kUnknown || b == kUnknown || a == b; }
-/// Returns the result dtype of a fused activation: `dtype` itself. Throws Error (bad_input) if it cannot be applied.
+/// Returns the result dtype of a fused activation, which is `dtype`. Throws Error (bad_input) if the activation does
+/// not accept the dtype.
 [[nodiscard]] DType result_of_activation(const Unary& activation, DType dtype);
 /// Merges two dimensions that agree.
 [[nodiscard]] inline Dim merge(Dim a, Dim b) noexcept { return a == kUnknown ? b : a; }

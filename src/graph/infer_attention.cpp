@@ -17,7 +17,7 @@ Types infer_types(const Softmax& op, Inputs in) {
 
 namespace {
 
-/// The number of optional inputs: the bias and the masks.
+/// Returns the number of optional inputs: the bias and the masks.
 std::size_t further_inputs(const auto& op) { return (op.bias ? 1U : 0U) + static_cast<std::size_t>(op.masks); }
 
 void expect_broadcasts(const Shape& given, const Shape& scores, std::string_view what) {
@@ -150,7 +150,7 @@ Types infer_types(const AttentionGrad& op, Inputs in) {
 
 namespace {
 
-/// Checks a count whose value is known at run time.
+/// Checks a rank-0 integer whose value is known only at run time.
 void expect_count(const TensorType& type, std::string_view what) {
   if (type.dtype != DType::int32) throw bad_input("{} is int32, not {}", what, name_of(type.dtype));
   expect_rank(type.shape, 0, what);

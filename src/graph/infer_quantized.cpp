@@ -12,7 +12,7 @@ void expect_bytes(DType dtype, std::string_view what) {
 /// Returns the bytes of `size` packed 4-bit integers.
 Dim bytes_for(Dim size) { return size == kUnknown ? kUnknown : size / 2 + size % 2; }
 
-/// The result dtype of a dense map of x and a scale: theirs, or float32 if only one is half precision.
+/// Returns the result dtype of a dense map of x and a scale: theirs, or float32 if only one is half precision.
 DType result_dtype(DType x, DType scale) {
   if (x == scale) return x;
   if (x != DType::float32 && scale != DType::float32)

@@ -31,7 +31,7 @@ DType result_of(ReduceFn fn, DType dtype) {
   return dtype;
 }
 
-// The maximum of no elements does not exist, while their sum is 0.
+// Returns whether the function needs at least one element: a maximum of no elements does not exist, but their sum is 0.
 bool needs_elements(ReduceFn fn) {
   return fn == ReduceFn::max || fn == ReduceFn::min || fn == ReduceFn::argmax || fn == ReduceFn::argmin;
 }

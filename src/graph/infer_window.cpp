@@ -14,7 +14,7 @@ void expect_steps(std::span<const std::int64_t> steps, int spatial, std::string_
   }
 }
 
-// The window counts replace the spatial axes of x (B, spatial…, C).
+// Returns the number of windows, which replaces the size of a spatial axis of x (B, spatial…, C).
 Dim slide(Dim dim, std::int64_t window, std::int64_t stride, std::int64_t dilation, Padding padding) {
   return dim == kUnknown ? kUnknown : windows_of(dim, window, stride, dilation, padding).count;
 }

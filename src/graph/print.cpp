@@ -203,7 +203,7 @@ class Fields {
   }
 
  private:
-  // The fields of collectives over shards.
+  // Adds the fields of collectives over shards.
   void parts(const auto& op) {
     field("axis", op.axis);
     field("sizes", tuple(Shape(op.sizes)));
@@ -214,7 +214,7 @@ class Fields {
     for (const Range& range : all) texts.push_back(range_text(range));
     texts_.push_back("[" + join(texts, ", ") + "]");
   }
-  // The common fields of both attention operations.
+  // Adds the fields that both attention operations have.
   void common(const auto& attention) {
     field("scale", python_repr(attention.scale));
     flag("explicit", attention.path == AttentionPath::explicit_);

@@ -114,7 +114,8 @@ class Verifier {
 
   const Graph& graph_;
   std::vector<bool> ready_;
-  std::vector<bool> is_state_, overwritten_;  // for each value: a state or the result of an Append; already overwritten
+  std::vector<bool> is_state_, overwritten_;  // for each value: whether it is a state or the result of an Append;
+                                              // whether it is already overwritten
 };
 
 }  // namespace

@@ -73,7 +73,7 @@ std::optional<int> descriptor_of(std::string_view path) {
   return std::nullopt;
 }
 
-/// Removes the hidden files left by killed writers of the target.
+/// Removes the hidden files that killed writers of the target have left.
 void remove_stale(const std::string& target) {
   for (const std::string& path : hidden_beside(target)) {
     const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
@@ -250,7 +250,8 @@ void AtomicFile::commit() {
   temporary_.clear();
   strike_off(listed_);
   if (!file_.close()) fail("cannot be written", errno);
-  // The new name itself must survive a power cut too. Some file systems cannot sync a folder; this is ignored.
+  // Syncs the folder, so that the new name survives a power cut too. Some file systems cannot sync a folder; this is
+  // ignored.
   const Descriptor folder(::open(folder_of(target_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (folder && ::fsync(folder.get()) != 0 && errno == EIO) fail("cannot be written", errno);
 }

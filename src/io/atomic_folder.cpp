@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A path without trailing slashes, so that it has a last component.
+/// Returns a path without trailing slashes, so that it has a last component.
 std::string without_slashes(std::string path) {
   while (path.size() > 1 && path.ends_with('/')) path.pop_back();
   return path;

@@ -14,7 +14,7 @@ namespace {
 /// Below this size the system call costs more than the memory is worth.
 constexpr std::int64_t kGiveBackFrom = std::int64_t{1} << 15;
 
-/// Releases the pages that lie entirely inside.
+/// Gives the pages that lie entirely inside the range back to the system.
 void give_back(std::byte* data, std::int64_t size) noexcept {
   static const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
   const auto begin = (reinterpret_cast<std::uintptr_t>(data) + page - 1) / page * page;

@@ -18,7 +18,7 @@ namespace attn::io {
 namespace {
 
 constexpr std::array<std::uint32_t, 256> kCrcTable = [] {
-  constexpr std::uint32_t kPolynomial = 0x82f63b78;  // reflected
+  constexpr std::uint32_t kPolynomial = 0x82f63b78;  // Castagnoli's polynomial, with its bits reversed
   std::array<std::uint32_t, 256> table{};
   for (std::uint32_t i = 0; i < table.size(); ++i) {
     std::uint32_t crc = i;
@@ -28,7 +28,7 @@ constexpr std::array<std::uint32_t, 256> kCrcTable = [] {
   return table;
 }();
 
-/// TFRecord's masking: a checksum of data that contains its own checksum would be weak.
+/// Masks a checksum as TFRecord does, because a checksum of data that contains its own checksum would be weak.
 std::uint32_t masked(std::uint32_t crc) { return (crc >> 15 | crc << 17) + 0xa282ead8; }
 
 template <typename Number>
@@ -39,7 +39,8 @@ std::string little_endian(Number number) {
 }
 static_assert(std::endian::native == std::endian::little);
 
-// Protocol buffer fields: a key made of the field's number and wire type, then the value.
+// Encodes a number as a varint. A field of a protocol buffer is a key made of the field's number and wire type, then
+// the value.
 
 std::string varint(std::uint64_t value) {
   std::string out;
@@ -60,7 +61,7 @@ std::string float_field(int field, float value) { return key(field, 5) + little_
 
 double now() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
 
-/// tensorflow/core/util/event.proto
+/// Returns a message as defined in tensorflow/core/util/event.proto.
 std::string event(std::int64_t step, const std::string& what) {
   return double_field(1, now()) + integer_field(2, step) + what;
 }

@@ -23,7 +23,7 @@
 namespace attn::io {
 namespace {
 
-/// read(2), retried after signals: returns the bytes read, 0 at the end.
+/// Calls read(2), and repeats the call after signals. Returns the number of bytes read, 0 at the end.
 std::int64_t read_some(int fd, std::byte* to, std::int64_t size, const std::string& place) {
   constexpr std::int64_t kMost = std::int64_t{1} << 30;  // Linux reads less than 2 GiB at once
   while (true) {
@@ -93,7 +93,7 @@ Bytes read_regular(const std::shared_ptr<const Descriptor>& file, const struct s
 }
 
 constexpr int kReadOnly = O_RDONLY | O_CLOEXEC | O_NOCTTY;
-/// For files in folders. O_NONBLOCK prevents a hang if a pipe has the name of a file.
+/// Flags for files in folders. O_NONBLOCK prevents waiting if a pipe has the name of a file.
 constexpr int kReadFile = kReadOnly | O_NONBLOCK;
 
 /// Calls `open` until it is not interrupted by a signal.
@@ -142,7 +142,7 @@ bool leads_to_blob(const std::string& folder, const std::string& name) {
   return !root.empty() && !blobs.empty() && is_inside(real_path(root / name), blobs);
 }
 
-/// Opens the file behind symlinks, where they lead to where they may.
+/// Opens a file of the folder, also behind symlinks that lead to an allowed place.
 Descriptor open_followed(const std::string& folder, const std::string& name) {
   std::error_code error;
   const fs::path root = fs::canonical(folder, error);
@@ -158,7 +158,7 @@ Descriptor open_followed(const std::string& folder, const std::string& name) {
   return opened_by([&] { return ::open(file.c_str(), kReadFile | O_NOFOLLOW); });
 }
 
-/// errno has the reason.
+/// Throws the Error for a file that could not be opened; errno has the reason.
 [[noreturn]] void refuse_unopened(const std::string& place) {
   if (errno == ENOENT) throw bad_input("{}: no such file", place);
   if (errno == ELOOP)
@@ -202,7 +202,7 @@ extern "C" void on_bus_error(int) {
 
 Bytes read_file(const std::string& path, std::int64_t limit) {
   if (path == "-") {
-    // Kept: an archive is read for its config first and for its weights later.
+    // Stdin is kept in memory: an archive is read for its config first and for its weights later.
     static const Bytes all = read_stream(STDIN_FILENO, "stdin", kMaxStream);
     if (all.size() > limit) throw too_large("stdin", limit);
     return all;
@@ -235,7 +235,7 @@ Bytes read_file_beside(const std::string& path, const std::string& name) {
   const std::string own = folder.empty() ? "." : folder.string();
   if (!file && errno == ELOOP) {
     file = leads_to_blob(own, name) ? open_followed(own, name) : Descriptor();
-    if (!file) errno = ELOOP;  // looking where it leads has set another
+    if (!file) errno = ELOOP;  // the check of the symlink's target has changed errno
   }
   return read_open(std::move(file), place, kMaxSize, Streams::refused);
 }

@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::string_view kSuffix = ".tmp";
 
-/// The common prefix of a target's hidden names. The target's name is truncated so that the result stays a legal name.
+/// Returns the common prefix of a target's hidden names. The target's name is truncated so that the result stays a
+/// legal name.
 std::string prefix_of(const std::string& path) {
   constexpr std::size_t kMostOfName = 200;  // NAME_MAX is 255
   const std::size_t slash = path.rfind('/');

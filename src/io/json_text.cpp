@@ -24,7 +24,7 @@ class Tree : public nlohmann::json_sax<json> {
   Tree(std::string_view text, const std::string& place, const JsonLimits& limits, std::span<const JsonTable> tables)
       : text_(text), place_(place), limits_(limits), tables_(tables) {}
 
-  /// The result, once all events have arrived.
+  /// Returns the result, once all events have arrived.
   [[nodiscard]] json take() { return std::move(root_); }
 
   bool null() override { return add(nullptr); }
@@ -58,9 +58,9 @@ class Tree : public nlohmann::json_sax<json> {
   /// An open object or array.
   struct Level {
     json value;
-    const JsonTable* table = nullptr;      // receives the members
-    std::size_t pointer = 0;               // length of pointer_ outside it
-    std::string key;                       // key of the next member, in an object
+    const JsonTable* table = nullptr;      // the table that receives the members, or null
+    std::size_t pointer = 0;               // length of pointer_ outside this level
+    std::string key;                       // in an object, the key of the next member
     std::unordered_set<std::string> keys;  // keys seen so far, in an object that is not a table
   };
 

@@ -17,7 +17,8 @@ constexpr std::string_view kPickle =
 constexpr std::string_view kCheckpoint =
     "a checkpoint of TensorFlow, which is not read; load it in Python and save it as .keras or .weights.h5";
 
-/// Is it one of the files that model.save_weights of Keras 2 and tf.train.Checkpoint write, whatever their prefix?
+/// Returns whether the file is one of those that model.save_weights of Keras 2 and tf.train.Checkpoint write, whatever
+/// their prefix.
 bool is_checkpoint(std::string_view text, std::string_view path) {
   constexpr std::string_view kTable = "\x57\xfb\x80\x8b\x24\x75\x47\xdb";  // ends a table of LevelDB
   const std::string_view name = path.substr(path.rfind('/') + 1);

@@ -41,7 +41,7 @@ std::vector<int> choose_layer(graph::Graph& graph, const std::optional<std::stri
   std::vector<int> indices;
   std::vector<graph::Scores> kept;
   const std::optional<int> number = wanted ? number_in(*wanted) : std::nullopt;
-  const auto has_name = [&](const graph::Scores& scores) {  // any of the layer's calls
+  const auto has_name = [&](const graph::Scores& scores) {  // true if any call of the layer has the name
     return scores.name == *wanted || scores.name.starts_with(*wanted + "[");
   };
   const bool is_name = wanted && std::any_of(graph.scores.begin(), graph.scores.end(), has_name);
@@ -72,7 +72,7 @@ void check_there(const std::vector<run::ScoresLayout>& layouts, const Heads& hea
 }
 
 /// Returns one example of the input that is an image, (batch, height, width, 1 or 3), scaled from its darkest to its
-/// lightest value; nothing if there is none, or several.
+/// lightest value. Empty if no input or several inputs are images.
 std::optional<report::InputImage> image_in(const std::vector<Tensor>& inputs, std::int64_t item) {
   constexpr std::int64_t kMostPixels = std::int64_t{1} << 20;
   const Tensor* found = nullptr;
@@ -112,7 +112,8 @@ std::vector<std::string> read_labels(const std::string& path) {
   return lines;
 }
 
-/// Returns labels by the number of positions that they name. Every file must match the positions of a layer.
+/// Returns the labels of the files; keys are their numbers of positions. Throws Error if a file matches the positions
+/// of no layer.
 std::map<std::int64_t, std::vector<std::string>> labels_for(const std::vector<run::ScoresLayout>& layouts,
                                                             const std::vector<std::string>& files) {
   std::map<std::int64_t, std::vector<std::string>> out;
@@ -138,7 +139,7 @@ class OwnLabels {
   OwnLabels(const graph::Graph& graph, const std::vector<Tensor>& inputs, std::int64_t item)
       : graph_(graph), inputs_(inputs), item_(item) {}
 
-  /// Adds the terms of the layers that read strings.
+  /// Adds the terms of layers that read strings.
   void add_terms(const keras::Model& model) {
     for (const keras::TextStage& stage : model.text_stages()) {
       if (stage.encoding->form != text::Form::indices || !stage.encoding->missing.empty()) continue;
@@ -149,18 +150,18 @@ class OwnLabels {
           });
     }
   }
-  /// Adds the tokens of a model of KerasHub whose files have a tokenizer.
+  /// Adds the tokens of a KerasHub model whose files have a tokenizer.
   void add_tokens(const std::string& path, const open::Listener& listener) {
     std::unique_ptr<tokenizers::Tokenizer> tokenizer;
     try {
       tokenizer = tokenizers::find_tokenizer(path, keras::tokenizer_tables());
-    } catch (const Error& error) {  // the heads are shown without labels
+    } catch (const Error& error) {  // the heads are then shown without labels
       listener.warn(fmt::format("{}; positions have no labels", error.what()));
     }
     if (tokenizer != nullptr)
       add_tokens_of(*tokenizer, [](const std::string& input) { return input.ends_with("token_ids"); });
   }
-  /// Adds the characters of a text, for a model of bytes.
+  /// Adds the characters of a text, for a model that reads bytes.
   void add_bytes(const keras::Model& model, const open::Execution& execution, const open::GivenInputs& given) {
     const auto of_bytes = open::byte_input(model, execution.sequence_length);
     if (!of_bytes) return;
@@ -196,7 +197,7 @@ class OwnLabels {
       return token.value_or(std::to_string(index));
     });
   }
-  /// If two inputs have one length, the positions of a head are ambiguous.
+  /// If two inputs have the same length and different labels, the positions of a head are ambiguous and get no labels.
   void note(std::int64_t length, std::vector<std::string> labels) {
     const auto [known, is_new] = labels_.try_emplace(length, labels);
     if (!is_new && known->second != labels) unclear_.insert(length);
@@ -245,7 +246,7 @@ report::HeatmapReport attention_of(const open::LoadedModel& loaded, const open::
     labels.add_bytes(loaded.model, execution, given);
     out.labels = labels.take();
   }
-  // Steps after the last of the heads need not run.
+  // Without outputs, the steps after the last requested scores are removed.
   graph.outputs.clear();
   const std::vector<graph::ValueId> masks = run::masks_of_scores(graph);
   for (const graph::ValueId mask : masks) graph.outputs.push_back({"", mask});

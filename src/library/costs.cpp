@@ -63,7 +63,7 @@ void add_steps(report::CostReport& report, keras::Anatomy anatomy, const keras::
 
   report.batch = open::batch_of(anatomy.graph);
   report.seq_len = open::sequence_length_of(anatomy.graph);
-  // A pass does not store scores.
+  // Removes the scores, because a normal pass does not store them.
   anatomy.graph.scores.clear();
   const plan::Plan plan = plan::make_plan(std::move(anatomy.graph));
   report.peak = {plan.weight_bytes, plan.prepared_bytes, plan.input_bytes, plan.arena_bytes};
@@ -89,7 +89,7 @@ report::CostReport costs_of(const keras::Model& model, const keras::LowerOptions
   const keras::Owners owners(anatomy);
   if (!options.symbolic) add_steps(report, std::move(anatomy), owners);
 
-  // From the innermost out.
+  // Adds each row to the enclosing row, starting with the innermost.
   for (std::size_t i = report.rows.size(); i-- > 0;) {
     const std::int32_t around = owners.parent(static_cast<std::int32_t>(i));
     add(around == kNone ? report.total : report.rows[at(around)], report.rows[i]);

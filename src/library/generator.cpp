@@ -61,8 +61,8 @@ void check_ids(const std::vector<std::vector<Token>>& prompts, std::int64_t size
   }
 }
 
-/// Positions of a sequence: those that were asked for, those that the prompts and the new tokens need, or the usual
-/// ones.
+/// Returns the positions of a sequence: the requested number, else the number that prompts and new tokens need, else
+/// the default.
 std::int64_t length_for(const std::vector<std::vector<Token>>& prompts, const GenerateOptions& options,
                         const keras::Model& model) {
   if (options.max_length) return generate::within_positions(model, *options.max_length);

@@ -1,4 +1,4 @@
-// The inside of attn::Generator.
+// The implementation of attn::Generator.
 #pragma once
 
 #include <memory>
@@ -17,12 +17,12 @@
 namespace attn {
 
 struct Generator::Parts {
-  /// `path` is that of the model's files. Throws Error (bad_input) for a model that is no decoder.
+  /// `path` is the path of the model's files. Throws Error (bad_input) if the model is not a decoder.
   Parts(const open::ModelText& text, std::optional<std::string> path, open::Execution how);
 
-  /// The tokenizer of the model's files. Throws Error (bad_input) where there is none.
+  /// Returns the tokenizer of the model's files. Throws Error (bad_input) if there is none.
   [[nodiscard]] std::shared_ptr<const tokenizers::Tokenizer> tokenizer();
-  /// A decoder for the prompts of the request.
+  /// Makes a decoder for the prompts of the request.
   [[nodiscard]] std::unique_ptr<generate::CachedDecoder> decoder_for(const generate::Request& request) const;
   [[nodiscard]] generate::Generated generated(const generate::Request& request) const;
 

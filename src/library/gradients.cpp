@@ -38,7 +38,7 @@ Gradients Model::gradients(const std::map<std::string, Tensor>& data, const Grad
   Gradients out;
   const std::vector<NamedTensor> results = train::named_gradients(session.outputs(), lowered, wanted);
   out.loss = results.front().tensor.at(0);
-  for (std::size_t i = 1; i < results.size(); ++i)  // the session's memory ends with it
+  for (std::size_t i = 1; i < results.size(); ++i)  // copies, because the memory of the session ends with it
     out.gradients.push_back({results[i].name, results[i].tensor.cast(results[i].tensor.dtype())});
   return out;
 }

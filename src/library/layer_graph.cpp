@@ -44,7 +44,7 @@ class LayerGraph {
   PlotGraph graph;
 
  private:
-  /// Adds consecutive rows at `level`, skipping the rows nested in them. `path` is their location in `model`.
+  /// Adds the rows of `rows` at `level`, and skips rows that are nested deeper. `path` is their location in `model`.
   void add_rows(const keras::Model& model, std::span<const keras::SummaryRow> rows, int level, const std::string& path,
                 bool chained, int parent) {
     std::map<std::string, int> ids;
@@ -81,8 +81,8 @@ class LayerGraph {
     return static_cast<int>(graph.nodes.size()) - 1;
   }
 
-  /// Adds the contents of a nested model, whose row is the first. A summary omits the connections inside a nested
-  /// model, so they come from the nested model's own summary.
+  /// Adds the contents of a nested model, whose row is the first of `rows`. A summary omits the connections inside a
+  /// nested model, so they come from the nested model's own summary.
   void open(const keras::Model& model, std::span<const keras::SummaryRow> rows, const std::string& path, int id) {
     graph.nodes[static_cast<std::size_t>(id)].is_opened = true;
     if (is_chain(rows.front().class_name)) {

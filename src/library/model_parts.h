@@ -1,4 +1,4 @@
-// The inside of attn::Model.
+// The implementation of attn::Model.
 #pragma once
 
 #include <mutex>
@@ -18,23 +18,23 @@ namespace attn {
 struct Model::Parts {
   Parts(open::ModelText text, std::optional<std::string> file);
 
-  /// The graph for inspection, where sizes that the model leaves open are unknown. Throws Error.
+  /// Returns the graph for inspection; sizes that the model leaves open are unknown. Throws Error.
   [[nodiscard]] graph::Graph symbolic() const;
 
-  open::ModelText source;           // read again where weights are quantized, and for a training
-  std::optional<std::string> path;  // the file or folder, if there is one
+  open::ModelText source;           // read again to quantize the weights, and for a training
+  std::optional<std::string> path;  // the file or folder; empty for a model from text
   open::LoadedModel loaded;
-  /// Lowering a model walks its layers, which hold the request's state meanwhile: one thread at a time.
+  /// Held while the model is lowered: its layers have state that belongs to the current lowering.
   std::mutex walked = {};
   // Computed on first use.
   std::optional<bool> encodes = {};  ///< whether it has text layers
   std::optional<std::vector<keras::TextOutput>> text_outputs = {};
 };
 
-/// The options that were put into the text when it was opened.
+/// Returns the options that the text was opened with.
 [[nodiscard]] open::Reading reading_of(const open::ModelText& text);
 
-/// Throws Error (usage) for an option out of range.
+/// Converts the options. Throws Error (usage) if one is out of range.
 [[nodiscard]] open::Execution execution_of(const RunOptions& options);
 
 }  // namespace attn

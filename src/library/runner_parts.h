@@ -1,4 +1,4 @@
-// The inside of attn::Runner.
+// The implementation of attn::Runner.
 #pragma once
 
 #include <memory>
@@ -19,8 +19,8 @@ struct Runner::Parts {
   open::Execution execution;
   std::string weights_origin;
   std::unique_ptr<backends::Backend> backend;
-  std::vector<Tensor> weights;            // kept for passes that are each compiled for their inputs
-  std::unique_ptr<run::Session> session;  // null before the first pass of such
+  std::vector<Tensor> weights;            // kept if each pass is compiled for the shapes of its inputs
+  std::unique_ptr<run::Session> session;  // null before the first pass if each pass is compiled for its inputs
 
   void run(std::vector<Tensor> inputs);
 };

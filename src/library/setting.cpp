@@ -11,7 +11,7 @@
 namespace attn::library {
 namespace {
 
-/// Returns the requested dtype, else that of the model's layers.
+/// Returns the requested dtype, else the dtype of the model's layers.
 std::string dtype_name(const graph::Graph& graph, const std::optional<std::string>& asked) {
   if (asked) return *asked;
   for (const graph::Node& node : graph.nodes) {

@@ -1,4 +1,4 @@
-// The inside of attn::Tokenizer.
+// The implementation of attn::Tokenizer.
 #pragma once
 
 #include <memory>

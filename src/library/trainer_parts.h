@@ -1,4 +1,4 @@
-// The inside of attn::Trainer.
+// The implementation of attn::Trainer.
 #pragma once
 
 #include <map>
@@ -12,12 +12,12 @@
 namespace attn {
 
 struct Trainer::Parts {
-  /// Throws Error.
+  /// Prepares the training. Throws Error.
   Parts(open::ModelText text, std::optional<std::string> path, const std::map<std::string, Tensor>& data,
         const TrainOptions& options, const std::map<std::string, Tensor>& validation);
 
   open::ModelText source;
-  std::optional<std::string> path;  ///< of the model's files
+  std::optional<std::string> path;  ///< path of the model's files
   train::Job job;
 };
 

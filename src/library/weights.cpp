@@ -25,7 +25,7 @@ namespace {
 
 const open::Silent kSilent{};
 
-/// A config that is complete without the files beside it.
+/// Returns options for a config that is complete without the files beside it.
 keras::ConfigOptions whole_config() {
   keras::ConfigOptions out;
   out.inner_policies = true;
@@ -48,8 +48,9 @@ DType stored_dtype(const std::string& name) {
 
 /// Throws Error (bad_input) if a number is too large for the dtype.
 void round_weights(std::vector<Tensor>& tensors, const std::string& dtype) {
+  const DType stored = stored_dtype(dtype);
   std::int64_t overflown = 0;
-  for (Tensor& tensor : tensors) overflown += train::round_weight(tensor, stored_dtype(dtype));
+  for (Tensor& tensor : tensors) overflown += train::round_weight(tensor, stored);
   if (overflown > 0) throw bad_input("{} numbers are too large for {}", with_commas(overflown), dtype).about("dtype");
 }
 
@@ -124,7 +125,7 @@ void Model::save(const std::string& path, const SaveOptions& how, const RunOptio
   const train::StoredWeights stored = train::stored_weights(specs, tensors, loaded.model);
   if (how.form)
     return train::save_model(path, form, loaded, stored, parts_->path.value_or(""), train::kShardBytes, kSilent);
-  // Elsewhere the names of an optimizer's variables have no meaning.
+  // Only .weights.h5 has names of optimizer variables that other files can use.
   const bool keeps_state = store.naming == weights::Naming::store_path;
   train::save_weights(path, loaded, stored, keeps_state ? std::move(store.state) : std::vector<NamedTensor>());
 }

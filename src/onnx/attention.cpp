@@ -24,13 +24,13 @@ struct Parts {
     return e.size([&](const graph::Graph& graph) { return graph.value(step.node.inputs[i]).shape[1]; });
   }
 
-  /// The positions of queries as a column, or of keys as a row.
+  /// Returns the positions of queries as a column, or of keys as a row.
   [[nodiscard]] Term places(std::size_t i, bool column) const {
     const Name range = e.range(length(i));
     return {&e, column ? e.node("Unsqueeze", {range, e.ints({1})}) : range, DType::int64};
   }
 
-  /// The mask by causality and the window; empty if every score counts.
+  /// Returns the mask by causality and the window; empty if every score counts.
   [[nodiscard]] std::optional<Term> by_place() const {
     if (!op.causal && !op.window) return std::nullopt;
     const Term queries = places(0, true), keys = places(1, false);
@@ -61,7 +61,7 @@ struct Parts {
     return {&e, e.expand(bias.name, all), bias.dtype};
   }
 
-  /// Keys or values as (B,N,S,H); each head is repeated for the queries that read it.
+  /// Returns keys or values as (B,N,S,H), in which each head is repeated for the query heads that read it.
   [[nodiscard]] Name repeated(std::size_t i) const {
     const Dim queries = step.input(0).shape[2], heads = step.input(1).shape[2];
     if (queries == heads) return heads_first(i);

@@ -94,7 +94,7 @@ class Pass {
     }
   }
 
-  /// The result of most operators has the type of their first input.
+  /// Sets the types of a node's results. Most operators give the type of their first input.
   static void set_types(const Node& node, Types& types) {
     const auto type_of = [&](std::size_t input) {
       const auto found = input < node.inputs.size() ? types.find(node.inputs[input]) : types.end();

@@ -144,7 +144,7 @@ Term apply(const graph::Unary& f, const Term& x) {
 
 namespace {
 
-/// The remainder has the sign of the divisor, as in Python.
+/// Returns the remainder with the sign of the divisor, as in Python.
 Term floor_mod(const Term& x, const Term& y) {
   if (is_integer(x.dtype)) return x.apply("Mod", {y});
   const Term rest = x.apply("Mod", {y}, {{"fmod", std::int64_t{1}}});
@@ -207,7 +207,7 @@ Term combine(BinaryFn fn, const Term& x, const Term& y) {
   return x;
 }
 
-/// The dtype for arithmetic: few runtimes have arithmetic on short integers.
+/// Returns the dtype for arithmetic: few runtimes have arithmetic on short integers.
 DType arithmetic_dtype(DType dtype) {
   switch (dtype) {
     case DType::int8:

@@ -26,7 +26,7 @@ struct Step {
 /// Throws Error (bad_input): ONNX has no equivalent of the step's operation.
 [[noreturn]] void no_counterpart(const Step& step, std::string_view what = "");
 
-/// f(x).
+/// Returns f(x).
 [[nodiscard]] Term apply(const graph::Unary& function, const Term& x);
 
 /// Casts half precision to float32.

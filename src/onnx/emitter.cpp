@@ -84,7 +84,7 @@ Name Emitter::length(int which) {
   const Length& length = samples_.lengths[static_cast<std::size_t>(which)];
   const Name& input = graph().value(graph().inputs[static_cast<std::size_t>(length.input)]).name;
   const std::string layer = std::exchange(layer_, "");
-  // The node goes into the outermost graph, even if the body of a loop is the first to request the length: other graphs
+  // The node goes into the outermost graph, even if the body of a loop is the first to request the length. Other graphs
   // do not see nodes of that body.
   std::vector<Node> body;
   if (!outer_.empty()) body = std::exchange(graph_.nodes, std::exchange(outer_.front(), {}));

@@ -21,7 +21,7 @@ namespace attn::onnx {
 /// The name of a value in the ONNX graph.
 using Name = std::string;
 using Names = std::vector<Name>;
-/// The sizes of a value; an empty one follows no formula.
+/// The size of each axis of a value; an axis whose size follows no formula has an empty one.
 using Sizes = std::vector<std::optional<Size>>;
 using Ints = std::vector<std::int64_t>;
 
@@ -49,12 +49,12 @@ class Emitter {
   Name index(std::int64_t value);  ///< a rank-0 int64
 
   [[nodiscard]] Sizes sizes(graph::ValueId id) const;
-  /// The formula of a number in the graph. Throws Error (bad_input) if it follows none.
+  /// Returns the formula of a number in the graph. Throws Error (bad_input) if the number follows none.
   [[nodiscard]] Size size(const Look& look) const;
-  /// An int64 vector with these sizes. Throws Error (bad_input) if one follows no formula.
+  /// Returns an int64 vector with these sizes. Throws Error (bad_input) if one follows no formula.
   Name vector(const Sizes& sizes);
   Name rank0(const Size& size);
-  /// [0, size) as int64.
+  /// Returns the int64 vector 0, …, size − 1.
   Name range(const Size& size);
 
   /// Reshapes x from the sizes `from` to the sizes `to`.
@@ -65,13 +65,13 @@ class Emitter {
 
   /// Adds the following nodes to a separate graph, until end_body.
   void begin_body();
-  /// Returns that graph, which can also read names of enclosing graphs.
+  /// Returns the separate graph, which can also read names of the graphs that enclose it.
   [[nodiscard]] std::shared_ptr<const Graph> end_body(const std::string& name, std::vector<ValueInfo> inputs,
                                                       std::vector<ValueInfo> outputs);
 
   /// Returns the finished graph.
   [[nodiscard]] Graph take();
-  /// Returns whether a node computes it.
+  /// Returns whether a node computes the value of this name.
   [[nodiscard]] bool is_made(const Name& name) const;
   /// Renames a value that a node computes.
   void rename(const Name& from, const Name& to);

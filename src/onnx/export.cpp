@@ -105,7 +105,8 @@ class Exporter {
                  : name + "_" + std::to_string(axis);
   }
 
-  /// The value under its output's name. It is copied if no node computes it, or if it is already another output.
+  /// Returns the value under its output's name. It is copied if no node computes it, or if it is already another
+  /// output.
   [[nodiscard]] ValueInfo output(std::size_t i) {
     const graph::ValueId id = graph_.outputs[i].value;
     const Name& name = output_names_[i];

@@ -91,7 +91,7 @@ Matrices matrices_of(const Step& step, const graph::QuantizedLinear& op) {
   return m;
 }
 
-/// The integers of the weight (int32) as (K, M); (M, K) if it is transposed.
+/// Returns the weight's integers (int32) as (K, M); as (M, K) if the weight is transposed.
 Term weight_of(const Step& step, const graph::QuantizedLinear& op, const Matrices& m) {
   const Sizes stored = op.transposed ? Sizes{m.width, m.depth} : Sizes{m.depth, m.width};
   if (op.pairs == graph::Pairs::none) {

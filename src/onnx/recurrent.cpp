@@ -20,7 +20,7 @@ struct Loop {
   [[nodiscard]] Term recurrent(std::int64_t first, std::int64_t last) const {
     return columns(step.term(2), first, last);
   }
-  /// A row of the bias, which has two rows if the cell keeps them separate.
+  /// Returns a row of the bias, which has two rows if the cell keeps them separate.
   [[nodiscard]] Term bias(std::int64_t row) const {
     return {&e, e.node("Gather", {step.in[3], e.index(row)}, {{"axis", std::int64_t{0}}}), dtype};
   }

@@ -18,7 +18,7 @@ namespace {
 /// Maps an open size, by input and axis, to its index in the lengths.
 using Places = std::map<std::pair<std::size_t, int>, std::size_t>;
 
-/// The open sizes except the batch.
+/// Returns the open sizes except the batch.
 std::vector<std::pair<std::size_t, int>> open_axes(const std::vector<Shape>& shapes) {
   std::vector<std::pair<std::size_t, int>> out;
   for (std::size_t i = 0; i < shapes.size(); ++i)
@@ -30,7 +30,7 @@ std::vector<std::pair<std::size_t, int>> open_axes(const std::vector<Shape>& sha
 /// The length of each open axis; equal numbers share one.
 using Groups = std::vector<std::size_t>;
 
-/// The common prefix of a group's input names: "encoder_" for encoder_token_ids and encoder_padding_mask.
+/// Returns the common prefix of a group's input names: "encoder_" for encoder_token_ids and encoder_padding_mask.
 std::string common_words(const std::vector<std::string>& names) {
   std::string common = names.front();
   for (const std::string& name : names)
@@ -123,7 +123,7 @@ bool takes(const std::vector<Shape>& shapes, const Lower& lower, std::uint32_t l
   }
 }
 
-/// The smallest groups of open axes that can differ from the rest; a single group if there are too many to try.
+/// Returns the smallest groups of open axes that can differ from the rest; a single group if there are too many to try.
 Groups found_groups(const std::vector<Shape>& shapes, const Lower& lower, std::int64_t size) {
   constexpr std::size_t kMost = 6;
   const std::size_t count = open_axes(shapes).size();
@@ -144,8 +144,8 @@ Groups found_groups(const std::vector<Shape>& shapes, const Lower& lower, std::i
   return groups;
 }
 
-/// Returns the size that the caller can fix if no size of the open axes works: the batch, if nothing else is open or an
-/// input fixes a batch at which the model works.
+/// Returns the size that the caller can fix if no size of the open axes works. That is the batch, if nothing else is
+/// open or an input fixes a batch at which the model works.
 const char* field_to_fix(const std::vector<Shape>& shapes, const Lower& lower) {
   const auto has_batch = [](const Shape& shape, bool open) {
     return shape.rank() > 0 && (shape[0] == kUnknown) == open;

@@ -30,8 +30,8 @@ using Look = std::function<std::int64_t(const graph::Graph&)>;
 /// Returns whether the value is an integer that may be a size, and so may differ at another size.
 [[nodiscard]] bool is_size(const graph::Value& value);
 
-/// The first node where the samples are different models (another operation, another constant), not only different
-/// sizes. Empty if they agree.
+/// Returns the first node where the samples are different models (another operation, another constant), not only
+/// different sizes. Empty if they agree.
 [[nodiscard]] std::optional<graph::NodeId> first_difference(const Samples& samples);
 
 }  // namespace attn::onnx

@@ -10,13 +10,13 @@ struct Term {
   Name name;
   DType dtype = DType::float32;
 
-  /// Adds a node with one output; `further` inputs follow this one.
+  /// Adds a node with one output. Its inputs are this term and then `further`.
   [[nodiscard]] Term apply(std::string op, const std::vector<Term>& further = {},
                            std::vector<Attribute> attributes = {}) const;
-  /// Adds a node with one bool output; `further` inputs follow this one.
+  /// Adds a node with one bool output. Its inputs are this term and then `further`.
   [[nodiscard]] Term test(std::string op, const std::vector<Term>& further = {}) const;
   [[nodiscard]] Term cast(DType to) const;
-  /// A constant of this term's dtype.
+  /// Returns a constant of this term's dtype.
   [[nodiscard]] Term number(double value) const;
 };
 

@@ -22,7 +22,7 @@ std::vector<int> channels_last(int rank) {
   return order;
 }
 
-/// The padding attribute: explicit sizes, or the rule (SAME, VALID) if a length is open.
+/// Returns the padding attribute: explicit sizes, or the rule (SAME, VALID) if a length is open.
 Attribute padding_of(const Step& step, graph::Padding padding, const Ints& window, const Ints& strides,
                      const Ints& dilation) {
   const Sizes x = step.in_sizes(0);

@@ -61,8 +61,8 @@ void Message::numbers(int field, std::span<const std::int64_t> values) {
 
 void Message::message(int field, Message inner) {
   own(head_of(field, inner.size_));
-  // Short strings hold their bytes inside the object, so the objects must keep their addresses: the elements of the
-  // inner deque are moved one by one, and the pieces point to the new addresses.
+  // Short strings contain their bytes, so the objects must keep their addresses. The elements of the inner deque are
+  // therefore moved one by one, and the pieces point to the new addresses.
   std::size_t next = 0;
   for (const std::string_view piece : inner.pieces_) {
     const bool owned = next < inner.owned_.size() && inner.owned_[next].data() == piece.data();

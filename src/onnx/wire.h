@@ -30,7 +30,7 @@ class Message {
   void bytes(int field, std::span<const std::byte> value);
 
   [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
-  /// The pieces, in the order of writing.
+  /// Returns the pieces, in the order of writing.
   [[nodiscard]] const std::vector<std::string_view>& pieces() const noexcept { return pieces_; }
 
  private:

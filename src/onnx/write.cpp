@@ -44,7 +44,7 @@ std::int64_t type_code(DType dtype) noexcept {
 
 namespace {
 
-/// The IR version that belongs to an operator set.
+/// Returns the IR version that belongs to an operator set.
 int format_of(int opset) {
   if (opset >= 23) return 11;
   if (opset >= 21) return 10;

@@ -39,7 +39,7 @@ class FileInputs {
     std::erase_if(of_numbers_, [&](const std::string& name) { return contains(of_texts_, name); });
   }
 
-  /// The arrays of strings.
+  /// Returns the arrays that contain strings.
   [[nodiscard]] std::map<std::string, TextArray> texts() const {
     std::map<std::string, TextArray> out;
     for (const NamedTexts& array : arrays_.texts) {
@@ -65,7 +65,7 @@ class FileInputs {
     return out;
   }
 
-  /// The arrays of numbers.
+  /// Returns the arrays that contain numbers.
   [[nodiscard]] std::map<std::string, Tensor> numbers() const {
     if (arrays_.tensors.empty() && !arrays_.texts.empty()) return {};
     const bool is_single = arrays_.tensors.size() == 1 && arrays_.texts.empty() && model_.input_names().size() == 1;
@@ -95,7 +95,8 @@ class FileInputs {
   [[nodiscard]] bool has_no_name(const NamedTexts& array) const {
     return array.name.empty() || path_.ends_with(".npy");
   }
-  /// Whether it is the only array of a file, for the only input of strings, so that names need not match.
+  /// Returns whether the array is the only one of its file, and the model has only one input of strings. Their names
+  /// then need not match.
   [[nodiscard]] bool is_for_any(const NamedTexts& array) const {
     if (arrays_.texts.size() != 1 || of_texts_.size() != 1) return false;
     return has_no_name(array) || (others_ != nullptr && arrays_.tensors.empty() && of_numbers_.empty());
@@ -124,7 +125,7 @@ class FileInputs {
 struct Named {
   std::map<std::string, Tensor> numbers;
   std::map<std::string, TextArray> texts;
-  std::map<std::string, std::string> files;  ///< of each
+  std::map<std::string, std::string> files;  ///< the file of each array
   std::vector<std::string> others;           ///< "'y' of data.npz": arrays that no input takes
 
   void add(const keras::Model& model, const io::Arrays& arrays, const std::string& path) {

@@ -20,7 +20,7 @@
 namespace attn::open {
 namespace {
 
-/// The Keras version in metadata.json; nothing if it is missing.
+/// Returns the Keras version in metadata.json; nothing if it is missing.
 std::optional<keras::Version> version_in(const std::string& metadata, const std::string& path) {
   const auto json = io::parse_json(metadata, printable(path) + ":metadata.json");
   if (!json.is_object() || !json.contains("keras_version") || !json["keras_version"].is_string()) return std::nullopt;
@@ -65,7 +65,7 @@ ModelText read_hdf5_model(const std::string& path, const io::Bytes& file) {
   return {path + ":model_config", *config, options, path};
 }
 
-/// Whether the archive is NumPy's .npz.
+/// Returns whether the archive is NumPy's .npz.
 bool holds_arrays_alone(const io::ZipReader& archive) {
   const auto& members = archive.members();
   return !members.empty() &&

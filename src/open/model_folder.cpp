@@ -28,7 +28,7 @@ bool has(const std::string& folder, std::string_view name) {
   return fs::exists(fs::path(folder) / name, error);
 }
 
-/// The first file of the folder with this ending; "" if there is none.
+/// Returns the first file of the folder with this ending; "" if there is none.
 std::string file_ending_in(const std::string& folder, std::string_view ending) {
   constexpr int kLooked = 10'000;
   std::error_code error;

@@ -20,7 +20,7 @@ namespace attn::open {
 /// if the folder has none.
 [[nodiscard]] std::optional<std::string> weights_file_in(const std::string& folder);
 
-/// Whether the folder has weights that only Python can read.
+/// Returns whether the folder has weights that only Python can read.
 [[nodiscard]] bool pickles_in(const std::string& folder);
 
 /// The file of a preset with the weights that its task adds to the backbone.

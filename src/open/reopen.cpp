@@ -13,7 +13,7 @@
 namespace attn::open {
 namespace {
 
-/// The message of an error about the hidden file, with the name that the file was to get.
+/// Returns the message of an error about the hidden file, with the name that the file was to get.
 std::string renamed(std::string message, const std::string& written, const std::string& path) {
   const std::string from = printable(written), to = printable(path);
   for (std::size_t at = message.find(from); at != std::string::npos; at = message.find(from, at + to.size()))

@@ -14,11 +14,12 @@
 namespace attn::open {
 namespace {
 
-/// Files of one length, and what is left of the last rows of a file.
+/// The number of sessions that are kept. They are for the usual number of rows, and for the remaining rows at the end
+/// of a file.
 constexpr std::size_t kSessions = 2;
 const Silent kSilent{};
 
-/// Rows [from, to) as a view.
+/// Returns rows [from, to) as a view of the array.
 Tensor rows_of(const Tensor& array, std::int64_t from, std::int64_t to) {
   Shape shape = array.shape();
   const std::int64_t row = shape[0] == 0 ? 0 : array.bytes() / shape[0];
@@ -26,7 +27,7 @@ Tensor rows_of(const Tensor& array, std::int64_t from, std::int64_t to) {
   return {array.dtype(), shape, std::shared_ptr<std::byte>(array.owner(), array.data() + from * row)};
 }
 
-/// The first axis that all arrays share. Throws Error (bad_input) where they do not.
+/// Returns the number of rows, which all arrays must have as their first axis. Throws Error (bad_input) if they differ.
 std::int64_t count_rows(const std::map<std::string, Tensor>& arrays, const std::string& file) {
   std::optional<std::int64_t> rows;
   for (const auto& [name, array] : arrays) {
@@ -50,7 +51,7 @@ RowRunner::RowRunner(const std::optional<std::string>& model, const Execution& e
 
 RowRunner::Result RowRunner::run(const std::string& file) {
   Execution of_file = execution_;
-  of_file.batch.reset();  // the batch is how many of the file's rows run at a time
+  of_file.batch.reset();  // execution.batch is the number of rows that run at a time, not the batch of the file
   const GivenInputs given = read_inputs(loaded_.model, {file}, of_file, has_warned_ ? kSilent : listener_);
   has_warned_ = has_warned_ || !given.others.empty();
   const std::map<std::string, Tensor>& arrays = given.arrays;
@@ -109,7 +110,7 @@ std::vector<NamedTensor> RowRunner::run_rows(const std::map<std::string, Tensor>
   lower.dtype = execution_.dtype;
   lower.input_shapes = {shapes.begin(), shapes.end()};
 
-  if (execution_.skip_padding) {  // a graph of its own for each number of rows that are left
+  if (execution_.skip_padding) {  // such a graph is different for each number of rows that are not padding
     graph::Graph graph = lowered(lower);
     static_cast<void>(require_memory(loaded_, lower, graph, *backend_, execution_));
     std::vector<Tensor> inputs = run::make_inputs(graph, arrays, execution_.seed);

@@ -35,7 +35,7 @@ std::vector<Tensor> load_weights(const LoadedModel& loaded, const Execution& exe
     out = draw_weights(wanted.specs, execution.seed, execution.threads, listener);
   }
   if (!loaded.floats) return out;
-  // Each weight in floats goes as soon as it is quantized; what no file gives is drawn one by one.
+  // Each float weight is freed as soon as it is quantized; weights that no file provides are drawn one by one.
   const auto work = listener.begin("quantizing");
   return weights::quantize(loaded.model.weights(), wanted.specs, [&](std::size_t i) {
     if (in_memory || file) return std::exchange(out[i], Tensor());

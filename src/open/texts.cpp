@@ -22,7 +22,7 @@ TextArray fitted(const keras::TextInput& input, TextArray texts) {
   return texts;
 }
 
-/// The term at an index, as in TensorFlow's table: out-of-vocabulary indices map to the OOV term.
+/// Returns the term at an index, as in TensorFlow's table: out-of-vocabulary indices map to the OOV term.
 const std::string& term_at(const text::Lookup& terms, std::int64_t place) {
   if (terms.mask && place == 0) return *terms.mask;
   const std::int64_t at = place - terms.first;

@@ -8,10 +8,11 @@
 
 namespace attn::open {
 
-/// Whether the config is of a kind that omits it. `text` is the config's text.
+/// Returns whether the text is a config of a model class that omits tie_word_embeddings.
 [[nodiscard]] bool may_hide_tied_embedding(std::string_view text);
 
-/// Whether the token embedding is also the output head, judged by the weights in the file. Nothing if it has neither.
+/// Returns whether the token embedding is also the output head, judged by the weights in the file. Returns empty if the
+/// file has neither.
 [[nodiscard]] std::optional<bool> tied_embedding_in(const weights::Store& store);
 
 }  // namespace attn::open

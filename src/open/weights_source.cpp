@@ -24,7 +24,8 @@ bool is_archive(const io::Bytes& file, const std::string& path) {
   return io::kind_of(file) == io::FileKind::zip && io::ZipReader(file, path).find("config.json") != nullptr;
 }
 
-/// Whether an archive's config is not a Keras config at all. A config with classes that attn lacks is not damaged.
+/// Returns whether the config of an archive is not a Keras config: it cannot be parsed, or lacks class_name or config.
+/// An unknown class in a config is not damage.
 bool is_damaged(const io::Bytes& file, const std::string& path) {
   try {
     const auto config = keras::parse_json_text(io::parse_keras_archive(file, path).config, path);
@@ -34,7 +35,7 @@ bool is_damaged(const io::Bytes& file, const std::string& path) {
   }
 }
 
-/// Whether the path has the name of a config in a KerasHub preset or a Hugging Face folder.
+/// Returns whether the path has the name of a config in a KerasHub preset or a Hugging Face folder.
 bool is_config(const std::string& path) {
   const std::filesystem::path name = std::filesystem::path(path).filename();
   return name == "config.json" || name == "task.json";
@@ -52,7 +53,7 @@ WeightsSource read_weights(const std::string& path, const LoadedModel* model, co
   }
   if (is_config(path)) {
     LoadedModel described = load_model(path, Reading{}, listener);
-    if (described.weights) {  // those of the folder that it is in
+    if (described.weights) {  // the weights of the folder with this config
       WeightsSource out = read_weights(*described.weights, model != nullptr ? model : &described, listener);
       if (model == nullptr) out.model.emplace(std::move(described));
       return out;

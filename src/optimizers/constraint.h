@@ -6,7 +6,7 @@
 
 namespace attn::optimizers {
 
-/// Works in place. The weight has a floating dtype.
+/// Applies the constraint in place. The weight has a floating dtype.
 void constrain(const Constraint& constraint, const Tensor& weight);
 
 }  // namespace attn::optimizers

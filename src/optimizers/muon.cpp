@@ -13,7 +13,7 @@ namespace {
 template <typename T>
 using Matrix = std::vector<T>;
 
-/// x (m, k) · y (k, n)
+/// Returns the product x (m, k) · y (k, n).
 template <typename T>
 Matrix<T> product(const Matrix<T>& x, const Matrix<T>& y, std::size_t m, std::size_t k, std::size_t n) {
   using Sum = Accumulator<T>;

@@ -12,7 +12,7 @@
 namespace attn::optimizers {
 namespace {
 
-/// Elements of one task. The size is fixed, so results do not depend on the number of threads.
+/// The number of elements of one task. It is fixed, so results do not depend on the number of threads.
 constexpr std::int64_t kPart = std::int64_t{1} << 16;
 /// Below this number of elements, one thread is faster.
 constexpr std::int64_t kLeastForThreads = std::int64_t{1} << 18;
@@ -152,7 +152,7 @@ std::vector<Tensor> Optimizer::unsaved() const {
 
 void Optimizer::set_unsaved(const std::vector<Tensor>& kept) {
   const std::vector<Tensor> own = unsaved();
-  if (kept.size() != own.size()) return;  // a file that Keras saved has none
+  if (kept.size() != own.size()) return;  // a file that Keras saved has no such list
   for (std::size_t i = 0; i < own.size(); ++i) {
     if (kept[i].shape() != own[i].shape())
       throw bad_input("attn/unsaved/{} of the optimizer is {} in the file, but {} has {}", i, kept[i].shape().str(),

@@ -61,7 +61,7 @@ void Optimizer::begin(const std::vector<Tensor>& weights) {
   }
 }
 
-/// Σ of the squared gradient by variable, or Σ of its squared entries.
+/// Returns by variable Σ of the squares of the gradient, or of its entries.
 std::vector<double> Optimizer::squares_of(const std::vector<Gradient>& gradients) const {
   std::vector<double> parts(parts_.size(), 0.0), sums(gradients.size(), 0.0);
   for_each_part(static_cast<std::int64_t>(parts_.size()), threads_, [&](std::int64_t i) {
@@ -80,9 +80,9 @@ std::vector<double> Optimizer::squares_of(const std::vector<Gradient>& gradients
   return sums;
 }
 
-/// Adds the gradients, times `factor`, to the accumulated sums, which replace them. In a step that updates the weights,
-/// the gradient is the mean over the accumulated batches. It gets an array of its own with Muon, whose step can still
-/// be stopped.
+/// Adds the gradients, times `factor`, to the accumulated sums, which then replace the gradients. In a step that
+/// updates the weights, the gradient is the mean over the accumulated batches. With Muon, whose step can still be
+/// stopped, the mean is an array of its own.
 void Optimizer::accumulate(std::vector<Gradient>& gradients, double factor, bool moves) const {
   std::vector<Tensor> sums = accumulators_;
   if (moves && std::holds_alternative<Muon>(settings_.rule))
@@ -137,7 +137,7 @@ Pass Optimizer::pass() const {
   return pass;
 }
 
-/// This rank's shard of the variable is a contiguous range; slots begin with it.
+/// Returns the step of this rank's shard. The shard is a contiguous range of the variable; slots begin with it.
 template <typename T>
 Visit<T> Optimizer::visit_of(std::size_t n, const Moment& moment, const Tensor& weight, const Gradient& gradient,
                              double factor) const {

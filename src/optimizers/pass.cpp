@@ -11,7 +11,7 @@
 namespace attn::optimizers {
 namespace {
 
-/// Elements of one chunk. All arrays that a rule reads and writes for a chunk fit into the L1 cache.
+/// The number of elements of one chunk. All arrays that a rule reads and writes for a chunk fit into the L1 cache.
 constexpr std::int64_t kChunk = 1024;
 
 template <typename T>
@@ -52,8 +52,8 @@ ATTN_CLONES void mix(float momentum, const float* v, float* average, std::int64_
   average_of(momentum, v, average, count);
 }
 
-/// The scaled and clipped gradient of a step; written to `g` and `q` if it differs from the original. Returns whether
-/// an element exceeded the limit.
+/// Scales and clips the gradient of a step; the result is written to `g` and `q` if it differs from the original.
+/// Returns whether an element exceeded the limit.
 template <typename T>
 bool fit_gradient(const Pass& pass, T factor, Step<T>& step, T* g, T* q) {
   const std::int64_t count = step.size;

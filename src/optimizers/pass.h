@@ -13,8 +13,8 @@ namespace attn::optimizers {
 /// The settings that all variables share.
 struct Pass {
   const Rule* rule = nullptr;
-  std::optional<double> limit;  ///< limit of each element of a dense gradient
-  double momentum = 0.0;        ///< of the moving averages
+  std::optional<double> limit;  ///< limit of the magnitude of each element of a dense gradient
+  double momentum = 0.0;        ///< momentum of the moving averages
   bool overwrites = false;      ///< whether the averages overwrite the weights
 };
 
@@ -26,11 +26,11 @@ struct Decay {
 /// One variable of the pass.
 template <typename T>
 struct Visit {
-  Step<T> step;                ///< with the original gradient
-  T factor = T(1.0F);          ///< factor of the gradient
-  std::optional<Decay> decay;  ///< applied first
-  T* average = nullptr;        ///< updated with v at the end
-  T* accumulator = nullptr;    ///< set to 0 at the end
+  Step<T> step;                ///< the step, with the original gradient
+  T factor = T(1.0F);          ///< factor by which the gradient is multiplied
+  std::optional<Decay> decay;  ///< weight decay, which is applied first
+  T* average = nullptr;        ///< the moving average, which is updated with v at the end
+  T* accumulator = nullptr;    ///< the accumulator, which is set to 0 at the end
 };
 
 /// Updates elements [begin, end) of a variable; all of them if the rule is not elementwise. Returns whether an element

@@ -47,7 +47,7 @@ ATTN_RULE(SGD) {
   }
 }
 
-/// 1 − beta^t
+/// Returns 1 − beta^t.
 template <typename T>
 [[gnu::always_inline]] inline Scalar<T> correction_of(double beta, double t) {
   return Scalar<T>(1.0) - power_of<T>(beta, t);
@@ -59,7 +59,7 @@ template <typename T>
   return T(rate * square_root(correction_of<T>(rule.beta_2, step.t)) / correction_of<T>(rule.beta_1, step.t));
 }
 
-/// m += (g − m)(1 − β₁), s += (q − s)(1 − β₂)
+/// Updates the moments: m += (g − m)(1 − β₁), s += (q − s)(1 − β₂).
 ATTN_RULE(Adam) {
   ATTN_PART(step);
   const T take_1 = T(1.0 - rule.beta_1), take_2 = T(1.0 - rule.beta_2), epsilon = T(rule.epsilon);
@@ -255,8 +255,8 @@ Scalar<T> root_mean_square(const T* x, std::int64_t size) {
   return square_root(Scalar<T>(sum_of_squares(x, size) / static_cast<double>(size)));
 }
 
-/// The second moment is factored: one average for each row and each column of the last two axes, whose product
-/// approximates that of an element.
+/// Updates the factored second moment: one average for each row and one for each column of the last two axes. The
+/// product of both approximates the average of an element.
 template <typename T>
 void factored(const Adafactor& rule, const Step<T>& step, Scalar<T> keep) {
   using S = Scalar<T>;
@@ -311,7 +311,7 @@ void apply(const Adafactor& rule, const Step<T>& step) {
     }
   }
   std::vector<T> by(static_cast<std::size_t>(step.size));
-  double squares = 0.0;  // sum over the entries, if the gradient has entries
+  double squares = 0.0;  // Σ of squared updates; over the entries if the gradient has entries
   for (std::int64_t i = 0; i < step.size; ++i) {
     by[static_cast<std::size_t>(i)] = step.g[i] / square_root(s[i]);
     squares += static_cast<double>(step.square(i)) / static_cast<double>(s[i]);

@@ -11,7 +11,7 @@
 
 namespace attn::optimizers {
 
-/// Whether Muon updates the variable by Adam.
+/// Returns whether Muon updates the variable by Adam.
 [[nodiscard]] bool uses_adam(const Muon& muon, const Variable& variable);
 
 enum class SlotKind : std::uint8_t { average, accumulator, rule };
@@ -19,10 +19,10 @@ enum class SlotKind : std::uint8_t { average, accumulator, rule };
 /// A slot, which has the dtype of its variable.
 struct Slot {
   SlotKind kind;
-  std::size_t variable;  ///< index
-  const char* name;      ///< "momentum"
+  std::size_t variable;  ///< index of the variable
+  const char* name;      ///< name of the slot: "momentum"
   Shape shape;
-  double value = 0.0;  ///< of all its elements at first
+  double value = 0.0;  ///< initial value of all elements
 };
 
 /// Calls `slot(const Slot&)` for each slot, and `loose(variable or nothing, dtype)` for each scalar that Keras creates
@@ -74,7 +74,7 @@ void visit_slots(const Settings& settings, const std::vector<Variable>& variable
     for_all([&](std::size_t n) {
       const Shape& shape = variables[n].shape;
       const int rank = shape.rank();
-      if (rank < 2) {  // unused, but files have them
+      if (rank < 2) {  // the slots are unused, but Keras's files have them
         loose(n, DType::int32);
         loose(n, DType::int32);
       } else {

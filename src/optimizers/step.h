@@ -14,10 +14,11 @@ struct Step {
   const Shape* shape = nullptr;
   T* v = nullptr;        ///< the weights
   const T* g = nullptr;  ///< Σ of the gradient's entries
-  const T* q = nullptr;  ///< Σ of their squares; null means g², if the rule is not elementwise
-  const T* a = nullptr;  ///< Adamax: Σ of their magnitudes, multiplied by `a_factor` when read; null means |g|
+  const T* q = nullptr;  ///< Σ of the entries' squares; null means g², if the rule is not elementwise
+  /// For Adamax, Σ of the entries' magnitudes, multiplied by `a_factor` when read; null means |g|.
+  const T* a = nullptr;
   T a_factor = T(1.0F);
-  std::array<T*, 3> s{};  ///< the rule's slots
+  std::array<T*, 3> s{};  ///< the slots of the rule
   std::int64_t size = 0;
   double rate = 0;               ///< the learning rate
   double t = 1;                  ///< number of this update, from 1

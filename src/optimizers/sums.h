@@ -7,9 +7,9 @@
 
 namespace attn::optimizers {
 
-/// Σ x²
+/// Returns Σ x².
 [[nodiscard]] double sum_of_squares(const float* x, std::int64_t count);
-/// Σ x
+/// Returns Σ x.
 [[nodiscard]] double sum_of(const float* x, std::int64_t count);
 
 template <typename T>

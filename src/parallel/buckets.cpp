@@ -47,7 +47,7 @@ class Bucketing {
   }
 
  private:
-  /// The dtype of the numbers, and the dtype in which they are sent.
+  /// The dtype of the numbers, and the dtype in which ranks send them.
   using Kind = std::pair<DType, DType>;
 
   struct Bucket {
@@ -55,7 +55,7 @@ class Bucketing {
     std::int64_t bytes = 0;
   };
 
-  /// For each node: whether it is a sum that no other collective depends on.
+  /// Returns for each node whether it is a sum that no other collective depends on.
   [[nodiscard]] std::vector<bool> find_last_sums() const {
     std::vector<bool> leads_on(graph_.values.size(), false), result(nodes_.size(), false);
     for (std::size_t i = nodes_.size(); i-- > 0;) {
@@ -89,12 +89,12 @@ class Bucketing {
     if (bucket.bytes >= limit_) flush(kind);
   }
 
-  /// Sends a bucket. Its readers are moved behind all other nodes, which can run during the transfer.
+  /// Sends a bucket. The readers of its sums come after all other nodes, which can run during the transfer.
   void flush(Kind kind) {
     const Bucket bucket = std::move(buckets_[kind]);
     buckets_.erase(kind);
     if (bucket.sums.size() == 1 && kind.first == kind.second) return emit(bucket.sums[0]);
-    // The bucket's arrays, flattened and concatenated into one sum.
+    // The bucket's arrays, flattened; they are concatenated for one all-reduce.
     std::vector<ValueId> rows;
     build_.set_layer(bucket.sums.back().layer);
     for (const Node& sum : bucket.sums) {
@@ -123,17 +123,17 @@ class Bucketing {
   const Rounded& rounded_;
   std::vector<Node> nodes_;
   graph::Builder build_;
-  std::vector<ValueId> now_;  // the replacement of each value
+  std::vector<ValueId> now_;  // the replacement of each value of the old graph
   std::vector<bool> is_waiting_;
   std::map<Kind, Bucket> buckets_;
-  std::vector<std::tuple<Bucket, Kind, ValueId>> sent_;  // the third is the sum of the bucket
+  std::vector<std::tuple<Bucket, Kind, ValueId>> sent_;  // the all-reduced value of each sent bucket is third
   std::vector<Node> readers_;                            // readers of pending sums, in order
 };
 
 }  // namespace
 
 std::set<ValueId> sums_behind(const Graph& graph, const std::set<ValueId>& outputs) {
-  // By value: does it lead to one of the outputs? Is it read by anything else?
+  // For each value: whether it leads to one of the outputs, and whether anything else reads it.
   std::vector<bool> leads(graph.values.size(), false), strays(graph.values.size(), false);
   for (const graph::Output& output : graph.outputs)
     (outputs.contains(output.value) ? leads : strays)[at(output.value)] = true;

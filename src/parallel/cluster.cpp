@@ -16,12 +16,12 @@ namespace {
 
 using communicators::Collective;
 
-/// Vendors' figures, and the fractions of them that large products are known to reach.
+/// Figures of vendors, and the fractions of them that large products are known to reach.
 const std::array<Cluster, 2>& built_in() {
   static const std::array<Cluster, 2> kClusters = {
-      // Nodes of 8 GPUs (NVLink), each with a 400 Gb/s port; bfloat16.
+      // Nodes of 8 GPUs (NVLink), each GPU with a 400 Gb/s port, in bfloat16.
       Cluster{"h200-ndr", 8, 790e12, 0.55, 4.3e12, 2, {12e-6, 360e9}, {25e-6, 45e9}},
-      // Nodes of 64 cores as one rank each, 100 Gb/s; float32.
+      // Nodes of 64 cores, each node one rank, with 100 Gb/s, in float32.
       Cluster{"cpu-100g", 1, 6e12, 0.6, 300e9, 4, {0, 1}, {15e-6, 11e9}},
   };
   return kClusters;
@@ -75,7 +75,7 @@ Cluster parsed(std::string_view text) {
 
 double log2_up(int n) { return n <= 1 ? 0 : std::bit_width(static_cast<unsigned>(n - 1)); }
 
-/// The time of an all-reduce; a reduce-scatter or an all-gather takes half.
+/// Returns the seconds of an all-reduce; a reduce-scatter or an all-gather needs half of them.
 double all_reduce_seconds(const Cluster& cluster, double bytes, int ranks) {
   const int inside = std::min(ranks, cluster.ranks_per_node);
   const int nodes = (ranks + inside - 1) / inside;

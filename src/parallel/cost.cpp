@@ -66,7 +66,7 @@ double compute_seconds(const Graph& graph, const Cluster& cluster) {
     std::set<ValueId> values(node.inputs.begin(), node.inputs.end());
     values.insert(node.outputs.begin(), node.outputs.end());
     if (std::holds_alternative<graph::Gather>(node.op)) values.erase(node.inputs[0]);
-    // Operations that only move bytes are free: their readers do the moving.
+    // Only weights and constants count as memory traffic.
     std::int64_t bytes = 0;
     for (const ValueId id : values)
       if (fixed[at(id)]) bytes += bytes_of_value(graph, id);
@@ -82,7 +82,7 @@ Prediction predict(const Graph& model, Kind kind, int ranks, const Cluster& clus
     result.compute = result.alone;
     return result;
   }
-  // The last rank has the largest shard: it gets the remainder.
+  // The last rank gets the remainder, so it has the largest shard.
   const Parallel last = parallelize(model, kind, ranks - 1, ranks);
   result.compute = compute_seconds(last.graph, cluster);
   for (const CollectiveCost& cost : collective_costs(last.graph, cluster, ranks)) result.collective += cost.seconds;
@@ -91,7 +91,7 @@ Prediction predict(const Graph& model, Kind kind, int ranks, const Cluster& clus
 
 namespace {
 
-/// The cluster as seen by the ranks with the same index in different groups.
+/// Returns the cluster as the ranks with the same index in different groups use it.
 Cluster between_groups(Cluster cluster, int ranks) {
   cluster.ranks_per_node = std::max(1, cluster.ranks_per_node / ranks);
   return cluster;
@@ -123,8 +123,8 @@ Prediction predict(const Graph& model, Kind kind, int ranks, int groups, const C
 
 double training_efficiency(const Prediction& pass, std::int64_t weights, std::int64_t local, int ranks, int groups,
                            const Cluster& cluster) {
-  constexpr double kUpdateBytes = 28;  // bytes per weight: weight, gradient and two moments, read and written
-  constexpr double kHidden = 1.6;      // forward passes: four fifths of a backward pass, which takes two forward passes
+  constexpr double kUpdateBytes = 28;  // bytes per weight: weight, gradient and two moments are read and written
+  constexpr double kHidden = 1.6;  // in forward passes: four fifths of a backward pass, which lasts two forward passes
   const auto step = [&](double forward, std::int64_t numbers) {
     return 3 * forward + kUpdateBytes * static_cast<double>(numbers) / cluster.memory_bw;
   };

@@ -5,7 +5,7 @@
 
 namespace attn::parallel {
 
-/// Returns the graph of a rank before its first node: it has the model's layers, none of which has outputs yet.
+/// Returns the graph of a rank before its first node. It has the model's layers, but no layer has outputs yet.
 [[nodiscard]] inline graph::Graph frame_of(const graph::Graph& model) {
   graph::Graph frame;
   frame.name = model.name;

@@ -65,13 +65,13 @@ Cluster cluster_of(const std::vector<MeasuredSum>& sums, const Spread& spread) {
   cluster.share = 1;
   const int ranks = spread.ranks;
   const double least = sums.front().seconds, most = std::max(sums.back().seconds, 1.001 * least);
-  // For S bytes each rank sends and receives 2·(p − 1)/p·S bytes.
+  // For a sum of S bytes, each rank sends and receives 2·(p − 1)/p·S bytes.
   const double rate =
       2.0 * (ranks - 1) / ranks * static_cast<double>(sums.back().bytes - sums.front().bytes) / (most - least);
   const double rest = 2.0 * (ranks - 1) / ranks * static_cast<double>(sums.front().bytes) / rate;
   const bool is_inside = spread.nodes == 1;
   cluster.ranks_per_node = is_inside ? ranks : 1;
-  // Inside a node a sum has one alpha in all; between nodes each of its messages has one.
+  // Inside a node a sum has one alpha in total; between nodes each of its messages has one.
   const double tree = 2.0 * std::bit_width(static_cast<unsigned>(ranks - 1));
   const double messages = is_inside ? 1 : std::max(1.0, std::min(2.0 * (ranks - 1), tree));
   cluster.inside = cluster.between = {std::max(0.0, least - rest) / messages, rate};

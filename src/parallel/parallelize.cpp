@@ -24,7 +24,7 @@ using graph::ValueId;
 using graph::ValueKind;
 using How = Strategy::How;
 
-/// Collects the layouts that readers need of each value of the model's graph.
+/// Collects, for each value of the model's graph, the layouts in which its readers need it.
 class Layouts {
  public:
   Layouts(const Graph& graph, const Strategies& strategies) : of_(graph.values.size()) {
@@ -33,7 +33,8 @@ class Layouts {
     for (auto node = graph.nodes.rbegin(); node != graph.nodes.rend(); ++node) {
       for (std::size_t i = 0; i < node->outputs.size(); ++i) {
         const ValueId value = node->outputs[i];
-        // A whole may be derived from a shard, or a shard from the whole, but never both.
+        // A whole value may be derived from a shard, or a shard from the whole, but never both. The loop ends when no
+        // layout is new.
         for (bool is_new = true; is_new;) {
           is_new = false;
           for (const Layout& layout : std::set<Layout>(of_[at(value)])) {
@@ -126,7 +127,7 @@ class Writer {
     return made;
   }
 
-  /// Slices this rank's shard out of the whole.
+  /// Slices this rank's shard out of the whole value.
   ValueId cut(ValueId whole, const Split& split) {
     graph::Slice slice;
     slice.ranges.resize(at(build_.shape(whole).rank()));
@@ -136,7 +137,7 @@ class Writer {
 
   void write(const Node& node) {
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
-      // Shards come before wholes that are gathered from them; wholes come before shards that are cut from them.
+      // First the layouts that are computed, then those that are derived from them by gathering or cutting.
       const std::set<Layout>& layouts = layouts_.of(node.outputs[i]);
       for (const bool derived : {false, true}) {
         for (const Layout& layout : layouts) {
@@ -189,7 +190,7 @@ class Writer {
     return inputs;
   }
 
-  /// The node itself, with this rank's sizes.
+  /// Computes the node itself, on this rank's sizes.
   void of_inputs(const Node& node, std::size_t output, const Strategy& strategy) {
     const bool is_part = strategy.how == How::part;
     if (is_part && std::holds_alternative<graph::Dropout>(node.op)) {
@@ -206,7 +207,7 @@ class Writer {
     }
   }
 
-  /// Emits the node for these inputs, only once if several of its results are demanded.
+  /// Adds the node for these inputs, only once if several of its results are needed.
   const std::vector<ValueId>& local(const Node& node, std::size_t output, const Strategy& strategy) {
     std::vector<ValueId>& outputs = local_[{node.outputs[0], strategy.inputs}];
     if (!outputs.empty() && node.outputs.size() > 1) return outputs;
@@ -217,7 +218,7 @@ class Writer {
     return outputs;
   }
 
-  /// Adapts sizes stored in the operation itself.
+  /// Adapts the sizes that are stored in the operation.
   void fit(graph::Op& op, const Node& node, std::size_t output, const Strategy& strategy,
            std::vector<ValueId>& inputs) {
     const int axis = strategy.split.axis;
@@ -236,7 +237,8 @@ class Writer {
     if (auto* attention = std::get_if<graph::Attention>(&op)) fit_attention(*attention, node, output, strategy, inputs);
   }
 
-  /// A rank drops the same elements of its shard as a single rank would: its random numbers are cut out of all.
+  /// Drops elements of a shard. A rank must drop the same elements of its shard as a single rank would, so its mask is
+  /// cut out of the whole mask.
   ValueId drop(const Node& node, const Strategy& strategy) {
     const std::vector<ValueId> inputs = inputs_of(node, strategy);
     const auto& op = std::get<graph::Dropout>(node.op);
@@ -250,12 +252,13 @@ class Writer {
     return build_.binary(graph::BinaryFn::multiply, inputs[0], own);
   }
 
-  /// Reduces every rank's summand to the whole.
+  /// All-reduces the ranks' summands to the whole value.
   ValueId sum(const Node& node, std::size_t output, const Strategy& strategy) {
     const auto* reduce = std::get_if<graph::Reduce>(&node.op);
     const bool is_most = reduce != nullptr && reduce->fn == graph::ReduceFn::max;
     ValueId own = local(node, output, strategy)[output];
-    if (reduce != nullptr && reduce->fn == graph::ReduceFn::mean) {  // ranks have different numbers of rows
+    // A weighted mean, because ranks have different numbers of rows.
+    if (reduce != nullptr && reduce->fn == graph::ReduceFn::mean) {
       const double share = static_cast<double>(strategy.split.size(rank_)) /
                            static_cast<double>(value(node.inputs[0]).shape[strategy.split.axis]);
       own = build_.binary(graph::BinaryFn::multiply, own, build_.scalar_like(own, share));
@@ -263,7 +266,7 @@ class Writer {
     return build_.apply(graph::AllReduce{is_most}, {own});
   }
 
-  /// The axis of the scores (B, N, T, S) along which an output of attention is sharded.
+  /// Returns the axis of the scores (B, N, T, S) along which an output of attention is sharded.
   [[nodiscard]] static int axis_of_scores(std::size_t output, int axis) {
     return output != 0 || axis == 0 ? axis : 3 - axis;  // the context is (B, T, N, H)
   }
@@ -275,7 +278,7 @@ class Writer {
     if (axis == 2) hide_by_position(build_, op, strategy.split, rank_, value(node.inputs[1]).shape[1], 0, inputs);
   }
 
-  /// Selects the keys and values that this rank's queries read, repeated as often as they are read.
+  /// Selects the keys and values for each of this rank's query heads; a head that several query heads read is repeated.
   void read_keys_of_heads(const Node& node, const Split& split, std::vector<ValueId>& inputs) {
     const Dim group = value(node.inputs[0]).shape[2] / value(node.inputs[1]).shape[2];
     const Tensor heads(DType::int32, {split.size(rank_)});
@@ -286,7 +289,8 @@ class Writer {
     for (const std::size_t i : {1U, 2U}) inputs[i] = build_.apply(graph::Gather{2}, {inputs[i], indices});
   }
 
-  /// Products with this rank's rows of the kernel, all-reduced; the first rank adds the bias. The activation is last.
+  /// Multiplies with this rank's rows of the kernel, and all-reduces the products. The first rank adds the bias; the
+  /// activation follows the sum.
   ValueId row_sum(const Node& node, const Strategy& strategy) {
     auto linear = std::get<graph::Linear>(node.op);
     const graph::Unary activation = std::exchange(linear.activation, graph::Unary{});
@@ -307,12 +311,14 @@ class Writer {
     return activation.fn == graph::UnaryFn::linear ? sum : build_.apply(activation, {sum});
   }
 
-  /// Looks up the rows that this rank has, with zeros for others: only one summand is non-zero.
+  /// Looks up the rows that this rank has, with zeros for the others. In the all-reduce, only one summand of each row
+  /// is non-zero.
   ValueId look_up(const Node& node, const Strategy& strategy) {
     const Split& split = strategy.split;
     const ValueId table = get(node.inputs[0], split), indices = get(node.inputs[1], std::nullopt);
     const Dim rows = value(node.inputs[0]).shape[0];
-    // An index is checked against the whole table and counted from the front.
+    // A Gather from the numbers 0, 1, … checks each index against the whole table, and counts negative indices from the
+    // front.
     const ValueId all = build_.apply(graph::Iota{{rows}, DType::int32, 0, 0.0, 1.0}, {});
     const ValueId index = build_.apply(graph::Gather{0}, {all, indices});
     const ValueId own = build_.binary(graph::BinaryFn::subtract, index,
@@ -337,13 +343,14 @@ class Writer {
   Parallel result_;
   Builder build_;
   std::map<std::pair<ValueId, Layout>, ValueId> made_;
-  /// key: the node's first output and its inputs
+  /// keys are the node's first output and the layouts of its inputs
   std::map<std::pair<ValueId, std::vector<Layout>>, std::vector<ValueId>> local_;
-  /// The mask of a Dropout by noise, rate, seed, count and dtype: the backward pass drops the same elements.
+  /// The mask of a Dropout by noise shape, rate, seed, count and dtype, so that the backward pass drops the same
+  /// elements.
   std::map<std::tuple<std::string, double, std::int64_t, ValueId, DType>, ValueId> kept_;
 };
 
-/// Requires an attention layer to have enough heads for the ranks; the error names the layer with the fewest.
+/// Throws Error if an attention layer has fewer heads than there are ranks, and names the layer with the fewest.
 void expect_heads(const Graph& model, int ranks) {
   for (const Node& node : model.nodes) {
     if (!std::holds_alternative<graph::Attention>(node.op)) continue;

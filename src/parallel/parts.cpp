@@ -21,7 +21,7 @@ using graph::kNone;
 using graph::Node;
 using graph::ValueId;
 
-/// A subtree of the sum: at most `span` parts, a power of two, from `from` on.
+/// A subtree of the sum: the parts from `from` on, at most `span` of them, a power of two.
 struct Block {
   int from = 0, span = 1;
   friend bool operator==(const Block&, const Block&) = default;
@@ -44,7 +44,7 @@ void collect(const Block& block, int from, int to, int parts, std::vector<Block>
   collect(block.right(), from, to, parts, found);
 }
 
-/// Joins the graphs of a rank's parts, which have the same nodes with different sizes, into one.
+/// Joins the graphs of a rank's parts into one graph. They have the same nodes with different sizes.
 class Joining {
  public:
   Joining(const Graph& model, int parts, int rank, int ranks)
@@ -56,7 +56,7 @@ class Joining {
       collect(root_of(parts), from, from + static_cast<int>(split.size(other)), parts, blocks_.back());
     }
     first_ = static_cast<int>(split.from(rank));
-    // A rank without parts still takes part in the collectives; the last part's graph gives it their sizes.
+    // A rank without parts still takes part in the collectives. It uses the graph of the last part for their sizes.
     const int own = static_cast<int>(split.size(rank));
     is_idle_ = own == 0;
     for (int i = 0; i < std::max(own, 1); ++i) {
@@ -100,7 +100,7 @@ class Joining {
         now_[part][at(locals_[part].graph.inputs[i])] = result_.graph.inputs[i];
   }
 
-  /// The replacement of a value of a part's graph.
+  /// Returns the value in the joint graph that replaces value `id` of a part's graph.
   ValueId get(std::size_t part, ValueId id) {
     ValueId& now = now_[part][at(id)];
     if (now != kNone) return now;
@@ -120,7 +120,7 @@ class Joining {
     return now;
   }
 
-  /// Nodes [begin, end) of a part.
+  /// Copies nodes [begin, end) of a part.
   void copy(std::size_t part, std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const Node& node = locals_[part].graph.nodes[i];
@@ -132,7 +132,7 @@ class Joining {
     }
   }
 
-  /// Emits all parts from node `begin` up to the collective at `index`, and the collective itself.
+  /// Adds the nodes of all parts from `begin` up to the collective at `index`, and the collective.
   void meet(std::size_t begin, std::size_t index) {
     const graph::Op& op = locals_[0].graph.nodes[index].op;
     ValueId met = kNone;
@@ -147,7 +147,7 @@ class Joining {
       now_[part][at(locals_[part].graph.nodes[index].outputs[0])] = met;
   }
 
-  /// Emits a part up to the collective and returns the collective's operand.
+  /// Adds a part's nodes up to the collective, and returns the part's operand of the collective.
   ValueId given(std::size_t part, std::size_t begin, std::size_t index) {
     copy(part, begin, index);
     build_.set_layer(locals_[part].graph.nodes[index].layer);
@@ -167,7 +167,7 @@ class Joining {
       shape = build_.shape(own);
       dtype = build_.dtype(own);
       pending.push_back({{first_ + static_cast<int>(part), 1}, row_of(own)});
-      // Two sibling subtrees are added as soon as both exist, to hold few at a time.
+      // Two sibling subtrees are added as soon as both exist, so that few are held at a time.
       for (bool joins = true; joins;) {
         joins = false;
         const Block last = pending.back().block;
@@ -179,7 +179,7 @@ class Joining {
           pending.back() = {above, build_.binary(fn, pending.back().row, right)};
           joins = true;
         } else if (last == above.left() && above.right().from >= parts_) {
-          pending.back().block = above;  // it has no right sibling
+          pending.back().block = above;  // the block has no right sibling
           joins = true;
         }
       }
@@ -193,9 +193,9 @@ class Joining {
     return build_.cast(build_.reshape(tree(root_of(parts_), all, together, fn), shape), dtype);
   }
 
-  /// A part's operand as a flat array, which is added without rounding to half precision. It is a separate
-  /// value: fusing its producer with the addition could round differently, and only ranks with both parts could
-  /// do so.
+  /// Returns a part's operand as a flat array in float32 or wider, so that sums are not rounded to half precision. The
+  /// Concat prevents that its producer is fused with the addition: only ranks with both parts could do so, and might
+  /// round differently.
   ValueId row_of(ValueId own) {
     const DType dtype = build_.dtype(own);
     const bool is_half = dtype == DType::float16 || dtype == DType::bfloat16;
@@ -254,9 +254,9 @@ class Joining {
   int parts_, rank_, ranks_;
   int first_ = 0;
   bool is_idle_ = false;
-  std::vector<std::vector<Block>> blocks_;  // by rank
+  std::vector<std::vector<Block>> blocks_;  // the subtrees of each rank
   std::vector<Parallel> locals_;
-  std::vector<std::vector<ValueId>> now_;  // indexed by part and value
+  std::vector<std::vector<ValueId>> now_;  // [part][value of the part's graph]
   Parallel result_;
   graph::Builder build_;
 };

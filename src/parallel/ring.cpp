@@ -13,7 +13,7 @@ struct KeyBlock {
   Dim columns;
 };
 
-/// Columns [from, to) of a bias or mask, unless it is broadcast along them.
+/// Returns columns [from, to) of a bias or mask, or all of it if it is broadcast along them.
 ValueId columns_of(Builder& build, ValueId mask, Dim whole, Dim from, Dim to) {
   const Shape shape = build.shape(mask);
   if (shape.rank() == 0 || shape.back() != whole || whole == 1) return mask;
@@ -23,8 +23,8 @@ ValueId columns_of(Builder& build, ValueId mask, Dim whole, Dim from, Dim to) {
   return build.apply(slice, {mask});
 }
 
-/// Σ of the blocks' contexts, weighted by e^lse / Σ e^lse. A row that sees nothing in any block gets what it has over
-/// all blocks together: the mean of all values on the fused path, 0 on the other.
+/// Returns Σ of the blocks' contexts, weighted by e^lse / Σ e^lse. A row that sees no key in any block gets the result
+/// for all blocks together. That is the mean of all values on the fused path, and 0 on the other path.
 ValueId joined(Builder& build, const std::vector<KeyBlock>& blocks, Dim columns) {
   ValueId most = blocks.front().lse;
   for (std::size_t i = 1; i < blocks.size(); ++i) most = build.binary(BinaryFn::maximum, most, blocks[i].lse);
@@ -90,7 +90,7 @@ ValueId ring_attention(Builder& build, const Ring& ring) {
     }
     const int of = static_cast<int>(shift.holds(turn));
     const Dim from = ring.columns.from(of), to = from + ring.columns.size(of);
-    // Blocks after all rows are hidden from them. Each row sees itself, so every row sees something.
+    // Skips blocks that causality hides from all rows. A row always sees itself, so no row is left without keys.
     if (ring.op.causal && ring.op.masks == 0 && from > last_row) continue;
     graph::Attention op = ring.op;
     op.lse = true;

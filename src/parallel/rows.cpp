@@ -24,7 +24,7 @@ Error depends(const graph::Graph& graph, const Node& node) {
 RowsOfGroup rows_of_group(const graph::Graph& graph, int group, int groups) {
   RowsOfGroup out{parallelize(graph, Kind::data, group, groups), {}, {}};
   graph::Graph& part = out.part.graph;
-  std::map<ValueId, const Node*> gathered;  // values that are outputs of groups and have no other reader
+  std::map<ValueId, const Node*> gathered;  // values that are outputs of the groups and have no other reader
   for (const Node& node : part.nodes) {
     const auto* gather = std::get_if<graph::AllGather>(&node.op);
     if (gather != nullptr && gather->axis == 0) {

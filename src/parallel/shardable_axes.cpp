@@ -62,15 +62,16 @@ class Finder {
   }
   [[nodiscard]] bool is_fixed(const Node& node, std::size_t input) const { return fixed_[at(node.inputs[input])]; }
 
-  /// Groups of an axis that several inputs have: the coarsest, if every other is a refinement of it.
+  /// Returns the number of groups of an axis that inputs with `a` and `b` groups share: the coarser one, if the other
+  /// refines it.
   static std::optional<Dim> joined(std::optional<Dim> a, Dim b) {
     if (!a) return b;
     const Dim coarse = std::min(*a, b), fine = std::max(*a, b);
     return coarse > 0 && fine % coarse == 0 ? std::optional(coarse) : std::nullopt;
   }
 
-  /// The shardable axes of an output with broadcast inputs: if one input has an axis, the others are cut or have it
-  /// too.
+  /// Returns the shardable axes of an output with broadcast inputs. An axis is shardable if it is so in at least one
+  /// input, and the groups of all inputs agree; the other inputs can be cut.
   [[nodiscard]] ShardableAxes broadcasting(const Node& node) const {
     const Shape& out = shape(node.outputs[0]);
     ShardableAxes result;
@@ -89,7 +90,7 @@ class Finder {
     return result;
   }
 
-  /// The shardable axes of the only input, except those that the operation needs whole.
+  /// Returns the shardable axes of the only input, except those that the operation needs whole.
   template <typename Keeps>
   [[nodiscard]] Result keeping(const Node& node, const Keeps& keeps) const {
     ShardableAxes result;
@@ -98,7 +99,7 @@ class Finder {
     return {result};
   }
 
-  // Operations without shardable axes, which every rank computes whole.
+  // Operations without shardable axes: every rank computes them whole.
   template <ComputedWhole Op>
   [[nodiscard]] Result of(const Op&, const Node&) const {
     return {};
@@ -127,7 +128,7 @@ class Finder {
     const Shape &x = shape(node.inputs[0]), &y = shape(node.inputs[1]), &out = shape(node.outputs[0]);
     if (x.rank() < 2 || y.rank() != x.rank()) return {};
     ShardableAxes result;
-    if (kind_ == Kind::data) {  // rows of x, or columns of y
+    if (kind_ == Kind::data) {  // the rows of x, or the columns of y
       const int last = x.rank() - 1;
       const auto rows = shardable(node, 0).find(op.transpose_x ? last : last - 1);
       if (rows != shardable(node, 0).end()) result.emplace(last - 1, rows->second);
@@ -183,7 +184,7 @@ class Finder {
     for (const auto& [axis, groups] : shardable(node, 0)) {
       const Moved moved = moved_by_reshape(shape(node.inputs[0]), shape(node.outputs[0]), axis);
       if (moved.axis == graph::kNone) continue;
-      // A group must not be cut.
+      // Only whole groups can be distributed.
       const Dim size = shape(node.inputs[0])[axis];
       if (moved.divisor > 1 && (size / groups) % moved.divisor != 0) {
         if (size / moved.divisor < ranks_ || groups != size) continue;
@@ -220,7 +221,7 @@ class Finder {
   [[nodiscard]] Result of(const graph::Gather& op, const Node& node) const {
     ShardableAxes result;
     for (const auto& [axis, groups] : shardable(node, 1)) result.emplace(op.axis + axis, groups);
-    if (result.empty() && !is_fixed(node, 0)) {  // other axes of the table
+    if (result.empty() && !is_fixed(node, 0)) {  // or along the other axes of the table
       const int indices = shape(node.inputs[1]).rank();
       for (const auto& [axis, groups] : shardable(node, 0))
         if (axis != op.axis) result.emplace(axis < op.axis ? axis : axis + indices - 1, groups);
@@ -251,8 +252,8 @@ class Finder {
       const auto found = shardable(node, 0).find(1);
       if (found != shardable(node, 0).end()) offer(1, 2, found->second);
     }
-    // A head of the keys stays with the query heads that read it. If there are too few key heads, each rank selects the
-    // keys of its queries from all of them.
+    // A key head stays with the query heads that read it. If there are too few key heads, each rank has all of them and
+    // selects those that its queries read.
     const auto heads = all(2);
     if (heads && *heads >= ranks_ && shape(node.inputs[1])[2] == *heads) {
       offer(2, 1, *heads);
@@ -278,7 +279,7 @@ class Finder {
     return Result(node.outputs.size(), one[0]);
   }
 
-  // Backward graphs. A gradient is sharded like its value; for weights' gradients every rank has a summand
+  // Backward graphs. A gradient is sharded like its value; for gradients of weights, every rank has a summand
   // (Strategies::sum).
   [[nodiscard]] Result of(const graph::UnaryGrad&, const Node& node) const { return {broadcasting(node)}; }
   [[nodiscard]] Result of(const graph::Dropout&, const Node& node) const {
@@ -286,7 +287,7 @@ class Finder {
   }
   [[nodiscard]] Result of(const graph::SoftmaxCrossEntropy&, const Node& node) const { return {of_classes(node)}; }
   [[nodiscard]] Result of(const graph::SoftmaxCrossEntropyGrad&, const Node& node) const { return {of_classes(node)}; }
-  /// All axes except the last one, the classes.
+  /// Returns all shardable axes except the last one, which has the classes.
   [[nodiscard]] ShardableAxes of_classes(const Node& node) const {
     ShardableAxes result;
     const int classes = shape(node.inputs[0]).rank() - 1;
@@ -310,7 +311,7 @@ class Finder {
     if (op.bias && is_of_rows(node, 3)) result.push_back(one);
     return result;
   }
-  /// Whether the bias (…, N, T, S) has an entry for each row of the batch.
+  /// Returns whether the bias (…, N, T, S) has an entry for each row of the batch.
   [[nodiscard]] bool is_of_rows(const Node& node, std::size_t input) const {
     constexpr int kScores = 4;
     const Shape& bias = shape(node.inputs[input]);
@@ -367,7 +368,7 @@ Moved moved_by_reshape(const Shape& from, const Shape& to, int axis) {
     if (product(to, 0, there) != before || to[there] == 1) continue;
     if (to[there] == size) return {there, 1, 1};
     if (to[there] > size && to[there] % size == 0) {
-      // The axes after it were merged into it, completely or not at all.
+      // The axes that follow `axis` were merged into it, each of them whole.
       Dim factor = 1;
       for (int next = axis + 1; next < from.rank() && factor < to[there] / size; ++next) factor *= from[next];
       if (factor == to[there] / size) return {there, factor, 1};

@@ -15,7 +15,7 @@ std::vector<Layout> all_whole(const Node& node) { return std::vector<Layout>(nod
 
 Split with_axis(const Split& split, int axis) { return {axis, split.sizes}; }
 
-/// The layouts of the inputs of attention's gradient for rows of the batch.
+/// Returns the layouts in which attention's gradient needs its inputs if the rows of the batch are sharded.
 std::vector<Layout> rows_of(const graph::Graph& graph, const Node& node, const graph::AttentionGrad& op,
                             const Split& rows) {
   std::vector<Layout> inputs(node.inputs.size(), rows);
@@ -27,7 +27,8 @@ std::vector<Layout> rows_of(const graph::Graph& graph, const Node& node, const g
   return inputs;
 }
 
-/// The layouts of the inputs of a recurrent layer's gradient for rows of the batch: all except the weights are sharded.
+/// Returns the layouts in which a recurrent layer's gradient needs its inputs if the rows of the batch are sharded: all
+/// except the weights are sharded too.
 std::vector<Layout> rows_of(const graph::RnnGrad& op, const Node& node, const Split& rows) {
   std::vector<Layout> inputs(node.inputs.size(), rows);
   const std::size_t weights = op.forward.bias ? 4 : 3;
@@ -55,7 +56,7 @@ std::optional<Split> Strategies::split_of(ValueId value, int axis) const {
   if (found == shardable_[at(value)].end()) return std::nullopt;
   const Dim size = shape(value)[axis], groups = found->second;
   if (kind_ == Kind::tensor) return Split{axis, shares_of_axis(size, groups, ranks_)};
-  Split split{axis, shares(groups, ranks_)};  // rows and positions are not rounded to multiples of 64
+  Split split{axis, shares(groups, ranks_)};  // shards of rows and positions are not multiples of 64
   for (Dim& each : split.sizes) each *= size / groups;
   return split;
 }
@@ -72,7 +73,7 @@ Strategy Strategies::whole(const Node& node, std::size_t output) const {
     return split ? Strategy{How::gather, *split, {}} : as_ever;
   };
   if (kind_ != Kind::tensor) {
-    // Masks and indices derived from tokens are cheaper to recompute than to gather.
+    // Masks and indices that depend only on tokens are cheaper to recompute than to gather.
     const auto is_counted = [&](ValueId id) { return is_floating(graph_.value(id).dtype); };
     const ShardableAxes& shardable = shardable_[at(value)];
     const bool is_cheap = !is_counted(value) && std::ranges::none_of(node.inputs, is_counted);
@@ -89,14 +90,14 @@ Strategy Strategies::whole(const Node& node, std::size_t output) const {
       strategy.inputs[1] = with_axis(*split, 0);
       return strategy;
     }
-    // Logits over a vocabulary: far more columns than rows.
+    // Minimum ratio of columns to rows by which a product counts as logits over a vocabulary.
     constexpr Dim kMany = 4;
     const bool is_wide = kernel.rank() == linear->contracted + 1 && kernel.back() >= kMany * kernel[0];
     if (is_wide || (is_output_[at(value)] && readers_[at(value)] == 0)) return gathered(rows);
   }
   if (const auto* gather = std::get_if<graph::Gather>(&node.op)) {
     const Shape &table = shape(node.inputs[0]), &indices = shape(node.inputs[1]);
-    // A table smaller than its lookups is not worth a collective.
+    // A table that is smaller than its lookups is not worth a collective.
     const bool is_large = table[0] > indices.size() && table[0] >= ranks_;
     if (gather->axis == 0 && is_large && fixed_[at(node.inputs[0])] && is_floating(graph_.value(value).dtype)) {
       const Split split{0, shares_of_axis(table[0], table[0], ranks_)};
@@ -113,7 +114,7 @@ Strategy Strategies::part(const Node& node, std::size_t output, const Split& spl
   Strategy strategy{How::part, split, all_whole(node)};
   const auto& in = node.inputs;
 
-  if (fixed_[at(value)]) {  // weights, moved or cast: a rank keeps only its shard in memory
+  if (fixed_[at(value)]) {  // weights, possibly moved or cast: a rank keeps only its shard in memory
     if (std::holds_alternative<graph::Cast>(node.op) || std::holds_alternative<graph::Unary>(node.op)) {
       strategy.inputs[0] = split;
       return strategy;
@@ -286,7 +287,7 @@ Strategy Strategies::part(const Node& node, std::size_t output, const Split& spl
 std::optional<Strategy> Strategies::sum(const Node& node, std::size_t output) const {
   const auto& in = node.inputs;
   Strategy strategy{How::sum, {}, all_whole(node)};
-  /// Splits two inputs alike, by whichever of them can be sharded.
+  /// Shards axis `axis` of input i and axis `other` of input k alike, if either of them can be sharded.
   const auto both = [&](std::size_t i, int axis, std::size_t k, int other) -> std::optional<Strategy> {
     auto split = split_of(in[i], axis);
     if (!split) split = split_of(in[k], other);
@@ -311,8 +312,8 @@ std::optional<Strategy> Strategies::sum(const Node& node, std::size_t output) co
                           return both(0, op.transpose_x ? x - 2 : x - 1, 1, op.transpose_y ? y - 1 : y - 2);
                         },
                         [&](const graph::ScatterAdd& op) {
-                          // If fewer numbers are passed than the table has, they are gathered, at half the cost of an
-                          // all-reduce.
+                          // If fewer numbers are added than the table has, they are gathered instead, which costs half
+                          // of an all-reduce.
                           if (shape(in[0]).size() < 2 * shape(node.outputs[0]).size()) return none;
                           for (int axis = 0; axis < shape(in[1]).rank(); ++axis)
                             if (const auto found = both(0, op.axis + axis, 1, axis)) return found;

@@ -17,14 +17,15 @@ namespace {
 
 constexpr auto kAlign = static_cast<std::int64_t>(kAlignment);
 
-/// More buffers than any real model has; a quadratic placement of this many takes a tenth of a second.
+/// The maximum number of buffers that are placed by size. No real model has more; placing this many, in quadratic time,
+/// takes a tenth of a second.
 constexpr std::size_t kMostBySize = 10'000;
 
 bool overlap(const Lifetime& a, const Lifetime& b) { return a.first <= b.last && b.first <= a.last; }
 
 std::int64_t rounded(std::int64_t bytes) { return sum_of_bytes({bytes, kAlign - 1}) / kAlign * kAlign; }
 
-/// Largest first, each at the lowest gap that fits.
+/// Places the largest buffer first, and each at the lowest gap that fits.
 Placement by_size(std::span<const Lifetime> lifetimes) {
   Placement placement{std::vector<std::int64_t>(lifetimes.size(), 0), 0};
   std::vector<std::size_t> order(lifetimes.size());
@@ -57,7 +58,7 @@ Placement by_size(std::span<const Lifetime> lifetimes) {
   return placement;
 }
 
-/// Free gaps between buffers; the space after the last buffer is always free.
+/// The free gaps between buffers; the space after the last buffer is always free.
 class Gaps {
  public:
   /// Takes `size` bytes from the smallest gap that fits, or at the end; returns their offset.
@@ -112,12 +113,12 @@ class Gaps {
     by_size_.erase({bytes, begin});
   }
 
-  std::map<std::int64_t, std::int64_t> by_begin_;            // from the begin of each gap to its bytes
-  std::set<std::pair<std::int64_t, std::int64_t>> by_size_;  // bytes and begin of each gap
+  std::map<std::int64_t, std::int64_t> by_begin_;            // size in bytes of each gap, by its first byte
+  std::set<std::pair<std::int64_t, std::int64_t>> by_size_;  // size in bytes and first byte of each gap
   std::int64_t end_ = 0;
 };
 
-/// Places buffers in order of time, as an allocator would.
+/// Places buffers in the order of their first steps, as an allocator would when the steps run.
 Placement by_time(std::span<const Lifetime> lifetimes) {
   Placement placement{std::vector<std::int64_t>(lifetimes.size(), 0), 0};
   std::vector<std::size_t> order(lifetimes.size());

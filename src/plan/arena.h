@@ -15,8 +15,8 @@ struct Lifetime {
 };
 
 struct Placement {
-  std::vector<std::int64_t> offsets;  ///< one per lifetime, multiples of kAlignment
-  std::int64_t bytes = 0;             ///< the end of the last buffer, rounded up to kAlignment
+  std::vector<std::int64_t> offsets;  ///< offset in bytes of each buffer, a multiple of kAlignment
+  std::int64_t bytes = 0;             ///< end in bytes of the last buffer, rounded up to kAlignment
 };
 
 /// Places each buffer without overlapping others that are live at the same time. Greedy by size: the largest first,

@@ -58,7 +58,7 @@ class Planner {
   Slot& slot(ValueId id) { return plan_.slots[at(id)]; }
   [[nodiscard]] const Node& node(NodeId id) const { return graph().nodes[at(id)]; }
 
-  // The value whose bytes `id` shares.
+  // Returns the value whose bytes `id` shares.
   [[nodiscard]] ValueId root(ValueId id) const {
     while (root_[at(id)] != id) id = root_[at(id)];
     return id;

@@ -15,7 +15,8 @@ using graph::ValueId;
 
 namespace {
 
-/// A move with its parameters that the result's type does not show; nothing for an operation that computes.
+/// Returns a name for an operation that only moves elements, with those parameters that the result's type does not
+/// show. Returns empty for an operation that computes.
 std::optional<std::string> move_of(const graph::Op& op) {
   return std::visit(
       graph::Overloaded{

@@ -22,7 +22,7 @@ bool keeps_order(const graph::Transpose& op, const Shape& x) {
   return true;
 }
 
-// The sum, mean or maximum of one number is that number.
+// Returns whether the reduction gives each number unchanged: a sum, mean or maximum of one number.
 bool is_of_single_numbers(const graph::Reduce& op, const Shape& x) {
   if (op.fn == ReduceFn::argmax || op.fn == ReduceFn::argmin || op.fn == ReduceFn::logsumexp) return false;
   return std::all_of(op.axes.begin(), op.axes.end(), [&](int axis) { return x[axis] == 1; });

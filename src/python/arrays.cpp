@@ -17,7 +17,7 @@ namespace {
 using Given = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
 using Code = nb::dlpack::dtype_code;
 
-/// The dtype of DLPack's kind and bits.
+/// Returns the dtype of DLPack's kind and bits.
 std::optional<DType> dtype_of_array(nb::dlpack::dtype given) {
   if (given.lanes != 1) return std::nullopt;
   switch (static_cast<Code>(given.code)) {

@@ -17,7 +17,7 @@ namespace nb = nanobind;
 namespace attn::python {
 namespace {
 
-/// A copy that the caller owns: the next pass overwrites the runner's results.
+/// Returns a copy that the caller owns: the next pass overwrites the runner's results.
 Tensor copy_of(const Tensor& tensor) {
   Tensor copy(tensor.dtype(), tensor.shape());
   std::memcpy(copy.data(), tensor.data(), static_cast<std::size_t>(tensor.bytes()));
@@ -48,7 +48,7 @@ TextArray texts_of(nb::handle x, const std::string& name) {
   return out;
 }
 
-/// A model whose outputs are not a dict numbers them.
+/// Returns whether the outputs have numbers as names: a model does so if its outputs are not a dict.
 bool are_numbered(const std::vector<NamedTensor>& outputs) {
   for (std::size_t i = 0; i < outputs.size(); ++i)
     if (outputs[i].name != "output_" + std::to_string(i)) return false;
@@ -64,7 +64,7 @@ nb::object array_of_texts(const TextArray& texts) {
   return nb::module_::import_("numpy").attr("array")(strings, nb::arg("dtype") = "str").attr("reshape")(shape);
 }
 
-/// Rows from `first` on, at most `count`.
+/// Returns rows from `first` on, at most `count`, of each array.
 std::map<std::string, Tensor> rows_of(const std::map<std::string, Tensor>& inputs, Dim first, Dim count) {
   std::map<std::string, Tensor> out;
   for (const auto& [name, tensor] : inputs) {
@@ -76,7 +76,7 @@ std::map<std::string, Tensor> rows_of(const std::map<std::string, Tensor>& input
   return out;
 }
 
-/// The rows that all inputs have; nothing if they differ.
+/// Returns the number of rows, if all inputs have the same; otherwise empty.
 std::optional<Dim> common_rows(const std::map<std::string, Tensor>& inputs) {
   std::optional<Dim> out;
   for (const auto& [name, tensor] : inputs) {
@@ -190,7 +190,7 @@ Runner& Engine::runner_for(const Inputs& inputs, bool scores) {
     options.input_shapes = shapes;
     options.scores = scores;
     compiled_.push_front({std::move(shapes), scores, model_->prepare(options)});
-    constexpr std::size_t kKept = 4;  // each holds packed weights
+    constexpr std::size_t kKept = 4;  // number of compiled models that are kept; each has its own packed weights
     if (compiled_.size() > kKept) compiled_.pop_back();
   }
   return compiled_.front().runner;

@@ -27,16 +27,16 @@ class Engine {
   /// Runs passes of `batch_size` rows; one pass over all of them if it is None, or if the model fixes its batch.
   nanobind::object predict(nanobind::handle x, std::optional<std::int64_t> batch_size);
   nanobind::dict scores(nanobind::handle x);
-  /// The attention maps of a pass as SVG; the inputs are random if x is None.
+  /// Returns the attention maps of a pass as SVG; the inputs are random if x is None.
   std::string attention_maps(nanobind::handle x);
 
   /// Trains, and keeps the trained model even if a callback ends the training. `validation` is None, or a pair of x and
   /// targets. `on_epoch` is called with the number of the epoch and its values. Returns the reason for the end.
   std::string fit(nanobind::handle x, const nanobind::dict& targets, nanobind::handle validation, TrainOptions options,
                   const nanobind::object& on_epoch);
-  /// The names and values of the loss and the metrics, in Keras's order.
+  /// Returns the names and values of the loss and the metrics, in Keras's order.
   nanobind::list evaluate(nanobind::handle x, const nanobind::dict& targets, std::int64_t batch_size);
-  /// The loss, and a dict of gradients.
+  /// Returns the loss, and a dict of gradients.
   nanobind::tuple gradients(nanobind::handle x, const nanobind::dict& targets, const GradientOptions& how);
 
   [[nodiscard]] nanobind::list weights() const;
@@ -52,7 +52,7 @@ class Engine {
   std::vector<std::vector<std::int32_t>> generate_ids(const std::vector<std::vector<std::int32_t>>& prompts,
                                                       const GenerateOptions& options);
   nanobind::object score(const std::vector<std::int32_t>& ids);
-  /// The ids of a text as generate() reads it.
+  /// Returns the ids of a text as generate() reads it.
   std::vector<std::int32_t> encode_prompt(const std::string& text);
 
  private:
@@ -63,27 +63,28 @@ class Engine {
     Runner runner;
   };
 
-  /// The values passed for each input; borrowed from x.
+  /// Returns the values in x that belong to each input, as borrowed references.
   [[nodiscard]] std::vector<std::pair<std::string, nanobind::handle>> arrays_of(nanobind::handle x) const;
-  /// The inputs in x as numeric arrays: the model's text layers encode strings.
+  /// Returns the inputs in x as numeric arrays: the model's text layers encode strings.
   [[nodiscard]] Inputs inputs_of(nanobind::handle x) const;
-  /// The arrays of x and of targets.
+  /// Returns the arrays of x and of `targets`, by name.
   [[nodiscard]] Inputs data_of(nanobind::handle x, const nanobind::dict& targets) const;
-  /// The runner for these shapes; the most recent ones are kept. The lock must be held.
+  /// Returns the runner for inputs of these shapes. The most recent runners are kept. The lock must be held.
   Runner& runner_for(const Inputs& inputs, bool scores);
-  /// The lock must be held.
+  /// Returns the generator, which the first call creates. The lock must be held.
   Generator& generator();
   std::vector<NamedTensor> outputs_of(const Inputs& inputs, std::optional<std::int64_t> batch_size);
   /// Puts another model in place of this one. Its weights are in memory, so options_.weights has no meaning any more.
   /// The lock must be held, and the GIL not.
   void replace(Model model);
 
-  std::shared_ptr<const Model> model_;  // these two change with both the lock and the GIL held
+  std::shared_ptr<const Model> model_;  // model_ and options_ change only while both the lock and the GIL are held
   RunOptions options_;
   std::vector<std::string> names_ = model_->input_names();
   std::vector<std::string> text_names_ = model_->text_input_names();
-  std::uint64_t fits_ = 0;  // each draws another order of rows
-  std::mutex lock_;         // guards these five, which are for one thread at a time; taken without the GIL
+  std::uint64_t fits_ = 0;  // number of trainings so far: each draws another order of rows
+  std::mutex lock_;  // guards the other members from names_ on, which only one thread may use at a time; locked without
+                     // the GIL
   std::list<Compiled> compiled_;
   std::optional<Generator> generator_;
 };

@@ -12,7 +12,7 @@ namespace {
 
 std::int64_t cells_along(std::int64_t positions, std::int64_t block) { return (positions + block - 1) / block; }
 
-/// The number of key axes: those over which the softmax of the scores runs.
+/// Returns the number of key axes: those over which the softmax of the scores runs.
 int key_axes(const graph::Graph& graph, graph::ValueId scores) {
   for (const graph::Node& node : graph.nodes) {
     if (std::find(node.outputs.begin(), node.outputs.end(), scores) == node.outputs.end()) continue;

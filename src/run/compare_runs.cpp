@@ -22,7 +22,7 @@ Tensor copied(const Tensor& tensor) {
   return out;
 }
 
-/// The root mean square over the finite elements.
+/// Returns the root mean square of the finite elements.
 double root_mean_square(const Tensor& tensor) {
   double sum = 0;
   std::int64_t count = 0;
@@ -63,7 +63,8 @@ ArrayComparison problem(const std::string& name, const std::string& class_name, 
   return out;
 }
 
-/// "encoder/attention/query" and "encoder[0][1]" are parts of "encoder".
+/// Returns whether the name belongs to a part of one of the layers, such as "encoder/attention/query" or
+/// "encoder[0][1]" of "encoder".
 bool is_part_of(const std::string& name, const std::set<std::string>& layers) {
   for (auto end = name.find_first_of("/["); end != std::string::npos; end = name.find_first_of("/[", end + 1))
     if (layers.contains(name.substr(0, end))) return true;
@@ -129,7 +130,8 @@ ToleranceRule usual_tolerance(DType dtype) {
 }
 
 ToleranceRule quantized_tolerance(int bits) {
-  // The error of a weight is up to half a step of 2^(1 - bits) of the largest weight in its column.
+  // The error of a weight is up to half of a step. A step is 2^(1 − bits) times the largest weight in the weight's
+  // column.
   return bits >= 8 ? ToleranceRule{5e-2, 2e-1, true} : ToleranceRule{5e-1, 1.0, true};
 }
 

@@ -36,7 +36,7 @@ Steps steps_of(double value, DType dtype) {
   }
 }
 
-/// The k with 10^(k−1) < value ≤ 10^k.
+/// Returns the power k of ten with 10^(k−1) < value ≤ 10^k.
 int decade_of(double value) {
   const int k = static_cast<int>(std::ceil(std::log10(value)));
   return value <= std::pow(10.0, k - 1) ? k - 1 : value > std::pow(10.0, k) ? k + 1 : k;

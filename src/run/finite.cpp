@@ -28,7 +28,7 @@ std::vector<std::int64_t> index_of(std::int64_t element, const Shape& shape) {
   return index;
 }
 
-/// Empty if all elements are finite.
+/// Returns the counts of NaN and infinities in a tensor; empty if all elements are finite.
 std::optional<NonFinite> look_at(const std::string& name, const Tensor& tensor) {
   if (all_finite(tensor)) return std::nullopt;
   NonFinite found{name, tensor.dtype(), tensor.shape(), 0, 0, {}, 0};
@@ -129,9 +129,9 @@ class Checker {
   FiniteCheck check_;
   std::vector<const LayerOutput*> found_;             // indices as in check_.outputs
   std::map<ValueId, bool> seen_;                      // the checked outputs of layers: true if not finite
-  std::vector<bool> tainted_;                         // by value
+  std::vector<bool> tainted_;                         // whether a value is tainted, by value
   std::vector<bool> tainted_input_;                   // whether a value from outside the layer is tainted
-  std::vector<std::set<std::int32_t>> read_weights_;  // by layer
+  std::vector<std::set<std::int32_t>> read_weights_;  // the weights that a layer reads, by layer
 };
 
 }  // namespace

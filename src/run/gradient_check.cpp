@@ -93,7 +93,7 @@ class GradientChecker {
     double computed = 0.0;
   };
 
-  /// The loss at the array plus `by` times the direction.
+  /// Returns the loss if `by` times the direction is added to the array.
   [[nodiscard]] double loss_along(const Direction& along, double by) {
     const Tensor& x = numbers_[along.place];
     std::vector<Tensor> moved = numbers_;
@@ -134,7 +134,7 @@ class GradientChecker {
   void direction(GradientCheckRow& row, std::size_t place, const Tensor& gradient, RandomStream& stream) {
     const Tensor& x = numbers_[place];
     Direction along{place, {}, 0.0};
-    const bool connected = gradient.size() == x.size();  // otherwise the loss does not depend on it
+    const bool connected = gradient.size() == x.size();  // false: the loss does not depend on x
     for (std::int64_t i = 0; i < x.size(); ++i) {
       along.move.push_back(stream.normal() * std::max(1.0, std::abs(x.at(i))));
       if (connected) along.computed += gradient.at(i) * along.move.back();

@@ -10,7 +10,7 @@ namespace {
 
 constexpr const char* kRoot = "/sys/fs/cgroup";
 
-/// The cgroup (version 2) of the process: "/user.slice/…"; "/" inside most containers.
+/// Returns the cgroup (version 2) of the process: "/user.slice/…"; "/" inside most containers.
 std::string own_group() {
   std::ifstream groups("/proc/self/cgroup");
   for (std::string line; std::getline(groups, line);)

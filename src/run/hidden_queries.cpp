@@ -7,8 +7,8 @@
 namespace attn::run {
 namespace {
 
-/// The node that computes the scores; scores over several axes are a reshape of its output. Null if it is not an
-/// attention.
+/// Returns the node that computes the scores. Scores over several axes are a reshape of its output. Returns null if the
+/// node is not an attention.
 const graph::Node* attention_of(const graph::Graph& graph, graph::ValueId scores) {
   for (const graph::Node& node : graph.nodes) {
     if (std::find(node.outputs.begin(), node.outputs.end(), scores) == node.outputs.end()) continue;

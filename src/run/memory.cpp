@@ -19,7 +19,7 @@ namespace {
 /// The rest is a reserve: the free memory is known only approximately, and changes.
 constexpr int kPercent = 90;
 
-/// The rest of a resource limit of the process.
+/// Returns the rest of a resource limit of the process, in bytes.
 std::optional<std::int64_t> left_of(int resource, std::string_view used) {
   rlimit limit{};
   if (::getrlimit(static_cast<__rlimit_resource>(resource), &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)

@@ -35,8 +35,8 @@ double own_seconds() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-/// CPU seconds of all processes; NaN if the system does not report it. Includes the stolen time of a virtual machine,
-/// which another one used.
+/// Returns the CPU time of all processes in seconds; NaN if the system does not report it. It includes the time that
+/// another virtual machine has taken from this one.
 double all_seconds() {
   std::ifstream stat("/proc/stat");
   std::string label;

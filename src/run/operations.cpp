@@ -16,7 +16,8 @@ using graph::Node;
 using graph::Value;
 using graph::ValueId;
 
-/// A graph with this node only: values that the model computes before it become inputs; weights and constants are kept.
+/// Returns a graph with this node only: values that the model computes before it become inputs; weights and constants
+/// are kept.
 Graph alone(const Graph& whole, const Node& node) {
   Graph out;
   out.name = graph::name_of(node.op);

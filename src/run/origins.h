@@ -16,12 +16,12 @@ class Origins {
         producer_[static_cast<std::size_t>(output)] = static_cast<graph::NodeId>(i);
   }
 
-  /// The node that computes a value; graph::kNone for inputs, weights and constants.
+  /// Returns the node that computes a value; graph::kNone for inputs, weights and constants.
   [[nodiscard]] graph::NodeId producer(graph::ValueId value) const {
     return producer_[static_cast<std::size_t>(value)];
   }
 
-  /// Returns whether the value is computed in this layer, or in one inside it.
+  /// Returns whether a node of this layer, or of a layer inside it, computes the value.
   [[nodiscard]] bool is_made_in(graph::ValueId value, graph::LayerId layer) const {
     if (producer(value) == graph::kNone) return false;
     graph::LayerId made_in = graph_.nodes[static_cast<std::size_t>(producer(value))].layer;
@@ -32,7 +32,7 @@ class Origins {
 
  private:
   const graph::Graph& graph_;
-  std::vector<graph::NodeId> producer_;  // by value
+  std::vector<graph::NodeId> producer_;  // for each value, the node that computes it
 };
 
 }  // namespace attn::run

@@ -21,10 +21,11 @@ namespace {
 struct Try {
   Session session;
   std::vector<Tensor> inputs;
-  double work = 0;  ///< of one pass
+  double work = 0;  ///< FLOPs or bytes of one pass
 };
 
-/// The work per second of a pass, with the fastest time of each step: a disturbance costs one step, not a pass.
+/// Returns the work per second of a pass, with the fastest time of each step: a disturbance then costs one step, not a
+/// pass.
 double rate_by_steps(Try& one) {
   constexpr double kSeconds = 0.12;
   constexpr int kLeastPasses = 5;
@@ -39,8 +40,8 @@ double rate_by_steps(Try& one) {
   return one.work / std::accumulate(fastest.begin(), fastest.end(), 0.0);
 }
 
-/// The highest rate of all candidates. A peak must be free of disturbance by other processes, so each candidate runs
-/// twice, at different times, and its fastest pass counts.
+/// Returns the highest rate of all candidates. A peak must be free of disturbance by other processes, so each candidate
+/// runs twice, at different times, and its fastest pass counts.
 double best_rate(std::vector<Try>& tries) {
   constexpr int kTurns = 2;
   BenchOptions brief;
@@ -59,8 +60,8 @@ double best_rate(std::vector<Try>& tries) {
   return best;
 }
 
-/// Typical sizes: a large product, one whose operands stay in the caches, and one with so few rows that a CPU with AMX
-/// tiles selects its other kernel.
+/// Returns typical sizes. They are a large product, one whose operands stay in the caches, and one with so few rows
+/// that a CPU with AMX tiles selects its other kernel.
 std::vector<ProductSize> product_sizes(bool on_host) {
   if (!on_host) return {{8192, 8192, 8192}};
   return {{1024, 1024, 1024}, {256, 512, 1024}, {48, 512, 1024}};
@@ -108,7 +109,7 @@ Try traversal(std::int64_t bytes, std::int64_t piece, bool adds, const backends:
   return {Session(backend, std::move(graph), {}, options), std::move(inputs), work};
 }
 
-/// The bandwidth for arrays of `bytes` in total, in bytes per second.
+/// Returns the bandwidth for arrays of `bytes` in total, in bytes per second.
 double bandwidth(std::int64_t bytes, const backends::Backend& backend, const backends::CompileOptions& options) {
   constexpr std::int64_t kPiece = 48 << 20;
   double best = 0;
@@ -120,8 +121,8 @@ double bandwidth(std::int64_t bytes, const backends::Backend& backend, const bac
   return best;
 }
 
-/// The size of the last-level cache. The system's own list has priority: the C library multiplies by cores that a
-/// virtual machine does not have.
+/// Returns the size of the last-level cache. The system's own list has priority: the C library multiplies by cores that
+/// a virtual machine does not have.
 std::int64_t last_cache_bytes() {
   const std::int64_t told = std::max<std::int64_t>(0, sysconf(_SC_LEVEL3_CACHE_SIZE));
   std::ifstream file("/sys/devices/system/cpu/cpu0/cache/index3/size");
@@ -135,12 +136,12 @@ std::int64_t private_cache_bytes(int threads) {
   return cores * std::max<std::int64_t>(0, sysconf(_SC_LEVEL2_CACHE_SIZE));
 }
 
-/// A size that exceeds every cache, if the size of the last one is known.
+/// Returns a number of bytes that exceeds every cache, if `last`, the size of the last-level cache, is known.
 std::int64_t beyond(std::int64_t last) {
   return std::min<std::int64_t>(3 * std::max<std::int64_t>(last, 64 << 20), 768 << 20);
 }
 
-/// A size that fits into the last-level cache but not into the private ones; 0 if there is none.
+/// Returns a number of bytes that fits into the last-level cache but not into the private caches; 0 if there is none.
 std::int64_t held_by_last(std::int64_t last, std::int64_t own) {
   return last > 4 * own ? std::min(std::max<std::int64_t>(3 * own, 8 << 20), last / 2) : 0;
 }

@@ -13,7 +13,7 @@ using graph::ValueId;
 
 namespace {
 
-/// (B, T, N, H) as (B, N, T, H) in float32, where `heads` are repeated if there are fewer.
+/// Returns x (B, T, N, H) as (B, N, T, H) in float32. If x has fewer heads than `heads`, each is repeated.
 ValueId by_head(Builder& b, ValueId x, Dim heads) {
   x = b.cast(x, DType::float32);
   const Shape s = b.shape(x);
@@ -25,7 +25,7 @@ ValueId by_head(Builder& b, ValueId x, Dim heads) {
   return b.transpose(x, {0, 2, 1, 3});
 }
 
-/// The products that the attention sees, (B, N, T, S); 0 for the others.
+/// Returns the products (B, N, T, S), with 0 for pairs that masks, causality or the window hide.
 ValueId seen(Builder& b, const graph::Node& node, const graph::Attention& op, ValueId products) {
   const Shape shape = b.shape(products);
   const ValueId none = b.scalar_like(products, 0.0);
@@ -49,8 +49,8 @@ ValueId seen(Builder& b, const graph::Node& node, const graph::Attention& op, Va
   return products;
 }
 
-/// The largest score that Keras rounds to float16. Its fused computation scales the scores after that, in float32; the
-/// explicit one scales the query before.
+/// Returns the largest score that Keras rounds to float16. Keras's fused computation scales the scores after that, in
+/// float32; the explicit computation scales the query before.
 ValueId largest_score(Builder& b, const graph::Node& node, const graph::Attention& op) {
   ValueId query = node.inputs[0];
   const Dim heads = b.shape(query)[2];
@@ -66,7 +66,7 @@ ValueId largest_score(Builder& b, const graph::Node& node, const graph::Attentio
 std::vector<LargeScore> large_scores(const backends::Backend& backend, const graph::Graph& graph,
                                      std::vector<Tensor> weights, std::span<const Tensor> inputs,
                                      const backends::CompileOptions& options) {
-  constexpr double kLeastInfinite = 65520.0;  // half of the way from the largest number to the one that would follow
+  constexpr double kLeastInfinite = 65520.0;  // the mean of the largest float16 number and the number that would follow
   graph::Graph measured = graph;
   measured.outputs.clear();
   measured.scores.clear();

@@ -10,7 +10,7 @@
 namespace attn::run {
 namespace {
 
-/// Half a unit in the last place of 1.
+/// Returns half a unit in the last place of 1, for the dtype.
 double roundoff(DType dtype) {
   switch (dtype) {
     case DType::float16:
@@ -22,7 +22,7 @@ double roundoff(DType dtype) {
   }
 }
 
-/// The coarsest rounding error in the graph.
+/// Returns the coarsest rounding error in the graph.
 double roundoff(const graph::Graph& graph, backends::MatmulPrecision precision) {
   double largest = 0;
   for (const graph::Value& value : graph.values)

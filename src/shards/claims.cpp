@@ -25,7 +25,7 @@ constexpr std::int64_t kDeadAfter = 60'000'000'000;  // nanoseconds
 
 constexpr std::string_view kOwner = ".owner.";
 
-/// The owner that a claim names; "" if it was released meanwhile.
+/// Returns the owner that a claim names; "" if the claim was released meanwhile.
 std::string owner_of(const std::string& path) {
   try {
     std::string owner(io::read_file(path).text());
@@ -77,7 +77,7 @@ bool Claims::take(const WorkItem& item) {
   release();
   for (int generation = 0;;) {
     const std::string path = path_of(item.stem, generation);
-    // A hard link to the file that names its owner: the claim is never without one.
+    // The claim is a hard link to the file that names the owner, so it always contains the name.
     if (::link(owner_.c_str(), path.c_str()) == 0) {
       const std::lock_guard lock(mutex_);
       ::utimensat(AT_FDCWD, path.c_str(), nullptr, 0);
@@ -88,7 +88,7 @@ bool Claims::take(const WorkItem& item) {
     }
     if (errno != EEXIST) throw system_error(printable(path), "cannot be written", errno);
     const auto status = status_of(path);
-    if (!status) continue;  // released meanwhile
+    if (!status) continue;  // the claim was released meanwhile
     if (is_alive(path, status->modified)) return false;
     ++generation;
   }
@@ -97,7 +97,8 @@ bool Claims::take(const WorkItem& item) {
 void Claims::release() {
   const std::lock_guard lock(mutex_);
   if (held_.empty()) return;
-  // Newest first: a process that races this one can only take a claim that is already stale.
+  // The newest generation is removed first: a process that races this one can then only take a claim that is already
+  // stale.
   for (int generation = generation_; generation >= 0; --generation) ::unlink(path_of(stem_, generation).c_str());
   held_.clear();
 }

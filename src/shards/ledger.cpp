@@ -34,7 +34,7 @@ void write(const std::string& path, const std::string& text) {
   file.commit();
 }
 
-/// The record at `path`; nothing if it is missing or incomplete.
+/// Returns the record at `path`; nothing if it is missing or incomplete.
 std::optional<nlohmann::json> read(const std::string& path) {
   if (!status_of(path)) return std::nullopt;
   try {

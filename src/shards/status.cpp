@@ -24,7 +24,7 @@ std::string pid_namespace() {
   return error ? "?" : link.string();
 }
 
-/// The start time of the process in ticks since boot; "" if it does not exist.
+/// Returns the start time of the process in ticks since boot; "" if it does not exist.
 std::string start_of(const std::string& pid) {
   std::ifstream file("/proc/" + pid + "/stat");
   const std::string text((std::istreambuf_iterator<char>(file)), {});

@@ -9,7 +9,7 @@ namespace attn::shards {
 
 struct Status {
   std::int64_t bytes = 0;
-  std::int64_t modified = 0;  ///< nanoseconds
+  std::int64_t modified = 0;  ///< modification time in nanoseconds
 };
 
 /// Returns nothing if the file does not exist.
@@ -22,9 +22,10 @@ struct Status {
 /// Creates the folder and its parents. Throws Error (bad_input).
 void make_folder(const std::string& path);
 
-/// "host pid-namespace pid start": identifies a process even if its pid is reused later.
+/// Returns the name of this process, "host pid-namespace pid start", which identifies it even if its pid is reused
+/// later.
 [[nodiscard]] std::string this_process();
-/// Whether the process of that name ran on this machine and is gone.
+/// Returns whether the process with that name ran on this machine and has ended.
 [[nodiscard]] bool is_gone(const std::string& process);
 
 }  // namespace attn::shards

@@ -18,7 +18,7 @@ std::vector<std::string> decimals_as(const Tensor& numbers) {
 
 /// Casts a float to int64; outside its range the result is the smallest int64, as on x86-64.
 std::int64_t truncated(double number) {
-  constexpr double kEnd = 9223372036854775808.0;  // 2^63
+  constexpr double kEnd = 9223372036854775808.0;  // 2^63, the first number too large for int64
   const double whole = std::trunc(number);
   return whole >= -kEnd && whole < kEnd ? static_cast<std::int64_t>(whole) : std::numeric_limits<std::int64_t>::min();
 }

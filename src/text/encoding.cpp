@@ -25,7 +25,7 @@ std::int64_t index_in(const Buckets& buckets, Form /*form*/, const std::string& 
   return term == *buckets.mask ? 0 : 1 + bucket_of(term, buckets.count - 1, buckets.salt);
 }
 
-/// HashCrosserV2 of TensorFlow's sparse_cross_op.cc.
+/// Computes the buckets as HashCrosserV2 of TensorFlow's sparse_cross_op.cc does.
 Tensor crossed(const Crossing& crossing, std::span<const TextArray> arrays) {
   constexpr std::uint64_t kSeed = 0xDECAFCAFFE;
   for (const TextArray& array : arrays)

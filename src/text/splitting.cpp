@@ -14,7 +14,7 @@ constexpr std::string_view kReplacement = "\xef\xbf\xbd";  // U+FFFD
 
 /// The valid continuation of a UTF-8 sequence after its first byte.
 struct Sequence {
-  std::size_t size = 0;                     ///< including the first byte; 0: not a valid first byte
+  std::size_t size = 0;                     ///< number of bytes including the first; 0: not a valid first byte
   unsigned char least = 0x80, most = 0xbf;  ///< range of the second byte
 };
 

@@ -22,7 +22,7 @@ class Model {
    public:
     virtual ~Memory() = default;
   };
-  /// Null if a model has no cache.
+  /// Returns a new cache; null if the model uses none.
   [[nodiscard]] virtual std::unique_ptr<Memory> memory() const { return nullptr; }
 
   /// Appends the ids of a piece. `memory` is a cache of this model, or null.

@@ -24,18 +24,18 @@ class Vocabulary {
 
   enum class Repeats : std::uint8_t { refused, last_counts };
 
-  /// Throws Error (bad_input) for a token longer than kLongestToken bytes, an id that is in use, negative, or not below
-  /// kMostIds, and for a repeated token if `repeats` forbids it. Otherwise both ids decode to the token, and it encodes
-  /// to the last.
+  /// Adds a token. Throws Error (bad_input) for a token longer than kLongestToken bytes, and for an id that is in use,
+  /// negative, or not below kMostIds. Throws it also for a repeated token if `repeats` forbids it. If a repetition is
+  /// allowed, both ids decode to the token, and it encodes to the last id.
   void add(std::string_view token, std::int64_t id, Repeats repeats = Repeats::refused);
 
   [[nodiscard]] std::optional<Id> find(std::string_view token) const noexcept;
   /// Empty for an unused id. The view is valid until the next `add`.
   [[nodiscard]] std::optional<std::string_view> token(Id id) const noexcept;
 
-  /// The number of tokens.
+  /// Returns the number of tokens.
   [[nodiscard]] std::int64_t size() const noexcept { return size_; }
-  /// The largest id + 1.
+  /// Returns the largest id + 1.
   [[nodiscard]] Id end() const noexcept { return static_cast<Id>(tokens_.size()); }
   [[nodiscard]] const std::string& place() const noexcept { return place_; }
 
@@ -49,7 +49,7 @@ class Vocabulary {
   [[nodiscard]] std::string_view text(Part part) const noexcept {
     return std::string_view(text_).substr(part.from, part.size);
   }
-  /// The slot of the token, or the empty slot for it.
+  /// Returns the slot of the token, or the empty slot for it.
   [[nodiscard]] std::size_t slot(std::string_view token) const noexcept;
   void grow();
 

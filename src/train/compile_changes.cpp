@@ -30,7 +30,7 @@ Json as_json(const std::string& option, const std::string& text) {
   return Json::parse(text);
 }
 
-/// Returns nothing if it is not a finite number.
+/// Returns the number; empty if the text is not a finite number.
 std::optional<double> as_number(const std::string& text) {
   double number = 0.0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -65,7 +65,7 @@ Json loss_weights_of(const std::string& text) {
   return out;
 }
 
-/// Parses a compile_config as Keras's get_compile_config() returns it, or the whole config.json of an archive.
+/// Parses a compile_config in the form of Keras's get_compile_config(), or the whole config.json of an archive.
 std::string parse_compile_config(const std::string& text, const std::string& place) {
   Json json = keras::parse_json_text(text, place);
   if (json.is_object() && json.contains("compile_config")) json = Json(json["compile_config"]);

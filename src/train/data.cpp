@@ -52,7 +52,7 @@ namespace {
 
 RandomStream stream_of(std::uint64_t seed, std::int64_t epoch) { return {seed, fmt::format("shuffle:{}", epoch)}; }
 
-/// The numbers `first` … `first + count − 1` in a random order drawn from the stream.
+/// Returns the numbers `first` … `first + count − 1` in a random order drawn from the stream.
 std::vector<std::int64_t> shuffled(RandomStream& stream, std::int64_t first, std::int64_t count) {
   std::vector<std::int64_t> order(static_cast<std::size_t>(count));
   std::iota(order.begin(), order.end(), first);

@@ -75,7 +75,8 @@ void take_rows(const std::vector<std::string>& lines, const std::string& path, E
   }
 }
 
-/// A tolerance applies to finite losses only: infinity times rtol would allow any difference.
+/// Returns whether two losses agree. The tolerance applies to finite losses only: infinity times rtol would allow any
+/// difference.
 bool agree(double loss, double expected, double rtol, double atol) {
   if (std::isnan(expected)) return std::isnan(loss);
   if (std::isinf(expected)) return loss == expected;

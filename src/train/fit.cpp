@@ -33,8 +33,8 @@ void add(const Trainer& trainer, const PassResult& pass, std::int64_t rows, Runn
   add_mean("loss", pass.loss, static_cast<double>(rows));
   const std::vector<std::string>& terms = trainer.terms();
   const auto of_outputs = terms.size() - static_cast<std::size_t>(std::ranges::count(terms, "regularization"));
-  // Keras on TensorFlow does not know the rows of a batch when it averages the losses of the outputs, so every batch
-  // has the same weight.
+  // When it averages the losses of the outputs, Keras on TensorFlow ignores the number of rows in a batch, so every
+  // batch has the same weight.
   for (std::size_t i = 0; i < of_outputs && of_outputs > 1; ++i) add_mean(terms[i], pass.terms[i], 1.0);
   for (std::size_t i = 0; i < pass.metrics.size(); ++i) {
     Running& sums = running[trainer.metrics()[i]];

@@ -25,7 +25,7 @@
 namespace attn::train {
 namespace {
 
-/// Returns the least memory of a training, which is known before anything is read.
+/// Returns a lower bound of the bytes that a training takes, which is known before any file is read.
 UInt128 weights_and_gradients(const graph::Graph& graph) {
   UInt128 bytes = 0;
   for (const graph::WeightSpec& spec : graph.weights)
@@ -33,7 +33,7 @@ UInt128 weights_and_gradients(const graph::Graph& graph) {
   return bytes;
 }
 
-/// Calls `read`, whose errors about what is in the file then begin with its name.
+/// Calls `read`. Errors about the contents of the file then begin with the file's name.
 template <typename Read>
 void in_file(const std::string& path, Read read) {
   try {
@@ -278,7 +278,7 @@ class Preparation {
     }
   }
 
-  /// The file of the weights, for messages.
+  /// Returns the file of the weights, for messages.
   [[nodiscard]] std::string place_of_weights() const {
     const open::LoadedModel& loaded = *job_.loaded;
     return loaded.weights && !loaded.arrays ? *loaded.weights : loaded.file;
@@ -295,9 +295,9 @@ class Preparation {
     std::vector<Tensor> state = optimizer_state_of(loaded);
     const std::size_t all = optimizer.state().size();
     if (state.empty() || (state.size() != all && state.size() <= optimizer.scale_variables() + 2))
-      return {};  // never trained: rates and scales at most
+      return {};  // the optimizer was never trained: it has rates and scales at most
     const bool fits = state.size() == all || state.size() + optimizer.scale_variables() == all;
-    if (!told_.resume && !fits) {  // as Keras does
+    if (!told_.resume && !fits) {  // Keras starts anew, too
       listener_.warn(fmt::format(
           "{}: the optimizer has {} variables there and {} here, as other layers are trained: it starts anew",
           printable(place_of_weights()), state.size(), all));
@@ -317,7 +317,7 @@ class Preparation {
 
 FitOptions Setup::fit_options() const {
   FitOptions options;
-  options.epochs = overfit.value_or(epochs);  // each is one step there
+  options.epochs = overfit.value_or(epochs);  // in a trial, each epoch is one step
   options.steps_per_epoch = steps_per_epoch;
   options.shuffled_block = shuffled_block;
   options.batch_size = batch_size;

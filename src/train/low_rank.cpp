@@ -41,7 +41,7 @@ bool is_first_factor(const graph::WeightSpec& spec) {
   return last_of(spec.path).starts_with("lora_") && last_of(spec.path).ends_with("_a");
 }
 
-/// Returns "dense/kernel" for "dense/lora_kernel_a".
+/// Returns the path of the kernel to which a factor belongs: "dense/kernel" for "dense/lora_kernel_a".
 std::string kernel_of(const std::string& factor) {
   const std::string_view last = last_of(factor);
   return factor.substr(0, factor.size() - last.size()) + std::string(last.substr(5, last.size() - 7));

@@ -41,7 +41,7 @@ std::vector<NamedTensor> text_arrays(const keras::Model& model, const std::strin
           {"y", open::rows_of_bytes(text.span().subspan(1), rows, length)}};
 }
 
-/// Returns the file's only array, or that of the name, under the name.
+/// Returns the file's only array, or the array named `name`, under that name.
 io::Arrays array_called(const std::string& name, io::Arrays read, const std::string& file) {
   const std::size_t count = read.tensors.size() + read.texts.size();
   if (count != 1) {
@@ -78,7 +78,8 @@ Tensor joined(const std::vector<Tensor>& parts) {
   return out;
 }
 
-/// Whether the rows of `next` can follow those of `first`: the arrays differ only in their number of rows.
+/// Returns whether the rows of `next` can follow those of `first`: apart from the number of rows, the arrays have the
+/// same type.
 bool goes_on(const Tensor& first, const Tensor& next) {
   Shape shape = next.shape();
   shape[0] = first.shape()[0];
@@ -195,7 +196,8 @@ void expect_labels(const keras::LossGraph& loss, const open::GivenInputs& data) 
 }
 
 void expect_indices(const graph::Graph& graph, const open::GivenInputs& data) {
-  std::map<graph::ValueId, graph::ValueId> same;  // values that hold the numbers of an input, by that
+  // For each value that only passes the numbers of an input on, that input.
+  std::map<graph::ValueId, graph::ValueId> same;
   for (const graph::ValueId input : graph.inputs) same[input] = input;
   for (const graph::Node& node : graph.nodes) {
     const bool keeps = std::holds_alternative<graph::Cast>(node.op) || std::holds_alternative<graph::Reshape>(node.op);

@@ -27,7 +27,7 @@ void expect_sums(bool fits) {
   if (!fits) throw bad_input("the stored metric state does not match the model's metrics: train without `resume`");
 }
 
-/// The accumulators (4, labels, thresholds) of one label.
+/// The part of the accumulators (4, labels, thresholds) that belongs to one label.
 struct Confusion {
   const Numbers& sums;
   std::size_t labels, label;
@@ -59,7 +59,7 @@ CurvePoint point_of(const Confusion& c, std::size_t i, AreaRule::Curve curve) {
   return {std::max(1.0 - scale * ratio(c.fn(i), c.tp(i)), 0.0), 1.0 - scale * ratio(c.fp(i), c.tp(i))};
 }
 
-/// A Riemann sum.
+/// Returns the area under the curve as a Riemann sum.
 double area_under(const Confusion& c, const AreaRule& rule) {
   double area = 0.0;
   for (std::size_t i = 0; i + 1 < c.thresholds; ++i) {
@@ -72,7 +72,7 @@ double area_under(const Confusion& c, const AreaRule& rule) {
   return area;
 }
 
-/// Interpolation of Davis and Goadrich (2006), after AUC.interpolate_pr_auc.
+/// Returns the area by the interpolation of Davis and Goadrich (2006), after AUC.interpolate_pr_auc.
 double area_under_precision_recall(const Confusion& c) {
   double area = 0.0;
   for (std::size_t i = 0; i + 1 < c.thresholds; ++i) {

@@ -27,7 +27,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-/// The release whose files these match.
+/// The release of KerasHub with which the written files agree.
 constexpr const char* kKerasHubVersion = "0.32.0";
 
 std::string text_of(const ordered_json& json) { return keras::write_json_text(json, 4); }
@@ -37,7 +37,7 @@ ordered_json dtype_policy(const char* name) {
       {"module", "keras"}, {"class_name", "DTypePolicy"}, {"config", {{"name", name}}}, {"registered_name", nullptr}};
 }
 
-/// Returns keras_hub.src.models.gpt2.gpt2_causal_lm for gpt2_tokenizer.
+/// Returns the module of a class beside another: keras_hub.src.models.gpt2.gpt2_causal_lm for gpt2_tokenizer.
 std::string module_beside(const std::string& module, const std::string& class_name) {
   return module.substr(0, module.rfind('.') + 1) + snake_case(class_name);
 }
@@ -94,7 +94,8 @@ class Objects {
     }
   }
 
-  /// Returns a preprocessor with KerasHub's defaults: a Hugging Face folder has no length to cut texts to.
+  /// Returns a preprocessor with KerasHub's defaults, also for the length to which texts are cut: a Hugging Face folder
+  /// does not contain that length.
   [[nodiscard]] static ordered_json new_preprocessor(const ordered_json& task, const tokenizers::KerasForm& form) {
     const std::string module = task["module"].get<std::string>(), of_task = task["class_name"].get<std::string>();
     ordered_json tokenizer = ordered_json::parse(form.config);
@@ -116,7 +117,7 @@ class Objects {
   const open::Listener& listener_;
 };
 
-/// A part of a model's weights, saved like a whole.
+/// A part of a model's weights that is saved like the weights of a whole model.
 struct Part {
   std::vector<graph::WeightSpec> specs;
   std::vector<Tensor> tensors;

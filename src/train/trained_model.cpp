@@ -14,7 +14,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Is it an object from which Keras makes a layer? Other objects with a dtype are inputs or tensors between layers.
+/// Returns whether Keras makes a layer from the object. Other objects with a dtype are inputs or tensors between
+/// layers.
 bool is_layer(const Json& json) {
   return json.contains("class_name") && json["class_name"].is_string() && json["class_name"] != "InputLayer" &&
          json["class_name"] != "__keras_tensor__" && json.contains("config") && json["config"].is_object() &&

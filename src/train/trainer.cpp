@@ -59,7 +59,7 @@ constexpr const char* kScale = "loss_scale";
 
 Dim rows_of(const Batch& batch) { return batch.empty() ? 0 : batch.begin()->second.shape()[0]; }
 
-/// The key of the program for a batch: batches of equal key run the same program.
+/// Returns the key of the program for a batch: batches of equal key run the same program.
 std::string key_of(const Batch& batch, bool training) {
   std::string key = training ? "training" : "";
   for (const auto& [name, tensor] : batch)
@@ -71,13 +71,13 @@ std::string key_of(const Batch& batch, bool training) {
 
 /// A step, or an evaluation, for batches of one shape.
 struct Trainer::Program {
-  keras::LossGraph model;                               ///< as it was lowered; its graph is moved from
-  graph::Graph graph;                                   ///< the graph that runs
-  std::vector<std::size_t> weights;                     ///< appended to the other inputs
-  std::vector<EntrySums> gradients;                     ///< by trainable weight
+  keras::LossGraph model;            ///< the model as it was lowered; its graph has been moved from
+  graph::Graph graph;                ///< the graph that runs
+  std::vector<std::size_t> weights;  ///< the indices of the inputs that are weights; these inputs follow the others
+  std::vector<EntrySums> gradients;  ///< by trainable weight: the sums of its gradient
   std::vector<std::pair<ValueId, std::string>> layers;  ///< for diagnosis: the output of each layer, in execution order
-  graph::Graph shown;                                   ///< its inputs that are not weights
-  plan::Plan plan;                                      ///< until it is compiled
+  graph::Graph shown;                                   ///< a graph with only those inputs that are not weights
+  plan::Plan plan;                                      ///< the plan, until it is compiled
   std::unique_ptr<backends::Executable> executable;
 };
 
@@ -263,7 +263,7 @@ std::int64_t Trainer::memory_needed(const Batch& batch) {
   if (step.executable) throw internal_error("memory is asked for once it is taken");
   for (const NamedTensor& variable : optimizer_->state()) state += variable.tensor.bytes();
   if (shares_optimizer() && options_.compile.ranks->rank() == 0)
-    state += optimizer_bytes();  // while rank 0 writes the state
+    state += optimizer_bytes();  // whole variables, while rank 0 writes the state
   return plan::sum_of_bytes({backend_.memory_needed(step.plan, options_.compile), state});
 }
 
@@ -318,7 +318,7 @@ void Trainer::compile(Program& program) const {
 
 PassResult Trainer::run(Program& program, const Batch& batch, StepTimes* times) {
   Batch given = batch;
-  std::map<std::string, std::int64_t> drawn;  // in this pass, by layer
+  std::map<std::string, std::int64_t> drawn;  // number of draws in this pass, by layer
   for (const keras::LossGraph::Draw& draw : program.model.draws)
     given.emplace(program.graph.value(draw.value).name,
                   drawn_numbers(program.graph, draw, draws_[draw.layer] + drawn[draw.layer]++));

@@ -15,7 +15,7 @@ namespace {
 /// Text layers keep the weights of their terms among the variables of .weights.h5, and load them on their own.
 bool is_kept_beside(std::string_view name) { return name.ends_with("vars/idf_weights"); }
 
-/// `name_of` returns the new name for a spec's weight.
+/// Names the file's weights; `name_of` returns the new name for the weight of a spec.
 template <typename NameOf>
 std::vector<NamedTensor> renamed(std::span<const WeightSpec> specs, const Store& store, NameOf&& name_of) {
   const Agreement agreement = agree(specs, store);

@@ -22,15 +22,15 @@ using graph::WeightSpec;
 constexpr std::size_t kListed = 5;         // names listed in a message
 constexpr std::size_t kCandidates = 1000;  // names that are compared with a misspelt one
 
-/// The name of the spec's weight in a file of this kind.
+/// Returns the name of the spec's weight in a file of this kind.
 const std::string& name_in(const Store& store, const WeightSpec& spec) {
   return store.naming == Naming::store_path && !spec.store_path.empty() ? spec.store_path : spec.path;
 }
 
-/// "1 weight is", "2 weights are".
+/// Returns the number of weights as the beginning of a sentence: "1 weight is", "2 weights are".
 std::string are(std::size_t count) { return count == 1 ? "1 weight is" : fmt::format("{} weights are", count); }
 
-/// The first few items, and the number of the others.
+/// Returns the first few items as text, and the number of the others.
 template <typename Items, typename Describe>
 std::string list_of(const Items& items, Describe&& describe) {
   std::vector<std::string> parts;

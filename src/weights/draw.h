@@ -9,8 +9,8 @@
 namespace attn::weights {
 
 enum class Distribution : std::uint8_t {
-  uniform,           ///< in [first, second)
-  normal,            ///< with mean `first` and standard deviation `second`
+  uniform,           ///< uniform in [first, second)
+  normal,            ///< normal, with mean `first` and standard deviation `second`
   truncated_normal,  ///< normal, with numbers beyond two standard deviations redrawn
 };
 
@@ -27,8 +27,8 @@ inline constexpr std::int64_t kPart = 4096;
 /// The limit of truncated normals, in standard deviations.
 inline constexpr double kTruncateAt = 2.0;
 
-/// Fills a floating tensor with the numbers at the beginning of a stream, in the order of its elements, rounded to its
-/// dtype. The number of threads (0: all cores) does not change the result. Throws Stopped.
+/// Fills a floating tensor with the first numbers of a stream, rounded to the tensor's dtype, in the order of its
+/// elements. The number of threads (0: all cores) does not change the result. Throws Stopped.
 void draw_from_stream(const RandomStream& stream, const Draw& draw, const Tensor& out, int threads);
 /// Draws like keras.random on TensorFlow with an integer seed. Uniform numbers are bitwise equal. Normal numbers are
 /// bitwise equal if the C library has the logf and sincosf that TensorFlow uses; otherwise they may differ in the last

@@ -20,7 +20,7 @@ constexpr std::uint64_t block_of(std::int64_t number) { return static_cast<std::
 
 std::int64_t parts_of(std::int64_t count) { return (count + kPart - 1) / kPart; }
 
-/// out[first + i] = shift + factor · numbers[i]
+/// Stores out[first + i] = shift + factor · numbers[i].
 void store(std::span<const double> numbers, double shift, double factor, const Tensor& out, std::int64_t first) {
   if (out.dtype() == DType::float32) {
     const std::span<float> elements = out.as<float>().subspan(static_cast<std::size_t>(first), numbers.size());

@@ -26,7 +26,7 @@ constexpr int kGroup = sizeof(Number) == 8 ? 2 : 4;
 template <std::floating_point Number>
 using Group = std::array<Number, kGroup<Number>>;
 
-/// Numbers in [0, 1): the lowest bits of a word become the mantissa.
+/// Returns numbers in [0, 1): the lowest bits of a word become the mantissa.
 Group<float> uniform_group(const Block& block, int mantissa_bits, float /*tag*/) {
   const std::uint32_t mask = (std::uint32_t{1} << mantissa_bits) - 1;
   const float step = 1.0F / static_cast<float>(mask + 1);

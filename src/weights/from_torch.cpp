@@ -93,7 +93,7 @@ class Transfer {
     sources_[index] = {part.name, turned.reshaped(spec.shape)};
   }
 
-  /// Throws Error (bad_input) if anything is left over or does not match.
+  /// Returns the sources; throws Error (bad_input) if an array or weight is left over or does not match.
   std::vector<TorchSource> finish() {
     std::vector<std::string> missing;
     for (std::size_t i = 0; i < specs_.size(); ++i)

@@ -148,7 +148,7 @@ Tensor identity(const WeightSpec& spec) {
   return out;
 }
 
-/// The Q of a normal matrix (long, short), transposed if the weight is wide.
+/// Returns the Q of a normal matrix (long, short), transposed if the weight is wide.
 Tensor orthogonal(const WeightSpec& spec, Source source) {
   if (spec.shape.rank() < 2) {
     throw failure(spec, fmt::format("Orthogonal needs at least two axes, but the shape is {}", spec.shape.str()));

@@ -24,7 +24,7 @@ std::string child(const std::string& group, const std::string& name) {
   return group.empty() ? name : group + "/" + name;
 }
 
-/// The list in an attribute of a group, whole or split; empty if the group has none.
+/// Returns the list in an attribute of a group, whole or split; empty if the group has none.
 std::optional<std::vector<std::string>> name_list(const Hdf5Object& group, const std::string& attribute) {
   if (const auto whole = group.attributes.find(attribute); whole != group.attributes.end()) return whole->second.values;
   std::optional<std::vector<std::string>> names;

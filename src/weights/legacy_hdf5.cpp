@@ -59,7 +59,8 @@ std::vector<Layer> layers_of(std::span<const WeightSpec> specs) {
   return out;
 }
 
-/// The common prefix of the paths of its weights, otherwise the last part of its place.
+/// Returns the first part of the paths of the layer's weights if they share it, otherwise the last part of the layer's
+/// place.
 std::string name_of(const Layer& layer, std::span<const WeightSpec> specs) {
   const auto first_part = [&](std::size_t i) { return specs[i].path.substr(0, specs[i].path.find('/')); };
   const std::string name = first_part(layer.weights.front());

@@ -9,11 +9,12 @@
 
 namespace attn::weights {
 
-/// The weights of a layer are listed in two parts, each in the order of its variables. Returns whether this one is in
-/// the first.
+/// Returns whether the weight is listed in the first of the two parts that the list of a layer's weights has. Each part
+/// is in the order of the layer's variables.
 [[nodiscard]] bool listed_first(const graph::WeightSpec& spec);
 
-/// Only the weights, layer by layer in the order of the specs, for model.load_weights.
+/// Returns the contents of a file with only the weights, for model.load_weights: layer by layer, in the order of the
+/// specs.
 [[nodiscard]] io::Hdf5File legacy_hdf5(std::span<const graph::WeightSpec> specs, std::span<const Tensor> tensors);
 
 }  // namespace attn::weights

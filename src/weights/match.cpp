@@ -50,8 +50,8 @@ void match_names(std::span<const WeightSpec> specs, const Store& store, KeyOf&& 
   }
 }
 
-/// All suffixes of a path that begin with a whole component, the path itself first. A path with more components than
-/// any model has returns only itself, because it would have too many suffixes.
+/// Returns all suffixes of a path that begin with a whole component, the path itself first. A path with more components
+/// than any model has returns only itself, because it would have too many suffixes.
 std::vector<std::string> ends_of(const std::string& path) {
   constexpr std::ptrdiff_t kMaxParts = 64;
   std::vector<std::string> out = {path};
@@ -62,7 +62,7 @@ std::vector<std::string> ends_of(const std::string& path) {
 }
 
 /// Matches a spec with the only weight whose name is a suffix of its path and of no other path, or the reverse. This
-/// happens if a layer is inside another: its path contains the outer name if Keras builds both at once, but not if it
+/// happens if a layer is inside another. Its path contains the outer name if Keras builds both at once, but not if it
 /// builds them from a file.
 void match_ends(std::span<const WeightSpec> specs, const Store& store, Match& out) {
   std::vector<std::size_t> free_specs;
@@ -114,7 +114,7 @@ bool is_whole(const Match& match) {
   return std::all_of(match.begin(), match.end(), [](const auto& index) { return index.has_value(); });
 }
 
-/// The specs whose path begins with the layer's name.
+/// Returns the specs whose path begins with the layer's name.
 std::vector<std::size_t> specs_of(const std::string& layer, std::span<const WeightSpec> specs) {
   std::vector<std::size_t> out;
   for (std::size_t i = 0; i < specs.size(); ++i)

@@ -17,7 +17,8 @@ namespace attn::weights {
 /// underscores of a component, and Keras 2.13's word for "layers".
 [[nodiscard]] std::string plain_name(std::string_view name);
 
-/// The index of the weight in the store for each spec; empty for a spec without one. No weight is matched twice.
+/// Returns for each spec the index of its weight in the store; empty for a spec without one. No weight is matched
+/// twice.
 [[nodiscard]] std::vector<std::optional<std::size_t>> match(std::span<const graph::WeightSpec> specs,
                                                             const Store& store);
 

@@ -18,19 +18,19 @@ enum class ModuleKind : std::uint8_t { attention, dense, norm, embedding };
 /// A layer of a Keras model. Parts are named by the suffixes of their paths: "query/kernel", "bias", "gamma".
 struct KerasModule {
   ModuleKind kind;
-  std::string name;                          ///< the path of the layer: "transformer_layer_0/self_attention_layer"
-  std::map<std::string, std::size_t> parts;  ///< indices of specs
+  std::string name;                          ///< path of the layer: "transformer_layer_0/self_attention_layer"
+  std::map<std::string, std::size_t> parts;  ///< for each part, the index of its spec
 };
 
-/// The model's attention, dense, normalization and embedding layers, in order. Weights of other layers are not
+/// Returns the model's attention, dense, normalization and embedding layers, in order. Weights of other layers are not
 /// included.
 [[nodiscard]] std::vector<KerasModule> keras_modules(std::span<const graph::WeightSpec> specs);
 
 /// The position of a module relative to its stack of blocks, according to its name.
 enum class ModulePlace : std::uint8_t {
   block,  ///< module `index` of its kind in block `block`
-  first,  ///< before the blocks
-  last,   ///< after the blocks
+  first,  ///< a module before the blocks
+  last,   ///< a module after the blocks
   other   ///< unknown
 };
 
@@ -38,15 +38,15 @@ enum class ModulePlace : std::uint8_t {
 struct TorchModule {
   struct Part {
     std::string name;  ///< name of the array
-    Tensor tensor;     ///< in PyTorch's layout: (out, in) for a kernel
+    Tensor tensor;     ///< the array in PyTorch's layout: (out, in) for a kernel
   };
   ModuleKind kind;
-  std::string name;   ///< "encoder.layers.0.self_attn"
+  std::string name;   ///< name of the module: "encoder.layers.0.self_attn"
   std::string stack;  ///< the prefix of the block's number: "encoder.layers."
   ModulePlace place = ModulePlace::other;
   std::int64_t block = 0;
   int index = 0;
-  std::string role;  ///< for an embedding: "word", "position", "segment"
+  std::string role;  ///< role of an embedding: "word", "position", "segment"
   std::map<std::string, Part> parts;
 };
 

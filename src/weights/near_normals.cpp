@@ -21,7 +21,7 @@ namespace {
 constexpr double kError = 0x1p-45;
 constexpr std::size_t kStretch = 512;  // numbers in one chunk, so that all arrays stay in the L1 cache
 
-/// first + x·(next + x·…)
+/// Evaluates a polynomial: first + x·(next + x·…).
 template <typename... Rest>
 [[gnu::always_inline]] inline double polynomial(double x, double first, Rest... rest) {
   if constexpr (sizeof...(rest) == 0) {
@@ -31,7 +31,7 @@ template <typename... Rest>
   }
 }
 
-/// ln x for 0 < x ≤ 1: 2^k·m with m in [√½, √2), and ln m = 2·artanh(f / (2 + f)) with f = m − 1.
+/// Returns ln x for 0 < x ≤ 1. With x = 2^k·m and m in [√½, √2), ln m = 2·artanh(f / (2 + f)), where f = m − 1.
 [[gnu::always_inline]] inline double near_log(double x) {
   constexpr std::uint64_t kOne = 0x3ff0000000000000, kRootOfHalf = 0x3fe6a09e667f3bcd, kMantissa = 0x000fffffffffffff;
   const std::uint64_t shifted = std::bit_cast<std::uint64_t>(x) + (kOne - kRootOfHalf);
@@ -45,7 +45,7 @@ template <typename... Rest>
   return k * std::numbers::ln2 + 2.0 * s * series;
 }
 
-/// cos 2πv and sin 2πv for 0 ≤ v < 1, relative to the nearest quarter of the circle.
+/// Computes cos 2πv and sin 2πv for 0 ≤ v < 1, relative to the nearest quarter of the circle.
 [[gnu::always_inline]] inline void near_circle(double v, double& cosine, double& sine) {
   constexpr double kRounder = 0x1.8p52;  // adding it rounds a number to an integer, in the lowest bits of the sum
   const double sum = 4.0 * v + kRounder;

@@ -187,13 +187,13 @@ void expect_finite(const WeightSpec& spec, const Tensor& floats) {
                       floats.at(i));
 }
 
-/// The path of the float weight.
+/// Returns the path of the float weight from which the weight is computed.
 std::string source_of(const WeightSpec& spec) {
   const auto slash = spec.path.rfind('/');
   return (slash == std::string::npos ? "" : spec.path.substr(0, slash + 1)) + spec.quantized->of;
 }
 
-/// The float weight that each quantized weight is computed from.
+/// Returns the float weight that each quantized weight is computed from.
 std::vector<std::size_t> sources_of(std::span<const WeightSpec> quantized, std::span<const WeightSpec> floats) {
   const auto place_of = [](const WeightSpec& spec) {
     return spec.store_path.substr(0, spec.store_path.rfind('/') + 1);

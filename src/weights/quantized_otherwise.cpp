@@ -13,7 +13,7 @@ namespace {
 using graph::WeightSpec;
 
 constexpr std::string_view kFloats = "floats", kFloat8 = "float8", kGptq = "GPTQ", kAwq = "AWQ";
-constexpr std::size_t kFloat8Arrays = 7, kGptqArrays = 4;  // without the bias
+constexpr std::size_t kFloat8Arrays = 7, kGptqArrays = 4;  // numbers of arrays of a layer, without the bias
 
 std::string_view place_of(std::string_view name) { return name.substr(0, name.rfind('/') + 1); }
 
@@ -21,7 +21,7 @@ std::string_view name_of_spec(const Store& store, const WeightSpec& spec) {
   return store.naming == Naming::store_path && !spec.store_path.empty() ? spec.store_path : spec.path;
 }
 
-/// The layer of the first weight that does not match; empty if all match.
+/// Returns the layer of the first weight that does not match; empty if all match.
 std::optional<std::string_view> first_place(std::span<const WeightSpec> specs, const Store& store,
                                             const Agreement& agreement) {
   std::optional<std::size_t> first;

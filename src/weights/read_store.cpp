@@ -29,7 +29,7 @@ Store parse_archive(const Bytes& file, const std::string& path) {
   return keras_store(io::read_hdf5(*weights, path), printable(path));
 }
 
-/// A store of arrays with names that their writer chose.
+/// Returns a store of arrays whose names their writer chose.
 Store named_store(std::vector<NamedTensor> arrays, const std::string& path) {
   Store store{printable(path), Naming::path, {}, {}, {}};
   for (NamedTensor& array : arrays)

@@ -47,7 +47,7 @@ void write_legacy_hdf5(io::AtomicFile& file, Specs specs, Tensors tensors, const
   io::write_hdf5(file, legacy_hdf5(specs, tensors));
 }
 
-/// The parent of a path.
+/// Returns the path of the group or folder that contains `path`.
 std::string parent(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   return slash == std::string::npos ? std::string() : path.substr(0, slash);

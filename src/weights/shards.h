@@ -7,8 +7,8 @@
 
 namespace attn::weights {
 
-/// The file names in a .weights.json, without duplicates; they are in the folder of `path`, the index itself. Throws
-/// Error (bad_input) for an invalid index, and for names outside the folder.
+/// Returns the file names in a .weights.json, without duplicates; they are in the folder of `path`, the index itself.
+/// Throws Error (bad_input) for an invalid index, and for names outside the folder.
 [[nodiscard]] std::vector<std::string> shard_names(std::string_view index, const std::string& path);
 
 }  // namespace attn::weights

@@ -92,9 +92,10 @@ bool is_number(std::string_view text) {
   return !text.empty() && text.size() <= kMostDigits && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-/// The length of the name before the pattern; empty if the name does not end in it. `number` is the value of "#".
+/// Returns the length of the name before the pattern; empty if the name does not end in it. `number` is the value of
+/// "#".
 std::optional<std::size_t> before(std::string_view name, std::string_view pattern, std::int64_t& number) {
-  std::size_t left = name.size();  // characters not yet matched
+  std::size_t left = name.size();  // number of characters not yet matched
   bool more = true;
   while (more) {
     const std::size_t dot = pattern.rfind('.');
@@ -124,7 +125,7 @@ struct Found {
   std::string_view part;
 };
 
-/// The name without the part's name and the dot before it; empty if the name does not end in the part's.
+/// Returns the name without the part's name and the dot before it; empty if the name does not end in the part's name.
 std::optional<std::string> module_of(const std::string& name, const PartRule& part) {
   std::int64_t unused = 0;
   const auto left = before(name, part.name, unused);
@@ -169,7 +170,7 @@ std::optional<Found> find(const std::string& name, const Ranks& ranks) {
   return found_by_parts(name, ranks);
 }
 
-/// Rows [first, first + count) of an array, sharing its memory.
+/// Returns rows [first, first + count) of an array, as a view of it.
 Tensor rows(const Tensor& tensor, std::int64_t first, std::int64_t count) {
   Shape shape = tensor.shape();
   const std::int64_t row = shape[0] == 0 ? 0 : tensor.bytes() / shape[0];

@@ -40,7 +40,7 @@ class Pairing {
     for (const Kind kind : kKinds) pair_rest(kind);
   }
 
-  /// The layer of each module, if it has one.
+  /// Returns the layer of each module, if it has one.
   [[nodiscard]] const std::vector<std::optional<std::size_t>>& layers() const noexcept { return layer_of_; }
 
  private:

@@ -5,7 +5,7 @@
 namespace attn::backends::cpu {
 namespace {
 
-/// Returns the first step after `step` that reads the bytes of `value`; the number of steps if none does.
+/// Returns the first step after `step` that reads the bytes of `value`; the number of steps if there is none.
 std::size_t first_reader(const plan::Plan& plan, std::size_t step, graph::ValueId value) {
   const auto place_of = [&](graph::ValueId id) {
     const graph::ValueId other = plan.slots[graph::at(id)].alias_of;

@@ -17,12 +17,12 @@ class AsyncAllReduces {
   /// Covers the all-reduces of a plan that the next step does not read. The plan must outlive this object.
   AsyncAllReduces(const plan::Plan& plan, communicators::Communicator* ranks);
 
-  /// Whether the all-reduce of this step is asynchronous.
+  /// Returns whether the all-reduce of this step is asynchronous.
   [[nodiscard]] bool has(std::size_t step) const { return !read_at_.empty() && read_at_[step].has_value(); }
-  /// Waits for the sums that the step reads; the number of steps stands for all.
+  /// Waits for the sums that the step reads; for the number of steps, waits for all sums.
   void before(std::size_t step);
   void begin(std::size_t step, const Storage& storage);
-  /// Advances pending sums.
+  /// Advances pending sums, between two steps.
   void between();
 
  private:
@@ -33,8 +33,8 @@ class AsyncAllReduces {
 
   const plan::Plan& plan_;
   communicators::Communicator* ranks_;
-  std::vector<std::optional<std::size_t>> read_at_;  // for each step; empty if there is one rank
-  std::vector<Pending> pending_;                     // in the order in which they were begun
+  std::vector<std::optional<std::size_t>> read_at_;  // first reader of each step's sum; empty with a single rank
+  std::vector<Pending> pending_;                     // pending all-reduces in the order of begin_all_reduce
 };
 
 }  // namespace attn::backends::cpu

@@ -13,8 +13,8 @@
 namespace attn::backends {
 namespace {
 
-/// Makes glibc load libgcc_s for unwinding. Without memory it cannot, and ends the program where an exception passes
-/// pthread_once, in which oneDNN generates kernels.
+/// Makes glibc load libgcc_s, which unwinds exceptions. oneDNN generates kernels inside pthread_once; if an exception
+/// passes it while memory is exhausted, glibc could not load libgcc_s and would end the program.
 void prepare_unwinding() {
 #ifdef __GLIBC__
   void* frame = nullptr;
@@ -34,7 +34,8 @@ class CpuBackend final : public Backend {
     graph = plan::simplify_conv(std::move(graph));
     graph = plan::fold_identities(std::move(graph));
     graph = plan::narrow_norms(std::move(graph));
-    // Every activation is fused into its product: inside oneDNN's kernel, or as a loop over the results just written.
+    // Every activation is fused into its product: inside oneDNN's kernel, or as a loop over the results that were just
+    // written.
     graph = plan::fuse_activation(std::move(graph), [](const graph::Unary&) { return true; });
     graph = plan::pack_projections(std::move(graph));
     graph = plan::fuse_residual(std::move(graph));

@@ -47,7 +47,8 @@ Kernels kernels_of(const StepInfo& step) {
   return std::visit([](const auto& op) { return cpu::kernels_of(op); }, step.node.op);
 }
 
-/// Returns the step in float32, except for inputs that a kernel takes in half precision.
+/// Returns the step with float32 in place of half precision, except for inputs that a kernel supports in half
+/// precision.
 StepInfo widened(const StepInfo& step) {
   StepInfo wide = step;
   const auto stays = [&](std::size_t input) {
@@ -65,7 +66,7 @@ StepInfo widened(const StepInfo& step) {
   return wide;
 }
 
-/// Returns the memory of a step in addition to its float32 kernel's.
+/// Adds the memory of the copies to `needs`, the needs of the step's float32 kernel.
 Needs needs_of_widened(const StepInfo& step, const StepInfo& wide, Needs needs) {
   const auto bytes_of_copy = [](const Operand& operand) {
     const std::int64_t size = bytes_times({operand.size(), bytes_of(DType::float32)});
@@ -92,13 +93,14 @@ Needs needs_of_widened(const StepInfo& step, const StepInfo& wide, Needs needs) 
   return needs;
 }
 
-/// Runs a float32 kernel on copies of half-precision operands: widened before, rounded once after. The copies are in
-/// the memory that kernels share, except for those of weights.
+/// Runs a float32 kernel on copies of half-precision operands. Inputs are widened before; outputs are rounded once
+/// afterwards. The copies are in the memory that kernels share, except for those of weights.
 class Widened final : public Kernel {
  public:
   explicit Widened(const Step& step) : engine_(step.engine) {
     Step wide{widened(step), step.fixed, step.engine, {}};
-    copies_.reserve(step.inputs.size() + step.outputs.size());  // must not be reallocated
+    // The kernel has pointers to the elements, so the vector must not grow.
+    copies_.reserve(step.inputs.size() + step.outputs.size());
     for (std::size_t i = 0; i < step.inputs.size(); ++i) {
       Operand& input = wide.inputs[i];
       if (input.dtype == step.inputs[i].dtype) continue;
@@ -194,7 +196,7 @@ Made by_reference(const Step& step, std::string why) { return {std::make_unique<
 }  // namespace
 
 Choice choose(const StepInfo& step) {
-  // A rank with an empty shard still takes part in the collective.
+  // A rank with an empty shard still takes part in the collective, by the reference loop.
   if (graph::is_collective(step.node.op)) return {Choice::Way::reference, nullptr, ""};
   if (std::ranges::all_of(step.outputs, is_empty)) return {Choice::Way::nothing};
   const Kernels kernels = kernels_of(step);

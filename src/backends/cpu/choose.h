@@ -1,5 +1,5 @@
-// Kernel selection for a step: nothing to do, one of the operation's kernels, one of them on float32 copies of half
-// precision, or the reference loops.
+// Kernel selection for a step. The ways are nothing to do, one of the operation's kernels, such a kernel on float32
+// copies of half precision, or the reference loops.
 #pragma once
 
 #include <memory>
@@ -14,8 +14,8 @@ namespace attn::backends::cpu {
 struct Choice {
   enum class Way : std::uint8_t { nothing, kernel, widened, reference };
   Way way;
-  const KernelInfo* kernel = nullptr;  ///< set for the ways that have a kernel
-  std::string why{};                   ///< the reason why better kernels decline, or ""
+  const KernelInfo* kernel = nullptr;  ///< null unless the way has a kernel
+  std::string why{};                   ///< the reasons why better kernels are not used, or ""
   Needs needs{};
 };
 [[nodiscard]] Choice choose(const StepInfo& step);
@@ -23,7 +23,7 @@ struct Choice {
 struct Made {
   std::unique_ptr<Kernel> kernel;
   std::string why;
-  std::vector<bool> copied;  ///< as in Needs
+  std::vector<bool> copied;  ///< same as in Needs
 };
 /// Makes the selected kernel; falls back to the reference loops if oneDNN fails.
 [[nodiscard]] Made make_kernel(const Choice& choice, const Step& step);

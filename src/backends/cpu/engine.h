@@ -22,26 +22,26 @@
 namespace attn::backends::cpu {
 
 /// The layout of a packed weight: panels of 32 columns, tiles (amx_pack.h), panels of integers (integer_panels.h), or
-/// oneDNN's own.
+/// oneDNN's own layout.
 struct Layout {
   enum class Kind : std::uint8_t { panels, tiles, integers, onednn };
   Kind kind;
   DType dtype = DType::float32;
-  int parts = 1;  ///< numbers of `dtype` per weight element; for integers their form
+  int parts = 1;  ///< numbers of `dtype` per weight element; for integers, the IntegerForm
   friend auto operator<=>(const Layout&, const Layout&) = default;  // a null pointer is not meant
 };
 
-/// A packed weight in one layout, for all kernels that read the weight: ALBERT's layers share theirs.
+/// A packed weight in one layout. All kernels that read the weight share it, such as those of ALBERT's layers.
 struct Packed {
   std::shared_ptr<std::byte> bytes;
-  dnnl::memory blocked;  ///< for oneDNN's layout
+  dnnl::memory blocked;  ///< set for oneDNN's layout
 };
 using PackedWeight = std::map<Layout, Packed>;
 
-/// Begins the key of a weight that no other executable has.
+/// The first character of the key of a weight that only this executable has.
 inline constexpr char kOwnWeight = '#';
 
-/// The identity of a weight: its derivation (plan::recipe), or a key of its own; and whether it is transposed.
+/// The identity of a weight: its derivation (plan::recipe) or a key of its own, and whether it is transposed.
 struct WeightKey {
   std::string recipe;
   bool is_transposed = false;
@@ -50,13 +50,13 @@ struct WeightKey {
 };
 
 class RnnTrace;
-/// A step's graph and its inputs.
+/// The key of a trace: a step's graph and the step's inputs.
 using StepKey = std::pair<const graph::Graph*, std::vector<graph::ValueId>>;
 
-/// Memory that all kernels use, since one runs at a time.
+/// Scratch memory that all kernels share, because only one kernel runs at a time.
 class SharedMemory {
  public:
-  /// Grows the memory to at least `bytes`. The address may change until all kernels are made.
+  /// Grows the memory to at least `bytes`. The address is final only when all kernels are made.
   void reserve(std::int64_t bytes) {
     if (bytes <= size_) return;
     bytes_ = allocate_bytes(bytes);
@@ -88,15 +88,15 @@ struct Engine {
   double work_per_thread;
   Multiplication multiplication;
   Pool pool;
-  /// Operands of widened steps, and scratch memory of kernels.
+  /// Copies for widened steps, and scratch memory of kernels.
   SharedMemory operands, scratch;
-  /// Data that a step leaves for the next one; alternating, because the next one may leave some too.
+  /// Data that a step leaves for the next step. There are two, because the next step may leave data too.
   std::array<SharedMemory, 2> handovers;
   /// Memory for packed weights.
   WeightMemory weights;
-  /// Kept for as long as further executables may look for packed weights.
+  /// Packed weights, kept as long as further executables may look for them.
   std::map<WeightKey, PackedWeight> packed;
-  /// Traces that recurrent layers leave for their gradients, keyed by their inputs; the layers own them.
+  /// Traces that recurrent layers leave for their gradients. The layers own them.
   std::map<StepKey, std::weak_ptr<RnnTrace>> traces;
   /// The ranks of collectives; null: a single rank.
   communicators::Communicator* ranks = nullptr;

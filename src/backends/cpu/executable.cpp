@@ -17,14 +17,14 @@ using graph::at;
 using graph::NodeId;
 using graph::ValueId;
 
-/// Whether everything that the kernel would pack from this input is packed already.
+/// Returns whether everything that the kernel would pack from this input is already packed.
 bool is_packed(const StepInfo& step, const Choice& choice, const Engine& engine, std::size_t input) {
   if (choice.way != Choice::Way::kernel) return false;
   bool any = false;
   for (const Packing& packing : choice.needs.packs) {
     if (packing.input != input) continue;
     const auto found = engine.packed.find(key_of(step, input, packing.is_transposed));
-    // oneDNN may fail when the kernel is made, and the weight itself is needed then.
+    // If oneDNN fails to make the kernel, the weight itself is needed.
     if (packing.layout.kind == Layout::Kind::onednn || found == engine.packed.end()) return false;
     if (!found->second.contains(packing.layout)) return false;
     any = true;
@@ -87,14 +87,14 @@ CpuExecutable::CpuExecutable(plan::Plan plan, std::vector<Tensor> weights, const
   }
   find_places();
   make_kernels();
-  // Without further executables, nobody looks for packed weights.
+  // Drops the packed weights that no further executable can look for.
   std::erase_if(engine_.packed, [&](const auto& packed) {
     return !compile_options.store || packed.first.recipe.starts_with(kOwnWeight);
   });
 }
 
-/// Prepares a step's inputs just before its kernel is made, and frees each once the last step that reads it has packed
-/// it: the weights and their packed copies are never all in memory together.
+/// Makes the kernels in order. A step's inputs are prepared just before its kernel is made, and freed once the last
+/// step that reads them has packed them. The weights and their packed copies are thus never all in memory together.
 void CpuExecutable::make_kernels() {
   RemainingReaders readers(plan_);
   const auto leave = [&](ValueId id) {
@@ -139,7 +139,7 @@ void CpuExecutable::make_kernels() {
   }
 }
 
-/// Sets the addresses of everything but inputs; null for missing prepared values.
+/// Sets the addresses of all values except inputs; null for a prepared value that does not exist.
 void CpuExecutable::find_places() {
   for (std::size_t i = 0; i < places_.size(); ++i) {
     const plan::Place place = plan_.slots[i].place;

@@ -9,21 +9,22 @@
 
 namespace attn::backends::cpu {
 
-/// Throws Error (usage) for an unknown value of ATTN_ISA.
+/// Returns how to compute float32 products with this precision. Throws Error (usage) for an unknown value of ATTN_ISA.
 [[nodiscard]] Multiplication multiplication_of(const CpuOptions& options, MatmulPrecision precision);
 
-/// States, and the data that the kernels of several executables share.
+/// States, and the packed weights that several executables share.
 class CpuStore final : public HostStore {
  public:
   CpuStore(const CompileOptions& compile_options, const CpuOptions& options);
   Engine engine;
 };
 
-/// Returns the store among the options, or a new one. Throws Error (internal) if another kind of backend made it.
+/// Returns the store of the options, or a new one. Throws Error (internal) if another kind of backend made it.
 [[nodiscard]] std::shared_ptr<CpuStore> store_of(const CompileOptions& compile_options, const CpuOptions& options);
 
-/// For each value of the plan: whether it is a weight or prepared value that is read by a step which does not find
-/// everything packed in the engine.
+/// Returns for each value of the plan whether its bytes are needed. Outputs and scores are needed. A weight or prepared
+/// value is needed if a step reads it, or the preparation of a needed value does. Values that steps find packed in the
+/// engine are not needed.
 [[nodiscard]] std::vector<bool> wanted_values(const plan::Plan& plan, const Engine& engine);
 
 class CpuExecutable final : public Executable {
@@ -51,8 +52,8 @@ class CpuExecutable final : public Executable {
   Storage storage_;
   Engine& engine_;
   std::vector<std::byte*> places_;                // indexed by ValueId: the addresses that operands refer to
-  std::vector<graph::ValueId> moving_;            // inputs and views of them
-  std::vector<std::unique_ptr<Kernel>> kernels_;  // for each step
+  std::vector<graph::ValueId> moving_;            // inputs and views of inputs, whose addresses change with each run
+  std::vector<std::unique_ptr<Kernel>> kernels_;  // one for each step
   std::vector<KernelChoice> choices_;
   AsyncAllReduces sums_;
 };

@@ -17,7 +17,7 @@ namespace {
 using graph::at;
 using graph::ValueId;
 
-/// Limit of the handover memory: an output keeps its place in the arena, so this memory is additional.
+/// Limit of the memory for handovers. It is additional memory, because an output keeps its place in the arena.
 constexpr std::int64_t kMost = 64 << 20;
 
 class Handovers {
@@ -32,7 +32,7 @@ class Handovers {
       if (slot.alias_of != graph::kNone) ++readers_[at(slot.alias_of)];
   }
 
-  /// Quantized rows for an int8 product.
+  /// Returns the handover of quantized rows from a step to an int8 product; empty if there is none.
   [[nodiscard]] Handed rows(std::size_t step) const {
     const StepInfo from = describe(plan_, plan_.steps[step], machine_);
     const StepInfo to = describe(plan_, plan_.steps[step + 1], machine_);
@@ -48,7 +48,8 @@ class Handovers {
     return bytes <= kMost ? Handed{bytes, taken->range} : Handed{};
   }
 
-  /// The rows that a product on tiles packs for the next one.
+  /// Returns the bytes of the tiles that a step's product packs for the product on tiles in the next step; 0 if it does
+  /// not.
   [[nodiscard]] std::int64_t tiles(std::size_t step) const {
     const graph::Node& node = plan_.graph.nodes[at(plan_.steps[step])];
     const graph::Node& next = plan_.graph.nodes[at(plan_.steps[step + 1])];
@@ -64,12 +65,12 @@ class Handovers {
   }
 
  private:
-  /// Whether exactly one step reads the value.
+  /// Returns whether only one step reads the value.
   [[nodiscard]] bool is_alone(ValueId value) const {
     return readers_[at(value)] == 1 && plan_.slots[at(value)].alias_of == graph::kNone;
   }
 
-  /// Returns the size of a product with a weight that supports handover.
+  /// Returns the size of a node that is a product with a weight and supports handovers; empty for others.
   [[nodiscard]] std::optional<Product::Size> size_of(graph::NodeId id) const {
     const StepInfo step = describe(plan_, id, machine_);
     const auto* const op = std::get_if<graph::Linear>(&step.node.op);
@@ -94,7 +95,7 @@ std::vector<Handed> handovers(const plan::Plan& plan, const Machine& machine) {
   std::vector<Handed> result(plan.steps.size());
   for (std::size_t step = 0; step + 1 < plan.steps.size(); ++step) {
     result[step] = all.rows(step);
-    // A product on tiles that takes a handover does not leave one.
+    // A product on tiles that takes a handover cannot leave one.
     if (result[step].bytes == 0 && (step == 0 || result[step - 1].bytes == 0)) result[step].bytes = all.tiles(step);
   }
   return result;

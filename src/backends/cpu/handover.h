@@ -1,5 +1,5 @@
-// Handover between steps. If the next step packs or quantizes its input, the previous step writes it in that form; the
-// plain rows are not stored if nothing else reads them.
+// Handover between steps. If the next step packs or quantizes its input, the previous step writes its output in that
+// form. The plain rows are stored only if another step reads them.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@ namespace attn::backends::cpu {
 
 /// The data that a step leaves for the next one.
 struct Handed {
-  std::int64_t bytes = 0;                      ///< 0: nothing
-  std::optional<graph::IntegerRange> range{};  ///< range of quantized rows
+  std::int64_t bytes = 0;                      ///< 0: the step leaves nothing
+  std::optional<graph::IntegerRange> range{};  ///< the range for quantized rows
 };
 
 /// Returns the handover of each step of the plan.

@@ -76,7 +76,7 @@ bool has_amx() {
   if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0 || (d & kTile) == 0 || (d & kBfloat16) == 0) return false;
   unsigned low = 0, high = 0;
   __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
-  constexpr unsigned kTileState = (1U << 17) | (1U << 18);  // configuration and data
+  constexpr unsigned kTileState = (1U << 17) | (1U << 18);  // state components of tiles: configuration and data
   if ((low & kTileState) != kTileState) return false;
   // Linux reserves no space for 8 KB of tiles in a thread's state until a process requests it.
   constexpr long kAskForState = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
@@ -134,7 +134,7 @@ Isa parse_isa(std::string_view word) {
 }
 
 Isa find_isa() {
-  static const Isa found = choose();  // thread-safe, and retried after an exception
+  static const Isa found = choose();  // initialized once for all threads, and again after an exception
   detail::found_isa = static_cast<std::uint8_t>(found);
   return found;
 }

@@ -1,4 +1,4 @@
-// The execution form of a plan's steps: kernels with everything allocated and bound. Each kernel has one record that
+// The executable form of a plan's steps: kernels with all memory allocated and bound. Each kernel has one record that
 // states which steps it supports, the memory that it needs, and how it is made.
 #pragma once
 
@@ -25,7 +25,7 @@ class Kernel {
   [[nodiscard]] virtual std::int64_t bytes() const { return 0; }
 };
 
-/// A weight as packed by a kernel; the packed copy is reused if another kernel has made it in this layout.
+/// A weight that a kernel packs. If another kernel has packed it in this layout, that copy is used.
 struct Packing {
   std::size_t input;
   bool is_transposed;
@@ -35,35 +35,37 @@ struct Packing {
 
 /// The memory of a kernel in bytes.
 struct Needs {
-  std::int64_t held = 0;         ///< private, for the kernel's lifetime
-  std::vector<Packing> packs{};  ///< shared with other kernels that read the weight
-  std::int64_t making = 0;       ///< only while the kernel is made
-  std::int64_t scratch = 0;      ///< while it runs; shared by all kernels
-  std::int64_t operands = 0;     ///< while it runs, for float32 copies of its operands
-  std::vector<bool> copied{};    ///< for each input: it is copied and never read again; empty: none
-  bool uses_library = false;     ///< the memory of oneDNN's code is added
+  std::int64_t held = 0;         ///< private memory, for the kernel's lifetime
+  std::vector<Packing> packs{};  ///< packed weights, shared with other kernels that read the weight
+  std::int64_t making = 0;       ///< memory only while the kernel is made
+  std::int64_t scratch = 0;      ///< memory while the kernel runs; shared by all kernels
+  std::int64_t operands = 0;     ///< memory while the kernel runs, for float32 copies of its operands
+  std::vector<bool> copied{};    ///< for each input, whether it is copied and never read again; empty: none is
+  bool uses_library = false;     ///< whether the memory of oneDNN's code is added
 };
 
-/// The dtype that a kernel computes in, given by its first input.
+/// The dtype that a kernel computes in; the first input decides.
 enum class Takes : std::uint8_t {
-  any,                 ///< any dtype, and arrays without elements: bytes are moved
-  float32,             ///< half precision is widened for it
-  float32_or_bfloat16  ///< float16, and a bfloat16 that it declines, are widened
+  any,                 ///< any dtype, and arrays without elements: the kernel only moves bytes
+  float32,             ///< float32; half precision is widened before the kernel runs
+  float32_or_bfloat16  ///< float32 or bfloat16; float16 is widened, and bfloat16 if the kernel declines the step
 };
 
-/// A kernel's record. The reference members have no default: a kernel without one of them does not compile.
+/// A kernel's record. Members that are references have no default, so a record without one of them does not compile.
 struct KernelInfo {
   Takes takes;
-  /// Returns the reason not to run the step, or "". Called only if `takes` holds and every output has elements.
+  /// Returns the reason not to use the kernel for the step, or "". Called only if `takes` holds and every output has
+  /// elements.
   std::string (&why_not)(const StepInfo& step);
-  /// Returns a slight upper bound of what the kernel holds. Throws Error (no_memory) if it overflows.
+  /// Returns an upper bound of the kernel's memory, slightly above the actual amount. Throws Error (no_memory) if it
+  /// overflows.
   Needs (&needs)(const StepInfo& step);
   std::unique_ptr<Kernel> (&make)(const Step& step);
-  /// Whether a fixed input may stay in half precision if the step is widened to float32. Null: never.
+  /// Returns whether a fixed input may stay in half precision if the step is widened to float32. Null: no input may.
   bool (*keeps_half)(const StepInfo& step, std::size_t input) = nullptr;
 };
 
-/// For kernels that run every step of their operation, need no memory, and are made by a constructor.
+/// Members for kernels that run every step of their operation, need no memory, and are made by a constructor.
 [[nodiscard]] inline std::string takes_all(const StepInfo&) { return ""; }
 [[nodiscard]] inline Needs no_memory(const StepInfo&) { return {}; }
 template <typename Made>
@@ -74,7 +76,7 @@ template <typename Made>
 /// Returns the product of sizes. Throws Error (no_memory) if it exceeds kMaxSize.
 [[nodiscard]] std::int64_t bytes_times(std::initializer_list<std::int64_t> factors);
 
-/// An operation's kernels, the best first; none where the reference loops run it.
+/// The kernels of an operation, the best first; empty if the reference loops run it.
 using Kernels = std::span<const KernelInfo>;
 template <typename Op>
 [[nodiscard]] Kernels kernels_of(const Op&) {

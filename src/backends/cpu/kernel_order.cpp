@@ -32,7 +32,7 @@ ValueId RemainingReaders::root(ValueId id) const { return root_of(plan_, id); }
 
 std::vector<std::vector<NodeId>> preparation_by_step(const plan::Plan& plan) {
   const std::size_t last = plan.steps.size();
-  std::vector<std::size_t> needed(plan.slots.size(), last);  // the step that first needs each prepared value
+  std::vector<std::size_t> needed(plan.slots.size(), last);  // the step that needs each prepared value first
   const auto need = [&](const graph::Node& reader, std::size_t step) {
     for (const ValueId input : reader.inputs) {
       std::size_t& first = needed[at(root_of(plan, input))];
@@ -42,7 +42,8 @@ std::vector<std::vector<NodeId>> preparation_by_step(const plan::Plan& plan) {
   for (std::size_t i = 0; i < last; ++i) need(plan.graph.nodes[at(plan.steps[i])], i);
 
   std::vector<std::vector<NodeId>> result(last + 1);
-  for (auto it = plan.prepare.rbegin(); it != plan.prepare.rend(); ++it) {  // readers come before what they read
+  // In reverse, so that readers come before the values that they read.
+  for (auto it = plan.prepare.rbegin(); it != plan.prepare.rend(); ++it) {
     const graph::Node& node = plan.graph.nodes[at(*it)];
     std::size_t step = last;
     for (const ValueId output : node.outputs) step = std::min(step, needed[at(output)]);

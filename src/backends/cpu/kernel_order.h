@@ -11,7 +11,7 @@ namespace attn::backends::cpu {
 /// Counts the remaining readers of weights, constants and prepared values while kernels are made.
 class RemainingReaders {
  public:
-  /// The plan must outlive this.
+  /// The plan must outlive this object.
   explicit RemainingReaders(const plan::Plan& plan);
   /// Records that one reader is done with the value; returns true if it was the last.
   bool leaves(graph::ValueId id);

@@ -36,7 +36,7 @@ const char* isa_name(dnnl::cpu_isa isa) {
 }  // namespace
 
 OnednnLibrary onednn_library() {
-  (void)cpu::isa();  // the limit must be set before the library's first call
+  (void)cpu::isa();  // sets oneDNN's limit, which must precede the first call
   const dnnl_version_t& version = *dnnl_version();
   return {fmt::format("{}.{}.{}", version.major, version.minor, version.patch),
           isa_name(dnnl::get_effective_cpu_isa())};

@@ -48,14 +48,14 @@ class Pricing {
     most_ = std::max(most_, held_);
   }
 
-  /// Accounts for a kernel that exists for one run.
+  /// Accounts for a kernel of the preparation, which runs only once.
   void prepare(NodeId id) {
     const graph::Node& node = plan_.graph.nodes[at(id)];
     for (const ValueId output : node.outputs) {
       const plan::Slot& slot = plan_.slots[at(output)];
       if (slot.alias_of == graph::kNone) hold(slot.bytes);
     }
-    held_ -= hold_kernel(id).held;  // its packed weights may be reused by others
+    held_ -= hold_kernel(id).held;  // the packed weights remain, because other kernels may reuse them
     for (const ValueId input : node.inputs) leave(input);
   }
 
@@ -67,7 +67,7 @@ class Pricing {
     }
   }
 
-  /// Accounts for the memory that a kernel keeps, without the memory used only to make it.
+  /// Accounts for the memory that a kernel keeps; the memory to make it counts only towards the peak.
   Needs hold_kernel(NodeId id) {
     const Choice choice = choose(describe(plan_, id, machine_));
     const Needs& needs = choice.needs;

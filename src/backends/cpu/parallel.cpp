@@ -10,13 +10,12 @@
 namespace attn::backends::cpu {
 namespace {
 
-/// About 10 microseconds of spinning.
+/// Spins before the first sched_yield: about 10 microseconds.
 constexpr int kSpins = 300;
-/// Rounds with sched_yield after that. While a job is open there are more rounds, for some hundred
-/// microseconds, because the next job follows directly. Between jobs there are half as many:
-/// single-threaded work in between is shorter, the optimizer's step included. Waking a sleeping
-/// thread takes tens of microseconds, part of them the caller's. Longer spinning costs CPU time under
-/// load.
+/// Rounds of spinning with sched_yield that follow. While a job is open there are twice as many, a few hundred
+/// microseconds, because the next job follows directly. Between jobs, the single-threaded work is shorter than that,
+/// including the optimizer's step. Waking a sleeping thread costs tens of microseconds, some of them in the calling
+/// thread. Longer spinning would waste CPU time under load.
 constexpr int kRoundsOfOpen = 200, kRoundsBetween = 100, kSpinsOfRound = 60;
 
 void pause() {
@@ -92,7 +91,7 @@ void Pool::serve(int thread) {
   std::uint32_t seen = 0;
   while (true) {
     wait(seen);
-    seen = epoch_;  // before stop_, which is set first: the last epoch must not be awaited
+    seen = epoch_;  // read before stop_, which end() sets first: a worker must not wait for the last epoch
     if (stop_) return;
     if (seen % 2 == 0) continue;
     ++inside_;

@@ -1,6 +1,6 @@
-// attn's own thread pool. oneDNN's libgomp waits at barriers for every thread, and a preempted one costs milliseconds.
-// Here threads take work items dynamically, and the caller works too. Each thread calls oneDNN for its own item, with
-// oneDNN single-threaded.
+// attn's own thread pool. oneDNN's libgomp waits at barriers for every thread, so a preempted thread costs
+// milliseconds. Here threads take work items dynamically, and the calling thread works too. Each thread calls oneDNN
+// for its own item, with oneDNN single-threaded.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace attn::backends::cpu {
 /// Worker threads that spin for about a millisecond before they sleep.
 class Pool {
  public:
-  /// `threads` is at least 1, for the caller. Throws Error (no_memory) if the system does not provide as many.
+  /// `threads` is at least 1 and includes the caller. Throws Error (no_memory) if the system cannot start that many.
   explicit Pool(int threads);
   ~Pool();
   Pool(const Pool&) = delete;
@@ -23,8 +23,9 @@ class Pool {
 
   using Body = void (*)(void* context, std::int64_t i, int thread);
   /// Calls body(context, i, thread) for every i < count, in any order, on up to `threads` threads. Each thread begins
-  /// with a range of its own, the same in every call with this count, to find its data in its cache; threads that
-  /// finish early help the others. One caller at a time; body must not throw or call this.
+  /// with a range of its own. The range is the same in every call with this count, so that its data is in the thread's
+  /// cache. Threads that finish early help the others. Only one caller at a time; `body` must not throw, and must not
+  /// call run().
   void run(std::int64_t count, int threads, Body body, void* context);
 
  private:
@@ -34,14 +35,15 @@ class Pool {
   void end();
   void take_pieces(int thread);
 
-  /// The remaining items of a thread's range.
+  /// The items of a thread's range that remain.
   struct alignas(64) Range {
     std::atomic<std::int64_t> next = 0;
     std::int64_t end = 0;
   };
 
-  // Odd while a job is open. A worker that is `inside_` and still sees the epoch that woke it may read the job. The job
-  // is in the epoch's cache line: one line is transferred to the worker, and no other's writes invalidate it.
+  // Odd while a job is open. A worker may read the job while it counts in `inside_` and the epoch is still the one that
+  // woke it. The job is in the epoch's cache line: only one line is transferred to the worker, and writes of other
+  // variables do not invalidate it.
   alignas(64) std::atomic<std::uint32_t> epoch_ = 0;
   int threads_ = 1;
   Body body_ = nullptr;
@@ -52,7 +54,7 @@ class Pool {
   std::vector<std::thread> workers_;
 };
 
-/// The number of a pool's threads that a kernel uses.
+/// A pool, and the number of its threads that a kernel uses.
 struct Team {
   Pool* pool = nullptr;
   int threads = 1;
@@ -61,7 +63,7 @@ struct Team {
 /// Returns the machine's default number of threads.
 [[nodiscard]] int default_threads();
 
-/// Limits oneDNN to one thread in this thread, during its lifetime.
+/// Limits oneDNN to one thread in the current thread, while it exists.
 class OneThread {
  public:
   OneThread();
@@ -86,7 +88,7 @@ void parallel_for(std::int64_t count, const Team& team, Function&& f) {
   team.pool->run(count, team.threads, body, &f);
 }
 
-/// Calls f(begin, end) for consecutive parts of [0, size), a few per thread.
+/// Calls f(begin, end) for consecutive parts of [0, size), several parts per thread.
 template <typename Function>
 void parallel_ranges(std::int64_t size, const Team& team, Function&& f) {
   const std::int64_t parts =

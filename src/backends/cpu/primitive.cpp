@@ -48,13 +48,13 @@ std::size_t Call::bind(int argument, const dnnl::memory::desc& description) {
 }
 
 void Call::set_address(std::size_t index, const void* address) {
-  // oneDNN's memory objects have no const; a bound source is only read.
+  // oneDNN's memory objects cannot be const; a bound source is only read.
   memories_[index].set_data_handle(const_cast<void*>(address));
 }
 
 void Call::run() {
-  // Valid arguments can fail only for lack of memory inside oneDNN. Parallel work items must not throw, and the pass
-  // cannot continue.
+  // With valid arguments, the only failure is a lack of memory inside oneDNN. Work items must not throw, and the pass
+  // cannot continue, so the program ends.
   const dnnl_status_t status =
       dnnl_primitive_execute(primitive_.get(), stream_.get(), static_cast<int>(arguments_.size()), arguments_.data());
   if (status != dnnl_success) std::terminate();

@@ -15,7 +15,7 @@ namespace attn::backends::cpu {
 /// Returns attributes that leave scratch memory to the caller.
 [[nodiscard]] dnnl::primitive_attr user_scratchpad();
 
-/// Returns `numbers`, described by `from`, in the layout `to` that a primitive requires of its weights.
+/// Reorders `numbers`, described by `from`, to the layout `to` that a primitive requires for its weights.
 [[nodiscard]] dnnl::memory packed(Engine& engine, const dnnl::memory::desc& from, const void* numbers,
                                   const dnnl::memory::desc& to);
 
@@ -26,7 +26,7 @@ class Call {
 
   /// Binds the argument to the same memory for all calls.
   void bind(int argument, const dnnl::memory& memory);
-  /// Binds the argument to the address from set_address; returns its index.
+  /// Binds the argument to an address that set_address changes; returns its index.
   std::size_t bind(int argument, const dnnl::memory::desc& description);
   void set_address(std::size_t index, const void* address);
 

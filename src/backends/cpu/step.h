@@ -1,4 +1,4 @@
-// A step of a plan: what is known before allocation, and the inputs for making its kernel.
+// A step of a plan: what is known before allocation, and what is needed to make its kernel.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,9 @@
 
 namespace attn::backends::cpu {
 
-/// The elements of a value. Type and shape are fixed; the address is looked up at each run, because inputs
-/// move.
+/// The elements of a value. Type and shape are fixed. The address is looked up at each run, because inputs move.
 struct Operand {
-  std::byte* const* place = nullptr;  ///< owned by the executable, for its lifetime; null before there is one
+  std::byte* const* place = nullptr;  ///< address variable, owned by the executable; null before it exists
   DType dtype = DType::float32;
   Shape shape;
 
@@ -35,7 +34,7 @@ struct StepInfo {
   const graph::Graph& graph;
   std::vector<Operand> inputs;
   std::vector<Operand> outputs;
-  std::vector<bool> fixed_inputs;  ///< for each input: is it a weight, a constant or prepared from them?
+  std::vector<bool> fixed_inputs;  ///< for each input, whether it is a weight, a constant or prepared from these
   Machine machine;
 
   [[nodiscard]] bool is_fixed(std::size_t input) const { return fixed_inputs[input]; }
@@ -45,20 +44,20 @@ struct StepInfo {
   }
 };
 
-/// The plan must outlive the result.
+/// Describes a step. The plan must outlive the result.
 [[nodiscard]] StepInfo describe(const plan::Plan& plan, graph::NodeId id, const Machine& machine);
 
-/// An operand that a step takes from the previous step or leaves for the next one: packed for a product on tiles, in
-/// place of x or y, or as quantized rows (byte_rows.h).
+/// The exchange of an operand with the previous or the next step. The operand is packed for a product on tiles, in
+/// place of x or y, or exchanged as quantized rows (byte_rows.h).
 struct Handover {
-  const SharedMemory* takes = nullptr;         ///< from the previous step; null: x itself
-  const SharedMemory* leaves = nullptr;        ///< for the next step; null: nothing
-  std::optional<graph::IntegerRange> range{};  ///< range of the quantized rows that it leaves
+  const SharedMemory* takes = nullptr;         ///< memory of the previous step's data; null: the step reads x itself
+  const SharedMemory* leaves = nullptr;        ///< memory for the next step's data; null: the step leaves nothing
+  std::optional<graph::IntegerRange> range{};  ///< the range, if the step leaves quantized rows
 };
 
 /// The inputs for making a kernel.
 struct Step : StepInfo {
-  std::vector<Tensor> fixed;  ///< for each fixed input its tensor, otherwise without bytes
+  std::vector<Tensor> fixed;  ///< the tensor of each fixed input; empty tensors for the others
   Engine& engine;
   Handover handover{};
 

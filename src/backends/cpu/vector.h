@@ -1,5 +1,4 @@
-// Vectorized loops for each instruction set, 16 floats at a time, and their building
-// blocks.
+// Vectorized loops, compiled for each instruction set, 16 floats at a time; and their building blocks.
 #pragma once
 
 #include <bit>
@@ -41,7 +40,7 @@ struct Vectorized<kLoop> {
 #endif
 };
 
-/// One AVX-512 register, two of AVX2, four of SSE.
+/// Floats per vector: one register of AVX-512, two of AVX2, four of SSE.
 inline constexpr int kLanes = 16;
 using Lanes = float __attribute__((vector_size(kLanes * sizeof(float))));
 using Integers = int __attribute__((vector_size(kLanes * sizeof(int))));
@@ -51,17 +50,17 @@ using Integers = int __attribute__((vector_size(kLanes * sizeof(int))));
 
 using Halves = std::uint16_t __attribute__((vector_size(kLanes * sizeof(std::uint16_t))));
 
-/// Loads 16 bfloat16.
+/// Loads 16 bfloat16 numbers.
 [[gnu::always_inline]] inline void load(const std::uint16_t* from, Lanes& to) {
   Halves halves;
   std::memcpy(&halves, from, sizeof halves);
   to = reinterpret_cast<Lanes>(__builtin_convertvector(halves, Integers) << 16);
 }
 
-/// A float16 number, for loops that also take bfloat16 as std::uint16_t.
+/// The bits of a float16 number; a type of its own, because loops take bfloat16 as std::uint16_t.
 enum class Float16 : std::uint16_t {};
 
-/// Converts 16 float16 bit patterns to numbers.
+/// Converts the bits of 16 float16 numbers to floats.
 [[gnu::always_inline]] inline void numbers_of_float16(const Integers& bits, Lanes& to) {
   constexpr int kBiases = (127 - 15) << 23;
   const Integers magnitude = bits & 0x7FFF;
@@ -72,14 +71,14 @@ enum class Float16 : std::uint16_t {};
                                (magnitude < 0x400 ? reinterpret_cast<Integers>(subnormal) : other));
 }
 
-/// Loads 16 float16.
+/// Loads 16 float16 numbers.
 [[gnu::always_inline]] inline void load(const Float16* from, Lanes& to) {
   Halves halves;
   std::memcpy(&halves, from, sizeof halves);
   numbers_of_float16(__builtin_convertvector(halves, Integers), to);
 }
 
-/// Stores the nearest bfloat16, ties to even; NaN stays NaN.
+/// Stores numbers as bfloat16, rounded to nearest with ties to even; NaN stays NaN.
 [[gnu::always_inline]] inline void store(const Lanes& from, std::uint16_t* to) {
   const auto bits = reinterpret_cast<Integers>(from);
   const Integers rounded = bits + 0x7FFF + ((bits >> 16) & 1);
@@ -88,10 +87,10 @@ enum class Float16 : std::uint16_t {};
   std::memcpy(to, &halves, sizeof halves);
 }
 
-/// 32 bfloat16.
+/// The bits of 32 bfloat16 numbers.
 using Words = std::uint16_t __attribute__((vector_size(2 * kLanes * sizeof(std::uint16_t))));
 
-/// Stores the upper halves of two vectors' numbers.
+/// Stores the upper 16 bits of the numbers of two vectors.
 template <int... kIndex>
 [[gnu::always_inline]] inline void store_upper(const Integers& a, const Integers& b, std::uint16_t* to,
                                                std::integer_sequence<int, kIndex...>) {
@@ -108,7 +107,8 @@ template <int... kIndex>
   store(a, to);
   store(b, to + kLanes);
 }
-/// Stores 32 numbers as bfloat16, rounded with ties to even. A NaN with bits in its lower half is not supported.
+/// Stores 32 numbers as bfloat16, rounded to nearest with ties to even. A NaN with bits in its lower half may
+/// become a number.
 [[gnu::always_inline]] inline void store(const Lanes& a, const Lanes& b, std::uint16_t* to) {
   const auto first = reinterpret_cast<Integers>(a), second = reinterpret_cast<Integers>(b);
   store_upper(first + 0x7FFF + ((first >> 16) & 1), second + 0x7FFF + ((second >> 16) & 1), to);
@@ -139,7 +139,7 @@ template <int... kFrom>
   return sum[0] + sum[1];
 }
 
-/// Returns the maximum of all lanes; none is NaN.
+/// Returns the maximum of all lanes, none of which may be NaN.
 [[gnu::always_inline]] inline float max_of_lanes(const Lanes& x) {
   Lanes largest = x, other;
   shuffle<8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7>(largest, largest, other);
@@ -151,7 +151,7 @@ template <int... kFrom>
   return largest[1] > largest[0] ? largest[1] : largest[0];
 }
 
-/// Swaps blocks (kStep, kStep) of rows i and i + kStep across the diagonal.
+/// Swaps the (kStep, kStep) blocks of rows i and i + kStep that are across the diagonal.
 template <int kStep, int... kLane>
 [[gnu::always_inline]] inline void exchange(Lanes* rows, std::integer_sequence<int, kLane...>) {
   for (int i = 0; i < kLanes; ++i) {
@@ -221,13 +221,13 @@ template <typename Number, typename Function>
   return rest + sum_of_lanes((sums[0] + sums[1]) + (sums[2] + sums[3]));
 }
 
-/// Σ x
+/// Returns Σ x.
 template <typename Number>
 [[gnu::always_inline]] inline float sum_of(const Number* x, std::int64_t size) {
   return sum_of(x, size, [](Lanes&) __attribute__((always_inline)){});
 }
 
-/// Returns the largest number, ignoring NaN; -inf for none.
+/// Returns the largest number, ignoring NaN; −∞ if there is none.
 [[gnu::always_inline]] inline float max_of(const float* x, std::int64_t size) {
   constexpr float kLowest = -std::numeric_limits<float>::infinity();
   Lanes largest = Lanes{} + kLowest;
@@ -243,7 +243,7 @@ template <typename Number>
   return other > result ? other : result;
 }
 
-/// eʳ − 1 for |r| ≤ ln 2 / 2, by the polynomial of Cephes' expf.
+/// Returns eʳ − 1 for |r| ≤ ln 2 / 2, by the polynomial of Cephes' expf.
 [[gnu::always_inline]] inline float expm1_near_0(float r) {
   float p = 1.9875691500e-4F;
   p = p * r + 1.3981999507e-3F;
@@ -254,14 +254,14 @@ template <typename Number>
   return p * r * r + r;
 }
 
-/// eˣ to about 1 ulp: 2ᵏ·eʳ with |r| ≤ ln 2 / 2, and ln 2 in two parts so that r is exact.
+/// Returns eˣ to about 1 ulp, as 2ᵏ·eʳ with |r| ≤ ln 2 / 2. ln 2 is subtracted in two parts, so that r is exact.
 [[gnu::always_inline]] inline float exp_of(float x) {
   constexpr float kOverflow = 88.7228394F, kUnderflow = -87.3365479F;
   const float k = std::nearbyint(x * 1.44269504F);
   float r = x - k * 0.693359375F;
   r = r + k * 2.12194440e-4F;
   const float p = expm1_near_0(r) + 1.0F;
-  // 2ᵏ from its bits, in two factors, because k may be 128 while the result is still finite.
+  // 2ᵏ is made from its bits in two factors, because k may be 128 while the result is still finite.
   const float clamped = k < -126.0F ? -126.0F : k > 128.0F ? 128.0F : k;
   const int exponent = clamped == clamped ? static_cast<int>(clamped) : 0;
   const int half = exponent / 2;
@@ -271,7 +271,7 @@ template <typename Number>
   return x != x ? x : y;
 }
 
-/// eˣ for x ≤ 0, as in a softmax; NaN stays NaN.
+/// Returns eˣ for x ≤ 0, as a softmax needs it; NaN stays NaN.
 [[gnu::always_inline]] inline float exp_below_0(float x) {
   constexpr float kUnderflow = -87.3365479F;
   const float k = std::nearbyint(x * 1.44269504F);
@@ -284,7 +284,7 @@ template <typename Number>
   return x < kUnderflow ? 0.0F : y;
 }
 
-/// The minimax polynomials of 2ʳ for |r| ≤ 1/2 with value 1 at 0, from the highest power on; their relative errors are
+/// The minimax polynomials of 2ʳ for |r| ≤ 1/2 with value 1 at 0, from the highest power on. Their relative errors are
 /// 2.8e-6, 9e-8 and 2e-9.
 template <int kDegree>
 inline constexpr float kExp2[kDegree]{};
@@ -299,11 +299,11 @@ inline constexpr float kExp2<6>[] {
   1.535336193e-4F, 1.339887441e-3F, 9.618437358e-3F, 5.550332471e-2F, 2.402264791e-1F, 6.931472029e-1F
 };
 
-/// 2ˣ for x ≤ 0, by a polynomial of degree 6 to about 1 ulp; 0 below -126.5; NaN stays NaN.
+/// Computes 2ˣ for x ≤ 0 by a polynomial, of degree 6 to about 1 ulp; 0 below -126.5; NaN stays NaN.
 template <int kDegree = 6>
 [[gnu::always_inline]] inline void exp2_below_0(const Lanes& x, Lanes& to) {
-  constexpr float kUnderflow = -127.0F;    // its power of two becomes 0
-  constexpr float kRound = 12'582'912.0F;  // 1.5·2²³: adding it rounds to an integer in the low bits
+  constexpr float kUnderflow = -127.0F;    // at this exponent the power of two is 0
+  constexpr float kRound = 12'582'912.0F;  // 1.5·2²³: adding it leaves an integer in the low bits
   const Lanes clamped = x < kUnderflow ? Lanes{} + kUnderflow : x;
   const Lanes rounded = clamped + kRound;
   const Lanes r = clamped - (rounded - kRound);
@@ -314,13 +314,13 @@ template <int kDegree = 6>
   to = p * reinterpret_cast<Lanes>(power);
 }
 
-/// eˣ − 1, accurate near 0.
+/// Returns eˣ − 1, accurate near 0.
 [[gnu::always_inline]] inline float expm1_of(float x) {
   return std::abs(x) < 0.3465736F ? expm1_near_0(x) : exp_of(x) - 1.0F;
 }
 
-/// erfc(z) = e^(−z²)·t·P(t) for z = |x|/√2 and t = 1/(1 + 0.43z), and the exponential in it. P is the minimax
-/// polynomial of its degree for z up to 9.5, beyond which the result is 0; its relative error is 9e-8.
+/// Computes erfc(z) = e^(−z²)·t·P(t) for z = |x|/√2 and t = 1/(1 + 0.43z), and the exponential e^(−z²) in `power`. P is
+/// a minimax polynomial for z up to 9.5, with a relative error of 9e-8; beyond that the result is 0.
 [[gnu::always_inline]] inline void erfc_of(const Lanes& x, Lanes& to, Lanes& power) {
   const Lanes t = 1.0F / (1.0F + 0.304055916F * (x < 0.0F ? -x : x));
   Lanes p = 0.0737079009F * t - 0.310373276F;
@@ -334,14 +334,14 @@ template <int kDegree = 6>
   to = p * t * power;
 }
 
-/// x·Φ(x)
+/// Computes x·Φ(x).
 [[gnu::always_inline]] inline void gelu_of(const Lanes& x, Lanes& to) {
   Lanes tail, power;
   erfc_of(x, tail, power);
   to = 0.5F * x * (x < 0.0F ? tail : 2.0F - tail);
 }
 
-/// x·(1 + tanh u)/2 = x/(1 + e^(−2u)), 2u = x·√(8/π)·(1 + 0.044715x²)
+/// Computes x·(1 + tanh u)/2 = x/(1 + e^(−2u)), with 2u = x·√(8/π)·(1 + 0.044715x²).
 [[gnu::always_inline]] inline void gelu_tanh_of(const Lanes& x, Lanes& to) {
   const Lanes twice = x * (1.59576912F + 0.0713548163F * (x * x));
   Lanes power;
@@ -351,7 +351,7 @@ template <int kDegree = 6>
 
 [[gnu::always_inline]] inline float sigmoid_of(float x) { return 1.0F / (1.0F + exp_of(-x)); }
 
-/// tanh: the odd polynomial of Cephes' tanhf near 0, otherwise 1 − 2/(e²ˣ + 1).
+/// Computes tanh: near 0 by the odd polynomial of Cephes' tanhf, elsewhere as 1 − 2/(e²ˣ + 1).
 [[gnu::always_inline]] inline float tanh_of(float x) {
   const float z = x * x;
   float p = -5.70498872745e-3F;

@@ -5,11 +5,12 @@
 namespace attn::backends::cpu {
 namespace {
 
-/// Smaller weights stay in a core's cache, and zeroing a large page for them would cost time.
+/// Minimum bytes of a weight in a shared region. Smaller weights stay in a core's cache, and zeroing a large page for
+/// them would cost time.
 constexpr std::int64_t kLeastShared = std::int64_t{128} << 10;
-/// Larger weights fill large pages on their own.
+/// Maximum bytes of a weight in a shared region. Larger weights fill large pages on their own.
 constexpr std::int64_t kMostShared = std::int64_t{16} << 20;
-/// Unwritten pages of a region take no memory.
+/// Bytes of a region. Pages that are never written need no memory.
 constexpr std::int64_t kRegion = std::int64_t{64} << 20;
 
 }  // namespace

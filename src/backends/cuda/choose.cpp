@@ -20,7 +20,7 @@ HeadsView view_of(std::byte* data, const Shape& shape) {  // (B, rows, heads, si
   return {data, shape[1] * shape[2] * shape[3], shape[2] * shape[3], shape[3]};
 }
 
-/// The strides of `array` when it is broadcast to the shape (B, N, T, S).
+/// Writes the strides of `array` broadcast to the shape (B, N, T, S).
 void read_as_scores(const Operand& array, const Shape& scores, std::int64_t (&strides)[4]) {
   const Steps steps = broadcast_steps(array.shape, scores);
   std::ranges::copy(steps, strides);
@@ -89,7 +89,8 @@ AttentionProblem problem_of(const graph::Attention& op, const Step& step) {
   return problem;
 }
 
-HeadsView view_of_cache(const Operand& cache, std::int64_t step) {  // (C, K, S, H); `step` entries for each batch entry
+// (C, K, S, H); batch entry b uses cache entry b·step.
+HeadsView view_of_cache(const Operand& cache, std::int64_t step) {
   const Shape& shape = cache.shape;
   return {cache.data, step * shape[1] * shape[2] * shape[3], shape[3], shape[2] * shape[3]};
 }
@@ -117,7 +118,7 @@ AttentionProblem problem_of(const graph::CachedAttention& op, const Step& step) 
   return problem;
 }
 
-/// The attention kernel that takes the problem, with the reasons of those that decline.
+/// Selects the attention kernel for the problem, with the reasons of the kernels that do not support it.
 Chosen chosen_for(const AttentionProblem& problem, const Step& step) {
   std::string declined;
   for (const AttentionKernel& kernel : attention_kernels()) {

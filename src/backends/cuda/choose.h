@@ -13,8 +13,8 @@
 
 namespace attn::cuda {
 
-/// A check that runs once scratch memory exists and products are tuned, over memory without valid contents. Returns the
-/// new name of the step's kernel if it was replaced, and the reason. `tuning` is null if nothing is tuned.
+/// A check that runs once scratch memory exists and products are tuned. It uses memory without valid contents. Returns
+/// the new name of the step's kernel if the kernel was replaced, with the reason. `tuning` is null if nothing is tuned.
 struct Trial {
   struct Change {
     std::string name, why;
@@ -32,7 +32,7 @@ struct ProductOptions {
 [[nodiscard]] Choice make_product(const graph::Linear& op, const Step& step, const ProductOptions& options);
 [[nodiscard]] Choice make_product(const graph::MatMul& op, const Step& step, const ProductOptions& options);
 
-/// The fastest kernel that takes the step, and the reasons why faster ones do not.
+/// The fastest kernel that supports the step, and the reasons why faster ones do not.
 struct Chosen {
   std::string name;
   Launch launch;

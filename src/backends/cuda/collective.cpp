@@ -28,10 +28,10 @@ DType added_as(DType dtype) {
   return dtype == DType::float16 || dtype == DType::bfloat16 ? DType::float32 : DType::int32;
 }
 
-/// The shards of an axis: ranks contribute or receive all outer rows of theirs, concatenated.
+/// The shards of an axis. Each rank contributes or receives its columns of all outer rows, concatenated.
 struct Blocks {
   std::int64_t outer = 1;
-  std::vector<std::int64_t> parts;  ///< bytes of a row, by rank
+  std::vector<std::int64_t> parts;  ///< bytes of a row for each rank
 
   Blocks(const Shape& shape, int axis, const std::vector<Dim>& sizes, std::int64_t element)
       : outer(shape.slice(0, axis).size()) {
@@ -168,7 +168,7 @@ Launch over_host(const Step& step, const graph::Graph& graph, communicators::Com
       if (bytes == 0) return;
       check(cudaMemcpyAsync(target, source, static_cast<std::size_t>(bytes), kind, stream), "copying what ranks share");
     };
-    await(stream, limit, "running the pass");  // a copy to pageable memory would wait without a limit
+    await(stream, limit, "running the pass");  // a copy to pageable memory would wait without a time limit
     copy(in.data(), from.data, in.bytes(), cudaMemcpyDeviceToHost);
     await(stream, limit, "copying what ranks share");
     const Tensor ins[] = {in}, outs[] = {out};

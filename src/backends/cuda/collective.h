@@ -15,11 +15,11 @@ struct CollectiveLaunch {
   std::string name;              ///< "nccl", "over the host"
   bool can_be_recorded = false;  ///< a collective through the host synchronizes the stream
   communicators::Collective collective = communicators::Collective::all_reduce;
-  std::int64_t bytes = 0;  ///< as counted by the communicator
+  std::int64_t bytes = 0;  ///< bytes as the communicator counts them
 };
 
-/// Makes the launch of a collective operation. Every rank launches it, even one without elements of its own. `ranks` is
-/// null for a single rank. The operands of `step` keep their addresses, and `graph` stays unchanged.
+/// Makes the launch of a collective operation. Every rank launches it, even one without elements. `ranks` is null for a
+/// single rank. The operands of `step` must keep their addresses, and `graph` must not change.
 [[nodiscard]] CollectiveLaunch make_collective(const Step& step, const graph::Graph& graph,
                                                communicators::Communicator* ranks);
 

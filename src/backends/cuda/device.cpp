@@ -36,7 +36,7 @@ std::string_view hint_for(cudaError_t error) {
 
 void check(cudaError_t error, std::string_view doing) {
   if (error == cudaSuccess) return;
-  (void)cudaGetLastError();  // clears the error, which the next runtime call would report again
+  (void)cudaGetLastError();  // clears the error, which the next call of the runtime would report again
   const std::string_view hint = hint_for(error);
   const bool memory = error == cudaErrorMemoryAllocation;
   throw Error(memory ? ExitCode::no_memory : ExitCode::no_device,

@@ -12,8 +12,8 @@
 
 namespace attn::cuda {
 
-/// Throws Error if `error` is one: (no_memory) if the device's memory is exhausted, otherwise (no_device), with CUDA's
-/// name and description and the current action.
+/// Throws Error if `error` is not cudaSuccess, with CUDA's name and description and the current action `doing`. The
+/// code is no_memory if the device's memory is exhausted, otherwise no_device.
 void check(cudaError_t error, std::string_view doing);
 void check(cublasStatus_t status, std::string_view doing);
 
@@ -42,20 +42,20 @@ struct DestroyEvent {
 };
 using Event = std::unique_ptr<CUevent_st, DestroyEvent>;
 [[nodiscard]] Event make_event();
-/// Returns the time between two recorded events; waits for the second for at most `limit` seconds. Throws Error as
+/// Returns the seconds between two recorded events. Waits at most `limit` seconds for the second one. Throws Error as
 /// await() does (watch.h).
 [[nodiscard]] double seconds_between(cudaEvent_t from, cudaEvent_t to, double limit, std::string_view doing);
 
 /// The GPU that a backend runs on. Construction creates CUDA's context.
 class Device {
  public:
-  /// Throws Error (no_device), with a way out, if there is no such GPU or this build has no code for it.
+  /// Throws Error (no_device), with a way out, if the GPU does not exist or this build has no code for it.
   explicit Device(int index);
   ~Device();
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
 
-  /// Makes this GPU the one of the calling thread: CUDA keeps a current device per thread, initially the first. Throws
+  /// Selects this GPU in the calling thread, because CUDA has a current device per thread, initially the first. Throws
   /// Error.
   void use() const;
 
@@ -65,7 +65,7 @@ class Device {
   [[nodiscard]] int architecture() const { return architecture_; }
   [[nodiscard]] int processors() const { return processors_; }
   [[nodiscard]] std::int64_t l2_bytes() const { return l2_bytes_; }
-  /// The largest dynamic shared memory per block.
+  /// Returns the largest dynamic shared memory per block.
   [[nodiscard]] std::int64_t shared_bytes() const { return shared_bytes_; }
   [[nodiscard]] std::int64_t free_bytes() const;
   [[nodiscard]] std::int64_t total_bytes() const { return total_bytes_; }

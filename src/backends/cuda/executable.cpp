@@ -31,7 +31,7 @@ std::string bytes_text(std::int64_t bytes) {
   return fmt::format("{:.2f} GiB", static_cast<double>(bytes) / (1024.0 * 1024.0 * 1024.0));
 }
 
-/// Suballocates one block of memory.
+/// Divides one block of memory into pieces.
 class Pieces {
  public:
   std::int64_t add(std::int64_t bytes) {
@@ -63,7 +63,7 @@ CudaExecutable::CudaExecutable(std::shared_ptr<const Device> device, plan::Plan 
   place(weights);
   weights.clear();
 
-  // Preparation is not tuned: its intermediates share memory with its results, so none of its products can run again
+  // Products of the preparation are not tuned. Their intermediates share memory with results, so they cannot run again
   // afterwards.
   TuneLater never, tune_later;
   std::vector<Trial> first_trials, trials;
@@ -124,7 +124,7 @@ void CudaExecutable::try_out(const std::vector<Trial>& trials, const Tuning* tun
     const auto change = trial.run(stream_.get(), tuning);
     if (!change) continue;
     const auto step = std::ranges::find(steps_, trial.node, &Prepared::node);
-    if (step == steps_.end()) continue;  // a step of the preparation
+    if (step == steps_.end()) continue;  // a step of the preparation is not retried
     step->name = change->name;
     const auto choice = std::ranges::find(choices_, trial.node, &backends::KernelChoice::node);
     choice->kernel = change->name;
@@ -148,18 +148,18 @@ void CudaExecutable::launch_pass() {
   }
 }
 
-/// The host communicator has counted its own collectives already.
+/// The host communicator has already counted its own collectives.
 void CudaExecutable::count_collectives() {
   if (nccl_ == nullptr) return;
   for (const CollectiveLaunch& made : collectives_) nccl_->passed(made.collective, made.bytes);
 }
 
-/// Counts how often a node's result is read: by steps, through any alias, and as a result of the graph.
+/// Counts how often a node's result is read: by steps, through any alias, and as an output or scores of the graph.
 int CudaExecutable::readers(NodeId id) const {
   const ValueId made = root(plan_.graph.nodes[at(id)].outputs[0]);
   int count = 0;
   const auto counts = [&](ValueId value) { count += root(value) == made ? 1 : 0; };
-  // Other values may reuse the memory later; their readers do not count.
+  // The counting ends where another value reuses the memory.
   const auto first = std::ranges::find(plan_.steps, id);
   for (auto step = first + 1; step < plan_.steps.end(); ++step) {
     const graph::Node& node = plan_.graph.nodes[at(*step)];
@@ -214,7 +214,7 @@ void CudaExecutable::price() const {
                           bytes_text(free), way_out));
 }
 
-/// For each value: whether a step reads it or it is a result.
+/// Returns for each value whether a step reads it, or it is an output or scores.
 std::vector<bool> CudaExecutable::read_by_steps() const {
   std::vector<bool> read(plan_.graph.values.size(), false);
   for (const NodeId id : plan_.steps) {
@@ -252,7 +252,7 @@ void CudaExecutable::place(const std::vector<Tensor>& weights) {
   prepared_ = allocate_device(plan_.prepared_bytes);
   arena_ = allocate_device(plan_.arena_bytes);
   fault_bytes_ = allocate_device(sizeof(Fault));
-  staging_ = allocate_pinned(staging_pieces.total());  // shared with the tensors that are returned
+  staging_ = allocate_pinned(staging_pieces.total());  // shared with the tensors that value() returns
   bytes_ = weight_pieces.total() + constant_pieces.total() + input_pieces.total() + plan_.prepared_bytes +
            plan_.state_bytes + plan_.arena_bytes;
   fault_on_host_ = reinterpret_cast<Fault*>(staging_.get() + fault_offset);
@@ -293,7 +293,7 @@ void CudaExecutable::place(const std::vector<Tensor>& weights) {
     }
   }
   check(cudaMemsetAsync(fault_bytes_.get(), 0, sizeof(Fault), stream_.get()), "clearing memory");
-  if (inputs_) {  // a graph may have no inputs
+  if (inputs_) {  // a graph without inputs has no such memory
     check(cudaMemsetAsync(inputs_.get(), 0, static_cast<std::size_t>(input_pieces.total()), stream_.get()),
           "clearing memory");
   }
@@ -314,14 +314,14 @@ Step CudaExecutable::step_of(NodeId id) {
   return step;
 }
 
-/// Runs a pass over zero inputs before one is recorded. CUDA then loads every kernel's code, and a product falls back
-/// to its next algorithm if one cannot be launched; both could spoil a recording. It runs step by step, so that a
-/// failing or hanging step is named. States are unchanged.
+/// Runs a pass over zero inputs before one is recorded. CUDA then loads the code of every kernel, and a product whose
+/// algorithm cannot be launched falls back to its next one. Both would disturb a recording. The steps run one by one,
+/// so that an error names the step that fails or hangs. States are unchanged.
 void CudaExecutable::warm_up() {
   static_assert(Fault::warming_up == -1);
   check(cudaMemsetAsync(fault_bytes_.get(), 0xFF, sizeof(Fault), stream_.get()), "clearing memory");
   for (const Prepared& step : steps_) run_alone(step);
-  // faults caused by the zero inputs
+  // ignores faults that the zero inputs cause
   check(cudaMemsetAsync(fault_bytes_.get(), 0, sizeof(Fault), stream_.get()), "clearing memory");
   finish();
 }
@@ -348,7 +348,7 @@ void CudaExecutable::upload(std::span<const Tensor> inputs) {
 void CudaExecutable::download() {
   for (const ValueId id : results_) {
     const plan::Slot& slot = plan_.slots[at(id)];
-    if (slot.bytes == 0 || slot.place == Place::input) continue;  // an input is used from its staging memory
+    if (slot.bytes == 0 || slot.place == Place::input) continue;  // an input stays in its staging memory
     check(cudaMemcpyAsync(staged_[at(id)], places_[at(id)], static_cast<std::size_t>(slot.bytes),
                           cudaMemcpyDeviceToHost, stream_.get()),
           "copying a result from the GPU");
@@ -404,7 +404,7 @@ void CudaExecutable::run_profiled(std::span<const Tensor> inputs, const backends
   const auto await_step = [&](std::size_t i) {
     if (nccl_ == nullptr) await(events[i + 1].get(), steps_[i].seconds, running(steps_[i]));
   };
-  // CUDA queues about a thousand launches; the next launch would wait without a limit if one of them hangs.
+  // CUDA queues about a thousand launches. If one of them hangs, a further launch would wait without a time limit.
   constexpr std::size_t kAhead = 256;
   for (std::size_t i = 0; i < steps_.size(); ++i) {
     if (i >= kAhead) await_step(i - kAhead);
@@ -427,7 +427,8 @@ double CudaExecutable::pass_seconds(bool cold_cache) {
     if (!flush_) flush_ = allocate_device(bytes);
     check(cudaMemsetAsync(flush_.get(), 0, static_cast<std::size_t>(bytes), stream_.get()), "clearing the cache");
   }
-  // On an idle stream the first event would complete before the host has launched the pass.
+  // The stream must be busy when the first event is recorded. On an idle stream the event would complete before the
+  // host has launched the pass.
   if (!cold_cache) launch_pass();
   const Event from = make_event(), to = make_event();
   check(cudaEventRecord(from.get(), stream_.get()), "timing a pass");

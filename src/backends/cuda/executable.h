@@ -20,8 +20,8 @@ namespace attn::cuda {
 
 class CudaExecutable final : public backends::Executable, public backends::DeviceClock {
  public:
-  /// Checks the plan against the device's free memory before it allocates any: throws Error (no_memory) with what would
-  /// fit.
+  /// Throws Error (no_memory), with the batch that would fit, if the plan does not fit into the device's free memory;
+  /// checks it before any allocation.
   CudaExecutable(std::shared_ptr<const Device> device, plan::Plan plan, std::vector<Tensor> weights,
                  const backends::CompileOptions& options);
   ~CudaExecutable() override;
@@ -40,7 +40,7 @@ class CudaExecutable final : public backends::Executable, public backends::Devic
     std::string name;
     Launch launch;
     graph::NodeId node;
-    double seconds;  ///< the time limit after which it counts as hanging
+    double seconds;  ///< time limit after which the step counts as hanging
   };
 
   [[nodiscard]] Chosen chosen(graph::NodeId id, const ProductOptions& options);
@@ -68,15 +68,15 @@ class CudaExecutable final : public backends::Executable, public backends::Devic
   Nccl* nccl_;  // null for collectives through the host, or a single rank
   plan::Plan plan_;
   Stream stream_;
-  // On the device. Memory that only the preparation reads is freed after it.
+  // Device memory. Memory that only the preparation reads is freed after the preparation.
   DeviceBytes raw_, weights_, constants_, prepared_, arena_, inputs_, scratch_bytes_, fault_bytes_;
   std::vector<std::byte*> places_;  // device address of each value
   Scratch scratch_;
   std::vector<Prepared> steps_;
   std::vector<backends::KernelChoice> choices_;
-  std::vector<CollectiveLaunch> collectives_;  // in the order of the steps
+  std::vector<CollectiveLaunch> collectives_;  // launches in the order of the steps
   GraphExec pass_;                             // null for collectives through the host, which cannot be captured
-  // On the host: staging memory for uploads and downloads, by value.
+  // Host memory for uploads and downloads, with the offset of each value.
   std::shared_ptr<std::byte> staging_;
   std::vector<std::byte*> staged_;
   std::vector<graph::ValueId> results_;

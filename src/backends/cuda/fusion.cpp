@@ -11,8 +11,8 @@ bool is_hot(DType dtype) { return dtype == DType::float32 || dtype == DType::flo
 
 bool overlap(const Operand& a, const Operand& b) { return a.data < b.data + b.bytes() && b.data < a.data + a.bytes(); }
 
-/// Returns whether no write to `out` can clobber `inputs` that are still read. An array of the same size at the same
-/// address is read and written element by element if `in_place`.
+/// Returns whether a write to `out` cannot overwrite `inputs` that are still read. With `in_place`, an input at the
+/// same address with the same size is safe, because it is read and written element by element.
 bool safe(const Operand& out, const std::vector<Operand>& inputs, bool in_place) {
   return std::ranges::none_of(inputs, [&](const Operand& input) {
     const bool same = input.data == out.data && input.bytes() == out.bytes();
@@ -25,7 +25,7 @@ bool is_add(const Step& step) {
   return binary != nullptr && binary->fn == graph::BinaryFn::add;
 }
 
-/// Fuses x + residual and the normalization of the last axis.
+/// Fuses the sum x + residual with the normalization of its last axis.
 std::optional<Choice> fuse_add_norm(const Step& add, const Step& norm, bool sum_is_kept) {
   const auto* op = std::get_if<graph::LayerNorm>(&norm.op);
   if (op == nullptr || !is_add(add) || op->kind == graph::NormKind::rms_layer) return std::nullopt;
@@ -56,7 +56,7 @@ std::optional<Choice> fuse_add_norm(const Step& add, const Step& norm, bool sum_
                 [step, &device = norm.device](cudaStream_t stream) { launch_add_layer_norm(step, device, stream); });
 }
 
-/// Fuses rows of a table and the sum with rows that repeat: token and position embeddings.
+/// Fuses the lookup of table rows with the sum of repeating rows: token and position embeddings.
 std::optional<Choice> fuse_gather_add(const Step& gather, const Step& add, bool rows_are_kept) {
   const auto* op = std::get_if<graph::Gather>(&gather.op);
   if (op == nullptr || op->axis != 0 || rows_are_kept || !is_add(add)) return std::nullopt;
@@ -68,7 +68,7 @@ std::optional<Choice> fuse_gather_add(const Step& gather, const Step& add, bool 
   if (add.inputs[which].data != rows.data || add.inputs[which].shape != y.shape || !is_hot(y.dtype))
     return std::nullopt;
   if (table.shape.rank() != 2 || position.data == rows.data) return std::nullopt;
-  // The position repeats as a whole: its shape, after leading axes of 1, is a suffix of y's.
+  // The positions must repeat as a whole: their shape without leading axes of 1 is a suffix of y's shape.
   const Shape& small = position.shape;
   int first = 0;
   while (first < small.rank() && small[first] == 1) ++first;

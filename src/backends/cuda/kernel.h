@@ -18,12 +18,12 @@ namespace attn::cuda {
 
 class Device;
 
-/// The elements of a value: dense, row-major, on the device, at a fixed address for the executable's lifetime.
+/// The elements of a value: dense, row-major, on the device. The address is fixed for the executable's lifetime.
 struct Operand {
   std::byte* data = nullptr;
   DType dtype = DType::float32;
   Shape shape;
-  bool still = false;  ///< no step of a pass writes it: a weight, a constant, or a value prepared from them
+  bool still = false;  ///< whether no step of a pass writes it: it is a weight, a constant, or prepared from these
 
   template <typename T>
   [[nodiscard]] T* as() const {
@@ -33,11 +33,10 @@ struct Operand {
   [[nodiscard]] std::int64_t bytes() const { return size() * bytes_of(dtype); }
 };
 
-/// Invalid input values that only the device sees. The first fault found is kept; from then on no step writes to a
-/// state.
+/// Invalid input values that only the device sees. The first fault is kept; after it, no step writes to a state.
 struct Fault {
   enum Kind : int {
-    warming_up = -1,  ///< no fault: a pass over meaningless values
+    warming_up = -1,  ///< faults are ignored during a pass over meaningless values
     none = 0,
     index_out_of_range,
     integer_division_by_zero,
@@ -49,14 +48,14 @@ struct Fault {
   int kind = none;
   int node = 0;             ///< graph::NodeId
   std::int64_t number = 0;  ///< the index, the dividend, the exponent, the position, the length, the entry
-  std::int64_t other = 0;   ///< the size of the axis that the index is for; the element of the sources
+  std::int64_t other = 0;   ///< the size of the axis of an index, or the element of the sources
 };
 
-/// Memory shared by steps, since one runs at a time. Reserved while kernels are made, allocated before the first
-/// launch.
+/// Memory that steps share, because only one runs at a time. It is reserved while kernels are made, and allocated
+/// before the first launch.
 struct Scratch {
   std::int64_t bytes = 0;
-  std::byte* data = nullptr;  ///< null until it is allocated: kernels read it at launch
+  std::byte* data = nullptr;  ///< null until allocation; kernels read the pointer at launch
 
   void reserve(std::int64_t wanted) { bytes = wanted > bytes ? wanted : bytes; }
 };
@@ -72,7 +71,7 @@ struct Step {
   Fault* fault = nullptr;  ///< on the device
 };
 
-/// Puts the step's work on a stream, which may be capturing: it neither allocates nor synchronizes. Throws Error.
+/// Puts the step's work on a stream, which may be capturing. It neither allocates nor synchronizes. Throws Error.
 using Launch = std::function<void(cudaStream_t)>;
 
 /// A kernel, or the reason why there is none.
@@ -87,11 +86,11 @@ struct Choice {
 };
 
 /// Makes plain kernels for every operation (plain.cu and its siblings): one thread per element of the result, any
-/// dtype, any shape. They define the results of the fast ones. For Unary, Binary and Select, an output may alias an
-/// input of the same shape and dtype. Every output has elements.
+/// dtype, any shape. They define the results of the fast kernels. For Unary, Binary and Select, an output may alias an
+/// input of the same shape and dtype. Every output must have elements.
 [[nodiscard]] Choice make_plain(const Step& step);
 
-/// Makes fast kernels, or gives the reason why not; tried before the plain ones.
+/// Makes a fast kernel, or gives the reason why there is none. Tried before the plain kernels.
 [[nodiscard]] Choice make_fast(const Step& step);
 
 }  // namespace attn::cuda

@@ -50,7 +50,7 @@ namespace {
 
 Error no_nccl(const std::string& message) { return {ExitCode::no_device, "NCCL: " + message}; }
 
-/// Non-blocking communicators exist since 2.14, and finalize in order since 2.18.
+/// The oldest supported version. Non-blocking communicators exist since 2.14, and are finalized in order since 2.18.
 constexpr int kOldest = NCCL_VERSION(2, 18, 0);
 
 std::string version_text(int version) {
@@ -58,7 +58,7 @@ std::string version_text(int version) {
 }
 
 NcclLibrary load() {
-  void* const file = dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);  // never closed: its threads keep running
+  void* const file = dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);  // never closed, because its threads keep running
   if (file == nullptr)
     throw no_nccl(printable(dlerror()) + "; libnccl.so.2 must be where the loader looks (LD_LIBRARY_PATH)");
   NcclLibrary library;
@@ -92,7 +92,7 @@ NcclLibrary load() {
 }
 
 const NcclLibrary& library() {
-  static const NcclLibrary kLibrary = load();  // retried after an exception
+  static const NcclLibrary kLibrary = load();  // loaded once, and again after an exception
   return kLibrary;
 }
 
@@ -148,7 +148,7 @@ Nccl::~Nccl() {
     check(library_.finalize(comm_), "leaving");
     settle("leaving");
   } catch (const std::exception&) {
-    return;  // it was aborted
+    return;  // an aborted communicator needs no finalization
   }
   library_.destroy(comm_);
 }

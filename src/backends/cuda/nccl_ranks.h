@@ -1,4 +1,4 @@
-// Ranks with one GPU each, over NCCL: the only unit that knows NCCL. The library is opened at run time.
+// Ranks with one GPU each, over NCCL. Only this unit uses NCCL; the library is opened at run time.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -15,9 +15,9 @@ namespace attn::cuda {
 
 struct NcclLibrary;
 
-/// Wraps the communicator that the ranks met through, which keeps carrying host memory. Data on this rank's GPU goes
-/// through NCCL, on a stream that may be capturing. The GPU is the calling thread's current one; no other rank uses it.
-/// If a collective fails or is abandoned, NCCL is aborted and unusable from then on.
+/// Wraps the communicator through which the ranks have met, which still carries host memory. Data on this rank's GPU
+/// goes through NCCL, on a stream that may be capturing. The GPU is the calling thread's current one; no other rank may
+/// use it. If a collective fails or is abandoned, NCCL is aborted and cannot be used any more.
 class Nccl final : public communicators::Communicator {
  public:
   /// Throws Error (no_device) before any rank is contacted if NCCL is missing or too old, or this build has none.
@@ -35,7 +35,7 @@ class Nccl final : public communicators::Communicator {
   /// would round.
   [[nodiscard]] static bool adds(DType dtype);
 
-  // The host's collectives, in GPU memory; they are not counted here.
+  // Collectives over GPU memory, with the meaning of the host's. They are not counted here.
   void sum_on(cudaStream_t stream, const std::byte* in, std::byte* out, std::int64_t count, DType dtype,
               communicators::Reduction how);
   void gather_on(cudaStream_t stream, const std::byte* own, std::byte* all, std::span<const std::int64_t> bytes);
@@ -43,7 +43,7 @@ class Nccl final : public communicators::Communicator {
                   DType dtype);
   void shift_on(cudaStream_t stream, std::span<const std::byte> give, std::span<std::byte> take);
 
-  /// Returns when the stream is done; throws Error (no_device) if a rank is lost or the deadline passes.
+  /// Waits until the stream is done. Throws Error (no_device) if a rank is lost or the deadline passes.
   void wait(cudaStream_t stream);
   /// Counts a collective of a pass on the GPU. Its time is part of the pass and not known separately.
   void passed(communicators::Collective collective, std::int64_t bytes);
@@ -69,7 +69,7 @@ class Nccl final : public communicators::Communicator {
   const NcclLibrary& library_;
   std::unique_ptr<communicators::Communicator> host_;
   ncclComm* comm_ = nullptr;
-  bool only_counts_ = false;  // a pass has executed it
+  bool only_counts_ = false;  // whether a pass has already executed the collective
 };
 
 }  // namespace attn::cuda

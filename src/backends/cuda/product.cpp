@@ -17,9 +17,9 @@ namespace {
 
 using backends::MatmulPrecision;
 
-constexpr int kProposals = 48;  // algorithms of cuBLASLt to measure
+constexpr int kProposals = 48;  // number of cuBLASLt's algorithms to measure
 
-// Above these sizes, cuBLASLt's kernels are launched with more blocks along an axis than CUDA allows.
+// Maximum batch and side. Above them, cuBLASLt's kernels are launched with more blocks along an axis than CUDA allows.
 constexpr std::int64_t kMostBatch = 65535;
 constexpr std::int64_t kMostSide = kMostBatch * 32;
 
@@ -73,14 +73,14 @@ cublasLtEpilogue_t epilogue_of(const Product& product) {
 
 constexpr std::int64_t kLine = 256;
 
-/// The alignment of the address in bytes, at most 256; the choice of algorithm depends on it.
+/// Returns the alignment of the address in bytes, at most 256. The choice of an algorithm depends on it.
 unsigned alignment_of(const void* address) {
   const auto bits = reinterpret_cast<std::uintptr_t>(address);
   return bits == 0 ? 256U : static_cast<unsigned>(std::min<std::uintptr_t>(bits & -bits, 256));
 }
 
-/// A GEMM as a cuBLASLt call. cuBLASLt uses column-major matrices, and a row-major matrix is its own transpose in that
-/// order. The call therefore computes outᵀ = bᵀ·aᵀ, with b as its A and a as its B.
+/// A GEMM as a cuBLASLt call. cuBLASLt uses column-major matrices, in which a row-major matrix is its own transpose.
+/// The call therefore computes outᵀ = bᵀ·aᵀ, with b as its A and a as its B.
 class Call {
  public:
   Call(const Product& product, cublasLtHandle_t handle) : product_(product), handle_(handle) {
@@ -137,8 +137,8 @@ class Call {
 
   [[nodiscard]] ProductOperands operands() const { return {product_.a, product_.b, product_.residual, product_.out}; }
 
-  /// For measurements: operands in the tuning space with the real ones' alignment, following those of the previous
-  /// call. The real operands if the space is too small.
+  /// Returns operands for a measurement: memory of the tuning space after that of the previous call, with the alignment
+  /// of the real operands. If the space is too small, returns the real operands.
   [[nodiscard]] ProductOperands operands(const TuningSpace& space, int call) const {
     const std::int64_t size = bytes_of(product_.dtype), batch = product_.batch;
     const auto bytes = [&](std::int64_t matrix, std::int64_t stride) {
@@ -177,7 +177,7 @@ class Call {
     check(cublasLtMatmulDescSetAttribute(description_.get(), what, &value, sizeof(value)), "describing a product");
   }
 
-  /// A row-major (rows, columns) matrix, stored transposed or not, as the equivalent column-major layout.
+  /// Returns the column-major layout of a row-major (rows, columns) matrix, which may be stored transposed.
   [[nodiscard]] Layout layout(std::int64_t rows, std::int64_t columns, bool transposed, std::int64_t stride) const {
     if (transposed) std::swap(rows, columns);
     cublasLtMatrixLayout_t made = nullptr;
@@ -220,7 +220,7 @@ struct Prepared {
   void prefer(const cublasLtMatmulAlgo_t& algorithm) { algorithms.insert(algorithms.begin(), algorithm); }
 };
 
-/// Returns whether NaN is propagated: fmax(x, 0), which a library may use for relu, turns it into 0.
+/// Returns whether the product keeps NaN. A library may use fmax(x, 0) for relu, which turns NaN into 0.
 bool keeps_nan(Prepared& prepared, std::byte* workspace, cudaStream_t stream) {
   const Product& product = prepared.call.product();
   const std::int64_t size = bytes_of(product.dtype), bytes = (product.bias ? product.n : product.m * product.k) * size;
@@ -292,7 +292,7 @@ PreparedProduct prepare_call(const Product& product, const Device& device, Scrat
       best = seconds;
       fastest = algorithm;
     }
-    if (!best) return;  // the launch reports the reason
+    if (!best) return;  // launch() then reports the reason
     prepared->prefer(fastest);
     tuning.cache.store(key, fastest);
   };

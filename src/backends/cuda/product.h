@@ -17,7 +17,8 @@
 
 namespace attn::cuda {
 
-/// The epilogue that cuBLASLt applies to a product, in this order: + residual, + bias, then the function.
+/// The epilogue that cuBLASLt applies to a product. In this order it adds the residual, adds the bias, and applies the
+/// function.
 enum class Epilogue : std::uint8_t { none, relu, gelu_tanh };
 
 /// out (m, n) = epilogue(a (m, k) · b (k, n) + residual + bias), row-major, `batch` times.
@@ -26,7 +27,7 @@ struct Product {
   DType dtype = DType::float32;             ///< dtype of all operands
   bool transpose_a = false;                 ///< a is stored (k, m)
   bool transpose_b = false;                 ///< b is stored (n, k)
-  std::int64_t a_stride = 0, b_stride = 0;  ///< elements between batch entries; 0: shared by all
+  std::int64_t a_stride = 0, b_stride = 0;  ///< elements between batch entries; 0: all entries share the matrix
   const std::byte* a = nullptr;
   const std::byte* b = nullptr;
   std::byte* out = nullptr;
@@ -35,14 +36,14 @@ struct Product {
   Epilogue epilogue = Epilogue::none;
   backends::MatmulPrecision precision = backends::MatmulPrecision::highest;
 
-  /// Everything that the choice of an algorithm depends on, as one word: the key of the tuning cache.
+  /// Returns everything that the choice of an algorithm depends on, as one word: the key in the tuning cache.
   [[nodiscard]] std::string key() const;
 };
 
-/// The limit of an algorithm's workspace.
+/// Maximum bytes of an algorithm's workspace.
 inline constexpr std::int64_t kWorkspaceBytes = std::int64_t{32} << 20;
 
-/// The fastest measured algorithms by Product::key(), in a file per GPU model and cuBLASLt version.
+/// The fastest measured algorithms by Product::key(), in one file for each GPU model and cuBLASLt version.
 class TuningCache {
  public:
   /// Reads the GPU's file in `folder` if there is one; an unreadable file counts as absent.
@@ -50,12 +51,12 @@ class TuningCache {
 
   [[nodiscard]] std::optional<cublasLtMatmulAlgo_t> find(const std::string& key) const;
   void store(const std::string& key, const cublasLtMatmulAlgo_t& algorithm);
-  /// Writes the stored algorithms to a new file that replaces the old one. An unwritable folder is ignored: the next
-  /// run measures again.
+  /// Writes the algorithms to a new file that replaces the old one. If the folder cannot be written, nothing happens,
+  /// and the next run measures again.
   void save() const;
   [[nodiscard]] const std::string& path() const { return path_; }
 
-  /// $XDG_CACHE_HOME/attn, or ~/.cache/attn.
+  /// Returns $XDG_CACHE_HOME/attn, or ~/.cache/attn.
   [[nodiscard]] static std::string default_folder();
 
  private:
@@ -66,22 +67,22 @@ class TuningCache {
 
 /// The memory of a product's operands.
 struct ProductOperands {
-  const std::byte *a, *b, *residual;  ///< residual: null if there is none
+  const std::byte *a, *b, *residual;  ///< residual is null if there is none
   std::byte* out;
 };
 
-/// A prepared product, or the reason why cuBLASLt declines. The algorithm is the first proposal of cuBLASLt that can be
-/// launched, which is the same at every run. After `tune` it is the cached one, otherwise the fastest measured.
+/// A prepared product, or the reason why cuBLASLt does not support it. Without tuning, the algorithm is cuBLASLt's
+/// first proposal that can be launched, which is the same in every run. After `tune` it is the cached algorithm,
+/// otherwise the fastest measured one.
 struct PreparedProduct {
   Launch launch;
-  std::function<void(const Tuning&)> tune;  ///< needs scratch memory, and writes to the real operands' memory
-  /// Operands for measurements: memory that no previous call has read, as far as the space reaches. The batch is within
-  /// cuBLASLt's limit, as for the next two.
+  std::function<void(const Tuning&)> tune;  ///< needs scratch memory, and overwrites the real operands
+  /// Operands for measurements: memory that no previous call has read, as far as the space reaches. Like the next two
+  /// members, it requires a batch within cuBLASLt's limit.
   std::function<ProductOperands(const TuningSpace&, int call)> operands;
   std::function<void(const ProductOperands&, cudaStream_t)> launch_with;
-  /// Runs the product once with NaN as the bias, or as `a` if there is no bias, and returns whether the result is NaN.
-  /// Also returns false if there is no memory to try it. Like `tune`, it writes to the real operands' memory. The batch
-  /// is 1.
+  /// Runs the product once with NaN as the bias, or as `a` if there is no bias. Returns whether the result is NaN;
+  /// false if there is no memory for the test. Overwrites the real operands, like `tune`. The batch must be 1.
   std::function<bool(cudaStream_t)> keeps_nan;
   std::string key;  ///< Product::key()
   std::string why_not;

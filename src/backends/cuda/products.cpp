@@ -16,8 +16,8 @@ namespace {
 
 using graph::UnaryFn;
 
-/// The epilogue function in cuBLASLt, if it has one. Its tanh may be the hardware's approximation, which is too
-/// inaccurate for strict float32.
+/// Returns cuBLASLt's function for the activation, if there is one. Its tanh may be the hardware's approximation, which
+/// is too inaccurate for strict float32.
 std::optional<Epilogue> epilogue_of(const graph::Unary& activation, const Product& product) {
   const bool is_strict = product.dtype == DType::float64 ||
                          (product.dtype == DType::float32 && product.precision == backends::MatmulPrecision::highest);
@@ -53,7 +53,7 @@ std::int64_t product_of(const Shape& shape, int first, int last) {
   return result;
 }
 
-/// A product, and our own kernel for the part of the epilogue that cuBLASLt cannot apply.
+/// A product, and attn's own kernel for the part of the epilogue that cuBLASLt cannot apply.
 struct Apart {
   PreparedProduct prepared;
   std::optional<EpilogueStep> epilogue;
@@ -71,7 +71,7 @@ struct Apart {
   }
 };
 
-/// Returns whether our small-product kernel is faster than cuBLASLt with its separate epilogue.
+/// Returns whether attn's small-product kernel is faster than cuBLASLt with its separate epilogue.
 bool is_faster(const SmallProduct& small, const Apart& library, const Device& device, const Tuning& tuning) {
   const auto operands = [&](int call) { return library.prepared.operands(tuning.space, call); };
   std::vector<Launch> launches;
@@ -99,7 +99,7 @@ bool is_faster(const SmallProduct& small, const Apart& library, const Device& de
   return *ours < *its;
 }
 
-/// cuBLASLt's product; if products are tuned, our small-product kernel replaces it if that is faster.
+/// Makes cuBLASLt's product. If products are tuned, attn's small-product kernel replaces it if that is faster.
 Choice with_race(Apart apart, std::string name, const graph::Linear& op, const Step& step,
                  const ProductOptions& options) {
   struct Both {
@@ -126,7 +126,7 @@ Choice with_race(Apart apart, std::string name, const graph::Linear& op, const S
           [both](cudaStream_t stream) { both->small ? both->small(stream) : both->library.launch(stream); }};
 }
 
-/// The relu of NaN is NaN in Keras. A trial checks cuBLASLt's relu; if it drops NaN, our own kernel applies relu.
+/// In Keras the relu of NaN is NaN. A trial checks cuBLASLt's relu; if it drops NaN, attn's own kernel applies relu.
 Choice with_tried_relu(PreparedProduct fused, std::string name, Apart apart, const std::string& apart_name,
                        const Step& step, const ProductOptions& options) {
   struct Both {
@@ -153,8 +153,8 @@ Choice chosen(PreparedProduct prepared, std::string name, TuneLater& tune_later)
   return {std::move(name), std::move(prepared.launch)};
 }
 
-/// Axes that a product runs over as one, with a single stride per operand: a batch in cuBLASLt's terms. Nothing if the
-/// broadcast of x or y needs more than one stride.
+/// The batch axes of a product, merged into one with a single stride for each operand, as cuBLASLt requires. Empty if
+/// the broadcast of x or y needs more than one stride.
 struct Batch {
   std::int64_t count = 1, x_stride = 0, y_stride = 0;
 };
@@ -184,7 +184,8 @@ Choice make_product(const graph::Linear& op, const Step& step, const ProductOpti
   const std::byte* bias = op.bias ? step.inputs[next++].data : nullptr;
   const std::byte* residual = op.residual ? step.inputs[next++].data : nullptr;
 
-  // The residual follows the activation, but cuBLASLt adds it before: one of the two is left to our kernel.
+  // The residual is added after the activation, but cuBLASLt adds it before. Therefore attn's kernel does one of the
+  // two.
   const auto epilogue = epilogue_of(op.activation, product);
   const bool separate = !epilogue || (*epilogue != Epilogue::none && residual != nullptr);
   Product fused = product;
@@ -213,7 +214,7 @@ Choice make_product(const graph::Linear& op, const Step& step, const ProductOpti
 
 Choice make_product(const graph::MatMul& op, const Step& step, const ProductOptions& options) {
   Shape x = step.inputs[0].shape, y = step.inputs[1].shape;
-  // NumPy's rule: a rank-1 operand is a row on the left, a column on the right.
+  // NumPy's rule: a rank-1 operand is one row on the left, and one column on the right.
   const bool row = x.rank() == 1, column = y.rank() == 1;
   if (row) x = Shape{1, x[0]};
   if (column) y = Shape{y[0], 1};
@@ -233,7 +234,8 @@ Choice make_product(const graph::MatMul& op, const Step& step, const ProductOpti
   product.a = step.inputs[0].data;
   product.b = step.inputs[1].data;
   product.out = step.outputs[0].data;
-  if (product.batch > 1 && product.b_stride == 0 && !product.transpose_a) {  // one matrix for all rows
+  // All rows multiply one matrix, so the batch is merged into the rows.
+  if (product.batch > 1 && product.b_stride == 0 && !product.transpose_a) {
     product.m *= product.batch;
     product.batch = 1;
   }

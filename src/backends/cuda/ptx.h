@@ -16,7 +16,7 @@
 
 namespace attn::cuda::ptx {
 
-/// Two numbers rounded to half precision, `low` in the low 16 bits.
+/// Packs two numbers, rounded to half precision; `low` is in the low 16 bits.
 template <typename Half>
 __device__ __forceinline__ std::uint32_t pack(float low, float high) {
   std::uint32_t bits;
@@ -30,16 +30,16 @@ __device__ __forceinline__ std::uint32_t pack(float low, float high) {
   return bits;
 }
 
-/// The wgmma descriptor of a panel of 64 half-precision columns in shared memory: rows of 128 bytes whose 16-byte
-/// chunks are permuted by TMA's 128-byte swizzle. `groups` is the distance in bytes between groups of 8 rows. `panels`
-/// is that between panels, for a transposed operand wider than one panel. An address that is n bytes higher has a
-/// descriptor that is n/16 higher, and only its low half changes.
+/// Returns the wgmma descriptor of a panel of 64 half-precision columns in shared memory. Its rows have 128 bytes,
+/// whose 16-byte chunks are permuted by TMA's 128-byte swizzle. `groups` is the distance in bytes between groups of 8
+/// rows. `panels` is the distance between panels, for a transposed operand wider than one panel. If an address is n
+/// bytes higher, its descriptor is n/16 higher, and only the low half changes.
 __device__ __forceinline__ std::uint64_t descriptor(std::uint32_t address, int panels, int groups) {
   constexpr std::uint64_t kSwizzle128 = std::uint64_t{1} << 62;
   return kSwizzle128 | static_cast<std::uint64_t>(address >> 4) | static_cast<std::uint64_t>(panels >> 4) << 16 |
          static_cast<std::uint64_t>(groups >> 4) << 32;
 }
-/// The descriptor of the data `bytes`, a multiple of 16, further on.
+/// Returns the descriptor of the data that begins `bytes` bytes later, a multiple of 16.
 __device__ __forceinline__ std::uint64_t further(std::uint64_t descriptor, std::uint32_t bytes) {
   return (descriptor >> 32) << 32 | static_cast<std::uint32_t>(static_cast<std::uint32_t>(descriptor) + bytes / 16);
 }
@@ -52,26 +52,26 @@ __device__ __forceinline__ std::uint64_t further(std::uint64_t descriptor, std::
 
 namespace attn::cuda::ptx {
 
-/// The shared-state-space address: arithmetic on it is cheaper than on pointers.
+/// Returns the address in the shared state space. Arithmetic on it is cheaper than on pointers.
 __device__ __forceinline__ std::uint32_t shared_address(const void* address) {
   return static_cast<std::uint32_t>(__cvta_generic_to_shared(address));
 }
 
-/// Hides the value of x from the compiler: dependent values are computed in place, and not hoisted out of a loop into
-/// registers.
+/// Returns x, and hides its value from the compiler. Dependent values are then computed in place, not hoisted out of a
+/// loop into registers.
 __device__ __forceinline__ int here(int x) {
   asm volatile("" : "+r"(x));
   return x;
 }
 
-/// 2^x, within 2 units of the last place; 0 where it would be denormal.
+/// Returns 2^x, within 2 units of the last place; 0 if the result would be denormal.
 __device__ __forceinline__ float exp2(float x) {
   float y;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
   return y;
 }
 
-/// 1 / x, within 1 unit of the last place; denormals are 0.
+/// Returns 1 / x, within 1 unit of the last place; denormals count as 0.
 __device__ __forceinline__ float reciprocal(float x) {
   float y;
   asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
@@ -145,14 +145,14 @@ __device__ __forceinline__ void publish_barriers() {
 __device__ __forceinline__ void arrive(std::uint64_t* barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(barrier)) : "memory");
 }
-/// Arrives, and announces the bytes that TMA will copy.
+/// Arrives at the barrier, and announces the bytes that TMA will copy.
 __device__ __forceinline__ void arrive_expecting(std::uint64_t* barrier, int bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(barrier)), "r"(bytes)
                : "memory");
 }
-/// Waits until the phase of this parity is complete. On a new barrier, the phase of parity 1 counts as complete. Tests
-/// on a GPU compile kernels with ATTN_WAIT_LIMIT, in nanoseconds. A wait normally takes microseconds; one that never
-/// ends then aborts the kernel with an error instead of hanging the GPU.
+/// Waits until the phase with this parity is complete. On a new barrier, the phase with parity 1 counts as complete.
+/// Tests on a GPU compile kernels with ATTN_WAIT_LIMIT, in nanoseconds. Waits normally take microseconds; a longer wait
+/// then aborts the kernel with an error instead of hanging the GPU.
 __device__ __forceinline__ void wait_barrier(std::uint64_t* barrier, std::uint32_t parity) {
 #ifdef ATTN_WAIT_LIMIT
   asm volatile(
@@ -190,7 +190,7 @@ __device__ __forceinline__ void load_box(void* shared, const CUtensorMap* map, s
       : "memory");
 }
 
-/// The block's number in its cluster.
+/// Returns the block's index in its cluster.
 __device__ __forceinline__ unsigned rank_in_cluster() {
   unsigned rank;
   asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
@@ -200,8 +200,8 @@ __device__ __forceinline__ unsigned rank_in_cluster() {
 __device__ __forceinline__ void meet_cluster() {
   asm volatile("barrier.cluster.arrive.release;\nbarrier.cluster.wait.acquire;" ::: "memory");
 }
-/// The address in block `rank` of the cluster that corresponds to `here` in this block's shared memory. It is valid
-/// until that block ends.
+/// Returns the address in block `rank` of the cluster that corresponds to `here` in this block's shared memory. It is
+/// valid until that block ends.
 template <typename T>
 __device__ __forceinline__ const T* of_block(const T* here, unsigned rank) {
   const T* there;
@@ -222,7 +222,7 @@ __device__ __forceinline__ void get_registers() {
   asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(Registers));
 }
 
-/// Named barriers 1 to 15 of the block: passed when `threads` threads have arrived.
+/// Meets at one of the block's named barriers 1 to 15, which open when `threads` threads have arrived.
 __device__ __forceinline__ void meet(int id, int threads) {
   asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }

@@ -10,7 +10,8 @@ void DestroyGraph::operator()(cudaGraphExec_t graph) const noexcept {
 }
 
 GraphExec record(cudaStream_t stream, const std::function<void()>& work) {
-  // Relaxed mode: CUDA loads a kernel's code at its first launch, which other modes reject during capture.
+  // Relaxed mode is required, because CUDA loads a kernel's code at its first launch, which other modes reject during a
+  // capture.
   check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed), "recording a pass");
   cudaGraph_t graph = nullptr;
   try {

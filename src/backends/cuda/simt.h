@@ -1,5 +1,4 @@
-// The interface that every kernel is written against: CUDA's device language, and a launch that also works without a
-// GPU.
+// The interface for which every kernel is written: CUDA's device language, and a launch that also works without a GPU.
 //
 // The kernels are compiled twice: by nvcc for the GPU, and by the C++ compiler for the tests, where an emulator runs
 // the threads of a block as fibers (tests/cuda_emulated). Kernels therefore allocate shared memory only through
@@ -19,13 +18,13 @@ namespace attn::cuda {
 
 /// The launch configuration of a kernel. Every kernel may start before the previous one has ended (programmatic
 /// dependent launch). Each thread therefore calls wait_for_previous_kernel() before it accesses memory that the pass
-/// writes; before the wait it may read only weights. A thread must not exit without the wait, even if it has nothing to
-/// do: the next kernel would then rely on earlier work that may not have ended.
+/// writes; before that it may read only weights. Even a thread without work must wait before it exits. Otherwise the
+/// next kernel would rely on earlier work that may not have ended.
 struct LaunchShape {
   dim3 grid{1};
   dim3 block{1};
   std::size_t shared_bytes = 0;
-  unsigned cluster = 1;  ///< blocks along x that run concurrently and read each other's shared memory; sm_90 and later
+  unsigned cluster = 1;  ///< number of blocks along x that run concurrently and share their memory; needs sm_90
 };
 
 #if defined(ATTN_CUDA_EMULATED)
@@ -52,15 +51,15 @@ inline void let_next_kernel_start() {}
 
 #elif defined(__CUDACC__)
 
-/// The block's dynamic shared memory, aligned for TMA.
+/// Returns the block's dynamic shared memory, aligned for TMA.
 template <typename T>
 __device__ __forceinline__ T* shared_memory() {
   extern __shared__ __align__(1024) unsigned char attn_shared_bytes[];
   return reinterpret_cast<T*>(attn_shared_bytes);
 }
 
-/// Returns whether the code of a kernel on this GPU contains the wait of wait_for_previous_kernel(). Code for sm_80
-/// does not, nor does the driver's compilation of its PTX for a newer GPU.
+/// Returns whether the code of a kernel for this GPU contains the wait of wait_for_previous_kernel(). Code for sm_80
+/// does not, and neither does the driver's compilation of its PTX for a newer GPU.
 inline cudaError_t waits_for_previous_kernel(const void* kernel, bool& waits) {
   cudaFuncAttributes attributes{};
   const cudaError_t error = cudaFuncGetAttributes(&attributes, kernel);
@@ -96,7 +95,7 @@ inline cudaLaunchAttribute cluster_attribute(const LaunchShape& shape) {
   return attribute;
 }
 
-/// Returns whether the GPU can schedule a cluster of the kernel's blocks: some of its GPCs may have fewer processors
+/// Returns whether the GPU can schedule a cluster of the kernel's blocks. Some of its GPCs may have fewer processors
 /// than others.
 template <typename... Parameters>
 bool can_be_launched(void (*kernel)(Parameters...), const LaunchShape& shape) {
@@ -108,7 +107,7 @@ bool can_be_launched(void (*kernel)(Parameters...), const LaunchShape& shape) {
   int clusters = 0;
   const bool asked =
       allow(code, shape) == cudaSuccess && cudaOccupancyMaxActiveClusters(&clusters, code, &config) == cudaSuccess;
-  if (!asked) (void)cudaGetLastError();  // clear the error: the answer is no
+  if (!asked) (void)cudaGetLastError();  // clears the error, because the answer is no
   return asked && clusters > 0;
 }
 
@@ -118,7 +117,7 @@ cudaError_t launch(void (*kernel)(Parameters...), const LaunchShape& shape, cuda
                    Arguments&&... arguments) {
   const auto* const code = reinterpret_cast<const void*>(kernel);
   if (const cudaError_t error = allow(code, shape); error != cudaSuccess) return error;
-  bool overlaps = false;  // a launch is recorded once, so the query need not be cached
+  bool overlaps = false;  // a launch is recorded once, so the result is not cached
   if (const cudaError_t error = waits_for_previous_kernel(code, overlaps); error != cudaSuccess) return error;
   cudaLaunchAttribute attributes[2] = {};
   cudaLaunchConfig_t config = config_of(shape);
@@ -141,7 +140,7 @@ __device__ __forceinline__ void wait_for_previous_kernel() {
 #endif
 }
 
-/// Lets the next kernel of the stream begin once every block of this one has called it or ended.
+/// Lets the next kernel of the stream begin when every block of this one has made this call or ended.
 __device__ __forceinline__ void let_next_kernel_start() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;");

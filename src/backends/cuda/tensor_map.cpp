@@ -11,7 +11,7 @@
 namespace attn::cuda {
 namespace {
 
-/// The driver's function, looked up at run time so that the library is needed only for a call.
+/// Returns the driver's function, looked up at run time so that the library is needed only for a call.
 PFN_cuTensorMapEncodeTiled_v12000 encode_tiled() {
   void* function = nullptr;
   cudaDriverEntryPointQueryResult found{};

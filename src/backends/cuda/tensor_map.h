@@ -18,9 +18,9 @@ inline constexpr bool kHasSm90Code = true;
 inline constexpr bool kHasSm90Code = false;
 #endif
 
-/// Encodes a float16 or bfloat16 array with four axes, innermost first, in boxes of 64 elements of the first axis and
-/// `box_rows` of the third, swizzled over 128 bytes. The strides of all axes but the first are in bytes, multiples of
-/// 16. The caller provides the map: GCC 12 does not align return values to more than 16 bytes.
+/// Encodes a float16 or bfloat16 array with four axes, innermost first. Boxes have 64 elements of the first axis and
+/// `box_rows` of the third, swizzled over 128 bytes. The strides (of all axes except the first) are in bytes and
+/// multiples of 16. The caller provides the map, because GCC 12 does not align return values to more than 16 bytes.
 void encode_boxes(CUtensorMap& map, DType dtype, const std::byte* data, const std::array<std::int64_t, 4>& sizes,
                   const std::array<std::int64_t, 3>& strides, int box_rows);
 

@@ -1,4 +1,4 @@
-// Measurement of products: memory beside the model's, and the cache of results.
+// Measurement of products: memory for operands, and the cache of results.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -17,8 +17,9 @@ namespace attn::cuda {
 
 class TuningCache;
 
-/// Rotating operands for measurements, so that none is in the L2 cache from the previous call: several times its size,
-/// filled with random numbers (the speed of tensor cores depends on the data). Empty if it does not fit in memory.
+/// Rotating operands for measurements, so that no operand is in the L2 cache from the previous call. The space is
+/// several times as large as that cache, and filled with random numbers, because the speed of tensor cores depends on
+/// the data. Empty if it does not fit into memory.
 class TuningSpace {
  public:
   TuningSpace(const Device& device, cudaStream_t stream);
@@ -34,13 +35,13 @@ struct Tuning {
   cudaStream_t stream = nullptr;
   const TuningSpace& space;
   TuningCache& cache;
-  std::map<std::string, bool>& races;  ///< by product: whether our own kernel was faster
+  std::map<std::string, bool>& races;  ///< for each product, whether attn's own kernel was faster
 };
 
-constexpr int kCallsToMeasure = 20;  ///< in one recording, to exclude the host's launch overhead
+constexpr int kCallsToMeasure = 20;  ///< calls in one recording, to exclude the host's launch overhead
 
-/// The device time of a call: the fastest of several replays of call(0) to call(kCallsToMeasure − 1) in a row. Nothing
-/// if one of them cannot be launched.
+/// Returns the device time of a call: the fastest of several replays of call(0) to call(kCallsToMeasure − 1), divided
+/// by their number. Empty if one of them cannot be launched.
 [[nodiscard]] std::optional<double> seconds_of(const std::function<bool(int)>& call, cudaStream_t stream);
 
 /// Measurements of products that run once scratch memory exists.

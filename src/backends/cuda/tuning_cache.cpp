@@ -15,8 +15,8 @@ namespace {
 
 using nlohmann::json;
 
-/// The folder is the user's own, but a file may be truncated or from another version: anything but an array of exactly
-/// one algorithm's words is rejected.
+/// The folder belongs to the user, but a file may be truncated or from another version. Anything but an array of
+/// exactly one algorithm's words is rejected.
 constexpr std::size_t kWords = sizeof(cublasLtMatmulAlgo_t) / sizeof(std::uint64_t);
 constexpr std::uintmax_t kMostBytes = 16U << 20;
 

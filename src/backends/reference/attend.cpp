@@ -19,7 +19,7 @@ struct Sum {
   [[nodiscard]] double logarithm() const { return maximum + std::log(of_exponentials); }
 };
 
-/// Softmax of a row; all NaN if one score is NaN or +∞.
+/// Computes the softmax of a row; all NaN if one score is NaN or +∞.
 Sum softmax(std::vector<double>& row) {
   Sum sum;
   for (const double x : row) sum.maximum = std::max(sum.maximum, x);

@@ -36,7 +36,7 @@ struct Rules {
   std::optional<OverScores> bias;
   std::vector<OverScores> masks;
 
-  /// Reads the bias and the masks that follow an operation's own inputs.
+  /// Reads the bias and the masks, which follow the operation's other inputs.
   void read_further(const auto& op, Tensors further, const Shape& scores) {
     if (op.bias) bias.emplace(further[0], scores);
     for (const Tensor& mask : further.subspan(op.bias ? 1 : 0)) masks.emplace_back(mask, scores);

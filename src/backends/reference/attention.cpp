@@ -9,7 +9,7 @@
 namespace attn::backends::reference {
 namespace {
 
-/// Splits the packed input.
+/// Splits the packed input into query, key and value, and computes attention.
 void compute_packed(const graph::Attention& op, Tensors in, Tensors out) {
   const Shape& packed = in[0].shape();  // (B, T, N+2K, H)
   const Dim keys = op.packed_heads, queries = packed[2] - 2 * keys;

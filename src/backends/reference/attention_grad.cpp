@@ -12,7 +12,7 @@ namespace {
 using graph::AttentionPath;
 using Vector = std::vector<double>;
 
-/// A tensor (B,T,N,H), read as the H elements of one head at one position.
+/// A tensor (B,T,N,H), with access to the H elements of one head at one position.
 struct Heads {
   Vector numbers;
   Dim positions, heads, size;
@@ -124,7 +124,8 @@ class Backward {
     }
   }
 
-  /// If no position is visible, the fused path gives all of them the same, constant score.
+  /// Adds the gradient of the values for a query that sees no key. On the fused path, all its scores are the same
+  /// constant.
   void nothing_seen(Dim b, Dim n, Dim t, Dim k) {
     if (op_.path == AttentionPath::explicit_) return;
     const double probability = 1.0 / static_cast<double>(k_.positions);

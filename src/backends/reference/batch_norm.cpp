@@ -11,7 +11,7 @@ namespace {
 
 using Vector = std::vector<double>;
 
-/// x cut into channels: `starts` indexed by channel, `along` by position.
+/// Cuts x into channels: `starts` is indexed by channel, `along` by position.
 Slices channels_of(const graph::BatchNormTraining& op, const Shape& shape) {
   std::vector<int> axes(static_cast<std::size_t>(shape.rank()));
   std::iota(axes.begin(), axes.end(), 0);
@@ -19,7 +19,7 @@ Slices channels_of(const graph::BatchNormTraining& op, const Shape& shape) {
   return slices(shape, axes);
 }
 
-/// The elements that count; empty: all.
+/// Selects by the mask the elements that the statistics include; without a mask, all elements.
 class Counting {
  public:
   Counting(const Tensor* mask, const Shape& x) : width_(x.back()) {
@@ -28,7 +28,7 @@ class Counting {
   [[nodiscard]] bool at(std::size_t element) const {
     return mask_.empty() || mask_[element / static_cast<std::size_t>(width_)] != 0.0;
   }
-  /// The divisor of a channel's sums.
+  /// Returns the number of included elements of a channel.
   [[nodiscard]] double number(const Slices& channels, std::int64_t start) const {
     constexpr double kKerasEpsilon = 1e-7;
     if (mask_.empty()) return static_cast<double>(channels.along.size());
@@ -95,7 +95,7 @@ void compute(const graph::BatchNormGrad& op, Tensors in, Tensors out) {
     const auto at = [&](std::int64_t along) { return static_cast<std::size_t>(channels.starts[c] + along); };
     const double n = counting.number(channels, channels.starts[c]), mean = means[c];
     const double inverse = 1.0 / std::sqrt(variances[c] + forward.epsilon);
-    double sum = 0.0, product = 0.0, distances = 0.0;  // Σ dy, Σ dy·x̂, Σ x̂ over the elements that count
+    double sum = 0.0, product = 0.0, distances = 0.0;  // Σ dy, Σ dy·x̂, Σ x̂ over the included elements
     for (const std::int64_t along : channels.along) {
       const double normalized = (x[at(along)] - mean) * inverse;
       sum += dy[at(along)];
@@ -104,7 +104,8 @@ void compute(const graph::BatchNormGrad& op, Tensors in, Tensors out) {
     }
     dgamma.push_back(product);
     dbeta.push_back(sum);
-    // The gradients with respect to the mean (through the variance too) and to the variance, in units of inverse/n.
+    // The gradients with respect to the variance, and to the mean (including the effect of the mean on the variance),
+    // in units of inverse/n.
     const double of_variance = product / n;
     const double of_mean = (sum - of_variance * distances) / n;
     const double factor = forward.scale ? gamma[c] * inverse : inverse;

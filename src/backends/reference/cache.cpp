@@ -53,7 +53,7 @@ Tensor rows_of(const Tensor& cache, Dim batch, Dim length, const Sources& source
   return out;
 }
 
-/// Returns the first `length` elements of the last axis, unless its size is 1.
+/// Returns the first `length` elements of the last axis; all of x if that axis has size 1.
 Tensor first_columns(const Tensor& x, Dim length) {
   const Shape& shape = x.shape();
   if (shape.rank() == 0 || shape[-1] == 1 || shape[-1] == length) return x;

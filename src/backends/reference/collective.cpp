@@ -1,5 +1,5 @@
-// Collectives between ranks. For arrays sharded along an inner axis, each rank's pieces of all outer rows are first
-// made contiguous: communicators handle only contiguous bytes.
+// Collectives between ranks. Communicators handle only contiguous bytes. For arrays sharded along an inner axis, each
+// rank's pieces of all outer rows are therefore made contiguous first.
 #include <cstring>
 #include <numeric>
 #include <vector>
@@ -28,7 +28,7 @@ Blocks blocks_of(const Shape& shape, int axis, const std::vector<Dim>& sizes, st
 /// Calls `move(offset in the array, offset in the concatenated shards, bytes)` for every block.
 template <typename Move>
 void for_each_block(const Blocks& blocks, const Move& move) {
-  std::int64_t before = 0;  // bytes of lower ranks in a row
+  std::int64_t before = 0;  // bytes of a row that belong to lower ranks
   for (const std::int64_t part : blocks.parts) {
     for (std::int64_t i = 0; i < blocks.outer && part > 0; ++i)
       move(i * blocks.row() + before, before * blocks.outer + i * part, static_cast<std::size_t>(part));

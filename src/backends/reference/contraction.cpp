@@ -49,14 +49,15 @@ void compute_linear(const graph::Linear& op, Tensors in, const Tensor& out) {
   write(out, y);
 }
 
-/// An operand of a matrix product as matrices (rows, columns) with strides, under batch axes.
+/// An operand of a matrix product: matrices (rows, columns) with strides, under batch axes.
 struct Side {
   Shape batch;
   Dim rows = 1, columns = 1;
   std::int64_t row_stride = 0, column_stride = 0;
 };
 
-/// `vector_is_row`: a rank-1 left operand is one row, a rank-1 right operand one column.
+/// Returns a side of the product. With `vector_is_row`, a rank-1 operand is one row (the left side), otherwise one
+/// column.
 Side side_of(const Shape& shape, bool transposed, bool vector_is_row) {
   if (shape.rank() == 1) {
     return vector_is_row ? Side{{}, 1, shape[0], 0, 1} : Side{{}, shape[0], 1, 1, 0};
@@ -103,7 +104,7 @@ void compute_matmul(const graph::MatMul& op, Tensors in, const Tensor& out) {
   write(out, z);
 }
 
-/// The stride of each of `letters` in an operand: the sum over the axes with that letter (a diagonal has two).
+/// Returns the stride of each of `letters` in an operand: the sum over the axes with that letter (a diagonal has two).
 Offsets letter_strides(const std::string& letters, const std::string& axes, const Shape& shape) {
   const Offsets strides = strides_of(shape);
   Offsets result(letters.size(), 0);
@@ -118,7 +119,7 @@ template <typename Number>
 void compute_einsum(const graph::Einsum& op, Tensors in, const Tensor& out) {
   const graph::EinsumEquation equation = graph::parse_einsum(op.equation);
   std::map<char, Dim> sizes;
-  std::string summed;  // letters that are absent from the output
+  std::string summed;  // letters that the output lacks
   for (std::size_t n = 0; n < in.size(); ++n) {
     for (std::size_t axis = 0; axis < equation.inputs[n].size(); ++axis) {
       const char letter = equation.inputs[n][axis];
@@ -156,7 +157,7 @@ void compute_einsum(const graph::Einsum& op, Tensors in, const Tensor& out) {
 }  // namespace
 
 void compute(const graph::Linear& op, Tensors in, Tensors out) {
-  // A floating activation of integers is computed in double; without an activation integers stay exact.
+  // A floating activation of integers is computed in double; without an activation, integers stay exact.
   const bool exact = op.activation.fn == graph::UnaryFn::linear;
   with_ring_of(exact ? in[0].dtype() : DType::float64,
                [&](auto zero) { compute_linear<decltype(zero)>(op, in, out[0]); });

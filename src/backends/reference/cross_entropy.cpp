@@ -34,7 +34,7 @@ class Rows {
   [[nodiscard]] std::size_t count() const { return count_; }
   [[nodiscard]] std::size_t classes() const { return classes_; }
   [[nodiscard]] double logit(std::size_t row, std::size_t c) const { return logits_[row * classes_ + c]; }
-  /// The targets are labels: one class per row.
+  /// Returns whether the targets are labels: one class per row.
   [[nodiscard]] bool is_sparse() const { return probabilities_.empty(); }
   [[nodiscard]] std::size_t label(std::size_t row) const { return labels_[row]; }
   [[nodiscard]] double probability(std::size_t row, std::size_t c) const { return probabilities_[row * classes_ + c]; }

@@ -1,4 +1,4 @@
-// y[i] = f(x[i], …), inputs broadcast to the output's shape.
+// y[i] = f(x[i], …), with inputs broadcast to the output's shape.
 #include <cmath>
 #include <type_traits>
 
@@ -14,7 +14,7 @@ namespace {
 using graph::BinaryFn;
 using graph::UnaryFn;
 
-/// Functions of an integer that must not pass through double, which is exact only up to 2^53.
+/// Computes functions of an integer without double, which is exact only up to 2^53.
 template <typename Integer>
 Integer apply_to_integer(const graph::Unary& op, Integer x) {
   const auto bits = static_cast<std::uint64_t>(x);
@@ -50,7 +50,7 @@ Integer integer_power(Integer x, Integer exponent) {
   return static_cast<Integer>(result);
 }
 
-/// Quotient and remainder of Python's floor division: the remainder has the divisor's sign.
+/// Returns quotient and remainder of Python's floor division; the remainder has the divisor's sign.
 template <typename Integer>
 struct Division {
   Integer quotient, remainder;
@@ -74,7 +74,7 @@ double floor_mod(double x, double y) {
   return remainder != 0.0 && (remainder < 0.0) != (y < 0.0) ? remainder + y : remainder;
 }
 
-/// Arithmetic on two numbers; NaN if either is NaN, also for maximum and minimum.
+/// Computes an arithmetic function of two numbers. The result is NaN if either is NaN, also for maximum and minimum.
 double arithmetic(BinaryFn fn, double x, double y) {
   switch (fn) {
     case BinaryFn::add:

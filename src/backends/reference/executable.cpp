@@ -9,7 +9,7 @@ namespace {
 
 using graph::NodeId;
 
-/// The program's own pages, in addition to a plan's memory.
+/// Bytes of the program's own pages, in addition to a plan's memory.
 constexpr std::int64_t kProgram = 3 << 19;
 
 /// Runs a plan, one node after the other.

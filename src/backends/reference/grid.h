@@ -35,7 +35,7 @@ struct Grid {
     }
     return true;
   }
-  /// The index of a cell among all cells of one sample.
+  /// Returns the index of a cell among all cells of one sample.
   [[nodiscard]] std::int64_t index(const Triple& cell) const {
     return (cell[0] * input[1] + cell[1]) * input[2] + cell[2];
   }

@@ -36,20 +36,21 @@ void copy(const Tensor& from, const Offsets& at_from, const Tensor& to, const Of
   }
 }
 
-/// The offset of every element of a tensor: 0, 1, 2, …
+/// Returns the offset of every element of a tensor: 0, 1, 2, …
 Offsets all_of(const Tensor& x) { return offsets(x.shape().dims(), strides_of(x.shape())); }
 
-/// The element of an axis of `size` that position i (maybe outside) of a padded axis shows; nothing: the pad value.
+/// Returns the index, along an axis of `size`, of the element that the padded axis has at position i; empty for the pad
+/// value. i may be outside the axis.
 std::optional<Dim> padded_source(graph::PadMode mode, Dim i, Dim size) {
   if (i >= 0 && i < size) return i;
   if (mode == graph::PadMode::constant) return std::nullopt;
   if (mode == graph::PadMode::edge) return std::clamp<Dim>(i, 0, size - 1);
-  // Mirrors at each end: reflect shows the last element once, symmetric twice.
+  // Mirrors at each end. Reflect has the last element once, symmetric has it twice.
   const Dim twice = mode == graph::PadMode::symmetric ? 1 : 0;
   return i < 0 ? -i - twice : 2 * (size - 1) - i + twice;
 }
 
-/// From a list of source indices per axis to the offsets of all their combinations in row-major order.
+/// Returns the offsets of all combinations of the source indices of each axis, in row-major order.
 Offsets product_offsets(const std::vector<std::vector<Dim>>& indices, const Offsets& strides) {
   Offsets result{0};
   for (std::size_t axis = 0; axis < indices.size(); ++axis) {
@@ -102,7 +103,7 @@ void compute(const graph::Slice& op, Tensors in, Tensors out) {
 }
 
 void compute(const graph::Pad& op, Tensors in, Tensors out) {
-  // Per axis: the output positions that show an element, and that element.
+  // For each axis: the output positions that have an input element, and the index of that element.
   std::vector<std::vector<Dim>> from, to;
   for (std::size_t axis = 0; axis < op.before.size(); ++axis) {
     const Dim size = in[0].shape()[static_cast<int>(axis)];
@@ -125,7 +126,7 @@ void compute(const graph::Pad& op, Tensors in, Tensors out) {
 void compute(const graph::Gather& op, Tensors in, Tensors out) {
   const Shape& table = in[0].shape();
   const std::vector<Dim> rows = rows_named_by(in[1], table[op.axis]);
-  // table[:axis] + indices + table[axis+1:], with the indices as one axis.
+  // The output has the shape table[:axis] + indices + table[axis+1:], with the indices as one axis.
   std::vector<std::vector<Dim>> taken_of(static_cast<std::size_t>(table.rank()));
   for (int axis = 0; axis < table.rank(); ++axis) {
     auto& list = taken_of[static_cast<std::size_t>(axis)];

@@ -9,11 +9,11 @@
 
 namespace attn::backends::reference {
 
-/// Returns the elements of x, row-major. Number is double, or a 64-bit integer for an integer or bool tensor.
+/// Returns the elements of x, row-major. Number is double, or a 64-bit integer if x is an integer or bool tensor.
 template <typename Number>
 [[nodiscard]] std::vector<Number> read(const Tensor& x);
 
-/// Stores the numbers in y's dtype: floats to nearest even, integers modulo their width.
+/// Stores the numbers in y's dtype: floats are rounded to nearest even, and integers wrap modulo their width.
 template <typename Number>
 void write(const Tensor& y, const std::vector<Number>& numbers);
 
@@ -36,8 +36,8 @@ void with_number_of(DType dtype, Function f) {
   }
 }
 
-/// Calls f with a zero of the type in which sums and products of `dtype` are computed. Integers modulo 2^64 need no
-/// sign, and unsigned ones may wrap.
+/// Calls f with a zero of the type in which sums and products of `dtype` are computed. Integers use an unsigned type,
+/// because sums modulo 2^64 need no sign, and unsigned numbers may wrap.
 template <typename Function>
 void with_ring_of(DType dtype, Function f) {
   if (is_integer(dtype)) {

@@ -1,4 +1,5 @@
-// Quantization to 8-bit and 4-bit integers, rounded where Keras rounds (keras/src/quantizers/quantizers.py).
+// Quantization to 8-bit and 4-bit integers. Values are rounded where Keras rounds them
+// (keras/src/quantizers/quantizers.py).
 #include <algorithm>
 #include <cmath>
 
@@ -21,18 +22,18 @@ struct Rounding {
   double operator()(double number) const { return rounded(dtype, number); }
 };
 
-/// Returns max(largest, magnitude); NaN if one of them is.
+/// Returns max(largest, magnitude); NaN if one of them is NaN.
 double larger(double largest, double magnitude) {
   return magnitude <= largest || std::isnan(largest) ? largest : magnitude;
 }
 
-/// Returns high/(largest + ε), in the steps of abs_max_quantize.
+/// Returns high/(largest + ε), with the roundings of abs_max_quantize.
 double scale_of(double largest, const graph::IntegerRange& range, const Rounding& round) {
   return round(round(range.high) / round(largest + round(range.epsilon)));
 }
 
 double integer_of(double x, double scale, const graph::IntegerRange& range, const Rounding& round) {
-  // Integers within the range are exact in every dtype, so the result of rounding needs no further rounding.
+  // Integers within the range are exact in every dtype, so the rounded value needs no conversion.
   const double integer = std::nearbyint(round(x * scale));
   return std::isnan(integer) ? 0.0 : std::clamp(integer, range.low, range.high);
 }
@@ -64,7 +65,8 @@ std::vector<std::int64_t> groups_of(const Tensor& groups, Dim count) {
   return out;
 }
 
-/// The weight of a QuantizedLinear, (K, M): as integers, or dequantized if that precedes the product.
+/// The weight of a QuantizedLinear, (K, M). It has integers, or dequantized numbers if dequantization precedes the
+/// product.
 struct Weight {
   std::int64_t depth = 0, width = 0;
   std::vector<double> numbers;

@@ -17,7 +17,7 @@ using graph::ReduceFn;
 template <typename Number>
 using Row = std::vector<Number>;
 
-/// x < y, with −0 below 0, as in Keras's order.
+/// Returns whether x < y, where −0 is below 0, as in Keras's order.
 template <typename Number>
 bool less(Number x, Number y) {
   if constexpr (std::is_floating_point_v<Number>) {
@@ -26,7 +26,7 @@ bool less(Number x, Number y) {
   return x < y;
 }
 
-/// Returns the first largest element; NaN never wins (as in TensorFlow), so an all-NaN row gives 0.
+/// Returns the index of the first largest element. NaN never wins (as in TensorFlow), so a row of NaN gives 0.
 template <typename Number>
 std::size_t argmax(const Row<Number>& row, bool smallest) {
   std::optional<std::size_t> best;
@@ -48,7 +48,7 @@ Number extreme(const Row<Number>& row, bool smallest) {
   return best;
 }
 
-/// ln Σ eˣ, shifted by the maximum if that is finite.
+/// Returns ln Σ eˣ, shifted by the maximum if that is finite.
 double logsumexp(const Row<double>& row) {
   double maximum = -std::numeric_limits<double>::infinity();
   for (const double x : row) maximum = std::max(maximum, x);
@@ -58,7 +58,7 @@ double logsumexp(const Row<double>& row) {
   return std::log(sum) + shift;
 }
 
-/// Sums and products are modulo 2^64 if Number is an integer.
+/// Adds or multiplies; integers wrap modulo 2^64.
 template <typename Number>
 Number add(Number x, Number y) {
   if constexpr (std::is_integral_v<Number>) {

@@ -1,4 +1,4 @@
-// Recurrent layers, one sample and one time step after the other.
+// Recurrent layers: one sample after the other, one step after the other.
 #include "rnn.h"
 
 #include "attn/base/stop.h"
@@ -73,7 +73,7 @@ struct Step : Cell {
   }
 
   void lstm(std::span<const double> x, Vector& h, Vector& c) const {
-    Vector z = input_part(x);  // i, f, c, o
+    Vector z = input_part(x);  // gates i, f, c, o
     add_product(z, h, recurrent_kernel, width(), 0);
     for (std::size_t u = 0; u < units; ++u) {
       const double input = gate(z[u]), forget = gate(z[units + u]), output = gate(z[3 * units + u]);
@@ -83,7 +83,7 @@ struct Step : Cell {
   }
 
   void gru(std::span<const double> x, Vector& h) const {
-    const Vector z = input_part(x);  // z, r, h
+    const Vector z = input_part(x);  // gates z and r, candidate h
     Vector recurrent(width());
     const std::size_t gates_only = 2 * units;
     add_product(std::span(recurrent).first(op.reset_after ? width() : gates_only), h, recurrent_kernel, width(), 0);
@@ -121,7 +121,7 @@ void compute(const graph::Rnn& op, Tensors in, Tensors out) {
   const RnnInputs given(op, in);
   const Step cell{given.cell};
   Vector outputs;                                    // (B,T,U) or (B,U)
-  std::vector<Vector> finals(given.initial.size());  // per state (B,U)
+  std::vector<Vector> finals(given.initial.size());  // (B,U) for each state
   for (std::size_t b = 0; b < given.batch; ++b) {
     std::vector<Vector> states = given.initial_states(b);
     Vector output(cell.units, 0.0);

@@ -13,10 +13,10 @@ namespace attn::backends::reference {
 
 using Vector = std::vector<double>;
 
-/// Returns 4, 3 or 1.
+/// Returns 4 for an LSTM, 3 for a GRU, and 1 for a simple cell.
 [[nodiscard]] std::size_t gates_of(graph::RnnCell cell);
 
-/// sums[m] += Σ x[k]·kernel[k, first + m], the kernel `width` wide.
+/// sums[m] += Σ x[k]·kernel[k, first + m]; `width` is the kernel's number of columns.
 void add_product(std::span<double> sums, std::span<const double> x, const Vector& kernel, std::size_t width,
                  std::size_t first);
 
@@ -30,9 +30,9 @@ struct Cell {
   [[nodiscard]] double gate(double x) const { return apply(op.recurrent_activation, x); }
   [[nodiscard]] std::size_t width() const { return units * gates_of(op.cell); }
 
-  /// Adds the biases from `first` on, for all gates.
+  /// Adds the biases of all gates, which begin at `first`.
   void add_bias(Vector& sums, std::size_t first) const;
-  /// Returns x·kernel + (input) bias, for all gates.
+  /// Returns x·kernel + input bias, for all gates.
   [[nodiscard]] Vector input_part(std::span<const double> x) const;
 };
 
@@ -44,9 +44,9 @@ struct RnnInputs {
   Vector x;  // (B,T,D)
   Cell cell;
   Vector mask;                  // (B,T), 1 everywhere if there is no mask
-  std::vector<Vector> initial;  // per state (B,U): the output h, and c of an LSTM
+  std::vector<Vector> initial;  // (B,U) for each state: the output h, and c of an LSTM
 
-  /// Returns the time step that the layer processes i'th.
+  /// Returns the time index of the layer's i-th step.
   [[nodiscard]] std::size_t time(std::size_t i) const { return cell.op.go_backwards ? steps - 1 - i : i; }
   [[nodiscard]] bool counts(std::size_t b, std::size_t t) const { return mask[b * steps + t] != 0.0; }
   [[nodiscard]] std::span<const double> at(std::size_t b, std::size_t t) const {

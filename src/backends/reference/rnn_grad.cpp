@@ -1,4 +1,4 @@
-// Backpropagation through time, one sample and one time step after the other.
+// Backpropagation through time: one sample after the other, one step after the other.
 #include "attn/base/stop.h"
 #include "numbers.h"
 #include "rnn.h"
@@ -12,11 +12,11 @@ using graph::RnnCell;
 struct Kept {
   std::size_t t = 0;
   bool counts = true;
-  Vector h, c;       // before the step
-  Vector input;      // x·kernel + bias, all gates; with the recurrent part for simple and lstm
-  Vector recurrent;  // gru: h·recurrent kernel + its bias
-  Vector candidate;  // gru: the input of the activation
-  Vector cell;       // lstm: c after the step
+  Vector h, c;       // states before the step
+  Vector input;      // (g·U) x·kernel + bias; for simple and lstm with the recurrent part
+  Vector recurrent;  // gru: (g·U) h·recurrent kernel + its bias
+  Vector candidate;  // gru: (U) pre-activation of the candidate
+  Vector cell;       // lstm: (U) c after the step
 };
 
 /// sums[k] += Σ_m g[m]·kernel[k, first + m]: the backward pass of a product.
@@ -70,7 +70,7 @@ class Backward {
     std::vector<Vector> dstates(given_.initial.size(), Vector(units_, 0.0));
     for (std::size_t s = 0; s < dfinals_.size(); ++s)
       for (std::size_t u = 0; u < units_; ++u) dstates[s][u] = dfinals_[s][b * units_ + u];
-    Vector pending(units_, 0.0);  // for outputs that repeat an earlier step's
+    Vector pending(units_, 0.0);  // gradient of outputs that repeat an earlier step's output
     const bool sequences = cell_.op.return_sequences;
     for (std::size_t i = kept.size(); i-- > 0;) {
       throw_if_stopped();
@@ -143,7 +143,7 @@ class Backward {
     }
   }
 
-  /// The pre-activation of gate g of a gru.
+  /// Returns the pre-activation of gate g of a GRU.
   [[nodiscard]] double before_gate(const Kept& kept, std::size_t g, std::size_t u) const {
     return kept.input[g * units_ + u] + kept.recurrent[g * units_ + u];
   }
@@ -170,7 +170,7 @@ class Backward {
         back_gru(kept, dh, dh_before, dinput, drecurrent);
         break;
     }
-    // A gru that resets before its product has already propagated the candidate's gradient.
+    // A GRU with reset_after=false has already propagated the candidate's gradient.
     const bool gru = cell_.op.cell == RnnCell::gru, before = gru && !cell_.op.reset_after;
     const std::span<const double> to_h = std::span(gru ? drecurrent : dinput).first(before ? 2 * units_ : width_);
     add_back(dh_before, to_h, cell_.recurrent_kernel, width_, 0);
@@ -235,7 +235,7 @@ class Backward {
   const Cell& cell_;
   std::size_t units_, width_;
   Vector doutputs_;              // (B,T,U) or (B,U)
-  std::vector<Vector> dfinals_;  // per state (B,U), or none
+  std::vector<Vector> dfinals_;  // (B,U) for each state, or none
   Vector dx_, dkernel_, drecurrent_, dbias_;
 };
 

@@ -1,4 +1,4 @@
-// Softmax and its relatives, jointly over one or several axes.
+// Softmax and related functions, jointly over one or several axes.
 #include <algorithm>
 #include <cmath>
 #include <functional>

@@ -7,10 +7,10 @@
 
 namespace attn::cli {
 
-/// --draft and --draft-tokens.
+/// Adds --draft and --draft-tokens.
 void add_draft(Options& options, generate::DraftOptions& draft);
 
-/// --stop, --strip-prompt and --keep-special.
+/// Adds --stop, --strip-prompt and --keep-special.
 void add_answer(Options& options, generate::AnswerOptions& answer);
 
 }  // namespace attn::cli

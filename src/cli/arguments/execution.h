@@ -9,10 +9,10 @@
 
 namespace attn::cli {
 
-/// Adds --backend, --weights, --seed and similar options, with one value each.
+/// Adds the options with one value each: --backend, --weights, --seed and similar ones.
 void add_execution(Options& options, open::Execution& execution);
 
-/// Adds those of add_execution, and --device, --dtype, --batch, --seq-len, --threads and --input.
+/// Adds the options of add_execution, and --device, --dtype, --batch, --seq-len, --threads and --input.
 void add_forward(Options& options, open::Execution& execution, std::vector<std::string>& inputs);
 
 }  // namespace attn::cli

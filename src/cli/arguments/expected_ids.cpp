@@ -55,7 +55,7 @@ std::vector<std::vector<Token>> read_expected_ids(const std::string& path) {
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
     try {
       out.push_back(parse_ids(file, line));
-    } catch (const Error& error) {  // errors of the command line become errors of the file
+    } catch (const Error& error) {  // parse_ids reports errors of the command line; these are errors of the file
       throw bad_input("{}", error.what());
     }
   }

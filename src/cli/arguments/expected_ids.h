@@ -9,8 +9,8 @@
 
 namespace attn::cli {
 
-/// Reads the token ids of a file: the output of `generate --json`, a JSON array of arrays of ids, or a line of ids for
-/// each sequence ("1,2,3"), as generate writes without a tokenizer. Throws Error (bad_input).
+/// Reads the token ids of a file. It contains the output of `generate --json`, a JSON array of arrays of ids, or a line
+/// of ids for each sequence ("1,2,3"), as generate writes without a tokenizer. Throws Error (bad_input).
 [[nodiscard]] std::vector<std::vector<generate::Token>> read_expected_ids(const std::string& path);
 
 /// Returns a sentence for each sequence that differs, with the first difference; empty if all agree.

@@ -23,14 +23,15 @@ struct PromptWords {
   void declare(Options& options);
 };
 
-/// Reads the texts: those of --prompt, of --prompts (a JSON array of strings, or a text in each line of a .txt), else
-/// all of stdin. Throws Error.
+/// Returns the texts of --prompt, else of --prompts (a JSON array of strings, or the lines of a .txt), else stdin as
+/// one text. Throws Error.
 [[nodiscard]] std::vector<std::string> read_texts(const PromptWords& words);
 
 /// Parses --ids "1,2,3". Throws Error (usage).
 [[nodiscard]] std::vector<std::vector<generate::Token>> read_ids(const PromptWords& words);
 
-/// Returns all prompts for a model with an encoder: `texts` if it has a tokenizer, else --ids. Throws Error (usage).
+/// Returns all prompts for a model with an encoder: `texts` if the model has a tokenizer, else the ids of --ids. Throws
+/// Error (usage).
 [[nodiscard]] generate::EncoderWords encoder_words(const PromptWords& words, std::vector<std::string> texts,
                                                    bool has_tokenizer);
 

@@ -33,7 +33,7 @@ double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// Returns the options that change numbers, as text.
+/// Returns the options that change results, as text.
 std::string options_text(const open::Execution& e) {
   const auto number = [](const std::optional<std::int64_t>& value) { return value ? std::to_string(*value) : "-"; };
   return fmt::format(
@@ -44,7 +44,7 @@ std::string options_text(const open::Execution& e) {
       e.keras_version ? keras::version_text(*e.keras_version) : "-", e.input_shape ? e.input_shape->str() : "-");
 }
 
-/// Returns the origin of an output's numbers, so that a later run can compare it.
+/// Returns everything that determines an output, so that a later run can compare it.
 shards::Recipe recipe_of(const std::optional<std::string>& model, const open::Execution& execution) {
   if (model && *model == "-")
     throw bad_usage("--output-dir requires a model file: a model from stdin cannot be recognized in a later run");
@@ -53,7 +53,7 @@ shards::Recipe recipe_of(const std::optional<std::string>& model, const open::Ex
   return {hash, options_text(execution), ATTN_VERSION};
 }
 
-/// The files of this process, in their order.
+/// Runs the files of this process, in their order.
 class FilesRun {
  public:
   FilesRun(const FilesOptions& files, const std::optional<std::string>& model, const std::vector<std::string>& inputs,
@@ -110,11 +110,11 @@ class FilesRun {
   }
 
  private:
-  /// Claims free files until all are done, by any process.
+  /// Claims and runs files until some process has done each of them.
   void by_claims() {
     shards::Claims claims(ledger_.folder());
     const double opened = seconds_now();
-    // Each process starts at a different file, so that two seldom try to claim the same one.
+    // Each process starts at a different file, so that two processes seldom try to claim the same one.
     if (!todo_.empty())
       std::rotate(todo_.begin(),
                   todo_.begin() + shard_.index * static_cast<std::ptrdiff_t>(todo_.size()) / std::max(1, shard_.count),
@@ -143,7 +143,7 @@ class FilesRun {
     }
   }
 
-  /// Returns false if the run has to end here.
+  /// Runs one file. Returns false if the whole run has to end.
   bool work_on(const WorkItem& item) {
     if (!runner_) runner_ = std::make_unique<open::RowRunner>(model_, execution_, console_);
     const double from = seconds_now();

@@ -1,4 +1,4 @@
-// attn run over many files: runs those of this process one after another, and writes each output atomically.
+// `attn run` over many files: runs the files of this process one after another, and writes each output atomically.
 #pragma once
 
 #include <optional>
@@ -19,12 +19,12 @@ struct FilesOptions {
   bool redo = false, fail_fast = false;
 
   void declare(Options& options);
-  /// Throws Error (usage) if one of the others is given without --output-dir.
+  /// Throws Error (usage) if one of the other options is given without --output-dir.
   void check() const;
 };
 
-/// Runs the model on every file of `inputs` that belongs to this process and is not done, into the output_dir of the
-/// options. Returns the exit code: 1 if a file failed.
+/// Runs the model on the files of `inputs` that belong to this process and are not done, and writes the results to
+/// --output-dir. Returns the exit code: 1 if a file failed.
 [[nodiscard]] int run_files(const FilesOptions& files, const std::optional<std::string>& model,
                             const std::vector<std::string>& inputs, const open::Execution& execution,
                             const Common& common);

@@ -1,4 +1,5 @@
-// Options that several commands have, each declared once. `of` is a prefix of the description: "with --costs: ".
+// Options that several commands have, each declared once. `of` is a prefix of the option's description: "with --costs:
+// ".
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,7 @@ void add_model(Options& options, std::optional<std::string>& model);
 void add_input_shape(Options& options, std::optional<Shape>& shape, const std::string& of = "");
 /// Adds --compat: read and compute as KerasHub does, including its errors.
 void add_compat(Options& options, bool& as_keras_hub);
-/// Adds --keras-version, the Keras whose way of reading a model and drawing its weights is used.
+/// Adds --keras-version: the Keras version whose rules apply to reading the model and to drawing its weights.
 void add_keras_version(Options& options, std::optional<keras::Version>& version);
 
 void add_batch(Options& options, std::optional<std::int64_t>& batch, const std::string& of = "");
@@ -27,9 +28,9 @@ void add_sequence_length(Options& options, std::optional<std::int64_t>& length, 
 void add_device(Options& options, std::string& device);
 void add_backend(Options& options, std::string& backend);
 void add_dtype(Options& options, std::optional<std::string>& dtype);
-/// Adds --dtype for a command that also quantizes while loading (is_quantization).
+/// Adds --dtype for a command that can also quantize while loading (is_quantization).
 void add_dtype_of_weights(Options& options, std::optional<std::string>& dtype);
-/// Adds the options of a decoder's cache: the dtype of cached keys and values, and the longest sequence.
+/// Adds the option for the dtype of cached keys and values in a decoder.
 void add_cache_dtype(Options& options, std::optional<std::string>& dtype);
 void add_max_length(Options& options, std::optional<std::int64_t>& length, const std::string& of = "");
 void add_threads(Options& options, int& threads);
@@ -39,7 +40,7 @@ void add_memory_limit(Options& options, std::optional<std::int64_t>& bytes);
 /// Adds --checkpoint: whether the backward pass recomputes activations instead of keeping them.
 Option add_checkpoint(Options& options, bool& recomputes);
 
-/// Adds --raw: whether a terminal gets control characters of a model's text.
+/// Adds --raw: whether a terminal receives the control characters in a model's text.
 void add_raw(Options& options);
 
 void add_weights(Options& options, std::optional<std::string>& file);

@@ -16,7 +16,7 @@
 namespace attn::cli {
 namespace {
 
-/// Limits for a JSON array of texts: bytes, and values.
+/// Limits for a JSON array of texts: bytes, and number of values.
 constexpr io::JsonLimits kLimits{std::size_t{1} << 30, std::size_t{1} << 24};
 
 std::vector<std::string> lines_of(std::string_view text) {

@@ -27,8 +27,9 @@ struct AttentionSweep {
 /// Parses "4x16x4096x128,1x16x512x64:causal": batch, heads, positions, head size. Throws Error (usage).
 [[nodiscard]] std::vector<run::AttentionSize> parse_attention_sizes(const std::string& text);
 
-/// Adds a row per dtype, and size or head size, batch and length. GFLOP are those of the two products, and the fraction
-/// is of the speed that the backend reaches at one large product of the same dtype. Throws Error.
+/// Adds a row for each dtype and size; without `sizes`, for each dtype, head size, batch and length. GFLOP counts the
+/// two products. The fraction of the peak is relative to one large product of the same dtype on this backend. Throws
+/// Error.
 void measure_attention(const BenchPlan& plan, const AttentionSweep& sweep, const backends::Backend& backend);
 
 }  // namespace attn::cli

@@ -18,7 +18,7 @@ namespace {
 
 using generate::Token;
 
-/// A prompt, or single tokens, after positions that are filled.
+/// Measures a prompt, or the decoding of single tokens, after `depth` filled positions.
 struct DecoderTest {
   bool is_prompt = true;
   Dim tokens = 0, depth = 0;
@@ -35,7 +35,7 @@ Tensor copy_of(const Tensor& tensor) {
   return copy;
 }
 
-/// A decoder of some rows, and its tokens.
+/// Measures a decoder with a fixed number of rows on random tokens.
 class DecoderBench {
  public:
   DecoderBench(const BenchPlan& plan, const open::LoadedModel& loaded, const backends::Backend& backend, Dim rows,
@@ -60,7 +60,7 @@ class DecoderBench {
     row.setting.test = test.name();
     run::reset_peak_memory();
     if (test.depth > 0) read(0, test.depth);
-    std::vector<std::vector<double>> times;  // seconds of the prompt or of the tokens, for each round
+    std::vector<std::vector<double>> times;  // seconds of the prompt, or of each token, by round
     const run::OtherLoad others;
     std::vector<double> rounds = run::measure_timed([&] { return timed(test, times); }, plan_.options);
     if (rounds.empty()) return;
@@ -72,12 +72,12 @@ class DecoderBench {
     try {
       if (plan_.verify != Verify::never && !plan_.stopped()) row.verification = check(test, last, logits);
       if (plan_.profile && !plan_.stopped()) {
-        // The check has read other tokens.
+        // The check has read other tokens, so the cache is filled again.
         test.is_prompt ? read(test.depth, test.tokens) : read(test.end() - 1, 1);
         row.profile = profile_session(decoder_->last_session(), decoder_->last_inputs(),
                                       plan_.peaks_of(backend_, dtype_of_row(row.setting)));
       }
-    } catch (const Stopped&) {  // the times are complete
+    } catch (const Stopped&) {  // the times are already complete
     }
     plan_.emit(std::move(row));
   }
@@ -101,7 +101,7 @@ class DecoderBench {
     logits_ = decoder_->advance({given, rows_, count, position, {}, false}).logits;
   }
 
-  /// Runs one round of a test and returns its seconds; the seconds of each token are added to `times`.
+  /// Runs one round of a test and returns its seconds. Appends the seconds of each of its steps to `times`.
   double timed(const DecoderTest& test, std::vector<std::vector<double>>& times) {
     const run::Clock clock = run::steady_clock();
     const double start = clock();
@@ -125,7 +125,7 @@ class DecoderBench {
     return lower_(shape);
   }
 
-  /// Returns the FLOPs of reading `count` tokens at once, in the chunks in which they are read.
+  /// Returns the FLOPs of reading `count` tokens from `position` on, in chunks as in prefill.
   [[nodiscard]] double flops(Dim position, Dim count) const {
     const Dim most = options(rows_, 0).prefill_chunk;
     double sum = 0.0;
@@ -167,7 +167,8 @@ class DecoderBench {
     return *bandwidth_;
   }
 
-  /// Computes the logits of the last position in the other way, and compares them with `got`, those of the timed pass.
+  /// Checks the logits `got` of the last position. After a prompt they are computed again with a single-token step;
+  /// after single tokens, with one prefill.
   run::Verification check(const DecoderTest& test, const graph::Graph& graph, const Tensor& got) {
     test.is_prompt ? read(test.end() - 1, 1) : read(0, test.end());
     return run::verify_against(test.is_prompt ? "one by one" : "all at once", graph, logits_, got,
@@ -180,8 +181,8 @@ class DecoderBench {
   Dim rows_;
   generate::LowerStep lower_;
   std::unique_ptr<generate::CachedDecoder> decoder_;
-  std::vector<Token> tokens_;  // `capacity` of them for each row
-  Tensor logits_;              // after the last reading; a view of the decoder's
+  std::vector<Token> tokens_;  // (rows, capacity)
+  Tensor logits_;              // the logits of the last read; a view into the decoder
   std::optional<double> bandwidth_;
 };
 

@@ -10,9 +10,9 @@
 namespace attn::cli {
 
 struct DecoderTests {
-  std::vector<std::int64_t> prompts;    ///< tokens that are read at once
-  std::vector<std::int64_t> steps;      ///< tokens that are read one by one
-  std::vector<std::int64_t> depths{0};  ///< filled positions before each test
+  std::vector<std::int64_t> prompts;    ///< numbers of tokens in one prefill (--pp)
+  std::vector<std::int64_t> steps;      ///< numbers of tokens that are decoded one by one (--tg)
+  std::vector<std::int64_t> depths{0};  ///< numbers of filled positions before each test
 
   [[nodiscard]] bool empty() const { return prompts.empty() && steps.empty(); }
   [[nodiscard]] std::size_t size() const { return (prompts.size() + steps.size()) * depths.size(); }
@@ -21,8 +21,8 @@ struct DecoderTests {
 };
 
 /// Adds a row for each test, with the plan's batch. The tokens are random, because their values do not change the time,
-/// and no sampler runs. The last timed result is checked: the logits after single tokens are compared with those after
-/// one reading of all, and the reverse. Throws Error.
+/// and no sampler runs. The last timed result is checked: the logits of single-token steps are compared with those of
+/// one prefill, and vice versa. Throws Error.
 void measure_decoder(const BenchPlan& plan, const DecoderTests& tests, const open::LoadedModel& loaded,
                      const backends::Backend& backend);
 

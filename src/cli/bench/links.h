@@ -6,8 +6,8 @@
 
 namespace attn::cli {
 
-/// Every rank calls it. It takes some seconds, in which all ranks also measure their own peaks of computing and reading
-/// at the same time; the slowest one is reported. Throws Error.
+/// Measures the links, and each rank's peaks of computing and reading while all ranks run; the slowest rank is
+/// reported. Every rank calls it. It takes several seconds. Throws Error.
 [[nodiscard]] report::LinksReport measure_links(Ranks& ranks);
 
 }  // namespace attn::cli

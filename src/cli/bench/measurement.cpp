@@ -33,11 +33,12 @@ int index_of(const std::string& device) {
   return index;
 }
 
-/// Returns nothing after a stop before each was measured once.
+/// Measures passes on the GPU, and whole passes with the copies from and to the host. Empty if it is stopped before
+/// each was measured once.
 std::optional<report::GpuTimes> gpu_times(run::Session& session, std::span<const Tensor> inputs,
                                           const run::BenchOptions& options, const std::string& device) {
   const backends::GpuState state = backends::gpu_state(index_of(device));
-  run::BenchOptions brief = options;  // the main figure was already measured for its full time
+  run::BenchOptions brief = options;  // shorter, because the main figure was already measured
   brief.min_seconds /= 4;
   brief.warmup_seconds /= 4;
   const auto cold = run::measure_timed([&] { return session.device_clock()->pass_seconds(true); }, brief);

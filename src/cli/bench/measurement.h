@@ -14,19 +14,19 @@
 
 namespace attn::cli {
 
-/// Runs the session until its times are stable, and sets those of the row; `flops` are those of one pass. A GPU's times
-/// are measured on the device, for passes whose inputs are already there. Warns if an output is not finite. Returns
+/// Runs the session until its times are stable, and stores them in the row; `flops` are those of one pass. On a GPU,
+/// the times are measured on the device, for inputs that are already there. Warns if an output is not finite. Returns
 /// false if it was stopped before the first pass was timed.
 bool time_session(run::Session& session, std::span<const Tensor> inputs, double flops, const run::BenchOptions& options,
                   const Console& console, report::BenchRow& row);
 
-/// Returns the dtype of the peaks for a measurement with this setting.
+/// Returns the dtype whose peaks apply to this setting.
 [[nodiscard]] DType dtype_of_row(const report::Setting& setting);
 
-/// Returns the peaks of products of bytes, or those of all other operations.
+/// Returns the peaks of int8 products, or those of all other operations.
 using PeaksOf = std::function<const run::Peaks&(bool of_bytes)>;
 
-/// Returns the median of a few passes, step by step, each with its bound.
+/// Runs a few passes, and returns for each step the median time and its lower bound.
 [[nodiscard]] std::vector<report::ProfileRow> profile_session(run::Session& session, std::span<const Tensor> inputs,
                                                               const PeaksOf& peaks_of);
 

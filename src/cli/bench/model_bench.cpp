@@ -22,7 +22,7 @@
 namespace attn::cli {
 namespace {
 
-/// The reference backend's plain loops take a second or two for this many.
+/// The reference backend's plain loops need a second or two for this many FLOPs.
 constexpr double kVerifiableFlops = 4e9;
 
 struct Prepared {
@@ -65,7 +65,7 @@ std::vector<NamedTensor> copies_of(const std::vector<NamedTensor>& tensors) {
 void measure_model(const BenchPlan& plan, const open::LoadedModel& loaded, const backends::Backend& backend) {
   Prepared model = prepare(plan, loaded, backend);
   const auto flops = static_cast<double>(run::total_flops(model.graph));
-  // The weights stay in memory besides their packed copies only if the reference backend reads them too.
+  // The unpacked weights stay in memory only if the reference backend reads them too.
   const bool whole = plan.verify == Verify::always || (plan.verify != Verify::never && flops <= kVerifiableFlops);
   std::vector<Tensor> weights = open::load_weights(loaded, plan.execution, *plan.console);
   const std::vector<Tensor> kept = whole ? weights : std::vector<Tensor>();
@@ -87,7 +87,7 @@ void measure_model(const BenchPlan& plan, const open::LoadedModel& loaded, const
     }
     if (plan.profile && !plan.stopped())
       row.profile = profile_session(session, model.inputs, plan.peaks_of(backend, dtype_of_row(row.setting)));
-  } catch (const Stopped&) {  // the times are complete
+  } catch (const Stopped&) {  // the times are already complete
   }
   plan.emit(std::move(row));
 }

@@ -6,14 +6,14 @@
 
 namespace attn::cli {
 
-/// Measures one setting of the model, and checks its outputs: against the reference backend if a pass is small enough
-/// for its plain loops, else the first pass against the last. Throws Error.
+/// Measures one setting of the model, and checks its outputs. A small pass is compared with the reference backend;
+/// otherwise the first pass is compared with the last. Throws Error.
 void measure_model(const BenchPlan& plan, const open::LoadedModel& loaded, const backends::Backend& backend);
 
-/// Measures every distinct operation, in order of their time in a pass.
+/// Measures every distinct operation, in the order of its share of the time of a pass.
 void measure_operations(const BenchPlan& plan, const open::LoadedModel& loaded, const backends::Backend& backend);
 
-/// Warns of wrong outputs.
+/// Warns if outputs are wrong.
 void warn_of_wrong_outputs(const report::BenchRow& row, const Console& console);
 
 }  // namespace attn::cli

@@ -18,14 +18,14 @@ namespace {
 
 using communicators::Communicator;
 
-/// Sends the decision of rank 0 to the other ranks before each pass.
+/// Broadcasts rank 0's decision whether to run another pass; all ranks return it.
 bool told(Communicator& world, bool goes_on) {
   auto word = static_cast<std::byte>(goes_on ? 1 : 0);
   world.broadcast({&word, 1}, 0);
   return word != std::byte{0};
 }
 
-/// Runs `pass` on all ranks, as often as rank 0 decides. Returns the seconds of the timed passes.
+/// Runs `pass` on all ranks, as long as rank 0 decides. Returns the seconds of the timed passes.
 std::vector<double> measure_together(Communicator& world, const std::function<void()>& pass,
                                      const run::BenchOptions& options) {
   const run::Clock clock = run::steady_clock();
@@ -105,13 +105,13 @@ class SharedBench {
     ranks_.reset_counts();
     std::vector<double> seconds = measure_together(world, pass, without_warm_up(plan_.options));
     communicators::Counts counts = ranks_.counts();
-    counts.erase(communicators::Collective::broadcast);  // it sent the decisions
+    counts.erase(communicators::Collective::broadcast);  // the broadcasts only sent the decisions
     row_.iterations = static_cast<std::int64_t>(seconds.size());
     double all = 0;
     for (const double each : seconds) all += each;
     row_.parallel = parallel_report(ranks_, model_.local.shared, counts, all, row_.setting.threads);
     per_pass(row_.parallel, row_.iterations);
-    // A pass is over when the last rank has finished.
+    // A pass ends when the last rank has finished it.
     auto* const bytes = reinterpret_cast<std::byte*>(seconds.data());
     world.all_reduce(bytes, bytes, row_.iterations, DType::float64, communicators::Reduction::max);
     row_.ms = run::latency_of(seconds);
@@ -142,7 +142,8 @@ class SharedBench {
     }
   }
 
-  /// The others wait, and get a message for every pass, so that none times out.
+  /// Rank 0 measures the whole model. The other ranks get a message for every pass, so that their wait does not time
+  /// out.
   void measure_alone() {
     Communicator& world = ranks_.world();
     if (!ranks_.speaks()) {

@@ -17,7 +17,7 @@ enum class Verify : std::uint8_t { automatic, always, never };
 
 struct BenchPlan {
   open::Execution execution;
-  open::GivenInputs given;  ///< of a model; missing inputs are random
+  open::GivenInputs given;  ///< inputs of a model; missing inputs are random
   run::BenchOptions options;
   std::optional<double> mean_length;
   Verify verify = Verify::automatic;
@@ -27,8 +27,8 @@ struct BenchPlan {
   std::function<void(report::BenchRow)> emit;
   std::function<void(report::OperationsReport)> emit_operations;
 
-  /// Returns the peaks for a measurement in `dtype`. Products of bytes have their own peaks on a CPU; a GPU computes
-  /// them with plain kernels.
+  /// Returns the peaks for a measurement in `dtype`. Int8 products have their own peaks on a CPU; on a GPU they run on
+  /// plain kernels.
   [[nodiscard]] PeaksOf peaks_of(const backends::Backend& backend, DType dtype) const {
     return [this, &backend, dtype](bool of_bytes) -> const run::Peaks& {
       return peaks(backend, of_bytes && backend.device() == "cpu" ? DType::int8 : dtype);

@@ -81,7 +81,7 @@ void measure_training(const BenchPlan& plan, const TrainingSetup& setup, const o
   const std::vector<std::string> inputs = loaded.model.array_names();
   for (const auto& [name, tensor] : given.arrays)
     if (std::ranges::find(inputs, name) != inputs.end()) how.input_shapes.emplace(name, tensor.shape());
-  // A policy and its compute dtype mean the same here: variables keep their dtype.
+  // Uses the compute dtype in place of a mixed policy, because variables keep their dtype in both cases.
   if (how.dtype && how.dtype->starts_with("mixed_")) how.dtype = how.dtype->substr(std::string("mixed_").size());
   const auto lower = [&](bool training) {
     keras::LossOptions loss;

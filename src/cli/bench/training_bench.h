@@ -1,4 +1,4 @@
-// attn bench --train: steps of training.
+// `attn bench --train`: the time of training steps.
 #pragma once
 
 #include <functional>
@@ -23,8 +23,8 @@ struct TrainingSetup {
 /// Returns the optimizer and the loss of the setup, else of the model, else the defaults, as JSON of a compile_config.
 [[nodiscard]] std::string compile_config_of(const TrainingSetup& setup, const keras::Model& model);
 
-/// Trains on all rows of the data, or on random numbers by the plan's seed: some steps whose losses are kept, then the
-/// timed steps. Adds a row to the report.
+/// Trains on all rows of the data, or on random numbers with the plan's seed. Runs some steps whose losses are kept,
+/// then the timed steps. Adds a row to the report.
 void measure_training(const BenchPlan& plan, const TrainingSetup& setup, const open::LoadedModel& loaded,
                       const backends::Backend& backend, report::TrainingBenchReport& report);
 

@@ -63,10 +63,10 @@ std::vector<std::int64_t> parse_depths(const std::string& text) {
   return out;
 }
 
-/// Counts the finished measurements; the current one counts by its time.
+/// Counts finished measurements. The current one counts by the share of its expected time.
 class Pace {
  public:
-  /// `seconds` of a measurement; 0 if unknown.
+  /// `seconds` is the expected time of a measurement; 0 if unknown.
   explicit Pace(double seconds) : seconds_(seconds) {}
 
   void advance() {
@@ -74,7 +74,7 @@ class Pace {
     done_ = done_ + 1;
   }
   [[nodiscard]] double done() const {
-    constexpr double kMost = 0.97;  // the check of the outputs comes last
+    constexpr double kMost = 0.97;  // the rest is for the check of the outputs
     const double since = std::chrono::duration<double>(Clock::now() - start_.load()).count();
     return done_ + (seconds_ > 0 ? std::min(kMost, since / seconds_) : 0);
   }
@@ -201,7 +201,7 @@ struct BenchCommand {
       backends.push_back(open::open_backend(device, execution.backend, common.console));
     if (streams()) write_result(report::bench_json_head(report), std::nullopt);
     const run::BenchOptions options = bench_options();
-    // With --ops each operation takes this time, and a model has some dozens.
+    // With --ops, each operation takes this time, and a model has several dozen operations.
     Pace pace(iterations || operations ? 0 : options.warmup_seconds + options.min_seconds);
     const Progress progress(common.console, "measuring", static_cast<double>(measurements()),
                             [&pace] { return pace.done(); });
@@ -211,7 +211,7 @@ struct BenchCommand {
         if (roofline) measure_roofline(plan, *backend);
         attention ? measure_attention(plan, kernels(), *backend) : measure_models(plan, *backend);
       }
-    } catch (const Stopped&) {  // the report has the finished measurements
+    } catch (const Stopped&) {  // the report contains the finished measurements
     }
     report.partial = Interrupt::signal() != 0;
     warn_of_noise(report);
@@ -226,9 +226,9 @@ struct BenchCommand {
 
  private:
   mutable std::vector<report::BenchRow> earlier_;
-  mutable std::size_t unmatched_ = 0;  // measurements that are missing in the baseline
+  mutable std::size_t unmatched_ = 0;  // number of measurements that the baseline lacks
 
-  /// JSON Lines are written during the run; a file is written at the end.
+  /// Returns whether results are printed during the run: JSON Lines on stdout are; a file is written at the end.
   [[nodiscard]] bool streams() const { return common.form() == Format::jsonl && !common.output; }
 
   void check_usage() const {
@@ -262,7 +262,7 @@ struct BenchCommand {
     if (fail_if_slower) (void)parse_percent(*fail_if_slower);
   }
 
-  /// Adds a row for each dtype, batch and length, one after the other in one process.
+  /// Adds a row for each dtype, batch and length, one after the other in this process.
   [[nodiscard]] int measure_steps(const std::string& machine) const {
     for (const std::string& dtype : dtypes)
       if (open::is_quantization(dtype))
@@ -278,13 +278,13 @@ struct BenchCommand {
     plan.console = &common.console;
     try {
       for_each_setting(plan, [&](const BenchPlan& one) { measure_training(one, training, loaded, *backend, report); });
-    } catch (const Stopped&) {  // the report has the finished measurements
+    } catch (const Stopped&) {  // the report contains the finished measurements
     }
     common.write(report::render(common.form(), report));
     return Interrupt::signal() != 0 ? Interrupt::exit_code() : 0;
   }
 
-  /// Does the same on ranks that share the model; the first one prints.
+  /// Measures passes of ranks that share the model; rank 0 prints.
   [[nodiscard]] int measure_ranks(const ParallelWord& word) const {
     if (train || attention || operations || roofline || profile || samples || baseline || mean_length ||
         execution.skip_padding || !tests.empty())
@@ -356,7 +356,7 @@ struct BenchCommand {
     // Each device and dtype is measured once.
     auto known = std::make_shared<std::map<std::pair<std::string, DType>, run::Peaks>>();
     backends::CompileOptions compile = execution.compile_options();
-    compile.tune = true;  // the peaks are measured with tuning too
+    compile.tune = true;  // peaks are measured with tuned kernels too
     const bool told = roofline;
     plan.peaks = [known, compile, told, &report](const backends::Backend& backend, DType dtype) -> const run::Peaks& {
       const auto key = std::pair(std::string(backend.device()), dtype);
@@ -390,7 +390,7 @@ struct BenchCommand {
   void measure_models(const BenchPlan& plan, const backends::Backend& backend) const {
     const open::LoadedModel loaded = open::load_model(model, execution, common.console);
     for (const std::int64_t length : lengths) open::warn_of_fixed_lengths(loaded.model, length, common.console);
-    std::map<std::string, open::LoadedModel> quantized;  // quantized while they are loaded
+    std::map<std::string, open::LoadedModel> quantized;  // models that are quantized while loading
     for_each_setting(plan, [&](const BenchPlan& one) {
       const open::LoadedModel* which = &loaded;
       if (const auto& dtype = one.execution.dtype; open::is_quantization(dtype)) {
@@ -435,7 +435,7 @@ struct BenchCommand {
   [[nodiscard]] run::BenchOptions bench_options() const {
     run::BenchOptions out;
     if (!tests.empty()) out.warmup_runs = 1, out.max_warmup_seconds = 1.0, out.min_runs = 5;
-    // A model has some dozens of operations.
+    // Shortens the times, because a model has several dozen operations.
     if (operations) out.warmup_seconds = 0.05, out.max_warmup_seconds = 0.3, out.min_seconds = 0.2;
     if (warmup) {
       out.warmup_runs = *warmup;
@@ -454,7 +454,7 @@ struct BenchCommand {
     earlier_ = report::parse_bench_json(*baseline, file.text());
   }
 
-  /// Compares with the row of the same setting, if there is one.
+  /// Compares the row with the baseline's row of the same setting, if there is one.
   void compare_with_baseline(report::BenchRow& row) const {
     const auto match = std::find_if(earlier_.begin(), earlier_.end(), [&](const report::BenchRow& old) {
       // The origin of the weights does not change the time.
@@ -473,7 +473,7 @@ struct BenchCommand {
     if (fail_if_slower) row.baseline->failed = row.ms.median > match->ms.median * (1 + parse_percent(*fail_if_slower));
   }
 
-  /// Returns 1 if an output is wrong, or a row is slower than allowed.
+  /// Returns 1 if an output is wrong, or if a row is slower than --fail-if-slower allows.
   [[nodiscard]] int judged(const report::BenchReport& report) const {
     const auto wrong = std::count_if(report.rows.begin(), report.rows.end(), [](const report::BenchRow& row) {
       return row.verification && !row.verification->pass;

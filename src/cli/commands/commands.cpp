@@ -2,7 +2,7 @@
 
 #include <array>
 
-// A row for each command: its file defines `Command <row>_command()`.
+// A row for each command. The file of the command defines `Command <row>_command()`.
 #define ATTN_COMMANDS(row)                                                                                            \
   row(summary) row(explain) row(validate) row(run) row(grad) row(train) row(compare) row(plan) row(plot) row(heatmap) \
       row(report) row(generate) row(score) row(tokenize) row(bench) row(get_config) row(weights) row(convert)         \

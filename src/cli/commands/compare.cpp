@@ -31,7 +31,8 @@ struct CompareCommand {
   Common common;
   open::Execution execution;  // shared by both sides
   std::optional<std::string> model, other;
-  std::optional<std::string> devices, backends, dtypes, precisions, thread_counts;  // values of the form A,B
+  // Two values "A,B", or one for both sides.
+  std::optional<std::string> devices, backends, dtypes, precisions, thread_counts;
   std::vector<std::string> weights, inputs;
   std::optional<std::string> expect;
   std::optional<double> rtol, atol;
@@ -84,7 +85,7 @@ struct CompareCommand {
     if (model == "-" && other == "-") throw bad_usage("only one of the two models can be -, as stdin is read once");
     const open::LoadedModel a = open::load_model(model, execution, common.console);
     const open::LoadedModel b = open::load_model(other, execution, common.console);
-    // The loss by quantizing is visible in the outputs of layers.
+    // The loss of accuracy by quantization is visible only in the outputs of layers, so both models run.
     const bool runs = !inputs.empty() || rtol || atol || outputs_only;
     if (runs || (a.weights && b.weights && is_quantized(a) != is_quantized(b)))
       return compare_passes({&a, &b}, {execution, execution});
@@ -95,7 +96,7 @@ struct CompareCommand {
     return static_cast<int>(report.equal() ? ExitCode::done : ExitCode::differs);
   }
 
-  /// Compares the weights of two files that hold models too.
+  /// Compares the weights of two files that contain models too.
   [[nodiscard]] report::DiffReport compared_weights(const open::LoadedModel& a, const open::LoadedModel& b) const {
     const open::WeightsSource of_a = open::read_weights(*a.weights, &a, common.console);
     const open::WeightsSource of_b = open::read_weights(*b.weights, &b, common.console);
@@ -120,7 +121,7 @@ struct CompareCommand {
 
   [[nodiscard]] int compare_runs() {
     const std::vector<open::Execution> settings = sides();
-    // A side that quantizes while loading has its own model.
+    // A side that quantizes while loading has a model of its own.
     std::vector<std::unique_ptr<open::LoadedModel>> models;
     std::vector<const open::LoadedModel*> of_sides;
     for (const open::Execution& setting : settings) {
@@ -191,7 +192,7 @@ struct CompareCommand {
     return out;
   }
 
-  /// Keeps what both models give: outputs in their order, and layers of the same name.
+  /// Keeps the arrays that both models have: outputs in their order, and layers of the same name.
   void pair_arrays(std::vector<run::PassArray>& a, std::vector<run::PassArray>& b) const {
     const auto outputs_of = [](std::vector<run::PassArray>& arrays) {
       std::vector<run::PassArray*> out;
@@ -238,7 +239,7 @@ struct CompareCommand {
     report.quantized = {std::max(a, b), bytes_of(passes[a == 0 ? 0 : 1]), bytes_of(passes[a == 0 ? 1 : 0])};
   }
 
-  /// Whether an option has two values.
+  /// Returns whether an option has two values.
   [[nodiscard]] bool differing() const {
     const auto two = [](const std::optional<std::string>& text) {
       return text && text->find(',') != std::string::npos;
@@ -255,7 +256,7 @@ struct CompareCommand {
     return values;
   }
 
-  /// Returns the settings of A and B; only B with --expect.
+  /// Returns the settings of A and B; with --expect only those of B.
   [[nodiscard]] std::vector<open::Execution> sides() const {
     const std::vector<std::string> device = values_of("--device", devices), backend = values_of("--backend", backends),
                                    dtype = values_of("--dtype", dtypes),
@@ -299,7 +300,7 @@ struct CompareCommand {
     return std::stoi(text);
   }
 
-  /// Returns the arrays of --expect; those named as inputs are the inputs of the run.
+  /// Reads the arrays of --expect. Those named like inputs become the inputs of the run; the others are returned.
   [[nodiscard]] std::vector<NamedTensor> read_expected(const keras::Model& loaded, open::GivenInputs& given) const {
     const std::string path =
         std::filesystem::is_directory(*expect) ? (std::filesystem::path(*expect) / kDumpArrays).string() : *expect;
@@ -324,7 +325,7 @@ struct CompareCommand {
     return arrays;
   }
 
-  /// The inputs in the file of --expect determine the sizes; other sizes have no effect.
+  /// Warns if --batch or --seq-len differ from the inputs in the file of --expect, which determine the sizes.
   void check_sizes(const graph::Graph& graph) const {
     const auto told = [&](const char* option, const auto& asked, const std::optional<std::int64_t>& used) {
       if (asked && used && *asked != *used)
@@ -358,8 +359,8 @@ struct CompareCommand {
                             !outputs_only, [&](double share) { progress.advance(share); });
   }
 
-  /// Renames the arrays of a file that has only outputs to the numbers of these outputs, because Keras names outputs
-  /// after layers.
+  /// Renames the arrays of a file that has only outputs to the numbers of the outputs, because Keras names outputs by
+  /// layers.
   static void number_outputs(std::vector<NamedTensor>& arrays, const run::OutputNames& names) {
     if (arrays.size() != names.size()) return;
     const auto find = [&](const std::string& name) { return std::ranges::find(arrays, name, &NamedTensor::name); };
@@ -393,7 +394,7 @@ struct CompareCommand {
     for (const NamedTensor& array : expected) dtype = run::coarser(dtype, array.tensor.dtype());
     report.tolerance = run::usual_tolerance(dtype);
     report.tolerance_reason = report::tolerance_reason(dtype);
-    int bits = 0;  // bits of weights that only one side has quantized
+    int bits = 0;  // bits of the weights, if only one side is quantized
     if (passes.size() == 2 && (bits_of(*passes[0].loaded) == 0) != (bits_of(*passes[1].loaded) == 0))
       bits = std::max(bits_of(*passes[0].loaded), bits_of(*passes[1].loaded));
     if (const run::ToleranceRule coarse = run::quantized_tolerance(bits);

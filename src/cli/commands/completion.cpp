@@ -21,7 +21,7 @@ struct Values {
 
 struct CommandWords {
   CommandSpec spec;
-  std::vector<Values> values;  // those of its options
+  std::vector<Values> values;  // values of the command's options
 };
 
 Values values_of(const OptionSpec& option, const std::vector<std::string>& commands) {
@@ -56,7 +56,7 @@ Tree tree_of(const Program& program) {
   return tree;
 }
 
-/// Quotes the text for a shell; fish needs another backslash before a backslash.
+/// Quotes the text for a shell; fish needs a second backslash before a backslash.
 std::string in_quotes(std::string_view text, bool fish = false) {
   std::string out = "'";
   for (const char c : text) {
@@ -301,7 +301,7 @@ struct CompletionCommand {
     return 0;
   }
 
-  /// Returns the names of layers, one in each line. Without a path, and for "-", they are those of the built-in model,
+  /// Prints the names of layers, one per line. Without a path, and for "-", they are those of the built-in model,
   /// because a completion script must not read stdin.
   [[nodiscard]] std::string names_of_layers() const {
     const bool is_named = !layers->empty() && *layers != "-";

@@ -61,7 +61,7 @@ struct ConvertCommand {
     options.add("--model", model, "MODEL", "model that the weights belong to, if IN does not contain it");
     add_input_shape(options, input_shape, "with --model: ");
 
-    // the compute dtype of a run does not reduce the digits of a file
+    // No variable sets --dtype here: the compute dtype of a run must not reduce the precision of a file.
     options.add("--dtype", dtype, "DTYPE", "dtype of stored floating-point weights; ONNX computes in it")
         .one_of({"float32", "float16", "bfloat16"})
         .without_variable();
@@ -114,7 +114,7 @@ struct ConvertCommand {
     if (from == "torch" && !model) throw bad_usage("--from torch requires --model to name the arrays");
     std::optional<open::LoadedModel> asked;
     if (model) asked = open::load_model(model, open::Reading{input_shape}, common.console);
-    const bool by_torch = from == "torch";  // names of PyTorch have more information than the model
+    const bool by_torch = from == "torch";  // PyTorch's names determine more than the model's order does
     open::WeightsSource source = open::read_weights(in, asked && !by_torch ? &*asked : nullptr, common.console);
     std::erase_if(source.store.weights, [&](const NamedTensor& array) { return matches_any(array.name, ignored); });
     const report::SavedReport report = by_torch ? from_torch(*asked, source)
@@ -167,8 +167,8 @@ struct ConvertCommand {
                             common.console);
   }
 
-  /// Reads the numbers of a model from a file, which has them as floats if they have to be quantized. Each float array
-  /// is released when its integers are made.
+  /// Reads the weights of a model from a file. If they are quantized, the file has them as floats; each float array is
+  /// released when its integers exist.
   [[nodiscard]] std::vector<Tensor> weights_for(const open::LoadedModel& floats, const open::LoadedModel& wanted,
                                                 weights::Store store) const {
     const std::vector<graph::WeightSpec> specs = floats.model.weights();
@@ -182,7 +182,7 @@ struct ConvertCommand {
   [[nodiscard]] report::SavedReport with_model(const open::LoadedModel& floats, weights::Store store) const {
     std::optional<open::LoadedModel> integers = quantized(floats);
     const open::LoadedModel& loaded = integers ? *integers : floats;
-    // Elsewhere the names of an optimizer's variables have no meaning.
+    // Only .weights.h5 has names of optimizer variables that other files can use.
     const bool keeps_state = store.naming == weights::Naming::store_path;
     const std::vector<NamedTensor> state = keeps_state ? std::move(store.state) : std::vector<NamedTensor>();
     const std::vector<Tensor> tensors = weights_for(floats, loaded, std::move(store));
@@ -206,17 +206,17 @@ struct ConvertCommand {
     return report;
   }
 
-  /// Without a model the arrays keep their names, and their places if the file has them.
+  /// Converts without a model: the arrays keep their names, and their paths if the file has them.
   [[nodiscard]] report::SavedReport by_names(const open::WeightsSource& source) const {
     const weights::Store& store = source.store;
     const bool places = store.naming == weights::Naming::store_path;
-    // The model's layout is needed, so the user gets the reason why it cannot be read.
+    // The conversion needs the model's layout, so the user gets the reason why the model cannot be read.
     if (source.unreadable && (quantize || (weights::needs_layout(out) && !out.ends_with(".weights.h5"))))
       throw Error(*source.unreadable);
     if (quantize)
       throw bad_usage("--quantize: {} contains no model, which determines the kernels to quantize; give --model",
                       printable(in));
-    // The model's layout is needed, so the user gets the reason why it cannot be read.
+    // The conversion needs the model's layout, so the user gets the reason why the model cannot be read.
     if (source.unreadable && weights::needs_layout(out) && !out.ends_with(".weights.h5"))
       throw Error(*source.unreadable);
     if (weights::holds_config(out))
@@ -237,7 +237,7 @@ struct ConvertCommand {
       std::vector<NamedTensor> arrays;
       for (std::size_t i = 0; i < tensors.size(); ++i) {
         std::string name = store.weights[i].name;
-        if (name.ends_with(":0")) name.resize(name.size() - 2);  // Keras 2 names of variables
+        if (name.ends_with(":0")) name.resize(name.size() - 2);  // ":0" ends the names of variables in Keras 2
         arrays.push_back({std::move(name), tensors[i]});
       }
       io::write_tensors(out, arrays);
@@ -257,7 +257,7 @@ struct ConvertCommand {
     weights::save(out, specs, tensors, {"", store.state});
   }
 
-  /// Converts floating-point numbers to the dtype of the option.
+  /// Converts floating-point arrays to the dtype of --dtype.
   [[nodiscard]] std::vector<Tensor> cast(std::vector<Tensor> tensors) const {
     if (!dtype) return tensors;
     const DType wanted = *dtype_of(*dtype);

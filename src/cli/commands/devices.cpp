@@ -15,7 +15,7 @@
 namespace attn::cli {
 namespace {
 
-/// A GPU is usable if its backend opens.
+/// Describes a GPU. It is usable if its backend can be opened.
 report::DeviceRow row_of(const backends::Gpu& gpu) {
   report::DeviceRow row{fmt::format("cuda:{}", gpu.index),
                         gpu.name,

@@ -31,7 +31,7 @@
 namespace attn::cli {
 namespace {
 
-// The model is small, but has attention, normalization, products and softmax.
+// A small model that uses attention, normalization, products and softmax.
 constexpr std::string_view kProbe = R"({"name": "probe", "input_shape": [7, 16], "num_layers": 1, "num_heads": 2,
   "key_dim": 8, "intermediate_dim": 32, "activation": "gelu", "units": 5, "output_activation": "softmax"})";
 
@@ -49,7 +49,8 @@ std::vector<NamedTensor> probe_outputs(std::string_view backend_name) {
   return outputs;
 }
 
-/// Runs `check`, which returns the text for a working component; an exception is the reason of a failure.
+/// Runs `check` for a component. It returns a text if the component works; the text of an exception is the reason of a
+/// failure.
 template <typename Check>
 report::DoctorCheck checked(const std::string& name, Check check) {
   report::DoctorCheck out{name, false, "", ""};
@@ -57,7 +58,7 @@ report::DoctorCheck checked(const std::string& name, Check check) {
     out.detail = check();
     out.works = true;
   } catch (const std::bad_alloc&) {
-    throw;  // not about the component
+    throw;  // the exception is not about the component
   } catch (const std::exception& error) {
     out.why_not = printable(error.what());
   }
@@ -65,7 +66,7 @@ report::DoctorCheck checked(const std::string& name, Check check) {
 }
 
 std::string check_onednn() {
-  // float32 sums of a few hundred terms, in another order than the reference's double.
+  // The tolerance allows for float32 sums of a few hundred terms in another order; the reference adds in double.
   const run::Tolerance tolerance{1e-4, 1e-6};
   for (const run::OutputComparison& output :
        run::compare(probe_outputs("reference"), probe_outputs("onednn"), tolerance))

@@ -8,7 +8,7 @@ namespace attn::cli {
 
 struct Example {
   std::string_view what;  ///< a description: "the weights of a file, the widest spread first"
-  std::string_view line;  ///< for a shell, in the repository's root
+  std::string_view line;  ///< command line for a shell, in the repository's root
 };
 
 /// Returns the examples of a command; empty if there is no such command.

@@ -39,7 +39,7 @@ struct ExplainCommand {
 
   [[nodiscard]] int run() const {
     std::optional<std::string> path = model, wanted = layer;
-    // A single word that is not a file may be a layer of the built-in encoder.
+    // A single word that is not a file can be a layer of the built-in encoder.
     if (path && !wanted && *path != "-" && !open::is_file(*path) && is_builtin_layer(*path)) std::swap(path, wanted);
     const open::LoadedModel loaded = open::load_model(path, open::Reading{input_shape}, common.console);
     warn_of_custom_classes(loaded.model, common.console);
@@ -58,7 +58,7 @@ struct ExplainCommand {
     return 0;
   }
 
-  /// Whether it names a layer of the built-in encoder, also if misspelled, and does not look like a path.
+  /// Returns whether the word looks like a layer of the built-in encoder, possibly misspelled, and not like a path.
   static bool is_builtin_layer(const std::string& name) {
     const auto encoder = keras::Model::read("configs/encoder.json", keras::Model::builtin_encoder());
     const std::vector<std::string> names = encoder.layer_names();

@@ -131,18 +131,19 @@ struct GenerateCommand {
  private:
   SamplerOptions sampler_;
   std::unique_ptr<tokenizers::Tokenizer> tokenizer_;
-  std::optional<generate::AnswerText> answer_;      // null without a tokenizer
+  std::optional<generate::AnswerText> answer_;      // null if there is no tokenizer
   std::optional<tokenizers::SpecialIds> specials_;  // for --stop-ids auto, if the model has a tokenizer
-  std::vector<std::string> texts_;                  // the prompts
+  std::vector<std::string> texts_;                  // texts of the prompts
   generate::EncoderPrompts encoded_;                // for a model with an encoder
   std::vector<std::vector<Token>> expected_;
   std::unique_ptr<generate::Drafting> drafting_;
   std::unique_ptr<generate::CachedDecoder> cached_;
-  std::unique_ptr<generate::WholeDecoder> whole_;  // for a model without caches
+  std::unique_ptr<generate::WholeDecoder> whole_;  // for a model without a KV cache
   std::optional<generate::WholeSequences> sequences_;
   double tokenize_seconds_ = 0.0;
 
-  /// Sequences of ids end at the same tokens as texts. Ids need no tokenizer, so one that cannot be read is no error.
+  /// Reads the special tokens for --stop-ids auto, also for prompts of ids. Ids need no tokenizer, so a tokenizer that
+  /// cannot be read is not an error.
   void read_specials() {
     if (stop_ids != "auto") return;
     if (tokenizer_) {
@@ -167,7 +168,7 @@ struct GenerateCommand {
     return possible && (stream || isatty(STDOUT_FILENO) == 1);
   }
 
-  /// Opens a model that is not a task of KerasHub: its sequences have the length of the model.
+  /// Opens a model that is not a task of KerasHub; its sequences have the fixed length of the model.
   void use_whole(const open::LoadedModel& loaded) {
     if (loaded.model.task())
       throw bad_input("{}: a {} does not return next-token logits, so it cannot generate text", loaded.file,
@@ -178,20 +179,20 @@ struct GenerateCommand {
     sequences_ = generate::whole_sequences(loaded, execution, max_length);
   }
 
-  /// Opens a decoder with a cache if the model supports it.
+  /// Opens a decoder with a KV cache if the model supports it.
   void open_decoder(const open::LoadedModel& loaded, const backends::Backend& backend, generate::Request& request) {
     if (sequences_) {
       whole_ = generate::open_whole(backend, loaded, execution, *sequences_, request.prompts.size(),
                                     generate::branches_of(sampler_), encoded_.encoder, common.console);
       return;
     }
-    Dim longest = 0;  // the common first tokens of all prompts, which are read at once
+    Dim longest = 0;  // tokens that all prompts have and that one prefill reads
     for (const auto& prompt : request.prompts)
       longest = longest == 0 ? std::ssize(prompt) : std::min<Dim>(longest, std::ssize(prompt));
     longest = std::min<Dim>(longest, request.max_length);
     if (const std::int64_t most = generate::within_positions(loaded.model, request.max_length);
         most < request.max_length) {
-      // A size above all memory gets the error of missing memory.
+      // A length beyond all memory must be reported as missing memory, so memory is checked first.
       generate::require_decoder_memory(backend, loaded, execution, cache_dtype, decoder_options(request), longest);
       common.console.warn(fmt::format("the model has {} positions: sequences end there", most));
       request.max_length = most;
@@ -240,7 +241,7 @@ struct GenerateCommand {
     tokenize_seconds_ = watch.lap();
     request.stop_token_ids = stop_tokens();
     if (as_keras_hub() && specials_) request.pad_token_id = specials_->pad;
-    if (max_new_tokens && !max_length && !sequences_) {  // limits the length to the longest prompt with its new tokens
+    if (max_new_tokens && !max_length && !sequences_) {  // limits the length to the longest prompt plus its new tokens
       std::int64_t longest = 0;
       for (const auto& prompt : request.prompts) longest = std::max<std::int64_t>(longest, std::ssize(prompt));
       const std::int64_t room = std::numeric_limits<std::int64_t>::max() - longest;
@@ -258,7 +259,8 @@ struct GenerateCommand {
     return request;
   }
 
-  /// An encoder has as many positions as the model.
+  /// Throws Error (usage) if a prompt has more tokens than the model has positions. Encoder and decoder have equally
+  /// many.
   void check_positions(const keras::Model& of, const generate::Request& request) const {
     const auto positions = of.most_positions();
     if (!positions) return;
@@ -298,7 +300,7 @@ struct GenerateCommand {
     return encoded_.decoder;
   }
 
-  /// Notes once that KerasHub would generate other, wrong tokens.
+  /// Warns once that KerasHub would generate different, wrong tokens.
   void warn_of_keras_hub(const keras::Model& of, const generate::Request& request) const {
     if (as_keras_hub()) return;
     const auto task = of.task();
@@ -311,7 +313,7 @@ struct GenerateCommand {
           fmt::format("KerasHub {}; attn does not. Use --compat keras-hub to reproduce its tokens.", what));
   }
 
-  /// Tokenizes as CausalLMPreprocessor.generate_preprocess: cut, then a start token in front.
+  /// Tokenizes as CausalLMPreprocessor.generate_preprocess does: cuts the tokens, then adds a start token in front.
   std::vector<std::vector<Token>> tokenized(const keras::Model& of, std::int64_t length) {
     texts_ = read_texts(prompts);
     const auto task = of.task();
@@ -342,7 +344,7 @@ struct GenerateCommand {
           if (token >= size) throw bad_usage("token {} is outside the model's vocabulary of {}", token, size);
   }
 
-  /// Warns of a tokenizer with more tokens than the model; models often have some rows more.
+  /// Warns if the tokenizer and the model have different numbers of tokens.
   void warn_of_vocabulary(std::int64_t rows) const {
     if (!tokenizer_ || tokenizer_->size() == rows) return;
     common.console.warn(fmt::format(
@@ -385,7 +387,7 @@ struct GenerateCommand {
       result.text = text.text;
       result.stop_string = text.stop_string;
       result.beams = text.beams;
-      if (common.form() == Format::text) continue;  // it already has the exact bytes
+      if (common.form() == Format::text) continue;  // the text already has the exact bytes
       if (result.text) result.text = tokenizers::valid_utf8(*result.text);
       for (std::string& beam : result.beams) beam = tokenizers::valid_utf8(beam);
     }
@@ -395,7 +397,7 @@ struct GenerateCommand {
     if (!cached_) return;
     report.stats.cache_bytes = cached_->cache_bytes();
     report.stats.weight_bytes = cached_->weight_bytes();
-    // The FLOPs are a mean over the steps.
+    // The bytes read are those of a step with mean cache length.
     Dim shortest = request.max_length, most = 0;
     for (const generate::Sequence& sequence : generated.sequences) {
       shortest = std::min(shortest, sequence.prompt_length);
@@ -419,7 +421,8 @@ struct GenerateCommand {
     const auto rows = generated.sequences.size();
     Tensor all(DType::float32, {static_cast<Dim>(rows), static_cast<Dim>(steps), static_cast<Dim>(size)});
     const auto numbers = all.as<float>();
-    std::ranges::fill(numbers, std::numeric_limits<float>::quiet_NaN());  // after the end of a shorter sequence
+    // NaN marks the positions after the end of a shorter sequence.
+    std::ranges::fill(numbers, std::numeric_limits<float>::quiet_NaN());
     for (std::size_t row = 0; row < rows; ++row)
       for (std::size_t step = 0; step < generated.sequences[row].logits.size(); ++step)
         std::ranges::copy(generated.sequences[row].logits[step],

@@ -29,7 +29,7 @@ keras::Version written_version(const std::string& text) {
 
 struct GetConfigCommand {
   Common common;
-  std::vector<std::string> words;  // MODEL, or CLASS key=value…
+  std::vector<std::string> words;  // MODEL, or a class and its arguments: CLASS key=value…
   std::optional<std::string> layer;
   std::optional<Shape> input_shape;
   std::optional<std::string> list;
@@ -53,7 +53,7 @@ struct GetConfigCommand {
     options.format = common.form() == Format::python ? keras::ConfigFormat::python : keras::ConfigFormat::json;
     options.indent = kIndent;
     if (words.empty() && !layer) {
-      // The default is the notebook's print(layer.get_config()) for the encoder's attention layer.
+      // The default is the encoder's attention layer, whose config the notebook prints.
       const open::LoadedModel loaded = open::load_model(std::nullopt, open::Reading{input_shape}, common.console);
       options.layer = loaded.model.first_attention();
       if (common.form() == Format::table) options.format = keras::ConfigFormat::python;
@@ -81,8 +81,8 @@ struct GetConfigCommand {
     return 0;
   }
 
-  /// Several words name a class. A single word does if it has no '.' or slash and begins with a capital, or if it is
-  /// not a file and close to the name of a class.
+  /// Returns whether the words name a class. Several words do. A single word does if it has no '.' or slash and begins
+  /// with a capital, or if it is similar to a class name and is not a file.
   [[nodiscard]] bool is_class() const {
     if (words.empty()) return false;
     if (words.size() > 1) return true;

@@ -195,8 +195,8 @@ struct GradCommand {
                                [&](std::size_t a, std::size_t b) { return report.rows[a].norm > report.rows[b].norm; });
   }
 
-  /// Keras's paths may begin with the name of an outer model. A result gets the name of an array if exactly one path
-  /// ends with the other.
+  /// Renames results. Keras's paths may begin with the name of an outer model. A result gets the name of an array if
+  /// exactly one path ends with the other.
   static std::vector<NamedTensor> under_names_of(const std::vector<NamedTensor>& results,
                                                  std::vector<NamedTensor> expected) {
     for (NamedTensor& array : expected) {
@@ -204,7 +204,7 @@ struct GradCommand {
       const auto is_end = [](const std::string& whole, const std::string& end) { return whole.ends_with("/" + end); };
       std::vector<const NamedTensor*> alike;
       for (const NamedTensor& result : results) {
-        if (result.name == name) alike.assign(2, nullptr);  // it already has the name
+        if (result.name == name) alike.assign(2, nullptr);  // the result already has the array's name
         if (is_end(result.name, name) || is_end(name, result.name)) alike.push_back(&result);
       }
       if (alike.size() == 1) array.name = alike.front()->name;

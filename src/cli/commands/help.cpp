@@ -82,7 +82,7 @@ std::string left_of(const OptionSpec& option) {
   return option.value.empty() ? out : out + " " + option.value;
 }
 
-/// Commands with a common purpose.
+/// A group of commands with a common purpose.
 struct CommandGroup {
   std::string_view what, names;
 };
@@ -93,7 +93,7 @@ constexpr std::array kGroups = {
     CommandGroup{"set up and diagnose", "devices doctor completion man help"},
 };
 
-/// Is the command in the group? A command without a group is in the last one.
+/// Returns whether the command is in the group; a command without a group is in the last one.
 bool is_in(const CommandGroup& group, const std::string& name) {
   const auto names = [&](const CommandGroup& one) {
     const std::vector<std::string> words = split(one.names, ' ');

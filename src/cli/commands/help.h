@@ -17,7 +17,7 @@ struct HelpStyle {
 /// Returns the style for stdout.
 [[nodiscard]] HelpStyle help_style();
 
-/// Returns the page of a command of the program, or of the program itself.
+/// Returns the help of a command, or of the program itself.
 [[nodiscard]] std::string help_text(const CommandSpec& spec, const Program& program, const HelpStyle& style);
 
 /// Wraps blank-separated words into lines of at most `width` cells. A longer word has its own line.

@@ -75,7 +75,7 @@ std::string capitals(std::string text) {
 }
 
 std::string head(const CommandSpec& command) {
-  // The description of the program itself begins with its name.
+  // The description of the program itself begins with its name, which the heading already has.
   std::string_view about = command.description;
   if (about.starts_with("attn ")) about.remove_prefix(std::string_view("attn ").size());
   return fmt::format(".TH {} 1 \"\" \"attn {}\" \"attn manual\"\n.SH NAME\n{} \\- {}\n.SH SYNOPSIS\n{}\n",

@@ -101,7 +101,7 @@ struct PlanCommand {
     return cache;
   }
 
-  /// The kernel of a step does not depend on the numbers, so all weights are 0.
+  /// Returns the kernel of each step. Kernels do not depend on values, so all weights are 0.
   [[nodiscard]] std::map<graph::NodeId, report::StepKernel> kernels_of(const open::LoadedModel& loaded,
                                                                        const keras::LowerOptions& lower,
                                                                        const report::PlanReport& report,

@@ -142,7 +142,7 @@ struct RunCommand {
     return run_files(files, model, inputs, execution, common);
   }
 
-  /// Runs on all ranks; the first one writes the outputs.
+  /// Runs the model on all ranks; rank 0 writes the outputs.
   [[nodiscard]] int run_shared(const ParallelWord& word) const {
     const auto refuse = [](std::string_view option) {
       return bad_usage("{} cannot be combined with --parallel: no rank has whole layer outputs", option);
@@ -204,7 +204,8 @@ struct RunCommand {
     return static_cast<int>(report.compare && !report.compare->pass ? ExitCode::differs : ExitCode::done);
   }
 
-  /// -o is the report with --json and a file name that ends in .json, else the outputs.
+  /// Returns whether -o is for the report: with --json and a file name that ends in .json. Otherwise it is for the
+  /// outputs.
   [[nodiscard]] bool target_is_report() const {
     return target && target->ends_with(".json") && common.form() == Format::json;
   }
@@ -278,7 +279,7 @@ struct RunCommand {
     return out;
   }
 
-  /// Keras's float16 overflows where attn's sums in float32 do not.
+  /// Warns about scores that overflow in Keras's float16, but not in attn's float32 sums.
   void warn_of_large_scores(const backends::Backend& backend, const graph::Graph& graph,
                             const std::vector<Tensor>& weights, std::span<const Tensor> tensors) const {
     for (const run::LargeScore& score :
@@ -290,7 +291,7 @@ struct RunCommand {
   }
 
   void warn_of_non_finite(const std::vector<report::OutputReport>& outputs) const {
-    if (check_finite) return;  // that report has more detail
+    if (check_finite) return;  // the report of --check-finite has more detail
     for (const report::OutputReport& output : outputs)
       if (output.non_finite > 0)
         common.console.warn(fmt::format("{}: {} of its values are NaN or infinite; --check-finite names the layer",

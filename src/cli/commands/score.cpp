@@ -81,7 +81,7 @@ struct ScoreCommand {
   std::unique_ptr<tokenizers::Tokenizer> tokenizer_;
   std::vector<Text> texts_;
 
-  /// Opens a decoder; a model that is not a task of KerasHub runs whole for each token.
+  /// Opens a decoder. A model that is not a task of KerasHub has no KV cache, and runs completely for each token.
   [[nodiscard]] std::unique_ptr<generate::Decoder> decoder_of(const open::LoadedModel& loaded,
                                                               const backends::Backend& backend, Dim longest) const {
     if (const auto positions = loaded.model.most_positions(); positions && longest > *positions)

@@ -20,8 +20,8 @@ namespace {
 
 constexpr int kPipeColumns = 80;
 
-/// Adds the size of the vocabulary from the tokenizer's files of a task, as KerasHub shows it. Files that are missing
-/// or unreadable are ignored.
+/// Adds the vocabulary size from the files of a task's tokenizer, as KerasHub shows it. Missing or unreadable files are
+/// ignored.
 void tell_vocabulary(keras::Summary& summary, const std::string& path) {
   for (keras::PreprocessorPart& part : summary.preprocessor->parts) {
     if (part.image_size) continue;
@@ -84,7 +84,7 @@ struct SummaryCommand {
       return 0;
     }
     report::SummaryOptions options;
-    // Keras prints 80 columns into a pipe. A task of KerasHub takes its line length only from its caller.
+    // Keras prints 80 columns into a pipe. For a task of KerasHub, only the caller sets the line length.
     if (line_length == kPipeColumns && !summary.preprocessor) {
       options.terminal_columns = kPipeColumns;
     } else {
@@ -101,11 +101,11 @@ struct SummaryCommand {
     return 0;
   }
 
-  /// Whether the table has rows or columns that Keras's lacks.
+  /// Returns whether the table has rows or columns that Keras's table lacks.
   [[nodiscard]] bool opens() const { return costs || depth || variables; }
 
   void check() const {
-    // An environment variable is for every command; a table without costs ignores it.
+    // A variable sets the option for every command; a table without costs ignores it.
     const bool asked =
         (batch && std::getenv("ATTN_BATCH") == nullptr) || (sequence_length && std::getenv("ATTN_SEQ_LEN") == nullptr);
     if (asked && !costs) throw bad_usage("--batch and --seq-len require --costs");

@@ -121,7 +121,7 @@ struct TokenizeCommand {
       for (const report::TokenizedText& text : report.texts)
         if (text.text && !add_special && !no_special && keras->encode(*text.text) != text.ids) ++different;
     } catch (const Error&) {
-      return;  // KerasHub does not read it
+      return;  // KerasHub does not read this folder
     }
     if (different > 0)
       common.console.note(fmt::format("KerasHub's generate() uses other ids for {} of {} texts: use --workflow python",

@@ -50,7 +50,7 @@ struct TrainCommand : TrainingOptions {
     return plans ? tell_plan(job) : train_with(job, nullptr);
   }
 
-  /// The first rank prints and writes; all read the same files and compute their own rows.
+  /// Trains on all ranks: rank 0 prints and writes. All ranks read the same files, and each computes its own rows.
   [[nodiscard]] int run_shared(const ParallelWord& word) const {
     Ranks world(ranks, word, common.console);
     if (!world.speaks()) {
@@ -96,14 +96,14 @@ struct TrainCommand : TrainingOptions {
       train::write_and_keep(*target, step, *keep, state.kept, [&](const std::string& path) { save(path, variables); });
       log.checkpoint(train::beside(*target, step), step);
     };
-    std::optional<Error> last_failure, best_failure;  // those of the newest checkpoint of either kind
+    std::optional<Error> last_failure, best_failure;  // the failure of the newest checkpoint, one for each kind
     const auto checkpoint = [&](bool is_best) {
       const std::vector<NamedTensor> variables = trainer.optimizer_state();
       std::optional<Error>& failure = is_best ? best_failure : last_failure;
       try {
         is_best ? write(*save_best, variables) : write_target(variables);
         failure.reset();
-      } catch (const Error& error) {  // nothing is lost: the checkpoint before is still there
+      } catch (const Error& error) {  // the previous checkpoint still exists
         if (!failure || std::string_view(failure->what()) != error.what())
           common.console.warn(
               fmt::format("{}; the training continues, and the next checkpoint is tried again", error.what()));
@@ -135,7 +135,7 @@ struct TrainCommand : TrainingOptions {
       if (every.epochs > 0 && event.epoch % every.epochs == 0 && event.epoch < job.options.epochs) checkpoint(false);
     };
 
-    // If a step does not end, the state before it is saved, and the program ends.
+    // Called if a step does not end after a signal: saves the state before that step, then the program ends.
     std::function<void()> keep_now;
     if (world == nullptr)
       keep_now = [&] {
@@ -153,7 +153,7 @@ struct TrainCommand : TrainingOptions {
       report.end = train_until(trainer, *job.rows, validates() ? &*job.validation_rows : nullptr, job.options, state,
                                events, std::move(keep_now));
     } catch (const Error& error) {
-      // A single rank cannot get the parts of the others.
+      // A single rank does not have the optimizer state of the others, so it saves nothing.
       if (world != nullptr || !saves() || state.position.step == steps_before) throw;
       const std::string kept =
           keep_what_was_trained([&](const std::string& path) { save(path, trainer.optimizer_state()); });
@@ -162,7 +162,7 @@ struct TrainCommand : TrainingOptions {
     }
     if (world != nullptr) report.parallel = shared_report(*world, report, began);
     OutputWriter outputs;
-    if (dump || zero == 1) {  // all ranks take part if they share the optimizer
+    if (dump || zero == 1) {  // with --zero 1, all ranks take part, because each has a shard of the optimizer state
       const std::vector<NamedTensor> variables = trainer.optimizer_state();
       if (dump) outputs.attempt([&] { train::write_dump(*dump, trainer, variables); });
     }
@@ -170,7 +170,8 @@ struct TrainCommand : TrainingOptions {
       trainer.finalize();
       job.callbacks->restore_best_weights(trainer);
     }
-    // A step that is not finite has changed nothing: the state before it is saved, beside an existing checkpoint.
+    // A non-finite step has changed nothing, so the state before it is saved. It does not overwrite an existing
+    // checkpoint.
     const bool lost = report.end == train::FitEnd::not_finite;
     if (saves() && (!lost || state.position.step > steps_before)) {
       const std::string place =
@@ -199,7 +200,7 @@ struct TrainCommand : TrainingOptions {
     return code == static_cast<int>(ExitCode::done) ? checked(report, job.expected) : code;
   }
 
-  /// Reports the memory of the training, and the time of a step, measured by a few steps.
+  /// Reports the memory of the training and the time of a step, after a few measured steps.
   [[nodiscard]] int tell_plan(PreparedTraining& job) const {
     report::TrainingReport report = job.describe(execution);
     const train::Position& position = job.state.position;
@@ -221,7 +222,7 @@ struct TrainCommand : TrainingOptions {
     return parallel_report(world, {rows}, counts, seconds, report.setting.threads);
   }
 
-  bool writes = true;  ///< one of the ranks
+  bool writes = true;  ///< false on all ranks but one
 
  private:
   /// Checks --overfit and --expect-loss after a completed training.
@@ -266,7 +267,7 @@ struct TrainCommand : TrainingOptions {
     return train::FitEnd::interrupted;
   }
 
-  /// Returns a text with the place of the steps before a failure.
+  /// Saves the state before a failure, and returns a text that names the file.
   [[nodiscard]] std::string keep_what_was_trained(const std::function<void(const std::string&)>& write) const {
     try {
       train::write_at_end(*target, write);
@@ -300,7 +301,7 @@ struct TrainCommand : TrainingOptions {
     return static_cast<int>(ExitCode::done);
   }
 
-  /// Returns a text for a training that ended with a step that is not finite.
+  /// Describes what exists after a training that ended with a non-finite step.
   [[nodiscard]] std::string what_is_left(const report::TrainingReport& report) const {
     if (!saves()) return "nothing was written";
     const bool is_kept = std::filesystem::exists(*target);
@@ -309,7 +310,7 @@ struct TrainCommand : TrainingOptions {
     return report.file == *target ? before : fmt::format("{}, and {} is unchanged", before, printable(*target));
   }
 
-  /// Returns a signal that some rank has received.
+  /// Returns the signal that some rank has received.
   [[nodiscard]] static int first_signal(Ranks& world) {
     return static_cast<int>(std::ranges::max(gather_numbers(world.world(), Interrupt::signal())));
   }

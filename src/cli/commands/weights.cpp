@@ -90,8 +90,7 @@ struct WeightsCommand {
   [[nodiscard]] int compare(const open::WeightsSource& a, const std::optional<open::LoadedModel>& asked) const {
     const open::WeightsSource b = open::read_weights(*other, asked ? &*asked : nullptr, common.console);
     b.warn(common.console);
-    // --model names the arrays of both files; without --model, a file without a model is named by the other file's
-    // model.
+    // --model names the arrays of both files. Without it, a file without a model is named by the other file's model.
     const open::LoadedModel* of_a = asked ? &*asked : a.model ? &*a.model : b.model ? &*b.model : nullptr;
     const open::LoadedModel* of_b = asked ? &*asked : b.model ? &*b.model : of_a;
     report::DiffReport report{file, *other, tolerance.rtol, tolerance.atol, {}};
@@ -127,7 +126,7 @@ struct WeightsCommand {
         std::move(sum)};
   }
 
-  /// Sorts numbers from the largest to the smallest, names alphabetically.
+  /// Sorts by --sort: numbers in descending order, names alphabetically.
   void order(std::vector<report::ArrayReport>& arrays) const {
     if (!sort) return;
     using Array = report::ArrayReport;

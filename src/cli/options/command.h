@@ -17,7 +17,7 @@ struct Command {
   Run (*add)(Options& options);  ///< declares the options and returns the function that runs the command
 };
 
-/// Returns the command of a class with `void declare(Options&)`, which adds its options, and `int run()`.
+/// Makes the command of a class with `void declare(Options&)`, which adds the options, and `int run()`.
 template <typename Class>
 Command command_of(const char* name, const char* description) {
   return {name, description, [](Options& options) -> Run {

@@ -17,7 +17,7 @@ namespace {
 CLI::App* chosen_command(const CLI::App& program, const std::vector<std::string>& words) {
   for (const std::string& word : words) {
     if (word.rfind('-', 0) != 0) return program.get_subcommand(command_named(program, word).get_name());
-    if (program.get_option_no_throw(word) == nullptr) return nullptr;  // the next word may be its value
+    if (program.get_option_no_throw(word) == nullptr) return nullptr;  // the next word may be the option's value
   }
   return nullptr;
 }
@@ -57,7 +57,7 @@ CommandLine::Asked CommandLine::parse(const std::vector<std::string>& words) {
     return Asked::version;
   } catch (const CLI::ParseError& error) {
     throw usage_error(*app_, chosen_, error, words);
-  } catch (const Error& error) {  // for a value that an option rejects
+  } catch (const Error& error) {  // a value that an option rejects
     if (chosen_ == nullptr) throw;
     throw with_way_out(error, *chosen_, words);
   }

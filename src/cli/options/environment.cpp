@@ -27,7 +27,7 @@ bool given(const CLI::Option& option, const std::vector<std::string>& words) {
   return std::any_of(words.begin(), words.end(), is_this);
 }
 
-/// Whether only the same option of other commands accepts the value.
+/// Returns whether the value is valid only for the same option of other commands.
 bool is_for_others(const CLI::App& program, const CLI::Option& option, const std::string& value) {
   const auto takes = [&](const CLI::Option& one) {
     const std::vector<std::string> choices = spec_of(one).choices;
@@ -59,8 +59,8 @@ std::string variable_behind(const CLI::Option& option, const std::vector<std::st
 
 namespace {
 
-/// Returns the option for a field of attn::OpenOptions or attn::RunOptions. Null if the command has none that takes a
-/// value, and for "inputs", whose name is part of the message.
+/// Returns the option for a field of attn::OpenOptions or attn::RunOptions. Null if the command has no such option with
+/// a value, and for "inputs", whose name is part of the message.
 const CLI::Option* option_of(std::string_view field, const CLI::App& command) {
   if (field.empty() || field == "inputs") return nullptr;
   const CLI::Option* option = same_option(command, option_name(field).substr(2));
@@ -71,14 +71,14 @@ std::string with_value(const std::string& variable) {
   return fmt::format("{}={}", variable, printable(std::getenv(variable.c_str())));
 }
 
-/// Whether the command uses its default model.
+/// Returns whether the command uses its default model.
 bool lacks_model(const CLI::App& command) {
   const CLI::Option* model = command.get_option_no_throw("model");
   return model != nullptr && model->count() == 0;
 }
 
-/// Returns the option that the message of a command names, directly or by its value, if a variable has set it; else
-/// null.
+/// Returns the option that a variable has set and that the message names, directly or by its value; null if there is
+/// none.
 const CLI::Option* named_variable(std::string_view message, const CLI::App& command,
                                   const std::vector<std::string>& words) {
   for (const CLI::Option* option : command.get_options()) {

@@ -1,4 +1,4 @@
-// ATTN_* variables, which set defaults of options, and their names in error messages.
+// ATTN_* variables: they set the defaults of options, and error messages name them.
 #pragma once
 
 #include <string>
@@ -20,8 +20,8 @@ void read_variables(const CLI::App& program, CLI::App& command);
 /// Returns the variable that set the option; "" if it was set on the command line or not at all.
 [[nodiscard]] std::string variable_behind(const CLI::Option& option, const std::vector<std::string>& words);
 
-/// Adds to the error of a command what the user has to change: the option of Error::field(), or the variable that has
-/// set it.
+/// Adds to a command's error what the user has to change: the option of Error::field(), or the variable that has set
+/// it.
 [[nodiscard]] Error with_way_out(const Error& error, const CLI::App& command, const std::vector<std::string>& words);
 
 }  // namespace attn::cli

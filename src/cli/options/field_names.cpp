@@ -12,7 +12,7 @@ struct Field {
 /// Fields whose options have other names.
 constexpr std::array kRenamed = {Field{"input_gradients", "--inputs"}, Field{"inputs", "--input"},
                                  Field{"memory_limit", "--mem-limit"}, Field{"sequence_length", "--seq-len"}};
-/// Other fields that occur in messages.
+/// Other fields that occur in messages; their options have the same names, with dashes.
 constexpr auto kFields = std::to_array<std::string_view>({"accumulate",
                                                           "batch",
                                                           "batch_size",
@@ -89,7 +89,7 @@ std::string with_option_names(std::string_view message) {
     if (is_field(word)) {
       out.append(message.substr(0, begin)).append(option_name(word));
       message.remove_prefix(end + 1);
-    } else {  // the closing backtick may open another name
+    } else {  // the closing backtick may open the next name
       out.append(message.substr(0, end));
       message.remove_prefix(end);
     }

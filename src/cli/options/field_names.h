@@ -1,4 +1,4 @@
-// The names of options in messages: modules below the command line name fields.
+// Replaces fields by options in messages: modules below `cli` name fields.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace attn::cli {
 
-/// Returns "--seq-len" for "sequence_length"; for most fields the name with dashes.
+/// Returns "--seq-len" for "sequence_length"; for most fields, the same name with dashes.
 [[nodiscard]] std::string option_name(std::string_view field);
 
 /// Replaces the fields that a message has in backticks by options: "`batch` 12 fits" becomes "--batch 12 fits". Other

@@ -40,7 +40,7 @@ bool names_a_file(std::string_view kind) {
   return kind.find("FILE") != std::string_view::npos || kind.find("MODEL") != std::string_view::npos;
 }
 
-/// Whether an environment variable can set this option.
+/// Returns whether an environment variable can set this option.
 bool takes_one_value(const CLI::Option& option) {
   return !option.get_lnames().empty() && option.get_type_size() == 1 && option.get_items_expected_min() >= 1 &&
          option.get_configurable() && !names_a_file(option.get_type_name());

@@ -13,7 +13,7 @@ namespace attn::cli {
 
 struct OptionSpec {
   std::vector<std::string> names;    ///< "-o", "--output"; empty for a positional argument
-  std::string value;                 ///< its value: "FILE", "N", "{table,json}"; "" for a flag
+  std::string value;                 ///< the value in the help: "FILE", "N", "{table,json}"; "" for a flag
   std::vector<std::string> choices;  ///< all accepted values, if there is a list
   std::string kind;                  ///< the type of the value: "FORMAT", with or without choices
   std::string limits;                ///< "a number above 0", or ""
@@ -23,7 +23,8 @@ struct OptionSpec {
   bool repeated = false;  ///< takes several words
 
   [[nodiscard]] bool positional() const { return names.empty(); }
-  /// Returns "--output", or "-h" without a long name, or the name of the value, for messages.
+  /// Returns the name of the option for messages: "--output", or "-h" without a long name, or the value without any
+  /// name.
   [[nodiscard]] std::string title() const;
 };
 
@@ -39,12 +40,12 @@ struct CommandSpec {
 [[nodiscard]] OptionSpec spec_of(const CLI::Option& option);
 [[nodiscard]] CommandSpec spec_of(const CLI::App& command);
 
-/// Returns the option with this long name, without its dashes; null if the command has none.
+/// Returns the option with this long name (given without dashes); null if the command has none.
 [[nodiscard]] const CLI::Option* same_option(const CLI::App& command, const std::string& long_name);
 
-/// Returns the variable of a long option: "ATTN_SEQ_LEN" for --seq-len. An option has one if it takes one value that is
-/// not a file, several commands have an option of this name, and its command has not set configurable(false). Empty
-/// otherwise.
+/// Returns the variable of a long option: "ATTN_SEQ_LEN" for --seq-len. An option has a variable if it takes one value
+/// that is not a file, and several commands have an option of this name. An option with configurable(false) has none.
+/// Empty without a variable.
 [[nodiscard]] std::string variable_of(const CLI::App& program, const CLI::Option& option);
 
 /// Returns all commands of the program, in the order of the help.
@@ -53,7 +54,7 @@ struct CommandSpec {
 /// Returns the command of this name. Throws Error (usage) with a suggestion.
 [[nodiscard]] const CLI::App& command_named(const CLI::App& program, const std::string& name);
 
-/// All commands, as plain values. It is valid as long as its command line.
+/// All commands, as plain values. Valid as long as the CommandLine that it was made from.
 class Program {
  public:
   explicit Program(const CLI::App& app) : app_(&app) {}

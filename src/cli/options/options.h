@@ -1,4 +1,4 @@
-// The options of a command. Only this folder includes CLI11, the parser: it takes seconds to compile.
+// The options of a command. Only this folder includes CLI11 (the parser), because it takes seconds to compile.
 #pragma once
 
 #include <cstdint>
@@ -51,25 +51,25 @@ struct OutputPath {
   bool is_folder = false;
 };
 
-/// A command declares its options here. `names` are those of CLI11: "-o,--output"; without dashes it is a positional
-/// argument. `kind` is the name of the value in the help; the kinds of numbers are N, SEED, R, A, S and SHARE
+/// Declares the options of a command. `names` are those of CLI11: "-o,--output"; without dashes, a positional argument.
+/// `kind` is the name of the value in the help. The kinds of numbers are N, SEED, R, A, S and SHARE
 /// (options/plain_numbers.h).
 class Options {
  public:
   explicit Options(CLI::App& app) : app_(app) {}
 
-  /// Stores the value in `value`, which must outlive the parsing: a text, a number, an optional of one, or a list of
-  /// texts.
+  /// Stores the value in `value`, which must outlive the parsing. It is a text, a number, an optional of either, or a
+  /// list of texts.
   template <typename Value>
   Option add(const std::string& names, Value& value, const std::string& kind, const std::string& description);
 
   /// Stores the path of an output file in `value`, or of a folder if `kind` is FOLDER or DIR. Such paths are checked
-  /// before the command starts to work.
+  /// before the command starts its work.
   template <typename Value>
   Option output(const std::string& names, Value& value, const std::string& kind, const std::string& description);
 
   Option flag(const std::string& names, bool& value, const std::string& description);
-  /// Calls `given` if the flag is given.
+  /// Calls `given` if the flag occurs.
   Option flag(const std::string& names, std::function<void()> given, const std::string& description);
 
   /// Passes the text to `take`, which throws Error (usage) for an invalid one.
@@ -89,10 +89,10 @@ class Options {
     return parsed(names, take, kind, description).one_of(known);
   }
 
-  /// Calls `then` after the whole command line was read.
+  /// Calls `then` after the whole command line has been read.
   void when_parsed(std::function<void()> then);
 
-  /// Returns the program of the command.
+  /// Returns the program that the command belongs to.
   [[nodiscard]] Program program() const;
 
   /// Returns the outputs of a parsed command line.

@@ -58,7 +58,7 @@ constexpr auto kCommands = std::to_array<Synonym>({
     {"flatten", "flatten-script"},
 });
 
-/// The first row whose option the command has is used.
+/// The first row is used whose option the command has.
 constexpr auto kOptions = std::to_array<Synonym>({
     {"--lr", "--learning-rate"},
     {"--num-beams", "--beams"},

@@ -13,7 +13,7 @@ struct Synonym {
   std::string_view word, meant;
 };
 
-/// Returns the rows for options; the first one whose meaning the command has is used.
+/// Returns the rows for options. The first row is used whose meaning the command has.
 [[nodiscard]] std::span<const Synonym> option_synonyms();
 
 /// Returns " (did you mean 'run'?)" for an unknown command, found by synonym, prefix or spelling; "" if nothing is
@@ -22,7 +22,7 @@ struct Synonym {
 
 /// Returns " (did you mean 'a' or 'b'?)"; "" for no names.
 [[nodiscard]] std::string did_you_mean_one_of(const std::vector<std::string>& names);
-/// Returns a few of the names that begin with the word, if it has at least this many letters.
+/// Returns some of the names that begin with the word, if the word has at least this many letters.
 [[nodiscard]] std::vector<std::string> with_prefix(std::string_view word, const std::vector<std::string>& names,
                                                    std::size_t least);
 /// Returns "--max-tokens" for "--MAX_TOKENS".

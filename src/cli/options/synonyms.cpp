@@ -26,7 +26,7 @@ const OptionSpec* option_of(const CommandSpec& command, std::string_view name) {
   return nullptr;
 }
 
-/// Whether the command has the option, and the option accepts the value after it: "--dtype int8".
+/// Returns whether the command has the option of `meant`, and the option accepts the value after it: "--dtype int8".
 bool takes(const CommandSpec& command, std::string_view meant) {
   const auto space = meant.find(' ');
   const OptionSpec* option = option_of(command, meant.substr(0, space));

@@ -15,7 +15,7 @@
 namespace attn::cli {
 namespace {
 
-constexpr std::size_t kLongestWord = 200;  // the limit for a word that a message repeats
+constexpr std::size_t kLongestWord = 200;  // maximum length of a word that a message repeats
 
 std::string in_quotes(std::string_view word) {
   const bool cut = word.size() > kLongestWord;
@@ -32,7 +32,7 @@ std::string unknown_option(const CommandSpec& command, std::string_view word) {
   return fmt::format("unknown option {}{}", in_quotes(name), meant);
 }
 
-/// Whether the word is an option of commands, but was given before the command.
+/// Returns whether the word is an option of commands that was given before the command.
 bool is_of_a_command(const CLI::App& app, const std::string& word) {
   const auto commands = commands_of(app);
   return std::any_of(commands.begin(), commands.end(),
@@ -49,7 +49,7 @@ std::string too_many(const CommandSpec& command, const std::string& word) {
                      in_quotes(word), meant_argument(word, command));
 }
 
-/// Returns the rejected value of an option: the last one, unless the message names an earlier one of a list.
+/// Returns the rejected value of an option: the last one, unless the message names an earlier value of a list.
 std::string refused_value(const CLI::Option& option, const OptionSpec& spec) {
   for (const std::string& value : option.results())
     if (!spec.choices.empty() && std::find(spec.choices.begin(), spec.choices.end(), value) == spec.choices.end())
@@ -57,7 +57,7 @@ std::string refused_value(const CLI::Option& option, const OptionSpec& spec) {
   return option.results().empty() ? "" : option.results().back();
 }
 
-/// Whether an option of this kind takes only whole numbers.
+/// Returns whether an option of this kind takes only whole numbers.
 bool is_whole(std::string_view kind) { return kind == "N" || kind == "K"; }
 
 std::string expectation(const OptionSpec& spec, const std::string& value) {
@@ -69,7 +69,7 @@ std::string expectation(const OptionSpec& spec, const std::string& value) {
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
   const bool is_number = error == std::errc() && end == value.data() + value.size();
   if (spec.kind == "SEED") return "expected a whole number from 0 to 2^64 - 1";
-  // If any number is in range, the rejected value has a fraction, or more digits than the type.
+  // If every number is in range, the rejected value has a fraction, or too many digits for the type.
   const bool has_fraction = value.find_first_of(".e") != std::string::npos;
   if (is_number && !has_fraction && number >= 2147483648.0 && is_whole(spec.kind)) return "expected a smaller number";
   if (is_number && is_whole(spec.kind) && (spec.limits.empty() || has_fraction)) return "expected a whole number";

@@ -13,7 +13,7 @@ class ParseError;
 
 namespace attn::cli {
 
-/// Converts CLI11's error about `words`, given to `command` of `program`, or to the program if that is null.
+/// Converts CLI11's error about `words` to a usage error of `command`, or of `program` if `command` is null.
 [[nodiscard]] Error usage_error(const CLI::App& program, const CLI::App* command, const CLI::ParseError& found,
                                 const std::vector<std::string>& words);
 

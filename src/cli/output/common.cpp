@@ -24,12 +24,12 @@ constexpr std::array kEndings = {
     Ending{".txt", Format::table},   Ending{".csv", Format::csv},         Ending{".md", Format::markdown},
     Ending{".tex", Format::latex},   Ending{".py", Format::python}};
 
-/// Extensions of files that no command writes text into.
+/// Extensions of binary files: no command writes text into them.
 constexpr std::array<std::string_view, 14> kOthers = {".npz", ".npy", ".safetensors", ".h5",  ".keras",
                                                       ".pdf", ".jpg", ".jpeg",        ".gif", ".onnx",
                                                       ".zip", ".gz",  ".xlsx",        ".pb"};
 
-/// Whether the format is a picture or a page, which the extension .txt does not select.
+/// Returns whether the format is a picture or a page. The extension .txt does not select these.
 bool is_file_form(Format format) { return format == Format::svg || format == Format::png || format == Format::html; }
 
 bool has(const std::vector<Format>& formats, Format format) {
@@ -40,7 +40,7 @@ bool has(const std::vector<Format>& formats, Format format) {
 
 void Common::check_ending() const {
   if (format || !output || *output == "-" || formats.empty()) return;
-  // A table is text under any name; a page needs its own extension.
+  // A table may have any other extension; a page needs its own.
   const bool is_text = !is_file_form(formats.front());
   bool other = is_text
                    ? std::any_of(kOthers.begin(), kOthers.end(), [&](auto ending) { return output->ends_with(ending); })

@@ -21,7 +21,7 @@ struct Common {
 
   /// Returns --format, else the format of the extension of -o if the command has it, else the default.
   [[nodiscard]] Format form() const;
-  /// Throws Error (usage) if the extension of -o belongs to another format than the result.
+  /// Throws Error (usage) if the extension of -o belongs to a format that the result does not have.
   void check_ending() const;
   /// Returns --format, else the format of the extension of -o (".svg"), else the default. Throws Error (usage) for
   /// another extension.

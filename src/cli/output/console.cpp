@@ -39,8 +39,8 @@ spdlog::logger& logger() {
   return instance;
 }
 
-/// Writes the last line of a program that ends: to stderr with one write, and without allocating, because memory may be
-/// exhausted. Errors are ignored.
+/// Writes the last line of a program that ends. It takes one write to stderr and allocates nothing, because memory may
+/// be exhausted. Errors are ignored.
 void write_line(std::string_view style, std::string_view label, std::string_view message) noexcept {
   const auto part = [](std::string_view text) { return iovec{const_cast<char*>(text.data()), text.size()}; };
   const std::array parts = {part("attn: "), part(style), part(label), part(style.empty() ? "" : kPlain),
@@ -56,8 +56,8 @@ bool wants_color(int descriptor) {
          (term == nullptr || std::strcmp(term, "dumb") != 0);
 }
 
-/// Makes a text safe for its destination: terminal, pipe or file. A model's text consists of its tokens; other text has
-/// parts of files.
+/// Makes a text safe for its destination: terminal, pipe or file. A model's text consists of its tokens; any other text
+/// may contain parts of files.
 std::string safe(std::string text, Look look, bool is_terminal, bool is_colored = false) {
   if (look == Look::fitting) return terminal_text(text, is_colored ? Colors::kept : Colors::escaped);
   if (!is_terminal || (look == Look::model_text && Console::raw)) return text;
@@ -78,21 +78,21 @@ void put(std::string text, int descriptor, Look look) {
     file.write(text);
     file.commit();
   } catch (const Error&) {
-    if (descriptor == STDOUT_FILENO) throw;  // text on stderr is not a result
+    if (descriptor == STDOUT_FILENO) throw;  // only stdout has results, so a failure on stderr is ignored
   }
 }
 
-/// Shortens a long message: its beginning has the place, its end the solution.
+/// Shortens a long message in the middle: its beginning has the place, and its end has the solution.
 std::string cut(std::string_view message) {
   constexpr std::size_t kMost = 2000, kEnd = 400;
   if (message.size() <= kMost) return std::string(message);
   std::string_view end = message.substr(message.size() - kEnd);
-  // The cut is between two characters, not inside one.
+  // Moves the cut to the boundary of a UTF-8 character.
   while (!end.empty() && (static_cast<unsigned char>(end.front()) & 0xC0) == 0x80) end.remove_prefix(1);
   return shortened(message, kMost - kEnd) + std::string(end);
 }
 
-/// Returns the message as it is shown on stderr.
+/// Returns the message as stderr shows it.
 std::string fit(std::string_view message) {
   const std::string whole = terminal_text(cut(with_option_names(message)));
   return wants_ascii(STDERR_FILENO) ? report::ascii_text(whole) : whole;

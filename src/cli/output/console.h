@@ -1,5 +1,5 @@
 // All output of the program: results go to stdout or a file, everything else to stderr. Names and texts come from
-// files: their control characters are escaped on a terminal.
+// files, so their control characters are escaped on a terminal.
 #pragma once
 
 #include <cstdint>
@@ -14,22 +14,22 @@ namespace attn::cli {
 
 enum class Color : std::uint8_t { automatic, always, never };
 
-/// The values of the options of every command. Shows the messages of open::Listener.
+/// The values of the options that every command has. Shows the messages of open::Listener.
 struct Console : open::Listener {
   bool quiet = false;
   bool verbose = false;
-  /// One value for the program, because the sentence that ends it is coloured too.
+  /// Shared by the whole program, because the final error message is coloured too.
   inline static Color color = Color::automatic;
   inline static bool ascii = false;
-  inline static bool raw = false;  ///< may a terminal get the text of a model byte for byte?
+  inline static bool raw = false;  ///< whether a terminal receives the text of a model byte for byte
 
   /// Writes a line to stderr unless --quiet is given: "attn: warning: …".
   void warn(std::string_view message) const override;
   /// Writes a line to stderr if --verbose is given.
   void note(std::string_view message) const override;
-  /// Returns a Progress.
+  /// Starts to show progress.
   [[nodiscard]] std::unique_ptr<open::Work> begin(const std::string& what, double total) const override;
-  /// Writes the sentence that ends a command, regardless of --quiet. Without memory it has no colour.
+  /// Writes the error that ends a command, regardless of --quiet. Without memory it has no colour.
   void error(std::string_view message) const noexcept;
 
  private:
@@ -38,12 +38,12 @@ struct Console : open::Listener {
 
 /// The formatting of a result on a terminal.
 enum class Look : std::uint8_t {
-  fitting,    ///< tables folded to its width, bold headings with colour, ASCII if the locale has only that
+  fitting,    ///< tables folded to the terminal's width, bold headings with colour, ASCII if the locale requires it
   exact,      ///< byte for byte, except control characters on a terminal
   model_text  ///< the exact text of a model or a tokenizer; a terminal gets control characters only with --raw
 };
 
-/// Selects the characters of tables for stdout, or for `path` if it is given, as write_result shows them there.
+/// Selects the characters of tables for stdout, or for `path` if it is given. write_result uses the same.
 void choose_alphabet(const std::optional<std::string>& path);
 
 /// Writes a result to stdout, or atomically to `path` if it is given. --ascii and --color apply to both and to pipes.
@@ -53,14 +53,14 @@ void write_result(const std::string& text, const std::optional<std::string>& pat
 /// Writes a part of a result to stdout immediately.
 void write_now(std::string_view text, Look look);
 
-/// Writes the report on arrays that a command wrote: to stdout, or to stderr if stdout has the arrays; there --quiet
-/// suppresses it.
+/// Writes the report about arrays that a command wrote. It goes to stdout, or to stderr if stdout has the arrays; on
+/// stderr, --quiet suppresses it.
 void write_report(const std::string& text, const Console& console, bool stdout_is_taken);
 
-/// Whether results on stdout may be bold.
+/// Returns whether results on stdout may be bold.
 [[nodiscard]] bool colors_results();
 
-/// Returns the columns of the terminal on stdout; nothing if there is none.
+/// Returns the width of the terminal on stdout in columns; nothing if stdout is not a terminal.
 [[nodiscard]] std::optional<int> terminal_columns();
 
 }  // namespace attn::cli

@@ -6,7 +6,7 @@
 
 namespace attn::cli {
 
-/// Warns that custom classes are shown but do not run, and of parameters that are not in the file.
+/// Warns that custom classes are shown but do not run, and that parameters are missing in the file.
 void warn_of_custom_classes(const keras::Model& model, const Console& console);
 
 }  // namespace attn::cli

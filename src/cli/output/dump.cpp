@@ -21,8 +21,8 @@
 namespace attn::cli {
 namespace {
 
-/// Renames both files so that a manifest never describes other arrays: the old manifest is removed first and the new
-/// one added last, and the folder's lock excludes other dumps.
+/// Renames both files so that a manifest never describes other arrays. The old manifest is removed first and the new
+/// one added last. The folder's lock excludes other dumps.
 void commit(const std::string& folder, io::AtomicFile& arrays, io::AtomicFile& manifest) {
   const io::Descriptor lock(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (lock) ::flock(lock.get(), LOCK_EX);  // not every file system has locks

@@ -52,7 +52,7 @@ void FilesProgress::draw_until_done() {
   std::unique_lock lock(StatusLine::mutex());
   const auto over = [this] { return over_; };
   while (!ended_.wait_for(lock, on_terminal ? 1s : 30s, over)) {
-    lock.unlock();  // counting many files takes a while
+    lock.unlock();  // counting many files takes a while, so the mutex is free meanwhile
     const shards::Tally tally = tally_();
     lock.lock();
     if (over()) return;

@@ -12,11 +12,11 @@
 
 namespace attn::cli {
 
-/// "123/4096 files, 2 failed, 31.4 files/s, 2 min left": redrawn in place on a terminal, elsewhere a line twice a
-/// minute, for the log of a job. Nothing with --quiet. It is drawn by a thread.
+/// Shows "123/4096 files, 2 failed, 31.4 files/s, 2 min left". A thread redraws the line in place on a terminal;
+/// elsewhere it writes a line twice a minute, for the log of a job. Silent with --quiet.
 class FilesProgress {
  public:
-  /// Silent unless `speaks` is set, because only one of many processes prints. Another thread calls `tally`.
+  /// Silent unless `speaks` is set, because only one of many processes prints. `tally` is called by another thread.
   FilesProgress(const Console& console, bool speaks, std::size_t total, std::function<shards::Tally()> tally);
   ~FilesProgress();
   FilesProgress(const FilesProgress&) = delete;

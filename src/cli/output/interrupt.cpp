@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::array kAsking = {SIGINT, SIGTERM, SIGHUP};
 
-volatile std::sig_atomic_t noting = 0;  // does an Interrupt exist?
+volatile std::sig_atomic_t noting = 0;  // whether an Interrupt exists
 volatile std::sig_atomic_t noted = 0;
 volatile std::sig_atomic_t pipes_may_close = 0;
 std::atomic<std::int64_t> noted_at = 0;
@@ -30,7 +30,7 @@ static_assert(std::atomic<std::int64_t>::is_always_lock_free);
 sem_t woken;
 std::atomic<bool> watched = false, ended = false;
 
-/// The time that work may take to stop.
+/// The time for which a stop is awaited.
 constexpr std::int64_t kGrace = 1500;  // milliseconds
 
 /// timeout(1) sends a signal to the process and to its group: two signals within this time are one request.
@@ -42,7 +42,7 @@ std::int64_t milliseconds() noexcept {
   return now.tv_sec * 1000 + now.tv_nsec / 1'000'000;
 }
 
-/// Blocks the signals that ask for an end, in this thread and those that it starts. Returns the mask before.
+/// Blocks the signals that request an end, in this thread and in threads that it starts. Returns the previous mask.
 sigset_t block_signals() noexcept {
   sigset_t asking, before;
   sigemptyset(&asking);
@@ -51,7 +51,7 @@ sigset_t block_signals() noexcept {
   return before;
 }
 
-/// The program ends by the signal itself, so that the parent sees it: a shell's loop ends with Ctrl-C, and set -e
+/// Ends the program by the signal itself, so that the parent sees it: Ctrl-C then ends a shell's loop, and set -e
 /// works.
 void end_by(int which) {
   io::remove_temporaries();
@@ -86,7 +86,7 @@ void handle(int which) noexcept {
 
 void end_cleanly_on_signals() noexcept {
   handle(SIGPIPE);
-  std::signal(SIGXFSZ, SIG_IGN);  // the write reports that the file is too large
+  std::signal(SIGXFSZ, SIG_IGN);  // the write then fails, and its error names the file that is too large
   for (const int which : kAsking) {
     struct sigaction before {};
     if (sigaction(which, nullptr, &before) == 0 && before.sa_handler == SIG_DFL) handle(which);
@@ -109,9 +109,9 @@ Interrupt::Interrupt(std::function<void()> keep) : keep_(std::move(keep)) {
     try {
       watcher_ = std::thread([this] { watch(); });
       watched = true;
-      // Only the watcher receives them: a handler that interrupts oneDNN's generated code damages its memory.
+      // Only the watcher receives these signals: a handler that interrupts oneDNN's generated code damages its memory.
       mask_before_ = block_signals();
-    } catch (const std::system_error&) {  // without a thread: work stops on its own, or by the second signal
+    } catch (const std::system_error&) {  // without the thread, work stops on its own or at the second signal
     }
   }
   noting = 1;

@@ -1,4 +1,4 @@
-// Ctrl-C, SIGTERM, the closed terminal and the closed pipe.
+// Reactions to Ctrl-C, SIGTERM, a closed terminal and a closed pipe.
 #pragma once
 
 #include <csignal>
@@ -7,13 +7,13 @@
 
 namespace attn::cli {
 
-/// After this call SIGINT, SIGTERM, SIGHUP and SIGPIPE remove hidden files of half-written outputs and end the program
-/// immediately by the same signal, so that a shell sees 130, 143, 129 or 141. Signals that the caller ignored (nohup)
-/// stay ignored, except SIGPIPE. Above a limit on file size writes fail, as on a full disk.
+/// Installs handlers for SIGINT, SIGTERM, SIGHUP and SIGPIPE. They remove the hidden files of half-written outputs, and
+/// end the program by the same signal, so that a shell sees 130, 143, 129 or 141. Signals that the caller ignored
+/// (nohup) stay ignored, except SIGPIPE. Writes beyond a limit on file size fail, as on a full disk.
 void end_cleanly_on_signals() noexcept;
 
-/// While it exists, writing into a closed pipe fails and does not end the program, because the files at the end matter
-/// more than the printed lines. One at a time.
+/// While it exists, a write to a closed pipe fails and does not end the program. The files that are written at the end
+/// matter more than the printed lines. At most one exists at a time.
 class PipesMayClose {
  public:
   PipesMayClose() noexcept;
@@ -22,16 +22,17 @@ class PipesMayClose {
   PipesMayClose& operator=(const PipesMayClose&) = delete;
 };
 
-/// For a command whose partial results are useful. While it exists, the first SIGINT, SIGTERM or SIGHUP only asks all
-/// work to stop (attn/base/stop.h); the next one ends the program as usual, unless it follows immediately, as that of
-/// timeout(1). If work does not stop within a second and a half, the program ends by the signal. One at a time.
+/// For a command whose partial results are useful. While it exists, the first SIGINT, SIGTERM or SIGHUP only requests
+/// that all work stops (attn/base/stop.h). A second signal ends the program as usual, unless it follows within 50 ms,
+/// as timeout(1) sends two. If work does not stop within 1.5 s, the program ends by the signal. At most one exists at a
+/// time.
 class Interrupt {
  public:
   Interrupt() : Interrupt(std::function<void()>()) {}
-  /// Work that does not stop is abandoned once it only computes (attn/base/stop.h). Then `keep` runs on another thread,
-  /// and the program ends with exit_code().
+  /// Abandons work that does not stop, once the work only computes (attn/base/stop.h). Then `keep` runs on another
+  /// thread, and the program ends with exit_code().
   explicit Interrupt(std::function<void()> keep);
-  /// For ranks, which end together: the program waits for work that does not stop.
+  /// For ranks, which end together: the program waits until the work stops.
   struct Waits {};
   explicit Interrupt(Waits);
   ~Interrupt();
@@ -40,7 +41,7 @@ class Interrupt {
 
   /// Returns the signal that arrived, or 0.
   [[nodiscard]] static int signal();
-  /// Returns the exit code after the signal: 130, 143 or 129.
+  /// Returns the exit code for that signal: 130, 143 or 129.
   [[nodiscard]] static int exit_code() { return exit_code(signal()); }
   [[nodiscard]] static int exit_code(int which) { return 128 + which; }
 
@@ -48,7 +49,7 @@ class Interrupt {
   void watch() const;
 
   std::function<void()> keep_;
-  std::thread watcher_;  ///< the only one that receives the signals
+  std::thread watcher_;  ///< the only thread that receives the signals
   sigset_t mask_before_{};
 };
 

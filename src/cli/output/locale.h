@@ -3,7 +3,7 @@
 
 namespace attn::cli {
 
-/// Whether the locale (LC_ALL, LC_CTYPE, LANG) is UTF-8.
+/// Returns whether the locale (LC_ALL, LC_CTYPE, LANG) is UTF-8.
 [[nodiscard]] bool locale_is_utf8();
 
 }  // namespace attn::cli

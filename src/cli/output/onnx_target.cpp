@@ -14,7 +14,7 @@
 namespace attn::cli {
 namespace {
 
-/// The names and shapes of the inputs, with kUnknown for a size that stays open in the file.
+/// The names and shapes of the inputs; kUnknown is a size that stays open in the file.
 struct Inputs {
   std::vector<std::string> names;
   std::vector<Shape> shapes;

@@ -1,4 +1,4 @@
-// Writes ONNX for convert.
+// Writes ONNX for `attn convert`.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,12 @@ namespace attn::cli {
 
 struct OnnxOptions {
   int opset = 0;
-  std::optional<std::int64_t> batch, sequence_length;  ///< for sizes that the model leaves open
-  std::map<std::string, Shape> shapes;                 ///< whole shapes of inputs, which override the two above
-  std::optional<std::string> dtype;                    ///< the compute dtype instead of the model's policy
+  std::optional<std::int64_t> batch, sequence_length;  ///< sizes for dimensions that the model leaves open
+  std::map<std::string, Shape> shapes;  ///< whole shapes of inputs, which override batch and sequence_length
+  std::optional<std::string> dtype;     ///< the compute dtype instead of the model's policy
 };
 
-/// Whether the name of the file requests ONNX.
+/// Returns whether the file name requests ONNX.
 [[nodiscard]] bool is_onnx(const std::string& path);
 
 /// Writes the model with these weights. Throws Error.

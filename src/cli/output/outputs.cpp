@@ -17,11 +17,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// In a parallel command, only the first process writes.
+/// Returns whether this process writes: in a parallel command, only rank 0 does.
 bool writes() {
   try {
     return communicators::launched().rank == 0;
-  } catch (const Error&) {  // the command reports a launcher's variable that is not a number
+  } catch (const Error&) {  // a launcher's variable is not a number; the command itself reports that
     return false;
   }
 }
@@ -35,7 +35,7 @@ void check_folder(const std::string& path) {
   if (::access(known.c_str(), W_OK | X_OK) != 0) throw system_error(printable(path), "cannot be written", errno);
 }
 
-/// Is it a file that a second writer would replace? Devices and pipes take several.
+/// Returns whether a second writer would replace the file. Devices and pipes accept several writers.
 bool is_plain(const OutputPath& output) {
   std::error_code ignored;
   return !output.is_folder && (!fs::exists(output.path, ignored) || fs::is_regular_file(output.path, ignored));

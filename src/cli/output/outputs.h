@@ -10,14 +10,14 @@
 
 namespace attn::cli {
 
-/// Throws Error if one of the paths cannot be written, or two options name one file. Commands may run for hours, so
-/// this is checked before they start.
+/// Throws Error if a path cannot be written, or if two options name one file. Called before the work starts, because
+/// commands may run for hours.
 void check_outputs(std::span<const OutputPath> outputs);
 
-/// Writes several outputs; an error of one does not affect the others.
+/// Writes several outputs; the failure of one does not affect the others.
 class OutputWriter {
  public:
-  /// Calls `write`, and keeps the Error that it throws.
+  /// Calls `write`, and records the Error that it throws.
   template <typename Write>
   void attempt(Write&& write) {
     try {

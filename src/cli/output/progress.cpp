@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 
 constexpr auto kPatience = 1000ms, kInterval = 200ms;
 
-Progress* shown = nullptr;  // the one that may draw; guarded by StatusLine::mutex()
+Progress* shown = nullptr;  // the instance that may draw; guarded by StatusLine::mutex()
 
 }  // namespace
 
@@ -77,7 +77,7 @@ void Progress::draw_until_done() {
 
 std::string Progress::line(double seconds) const {
   const double share = total_ > 0.0 ? meter_() / total_ : 0.0;
-  // Time after the last step, for example for a slow disk, is not a step.
+  // The time after the last step (for example for a slow disk) is not shown as a step.
   if (share <= 0.0 || share >= 1.0) return fmt::format("attn: {}, {}", what_, coarse_time(std::floor(seconds)));
   return fmt::format("attn: {} {:3.0f}%, {} left", what_, 100.0 * share, coarse_time(seconds * (1.0 - share) / share));
 }

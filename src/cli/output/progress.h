@@ -14,14 +14,15 @@
 
 namespace attn::cli {
 
-/// One line on the terminal of stderr, with the time left, redrawn in place and erased at the end. It appears after a
+/// A line on the terminal of stderr with the remaining time, redrawn in place and erased at the end. It appears after a
 /// second; never with --quiet, or if stderr is not a terminal. A thread draws it, so that it changes during a long
-/// step. One at a time is shown: one that is created while another exists is silent.
+/// step. Only one is shown at a time; one that is created while another exists is silent.
 class Progress final : public open::Work {
  public:
-  /// `total` steps of any kind; 0 if it is unknown, and only the time is shown. `what` is shown as it is: "init".
+  /// `total` is the number of steps of any kind; 0 if unknown: then only the time is shown. `what` is shown unchanged:
+  /// "init".
   Progress(const Console& console, const std::string& what, double total = 0.0);
-  /// Shows `what` for `total` steps that the work counts itself: `done` returns the current count; another thread calls
+  /// Shows `what` for `total` steps that the work counts itself. `done` returns the current count; another thread calls
   /// it.
   Progress(const Console& console, const std::string& what, double total, std::function<double()> done);
   ~Progress() override;
@@ -48,7 +49,7 @@ class Progress final : public open::Work {
 /// Returns "3 s", "2 min 05 s", "1 h 02 min".
 [[nodiscard]] std::string coarse_time(double seconds);
 
-/// Shows the writing of these arrays to `path`.
+/// Starts to show the writing of these arrays to `path`.
 [[nodiscard]] Progress writing(const Console& console, const std::string& path, std::span<const Tensor> tensors);
 [[nodiscard]] Progress writing(const Console& console, const std::string& path, std::span<const NamedTensor> tensors);
 

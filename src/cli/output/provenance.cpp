@@ -68,7 +68,7 @@ std::string resume_command(const std::optional<std::string>& model, const std::s
   } else {
     words.insert(words.begin() + std::min<std::ptrdiff_t>(1, std::ssize(words)), file);
   }
-  for (auto word = words.begin(); word != words.end();) {  // -o is MODEL by default
+  for (auto word = words.begin(); word != words.end();) {  // removes -o, because its default is MODEL
     const bool is_output = *word == "-o" || *word == "--output";
     if (is_output)
       word = words.erase(word, std::min(words.end(), word + 2));

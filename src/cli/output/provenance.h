@@ -9,15 +9,15 @@
 
 namespace attn::cli {
 
-/// Stores the words of the command line, for pages.
+/// Stores the words of the command line, which pages show.
 void keep_command(std::span<const std::string> words);
 
-/// Returns the command that resumes a training from `file`, with the options of this one, quoted for a shell. `model`
-/// is the MODEL of this training.
+/// Returns the command that resumes this training from `file`, with the same options, quoted for a shell. `model` is
+/// the training's MODEL.
 [[nodiscard]] std::string resume_command(const std::optional<std::string>& model, const std::string& file);
 
-/// Returns the provenance of a page about the model at `path`, by default the built-in encoder. SOURCE_DATE_EPOCH sets
-/// the date, for reproducible builds.
+/// Returns the provenance of a page about the model at `path`, or about the built-in encoder without a path.
+/// SOURCE_DATE_EPOCH sets the date, for reproducible builds.
 [[nodiscard]] report::Provenance provenance_of(const std::optional<std::string>& path);
 
 }  // namespace attn::cli

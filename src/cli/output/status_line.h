@@ -7,8 +7,8 @@
 
 namespace attn::cli {
 
-/// There is one for the program. Code that draws it holds its mutex; code that writes anything else to the terminal
-/// hides it.
+/// The program has one such line. Code that draws the line holds its mutex; code that writes anything else to the
+/// terminal hides the line.
 class StatusLine {
  public:
   /// Guards the content of the terminal.
@@ -22,7 +22,7 @@ class StatusLine {
   /// Records that the last line on stdout, such as a bar, is incomplete: the next output starts a new line.
   static void leave_open(bool open);
 
-  /// Hides the line while the value exists, so that other code may write.
+  /// Hides the line while the returned value exists, so that other code may write.
   [[nodiscard]] static std::optional<std::unique_lock<std::mutex>> hide();
 };
 

@@ -7,7 +7,7 @@
 namespace attn::cli {
 namespace {
 
-/// A CSV line ends so (RFC 4180); a terminal shows it as any other end of a line.
+/// The end of a CSV line (RFC 4180); harmless on a terminal.
 constexpr std::string_view kCsvLineEnd = "\r\n";
 
 /// Returns the bytes of "ESC [ 1 ; 31 m" at the start of `text`; 0 if there is none.
@@ -26,7 +26,7 @@ std::size_t character_length(std::string_view text) {
 
 constexpr bool is_printed(char c) noexcept { return (c >= ' ' && c < '\x7f') || c == '\n' || c == '\t'; }
 
-/// Whether it is a C1 control character (U+0080 to U+009F) or a byte that is not UTF-8.
+/// Returns whether the character is a C1 control character (U+0080 to U+009F) or a byte that is not UTF-8.
 bool is_control(std::string_view character) {
   if (character.size() == 1) return !is_printed(character[0]);
   return character[0] == '\xc2' && static_cast<unsigned char>(character[1]) < 0xa0;

@@ -12,13 +12,13 @@
 
 namespace attn::cli {
 
-/// Throws Error (usage) if `path` has no known extension, or is one of the files that the command reads. `others` as in
-/// weights::check_save_path.
+/// Throws Error (usage) if `path` has no known extension, or is one of the files that the command reads. `others` is
+/// that of weights::check_save_path.
 void check_target(const std::string& path, const std::vector<std::string>& read, std::string_view others = {});
 
-/// Writes the model's weights, in its order, with low-rank additions merged in as Keras saves them, and reports the
-/// arrays. A .keras archive also gets the model's config, but its compile_config only together with the optimizer's
-/// `state`, which Keras would miss otherwise. Shows progress on the console. Throws Error.
+/// Writes the model's weights in the model's order, and reports the arrays. Low-rank additions are merged into their
+/// kernels, as Keras saves them. A .keras archive also gets the model's config; it gets compile_config only together
+/// with the optimizer's `state`, because Keras would miss it otherwise. Shows progress on the console. Throws Error.
 report::SavedReport save_model_weights(const std::string& path, const open::LoadedModel& loaded,
                                        const std::vector<Tensor>& tensors, std::vector<NamedTensor> state,
                                        const Console& console);

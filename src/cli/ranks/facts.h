@@ -9,12 +9,12 @@
 namespace attn::cli {
 
 struct Fact {
-  std::string name;  ///< "model", as in "rank 1 has not the same model"
-  std::string hash;  ///< 64 digits
+  std::string name;  ///< the subject of "rank 1 has not the same model"
+  std::string hash;  ///< 64 hexadecimal digits
 };
 
 [[nodiscard]] Fact fact_of(std::string name, const std::string& text);
-/// Returns a hash of a few numbers of every array, by which files with other numbers differ.
+/// Returns a hash of a few sampled numbers of every array. Different files almost always differ in it.
 [[nodiscard]] Fact fact_of(std::string name, std::span<const Tensor> tensors);
 
 }  // namespace attn::cli

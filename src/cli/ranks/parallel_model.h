@@ -14,14 +14,14 @@
 
 namespace attn::cli {
 
-/// The graph and the weights of this rank, and the inputs, which every rank has completely.
+/// The graph and the weights of this rank, and the inputs, which are complete on every rank.
 struct ParallelModel {
   parallel::Parallel local;
   std::vector<Tensor> weights, inputs;
-  std::vector<Fact> facts;        ///< on which all ranks agree
-  graph::Graph whole;             ///< that of the whole model
+  std::vector<Fact> facts;        ///< values that all ranks must agree on
+  graph::Graph whole;             ///< the graph of the whole model
   parallel::RowsOfGroup rows;     ///< the output rows of each group, if there are several
-  std::int64_t memory_bytes = 0;  ///< the most memory of this process
+  std::int64_t memory_bytes = 0;  ///< predicted peak memory of this process
 };
 
 /// Prepares all data of a rank. Throws Error.
@@ -29,7 +29,8 @@ struct ParallelModel {
                                              const backends::Backend& backend, const open::Execution& execution,
                                              bool scores, Ranks& ranks, const Console& console);
 
-/// Joins the outputs, or the scores, of all groups; every rank calls it. `rows` are those of the model's rows.
+/// Joins the outputs, or the scores, of all groups; every rank calls it. `rows` has the model's rows of each group, by
+/// output.
 [[nodiscard]] std::vector<NamedTensor> gather_groups(Ranks& ranks, std::vector<NamedTensor> own,
                                                      const std::vector<std::vector<Dim>>& rows);
 

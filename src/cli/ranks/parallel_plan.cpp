@@ -45,7 +45,7 @@ parallel::Cluster cluster_named(const std::string& word) {
 
 namespace {
 
-/// Adds the cost of several groups instead of that of one.
+/// Replaces the cost of one group by the cost of all groups.
 void add_groups(report::ParallelPlanReport& report, const graph::Graph& model, const parallel::RowsOfGroup& rows,
                 const ParallelWord& word, std::int64_t weights) {
   const int ranks = *word.ranks;
@@ -66,7 +66,7 @@ void add_groups(report::ParallelPlanReport& report, const graph::Graph& model, c
     try {
       report.speed_ups.emplace_back(ranks * groups,
                                     parallel::predict(model, word.kind, ranks, groups, report.cluster).speed_up());
-    } catch (const Error& error) {  // too few rows for so many groups
+    } catch (const Error& error) {  // too few rows for this number of groups
       if (error.code() != ExitCode::usage) throw;
     }
   }
@@ -106,7 +106,7 @@ report::ParallelPlanReport parallel_plan(const open::LoadedModel& loaded, const 
   for (const int ranks : numbers_of_ranks(report.ranks)) {
     try {
       report.speed_ups.emplace_back(ranks, parallel::predict(graph, word.kind, ranks, cluster).speed_up());
-    } catch (const Error& error) {  // the model cannot be split over so many
+    } catch (const Error& error) {  // the model cannot be split over this number of ranks
       if (error.code() != ExitCode::usage) throw;
     }
   }

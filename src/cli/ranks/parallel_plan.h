@@ -8,11 +8,12 @@
 
 namespace attn::cli {
 
-/// Parses --cluster: a name, JSON, or a file of it (.json), which `attn doctor --parallel --json` may have written.
-/// Throws Error.
+/// Parses --cluster: a name, JSON, or the name of a .json file with either. `attn doctor --parallel --json` writes such
+/// a file. Throws Error.
 [[nodiscard]] parallel::Cluster cluster_named(const std::string& word);
 
-/// Throws Error (usage) if the word has no number of ranks, or the model cannot be split over so many.
+/// Predicts the cost of the model on the cluster. Throws Error (usage) if `word` has no number of ranks, or the model
+/// cannot be split over this number.
 [[nodiscard]] report::ParallelPlanReport parallel_plan(const open::LoadedModel& loaded,
                                                        const keras::LowerOptions& lower, const ParallelWord& word,
                                                        const parallel::Cluster& cluster);

@@ -33,7 +33,7 @@ std::string text_of(std::span<const std::byte> bytes) {
   return text;
 }
 
-/// Gathers pieces of equal size from every rank, in order.
+/// Gathers the bytes of every rank, in rank order; all ranks have the same number of bytes.
 std::vector<std::byte> gather(Communicator& world, std::span<const std::byte> own) {
   std::vector<std::byte> all(own.size() * static_cast<std::size_t>(world.size()));
   const std::vector<std::int64_t> bytes(static_cast<std::size_t>(world.size()), static_cast<std::int64_t>(own.size()));
@@ -41,20 +41,22 @@ std::vector<std::byte> gather(Communicator& world, std::span<const std::byte> ow
   return all;
 }
 
-/// Returns the time after which a rank reports another one as missing: the first reports it and ends the others.
+/// Returns how long a rank waits before it reports a missing rank. Rank 0 reports at once, and its end makes the
+/// launcher end the others, so the message appears only once.
 std::chrono::milliseconds turn_of(int rank) {
-  constexpr int kForLauncher = 1000;  // the launcher needs this to see that the first has ended, and to end the others
+  // The launcher needs this time to see that rank 0 has ended, and to end the others.
+  constexpr int kForLauncher = 1000;
   return std::chrono::milliseconds(rank == 0 ? 0 : kForLauncher + std::min(200 * rank, 2000));
 }
 
-/// MPI_Init and MPI_Comm_split wait for all ranks, and cannot be cancelled: if a rank is missing, this ends the
-/// process.
+/// Ends the process if the ranks have not met in time. MPI_Init and MPI_Comm_split wait for all ranks and cannot be
+/// cancelled.
 class MeetingDeadline {
  public:
   MeetingDeadline(double seconds, int rank, const std::function<void()>& tell)
       : watch_([this, seconds, rank, tell] {
           std::unique_lock lock(mutex_);
-          // Clocks count in 64 bits.
+          // Limits the wait, because the clock counts nanoseconds in 64 bits.
           constexpr double kMost = 1e6;
           const std::chrono::duration<double> longest(std::min(seconds, kMost));
           if (have_met_.wait_for(lock, longest, [this] { return is_over_; })) return;
@@ -89,7 +91,7 @@ std::unique_ptr<Communicator> open_within(const communicators::Launch& launch, d
   });
   try {
     return communicators::open_mpi(launch);
-  } catch (const Error&) {  // may happen on every rank
+  } catch (const Error&) {  // every rank may fail in the same way
     std::this_thread::sleep_for(turn_of(launch.rank));
     throw;
   }
@@ -176,7 +178,7 @@ std::optional<ParallelWord> RanksOptions::asked() const { return parallel ? pars
 void wait_for_turn() noexcept {
   try {
     std::this_thread::sleep_for(turn_of(communicators::launched().rank));
-  } catch (const Error&) {  // a launcher's variable is not a number: the order is unknown
+  } catch (const Error&) {  // a launcher's variable is not a number, so the rank is unknown
   }
 }
 
@@ -208,7 +210,7 @@ Ranks::Ranks(const RanksOptions& options, const ParallelWord& word, const Consol
 std::string Ranks::device_of(const std::string& device) const {
   if ((device != "cuda" && device != "gpu") || launch_.size == 1) return device;
   const auto gpus = static_cast<int>(backends::find_gpus().gpus.size());
-  if (gpus == 0) return device;  // opening the device reports why there is none
+  if (gpus == 0) return device;  // opening the device reports why there is no GPU
   if (communicator_ != "mpi" && launch_.local_rank >= gpus)
     throw Error(ExitCode::no_device,
                 fmt::format("{} ranks or more on this machine, but {} GPU{}: use --communicator mpi to share a GPU",
@@ -220,7 +222,7 @@ void Ranks::runs_on(const backends::Backend& backend) {
   if (backend.device().starts_with("cuda")) gpu_ = backend.device();
 }
 
-/// Either all ranks have a GPU, or none.
+/// Connects the ranks by NCCL. All ranks have a GPU, or none has one.
 std::optional<Error> Ranks::join_gpus() {
   if (gpu_.empty() && communicator_ == "nccl") return bad_usage("--communicator nccl requires --device cuda");
   if (!gpu_.empty() && count_of_groups_ > 1)
@@ -274,8 +276,8 @@ void Ranks::form_groups() {
         fmt::format("{}: not all ranks formed groups within {:.3g} s: one hangs, has exited or is unreachable; use "
                     "--timeout to wait longer",
                     own_name(), timeout_));
-    // The process ends without a call to MPI, because the rank's own thread is inside one: the launcher ends the
-    // others.
+    // The process ends without a call to MPI, because the rank's main thread is inside one. The launcher ends the other
+    // ranks.
   });
   inner_ = communicators::split_mpi(launch_, own.group);
   outer_ = communicators::split_mpi(launch_, own.rank);

@@ -18,14 +18,14 @@
 
 namespace attn::cli {
 
-/// "tensor=4" as a kind and a number of ranks; nothing for "none" and "files". "tensor=4,data=2": two groups of four
-/// ranks, which split the rows.
+/// "tensor=4" as a kind and a number of ranks. "tensor=4,data=2" has two groups of four ranks, which split the rows.
+/// "none" and "files" have no ParallelWord.
 struct ParallelWord {
   parallel::Kind kind = parallel::Kind::tensor;
-  std::optional<int> ranks;  ///< of a group
+  std::optional<int> ranks;  ///< ranks in each group
   int groups = 1;
 };
-/// Throws Error (usage) for another word.
+/// Parses the value of --parallel; nothing for "none" and "files". Throws Error (usage) for any other word.
 [[nodiscard]] std::optional<ParallelWord> parse_parallel(const std::string& word);
 
 /// Adds --parallel, for run, bench and plan.
@@ -37,16 +37,16 @@ struct RanksOptions {
   double timeout = 60;
 
   void declare(Options& options);
-  /// Throws Error (usage) if --communicator or --timeout is given without ranks.
+  /// Returns the parsed --parallel. Throws Error (usage) if --communicator or --timeout is given without --parallel.
   [[nodiscard]] std::optional<ParallelWord> asked() const;
 };
 
-/// Throws Error (usage), which names `way_out`, if several processes were started together: each would do all of the
-/// same work, and write the same file.
+/// Throws Error (usage), which names `way_out`, if a launcher started several processes. Each of them would do all of
+/// the work, and write the same file.
 void expect_one_process(std::string_view way_out);
 
-/// Called before a usage error is printed: under a launcher it is an error of every process, and the launcher ends the
-/// others when the first one ends, so they wait here for that.
+/// Waits before a usage error is printed. Under a launcher every process has the same error. The launcher ends the
+/// other processes when the first one ends, so that only one message appears.
 void wait_for_turn() noexcept;
 
 class Ranks {
@@ -57,33 +57,35 @@ class Ranks {
   [[nodiscard]] communicators::Communicator& world() { return *world_; }
   [[nodiscard]] const communicators::Launch& launch() const { return launch_; }
   [[nodiscard]] parallel::Kind kind() const { return kind_; }
-  /// Neighbouring ranks that split the model: all of them if there is one group.
+  /// A group is a run of neighbouring ranks that split the model; without groups, all ranks.
   struct Groups {
     int count = 1, group = 0;  ///< the number of groups, and this rank's index
-    int rank = 0, ranks = 1;   ///< within the group
+    int rank = 0, ranks = 1;   ///< this rank and the number of ranks, within the group
   };
   [[nodiscard]] Groups groups() const;
   /// Returns the ranks of this group; all ranks if there are no groups yet.
   [[nodiscard]] communicators::Communicator& group() { return inner_ ? *inner_ : *world_; }
   /// Returns the ranks with the same index in other groups; only this one if there is one group.
   [[nodiscard]] communicators::Communicator& across() { return *outer_; }
-  /// Returns the counts of this rank in its group and across groups.
+  /// Returns the numbers, bytes and seconds of this rank's collectives, within its group and across groups.
   [[nodiscard]] communicators::Counts counts();
   void reset_counts();
-  /// Returns the device of this rank if all get `device`: of several GPUs the one of its number on its machine. Throws
-  /// Error (no_device) if there are more ranks than GPUs, unless they may share one.
+  /// Returns the device of this rank if `device` is requested on all ranks. If a machine has several GPUs, each rank
+  /// gets the one with its local rank. Throws Error (no_device) if there are more ranks than GPUs, unless ranks may
+  /// share one.
   [[nodiscard]] std::string device_of(const std::string& device) const;
-  /// Reports the device of this rank while all prepare. Ranks with a GPU each communicate by NCCL from then on, unless
-  /// another communicator was requested.
+  /// Sets the device of this rank, while all ranks prepare. If all ranks have a GPU of their own, they then communicate
+  /// by NCCL, unless another communicator was requested.
   void runs_on(const backends::Backend& backend);
-  /// The time of collectives is known on the host; on GPUs they are parts of passes.
+  /// Returns whether the host knows the time of each collective. On GPUs, collectives are part of a pass and have no
+  /// time of their own.
   [[nodiscard]] bool are_timed() const { return !on_gpus_; }
-  /// Only one of the ranks prints and writes results.
+  /// Returns whether this rank prints and writes results: only rank 0 does.
   [[nodiscard]] bool speaks() const { return world_->rank() == 0; }
 
-  /// Calls `prepare` on every rank; if one throws, all end in order with its exit code, and one prints its message.
-  /// Then compares the returned facts, and calls `work`; an exception there ends all ranks at once. Returns the exit
-  /// code.
+  /// Calls `prepare` on every rank. If one throws, all ranks end in order with its exit code, and one prints its
+  /// message. Then compares the returned facts, and calls `work`. An exception in `work` ends all ranks at once.
+  /// Returns the exit code.
   [[nodiscard]] int together(const std::function<std::vector<Fact>()>& prepare, const std::function<int()>& work);
 
  private:
@@ -97,16 +99,16 @@ class Ranks {
   communicators::Launch launch_;
   parallel::Kind kind_;
   int count_of_groups_;
-  std::string communicator_, gpu_;  // "auto"; "cuda:0", "" for none
+  std::string communicator_, gpu_;  // "auto"; "cuda:0", or "" without a GPU
   double timeout_;
-  bool on_gpus_ = false;  // NCCL transfers data on the GPUs
+  bool on_gpus_ = false;  // whether NCCL transfers data on the GPUs
   std::unique_ptr<communicators::Communicator> world_;
   std::unique_ptr<communicators::Communicator> inner_, outer_;  // destroyed before world_
 };
 
-/// Returns `own` of every rank, by rank, cut at 63 bytes.
+/// Returns `own` of every rank, in rank order, cut at 63 bytes.
 [[nodiscard]] std::vector<std::string> gather_texts(communicators::Communicator& world, const std::string& own);
-/// Returns `own` of every rank, by rank.
+/// Returns `own` of every rank, in rank order.
 [[nodiscard]] std::vector<double> gather_numbers(communicators::Communicator& world, double own);
 
 }  // namespace attn::cli

@@ -13,7 +13,7 @@
 namespace attn::cli {
 namespace {
 
-/// The arguments of a callback, each taken once.
+/// The KEY=VALUE arguments of a callback. Each may be taken once.
 class Arguments {
  public:
   Arguments(const char* option, const std::string& text) : option_(option) {

@@ -10,11 +10,9 @@
 
 namespace attn::cli {
 
-/// Parses the arguments of Keras's EarlyStopping. Throws Error (usage) for an argument that it does not have, or an
-/// invalid value.
+/// Parses the arguments of Keras's EarlyStopping. Throws Error (usage) for an unknown argument or an invalid value.
 [[nodiscard]] train::Told<train::EarlyStopping> early_stopping_of(const std::string& text);
-/// Parses the arguments of Keras's ReduceLROnPlateau. Throws Error (usage) for an argument that it does not have, or an
-/// invalid value.
+/// Parses the arguments of Keras's ReduceLROnPlateau. Throws Error (usage) for an unknown argument or an invalid value.
 [[nodiscard]] train::Told<train::ReduceLROnPlateau> reduce_lr_of(const std::string& text);
 
 /// The interval of checkpoints; 0: never.

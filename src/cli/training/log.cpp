@@ -53,7 +53,7 @@ std::string csv_number(double value) {
   return text.find_first_of(".en") == std::string::npos ? text + ".0" : text;
 }
 
-/// A value as CSVLogger writes it: a list is a text that has quotation marks of its own.
+/// Formats a value as CSVLogger does; a list becomes a text with its own quotation marks.
 std::string csv_value(const std::vector<double>& numbers) {
   if (numbers.size() == 1) return csv_number(numbers.front());
   std::vector<std::string> texts;
@@ -234,7 +234,7 @@ void TrainingLog::epoch(const train::EpochEvent& event, const train::Logs& logs)
   }
 }
 
-/// Matches keras/src/callbacks/csv_logger.py: without validation its columns exist with NA.
+/// Writes a row as keras/src/callbacks/csv_logger.py does. Without validation, the "val_" columns have the value NA.
 void TrainingLog::write_row(std::int64_t epoch, train::Logs logs) {
   if (!csv_.is_open()) return;
   std::ranges::sort(logs);

@@ -1,4 +1,4 @@
-// The output of a training during its run.
+// The output of a training while it runs.
 #pragma once
 
 #include <fstream>
@@ -16,12 +16,13 @@ namespace attn::cli {
 enum class ShownProgress : std::uint8_t { automatic, bar, lines, none };
 
 struct LogTargets {
-  std::optional<std::string> events, csv, tensorboard;  ///< JSON lines, Keras's CSVLogger, a folder
+  /// JSON lines, the CSV of Keras's CSVLogger, a TensorBoard folder.
+  std::optional<std::string> events, csv, tensorboard;
   ShownProgress progress = ShownProgress::automatic;
-  bool append = false;  ///< the training is resumed
+  bool append = false;  ///< continues the files of a resumed training
 };
 
-/// Writes the lines or the bar on stdout, and the files of a log. If a log can no longer be written, it warns and the
+/// Writes lines or a bar to stdout, and the log files. If a log can no longer be written, the log warns and the
 /// training continues without it.
 class TrainingLog {
  public:
@@ -34,7 +35,7 @@ class TrainingLog {
   void epoch(const train::EpochEvent& event, const train::Logs& logs);
   void checkpoint(const std::string& file, std::int64_t step);
   void end(train::FitEnd reason, std::int64_t step);
-  /// Closes the files. Returns what could not be written, or "".
+  /// Closes the files. Returns the failure if one could not be written completely, otherwise "".
   [[nodiscard]] std::string close();
   /// Prints a line of text.
   void say(const std::string& line) const;
@@ -57,7 +58,7 @@ class TrainingLog {
   std::optional<io::EventFile> training_events_, validation_events_;
   std::string failure_;
 
-  // Values of the epoch that is shown.
+  // The state of the bar in the current epoch.
   std::int64_t batches_ = 0;
   double seconds_ = 0, seconds_behind_first_ = 0, drawn_at_ = -1;
   std::int64_t steps_behind_first_ = 0;

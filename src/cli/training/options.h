@@ -18,19 +18,19 @@ struct TrainingOptions : train::Setup {
   std::optional<std::string> target, dump, svg, save_best, time_limit, save_every, lora_output, expected_losses;
   LogTargets logs;
   std::optional<std::int64_t> keep;
-  std::optional<double> rtol, atol;  ///< of expected_losses
+  std::optional<double> rtol, atol;  ///< tolerances of expected_losses
   bool plans = false;                ///< report the cost of the training, without training
   RanksOptions ranks;
 
   void declare(Options& options);
-  /// Does the training write a model? --overfit and --plan do not.
+  /// Returns whether the training writes a model; with --overfit and --plan it does not.
   [[nodiscard]] bool saves() const { return !overfit && !plans; }
-  /// Throws Error (usage) where they do not agree with each other.
+  /// Throws Error (usage) for incompatible options.
   void check() const;
   [[nodiscard]] LogTargets log_targets() const;
   /// Returns the options of a rank that only computes: it prints nothing and writes nothing.
   [[nodiscard]] TrainingOptions silent() const;
-  /// Returns all options that change the numbers, for ranks to compare.
+  /// Returns all options that change the results, as text. Ranks compare it.
   [[nodiscard]] std::string decisive() const;
 
  private:

@@ -13,7 +13,8 @@
 namespace attn::cli {
 namespace {
 
-/// `computed`: the dtype of the first thing that is computed.
+/// Returns the name of the dtype policy; `computed` is the dtype of the first computed value, for a graph without half
+/// precision.
 std::string policy_of(const graph::Graph& graph, const std::string& computed) {
   const bool keeps_floats =
       std::ranges::any_of(graph.weights, [](const graph::WeightSpec& spec) { return spec.dtype == DType::float32; });
@@ -23,7 +24,7 @@ std::string policy_of(const graph::Graph& graph, const std::string& computed) {
   return computed;
 }
 
-/// A line for each array.
+/// Returns a line with name and fingerprint for each array.
 std::string prints_of(const std::map<std::string, std::string>& fingerprints) {
   std::string out;
   for (const auto& [name, print] : fingerprints) out += fmt::format("{} {}\n", name, print);

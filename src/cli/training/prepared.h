@@ -1,4 +1,4 @@
-// A training that the command line asks for, ready for its first step.
+// A training as the command line requests it, ready for its first step.
 #pragma once
 
 #include <chrono>
@@ -18,15 +18,15 @@ struct PreparedTraining : train::Job {
   std::optional<train::ExpectedLosses> expected;
   std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
 
-  /// The facts about it that are known before its first step.
+  /// Returns the facts about the training that are known before its first step.
   [[nodiscard]] report::TrainingReport describe(const open::Execution& execution) const;
 };
 
-/// Makes all of it: whatever can fail before the first step does so here. `ranks` may be null; `writes`: this process
-/// is the one that writes. Throws Error.
+/// Prepares the whole training, so that errors appear before the first step. `ranks` may be null. `writes` is true in
+/// the process that writes. Throws Error.
 void prepare(PreparedTraining& job, const TrainingOptions& options, communicators::Communicator* ranks, bool writes);
 
-/// The facts on which ranks must agree.
+/// Returns the facts on which ranks must agree.
 [[nodiscard]] std::vector<Fact> facts_of(const PreparedTraining& job, const TrainingOptions& options);
 
 }  // namespace attn::cli

@@ -1,6 +1,7 @@
-// Ranks as processes over MPI: the only file that knows MPI. The same source is compiled for Open MPI and for MPICH.
+// Ranks as processes over MPI. This is the only file that uses MPI; it is compiled once for Open MPI and once for
+// MPICH.
 //
-// Every collective is non-blocking and polled until it completes, so that attn can give up on one that does not.
+// Every collective is non-blocking and polled until it completes, so that attn can abandon one that hangs.
 #include <mpi.h>
 #include <sched.h>
 #include <unistd.h>
@@ -180,14 +181,14 @@ class Mpi final : public Communicator {
     std::byte* out = nullptr;
     DType dtype = DType::bfloat16;
     Reduction how = Reduction::sum;
-    std::vector<int> counts, places;           // the ranks' shards of all numbers
-    std::vector<int> takes, to;                // the other ranks' contributions to this rank's shard
-    std::shared_ptr<std::byte> given, shares;  // all numbers of this rank, and all contributions to this rank's shard
+    std::vector<int> counts, places;  // sizes and offsets of the ranks' shards
+    std::vector<int> takes, to;       // sizes and offsets of the other ranks' contributions to this rank's shard
+    std::shared_ptr<std::byte> given, shares;  // this rank's numbers, and all contributions to its shard
   };
 
   std::unique_ptr<SumOfHalves> begin_sum_of_halves(const std::byte* in, std::byte* out, std::int64_t count, DType dtype,
                                                    Reduction how) {
-    // A separate communicator, because ranks may gather a result before or after the next sum begins.
+    // The gather has a separate communicator, because ranks may start it before or after the next sum begins.
     if (gathering_ == MPI_COMM_NULL)
       wait([&](MPI_Request* request) { return MPI_Comm_idup(comm_, &gathering_, request); });
     auto sum = std::make_unique<SumOfHalves>();
@@ -212,7 +213,7 @@ class Mpi final : public Communicator {
     return sum;
   }
 
-  /// Adds up the first sum whose contributions have arrived; in the order of begin on every rank.
+  /// Adds the contributions to the oldest sum that is not added up yet; every rank adds up in the same order.
   void add_up() {
     SumOfHalves& sum = *unadded_.front();
     unadded_.pop_front();
@@ -272,7 +273,7 @@ class Mpi final : public Communicator {
     throw internal_error("MPI does not add {}", name_of(dtype));
   }
 
-  /// Half precision as float32, in which MPI adds it; empty for other dtypes.
+  /// Converts half precision to float32, in which MPI adds it; empty for other dtypes.
   static Tensor widened(const std::byte* numbers, std::int64_t count, DType dtype) {
     if (!is_half(dtype)) return {};
     Tensor wide(DType::float32, {count});
@@ -311,8 +312,8 @@ class Mpi final : public Communicator {
     return done != 0;
   }
 
-  /// Waits for all requests. In the first millisecond it polls without sleeping, since most collectives take
-  /// microseconds, but yields to other ranks on the same core.
+  /// Waits for all requests. Most collectives take microseconds, so the first millisecond polls without sleeping, but
+  /// yields to other ranks on the same core.
   void wait_for(std::vector<MPI_Request>& requests) {
     constexpr double kEager = 1e-3;
     constexpr unsigned kPause = 50;  // microseconds

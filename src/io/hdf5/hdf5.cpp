@@ -53,7 +53,7 @@ void put_object(Channel& channel, const std::string& path, const Hdf5Object& obj
     for (const Dim dim : tensor.shape()) channel.put_u64(static_cast<std::uint64_t>(dim));
     channel.put_u8(static_cast<std::uint8_t>(Hdf5Storage::here));
     channel.put_bytes({tensor.data(), static_cast<std::size_t>(tensor.bytes())});
-    // The attribute by which Keras recognizes its two opaque bytes.
+    // Keras recognizes bfloat16, which HDF5 stores as two opaque bytes, by this attribute.
     if (tensor.dtype() == DType::bfloat16 && !object.attributes.contains("dtype")) {
       put_attribute(channel, "dtype", {{"bfloat16"}, false});
     }
@@ -64,8 +64,8 @@ void put_object(Channel& channel, const std::string& path, const Hdf5Object& obj
   for (const auto& [name, text] : object.attributes) put_attribute(channel, name, text);
 }
 
-/// Checks the superblock for problems that library version 1.10 ignores and later ones reject (HDF5 file format, II.A):
-/// a flag that the file is still being written, or another file driver.
+/// Checks the superblock (HDF5 file format, II.A) for problems that library version 1.10 ignores and later versions
+/// reject. These are a flag that the file is still being written, and another file driver.
 void check_superblock(const Bytes& file, const std::string& place) {
   constexpr std::size_t kVersion = 8, kFlags = 20, kFlagsFrom2 = 11, kOffsetSize = 13, kAddresses = 24,
                         kAddresses1 = 28;
@@ -77,11 +77,11 @@ void check_superblock(const Bytes& file, const std::string& place) {
   if (flags.find_first_not_of('\0') != std::string_view::npos)
     throw bad_input("{}: not a readable HDF5 file (whoever wrote it did not close it)", place);
   if (!is_old) return;
-  // The fourth address; all ones mean that there is none.
+  // The address of the driver block is the fourth; if all of its bits are ones, there is none.
   const std::size_t width = byte(kOffsetSize), driver = (byte(kVersion) == 0 ? kAddresses : kAddresses1) + 3 * width;
   if (driver + width > text.size() || text.substr(driver, width).find_first_not_of('\xff') != std::string_view::npos)
     throw bad_input("{}: not a readable HDF5 file (it is part of a file that another driver wrote)", place);
-  // The root's own name follows: it must be empty.
+  // The name of the root group follows, and must be empty.
   if (text.substr(driver + width, width).find_first_not_of('\0') != std::string_view::npos)
     throw bad_input("{}: not a readable HDF5 file (its root group has a name)", place);
 }
@@ -98,7 +98,7 @@ Bytes contents_of(Descriptor file) {
       size};
 }
 
-/// attn-hdf5 writes into an open file from `offset` on, where the file ends.
+/// Makes attn-hdf5 write into an open file, from its end `offset` on.
 void write_to(int fd, std::int64_t offset, const Hdf5File& contents, const std::string& place) {
   std::int64_t size = 0;
   for (const auto& [path, object] : contents.objects) {
@@ -167,7 +167,8 @@ void write_hdf5(AtomicFile& file, const Hdf5File& contents) {
 }
 
 std::int64_t most_hdf5_bytes(const Hdf5File& contents) {
-  constexpr std::int64_t kMostOfHeaders = std::int64_t{1} << 14;  // per object, with its entry in its group
+  // Bytes of headers per object, with the entry in its group.
+  constexpr std::int64_t kMostOfHeaders = std::int64_t{1} << 14;
   std::int64_t size = kMostOfHeaders;
   for (const auto& [path, object] : contents.objects) {
     const auto depth = 1 + std::ranges::count(path, '/');  // each of the parent groups may be new

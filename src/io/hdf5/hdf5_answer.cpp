@@ -21,7 +21,7 @@ class Answer {
 
   Hdf5File read() {
     Hdf5File result;
-    Hdf5Object* object = nullptr;  // the most recent one
+    Hdf5Object* object = nullptr;  // the most recent object
     while (true) {
       switch (static_cast<Hdf5Tag>(channel_.u8())) {
         case Hdf5Tag::group:
@@ -108,8 +108,8 @@ class Answer {
   Channel& channel_;
   const Bytes& file_;
   const std::string& place_;
-  std::int64_t in_file_ = 0;  // bytes of the contiguous datasets in the file
-  std::int64_t copied_ = 0;   // bytes of the other datasets
+  std::int64_t in_file_ = 0;  // bytes of all contiguous datasets in the file
+  std::int64_t copied_ = 0;   // bytes of all other datasets
   std::int64_t strings_ = 0;
 };
 

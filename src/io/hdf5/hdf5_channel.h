@@ -27,7 +27,7 @@ enum class Hdf5Storage : std::uint8_t { in_file, here };
 
 inline constexpr int kMaxHdf5Depth = 64;
 inline constexpr std::int64_t kMaxHdf5Objects = 1'000'000;
-/// The total size of all names and strings of a file.
+/// The maximum size in bytes of all names and strings of a file together.
 inline constexpr std::int64_t kMaxHdf5Text = std::int64_t{256} << 20;
 
 /// The processor time that attn-hdf5 may use: this many milliseconds to read or to write a file, plus one second per
@@ -60,7 +60,7 @@ class Channel {
   std::uint8_t u8() { return get<std::uint8_t>(); }
   std::uint32_t u32() { return get<std::uint32_t>(); }
   std::uint64_t u64() { return get<std::uint64_t>(); }
-  /// All texts together may have kMaxHdf5Text bytes.
+  /// Receives a text. All texts together may have kMaxHdf5Text bytes.
   std::string text();
   void bytes(std::span<std::byte> to);
 

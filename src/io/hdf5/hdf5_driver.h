@@ -66,7 +66,7 @@ inline haddr_t driver_get_eof(const H5FD_t* file, H5FD_mem_t) {
   return static_cast<haddr_t>(driver_file(file)->range.size);
 }
 
-/// Bytes past the end read as zeros: the library reads ahead.
+/// Reads bytes. Past the end they are zeros, because the library reads ahead.
 inline herr_t driver_read(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t address, std::size_t size, void* buffer) {
   const DriverRange& range = driver_file(file)->range;
   auto* to = static_cast<char*>(buffer);
@@ -112,7 +112,7 @@ inline herr_t driver_truncate(H5FD_t* file, hid_t, hbool_t) {
   return ::ftruncate(driver->range.fd, driver->range.offset + end);
 }
 
-/// A file access property list that directs the library to these bytes.
+/// Returns a file access property list that directs the library to these bytes.
 inline Handle access_to(const DriverRange& range) {
   static constexpr H5FD_mem_t kOneForAll[H5FD_MEM_NTYPES] = H5FD_FLMAP_SINGLE;
   H5FD_class_t driver{};

@@ -24,7 +24,7 @@ namespace {
 
 constexpr const char* kName = "attn-hdf5";
 
-/// Wall-clock time, because processor time advances more slowly under load.
+/// Returns the limit in seconds of wall-clock time, because processor time advances more slowly under load.
 std::int64_t seconds_for(std::int64_t size) { return 5 * (1 + size / kHdf5Slowest); }
 
 /// Returns the program: $ATTN_HDF5, or the one beside attn.
@@ -64,7 +64,7 @@ class FileActions {
   posix_spawn_file_actions_t actions_{};
 };
 
-/// The child's descriptors: 0 is the socket, 1 and 2 are closed, 3 is the file.
+/// Starts the child. Its descriptor 0 is the socket, 1 and 2 are closed, and 3 is the file.
 pid_t start(const std::string& mode, int socket, int file, std::int64_t offset, std::int64_t size) {
   const Descriptor child_socket = out_of_the_way(socket);
   const Descriptor child_file = out_of_the_way(file);

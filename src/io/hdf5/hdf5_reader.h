@@ -27,7 +27,7 @@ namespace attn::io {
 
 class Hdf5Reader {
  public:
-  /// `size` is the file's.
+  /// `size` is the file's size in bytes.
   Hdf5Reader(hid_t file, std::int64_t size, Channel& out) : file_(file), size_(size), out_(out) {}
 
   /// Sends every object. Throws Hdf5Refused.

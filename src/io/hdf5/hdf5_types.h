@@ -25,7 +25,7 @@ inline Handle float16_type(hid_t like) {
   return type;
 }
 
-/// The in-memory type of a dtype. bfloat16 is two opaque bytes, as Keras stores it; bool is h5py's enumeration.
+/// Returns the in-memory type of a dtype. bfloat16 is two opaque bytes, as Keras stores it; bool is h5py's enumeration.
 inline Handle type_of(DType dtype) {
   const auto copy = [](hid_t type) { return Handle(H5Tcopy(type), H5Tclose, "a type"); };
   switch (dtype) {
@@ -68,7 +68,7 @@ struct Hdf5Type {
   bool as_is;  // the file's bytes equal those in memory
 };
 
-/// The dtype of a dataset's type; nothing if it is not a number, bool or bfloat16.
+/// Returns the dtype of a dataset's type; nothing if it is not a number, bool or bfloat16.
 inline std::optional<Hdf5Type> dtype_of_type(hid_t type) {
   static constexpr std::array kNumbers = {DType::float64, DType::float32, DType::float16, DType::int64,
                                           DType::int32,   DType::int16,   DType::int8,    DType::uint64,

@@ -25,7 +25,7 @@ TextArray lines_of(std::string_view text, const std::string& place) {
     if (line.ends_with('\r')) line.pop_back();
     out.values.push_back(std::move(line));
   }
-  if (out.values.back().empty()) out.values.pop_back();  // after the last newline
+  if (out.values.back().empty()) out.values.pop_back();  // the empty string after the last newline
   out.shape = {static_cast<Dim>(out.values.size())};
   return out;
 }

@@ -36,7 +36,7 @@ constexpr std::array<std::pair<std::string_view, DType>, 12> kNpyTypes = {{{"f8"
 
 struct Header {
   DType dtype = DType::float32;
-  char text = '\0';             ///< 'U' or 'S' for strings
+  char text = '\0';             ///< for strings, 'U' or 'S'
   std::int64_t characters = 0;  ///< characters per string, padded with NUL
   bool big_endian = false;
   bool fortran_order = false;
@@ -331,7 +331,7 @@ Tensor parse_npy(const Bytes& file, std::string_view name) {
 
 namespace {
 
-/// The header for a dtype in NumPy's notation: "<f4".
+/// Returns the header for a dtype in NumPy's notation: "<f4".
 std::string header_of(const std::string& descr, const Shape& shape) {
   std::string text = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': {}, }}", descr, shape.str());
   const std::size_t before = kMagic.size() + 4;  // the version and the header's size have two bytes each
@@ -355,7 +355,7 @@ Tensor as_npy(const Tensor& tensor) { return tensor.dtype() == DType::bfloat16 ?
 
 namespace {
 
-/// The code points of valid UTF-8.
+/// Returns the code points of valid UTF-8.
 std::u32string points_of(std::string_view text) {
   std::u32string out;
   for (std::size_t at = 0; at < text.size();) {

@@ -73,7 +73,7 @@ class Reader {
   }
 
  private:
-  /// Whether only empty lines are left.
+  /// Returns whether the rest of the text is empty lines.
   static bool trimmed_is_empty(std::string_view text) {
     return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
   }
@@ -106,7 +106,7 @@ class Reader {
     ++out_.rows;
   }
 
-  /// The column's name, or its number from 1 on.
+  /// Returns the column's name, or its number from 1 on.
   [[nodiscard]] std::string column(std::size_t i) const {
     return out_.columns.empty() ? std::to_string(i + 1) : "'" + shortened(printable(out_.columns[i])) + "'";
   }

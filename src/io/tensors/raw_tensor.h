@@ -13,10 +13,10 @@
 
 namespace attn::io {
 
-/// No weight and no input has more dimensions.
+/// The maximum rank of an array. No weight and no input has more axes.
 inline constexpr int kMaxRank = 8;
 
-/// Returns the bytes of an array; nothing if the product exceeds kMaxSize, even if a dimension is 0.
+/// Returns the size of an array in bytes; empty if the product exceeds kMaxSize, even if a dimension is 0.
 [[nodiscard]] std::optional<std::int64_t> byte_count(DType dtype, const std::vector<Dim>& dims);
 
 /// Returns a tensor over byte_count little-endian row-major bytes, which are shared if they are aligned for the dtype,

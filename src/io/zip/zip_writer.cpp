@@ -39,7 +39,7 @@ std::uint64_t in_32_bits(std::int64_t value) {
   return std::min(static_cast<std::uint64_t>(value), std::uint64_t{kElsewhere32});
 }
 
-/// Throws Error (bad_input).
+/// Throws Error (bad_input) if ZipReader would reject the name.
 void check_name(const std::string& name, const AtomicFile& file) {
   if (const char* reason = why_not_name(name)) {
     throw bad_input("{}: cannot hold '{}': its name {}", printable(file.path()), printable(name), reason);
@@ -48,7 +48,7 @@ void check_name(const std::string& name, const AtomicFile& file) {
   if (name.size() > kMostOfName) throw bad_input("{}: a name of {} bytes", printable(file.path()), name.size());
 }
 
-/// `wide`: its sizes have 64 bits even if 32 would do.
+/// Returns the local header of a member. `wide`: sizes have 64 bits even if 32 bits would suffice.
 std::string local_header(const ZipMember& member, bool wide) {
   Record extra;
   if (wide)

@@ -26,22 +26,25 @@ Owners::Owners(const Anatomy& anatomy)
     for (const graph::LayerId call : parts[i].calls) of_layer_[at(call)] = part;
     for (const std::int32_t weight : parts[i].weights) of_weight_[at(weight)] = part;
   }
-  // A call of another part's layer belongs to the part that calls it: the head of a masked language model multiplies by
-  // the backbone's embedding.
+  // Returns the layer or its nearest caller that has a part.
+  const auto assigned_from = [&](graph::LayerId layer) {
+    while (layer != kNone && of_layer_[at(layer)] == kNone) layer = anatomy.graph.layers[at(layer)].parent;
+    return layer;
+  };
+  // A part may call a layer of another part: the head of a masked language model multiplies by the backbone's
+  // embedding. Such a call belongs to the calling part.
   std::vector<std::int32_t> calls = of_layer_;
   for (std::size_t i = 0; i < of_layer_.size(); ++i) {
-    graph::LayerId caller = anatomy.graph.layers[i].parent;
-    while (caller != kNone && of_layer_[at(caller)] == kNone) caller = anatomy.graph.layers[at(caller)].parent;
+    const graph::LayerId caller = assigned_from(anatomy.graph.layers[i].parent);
     if (caller == kNone || of_layer_[i] == kNone) continue;
     std::int32_t enclosing = of_layer_[i];
     while (enclosing != kNone && enclosing != of_layer_[at(caller)]) enclosing = parent_[at(enclosing)];
     if (enclosing == kNone) calls[i] = kNone;
   }
   of_layer_ = std::move(calls);
-  // A layer that is not a part belongs to an enclosing one.
+  // A layer that is not a part belongs to the innermost enclosing part.
   for (std::size_t i = 0; i < of_layer_.size(); ++i) {
-    auto layer = static_cast<graph::LayerId>(i);
-    while (layer != kNone && of_layer_[at(layer)] == kNone) layer = anatomy.graph.layers[at(layer)].parent;
+    const graph::LayerId layer = assigned_from(static_cast<graph::LayerId>(i));
     if (layer != kNone) of_layer_[i] = of_layer_[at(layer)];
   }
   trace_weights(anatomy.graph);

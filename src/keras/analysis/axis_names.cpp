@@ -11,8 +11,8 @@ namespace {
 using Words = std::vector<std::string>;
 std::size_t place(int axis) { return static_cast<std::size_t>(axis); }
 
-/// The names of `to`'s axes, where `to` is a view of `from`; empty if an axis was split. Merged axes have a joint name
-/// ("c_in·m") if `merges` is set, otherwise none.
+/// Returns the names of the axes of `to`, a view of `from` whose axes have `names`; empty if an axis was split. Merged
+/// axes have a joint name ("c_in·m") if `merges` is set, otherwise none.
 std::optional<Words> viewed(const Shape& from, const Words& names, const Shape& to, bool merges) {
   Words out(place(to.rank()));
   int i = 0;
@@ -39,7 +39,7 @@ std::optional<Words> viewed(const Shape& from, const Words& names, const Shape& 
   return i == from.rank() ? std::optional(out) : std::nullopt;
 }
 
-/// "o", "o_h", "o_w": the letter with the suffix of a window's axis.
+/// Returns the letter with the suffix of a window's axis: "o", "o_h", "o_w".
 std::string of_window(const char* letter, int axis, int axes) {
   if (axes == 1) return letter;
   return std::string(letter) + "_" + std::string("dhw").substr(place(axis + 3 - axes), 1);
@@ -76,7 +76,7 @@ Words AxisNames::of_weight(std::int32_t weight, const Shape& shape) const {
   if (names == known_.of_weight.end()) return Words(place(shape.rank()));
   if (whole == shape) return names->second;
   if (const auto found = viewed(whole, names->second, shape, true)) return *found;
-  // Permuted: an axis is identified by its size if no other axis has the same.
+  // The weight may be transposed. An axis gets the name of the only axis of this size.
   Words out(place(shape.rank()));
   for (int axis = 0; axis < shape.rank(); ++axis)
     if (std::count(whole.begin(), whole.end(), shape[axis]) == 1)
@@ -89,7 +89,7 @@ Words AxisNames::of_input(const Shape& shape) const {
   Words out(place(shape.rank()));
   if (shape.rank() > 0) out[0] = "B";
   if (shape.rank() == 3) out[1] = "T|S";
-  // The input width is the size that the layer's weights name by such a symbol.
+  // The last axis of an input is named like the symbol of a weight that has this size.
   for (const char* width : {"d_model", "c"})
     for (const Symbol& known : symbols_)
       if (shape.rank() > 1 && known.symbol == width && known.value == static_cast<Count>(shape[-1])) out.back() = width;
@@ -164,7 +164,7 @@ Words AxisNames::of_output(const graph::Node& node) {
     return turned;
   }
   if (std::holds_alternative<graph::Reshape>(node.op)) {
-    // Inputs from outside are named by their own shape, not by that of another view.
+    // A value from outside is named by its own shape, not through a view of it.
     const bool weight = owners_.weight(node.inputs[0]) != graph::kNone;
     if (!weight && !known_.of_value.contains(node.inputs[0])) return {};
     return viewed(shape(node.inputs[0]), of(node.inputs[0]), out, weight).value_or(Words{});
@@ -203,7 +203,7 @@ Words AxisNames::of_same_shape(const graph::Node& node) {
     break;
   }
   if (of_weights || !std::holds_alternative<graph::Binary>(node.op)) return names;
-  // If operands are broadcast, each names its own axes.
+  // Broadcast operands each name the axes in which they have the result's size.
   names.resize(place(out.rank()));
   for (const graph::ValueId input : node.inputs) {
     if (owners_.weight(input) == graph::kNone && !known_.of_value.contains(input)) continue;

@@ -12,7 +12,7 @@
 
 namespace attn::keras {
 
-/// Names by weight and by value; "a|b" means a, or b if a already has another size.
+/// Names of axes by weight and by value. "a|b" means a, or b if a already names another size.
 struct KnownAxes {
   std::map<std::int32_t, std::vector<std::string>> of_weight;
   std::map<graph::ValueId, std::vector<std::string>> of_value;
@@ -20,15 +20,15 @@ struct KnownAxes {
 
 class AxisNames {
  public:
-  /// `symbols` are those that already have a meaning. All arguments must outlive this.
+  /// `symbols` are the symbols that already have a meaning. All arguments must outlive the AxisNames.
   AxisNames(const graph::Graph& graph, const Owners& owners, const std::vector<Symbol>& symbols, KnownAxes& known)
       : graph_(graph), owners_(owners), symbols_(symbols), known_(known) {}
 
-  /// A name for each axis; "" for an unnamed one.
+  /// Returns a name for each axis of a value; "" for an unnamed axis.
   [[nodiscard]] const std::vector<std::string>& of(graph::ValueId id);
-  /// The name of a factor in the operation count of `node`.
+  /// Returns the name of a factor in the operation count of `node`; "" if it has none.
   [[nodiscard]] std::string of(const graph::Node& node, const graph::Factor& factor);
-  /// Names the results of `node`, and for keras.layers.Attention and AdditiveAttention (`attends`) its inputs.
+  /// Names the results of `node`. If `attends` (keras.layers.Attention and AdditiveAttention), also names its inputs.
   void pass(const graph::Node& node, bool attends);
 
  private:
@@ -36,7 +36,7 @@ class AxisNames {
   [[nodiscard]] const Shape& shape(graph::ValueId id) const { return graph_.value(id).shape; }
   [[nodiscard]] Words of_weight(std::int32_t weight, const Shape& shape) const;
   [[nodiscard]] Words of_input(const Shape& shape) const;
-  /// Names the last axes of an unnamed value, and B as its first axis.
+  /// Names the last axes of the value `last`, its first axis "B", and the axes between "". Does nothing for a weight.
   void name_last(graph::ValueId id, const Words& last);
   void name_operands(const graph::Node& node);
   [[nodiscard]] Words of_output(const graph::Node& node);

@@ -15,7 +15,7 @@ struct NamedLayer {
   std::string name, class_name;
 };
 
-/// Pairs of indices: those of a in order, then those that only b has.
+/// Pairs the layers by name, then by class. The result has indices: those of a in order, then those that only b has.
 std::vector<Pair> pair_up(const std::vector<NamedLayer>& a, const std::vector<NamedLayer>& b) {
   std::map<std::string_view, std::size_t> by_name;
   for (std::size_t i = 0; i < b.size(); ++i) by_name.emplace(b[i].name, i);
@@ -48,7 +48,7 @@ std::string text_at(const Json& json, const char* key) {
   return found != json.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
-/// A layer's name and class in its serialized object.
+/// Returns a layer's name and class from its serialized object.
 NamedLayer named(const Json& layer) {
   if (!layer.is_object()) return {};
   std::string name = text_at(layer, "name");
@@ -140,7 +140,7 @@ class ConfigWalk {
   void compare_layer(const Json& a, const Json& b, const Place& at, const std::string& layer) {
     const NamedLayer of_a = named(a), of_b = named(b);
     if (of_a.name == of_b.name || !a.is_object() || !b.is_object()) return compare(a, b, at, layer);
-    // Reported once, with its location in both.
+    // The name is reported once, with its location in both configs.
     const Place name = at / "config" / "name";
     found.push_back({layer, name.a, name.b, to_json_text(Json(of_a.name), 0), to_json_text(Json(of_b.name), 0)});
     const auto config_a = a.find("config"), config_b = b.find("config");
@@ -153,17 +153,17 @@ class ConfigWalk {
     compare_keys(a, b, at, layer, {"name", "config"});
   }
 
-  /// References to layers are lists: ["dense", 0, 0].
+  /// Returns whether `b` is the renamed `a`. References to layers, such as ["dense", 0, 0], contain the layer's name.
   [[nodiscard]] bool is_same_layer(const Json& a, const Json& b) const {
     if (!a.is_string() || !b.is_string()) return false;
     const auto found_name = renamed_.find(a.get<std::string>());
     return found_name != renamed_.end() && found_name->second == b.get<std::string>();
   }
 
-  std::map<std::string, std::string> renamed_;  // maps a's names of layers in the enclosing model to b's
+  std::map<std::string, std::string> renamed_;  // maps names of layers in a's enclosing model to b's
 };
 
-/// Rows by path, "block/dense".
+/// Returns the rows by path: "block/dense".
 std::vector<NamedLayer> paths_of(const Summary& summary) {
   std::vector<NamedLayer> out;
   std::vector<std::string> around;

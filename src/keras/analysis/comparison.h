@@ -8,9 +8,9 @@
 
 namespace attn::keras {
 
-/// The differences between two models or layers in Keras's serialization (Model::config).
+/// Compares two models or layers in Keras's serialization (Model::config).
 [[nodiscard]] std::vector<ConfigDifference> compare_configs(const Json& a, const Json& b);
-/// The differences between layers that both summaries have.
+/// Compares the layers that both summaries have.
 [[nodiscard]] std::vector<LayerDifference> compare_summaries(const Summary& a, const Summary& b);
 
 }  // namespace attn::keras

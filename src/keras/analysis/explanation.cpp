@@ -30,14 +30,14 @@ std::string short_product(const std::vector<NamedNumber>& factors) {
   return words.empty() ? "1" : join(words, "·");
 }
 
-/// The sort order of symbols in a product, so that d_model·h·d_head and h·d_head·d_model are equal.
+/// Returns the rank of a symbol in a product: d_model·h·d_head and h·d_head·d_model then have the same text.
 int rank(const NamedNumber& factor) {
   static constexpr std::array<std::string_view, 9> kOrder = {"d_in", "d_model", "d_key",  "d_value", "d_out",
                                                              "h",    "g",       "d_head", "d_v"};
   return static_cast<int>(std::find(kOrder.begin(), kOrder.end(), factor.symbol) - kOrder.begin());
 }
 
-/// "2·d_model·h·d_head + d_model·h·d_v".
+/// Returns "2·d_model·h·d_head + d_model·h·d_v".
 std::string short_sum(const std::vector<const Product*>& lines) {
   std::vector<std::pair<std::string, int>> terms;
   for (const Product* line : lines) {
@@ -72,7 +72,7 @@ class AttentionSums {
     };
     const Count d = size("d_model"), h = size("h"), head = size("d_head");
     const bool plain = size("d_key") + size("d_value") + size("d_v") + size("d_out") + size("g") == 0;
-    // If one width is used everywhere and the heads fill it, the sum is the textbook's 4·d².
+    // If all widths are equal and the heads fill them, the sum is the textbook's 4·d².
     if (plain && d > 0 && h * head == d) {
       const auto inputs = static_cast<int>(kernels_.size()) - 1;
       out.identities.push_back({"kernels", fmt::format("{}·d_model² + d_model² = {}·d_model²", inputs, inputs + 1),
@@ -99,7 +99,7 @@ class AttentionSums {
 
 }  // namespace
 
-/// The names of sizes within the explanation of one layer: a symbol means one size.
+/// The names of sizes in the explanation of one layer: a symbol stands for one size.
 class Explainer::Names {
  public:
   explicit Names(Explanation& out) : out_(out) {}
@@ -119,7 +119,7 @@ class Explainer::Names {
     return "";
   }
 
-  /// A weight and its sizes.
+  /// Returns a weight as a product of its sizes.
   Product of_weight(const std::string& what, std::int32_t weight, const graph::WeightSpec& spec,
                     std::vector<std::string> symbols) {
     symbols.resize(at(spec.shape.rank()));
@@ -209,7 +209,7 @@ Explanation Explainer::explain(std::int32_t part) const {
     return out;
   }
   Names names(out);
-  if (itself.rest) {  // sizes are named as in the enclosing layer
+  if (itself.rest) {  // sizes have the names of the enclosing layer
     const std::int32_t around = owners_.parent(part);
     if (!is_made_of_layers(around)) add_params(out, around, names);
     out.params.clear();
@@ -225,7 +225,7 @@ Explanation Explainer::explain(std::int32_t part) const {
 
 void Explainer::add_inner(Explanation& out, std::int32_t part) const {
   Names names(out);
-  // The weights that a composite layer has of its own; the rest of its arithmetic uses their names.
+  // The weights that belong to the composite layer directly. Their names also apply to the rest of its arithmetic.
   const Part& itself = anatomy_.parts[at(part)];
   std::vector<Product> own;
   for (std::size_t i = 0; i < itself.weights.size(); ++i) {
@@ -278,7 +278,7 @@ std::string Explainer::role_of(const graph::Node& node, const Part& part) const 
 
 void Explainer::add_flops(Explanation& out, std::int32_t part, Names& names, std::int32_t only) const {
   AxisNames axes(graph_, owners_, out.symbols, names.axes);
-  std::vector<std::pair<graph::NodeId, std::int32_t>> nodes;  // with the part that computes them, in order
+  std::vector<std::pair<graph::NodeId, std::int32_t>> nodes;  // with the part that computes each node, in order
   for (std::int32_t inner = part; inner < end_of(part); ++inner)
     for (const graph::NodeId id : nodes_[at(inner)]) nodes.emplace_back(id, inner);
   std::sort(nodes.begin(), nodes.end());
@@ -297,7 +297,7 @@ void Explainer::add_flops(Explanation& out, std::int32_t part, Names& names, std
       for (const graph::Factor& factor : term.factors) {
         std::string symbol = axes.of(node, factor);
         if (!symbol.empty()) symbol = names.settle(symbol, factor.size);
-        // An unnamed axis of size 1 was inserted for broadcasting, and is left out.
+        // An unnamed axis of size 1 was inserted for broadcasting, so the product omits it.
         if (factor.of == kNone || factor.size != 1 || !symbol.empty()) line.factors.push_back({factor.size, symbol});
       }
       const auto again = std::find_if(out.flops.begin(), out.flops.end(), [&](const Product& known) {
@@ -326,7 +326,7 @@ std::vector<ClassTotals> Explainer::classes() const {
       out.push_back({layer.class_name, 0, 0, 0, first.no_params});
       totals = out.end() - 1;
       if (!first.identities.empty()) {
-        // An identity "a = b" is shown as the shorter b.
+        // An identity "a = b" is shown as b, which is shorter.
         std::vector<std::string> terms;
         for (const Identity& identity : first.identities) {
           const auto equals = identity.formula.rfind(" = ");

@@ -29,7 +29,7 @@ std::optional<std::string> keras3_mask_difference(const ReadModel& read) {
           "Keras 2 until it is converted",
           printable(then.name), then.class_name, now.uses.empty() ? 2 : 3);
     }
-  } catch (const Error&) {  // a layer of somebody's own, or one that cannot be built: nothing runs
+  } catch (const Error&) {  // a custom layer, or one that cannot be built: the model does not run
   }
   return std::nullopt;
 }

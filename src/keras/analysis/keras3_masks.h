@@ -8,8 +8,8 @@
 
 namespace attn::keras {
 
-/// Returns a sentence about the first layer of a Keras 2 model that uses masks in Keras 2 only or in Keras 3 only:
-/// Keras 3 computes other numbers for it. Returns nothing if there is none, and for models of Keras 3.
+/// Returns a sentence about the first layer of a Keras 2 model that uses masks only in Keras 2 or only in Keras 3, so
+/// that Keras 3 computes other results. Empty if there is no such layer, and for models of Keras 3.
 [[nodiscard]] std::optional<std::string> keras3_mask_difference(const ReadModel& read);
 
 }  // namespace attn::keras

@@ -8,7 +8,7 @@
 namespace attn::keras {
 namespace {
 
-/// The layers and operations inside a layer, in the order of summaries.
+/// Returns the layers and operations inside a layer, in the order of summaries.
 std::vector<Layer*> inner_layers(Layer& layer) {
   if (const auto* model = dynamic_cast<const Functional*>(&layer))
     return model->is_functional() ? model->operations() : model->layers();
@@ -33,7 +33,7 @@ class Dissection {
       if (seen_.insert(inner).second) add(*inner, level, nested && layer.is_model());
     if (parts.size() == first || layer.is_model()) return;
     Part rest;
-    // An attention layer's own work outside its projections is called attention.
+    // The remaining work of an attention layer, outside its projections, is called "attention".
     rest.name = is_attention(layer.info->role) ? "attention" : "(itself)";
     rest.level = level;
     rest.rest = true;
@@ -95,7 +95,7 @@ class Dissection {
   ModelLowering& lowering_;
   graph::Graph& graph_;
   std::map<const Layer*, std::vector<graph::LayerId>> calls_;
-  std::map<std::string, std::vector<graph::ValueId>> inputs_;  // by name
+  std::map<std::string, std::vector<graph::ValueId>> inputs_;  // input values of the graph, by name
   std::set<const Layer*> seen_;
 };
 

@@ -9,7 +9,7 @@
 
 namespace attn::keras {
 
-/// The parts of `model`; `lowering` must have lowered its calls.
+/// Returns the parts of `model`, whose calls `lowering` must already have lowered.
 [[nodiscard]] std::vector<Part> parts_of(Functional& model, ModelLowering& lowering);
 
 }  // namespace attn::keras

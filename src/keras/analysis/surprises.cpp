@@ -43,7 +43,8 @@ class Watcher {
   }
 
  private:
-  /// Returns whether the layer is a Lambda, or a Keras layer with a lambda in its config.
+  /// Returns whether a custom layer has a class of Keras, so that only its config contains Python code: a Lambda, or a
+  /// layer with a lambda in its config.
   static bool carries_own_code(const Layer& layer) { return layer_classes().find(layer.class_name()) != nullptr; }
 
   void warn(const Layer& layer, const std::string& what) {
@@ -58,7 +59,7 @@ class Watcher {
   void watch_attention(const Layer& layer, const Layer::Heads& heads) {
     if (!layer.weights.empty()) {
       const std::int64_t width = layer.weights.front().shape[0];
-      // The product of the two can overflow; the quotient cannot.
+      // The product of head size and heads can overflow; the quotient cannot.
       if (width % heads.count != 0) {
         warn(layer, fmt::format("has {} heads, which do not divide its width of {}: {} of {} make {}", heads.count,
                                 width, heads.count, heads.size, product(heads.count, heads.size)));
@@ -78,7 +79,7 @@ class Watcher {
   }
 
   void watch_positions(const Layer& layer) {
-    // The first number that rounds to the same value as its successor or predecessor.
+    // The largest integer up to which all integers are exact in the compute dtype.
     const std::int64_t exact = layer.policy.compute == DType::float16    ? 2048
                                : layer.policy.compute == DType::bfloat16 ? 256
                                                                          : std::numeric_limits<std::int64_t>::max();
@@ -89,7 +90,7 @@ class Watcher {
                               name_of(layer.policy.compute), exact, exact + 1));
   }
 
-  /// The compute dtype of an operation: that of the layers that it reads.
+  /// Returns the compute dtype of an operation: that of the layers whose outputs it reads.
   static DType inputs_dtype(const Functional& model, const Layer& operation) {
     for (const NodeSpec& node : operation.nodes) {
       std::vector<TensorRef> refs;
@@ -102,7 +103,7 @@ class Watcher {
     return DType::float32;
   }
 
-  /// Looks for numbers in calls and configs that are infinite in float16, such as masks of -1e9.
+  /// Warns about numbers in calls and configs that are infinite in float16, such as masks of -1e9.
   void watch_constants(Layer& layer) {
     const DType compute = layer.is_operation() ? around_ : layer.policy.compute;
     if (compute != DType::float16) return;

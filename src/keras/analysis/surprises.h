@@ -8,8 +8,8 @@
 
 namespace attn::keras {
 
-/// Collects warnings about the layers of a built model: heads that do not fill the width, numbers beyond float16.
-/// `document` is the document of the layers' locations. Throws Collected if there are too many.
+/// Collects warnings about the layers of a built model, such as heads that do not fill the width, and numbers beyond
+/// float16. `document` has the layers' locations. Throws Collected if the list of problems is full.
 void find_surprises(Layer& root, const Document& document, std::vector<Problem>& problems);
 
 }  // namespace attn::keras

@@ -51,7 +51,7 @@ constexpr std::array kMeanings = {
     Meaning{"S", "length of key and value"},
 };
 
-/// The reason why layers of a role have no variables; "" if the role does not imply it.
+/// Returns why a layer with this role has no variables; "" if the role does not exclude variables.
 std::string_view reason_of(Role role) {
   switch (role) {
     case Role::input:
@@ -83,7 +83,7 @@ std::string_view reason_of(Role role) {
   return "";
 }
 
-/// Returns whether `end` is the whole name, or follows a '/'.
+/// Returns whether `name` equals `end`, or ends in '/' and `end`.
 bool is_end(std::string_view name, std::string_view end) {
   return name.ends_with(end) && (name.size() == end.size() || name[name.size() - end.size() - 1] == '/');
 }

@@ -10,14 +10,14 @@
 
 namespace attn::keras {
 
-/// The names of a variable's dimensions; "a|b" means a, or b if a already has another size. Empty if unknown.
+/// Returns the names of a variable's dimensions; "a|b" means a, or b if a already names another size. Empty if unknown.
 /// `variable` is its name in the layer: "query/kernel".
 [[nodiscard]] std::vector<std::string> symbols_of(const Layer& layer, std::string_view variable, const Shape& shape);
 
-/// The meaning of a symbol, or "".
+/// Returns the meaning of a symbol, or "".
 [[nodiscard]] std::string_view meaning_of(std::string_view symbol);
 
-/// The reason why a layer has no variables.
+/// Returns the reason why a layer has no variables.
 [[nodiscard]] std::string why_no_params(const Layer& layer);
 
 }  // namespace attn::keras

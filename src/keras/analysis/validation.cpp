@@ -17,7 +17,7 @@ Problem as_warning(Problem problem) {
   return problem;
 }
 
-/// The layer whose name a message begins with: "'dense' (Dense) …".
+/// Returns the layer whose name a message begins with: "'dense' (Dense) …".
 const Layer* find_quoted(Functional& model, const std::string& sentence) {
   const auto first = sentence.find('\''), last = sentence.find('\'', first + 1);
   if (first == std::string::npos || last == std::string::npos) return nullptr;
@@ -44,7 +44,7 @@ std::vector<Problem> validate(const std::string& source, std::string text, const
                     problems);
       }
     }
-  } catch (const Collected&) {  // already collected
+  } catch (const Collected&) {  // the problems are already collected
   } catch (const Error& error) {
     if (error.code() != ExitCode::bad_input) throw;
     problems.push_back(problem_of(error));

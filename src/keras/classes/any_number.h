@@ -1,4 +1,4 @@
-// A number field that may be NaN or infinite: a bound, or a fill value.
+// A number field that may be NaN or infinite, such as a bound or a fill value.
 #pragma once
 
 #include "config/any_number.h"

@@ -15,8 +15,8 @@
 
 namespace attn::keras {
 
-/// A source of strings, or of numbers that are hashed. A graph holds neither strings nor text processing: the result of
-/// the layer that reads them becomes an input of the graph instead.
+/// A source of strings, or of numbers that are hashed. A graph contains neither strings nor text processing. Instead,
+/// the result of the layer that reads the source becomes an input of the graph.
 struct TextSource {
   std::string input;  ///< the name of their input layer
   Shape shape;
@@ -24,7 +24,7 @@ struct TextSource {
 };
 
 /// A tensor with its `_keras_mask` during lowering. Keras attaches the mask to the object, and layers may remove it, so
-/// object identity matters: a layer that returns its input returns the same object.
+/// object identity matters. A layer that returns its input returns the same object.
 struct KerasTensor {
   graph::ValueId id = graph::kNone;
   std::optional<graph::ValueId> mask;        // bool
@@ -49,7 +49,7 @@ struct SliceArg {
   graph::Range range;
 };
 
-/// `...` in a subscript and `None`, which inserts an axis, differ from a missing argument.
+/// `...` and `None` (a new axis) in a subscript, which differ from a missing argument.
 struct EllipsisArg {};
 struct NoneArg {};
 

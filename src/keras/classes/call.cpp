@@ -20,7 +20,7 @@ const Arg& Call::arg(std::string_view name) const {
 TensorPtr Call::tensor(std::string_view name) const {
   const Arg& value = arg(name);
   if (const auto* tensor = value.as<TensorPtr>()) return *tensor;
-  // Keras unpacks a list with one element.
+  // Keras replaces a list with one element by that element.
   if (const auto* list = value.as<ArgList>(); list != nullptr && list->size() == 1)
     if (const auto* tensor = list->front().as<TensorPtr>()) return *tensor;
   throw bad_input("the argument '{}' must be one tensor", name);
@@ -53,7 +53,7 @@ graph::ValueId Call::raw_weight(int index) { return lowering_.weight(layer_, ind
 
 graph::ValueId Call::weight(int index) {
   const graph::ValueId raw = raw_weight(index);
-  // Only float variables are cast, as in keras.src.backend.common.variables.
+  // Keras casts only float variables (keras.src.backend.common.variables).
   return is_floating(builder().dtype(raw)) ? builder().cast(raw, compute_dtype()) : raw;
 }
 

@@ -13,7 +13,7 @@
 
 namespace attn::keras {
 
-/// A layer call: the bound arguments, and the means to lower it.
+/// A layer call: its bound arguments, and the functions to lower it.
 class Call {
  public:
   Call(Lowering& lowering, Layer& layer, std::map<std::string, Arg, std::less<>> bound)
@@ -23,7 +23,7 @@ class Call {
   [[nodiscard]] graph::Builder& builder() noexcept;
   [[nodiscard]] Layer& layer() noexcept { return layer_; }
 
-  [[nodiscard]] bool has(std::string_view name) const;  ///< given and not None
+  [[nodiscard]] bool has(std::string_view name) const;  ///< whether the argument was given and is not None
   [[nodiscard]] const Arg& arg(std::string_view name) const;
   void set(std::string_view name, Arg value) { bound_[std::string(name)] = std::move(value); }
   /// Returns the tensor argument; throws Error (bad_input) if it is missing or not a tensor.
@@ -35,10 +35,10 @@ class Call {
   [[nodiscard]] Shape shape(const TensorPtr& tensor);
   [[nodiscard]] Shape shape(std::string_view name) { return shape(tensor(name)); }
 
-  /// Returns the layer's variable, cast to the compute dtype (Keras's autocast scope) or as stored.
+  /// Returns the layer's variable, cast to the compute dtype (Keras's autocast scope); raw_weight returns it as stored.
   graph::ValueId weight(int index);
   graph::ValueId raw_weight(int index);
-  /// A result without a mask.
+  /// Returns a tensor without a mask.
   [[nodiscard]] static TensorPtr result(graph::ValueId id) {
     return std::make_shared<KerasTensor>(KerasTensor{id, {}});
   }

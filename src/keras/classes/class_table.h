@@ -9,15 +9,15 @@
 
 namespace attn::keras {
 
-/// Classes by name. A document is read with a table of layers (Document::layers). Models are layers too; the code above
-/// the layers adds them.
+/// Classes by name. A document is read with a table of layers (Document::layers). Models are layers too; the module
+/// `model` adds them to the table.
 class ClassTable {
  public:
   explicit ClassTable(std::vector<Family> families) : families_(std::move(families)) {}
 
-  /// Returns the class with this name or alternative name, or null. It may be a rejected one.
+  /// Returns the class with this name or alternative name, or null. The class may be a rejected one.
   [[nodiscard]] const ClassInfo* find(std::string_view class_name) const;
-  /// The supported classes.
+  /// Returns the names of the supported classes.
   [[nodiscard]] std::vector<std::string_view> names() const;
   [[nodiscard]] const std::vector<Family>& families() const noexcept { return families_; }
 
@@ -28,9 +28,9 @@ class ClassTable {
 /// Returns the class of this name in a family, which must contain it.
 [[nodiscard]] const ClassInfo& class_in(Family family, std::string_view class_name);
 
-/// All layers except models, and except those that only one model family has.
+/// Returns all layers except models and the layers of a single model family.
 [[nodiscard]] std::vector<Family> layer_families();
-/// All operations.
+/// Returns all operations.
 [[nodiscard]] const ClassTable& operation_classes();
 
 }  // namespace attn::keras

@@ -14,7 +14,7 @@ LayerPtr make_sublayer(const Layer& maker, std::string_view class_name, std::str
   arguments["dtype"] = maker.policy.source_name();
   if (maker.document == nullptr) throw internal_error("'{}' creates layers without a document", maker.name);
   const Document document(std::string(class_name), std::move(arguments), &maker.document->layers());
-  std::vector<std::string> warnings;  // discarded: they concern configs that no user wrote
+  std::vector<std::string> warnings;  // discarded, because they are about configs that no user wrote
   LayerPtr layer;
   try {
     layer = read_layer_config(class_name, Ref(document), warnings);

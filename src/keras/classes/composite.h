@@ -1,4 +1,4 @@
-// Layers that create layers, like their Python constructors and build().
+// Layers that create other layers, in their Python constructors or in build().
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace attn::keras {
 
-/// Maximum number of blocks, because each block is created, even for a short config. The deepest published models have
-/// 1,000 layers (Wang et al., "DeepNet", 2022).
+/// The maximum number of blocks. A short config could request any number, and each block is created. The deepest
+/// published models have 1,000 layers (Wang et al., "DeepNet", 2022).
 inline constexpr std::int64_t kMaxBlocks = 1'000;
 
 /// Creates the sublayer of `maker` from a class name and constructor arguments, with the dtype policy of `maker`;
@@ -18,23 +18,24 @@ inline constexpr std::int64_t kMaxBlocks = 1'000;
 [[nodiscard]] LayerPtr make_sublayer(const Layer& maker, std::string_view class_name, std::string_view name,
                                      Json arguments, std::string_view attribute = "");
 
-/// A layer that creates sublayers when it is built. Calls of these go through Lowering::apply, so that masks and dtypes
+/// A layer that creates sublayers when it is built. Their calls go through Lowering::apply, so that masks and dtypes
 /// behave as in Keras.
 class Composite : public Layer {
  public:
   [[nodiscard]] std::vector<Sublayer> sublayers() override;
 
  protected:
-  /// Creates a sublayer, in the order in which Keras sets the attributes; `attribute` is its key in .weights.h5.
+  /// Creates a sublayer. Sublayers must be created in the order in which Keras sets the attributes. `attribute` is the
+  /// key in .weights.h5.
   Layer& make(std::string_view class_name, std::string_view called, std::string_view attribute,
               Json arguments = Json::object());
-  /// Creates a sublayer that Keras builds before the name scope of this layer: the sublayer's variable paths do not
-  /// include this layer's name.
+  /// Creates a sublayer that Keras builds before the name scope of this layer, so its variable paths do not include
+  /// this layer's name.
   Layer& make_detached(std::string_view class_name, std::string_view called, std::string_view attribute,
                        Json arguments = Json::object());
   /// Calls a sublayer that has one result.
   static TensorPtr apply(Call& call, Layer& sublayer, ArgList args, ArgDict kwargs = {});
-  /// x + y with the + operator: there is no layer, so the result has no mask.
+  /// Returns x + y as the + operator does: no layer is involved, so the result has no mask.
   static TensorPtr sum(Call& call, const TensorPtr& x, const TensorPtr& y);
 
  private:

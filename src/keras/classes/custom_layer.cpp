@@ -20,7 +20,7 @@ void CustomLayer::config(Fields& f) {
   }
   config_ = f.config().json();
   for (const auto& [key, value] : f.config().members()) f.ignored({key});
-  // A custom class may write any value for any key.
+  // A custom class may write any value for any key, so types are checked.
   const auto is = [&](const char* key, Json::value_t type) {
     return config_.contains(key) && config_[key].type() == type;
   };

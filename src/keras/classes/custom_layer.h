@@ -1,5 +1,5 @@
-// A layer of a custom class. Its Python code is never run. Only its config, its weights in a file, and the input shapes
-// of layers after it are known.
+// A layer of a custom class, whose Python code is never run. attn knows only its config, its weights in a file, and the
+// input shapes of later layers.
 #pragma once
 
 #include <string>
@@ -10,13 +10,13 @@ namespace attn::keras {
 
 class CustomLayer : public Layer {
  public:
-  /// `why` is the error message for an attempt to run it.
+  /// `why` is the message of the error if the layer has to run.
   CustomLayer(std::string class_name, std::string why);
 
   void config(Fields& f) override;
   Arg call(Call& call) override;
 
-  /// Throws the Error (bad_input) for an attempt to run it, with its location in the file.
+  /// Throws Error (bad_input) because the layer would have to run, with its location in the file.
   [[noreturn]] void refuse() const;
 
  private:
@@ -25,7 +25,7 @@ class CustomLayer : public Layer {
   Json config_;  // the config as read
 };
 
-/// The layer as a CustomLayer, or null.
+/// Returns the layer as a CustomLayer, or null.
 [[nodiscard]] inline CustomLayer* as_custom(Layer& layer) { return dynamic_cast<CustomLayer*>(&layer); }
 [[nodiscard]] inline const CustomLayer* as_custom(const Layer& layer) {
   return dynamic_cast<const CustomLayer*>(&layer);

@@ -55,7 +55,7 @@ ValueId attend_encoded(Call& call, ValueId query, const std::optional<EncodedKey
   const EncodedKeys given = read.value_or(EncodedKeys{});
   std::vector<ValueId> inputs = {query, kept("keys", given.key), kept("values", given.value), number(encoder.length)};
   const Dim rows = b.shape(query)[0];
-  if (rows != encoder.entries) {  // the branches of a sequence share its cache
+  if (rows != encoder.entries) {  // branches of one sequence share its cache
     op.sources = true;
     Tensor sources(DType::int32, {rows, encoder.length});
     for (Dim i = 0; i < sources.size(); ++i) {

@@ -18,7 +18,7 @@ constexpr graph::IntegerRange kInt8Inputs{};
 
 graph::Initializer initializer(const char* name) { return Initializer(name).value; }
 
-/// The initial value i/group for each of `count` inputs.
+/// Initializes the group indices: input i of `count` is in group i/`group`.
 graph::Initializer group_of_each(Dim count, Dim group) {
   graph::Initializer out;
   out.class_name = "Constant";
@@ -41,7 +41,7 @@ std::string without(const std::string& letters, const std::string& left_out) {
   return out;
 }
 
-/// The letters of `letters` that are also in `others`.
+/// Returns the letters of `letters` that are also in `others`.
 std::string shared(const std::string& letters, const std::string& others) {
   return without(letters, without(letters, others));
 }
@@ -134,7 +134,7 @@ void DenseKernel::declare_float8(Weights& w) {
 void DenseKernel::declare_calibrated(Weights& w) {
   Dim rows = rows_.size(), columns = columns_.size();
   if (floats_.by_einsum) {
-    // Keras takes the largest axis as the model's width, and the two others as heads.
+    // Keras takes the largest axis as the model's width, and the two others as heads and head size.
     const Shape& kernel = floats_.kernel;
     if (kernel.rank() != 2 && kernel.rank() != 3)
       throw bad_input("{} takes kernels of 2 or 3 axes, this one has {}", name_of(how_->mode), kernel.rank());
@@ -158,7 +158,7 @@ ValueId DenseKernel::groups(Call& call) const { return call.builder().cast(call.
 
 ValueId DenseKernel::multiply(Call& call, ValueId x, Beside beside) const {
   graph::Builder& b = call.builder();
-  x = b.cast(x, call.compute_dtype());  // integers are not yet cast
+  x = b.cast(x, call.compute_dtype());  // integers are not yet cast to the compute dtype
   switch (how_->mode) {
     case QuantizationMode::int8:
       return product_of_int8(call, x, beside);
@@ -173,10 +173,10 @@ ValueId DenseKernel::multiply(Call& call, ValueId x, Beside beside) const {
   return product_of_matrix(call, x, beside);
 }
 
-/// Whether the bias can be fused into the matrix product: not if another term is added before it.
+/// Returns whether the bias can be fused into the matrix product: not if another term is added before it.
 bool DenseKernel::takes_bias(Beside beside) const { return floats_.bias && *floats_.bias == columns_ && !beside; }
 
-/// Adds the remaining terms to a product; `has_bias`: the bias is already included.
+/// Adds the remaining terms to a product. `has_bias` means that the product already includes the bias.
 ValueId DenseKernel::with_rest(Call& call, ValueId y, Beside beside, bool has_bias) const {
   graph::Builder& b = call.builder();
   if (beside) y = b.binary(BinaryFn::add, y, *beside);
@@ -193,7 +193,8 @@ ValueId DenseKernel::product_of_int8(Call& call, ValueId x, Beside beside) const
   const EinsumLetters& letters = floats_.letters;
   const std::string summed = without(letters.kernel, letters.out), units = without(letters.kernel, summed);
   const std::string rest = without(letters.in, summed);
-  // Letters in both operands and in the output are batch axes; letters only in the input are summed separately.
+  // The product is a dense map unless letters in both operands are also in the output (batch axes), or letters only in
+  // the input are summed.
   const bool is_dense_map = shared(units, letters.in).empty() && shared(rest, letters.out) == rest &&
                             shared(summed, letters.in) == summed && letters.out.size() == rest.size() + units.size();
   if (!is_dense_map) return sums_of_int8(call, x, beside);
@@ -219,12 +220,12 @@ ValueId DenseKernel::product_of_int8(Call& call, ValueId x, Beside beside) const
   return with_rest(call, y, beside, op.bias);
 }
 
-/// An einsum of integers, for products that are not a dense map.
+/// Adds an einsum of integers, for products that are not a dense map.
 ValueId DenseKernel::sums_of_int8(Call& call, ValueId x, Beside beside) const {
   graph::Builder& b = call.builder();
   const EinsumLetters& letters = floats_.letters;
   const DType compute = call.compute_dtype();
-  // The shape for broadcasting over the output: axes that `letters_of` lacks have size 1.
+  // Returns the shape that broadcasts over the output: axes that `letters_of` lacks have size 1.
   const auto aligned = [&](const std::string& letters_of, const Shape& sizes) {
     Shape out;
     for (const char letter : letters.out) {
@@ -256,7 +257,7 @@ ValueId DenseKernel::product_of_matrix(Call& call, ValueId x, Beside beside) con
   graph::Builder& b = call.builder();
   const int contracted = floats_.letters.contracted();
   const Dim rows = rows_.size();
-  // A kernel whose memory Keras interprets with other axes is dequantized first, as in Keras.
+  // Keras dequantizes a kernel first if its memory is interpreted with other axes.
   const bool fits = contracted > 0 && how_->mode != QuantizationMode::awq &&
                     (how_->mode == QuantizationMode::int4 || b.shape(call.raw_weight(groups_))[0] == rows);
   if (!fits) return product_of_floats(call, x, dequantized(call), beside);
@@ -275,10 +276,10 @@ ValueId DenseKernel::product_of_matrix(Call& call, ValueId x, Beside beside) con
   return with_rest(call, b.apply(op, inputs), beside, op.bias);
 }
 
-/// The kernel dequantized to the compute dtype, in its own shape.
+/// Returns the kernel dequantized to the compute dtype, in its own shape.
 ValueId DenseKernel::dequantized(Call& call) const {
   graph::Builder& b = call.builder();
-  const bool first = is_calibrated();  // columns are then the first axis
+  const bool first = is_calibrated();  // then the first axis of the integers has the columns
   const Shape stored = b.shape(call.raw_weight(kernel_));
   graph::Dequantize op;
   const Dim columns =
@@ -300,7 +301,7 @@ ValueId DenseKernel::product_of_floats(Call& call, ValueId x, ValueId kernel, Be
   const EinsumLetters& letters = floats_.letters;
   std::optional<ValueId> scale;
   if (inputs_) {
-    // Only int4 with a separate quantizer: multiplies integers by floats, then by the scale of x.
+    // For int4 with a quantizer of inputs: multiplies integers by floats, then by the scale of x.
     const std::string kept = shared(letters.out, letters.in), summed = without(letters.in, letters.out);
     std::vector<int> axes = places_of(summed, letters.in), order = places_of(kept + summed, letters.in);
     std::sort(axes.begin(), axes.end());

@@ -10,20 +10,20 @@
 
 namespace attn::keras {
 
-/// The quantization of a layer's weights: from its policy, with the block size from `quantization_config` if it has
-/// one. Empty if they are not quantized. Throws Error (bad_input) if the two state different modes.
+/// Returns the quantization of a layer's weights: that of its policy, with the block size of `quantization_config`, if
+/// that has one. Empty if the weights are not quantized. Throws Error (bad_input) if the two have different modes.
 [[nodiscard]] std::optional<Quantization> quantization_of(const DTypePolicy& policy, const QuantizationConfig& config);
 
 class DenseKernel {
  public:
-  /// The float kernel and bias that it represents.
+  /// The float kernel and bias that the quantized variables represent.
   struct Floats {
     EinsumLetters letters;
     Shape kernel;
     graph::Initializer kernel_initializer;
     std::optional<Shape> bias{};
     graph::Initializer bias_initializer{};
-    bool by_einsum = true;  ///< Whether it belongs to EinsumDense. Dense stores scales and rounds differently.
+    bool by_einsum = true;  ///< Whether the kernel belongs to EinsumDense; Dense stores scales and rounds differently.
   };
 
   /// Declares the variables of the quantized kernel and of the bias.
@@ -56,7 +56,7 @@ class DenseKernel {
   std::optional<graph::IntegerRange> inputs_;
   Floats floats_;
   Shape rows_;     // sizes of the summed axes
-  Shape columns_;  // sizes of the other axes, in the kernel's order
+  Shape columns_;  // sizes of the other axes, in the order of the kernel
   // Indices of variables in the layer; −1 if absent.
   int kernel_ = -1, bias_ = -1, scale_ = -1, zero_ = -1, groups_ = -1, awq_ = -1, inputs_scale_ = -1;
 };

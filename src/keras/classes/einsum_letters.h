@@ -12,13 +12,13 @@ struct EinsumLetters {
   std::string in, kernel, out;
 
   [[nodiscard]] std::string equation() const { return in + "," + kernel + "->" + out; }
-  /// The number of axes that a plain dense map contracts: the last of the input and first of the kernel, where the
-  /// output consists of the other axes; 0 if it is not a plain dense map.
+  /// Returns the number of axes that a plain dense map contracts; 0 for other equations. In a plain dense map the
+  /// contracted axes are the last of the input and the first of the kernel. Its output has the other axes in order.
   [[nodiscard]] int contracted() const;
-  /// The axes of the kernel that are summed over.
+  /// Returns the axes of the kernel that are summed over.
   [[nodiscard]] std::vector<int> summed() const;
-  /// The shape of an int8 kernel's scales in Keras: that of the output, with size 1 for axes that are not in the
-  /// kernel, truncated to the available axes (_analyze_quantization_info in einsum_dense.py).
+  /// Returns the shape of an int8 kernel's scales in Keras (_analyze_quantization_info in einsum_dense.py). It is the
+  /// shape of the output, with size 1 for axes that the kernel lacks, truncated to the available axes.
   [[nodiscard]] Shape scale_shape(const Shape& of_kernel) const;
 };
 

@@ -24,10 +24,10 @@ std::string refusal(std::string_view kind, const ClassInfo& info) {
   return fmt::format("the {} '{}' is refused: {}", kind, info.name, info.refused);
 }
 
-constexpr std::size_t kMaxName = std::size_t{64} << 10;  // bytes of a layer's name
+constexpr std::size_t kMaxName = std::size_t{64} << 10;  // maximum bytes of a layer's name
 
-/// Keras 3 writes no modules into .h5. There, an operation differs from the layer of the same name in missing keys and
-/// in its calls: Add(x, y), while the layer takes a list.
+/// Returns whether an object without a module is an operation. Keras 3 writes no modules into .h5. An operation differs
+/// from the layer of the same name by missing keys and by its calls: Add(x, y), while the layer takes a list.
 bool is_unnamed_operation(const Ref& ref, std::string_view class_name, const ClassTable& layers) {
   const auto config = ref.find("config");
   const auto nodes = ref.find("inbound_nodes");
@@ -41,7 +41,8 @@ bool is_unnamed_operation(const Ref& ref, std::string_view class_name, const Cla
   return !node["args"][0].is_array();
 }
 
-/// The module without its last part, which differs in files of older versions; KerasNLP is the old name of KerasHub.
+/// Returns the module without its last part, which differs in files of older versions. KerasNLP is the old name of
+/// KerasHub.
 std::string folder_of(std::string_view module) {
   std::string folder(module.substr(0, module.rfind('.')));
   if (folder.starts_with("keras_nlp")) folder.replace(0, 9, "keras_hub");
@@ -56,8 +57,8 @@ bool is_of_another_module(std::string_view module, const ClassInfo& info) {
   return in_source && info.name != "ReversibleEmbedding" && folder_of(module) != folder_of(info.module);
 }
 
-/// Returns the model class as which an object of any class name can be opened, if its config is that of a Functional or
-/// a Sequential; otherwise "".
+/// Returns the model class as which an object of any class can be opened: Functional or Sequential, if its config has
+/// that form; otherwise "".
 std::string_view model_of_layers(const Ref& ref) {
   const auto config = ref.find("config");
   if (!config || !config->is_object()) return "";
@@ -69,14 +70,14 @@ std::string_view model_of_layers(const Ref& ref) {
   });
   if (!of_layers) return "";
   if (config->find("input_layers") && config->find("output_layers")) return "Functional";
-  // A layer may also list layers of its own: only a chain that was built has an input.
+  // A layer may also have a list of layers. Only a chain that was built has an input layer.
   const Ref first = members.front()["class_name"];
   const bool built = config->find("build_input_shape") || (first.is_string() && first.text() == "InputLayer");
   return built ? "Sequential" : "";
 }
 
-/// Returns whether an object of a custom class has the form in which Keras writes layers. Names of other kinds of
-/// objects do not count.
+/// Returns whether an object of a custom class has the form in which Keras writes layers, as opposed to other kinds of
+/// objects.
 bool is_custom_layer(const Ref& ref, std::string_view class_name) {
   const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
   const auto in_name = [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); };
@@ -89,8 +90,8 @@ bool is_custom_layer(const Ref& ref, std::string_view class_name) {
   return (build && build->is_object()) || (nodes && nodes->is_array()) || (trainable && trainable->is_bool());
 }
 
-/// A class of which only the name is known: from a notebook, an .h5 file, KerasHub, or a newer Keras. A name that may
-/// be misspelled does not count.
+/// Returns a reference to a class of which only the name is known: from a notebook, an .h5 file, KerasHub, or a newer
+/// Keras. Empty for a name that may be misspelled.
 std::optional<Foreign> unknown_class(const Ref& ref, const Ref& class_ref, std::string_view class_name,
                                      std::string_view module, const ClassInfo* info) {
   if (info != nullptr) {
@@ -99,7 +100,7 @@ std::optional<Foreign> unknown_class(const Ref& ref, const Ref& class_ref, std::
                                           printable(class_name), printable(module))};
   }
   const std::string meant = did_you_mean(class_name, ref.document().layers().names());
-  // A translated Keras 2 config has modules that its file lacks.
+  // Keras 2 files have no modules; the translation adds them.
   const bool has_module = ref.find("module") && !ref.document().is_keras2();
   const bool of_keras = has_module && (module == "keras" || module.starts_with("keras."));
   const bool written_by_keras = has_module || ref.document().keras_version() != 0;
@@ -109,7 +110,7 @@ std::optional<Foreign> unknown_class(const Ref& ref, const Ref& class_ref, std::
                  fmt::format("the layer '{}' is not known{}; only built-in classes run", printable(class_name), meant)};
 }
 
-/// The custom class inside a Keras wrapper layer, at any depth: TimeDistributed(Block()).
+/// Returns the custom class inside a Keras wrapper layer, at any depth: TimeDistributed(Block()).
 std::optional<Foreign> wrapped_custom_class(const Ref& ref) {
   const auto config = ref.is_object() ? ref.find("config") : std::nullopt;
   if (!config || !config->is_object()) return std::nullopt;
@@ -150,7 +151,7 @@ void read_config(Layer& layer, const Ref& config, std::vector<std::string>& warn
     if (!fields.knows("activity_regularizer")) fields("activity_regularizer", value);
     layer.activity_regularizer = std::move(value.json);
   }
-  // Keys that any layer may have from other versions of Keras.
+  // Any layer may have these keys in files of other Keras versions.
   fields.foreign({"batch_input_shape", "build_config", "registered_name"});
   fields.check_keys();
   if (document.problem_count() == before) layer.check(config);
@@ -221,7 +222,7 @@ LayerPtr read_layer(const Ref& ref, std::vector<std::string>& warnings) {
   if (layer->name.empty() && ref.find("name") && ref["name"].is_string()) layer->name = ref["name"].text();
   if (layer->name.size() > kMaxName) config.fail("a name of over 64 KiB is not accepted");
   if (layer->name.empty()) layer->name = snake_case(layer->class_name());
-  // Members that a class writes about its own object replace those that were read.
+  // The members that a class writes about its object replace those that were read.
   for (const char* key :
        {"module", "registered_name", "build_config", "compile_config", "name", "inbound_nodes", "shared_object_id"}) {
     if (const auto member = ref.find(key)) {
@@ -290,8 +291,8 @@ Json layer_config(Layer& layer, Version version) {
 }
 
 namespace {
-/// Registered names contain the package of the class. Built-in classes have none, and a class without a public export
-/// has its class name.
+/// Returns the registered name, which contains the package of the class. Built-in classes have none. A class without a
+/// public export has its class name.
 Json registered_name(const ClassInfo& info) {
   if (!info.package.empty()) return fmt::format("{}>{}", info.package, info.name);
   return info.module.find(".src.") == std::string_view::npos ? Json() : Json(std::string(info.name));
@@ -301,7 +302,7 @@ Json registered_name(const ClassInfo& info) {
 Json layer_json(Layer& layer, Version version) {
   const Json& read = layer.envelope;
   Json out = object_with_room(8);
-  // KerasNLP is the old name of KerasHub, which writes its own.
+  // KerasNLP is the old name of KerasHub, whose module names replace those that were read.
   const bool old_name = read.contains("module") && read["module"].is_string() &&
                         read["module"].get_ref<const std::string&>().starts_with("keras_nlp");
   const auto keep = [&](const char* key, const Json& missing) {

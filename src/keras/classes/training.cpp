@@ -9,7 +9,8 @@
 namespace attn::keras {
 namespace {
 
-/// The given integer, or that of a SeedGenerator; otherwise derived from the run's seed and the layer's name.
+/// Returns the seed: the given integer, or that of a SeedGenerator; otherwise a number derived from the run's seed and
+/// the layer's name.
 std::int64_t seed_of(const Json& seed, const std::string& layer, std::uint64_t run_seed) {
   const Json* given = &seed;
   if (seed.is_object() && seed.contains("config") && seed["config"].contains("seed")) given = &seed["config"]["seed"];
@@ -18,11 +19,11 @@ std::int64_t seed_of(const Json& seed, const std::string& layer, std::uint64_t r
   return static_cast<std::int64_t>(RandomStream(run_seed, layer).uniform() * kMost);
 }
 
-/// A layer's draw whose input is not yet created.
+/// A random draw of a layer, before the graph input of the draw exists.
 struct Begun {
   Training& training;
   std::string layer;
-  std::string input;  ///< the name of the draw's input
+  std::string input;  ///< name of the graph input
 };
 
 Begun begin_draw(Lowering& lowering, const Layer& layer) {

@@ -24,12 +24,12 @@ class Weights {
   int add(std::string_view name, Shape shape, const Initializer& initializer, bool trainable = true) {
     return add(name, std::move(shape), initializer.value, trainable);
   }
-  /// A variable with a dtype and a position among the scope's variables in .weights.h5 that differ from the default.
+  /// A variable whose dtype, or position among the scope's variables in .weights.h5, differs from the default.
   struct Placed {
     std::string_view name;
     Shape shape;
     graph::Initializer initializer;
-    std::optional<DType> dtype{};  ///< empty: the dtype of the layer's variables
+    std::optional<DType> dtype{};  ///< empty: the dtype of the layer's other variables
     bool trainable = true;
     int place = 0;
     std::optional<graph::QuantizedPart> quantized{};

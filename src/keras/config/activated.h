@@ -1,12 +1,12 @@
-// Activations of integers.
+// Activations of integer values.
 #pragma once
 
 #include "attn/graph/graph.h"
 
 namespace attn::keras {
 
-/// Applies an activation of one number, with the dtypes of TensorFlow: integers keep theirs through relu, and become
-/// float32 through a leaky relu, exp and tanh. Throws Error (bad_input) for the others of integers, which Keras
+/// Applies an elementwise activation with TensorFlow's dtypes. Integers keep their dtype through relu, and become
+/// float32 through a leaky relu, exp and tanh. Throws Error (bad_input) for other activations of integers, which Keras
 /// rejects.
 [[nodiscard]] inline graph::ValueId activated(graph::Builder& builder, const graph::Unary& unary, graph::ValueId x) {
   using graph::UnaryFn;

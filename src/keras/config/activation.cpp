@@ -19,7 +19,7 @@ struct NamedActivation {
   WholeActivation whole = WholeActivation::none;
 };
 
-// keras/src/activations/activations.py, with the defaults of each function.
+// The functions of keras/src/activations/activations.py, with their default arguments.
 const std::array kActivations = {
     NamedActivation{"linear", 300, {UnaryFn::linear}},
     NamedActivation{"relu", 300, {UnaryFn::relu, 0.0, 0.0, kInfinity}},
@@ -75,13 +75,13 @@ double number_or(const Ref& config, std::string_view key, double missing) {
   return !value || value->is_null() ? missing : value->number();
 }
 
-/// The upper bound of ReLU, which may be null or infinite.
+/// Returns the upper bound of a ReLU, which may be null or infinite.
 double upper_bound(const Ref& config) {
   const auto value = config.find("max_value");
   return !value || value->is_null() ? kInfinity : any_number(*value);
 }
 
-/// An activation layer in the place of a function: {"class_name": "LeakyReLU", "config": {…}}.
+/// Reads an activation layer that a config has in place of a function: {"class_name": "LeakyReLU", "config": {…}}.
 std::optional<Activation> of_layer(const std::string& class_name, const Ref& config) {
   Activation out;
   if (class_name == "ReLU") {
@@ -127,7 +127,7 @@ Activation Activation::read(const Ref& ref) {
   if (is_lambda(ref)) ref.fail(kLambdaRefusal);
   const std::string& class_name = ref["class_name"].text();
   if (class_name == "function") {
-    // A Python function by its registered name, if its formula is known.
+    // Accepts a Python function under its registered name, if its formula is known.
     const Ref function = ref["config"];
     std::optional<Activation> out;
     if (function.is_string()) {

@@ -27,15 +27,15 @@ struct Activation {
   Json json = "linear";
 
   [[nodiscard]] bool is_linear() const { return whole == WholeActivation::none && unary.fn == graph::UnaryFn::linear; }
-  /// Applies the activation (those that are not elementwise, over the last axis).
+  /// Applies the activation; functions that are not elementwise work on the last axis.
   graph::ValueId apply(graph::Builder& builder, graph::ValueId x) const;
 
-  /// The first Keras version with the activation of this name; kOldest for an unknown name.
+  /// Returns the first Keras version that has the activation `name`; kOldest for an unknown name.
   [[nodiscard]] static Version since(std::string_view name);
-  /// The activation of this name ("relu", "swish"); empty if unknown.
+  /// Returns the activation of this name ("relu", "swish"); empty if unknown.
   [[nodiscard]] static std::optional<Activation> named(std::string_view name);
   /// Reads an activation from a config: null, a name, an activation layer as an object, or a known serialized function.
-  /// Everything else is rejected with its name: nothing in a config is ever executed.
+  /// Throws Error (bad_input), with the name, for anything else. Code in a config is never executed.
   [[nodiscard]] static Activation read(const Ref& ref);
 };
 

@@ -5,7 +5,7 @@
 
 namespace attn::keras {
 
-/// Returns the number; unlike Ref::number(), it may be NaN or infinite. Throws Error (bad_input).
+/// Returns the number, which may be NaN or infinite, unlike that of Ref::number(). Throws Error (bad_input).
 [[nodiscard]] inline double any_number(const Ref& ref) {
   if (!ref.is_number()) ref.fail("expected a number, got " + ref.kind());
   return ref.json().get<double>();

@@ -10,7 +10,7 @@
 
 namespace attn::keras {
 
-/// Fields with bounds, read by Fields. Keras writes null for an empty optional.
+/// Reads or writes fields with bounds. Keras writes null for an empty optional.
 void number(Fields& f, std::string_view key, double& value, const Bounds& bounds);
 void number(Fields& f, std::string_view key, Number& value, const Bounds& bounds);
 void number(Fields& f, std::string_view key, std::optional<double>& value, const Bounds& bounds);

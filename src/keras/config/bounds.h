@@ -13,12 +13,12 @@ namespace attn::keras {
 struct Bounds {
   double least, most;
   std::string_view expected;          ///< "a number from 0 to 1"
-  bool above = false, below = false;  ///< excludes `least`, excludes `most`
+  bool above = false, below = false;  ///< whether `least` is excluded, and whether `most` is
 
   [[nodiscard]] bool hold(double x) const { return (above ? x > least : x >= least) && (below ? x < most : x <= most); }
 };
 
-/// Optimizers and losses compute in float32, whatever the dtype of a variable.
+/// The largest float32. Optimizers and losses compute in float32 for any dtype of a variable.
 inline constexpr double kMostFloat = 3.4028234663852886e38;
 inline constexpr Bounds kFinite{-kMostFloat, kMostFloat, "a number that float32 holds"};
 inline constexpr Bounds kNotNegative{0.0, kMostFloat, "a number from 0 on that float32 holds"};
@@ -27,12 +27,12 @@ inline constexpr Bounds kFromZeroToOne{0.0, 1.0, "a number from 0 to 1"};
 inline constexpr Bounds kBelowOne{0.0, 1.0, "a number from 0 up to, but not including, 1", false, true};
 inline constexpr Bounds kUpToOne{0.0, 1.0, "a number above 0 and up to 1", true};
 
-/// Returns the number at `ref`. Throws Error (bad_input) if it is not a number or out of bounds.
+/// Returns the number at `ref`. Throws Error (bad_input) if the value is not a number or is out of bounds.
 [[nodiscard]] double number_in(const Ref& ref, const Bounds& bounds);
-/// Returns the integer at `ref`, from `least` to `most`.
+/// Returns the integer at `ref`. Throws Error (bad_input) if the value is not an integer from `least` to `most`.
 [[nodiscard]] std::int64_t integer_in(const Ref& ref, std::int64_t least, std::int64_t most);
 
-/// The maximum of steps and step counters.
+/// The maximum of step counters and of options in steps.
 inline constexpr std::int64_t kMostSteps = std::int64_t{1} << 53;
 
 }  // namespace attn::keras

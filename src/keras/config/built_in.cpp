@@ -25,14 +25,14 @@ bool is_keras_package(std::string_view package) {
 /// A class whose objects have no effect at inference.
 struct InertClass {
   std::string_view name;
-  std::string_view short_name;  ///< its other name in keras.regularizers.get and keras.constraints.get
-  std::string_view defaults;    ///< its arguments and defaults, in Keras's order
+  std::string_view short_name;  ///< the other name that keras.regularizers.get and keras.constraints.get accept
+  std::string_view defaults;    ///< the arguments with their defaults, in Keras's order
 };
 
 struct Kind {
   std::string_view name, module;
   std::span<const InertClass> classes;
-  std::span<const InertClass> of_keras2;  ///< including the names of Keras 1 and 2
+  std::span<const InertClass> of_keras2;  ///< names of classes in Keras 1 and 2
 };
 
 // Keras stores the factors of L1 and OrthogonalRegularizer as float32.
@@ -41,7 +41,7 @@ constexpr InertClass kRegularizers[] = {
     {"L2", "l2", R"({"l2": 0.01})"},
     {"L1L2", "l1l2", R"({"l1": 0.0, "l2": 0.0})"},
     {"OrthogonalRegularizer", "orthogonal_regularizer", R"({"factor": 0.009999999776482582, "mode": "rows"})"},
-    {"Regularizer", "regularizer", "{}"}};  // Keras can read it but not write it
+    {"Regularizer", "regularizer", "{}"}};  // Keras can read this class but not write it
 constexpr InertClass kRegularizers2[] = {{"L1L2", "l1_l2", R"({"l1": 0.01, "l2": 0.01})"}};
 constexpr InertClass kConstraints[] = {
     {"MaxNorm", "max_norm", R"({"max_value": 2, "axis": 0})"},
@@ -68,7 +68,7 @@ const InertClass* find(std::span<const InertClass> classes, std::string_view nam
   return found == classes.end() ? nullptr : &*found;
 }
 
-/// The possible classes of an object of unspecified kind: a regularizer, a constraint or a seed.
+/// Returns the possible classes of an object of unspecified kind: regularizers, constraints and seeds.
 std::vector<std::string_view> inert_classes() {
   std::vector<std::string_view> out = {"SeedGenerator"};
   for (const Kind& kind : {kRegularizer, kConstraint}) {
@@ -81,7 +81,7 @@ std::vector<std::string_view> inert_classes() {
 }
 
 /// Throws Error (bad_input) for an argument of the wrong type, and for a value that Keras rejects or cannot compute
-/// with. A number may be infinite, because Keras writes one that exceeds float32; training rejects it.
+/// with. An infinite number is valid, because Keras writes one for a number beyond float32; training rejects it.
 void check_arguments(const InertClass& row, const Ref& config) {
   for (const std::string_view key : {"l1", "l2", "factor", "min_value", "max_value"})
     if (const auto ref = config.find(key); ref && !(row.name == "L1L2" && ref->is_null()))
@@ -101,7 +101,7 @@ void check_arguments(const InertClass& row, const Ref& config) {
   }
 }
 
-/// The value as Keras writes it: numbers that its constructor converts to float32 or float are converted.
+/// Returns the object as Keras writes it. Some constructors convert numbers to float32 or float first.
 Json written(const Kind& kind, const InertClass& row, const Json& given) {
   Json config = Json::parse(row.defaults);
   const bool is_float32 = row.name == "L1" || row.name == "OrthogonalRegularizer";
@@ -118,7 +118,7 @@ Json written(const Kind& kind, const InertClass& row, const Json& given) {
   return {{"module", kind.module}, {"class_name", row.name}, {"config", config}, {"registered_name", nullptr}};
 }
 
-/// Keras cannot create an object with an unknown argument.
+/// Rejects unknown arguments, with which Keras cannot create the object.
 void check_keys(const Ref& config, const InertClass& row) {
   const Json known = Json::parse(row.defaults);
   std::vector<std::string_view> names;
@@ -128,7 +128,7 @@ void check_keys(const Ref& config, const InertClass& row) {
       member.fail_key(fmt::format("{} has no such argument{}", row.name, did_you_mean(key, names)));
 }
 
-/// Reads an object of a kind, or its name. Keras accepts an object of any known class, so only a name must be of the
+/// Reads an object of `kind`, or its name. Keras accepts an object of any known class, so only a name must be of that
 /// kind.
 Json object_of(const Ref& value, const Kind& kind) {
   if (value.is_null()) return nullptr;
@@ -171,13 +171,14 @@ std::optional<Foreign> foreign_class(const Ref& object) {
       module && module->is_string() && !module->text().empty() && !is_keras_module(module->text()))
     return Foreign{*module, fmt::format("the class '{}' of the module '{}' is not Keras's; only built-in classes run",
                                         printable(object["class_name"].text()), printable(module->text()))};
-  if (const auto class_name = object.find("class_name"); class_name && class_name->is_string()) {  // in the form of .h5
+  // The form in .h5 files.
+  if (const auto class_name = object.find("class_name"); class_name && class_name->is_string()) {
     if (const auto package = package_and_class(class_name->text()).first; !is_keras_package(package))
       return Foreign{*class_name, fmt::format("the class '{}' is registered by custom code; only built-in classes run",
                                               printable(class_name->text()))};
   }
   if (const auto registered = object.find("registered_name"); registered && registered->is_string()) {
-    // A class from a notebook has no module; Keras writes the module of all its own classes.
+    // A class that was defined in a notebook has no module; Keras writes the module of all its own classes.
     const auto module = object.find("module");
     const bool of_notebook = module && module->is_null() && registered->text().find('>') == std::string::npos;
     if (of_notebook || !is_keras_package(package_and_class(registered->text()).first))
@@ -218,13 +219,13 @@ std::optional<std::string> custom_object(const Ref& object) {
   if (!class_name) return std::nullopt;
   if (is_lambda(object)) return "a lambda";
   if (*class_name == "function") {
-    // Functions of Python itself have the same form; no user passes one of these.
+    // Built-in functions of Python have the same serialized form, but no user passes one of these.
     static constexpr std::string_view kOfPython[] = {"eval", "exec", "compile", "open", "input", "__import__"};
     const auto function = text("config");
     if (!function || registered != "function" || module != "builtins") return std::nullopt;
     return std::ranges::count(kOfPython, *function) == 0 ? function : std::nullopt;
   }
-  if (is_registered(*class_name)) return class_name;  // the form of .h5
+  if (is_registered(*class_name)) return class_name;  // the form in .h5 files
   if (!registered || (module && is_keras_module(*module))) return std::nullopt;
   return is_registered(*registered) || *registered == *class_name ? registered : std::nullopt;
 }

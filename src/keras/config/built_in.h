@@ -14,12 +14,12 @@ namespace attn::keras {
 /// Throws Error (bad_input) if a serialized object names a module or registration outside Keras and KerasHub.
 void check_built_in(const Ref& object);
 
-/// Checks a regularizer, constraint or seed and every object in it as check_built_in does. Also rejects other classes,
-/// and functions, which are never run.
+/// Checks a regularizer, constraint or seed, and every object inside it, as check_built_in does. Also rejects objects
+/// of other kinds, and functions. None of them is ever run.
 void check_inert(const Ref& value);
 
-/// Returns a regularizer or constraint (null, an object, or a name that Keras knows) in Keras's form: with its module
-/// and all arguments. An object of another class is kept as it is, because it has no effect at inference.
+/// Returns a regularizer or constraint in Keras's form, with its module and all arguments. `value` is null, an object,
+/// or a name that Keras knows. An object of another class is returned unchanged, because it has no effect at inference.
 [[nodiscard]] Json regularizer(const Ref& value);
 [[nodiscard]] Json constraint(const Ref& value);
 

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view kFrom = "_from_";
 
-/// The policy of an object with separate mode and source.
+/// Reads a quantized policy, whose config has a mode and the name of the unquantized policy.
 DTypePolicy read_quantized(const Ref& ref, const Ref& config) {
   const Ref mode = config["mode"];
   const auto how = Quantization::named(mode.text());
@@ -37,7 +37,7 @@ bool fits(std::string_view pattern, std::string_view path) {
   path.remove_prefix(first);
   pattern.remove_prefix(first + kAny.size());
   for (auto next = pattern.find(kAny); next != std::string_view::npos; next = pattern.find(kAny)) {
-    const auto at = path.find(pattern.substr(0, next));  // the first match leaves most of the path for the rest
+    const auto at = path.find(pattern.substr(0, next));  // the first match leaves the longest rest of the path
     if (at == std::string_view::npos) return false;
     path.remove_prefix(at + next);
     pattern.remove_prefix(next + kAny.size());
@@ -64,7 +64,7 @@ DTypePolicy read_map(const Ref& ref, const Ref& config) {
     check_pattern(policies, path);
     DTypePolicy of_layer = DTypePolicy::read(policy);
     if (of_layer.map) policy.fail("a DTypePolicyMap cannot be part of another");
-    // Without a name of its own, it has the dtypes of the default.
+    // A policy without a name has the dtypes of the default policy.
     const auto own =
         policy.is_object() ? policy["config"].find(of_layer.quantization ? "source_name" : "name") : policy;
     if (own && own->is_null()) {
@@ -79,8 +79,8 @@ DTypePolicy read_map(const Ref& ref, const Ref& config) {
   return out;
 }
 
-/// The policy of a layer in a map: by its path, by the end of its path in the map of a single layer, or by the only
-/// pattern that matches.
+/// Returns the policy of a layer in a map, or null. The key is the layer's path, or ends in it (in the map of a single
+/// layer), or is the only pattern that matches.
 const DTypePolicy* find(const PolicyMap& map, const std::string& path) {
   if (const auto exact = map.by_path.find(path); exact != map.by_path.end()) return &exact->second;
   const DTypePolicy* found = nullptr;
@@ -150,7 +150,8 @@ DTypePolicy DTypePolicy::of(std::string_view sublayer, std::string_view attribut
   out.path += sublayer;
   if (!place.empty()) out.place += "/";
   out.place += attribute;
-  // The policy of a composite layer applies to its sublayers; the default of a map to layers that it does not list.
+  // A composite layer's policy applies to its sublayers. With a map, its default policy applies to layers that it does
+  // not list.
   const DTypePolicy* const own = map ? find(*map, out.path) : nullptr;
   if (own != nullptr) {
     out.name = own->name;

@@ -14,9 +14,9 @@ namespace attn::keras {
 
 struct DTypePolicy;
 
-/// The policies of layers inside a layer, by path: a DTypePolicyMap.
+/// The policies of the layers inside a layer, by path (keras.DTypePolicyMap).
 struct PolicyMap {
-  Json json;  ///< in Keras's form
+  Json json;  ///< the map in Keras's form
   std::map<std::string, DTypePolicy, std::less<>> by_path;
 };
 
@@ -26,25 +26,25 @@ struct DTypePolicy {
   DType variable = DType::float32;
   std::optional<Quantization> quantization{};  ///< for the layer's own weights
 
-  // For layers with sublayers.
+  // For layers with sublayers:
   std::shared_ptr<const PolicyMap> map{};
   std::shared_ptr<const StoredQuantization> stored{};
-  std::optional<Quantization> asked{};  ///< the requested quantization of all layers inside
-  std::string path{}, place{};          ///< keys of this layer in `map` and in `stored`
+  std::optional<Quantization> asked{};  ///< the requested quantization of all sublayers
+  std::string path{}, place{};          ///< the keys of this layer in `map` and in `stored`
 
-  /// The policy of a name: "float32", "mixed_bfloat16", "int8_from_float32", …; empty if there is none.
+  /// Returns the policy of a name ("float32", "mixed_bfloat16", "int8_from_float32"); empty for an unknown name.
   [[nodiscard]] static std::optional<DTypePolicy> named(std::string_view name);
   /// Reads a policy from a config: null (float32), a name, or an object of Keras 3 (any DTypePolicy or DTypePolicyMap)
   /// or Keras 2 (Policy).
   [[nodiscard]] static DTypePolicy read(const Ref& ref);
-  /// The serialization of Keras 3 in a layer.
+  /// Returns the policy as Keras 3 writes it in a layer's config.
   [[nodiscard]] Json json() const;
 
-  /// The name without the quantization, only with dtypes.
+  /// Returns the name of the policy without its quantization: "mixed_bfloat16".
   [[nodiscard]] std::string source_name() const;
-  /// The policy of a sublayer `sublayer`, whose key in .weights.h5 is `attribute`.
+  /// Returns the policy of the sublayer `sublayer`, whose key in .weights.h5 is `attribute`.
   [[nodiscard]] DTypePolicy of(std::string_view sublayer, std::string_view attribute) const;
-  /// Sets the quantization.
+  /// Sets the quantization, and the name that includes it.
   void quantize(const Quantization& how);
 };
 

@@ -9,7 +9,7 @@ namespace attn::keras {
 
 namespace {
 
-/// Returns whether a value is empty. Any number is a real value.
+/// Returns whether a value is empty: null, false, or an empty text, list or object. A number never is.
 bool is_empty(const Json& json) {
   return json.is_null() || json == false || (json.is_string() && json.get_ref<const std::string&>().empty()) ||
          (json.is_structured() && json.empty());
@@ -128,7 +128,7 @@ Json Fields::write(const Initializer& value) const {
   }
   if (version_ < 307 && (json["class_name"] == "Orthogonal" || json["class_name"] == "Identity"))
     json["class_name"] = json["class_name"].get<std::string>() + "Initializer";
-  if (version_ < 306 && config.contains("seed")) {  // the seed was the last key
+  if (version_ < 306 && config.contains("seed")) {  // before Keras 3.6, the seed was the last key
     const Json seed = config["seed"];
     config.erase("seed");
     config["seed"] = seed;

@@ -1,4 +1,4 @@
-// The fields of a class, in one list that is used for reading, for writing and for the check for unknown keys.
+// The fields of a class, declared in one list. It is used to read them, to write them, and to find unknown keys.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 
 namespace attn::keras {
 
-/// A number that remembers whether it was an integer (Keras prints 0 and 0.0 as they were given).
+/// A number that remembers whether it was an integer, because Keras prints 0 and 0.0 as they were given.
 struct Number {
   double value = 0.0;
   bool integral = false;
@@ -32,7 +32,7 @@ struct Positive {
   operator std::int64_t() const { return value; }  // NOLINT
 };
 
-/// Python's tuple of integers; a config may contain a single integer instead.
+/// A tuple of integers; a config may contain a single integer instead.
 struct Tuple {
   std::vector<std::int64_t> items;
 };
@@ -42,21 +42,21 @@ struct Window {
   std::vector<std::int64_t> items;
 };
 
-/// An integer, or a list of integers (an axis).
+/// An axis (an integer), or a list of axes.
 using Axes = std::variant<std::int64_t, std::vector<std::int64_t>>;
 
-/// A string from a fixed set.
+/// A string that must be one of `allowed`.
 struct Choice {
   std::string value;
   std::vector<std::string_view> allowed;
 };
 
-/// Values without effect at inference, such as seeds. Kept as read.
+/// A value without effect at inference, such as a seed, kept as read.
 struct Opaque {
   Json json;
 };
 
-/// A regularizer and a constraint, as objects or by name. They act only in training.
+/// A regularizer or a constraint, as an object or a name. Both have an effect only in training.
 struct Regularizer {
   Json json;
 };
@@ -64,11 +64,11 @@ struct Constraint {
   Json json;
 };
 
-/// Reads or writes fields. Their types are those above, and all types with functions read_field(ref, value, warnings)
-/// and write_field(value, version).
+/// Reads or writes fields. The supported types are those above, and all types with functions read_field(ref, value,
+/// warnings) and write_field(value, version).
 class Fields {
  public:
-  /// Reads members of `config` into the fields; `warnings` receives valid but unexpected settings.
+  /// Reads the members of `config` into the fields. `warnings` receives notes about valid but unexpected settings.
   Fields(const Ref& config, std::vector<std::string>& warnings) : config_(&config), warnings_(&warnings) {}
   /// Writes the fields into `out` in the form of Keras `version`.
   Fields(Json& out, Version version) : out_(&out), version_(version) {}
@@ -78,21 +78,21 @@ class Fields {
   [[nodiscard]] const Ref& config() const { return *config_; }
   [[nodiscard]] std::vector<std::string>& warnings() const { return *warnings_; }
 
-  /// The field `key`, which Keras writes since version `since` and up to `last`.
+  /// Reads or writes the field `key`, which Keras writes from version `since` up to `last`.
   template <typename T>
   void operator()(std::string_view key, T& value, Version since = kOldest, Version last = kNewest) {
     if (reading()) {
       known_.emplace_back(key);
       if (const auto ref = config_->find(key)) config_->document().attempt([&] { read(*ref, value); });
     } else if (version_ > last) {
-      return;  // it was removed because it had no effect
+      return;  // later versions do not have the key, because it had no effect
     } else if (version_ >= since) {
       (*out_)[std::string(key)] = write(value);
     } else {
       left_out_.push_back({std::string(key), since, write(value)});
     }
   }
-  /// A required key.
+  /// Reads or writes a required key.
   template <typename T>
   void required(std::string_view key, T& value, Version since = kOldest) {
     if (reading() && !config_->find(key)) missing_.emplace_back(key);
@@ -102,26 +102,27 @@ class Fields {
   [[nodiscard]] bool knows(std::string_view key) const {
     return std::find(known_.begin(), known_.end(), key) != known_.end();
   }
-  /// Returns the member `key`, empty if it is missing. For reading a member that is not a plain field.
+  /// Returns the member `key`, empty if it is missing. Used to read a member that is not a plain field.
   std::optional<Ref> take(std::string_view key) {
     known_.emplace_back(key);
     return config_->find(key);
   }
-  /// Stores `json` under `key`. For writing a member that is not a plain field.
+  /// Stores `json` under `key`. Used to write a member that is not a plain field.
   void put(std::string_view key, Json json) { (*out_)[std::string(key)] = std::move(json); }
-  /// Keys that Keras accepts but does not write, and that have no effect here: ignored.
+  /// Ignores keys that Keras accepts but does not write, and that have no effect here.
   void ignored(std::initializer_list<std::string_view> keys) {
     for (const auto key : keys) ignored_.emplace_back(key);
   }
-  /// Keys of other Keras versions that have no effect here: ignored, with a note to the document's reader.
+  /// Ignores keys of other Keras versions that have no effect here, and notes them in the document.
   void foreign(std::initializer_list<std::string_view> keys) {
     for (const auto key : keys) foreign_.emplace_back(key);
   }
-  /// After reading: throws an Error for each unknown key, with the most similar known one, and for the first missing
-  /// key. In a file of a Keras newer than kNewest, an unknown key with an empty value (null, false, empty) is ignored.
+  /// Throws an Error after reading: for each unknown key, with the most similar known one, and for the first missing
+  /// key. If a Keras newer than kNewest wrote the file, an unknown key with an empty value (null, false, empty) is
+  /// ignored.
   void check_keys() const;
 
-  /// A key that the version does not have, and its value.
+  /// A key that the requested version does not have, and its value.
   struct LeftOut {
     std::string key;
     Version since;
@@ -150,7 +151,7 @@ class Fields {
   void read(const Ref& ref, Shape& value) { value = ref.shape(); }
   template <typename T>
   void read(const Ref& ref, std::optional<T>& value) {
-    value.reset();  // so it is kept if the value is not empty
+    value.reset();  // an explicit null overrides the default
     if (ref.is_null()) return;
     T given;
     read(ref, given);

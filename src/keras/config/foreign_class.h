@@ -21,24 +21,24 @@ struct Foreign {
 /// Returns the reference if the activation in a layer's config is a lambda or a custom registered function.
 [[nodiscard]] std::optional<Foreign> foreign_activation(const Ref& config);
 
-/// The name of a custom initializer, regularizer or constraint: a class or function that a user registered or passed,
-/// or "a lambda". Nothing for an object of Keras and for one that no Keras writes for a user. The object takes no part
-/// in a pass, and its code is never run.
+/// Returns the name of a custom initializer, regularizer or constraint: a class or function that a user registered or
+/// passed, or "a lambda". Empty for an object of Keras, and for a form that Keras does not write for custom objects.
+/// Custom objects take no part in a pass, and their code is never run.
 [[nodiscard]] std::optional<std::string> custom_object(const Ref& object);
 
-/// The name under which messages show a serialized object: that of a custom object, else its class.
+/// Returns the name of a serialized object for messages: that of the custom object, else its class.
 [[nodiscard]] std::string object_name(const Json& object);
 
-/// Whether Keras has an initializer of this class or short name.
+/// Returns whether Keras has an initializer of this class or short name.
 [[nodiscard]] bool is_initializer(std::string_view name);
 
-/// Whether Keras has an initializer, a regularizer, a constraint or a seed of this class.
+/// Returns whether Keras has an initializer, a regularizer, a constraint or a seed of this class.
 [[nodiscard]] bool is_inert_class(std::string_view class_name);
 
-/// Returns whether it is a lambda in Keras's serialization.
+/// Returns whether the object is a lambda in Keras's serialization.
 [[nodiscard]] bool is_lambda(const Ref& object);
 
-/// "a lambda is Python code, …".
+/// The message that rejects a lambda.
 extern const char* const kLambdaRefusal;
 
 }  // namespace attn::keras

@@ -9,7 +9,7 @@
 namespace attn::keras {
 namespace {
 
-/// The arguments of a class, which are the keys of its config.
+/// The constructor arguments of a class, which are also the keys of its config.
 enum class Arguments : std::uint8_t { none, value, gain, seed_gain, normal, uniform, scaling, seed_axes };
 
 struct Row {
@@ -155,7 +155,8 @@ Json envelope(const Row& row, const graph::Initializer& value, const Json& seed)
   auto copy = value;
   auto seed_copy = seed;
   visit_arguments(row, copy, seed_copy, Writer{config});
-  if (row.arguments == Arguments::gain && value.gain == 1.0) config.erase("gain");  // Keras never writes the default
+  // Keras never writes the default gain.
+  if (row.arguments == Arguments::gain && value.gain == 1.0) config.erase("gain");
   return {{"module", "keras.initializers"},
           {"class_name", std::string(row.class_name)},
           {"config", std::move(config)},
@@ -171,7 +172,7 @@ graph::Initializer defaults_of(const Row& row) {
   return value;
 }
 
-/// Collects all numbers of a nested list, in order, for a Constant that is an array.
+/// Appends all numbers of a nested list in order, for a Constant with an array.
 void flatten(const Ref& ref, std::vector<double>& out) {
   if (ref.is_array()) {
     for (const Ref& item : ref.elements()) flatten(item, out);
@@ -195,7 +196,7 @@ Initializer Initializer::read(const Ref& ref) {
   Initializer out;
   if (ref.is_null()) return out;
   const bool by_name = ref.is_string();
-  if (const auto custom = custom_object(ref)) {  // the mark '>' keeps it apart from Keras's classes
+  if (const auto custom = custom_object(ref)) {  // '>' in the name prevents a clash with Keras's classes
     out.value.class_name = custom->find('>') == std::string::npos ? "custom>" + *custom : *custom;
     out.json = ref.json();
     return out;
@@ -232,7 +233,7 @@ Initializer Initializer::read(const Ref& ref) {
   }
   out.json = envelope(*row, out.value, seed);
   if (by_name) return out;
-  // 1 stays 1 instead of becoming 1.0.
+  // Keeps numbers as they were written: 1 does not become 1.0.
   Json& written = out.json["config"];
   if (const auto config = ref.find("config"); config && config->is_object())
     for (const auto& [key, member] : config->members())

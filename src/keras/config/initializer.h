@@ -9,8 +9,8 @@
 
 namespace attn::keras {
 
-/// The first Keras version in which EinsumDense draws by the axes of its equation (earlier: by the last two axes of any
-/// kernel).
+/// The first Keras version whose EinsumDense uses the axes of its equation for fan-in and fan-out. Earlier versions use
+/// the last two axes of any kernel.
 inline constexpr Version kEinsumFans = 315;
 
 /// The initializer of a layer: its parameters, and its serialization in Keras.
@@ -18,12 +18,12 @@ struct Initializer {
   graph::Initializer value;
   Json json;
 
-  /// The initializer of a class ("GlorotUniform") or short name ("glorot_uniform"), with its defaults.
+  /// Makes the initializer of a class ("GlorotUniform") or short name ("glorot_uniform"), with its defaults.
   explicit Initializer(std::string_view name = "zeros");
   /// Reads an initializer from a config: a name, or an object with module, class_name and config.
   [[nodiscard]] static Initializer read(const Ref& ref);
-  /// Returns `value` with Keras's `input_axes` and `output_axes` of an einsum kernel, for its fans; keeps axes that it
-  /// has.
+  /// Returns `value` with the `input_axes` and `output_axes` of an einsum kernel, which determine its fans. Axes that
+  /// it already has are kept.
   [[nodiscard]] graph::Initializer with_axes(std::vector<int> input_axes, std::vector<int> output_axes) const;
 };
 

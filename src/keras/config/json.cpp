@@ -13,10 +13,11 @@
 namespace attn::keras {
 namespace {
 
-constexpr int kNumberOverflow = 406;            // the id of an nlohmann exception
-constexpr const char* kTupleKey = "\x01tuple";  // cannot occur in a file, because control characters are rejected
+constexpr int kNumberOverflow = 406;            // an exception id of nlohmann::json
+constexpr const char* kTupleKey = "\x01tuple";  // no file can contain this key, because control characters are rejected
 
-/// Builds the tree and rejects content that a config must not have. Positions are those of the input iterator.
+/// Builds the JSON tree, and rejects content that is not allowed in a config. Positions are those of the input
+/// iterator.
 class GuardedBuilder : public nlohmann::json_sax<Json> {
  public:
   GuardedBuilder(const std::string& source, const SourceText& text, Json& root, const std::size_t& read)
@@ -54,7 +55,7 @@ class GuardedBuilder : public nlohmann::json_sax<Json> {
     return true;
   }
   bool parse_error(std::size_t position, const std::string&, const nlohmann::detail::exception& error) override {
-    // The error's message repeats the number, which can be very long.
+    // The parser's message repeats the number, which can be very long.
     if (error.id == kNumberOverflow)
       fail(position == 0 ? 0 : position - 1, "not valid JSON: a number that exceeds the range of double");
     std::string what = error.what();
@@ -88,7 +89,7 @@ class GuardedBuilder : public nlohmann::json_sax<Json> {
       parent.push_back(std::move(value));
       return &parent.back();
     }
-    // Keys are known to be unique, so the linear search of ordered_json's operator[] is avoided.
+    // Keys are known to be unique here. ordered_json's operator[] would search linearly.
     auto& object = parent.get_ref<Json::object_t&>();
     object.Json::object_t::Container::emplace_back(std::move(key_), std::move(value));
     return &object.back().second;
@@ -113,7 +114,7 @@ class GuardedBuilder : public nlohmann::json_sax<Json> {
   const SourceText& text_;
   Json& root_;
   const std::size_t& read_;
-  std::vector<Json*> open_;  // pointers stay valid, because only the innermost container grows
+  std::vector<Json*> open_;  // the pointers stay valid, because only the innermost container grows
   std::vector<std::unordered_set<std::string>> keys_;
   std::string key_;
   std::size_t tokens_ = 0;
@@ -148,7 +149,7 @@ class CountingIterator {
   std::size_t* count_;
 };
 
-/// A number in the format of Python's json.
+/// Formats a number as Python's json does.
 std::string json_text(const Json& number) {
   if (!number.is_number_float()) return number.dump();
   const auto value = number.get<double>();

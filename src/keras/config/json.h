@@ -1,4 +1,4 @@
-// Guarded JSON: checks the contents of config files, and provides references that know their location.
+// Guarded JSON: checks the contents of config files, and provides references to values that know their locations.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@ namespace attn::keras {
 class ClassTable;
 struct Quantization;
 
-/// The quantization of layers inside a layer, by their keys in .weights.h5 relative to it ("query_dense"), derived from
-/// a file for layers whose config does not state it.
+/// The quantization of the layers inside a layer, by their keys in .weights.h5 relative to it ("query_dense"). It is
+/// derived from a weight file if the config does not state it.
 using StoredQuantization = std::map<std::string, Quantization, std::less<>>;
 
 /// Keeps the order of keys, which Python prints.
@@ -31,29 +31,30 @@ using Json = nlohmann::ordered_json;
 inline constexpr int kMaxJsonDepth = 64;
 inline constexpr std::size_t kMaxJsonTokens = 2'000'000;
 inline constexpr std::size_t kMaxJsonKey = std::size_t{1} << 10;
-inline constexpr std::size_t kMaxJsonKeys = 10'000;  // limit for one object
+inline constexpr std::size_t kMaxJsonKeys = 10'000;  // maximum number of keys of one object
 inline constexpr std::size_t kMaxJsonString = std::size_t{1} << 20;
-inline constexpr std::size_t kMostDimensions = 64;  // limit for a shape, as in NumPy
+inline constexpr std::size_t kMostDimensions = 64;  // maximum rank of a shape, as in NumPy
 
 /// The maximum number of collected problems.
 inline constexpr std::size_t kMostProblems = 1000;
 
-/// Maps JSON pointers of a translated config to those in the file; entries are prefixes, and the longest one counts.
+/// Maps JSON pointers of a translated config to those in the file. The entries are prefixes; the longest matching
+/// prefix counts.
 using Origins = std::map<std::string, std::string>;
 
-/// A config in Keras 3's form, and the location of its parts in the file if it differs.
+/// A config in Keras 3's form, with the origins of its parts in the file.
 struct Translation {
   Json root;
   Origins origins;
 };
 
-/// Ends the reading of something whose problems are already collected.
+/// Thrown to end the reading of a part whose problems are already collected.
 class Collected : public Error {
  public:
   Collected() : Error(ExitCode::bad_input, "the config has problems") {}
 };
 
-/// Throws Collected if this problem fills the list.
+/// Adds a problem. Throws Collected if the list is then full.
 inline void add_problem(Problem problem, std::vector<Problem>& problems) {
   problems.push_back(std::move(problem));
   if (problems.size() >= kMostProblems) throw Collected();
@@ -62,14 +63,16 @@ inline void add_problem(Problem problem, std::vector<Problem>& problems) {
 /// A parsed config with its source text.
 class Document {
  public:
-  /// Parses `content`. Throws Error (bad_input) with `source:line:column` for content that is not allowed: invalid
-  /// JSON, duplicate keys, nesting over 64 levels, integers beyond 64 bits, invalid UTF-8, NaN, trailing text, and
-  /// anything above the limits. `layers` are the classes that it may name, and must outlive it; null if it names none.
+  /// Parses `content`. Throws Error (bad_input) with `source:line:column` for content that is not allowed. That is
+  /// invalid JSON, duplicate keys, nesting over 64 levels, integers beyond 64 bits, invalid UTF-8, NaN, trailing text,
+  /// and anything above the limits. `layers` has the classes that the config may name, and must outlive the document;
+  /// it is null if the config names none.
   Document(const std::string& source, std::string content, const ClassTable* layers = nullptr);
-  /// A document without a file: the config of a layer that another layer creates.
+  /// Makes a document without a file: the config of a layer that another layer creates.
   Document(std::string source, Json root, const ClassTable* layers = nullptr)
       : source_(std::move(source)), root_(std::move(root)), layers_(layers) {}
-  /// A translated config, from Keras 2 or a short one: messages still have locations in the original.
+  /// Makes the document of a config that was translated from Keras 2 or from a short config. Messages still have
+  /// locations in the original.
   Document(const Document& original, Json translated, Origins origins, bool keras2)
       : source_(original.source_),
         text_(original.text_),
@@ -84,46 +87,47 @@ class Document {
 
   [[nodiscard]] const Json& root() const noexcept { return root_; }
   [[nodiscard]] const std::string& source() const noexcept { return source_; }
-  /// The layers that it may name. Throws Error (internal) if there are none.
+  /// Returns the classes that the config may name. Throws Error (internal) if there are none.
   [[nodiscard]] const ClassTable& layers() const;
-  /// Whether Keras 2 wrote it, so that its mask rules apply.
+  /// Returns whether Keras 2 wrote the config, so that Keras 2's mask rules apply.
   [[nodiscard]] bool is_keras2() const noexcept { return keras2_; }
-  /// The Keras version that wrote it, as 100·major + minor; 0: unknown.
+  /// Returns the Keras version that wrote the config, as 100·major + minor; 0: unknown.
   [[nodiscard]] int keras_version() const noexcept { return keras_version_; }
   void set_keras_version(int version) noexcept { keras_version_ = version; }
 
-  /// The quantization of layers inside the layer at `pointer`, if a weight file shows it.
+  /// Returns the quantization of the layers inside the layer at `pointer`; null unless a weight file shows one.
   [[nodiscard]] std::shared_ptr<const StoredQuantization> stored_at(const std::string& pointer) const;
   void set_stored(std::map<std::string, std::shared_ptr<const StoredQuantization>, std::less<>> stored) {
     stored_ = std::move(stored);
   }
-  /// The requested quantization of all layers that support it and are not yet quantized.
+  /// Returns the requested quantization of all layers that support it and are not yet quantized.
   [[nodiscard]] const Quantization* asked() const noexcept { return asked_.get(); }
   void ask(std::shared_ptr<const Quantization> how) noexcept { asked_ = std::move(how); }
 
-  /// Records a key that was ignored because it belongs to another Keras version. Called while reading, by a single
+  /// Records a key that was ignored because it belongs to another Keras version. Called while reading, from a single
   /// thread.
   void note_foreign_key(const std::string& pointer) const { foreign_keys_.push_back(pointer); }
   void forget_foreign_keys() const { foreign_keys_.clear(); }
   [[nodiscard]] const std::vector<std::string>& foreign_key_pointers() const noexcept { return foreign_keys_; }
-  /// One sentence with the ignored keys and their locations, or "".
+  /// Returns one sentence with the ignored keys and their locations, or "".
   [[nodiscard]] std::string foreign_keys() const;
-  /// "source:line:column: pointer: message", located at the value, or at its key with `at_key`.
+  /// Returns the error "source:line:column: pointer: message". The location is that of the value, or of its key with
+  /// `at_key`.
   [[nodiscard]] ConfigError error(const std::string& pointer, bool at_key, const std::string& message) const {
     return ConfigError(problem(pointer, at_key, message));
   }
-  /// Returns `message` with its location: that of the value, or of its key with `at_key`.
+  /// Returns `message` with the location of the value, or of its key with `at_key`.
   [[nodiscard]] Problem problem(const std::string& pointer, bool at_key, std::string message) const;
 
-  /// From here on, attempt() appends problems to `problems`, which must live as long as the document is read; null ends
-  /// the collection.
+  /// Makes attempt() append problems to `problems`, which must live as long as the document is read; null ends the
+  /// collection.
   void collect(std::vector<Problem>* problems) const noexcept { problems_ = problems; }
   [[nodiscard]] bool collects() const noexcept { return problems_ != nullptr; }
   [[nodiscard]] std::vector<Problem>* collected() const noexcept { return problems_; }
-  /// The number of problems collected so far.
+  /// Returns the number of problems collected so far.
   [[nodiscard]] std::size_t problem_count() const noexcept { return problems_ == nullptr ? 0 : problems_->size(); }
-  /// Runs `read` for a part that others do not depend on. While problems are collected, an Error (bad_input) is
-  /// recorded, and the result is false; throws Collected if the list is full.
+  /// Runs `read` for a part that no other part depends on. While problems are collected, an Error (bad_input) is
+  /// recorded and the result is false. Throws Collected if the list is full.
   template <typename Read>
   bool attempt(Read&& read) const {
     if (problems_ == nullptr) {
@@ -142,14 +146,14 @@ class Document {
       return false;
     }
   }
-  /// Throws Collected if problems were collected since there were `before`.
+  /// Throws Collected if problems were added since the count was `before`.
   void stop_after_problems(std::size_t before) const {
     if (problem_count() > before) throw Collected();
   }
 
  private:
   std::string source_;
-  std::shared_ptr<const SourceText> text_;  // null if there is no file
+  std::shared_ptr<const SourceText> text_;  // null for a document without a file
   Json root_;
   const ClassTable* layers_ = nullptr;
   Origins origins_;
@@ -161,7 +165,7 @@ class Document {
   mutable std::vector<Problem>* problems_ = nullptr;
 };
 
-/// During its lifetime a document's problems are thrown instead of collected, so that an attempt can fail.
+/// While it exists, the document's problems are thrown instead of collected, so that a caller can catch them.
 class NotCollecting {
  public:
   explicit NotCollecting(const Document& document) : document_(document), problems_(document.collected()) {
@@ -176,8 +180,8 @@ class NotCollecting {
   std::vector<Problem>* problems_;
 };
 
-/// A value inside a Document: typed getters that throw with the location for the wrong type. Valid during the lifetime
-/// of the document.
+/// A reference to a value in a Document, with typed getters. They throw an error with the location if the type is
+/// wrong. Valid during the lifetime of the document.
 class Ref {
  public:
   explicit Ref(const Document& document) : document_(&document), json_(&document.root()) {}
@@ -196,9 +200,9 @@ class Ref {
 
   /// Returns a required member of an object.
   [[nodiscard]] Ref operator[](std::string_view key) const;
-  /// Returns the member; empty if it is missing.
+  /// Returns a member of an object; empty if it is missing.
   [[nodiscard]] std::optional<Ref> find(std::string_view key) const;
-  /// Returns the element of an array.
+  /// Returns an element of an array.
   [[nodiscard]] Ref operator[](std::size_t index) const;
   [[nodiscard]] std::vector<Ref> elements() const;
   [[nodiscard]] std::vector<std::pair<std::string, Ref>> members() const;
@@ -209,18 +213,18 @@ class Ref {
   [[nodiscard]] std::int64_t integer_from(std::int64_t lowest) const;
   [[nodiscard]] double number() const;
   [[nodiscard]] const std::string& text() const;
-  /// Returns a list of dimensions; null is an unknown one.
+  /// Returns a list of dimensions as a shape; null is an unknown dimension.
   [[nodiscard]] Shape shape() const;
-  /// Throws Error (bad_input) unless it is a list of at most kMostDimensions.
+  /// Throws Error (bad_input) unless the value is a list of at most kMostDimensions.
   void expect_dimensions() const;
-  /// Throws Error (bad_input) if the type is another.
+  /// Throws Error (bad_input) if the value has another type.
   void expect_object() const;
   void expect_array() const;
 
-  /// Throws Error (bad_input) about this value, or about its key.
+  /// Throws Error (bad_input) with the location of this value, or of its key.
   [[noreturn]] void fail(const std::string& message) const { throw document_->error(pointer_, false, message); }
   [[noreturn]] void fail_key(const std::string& message) const { throw document_->error(pointer_, true, message); }
-  /// A description of the value for messages: "an integer", "the string \"8\"", ….
+  /// Describes the value for messages: "an integer", "the string \"8\"".
   [[nodiscard]] std::string kind() const;
   [[nodiscard]] const Document& document() const noexcept { return *document_; }
 
@@ -233,14 +237,14 @@ class Ref {
   std::string pointer_;  // RFC 6901
 };
 
-/// The output of Python's json.dumps (", " and ": ", \uXXXX for non-ASCII); `indent` > 0 adds newlines.
+/// Formats the value as Python's json.dumps does (", " and ": ", \uXXXX for non-ASCII); `indent` > 0 adds newlines.
 [[nodiscard]] std::string to_json_text(const Json& json, int indent = 0);
-/// The output of Python's print for the object: None, True, 'text', (1, 2) for a `python_tuple`.
+/// Formats the value as Python's print does: None, True, 'text', (1, 2) for a `python_tuple`.
 [[nodiscard]] std::string to_python_text(const Json& json);
-/// Marks a list that is a tuple in Python; to_json_text writes it as a list.
+/// Marks a list as a Python tuple, for to_python_text. to_json_text writes it as a list.
 [[nodiscard]] Json python_tuple(Json list);
-/// An empty object with reserved capacity for this number of members: when ordered_json grows, it copies all members
-/// recursively.
+/// Returns an empty object with capacity for this number of members. Without it, ordered_json copies all members
+/// recursively whenever it grows.
 [[nodiscard]] Json object_with_room(std::size_t members);
 
 }  // namespace attn::keras

@@ -16,7 +16,7 @@ constexpr std::array<std::pair<std::string_view, double>, 3> kNumbers = {
 /// Returns whether a value can begin or end next to this byte.
 bool is_boundary(char c) { return std::string_view(",:[]{} \t\r\n").find(c) != std::string_view::npos; }
 
-/// The length of the number that begins there, or 0.
+/// Returns the length of the NaN or infinity that begins at position `at`, or 0.
 std::size_t length_at(std::string_view text, std::size_t at) {
   if (at > 0 && !is_boundary(text[at - 1])) return 0;
   for (const auto& [name, number] : kNumbers) {
@@ -27,7 +27,7 @@ std::size_t length_at(std::string_view text, std::size_t at) {
   return 0;
 }
 
-/// The position after the string that begins there.
+/// Returns the position after the string that begins at position `at`.
 std::size_t end_of_string(std::string_view text, std::size_t at) {
   for (++at; at < text.size() && text[at] != '"'; ++at)
     if (text[at] == '\\') ++at;

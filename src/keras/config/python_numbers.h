@@ -8,14 +8,14 @@
 
 namespace attn::keras {
 
-/// Copies a JSON text with every NaN, Infinity and -Infinity outside of strings replaced by a string of the same
-/// length, so that positions are unchanged; empty if there is none.
+/// Copies a JSON text, and replaces every NaN, Infinity and -Infinity outside of strings by a string of the same
+/// length. All other positions stay the same. Empty if there is nothing to replace.
 [[nodiscard]] std::optional<std::string> with_quoted_numbers(std::string_view text);
 
-/// The number that ends at byte `last` of the original text; empty if a string ends there.
+/// Returns the number that ends at byte `last` of the original text; empty if a string ends there.
 [[nodiscard]] std::optional<double> number_ending_at(std::string_view text, std::size_t last);
 
-/// "NaN", "Infinity" or "-Infinity"; empty for a finite number.
+/// Returns "NaN", "Infinity" or "-Infinity"; empty for a finite number.
 [[nodiscard]] std::optional<std::string_view> non_finite_name(double number);
 
 }  // namespace attn::keras

@@ -33,7 +33,7 @@ bool take_group(const std::string& text, std::optional<Dim>& group) {
   return true;
 }
 
-/// The range and ε of an AbsMaxQuantizer.
+/// Returns the range and ε of an AbsMaxQuantizer.
 IntegerRange range_of(const Ref& quantizer) {
   quantizer.expect_object();
   check_built_in(quantizer);
@@ -159,7 +159,7 @@ void read_field(const Ref& ref, QuantizationConfig& value, std::vector<std::stri
   Quantization named;
   if (name == "Int8QuantizationConfig" || name == "Int4QuantizationConfig") {
     value.inputs_ = quantizer("activation_quantizer");
-    (void)quantizer("weight_quantizer");  // describes how the weights were made, so it has no effect
+    (void)quantizer("weight_quantizer");  // it describes how the weights were made, so it has no effect
   }
   if (name == "Int4QuantizationConfig") {
     named.mode = QuantizationMode::int4;

@@ -20,7 +20,7 @@ std::string unescaped(std::string_view token) {
   return out;
 }
 
-/// The array index in a pointer's token, if it is one.
+/// Returns the array index of a JSON pointer's token, if it is one.
 std::optional<std::size_t> index_of(const std::string& token) {
   std::size_t index = 0;
   const auto [end, error] = std::from_chars(token.data(), token.data() + token.size(), index);
@@ -35,7 +35,7 @@ constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 Position SourceText::position(std::size_t offset) const {
   offset = std::min(offset, text_.size());
-  // Problems are usually reported in the order of the text.
+  // Counts lines from the previous position, because problems are usually reported in the order of the text.
   if (offset < told_) told_ = 0, told_position_ = {};
   const std::string_view passed = std::string_view(text_).substr(told_, offset - told_);
   told_position_.line += static_cast<std::size_t>(std::count(passed.begin(), passed.end(), '\n'));

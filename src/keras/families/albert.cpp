@@ -13,7 +13,7 @@
 namespace attn::keras::albert {
 namespace {
 
-/// Has factorized embeddings, and blocks that are called several times.
+/// ALBERT has factorized embeddings, and calls each of its blocks several times.
 class AlbertBackbone : public SegmentedBackbone {
  public:
   AlbertBackbone() { dropout = 0.0; }

@@ -90,7 +90,7 @@ void sizes(ConfigMap& map) {
   map.same("num_heads", "encoder_attention_heads");
   map.same("hidden_dim", "d_model");
   map.same("intermediate_dim", "encoder_ffn_dim");
-  // The decoder has the same size.
+  // The decoder has the same sizes as the encoder.
   for (const auto& [keras, hugging_face] :
        {std::pair("num_layers", "decoder_layers"), std::pair("num_heads", "decoder_attention_heads"),
         std::pair("intermediate_dim", "decoder_ffn_dim")}) {

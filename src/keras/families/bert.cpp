@@ -22,7 +22,7 @@ class BertBackbone : public SegmentedBackbone {
     f("dropout", dropout);
     f("max_sequence_length", max_sequence_length);
     f("num_segments", num_segments);
-    // KerasHub has only tanh-approximated gelu; Hugging Face's BERT has the exact one.
+    // KerasHub's BERT has only the tanh-approximated gelu; Hugging Face's has the exact gelu.
     if (f.reading() || activation) f("activation", activation);
   }
 

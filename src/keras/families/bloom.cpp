@@ -22,7 +22,7 @@ namespace {
 
 using graph::ValueId;
 
-/// The bias depends on the distance from the last key, and is added to scaled scores.
+/// The bias depends on the distance from the last key, and is added to the scores after their scaling.
 class BloomAttention final : public AlibiAttention {
  public:
   void fields(Fields& f) override {
@@ -143,7 +143,7 @@ class BloomBackbone : public HeadedBackbone {
   Number layer_norm_epsilon = 1e-5;
 };
 
-/// The first of two names that the config has.
+/// Returns `other` if the config that is read has only that name; otherwise `now`.
 const char* either(const ConfigMap& map, const char* now, const char* other) {
   return map.reading() && !map.find(now) && map.find(other) ? other : now;
 }

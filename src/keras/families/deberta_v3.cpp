@@ -26,7 +26,7 @@ namespace {
 using graph::Builder;
 using graph::ValueId;
 
-/// A normalized row for each relative position, repeated for each entry of the batch: (B,…) → (B,R,D).
+/// Gives a normalized row for each relative position, repeated for each entry of the batch: (B,…) → (B,R,D).
 class RelativeEmbedding final : public Composite {
  public:
   void fields(Fields& f) override {
@@ -59,7 +59,7 @@ class RelativeEmbedding final : public Composite {
   Layer* norm_ = nullptr;
 };
 
-/// The value that `x` repeats along the batch, if it does; otherwise x.
+/// Returns the value that `x` repeats along the batch; `x` itself if it is no such repetition.
 ValueId unrepeated(Builder& b, ValueId x) {
   const std::vector<graph::Node>& nodes = b.graph().nodes;
   const auto maker = std::find_if(nodes.rbegin(), nodes.rend(), [&](const graph::Node& node) {
@@ -129,8 +129,8 @@ class DisentangledSelfAttention final : public HeadAttention {
 
  private:
   [[nodiscard]] Dim size() const { return hidden_dim / num_heads; }
-  /// The factor 3: a score is the sum of three products, content by content, content by position, and position by
-  /// content.
+  /// The factor is 3 because a score is the sum of three products: content by content, content by position, and
+  /// position by content.
   [[nodiscard]] double scale() const { return 1.0 / std::sqrt(3.0 * static_cast<double>(size())); }
 
   /// Returns the bucket of a distance. Each distance up to half the number of buckets has its own; larger ones share
@@ -145,12 +145,12 @@ class DisentangledSelfAttention final : public HeadAttention {
     const Dim last = middle + static_cast<Dim>(steps);
     return distance < 0 ? -last : last;
   }
-  /// The row of the table for the distance of a query to a key.
+  /// Returns the row of the table for the distance from a query to a key.
   [[nodiscard]] Dim row(Dim distance) const {
     return std::clamp<Dim>(bucket(distance) + bucket_size, 0, 2 * bucket_size - 1);
   }
 
-  /// (B,N,T,T), from the rows of the table that the distances need.
+  /// Returns the position scores (B,N,T,T), from the rows of the table that the distances need.
   [[nodiscard]] ValueId position_scores(Call& call, ValueId query, ValueId key) const {
     Builder& b = call.builder();
     const Dim length = b.shape(query)[1];
@@ -180,7 +180,8 @@ class DisentangledSelfAttention final : public HeadAttention {
     return of_pairs(query, key_, true) * scale() + of_pairs(key, query_, false) * scale();
   }
 
-  /// (T,T): where the scores (T·R) of the query, or of the key, have the row of each pair.
+  /// Returns indices (T,T): the place among the T·R scores of the query, or of the key, of the row that belongs to each
+  /// pair.
   [[nodiscard]] ValueId pairs(Call& call, Dim length, Dim first, Dim last, bool by_query) const {
     const std::string key = fmt::format("rows {} to {} for {} positions in {} buckets up to {} {}", first, last, length,
                                         bucket_size.value, max_position_embeddings.value, by_query);
@@ -372,7 +373,7 @@ constexpr std::array kTokenizers = {
                .numbering = Numbering::mask_behind},
 };
 
-// KerasHub reads no such folder.
+// KerasHub cannot read a Hugging Face folder of this family.
 constexpr std::array kFolders = {
     FolderTokenizer{.model_type = "deberta-v2",
                     .around = FolderTokenizer::Around::start_and_end,

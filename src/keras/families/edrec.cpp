@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kModule = "keras_hub.src.models.edrec.edrec_layers";
 
-/// x/√(mean(x²) + ε)·(1 + scale), in the dtype of x.
+/// Computes x/√(mean(x²) + ε)·(1 + scale), in the dtype of x.
 class EdRecRMSNormalization final : public Layer {
  public:
   void fields(Fields& f) override { f("epsilon", epsilon); }
@@ -39,7 +39,7 @@ class EdRecRMSNormalization final : public Layer {
   Number epsilon{1e-6};
 };
 
-/// down(gelu(up(x))·gate(x))
+/// Computes down(gelu(up(x))·gate(x)).
 class EdRecGatedFeedForward final : public Composite {
  public:
   void fields(Fields& f) override {
@@ -86,7 +86,7 @@ class EdRecGatedFeedForward final : public Composite {
   Layer* dropout_ = nullptr;
 };
 
-/// The common part of the blocks of encoder and decoder, which normalize in front of each part.
+/// The common part of the blocks of encoder and decoder, which normalize the input of each sublayer.
 class EdRecBlock : public Composite {
  public:
   void fields(Fields& f) override {
@@ -265,7 +265,8 @@ class EdRecBackbone final : public Backbone {
   Number dropout{0.0}, epsilon{1e-6};
 };
 
-/// Logits for each position of the decoder. Its head has the global policy, float32, for any dtype of the backbone.
+/// Computes the logits for each position of the decoder. The head has the global policy, float32, for any dtype of the
+/// backbone.
 class EdRecSeq2SeqLM final : public Task {
  protected:
   [[nodiscard]] std::string_view kind() const override { return "Seq2SeqLM"; }

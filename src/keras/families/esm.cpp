@@ -23,7 +23,7 @@ namespace {
 
 using graph::ValueId;
 
-/// RoFormer's, but rotates the pairs of features (i, i + H/2), by angles in the compute dtype.
+/// RoFormer's attention, but it rotates the pairs of features (i, i + H/2), by angles in the compute dtype.
 class EsmSelfAttention final : public RoformerAttention {
  public:
   void fields(Fields& f) override {
@@ -56,7 +56,7 @@ class EsmSelfAttention final : public RoformerAttention {
   bool use_rotary = true;
 };
 
-/// Normalizes in front of each part.
+/// Normalizes the input of the attention and of the dense layers.
 class ESMEncoder final : public RoformerBlock {
  public:
   ESMEncoder() : RoformerBlock("gelu") {}
@@ -182,8 +182,8 @@ class ESMMaskedPLM final : public MaskedLM {
   }
 };
 
-/// transformers has gelu and biases only, and its token dropout scales the embeddings. KerasHub begins absolute
-/// positions elsewhere.
+/// The class in transformers has only gelu and biases, and its token dropout scales the embeddings. KerasHub counts
+/// absolute positions from another number.
 void sizes(ConfigMap& map) {
   constexpr const char *kPositions = "position_embedding_type", *kWavelength = "max_wavelength";
   if (!map.reading() && (map.of_keras("activation") != "gelu" || map.of_keras("use_bias") != true ||
@@ -273,7 +273,7 @@ constexpr std::array<NameRow, 32> kNames{{
     {"mlm_head/intermediate_dense/bias", "lm_head.dense.bias", kSame, true},
     {"mlm_head/intermediate_layer_norm/gamma", "lm_head.layer_norm.weight", kSame, true},
     {"mlm_head/intermediate_layer_norm/beta", "lm_head.layer_norm.bias", kSame, true},
-    // transformers does not save a kernel that is the token embedding.
+    // transformers does not save a kernel that is equal to the token embedding.
     {"mlm_head/output_kernel", "lm_head.decoder.weight", kLinear, true, 0, "esm.embeddings.word_embeddings.weight"},
     {"mlm_head/output_bias", "lm_head.bias", kSame, true},
 }};

@@ -13,7 +13,7 @@ namespace {
 
 Json initializer_of_family() { return normal_initializer("RandomNormal", 0.02); }
 
-/// BERT with Fourier transforms instead of attention. It has no padding mask.
+/// A BERT with Fourier transforms instead of attention. It has no padding mask.
 class FNetBackbone : public TextBackbone {
  public:
   void fields(Fields& f) override {

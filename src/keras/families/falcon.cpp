@@ -24,7 +24,7 @@ namespace {
 
 using graph::ValueId;
 
-/// Receives the bias as an argument, and adds it before scaling the scores.
+/// Receives the bias as an argument, and adds it to the scores before they are scaled.
 class FalconAttention final : public AlibiAttention {
  public:
   void fields(Fields& f) override {
@@ -97,7 +97,7 @@ class FalconTransformerDecoder final : public PlainBlock {
     return call.lowering().common(key, [&] { return std::vector{alibi(call, in)}; })[0];
   }
 
-  /// (B or 1,N,1,S): the slope times the index of each key among the keys that are not padding.
+  /// Returns the bias (B or 1,N,1,S): the slope, times the index of each key among the keys that are not padding.
   [[nodiscard]] ValueId alibi(Call& call, const Shape& in) const {
     graph::Builder& b = call.builder();
     const Decoding* decoding = call.lowering().decoding;
@@ -138,7 +138,7 @@ class FalconBackbone : public TextBackbone {
  protected:
   void assemble() override {
     const TensorRef token_ids = tokens("token_ids"), padding_mask = tokens("padding_mask");
-    // ε is not passed to its blocks, which use their default.
+    // The backbone's ε is not passed to its blocks, which use their default.
     const Json block = {{"num_attention_heads", num_attention_heads.value},
                         {"intermediate_dim", intermediate_dim.value},
                         {"attention_dropout_rate", attention_dropout_rate.value},
@@ -168,7 +168,7 @@ void sizes(ConfigMap& map) {
   }
   map.same("attention_dropout_rate", "attention_dropout", 0.0);
   map.same("feedforward_dropout_rate", "hidden_dropout", 0.0);
-  map.fixed("layer_norm_epsilon", {1e-5});  // KerasHub's blocks have no other value
+  map.fixed("layer_norm_epsilon", {1e-5});  // the blocks of KerasHub have no other value
   if (!map.reading() && map.of_keras("layer_norm_epsilon") != 1e-5)
     throw bad_input("transformers has one layer_norm_epsilon for a whole Falcon, and KerasHub's blocks have 1e-05");
   map.always("alibi", true, false);

@@ -5,7 +5,7 @@
 
 #include "families/families.h"
 
-// A row for each family: its file defines `const ModelFamily& <row>::family()`.
+// Lists one row for each family, whose file defines `const ModelFamily& <row>::family()`.
 #define ATTN_FAMILIES(row)                                                                                            \
   row(llama) row(mistral) row(mixtral) row(qwen) row(qwen3) row(phi3) row(smollm3) row(gemma) row(gemma3) row(gpt2)   \
       row(opt) row(gpt_neo_x) row(bloom) row(falcon) row(bert) row(albert) row(electra) row(distil_bert) row(roberta) \
@@ -23,7 +23,7 @@ ATTN_FAMILIES(DECLARED)
 
 namespace {
 
-/// The rows of all families.
+/// Collects the rows of all families.
 template <typename Row>
 std::vector<Row> rows_of(std::span<const Row> ModelFamily::*member) {
   std::vector<Row> out;

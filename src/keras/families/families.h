@@ -11,7 +11,7 @@ namespace attn::keras {
 
 [[nodiscard]] std::span<const ModelFamily* const> model_families();
 
-/// The family of a backbone or a task; null for another class.
+/// Returns the family of a backbone or a task; null for another class.
 [[nodiscard]] const ModelFamily* family_of_model(std::string_view class_name);
 
 }  // namespace attn::keras

@@ -12,7 +12,7 @@
 namespace attn::keras::gemma {
 namespace {
 
-/// Gemma 1; and Gemma 2 with norms after sublayers, soft caps, and a window in every other block.
+/// Gemma 1. Gemma 2 has in addition norms after sublayers, soft caps, and a window in every other block.
 class GemmaBackbone : public GemmaFamilyBackbone {
  public:
   void fields(Fields& f) override {
@@ -70,7 +70,7 @@ void gemma2(ConfigMap& map) {
   map.same("sliding_window_size", "sliding_window", 4096);
 }
 
-/// Gemma 2 has a second norm.
+/// Returns whether the config is of Gemma 1: Gemma 2 has a second norm.
 bool is_first(const Json& config) { return !config.value("use_post_attention_norm", false); }
 
 constexpr std::array kLayers = {

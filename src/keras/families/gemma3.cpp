@@ -13,7 +13,7 @@
 namespace attn::keras::gemma3 {
 namespace {
 
-/// Text only: five blocks with a window, then one without, which has longer wavelengths.
+/// The text model: five blocks with a window are followed by one without, which has longer wavelengths.
 class Gemma3Backbone : public GemmaFamilyBackbone {
  public:
   Gemma3Backbone() { sliding_window_size = 1024; }

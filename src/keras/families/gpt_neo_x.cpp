@@ -21,7 +21,8 @@ namespace {
 
 using graph::ValueId;
 
-/// One projection computes query, key and value of each head; the first part of their features has rotary positions.
+/// One projection computes query, key and value of each head. The first part of the features of a head has rotary
+/// positions.
 class GPTNeoXAttention final : public HeadAttention {
  public:
   void fields(Fields& f) override {
@@ -88,7 +89,7 @@ class GPTNeoXAttention final : public HeadAttention {
     return b.apply(some, {x});
   }
 
-  /// In a step of one token, KerasHub uses position 0 for the query, so it does not rotate it.
+  /// In a step of one token, KerasHub uses position 0 for the query, so the query is not rotated.
   [[nodiscard]] ValueId turned_in_part(Call& call, ValueId x, bool is_query) const {
     if (turning() == 0 || (is_query && call.lowering().keras_hub_step)) return x;
     graph::Builder& b = call.builder();
@@ -103,7 +104,7 @@ class GPTNeoXAttention final : public HeadAttention {
   Projection packed_;
 };
 
-/// Attention and feed-forward network have the same input, and both results are added to it.
+/// Attention and feed-forward network have the same input, and both of their results are added to that input.
 class GPTNeoXDecoder final : public PlainBlock {
  public:
   void fields(Fields& f) override {
@@ -204,7 +205,7 @@ class GPTNeoXBackbone : public HeadedBackbone {
   bool tie_word_embeddings = true;
 };
 
-/// The fraction of features with rotary positions, and their wavelength.
+/// Converts the fraction of features with rotary positions, and their wavelength.
 void turning_features(ConfigMap& map) {
   constexpr const char *kShare = "rotary_percentage", *kWavelength = "rotary_max_wavelength";
   if (!map.reading()) {
@@ -233,8 +234,8 @@ void sizes(ConfigMap& map) {
   map.same("max_sequence_length", "max_position_embeddings", 2048);
   map.same("layer_norm_epsilon", "layer_norm_eps", 1e-5);
   activation_beside_tanh_gelu(map);
-  // In KerasHub the head is always the token embedding, and its class has no such key. A config contains the key only
-  // if it is false.
+  // KerasHub's head is always the token embedding, and its class has no such key. A config contains the key only if its
+  // value is false.
   map.same("tie_word_embeddings", "tie_word_embeddings", !map.reading());
   map.fixed("use_parallel_residual", {true});
   map.fixed("attention_bias", {true});

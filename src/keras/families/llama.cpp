@@ -25,7 +25,7 @@ class LlamaFamily final : public AttentionFamily {
   [[nodiscard]] graph::ValueId turned(Call& call, graph::ValueId x) const override;
 
   Number rope_max_wavelength = 10000;
-  Number rope_position_scaling_factor{1.0};  ///< KerasHub accepts it but does not use it
+  Number rope_position_scaling_factor{1.0};  ///< KerasHub accepts the key but does not use it
   std::optional<Number> rope_frequency_adjustment_factor, rope_low_freq_factor, rope_high_freq_factor,
       rope_pretraining_sequence_length;
 
@@ -104,7 +104,7 @@ class LlamaBackbone : public GroupedBackbone {
     f.required("num_key_value_heads", num_key_value_heads);
     f("layer_norm_epsilon", layer_norm_epsilon);
     f("dropout", dropout);
-    // KerasHub accepts it but does not write it, so it cannot load its own config of a tied model.
+    // KerasHub accepts the key but does not write it, so it cannot load its own config of a tied model.
     if (f.reading() || tie_word_embeddings) f("tie_word_embeddings", tie_word_embeddings);
   }
 
@@ -173,7 +173,7 @@ constexpr std::array kModels = {
     model_record<CausalLM>("LlamaCausalLM", "keras_hub.src.models.llama.llama_causal_lm"),
 };
 
-// KerasHub reads all of them as Llama 3; the second row is only for writing.
+// KerasHub reads all of these folders as Llama 3; the second row is only for writing.
 constexpr std::array kHuggingFace = {
     HuggingFaceModel{"llama", "Llama3", "Llama", sizes},
     HuggingFaceModel{"llama", "Llama", "Llama", sizes},

@@ -20,7 +20,7 @@ namespace {
 
 using graph::ValueId;
 
-/// Mixtral: the same as Mistral.
+/// Mixtral's attention is Mistral's.
 class MixtralFamily final : public LinearRotaryFamily {
  public:
   void fields(Fields& f) override;
@@ -120,7 +120,8 @@ class MixtralSparseMoeBlock final : public Composite {
   }
 
  private:
-  /// (R,E): the weights, 0 except for the best; of equally probable experts the first ones are better.
+  /// Returns the weights (R,E): 0 except for the best experts. Among equally probable experts the first ones are
+  /// better.
   [[nodiscard]] Expression shares_of(const Expression& logits) const {
     graph::Builder& b = *logits.builder;
     const Expression p(b, b.apply(graph::Softmax{graph::SoftmaxKind::softmax, {1}}, {logits}));
@@ -158,7 +159,7 @@ class MixtralTransformerDecoder final : public GatedBlock {
     f("top_k", top_k);
     f("router_jitter_noise", router_jitter_noise);
     if (!f.reading()) return;
-    f("router_aux_loss_coef", router_aux_loss_coef);  // KerasHub accepts it but does not write it
+    f("router_aux_loss_coef", router_aux_loss_coef);  // KerasHub accepts the key but does not write it
   }
   void make_feed_forward(std::int64_t hidden_dim) override {
     experts_ = &make("MixtralSparseMoeBlock", called_, "_sparse_moe_block",

@@ -1,4 +1,5 @@
-// The record of a model family: everything that attn knows about it. It is at the end of the family's file.
+// The record of a model family: everything that attn knows about the family. The record is at the end of the family's
+// file.
 #pragma once
 
 #include <array>
@@ -12,7 +13,7 @@
 
 namespace attn::keras {
 
-/// The suffix of an architecture in transformers, and the KerasHub task with such a head.
+/// A suffix of the architectures in transformers, and the KerasHub task with such a head.
 struct Head {
   std::string_view architecture, task;
 };
@@ -21,7 +22,7 @@ inline constexpr std::array kSeq2SeqHeads{Head{"ForConditionalGeneration", "Seq2
 
 /// Configs of transformers for a KerasHub backbone.
 struct HuggingFaceModel {
-  std::string_view model_type;  ///< as in config.json
+  std::string_view model_type;  ///< model_type in config.json
   /// The prefix of the class names in KerasHub: "GPT2" for GPT2Backbone and GPT2CausalLM.
   std::string_view stem;
   /// The prefix of the architectures in transformers: "GPT2" for GPT2LMHeadModel.
@@ -32,17 +33,18 @@ struct HuggingFaceModel {
   bool is_converted = true;
   /// The heads that both libraries have.
   std::span<const Head> heads = kDecoderHeads;
-  /// For a second row with the same model type: whether a config needs its class, because the first row's class does
-  /// not support it.
+  /// For a second row with the same model type: returns whether a config needs this row's class. A config does so if
+  /// the class of the first row does not support it.
   bool (*is_needed)(const ConfigMap& map) = nullptr;
-  /// If the class has several rows: whether a backbone with this config is written as this one.
+  /// If several rows have this backbone class: returns whether a backbone with this config is written with this row's
+  /// model type.
   bool (*is_written)(const Json& config) = nullptr;
 };
 
 struct ModelFamily {
   std::string_view name;
-  std::span<const ClassInfo> layers{};  ///< those that only this family has
-  std::span<const ClassInfo> models{};  ///< backbones and tasks
+  std::span<const ClassInfo> layers{};  ///< the layer classes that only this family has
+  std::span<const ClassInfo> models{};  ///< the classes of backbones and tasks
   std::span<const HuggingFaceModel> hugging_face{};
   std::span<const weights::NameTable> weight_names{};  ///< the names of Hugging Face's arrays
   std::span<const tokenizers::KerasClass> tokenizer_classes{};

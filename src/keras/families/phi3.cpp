@@ -20,7 +20,7 @@ namespace {
 
 using graph::ValueId;
 
-/// Phi-3: frequencies are divided pairwise by a list of factors, one for short sequences and another for long ones
+/// In Phi-3, frequencies are divided pairwise by a list of factors, one for short sequences and another for long ones
 /// ("su").
 class Phi3Family final : public AttentionFamily {
  public:
@@ -115,7 +115,7 @@ class Phi3Decoder final : public GatedBlock {
     make_feed_forward(width);
   }
 
-  std::optional<Positive> hidden_dim;  // always the input's width
+  std::optional<Positive> hidden_dim;  // always the width of the input
 };
 
 class Phi3Backbone : public GroupedBackbone {
@@ -139,7 +139,7 @@ class Phi3Backbone : public GroupedBackbone {
   Phi3Family family_;
 };
 
-/// Factors for each pair of features, selected by the sequence length ("su", now "longrope").
+/// Converts the factors for each pair of features, which are selected by the sequence length ("su", now "longrope").
 void long_rope(ConfigMap& map) {
   if (!map.reading()) {
     if (map.of_keras("rope_scaling_type").is_null()) return;
@@ -197,7 +197,7 @@ constexpr std::array kHuggingFace = {
 using namespace weights::layouts;
 using weights::NameRow;
 using weights::NameTable;
-/// Query, key and value are in one array; gate and up too.
+/// The array of query, key and value is one; so is that of gate and up.
 constexpr std::array<NameRow, 12> kNames{{
     {"token_embedding/embeddings", "embed_tokens.weight", kSame},
     {"token_embedding/reverse_embeddings", "lm_head.weight", kLinear, true},

@@ -16,7 +16,7 @@ namespace {
 
 constexpr double kEpsilon = 1e-7;  // keras.backend.epsilon()
 
-/// Normalizes behind each part.
+/// Normalizes the result of each sublayer after the residual sum.
 class RoformerV2Encoder final : public RoformerBlock {
  public:
   RoformerV2Encoder() : RoformerBlock("relu") {}
@@ -32,7 +32,7 @@ class RoformerV2Encoder final : public RoformerBlock {
   }
 };
 
-/// The token embedding in reverse.
+/// A head whose kernel is the transposed token embedding.
 class RoformerV2MaskedLMHead final : public MaskedHead {
  public:
   void fields(Fields& f) override {

@@ -172,7 +172,7 @@ class SmolLM3Attention final : public Composite {
   Layer* rotary_embedding_ = nullptr;
 };
 
-/// silu(x·gate) ∘ x·up, times down.
+/// Computes (silu(x·gate) ∘ x·up)·down.
 class SmolLM3MLP final : public Composite {
  public:
   void fields(Fields& f) override {
@@ -246,7 +246,7 @@ class SmolLM3DecoderLayer final : public DecoderBlock {
   }
 
  private:
-  /// The fields that it passes to its attention.
+  /// The fields that a block passes to its attention.
   static constexpr std::array kAttention = {"num_attention_heads",
                                             "num_key_value_heads",
                                             "attention_bias",
@@ -333,9 +333,10 @@ class SmolLM3Backbone : public TextBackbone {
   std::vector<std::string> layer_types;
 };
 
-/// Whether a layer has rotary positions, by its index.
+/// Converts the list of layers with rotary positions: a number for each layer.
 void turning_layers(ConfigMap& map) {
-  constexpr const char *kKeras = "rope_layer_enabled_list", *kOwn = "no_rope_layers";  // 1: it has
+  // 1: the layer has rotary positions.
+  constexpr const char *kKeras = "rope_layer_enabled_list", *kOwn = "no_rope_layers";
   if (!map.reading()) {
     Json list = Json::array();
     for (const Json& turns : map.of_keras(kKeras)) list.push_back(turns.get<bool>() ? 1 : 0);

@@ -67,7 +67,7 @@ class T5Backbone : public TextBackbone {
     return operation("GetItem", Json::object(), {x, ArgList{SliceArg{}, Arg(), SliceArg{}}});
   }
 
-  /// The first layer of a stack computes the position bias, which all later layers receive.
+  /// Calls the layers of a stack. The first layer computes the position bias, which all later layers receive.
   TensorRef through(const std::string& side, TensorRef x, const ArgDict& kwargs) {
     std::optional<TensorRef> bias;
     for (std::int64_t i = 0; i < num_layers; ++i) {
@@ -191,8 +191,8 @@ void sizes(ConfigMap& map) {
   }
   map.same("dropout", "dropout_rate", 0.1);
   map.same("layer_norm_epsilon", "layer_norm_epsilon", 1e-6);
-  // transformers 5 always ties the embeddings, and has a separate key for the scaling of logits. KerasHub scales them
-  // if they are tied.
+  // transformers 5 always ties the embeddings, and has a separate key for the scaling of logits. KerasHub scales the
+  // logits if the embeddings are tied.
   constexpr const char* kScaled = "scale_decoder_outputs";
   if (map.reading() && map.find(kScaled)) {
     map.put("tie_embedding_weights", map.flag(kScaled, true), kScaled);
@@ -267,7 +267,7 @@ constexpr std::array<NameRow, 27> kNames{{
     {"decoder_output_layer_norm/weight", "decoder.final_layer_norm.weight", kSame},
 }};
 
-/// For gated feed-forward layers.
+/// These rows are for gated feed-forward layers.
 constexpr std::array<NameRow, 29> kGatedNames{{
     {"token_embedding/embeddings", "shared.weight", kSame},
     {"token_embedding/reverse_embeddings", "lm_head.weight", kLinear, true, 0, "shared.weight"},

@@ -104,7 +104,7 @@ class ViTPatchingAndEmbedding : public Composite {
   Layer* position_embedding_ = nullptr;
 };
 
-/// Dense, gelu, Dense.
+/// A dense layer, gelu, and a second dense layer.
 class MLP : public Composite {
  public:
   void fields(Fields& f) override {
@@ -141,7 +141,7 @@ class MLP : public Composite {
   Layer* dropout_ = nullptr;
 };
 
-/// Constructor arguments that a block and the encoder have in common.
+/// The constructor arguments that a block and the encoder have in common.
 class ViTLayer : public Composite {
  public:
   void check(const Ref& config) override {
@@ -181,7 +181,7 @@ class ViTEncoderBlock : public ViTLayer {
     f.required("num_heads", num_heads);
     f.required("hidden_dim", hidden_dim);
     if (f.reading()) {
-      f.take("key_dim");  // derived from both
+      f.take("key_dim");  // derived from the width and the number of heads
     } else {
       f.put("key_dim", hidden_dim / num_heads);
     }
@@ -278,7 +278,7 @@ class ViTBackbone : public Backbone {
     f("use_mlp_bias", use_mlp_bias);
     f("use_class_token", use_class_token);
     f("use_patch_bias", use_patch_bias);
-    if (f.reading()) format.field(f);  // KerasHub accepts it but does not write it
+    if (f.reading()) format.field(f);  // KerasHub accepts the key but does not write it
   }
 
  protected:
@@ -325,7 +325,7 @@ class ViTBackbone : public Backbone {
   }
 
  private:
-  /// Index in image_shape, which has no batch.
+  /// Returns the index of the height in image_shape, which has no batch axis.
   [[nodiscard]] std::size_t height_axis() const { return format.channels_first() ? 1 : 0; }
 
   Window image_shape{{1, 1, 1}}, patch_size{{1, 1}};

@@ -24,7 +24,7 @@ using graph::ValueId;
 
 constexpr std::string_view kEncoderModule = "keras_hub.src.models.xlnet.xlnet_encoder";
 
-/// A value of which only the shape is read, for summaries.
+/// Returns a value whose shape is read for summaries, and whose elements are not read.
 TensorPtr placeholder(Call& call, const Shape& shape, DType dtype) {
   return Call::result(call.builder().apply(graph::Fill{shape, dtype, 0.0}, {}));
 }
@@ -55,8 +55,8 @@ class ContentAndQueryEmbedding final : public Composite {
     if (call.lowering().symbolic())
       return ArgList{rows, placeholder(call, {in[0], 1, hidden_dim}, call.compute_dtype())};
     Builder& b = call.builder();
-    // KerasHub lays the encodings (L,B,D) out as (B,L,D) without a transposition, so the entries of a batch have
-    // different ones.
+    // KerasHub reinterprets the encodings (L,B,D) as (B,L,D) without a transposition, so the entries of a batch have
+    // different encodings.
     const Shape repeated{2 * in[1], in[0], hidden_dim};
     const ValueId encodings = b.apply(graph::Broadcast{repeated}, {b.constant(positions(call, in[1]))});
     const TensorPtr dropped = apply(call, *dropout_layer_, {Call::result(encodings)});
@@ -92,7 +92,7 @@ class ContentAndQueryEmbedding final : public Composite {
   Layer* dropout_layer_ = nullptr;
 };
 
-/// Masks of contents (B,T,T), which see themselves, and of queries (B,1,T): 1 where a key is visible.
+/// Computes the masks of contents (B,T,T), which see themselves, and of queries (B,1,T): 1 where a key is visible.
 class XLNetAttentionMaskLayer final : public Layer {
  public:
   void fields(Fields& f) override {
@@ -111,7 +111,7 @@ class XLNetAttentionMaskLayer final : public Layer {
     if (in.rank() != 2) throw bad_input("expected a mask (batch, length), got {}", in.str());
     if (call.lowering().symbolic())
       return ArgList{placeholder(call, in, DType::float32), placeholder(call, in, DType::float32)};
-    // KerasHub lays the mask (B,T) out as (T,B) without a transposition.
+    // KerasHub reinterprets the mask (B,T) as (T,B) without a transposition.
     const Expression padding = 1.0 - Expression(b, b.transpose(b.reshape(given, {in[1], in[0]}), {1, 0}));
     const Expression hidden(b, b.expand_dims(padding, 1));  // (B,1,T)
     const Expression query(b, b.apply(graph::Iota{{1, in[1], 1}, DType::int32, 1}, {}));
@@ -202,7 +202,8 @@ class TwoStreamRelativeAttention final : public HeadAttention {
   }
 
  private:
-  /// (B,N,T,T): query t and key s take the score of the relative position with the row T − t + s.
+  /// Returns the position scores (B,N,T,T): query t and key s have the score in row T − t + s of the relative
+  /// positions.
   [[nodiscard]] Expression of_positions(Call& call, const Expression& query) const {
     Builder& b = call.builder();
     const ValueId encodings = project(call, call.tensor("relative_position_encoding")->id, encoding_);  // (B,L,N,H)
@@ -220,7 +221,7 @@ class TwoStreamRelativeAttention final : public HeadAttention {
     return {b, b.apply(graph::Gather{2}, {b.reshape(scores, {shape[0], shape[1], length * rows}), pairs})};
   }
 
-  /// (B,N,T,T): one of two scores of a query.
+  /// Returns the segment scores (B,N,T,T): one of two scores of a query, by whether the segments differ.
   [[nodiscard]] static Expression of_segments(Call& call, const Expression& query) {
     Builder& b = call.builder();
     const ValueId encoding = b.transpose(call.tensor("segment_encoding")->id, {1, 0, 2});  // (2,N,H) → (N,2,H)
@@ -292,7 +293,7 @@ class XLNetEncoder final : public Composite {
     feed_forward_dropout_ = dropping("dropout_1", "dropout_ff");
   }
 
-  /// The second result is that of the stream of queries.
+  /// The second result belongs to the stream of queries.
   Arg call(Call& call) override {
     const LayerScope scope(call.lowering(), name);
     const TensorPtr in = call.tensor("output_content");
@@ -388,7 +389,7 @@ class XLNetBackbone : public TextBackbone {
   Positive num_heads;
   Activation activation = *Activation::named("gelu");
   Number kernel_initializer_range = 0.02;
-  Opaque bias_initializer{"zeros"};  // KerasHub writes it as it was given; the blocks read it
+  Opaque bias_initializer{"zeros"};  // KerasHub writes the value as it was given; the blocks read it
 };
 
 constexpr std::array kLayers = {

@@ -1,4 +1,4 @@
-// The embedded configs/encoder.json (the build generates builtin_encoder.cpp).
+// The text of configs/encoder.json, which is embedded (the build generates builtin_encoder.cpp).
 #pragma once
 
 namespace attn::keras {

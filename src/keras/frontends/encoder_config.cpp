@@ -17,7 +17,7 @@ struct Block {
   Number dropout, layer_norm_epsilon{1e-6};
   bool use_bias = true, normalize_first = false, causal = false;
   Initializer kernel_initializer{"glorot_uniform"}, bias_initializer{"zeros"};
-  std::map<std::string, std::string, std::less<>> origins;  // pointers of the keys in the config
+  std::map<std::string, std::string, std::less<>> origins;  // JSON pointers of the keys in the short config
 
   void fields(Fields& f) {
     f("num_heads", num_heads);
@@ -39,7 +39,7 @@ struct Block {
     for (const auto& [key, member] : config.members()) origins.insert_or_assign(key, member.pointer());
   }
 
-  /// The location of the key, or of the whole config if it has no such key.
+  /// Returns the location of the key; that of the whole config if it has no such key.
   [[nodiscard]] std::string origin(std::string_view key) const {
     const auto found = origins.find(key);
     return found == origins.end() ? "" : found->second;
@@ -145,7 +145,7 @@ EncoderConfig read(const Ref& config, std::vector<std::string>& warnings) {
   return out;
 }
 
-/// Generates the model in the form of `model.to_json()`, with automatic names numbered as in Keras.
+/// Generates the model in the form of `model.to_json()`. Automatic names are numbered as in Keras.
 class Expansion {
  public:
   explicit Expansion(const EncoderConfig& config) : config_(config) {}
@@ -224,7 +224,7 @@ class Expansion {
     return name;
   }
 
-  /// Records which key of the short config the last layer and some of its fields come from; "" means no key.
+  /// Records the key of the short config from which the last layer and some of its fields come; "" means no key.
   void came_from(const std::string& origin, std::initializer_list<std::pair<const char*, std::string>> fields = {}) {
     const std::string layer = "/config/layers/" + std::to_string(layers_.size() - 1);
     origins_[layer] = origin;
@@ -398,7 +398,7 @@ class Expansion {
   const EncoderConfig& config_;
   Origins origins_{{"", ""}};
   Json layers_ = Json::array();
-  Json shape_;  // (B,T,D) between the blocks
+  Json shape_;  // the shape (B,T,D) of the tensor between the blocks
   std::map<std::string, Json> shapes_;
   std::map<std::string, std::string> dtypes_;
   std::map<std::string, int> used_;

@@ -5,11 +5,11 @@
 
 namespace attn::keras {
 
-/// Returns whether this object looks like one (rather than a layer's bare config).
+/// Returns whether this object looks like a short encoder config (rather than a layer's bare config).
 [[nodiscard]] bool is_encoder_config(const Ref& config);
 
-/// Returns the Keras JSON of the functional model that the equivalent Keras code builds, including automatic names, and
-/// the key of origin of each part. Throws Error (bad_input) for unknown keys and inconsistent values.
+/// Returns the Keras JSON of the functional model that the equivalent Keras code builds, with automatic names. Also
+/// returns for each part the key that it comes from. Throws Error (bad_input) for unknown keys and inconsistent values.
 [[nodiscard]] Translation expand_encoder_config(const Ref& config, std::vector<std::string>& warnings);
 
 }  // namespace attn::keras

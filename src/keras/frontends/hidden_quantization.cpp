@@ -11,19 +11,19 @@ namespace attn::keras {
 namespace {
 
 constexpr std::int64_t kSmallFile = std::int64_t{1} << 20;
-constexpr std::size_t kFloat8Arrays = 7;  // with a kernel
+constexpr std::size_t kFloat8Arrays = 7;  // number of arrays of a float8 layer with a kernel, besides the bias
 
 /// A dense map or an embedding inside another layer, without quantization according to its config.
 struct Inner {
-  std::string pointer;  ///< of the enclosing layer whose config is in the file
-  std::string place;    ///< relative to that layer's key
-  std::string stored;   ///< its full key, including "/vars/"
+  std::string pointer;  ///< JSON pointer of the enclosing layer whose config is in the file
+  std::string place;    ///< place relative to the enclosing layer's key, without "/vars"
+  std::string stored;   ///< full key in the weight file, including "/vars/"
   Shape kernel;
   bool has_bias = false;
 };
 
 std::string place_of(const std::string& store_path) {
-  return store_path.substr(0, store_path.rfind('/') + 1);  // including "vars/"
+  return store_path.substr(0, store_path.rfind('/') + 1);  // including the final "vars/"
 }
 
 std::string kind_of(const graph::WeightSpec& spec) { return spec.path.substr(spec.path.rfind('/') + 1); }
@@ -48,8 +48,8 @@ std::vector<Inner> inner_layers(Layer& root) {
   return out;
 }
 
-/// The group size: the number of inputs with the first group index, wherever they are. If there is one group, any size
-/// from that on is possible.
+/// Returns the group size: the number of inputs whose group index is 0, wherever they are. If all inputs have index 0,
+/// the size may be their number or more; the result is then that number, but at least Keras's default, 128.
 Dim group_size(const Tensor& groups) {
   constexpr Dim kOwn = 128;  // Keras's default
   Dim first = 0;
@@ -58,7 +58,7 @@ Dim group_size(const Tensor& groups) {
   return first == groups.size() ? std::max(first, kOwn) : first;
 }
 
-/// The quantization that a layer's arrays show; empty if they are not quantized, or are inconsistent.
+/// Returns the quantization that a layer's arrays show; empty if the arrays are not quantized, or are inconsistent.
 std::optional<Quantization> shown_by(const std::vector<Tensor>& arrays, const Inner& inner) {
   const std::size_t bias = inner.has_bias ? 1 : 0;
   if (arrays.empty()) return std::nullopt;
@@ -87,7 +87,7 @@ std::optional<Quantization> shown_by(const std::vector<Tensor>& arrays, const In
   return std::nullopt;
 }
 
-/// Returns whether the file should be inspected.
+/// Returns whether the weight file should be inspected.
 bool may_hide(Layer& root, const ReadOptions& options) {
   if (options.stored_bytes < kSmallFile) return true;
   std::int64_t bytes = 0;

@@ -21,7 +21,7 @@ namespace {
 
 constexpr const char* kHasInputShape = "the model has its own input shapes, so the given one is ignored";
 
-/// The total bytes of the full names of a layer and all layers below it.
+/// Returns the total size in bytes of the full names of a layer and all layers below it.
 std::size_t full_name_bytes(Layer& layer, std::size_t around) {
   const std::size_t own = around + layer.name.size();
   std::size_t bytes = own;
@@ -29,7 +29,7 @@ std::size_t full_name_bytes(Layer& layer, std::size_t around) {
   return bytes;
 }
 
-/// The input shape of a layer in its build_config, without the batch.
+/// Returns the input shape of a layer in its build_config, without the batch.
 std::optional<Shape> built_shape(const Ref& ref) {
   const auto build = ref.find("build_config");
   if (!build || !build->is_object()) return std::nullopt;
@@ -41,7 +41,8 @@ std::optional<Shape> built_shape(const Ref& ref) {
   return whole.slice(1, whole.rank());
 }
 
-/// The class of a bare config: the one whose name begins its "name", otherwise the only one that accepts its keys.
+/// Returns the class of a bare config: the one whose name begins its "name", otherwise the only one that accepts its
+/// keys.
 std::string class_of_bare_config(const Ref& config) {
   if (config.find("layers")) return config.find("input_layers") ? "Functional" : "Sequential";
   std::vector<std::string> fitting;
@@ -76,7 +77,7 @@ namespace {
 
 using Hints = std::map<std::string, std::shared_ptr<const StoredQuantization>, std::less<>>;
 
-/// The quantization of the option `quantize`.
+/// Returns the quantization that the option `quantize` requests.
 std::shared_ptr<const Quantization> asked_of(const ReadOptions& options) {
   if (!options.quantize) return nullptr;
   auto how = Quantization::named(*options.quantize);
@@ -159,7 +160,7 @@ ReadModel read_once(const std::string& source, std::string text, const ReadOptio
 /// Passes the archive's data to layers.
 void take_assets(const ReadModel& read, const std::string& source, const ReadOptions& options) {
   if (!options.asset || read.model() == nullptr || !read.model()->connected) return;
-  std::optional<std::vector<NamedTensor>> stored;  // read once, when a layer requests it
+  std::optional<std::vector<NamedTensor>> stored;  // read once, when the first layer requests an array
   visit_places(*read.root, [&](Layer& layer, const std::string& store) {
     Assets assets;
     assets.place = source.substr(0, source.rfind(':') + 1) + "assets/" + store;
@@ -190,7 +191,7 @@ ReadModel read_model(const std::string& source, std::string text, const ReadOpti
 
 ReadModel read_layer_call(const std::string& class_name,
                           const std::vector<std::pair<std::string, std::string>>& arguments) {
-  // Values stay strings here: Document parses them with its limits.
+  // The values of the pairs stay strings here: Document parses them with its limits.
   std::string config;
   for (const auto& [key, value] : arguments) {
     config += config.empty() ? "{" : ", ";

@@ -15,17 +15,17 @@ namespace attn::keras {
 /// The result of reading a text.
 struct ReadModel {
   std::unique_ptr<Document> document;
-  std::unique_ptr<Document> expanded;  ///< the translation of a short config or one of Keras 2
+  std::unique_ptr<Document> expanded;  ///< the translation of a short config, or of a config of Keras 2
   LayerPtr root;
   bool from_encoder_config = false;
-  Layer* single = nullptr;  ///< a single layer: the root, or inside a model that was created to display it
+  Layer* single = nullptr;  ///< the single layer: it is the root, or inside a model that was created to display it
   std::vector<std::string> warnings;
-  /// Whether kernels of einsum layers were drawn by the older rule for any kernel.
+  /// Whether the kernels of einsum layers were drawn by the older rule, which is the same for any kernel.
   bool older_fans = false;
 
-  /// The root as a model, or null if it is a layer.
+  /// Returns the root as a model, or null if it is a layer.
   [[nodiscard]] Functional* model() const { return dynamic_cast<Functional*>(root.get()); }
-  /// The document of the layers' locations.
+  /// Returns the document to which the layers' locations refer.
   [[nodiscard]] const Document& file() const { return expanded ? *expanded : *document; }
 };
 
@@ -33,7 +33,7 @@ struct ReadModel {
 /// collects all errors (Document::collect). Throws Error (bad_input).
 [[nodiscard]] ReadModel read_model(const std::string& source, std::string text, const ReadOptions& options,
                                    std::vector<Problem>* problems);
-/// Creates a layer of class `class_name` from key=value pairs; values are JSON or plain words. Throws Error
+/// Creates a layer of class `class_name` from key=value pairs, whose values are JSON or plain words. Throws Error
 /// (bad_input).
 [[nodiscard]] ReadModel read_layer_call(const std::string& class_name,
                                         const std::vector<std::pair<std::string, std::string>>& arguments);

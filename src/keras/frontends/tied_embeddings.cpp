@@ -9,7 +9,7 @@ namespace {
 
 constexpr const char* kKey = "tie_word_embeddings";
 
-/// Whether a config of this class may omit that the embeddings are tied.
+/// Returns whether a config of this class may omit that the embeddings are tied.
 bool hides_tying(const Json& json) {
   if (!json.is_object() || !json.contains("class_name") || !json["class_name"].is_string()) return false;
   const auto& name = json["class_name"].get_ref<const std::string&>();
@@ -17,7 +17,7 @@ bool hides_tying(const Json& json) {
   return family != nullptr && family->hides_tying && name.ends_with("Backbone");
 }
 
-/// The config of the backbone (the root, or that of a task); null if there is none.
+/// Returns the config of the backbone (the root, or that of a task); null if there is none.
 Json* config_of_backbone(Json& root) {
   Json* backbone = &root;
   if (!hides_tying(root)) {

@@ -1,4 +1,4 @@
-// Adds the key that configs of KerasHub's Llama lack.
+// Adds the key tie_word_embeddings, which configs of KerasHub's Llama lack.
 #pragma once
 
 #include <optional>
@@ -7,8 +7,8 @@
 
 namespace attn::keras {
 
-/// LlamaBackbone.get_config omits tie_word_embeddings, and KerasHub then assumes a separate head. Returns the config
-/// with the key added to backbones that lack it; empty if none does.
+/// Returns the config with tie_word_embeddings added to the backbones that lack it; empty if none lacks it.
+/// LlamaBackbone.get_config omits the key, and KerasHub then assumes a separate head.
 [[nodiscard]] std::optional<Translation> with_tied_embeddings(const Ref& root);
 
 }  // namespace attn::keras

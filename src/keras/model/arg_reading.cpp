@@ -22,7 +22,7 @@ DType tensor_dtype(const Ref& ref) {
   return *dtype;
 }
 
-/// Reads a nested list of numbers with its shape.
+/// Reads a nested list of numbers as a tensor with the list's shape.
 Tensor read_constant(const Ref& value, DType dtype) {
   Shape shape;
   for (Ref level = value; level.is_array(); level = level[0]) {

@@ -13,13 +13,13 @@ class AssembledModel : public Functional {
  public:
   void check(const Ref& config) override;
   void build_symbolic() override;
-  /// In the order in which the constructor creates them, which is that of model.weights.
+  /// Returns the layers in the order in which the constructor creates them, which is that of model.weights.
   [[nodiscard]] std::vector<Sublayer> sublayers() override;
 
  protected:
   /// Creates the members and their calls.
   virtual void assemble() = 0;
-  /// Checks constraints between fields, before assemble(); `config` is for messages.
+  /// Checks constraints between fields, before assemble(). `config` is named in messages.
   virtual void check_fields(const Ref& /*config*/) {}
 
   using Functional::call;
@@ -32,16 +32,16 @@ class AssembledModel : public Functional {
   static TensorRef call(Layer& layer, ArgList args, ArgDict kwargs = {});
   /// Adds a member with a single call.
   TensorRef call(std::string_view class_name, std::string_view name, Json arguments, ArgList args, ArgDict kwargs = {});
-  /// Adds an operation with a single call; it has Keras's automatic name.
+  /// Adds an operation with a single call; the operation has Keras's automatic name.
   TensorRef operation(std::string_view class_name, Json parameters, ArgList args);
-  /// x[:, 0, :]
+  /// Returns x[:, 0, :].
   TensorRef first_token(const TensorRef& x);
 
  private:
   void freeze(Layer& layer);
 };
 
-/// The record of a backbone or a task.
+/// Returns the class record of a backbone or a task.
 template <typename T, auto... kArguments>
 constexpr ClassInfo model_record(std::string_view name, std::string_view module) {
   return {.name = name,
@@ -52,9 +52,9 @@ constexpr ClassInfo model_record(std::string_view name, std::string_view module)
           .package = "keras_hub"};
 }
 
-/// The serialized object of an initializer, with {"stddev": 0.02} or similar.
+/// Returns the serialized object of an initializer, with {"stddev": 0.02} or similar.
 [[nodiscard]] Json normal_initializer(std::string_view class_name, double stddev);
-/// keras_hub's tanh-approximated gelu, as an activation in a config.
+/// Returns keras_hub's tanh-approximated gelu, as an activation in a config.
 [[nodiscard]] Json gelu_approximate();
 
 }  // namespace attn::keras

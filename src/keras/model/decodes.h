@@ -8,15 +8,15 @@ namespace attn::keras {
 
 /// The result of a decode step.
 struct Decoded {
-  graph::ValueId logits = graph::kNone;  ///< (B,T,V), or (B,1,V) of the last position
-  graph::ValueId hidden = graph::kNone;  ///< (B,T,D): the hidden states before the logits
+  graph::ValueId logits = graph::kNone;  ///< logits (B,T,V), or (B,1,V) of the last position
+  graph::ValueId hidden = graph::kNone;  ///< hidden states (B,T,D) before the logits
 };
 
 /// A model whose logits at a position predict the next token.
 class Decodes {
  public:
   virtual ~Decodes() = default;
-  /// Whether an encoder also reads a sequence (EncoderSequences).
+  /// Returns whether an encoder also reads a sequence (EncoderSequences).
   [[nodiscard]] virtual bool has_encoder() const { return false; }
   /// Lowers new tokens (B,T) int32; the lowering must have a Decoding.
   [[nodiscard]] virtual Decoded decode(Lowering& lowering, graph::ValueId token_ids, bool every_position) = 0;

@@ -17,7 +17,7 @@
 namespace attn::keras {
 namespace {
 
-/// The name of a layer that could not be read, or "".
+/// Returns the name of a layer that could not be read, or "".
 std::string name_in(const Ref& ref) {
   const auto text = [](const Json& json) -> std::string {
     if (!json.is_object() || !json.contains("name") || !json["name"].is_string()) return "";
@@ -170,12 +170,12 @@ void Functional::pair_shared(Functional& model, Met& met) {
   for (Layer* layer : model.members_) {
     const auto id = layer->envelope.find("shared_object_id");
     if (id != layer->envelope.end() && id->is_number_integer()) {
-      // Keras marks an object from the second time on that it writes it.
+      // Keras marks an object with an id from the second time on that it writes the object.
       const auto first = met.by_name.find(layer->name);
       Layer* const known = first == met.by_name.end() ? layer : first->second;
       Layer& object = *met.by_id.emplace(id->get<std::int64_t>(), known).first->second;
       pair(*layer, object);
-      // Keras cannot load a file in which only one of the two is marked.
+      // Keras cannot load a file in which only one of the two objects is marked.
       if (one(*layer) == one(object)) object.envelope["shared_object_id"] = *id;
     }
     met.by_name.emplace(layer->name, layer);
@@ -302,7 +302,7 @@ std::vector<std::string> Functional::connections(const Layer& layer) const {
 }
 
 std::vector<TensorPtr> Functional::run(Lowering& lowering, const std::vector<TensorPtr>& inputs, bool record) {
-  // The results of each member's calls.
+  // The results of each member's calls: [member][call][result].
   std::vector<std::vector<std::vector<TensorPtr>>> results(members_.size());
   for (std::size_t i = 0; i < members_.size(); ++i) results[i].resize(reads_[i].size());
   const auto result_of = [&](const TensorRef& ref) -> Arg {

@@ -28,45 +28,45 @@ class Functional : public Layer {
   [[nodiscard]] bool is_model() const override { return true; }
   [[nodiscard]] bool is_functional() const override { return true; }
 
-  /// Reads one member: a layer object with name and inbound_nodes.
+  /// Reads one member: a layer object with a name and inbound_nodes.
   void add(const Ref& ref, std::vector<std::string>& warnings);
   void add(LayerPtr layer);
-  /// Adds a member that another model owns, which must outlive this one; the indices of calls distinguish those of the
-  /// two models.
+  /// Adds a member that another model owns, which must outlive this model. The indices of calls distinguish the calls
+  /// of the two models.
   void borrow(Layer& layer);
   /// Connects the calls, and checks every name and index. Throws Error (bad_input).
   void connect();
   void finish_reading(const Document& document, std::size_t before) override;
-  /// Lowers the model once for its own input layers, with unknown dimensions, so that every layer is built and knows
+  /// Lowers the model once for its own input layers, with unknown dimensions. Afterwards every layer is built and knows
   /// the shapes of its calls.
   virtual void build_symbolic();
   /// Lowers all calls; `inputs` replace the input layers, in order.
   std::vector<TensorPtr> run(Lowering& lowering, const std::vector<TensorPtr>& inputs, bool record);
 
-  /// The layer that represents this one: if a nested model contains a layer of the model, Keras holds one object, but a
-  /// file contains it twice.
+  /// Returns the layer that represents `layer`. If a nested model contains a layer of this model, Keras holds one
+  /// object, but a file contains it twice.
   [[nodiscard]] const Layer* one(const Layer& layer) const override;
   [[nodiscard]] const std::map<const Layer*, const Layer*>& ones() const noexcept { return ones_; }
 
-  /// The rows of a summary: all operations, by decreasing depth.
+  /// Returns the rows of a summary: all operations, by decreasing depth.
   [[nodiscard]] std::vector<Layer*> operations() const;
   [[nodiscard]] const Topology& topology() const noexcept { return topology_; }
   [[nodiscard]] Layer* member(int index) const { return members_[static_cast<std::size_t>(index)]; }
-  /// The layer named `name`, or null.
+  /// Returns the layer named `name`, or null.
   [[nodiscard]] Layer* find(std::string_view name) const;
-  /// Whether Keras omits "Connected to", as for a chain.
+  /// Returns whether Keras omits "Connected to", as for a chain.
   [[nodiscard]] virtual bool sequential_like() const;
-  /// "layer[0][0]" for every tensor that the calls of `layer` read.
+  /// Returns "layer[0][0]" for every tensor that the calls of `layer` read.
   [[nodiscard]] std::vector<std::string> connections(const Layer& layer) const;
   [[nodiscard]] std::vector<Layer*> input_layers() const;
 
-  Arg input_struct, output_struct;  ///< TensorRefs, in lists or dicts
+  Arg input_struct, output_struct;  ///< trees of TensorRefs, in lists or dicts
   bool connected = false;
 
  protected:
   /// Keeps the keys that a custom subclass writes into its config, besides `keys`.
   void keep_own_keys(Fields& f, std::initializer_list<std::string_view> keys);
-  Json own_keys_ = Json::object();  ///< the keys kept by it
+  Json own_keys_ = Json::object();  ///< the keys that keep_own_keys() has kept
 
   /// A result of a call, as determined by build_symbolic().
   struct Result {
@@ -74,14 +74,15 @@ class Functional : public Layer {
     DType dtype;
     bool masked = false;
   };
-  /// The results of a call whose inputs have the shapes with which the model was built, if only shapes are needed (like
-  /// keras.Functional.compute_output_spec); otherwise empty. Masks still require lowering of the calls.
+  /// Returns the results of a call without lowering it, as keras.Functional.compute_output_spec does. This works if
+  /// only shapes are needed, and the inputs have the shapes with which the model was built; otherwise returns empty.
+  /// Masks still require lowering of the calls.
   [[nodiscard]] std::optional<std::vector<TensorPtr>> known_results(Lowering& lowering,
                                                                     const std::vector<TensorPtr>& inputs) const;
 
   [[nodiscard]] bool is_wrong(const std::string& layer_name) const { return wrong_.contains(layer_name); }
-  /// Used while problems are collected (Document::attempt). Checks the names and indices of all calls, and the shapes
-  /// of calls whose inputs are valid.
+  /// Checks the names and indices of all calls, and the shapes of the calls whose inputs are valid. Used while problems
+  /// are collected (Document::attempt).
   void check_what_is_right(const Document& document);
   /// Lowers every call of valid layers with valid inputs.
   void check_calls(const Document& document);
@@ -94,20 +95,22 @@ class Functional : public Layer {
     std::map<std::string, Layer*> by_name;
     std::map<std::int64_t, Layer*> by_id;
   };
-  /// Unifies layers that `model` and nested models share by an id.
+  /// Makes one layer of those that `model` and nested models share by an id.
   void pair_shared(Functional& model, Met& met);
-  /// Unifies a layer and all layers below it with another and those below that.
+  /// Makes `with` represent `layer`, and each layer below `with` the corresponding one below `layer`.
   void pair(Layer& layer, Layer& with);
-  /// Results of a call that cannot be lowered: with the shapes for which their readers were built, otherwise unknown.
+  /// Returns the results of a call that cannot be lowered. They have the shapes for which their readers were built,
+  /// otherwise unknown shapes.
   [[nodiscard]] std::vector<TensorPtr> told_results(Lowering& lowering, const NodeKey& node);
 
   std::vector<LayerPtr> owned_;
   std::vector<Layer*> members_;  ///< owned and borrowed members
   std::map<std::string, int, std::less<>> index_;
   Topology topology_;
-  std::vector<std::vector<std::vector<TensorRef>>> reads_;  ///< [member][call], in order of arguments
+  /// The tensors that a call reads: [member][call], in order of arguments.
+  std::vector<std::vector<std::vector<TensorRef>>> reads_;
   std::vector<TensorRef> inputs_, outputs_;
-  std::vector<Result> known_results_;  ///< empty before it is built
+  std::vector<Result> known_results_;  ///< empty before the model is built
   std::map<const Layer*, const Layer*> ones_;
   std::optional<UnknownResults> unknown_results_;
   std::set<std::string> wrong_;  ///< names of members that have problems or could not be read

@@ -37,7 +37,7 @@ void Functional::check_what_is_right(const Document& of_file) {
 void Functional::check_calls(const Document& of_file) {
   graph::Graph scratch;
   ModelLowering lowering(scratch, true);
-  // The results of each member's calls; empty if unknown.
+  // The results of each member's calls; empty for a call with unknown results.
   std::vector<std::vector<std::optional<std::vector<TensorPtr>>>> results(members_.size());
   struct Waiting {
     std::size_t member = 0, call = 0;

@@ -18,7 +18,7 @@ class InputLayer : public Layer {
   Shape batch_shape;
   std::string dtype = "float32";
   bool sparse = false, ragged = false, optional = false;
-  /// The dtype; for strings, which are not tensors, that of their encoding.
+  /// Returns the dtype of the input; for strings, which are not tensors, that of their encoding.
   [[nodiscard]] DType element_type() const;
   [[nodiscard]] bool is_text() const { return dtype == "string"; }
 };
@@ -27,12 +27,12 @@ class InputLayer : public Layer {
 [[nodiscard]] std::unique_ptr<InputLayer> make_input(std::string_view name, const Shape& batch_shape,
                                                      std::string_view dtype = "float32");
 
-/// The tensor of the layer in a graph: an input of this shape, or a placeholder for strings.
+/// Returns the tensor of the layer in a graph: an input of this shape, or a placeholder for strings.
 [[nodiscard]] TensorPtr input_tensor(graph::Builder& b, const InputLayer& input, const Shape& shape);
 
 [[nodiscard]] Family input_classes();
 
-/// The layer as an InputLayer, or null.
+/// Returns the layer as an InputLayer, or null.
 [[nodiscard]] inline const InputLayer* as_input(const Layer& layer) { return dynamic_cast<const InputLayer*>(&layer); }
 
 }  // namespace attn::keras

@@ -15,7 +15,7 @@
 namespace attn::keras {
 namespace {
 
-/// The batch of --batch, otherwise that of a given array or a fixed input, otherwise 1.
+/// Returns the batch of the option `batch`, otherwise that of a given array or a fixed input, otherwise 1.
 std::int64_t batch_for(const Functional& model, const LowerOptions& options) {
   if (options.batch) return *options.batch;
   for (const auto& [name, shape] : options.input_shapes)
@@ -27,12 +27,12 @@ std::int64_t batch_for(const Functional& model, const LowerOptions& options) {
   return 1;
 }
 
-/// The default of an unknown length: the usual one, or the maximum of trained positions.
+/// Returns the default of unknown lengths: kDefaultSequenceLength, or the number of trained positions if smaller.
 std::int64_t default_length(Functional& model) {
   return std::min(kDefaultSequenceLength, most_positions(model).value_or(kDefaultSequenceLength));
 }
 
-/// A hint if the array is a single example without the batch.
+/// Returns a hint for the message if the array is a single example without the batch; otherwise "".
 std::string without_batch(const Shape& shape, const Shape& given) {
   bool one = shape.rank() == given.rank() + 1 && (shape[0] == kUnknown || shape[0] == 1);
   for (int axis = 0; one && axis < given.rank(); ++axis)
@@ -116,7 +116,7 @@ void name_outputs(const Arg& structure, const std::vector<TensorPtr>& tensors, g
     if (!is_unknown(tensors[i])) graph.outputs.push_back({"output_" + std::to_string(i), tensors[i]->id});
 }
 
-/// The lengths of the inputs, if no dimension except the batch is unknown.
+/// Returns the lengths of the inputs; empty if a dimension except the batch is unknown.
 std::optional<std::vector<Dim>> fixed_lengths(const Functional& model) {
   std::vector<Dim> lengths;
   for (const Layer* layer : model.input_layers()) {

@@ -9,7 +9,7 @@ namespace {
 
 bool is_mask_argument(std::string_view name) { return name == "mask" || name.ends_with("_mask"); }
 
-/// "'a'", "'a' and 'b'".
+/// Returns the names in quotes: "'a'", "'a' and 'b'".
 std::string quoted(const std::vector<std::string>& names) {
   std::string out;
   for (std::size_t i = 0; i < names.size(); ++i) {
@@ -68,7 +68,7 @@ MaskRecorder::Call MaskRecorder::begin(const Layer& layer, const Bound& bound, c
         call.masks.push_back(*tensor->mask);
         continue;
       }
-      if (layer.is_model()) continue;  // its layers read the tensor
+      if (layer.is_model()) continue;  // the layers of the model read the tensor, in rows of their own
       if (const auto lost = losses_.find(tensor); lost != losses_.end())
         call.losses.insert(lost->second.begin(), lost->second.end());
       if (const auto taken = taken_.find(tensor); taken != taken_.end())
@@ -82,7 +82,7 @@ MaskRecorder::Call MaskRecorder::begin(const Layer& layer, const Bound& bound, c
   const ArgList& list = *args.as<ArgList>();
   for (std::size_t i = 0; i < list.size() && i < names.size(); ++i) read(std::string(names[i]), list[i]);
   for (const auto& [name, value] : *kwargs.as<ArgDict>()) read(name, value);
-  // Masks of the inputs that are passed as arguments.
+  // The masks of the inputs, as far as they are passed as arguments.
   for (const auto& [name, value] : bound) {
     if (!is_mask_argument(name)) continue;
     for (const TensorPtr& tensor : tensors_of(value))
@@ -119,7 +119,7 @@ void MaskRecorder::end(Call& call, const Layer& layer, const std::vector<TensorP
     scope_.resize(scope_.size() - layer.name.size() - 1);
   }
   MaskRow& row = trace_.rows[call.row];
-  if (layer.is_model()) row.uses.clear();  // its layers use them, in rows of their own
+  if (layer.is_model()) row.uses.clear();  // the layers of the model use the masks, in rows of their own
   for (const TensorPtr& output : outputs) {
     // A layer may return its input, and a model the result of a layer.
     if (!origins_.contains(output) || layer.is_model()) origins_[output] = layer.name;

@@ -27,9 +27,9 @@ class MaskRecorder {
     std::vector<TensorPtr> read;                                    ///< inputs as passed by the caller
     std::vector<std::pair<std::string, graph::ValueId>> arguments;  ///< masks by argument
     std::vector<graph::ValueId> masks;                              ///< all masks of the inputs
-    std::vector<bool> masked;                                       ///< which of `read` had a mask
-    bool from_scratch = true;                                       ///< no input has a mask
-    std::set<std::size_t> losses;                                   ///< masks that its inputs have lost
+    std::vector<bool> masked;      ///< for each tensor in `read`, whether it had a mask
+    bool from_scratch = true;      ///< no input has a mask
+    std::set<std::size_t> losses;  ///< masks that the inputs have lost, as indices of warnings
   };
 
   /// `bound` are the arguments with their masks filled in, `args` and `kwargs` those of the caller.
@@ -47,12 +47,12 @@ class MaskRecorder {
   void warn_of_loss(const MaskRow& row, const Layer& layer, Call& call);
   void follow_losses(const MaskRow& row, const Layer& layer, const Call& call, const std::vector<TensorPtr>& outputs);
 
-  /// A loss is reported if it is `due`: if a layer that uses masks lacks one, or Keras itself warns.
+  /// A loss is reported if it is `due`: a layer that uses masks lacks the mask, or Keras itself warns.
   struct Warning {
     std::string text;
     bool is_due = false;
   };
-  /// Returns its index; a repeated text is the same warning.
+  /// Adds a warning and returns its index; a repeated text is the same warning.
   std::size_t warn(const std::string& text, bool is_due);
 
   const graph::Graph& graph_;
@@ -60,7 +60,8 @@ class MaskRecorder {
   int level_ = 0;
   std::string scope_;
   std::map<std::string, int> calls_;
-  // Pointers are held so that no other tensor gets the same address.
+  // The layer that computed each tensor. The pointers keep the tensors alive, so that no other tensor gets the same
+  // address.
   std::map<TensorPtr, std::string> origins_;
   std::map<TensorPtr, std::string> taken_;  // tensors whose mask was removed, and the layer that did it
   std::vector<Warning> warnings_;

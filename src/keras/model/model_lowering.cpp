@@ -16,7 +16,7 @@ bool holds_tensors(const Arg& arg) {
          std::all_of(list->begin(), list->end(), [](const Arg& item) { return item.as<TensorPtr>() != nullptr; });
 }
 
-/// The mask of a tensor as an argument; a list of masks for a list.
+/// Returns the mask of a tensor as an argument; for a list of tensors, a list of masks.
 Arg mask_of(const Arg& arg) {
   if (const auto* tensor = arg.as<TensorPtr>()) return (*tensor)->mask ? Arg(Call::result(*(*tensor)->mask)) : Arg();
   ArgList masks;
@@ -24,7 +24,7 @@ Arg mask_of(const Arg& arg) {
   return masks;
 }
 
-/// The masks of an argument's tensors, or of an explicit mask argument (tensors, None, and lists of these).
+/// Returns the masks of an argument's tensors, or of an explicit mask argument (tensors, None, and lists of these).
 Masks flat_masks(const Arg& arg) {
   Masks masks;
   for (const TensorPtr& tensor : tensors_of(arg)) masks.push_back(tensor->mask);
@@ -78,7 +78,7 @@ ModelLowering::Bound ModelLowering::bind(Layer& layer, const Arg& args, const Ar
   if (list.size() > names.size()) throw bad_input("called with {} arguments, it takes {}", list.size(), names.size());
   for (std::size_t i = 0; i < list.size(); ++i) bound.emplace(std::string(names[i]), list[i]);
   for (const auto& [key, value] : *kwargs.as<ArgDict>()) {
-    if (key == "training") continue;  // a run is never training
+    if (key == "training") continue;  // attn never runs a layer in training
     if (std::find(names.begin(), names.end(), key) == names.end()) {
       if (value.is_none()) continue;
       throw bad_input("called with the unknown argument '{}'{}", printable(key), did_you_mean(key, names));
@@ -172,7 +172,7 @@ Arg ModelLowering::apply(Layer& layer, const Arg& args, const Arg& kwargs) {
     if (symbolic()) {
       if (const auto shapes = layer.symbolic_shapes(call)) {
         for (std::size_t i = 0; i < outputs.size() && i < shapes->size(); ++i) {
-          // A value that the layer returns unchanged keeps its shape for other readers.
+          // A value that the layer returns unchanged keeps its shape, because other nodes may read it.
           if (static_cast<std::size_t>(outputs[i]->id) < known_values)
             outputs[i]->id = builder().apply(graph::Fill{(*shapes)[i], builder().dtype(outputs[i]->id), 0.0}, {});
           graph.value(outputs[i]->id).shape = (*shapes)[i];
@@ -254,7 +254,8 @@ void ModelLowering::add_scores(graph::ValueId scores) {
 graph::ValueId ModelLowering::weight(const Layer& layer, int index) {
   const auto [it, added] = weights_.try_emplace({one(layer), index}, graph::kNone);
   if (added) {
-    // Not declared, because full names are known only once the whole model is built. Any unique name works.
+    // The weight is not declared, because full names are known only once the whole model is built. Any unique name
+    // works.
     graph::WeightSpec spec = layer.weights.at(static_cast<std::size_t>(index));
     spec.store_path = std::to_string(weights_.size());
     it->second = builder().weight(spec);

@@ -20,15 +20,15 @@
 
 namespace attn::keras {
 
-/// Limits of lowering: a config of a few kilobytes can nest models that call each other twice, and so on, which would
-/// take hours.
+/// The limits of lowering. A config of a few kilobytes can nest models that each call the next one twice; lowering them
+/// all would take hours.
 inline constexpr std::size_t kMostCalls = 100'000;          // calls of layers, including those inside each call of a
                                                             // model
 inline constexpr std::size_t kMostRepeats = 20'000;         // calls of layers that were called before
 inline constexpr std::size_t kMostNameBytes = 16UL << 20U;  // bytes of names such as "block/dense", over all layers or
                                                             // calls
 
-/// The message for names that exceed kMostNameBytes.
+/// Returns the message for names that exceed kMostNameBytes.
 [[nodiscard]] std::string too_long_names();
 
 class MaskRecorder;
@@ -41,11 +41,12 @@ class PlacedError : public ConfigError {
 
 class ModelLowering final : public Lowering {
  public:
-  /// `symbolic`: shapes may be unknown, and are Keras's symbolic shapes (for summaries); otherwise for a run.
+  /// `symbolic`: shapes may be unknown, and are Keras's symbolic shapes (for summaries). Otherwise the lowering is for
+  /// a run.
   ModelLowering(graph::Graph& graph, bool symbolic) : Lowering(graph, symbolic) {}
 
-  /// Substitutes for unknown sizes in the results of custom layers, which are 0 everywhere: a graph for counting, not
-  /// for running. If empty, such a layer is an error.
+  /// Sizes that replace unknown ones in the results of custom layers, all of whose elements are 0. The graph is then
+  /// for counting, not for running. If empty, such a layer is an error.
   struct Opened {
     std::int64_t batch = 1, length = 1;
   };
@@ -53,16 +54,16 @@ class ModelLowering final : public Lowering {
 
   /// The results of text layers so far.
   std::vector<TextStage> texts;
-  /// For a run: the default length of rows of terms, and known shapes of graph inputs.
+  /// For a run: the default number of terms in a row of text, and the known shapes of graph inputs.
   std::int64_t text_length = kDefaultSequenceLength;
   std::map<std::string, Shape> given_shapes;
   graph::ValueId encoded_texts(const std::vector<TextSource>& sources,
                                std::shared_ptr<const text::Encoding> encoding) override;
 
-  /// Layers of the model that are one object with another (Functional::one), and that other.
+  /// For each layer that is one object with another layer (Functional::one), that other layer.
   std::map<const Layer*, const Layer*> ones;
 
-  /// Traces masks if set.
+  /// Records masks; null if they are not traced.
   MaskRecorder* recorder = nullptr;
   [[nodiscard]] bool watches_masks() const override { return recorder != nullptr; }
   void note_mask_use() override { mask_used_ = true; }
@@ -74,7 +75,7 @@ class ModelLowering final : public Lowering {
   void declare(const Layer& layer, int index, const graph::WeightSpec& spec) {
     weights_[{one(layer), index}] = builder().weight(spec);
   }
-  /// The layer of each of the graph's layers.
+  /// Returns the layer for each of the graph's layers.
   [[nodiscard]] const std::vector<const Layer*>& callees() const noexcept { return callees_; }
 
  private:
@@ -84,7 +85,7 @@ class ModelLowering final : public Lowering {
   }
   using Bound = std::map<std::string, Arg, std::less<>>;
   static Bound bind(Layer& layer, const Arg& args, const Arg& kwargs);
-  /// Converts arrays to tensors, and casts float tensors to the layer's dtype, if it has one.
+  /// Converts arrays to tensors, and casts float tensors to `dtype`, the layer's dtype, if it has one.
   Arg as_inputs(const Arg& arg, std::optional<DType> dtype);
   static void fill_masks(Layer& layer, Bound& bound);
   /// Throws Error (bad_input) if a layer that computes with numbers would read strings.
@@ -96,8 +97,8 @@ class ModelLowering final : public Lowering {
   std::set<const Layer*> called_;
   std::size_t name_bytes_ = 0;
   bool mask_used_ = false;
-  std::map<std::string, int> scores_given_, texts_given_;  // by layer
-  bool watching_ = true;                                   // the enclosing layer is a model whose calls are rows
+  std::map<std::string, int> scores_given_, texts_given_;  // number of scores and texts so far, by name of the layer
+  bool watching_ = true;  // the enclosing layer is a model whose calls are rows of the trace
   std::map<std::pair<const Layer*, int>, graph::ValueId> weights_;
 };
 

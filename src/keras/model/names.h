@@ -9,9 +9,9 @@
 
 namespace attn::keras {
 
-/// The names of all layers and operations, in order; those of nested models follow these.
+/// Returns the names of all layers and operations, in order; those of nested models follow these.
 [[nodiscard]] std::vector<std::string> layer_names(const Functional& model);
-/// The layer with such a name, or null.
+/// Returns the layer with this name, or null.
 [[nodiscard]] Layer* find_layer(const Functional& model, std::string_view name);
 
 }  // namespace attn::keras

@@ -7,7 +7,7 @@
 namespace attn::keras {
 namespace {
 
-/// Collects the layers below; the sublayers of a layer in reverse order of creation.
+/// Collects the quantized layers below `layer`. The sublayers of a layer are in reverse order of creation.
 void collect(Layer& layer, bool is_top, Json& out, const Json& source) {
   const auto add = [&](const std::string& path, const Quantization& how) {
     DTypePolicy policy;
@@ -43,7 +43,7 @@ std::shared_ptr<const PolicyMap> policies_in(Layer& layer, bool names_default) {
 void state_policies(Layer& root) {
   visit_layers(root, [](Layer& layer) {
     if (layer.is_model() || layer.is_operation() || layer.quantizes()) return;
-    // Layers that others create are not part of the config.
+    // The config does not contain layers that other layers create.
     if (layer.policy.path != layer.name) return;
     if (auto map = policies_in(layer, true)) layer.policy.map = std::move(map);
   });

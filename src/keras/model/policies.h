@@ -5,11 +5,12 @@
 
 namespace attn::keras {
 
-/// The map of the quantized layers in `layer`, in Keras's traversal order; null if there are none or the layer already
-/// has it. `names_default`: includes the dtypes of the layer's policy; otherwise the reader adds them, as in KerasHub.
+/// Returns the map of the quantized layers in `layer`, in Keras's traversal order; null if there are none, or if the
+/// layer already has a map. `names_default`: the map includes the dtypes of the layer's policy; otherwise its reader
+/// adds them, as in KerasHub.
 [[nodiscard]] std::shared_ptr<const PolicyMap> policies_in(Layer& layer, bool names_default);
 
-/// Sets such a map on every layer of `root` that is not a model and whose config needs it.
+/// Sets a map of policies on every layer of `root` that is not a model and whose config needs one.
 void state_policies(Layer& root);
 
 }  // namespace attn::keras

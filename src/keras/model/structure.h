@@ -10,7 +10,7 @@ namespace attn::keras {
 /// Collects the tensor references of a config's argument, in the order of keras.tree.flatten.
 void collect_refs(const Arg& arg, std::vector<TensorRef>& out);
 
-/// `arg` with every TensorRef replaced by `resolve`.
+/// Returns `arg` with every TensorRef replaced by the result of `resolve` for it.
 template <typename Resolve>
 Arg resolved(const Arg& arg, Resolve&& resolve) {
   if (const auto* ref = arg.as<TensorRef>()) return resolve(*ref);
@@ -27,15 +27,15 @@ Arg resolved(const Arg& arg, Resolve&& resolve) {
   return arg;
 }
 
-/// `tensors` in the structure of a model's outputs; a list of one is unpacked (unpack_singleton).
+/// Returns `tensors` in the structure of a model's outputs; a list of one tensor is unpacked (unpack_singleton).
 [[nodiscard]] Arg packed(const Arg& structure, const std::vector<TensorPtr>& tensors);
 
-/// The values of a call in the order of the model's inputs, whose layers are `layers`: by name if a dict is passed for
-/// a list of inputs, otherwise as flattened by keras.tree. Throws Error (bad_input).
+/// Returns the values of a call in the order of the model's inputs, whose layers are `layers`. They are matched by name
+/// if a dict is passed for a list of inputs, otherwise by the order of keras.tree. Throws Error (bad_input).
 [[nodiscard]] std::vector<TensorPtr> ordered_inputs(const Arg& given, const Arg& structure,
                                                     const std::vector<Layer*>& layers);
 
-/// The masks of the inputs, which a call may pass in the structure of the inputs; null for None.
+/// Returns the masks of the inputs, which a call may pass in the structure of the inputs; null for None.
 [[nodiscard]] std::vector<TensorPtr> ordered_masks(const Arg& given);
 
 }  // namespace attn::keras

@@ -10,7 +10,7 @@ namespace attn::keras {
 namespace {
 
 struct Totals {
-  bool any = false;  // has variables, even empty ones
+  bool any = false;  // the layer has variables, even empty ones
   Count params = 0, trainable = 0, bytes = 0, trainable_bytes = 0;
 };
 

@@ -7,7 +7,7 @@
 namespace attn::keras {
 
 [[nodiscard]] Summary summarize(Functional& model);
-/// The summary of a custom model class: a row for each attribute with weights.
+/// Returns the summary of a custom model class: a row for each attribute with weights.
 [[nodiscard]] Summary summarize_custom(Layer& root);
 
 }  // namespace attn::keras

@@ -29,8 +29,8 @@ Topology map_graph(const std::vector<std::vector<std::vector<NodeKey>>>& parents
   };
 
   // Depth first from each output, with an explicit stack, because a model may be deeper than the call stack allows.
-  std::vector<NodeKey> sorted;                     // from inputs to outputs
-  std::vector<int> traversal(parents.size(), -1);  // order in which operations are first visited
+  std::vector<NodeKey> sorted;                     // in order from inputs to outputs
+  std::vector<int> traversal(parents.size(), -1);  // position of each operation in the order of first visits
   int met = 0;
   for (const NodeKey& output : outputs) {
     if (state_of(output) == State::done) continue;
@@ -58,7 +58,8 @@ Topology map_graph(const std::vector<std::vector<std::vector<NodeKey>>>& parents
     }
   }
 
-  // Depths: the longest path to an output. Python's dicts keep insertion order, which decides ties among nodes.
+  // The depth of a node is the length of the longest path from it to an output. Python's dicts keep insertion order,
+  // which decides ties among nodes.
   std::vector<std::vector<int>> depth(parents.size());
   for (std::size_t i = 0; i < parents.size(); ++i) depth[i].assign(std::max<std::size_t>(parents[i].size(), 1), -1);
   std::vector<int> operation_depth(parents.size(), -1);

@@ -14,7 +14,7 @@ struct NodeKey {
 };
 
 struct Topology {
-  std::vector<int> operations;                 ///< by decreasing depth, ties in traversal order: the rows of a summary
+  std::vector<int> operations;                 ///< the rows of a summary: by decreasing depth, ties in traversal order
   std::vector<std::vector<NodeKey>> by_depth;  ///< deepest first: the execution order
   std::vector<std::vector<int>> calls;         ///< for each operation, the calls in by_depth, ascending
 };
@@ -24,9 +24,9 @@ struct CycleAt {
   NodeKey node;
 };
 
-/// `parents[op][index]` are the calls whose results a call reads, in order of its arguments; `outputs` the calls that
-/// compute the model's outputs; `inputs` the operations of its input layers. Calls that no output needs are omitted.
-/// Throws CycleAt.
+/// Sorts a functional graph. `parents[op][index]` are the calls whose results a call reads, in order of its arguments.
+/// `outputs` are the calls that compute the model's outputs, `inputs` the operations of its input layers. Calls that no
+/// output needs are omitted. Throws CycleAt.
 [[nodiscard]] Topology map_graph(const std::vector<std::vector<std::vector<NodeKey>>>& parents,
                                  const std::vector<int>& inputs, const std::vector<NodeKey>& outputs);
 

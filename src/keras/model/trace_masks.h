@@ -6,7 +6,7 @@
 
 namespace attn::keras {
 
-/// The masks of one call of a connected model, with unknown dimensions.
+/// Returns the masks of one call of a connected model, with unknown dimensions.
 [[nodiscard]] MaskTrace trace_masks(Functional& model);
 
 }  // namespace attn::keras

@@ -5,7 +5,7 @@
 namespace attn::keras {
 namespace {
 
-/// The dimensions; empty if it is not a plausible shape.
+/// Returns the dimensions as a shape; empty if they are not plausible.
 std::optional<Shape> as_shape(const Json& json) {
   constexpr std::int64_t kLargest = std::int64_t{1} << 31;
   if (!json.is_array() || json.empty() || json.size() > kMostDimensions) return std::nullopt;
@@ -36,7 +36,7 @@ void UnknownResults::learn(const Layer& reader) {
   if (const auto shape = build->find("input_shape"); shape != build->end() && !args.empty()) add(args.front(), *shape);
   const auto shapes = build->find("shapes_dict");
   if (shapes == build->end() || !shapes->is_object()) return;
-  // Arguments are matched by name, or by position for a class with unknown argument names.
+  // Arguments are matched by name; for a class with unknown argument names, by position.
   std::size_t position = 0;
   const auto names = reader.arguments();
   for (const auto& [key, shape] : shapes->items()) {

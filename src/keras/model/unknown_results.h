@@ -10,11 +10,12 @@
 
 namespace attn::keras {
 
-/// A result of unknown shape.
+/// Returns a result of unknown shape.
 [[nodiscard]] inline TensorPtr unknown_result() { return std::make_shared<KerasTensor>(); }
 [[nodiscard]] inline bool is_unknown(const TensorPtr& tensor) { return tensor->id == graph::kNone; }
 
-/// The shapes of results by their readers: Keras stores with each layer the shapes for which it was built.
+/// Finds the shapes of results through the layers that read them: Keras stores with each layer the shapes for which it
+/// was built.
 class UnknownResults {
  public:
   /// Reads the shapes of the reader's first call from its build_config.

@@ -40,7 +40,7 @@ graph::WeightSpec Variable::named() const {
 
 void visit_variables(Layer& root, const std::function<void(const Variable&)>& visit) {
   std::set<const Layer*> seen;
-  std::set<const Layer*> ones;  // layers that are one object: the first represents all of them
+  std::set<const Layer*> ones;  // if several layers are one object, the first represents all
   std::set<std::pair<const Layer*, int>> borrowed;
   walk(root, root.is_functional() ? "" : root.name + "/", "", seen,
        [&](Layer& layer, const std::string& path, const std::string& store) {

@@ -18,8 +18,8 @@ void visit_layers(Layer& root, const std::function<void(Layer&)>& visit);
 /// Visits a layer and all layers below it once, and passes the prefix of each layer's variables in .weights.h5.
 void visit_places(Layer& root, const std::function<void(Layer&, const std::string& store)>& visit);
 
-/// A variable: the layer that declares it, its index there, the prefixes of its two names, and its alternative key in
-/// .weights.h5 if two layers hold it.
+/// A variable: the layer that declares it, its index in that layer, the prefixes of its two names, and its alternative
+/// key in .weights.h5 if two layers hold it.
 struct Variable {
   const Layer& layer;
   int index = 0;
@@ -28,20 +28,21 @@ struct Variable {
   std::string store_again;
 
   [[nodiscard]] const graph::WeightSpec& spec() const { return layer.weights[static_cast<std::size_t>(index)]; }
-  /// The spec with its full names.
+  /// Returns the variable's spec with its full names.
   [[nodiscard]] graph::WeightSpec named() const;
 };
 
 /// Visits all variables below a layer in the order of model.weights.
 void visit_variables(Layer& root, const std::function<void(const Variable&)>& visit);
 
-/// Sequential.from_config does not restore the flag of a frozen Sequential; its layers keep theirs.
+/// Returns whether the layer's variables are trained. Sequential.from_config does not restore the flag of a frozen
+/// Sequential; its layers keep theirs.
 [[nodiscard]] bool is_trainable(const Layer& layer);
 
-/// The smallest number of trained positions in a layer of the model; empty if there is none.
+/// Returns the smallest number of trained positions in a layer of the model; empty if there is none.
 [[nodiscard]] std::optional<std::int64_t> most_positions(Layer& root);
 
-/// All variables in the order of model.weights.
+/// Returns all variables in the order of model.weights.
 [[nodiscard]] std::vector<graph::WeightSpec> variables_of(Layer& root);
 
 }  // namespace attn::keras

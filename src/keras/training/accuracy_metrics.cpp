@@ -1,4 +1,4 @@
-// Shares of right predictions, after keras/src/metrics/accuracy_metrics.py.
+// Fractions of correct predictions, after keras/src/metrics/accuracy_metrics.py.
 #include "attn/base/size.h"
 #include "classes/ops/expression.h"
 #include "config/bounded_fields.h"
@@ -11,23 +11,23 @@ using graph::Builder;
 using graph::ReduceFn;
 using graph::ValueId;
 
-/// The index of the largest of the last axis.
+/// Returns the index of the largest element along the last axis.
 ValueId argmax(Builder& b, ValueId x) { return b.apply(graph::Reduce{ReduceFn::argmax, {b.shape(x).rank() - 1}}, {x}); }
 
-/// 1 where two values are equal, compared in the dtype of the first.
+/// Returns 1 where two values are equal, compared in the dtype of x, and 0 elsewhere.
 ValueId agree(LossCall& c, ValueId x, ValueId y) {
   return c.b.cast(c.b.binary(graph::BinaryFn::equal, x, c.b.cast(y, c.b.dtype(x))), c.b.dtype(c.y_pred));
 }
 
-/// Targets (…, 1) of predictions (…, C) without their last axis.
+/// Returns the targets without their last axis, if it has size 1 and the predictions have an axis of classes.
 ValueId target_classes(LossCall& c) {
   const Shape truth = c.b.shape(c.y_true);
   const bool has_one = truth.rank() == c.rank() && truth.rank() > 0 && truth.back() == 1;
   return has_one ? c.b.reshape(c.y_true, truth.slice(0, truth.rank() - 1)) : c.y_true;
 }
 
-/// Each target equals its prediction, as with metrics=[keras.metrics.Accuracy()]. The word "accuracy" is another
-/// metric.
+/// The fraction of targets that equal their predictions, as with metrics=[keras.metrics.Accuracy()]. The name
+/// "accuracy" selects another metric.
 class Accuracy : public MeanMetric {
  protected:
   ValueId values(LossCall& c, const MetricCall&) const override {
@@ -64,7 +64,8 @@ class SparseCategoricalAccuracy : public MeanMetric {
   }
 };
 
-/// 1 where fewer than k scores are larger than the target's (tf.math.in_top_k); 0 for a target that is no class.
+/// Returns 1 where fewer than k scores are larger than the target's score (tf.math.in_top_k); 0 for a target that is
+/// not a class.
 ValueId in_top_k(LossCall& c, ValueId targets, std::int64_t k) {
   const Expression scores(c.b, c.y_pred);
   const int last = c.rank() - 1;

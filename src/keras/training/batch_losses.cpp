@@ -1,4 +1,4 @@
-// Losses over pairs of a batch, and over alignments (keras/src/losses/losses.py).
+// Losses over pairs in a batch, and over alignments (keras/src/losses/losses.py).
 #include <algorithm>
 #include <limits>
 
@@ -13,10 +13,11 @@ using graph::ReduceFn;
 using graph::UnaryFn;
 using graph::ValueId;
 
-/// ln Σ eˣ over one axis.
+/// Returns ln Σ eˣ along an axis.
 Expression log_sum(const Expression& x, int axis) { return x.reduced({ReduceFn::logsumexp, {axis}}); }
 
-/// Labels y (B) and embeddings (B,D) of length 1: those with equal labels should be close (Sun et al., 2020).
+/// The circle loss (Sun et al., 2020) of labels (B) and embeddings (B,D) of length 1: embeddings with equal labels
+/// should be close.
 class Circle : public Loss {
  public:
   void fields(Fields& f) override {
@@ -58,8 +59,8 @@ class Circle : public Loss {
   bool remove_diagonal = true;
 };
 
-/// Labels (B,L) of classes from 1 on, padded with 0, and logits (B,T,C), where class 0 is blank: the negative
-/// log-probability of all paths that read as the labels (Graves et al., 2006).
+/// The CTC loss (Graves et al., 2006). Labels (B,L) have classes from 1 on and are padded with 0; logits (B,T,C) have
+/// class 0 for a blank. The loss is the negative log-probability of all paths that read as the labels.
 class CTC : public Loss {
  public:
   ValueId values(LossCall& c) const override {
@@ -70,7 +71,7 @@ class CTC : public Loss {
           truth.str(), pred.str());
     const Dim rows = truth[0], length = truth[1], steps = pred[1], places = 2 * length + 1;
     const Expression labels(c.b, c.b.cast(c.y_true, DType::int32)), logits(c.b, c.y_pred);
-    // Any number of blanks is allowed before, between and after the labels.
+    // The symbols of a path: the labels, with a blank before, between and after them.
     const ValueId blanks = c.b.apply(graph::Fill{{rows, length, 1}, DType::int32, 0.0}, {});
     const ValueId pairs = c.b.apply(graph::Concat{2}, {blanks, c.b.expand_dims(labels, -1)});
     const ValueId last = c.b.apply(graph::Fill{{rows, 1}, DType::int32, 0.0}, {});
@@ -107,16 +108,16 @@ class CTC : public Loss {
   [[nodiscard]] bool takes(const Shape&, const Shape&) const override { return true; }
 
  private:
-  static constexpr double kNone = -1e30;  // the logarithm of 0, finite so that sums stay finite
+  static constexpr double kNone = -1e30;  // stands for ln 0; finite, so that sums stay finite
 
-  /// Step `step` of (B,T,S), as (B,S).
+  /// Returns step `step` of x (B,T,S), as (B,S).
   static Expression at(LossCall& c, ValueId x, Dim step) {
     graph::Slice slice;
     slice.ranges = {{}, {step, step + 1, 1}, {}};
     const Shape shape = c.b.shape(x);
     return {c.b, c.b.reshape(c.b.apply(slice, {x}), {shape[0], shape[2]})};
   }
-  /// x (B,S) shifted to the right, with `fill` on the left.
+  /// Shifts x (B,S) to the right, with `fill` on the left.
   static ValueId shifted(LossCall& c, const Expression& x, Dim by, double fill) {
     const Shape shape = x.shape();
     const Dim kept = std::max<Dim>(0, shape[1] - by);

@@ -18,7 +18,7 @@ using graph::ValueId;
 
 namespace {
 
-/// numpy.allclose with Keras's epsilon.
+/// Returns whether the thresholds are evenly spaced, by numpy.allclose with Keras's epsilon.
 bool is_even(const std::vector<double>& thresholds) {
   constexpr double kRelative = 1e-5;
   if (thresholds.size() < 3) return false;
@@ -29,7 +29,7 @@ bool is_even(const std::vector<double>& thresholds) {
   return true;
 }
 
-/// The scores of the k largest of each row, the first of equal ones, and −10¹⁰ for the others.
+/// Keeps the k largest scores of each row (the first of equal ones), and sets the others to −10¹⁰.
 Expression only_top_k(const Expression& x, std::int64_t k) {
   constexpr double kNone = -1e10;
   Builder& b = *x.builder;
@@ -56,7 +56,8 @@ Expression column_of(const Expression& x, std::int64_t id) {
   return {b, b.apply(slice, {x})};
 }
 
-/// Sample weights (…) of targets (…, C), as far as they broadcast.
+/// Returns the sample weights in a shape that broadcasts to the predictions (…, C). Throws Error (bad_input) if it does
+/// not.
 Expression weights_under(const MetricCall& call, const Shape& truth, const Expression& pred) {
   Builder& b = call.b;
   const Expression one = pred.number(1.0);
@@ -71,7 +72,7 @@ Expression weights_under(const MetricCall& call, const Shape& truth, const Expre
   return {b, weights};
 }
 
-/// Whether predictions (N, L, 1) pass thresholds (T): bool (N, L, T).
+/// Returns whether predictions (N, L, 1) exceed thresholds (T), as bool (N, L, T).
 Expression passing(const Expression& pred, const Thresholds& thresholds) {
   Builder& b = *pred.builder;
   const auto count = static_cast<Dim>(thresholds.at.size());

@@ -1,4 +1,4 @@
-// Predictions of two classes against thresholds (keras/src/metrics/metrics_utils.py).
+// Compares predictions of two classes with thresholds (keras/src/metrics/metrics_utils.py).
 #pragma once
 
 #include <cstdint>
@@ -13,29 +13,29 @@ namespace attn::keras {
 /// Thresholds in ascending order.
 struct Thresholds {
   std::vector<double> at;
-  /// Keras compares evenly distributed thresholds by buckets, with predictions clipped to [0, 1].
+  /// Whether thresholds are evenly spaced. Keras then compares by buckets, with predictions clipped to [0, 1].
   bool even = false;
-  /// Whether the first lies below 0, and every prediction passes it.
+  /// Whether the first threshold is below 0, so that every prediction exceeds it.
   bool open = false;
 
-  /// Thresholds at the given numbers.
+  /// Makes thresholds at the given numbers.
   [[nodiscard]] static Thresholds of(std::vector<double> at);
-  /// Evenly spaced thresholds: i/(count − 1), or 0.5 if the count is 1.
+  /// Makes `count` evenly spaced thresholds i/(count − 1), or 0.5 if the count is 1.
   [[nodiscard]] static Thresholds spread(std::int64_t count);
 };
 
 struct ConfusionFields {
   std::optional<std::int64_t> top_k;     ///< only the k largest of each row can be positive
-  std::optional<std::int64_t> class_id;  ///< only this column of the last axis
+  std::optional<std::int64_t> class_id;  ///< uses only this column of the last axis
   bool from_logits = false;
-  bool multi_label = false;  ///< each column separately
+  bool multi_label = false;  ///< counts each column separately
   std::vector<double> label_weights;
 };
 
 enum class Confused : std::uint8_t { true_positives, false_positives, true_negatives, false_negatives };
 
-/// The weighted number of predictions of each kind: (kinds, labels, thresholds), where `labels` is 1 unless
-/// `multi_label`. Throws Error (bad_input) for targets or weights that do not have the predictions' shape.
+/// Returns the weighted number of predictions of each kind: (kinds, labels, thresholds), where `labels` is 1 unless
+/// `multi_label`. Throws Error (bad_input) if targets or weights do not have the shape of the predictions.
 [[nodiscard]] graph::ValueId confusion(const MetricCall& call, const Thresholds& thresholds,
                                        const ConfusionFields& fields, std::initializer_list<Confused> kinds);
 

@@ -6,7 +6,7 @@
 namespace attn::keras {
 namespace {
 
-/// The thresholds, and the number that takes their place.
+/// Metrics with a field `thresholds`: a number or a list, 0.5 by default.
 class AtThresholds : public Metric {
  public:
   void fields(Fields& f) override {
@@ -32,7 +32,8 @@ class ConfusionCount : public AtThresholds {
   bool up() const override { return kUp; }
 };
 
-/// True positives among all predicted positives or among all positive labels, by the other kind.
+/// The number of true positives divided by the sum of true positives and another kind: false positives (precision), or
+/// false negatives (recall).
 template <Confused kOther>
 class ConfusionShare : public AtThresholds {
  public:

@@ -8,7 +8,7 @@
 namespace attn::keras {
 namespace {
 
-/// Reads an object from keras::constraint, whose arguments are already checked.
+/// Reads an object in the form of keras::constraint, whose arguments are already checked.
 optimizers::Constraint read(const Json& object, const Shape& shape) {
   const std::string name = object.value("class_name", "");
   const Json given = object.value("config", Json()), config = given.is_object() ? given : Json::object();

@@ -9,7 +9,8 @@
 
 namespace attn::keras {
 
-/// The constraint of each variable in the order of model.weights. Throws Error (bad_input) for one that is not Keras's.
+/// Returns the constraint of each variable in the order of model.weights. Throws Error (bad_input) for a custom
+/// constraint.
 [[nodiscard]] std::vector<std::optional<optimizers::Constraint>> constraints_of(Functional& model);
 
 }  // namespace attn::keras

@@ -10,7 +10,7 @@ using graph::BinaryFn;
 using graph::UnaryFn;
 using graph::ValueId;
 
-/// The common fields and rules of these losses.
+/// The fields and rules that these losses share.
 class Crossentropy : public Loss {
  public:
   void fields(Fields& f) override {
@@ -19,11 +19,12 @@ class Crossentropy : public Loss {
   }
 
  protected:
-  /// The logits: y_pred if it is declared as such, otherwise the logits it was computed from.
+  /// Returns the logits: y_pred if it is declared as logits, otherwise the logits that y_pred was computed from, if
+  /// known.
   [[nodiscard]] std::optional<ValueId> logits(const LossCall& c) const {
     return from_logits ? c.logits.value_or(c.y_pred) : c.logits;
   }
-  /// In kernels, classes are always the last axis.
+  /// The kernels support only classes on the last axis.
   void expect_last_axis(const LossCall& c) const {
     if (axis != -1 && axis != c.rank() - 1)
       throw bad_input("axis {}: only the last axis is supported for classes", axis);
@@ -36,7 +37,7 @@ class Crossentropy : public Loss {
   std::int64_t axis = -1;
 };
 
-/// y(1 − s) + s/classes
+/// Returns y(1 − s) + s/classes, for the smoothing s.
 ValueId smoothed(LossCall& c, double smoothing, double classes) {
   if (smoothing == 0.0) return c.y_true;
   return c.add(c.times(c.y_true, 1.0 - smoothing), c.number(smoothing / classes));
@@ -96,7 +97,7 @@ class SparseCategoricalCrossentropy : public Crossentropy {
   ValueId values(LossCall& c) const override {
     expect_last_axis(c);
     ValueId labels = c.y_true;
-    // Ignored elements are removed from y_pred, so its logits cannot be used then.
+    // The logits behind y_pred still contain the ignored elements, so they cannot be used then.
     const bool probabilities = ignore_class ? !from_logits : !logits(c).has_value();
     ValueId scores = ignore_class ? c.y_pred : logits(c).value_or(c.y_pred);
     if (c.b.shape(labels).rank() == c.rank() && c.b.shape(labels).back() == 1)
@@ -118,14 +119,14 @@ class SparseCategoricalCrossentropy : public Crossentropy {
   std::optional<std::int64_t> ignore_class;
 };
 
-/// The elementwise entropy of probabilities.
+/// Returns the elementwise entropy of probabilities.
 ValueId binary_entropy(LossCall& c, ValueId labels, ValueId probabilities) {
   const ValueId yes = c.multiply(labels, c.unary(UnaryFn::log, probabilities));
   const ValueId no = c.multiply(c.one_minus(labels), c.unary(UnaryFn::log, c.one_minus(probabilities)));
   return c.unary(UnaryFn::negative, c.add(yes, no));
 }
 
-/// The elementwise entropy of logits z: ln(1 + eᶻ) − z·y.
+/// Returns the elementwise entropy of logits z: ln(1 + eᶻ) − z·y.
 ValueId binary_entropy_of_logits(LossCall& c, ValueId labels, ValueId z) {
   return c.subtract(c.unary(UnaryFn::softplus, z), c.multiply(z, labels));
 }

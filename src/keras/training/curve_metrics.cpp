@@ -1,4 +1,4 @@
-// Metrics of the curve that thresholds draw, after keras/src/metrics/confusion_metrics.py.
+// Metrics of a curve over many thresholds, after keras/src/metrics/confusion_metrics.py.
 #include <algorithm>
 
 #include "attn/base/error.h"
@@ -84,7 +84,7 @@ class AUC : public Metric {
   AreaRule rule_;
 };
 
-/// The best of one rate where another reaches the value of a field.
+/// The best value of one rate among the thresholds at which another rate reaches the value of a field.
 template <BestRule::Rate kLimited, BestRule::Rate kBest, const char* const& kField>
 class BestAt : public Metric {
  public:

@@ -1,4 +1,4 @@
-// Finds regularizers and constraints of variables in the configs of layers.
+// Finds the regularizers and constraints of variables in the configs of layers.
 #pragma once
 
 #include <map>
@@ -9,12 +9,12 @@
 
 namespace attn::keras {
 
-/// The configs of layers, each serialized once.
+/// Caches the configs of layers, so that each is serialized once.
 class LayerConfigs {
  public:
   const Json& of(const Layer& layer);
-  /// The regularizer ("_regularizer") or constraint ("_constraint") of a variable, as its serialized object; null if it
-  /// has none. "kernel_regularizer" applies to "kernel" and "query/kernel", "recurrent_regularizer" to
+  /// Returns the serialized regularizer (`what` is "_regularizer") or constraint ("_constraint") of a variable; null if
+  /// it has none. "kernel_regularizer" applies to "kernel" and "query/kernel", "recurrent_regularizer" to
   /// "recurrent_kernel".
   const Json* of_variable(const Variable& variable, std::string_view what);
 

@@ -22,7 +22,8 @@ std::vector<const LossInfo*> all_losses() {
   return rows;
 }
 
-/// The loss that "crossentropy" stands for (keras/src/trainers/compile_utils.py, is_binary_or_sparse_categorical).
+/// Returns the loss that "crossentropy" stands for (keras/src/trainers/compile_utils.py,
+/// is_binary_or_sparse_categorical).
 std::string_view crossentropy_for(const Shape& predictions, const std::optional<Shape>& targets) {
   if (predictions.rank() > 0 && predictions.back() == 1) return "binary_crossentropy";
   if (!targets || targets->rank() < predictions.rank() || (targets->rank() > 0 && targets->back() == 1))
@@ -70,7 +71,7 @@ LossPtr read_loss(const Ref& ref, const Shape& predictions, const std::optional<
   ref.expect_object();
   const std::string class_name = ref["class_name"].text();
   if (class_name == "function") {
-    // A function of Keras is stored as a name; a custom function is code that no file contains.
+    // A function of Keras is stored under its name. The code of a custom function is in no file.
     const Ref config = ref["config"];
     if (config.is_string() && find_loss(config.text()) != nullptr) return read_loss(config, predictions, targets);
     ref.fail(fmt::format("the loss is a custom function, '{}', which no file contains; choose another loss",

@@ -14,19 +14,19 @@
 
 namespace attn::keras {
 
-/// Targets and predictions of a loss, and the small operations that losses consist of.
+/// The targets and predictions of a loss, with the small operations that losses consist of.
 class LossCall {
  public:
   LossCall(graph::Builder& builder, graph::ValueId targets, graph::ValueId predictions)
       : b(builder), y_true(targets), y_pred(predictions) {}
 
   graph::Builder& b;
-  graph::ValueId y_true;  ///< in the dtype of y_pred, or integers if the loss takes classes
+  graph::ValueId y_true;  ///< in the dtype of y_pred, or integers if the targets are classes
   graph::ValueId y_pred;
-  /// The logits of y_pred if a softmax or sigmoid computed it, in its dtype: losses of probabilities use these, like
-  /// Keras (keras/src/backend/tensorflow/nn.py, _get_logits).
+  /// The logits, if a softmax or sigmoid computed y_pred from them; in the dtype of y_pred. Losses of probabilities use
+  /// them, as in Keras (keras/src/backend/tensorflow/nn.py, _get_logits).
   std::optional<graph::ValueId> logits;
-  /// The values that count; empty: all.
+  /// Bool, true for the values that count; empty: all count.
   std::optional<graph::ValueId> mask;
 
   [[nodiscard]] int rank() const { return b.shape(y_pred).rank(); }
@@ -64,7 +64,7 @@ class LossCall {
   }
 };
 
-/// keras.backend.epsilon().
+/// The value of keras.backend.epsilon().
 inline constexpr double kLossEpsilon = 1e-7;
 
 class Loss {
@@ -74,16 +74,17 @@ class Loss {
   std::string name;
   std::optional<std::string> reduction = "sum_over_batch_size";
 
-  /// The fields of the class itself.
+  /// Reads or writes the fields of the class.
   virtual void fields(Fields&) {}
-  /// One value for each prediction: in the shape of y_pred without its last axis, unless the class documents otherwise.
+  /// Returns one value for each prediction: in the shape of y_pred without its last axis, unless the class documents
+  /// another shape.
   [[nodiscard]] virtual graph::ValueId values(LossCall& call) const = 0;
-  /// Whether targets and predictions of these shapes match. Predictions have the shape of the targets, with
+  /// Returns whether targets and predictions of these shapes match: they are equal, except that predictions may have
   /// one more axis for classes.
   [[nodiscard]] virtual bool takes(const Shape& /*targets*/, const Shape& /*predictions*/) const { return false; }
-  /// The meaning of its targets.
+  /// Returns the meaning of the targets.
   [[nodiscard]] virtual Labels labels() const { return Labels::numbers; }
-  /// For classes: whether every other label, except the ignored one, is an error.
+  /// For classes: returns whether a label outside the classes, except the ignored one, is an error.
   [[nodiscard]] virtual bool is_bounded() const { return false; }
   [[nodiscard]] virtual std::optional<std::int64_t> ignored() const { return std::nullopt; }
 };
@@ -93,7 +94,7 @@ using LossPtr = std::unique_ptr<Loss>;
 /// The record of a loss class.
 struct LossInfo {
   std::string_view name;       ///< "MeanSquaredError"
-  std::string_view functions;  ///< names of the function, the main one first: "mean_squared_error mse MSE"
+  std::string_view functions;  ///< names of the function, Keras's name first: "mean_squared_error mse MSE"
   LossPtr (*make)();
 };
 
@@ -107,11 +108,11 @@ template <typename T>
 [[nodiscard]] std::span<const LossInfo> crossentropy_losses();
 [[nodiscard]] std::span<const LossInfo> batch_losses();
 
-/// The record of a class, by its name or by one of its function; null where no loss has it.
+/// Returns the record of a class, by the name of the class or of its function; null if no loss has that name.
 [[nodiscard]] const LossInfo* find_loss(std::string_view name);
 
 /// Reads a loss from the name of a class or function, or from its serialized object. "crossentropy" is resolved by the
-/// shapes `predictions` and `targets`. Throws Error (bad_input); for an unknown one with the most similar name.
+/// shapes `predictions` and `targets`. Throws Error (bad_input), for an unknown name with the most similar one.
 [[nodiscard]] LossPtr read_loss(const Ref& ref, const Shape& predictions, const std::optional<Shape>& targets);
 
 }  // namespace attn::keras

@@ -26,7 +26,7 @@ using graph::ValueId;
 
 namespace {
 
-/// Keras's names of the outputs: the keys of a dict, otherwise the names of the layers that computed them.
+/// Returns Keras's names of the outputs: the keys of a dict, otherwise the names of the layers that computed them.
 std::vector<std::string> output_names(const Functional& model, const graph::Graph& graph) {
   std::vector<std::string> names;
   for (const graph::Output& output : graph.outputs) {
@@ -39,7 +39,7 @@ std::vector<std::string> output_names(const Functional& model, const graph::Grap
   return names;
 }
 
-/// A loss, or a number, for each output: one for all, a list, or a dict by output.
+/// The loss (or the loss weight) of each output. A config has one for all outputs, a list, or a dict by output.
 class PerOutput {
  public:
   PerOutput(const Ref& ref, const std::vector<std::string>& names, std::string_view what) {
@@ -65,10 +65,10 @@ class PerOutput {
   std::vector<std::optional<Ref>> refs_;
 };
 
-/// Limit of metrics, because each is a part of the graph.
+/// The maximum number of metrics, because each adds nodes to the graph.
 constexpr std::size_t kMostMetrics = 1000;
 
-/// The loss and its weights, as JSON.
+/// The loss and the loss weights from compile_config.
 struct Told {
   Json loss, weights;
 };
@@ -97,7 +97,7 @@ Told told(const Functional& model, const LossOptions& options, std::size_t outpu
   return out;
 }
 
-/// The input of the softmax or sigmoid that computed `x`.
+/// Returns the input of the softmax or sigmoid that computed `x`, if one did.
 std::optional<ValueId> logits_behind(const graph::Graph& graph, ValueId x) {
   for (const graph::Node& node : graph.nodes) {
     if (node.outputs.front() != x) continue;
@@ -128,7 +128,7 @@ class LossLowering {
       if (factor != 1.0) value = b_.binary(BinaryFn::multiply, value, b_.scalar_like(value, factor));
       total = total == graph::kNone ? value : b_.binary(BinaryFn::add, total, value);
     };
-    // With several outputs, a single loss and a single target "y" belong to the first.
+    // With several outputs, a single loss and a single target "y" belong to the first output.
     const bool one_of_many =
         options_.arrays.contains("y") && (said.loss.is_string() || said.loss.contains("class_name"));
     const auto has_loss = [&](std::size_t i) {
@@ -161,14 +161,15 @@ class LossLowering {
   }
 
  private:
-  /// Returns "y" if a single output has a loss and the data has no array of the other name, otherwise "y:price".
+  /// Returns the name of an array of the data: "y" if only one output has a loss and the data has no array "y:price",
+  /// otherwise "y:price".
   [[nodiscard]] std::string array_name(const std::string& what, const std::string& output) const {
     const std::string full = what + ":" + output;
     const bool has_full = options_.arrays.contains(full) && !options_.arrays.contains(what);
     return single_ && !has_full ? what : full;
   }
 
-  /// The type of the array, if the data has it.
+  /// Returns the type of the array, if the data has it.
   std::optional<graph::TensorType> given(const std::string& name) {
     const auto found = options_.arrays.find(name);
     if (found == options_.arrays.end()) return std::nullopt;
@@ -232,23 +233,24 @@ class LossLowering {
                     printable(output), pred.str(), classes ? one_each.slice(0, pred.rank() - 1).str() : pred.str());
   }
 
-  /// Rejects weights and targets of no output, which would be ignored silently.
+  /// Throws Error for weights and targets that belong to no output, because they would be ignored silently.
   void check_arrays(const std::vector<std::string>& outputs) const {
     for (const auto& [name, type] : options_.arrays) {
-      const std::string output = name.substr(name.find(':') + 1);  // the whole name if there is no colon
+      const std::string output = name.substr(name.find(':') + 1);  // the whole name if it has no colon
       if (std::ranges::count(used_, name) == 0 && std::ranges::count(outputs, output) == 0)
         throw bad_input("the array '{}' belongs to no output with a loss; the outputs are {}", printable(name),
                         printable(join(outputs, ", ")));
     }
   }
 
-  /// The values of an output for metrics.
+  /// The values of an output that its metrics read.
   struct Measured {
     std::string output;
     MetricCall call;
   };
 
-  /// Names follow keras/src/trainers/compile_utils.py: "accuracy", "price_mae", "weighted_accuracy".
+  /// Adds the metrics. Their names follow keras/src/trainers/compile_utils.py: "accuracy", "price_mae",
+  /// "weighted_accuracy".
   void add_metrics(const std::vector<std::string>& outputs) {
     const Json compiled = compile_config_of(model_, options_);
     for (const bool weighted : {false, true}) {
@@ -271,8 +273,8 @@ class LossLowering {
     }
   }
 
-  /// The metrics of one output: the whole list for a single output, the element at the same position in a list of equal
-  /// length, or the entry in a dict.
+  /// Returns the metrics of one output. They are the whole list for a single output, the element at the same position
+  /// in a list of equal length, or the entry in a dict.
   static std::vector<Ref> metrics_of(const Ref& told, const std::vector<std::string>& outputs, std::size_t i) {
     std::vector<Ref> own;
     const auto add = [&](const auto& self, const Ref& ref) -> void {
@@ -313,11 +315,11 @@ class LossLowering {
   Builder& b_;
   ModelLowering& lowering_;
   bool single_ = true;
-  std::vector<std::string> used_;  // names of arrays
+  std::vector<std::string> used_;  // names of the arrays that outputs use
   std::vector<Measured> measured_;
 };
 
-/// Throws for a layer whose training behavior is unsupported, according to the lowering.
+/// Throws Error for a layer whose training behavior is unsupported. The lowering has recorded the layers.
 void check_training(Functional& model, const Training& training) {
   static constexpr std::array<const char*, 8> kRates = {"rate",
                                                         "dropout",
@@ -365,8 +367,8 @@ LossGraph lower_loss(Functional& model, const LowerOptions& options, const LossO
   const std::vector<TensorPtr> outputs = lower(model, options, lowering);
   if (loss.training) check_training(model, training);
   if (outputs.empty()) throw bad_input("the model has no output");
-  // Keras computes losses in its floatx, float32, whatever the policies of the layers. If the whole model is float64,
-  // they are float64.
+  // Keras computes losses in its floatx (float32) for all policies of the layers. Here they are float64 if the whole
+  // model is.
   const DType computed = options.dtype == "float64" ? DType::float64 : DType::float32;
   LossLowering(model, loss, computed, out, lowering).run(outputs);
   for (const Training::Update& update : training.updates) {

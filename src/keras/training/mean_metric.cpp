@@ -15,14 +15,14 @@ using graph::ValueId;
 
 namespace {
 
-/// The mean over the axes from `first` on.
+/// Returns the mean over the axes from `first` on.
 ValueId mean_from(Builder& b, ValueId x, int first) {
   std::vector<int> axes;
   for (int axis = first; axis < b.shape(x).rank(); ++axis) axes.push_back(axis);
   return axes.empty() ? x : b.apply(graph::Reduce{ReduceFn::mean, axes}, {x});
 }
 
-/// Two values of equal rank where one has a last axis of 1 (squeeze_or_expand_to_same_rank).
+/// Matches the ranks of two values, if one has a last axis of size 1 (squeeze_or_expand_to_same_rank).
 void match(Builder& b, ValueId& x, ValueId& y) {
   LossCall call(b, x, y);
   match_ranks(call);
@@ -30,7 +30,7 @@ void match(Builder& b, ValueId& x, ValueId& y) {
   y = call.y_pred;
 }
 
-/// x·y, where either may be missing.
+/// Returns x·y, or the one that exists.
 std::optional<ValueId> both(Builder& b, DType dtype, std::optional<ValueId> x, std::optional<ValueId> y) {
   if (y) y = b.cast(*y, dtype);
   if (!x || !y) return x ? x : y;
@@ -38,7 +38,7 @@ std::optional<ValueId> both(Builder& b, DType dtype, std::optional<ValueId> x, s
   return b.binary(BinaryFn::multiply, *x, *y);
 }
 
-/// `weights` under the shape of `values`. Throws Error (bad_input) where they do not broadcast to it.
+/// Broadcasts `weights` to the shape of `values`. Throws Error (bad_input) if that is not possible.
 ValueId broadcast_weights(Builder& b, ValueId weights, ValueId values) {
   const Shape have = b.shape(weights), want = b.shape(values);
   bool fits = have.rank() == want.rank();
@@ -47,7 +47,7 @@ ValueId broadcast_weights(Builder& b, ValueId weights, ValueId values) {
   return have == want ? weights : b.apply(graph::Broadcast{want}, {weights});
 }
 
-/// The values of a function of keras.losses, from y_true as the data has it.
+/// Computes a function of keras.losses for a metric, from y_true with the dtype that the data has.
 ValueId loss_values(const Loss& loss, LossCall& call) {
   Builder& b = call.b;
   if (loss.labels() == Labels::classes) {
@@ -110,7 +110,7 @@ MetricSums MeanMetric::sums(const MetricCall& call) const {
   std::optional<ValueId> weights;
   if (call.weights) weights = b.cast(*call.weights, dtype);
   if (takes_mask()) weights = both(b, dtype, weights, call.mask);
-  // Keras reads a mask of the numbers only where there are weights, and counts masked numbers without.
+  // Keras applies the mask of the predictions' logits only together with weights; without weights, masked values count.
   if (weights) weights = both(b, dtype, weights, function.mask);
   MetricSums out;
   out.rule = rule();

@@ -1,4 +1,4 @@
-// Metrics that are the mean of one number for each prediction (keras/src/metrics/reduction_metrics.py).
+// Metrics that are the mean of one value for each prediction (keras/src/metrics/reduction_metrics.py).
 #pragma once
 
 #include <optional>
@@ -13,19 +13,21 @@ class MeanMetric : public Metric {
   [[nodiscard]] MetricSums sums(const MetricCall& call) const override;
 
  protected:
-  /// The numbers whose mean it is. `call` has the targets as the data has them; its mask becomes that of the numbers.
+  /// Returns the values to average. `call` has the targets with the dtype of the data; its mask is replaced by the mask
+  /// of the values.
   [[nodiscard]] virtual graph::ValueId values(LossCall& call, const MetricCall& given) const = 0;
-  /// Whether the mask of the predictions weighs the numbers, as in MeanMetricWrapper.
+  /// Returns whether the mask of the predictions weights the values, as in MeanMetricWrapper.
   [[nodiscard]] virtual bool takes_mask() const { return true; }
   [[nodiscard]] virtual MeanRule rule() const { return {}; }
 };
 
-/// The metric of a loss's function, by the class of the loss; of `factor` times its numbers. Its fields are the loss's.
+/// Makes the metric that averages `factor` times the function of a loss. Its fields are those of the loss.
 [[nodiscard]] MetricPtr metric_of_function(const LossInfo& loss, double factor = 1.0);
-/// The metric of a loss object: the mean over batches of one number for each, or of all where its reduction is "none".
+/// Makes the metric of a loss object: the mean over batches of the reduced loss, or of all its values if its reduction
+/// is "none".
 [[nodiscard]] MetricPtr metric_of_loss(LossPtr loss);
 
-/// `y_true` in the dtype of `y_pred`, with equal ranks where one side has a last axis of 1.
+/// Casts `y_true` to the dtype of `y_pred`, and matches their ranks if one has a last axis of size 1.
 void match_targets(LossCall& call);
 
 }  // namespace attn::keras

@@ -14,7 +14,7 @@ using graph::ValueId;
 
 MetricPtr of_loss(std::string_view loss, double factor = 1.0) { return metric_of_function(*find_loss(loss), factor); }
 
-/// The root of the mean of all squared errors. The mask of the predictions does not reach them in Keras.
+/// The root of the mean of all squared errors. In Keras, the mask of the predictions has no effect on them.
 class RootMeanSquaredError : public MeanMetric {
  public:
   bool up() const override { return false; }
@@ -28,7 +28,7 @@ class RootMeanSquaredError : public MeanMetric {
   MeanRule rule() const override { return {.root = true}; }
 };
 
-/// A number for each line along `axis`.
+/// A correlation along `axis`: one value for each line of targets and predictions.
 class Correlation : public MeanMetric {
  public:
   void fields(Fields& f) override { f("axis", axis_); }
@@ -77,7 +77,7 @@ class ConcordanceCorrelation : public Correlation {
   Expression of(const Expression& truth, const Expression& pred, const std::vector<int>& axes) const override {
     const Expression truth_mean = mean(truth, axes), pred_mean = mean(pred, axes);
     const Expression variances = variance(truth - truth_mean, axes) + variance(pred - pred_mean, axes);
-    // Keras takes the mean of the predictions from both.
+    // Keras subtracts the mean of the predictions from both.
     const Expression covariance = (truth - pred_mean) * (pred - pred_mean);
     const Expression norm = variances + square(truth_mean - pred_mean) + kLossEpsilon;
     return mean(covariance * 2.0 / norm, axes, false);
@@ -90,7 +90,7 @@ constexpr MetricInfo kMeanMetrics[] = {
     {"MeanAbsolutePercentageError", "mape MAPE", "", [] { return of_loss("MeanAbsolutePercentageError"); }},
     {"MeanSquaredLogarithmicError", "msle MSLE", "", [] { return of_loss("MeanSquaredLogarithmicError"); }},
     {"RootMeanSquaredError", "", "", make_metric<RootMeanSquaredError>},
-    // The loss is least where two directions agree, and the metric most.
+    // The loss is smallest if two directions agree, and the metric is largest.
     {"CosineSimilarity", "", "", [] { return of_loss("CosineSimilarity", -1.0); }},
     {"LogCoshError", "", "", [] { return of_loss("LogCosh"); }, "", "logcosh"},
     {"KLDivergence", "", "", [] { return of_loss("KLDivergence"); }},

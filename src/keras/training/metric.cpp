@@ -23,7 +23,7 @@ bool lists(std::string_view names, std::string_view name) {
   return !name.empty() && std::ranges::count(all, name) > 0;
 }
 
-/// Finds a metric by its class, the snake case of that, or a short name.
+/// Finds a metric by its class, by the snake case of the class, or by a short name.
 const MetricInfo* find_metric(std::string_view name) {
   for (const MetricInfo* row : all_metrics())
     if (name == row->name || name == snake_case(row->name) || lists(row->shorts, name)) return row;
@@ -36,7 +36,8 @@ const MetricInfo* find_function(std::string_view name) {
   return nullptr;
 }
 
-/// The word "accuracy" in any case means a class by the shapes; an object of the class Accuracy does not.
+/// Returns whether the name is "accuracy" or "acc" in any case. It selects a class by the shapes, unlike an object of
+/// the class Accuracy.
 bool is_accuracy(std::string_view name) {
   std::string word(name);
   std::ranges::transform(word, word.begin(),
@@ -88,7 +89,7 @@ MetricPtr metric_of_name(const Ref& ref, const MetricCall& call) {
   return out;
 }
 
-/// A function of Keras, which a file holds by its name.
+/// Reads a function of Keras as a metric; files store it under its name.
 MetricPtr metric_of_function_object(const Ref& ref) {
   const Ref function = ref["config"];
   const std::string name = function.is_string() ? function.text() : "";

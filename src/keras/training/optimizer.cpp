@@ -19,11 +19,12 @@ namespace {
 struct OptimizerClass {
   std::string_view name, snake;
   double learning_rate;
-  opt::Rule (*rule)(Fields* fields);  ///< reads the given fields, if there are any
+  opt::Rule (*rule)(Fields* fields);  ///< reads the given fields, or returns the defaults for null
   std::optional<double> weight_decay = std::nullopt;
 };
 
-/// A decay of 1 for the second moment would make its bias correction divide by 0.
+/// Reads the decays of moments, which are below 1. A decay of 1 for the second moment would make its bias correction
+/// divide by 0.
 void moments(Fields& f, opt::Moments& rule) {
   number(f, "beta_1", rule.beta_1, kBelowOne);
   number(f, "beta_2", rule.beta_2, kBelowOne);
@@ -42,7 +43,7 @@ void read(Fields& f, opt::Adamax& rule) { moments(f, rule); }
 void read(Fields& f, opt::Nadam& rule) { moments(f, rule); }
 void read(Fields& f, opt::Lamb& rule) { moments(f, rule); }
 void read(Fields& f, opt::ScheduleFreeAdamW& rule) {
-  number(f, "beta_1", rule.beta_1, kUpToOne);  // a step divides by it
+  number(f, "beta_1", rule.beta_1, kUpToOne);  // a step divides by this value
   number(f, "beta_2", rule.beta_2, kBelowOne);
   number(f, "epsilon", rule.epsilon, kNotNegative);
   integer(f, "warmup_steps", rule.warmup_steps, 0, kMostSteps);
@@ -81,7 +82,7 @@ void read(Fields& f, opt::Adafactor& rule) {
   f("relative_step", rule.relative_step);
 }
 
-/// Five are usual; each multiplies matrices with the size of a kernel.
+/// Newton–Schulz iterations: five are usual, and each multiplies matrices of the size of a kernel.
 constexpr std::int64_t kMostIterations = 1000;
 
 void read(Fields& f, opt::Muon& rule) {
@@ -149,7 +150,7 @@ const OptimizerClass& find(const Ref& ref, const std::string& name) {
 void read(Fields& f, opt::ExponentialDecay& s) {
   number(f, "initial_learning_rate", s.initial_learning_rate, kFinite);
   number(f, "decay_steps", s.decay_steps, kAboveZero);
-  number(f, "decay_rate", s.decay_rate, kNotNegative);  // 0 has no finite negative power
+  number(f, "decay_rate", s.decay_rate, kNotNegative);  // a negative power of 0 is not finite
   f("staircase", s.staircase);
 }
 void read(Fields& f, opt::PiecewiseConstantDecay& s) {
@@ -165,7 +166,7 @@ void read(Fields& f, opt::PolynomialDecay& s) {
   number(f, "initial_learning_rate", s.initial_learning_rate, kFinite);
   number(f, "decay_steps", s.decay_steps, kAboveZero);
   number(f, "end_learning_rate", s.end_learning_rate, kFinite);
-  number(f, "power", s.power, kNotNegative);  // a power of a number that becomes 0
+  number(f, "power", s.power, kNotNegative);  // the base becomes 0, and a negative power of 0 is not finite
   f("cycle", s.cycle);
 }
 void read(Fields& f, opt::InverseTimeDecay& s) {
@@ -231,7 +232,7 @@ opt::Settings defaults(const OptimizerClass& row) {
 
 opt::Settings read_object(const Ref& ref);
 
-/// Reads the inner optimizer, whose loss is scaled.
+/// Reads a LossScaleOptimizer with the optimizer that it contains.
 opt::Settings read_loss_scale(const Ref& config) {
   opt::Settings inner = read_object(config["inner_optimizer"]);
   if (inner.loss_scale) config["inner_optimizer"].fail("a LossScaleOptimizer inside a LossScaleOptimizer");
@@ -243,7 +244,7 @@ opt::Settings read_loss_scale(const Ref& config) {
   return inner;
 }
 
-/// Reads the common settings of all optimizers. For a value of 0, Keras neither clips, nor overwrites, nor accumulates.
+/// Reads the settings that all optimizers have. For a value of 0, Keras neither clips, nor overwrites, nor accumulates.
 void read_common(Fields& f, opt::Settings& out) {
   const auto unless_0 = [](auto& value) {
     if (value && *value == 0) value.reset();
@@ -303,7 +304,7 @@ opt::Settings read_optimizer(const std::string& text) {
 }
 
 opt::Settings compiled_optimizer(const std::string& compile_config) {
-  // Lines and columns of this text are in no file, so locations are JSON pointers only.
+  // The text is in no file, so messages name a JSON pointer instead of a line and column.
   const Document document("compile_config", Document("compile_config", compile_config).root());
   const auto optimizer = Ref(document).find("optimizer");
   if (!optimizer || optimizer->is_null()) throw bad_input("the compile_config names no optimizer");

@@ -5,8 +5,8 @@
 
 namespace attn::keras {
 
-/// Adds or removes a last axis of size 1 if only one side has it, like squeeze_or_expand_to_same_rank. Predictions that
-/// change are then no longer the direct result of a softmax.
+/// Adds or removes a last axis of size 1 if only one side has it, like squeeze_or_expand_to_same_rank. If the
+/// predictions change, they no longer count as the direct result of a softmax.
 void match_ranks(LossCall& call);
 
 }  // namespace attn::keras

@@ -35,7 +35,7 @@ ValueId combined_weights(Builder& b, ValueId values, std::optional<ValueId> weig
 
 namespace {
 
-/// x/y, or 0 if y is 0.
+/// Returns x/y, or 0 if y is 0.
 ValueId divide_no_nan(Builder& b, ValueId x, ValueId y) {
   const ValueId none = b.binary(BinaryFn::equal, y, b.scalar_like(y, 0.0));
   const ValueId safe = b.apply(graph::Select{}, {none, b.scalar_like(y, 1.0), y});
@@ -48,14 +48,14 @@ ValueId reduced(Builder& b, ValueId values, std::optional<ValueId> weights, std:
                 const std::string& reduction) {
   const DType dtype = b.dtype(values);
   const bool is_mean = reduction == "sum_over_batch_size" || reduction == "mean";
-  // Dice and Tversky return a single value for a whole batch, which Keras repeats for each weight.
+  // Dice and Tversky return a single value for a whole batch. Keras repeats it for each weight.
   const std::optional<ValueId> weighing = weights ? weights : mask;
   if (b.shape(values).rank() == 0 && weighing) values = b.apply(graph::Broadcast{b.shape(*weighing)}, {values});
   if (weights) weights = fitted_weights(b, b.cast(*weights, dtype), values, "the sample weights");
   if (mask) {
     const ValueId counts = fitted_weights(b, *mask, values, "the mask");
     ValueId weight = b.cast(counts, dtype);
-    if (is_mean) {  // valid values get the weight total/valid, so that the mean is over these only
+    if (is_mean) {  // each valid value gets the weight total/valid, so that the mean is over valid values only
       const ValueId valid = sum_of_all(b, weight);
       const ValueId total = b.scalar_like(valid, static_cast<double>(b.shape(counts).size()));
       weight = b.apply(graph::Select{}, {counts, divide_no_nan(b, total, valid), b.scalar_like(valid, 0.0)});

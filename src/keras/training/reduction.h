@@ -14,15 +14,16 @@ namespace attn::keras {
 [[nodiscard]] graph::ValueId reduced(graph::Builder& b, graph::ValueId values, std::optional<graph::ValueId> weights,
                                      std::optional<graph::ValueId> mask, const std::string& reduction);
 
-/// Σ of all elements.
+/// Returns the sum of all elements.
 [[nodiscard]] graph::ValueId sum_of_all(graph::Builder& b, graph::ValueId x);
 
-/// Weights, or a mask, in the shape of the values: a last axis of 1 is added or removed. `what` is the subject of the
-/// message. Throws Error (bad_input): Keras would broadcast (B) weights of (B, B) values along the wrong axis.
+/// Reshapes weights, or a mask, to the shape of the values by adding or removing a last axis of size 1. `what` is the
+/// subject of the message. Throws Error (bad_input) for other shapes: Keras would broadcast weights (B) of values (B,
+/// B) along the wrong axis.
 [[nodiscard]] graph::ValueId fitted_weights(graph::Builder& b, graph::ValueId weights, graph::ValueId values,
                                             const char* what);
 
-/// The sample weights, if any, set to 0 where the mask is false.
+/// Returns the sample weights, if any, set to 0 where the mask is false.
 [[nodiscard]] graph::ValueId combined_weights(graph::Builder& b, graph::ValueId values,
                                               std::optional<graph::ValueId> weights, graph::ValueId mask);
 

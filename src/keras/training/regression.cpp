@@ -138,7 +138,7 @@ class CategoricalHinge : public Loss {
   Labels labels() const override { return Labels::one_hot; }
 };
 
-/// The sum over `axis`; over all axes if it is null.
+/// Returns the sum over `axis`; over all axes if it is null.
 ValueId total(LossCall& c, ValueId x, const std::optional<Axes>& axis) {
   const int rank = c.b.shape(x).rank();
   std::vector<int> axes;
@@ -157,7 +157,7 @@ ValueId total(LossCall& c, ValueId x, const std::optional<Axes>& axis) {
   return c.b.apply(graph::Reduce{ReduceFn::sum, axes}, {x});
 }
 
-/// A single value for the batch if no axis is given.
+/// The Dice loss; a single value for the batch if no axis is given.
 class Dice : public Loss {
  public:
   void fields(Fields& f) override { f("axis", axis); }

@@ -22,7 +22,7 @@ ValueId scaled_sum(graph::Builder& b, UnaryFn fn, ValueId x, double factor) {
   return b.binary(BinaryFn::multiply, sum, b.scalar_like(sum, factor));
 }
 
-/// λ·½·Σ|ŵŵᵀ off its diagonal|/(n(n − 1)/2), where the rows, or columns, of ŵ have length 1.
+/// Returns λ·½·Σ|ŵŵᵀ off its diagonal|/(n(n − 1)/2), where the rows (or columns) of ŵ have length 1.
 ValueId orthogonal(graph::Builder& b, ValueId x, double factor, bool rows) {
   const Shape shape = b.shape(x);
   if (shape.rank() != 2) throw bad_input("an OrthogonalRegularizer takes a matrix, not {}", shape.str());
@@ -41,7 +41,7 @@ ValueId orthogonal(graph::Builder& b, ValueId x, double factor, bool rows) {
   return scaled_sum(b, UnaryFn::absolute, off, factor * 0.5 / pairs);
 }
 
-/// A factor of a regularizer, whose arguments are already checked.
+/// Returns a factor of a regularizer, whose arguments are already checked.
 double factor_of(const Json& config, const char* key, double otherwise) {
   const double factor = config.value(key, otherwise);
   if (!kNotNegative.hold(factor))
@@ -70,7 +70,7 @@ ValueId regularization(graph::Builder& b, ValueId x, const Json& regularizer) {
 
 namespace {
 
-/// The regularizer of a layer's outputs.
+/// Returns the regularizer of a layer's outputs.
 Json activity_regularizer(const Layer& layer, const Json& config) {
   const bool is_layer = layer.class_name() == "ActivityRegularization";
   const Document given("activity_regularizer",

@@ -11,12 +11,12 @@
 
 namespace attn::keras {
 
-/// The term of a regularizer, given by its serialized object, for x. Throws Error (bad_input) for one that is not
-/// Keras's.
+/// Adds the term of a regularizer, given by its serialized object, for x. Throws Error (bad_input) for a custom
+/// regularizer.
 [[nodiscard]] graph::ValueId regularization(graph::Builder& b, graph::ValueId x, const Json& regularizer);
 
-/// The terms of all trainable variables of a lowered model, in Keras's order, and of its layers' outputs, which are
-/// divided by the batch size (keras/src/layers/layer.py).
+/// Adds the terms of all trainable variables of a lowered model, in Keras's order. The terms of its layers' outputs
+/// follow; they are divided by the batch size (keras/src/layers/layer.py).
 [[nodiscard]] std::vector<graph::ValueId> regularizations(Functional& model, ModelLowering& lowering);
 
 }  // namespace attn::keras

@@ -18,12 +18,12 @@ using graph::Builder;
 using graph::ReduceFn;
 using graph::ValueId;
 
-/// The sum of each column, (1, C), or of all columns, (1, 1).
+/// Returns the sum of each column as (1, C), or the sum of all elements as (1, 1).
 Expression column_sums(const Expression& x, bool all = false) {
   return x.reduced({ReduceFn::sum, all ? std::vector{0, 1} : std::vector{0}, true});
 }
 
-/// Targets and predictions (B, C), and weights (B, 1) or a 1.
+/// Targets and predictions (B, C), with weights (B, 1) or the constant 1.
 struct Columns {
   Expression truth, pred, weights;
 };
@@ -89,9 +89,10 @@ class F1Score : public FBetaScore {
   void fields(Fields& f) override { read_average(f); }
 };
 
-constexpr std::int64_t kMostClasses = 10'000;  // the confusion matrix has this number of rows and of columns
+constexpr std::int64_t kMostClasses = 10'000;  // the confusion matrix has this many rows and columns
 
-/// Overlaps of classes that are numbers in targets and predictions, unless they are the largest of an axis.
+/// Overlap (intersection over union) of classes. Targets and predictions are class numbers, or arrays whose largest
+/// element along an axis gives the class.
 class IoU : public Metric {
  public:
   void fields(Fields& f) override {
@@ -143,7 +144,7 @@ class IoU : public Metric {
   }
   void read_rest(Fields& f) {
     integer(f, "ignore_class", ignore_class_, -kMostClasses, kMostClasses);
-    integer(f, "axis", axis_, -1, 0);  // for any other Keras fails
+    integer(f, "axis", axis_, -1, 0);  // Keras fails for any other axis
     std::optional<std::string> dtype;
     f("dtype", dtype);
     is_integer_ = !dtype || dtype->starts_with("int") || dtype->starts_with("uint");
@@ -161,7 +162,7 @@ class IoU : public Metric {
   bool sparse_y_true_ = true, sparse_y_pred_ = true;
 
  private:
-  /// One number for each prediction, (N).
+  /// Returns the class of each prediction, (N).
   [[nodiscard]] Expression numbers(Builder& b, ValueId x, bool sparse) const {
     if (!sparse) {
       const auto axis = normalize_axis(axis_, b.shape(x).rank());
@@ -172,7 +173,7 @@ class IoU : public Metric {
     x = b.cast(x, DType::float32);
     return {b, b.reshape(x, {b.shape(x).size()})};
   }
-  /// Keras makes integers of weights where the metric's dtype is one.
+  /// Returns the weights (N). Keras truncates them to integers if the metric's dtype is an integer.
   [[nodiscard]] Expression weights_of(const MetricCall& call, const Expression& truth) const {
     Builder& b = call.b;
     if (!call.weights) return truth.number(1.0);

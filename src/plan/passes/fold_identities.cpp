@@ -16,7 +16,7 @@ using graph::ValueId;
 
 namespace {
 
-// Whether every number of dtype `from` survives a conversion to `to` and back.
+// Returns whether every number of dtype `from` survives a conversion to `to` and back.
 bool widens(DType from, DType to) {
   const bool half = from == DType::float16 || from == DType::bfloat16;
   if (half) return to == DType::float32 || to == DType::float64;
@@ -63,7 +63,7 @@ class Folder {
     return std::holds_alternative<T>(node.op) ? &node : nullptr;
   }
 
-  // Reads x instead of f(x) if the operation can do the work of both.
+  // Makes a node read x instead of f(x) if its operation can also do the work of f.
   void skip_middle(Node& node) {
     if (auto* cast = std::get_if<graph::Cast>(&node.op)) {
       const Node* first = made_by<graph::Cast>(node.inputs[0]);
@@ -84,7 +84,7 @@ class Folder {
     }
   }
 
-  /// An existing value that equals the node's result.
+  /// Returns an existing value that equals the node's result.
   ValueId same_as(const Node& node) {
     if (changes_nothing(node)) return node.inputs[0];
     if (!std::holds_alternative<graph::Cast>(node.op) && !std::holds_alternative<graph::Reshape>(node.op))
@@ -110,7 +110,7 @@ class Folder {
 
   Graph& graph_;
   std::vector<NodeId> producer_;                              // the producer of each value, among the kept nodes
-  std::vector<ValueId> replacement_;                          // for each value
+  std::vector<ValueId> replacement_;                          // for each value, the value that its readers use instead
   using Form = std::tuple<ValueId, DType, std::vector<Dim>>;  // the key of a Cast or Reshape of a value
   std::map<Form, ValueId> forms_;
 };

@@ -10,7 +10,7 @@ using graph::UnaryFn;
 
 namespace {
 
-// The activation of a node that can still take one: the residual of a dense map is added after its activation.
+// Returns the activation of a node that can still take one: the residual of a dense map is added after its activation.
 Unary* open_activation(Node& node) {
   Unary* activation = nullptr;
   if (auto* linear = std::get_if<graph::Linear>(&node.op); linear != nullptr && !linear->residual) {

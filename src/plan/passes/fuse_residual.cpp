@@ -15,7 +15,7 @@ bool is_open(const Linear& op) {
   return !op.residual && op.activation.fn == graph::UnaryFn::linear;
 }
 
-/// Whether the node can take a residual.
+/// Returns whether the node can take a residual.
 bool takes_residual(const graph::Node& node) {
   if (const auto* linear = std::get_if<graph::Linear>(&node.op)) return is_open(*linear);
   const auto* quantized = std::get_if<graph::QuantizedLinear>(&node.op);
@@ -30,7 +30,7 @@ void set_residual(graph::Node& node) {
   }
 }
 
-/// The node that makes `value`, if it is a dense map that can take `other` as its residual; otherwise kNone.
+/// Returns the node that makes `value`, if it is a dense map that can take `other` as its residual; otherwise kNone.
 NodeId linear_for(const Graph& graph, const Uses& uses, ValueId value, ValueId other) {
   const auto index = static_cast<std::size_t>(value);
   const NodeId producer = uses.producer[index];
@@ -57,7 +57,7 @@ Graph fuse_residual(Graph graph) {
       set_residual(node);
       node.inputs.push_back(other);
       node.outputs = sum.outputs;
-      uses.producer[static_cast<std::size_t>(sum.outputs[0])] = id;  // its result is now available earlier
+      uses.producer[static_cast<std::size_t>(sum.outputs[0])] = id;  // the sum is now available earlier
       removed[i] = true;
       break;
     }

@@ -20,7 +20,7 @@ namespace {
 /// The dense maps that make query, key and value.
 using Projections = std::array<NodeId, 3>;
 
-/// Whether a dense map can be concatenated with others `like` it, so that their weights form one weight.
+/// Returns whether the weights of the dense map can be concatenated with those of `like`.
 bool can_join(const graph::Linear& op, const graph::Linear& like) {
   return !op.residual && op.activation.fn == graph::UnaryFn::linear && op.contracted == like.contracted &&
          op.bias == like.bias;
@@ -64,7 +64,7 @@ std::optional<Projections> projections_of(const Graph& graph, const Uses& uses, 
     if (made_by.inputs[0] != first.inputs[0] || !can_join(made_by, first)) return std::nullopt;
     for (std::size_t k = 1; k < made_by.inputs.size(); ++k)
       if (!fixed[static_cast<std::size_t>(made_by.inputs[k])]) return std::nullopt;
-    // Quantized kernels and their scales must have the axes of heads, to be concatenated along them.
+    // The heads must be axes of quantized kernels and of their scales, which are concatenated along these axes.
     const auto* quantized = std::get_if<graph::QuantizedLinear>(&made_by.op);
     if (quantized != nullptr && !has_axes_of_units(graph, made_by, *quantized)) return std::nullopt;
   }
@@ -73,7 +73,7 @@ std::optional<Projections> projections_of(const Graph& graph, const Uses& uses, 
   return result;
 }
 
-/// Concatenated weights. Layers that share weights share the concatenation too.
+/// Concatenates weights. Layers that share weights share their concatenation too.
 class SideBySide {
  public:
   explicit SideBySide(Builder& build) : build_(build) {}
@@ -141,7 +141,7 @@ Graph pack_projections(Graph graph) {
     attention.inputs[0] = whole;
     graph.nodes.push_back(std::move(attention));
   }
-  // The values between have no producer any more.
+  // The values that attention read before have no producer any more.
   return remove_dead(std::move(graph));
 }
 

@@ -12,7 +12,7 @@ using graph::ValueId;
 
 namespace {
 
-/// Whether the windows tile the input exactly.
+/// Returns whether the windows tile the input exactly.
 bool tiles(const Graph& graph, const Node& node, const Conv& op) {
   const Shape& x = graph.value(node.inputs[0]).shape;
   const Shape& kernel = graph.value(node.inputs[1]).shape;

@@ -29,7 +29,7 @@ struct Product {
   std::string batch, rows, columns, depth;  // batch in the order of the output, rows and depth in that of x
 };
 
-// The roles of the letters, or nothing if the equation is not a matrix product.
+// Returns the roles of the letters, or nothing if the equation is not a matrix product.
 std::optional<Product> product_of(const std::string& x, const std::string& y, const std::string& output) {
   if (repeats(x) || repeats(y)) return std::nullopt;
   Product product{x, y, output, {}, {}, {}, {}};

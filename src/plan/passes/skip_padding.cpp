@@ -32,7 +32,7 @@ std::vector<ValueId> origins_of(const Graph& graph) {
   return origins;
 }
 
-/// The sizes (B, S) of self-attention whose masks are all derived from one array (B, S), and that array.
+/// The array (B, S) from which all masks of a self-attention are derived, and its sizes.
 struct Padding {
   Dim B = 0, S = 0;
   ValueId mask = graph::kNone;
@@ -46,7 +46,7 @@ std::optional<Padding> padding_of(const Graph& graph, const std::vector<ValueId>
   const Shape& query = graph.value(node.inputs[0]).shape;
   Padding out{query[0], query[1]};
   if (graph.value(node.inputs[1]).shape[1] != out.S) return std::nullopt;
-  bool hides_keys = false;  // otherwise the visible queries see the padding
+  bool hides_keys = false;  // false: the visible queries see the padding
   for (std::size_t i = 3; i < node.inputs.size(); ++i) {
     const Shape& mask = graph.value(node.inputs[i]).shape;
     const bool keys = mask == Shape{out.B, 1, 1, out.S}, queries = mask == Shape{out.B, 1, out.S, 1};
@@ -92,12 +92,12 @@ class PaddingSkipper {
   [[nodiscard]] const Shape& shape(ValueId id) const { return graph_.value(id).shape; }
   [[nodiscard]] bool is_partial(ValueId id) const { return partial_[at(id)]; }
 
-  /// (B, S, …)
+  /// Returns whether the value has the shape (B, S, …).
   [[nodiscard]] bool has_positions(ValueId id) const {
     return shape(id).rank() >= 3 && shape(id)[0] == padding_.B && shape(id)[1] == padding_.S;
   }
 
-  /// The shape with its first two axes replaced by (1, P).
+  /// Returns the shape with its first two axes replaced by (1, P), where P is the number of valid rows.
   [[nodiscard]] Shape packed_shape(const Shape& of) const {
     Shape out = of;
     out[0] = 1;
@@ -176,7 +176,7 @@ class PaddingSkipper {
     return true;
   }
 
-  /// Whether it is 0 at padding because it is a product with the mask.
+  /// Returns whether the node is a product with the mask, so that its result is 0 at padding.
   [[nodiscard]] bool is_masked(const Node& node) const {
     const auto* binary = std::get_if<graph::Binary>(&node.op);
     return binary != nullptr && binary->fn == graph::BinaryFn::multiply &&

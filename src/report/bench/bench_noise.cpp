@@ -10,7 +10,8 @@
 namespace attn::report {
 namespace {
 
-// An idle machine stays below these limits: 5 % of spread or drift, one run in a hundred, a quarter of a core.
+// The limits of noise. An idle machine stays below them: 5 % of spread or drift, one slow run in a hundred, a quarter
+// of a core.
 bool varies(const BenchRow& row) { return row.noise.spread > 0.05; }
 bool has_outliers(const BenchRow& row) { return row.noise.outliers * 100 > row.iterations; }
 bool drifts(const BenchRow& row) { return std::abs(row.noise.drift) > 0.05; }

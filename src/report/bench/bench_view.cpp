@@ -95,7 +95,7 @@ bool is_shared(const View& view, const std::vector<BenchRow>& rows) {
 }
 
 struct Parts {
-  std::string shared;  ///< "device cpu, backend onednn, …"
+  std::string shared;  ///< the settings that all rows have: "device cpu, backend onednn, …"
   Table table;
 };
 
@@ -123,7 +123,7 @@ bool is_empty(const BenchReport& report) {
   return report.rows.empty() && report.operations.empty() && report.peaks.empty();
 }
 
-/// The machine, and other conditions that differ between measurements.
+/// Returns the machine, and other conditions that differ between measurements.
 std::string environment_text(const BenchReport& report) {
   const Environment& about = report.environment;
   std::string text = report.machine;
@@ -161,7 +161,7 @@ std::string bench_markdown(const BenchReport& report) {
   return out + (report.partial ? "\ninterrupted: the results are incomplete\n" : "");
 }
 
-/// One record per operation of --ops.
+/// Returns one record per operation of --ops.
 std::string operations_csv(const std::vector<OperationsReport>& reports) {
   Table table;
   for (const char* name :

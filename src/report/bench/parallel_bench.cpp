@@ -54,7 +54,7 @@ Table measurements_of(const ParallelBenchReport& report) {
   return table;
 }
 
-/// Measured and predicted values for a pass.
+/// Returns the measured and predicted values of the collectives in a pass.
 Table collectives_of(const ParallelBenchRow& row) {
   Table table{{{"collective"},
                {"count", Align::right},

@@ -13,7 +13,7 @@
 namespace attn::report {
 namespace {
 
-/// The first row with this batch and length, which others are compared with.
+/// Returns the first row with this batch and length, with which the other rows are compared.
 const TrainingBenchRow& first_alike(const TrainingBenchReport& report, const TrainingBenchRow& row) {
   return *std::ranges::find_if(report.rows, [&](const TrainingBenchRow& other) {
     return other.setting.batch == row.setting.batch && other.setting.seq_len == row.setting.seq_len;

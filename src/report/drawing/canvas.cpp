@@ -10,21 +10,21 @@
 namespace attn::report {
 namespace {
 
-/// The fraction of a pixel inside a shape whose edge is `distance` pixels away (negative inside).
+/// Returns the fraction of a pixel inside a shape whose edge is `distance` pixels away (negative inside).
 double covered(double distance) { return std::clamp(0.5 - distance, 0.0, 1.0); }
 
-/// The distance of a pixel from a line segment.
+/// Returns the distance of a pixel from a line segment.
 double distance_from(Point p, Point a, Point b) {
   const double dx = b.x - a.x, dy = b.y - a.y, length = dx * dx + dy * dy;
   const double t = length == 0 ? 0 : std::clamp(((p.x - a.x) * dx + (p.y - a.y) * dy) / length, 0.0, 1.0);
   return std::hypot(p.x - a.x - t * dx, p.y - a.y - t * dy);
 }
 
-/// The visible segments of a dashed line.
+/// Returns the visible segments of a dashed line.
 std::vector<std::pair<Point, Point>> pieces_of(const std::vector<Point>& points, bool dashed) {
   constexpr double kDrawn = 5, kPeriod = 9;
   std::vector<std::pair<Point, Point>> out;
-  double at = 0;  // position along the line
+  double at = 0;  // position along the line, in pixels
   for (std::size_t i = 1; i < points.size(); ++i) {
     const Point a = points[i - 1], b = points[i];
     if (!dashed) {

@@ -6,10 +6,10 @@
 
 namespace attn::report {
 
-/// A zlib stream (RFC 1950).
+/// Returns the bytes as a zlib stream (RFC 1950).
 [[nodiscard]] std::string deflated(std::string_view bytes);
 
-/// RFC 4648, with padding.
+/// Returns the bytes in base64 (RFC 4648), with padding.
 [[nodiscard]] std::string base64(std::string_view bytes);
 
 }  // namespace attn::report

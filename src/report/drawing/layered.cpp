@@ -9,9 +9,9 @@ namespace attn::report {
 namespace {
 
 constexpr double kRankGap = 40, kBoxGap = 28, kLineGap = 14;
-constexpr double kPort = 14;  // distance between the ends of edges on one box
+constexpr double kPort = 14;  // distance in pixels between the ends of edges on one box
 constexpr std::size_t kMostBends = 300'000;
-constexpr std::size_t kMostPassed = 1'000'000;  // limit of ranks that edges cross, each of which is drawn
+constexpr std::size_t kMostPassed = 1'000'000;  // maximum number of ranks that edges cross, each of which is drawn
 // Barycenters settle in a few rounds; large graphs get fewer rounds, so that time stays linear.
 constexpr std::size_t kRounds = 12, kWork = 3'000'000;
 
@@ -155,7 +155,7 @@ class Placing {
     }
   }
 
-  /// The number of edge crossings, counted as inversions.
+  /// Returns the number of edge crossings, counted as inversions.
   [[nodiscard]] std::size_t crossings() const {
     std::size_t count = 0;
     for (std::size_t rank = 0; rank + 1 < ranks_; ++rank) {
@@ -223,7 +223,7 @@ class Placing {
       for (std::size_t n = 0; n < block.count; ++n, ++i) x_[at(row[i])] = offset[i] + block.mean();
   }
 
-  /// The preferred position of an item, and its weight.
+  /// Returns the preferred position of an item, and its weight.
   [[nodiscard]] std::pair<double, double> wish(int item, bool to_above, bool to_below) const {
     const Item& self = items_[at(item)];
     double sum = 0, weight = 0;
@@ -314,9 +314,9 @@ class Placing {
   const std::vector<Link>& links_;
   std::size_t boxes_ = 0, ranks_ = 0;
   std::vector<Item> items_;               // the boxes, then the bends
-  std::vector<std::vector<int>> chains_;  // bends of each box, from the next rank on
+  std::vector<std::vector<int>> chains_;  // for each box, its bends, from the next rank on
   std::vector<std::vector<int>> rows_;    // items of each rank, from left to right
-  std::vector<double> position_, x_;      // by item
+  std::vector<double> position_, x_;      // for each item, its position in the row and its x
   bool straight_ = false;
 };
 

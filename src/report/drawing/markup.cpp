@@ -16,7 +16,7 @@ struct Tag {
   std::size_t last;     ///< position after "]"
 };
 
-/// The next tag at or after `from`: "[", a letter or one of #/@, then no further "[" up to the first "]".
+/// Returns the next tag at or after `from`: "[", a letter or one of #/@, then no further "[" up to the first "]".
 std::optional<Tag> next_tag(std::string_view text, std::size_t from) {
   for (std::size_t open = text.find('[', from); open != std::string_view::npos; open = text.find('[', open + 1)) {
     if (open + 1 >= text.size() || !begins_tag(text[open + 1])) continue;

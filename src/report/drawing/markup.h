@@ -14,8 +14,8 @@ namespace attn::report {
 /// Escapes the tags of a text.
 [[nodiscard]] std::string escape_markup(std::string_view text);
 
-/// The text that a terminal without color shows; empty if the markup closes a tag that is not open, which is an error
-/// in Keras.
+/// Returns the text that a terminal without color shows; empty if the markup closes a tag that is not open, which is an
+/// error in Keras.
 [[nodiscard]] std::optional<std::string> plain_markup(std::string_view markup);
 
 }  // namespace attn::report

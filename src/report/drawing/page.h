@@ -21,19 +21,20 @@ struct Page {
   std::string title;
   std::vector<std::string> about, warnings;
   std::vector<Json> sections;
-  std::vector<std::string> payloads;  ///< binary data that sections refer to by index; compressed here
+  std::vector<std::string> payloads;  ///< binary data, to which sections refer by index; html() compresses it
 };
 
-/// A section with a table.
+/// Returns a section with a table.
 [[nodiscard]] Json table_section(const std::string& title, const Table& table);
-/// A section with names and values.
+/// Returns a section with names and values.
 [[nodiscard]] Json facts_section(const std::string& title,
                                  const std::vector<std::pair<std::string, std::string>>& facts);
 
 /// Adds the origin of the page, at its end.
 void add_provenance(Page& page, const std::optional<Provenance>& provenance);
 
-/// The page as HTML. Its content security policy allows its own scripts and styles, by their hashes, and nothing else.
+/// Returns the page as HTML. Its content security policy allows its own scripts and styles, by their hashes, and
+/// nothing else.
 [[nodiscard]] std::string html(const Page& page);
 
 }  // namespace attn::report

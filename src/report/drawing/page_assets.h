@@ -7,7 +7,7 @@ namespace attn::report::page {
 
 struct Asset {
   std::string_view text;
-  std::string_view sha256;  ///< base64, for the content security policy
+  std::string_view sha256;  ///< SHA-256 in base64, for the content security policy
 };
 
 extern const Asset kHeatmapCss, kHeatmapJs, kPageCss, kPageHtml, kPageJs, kPlotCss, kPlotJs, kStartJs;

@@ -22,7 +22,7 @@ std::string chunk(const std::string& kind, const std::string& body) {
 }  // namespace
 
 std::string png(const Image& image) {
-  // 8 bits, RGB, deflate, the standard filters, not interlaced.
+  // The header's fields: 8 bits, RGB, deflate, the standard filters, not interlaced.
   const std::string form("\x08\x02\x00\x00\x00", 5);
   std::string rows;
   rows.reserve(static_cast<std::size_t>(image.height * (1 + 3 * image.width)));

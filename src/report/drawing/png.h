@@ -11,10 +11,10 @@ namespace attn::report {
 
 struct Image {
   std::int64_t width = 0, height = 0;
-  std::vector<Color> pixels;  ///< row by row
+  std::vector<Color> pixels;  ///< the pixels row by row
 };
 
-/// The bytes of the PNG file.
+/// Returns the bytes of the PNG file.
 [[nodiscard]] std::string png(const Image& image);
 
 }  // namespace attn::report

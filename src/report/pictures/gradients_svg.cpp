@@ -39,7 +39,7 @@ Decades decades_of(const GradientsReport& report) {
   return {std::min(high - 1, static_cast<int>(std::floor(std::log10(smallest)))), high};
 }
 
-/// The CSS class of a bar, which sets its color.
+/// Returns the CSS class of a bar, which sets its color.
 std::string_view kind_of(run::GradientMark mark) { return mark == run::GradientMark::none ? "dense" : "attention"; }
 
 }  // namespace

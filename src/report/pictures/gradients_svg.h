@@ -7,7 +7,7 @@
 
 namespace attn::report {
 
-/// A bar for each row, from the input to the loss: root mean squares on a logarithmic scale.
+/// Returns a bar for each row, from the input to the loss: root mean squares on a logarithmic scale.
 [[nodiscard]] std::string gradients_svg(const GradientsReport& report);
 
 }  // namespace attn::report

@@ -46,15 +46,15 @@ Json head_json(const HeadMap& head, float scale) {
           {"key", head.stats.key}};
 }
 
-/// The initial scaling of a layer on a page: "row" if causal, "spread" if its heads are almost uniform, otherwise
-/// "head".
+/// Returns the initial scaling of a layer on a page: "row" if causal, "spread" if its heads are almost uniform,
+/// otherwise "head".
 std::string scaling_of(const LayerMap& layer) {
   const auto all = [&](auto&& holds) { return std::all_of(layer.heads.begin(), layer.heads.end(), holds); };
   if (all([&](const HeadMap& head) { return is_causal(layer, head); })) return "row";
   return all([&](const HeadMap& head) { return is_uniform(head); }) ? "spread" : "head";
 }
 
-/// The image patches that the keys of a layer stand for, after any class tokens; null if they are not patches.
+/// Returns the image patches that the keys of a layer stand for, after any class tokens; null if they are not patches.
 Json grid_json(const HeatmapReport& report, const LayerMap& layer) {
   constexpr std::int64_t kMostTokens = 5;
   if (!report.image || layer.block != 1 || layer.queries != layer.keys) return nullptr;

@@ -6,20 +6,20 @@
 
 namespace attn::report {
 
-/// A self-contained page with selectors for layer, head, scale and view.
+/// Returns a self-contained page with selectors for layer, head, scale and view.
 [[nodiscard]] std::string heatmap_html(const HeatmapReport& report);
 
 /// Appends the section to the page, and its weights to the payloads.
 void add_heatmap(Page& page, const std::string& title, const HeatmapReport& report);
 
-/// Notes for readers: the meaning of cells, the item of the batch, weights that are not finite.
+/// Returns notes for readers: the meaning of cells, the item of the batch, weights that are not finite.
 [[nodiscard]] std::vector<std::string> heatmap_notes(const HeatmapReport& report);
 [[nodiscard]] std::vector<std::string> heatmap_warnings(const HeatmapReport& report);
 
-/// The number of queries that are ignored as padding, as a sentence without a period; "" if there are none.
+/// Returns the number of queries that are ignored as padding, as a sentence without a period; "" if there are none.
 [[nodiscard]] std::string padding_note(const HeatmapReport& report);
 
-/// "cpu (onednn), float32, …, seed 0" and a line for each input.
+/// Returns the setting, "cpu (onednn), float32, …, seed 0", and a line for each input.
 [[nodiscard]] std::vector<std::string> heatmap_about(const HeatmapReport& report);
 
 }  // namespace attn::report

@@ -17,7 +17,7 @@ namespace {
 using run::HeadMap;
 using run::LayerMap;
 
-constexpr int kLevels = 33;  // colors of an SVG
+constexpr int kLevels = 33;  // number of colors of an SVG
 constexpr double kFont = 12, kLetter = 7.25, kNameHeight = 13;
 constexpr std::size_t kMostLabelled = 16;  // maximum number of heads with labels
 
@@ -158,7 +158,7 @@ class Figure {
     return y + static_cast<double>(lines) * (height + 34);
   }
 
-  /// The label of a cell: the name of its first position.
+  /// Returns the label of a cell: the name of its first position.
   [[nodiscard]] std::string label(std::int64_t cell, std::int64_t block, std::int64_t count) const {
     const auto words = report_.labels.find(count);
     if (words == report_.labels.end()) return std::to_string(cell * block);

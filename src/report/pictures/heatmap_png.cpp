@@ -27,7 +27,7 @@ class MapsLayout {
         about_(report.header ? heatmap_about(report) : std::vector<std::string>()),
         header_(report.header) {
     const bool alone = report.layers.size() == 1 && report.layers.front().heads.size() == 1;
-    const std::int64_t wanted = alone ? 1024 : 256;  // pixels of a map's side
+    const std::int64_t wanted = alone ? 1024 : 256;  // side of a map in pixels
     constexpr double kMostPixels = std::int64_t{1} << 26;
     for (const run::LayerMap& layer : report.layers) columns_ = std::max(columns_, layer.columns);
     std::int64_t longest = columns_;
@@ -58,7 +58,7 @@ class MapsLayout {
 
  private:
   static constexpr double kLeastMap = 52;     // "head 10"
-  static constexpr double kLeastWidth = 480;  // for the text above the maps
+  static constexpr double kLeastWidth = 480;  // the least width in pixels for the text above the maps
 
   double across_;
   std::vector<std::string> about_;
@@ -66,7 +66,7 @@ class MapsLayout {
   std::int64_t columns_ = 1, zoom_ = 1;
 };
 
-/// The cells of a head, drawn as squares of pixels.
+/// Returns the cells of a head, drawn as squares of pixels.
 Image cells_image(const run::LayerMap& layer, const run::HeadMap& head, bool log_scale, std::int64_t zoom) {
   const Shades shades(layer, head, log_scale);
   Image out;

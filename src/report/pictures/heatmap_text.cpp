@@ -22,7 +22,7 @@ namespace {
 using run::HeadMap;
 using run::LayerMap;
 
-constexpr int kGap = 2;          // columns between maps
+constexpr int kGap = 2;          // number of columns between maps
 constexpr int kLargestMap = 64;  // maximum cells on a side of a single map
 constexpr int kSmallMap = 16;    // maximum cells on a side of one of several maps
 constexpr std::size_t kMostMaps = 32;
@@ -53,7 +53,7 @@ Table heads_table(const HeatmapReport& report) {
   return table;
 }
 
-/// The keys that each head's queries attend to most, by label.
+/// Returns the keys that each head's queries attend to most, by label.
 Table keys_table(const HeatmapReport& report) {
   Table table{{{"Layer"}, {"Head", Align::right}, {"Most attended keys, with their share"}}, {}};
   for (const LayerMap& layer : report.layers) {
@@ -69,7 +69,7 @@ Table keys_table(const HeatmapReport& report) {
   return table;
 }
 
-/// The lines of one map, each with the same width in terminal columns.
+/// Returns the lines of one map, each with the same width in terminal columns.
 std::vector<std::string> map_lines(const LayerMap& layer, const HeadMap& head, bool log_scale, Ink ink) {
   constexpr std::array<const char*, 5> kShades = {" ", "░", "▒", "▓", "█"};
   constexpr std::string_view kAscii = " .:-=+*#%@";

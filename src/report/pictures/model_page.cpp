@@ -59,7 +59,7 @@ void add_costs(Page& page, const CostReport& costs) {
   page.sections.push_back(table_section("", costs_as_table(costs, options)));
 }
 
-/// The arena as drawn by plan_svg: offsets across, steps down.
+/// Returns the arena as drawn by plan_svg: offsets across, steps down.
 Json arena_section(const PlanReport& report, const PlanSteps& plan) {
   constexpr double kArena = 960, kRow = 30;
   const auto arena = static_cast<double>(std::max<std::int64_t>(1, report.plan.arena_bytes));

@@ -7,7 +7,7 @@
 
 namespace attn::report {
 
-/// The arena, offsets across and steps down, in the reader's light or dark theme.
+/// Returns the arena, offsets across and steps down, in the reader's light or dark theme.
 [[nodiscard]] std::string plan_svg(const PlanReport& report);
 
 }  // namespace attn::report

@@ -12,7 +12,7 @@
 namespace attn::report {
 namespace {
 
-constexpr int kLongestName = 40, kLongestTitle = 400;  // terminal cells
+constexpr int kLongestName = 40, kLongestTitle = 400;  // lengths in terminal cells
 constexpr double kBoxPadding = 18, kLoop = 26;
 
 std::string params_text(const PlotNode& node) {

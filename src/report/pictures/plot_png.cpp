@@ -19,7 +19,7 @@ namespace {
 constexpr double kMostPixels = 60e6;
 constexpr Color kPaper = {255, 255, 255};
 
-/// A color of the style sheet in the light theme: the `property` for `selector`, otherwise for any box.
+/// Returns a color of the style sheet in the light theme: the `property` for `selector`, otherwise for any box.
 Color style_color(std::string_view selector, std::string_view property) {
   constexpr std::string_view kAnyBox = ".plot rect";
   const std::string_view sheet = page::kPlotCss.text;
@@ -57,7 +57,7 @@ std::vector<double> numbers_in(std::string_view& text) {
   return out;
 }
 
-/// The points of a path, with curves approximated by short lines.
+/// Returns the points of a path, with curves approximated by short lines.
 std::vector<Point> points_of(std::string_view path) {
   constexpr int kSteps = 24;
   std::vector<Point> out;

@@ -7,8 +7,8 @@
 
 namespace attn::report {
 
-/// In the light theme, with two image pixels for each pixel of the SVG, or one if that would be too large. Throws Error
-/// (usage) if one is too large too.
+/// Returns the plot in the light theme, with two image pixels for each pixel of the SVG, or one if that would be too
+/// large. Throws Error (usage) if one pixel is too large too.
 [[nodiscard]] std::string plot_png(const PlotGraph& graph);
 
 }  // namespace attn::report

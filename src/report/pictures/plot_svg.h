@@ -7,7 +7,7 @@
 
 namespace attn::report {
 
-/// An SVG document in the reader's light or dark theme, from top to bottom.
+/// Returns an SVG document in the reader's light or dark theme, from top to bottom.
 [[nodiscard]] std::string plot_svg(const PlotGraph& graph);
 
 }  // namespace attn::report

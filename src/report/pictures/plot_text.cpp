@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kLongest = 200;  // maximum terminal cells of a line in a label
 
-/// Name, class with parameters, shape.
+/// Returns the lines of a label: name, class with parameters, shape.
 std::vector<std::string> lines_of(const PlotNode& node) {
   std::string about = shortened(printable(node.class_name), kLongest);
   if (!node.built) about += ", unbuilt";
@@ -30,7 +30,7 @@ std::string label(const PlotNode& node, std::string (*escape)(std::string_view),
   return out;
 }
 
-/// The scope of a node: 0 is the model, n + 1 the contents of node n.
+/// Returns the scope of a node: 0 is the model, n + 1 the contents of node n.
 std::size_t scope_of(const PlotNode& node) {
   return node.parent == kNoParent ? 0 : static_cast<std::size_t>(node.parent) + 1;
 }
@@ -41,7 +41,7 @@ std::vector<std::vector<int>> children_of(const PlotGraph& graph) {
   return out;
 }
 
-/// Each pair of connected layers, without duplicates.
+/// Returns each pair of connected layers, without duplicates.
 std::vector<std::pair<int, int>> pairs_of(const PlotGraph& graph) {
   std::vector<std::pair<int, int>> out;
   std::set<std::pair<int, int>> seen;

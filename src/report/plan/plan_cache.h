@@ -9,7 +9,7 @@
 namespace attn::report {
 
 [[nodiscard]] std::string cache_text(const DecoderCache& cache);
-/// sequences, positions, token_bytes, bytes, layers.
+/// Returns the cache as JSON with the members sequences, positions, token_bytes, bytes, layers.
 [[nodiscard]] Json cache_json(const DecoderCache& cache);
 
 }  // namespace attn::report

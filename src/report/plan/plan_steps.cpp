@@ -20,7 +20,7 @@ using graph::ValueId;
 
 /// Counts of operations fused into others.
 struct Fused {
-  std::map<std::string, int> activations;  // by function
+  std::map<std::string, int> activations;  // number of fused activations, by function
   int residuals = 0, packed = 0;
 };
 
@@ -68,7 +68,7 @@ std::string operation_text(const Node& node) {
   return text;
 }
 
-/// The differences between both graphs, by kind of operation; fused operations are reported separately.
+/// Adds the differences between both graphs, by kind of operation. Fused operations are reported separately.
 void add_changes(const PlanReport& report, PlanSteps& out) {
   const Fused before = fused_in(report.lowered), after = fused_in(report.plan.graph);
   std::map<std::string, int> gone = operations_in(report.lowered);
@@ -105,7 +105,7 @@ void add_idle_layers(const PlanReport& report, PlanSteps& out) {
       out.idle.emplace_back(layer.name, layer.class_name);
 }
 
-/// The used bytes of the arena at each step.
+/// Returns the used bytes of the arena at each step.
 std::vector<std::int64_t> live_bytes_of(const std::vector<plan::Stay>& stays, std::size_t steps) {
   std::vector<std::int64_t> changes(steps + 1, 0);
   for (const plan::Stay& stay : stays) {

@@ -73,7 +73,7 @@ std::string memory_text(const PlanReport& report, const PlanSteps& plan) {
 /// The state of an address range of the arena at a step; the later value has priority.
 enum class Use : std::uint8_t { none, kept, read, written };
 
-/// The states of `cells` equal parts of the arena during the steps [from, to).
+/// Returns the states of `cells` equal parts of the arena during the steps [from, to).
 std::vector<Use> uses_of(const PlanSteps& plan, std::int64_t arena, std::size_t cells, std::size_t from,
                          std::size_t to) {
   std::vector<Use> out(cells, Use::none);

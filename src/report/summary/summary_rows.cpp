@@ -15,7 +15,7 @@ namespace {
 
 struct Bounds {
   std::size_t first;
-  std::size_t last;  ///< inclusive
+  std::size_t last;  ///< index of the last row, inclusive
 };
 
 /// An end of a layer range: a regular expression.
@@ -42,8 +42,8 @@ class End {
   text::Regex regex_;
 };
 
-/// The range from the first layer that matches `first` to the last that matches `last`. If they are in reverse order,
-/// Keras widens the range to all matches of either.
+/// Returns the range from the first layer that matches `first` to the last that matches `last`. If they are in reverse
+/// order, Keras widens the range to all matches of either.
 Bounds bounds_of(const std::vector<const std::string*>& names, const LayerRange& range) {
   const End first(range.first), last(range.last);
   std::optional<Bounds> lower;

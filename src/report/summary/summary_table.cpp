@@ -40,8 +40,8 @@ constexpr int kWideWord = 500;
 struct Column {
   std::u32string header;
   Justify justify;
-  double position;  ///< position of its right edge relative to the line
-  int width = 0;    ///< width of its text in cells
+  double position;  ///< position of the column's right edge relative to the line
+  int width = 0;    ///< width of the column's text in cells
 };
 
 struct LayerTable {
@@ -68,7 +68,7 @@ std::vector<Column> columns_of(const Summary& summary, const SummaryOptions& opt
   return columns;
 }
 
-/// The text that Keras shows for markup; the text itself if Keras rejects the markup.
+/// Returns the text that Keras shows for markup; the text itself if Keras rejects the markup.
 std::string shown(const std::string& markup, const std::string& text) { return plain_markup(markup).value_or(text); }
 
 std::string layer_cell(const SummaryRow& row) {
@@ -80,7 +80,7 @@ std::string layer_cell(const SummaryRow& row) {
   return shown(escape_markup(name) + " (" + escape_markup(class_name) + ")", name + " (" + class_name + ")");
 }
 
-/// "layer[0][0]" with Keras's markup: indices are colored, the name is not escaped.
+/// Returns "layer[0][0]" with Keras's markup: indices are colored, the name is not escaped.
 std::string connection_markup(const std::string& connection) {
   const std::size_t second = connection.rfind('[');
   if (second == std::string::npos || second == 0) return connection;
@@ -167,7 +167,7 @@ void widen_columns(LayerTable& table) {
   }
 }
 
-/// "┏━━┳━━┓"
+/// Appends a rule: "┏━━┳━━┓".
 void append_rule(std::string& out, const LayerTable& table, const std::array<std::string_view, 4>& parts) {
   const auto& [left, line, cross, right] = parts;
   out += left;
@@ -263,7 +263,7 @@ std::string summary_table(const Summary& summary, const SummaryOptions& options)
     throw bad_usage("the line length {} is beyond {}", *options.line_length, kLongestLine);
   }
   LayerTable table{columns_of(summary, options), {}};
-  std::optional<int> line_length = options.line_length, console_columns;  // empty: unlimited
+  std::optional<int> line_length = options.line_length, console_columns;  // empty: the width is unlimited
   if (options.line_length) {
     console_columns = std::max(options.terminal_columns.value_or(kPipeColumns), *options.line_length);
   } else if (options.terminal_columns) {

@@ -42,7 +42,7 @@ Json row_json(const SummaryRow& row) {
   return json;
 }
 
-/// The rows from `next` on that are at `level`, each with the following deeper ones as its layers.
+/// Returns the rows from `next` on that are at `level`, each with the following deeper ones as its layers.
 Json layers_json(const Rows& rows, std::size_t& next, int level) {
   Json list = Json::array();
   while (next < rows.size() && rows[next]->level >= level) {

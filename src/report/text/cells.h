@@ -10,12 +10,12 @@
 
 namespace attn::report {
 
-/// The code points of valid UTF-8.
+/// Returns the code points of valid UTF-8.
 [[nodiscard]] std::u32string code_points(std::string_view utf8);
 [[nodiscard]] std::string utf8(std::u32string_view text);
 
-/// The width of a text in cells: 0 for combining marks, 2 for wide characters, otherwise 1. An emoji variation selector
-/// widens the narrow emoji before it.
+/// Returns the width of a text in cells: 0 for combining marks, 2 for wide characters, otherwise 1. An emoji variation
+/// selector widens the narrow emoji before it.
 [[nodiscard]] int cell_width(std::u32string_view text);
 
 /// Pads with spaces or cuts to exactly `total` cells; half of a wide character becomes a space.

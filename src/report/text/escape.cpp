@@ -11,7 +11,7 @@ namespace {
 
 bool is_alphanumeric(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
-/// The characters of valid UTF-8.
+/// Returns the characters of valid UTF-8.
 std::vector<std::string_view> characters_of(std::string_view text) {
   std::vector<std::string_view> out;
   for (std::size_t i = 0; i < text.size();) {

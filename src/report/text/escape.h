@@ -15,13 +15,13 @@ namespace attn::report {
 /// Escapes several lines in the same way and joins them by "&#10;", for a tooltip. Newlines inside a line are escaped.
 [[nodiscard]] std::string xml_lines(const std::vector<std::string>& lines);
 
-/// For a quoted label in Graphviz.
+/// Escapes text for a quoted label in Graphviz.
 [[nodiscard]] std::string dot_text(std::string_view text);
 
-/// For a quoted label in Mermaid.
+/// Escapes text for a quoted label in Mermaid.
 [[nodiscard]] std::string mermaid_text(std::string_view text);
 
-/// JSON for a <script> element: contains no "<", and every string is printable.
+/// Returns JSON for a <script> element: it contains no "<", and every string is printable.
 [[nodiscard]] std::string script_json(const Json& json);
 
 /// Shortens printable text to `cells` terminal cells, with "…" in the middle.

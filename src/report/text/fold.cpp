@@ -32,7 +32,7 @@ constexpr std::array<std::string_view, 13> kSpared = {"Cosine",   "ULP",      "S
 struct Column {
   int width;
   bool right = false;  ///< right-aligned: numbers, which are not folded
-  int least = 0;       ///< the least width
+  int least = 0;       ///< the least width in cells
 };
 
 /// Returns the first `width` cells of the text in whole characters, and removes them from it.
@@ -81,8 +81,8 @@ int total_of(const std::vector<Column>& columns) {
 
 /// The layout of a table that fits the terminal.
 struct Layout {
-  std::vector<std::size_t> kept;  ///< columns of the table
-  std::vector<int> widths;        ///< of each kept column
+  std::vector<std::size_t> kept;  ///< indices of the remaining columns
+  std::vector<int> widths;        ///< width in cells of each remaining column
 };
 
 /// Returns the index, in `kept`, of the least important column.
@@ -250,7 +250,7 @@ std::string left_out(const std::vector<std::string>& headings, const Layout& lay
   return fmt::format("{} columns have no room for {}; `| less -S` shows all", columns, join(names, ", "));
 }
 
-/// Whether it is a sentence, and not a row, a picture, or a line with escape sequences.
+/// Returns whether the line is a sentence, and not a row of a table, a picture, or a line with escape sequences.
 bool is_prose(std::string_view line) {
   const auto begin = line.find_first_not_of(' ');
   if (begin == std::string_view::npos || line.find('\x1b') != std::string_view::npos) return false;

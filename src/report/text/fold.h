@@ -5,7 +5,7 @@
 
 namespace attn::report {
 
-/// Whether it is the line under the heading of a table: dashes ("─") in columns two blanks apart.
+/// Returns whether the line is the rule under the heading of a table: dashes ("─") in columns two blanks apart.
 [[nodiscard]] bool is_table_rule(std::string_view line);
 
 }  // namespace attn::report

@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kThousand = 999.5;  // rounds to four digits before the decimal point
 
-/// The decimals that give three significant digits after rounding.
+/// Returns the number of decimals that give three significant digits after rounding.
 int decimals_of(double value) {
   const std::string rounded = fmt::format("{:.2e}", value);
   const int exponent = std::stoi(rounded.substr(rounded.find('e') + 1));
@@ -23,7 +23,7 @@ int decimals_of(double value) {
 }  // namespace
 
 std::string number(double value) {
-  if (std::isnan(value)) return "nan";  // its sign has no meaning
+  if (std::isnan(value)) return "nan";  // the sign of a NaN has no meaning
   return fmt::format("{:.6g}", value);
 }
 

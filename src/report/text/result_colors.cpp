@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kBar = "│", kHeadingBar = "┃";
 
-/// Whether the line is the rule below the heading of a table, of attn's or of Keras's.
+/// Returns whether the line is the rule below the heading of a table, of attn's or of Keras's.
 bool is_rule(std::string_view line) { return line.starts_with("┡") || is_table_rule(line); }
 
 std::string bold(std::string_view text) { return fmt::format("\x1b[1m{}\x1b[0m", text); }

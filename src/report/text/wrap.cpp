@@ -8,7 +8,7 @@
 namespace attn::report {
 namespace {
 
-/// Python's str.isspace without controls, which never occur here.
+/// Returns whether the character is a space by Python's str.isspace. Controls never occur here.
 bool is_space(char32_t point) {
   return point == U' ' || point == 0xa0 || point == 0x1680 || (point >= 0x2000 && point <= 0x200a) || point == 0x2028 ||
          point == 0x2029 || point == 0x202f || point == 0x205f || point == 0x3000;
@@ -19,7 +19,8 @@ std::u32string_view without_trailing_space(std::u32string_view text) {
   return text;
 }
 
-/// The end of the word at `first`: leading spaces, the word, trailing spaces. Returns `first` if no word is left.
+/// Returns the end of the word at `first`: leading spaces, the word, trailing spaces. Returns `first` if no word is
+/// left.
 std::size_t word_end(std::u32string_view text, std::size_t first) {
   std::size_t i = first;
   while (i < text.size() && is_space(text[i])) ++i;
@@ -29,13 +30,13 @@ std::size_t word_end(std::u32string_view text, std::size_t first) {
   return i;
 }
 
-/// The line breaks: indices of the first character of each further line.
+/// Returns the line breaks: indices of the first character of each further line.
 std::vector<std::size_t> breaks(std::u32string_view text, int width, Overflow overflow) {
   std::vector<std::size_t> result;
   const auto break_at = [&](std::size_t position) {
     if (position > 0) result.push_back(position);
   };
-  int cells = 0;  // width of the current line
+  int cells = 0;  // width of the current line, in cells
   std::size_t start = 0;
   for (std::size_t end = word_end(text, start); end != start; start = end, end = word_end(text, start)) {
     const std::u32string_view word = text.substr(start, end - start);

@@ -1,4 +1,4 @@
-// Wraps text to lines of a width, with the breaks, truncation and justification of rich 15 (Keras's table printer).
+// Wraps text to lines of a width. Breaks, truncation and justification are those of rich 15 (Keras's table printer).
 #pragma once
 
 #include <string>
@@ -14,10 +14,11 @@ enum class Overflow {
   ellipsis  ///< is cut and ends in "…"
 };
 
-/// Lines of at most `width` cells, broken at spaces; exactly `width` cells if justified. A width below 1 has no lines.
+/// Returns lines of at most `width` cells, broken at spaces; of exactly `width` cells if justified. A width below 1
+/// gives no lines.
 [[nodiscard]] std::vector<std::u32string> wrap(std::u32string_view text, int width, Justify justify, Overflow overflow);
 
-/// Cells of the widest word: the smallest width without folding or an ellipsis.
+/// Returns the width in cells of the widest word, which is the smallest width without folding or an ellipsis.
 [[nodiscard]] int widest_word(std::u32string_view text);
 
 }  // namespace attn::report

@@ -60,7 +60,7 @@ Table table_of(const RunComparisonReport& report) {
   return table;
 }
 
-/// The array that is shown in detail: the first that differs, otherwise the one with the largest difference.
+/// Returns the array that is shown in detail: the first that differs, otherwise the one with the largest difference.
 const ArrayComparison* in_detail(const run::RunComparison& result) {
   if (const ArrayComparison* first = result.first()) return first;
   const auto found = std::max_element(result.arrays.begin(), result.arrays.end(), [](const auto& a, const auto& b) {
@@ -69,7 +69,7 @@ const ArrayComparison* in_detail(const run::RunComparison& result) {
   return found == result.arrays.end() || found->values.max_abs_error == 0 ? nullptr : &*found;
 }
 
-/// The smallest tolerance with which all arrays pass.
+/// Returns the smallest tolerance with which all arrays pass.
 run::Tolerance needed_by_all(const run::RunComparison& result) {
   run::Tolerance out{0, 0};
   for (const ArrayComparison& array : result.arrays) {
@@ -121,7 +121,7 @@ std::string verdict(const RunComparisonReport& report) {
          counted(outputs, "output") + " of the model";
 }
 
-/// Sentences about one array.
+/// Returns sentences about one array.
 std::vector<std::string> details(const ArrayComparison& array, const RunComparisonReport& report) {
   const run::OutputComparison& values = array.values;
   if (!values.problem.empty()) return {};
@@ -143,7 +143,7 @@ std::vector<std::string> details(const ArrayComparison& array, const RunComparis
   return out;
 }
 
-/// Sentences about everything else.
+/// Returns sentences about everything except the arrays.
 std::vector<std::string> notes(const RunComparisonReport& report) {
   std::vector<std::string> out;
   const std::string needed = needed_text(needed_by_all(report.result));

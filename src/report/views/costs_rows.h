@@ -10,21 +10,21 @@
 namespace attn::report {
 
 struct CostLine {
-  std::string what;  ///< "" continues the line before
+  std::string what;  ///< the subject; "" continues the line before
   std::string text;
 };
 
 /// Returns whether the row is displayed.
 [[nodiscard]] bool is_shown(const CostRow& row, const CostOptions& options);
-/// The variables of row `i`, including those of hidden rows inside it.
+/// Returns the variables of row `i`, including those of hidden rows inside it.
 [[nodiscard]] std::vector<VariableCost> variables_of(const std::vector<CostRow>& rows, std::size_t i,
                                                      const CostOptions& options);
-/// "(None, 50, 512), (None, 4)"; "-" for none.
+/// Returns shapes as text: "(None, 50, 512), (None, 4)"; "-" if there are none.
 [[nodiscard]] std::string shapes_text(const std::vector<Shape>& shapes);
 
-/// A line for each displayed row and, if requested, for each variable.
+/// Returns a line for each displayed row and, if requested, for each variable.
 [[nodiscard]] Table costs_as_table(const CostReport& report, const CostOptions& options);
-/// Parameters, weights, FLOPs, activations, scores, and the peak with its parts.
+/// Returns the totals of parameters, weights, FLOPs, activations and scores, and the peak with its parts.
 [[nodiscard]] std::vector<CostLine> costs_totals(const CostReport& report, const CostOptions& options);
 
 }  // namespace attn::report

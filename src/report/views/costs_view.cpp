@@ -47,7 +47,8 @@ void add_costs(Json& json, const CostRow& row, const CostRow& total, const CostO
   json["score_bytes"] = json_integer(row.score_bytes);
 }
 
-/// The displayed rows from `next` on that are at `level`. `known` are those of the summary for the outermost level.
+/// Returns the displayed rows from `next` on that are at `level`. `known` are those of the summary for the outermost
+/// level.
 Json layers_json(const CostReport& report, const CostOptions& options, std::size_t& next, int level,
                  const std::vector<const keras::SummaryRow*>& known) {
   Json list = Json::array();

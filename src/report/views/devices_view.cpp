@@ -10,7 +10,7 @@
 namespace attn::report {
 namespace {
 
-/// "onednn, avx512"
+/// Returns the backend and the instruction set: "onednn, avx512".
 std::string runner_of(const DeviceRow& row) {
   if (row.backend.empty()) return "-";
   return row.kernel_isa.empty() ? row.backend : row.backend + ", " + row.kernel_isa;

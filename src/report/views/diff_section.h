@@ -6,7 +6,7 @@
 
 namespace attn::report {
 
-/// {"a": …, "b": …, "equal": …, "arrays": […], …}
+/// Returns {"a": …, "b": …, "equal": …, "arrays": […], …}.
 [[nodiscard]] Json diff_section(const DiffReport& report);
 
 }  // namespace attn::report

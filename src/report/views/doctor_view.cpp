@@ -17,7 +17,7 @@ Table checks_table(const DoctorReport& report) {
   return table;
 }
 
-/// Facts, one row each: versions, machine, limits, variables.
+/// Returns a table with one fact in each row: versions, machine, limits, variables.
 Table facts_table(const DoctorReport& report) {
   Table table{{{"Fact"}, {"Value"}}, {}};
   const auto add = [&](const std::string& fact, const std::string& value) { table.rows.push_back({fact, value}); };

@@ -33,7 +33,7 @@ bool has_symbols(const Product& line) {
   return false;
 }
 
-/// "2 × B × d_model", or with `numbers` "2 × 1 × 512".
+/// Returns the product as text: "2 × B × d_model", or with `numbers` "2 × 1 × 512".
 std::string product_text(const Product& line, bool numbers) {
   std::vector<std::string> words;
   if (line.calls > 1) words.push_back(fmt::format("{} times", line.calls));
@@ -42,7 +42,8 @@ std::string product_text(const Product& line, bool numbers) {
   return join(words, " × ");
 }
 
-/// "d_model × h × d_head = 262,144". Without numbers if the shape of a variable already shows them.
+/// Returns the formula as text: "d_model × h × d_head = 262,144". The numbers of factors are omitted if the shape of a
+/// variable already shows them.
 std::string formula_text(const Product& line) {
   std::string out;
   if (line.factors.size() > 1 || has_symbols(line)) {
@@ -68,7 +69,7 @@ std::string total_text(const Explanation& it) {
   return out + ", all of them trainable";
 }
 
-/// The reason why there are no FLOPs.
+/// Returns the reason why there are no FLOPs.
 std::string_view no_flops(const Explanation& it) {
   return it.custom ? "the layer has a custom class, whose Python code is not run"
                    : "moving, selecting and comparing elements is no arithmetic";

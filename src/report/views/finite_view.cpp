@@ -22,7 +22,7 @@ std::string count_text(const NonFinite& array) {
   return out;
 }
 
-/// "(2, 50, 64) float16, 12 NaN and 300 Inf of 6,400, first inf at [0, 3, 7]"
+/// Returns an array as text: "(2, 50, 64) float16, 12 NaN and 300 Inf of 6,400, first inf at [0, 3, 7]".
 std::string array_text(const NonFinite& array) {
   return fmt::format("{} {}, {} of {}, first {} at [{}]", array.shape.str(), name_of(array.dtype), count_text(array),
                      with_commas(array.shape.size()), array.first_value, fmt::join(array.first_index, ", "));
@@ -35,7 +35,7 @@ std::string layer_text(const NonFiniteOutput& output) {
   return out + ")";
 }
 
-/// The likely reason for the values; "" if unknown.
+/// Returns the likely reason for the values; "" if unknown.
 std::string_view range_text(const NonFiniteOutput& output) {
   if (!output.source || !output.weights.empty() || output.array.dtype != DType::float16) return "";
   if (output.array.inf_count > 0) return "left float16's range ±65504";

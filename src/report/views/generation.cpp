@@ -29,7 +29,7 @@ std::string_view finish_text(const GenerationResult& result) {
   return "";
 }
 
-/// KerasHub's config of the sampler.
+/// Returns the config of the sampler in KerasHub's form.
 Json sampler_json(const generate::SamplerOptions& sampler) {
   Json config;
   const Json seed = sampler.seed ? Json(*sampler.seed) : Json();
@@ -101,14 +101,15 @@ double per_second(std::int64_t count, double seconds) {
   return seconds > 0.0 ? static_cast<double>(count) / seconds : 0.0;
 }
 
-/// The upper bound of tokens per second for a single sequence, if each token reads the weights and the cache once.
+/// Returns the upper bound of tokens per second for a single sequence, if each token reads the weights and the cache
+/// once.
 std::optional<double> limit_of(const GenerationStats& stats) {
   const std::int64_t bytes = stats.weight_bytes + stats.cache_bytes_read;
   if (!stats.bandwidth || bytes == 0) return std::nullopt;
   return *stats.bandwidth / static_cast<double>(bytes);
 }
 
-/// Decode steps per second: a step generates one token for every sequence of a batch.
+/// Returns the number of decode steps per second: a step generates one token for every sequence of a batch.
 double steps_per_second(const GenerationStats& stats) {
   return per_second(static_cast<std::int64_t>(stats.tokens.steps.size()) - 1, stats.tokens.step_seconds);
 }

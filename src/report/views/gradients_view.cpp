@@ -32,10 +32,10 @@ namespace {
 
 constexpr double kNoRatio = std::numeric_limits<double>::quiet_NaN();
 
-/// √Σg²/√Σx²
+/// Returns √Σg²/√Σx², the size of the gradient relative to the weights.
 double ratio_of(const GradientRow& row) { return row.value_norm > 0.0 ? row.norm / row.value_norm : kNoRatio; }
 
-/// √Σ(Δx)²/√Σx²
+/// Returns √Σ(Δx)²/√Σx², the size of the update relative to the weights.
 double update_of(const GradientRow& row) {
   return row.update_norm && row.value_norm > 0.0 ? *row.update_norm / row.value_norm : kNoRatio;
 }
@@ -45,7 +45,7 @@ bool tells_updates(const GradientsReport& report) {
   return std::ranges::any_of(report.rows, [](const GradientRow& row) { return row.update_norm.has_value(); });
 }
 
-/// The norm of the last row that has a gradient.
+/// Returns the norm of the last row that has a gradient.
 double last_norm(const GradientsReport& report) {
   double norm = 0.0;
   for (const GradientRow& row : report.rows)
@@ -105,7 +105,7 @@ std::string gradient_check_text(const GradientsReport& report) {
                                           number(report.check_tolerance));
 }
 
-/// The rows with the largest and the smallest root mean square, of those that the loss depends on.
+/// Returns the rows with the largest and the smallest root mean square, of those that the loss depends on.
 std::pair<const GradientRow*, const GradientRow*> extremes(const GradientsReport& report) {
   const GradientRow *largest = nullptr, *smallest = nullptr;
   for (const GradientRow& row : report.rows) {

@@ -22,7 +22,7 @@ std::vector<const MaskRow*> shown(const MaskTrace& trace, bool expand_nested) {
   return out;
 }
 
-/// "(None, 6), -": the mask of each tensor.
+/// Returns the mask of each tensor as text: "(None, 6), -".
 std::string masks_of(const std::vector<MaskedTensor>& tensors) {
   if (std::none_of(tensors.begin(), tensors.end(), [](const auto& tensor) { return tensor.mask.has_value(); }))
     return "-";
@@ -42,7 +42,7 @@ std::string what_happens(const MaskRow& row) {
   return words.empty() ? "-" : join(words, "; ");
 }
 
-/// "dense", and "dense[1]" for its second call.
+/// Returns the name of a call: "dense", and "dense[1]" for the second call of the layer.
 std::string call_name(const MaskRow& row) {
   return row.call == 0 ? row.name : fmt::format("{}[{}]", row.name, row.call);
 }

@@ -16,7 +16,7 @@ using keras::Summary;
 
 constexpr std::size_t kLongestValue = 60;
 
-/// A value in a cell; a long one is shortened.
+/// Returns a value as text for a cell; a long one is shortened.
 std::string value_text(const std::optional<std::string>& value) {
   if (!value) return "(none)";
   if (value->size() <= kLongestValue) return *value;

@@ -19,14 +19,14 @@ double computing(const RankReport& rank) { return std::max(0.0, rank.seconds - *
 
 Json number_or_null(const std::optional<double>& number) { return number ? Json(*number) : Json(nullptr); }
 
-/// "6 5 5", or "64 each of 8".
+/// Returns sizes as text: "6 5 5", or "64 each of 8".
 std::string sizes_text(const std::vector<Dim>& sizes) {
   if (sizes.size() > 1 && std::ranges::adjacent_find(sizes, std::ranges::not_equal_to()) == sizes.end())
     return fmt::format("{} each", sizes.front());
   return fmt::format("{}", fmt::join(sizes, " "));
 }
 
-/// Layers that are split in the same way, in one line.
+/// Returns a line for the layers that are split in the same way.
 std::string split_text(const std::vector<parallel::Shared>& split) {
   std::map<std::pair<std::string, std::string>, std::vector<std::string>> layers;
   std::vector<std::pair<std::string, std::string>> order;

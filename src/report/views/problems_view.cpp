@@ -16,7 +16,7 @@ using keras::Problem;
 
 std::string_view severity(const Problem& problem) { return problem.warning ? "warning" : "error"; }
 
-/// The text between two markers in a message; empty if one is missing.
+/// Returns the text between two markers in a message; empty if one is missing.
 std::optional<std::string> between(const std::string& text, std::string_view first, std::string_view last) {
   const auto begin = text.find(first);
   if (begin == std::string::npos) return std::nullopt;
@@ -25,7 +25,7 @@ std::optional<std::string> between(const std::string& text, std::string_view fir
   return end == std::string::npos ? std::nullopt : std::optional(text.substr(from, end - from));
 }
 
-/// The first suggestion of a message.
+/// Returns the first suggestion of a message.
 std::optional<std::string> meant(const Problem& problem) {
   std::optional<std::string> names = between(problem.message, "(did you mean '", "'?)");
   if (names) names->erase(std::min({names->size(), names->find("', '"), names->find("' or '")}));

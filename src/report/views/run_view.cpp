@@ -24,7 +24,7 @@ std::string values_text(const std::vector<double>& values) {
 
 constexpr std::string_view kString = "string";
 
-/// The first strings, in Python's notation.
+/// Returns the first strings, in Python's notation.
 std::string strings_text(const std::vector<std::string>& strings) {
   constexpr std::size_t kFirst = 5, kMostBytes = 40;
   std::vector<std::string> texts;
@@ -35,7 +35,7 @@ std::string strings_text(const std::vector<std::string>& strings) {
   return join(texts, " ");
 }
 
-/// Strings as nested lists in their shape; a single string is in a list.
+/// Returns the strings as nested lists in their shape; a single string is in a list.
 Json nested(const std::vector<std::string>& strings, const Shape& shape, int axis, std::size_t& at) {
   if (axis == shape.rank()) return json_text(strings[at++]);
   Json list = Json::array();

@@ -9,7 +9,7 @@
 namespace attn::report {
 namespace {
 
-/// keras/src/utils/progbar.py
+/// Formats a value as keras/src/utils/progbar.py does.
 std::string value_text(const std::string& name, double value) {
   return std::abs(value) > 1e-3 ? fmt::format(" - {}: {:.4f}", name, value) : fmt::format(" - {}: {:.4e}", name, value);
 }

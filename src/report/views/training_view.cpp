@@ -52,7 +52,7 @@ std::string training_plan_text(const TrainingReport& report) {
                      duration(plan.seconds_per_step * static_cast<double>(plan.steps)));
 }
 
-/// Whether it did all that was asked of it.
+/// Returns whether the training ended because it had done all epochs or steps.
 bool ends_well(train::FitEnd end) { return end == train::FitEnd::epochs || end == train::FitEnd::steps; }
 
 std::string try_text(const TrainingReport& report) {

@@ -59,7 +59,7 @@ std::string totals_text(const WeightsReport& report) {
   return out;
 }
 
-/// The results of the check, one line each.
+/// Returns the results of the check, one line each.
 std::string check_text(const ModelCheck& check) {
   if (check.pass()) return fmt::format("All {} of {}\n", counted(check.weights, "weight"), printable(check.model));
   std::string out = fmt::format("Not the weights of {}:\n", printable(check.model));

@@ -44,7 +44,7 @@ class BytePairs::Words : public Model::Memory {
     std::uint32_t ids = 0, count = 0;
   };
 
-  /// The cache entry of the part; its key is empty if the part is new. Null if the cache is full.
+  /// Returns the cache entry of the part; its key is empty if the part is new. Null if the cache is full.
   Word* find(std::string_view part) {
     if (part.size() > kLongestPart) return nullptr;
     std::size_t at = std::hash<std::string_view>{}(part) & (kSlots - 1);

@@ -18,10 +18,11 @@ namespace attn::tokenizers {
 class BytePairs : public Model {
  public:
   struct Options {
-    std::optional<std::string> unk_token;  ///< for characters outside the vocabulary; if empty, they are dropped
-    bool fuse_unk = false;                 ///< use one unknown token for adjacent unknown characters
-    bool byte_fallback = false;            ///< encode unknown characters as "<0xE2>" …, if these are tokens
-    bool ignore_merges = false;            ///< a piece that is a token is encoded as that token
+    /// The token for characters outside the vocabulary; if empty, they are dropped.
+    std::optional<std::string> unk_token;
+    bool fuse_unk = false;       ///< use one unknown token for adjacent unknown characters
+    bool byte_fallback = false;  ///< encode unknown characters as "<0xE2>" …, if these are tokens
+    bool ignore_merges = false;  ///< a piece that is a token is encoded as that token
   };
 
   /// Throws Error (bad_input) for a rule whose tokens, or the merged one, are not in the vocabulary.
@@ -46,7 +47,7 @@ class BytePairs : public Model {
 
   Options options_;
   Id unknown_ = -1;
-  std::array<Id, 256> bytes_{};      // "<0x00>" …; -1 if it is not a token
+  std::array<Id, 256> bytes_{};      // id of "<0x00>" …; -1 if that is not a token
   std::array<Id, 0x180> letters_{};  // tokens of single characters, for those of byte-level encoding
   PairTable merges_;
   std::vector<std::uint64_t> junctions_;  // a bit for each pair of classes: whether a rule joins a token that ends in

@@ -35,7 +35,7 @@ class MergeRules {
 class PairTable {
  public:
   struct Merge {
-    std::uint32_t rank = UINT32_MAX;  ///< no rule
+    std::uint32_t rank = UINT32_MAX;  ///< UINT32_MAX: no rule
     Id id = -1;
   };
   explicit PairTable(std::size_t pairs);
@@ -44,12 +44,12 @@ class PairTable {
 
  private:
   struct Entry {
-    std::uint64_t pair = UINT64_MAX;  // an unused entry
+    std::uint64_t pair = UINT64_MAX;  // UINT64_MAX: an unused entry
     Merge merge;
   };
   [[nodiscard]] std::size_t slot(std::uint64_t pair) const noexcept;
 
-  std::vector<Entry> entries_;  // open addressing
+  std::vector<Entry> entries_;  // hash table with open addressing
   int shift_ = 0;
 };
 

@@ -10,7 +10,7 @@
 namespace attn::tokenizers {
 namespace {
 
-constexpr float kUnknownPiecePenalty = 10.0F;  // subtracted from the lowest score
+constexpr float kUnknownPiecePenalty = 10.0F;  // the score of an unknown piece is this much below the lowest score
 constexpr double kUserDefinedPenalty = 0.1;    // subtracted from bytes · highest score: such a piece always wins
 
 }  // namespace

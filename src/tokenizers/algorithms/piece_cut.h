@@ -27,7 +27,7 @@ class PieceCut {
   std::vector<bool> user_defined_;
   float highest_ = 0, unknown_score_ = 0;
   Id unknown_ = 0;
-  std::array<Id, 256> bytes_{};  // -1 if the model has none
+  std::array<Id, 256> bytes_{};  // ids of byte pieces; -1 if the model has none
   Trie trie_;
 };
 

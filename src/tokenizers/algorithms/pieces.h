@@ -60,9 +60,9 @@ class Pieces {
   Pieces(std::string text, bool begins_text, const RuleLimit& limit);
 
   [[nodiscard]] const std::vector<Piece>& all() const noexcept { return pieces_; }
-  /// The bytes of the whole text.
+  /// Returns the size of the whole text in bytes.
   [[nodiscard]] std::size_t bytes() const noexcept { return text_.size(); }
-  /// The limit of its size.
+  /// Returns the limit of the text's size.
   [[nodiscard]] const RuleLimit& limit() const noexcept { return limit_; }
   [[nodiscard]] std::string_view text(const Piece& piece) const noexcept {
     return std::string_view(text_).substr(piece.from, piece.to - piece.from);

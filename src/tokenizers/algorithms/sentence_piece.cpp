@@ -36,9 +36,9 @@ const SentencePieceFunctions* sentence_piece(const std::string& place) {
   return functions;
 }
 
-/// Adds a piece for each byte to the file of a Unigram model, for which the library only normalizes: it joins adjacent
-/// unknown letters in quadratic time, but splits them into bytes in linear time. Other models, and those that have byte
-/// pieces, are unchanged.
+/// Adds a piece for each byte to the file of a Unigram model, for which the library only normalizes. The library joins
+/// adjacent unknown letters in quadratic time, but splits them into bytes in linear time. Other models, and those that
+/// have byte pieces, are unchanged.
 std::string with_bytes(std::string_view file, const ModelProto& proto) {
   std::string out(file);
   if (!proto.is_unigram) return out;
@@ -247,7 +247,7 @@ Seams SentencePieceModel::seams() const {
   return {};
 }
 
-/// The ids of a text, or its normalized form.
+/// Returns the ids of a text, or its normalized form.
 template <typename Out>
 Out SentencePieceModel::all_of(std::string_view text) const {
   constexpr std::string_view kBlank = " \t\r\n";

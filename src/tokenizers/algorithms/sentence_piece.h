@@ -82,7 +82,7 @@ struct SentencePieceParts {
   std::string class_name;
   Numbering numbering = Numbering::pieces;
   std::vector<Id> before, after;                    ///< ids around every text: KerasHub's add_bos and add_eos
-  std::vector<Id> specials_before, specials_after;  ///< ids that add_specials adds around it
+  std::vector<Id> specials_before, specials_after;  ///< ids that add_specials adds around a text
 };
 
 class SentencePieceTokenizer : public Tokenizer {

@@ -30,7 +30,7 @@ class Trie {
     }
   }
 
-  /// The longest word that is a prefix of `text`: its length (0 if there is none) and its id.
+  /// Returns the longest word that is a prefix of `text`: its length (0 if there is none) and its id.
   [[nodiscard]] std::pair<std::size_t, Id> longest(std::string_view text) const {
     std::pair<std::size_t, Id> found{0, -1};
     prefixes(text, [&](std::size_t length, Id id) { found = {length, id}; });
@@ -39,7 +39,7 @@ class Trie {
 
  private:
   struct Node {
-    std::uint32_t children = 0;  // index of the first child; children are adjacent, in byte order
+    std::uint32_t children = 0;  // index of the first child; the children of a node are adjacent, in byte order
     std::uint16_t count = 0;
     std::uint8_t byte = 0;
     Id id = -1;  // id of the word that ends here
@@ -63,7 +63,7 @@ class Trie {
     return 0;
   }
 
-  std::vector<Node> nodes_;           // in breadth-first order, from the root
+  std::vector<Node> nodes_;           // the nodes in breadth-first order, from the root
   std::vector<std::uint32_t> first_;  // children of the root, by byte
 };
 

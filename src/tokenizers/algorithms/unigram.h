@@ -25,7 +25,7 @@ class Unigram : public Model {
   std::vector<double> scores_;
   double unknown_score_ = 0;
   std::optional<Id> unknown_;
-  std::array<Id, 256> bytes_{};  // "<0x00>" …; -1 if it is not a token, or without byte fallback
+  std::array<Id, 256> bytes_{};  // id of "<0x00>" …; -1 if that is not a token, or without byte fallback
   Trie trie_;
 };
 

@@ -9,7 +9,7 @@
 namespace attn::tokenizers {
 namespace {
 
-/// A trie of the tokens that begin with `prefix`, without the prefix.
+/// Returns a trie of the tokens that begin with `prefix`, without the prefix.
 Trie trie_of(const Vocabulary& vocabulary, std::string_view prefix) {
   std::vector<std::pair<std::string_view, Id>> words;
   for (Id id = 0; id < vocabulary.end(); ++id) {

@@ -15,7 +15,7 @@ class WordPiece : public Model {
  public:
   enum class Measure : std::uint8_t { bytes, points };
   struct Options {
-    std::string unk_token = "[UNK]";  ///< for a word that cannot be split, or is too long
+    std::string unk_token = "[UNK]";  ///< the token for a word that cannot be split, or is too long
     std::string prefix = "##";        ///< prefix of continuation tokens
     std::int64_t longest_word = 100;
     Measure measure = Measure::points;  ///< unit of longest_word: code points in Hugging Face's library, bytes in

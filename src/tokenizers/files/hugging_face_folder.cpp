@@ -36,7 +36,7 @@ struct Configs {
         model(model_json, files.place("config.json")),
         generation(generation_json, files.place("generation_config.json")) {}
 
-  /// A token of tokenizer_config.json: a string, or an object with its content; "" if it has none.
+  /// Returns a token of tokenizer_config.json: a string, or an object with its content; "" if it has none.
   [[nodiscard]] std::string named(const char* key) const {
     const JsonNode node = tokenizer[key];
     return node.is_object() ? node["content"].text() : node.text("");
@@ -53,7 +53,7 @@ std::optional<std::string> model_file(const ModelFiles& files) {
   return std::nullopt;
 }
 
-/// The ids in a config: one, several, or none.
+/// Returns the ids in a config: one, several, or none.
 std::vector<Id> ids_in(const JsonNode& node) {
   std::vector<Id> ids;
   const auto add = [&](const JsonNode& one) {
@@ -68,8 +68,8 @@ std::vector<Id> ids_in(const JsonNode& node) {
   return ids;
 }
 
-/// Collects special ids: the names in tokenizer_config.json first, then the numbers of the other two files. `find`
-/// returns the id of a token; `all` are ids already known to be special.
+/// Collects special ids: first by the names in tokenizer_config.json, then by the numbers in the other two files.
+/// `find` returns the id of a token; `all` are ids already known to be special.
 template <typename Find>
 SpecialIds specials_of(const Configs& configs, std::vector<Id> all, Find&& find) {
   SpecialIds specials;
@@ -115,7 +115,8 @@ std::unique_ptr<Tokenizer> finished(PipelineParts parts, const Configs& configs)
   return std::make_unique<Pipeline>(std::move(parts));
 }
 
-/// The tokens that tokenizer_config.json names, if the vocabulary has them. For folders without a tokenizer.json.
+/// Returns the tokens that tokenizer_config.json names, if the vocabulary has them. For folders without a
+/// tokenizer.json.
 std::vector<AddedToken> named_tokens(const Configs& configs, const Vocabulary& vocabulary) {
   std::vector<AddedToken> added;
   for (const char* name :
@@ -174,7 +175,7 @@ std::unique_ptr<Tokenizer> open_word_piece(const ModelFiles& files, const Config
   return finished(std::move(parts), configs);
 }
 
-/// EsmTokenizer: a text consists of tokens of the vocabulary, with or without spaces between them.
+/// Opens an EsmTokenizer: a text consists of tokens of the vocabulary, with or without spaces between them.
 std::unique_ptr<Tokenizer> open_token_list(const ModelFiles& files, const Configs& configs) {
   Vocabulary vocabulary = read_token_lines(files.read(kVocabTxt, kMaxFile).text(), files.place(kVocabTxt));
   PipelineParts parts;
@@ -228,7 +229,7 @@ std::unique_ptr<Tokenizer> open_sentence_piece(const ModelFiles& files, const st
   return tokenizer;
 }
 
-/// The row of a folder's model type; null if the tables have none.
+/// Returns the row of a folder's model type; null if the tables have none.
 const FolderTokenizer* find_folder(const TokenizerTables& tables, std::string_view type) {
   for (const FolderTokenizer& row : tables.folders)
     if (row.model_type == type) return &row;

@@ -14,7 +14,7 @@ namespace attn::tokenizers {
 struct KerasSource {
   const KerasClass* row;
   std::string vocabulary;  ///< the file to read; "" if the vocabulary comes from tokenizer.json
-  bool lowercase = false;  ///< for WordPiece
+  bool lowercase = false;  ///< whether a WordPiece tokenizer lowercases texts
 };
 
 /// Selects the class by the family of the model. Throws Error (usage) for a family that KerasHub does not have.

@@ -15,20 +15,20 @@ class JsonNode {
   /// `value` must outlive the node. `file` is its printable name for messages.
   JsonNode(const nlohmann::json& value, std::string file) : value_(&value), file_(std::move(file)) {}
 
-  /// "tokenizer.json: /model/type"
+  /// Returns the file and the JSON pointer of the value: "tokenizer.json: /model/type".
   [[nodiscard]] std::string place() const;
 
   [[nodiscard]] const nlohmann::json& json() const noexcept { return *value_; }
-  /// Returns whether it is null or missing.
+  /// Returns whether the value is null or missing.
   [[nodiscard]] bool is_null() const noexcept { return value_->is_null(); }
   [[nodiscard]] bool is_object() const noexcept { return value_->is_object(); }
   [[nodiscard]] bool is_string() const noexcept { return value_->is_string(); }
   [[nodiscard]] bool is_array() const noexcept { return value_->is_array(); }
   [[nodiscard]] bool is_integer() const noexcept { return value_->is_number_integer(); }
 
-  /// The member of an object; null if it is missing, or if the value is not an object.
+  /// Returns the member of an object; a null node if it is missing, or if the value is not an object.
   [[nodiscard]] JsonNode operator[](std::string_view key) const;
-  /// The elements of an array; none for null. Throws Error (bad_input) for any other value.
+  /// Returns the elements of an array; none for null. Throws Error (bad_input) for any other value.
   [[nodiscard]] std::vector<JsonNode> items() const;
 
   /// Returns the string. Throws Error (bad_input) for null, or a value of another type.

@@ -11,7 +11,7 @@ namespace {
 
 constexpr const char* kObjectFile = "tokenizer.json";
 
-/// The folder of a preset tokenizer's files: it has the name of the config file up to the first dot.
+/// Returns the folder of a preset tokenizer's files: it has the name of the config file up to the first dot.
 std::string preset_folder(const JsonNode& object) {
   const JsonNode file = object["config"]["config_file"];
   std::string name = file.text(kObjectFile);

@@ -54,7 +54,7 @@ SpecialIds specials_of(const KerasClass& row, const JsonNode& config, const std:
   return specials;
 }
 
-/// The tokens to find in texts: those of the vocabulary, and new ones after it.
+/// Returns the tokens to find in texts: those of the vocabulary, and new ones after it.
 std::vector<AddedToken> added_tokens(const std::vector<std::string>& contents, const Vocabulary& vocabulary) {
   std::vector<AddedToken> added;
   auto next = static_cast<Id>(vocabulary.size());

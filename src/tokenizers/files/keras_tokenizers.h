@@ -22,7 +22,7 @@ namespace attn::tokenizers {
 /// Returns all class names, for messages.
 [[nodiscard]] std::vector<std::string_view> keras_class_names(const TokenizerTables& tables);
 
-/// The file names of such a class's assets in a preset: the vocabulary, then the merges if there are any.
+/// Returns the file names of such a class's assets in a preset: the vocabulary, then the merges if there are any.
 [[nodiscard]] std::vector<std::string> asset_names(TokenizerKind kind);
 
 /// The files of a tokenizer, with any location and name.

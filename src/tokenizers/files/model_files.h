@@ -23,7 +23,7 @@ class ModelFiles {
   [[nodiscard]] bool is_archive() const noexcept { return archive_.has_value(); }
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
   [[nodiscard]] bool has(const std::string& name) const;
-  /// The printable name of a file for messages.
+  /// Returns the printable name of a file for messages.
   [[nodiscard]] std::string place(const std::string& name) const;
   /// Reads a file. Throws Error (bad_input) if it is missing or larger than `limit` bytes.
   [[nodiscard]] io::Bytes read(const std::string& name, std::int64_t limit) const;

@@ -16,8 +16,8 @@ namespace {
 /// A field of a protocol buffer message.
 struct Field {
   std::uint64_t number = 0;
-  std::uint64_t value = 0;    // for a number: its raw bits
-  std::string_view contents;  // for a string or a message
+  std::uint64_t value = 0;    // raw bits of a number
+  std::string_view contents;  // contents of a string or a message
   bool has_contents = false;
 };
 

@@ -13,14 +13,14 @@ namespace attn::tokenizers {
 struct ModelProto {
   enum class Kind : std::uint8_t { normal = 1, unknown, control, user_defined, unused, byte };
 
-  Vocabulary pieces;          ///< in the order of ids, from 0 on
-  std::vector<Kind> kinds;    ///< by id
-  std::vector<float> scores;  ///< by id
+  Vocabulary pieces;          ///< the pieces in the order of their ids, from 0 on
+  std::vector<Kind> kinds;    ///< kind of each piece, by id
+  std::vector<float> scores;  ///< score of each piece, by id
   std::string start, end;     ///< the pieces of the start and end tokens
   bool is_unigram = true;  ///< Unigram: the most probable segmentation; otherwise pairs are merged, or words looked up
   bool merges_pairs = false;
   bool has_char_map = false;   ///< whether characters are replaced before segmentation
-  bool changes_ascii = false;  ///< whether that replaces ASCII letters
+  bool changes_ascii = false;  ///< whether the replacement changes ASCII letters
 };
 
 /// Parses a model file. Throws Error (bad_input), whose message begins with `place`, for anything that could crash or

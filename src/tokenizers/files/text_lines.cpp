@@ -11,7 +11,7 @@
 namespace attn::tokenizers {
 namespace {
 
-/// Python's str.rstrip.
+/// Removes white space at the end of the line, as Python's str.rstrip does.
 std::string_view without_space_at_end(std::string_view line) {
   while (!line.empty()) {
     const std::size_t last = point_before(line, line.size());

@@ -14,14 +14,14 @@ namespace attn::tokenizers {
 /// views point into `text`. Throws Error (bad_input), whose message begins with `place`, for invalid UTF-8.
 [[nodiscard]] std::vector<std::string_view> lines_of(std::string_view text, const std::string& place);
 
-/// merges.txt: one rule for each line, except lines that begin with "#version". Throws Error (bad_input) for any other
-/// line.
+/// Reads merges.txt: one rule for each line, except lines that begin with "#version". Throws Error (bad_input) for any
+/// other line.
 [[nodiscard]] MergeRules read_merges(std::string_view text, const std::string& place);
 
-/// vocabulary.txt: the line number, from 0 on, is the id. For a repeated token the last line counts.
+/// Reads vocabulary.txt: the line number, from 0 on, is the id. For a repeated token the last line counts.
 [[nodiscard]] Vocabulary read_token_lines(std::string_view text, const std::string& place);
 
-/// vocabulary.json: an object that maps tokens to ids. Throws Error (bad_input) for anything else.
+/// Reads vocabulary.json: an object that maps tokens to ids. Throws Error (bad_input) for anything else.
 [[nodiscard]] Vocabulary read_token_table(std::string_view text, const std::string& place);
 
 }  // namespace attn::tokenizers

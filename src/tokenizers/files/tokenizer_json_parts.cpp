@@ -182,7 +182,7 @@ void add_specials(const JsonNode& node, std::vector<Id>& before, std::vector<Id>
   if (type == "Sequence") {
     for (const JsonNode& inner : node["processors"].items()) add_specials(inner, before, after);
   } else if (type == "ByteLevel") {
-    return;  // it changes offsets of tokens in the text, not ids
+    return;  // the setting changes offsets of tokens in the text, not ids
   } else if (type == "TemplateProcessing") {
     bool is_behind = false;
     std::vector<Id> first;

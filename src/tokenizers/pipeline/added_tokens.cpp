@@ -27,7 +27,7 @@ std::size_t space_before(std::string_view text, std::size_t begin, std::size_t e
   }
   return end;
 }
-/// The bytes of leading white space in `text`.
+/// Returns the number of bytes of leading white space in `text`.
 std::size_t space_at_begin(std::string_view text) {
   std::size_t end = 0;
   while (end < text.size()) {

@@ -17,9 +17,9 @@ struct AddedToken {
   std::string content;
   bool special = true;
   bool normalized = false;   ///< matches in the normalized text
-  bool single_word = false;  ///< matches whole words only
-  bool lstrip = false;       ///< also matches white space before it
-  bool rstrip = false;       ///< also matches white space after it
+  bool single_word = false;  ///< matches only whole words
+  bool lstrip = false;       ///< also matches white space before the token
+  bool rstrip = false;       ///< also matches white space after the token
 };
 
 /// A section of a text: an added token, or the text between two.

@@ -14,8 +14,8 @@ namespace {
 // The maximum bytes of a replacement, also inside the SentencePiece library. NFKC maps U+FDFA to 33 bytes.
 constexpr std::size_t kLongestText = 64;
 
-// A unit of darts-clone's double array: a label (with a bit above the byte range for a leaf) and the offset of its
-// children.
+// These functions read a unit of darts-clone's double array: a label (with a bit above the byte range for a leaf) and
+// the offset of its children.
 constexpr bool is_leaf(std::uint32_t unit) noexcept { return unit >> 31 != 0; }
 constexpr bool has_leaf(std::uint32_t unit) noexcept { return (unit >> 8 & 1) != 0; }
 constexpr std::uint32_t value_of(std::uint32_t unit) noexcept { return unit & 0x7fffffff; }

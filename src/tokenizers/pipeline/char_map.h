@@ -19,7 +19,7 @@ class CharMap {
   /// offsets outside itself, or texts that are not UTF-8. Look-ups need no checks after that.
   CharMap(std::string_view bytes, const std::string& place);
 
-  /// The replacement of the shortest entry that is a prefix of `text`.
+  /// Returns the replacement of the shortest entry that is a prefix of `text`.
   [[nodiscard]] std::optional<std::string_view> find(std::string_view text) const noexcept;
 
   /// Returns whether there is an entry that consists only of ASCII characters other than spaces.

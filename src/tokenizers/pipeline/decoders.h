@@ -14,7 +14,7 @@ namespace attn::tokenizers {
 /// Converts tokens to the parts of a text, whose size must stay below the limit. A decoder is pure, and threads may
 /// share it.
 using Decoder = std::function<std::vector<std::string>(std::vector<std::string> tokens, const RuleLimit& limit)>;
-/// Applied in order; the parts of the last one are concatenated.
+/// Decoders that are applied in order; the parts that the last one returns are concatenated.
 using Decoders = std::vector<Decoder>;
 
 /// Converts letters to bytes (byte_level.h), in one part. A token with any other letter is kept as it is.
@@ -31,7 +31,7 @@ using Decoders = std::vector<Decoder>;
 [[nodiscard]] Decoder make_strip_decoder(std::string content, std::size_t start, std::size_t stop);
 [[nodiscard]] Decoder make_replace_decoder(Pattern pattern, std::string content);
 
-/// The byte of a token such as "<0xE2>", or -1.
+/// Returns the byte of a token such as "<0xE2>", or -1.
 [[nodiscard]] int byte_of_token(std::string_view token) noexcept;
 
 }  // namespace attn::tokenizers

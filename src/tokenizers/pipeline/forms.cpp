@@ -72,7 +72,7 @@ KerasForm form_of_tokenizer_json(const ModelFiles& files, const KerasClass& row,
   return out;
 }
 
-/// A config with the keys in the order of get_config().
+/// Returns a config with the keys in the order of get_config().
 json empty_config(const KerasClass& row) {
   json config = {{"name", snake_case(row.name)}, {"trainable", true}, {"config_file", kTokenizerJson}};
   if (row.kind == Kind::byte_pairs) config.update({{"sequence_length", nullptr}, {"add_prefix_space", false}});
@@ -119,7 +119,7 @@ json added_token(const std::string& content, Id id) {
           {"rstrip", false}, {"normalized", false}, {"special", true}};
 }
 
-/// A tokenizer.json for a byte-pair class: words are split as in transformers for such models.
+/// Returns a tokenizer.json for a byte-pair class: words are split as in transformers for such models.
 json byte_pair_file(const KerasClass& row, const KerasForm& form, const Tokenizer& tokenizer) {
   json vocabulary = io::parse_json(form.assets[0].bytes.text(), form.assets[0].name, kLimits);
   std::vector<std::string> contents;
@@ -180,7 +180,7 @@ json byte_pair_file(const KerasClass& row, const KerasForm& form, const Tokenize
   return out;
 }
 
-/// The stop and padding tokens for generation.
+/// Returns the stop and padding tokens for generation.
 json generation_config(const Tokenizer& tokenizer) {
   const SpecialIds& specials = tokenizer.specials();
   json out = json::object();

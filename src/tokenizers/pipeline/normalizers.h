@@ -16,7 +16,7 @@ namespace attn::tokenizers {
 /// Converts a text to the one that is tokenized instead, whose size must stay below the limit. A normalizer is pure,
 /// and threads may share it.
 using Normalizer = std::function<std::string(std::string_view text, const RuleLimit& limit)>;
-/// Applied in order.
+/// Normalizers that are applied in order.
 using Normalizers = std::vector<Normalizer>;
 
 struct BertNormalizer {

@@ -21,8 +21,8 @@ class Pattern {
   /// Error (bad_input) if it is invalid or has more than 4096 bytes.
   [[nodiscard]] static Pattern regex(std::string expression, std::string place);
 
-  /// The first match at or after `from` in valid UTF-8. Throws Error (bad_input) if a match needs more than a million
-  /// backtracking steps, or two for each byte of the text. No expression for splitting words needs as many.
+  /// Returns the first match at or after `from` in valid UTF-8. Throws Error (bad_input) if a match needs more than a
+  /// million backtracking steps, or two for each byte of the text. No expression for splitting words needs as many.
   [[nodiscard]] std::optional<Found> find(std::string_view text, std::size_t from) const;
 
   [[nodiscard]] const std::string& text() const noexcept { return text_; }

@@ -20,7 +20,7 @@ namespace attn::tokenizers {
 struct PipelineParts {
   std::string class_name;
   SpecialIds specials;
-  std::vector<AddedToken> added;  ///< with ids; may include tokens of the model
+  std::vector<AddedToken> added;  ///< added tokens with their ids; may include tokens of the model
   Normalizers normalizers;
   PreTokenizers pre_tokenizers;
   std::unique_ptr<Model> model;
@@ -43,7 +43,7 @@ class Pipeline : public Tokenizer {
  private:
   [[nodiscard]] std::vector<Id> encode_valid(std::string_view text, const EncodeOptions& options) const override;
   [[nodiscard]] std::string normalized(std::string_view text, const RuleLimit& limit) const;
-  /// The file name for messages.
+  /// Returns the name of the vocabulary's file for messages.
   [[nodiscard]] const std::string& place() const { return parts_.model->vocabulary().place(); }
 
   PipelineParts parts_;

@@ -11,7 +11,7 @@ namespace attn::tokenizers {
 
 namespace {
 
-/// CPU time of this thread.
+/// Returns the CPU time of this thread in seconds.
 double processor_seconds() {
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);

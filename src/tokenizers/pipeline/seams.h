@@ -14,24 +14,24 @@ namespace attn::tokenizers {
 /// cross it.
 class Seams {
  public:
-  /// Has no seams.
+  /// Creates an object without seams.
   Seams() = default;
-  /// There are none if the algorithm of `proto` is not merging, or if it has a character table, which could join
-  /// letters first.
+  /// Finds the seams of a model. There are none if the algorithm of `proto` is not merging, or if it has a character
+  /// table, which could join letters first.
   explicit Seams(const ModelProto& proto);
 
   [[nodiscard]] bool between(char left, char right) const noexcept {
     const auto from = static_cast<unsigned char>(left), to = static_cast<unsigned char>(right);
     return from < kLetters && to < kLetters && apart_[from].test(to);
   }
-  /// The first seam of `word` after the byte `begin`; the end of the word if there is none.
+  /// Returns the first seam of `word` after the byte `begin`; the end of the word if there is none.
   [[nodiscard]] std::size_t behind(std::string_view word, std::size_t begin) const noexcept {
     for (std::size_t at = begin + 1; at < word.size(); ++at)
       if (between(word[at - 1], word[at])) return at;
     return word.size();
   }
 
-  /// The piece of a letter between two seams.
+  /// Returns the piece of a letter between two seams.
   [[nodiscard]] Id piece_of(char letter) const noexcept { return pieces_[static_cast<unsigned char>(letter)]; }
 
  private:

@@ -9,13 +9,13 @@
 
 namespace attn::tokenizers {
 
-/// The length of the UTF-8 sequence that begins with this byte; 1 if it begins none.
+/// Returns the length in bytes of the UTF-8 sequence that begins with this byte; 1 if it begins none.
 [[nodiscard]] constexpr std::size_t length_of(char first) noexcept {
   const auto byte = static_cast<unsigned char>(first);
   return byte < 0xc0 ? 1 : byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : 4;
 }
 
-/// The code point at `at` in valid UTF-8; advances `at` to the next.
+/// Returns the code point at `at` in valid UTF-8; advances `at` to the next.
 [[nodiscard]] inline char32_t next_point(std::string_view text, std::size_t& at) noexcept {
   const auto byte = [&](std::size_t i) { return static_cast<char32_t>(static_cast<unsigned char>(text[i])); };
   const std::size_t from = at;
@@ -33,7 +33,7 @@ namespace attn::tokenizers {
   }
 }
 
-/// The beginning of the code point before `at`, which is not 0.
+/// Returns the beginning of the code point before `at`, which is not 0.
 [[nodiscard]] inline std::size_t point_before(std::string_view text, std::size_t at) noexcept {
   do --at;
   while (at > 0 && (static_cast<unsigned char>(text[at]) & 0xc0) == 0x80);

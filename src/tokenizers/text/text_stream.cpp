@@ -14,8 +14,8 @@ constexpr std::size_t kMostWaiting = 32;  // maximum number of ids without final
                                           // new id
 constexpr int kMostHeld = 3;  // maximum bytes of an incomplete character: each may be shown as a replacement character
 
-/// The prefix of `text` that later ids cannot change. The last character may be incomplete: byte-level tokenizers
-/// return its bytes, others return replacement characters.
+/// Returns the prefix of `text` that later ids cannot change. The last character may be incomplete: byte-level
+/// tokenizers return its bytes, others return replacement characters.
 std::size_t certain(std::string_view text) {
   for (std::size_t back = 1; back <= kMostHeld && back <= text.size(); ++back) {
     const auto byte = static_cast<unsigned char>(text[text.size() - back]);
@@ -58,7 +58,7 @@ std::string TextStream::push(Id id) {
   return part;
 }
 
-/// Handles a later byte that makes earlier characters part of an invalid sequence, so that the decoded text no longer
+/// Handles a later byte that makes earlier characters part of an invalid sequence. The decoded text then no longer
 /// begins with the text that was returned. Decoding starts again at the ids since the last part.
 std::string TextStream::begin_anew() {
   ids_.erase(ids_.begin(), ids_.begin() + static_cast<std::ptrdiff_t>(given_ids_));

@@ -42,10 +42,10 @@ class Arrays {
     }
   }
 
-  /// The prefix of the backbone's names; empty if the file has none of them.
+  /// Returns the prefix of the backbone's names; empty if the file has none of them.
   [[nodiscard]] const std::optional<std::string>& prefix() const { return prefix_; }
 
-  /// Null if the file has no such array.
+  /// Returns the array of this name; null if the file has none.
   [[nodiscard]] const NamedTensor* find(const std::string& name) {
     for (const std::string& spelling : spellings(name))
       for (const std::string& whole : {prefix_.value_or("") + spelling, spelling})
@@ -56,7 +56,7 @@ class Arrays {
     return nullptr;
   }
 
-  /// Names of arrays in blocks that were never requested. `stems` are the prefixes of block names: "h.".
+  /// Returns the names of arrays in blocks that were never requested. `stems` are the prefixes of block names: "h.".
   [[nodiscard]] std::vector<std::string> left(const std::set<std::string_view>& stems) const {
     // Masks and tables that older versions saved, and that are computed now; the last one, from T5, was never used.
     constexpr std::array<std::string_view, 7> kComputed{".attn.bias",
@@ -95,7 +95,7 @@ class Arrays {
   std::set<std::size_t> used_;
 };
 
-/// The name of each weight.
+/// Returns the name of each weight.
 std::vector<FoundName> names_of(const NameTable& table, std::span<const WeightSpec> specs) {
   std::vector<FoundName> found = find_rows(table, specs);
   for (std::size_t i = 0; i < specs.size(); ++i)
@@ -105,13 +105,14 @@ std::vector<FoundName> names_of(const NameTable& table, std::span<const WeightSp
   return found;
 }
 
-/// The weights of a model that one array of the file stores, concatenated along an axis after `skipped` entries.
+/// The weights of a model that one array of the file stores. The array is their concatenation along an axis, after
+/// `skipped` entries that are not used.
 struct Joined {
   std::vector<std::size_t> specs;
   Dim skipped = 0;
 };
 
-/// Whether files lack the weight, so that it comes from its initializer.
+/// Returns whether files lack the weight, so that it comes from its initializer.
 bool is_initialized(const FoundName& found) { return found.row->hugging_face.empty(); }
 
 /// Groups weights by the array of the file that stores them. Keys are the names of these arrays; for a stack of
@@ -133,7 +134,7 @@ std::map<std::string, Joined> arrays_of(const std::vector<FoundName>& names) {
 
 bool has_experts(const FoundName& found) { return found.row->hugging_face.find("{expert}") != std::string_view::npos; }
 
-/// The shape of one expert's slice of a weight.
+/// Returns the shape of one expert's slice of a weight.
 Shape expert_shape(const Shape& whole) { return whole.slice(1, whole.rank()); }
 
 class Reader {

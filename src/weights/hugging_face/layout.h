@@ -8,7 +8,7 @@
 
 namespace attn::weights {
 
-/// The shape of Hugging Face's array for a Keras array.
+/// Returns the shape of Hugging Face's array for a Keras array.
 [[nodiscard]] Shape hugging_face_shape(const Layout& layout, const Shape& keras);
 /// A shape in which Hugging Face's array can be viewed so that several Keras arrays are concatenated along one axis.
 struct Joining {
@@ -22,7 +22,7 @@ struct Joining {
 /// Converts a Keras array to Hugging Face's.
 [[nodiscard]] Tensor to_hugging_face(const Tensor& weight, const Layout& layout);
 
-/// Elements [first, last) of an axis. A slice of axis 0 shares the memory.
+/// Returns elements [first, last) of an axis. A slice of axis 0 shares the memory.
 [[nodiscard]] Tensor slice(const Tensor& array, int axis, Dim first, Dim last);
 /// Concatenates arrays along an axis.
 [[nodiscard]] Tensor joined(std::span<const Tensor> parts, int axis);

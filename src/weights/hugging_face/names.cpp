@@ -7,8 +7,8 @@
 namespace attn::weights {
 namespace {
 
-/// The block number: for "transformer_layer_{}/bias" and "transformer_layer_12/bias" it is "12"; "" if the pattern has
-/// none; empty if they do not match.
+/// Returns the block number in a path, such as "12" if the pattern is "transformer_layer_{}/bias" and the path
+/// "transformer_layer_12/bias". Returns "" if the pattern has no number, and empty if they do not match.
 std::optional<std::string> number_in(std::string_view pattern, std::string_view path) {
   const std::size_t hole = pattern.find("{}");
   if (hole == std::string_view::npos) return pattern == path ? std::optional<std::string>("") : std::nullopt;
@@ -34,7 +34,7 @@ std::string without_counter(std::string_view path) {
   return out;
 }
 
-/// The row whose pattern matches a path.
+/// Returns the row whose pattern matches a path.
 FoundName row_of(const NameTable& table, std::string_view spelling) {
   for (const NameRow& row : table.rows) {
     std::optional<std::string> number = number_in(row.keras, spelling);

@@ -11,7 +11,7 @@
 
 namespace attn::weights {
 
-/// The table for a backbone with these weights; null for a class that Hugging Face does not have, or that is
+/// Returns the table for a backbone with these weights; null for a class that Hugging Face does not have, or that is
 /// unsupported.
 [[nodiscard]] const NameTable* find_names(std::span<const NameTable> tables, std::string_view backbone,
                                           std::span<const graph::WeightSpec> specs);
@@ -20,10 +20,10 @@ namespace attn::weights {
 struct FoundName {
   const NameRow* row = nullptr;
   std::string block;
-  /// The array's name without a prefix; that of an expert if the row has experts.
+  /// Returns the name of the array without a prefix; if the row has experts, the name of the array of `expert`.
   [[nodiscard]] std::string array(Dim expert = 0) const;
 };
-/// The row of each weight; null if the table has none.
+/// Returns the row of each weight; null for a weight that the table lacks.
 [[nodiscard]] std::vector<FoundName> find_rows(const NameTable& table, std::span<const graph::WeightSpec> specs);
 
 }  // namespace attn::weights

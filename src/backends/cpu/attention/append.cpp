@@ -1,4 +1,4 @@
-// Writes rows into KV caches.
+// Writes rows into KV caches (graph::Append).
 #include <algorithm>
 
 #include "attn/base/error.h"

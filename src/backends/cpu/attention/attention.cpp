@@ -1,5 +1,5 @@
-// Attention with its probabilities. For a block of query rows of one head it computes all scores into scratch memory, a
-// softmax of each row, and then the context.
+// Attention that also returns its probabilities. A block of query rows of one head is processed in three steps: all
+// scores in scratch memory, a softmax of each row, then the context.
 #include <algorithm>
 #include <cmath>
 
@@ -11,12 +11,12 @@
 namespace attn::backends::cpu {
 namespace {
 
-/// x = scale·x, or `hidden` where `seen` is 0.
+/// x = scale·x where `seen` is not 0; elsewhere x = `hidden`.
 ATTN_VECTORIZED(void, mask_row, float* x, const std::uint8_t* seen, float scale, float hidden, std::int64_t size) {
   for (std::int64_t i = 0; i < size; ++i) x[i] = seen[i] != 0 ? scale * x[i] : hidden;
 }
 
-// A block's scores should fit in the L2 cache.
+// Maximum scores of a block, which should fit into the L2 cache; minimum and maximum rows of a block.
 constexpr std::int64_t kScores = 131'072, kLeastRows = 6, kMostRows = 96;
 
 /// Returns the rows per block.
@@ -24,7 +24,7 @@ std::int64_t rows_for(std::int64_t keys) {
   return std::clamp<std::int64_t>(kScores / std::max(padded(keys), kPanel), kLeastRows, kMostRows);
 }
 
-/// Returns the bytes per thread.
+/// Returns the bytes of scratch memory for one thread.
 std::int64_t scratch_for(std::int64_t keys, std::int64_t head_size, std::int64_t value_size) {
   const std::int64_t rows = rows_for(keys);
   return scratch_size(

@@ -53,7 +53,7 @@ AttentionHeads::AttentionHeads(const Step& step, const graph::Attention& attenti
   const std::size_t first_mask = others + (op.bias ? 1 : 0);
   for (int i = 0; i < op.masks; ++i) masks_.emplace_back(step.inputs[first_mask + static_cast<std::size_t>(i)], all);
   scale = static_cast<float>(op.scale);
-  // The model's dtype decides, not the one computed in.
+  // The dtype of the model decides, not the dtype of the computation.
   hidden = cpu::hidden_score(op.path, step.graph.value(step.node.inputs[0]).dtype);
   hidden_score = std::max(hidden / scale, -std::numeric_limits<float>::max());
 }
@@ -139,18 +139,20 @@ bool AttentionHeads::find_seen(const Sequence& sequence, std::int64_t n, std::in
 }
 
 bool AttentionHeads::hides_fully(const float* maxima, std::int64_t rows) const {
-  // A hidden score has the weight e^(hidden − maximum): 0 below −104.
+  // A hidden score has the weight e^(hidden − maximum), which is 0 if the exponent is below −104.
   return std::all_of(maxima, maxima + rows, [&](float most) { return scale * (most - hidden_score) > 104.0F; });
 }
 
 Team AttentionHeads::team(Engine& engine) const {
-  constexpr double kWorkOfHead = 4e4;  // overhead beside the products: packing, and partial tiles
+  // Overhead besides the products, in operations per head: packing, and partial tiles.
+  constexpr double kWorkOfHead = 4e4;
   const double pairs = static_cast<double>(B * N * T) * static_cast<double>(S);
   return engine.team_for(2.0 * pairs * static_cast<double>(H + V) + static_cast<double>(B * N) * kWorkOfHead);
 }
 
 std::int64_t AttentionHeads::pieces(const Team& team, std::int64_t rows) const {
-  // A head is one work item, unless there are too few heads for the threads; each item packs its own keys and values.
+  // A head is one work item. With too few heads for the threads it is several; each of them packs the keys and values
+  // again.
   constexpr std::int64_t kPiecesPerThread = 4;
   const std::int64_t heads = std::max<std::int64_t>(B * N, 1);
   const std::int64_t wanted = team.threads == 1 ? 1 : (kPiecesPerThread * team.threads + heads - 1) / heads;

@@ -17,7 +17,7 @@ namespace attn::backends::cpu {
 /// A bias or mask, broadcast to the shape (B,N,T,S) of the scores.
 struct OverScores {
   OverScores(const Operand& array, const Shape& all);
-  /// Returns the first number of a row.
+  /// Returns the first number of row t of head n in batch entry b.
   template <typename Number>
   [[nodiscard]] const Number* row(std::int64_t b, std::int64_t n, std::int64_t t) const {
     return operand.data<Number>() + b * strides[0] + n * strides[1] + t * strides[2];
@@ -26,8 +26,8 @@ struct OverScores {
   std::int64_t strides[4] = {0, 0, 0, 0};
 };
 
-/// Returns Keras's replacement of a scaled hidden score (ops.dot_product_attention, layers.Softmax), in a model that
-/// computes in `dtype`.
+/// Returns the value that replaces a hidden, scaled score in Keras (ops.dot_product_attention, layers.Softmax), in a
+/// model that computes in `dtype`.
 [[nodiscard]] float hidden_score(graph::AttentionPath path, DType dtype);
 
 /// B batch, T queries, S keys, N query heads, K key/value heads, H head size, V value head size; T and S of the longest
@@ -35,20 +35,21 @@ struct OverScores {
 class AttentionHeads {
  public:
   explicit AttentionHeads(const Step& step) : AttentionHeads(step, step.op<graph::Attention>()) {}
-  /// For a step whose first inputs are those of `attention`, and whose first output is shaped as context or query.
+  /// For a step that begins with the inputs of `attention`, and whose first output has the shape of the context or of
+  /// the query.
   AttentionHeads(const Step& step, const graph::Attention& attention);
 
   /// A batch entry, or one of the concatenated sequences.
   struct Sequence {
     std::int64_t b, T, S;
-    std::int64_t first_query, first_key;  // offsets in rows of query and context, and of key and value
+    std::int64_t first_query, first_key;  // row offsets of its queries and context, and of its keys and values
   };
   [[nodiscard]] Sequence sequence_of(std::int64_t b) const;
 
-  /// The dtype of query, key, value, context and scores: float32, or bfloat16 for kernels that support it.
+  /// Returns the dtype of query, key, value, context and scores: float32, or bfloat16 for kernels that support it.
   [[nodiscard]] DType dtype() const { return query_.dtype; }
 
-  /// Returns query rows from `first` on, of head n; rows are query_stride() apart.
+  /// Returns the query rows of head n, from row `first` on; rows are query_stride() apart.
   template <typename Number = float>
   [[nodiscard]] const Number* query(const Sequence& sequence, std::int64_t n, std::int64_t first) const {
     return query_.data<Number>() + (sequence.first_query + first) * query_row_ + n * H;
@@ -70,17 +71,18 @@ class AttentionHeads {
     return context_.data<Number>() + ((sequence.first_query + first) * N + n) * V;
   }
   [[nodiscard]] std::int64_t context_stride() const { return N * V; }
-  /// Returns the scores of head n, from query `first` on: rows of S scores.
+  /// Returns the scores of head n from query `first` on, in rows of S scores.
   template <typename Number = float>
   [[nodiscard]] Number* scores(const Sequence& sequence, std::int64_t n, std::int64_t first) const {
     return scores_.data<Number>() + ((sequence.b * N + n) * T + first) * S;
   }
 
-  /// Returns the log-sum-exp of query rows from `first` on, of head n; null if not requested.
+  /// Returns the log-sum-exp of head n from query `first` on; null if not requested.
   [[nodiscard]] float* lse(const Sequence& sequence, std::int64_t n, std::int64_t first) const {
     return op.lse ? lse_.data<float>() + (sequence.b * N + n) * T + first : nullptr;
   }
-  /// Writes ln Σ e^score of rows with the running maxima and sums of factor·score; −∞ if the maximum is hidden.
+  /// Writes ln Σ e^score of rows, from the running maxima and sums of factor·score. If the maximum is a hidden score,
+  /// the result is −∞.
   void write_lse(const Sequence& sequence, std::int64_t n, std::int64_t first, std::int64_t rows, const float* maxima,
                  const float* sums, float factor, float hidden_maximum) const;
 
@@ -88,27 +90,27 @@ class AttentionHeads {
   void pack(const Sequence& sequence, std::int64_t n, float* keys, float* values) const;
 
   [[nodiscard]] bool is_masked() const { return op.causal || op.window || !masks_.empty(); }
-  /// Whether the scores are more than scaled dot products.
+  /// Returns whether scores are more than scaled dot products.
   [[nodiscard]] bool shapes_scores() const { return op.bias || op.soft_cap > 0.0; }
   /// Turns a row of dot products of query t of head n into cap(scale·product) + bias.
   void shape_scores(const Sequence& sequence, std::int64_t n, std::int64_t t, float* row) const;
 
-  /// Computes seen[s - begin], whether query t of head n may attend to key s, for begin ≤ s < end ≤ S.
+  /// Computes seen[s - begin] for begin ≤ s < end ≤ S: whether query t of head n may attend to key s.
   void find_seen(const Sequence& sequence, std::int64_t n, std::int64_t t, std::int64_t begin, std::int64_t end,
                  std::uint8_t* seen) const;
 
-  /// Computes seen[(t − first)·stride + s − begin], whether query t of head n may attend to key s, for `rows` queries
-  /// from `first` on. Returns false if no query sees any of the keys [begin, end).
+  /// Computes seen[(t − first)·stride + s − begin] for `rows` queries from `first` on: whether query t of head n may
+  /// attend to key s. Returns false if no query sees any of the keys [begin, end).
   bool find_seen(const Sequence& sequence, std::int64_t n, std::int64_t first, std::int64_t rows, std::int64_t begin,
                  std::int64_t end, std::uint8_t* seen, std::int64_t stride) const;
-  /// Whether the weight of hidden keys is negligible, given each row's largest unscaled score.
+  /// Returns whether the weight of hidden keys is negligible in all rows, given each row's largest unscaled score.
   [[nodiscard]] bool hides_fully(const float* maxima, std::int64_t rows) const;
 
-  /// Returns the threads worth waking, and the number of work items of at least `rows` queries per head for them.
+  /// Returns the threads worth waking.
   [[nodiscard]] Team team(Engine& engine) const;
   [[nodiscard]] std::int64_t pieces(const Team& team, std::int64_t rows) const;
 
-  /// Calls f(sequence, n, begin, end, thread) for queries [begin, end) of head n, for all work items of all heads.
+  /// Calls f(sequence, n, begin, end, thread) for each work item: the queries [begin, end) of head n.
   template <typename Function>
   void for_each_piece(const Team& team, std::int64_t pieces, Function&& f) const {
     parallel_for(B * N * pieces, team, [&](std::int64_t item, int thread) {
@@ -121,35 +123,36 @@ class AttentionHeads {
   graph::Attention op;
   std::int64_t B, T, N, H, S, K, V;
   float scale;
-  float hidden;        ///< Keras's replacement of a hidden scaled score
-  float hidden_score;  ///< `hidden` divided by the scale, which is above 0: for scores before scaling
+  float hidden;        ///< the value that replaces a hidden, scaled score in Keras
+  float hidden_score;  ///< `hidden` divided by the scale (which is above 0), for scores that are not scaled yet
 
  private:
   Operand query_, key_, value_, context_, scores_, lse_;  // query, key and value may be slices of one packed array
   std::int64_t query_row_, key_row_, value_row_;          // strides between positions
   std::int64_t first_key_ = 0, first_value_ = 0;          // offsets of key and value
-  Operand starts_{};                                      // starts of concatenated sequences
+  Operand starts_{};                                      // first row of each concatenated sequence
   std::optional<OverScores> bias_;
-  std::vector<OverScores> masks_;  // bool
+  std::vector<OverScores> masks_;  // bool masks
 };
 
-/// Rounds up to whole panels of columns.
+/// Rounds `size` up to a multiple of kPanel.
 [[nodiscard]] inline std::int64_t padded(std::int64_t size) { return (size + kPanel - 1) / kPanel * kPanel; }
 
-/// Returns how many columns of the next panel to compute if `left` columns remain: all of them, or half if that is
-/// enough. Both are whole vectors.
+/// Returns how many columns of the next panel to compute if `left` columns remain: kPanel, or half of it if that is
+/// enough.
 [[nodiscard]] inline std::int64_t whole_vectors(std::int64_t left) { return left <= kPanel / 2 ? kPanel / 2 : kPanel; }
 
-/// S, H and V of an attention, before allocation.
+/// The sizes S, H and V of an attention operation, known before allocation.
 struct AttentionSize {
   explicit AttentionSize(const StepInfo& step);
   std::int64_t keys, head_size, value_size;
 };
 
-/// Returns the bytes of arrays (rows, columns) of floats plus `bytes` bytes, in whole cache lines, at most kMaxSize.
+/// Returns the bytes of float arrays with these (rows, columns), plus `bytes` bytes, in whole cache lines, at most
+/// kMaxSize.
 [[nodiscard]] std::int64_t scratch_size(std::initializer_list<std::pair<std::int64_t, std::int64_t>> arrays,
                                         std::int64_t bytes);
-/// Returns the scratch memory for all threads.
+/// Returns the needs of a kernel with `bytes` of scratch memory for each thread.
 [[nodiscard]] Needs scratch_of_threads(const StepInfo& step, std::int64_t bytes);
 
 /// Attention by products of bfloat16 tiles, for float32 or bfloat16. StepInfo::machine determines whether float32 may

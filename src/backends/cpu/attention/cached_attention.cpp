@@ -1,6 +1,6 @@
 // Attention to KV caches. The query heads that share a key head process its rows together, a block of queries at a
-// time. With few queries, the rows are split among threads, and the parts are combined by their maxima and sums
-// (Milakov and Gimelshein, 2018; Dao et al., Flash-Decoding, 2023).
+// time. With few queries, the rows of the cache are split among threads. The partial results are combined by their
+// maxima and sums (Milakov and Gimelshein, 2018; Dao et al., Flash-Decoding, 2023).
 //
 // B batch, T queries, N query heads, K key/value heads, C entries and S rows of the caches, H head size, V value head
 // size.
@@ -21,8 +21,8 @@ namespace attn::backends::cpu {
 namespace {
 
 constexpr std::int64_t kRows = 128;     // cache rows per block of scores
-constexpr std::int64_t kQueries = 128;  // queries per block, unless one position of all heads has more
-constexpr std::int64_t kPacked = 8;     // queries per block above which rows are packed for products
+constexpr std::int64_t kQueries = 128;  // queries per block, over all heads of a key head; at least one position
+constexpr std::int64_t kPacked = 8;     // with more queries per block, cache rows are packed for products
 
 bool is_half(DType dtype) { return dtype == DType::float16 || dtype == DType::bfloat16; }
 
@@ -81,7 +81,7 @@ ATTN_VECTORIZED(void, add_weighted, const float* weights, std::int64_t queries, 
   }
 }
 
-/// The partition of a step's work.
+/// The partition of a step's work, and its sizes.
 struct Cut {
   explicit Cut(const StepInfo& step)
       : B(step.inputs[0].shape[0]),
@@ -111,9 +111,9 @@ struct Cut {
 
   std::int64_t B, T, N, H, C, K, S, V;
   std::int64_t heads;      ///< query heads per key head
-  std::int64_t positions;  ///< positions per block of queries, over all of those heads
-  std::int64_t blocks;     ///< blocks of queries
-  std::int64_t parts;      ///< parts of the rows, for each block
+  std::int64_t positions;  ///< positions in a block of queries; a block has `heads` queries for each
+  std::int64_t blocks;     ///< number of blocks of queries
+  std::int64_t parts;      ///< parts into which the cache rows of a block are split
   std::int64_t width;      ///< row stride of a part's context
   std::int64_t part_floats, thread_floats;
 
@@ -166,11 +166,12 @@ class CachedAttention final : public Kernel {
   [[nodiscard]] std::string_view name() const override { return "cached attention"; }
 
  private:
-  /// Queries [first, last) of the heads of key head k, and the rows [begin, end) that any of them sees.
+  /// The queries [first, last) of the heads of key head k, and the range [begin, end) of rows that any of these queries
+  /// sees.
   struct Block {
     std::int64_t b, k, first, last, length, begin, end;
   };
-  /// The contribution of some cache rows to the context of a block: a weighted sum of values, not yet divided by the
+  /// The contribution of some cache rows to the context of a block: a sum of weighted values, not yet divided by the
   /// sum of the weights.
   struct Part {
     float* context;  // (queries, width)
@@ -181,7 +182,8 @@ class CachedAttention final : public Kernel {
     std::int64_t n, t;
   };
 
-  /// Returns the operations of the products over `length` cache rows. With few queries the bandwidth dominates.
+  /// Returns the floating-point operations of the products over `length` cache rows, or the bytes if few queries make
+  /// the bandwidth the limit.
   [[nodiscard]] double work(std::int64_t length) const {
     constexpr std::int64_t kFew = 8;
     const std::int64_t queries = std::max(cut_.heads * cut_.T, kFew);
@@ -198,8 +200,8 @@ class CachedAttention final : public Kernel {
                 0,
                 length};
     block.last = std::min(cut_.T, block.first + cut_.positions);
-    // Without masks a causal query sees at least its own row, so the rows hidden from all queries can be skipped. With
-    // masks a query may see no row, and then all rows have equal weights.
+    // Without masks, a causal query sees at least its own row, so rows that are hidden from all queries can be skipped.
+    // With masks a query may see no row; then all rows have equal weights.
     if (op_.causal && masks_.empty()) {
       block.end = length - cut_.T + block.last;
       if (op_.window) block.begin = std::max<std::int64_t>(0, length - cut_.T + block.first - (*op_.window - 1));
@@ -228,14 +230,15 @@ class CachedAttention final : public Kernel {
     }
   }
 
-  /// Returns `count` numbers of an operand as floats: in place if possible, otherwise in `copy`.
+  /// Returns `count` numbers of an operand as floats: a pointer to them if they are float32, otherwise a copy in
+  /// `copy`.
   static const float* floats(const Operand& operand, std::int64_t first, std::int64_t count, float* copy) {
     if (operand.dtype == DType::float32) return operand.data<float>() + first;
     widen(operand.dtype, operand.data<std::uint16_t>() + first, copy, count);
     return copy;
   }
 
-  /// Returns rows [begin, end) of a cache.
+  /// Returns rows [begin, end) of a cache as floats.
   const float* rows_of(const Operand& cache, const Block& block, std::int64_t begin, std::int64_t end,
                        float* copy) const {
     const std::int64_t size = cache.shape[3];
@@ -265,7 +268,7 @@ class CachedAttention final : public Kernel {
     }
   }
 
-  /// Whether a row before `end` may be hidden from a query.
+  /// Returns whether a row before `end` may be hidden from a query of the block.
   [[nodiscard]] bool may_hide(const Block& block, std::int64_t end) const {
     return !masks_.empty() || op_.window || (op_.causal && end - 1 > block.length - cut_.T + block.first);
   }
@@ -282,7 +285,7 @@ class CachedAttention final : public Kernel {
     }
   }
 
-  /// Computes the contribution of rows [begin, end) to the queries of a block. `own` is the thread's scratch.
+  /// Computes the contribution of rows [begin, end) to the queries of a block. `own` is the thread's scratch memory.
   void attend(const Block& block, std::int64_t begin, std::int64_t end, const Part& part, float* own) const {
     const std::int64_t count = queries(block), most = cut_.heads * cut_.positions;
     float* const x = own;
@@ -354,7 +357,7 @@ class CachedAttention final : public Kernel {
     }
   }
 
-  /// Combines the parts of a block into the first one.
+  /// Combines the parts of a block; the first part receives the result.
   void combine(const Block& block, float* parts) const {
     const std::int64_t count = queries(block);
     const auto part = [&](std::int64_t i) { return part_at(parts + i * cut_.part_floats, block); };

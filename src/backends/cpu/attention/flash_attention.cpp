@@ -1,6 +1,5 @@
-// Attention without stored probabilities. A block of query rows processes one tile of keys at a time, with a
-// running maximum and sum per row (online softmax). Memory grows linearly with S, and scores stay in the L1
-// cache.
+// Attention without stored probabilities. A block of query rows processes one tile of keys at a time, with a running
+// maximum and sum per row (online softmax). Memory grows linearly with S; scores stay in the L1 cache.
 #include <algorithm>
 #include <cmath>
 
@@ -12,13 +11,13 @@
 namespace attn::backends::cpu {
 namespace {
 
-/// Keys per tile, and scores per block: they fit in the L1 cache together with the operands.
+/// Keys per tile, and scores and rows per block. The scores fit into the L1 cache together with the operands.
 constexpr std::int64_t kTile = 256, kScores = 9'216, kMostRows = 96;
 
 std::int64_t tile_for(std::int64_t keys) { return std::clamp(padded(keys), kPanel, kTile); }
 std::int64_t rows_for(std::int64_t keys) { return std::min(kScores / tile_for(keys), kMostRows); }
 
-/// Returns the bytes per thread.
+/// Returns the bytes of scratch memory for one thread.
 std::int64_t scratch_for(std::int64_t keys, std::int64_t head_size, std::int64_t value_size) {
   const std::int64_t rows = rows_for(keys), tile = tile_for(keys);
   return scratch_size({{rows, tile},
@@ -49,12 +48,13 @@ class FlashAttention final : public Kernel {
           const Scratch scratch = scratch_of(thread);
           heads_.pack(sequence, n, scratch.keys, scratch.values);
           if (heads_.is_masked()) find_finite(sequence.S, scratch);
-          // Blocks of similar height.
+          // Splits the rows into blocks of similar height.
           const std::int64_t blocks = (end - begin + rows_ - 1) / rows_;
           for (std::int64_t block = 0; block < blocks; ++block) {
             const std::int64_t first = begin + (end - begin) * block / blocks;
             const std::int64_t rows = begin + (end - begin) * (block + 1) / blocks - first;
-            // Tiles hidden from all rows have no weight, unless a row sees nothing at all.
+            // Tiles that are hidden from all rows are skipped. If it turns out that a row sees no key at all, the block
+            // is computed again without skipping.
             if (!attend(sequence, n, first, rows, heads_.is_masked(), scratch))
               attend(sequence, n, first, rows, false, scratch);
           }
@@ -73,7 +73,7 @@ class FlashAttention final : public Kernel {
     float* values;   // padded V / kPanel panels (S, kPanel)
     RunningRows running;
     std::uint8_t* seen;    // (rows, tile)
-    std::uint8_t* finite;  // for each tile: all values are finite
+    std::uint8_t* finite;  // for each tile, whether all values are finite
   };
 
   [[nodiscard]] Scratch scratch_of(int thread) const {
@@ -87,7 +87,8 @@ class FlashAttention final : public Kernel {
     return {scores, context, keys, values, {maxima, maxima + kept, maxima + 2 * kept}, seen, seen + rows_ * tile_};
   }
 
-  /// Computes the context of queries [first, first + rows) of head n. Returns false if skipped tiles matter after all.
+  /// Computes the context of queries [first, first + rows) of head n. Returns false if skipped tiles have a weight
+  /// after all.
   bool attend(const Sequence& sequence, std::int64_t n, std::int64_t first, std::int64_t rows, bool skips,
               const Scratch& scratch) const {
     const std::int64_t S = sequence.S;
@@ -118,7 +119,7 @@ class FlashAttention final : public Kernel {
     return true;
   }
 
-  /// 0·NaN is NaN: tiles with such values must not be skipped, whatever their weight.
+  /// Finds tiles with values that are not finite. They must not be skipped, because weight 0 times NaN is NaN.
   void find_finite(std::int64_t S, const Scratch& scratch) const {
     for (std::int64_t s = 0; s < S; s += tile_) {
       bool finite = true;
@@ -128,7 +129,7 @@ class FlashAttention final : public Kernel {
     }
   }
 
-  /// `adds`: adds to the context of earlier tiles.
+  /// Processes a tile. With `adds`, it is added to the context of earlier tiles.
   void add_tile(const Sequence& sequence, std::int64_t n, std::int64_t first, std::int64_t rows, std::int64_t s,
                 std::int64_t keys, bool adds, const Scratch& scratch) const {
     const View query{heads_.query(sequence, n, first), heads_.query_stride(), 1};

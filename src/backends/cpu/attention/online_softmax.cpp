@@ -14,7 +14,7 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 [[gnu::always_inline]] inline void larger(const Lanes& a, Lanes& b) { b = a > b ? a : b; }
 
-/// The maximum of each row, ignoring NaN.
+/// Computes the maximum of each row, ignoring NaN.
 [[gnu::always_inline]] inline void maxima_of(const float* scores, std::int64_t stride, std::int64_t rows,
                                              std::int64_t keys, Lanes& maxima) {
   Lanes parts[kLanes];
@@ -31,7 +31,7 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
   for (int lane = 0; lane < kLanes; ++lane) larger(parts[lane], maxima);
 }
 
-/// Stores 32 results of a row: as float32 in place, or as parts in a block of x.
+/// Stores 32 results of a row: as float32 in place, or split into parts of an x block.
 template <int kParts>
 struct Sink {
   Bfloat16* weights;
@@ -50,7 +50,7 @@ struct Sink {
   }
 };
 
-/// Processes up to 16 rows from `first` on; keys is a multiple of 32 or, without parts, of 16.
+/// Processes up to 16 rows from `first` on. `keys` is a multiple of 32; without parts, of 16.
 template <int kParts, int kDegree>
 [[gnu::always_inline]] inline void soften_rows(float* scores, std::int64_t stride, std::int64_t first,
                                                std::int64_t rows, std::int64_t keys, float factor,
@@ -60,7 +60,7 @@ template <int kParts, int kDegree>
   load(running.sums, sums);
   Lanes maxima = before;
   maxima_of(scores, stride, rows, keys, maxima);
-  // While all scores are −∞, any finite reference gives them the weight 0.
+  // While all scores are −∞, any finite reference value gives them weight 0.
   const Lanes reference = maxima == -kInfinity ? Lanes{} : maxima;
   Lanes shrinks;
   exp2_below_0(factor * (before - reference), shrinks);
@@ -112,7 +112,7 @@ template <int kParts, int kDegree>
   for (std::int64_t r = 0; r < rows; r += kLanes) {
     float* const block = scores + r * stride;
     const std::int64_t count = std::min<std::int64_t>(kLanes, rows - r);
-    // Lanes after the last key have no weight.
+    // Columns after the last key get the score −∞, and so weight 0.
     for (std::int64_t i = 0; across != keys && i < count; ++i)
       std::fill(block + i * stride + keys, block + i * stride + across, -kInfinity);
     soften_rows<kParts, kDegree>(block, stride, r, count, across, factor,

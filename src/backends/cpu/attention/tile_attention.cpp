@@ -1,6 +1,6 @@
 // Attention on tiles: 32 query rows process one tile of keys at a time, as in flash_attention.cpp. Keys and values of a
-// head are packed once, and several blocks of rows use them while they are in the L2 cache. If the probabilities are
-// requested, all keys form one tile.
+// head are packed once; several blocks of rows use them while they are in the L2 cache. If the probabilities are
+// requested, one tile has all keys.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -17,7 +17,7 @@
 namespace attn::backends::cpu {
 namespace {
 
-/// The most blocks of 32 queries that process keys together.
+/// Maximum number of blocks of 32 queries that process keys together.
 constexpr std::int64_t kMostBlocks = 4;
 
 /// The layout of a thread's scratch memory.
@@ -31,13 +31,13 @@ struct ScratchLayout {
         value_block(tile_block_size(padded_s, parts)) {}
 
   std::int64_t padded_s, padded_v, tile;
-  std::int64_t query_block, value_block;  // sizes for 32 queries or keys, and for 32 features
+  std::int64_t query_block, value_block;  // size of a packed block of 32 queries or keys, and of 32 features
 };
 
 /// Returns the bytes of scratch memory for one thread.
 std::int64_t scratch_for(const ScratchLayout& layout, int parts, std::int64_t keys, std::int64_t head_size) {
   constexpr std::int64_t kRows = kMostBlocks * kTileBlock;
-  const std::int64_t step = parts * kTilePart / 2;  // floats per step of a block
+  const std::int64_t step = parts * kTilePart / 2;  // floats of one step of a packed block
   return scratch_size({{kTileBlock, layout.tile},
                        {kRows, layout.padded_v},
                        {kTileBlock, kTileBlock},
@@ -77,7 +77,7 @@ void write_scaled(const float* x, float factor, Bfloat16* y, std::int64_t size) 
   write_scaled_bfloat16(x, factor, y, size);
 }
 
-/// The largest |x| of rows, with NaN above everything.
+/// Returns the largest |x| of the rows; NaN counts as larger than any number.
 ATTN_VECTORIZED(float, largest_float, const float* x, std::int64_t stride, std::int64_t rows, std::int64_t columns) {
   std::int32_t most = 0;
   for (std::int64_t r = 0; r < rows; ++r) {
@@ -145,15 +145,15 @@ class TileAttention final : public Kernel {
     float* scores;            // (32, tile)
     float* context;           // (32, padded V) for each block, not yet divided by the sums
     float* sums;              // (32, 32)
-    RunningRows running;      // for all blocks
-    Bfloat16* queries;        // for each block
-    Bfloat16* weights;        // for a block and a tile
-    Bfloat16 *keys, *values;  // blocks of 32 keys; of 32 features
+    RunningRows running;      // for the rows of all blocks
+    Bfloat16* queries;        // (blocks) packed queries
+    Bfloat16* weights;        // packed weights of a block for a tile
+    Bfloat16 *keys, *values;  // packed blocks of 32 keys, and of 32 features of the values
     std::uint8_t* seen;       // (32, tile)
-    std::uint8_t* finite;     // for each tile: all values are finite
+    std::uint8_t* finite;     // for each tile, whether all values are finite
   };
 
-  /// A head of a sequence, packed.
+  /// The packed keys and values of a head of a sequence.
   struct Head {
     Sequence sequence;
     std::int64_t n;
@@ -208,17 +208,18 @@ class TileAttention final : public Kernel {
     }
   }
 
-  /// Packs 32 rows, of which `rows` are valid. The others only affect their own scores, which are not read.
+  /// Packs 32 rows, of which `rows` are valid. The others affect only their own scores, which are not read.
   void pack_rows(const Number* from, std::int64_t stride, std::int64_t rows, Bfloat16* block) const {
     pack_tile_rows(kDType, from, stride, 0, std::min(rows, kTileBlock), heads_.H, kParts, block);
   }
 
-  /// Whether sums of parts equal the sums of numbers: if none comes near the largest number.
+  /// Returns whether sums of parts equal sums of numbers, which holds if no sum comes near the largest float.
   [[nodiscard]] static bool is_safe(float x, float y, std::int64_t terms) {
     return x * y * static_cast<float>(terms) < 1e37F;
   }
 
-  /// Computes the context of queries [first, first + rows).
+  /// Computes the context of queries [first, first + rows). With `skips`, tiles that are hidden from all rows of a
+  /// block are skipped.
   void attend(Tiles& tiles, const Head& head, std::int64_t first, std::int64_t rows, bool skips) const {
     const std::int64_t S = head.sequence.S, blocks = (rows + kTileBlock - 1) / kTileBlock;
     const Scratch& scratch = head.scratch;
@@ -250,7 +251,7 @@ class TileAttention final : public Kernel {
         skipped[static_cast<std::size_t>(b)] = false;
       }
     }
-    // Tiles hidden from all rows matter if a row sees nothing at all.
+    // If a row sees no key at all, hidden tiles have a weight, so the block is computed again without skipping.
     for (std::int64_t b = 0; b < blocks; ++b) {
       if (skipped[static_cast<std::size_t>(b)])
         attend(tiles, head, first + b * kTileBlock, std::min(kTileBlock, rows - b * kTileBlock), false);

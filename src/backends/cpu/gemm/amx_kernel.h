@@ -9,8 +9,8 @@
 
 namespace attn::backends::cpu {
 
-/// Data to prefetch into the L2 cache during other products: `lines` cache lines with each product of two tiles.
-/// Prefetching everything at once would delay the tile loads.
+/// Data to prefetch into the L2 cache, a few cache lines at a time: `lines` with each product of two tiles. Prefetching
+/// everything at once would delay the tile loads.
 struct Ahead {
   const char* next;
   std::int64_t lines;
@@ -22,14 +22,14 @@ struct Ahead {
 
 namespace tiles {
 
-/// A product of two bfloat16 parts. A float32 number is split into up to three parts, the first the largest; this is
-/// part x of the left operand times part w of the right one.
+/// A product of two bfloat16 parts: part x of the left operand times part w of the right one. A float32 number has up
+/// to three parts, the largest first.
 struct Pair {
   int x, w;
 };
 
-/// The products that are computed besides that of both first parts, by the number of parts. The omitted ones are below
-/// float32's rounding error (three parts) or 2⁻¹⁶ (two). Adjacent pairs share a loaded tile.
+/// The products that are computed in addition to that of both first parts, by the number of parts. Omitted products are
+/// below float32's rounding error (three parts) or 2⁻¹⁶ (two parts). Adjacent pairs share a loaded tile.
 template <int kParts>
 inline constexpr std::array<Pair, 0> kSmall{};
 template <>
@@ -52,8 +52,9 @@ template <int kTile, bool kStreams, typename Tiles>
   }
 }
 
-/// Tiles 0 to 3 are the accumulators: the first rows by the first and last columns, then the last rows. Tiles 4 and 5
-/// hold a part of x, 6 and 7 one of w, kept from the previous pair if it is the same.
+/// Accumulates the products of one pair. Tiles 0 to 3 are the accumulators: the first rows by the first and last
+/// columns, then the last rows. Tiles 4 and 5 hold a part of x, and 6 and 7 one of w; they are not reloaded if the
+/// previous pair had the same part.
 template <int kRowTiles, Pair kPair, Pair kBefore, Keep kX, Keep kW, typename Tiles>
 [[gnu::always_inline]] inline void multiply_pair(Tiles& tiles, const Bfloat16* x, const Bfloat16* w, Ahead& ahead) {
   constexpr bool kStreamsX = kX == Keep::none || (kX == Keep::first_parts && kPair.x > 0);

@@ -8,7 +8,7 @@
 namespace attn::backends::cpu {
 namespace {
 
-/// Returns the next part of x in the upper half of the bits, and replaces x by the remainder.
+/// Returns the next part of x in the upper 16 bits, and replaces x by the remainder.
 [[gnu::always_inline]] inline std::uint32_t take_part(float& x) {
   constexpr std::uint32_t kUpper = 0xFFFF0000, kExponent = 0x7F800000, kQuiet = 0x400000;
   const auto bits = std::bit_cast<std::uint32_t>(x);
@@ -35,13 +35,14 @@ namespace {
   largest = magnitude > largest ? magnitude : largest;
 }
 
-/// Whether the nearest bfloat16 of a number may be infinite or NaN.
+/// Returns whether rounding to bfloat16 may give infinity or NaN for any number, given the bits of the largest
+/// magnitude.
 [[gnu::always_inline]] inline bool is_any_large(const Integers& largest) {
   constexpr int kLeastLarge = 0x7F000000;  // 2¹²⁷
   return any_of(largest >= kLeastLarge);
 }
 
-/// split_any for numbers that are not large.
+/// Splits 32 numbers as split_any does; the result is wrong for large numbers, so `largest` is updated.
 [[gnu::always_inline]] inline void split(const float* x, int parts, Bfloat16* to, Integers& largest) {
   Lanes first, second;
   load(x, first);
@@ -51,7 +52,7 @@ namespace {
   for (int part = 0; part < parts; ++part) take_nearest(first, second, to + part * kTilePart);
 }
 
-/// The elements of a row of `depth` numbers at `step`, padded with zeros.
+/// Returns the numbers of a row at `step`; at the end of the row, a copy that is padded with zeros.
 template <typename Number>
 [[gnu::always_inline]] inline const Number* step_of(const Number* row, std::int64_t depth, std::int64_t step,
                                                     Number* padded) {
@@ -62,7 +63,7 @@ template <typename Number>
   return padded;
 }
 
-/// Calls f(row, step) for the rows of one tile, in runs of a few steps per row: the reads are contiguous, and the
+/// Calls f(row, step) for the rows of a tile, with a few consecutive steps for each row. Reads are then contiguous, and
 /// writes stay close together.
 template <typename Function>
 [[gnu::always_inline]] inline void for_each_step(std::int64_t rows, std::int64_t depth, Function f) {
@@ -91,7 +92,7 @@ ATTN_VECTORIZED(void, split_rows, const float* x, std::int64_t stride, std::int6
       });
 }
 
-/// Copies rows that have one part already.
+/// Copies bfloat16 rows, which need no splitting.
 ATTN_VECTORIZED(void, copy_rows, const Bfloat16* x, std::int64_t stride, std::int64_t rows, std::int64_t depth,
                 Bfloat16* to) {
   Bfloat16 padded[kTileDepth];
@@ -128,7 +129,8 @@ ATTN_VECTORIZED(void, copy_rows, const Bfloat16* x, std::int64_t stride, std::in
   }
 }
 
-/// `kAny`: numbers of any magnitude.
+/// Splits columns into parts. `kAny` supports numbers of any magnitude; without it the function returns false if a
+/// number is large.
 template <bool kAny, typename Number>
 [[gnu::always_inline]] inline bool split_columns(const Number* w, std::int64_t depth, std::int64_t width,
                                                  std::int64_t stride, int parts, Bfloat16* block) {

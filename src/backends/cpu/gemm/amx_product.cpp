@@ -1,7 +1,7 @@
-// GEMMs on bfloat16 tiles: for bfloat16 numbers, or for float32 numbers as sums of one, two or three bfloat16.
+// GEMMs on bfloat16 tiles: for bfloat16 numbers, or for float32 numbers as sums of one, two or three bfloat16 parts.
 //
 // The weights are packed once, in blocks of 32 columns. Rows of x are packed a group at a time. A section of each
-// column block is multiplied by all rows of the group while the next one is prefetched. The tests run the loops on
+// column block is multiplied by all rows of the group while the next section is prefetched. The tests run the loops on
 // emulated tiles, which give the same bits as AMX.
 #include "amx_product.h"
 
@@ -24,38 +24,41 @@ namespace {
 
 constexpr std::int64_t kPiecesPerThread = 4;
 
-/// With fewer rows, a float32 product is bound by the weights' bandwidth: 4 bytes per number in panels.
+/// Returns the minimum number of rows. With fewer rows, a float32 product is limited by the bandwidth of the weights,
+/// which need 4 bytes per number in panels.
 std::int64_t least_rows(int parts) { return parts == 3 ? 57 : parts == 2 ? 17 : 1; }
 
 std::int64_t blocks_of(std::int64_t count) { return (count + kTileBlock - 1) / kTileBlock; }
 
-/// Steps of the depth that are summed before they are added to the earlier sums: few enough that partial sums round
-/// seldom.
+/// Steps of the depth that are summed before the sum is added to the earlier sums. There are few additions to large
+/// sums, so partial sums round seldom.
 constexpr std::int64_t kSumSteps = 4;
 
 /// The blocking of a GEMM that keeps reused data in the L2 cache. The depth is cut into sections, whose sums are added
 /// up. The rows of x are cut into groups; a section of a group is multiplied by all panels. The panels are cut into
 /// sets, whose sums wait for the next section.
 struct Blocking {
-  /// The sizes may be 0 if only the cost is queried.
+  /// The sizes may be 0 if only the memory is queried.
   Blocking(const Product::Size& size, int parts, int threads)
       : steps(std::max<std::int64_t>(1, tile_steps(size.depth))),
         blocks(std::max<std::int64_t>(1, blocks_of(size.rows))) {
-    // Bytes of a block's whole depth, or of a section. They do not depend on the rows, so that the bits of a row's
-    // result do not either.
+    // Maximum bytes of a block with its whole depth, and of a section. They do not depend on the number of rows, so the
+    // bits of a row's result do not either.
     constexpr std::int64_t kMostWhole = 192 << 10, kMostSection = 96 << 10;
     const std::int64_t step_bytes = parts * kTilePart * 2;
     const std::int64_t most_steps = steps <= kMostWhole / step_bytes ? steps : kMostSection / step_bytes;
     section_steps = (most_steps + kSumSteps - 1) / kSumSteps * kSumSteps;
     sections = (steps + section_steps - 1) / section_steps;
     const std::int64_t cache = std::max<std::int64_t>(1 << 20, sysconf(_SC_LEVEL2_CACHE_SIZE));
-    const std::int64_t of_blocks = sections == 1 ? cache / 2 : cache / 4;  // the waiting sums take the rest
+    // The rest of the cache is for sums that wait.
+    const std::int64_t of_blocks = sections == 1 ? cache / 2 : cache / 4;
     const std::int64_t block_bytes = section_steps * step_bytes;
     const std::int64_t most_blocks = std::max<std::int64_t>(1, of_blocks / block_bytes);
-    // A few more blocks are better than two groups, each of which reads all panels.
+    // One group with a few more blocks is better than two groups, each of which reads all panels.
     const bool is_one_group = blocks <= (of_blocks + cache / 8) / block_bytes;
     groups = is_one_group ? 1 : (blocks + most_blocks - 1) / most_blocks;
-    // Groups high enough to amortize the panels' bandwidth go to one thread each, which packs into its cache.
+    // If groups can be high enough to amortize the panels' bandwidth, each thread computes whole groups, which it packs
+    // into its cache.
     constexpr std::int64_t kLeastBlocks = 4;
     const std::int64_t pieces = kPiecesPerThread / 2 * threads;
     by_groups = threads > 1 && blocks >= kLeastBlocks * pieces;
@@ -65,7 +68,8 @@ struct Blocking {
     set_panels = std::clamp<std::int64_t>(cache / 4 / (group_blocks * kSumsBytes), 1, panels);
   }
 
-  /// Bytes of the packed rows of a group and of the waiting sums of one thread.
+  /// Returns the bytes of the packed rows of a group; sums_bytes returns those of the sums of a thread that wait for
+  /// the next section.
   [[nodiscard]] std::optional<std::int64_t> packed_bytes(int parts) const {
     return checked_product(std::array<std::int64_t, 4>{group_blocks, steps, parts, kTilePart * 2});
   }
@@ -174,23 +178,23 @@ class TileProduct final : public Product {
     const void *x, *residual;
     void* y;
   };
-  /// A range of panels and, within a group of rows, a range of blocks.
+  /// A range of panels, and a range of blocks within a group of rows.
   struct Part {
     Bfloat16* packed;
     std::int64_t first_panel, last_panel, first_block, last_block;
-    std::int64_t first_row, rows;  // rows of the group, within the whole
+    std::int64_t first_row, rows;  // first row of the group in x, and number of its rows
   };
   struct Block {
-    std::int64_t row, panel;  // 32 rows in the group, 32 columns
+    std::int64_t row, panel;  // index of 32 rows in the group, and of 32 columns
   };
 
   static Team team_of(Engine& engine, const Size& size) {
-    // With few rows the time is bound by the weights' bandwidth.
+    // With few rows, the bandwidth of the weights limits the time.
     const auto rows = static_cast<double>(std::max<std::int64_t>(size.rows, 8));
     return engine.team_for(2.0 * rows * static_cast<double>(size.depth) * static_cast<double>(size.width));
   }
 
-  /// A whole group, packed in a thread's scratch or by the previous product.
+  /// Returns a whole group, packed in a thread's scratch memory or by the previous product.
   [[nodiscard]] Part group(std::int64_t g, int thread) const {
     const std::int64_t first = blocking_.blocks * g / blocking_.groups;
     const std::int64_t last = blocking_.blocks * (g + 1) / blocking_.groups, row = first * kTileBlock;
@@ -198,7 +202,7 @@ class TileProduct final : public Product {
     return {packed, 0, panels_, 0, last - first, row, std::min((last - first) * kTileBlock, size_.rows - row)};
   }
 
-  /// Packs rows [first, last) of the whole.
+  /// Packs rows [first, last) of x.
   void pack_rows(const Call& call, const Part& part, std::int64_t first, std::int64_t last) const {
     while (first < last) {
       const std::int64_t i = first % kTileBlock, count = std::min(last - first, kTileBlock - i);
@@ -208,7 +212,7 @@ class TileProduct final : public Product {
     }
   }
 
-  /// Block b of all rows in the handover buffer.
+  /// Returns block b of the packed rows in the handover memory.
   [[nodiscard]] Bfloat16* handed(std::int64_t b) const {
     const bool takes = handover_.takes != nullptr;
     std::byte* const blocks = (takes ? handover_.takes : handover_.leaves)->get();
@@ -256,7 +260,7 @@ class TileProduct final : public Product {
   [[nodiscard]] const Bfloat16* section_of(std::int64_t p, std::int64_t section) const {
     return panel(p) + section * blocking_.section_steps * parts_ * kTilePart;
   }
-  /// The packed rows of a thread, followed by the waiting sums.
+  /// Returns a thread's memory for packed rows; the waiting sums follow it.
   [[nodiscard]] Bfloat16* packed_of(int thread) const {
     const std::int64_t bytes = blocking_.packed_bytes(parts_).value_or(0) + blocking_.sums_bytes();
     return reinterpret_cast<Bfloat16*>(engine_.scratch.get() + thread * bytes);
@@ -298,20 +302,20 @@ class TileProduct final : public Product {
     }
   }
 
-  /// The number of valid rows of a block of 32.
+  /// Returns the number of valid rows of a block of 32 rows.
   [[nodiscard]] static std::int64_t height(const Part& part, std::int64_t block) {
     return std::min(kTileBlock, part.rows - block * kTileBlock);
   }
 
-  /// Prefetches a section of a panel while `blocks` blocks multiply another one.
+  /// Prefetches a section of a panel while `blocks` blocks multiply another section.
   template <int kParts>
   [[nodiscard]] Ahead ahead_of(std::int64_t blocks, const Bfloat16* next) const {
     constexpr std::int64_t kLine = 64, kPairs = kParts == 3 ? 6 : kParts == 2 ? 3 : 1, kProducts = 4 * kPairs;
-    const std::int64_t lines = kParts * kTilePart * 2 / kLine;  // cache lines of a step
+    const std::int64_t lines = kParts * kTilePart * 2 / kLine;  // cache lines of one step
     return {reinterpret_cast<const char*>(next), (lines + blocks * kProducts - 1) / (blocks * kProducts)};
   }
 
-  /// Adds a section of a block to its sums, or starts them.
+  /// Adds the products of a section to a block's sums; the first section starts the sums.
   template <int kParts>
   void multiply_section(Tiles& tiles, std::int64_t section, const Bfloat16* x, std::int64_t rows, std::int64_t p,
                         Ahead& ahead, float* sums) const {
@@ -334,7 +338,7 @@ class TileProduct final : public Product {
     }
   }
 
-  /// Converts a block's sums into elements of y, or into a step of the next product's x.
+  /// Converts a block's sums to elements of y, or to a step of the next product's x.
   void finish(const Call& call, const Part& part, const Block& block, float* sums) const {
     const std::int64_t column = block.panel * kTileBlock, rows = height(part, block.row);
     if (handover_.leaves != nullptr) {
@@ -369,8 +373,8 @@ class TileProduct final : public Product {
     }
   }
 
-  /// Recomputes results that are not finite from whole numbers. An infinity times a part that is 0, or of opposite
-  /// sign, is NaN though the whole product is not; a product of first parts may overflow though the sum does not.
+  /// Recomputes results that are not finite, from whole numbers. An infinity times a part that is 0 or of opposite sign
+  /// is NaN, although the whole product is not. A product of first parts may overflow although the sum does not.
   void repair_rows(const Bfloat16* x, std::int64_t p, std::int64_t rows, float* sums) const {
     for (std::int64_t i = 0; i < rows; ++i) {
       float* const row = sums + i * kTileBlock;
@@ -390,11 +394,11 @@ class TileProduct final : public Product {
   Handover handover_;
   bool has_residual_;
   TileActivation activation_;
-  UnaryLoop loop_;  // an activation that tiles do not compute
+  UnaryLoop loop_;  // the activation, if tiles do not compute it
   std::int64_t column_pieces_ = 1, row_pieces_ = 1;
   std::int64_t packed_bytes_ = 0;
   std::shared_ptr<std::byte> weights_;  // panels of 32 columns in the layout of amx_pack.h
-  std::vector<float> bias_;             // padded
+  std::vector<float> bias_;             // padded to whole panels
 };
 
 int parts_of(const ProductQuery& query) { return tile_parts(query.dtype, query.multiplication.precision); }
@@ -404,7 +408,8 @@ bool takes(const ProductQuery& query) {
   const bool takes_dtype = query.dtype == DType::float32 || query.dtype == DType::bfloat16;
   if (tiles == Tiles::none || !takes_dtype || query.weights != query.dtype) return false;
   const int parts = parts_of(query);
-  if (tiles == Tiles::dots) return parts == 1;  // twice as fast as float32: too slow for more parts
+  // Dot products are only twice as fast as float32: too slow for more parts.
+  if (tiles == Tiles::dots) return parts == 1;
   return tiles == Tiles::emulated || query.size.rows >= least_rows(parts);
 }
 

@@ -14,8 +14,8 @@ namespace {
   return std::abs(x) < kLeastNormal ? std::copysign(0.0F, x) : x;
 }
 
-/// a·b + c, rounded once, and flushed to zero below the smallest normal number. Just below 2⁻¹²⁶ std::fma has one digit
-/// less and may round up to it, so the exact value decides.
+/// Returns a·b + c, rounded once, and flushed to zero below the smallest normal number. Just below 2⁻¹²⁶ std::fma has
+/// one digit less and may round up to that number, so the exact value decides.
 [[gnu::always_inline]] inline float multiply_add(float a, float b, float c) {
   const double exact = static_cast<double>(a) * static_cast<double>(b) + static_cast<double>(c);
   const float rounded = std::fma(a, b, c);

@@ -1,4 +1,5 @@
-// Eight registers of 16 rows of 64 bytes, and the product of two of them: AMX, and plain loops that give the same bits.
+// Eight registers of 16 rows of 64 bytes, and products of two of them: by AMX, or by plain loops that give the same
+// bits.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +14,13 @@ using Bfloat16 = std::uint16_t;
 inline constexpr std::int64_t kTileRows = 16, kTileDepth = 32, kTileBytes = 1024;
 inline constexpr std::int64_t kTileNumbers = kTileRows * kTileDepth;
 
-/// This thread's tile registers during the object's lifetime. Requires isa() to be amx.
+/// The tile registers of this thread, while the object exists. Requires isa() to be amx.
 ///
 /// GCC's intrinsics of the same names accept only literal register numbers, and do not declare that they read memory.
 #if defined(__x86_64__)
 class AmxTiles {
  public:
-  /// With more parts, products on tiles are not worth it.
+  /// The maximum number of parts; products with more are slower than other kernels.
   static constexpr int kMostParts = 3;
 
   AmxTiles() {
@@ -44,7 +45,7 @@ class AmxTiles {
   [[gnu::always_inline]] void stream(const Bfloat16* from) {
     __asm__ volatile("tileloaddt1 (%0,%1,1), %%tmm%c2" : : "r"(from), "r"(kRowBytes), "i"(kTile) : "memory");
   }
-  /// Loads row r from from + r·stride.
+  /// Loads 16 rows of float32 accumulators; row r is at from + r·stride.
   template <int kTile>
   [[gnu::always_inline]] void load_sums(const float* from, std::int64_t stride) {
     __asm__ volatile("tileloadd (%0,%1,1), %%tmm%c2"
@@ -52,7 +53,7 @@ class AmxTiles {
                      : "r"(from), "r"(stride * static_cast<std::int64_t>(sizeof(float))), "i"(kTile)
                      : "memory");
   }
-  /// Stores row r to to + r·stride.
+  /// Stores 16 rows of float32 accumulators; row r goes to to + r·stride.
   template <int kTile>
   [[gnu::always_inline]] void store(float* to, std::int64_t stride) {
     __asm__ volatile("tilestored %%tmm%c2, (%0,%1,1)"
@@ -65,7 +66,7 @@ class AmxTiles {
   [[gnu::always_inline]] void load_bytes(const std::uint8_t* from, std::int64_t stride) {
     __asm__ volatile("tileloadd (%0,%1,1), %%tmm%c2" : : "r"(from), "r"(stride), "i"(kTile) : "memory");
   }
-  /// Loads 16 × 16 sums, row r from from + r·stride.
+  /// Loads 16 × 16 int32 accumulators; row r is at from + r·stride.
   template <int kTile>
   [[gnu::always_inline]] void load_integers(const std::int32_t* from, std::int64_t stride) {
     load_bytes<kTile>(reinterpret_cast<const std::uint8_t*>(from),
@@ -93,7 +94,7 @@ class AmxTiles {
  private:
   static constexpr std::int64_t kRowBytes = 64;
 
-  /// All eight registers at full size, in the format of LDTILECFG.
+  /// The configuration of all eight registers at full size, in the format of LDTILECFG.
   struct alignas(64) Shape {
     std::uint8_t palette = 1, start_row = 0, reserved[14] = {};
     std::uint16_t row_bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
@@ -103,13 +104,13 @@ class AmxTiles {
 #endif
 
 /// sums(m, n) += Σ left(m, k)·right(k, n), in float32 and in the order of TDPBF16PS in Intel's manual. The even k and
-/// the odd k are summed separately from 0, without rounding the products; the two sums are added, then the previous
-/// value. Denormal operands and results count as zero. left is (16, 32), right (16, 16, 2): number (k, n) is at (k/2,
-/// n, k%2).
+/// the odd k are summed separately from 0, without rounding of the products. The two sums are added, then the previous
+/// value. Denormal operands and results count as zero. left is (16, 32); right is (16, 16, 2) with number (k, n) at
+/// (k/2, n, k%2).
 void multiply_tiles(float* sums, const Bfloat16* left, const Bfloat16* right);
 
-/// sums(m, n) += Σ left(m, k)·right(k, n) with wrap-around, as TDPBUSD. left is (16, 64) unsigned bytes, right (16, 16,
-/// 4) signed bytes: number (k, n) is at (k/4, n, k%4).
+/// sums(m, n) += Σ left(m, k)·right(k, n) with wrap-around, as TDPBUSD does. left is (16, 64) unsigned bytes; right is
+/// (16, 16, 4) signed bytes with number (k, n) at (k/4, n, k%4).
 void multiply_int8_tiles(std::int32_t* sums, const std::uint8_t* left, const std::int8_t* right);
 
 /// The interface of AmxTiles on any CPU.

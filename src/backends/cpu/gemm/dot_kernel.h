@@ -10,7 +10,7 @@
 
 namespace attn::backends::cpu {
 
-/// Stands in for the tile registers. Requires isa() to be at least avx512_bf16.
+/// Has the interface of the tile registers. Requires isa() to be at least avx512_bf16.
 struct DotProducts {
   static constexpr int kMostParts = 1;
 };
@@ -35,7 +35,7 @@ ATTN_DOTS void multiply_rows(const Bfloat16* x, const Bfloat16* w, std::int64_t 
     ahead.fetch(4);
 #pragma GCC unroll 4
     for (std::int64_t pair = 0; pair < kTileDepth / 2; ++pair) {
-      // Numbers 2·pair and 2·pair + 1 of 16 columns.
+      // The numbers 2·pair and 2·pair + 1 of 16 columns.
       const auto left = reinterpret_cast<__m512bh>(_mm512_loadu_si512(w + pair * 32));
       const auto right = reinterpret_cast<__m512bh>(_mm512_loadu_si512(w + kTileNumbers + pair * 32));
       ATTN_EACH(r, kRows) {

@@ -11,14 +11,15 @@
 namespace attn::backends::cpu {
 namespace {
 
-/// A section of the depth: 128 KB of a panel, whose accumulators form one chain of products.
+/// Maximum depth of a section. That is 128 KB of a panel, and its accumulators form one chain of additions.
 constexpr std::int64_t kMostDepth = 1024;
-/// Numbers of a block of rows of x, which stays in the L2 cache while panels pass, and its height.
+/// Maximum numbers of a block of rows of x, which stays in the L2 cache while the panels are read; minimum and maximum
+/// rows of a block.
 constexpr std::int64_t kBlockNumbers = 1 << 17, kLeastHeight = 48, kMostHeight = 240;
-/// Numbers of panels that are packed at a time: they stay in the L3 cache.
+/// Maximum numbers of the panels that are packed together, which stay in the L3 cache.
 constexpr std::int64_t kPackedNumbers = 1 << 22;
 constexpr std::int64_t kPiecesPerThread = 4, kLeastPanels = 8;
-/// Numbers of y up to which blocks pack for themselves instead of waiting; and rows that are worth a thread.
+/// Maximum numbers of y for which each block packs y itself instead of waiting; minimum rows per thread.
 constexpr std::int64_t kPackedAlone = 1 << 14, kLeastRowsOfThread = 24;
 
 std::int64_t count_of_parts(std::int64_t size, std::int64_t most) { return (size + most - 1) / most; }
@@ -35,18 +36,18 @@ std::int64_t panels_at_a_time(std::int64_t width, std::int64_t depth) {
   return std::min(all, std::max<std::int64_t>(1, kPackedNumbers / (depth_of_part(depth) * kPanel)));
 }
 
-/// The row stride of a packed block, which avoids cache set conflicts between rows.
+/// Returns the row stride of a packed block, which avoids cache set conflicts between rows.
 std::int64_t stride_of_rows(std::int64_t depth) {
   return (depth_of_part(depth) + kLanes - 1) / kLanes * kLanes + kLanes;
 }
 
-/// Whether blocks of x are packed: if rows of x would conflict in cache sets, or are not contiguous.
+/// Returns whether blocks of x are packed: if rows of x would conflict in cache sets, or are not contiguous.
 bool lays_out(const DynamicGemmSize& size) {
   constexpr std::int64_t kAlias = 1024;  // numbers in 4 KB
   return size.transpose_x || size.depth % kAlias == 0;
 }
 
-/// A thread's scratch memory: a packed block of rows, and a panel if panels are not packed together.
+/// Returns the floats of a thread's scratch memory: a packed block of rows, and a panel.
 std::int64_t numbers_of_thread(const DynamicGemmSize& size) {
   const std::int64_t block = lays_out(size) ? rows_of_block(size.rows, size.depth) * stride_of_rows(size.depth) : 0;
   return (block + depth_of_part(size.depth) * kPanel + kLanes - 1) / kLanes * kLanes;
@@ -91,14 +92,14 @@ DynamicGemm::DynamicGemm(Engine& engine, const DynamicGemmSize& size, const grap
   blocks_ = count_of_parts(size.rows, most_rows_);
   const bool is_small = panels_ * kPanel * size.depth <= kPackedAlone;
   packs_together_ = blocks_ > 1 && !is_small;
-  // With few rows, the bandwidth of y dominates.
+  // With few rows, the bandwidth of y limits the time.
   const auto rows = static_cast<double>(std::max<std::int64_t>(size.rows, 8));
   team_ = engine.team_for(2.0 * rows * static_cast<double>(size.depth) * static_cast<double>(size.width));
   if (team_.threads > 1) {
     const std::int64_t wanted = count_of_parts(kPiecesPerThread * team_.threads, blocks_);
     groups_ = std::clamp<std::int64_t>(wanted, 1, std::max<std::int64_t>(1, most_panels_ / kLeastPanels));
     if (blocks_ == 1 && is_small) {
-      // The rows that a thread has written are in its cache for the next product.
+      // Each thread writes the rows that it reads in the next product, so that they are in its cache.
       blocks_ = std::clamp<std::int64_t>(size.rows / kLeastRowsOfThread, 1, team_.threads);
       groups_ = 1;
     }
@@ -158,7 +159,7 @@ void DynamicGemm::lay_out(const Part& part, std::int64_t first, std::int64_t row
     std::copy_n(x + (first + i) * size_.depth + part.k, part.depth, to + i * stride);
 }
 
-/// A block of rows by a group of panels, which are packed on demand if they were not before.
+/// Multiplies a block of rows by a group of panels. The panels are packed now if they were not packed before.
 void DynamicGemm::run_piece(const Part& part, std::int64_t piece, int thread, const Operands& on, bool biased) {
   const std::int64_t block = piece / groups_, group = piece % groups_, panels = part.last - part.first;
   const std::int64_t first = size_.rows * block / blocks_, rows = size_.rows * (block + 1) / blocks_ - first;

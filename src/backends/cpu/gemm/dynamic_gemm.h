@@ -1,4 +1,4 @@
-// z = activation(x·y + bias) + residual for matrices that all change between runs, as weights do in training.
+// z = activation(x·y + bias) + residual for matrices that all change between runs, such as weights in training.
 #pragma once
 
 #include <cstdint>
@@ -20,19 +20,20 @@ struct DynamicGemmSize {
 };
 
 /// Packs y into panels in shared scratch memory, one section of the depth and of the columns at a time. Blocks of rows
-/// of x, packed if their rows are not contiguous, pass over them (Goto and van de Geijn, Anatomy of high-performance
-/// matrix multiplication, 2008). Sums do not depend on the number of threads.
+/// of x are then multiplied by the panels (Goto and van de Geijn, Anatomy of high-performance matrix multiplication,
+/// 2008). A block is packed if its rows are not contiguous. Sums do not depend on the number of threads.
 class DynamicGemm {
  public:
   /// All sizes are at least 1.
   DynamicGemm(Engine& engine, const DynamicGemmSize& size, const graph::Unary& activation = {}, bool residual = false);
 
-  /// `bias` (width) may be null; `residual` (rows, width) is read if the constructor declared it; z aliases no operand.
+  /// `bias` (width) may be null. `residual` (rows, width) is read if the constructor declared it. z must not alias an
+  /// operand.
   void run(const float* x, const float* y, const float* bias, const float* residual, float* z);
   [[nodiscard]] static std::string_view name() { return "panels, packed in each run"; }
   [[nodiscard]] std::int64_t bytes() const { return static_cast<std::int64_t>(start_.size() * sizeof(float)); }
 
-  /// Returns its share of the scratch memory, and what else it keeps; at most kMaxSize.
+  /// Returns the bytes of scratch memory, at most kMaxSize.
   [[nodiscard]] static std::int64_t scratch_bytes(const DynamicGemmSize& size, int threads);
   [[nodiscard]] static std::int64_t held_bytes(const DynamicGemmSize& size);
 
@@ -55,16 +56,16 @@ class DynamicGemm {
   Engine& engine_;
   DynamicGemmSize size_;
   bool is_relu_, adds_residual_;  // applied in the epilogue of the micro-kernel
-  bool packs_together_;           // packs panels before blocks pass over them; otherwise each work item packs its own
-  Finish finish_;                 // the rest of the epilogue, over a work item
+  bool packs_together_;  // whether panels are packed before the products; otherwise each work item packs its own
+  Finish finish_;        // the rest of the epilogue, over a work item
   Team team_;
   std::int64_t panels_, depths_, blocks_, groups_ = 1;
   std::int64_t most_depth_, most_rows_, most_panels_;
-  std::vector<float> start_;            // the bias, padded
-  std::vector<std::int64_t> laid_out_;  // for each thread: the packed block, or -1
+  std::vector<float> start_;            // the bias, padded to whole panels
+  std::vector<std::int64_t> laid_out_;  // the packed block of each thread, or -1
 };
 
-/// Returns the memory of such a product.
+/// Returns the needs of a kernel with such a product.
 template <typename Gemm>
 [[nodiscard]] Needs needs_of_dynamic_gemm(const DynamicGemmSize& size, int threads) {
   Needs needs;

@@ -19,9 +19,10 @@ namespace {
 
 using Number = DynamicGemmBfloat16::Number;
 
-/// Numbers of a block of rows of x, which stays in the L2 cache while panels pass, and its height.
+/// Maximum numbers of a block of rows of x, which stays in the L2 cache while the panels are read; minimum and maximum
+/// rows of a block.
 constexpr std::int64_t kBlockNumbers = 1 << 18, kLeastHeight = 48, kMostHeight = 192;
-/// Numbers of panels that are packed at a time.
+/// Maximum numbers of the panels that are packed together.
 constexpr std::int64_t kPackedNumbers = 1 << 23;
 constexpr std::int64_t kPiecesPerThread = 4, kLeastPanels = 8, kPair = 2;
 
@@ -38,14 +39,14 @@ std::int64_t panels_together(const DynamicGemmSize& size) {
   return std::min(count_of(size.width, kPanel), std::max<std::int64_t>(1, kPackedNumbers / panel_numbers(size)));
 }
 
-/// The row stride of a packed block: the pairs plus one cache line.
+/// Returns the row stride of a packed block: the pairs plus one cache line.
 std::int64_t row_numbers(const DynamicGemmSize& size) {
   return (pairs_of(size.depth) + kLanes - 1) / kLanes * kLanes * kPair + kPair * kLanes;
 }
 
 bool lays_out(const DynamicGemmSize& size) { return size.transpose_x || size.depth % kPair != 0; }
 
-/// A thread's scratch memory: a packed block of rows.
+/// Returns the numbers of a thread's scratch memory: a packed block of rows.
 std::int64_t numbers_of_a_thread(const DynamicGemmSize& size) {
   if (!lays_out(size)) return 0;
   return (height_of(size) + kLanes) * row_numbers(size);
@@ -87,7 +88,7 @@ template <typename Load>
   for (int i = 0; i < kLanes; ++i) std::memcpy(to + i * to_row, &block[i], sizeof block[i]);
 }
 
-/// Packs the same panel from a y stored by columns: y[j·depth + k].
+/// Packs the same panel from a transposed y: y[j·depth + k].
 ATTN_VECTORIZED(void, pack_columns, const Number* y, std::int64_t row, std::int64_t depth, std::int64_t width,
                 Number* to) {
   constexpr std::int64_t kStep = kPair * kPanel;
@@ -144,7 +145,7 @@ ATTN_VECTORIZED(void, add_bias, const float* sums, const float* bias, std::int64
   }
 }
 
-/// Rounds rows of 32 numbers to `width` bfloat16 in rows of z.
+/// Rounds rows of 32 floats to bfloat16, and stores the first `width` of each in rows of z.
 ATTN_VECTORIZED(void, narrow_rows, const float* from, std::int64_t rows, std::int64_t width, Number* z,
                 std::int64_t row) {
   for (std::int64_t i = 0; i < rows; ++i) {

@@ -12,15 +12,16 @@ namespace attn::backends::cpu {
 /// Returns the reason why this method is not used, or "".
 [[nodiscard]] std::string why_not_dynamic_gemm_bfloat16(DType dtype, const Multiplication& multiplication);
 
-/// DynamicGemm for bfloat16: float32 accumulators over the whole depth; bias, activation and residual are added
-/// before the single rounding.
+/// DynamicGemm for bfloat16, with float32 accumulators over the whole depth. Bias, activation and residual are added
+/// before the result is rounded once.
 class DynamicGemmBfloat16 {
  public:
   DynamicGemmBfloat16(Engine& engine, const DynamicGemmSize& size, const graph::Unary& activation = {},
                       bool residual = false);
 
   using Number = std::uint16_t;
-  /// `bias` (width) may be null; `residual` (rows, width) is read if the constructor declared it; z aliases no operand.
+  /// `bias` (width) may be null. `residual` (rows, width) is read if the constructor declared it. z must not alias an
+  /// operand.
   void run(const Number* x, const Number* y, const Number* bias, const Number* residual, Number* z);
   [[nodiscard]] static std::string_view name() { return "dot products of bfloat16, packed in each run"; }
   [[nodiscard]] static std::int64_t bytes() { return 0; }
@@ -42,7 +43,7 @@ class DynamicGemmBfloat16 {
   Finish finish_;
   Team team_;
   std::int64_t panels_, blocks_, groups_ = 1, most_panels_;
-  std::vector<std::int64_t> laid_out_;  // for each thread: the packed block, or -1
+  std::vector<std::int64_t> laid_out_;  // the packed block of each thread, or -1
 };
 
 }  // namespace attn::backends::cpu

@@ -1,4 +1,4 @@
-// Sums of products that are not matrix products (plan::simplify_einsum turns those into Linear and MatMul).
+// Sums of products that are not matrix products; plan::simplify_einsum turns those into Linear and MatMul.
 #include "attn/graph/einsum.h"
 
 #include <algorithm>
@@ -15,9 +15,9 @@ namespace {
 
 constexpr std::size_t kMostOperands = 8;
 using Places = std::array<const float*, kMostOperands>;
-using Steps = std::array<std::int64_t, kMostOperands>;  // 0 for an operand that repeats or lacks the letter
+using Steps = std::array<std::int64_t, kMostOperands>;  // step of each operand; 0 if it repeats or lacks the letter
 
-/// y[i] += Π x[i·step], i < size.
+/// y[i] += Π x[i·step] for i < size.
 ATTN_VECTORIZED(void, add_products, const Places& x, const Steps& steps, std::size_t count, float* y,
                 std::int64_t size) {
   if (count == 2 && steps[0] == 1 && steps[1] == 1) {
@@ -34,7 +34,7 @@ ATTN_VECTORIZED(void, add_products, const Places& x, const Steps& steps, std::si
   }
 }
 
-/// Returns Σ Π x[i·step], i < size, with steps 0 and 1, in double.
+/// Returns Σ Π x[i·step] for i < size, with steps 0 and 1, in double.
 ATTN_VECTORIZED(double, sum_products, const Places& x, const Steps& steps, std::size_t count, std::int64_t size) {
   Doubles sums{};
   for (std::int64_t i = 0; i < size; i += kHalf) {
@@ -75,8 +75,9 @@ std::int64_t combinations(const std::vector<Letter>& letters) {
   return count;
 }
 
-/// The inner loop runs along the last summed letter if it is contiguous in every operand that has it, otherwise along
-/// the last output letter, in rows. Each element belongs to one thread, and its terms are added in order.
+/// An einsum. The inner loop runs along the last summed letter if that is contiguous in every operand that has it.
+/// Otherwise it runs along the last output letter, in rows. Each output element belongs to one thread, and its terms
+/// are added in order.
 class EinsumKernel final : public Kernel {
  public:
   explicit EinsumKernel(const Step& step) : inputs_(step.inputs), y_(step.outputs[0]) {
@@ -156,7 +157,7 @@ class EinsumKernel final : public Kernel {
 
   std::vector<Operand> inputs_;
   Operand y_;
-  std::vector<Letter> kept_, summed_;  // without the inner one
+  std::vector<Letter> kept_, summed_;  // kept and summed letters, except that of the inner loop
   Letter inner_{1, {}};
   bool sums_along_ = false;
   std::int64_t rows_ = 1, terms_ = 1;

@@ -1,5 +1,5 @@
-// GEMVs of a few rows with a stored weight whose columns are contiguous, such as the rows of an embedding multiplied to
-// logits. Each column is read once, in place, and nothing is packed.
+// GEMVs of a few rows with a stored weight whose columns are contiguous, such as an embedding that computes logits.
+// Each column is read once, in place, and nothing is packed.
 #include "gemv.h"
 
 #include <array>
@@ -12,15 +12,15 @@
 namespace attn::backends::cpu {
 namespace {
 
-/// With more rows, a packed copy is faster.
+/// The maximum number of rows; for more rows, a packed copy is faster.
 constexpr int kMostRows = 8;
 
-/// Up to this many rows, columns are read sequentially, which the hardware prefetcher detects. With more rows two
-/// columns are multiplied together and prefetched this many bytes ahead.
+/// For up to kUnaided rows, columns are read sequentially, which the hardware prefetcher detects. With more rows, two
+/// columns are multiplied together, and the data is prefetched kAhead bytes ahead.
 constexpr std::int64_t kUnaided = 3, kAhead = 24 << 10;
 
-/// Forces one load for several products: GCC 12 turns a plain load into a memory operand of each product. For one
-/// product the load is plain, because with AVX2 GCC would take the other form through memory.
+/// Forces one load for several products, because GCC 12 turns a plain load into a memory operand of each product. For
+/// one product the load is plain, because with AVX2 GCC would move the other form through memory.
 template <bool kIsOfSeveral, typename Number>
 [[gnu::always_inline]] inline void load_once(const Number* from, Lanes& to) {
   if constexpr (kIsOfSeveral && std::is_same_v<Number, float>) {
@@ -31,9 +31,9 @@ template <bool kIsOfSeveral, typename Number>
   }
 }
 
-/// Multiplies some rows of x by some columns of w, each of which is read once for all rows: y[i * stride + j] = x[i] ·
-/// w[j]. An element of y is the same sum in the same order for any number of rows and columns. A non-zero `ahead` is
-/// the prefetch distance in numbers.
+/// Multiplies kRows rows of x by kColumns columns of w, each of which is read once: y[i·stride + j] = x[i] · w[j]. An
+/// element of y is the same sum in the same order for any number of rows and columns. `ahead` is the prefetch distance
+/// in numbers; 0: no prefetching.
 template <int kRows, int kColumns, typename Number>
 [[gnu::always_inline]] inline void dot_block(const float* x, const Number* w, std::int64_t depth, std::int64_t ahead,
                                              float* y, std::int64_t stride) {
@@ -84,7 +84,7 @@ template <int kRows, typename Number>
   for (; j < columns; ++j) dot_block<kRows, 1>(x, w + j * depth, depth, 0, y + j, stride);
 }
 
-/// Row by row: y (rows, stride) for the columns whose numbers begin at w.
+/// Multiplies row by row: y (rows, stride) for the columns whose numbers begin at w.
 template <typename Number>
 [[gnu::always_inline]] inline void dot_each_row(const float* x, std::int64_t rows, const Number* w,
                                                 std::int64_t columns, std::int64_t depth, float* y,
@@ -108,7 +108,7 @@ ATTN_VECTORIZED(void, dot_each_float16, const float* x, std::int64_t rows, const
 }
 
 #if defined(__x86_64__) && defined(__GNUC__)
-/// Only AVX-512 has the registers for several rows at a time.
+/// Multiplies kRows rows at a time, which only AVX-512 has the registers for.
 template <int kRows, typename Number>
 [[gnu::target("arch=x86-64-v4")]] void dot_all_rows(const float* x, const Number* w, std::int64_t columns,
                                                     std::int64_t depth, float* y, std::int64_t stride) {
@@ -135,7 +135,7 @@ class Gemv final : public Kernel {
   explicit Gemv(const Step& step) : x_(step.inputs[0]), w_(step.inputs[1]), y_(step.outputs[0]) {
     width_ = w_.shape[0];
     depth_ = w_.shape[1];
-    // With few rows, the bandwidth of the weights dominates.
+    // With few rows, the bandwidth of the weight limits the time.
     const double bytes = static_cast<double>(bytes_of(w_.dtype)) * static_cast<double>(w_.size());
     team_ = step.engine.team_for(4.0 * bytes);
   }

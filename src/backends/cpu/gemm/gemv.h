@@ -5,7 +5,7 @@
 
 namespace attn::backends::cpu {
 
-/// x (…, depth) · w (width, depth)ᵀ.
+/// Returns the kernel for x (…, depth) · w (width, depth)ᵀ.
 [[nodiscard]] std::string why_not_gemv(const StepInfo& step);
 [[nodiscard]] std::unique_ptr<Kernel> make_gemv(const Step& step);
 

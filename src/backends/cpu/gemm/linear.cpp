@@ -108,7 +108,7 @@ std::string why_not_half_linear(const StepInfo& step) {
   return why_not_dynamic_gemm_bfloat16(step.inputs[0].dtype, step.machine.multiplication);
 }
 
-/// Whether the product also takes the float32 kernel in half precision.
+/// Returns whether the product also supports the kernel in half precision with float32 rows.
 bool keeps_half(const StepInfo& step, std::size_t input) {
   if (input != 1 || (step.op<graph::Linear>().bias && !step.is_fixed(2))) return false;
   ProductQuery query = query_of(step);
@@ -118,7 +118,7 @@ bool keeps_half(const StepInfo& step, std::size_t input) {
   return find_product(query) == product;
 }
 
-/// Whether a weight of rank 2 is multiplied from the right: a dense map.
+/// Returns whether a rank-2 weight is the right operand, so that the product is a dense map.
 bool is_by_weight(const StepInfo& step) {
   return step.is_fixed(1) && step.inputs[1].shape.rank() == 2 && step.inputs[0].shape.rank() >= 2 &&
          !step.op<graph::MatMul>().transpose_x;
@@ -149,14 +149,15 @@ Needs needs_by_weight(const StepInfo& step) {
 
 std::unique_ptr<Kernel> make_by_weight(const Step& step) {
   const bool is_transposed = step.op<graph::MatMul>().transpose_y;
-  const bool is_there = step.fixed[1].data() != nullptr;  // otherwise other kernels have packed it
+  // The weight is missing if other kernels have already packed it.
+  const bool is_there = step.fixed[1].data() != nullptr;
   const Tensor weights = is_transposed && is_there ? transposed(step.fixed[1]) : step.fixed[1];
   PackedWeight& packed = step.packed(1, is_transposed);
   return std::make_unique<LinearKernel>(step, query_of_matmul(step).size, Product::Weights{weights.data(), &packed},
                                         Product::Fusion{});
 }
 
-/// A GEMV with the stored weight reads it in float32 or in half precision.
+/// Returns whether a GEMV reads the stored weight, in float32 or half precision.
 bool keeps_stored(const StepInfo& step, std::size_t input) { return input == 1 && why_not_gemv(step).empty(); }
 
 }  // namespace

@@ -11,7 +11,7 @@
 namespace attn::backends::cpu {
 namespace {
 
-/// x·y over batches; each thread packs the panels of y that it needs.
+/// x·y over batches. Each thread packs the panels of y that it needs.
 class MatmulKernel final : public Kernel {
  public:
   explicit MatmulKernel(const Step& step)
@@ -55,7 +55,8 @@ class MatmulKernel final : public Kernel {
   [[nodiscard]] std::string_view name() const override { return "simple"; }
 
  private:
-  /// An operand as matrices (rows, columns) under batch axes. A vector is a row on the left, a column on the right.
+  /// An operand as matrices (rows, columns) with batch axes. A vector is one row on the left, and one column on the
+  /// right.
   struct Side {
     Side(const Shape& shape, bool transposed, bool vector_is_row) {
       if (shape.rank() == 1) {

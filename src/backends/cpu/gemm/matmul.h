@@ -8,17 +8,18 @@
 
 namespace attn::backends::cpu {
 
-/// A single product: the right operand has no batches, and the left one has none or is merged into rows of one matrix.
+/// Returns the kernel for a single product: the right operand has no batch axes, and those of the left one can be
+/// merged with its rows.
 [[nodiscard]] std::string why_not_single(const StepInfo& step);
 [[nodiscard]] Needs single_needs(const StepInfo& step);
 [[nodiscard]] std::unique_ptr<Kernel> make_single(const Step& step);
 
-/// A single product of bfloat16 numbers, by dot products.
+/// Returns the kernel for a single product of bfloat16 numbers, by dot products.
 [[nodiscard]] std::string why_not_single_half(const StepInfo& step);
 [[nodiscard]] Needs single_half_needs(const StepInfo& step);
 [[nodiscard]] std::unique_ptr<Kernel> make_single_half(const Step& step);
 
-/// Products over batches.
+/// Returns the kernel for products with batch axes.
 [[nodiscard]] Needs matmul_needs(const StepInfo& step);
 [[nodiscard]] std::unique_ptr<Kernel> make_matmul(const Step& step);
 

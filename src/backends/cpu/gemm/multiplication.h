@@ -1,4 +1,4 @@
-// The methods of an executable for products with weights.
+// The computation of products with weights, as selected for an executable.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace attn::backends::cpu {
 
-/// The hardware for bfloat16 products: none, AVX-512's dot products, AMX's tiles, or for tests plain loops that give
-/// the same bits.
+/// The instructions for bfloat16 products: none, AVX-512's dot products, AMX's tiles, or (for tests) plain loops that
+/// give the same bits as AMX.
 enum class Tiles : std::uint8_t { none, dots, amx, emulated };
 
 struct Multiplication {

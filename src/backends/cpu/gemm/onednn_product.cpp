@@ -10,7 +10,7 @@
 namespace attn::backends::cpu {
 namespace {
 
-/// Rows per block: enough for full speed, and few enough that a block is in the cache for its epilogue.
+/// Maximum rows per block: enough for full speed, and few enough that a block is in the cache for its epilogue.
 constexpr std::int64_t kMostRows = 128;
 
 constexpr Layout kLayout{Layout::Kind::onednn};
@@ -19,14 +19,15 @@ class OnednnProduct final : public Product {
  public:
   OnednnProduct(Engine& engine, const Size& size, const Weights& weights, const Fusion& fusion)
       : size_(size),
-        // oneDNN adds the residual after the activation, so if the activation is ours, so is the residual.
+        // oneDNN adds the residual after the activation. If oneDNN does not compute the activation, the epilogue adds
+        // the residual too.
         eltwise_(eltwise_of(fusion.activation)),
         adds_residual_(fusion.residual && (eltwise_ || fusion.activation.fn == graph::UnaryFn::linear)),
         finish_(eltwise_ ? graph::Unary{} : fusion.activation, fusion.residual && !adds_residual_) {
     const double operations =
         2.0 * static_cast<double>(size.rows) * static_cast<double>(size.depth) * static_cast<double>(size.width);
     team_ = engine.team_for(operations);
-    // Blocks of similar height, the same number for each thread.
+    // Splits the rows into blocks of similar height, with the same number of blocks for each thread.
     const std::int64_t most =
         std::max<std::int64_t>(1, std::min(kMostRows, (size.rows + team_.threads - 1) / team_.threads));
     const std::int64_t rounds = (size.rows + most * team_.threads - 1) / (most * team_.threads);
@@ -72,7 +73,7 @@ class OnednnProduct final : public Product {
     std::size_t x, y, residual;
   };
 
-  /// The calls for a block of rows, one per thread.
+  /// Makes the calls for a block of rows, one for each thread.
   std::vector<BlockCall> calls(Engine& engine, std::int64_t rows, const Weights& weights) {
     const dnnl::memory::desc x = plain({rows, size_.depth}), y = plain({rows, size_.width});
     const dnnl::memory::desc any({size_.depth, size_.width}, dnnl::memory::data_type::f32,
@@ -127,7 +128,7 @@ bool takes(const ProductQuery& query) { return query.dtype == DType::float32 && 
 Layout layout(const ProductQuery&) { return kLayout; }
 
 std::int64_t packed_bytes(const ProductQuery& query) {
-  constexpr std::int64_t kBlock = 64;  // oneDNN's widest block
+  constexpr std::int64_t kBlock = 64;  // width of oneDNN's widest block
   const std::array factors{(query.size.width + kBlock - 1) / kBlock, kBlock, query.size.depth,
                            bytes_of(DType::float32)};
   return checked_product(factors).value_or(kMaxSize);

@@ -14,8 +14,7 @@ struct View {
   std::int64_t row, column;
 };
 
-/// The epilogue: max(·, 0), which keeps NaN, then the residual, which is laid out as
-/// y.
+/// The epilogue: max(·, 0), which keeps NaN; then the addition of the residual, which is laid out as y.
 struct Epilogue {
   bool relu = false;
   const float* residual = nullptr;

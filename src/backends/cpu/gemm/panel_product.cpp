@@ -8,12 +8,13 @@
 namespace attn::backends::cpu {
 namespace {
 
-/// Work items per thread: enough that a preempted thread leaves little to wait for, and that no thread waits long for
-/// the last item.
+/// Work items per thread. There are enough that a preempted thread leaves little work, and no thread waits long for the
+/// last item.
 constexpr std::int64_t kPiecesPerThread = 4;
 
-/// Numbers of a block of rows of x, which stays in the L2 cache while panels pass, and its height. The last constant
-/// limits the panels per work item, so that its results are still in that cache for the epilogue.
+/// Maximum numbers of a block of rows of x, which stays in the L2 cache while the panels are read; minimum and maximum
+/// rows of a block. kMostPanels limits the panels per work item, so that its results are still in that cache for the
+/// epilogue.
 constexpr std::int64_t kBlock = 1 << 20, kLeastRows = 48, kMostRows = 240, kMostPanels = 4;
 
 std::int64_t parts_of(std::int64_t size, std::int64_t most) { return (size + most - 1) / most; }
@@ -42,7 +43,7 @@ class PanelProduct final : public Product {
     weights_ = shared.bytes;
     start_.assign(static_cast<std::size_t>(panels_ * kPanel), 0.0F);
     if (fusion.bias != nullptr) std::copy_n(static_cast<const float*>(fusion.bias), size.width, start_.begin());
-    // With few rows, the bandwidth of the weights dominates.
+    // With few rows, the bandwidth of the weights limits the time.
     const auto rows = static_cast<double>(std::max<std::int64_t>(size.rows, 8));
     team_ = engine.team_for(2.0 * rows * static_cast<double>(size.depth) * static_cast<double>(size.width));
     blocks_ = parts_of(size.rows, std::clamp(kBlock / size.depth, kLeastRows, kMostRows));
@@ -91,12 +92,12 @@ class PanelProduct final : public Product {
 
   [[nodiscard]] const std::byte* panel(std::int64_t p) const { return weights_.get() + p * panel_bytes(); }
 
-  /// A thread's scratch panel in float32. Null if panels are float32.
+  /// Returns a thread's float32 panel in scratch memory; null if panels are float32.
   [[nodiscard]] float* wide_panel(int thread) const {
     return is_half() ? reinterpret_cast<float*>(engine_.scratch.get()) + thread * size_.depth * kPanel : nullptr;
   }
 
-  /// Rows [first, last) of panels [begin, end).
+  /// The rows [first, last) and the panels [begin, end).
   struct Piece {
     std::int64_t first, last, begin, end;
   };
@@ -134,7 +135,7 @@ class PanelProduct final : public Product {
     }
   }
 
-  /// Computes columns of panel p for a few rows of x, with multiply_panel's epilogue.
+  /// Computes columns of a half-precision panel for a few rows of x, with multiply_panel's epilogue.
   void multiply_half(const std::uint16_t* half, const float* x, std::int64_t rows, std::int64_t p,
                      const float* residual, float* y) const {
     float sums[kFewRows * kPanel];
@@ -157,7 +158,7 @@ class PanelProduct final : public Product {
   std::int64_t panels_, blocks_, groups_;
   std::int64_t packed_bytes_ = 0;
   std::shared_ptr<std::byte> weights_;  // panels (depth, kPanel) of dtype_
-  std::vector<float> start_;            // the bias, padded
+  std::vector<float> start_;            // the bias, padded to whole panels
 };
 
 bool takes(const ProductQuery& query) {

@@ -1,5 +1,6 @@
-// Micro-kernels of a product with a panel: the accumulators of a tile of rows and columns stay in registers over the
-// whole depth. The tile size follows from an instruction set's registers, so each has a source with its own loops.
+// Micro-kernels of a product with a panel. The accumulators of a tile of rows and columns stay in registers over the
+// whole depth. The tile size depends on an instruction set's registers, so each set has a source file with its own
+// loops.
 #pragma once
 
 #include <array>
@@ -17,10 +18,10 @@ namespace attn::backends::cpu {
 struct Tile {
   const float* x = nullptr;  ///< dense rows with stride row_x
   std::int64_t row_x = 0;
-  const float* panel = nullptr;  ///< at the tile's first column
+  const float* panel = nullptr;  ///< the panel at the tile's first column
   std::int64_t depth = 0;
   const float* start = nullptr;    ///< initial accumulator of each column; null: zeros
-  const float* earlier = nullptr;  ///< added to the sums, laid out as y; null: nothing
+  const float* earlier = nullptr;  ///< (rows, columns) laid out as y, added to the sums; null: nothing
   Epilogue out{};
   std::int64_t ahead = 0;  ///< prefetch distance of the panel in bytes, for 32 columns; 0: no prefetching
   float* y = nullptr;      ///< rows with stride `stride`
@@ -35,7 +36,7 @@ struct TileLoops {
   std::span<const TileLoop> by_rows;
 };
 
-/// For any CPU: up to 4 rows of up to 8 columns, in vectors of 4 numbers.
+/// For any CPU: up to 4 rows of up to 8 columns, in vectors of 4 floats.
 extern const TileLoops kTiles;
 #if defined(__x86_64__) && defined(__GNUC__)
 /// For AVX2 and FMA: up to 6 rows of up to 16 columns.
@@ -44,9 +45,11 @@ extern const TileLoops kTilesOfAvx2;
 extern const TileLoops kTilesOfAvx512, kHalfTilesOfAvx512;
 #endif
 
-/// kRows rows of kVectors vectors. Inlined into a function that is compiled for the instruction set.
+/// Multiplies kRows rows by kVectors vectors of columns. Inlined into a function that is compiled for the instruction
+/// set.
 ///
-/// Counters of rows and vectors are int: 64-bit ones make GCC 12's addresses cost 4 %.
+/// Counters of rows and vectors are int, because with 64-bit counters GCC 12's address computations cost 4 % of the
+/// time.
 template <typename Vector, int kRows, int kVectors>
 [[gnu::always_inline]] inline void multiply_tile(const Tile& tile) {
   constexpr std::ptrdiff_t kLanes = sizeof(Vector) / sizeof(float);
@@ -55,8 +58,8 @@ template <typename Vector, int kRows, int kVectors>
   };
   const float* const panel = tile.panel;
   const std::int64_t row_x = tile.row_x, depth = tile.depth, ahead = tile.ahead;
-  // Three rows share a base address, with offsets of zero, one and two strides: there are not enough registers for
-  // twelve addresses.
+  // Three rows share a base address, with offsets of zero, one and two strides, because there are not enough registers
+  // for twelve addresses.
   const float* threes[(kRows + 2) / 3];
   ATTN_EACH(i, (kRows + 2) / 3) threes[i] = tile.x + 3 * row_x * i;
   Vector starts[kVectors] = {}, sums[kRows][kVectors];

@@ -13,7 +13,7 @@ template <int kRows>
 }
 
 constexpr std::array<TileLoop, 6> kByRows{multiply<1>, multiply<2>, multiply<3>,
-                                          multiply<4>, multiply<5>, multiply<6>};  // 12 of 16 hold accumulators
+                                          multiply<4>, multiply<5>, multiply<6>};  // 12 of 16 registers
 
 }  // namespace
 

@@ -12,7 +12,7 @@ template <int kRows, int kVectors>
   multiply_tile<Vector, kRows, kVectors>(tile);
 }
 
-/// Accumulators fill 24 of the 32 registers.
+/// Accumulators use up to 24 of the 32 registers.
 template <int kVectors>
 constexpr std::array<TileLoop, 12> kByRows{multiply<1, kVectors>,  multiply<2, kVectors>,  multiply<3, kVectors>,
                                            multiply<4, kVectors>,  multiply<5, kVectors>,  multiply<6, kVectors>,

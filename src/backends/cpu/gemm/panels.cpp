@@ -10,24 +10,24 @@
 namespace attn::backends::cpu {
 namespace {
 
-/// The length of a chain of additions; longer sums are sums of such chains, which round less.
+/// Maximum length of a chain of additions. A longer sum is a sum of such chains, which rounds less.
 constexpr std::int64_t kChain = 1024;
 
 /// The most rows of any micro-kernel.
 constexpr std::int64_t kMostRows = 12;
 
-/// Rows of x with a stride that is a multiple of this conflict in the L1 cache, which has this many
-/// ways.
+/// Rows of x whose stride is a multiple of kAliased floats conflict in the L1 cache, which has kWays ways.
 constexpr std::int64_t kAliased = 4096 / sizeof(float), kWays = 8;
 
-/// Up to this many rows, a panel comes from memory as fast as it is multiplied, because the hardware prefetcher detects
-/// sequential reads. With more rows it does not; the first rows then prefetch the panel this many bytes ahead.
+/// For up to kUnaided rows, memory delivers a panel as fast as it is multiplied, because the hardware prefetcher
+/// detects the sequential reads. With more rows it does not; then the first rows prefetch the panel kBytesAhead bytes
+/// ahead.
 constexpr std::int64_t kUnaided = 4, kBytesAhead = 8 << 10;
-/// Half-precision panels: with more rows of x than kUnaidedByHalf, the panel is prefetched kRowsAhead of its rows
+/// For half-precision panels: with more than kUnaidedByHalf rows of x, the panel is prefetched kRowsAhead of its rows
 /// ahead. Widening prefetches kRowsAheadOfWidening rows ahead.
 constexpr int kUnaidedByHalf = 2, kRowsAhead = 16, kRowsAheadOfWidening = 64;
 
-/// The micro-kernels with 16 or 32 columns.
+/// Returns the micro-kernels with 16 or 32 columns.
 const TileLoops& loops_for([[maybe_unused]] std::int64_t columns) {
 #if defined(__x86_64__) && defined(__GNUC__)
   if (isa() >= Isa::avx512) return columns == kPanel ? kTilesOfAvx512 : kHalfTilesOfAvx512;
@@ -36,12 +36,13 @@ const TileLoops& loops_for([[maybe_unused]] std::int64_t columns) {
   return kTiles;
 }
 
-/// Accumulators of 16 or 32 columns, for dense rows of x.
+/// Multiplies dense rows of x by 16 or 32 columns.
 void multiply_tiles(const PanelSums& sums) {
   const TileLoops& loops = loops_for(sums.columns);
   auto most_rows = static_cast<std::int64_t>(loops.by_rows.size());
   if (sums.x.row % kAliased == 0) most_rows = std::min(most_rows, kWays);
-  // Tiles of similar height: a low one would be latency-bound by its few accumulators.
+  // Splits the rows into tiles of similar height, because a low tile has few accumulators and would be limited by
+  // latency.
   const std::int64_t heights = (sums.rows + most_rows - 1) / most_rows, widths = sums.columns / loops.columns;
   const std::int64_t least = heights == 0 ? 0 : sums.rows / heights, higher = sums.rows - heights * least;
   const bool fetches = sums.fetches && sums.rows > kUnaided;
@@ -72,7 +73,7 @@ void multiply_tiles(const PanelSums& sums) {
   }
 }
 
-/// Accumulators of 16 or 32 columns, for x with any column stride: a few rows of a chain at a time are made dense.
+/// Multiplies rows of x with any column stride by 16 or 32 columns. A few rows are made dense at a time, for one chain.
 void multiply_scattered(const PanelSums& sums) {
   float dense[kMostRows * kChain];
   for (std::int64_t i = 0; i < sums.rows; i += kMostRows) {
@@ -98,7 +99,7 @@ void multiply_scattered(const PanelSums& sums) {
   }
 }
 
-/// Any number of columns, through a block of 16 or 32.
+/// Multiplies by any number of columns, through a block of 16 or 32.
 void multiply_part(const PanelSums& sums) {
   float block[kMostRows * kPanel];
   for (std::int64_t i = 0; i < sums.rows; i += kMostRows) {
@@ -123,7 +124,7 @@ void multiply_part(const PanelSums& sums) {
   }
 }
 
-/// Loads the two vectors of columns of a row of a half-precision panel.
+/// Loads a row of a half-precision panel as two vectors of columns.
 template <bool kIsBfloat16>
 [[gnu::always_inline]] inline void load_pairs(const std::uint16_t* from, Lanes& left, Lanes& right) {
   Integers pairs;
@@ -227,7 +228,7 @@ ATTN_VECTORIZED(void, pack, const View& from, std::int64_t depth, std::int64_t w
       store(right, panel + k * kPanel + kLanes);
     }
   } else if (from.row == 1) {
-    // Columns of the panel are rows in memory: 16 of them at a time, 16 numbers of each.
+    // The columns of the panel are rows in memory. Blocks of 16 columns and 16 numbers are transposed.
     for (; k + kLanes <= depth; k += kLanes) {
       for (std::int64_t j = 0; j < kPanel; j += kLanes) {
         Lanes block[kLanes];

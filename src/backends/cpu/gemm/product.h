@@ -13,14 +13,14 @@ namespace attn::backends::cpu {
 
 class Product {
  public:
-  /// x (rows, depth) · w (depth, width), all at least 1.
+  /// The sizes of x (rows, depth) · w (depth, width), all at least 1.
   struct Size {
     std::int64_t rows, depth, width;
   };
   struct Weights {
     const void* numbers;             ///< (depth, width), dense
-    PackedWeight* packed = nullptr;  ///< the place of the packed copy, to share it; null: nobody else reads it
-    DType dtype = DType::float32;    ///< the dtype of x; panels also take half precision with a float32 x
+    PackedWeight* packed = nullptr;  ///< where the packed copy is shared; null: no other kernel reads the weight
+    DType dtype = DType::float32;    ///< the dtype of x; panels also support half precision with a float32 x
   };
   struct Fusion {
     const void* bias = nullptr;  ///< (width), or null
@@ -30,55 +30,57 @@ class Product {
   };
 
   virtual ~Product() = default;
-  /// `residual` (rows, width) is read if it was declared; y aliases neither.
+  /// `residual` (rows, width) is read if it was declared. y must not alias either operand.
   virtual void run(const void* x, const void* residual, void* y) = 0;
   [[nodiscard]] virtual std::string_view name() const = 0;
-  [[nodiscard]] virtual std::int64_t bytes() const = 0;  ///< its packed weights and scratch memory
+  [[nodiscard]] virtual std::int64_t bytes() const = 0;  ///< bytes of packed weights and scratch memory
 };
 
 /// Returns the size of a dense map of x by a kernel.
 [[nodiscard]] Product::Size product_size(const graph::Linear& op, const Shape& x, const Shape& kernel);
 
-/// The query to a product's record.
+/// The question whether a method supports a product.
 struct ProductQuery {
   Product::Size size;
   DType dtype = DType::float32;    ///< dtype of x, the bias, the residual and y
-  DType weights = DType::float32;  ///< that of x, or half precision with float32
+  DType weights = DType::float32;  ///< the dtype of x, or half precision with a float32 x
   Multiplication multiplication;
 };
 
-/// A method for products with a weight: its record states what it supports, its memory, and how it is made.
+/// A method for products with a weight. Its record states what it supports, its memory, and how it is made.
 struct ProductInfo {
   bool (&takes)(const ProductQuery& query);
-  /// The layout of its packed weights.
+  /// Returns the layout of the packed weights.
   Layout (&layout)(const ProductQuery& query);
-  /// The bytes of the packed weights; kMaxSize on overflow. Sizes may be 0.
+  /// Returns the bytes of the packed weights; kMaxSize on overflow. Sizes may be 0.
   std::int64_t (&packed_bytes)(const ProductQuery& query);
-  /// Other memory that it keeps.
+  /// Returns the bytes of other memory that a product keeps.
   std::int64_t (&held_bytes)(const ProductQuery& query);
-  /// The bytes of the method's share of the scratch memory.
+  /// Returns the bytes of scratch memory that a product needs.
   std::int64_t (&scratch_bytes)(const ProductQuery& query, int threads);
-  /// Packs the weights and the bias. x, y, bias and residual have `dtype`.
+  /// Makes a product: packs the weights and the bias. x, y, bias and residual have `dtype`.
   std::unique_ptr<Product> (&make)(Engine& engine, const Product::Size& size, DType dtype,
                                    const Product::Weights& weights, const Product::Fusion& fusion);
   bool hands_over;  ///< whether it supports Handover
-  bool is_library;  ///< whether it is oneDNN's
+  bool is_library;  ///< whether it uses oneDNN
 };
 
-/// Float32 by oneDNN, one block of rows at a time.
+/// Float32 products by oneDNN, one block of rows at a time.
 extern const ProductInfo kOnednnProduct;
 
-/// Float32 by panels of 32 columns of w; each is read once for a block of rows while the next one is prefetched.
-/// Half-precision panels take half the bytes, and each is widened for a block of rows. With AVX-512, panels are never
-/// slower than oneDNN, which does not prefetch. Measured in GFLOP/s on one core (peak 229) for 48 rows, 512 x 2048 and
-/// 2048 x 512, weights not in cache: 184 and 177 against oneDNN's 133 and 130. With hundreds of rows both reach 200,
-/// but panels are also cut along columns, so that threads finish together.
+/// Float32 products by panels of 32 columns of w. Each panel is read once for a block of rows while the next one is
+/// prefetched. Half-precision panels need half the bytes, and each is widened for a block of rows. With AVX-512, panels
+/// are never slower than oneDNN, which does not prefetch. Measured in GFLOP/s on one core (peak 229) for 48 rows, 512 x
+/// 2048 and 2048 x 512, weights not in cache: 184 and 177 against oneDNN's 133 and 130. With hundreds of rows both
+/// reach 200, but panels are also cut along columns, so that threads finish at the same time.
 extern const ProductInfo kPanelProduct;
 
-/// Float32 or bfloat16 on bfloat16 tiles, as the engine's `multiplication` selects. Emulated tiles take all products.
+/// Float32 or bfloat16 products on bfloat16 tiles, as the engine's `multiplication` selects. Emulated tiles support all
+/// products.
 extern const ProductInfo kTileProduct;
 
-/// The separate epilogue of a product: the activation, then the residual, over numbers just written.
+/// The separate epilogue of a product: applies the activation, then adds the residual, to results that were just
+/// written.
 class Finish {
  public:
   Finish(const graph::Unary& activation, bool residual);

@@ -18,7 +18,7 @@ const ProductInfo& product_for(const ProductQuery& query) {
   return *product;
 }
 
-/// Adds everything but the packed weights.
+/// Adds the needs of a product except its packed weights.
 void add_beside(const StepInfo& step, const ProductQuery& query, const ProductInfo& product, Needs& needs) {
   needs.held = plan::sum_of_bytes({needs.held, product.held_bytes(query)});
   needs.scratch = std::max(needs.scratch, product.scratch_bytes(query, step.machine.threads));

@@ -9,14 +9,15 @@ namespace attn::backends::cpu {
 /// Returns the best method; null if none supports the query.
 [[nodiscard]] const ProductInfo* find_product(const ProductQuery& query);
 
-/// Makes the best method, which must exist: for float32, or for a product that a kernel's `why_not` accepted.
+/// Makes a product by the best method, which must exist: for float32, or for a product that a kernel's `why_not`
+/// accepted.
 [[nodiscard]] std::unique_ptr<Product> make_product(Engine& engine, const Product::Size& size, DType dtype,
                                                     const Product::Weights& weights, const Product::Fusion& fusion);
 
-/// Adds the memory of a product with the weight in `input`, which other kernels may find packed.
+/// Adds the needs of a product with the weight in `input`, which other kernels may find packed.
 void add_shared_product(const StepInfo& step, const ProductQuery& query, std::size_t input, bool is_transposed,
                         Needs& needs);
-/// Adds the memory of a product with a private weight.
+/// Adds the needs of a product with a private weight.
 void add_product(const StepInfo& step, const ProductQuery& query, Needs& needs);
 
 }  // namespace attn::backends::cpu

@@ -21,7 +21,7 @@ template <typename Number, TileActivation kActivation, bool kResidual>
 [[gnu::always_inline]] inline bool write_rows(const float* sums, const float* bias, const TileOutput& out) {
   auto* y = static_cast<Number*>(out.y);
   const auto* residual = static_cast<const Number*>(out.residual);
-  Lanes zeros{}, shift[2];  // Σ 0·x, which is NaN if there is a NaN or ±∞
+  Lanes zeros{}, shift[2];  // Σ 0·x, which is NaN if x has a NaN or an infinity
   for (std::int64_t v = 0; v < 2; ++v) load(bias + v * kLanes, shift[v]);
   for (std::int64_t i = 0; i < out.rows; ++i, sums += kTileBlock, y += out.stride) {
     Lanes x[2];
@@ -37,7 +37,7 @@ template <typename Number, TileActivation kActivation, bool kResidual>
     }
     if (kResidual) residual += out.stride;
     if (out.width == kTileBlock) {
-      // A NaN here comes from numbers of this type: a bfloat16 NaN has no lower bits.
+      // A NaN here was computed from bfloat16 numbers, so it has no bits in its lower half.
       store(x[0], x[1], y);
       continue;
     }

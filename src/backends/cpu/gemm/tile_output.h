@@ -13,12 +13,12 @@ namespace attn::backends::cpu {
 struct TileOutput {
   DType dtype;
   void* y;
-  const void* residual;  ///< laid out as y; null: none
+  const void* residual;  ///< laid out as y, or null
   std::int64_t rows, width;
   std::int64_t stride;  ///< row stride of y
 };
 
-/// The activations that the epilogue computes; `other` ones must be applied separately.
+/// The activations that the epilogue computes; `other` must be applied separately.
 enum class TileActivation : std::uint8_t { none, relu, gelu, gelu_tanh, other };
 [[nodiscard]] TileActivation tile_activation(const graph::Unary& function);
 

@@ -7,7 +7,7 @@
 namespace attn::backends::cpu {
 
 /// Stores the bfloat16 nearest to each of 32 numbers (ties away from 0), and replaces the numbers by the remainders.
-/// Not for numbers whose nearest bfloat16 is infinite, nor for NaN.
+/// Not valid for NaN, and for numbers whose nearest bfloat16 is infinite.
 [[gnu::always_inline]] inline void take_nearest(Lanes& a, Lanes& b, Bfloat16* to) {
   const Integers upper = Integers{} + static_cast<int>(0xFFFF0000);
   const Integers first = reinterpret_cast<Integers>(a) + 0x8000, second = reinterpret_cast<Integers>(b) + 0x8000;

@@ -1,5 +1,5 @@
-// Loops over operands that are broadcast to one shape: rows of the output, along which an operand either advances or
-// repeats.
+// Loops over operands that are broadcast to one shape. They process rows of the output, along which an operand either
+// advances or repeats.
 #pragma once
 
 #include <array>
@@ -10,13 +10,13 @@
 
 namespace attn::backends::cpu {
 
-/// A joint walk over `kCount` operands. Axes along which the same operands advance are merged, to make rows
-/// long.
+/// A joint walk over `kCount` operands. Consecutive axes along which the same operands advance are merged, so that rows
+/// are long.
 template <std::size_t kCount>
 struct Walk {
   std::int64_t length = 1;                                   ///< elements per row
   std::array<bool, kCount> steps{};                          ///< whether the operand advances along a row
-  std::vector<std::array<std::int64_t, kCount>> row_starts;  ///< per row, in elements of each operand
+  std::vector<std::array<std::int64_t, kCount>> row_starts;  ///< the first element of each row, for each operand
 };
 
 template <std::size_t kCount>
@@ -27,7 +27,7 @@ template <std::size_t kCount>
     std::array<bool, kCount> steps;
     Strides strides;
   };
-  // From the last axis to the first; an axis is merged with the following one if they match.
+  // Axes from the last to the first. An axis is merged with the one after it if the operands advance alike.
   std::vector<Axis> axes;
   Strides next;
   next.fill(1);

@@ -26,7 +26,8 @@ ATTN_VECTORIZED(void, widen_float16, const std::uint16_t* from, float* to, std::
     const std::uint32_t sign = (from[i] & 0x8000U) << 16, magnitude = from[i] & 0x7FFFU;
     // Above 0.5, float32 numbers are 2^-24 apart, like subnormal float16 numbers.
     const float subnormal = std::bit_cast<float>(std::bit_cast<std::uint32_t>(0.5F) + magnitude) - 0.5F;
-    const std::uint32_t other = (magnitude << 13) + (magnitude < 0x7C00 ? kBiases : 2 * kBiases);  // 2^16: inf, NaN
+    // The exponent of ∞ and NaN needs twice the bias.
+    const std::uint32_t other = (magnitude << 13) + (magnitude < 0x7C00 ? kBiases : 2 * kBiases);
     to[i] = std::bit_cast<float>(sign | (magnitude < 0x400 ? std::bit_cast<std::uint32_t>(subnormal) : other));
   }
 }
@@ -36,7 +37,7 @@ ATTN_VECTORIZED(void, narrow_float16, const float* from, std::uint16_t* to, std:
   for (std::int64_t i = 0; i < count; ++i) {
     const auto bits = std::bit_cast<std::uint32_t>(from[i]);
     const std::uint32_t magnitude = bits & 0x7FFFFFFF;
-    // The inverse: the sum rounds to a multiple of 2^-24.
+    // The inverse conversion: the sum rounds to a multiple of 2^-24.
     const auto subnormal =
         std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + 0.5F) - std::bit_cast<std::uint32_t>(0.5F);
     const std::uint32_t normal = (magnitude + 0xFFF + ((magnitude >> 13) & 1) - kBiases) >> 13;

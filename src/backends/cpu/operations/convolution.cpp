@@ -93,7 +93,7 @@ std::string why_not(const StepInfo& step) {
 }
 
 Needs needs_of(const StepInfo& step) {
-  constexpr std::int64_t kBlock = 16;  // oneDNN's block of channels and filters
+  constexpr std::int64_t kBlock = 16;  // oneDNN pads channels and filters to blocks of this size
   const auto whole = [](std::int64_t size) { return bytes_times({(size + kBlock - 1) / kBlock, kBlock}); };
   const Shape& kernel = step.inputs[1].shape;
   Needs needs;

@@ -11,7 +11,7 @@ using dnnl::memory;
 
 std::size_t at(int axis) { return static_cast<std::size_t>(axis); }
 
-/// Describes (B, spatial…, C) in oneDNN's axis order (B, C, spatial…), by strides.
+/// Describes an array (B, spatial…, C) in oneDNN's axis order (B, C, spatial…), by its strides.
 memory::desc channels_last(const Shape& shape) {
   const int spatial = shape.rank() - 2;
   memory::dims dims{shape[0], shape.back()}, strides{shape.slice(1, shape.rank()).size(), 1};
@@ -22,7 +22,7 @@ memory::desc channels_last(const Shape& shape) {
   return {dims, memory::data_type::f32, strides};
 }
 
-/// Describes (window…, C/groups, F) as (groups?, F/groups, C/groups, window…).
+/// Describes a kernel (window…, C/groups, F) in oneDNN's axis order (groups?, F/groups, C/groups, window…).
 memory::desc plain_kernel(const Shape& kernel, std::int64_t groups) {
   const Dim filters = kernel.back(), depth = kernel[-2];
   memory::dims dims{filters / groups, depth}, strides{1, filters};
@@ -56,7 +56,7 @@ ConvDescription::ConvDescription(const graph::Conv& op, const Shape& x, const Sh
     const graph::Windows windows = graph::windows_of(size, kernel[axis], op.strides[a], op.dilation[a], op.padding);
     const Dim reach = (windows.count - 1) * op.strides[a] + (kernel[axis] - 1) * op.dilation[a] + 1;
     strides.push_back(op.strides[a]);
-    dilation.push_back(op.dilation[a] - 1);  // oneDNN counts the cells in between
+    dilation.push_back(op.dilation[a] - 1);  // oneDNN's dilation is the number of cells in between
     before.push_back(windows.before);
     after.push_back(std::max<Dim>(0, reach - size - windows.before));
   }

@@ -12,10 +12,10 @@ struct ConvDescription {
   ConvDescription(const graph::Conv& op, const Shape& x, const Shape& kernel, const Shape& y, Dim samples);
 
   dnnl::memory::desc source, target, plain_weights;
-  dnnl::memory::desc weights;  ///< in the layout that oneDNN selects
+  dnnl::memory::desc weights;  ///< weights in the layout that oneDNN selects
   dnnl::memory::dims strides, dilation, before, after;
 
-  /// For a convolution without a bias, as the gradients need it.
+  /// Returns the convolution without a bias, which gradients need as a hint.
   [[nodiscard]] dnnl::convolution_forward::primitive_desc forward(const dnnl::engine& engine,
                                                                   const dnnl::primitive_attr& attributes) const;
 };

@@ -1,4 +1,4 @@
-// Cumulative sums and products along an axis: x as (outer, length, inner).
+// Cumulative sums and products along an axis, with x as (outer, length, inner).
 #include <algorithm>
 
 #include "doubles.h"
@@ -9,7 +9,7 @@
 namespace attn::backends::cpu {
 namespace {
 
-/// A column of up to 8 adjacent numbers, processed in steps of `step` from `x` and `y` on.
+/// Up to 8 adjacent columns. Each is processed from `x` and `y` on, in steps of `step` elements.
 struct Running {
   bool product, exclusive;
   const float* x;

@@ -8,7 +8,7 @@
 
 namespace attn::backends::cpu {
 
-/// Half as many numbers as Lanes, in double.
+/// Doubles per vector: half of the lanes.
 inline constexpr int kHalf = kLanes / 2;
 using Doubles = double __attribute__((vector_size(kHalf * sizeof(double))));
 using HalfLanes = float __attribute__((vector_size(kHalf * sizeof(float))));

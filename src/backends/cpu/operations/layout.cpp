@@ -31,7 +31,7 @@ class StridedCopy {
         axes_.push_back(axis);
       }
     }
-    // A last axis that is dense on both sides is one block of bytes.
+    // A last axis that is dense on both sides is copied as one block of bytes.
     block_ = width;
     if (!axes_.empty() && axes_.back().from == 1 && axes_.back().to == 1) {
       block_ = axes_.back().size * width;
@@ -53,7 +53,7 @@ class StridedCopy {
   }
 
  private:
-  /// Copies along the innermost axis, at index i of the others.
+  /// Copies along the innermost axis; i is the index of the other axes.
   void copy_row(std::int64_t i, const std::byte* from, std::byte* to) const {
     for (std::size_t a = axes_.size(); a-- > 0;) {
       const Dim index = i % axes_[a].size;
@@ -75,7 +75,7 @@ class StridedCopy {
     }
   }
 
-  /// Blocks of a compile-time size, which makes each copy one instruction.
+  /// Copies blocks whose size is a compile-time constant, so that each copy is one instruction.
   template <std::size_t kBytes>
   void copy_blocks(const std::byte* from, std::int64_t from_step, std::byte* to, std::int64_t to_step) const {
     for (Dim j = 0; j < inner_.size; ++j) std::memcpy(to + j * to_step, from + j * from_step, kBytes);
@@ -108,7 +108,7 @@ class CopyKernel final : public Kernel {
     teams_.push_back(engine_.team_for(copy.bytes()));
     copies_.push_back(std::move(copy));
   }
-  /// Fills the output with this element first.
+  /// Makes run() fill the output with this element first.
   void set_background(const std::vector<std::byte>& element) {
     while (background_.size() < kBackground) background_.insert(background_.end(), element.begin(), element.end());
     element_ = static_cast<std::int64_t>(element.size());
@@ -124,7 +124,7 @@ class CopyKernel final : public Kernel {
   [[nodiscard]] std::string_view name() const override { return "simple"; }
 
  private:
-  static constexpr std::size_t kBackground = 4096;  // bytes of elements copied at once
+  static constexpr std::size_t kBackground = 4096;  // bytes that are filled at once
 
   void fill() const {
     parallel_ranges(to_.size(), fill_team_, [&](std::int64_t begin, std::int64_t end) {
@@ -177,7 +177,7 @@ class GatherKernel final : public Kernel {
     return indices_.dtype == DType::int64 ? indices_.data<std::int64_t>()[i] : indices_.data<std::int32_t>()[i];
   }
 
-  /// Throws the reference backend's error: it finds the same index.
+  /// Throws the reference backend's error for the first invalid index, by running the reference loop.
   void refuse() const {
     const std::array inputs{view_of(table_), view_of(indices_)};
     const std::array outputs{view_of(out_)};

@@ -22,7 +22,7 @@ ATTN_VECTORIZED(void, hide_all, float* x, const std::uint8_t* seen, float hidden
 }
 
 ATTN_VECTORIZED(bool, are_finite, const float* x, std::int64_t size) {
-  Lanes zeros{};  // Σ 0·x, which is NaN if there is a NaN or ±∞
+  Lanes zeros{};  // Σ 0·x, which is NaN if x has a NaN or an infinity
   for (std::int64_t i = 0; i < size; i += kLanes) {
     Lanes part;
     load(x + i, part);

@@ -52,7 +52,7 @@ ATTN_VECTORIZED(void, normalize_bfloat16, NormKind kind, float epsilon, const st
   normalize(kind, epsilon, x, gamma, beta, y, size);
 }
 
-/// Converts a weight of any dtype to float32 once; other operands are read in place.
+/// A weight of any dtype, converted to float32 once; operands that change between runs are read in place.
 class Factors {
  public:
   Factors() = default;
@@ -79,7 +79,7 @@ class LayerNormKernel final : public Kernel {
     if (op.center) beta_ = {step.inputs.back(), step.fixed.back()};
     length_ = 1;
     for (const int axis : op.axes) length_ *= x_.shape[axis];
-    // An element takes about 8 operations. The estimate is higher so that all threads take part: moving cache lines
+    // An element needs about 8 operations. The estimate is higher so that all threads take part: moving cache lines
     // that other threads wrote and will read costs more than the computation.
     constexpr double kWork = 40.0;
     team_ = step.engine.team_for(kWork * static_cast<double>(x_.size()));
@@ -131,7 +131,7 @@ ATTN_VECTORIZED(void, shift_and_scale_evenly, const float* x, float mean, float 
   for (std::int64_t i = 0; i < size; ++i) y[i] = (x[i] - mean) * factor + beta;
 }
 
-/// The statistics are weights, or change between runs, as in training.
+/// Batch normalization. The statistics are weights, or change between runs, as in training.
 class BatchNormKernel final : public Kernel {
  public:
   explicit BatchNormKernel(const Step& step)
@@ -176,7 +176,7 @@ class BatchNormKernel final : public Kernel {
   }
 
  private:
-  /// Computes the shift and the scale of each channel from the operation's inputs after the first.
+  /// Computes the shift and the scale of each channel from all inputs except the first.
   void take(const std::vector<Tensor>& inputs) {
     for (std::size_t c = 0; c < mean_.size(); ++c) {
       const auto at = static_cast<std::int64_t>(c);
@@ -206,7 +206,7 @@ std::string why_not_layers(const StepInfo& step) {
   return "";
 }
 
-/// The kernel holds gamma and beta in float32.
+/// Returns the bytes of gamma and beta in float32.
 Needs layer_needs(const StepInfo& step) {
   Needs needs;
   for (std::size_t i = 1; i < step.inputs.size(); ++i) {
@@ -216,7 +216,7 @@ Needs layer_needs(const StepInfo& step) {
   return needs;
 }
 
-/// The kernel holds the shift and the scale of each channel.
+/// Returns the bytes of the shift and the scale of each channel.
 Needs batch_needs(const StepInfo& step) {
   Needs needs;
   needs.held = bytes_times({3, step.inputs[1].size(), bytes_of(DType::float32)});

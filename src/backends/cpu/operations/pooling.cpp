@@ -1,4 +1,4 @@
-// Max and average pooling, and their gradients: x as (B, cells, C) with 1 to 3 spatial axes.
+// Max and average pooling, and their gradients, with x as (B, cells, C) and 1 to 3 spatial axes.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -15,7 +15,7 @@ namespace {
 
 using Sizes = std::array<std::int64_t, 3>;
 
-/// The cells from `first` to before `end` along three axes.
+/// The cells [first, end) along three axes.
 struct Box {
   Sizes first, end;
   [[nodiscard]] std::int64_t cells() const { return (end[0] - first[0]) * (end[1] - first[1]) * (end[2] - first[2]); }
@@ -103,7 +103,8 @@ ATTN_VECTORIZED(void, mean_of_cells, const float* x, const Box& box, const Sizes
   }
 }
 
-/// The maximum of a sample's cells (C), or NaN if there is one; and the first such cell, if `chosen` is given.
+/// Computes the maximum of a sample's cells (C), or NaN if there is one. `chosen`, if given, receives the index of the
+/// first cell with that value.
 ATTN_VECTORIZED(void, largest_of_cells, const float* x, const Box& box, const Sizes& sizes, std::int64_t channels,
                 float* y, std::int32_t* chosen) {
   constexpr float kLowest = -std::numeric_limits<float>::infinity();
@@ -160,7 +161,8 @@ ATTN_VECTORIZED(void, sum_of_windows, const float* shares, const Box& windows, c
   }
 }
 
-/// The gradient of a cell from the windows that cover it: each window contributes only to the cell that it chose.
+/// Computes the gradient of a cell from the windows that cover it. Each window contributes only to the cell that it
+/// chose.
 ATTN_VECTORIZED(void, gather_chosen, const float* dy, const std::int32_t* chosen, const Box& windows,
                 const Sizes& sizes, std::int64_t cell, std::int64_t channels, float* dx) {
   const auto number = static_cast<std::int32_t>(cell);
@@ -221,8 +223,8 @@ class PoolKernel final : public Kernel {
   Team team_;
 };
 
-/// Each cell gathers from the windows that cover it, in order: nothing is written twice, and sums do not depend on
-/// threads.
+/// The gradient of pooling. Each cell adds the contributions of the windows that cover it, in order. Hence no cell is
+/// written by two threads, and sums do not depend on threads.
 class PoolGradKernel final : public Kernel {
  public:
   explicit PoolGradKernel(const Step& step)
@@ -237,7 +239,8 @@ class PoolGradKernel final : public Kernel {
         engine_.team_for(2.0 * static_cast<double>(dy_.size()) * static_cast<double>(PoolGrid::count(grid_.window)));
   }
 
-  /// For a maximum, the cell that each window chose; for a mean, each window's contribution to its cells.
+  /// Returns the bytes of scratch memory. It holds the cell that each window chose (max), or each window's contribution
+  /// to its cells (average).
   [[nodiscard]] static std::int64_t scratch_of(const StepInfo& step) {
     return bytes_times({step.inputs.back().size(), bytes_of(DType::float32)});
   }

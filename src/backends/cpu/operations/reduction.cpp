@@ -1,4 +1,4 @@
-// Sums, means and extremes over adjacent axes: x as (outer, length, inner).
+// Sums, means and extremes over adjacent axes, with x as (outer, length, inner).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 
 using graph::ReduceFn;
 
-// Takes x if it is larger than y, or NaN: neither is at most y, unless y is NaN already.
+// y = max(x, y), or NaN if either is NaN.
 ATTN_VECTORIZED(void, raise_row, float* y, const float* x, std::int64_t size) {
   for (std::int64_t i = 0; i < size; ++i) y[i] = x[i] <= y[i] || y[i] != y[i] ? y[i] : x[i];
 }
@@ -27,7 +27,7 @@ ATTN_VECTORIZED(float, sum_row, const float* x, std::int64_t size) { return sum_
 /// threads.
 constexpr std::int64_t kLeastLength = 64, kMostBlocks = 64, kLeastNumbers = 1 << 14;
 
-/// x as (outer, length, inner).
+/// The sizes of x as (outer, length, inner).
 struct ReduceSize {
   explicit ReduceSize(const StepInfo& step) {
     const auto& op = step.op<graph::Reduce>();

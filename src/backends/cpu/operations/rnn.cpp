@@ -1,4 +1,4 @@
-// Recurrent layers: the products with the input for all steps at once, then a product with the state for each step.
+// Recurrent layers: one product with the input for all steps, then a product with the state for each step.
 //
 // B batch, T steps, D input width, U units, g gates side by side in every kernel: (D, g·U), (U, g·U).
 #include <algorithm>
@@ -44,7 +44,7 @@ std::int64_t gates_of(RnnCell cell) {
   return 1;
 }
 
-/// Columns [first, first + width) of a matrix.
+/// Copies columns [first, first + width) of a matrix.
 Tensor columns(const Tensor& matrix, Dim first, Dim width) {
   const Dim rows = matrix.shape()[0], all = matrix.shape()[1];
   Tensor result(DType::float32, {rows, width});
@@ -56,8 +56,8 @@ Tensor columns(const Tensor& matrix, Dim first, Dim width) {
 
 constexpr std::int64_t kPartsPerThread = 2;
 
-/// Selects the kernel for the states by the whole batch. The size of a part depends on the number of threads, and the
-/// bits of a result must not.
+/// Selects the product with the states by the size of the whole batch. The size of a part depends on the number of
+/// threads, but the bits of a result must not.
 const ProductInfo& product_of_states(std::int64_t batch, std::int64_t units, std::int64_t width,
                                      const Multiplication& multiplication) {
   const ProductInfo* const product =
@@ -66,7 +66,8 @@ const ProductInfo& product_of_states(std::int64_t batch, std::int64_t units, std
   return *product;
 }
 
-/// The number of parts of the batch. A part has enough samples to hide the reading of the weights, or to fill a tile.
+/// Returns the number of parts of the batch. A part has enough samples to hide the reading of the weights, or to fill a
+/// tile.
 std::int64_t parts_of(std::int64_t batch, const ProductInfo& product, int threads) {
   constexpr std::int64_t kLeastSamples = 8, kTileRows = 32;
   if (threads == 1) return 1;
@@ -74,7 +75,7 @@ std::int64_t parts_of(std::int64_t batch, const ProductInfo& product, int thread
   return std::clamp<std::int64_t>(most, 1, kPartsPerThread * threads);
 }
 
-/// A GRU with reset_after=false multiplies the candidate's part of the kernel separately.
+/// Returns whether the candidate's columns of the kernel are multiplied separately: in a GRU with reset_after=false.
 bool is_split(const graph::Rnn& op) { return op.cell == RnnCell::gru && !op.reset_after; }
 
 class RnnKernel final : public Kernel {
@@ -91,8 +92,8 @@ class RnnKernel final : public Kernel {
     U_ = step.inputs[2].shape[0];
     width_ = gates_of(op.cell) * U_;
     std::size_t next = 3;
-    const float* bias = nullptr;            // (g·U) with the input
-    const float* recurrent_bias = nullptr;  // (g·U) with the state
+    const float* bias = nullptr;            // (g·U) for the input
+    const float* recurrent_bias = nullptr;  // (g·U) for the state
     if (op.bias) {
       bias = step.fixed[next++].as<float>().data();
       if (op.cell == RnnCell::gru && op.reset_after) recurrent_bias = bias + width_;
@@ -102,7 +103,7 @@ class RnnKernel final : public Kernel {
 
     input_product_ = make_product(step.engine, {B_ * T_, x_.shape[2], width_}, DType::float32, {step.fixed[1].data()},
                                   Product::Fusion{bias, {}, false});
-    // Samples need nothing of each other: parts of the batch go through all steps, each in one thread.
+    // Samples are independent, so each part of the batch runs through all steps in one thread.
     const double work = 2.0 * static_cast<double>(B_ * T_) * static_cast<double>(U_) * static_cast<double>(width_);
     team_ = step.engine.team_for(work);
     const bool split = is_split(op);
@@ -114,7 +115,7 @@ class RnnKernel final : public Kernel {
     PackedWeight packed, packed_candidate;
     for (std::int64_t part = 0; part < parts_; ++part) {
       const std::int64_t samples = first_of(part + 1) - first_of(part);
-      // Products inside of parts are each of one thread, with scratch of its own.
+      // Each part has a single-threaded engine, so that its products have scratch memory of their own.
       if (parts_ > 1)
         alone_.push_back(std::make_unique<Engine>(1, step.engine.work_per_thread, step.engine.multiplication));
       Engine& engine = parts_ > 1 ? *alone_.back() : step.engine;
@@ -176,10 +177,10 @@ class RnnKernel final : public Kernel {
   }
 
  private:
-  /// The first sample of a part.
+  /// Returns the index of the first sample of a part.
   [[nodiscard]] std::int64_t first_of(std::int64_t part) const { return B_ * part / parts_; }
 
-  /// The states after time t, of a part's samples, into stepped_.
+  /// Computes the states of a part's samples after time t, into stepped_.
   void step(std::int64_t part, std::int64_t t) {
     const std::int64_t begin = first_of(part), end = first_of(part + 1);
     const Products& products = products_[static_cast<std::size_t>(part)];
@@ -221,7 +222,7 @@ class RnnKernel final : public Kernel {
   }
 
   void lstm(const float* x, const float* recurrent, float* z, float* h, float* c) const {
-    add(x, recurrent, z, width_);  // i, f, c, o
+    add(x, recurrent, z, width_);  // pre-activations of the gates i, f, c, o
     gate_(z, z, 2 * U_);
     activation_(z + 2 * U_, z + 2 * U_, U_);
     gate_(z + 3 * U_, z + 3 * U_, U_);
@@ -230,7 +231,8 @@ class RnnKernel final : public Kernel {
     multiply(h, z + 3 * U_, h, U_);
   }
 
-  /// The gates z and r; then, by where the reset goes, r·h for the next product, or r times this one.
+  /// Computes the gates z and r. With reset_after it multiplies r by the product with the state; otherwise it computes
+  /// r·h for the candidate's product.
   void gru_gates(const float* x, const float* recurrent, float* z, std::int64_t b) {
     add(x, recurrent, z, 2 * U_);
     gate_(z, z, 2 * U_);
@@ -242,7 +244,7 @@ class RnnKernel final : public Kernel {
     }
   }
 
-  /// Takes over the step for the samples of a part that the mask lets through, and writes the i-th output.
+  /// Copies the stepped states of a part's samples, except where the mask is false, and writes the i-th output.
   void keep(std::int64_t part, std::int64_t t, std::int64_t i) {
     for (std::int64_t b = first_of(part); b < first_of(part + 1); ++b) {
       float* const output = output_.data() + b * U_;
@@ -262,21 +264,21 @@ class RnnKernel final : public Kernel {
   UnaryLoop activation_, gate_;
   std::int64_t B_, T_, U_, width_, recurrent_width_;
   std::unique_ptr<Product> input_product_;
-  /// The products of a part's states, and of the candidate of a gru that resets before its product.
+  /// The products with a part's states, and for the candidate of a GRU with reset_after=false.
   struct Products {
     std::unique_ptr<Product> state, candidate;
   };
   Team team_;
   std::int64_t parts_;
-  std::vector<std::unique_ptr<Engine>> alone_;        // one per part; empty without parts
-  std::vector<Products> products_;                    // by part
+  std::vector<std::unique_ptr<Engine>> alone_;        // engine of each part; empty with a single part
+  std::vector<Products> products_;                    // for each part
   std::vector<float> projected_;                      // (B,T,g·U)
   std::vector<float> recurrent_, gates_;              // (B,g·U)
   std::vector<float> reset_, candidate_, output_;     // (B,U)
-  std::vector<std::vector<float>> states_, stepped_;  // per state (B,U)
+  std::vector<std::vector<float>> states_, stepped_;  // (B,U) for each state
 };
 
-/// The inputs behind x that are weights.
+/// Returns the number of inputs after x that are weights.
 std::size_t weights_of(const graph::Rnn& op) { return op.bias ? 3 : 2; }
 
 std::string why_not(const StepInfo& step) {
@@ -306,7 +308,7 @@ Needs needs_of(const StepInfo& step) {
   const auto add_recurrent = [&](std::int64_t columns) {
     const ProductQuery query = product({samples, units, columns});
     add_product(step, query, needs);
-    if (parts > 1) {  // each has a bias and scratch of its own
+    if (parts > 1) {  // each part has a copy of the bias, and scratch memory
       const ProductInfo& info = *find_product(query);
       const std::int64_t own = plan::sum_of_bytes({info.held_bytes(query), info.scratch_bytes(query, 1)});
       needs.held = plan::sum_of_bytes({needs.held, bytes_times({parts, own})});

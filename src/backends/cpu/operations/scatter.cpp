@@ -1,4 +1,4 @@
-// The gradient of a lookup: rows added to the indexed rows of a table.
+// The gradient of a lookup: adds rows to the indexed rows of a table.
 #include <algorithm>
 #include <array>
 #include <vector>
@@ -11,8 +11,8 @@
 namespace attn::backends::cpu {
 namespace {
 
-/// The updates are sorted by target row, stably, and each part of the table belongs to one thread. No row is written by
-/// two threads, and sums do not depend on threads.
+/// Adds updates to rows of a table. The updates are sorted by target row, stably, and each part of the table belongs to
+/// one thread. No row is written by two threads, and sums do not depend on threads.
 class ScatterAddKernel final : public Kernel {
  public:
   explicit ScatterAddKernel(const Step& step)
@@ -69,7 +69,8 @@ class ScatterAddKernel final : public Kernel {
     return index < 0 ? index + size_ : index;
   }
 
-  /// Counting sort: afterwards first_[row] is the start of the row's updates in order_.
+  /// Sorts the updates by counting: afterwards first_[row] is the start of the row's updates in order_. Returns false
+  /// for an index out of range.
   bool sort() {
     std::ranges::fill(first_, 0);
     for (std::int64_t i = 0; i < indices_.size(); ++i) {
@@ -83,7 +84,7 @@ class ScatterAddKernel final : public Kernel {
     return true;
   }
 
-  /// Throws the reference backend's error: it finds the same index.
+  /// Throws the reference backend's error for the first invalid index, by running the reference loop.
   void refuse() const {
     const std::array inputs{view_of(updates_), view_of(indices_)};
     const std::array outputs{view_of(table_)};

@@ -19,7 +19,7 @@ void by_reference(const Unary& function, const float* x, float* y, std::int64_t 
   for (std::int64_t i = 0; i < size; ++i) y[i] = static_cast<float>(apply(function, static_cast<double>(x[i])));
 }
 
-// NaN compares false and is kept.
+// The comparison is false for NaN, so NaN is kept.
 ATTN_VECTORIZED(void, relu, const Unary&, const float* x, float* y, std::int64_t size) {
   for (std::int64_t i = 0; i < size; ++i) y[i] = x[i] < 0.0F ? 0.0F : x[i];
 }
@@ -114,7 +114,7 @@ ATTN_VECTORIZED(void, reciprocal, const Unary&, const float* x, float* y, std::i
   for (std::int64_t i = 0; i < size; ++i) y[i] = 1.0F / x[i];
 }
 
-/// Whether a relu has neither a threshold nor a maximum.
+/// Returns whether a relu has neither a threshold nor a maximum.
 bool is_leaky(const Unary& f) { return f.b == 0.0 && f.c == std::numeric_limits<double>::infinity(); }
 
 class LoopKernel final : public Kernel {
@@ -233,7 +233,8 @@ std::optional<Eltwise> eltwise_of(const Unary& f) {
   using dnnl::algorithm;
   switch (f.fn) {
     case UnaryFn::relu:
-      // With a slope oneDNN compares, which keeps NaN; without one it takes a maximum, which drops NaN.
+      // oneDNN's relu keeps NaN only with a negative slope, where it compares; without a slope it computes a maximum,
+      // which drops NaN.
       if (f.a == 0.0 || !is_leaky(f)) return std::nullopt;
       return Eltwise{algorithm::eltwise_relu, static_cast<float>(f.a)};
     case UnaryFn::gelu_tanh:

@@ -10,7 +10,7 @@
 
 namespace attn::backends::cpu {
 
-/// Whether the function is max(x, 0).
+/// Returns whether the function is max(x, 0).
 [[nodiscard]] bool is_plain_relu(const graph::Unary& function);
 
 /// y[i] = f(x[i]) for float32; x and y may alias.
@@ -18,7 +18,7 @@ class UnaryLoop {
  public:
   explicit UnaryLoop(const graph::Unary& function);
   void operator()(const float* x, float* y, std::int64_t size) const { loop_(function_, x, y, size); }
-  /// Whether the loop is vectorized; otherwise it calls the reference's function in double for each number.
+  /// Returns whether the loop is vectorized; otherwise it calls the reference function in double for each number.
   [[nodiscard]] bool is_vectorized() const { return vectorized_; }
 
  private:
@@ -44,14 +44,14 @@ class SlopeLoop {
   bool vectorized_ = true;
 };
 
-/// oneDNN's activation that equals Keras's, also at NaN (at infinities its gelu may give NaN where Keras's does not).
+/// oneDNN's activation that equals Keras's, also for NaN. At infinities its gelu may give NaN where Keras's does not.
 struct Eltwise {
   dnnl::algorithm algorithm;
   float alpha = 0.0F, beta = 0.0F;
 };
 
-/// Returns nothing if oneDNN's function differs: its relu, clip and exponential turn NaN into a number, its elu is
-/// inaccurate near 0, and its gelu is not accurate enough.
+/// Returns oneDNN's activation for the function; empty if it differs. Its relu, clip and exponential turn NaN into a
+/// number, its elu is inaccurate near 0, and its gelu is not accurate enough.
 [[nodiscard]] std::optional<Eltwise> eltwise_of(const graph::Unary& function);
 
 }  // namespace attn::backends::cpu

@@ -1,5 +1,5 @@
-// Quantized rows for int8 dot products, each with its scale: in a product's scratch, or left there by the previous
-// step.
+// Quantized rows for int8 dot products, each with its scale. They are in the scratch memory of a product, or where the
+// previous step left them.
 #pragma once
 
 #include <cstddef>
@@ -14,11 +14,11 @@ namespace attn::backends::cpu {
 class ByteRows {
  public:
   ByteRows() = default;
-  /// Uses memory of bytes(rows, depth).
+  /// Uses the memory at `at`, which has bytes(rows, depth) bytes.
   ByteRows(std::byte* at, std::int64_t rows, std::int64_t depth);
 
   [[nodiscard]] static std::int64_t bytes(std::int64_t rows, std::int64_t depth);
-  /// The row stride in bytes.
+  /// Returns the row stride in bytes.
   [[nodiscard]] std::int64_t stride() const { return stride_; }
   [[nodiscard]] const std::uint8_t* row(std::int64_t i) const { return bytes_ + i * stride_; }
   [[nodiscard]] const float* scales(std::int64_t i) const { return scales_ + i; }
@@ -37,12 +37,12 @@ class ByteRows {
 /// Rows that a step can leave quantized for the next one.
 struct LeftRows {
   std::int64_t rows = 0, length = 0;
-  bool in_place_of_output = false;  ///< otherwise beside it
+  bool in_place_of_output = false;  ///< whether the rows replace the step's output; otherwise they are additional
 };
 
-/// The output rows of a layer normalization.
+/// Returns the output rows of a layer normalization.
 [[nodiscard]] std::optional<LeftRows> rows_of_normalization(const StepInfo& step);
-/// The output rows of a quantized dense map, if there are enough rows that each thread computes whole ones.
+/// Returns the output rows of a quantized dense map, if there are enough rows for each thread to compute whole ones.
 [[nodiscard]] std::optional<LeftRows> rows_of_quantized(const StepInfo& step);
 
 /// Rows that a quantized dense map multiplies as int8.

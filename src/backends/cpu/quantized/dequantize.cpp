@@ -1,4 +1,4 @@
-// Dequantization, one row of the last axis at a time: rows that embeddings look up.
+// Dequantization, one row of the last axis at a time: for the rows that an embedding looks up.
 #include <algorithm>
 
 #include "attn/backends/reference.h"
@@ -104,7 +104,7 @@ class DequantizeKernel final : public Kernel {
     }
   }
 
-  /// The offset of a row's scales.
+  /// Returns the offset of a row's scales.
   [[nodiscard]] std::int64_t scale_of(std::int64_t row) const {
     std::int64_t offset = 0;
     for (std::size_t axis = strides_.size(); axis-- > 0;) {
@@ -120,7 +120,7 @@ class DequantizeKernel final : public Kernel {
     return std::all_of(groups, groups + size_, [&](std::int32_t group) { return group >= 0 && group < count_; });
   }
 
-  /// Throws the reference backend's error: it finds the same group.
+  /// Throws the reference backend's error for the first invalid group, by running the reference loop.
   void refuse() const {
     std::vector<Tensor> inputs;
     for (const Operand& input : inputs_) inputs.push_back(view_of(input));

@@ -17,20 +17,21 @@
 namespace attn::backends::cpu {
 namespace {
 
-constexpr std::int64_t kDigits = 3, kFour = 4;         // bytes of a number; numbers per dot product
-constexpr std::int64_t kWordOfPanel = kPanel * kFour;  // 32 bits of all columns
+constexpr std::int64_t kDigits = 3, kFour = 4;         // bytes (digits) of a number; bytes per int8 dot product
+constexpr std::int64_t kWordOfPanel = kPanel * kFour;  // bytes of one 32-bit word for each column of a panel
 constexpr int kBase = 256, kHalf = 128;
 constexpr float kMostUnits = 127.0F * kBase * kBase + 127.0F * kBase + 127.0F;
-constexpr float kLeast = 0x1p-100F;  // a smaller number would have a denormal unit
+constexpr float kLeast = 0x1p-100F;  // a smaller magnitude would have a denormal unit
 
-/// Rows of the depth in 32 bits of a column.
+/// Returns the number of depth rows that share a 32-bit word of a column.
 constexpr std::int64_t rows_of_word(IntegerForm form) { return form == IntegerForm::nibbles ? 8 : 4; }
 
 std::int64_t words_of(IntegerForm form, std::int64_t depth) {
   return (depth + rows_of_word(form) - 1) / rows_of_word(form);
 }
 
-/// The decomposition of a group, x = unit · X, with the sum of x and those of the digits of X.
+/// The decomposition of a group of numbers: x = unit · X, where X has kDigits digits. Also the sum of x, and the sums
+/// of each digit of X.
 struct FixedPointGroup {
   float unit = 0.0F, sum = 0.0F;
   std::int32_t digits[kDigits]{};
@@ -38,8 +39,8 @@ struct FixedPointGroup {
 
 FixedPointGroup* groups_in(std::byte* digits) { return reinterpret_cast<FixedPointGroup*>(digits); }
 
-/// Writes the bytes of one digit of 16 numbers, word by word. In an octet, rows 0, 2, 4 and 6 are multiplied together,
-/// and so are the odd ones.
+/// Writes one digit of 16 numbers, word by word. For nibbles, the digits of rows 0, 2, 4 and 6 of an octet come first,
+/// because they are multiplied together; the odd rows follow.
 template <bool kIsNibbles>
 [[gnu::always_inline]] inline void write_digit(const Integers& digit, std::int64_t words, std::int8_t* to) {
   constexpr std::int64_t kRows = kIsNibbles ? 8 : 4;
@@ -47,7 +48,7 @@ template <bool kIsNibbles>
   if constexpr (kIsNibbles)
     numbers = __builtin_shufflevector(digit, digit, 0, 2, 4, 6, 1, 3, 5, 7, 8, 10, 12, 14, 9, 11, 13, 15);
   using Bytes = std::uint8_t __attribute__((vector_size(kLanes)));
-  // Through 16 bits, because compilers otherwise extract bytes one by one.
+  // Converts through 16 bits, because compilers otherwise extract the bytes one by one.
   const Bytes bytes = __builtin_convertvector(__builtin_convertvector(numbers, Halves), Bytes);
   std::int8_t from[kLanes];
   std::memcpy(from, &bytes, sizeof bytes);
@@ -106,14 +107,16 @@ ATTN_VNNI inline __m512 floats_of(__m512i integers) {
   return __builtin_convertvector(reinterpret_cast<Integers>(integers), __m512);
 }
 
-/// Broadcasts four bytes to all columns, each time from memory: GCC splits a copy on the stack into six.
+/// Broadcasts four bytes to all columns. They are read from memory each time, because GCC splits a copy on the stack
+/// into six instructions.
 ATTN_VNNI inline __m512i all_of(const std::int8_t* four) {
   std::int32_t word = 0;
   std::memcpy(&word, four, sizeof word);
   return _mm512_set1_epi32(word);
 }
 
-/// Rows whose accumulators fit into the registers: three digits by two vectors of columns each.
+/// The maximum number of rows whose accumulators fit into the registers: each row has three digits by two vectors of
+/// columns.
 constexpr int kMostRows = 4;
 
 /// The groups and bytes of each decomposed row.
@@ -122,8 +125,8 @@ struct Split {
   const std::int8_t* bytes[kMostRows];
 };
 
-/// y = Σ over groups of scale · (unit · Σ X·integer − zero · Σ x). The offset `added` of the integers is subtracted
-/// from their sums, which is exact.
+/// y = Σ over groups of scale · (unit · Σ X·integer − zero · Σ x). The offset `added` of the stored integers is
+/// subtracted from their sums, which is exact.
 template <bool kIsNibbles, int kRows>
 ATTN_VNNI void multiply_rows(int added, const Split& rows, const std::uint8_t* panel, const PanelGroups& groups,
                              float* y) {
@@ -188,7 +191,7 @@ constexpr Multiply kByNibbles[] = {multiply_rows<true, 1>, multiply_rows<true, 2
 }  // namespace
 
 bool has_fixed_point_gemv(IntegerForm form, std::int64_t depth, const PanelGroups& groups) {
-  // Up to these depths sums of products fit in 32 bits.
+  // Maximum depths at which sums of products fit into 32 bits.
   constexpr std::int64_t kMostDepth = std::int64_t{1} << 16, kMostDepthOfNibbles = std::int64_t{1} << 20;
   if (!has_int8_dots() || form == IntegerForm::quads || depth == 0 || !groups.is_whole) return false;
   if (depth > (form == IntegerForm::nibbles ? kMostDepthOfNibbles : kMostDepth)) return false;

@@ -17,12 +17,13 @@ namespace attn::backends::cpu {
 namespace {
 
 constexpr std::int64_t kQuad = 4;
-constexpr std::int64_t kQuadBytes = kPanel * kQuad;  // bytes of a quad of all columns
-/// Up to this many rows, explicit prefetching of the panel is slower than the hardware prefetcher: it takes memory
-/// slots from loads.
+// Bytes of four depth rows of a panel, one 32-bit word for each column.
+constexpr std::int64_t kQuadBytes = kPanel * kQuad;
+/// For up to this many rows, explicit prefetching of the panel is slower than the hardware prefetcher, because
+/// prefetches occupy memory slots that loads need.
 constexpr int kFewRows = 6;
 
-/// Portable version: 16 columns at a time, one byte of each quad after the other.
+/// Portable version: computes 16 columns at a time, one of the four bytes after the other.
 ATTN_VECTORIZED(void, multiply_by_lanes, const std::uint8_t* x, std::int64_t row_x, std::int64_t rows,
                 const std::uint8_t* panel, std::int64_t quads, const std::int32_t* start, std::int32_t* y) {
   constexpr int kByte = 8, kWord = 32;
@@ -51,10 +52,9 @@ void run_by_lanes(const std::uint8_t* x, std::int64_t row_x, std::int64_t rows, 
 
 // NOLINTBEGIN(bugprone-macro-parentheses): types and names of variables cannot be parenthesized.
 
-/// Defines name<kRows>, which multiplies kRows rows by `dot`, over `Vector`s of columns, for the instruction
-/// set `isa`. If `by_columns`, the operands that `dot` derives from a vector of columns are shared by all
-/// rows. Every loop over rows and vectors is unrolled: otherwise GCC 12 keeps sums in memory, with a store for
-/// each product.
+/// Defines name<kRows>, which multiplies kRows rows by `dot`, over `Vector`s of columns, for the instruction set `isa`.
+/// If `by_columns`, all rows share the operands that `dot` derives from a vector of columns. Every loop over rows and
+/// vectors is unrolled, because otherwise GCC 12 keeps the accumulators in memory and stores each product.
 #define ATTN_INT8_DOTS(name, isa, Vector, load, store, set, dot, by_columns)                                  \
   template <int kRows>                                                                                        \
   [[gnu::target(isa)]] void name(const std::uint8_t* x, std::int64_t row_x, const std::uint8_t* panel,        \
@@ -92,8 +92,8 @@ void run_by_lanes(const std::uint8_t* x, std::int64_t row_x, std::int64_t rows, 
   }
 // NOLINTEND(bugprone-macro-parentheses)
 
-// Without an instruction for quads, the even and the odd bytes are widened to 16 bits and multiplied in pairs. The sum
-// of two products fits in 32 bits; instructions for pairs of bytes would saturate at 16.
+// Without a dot-product instruction for four bytes, the even and the odd bytes are widened to 16 bits and multiplied in
+// pairs. The sum of two products fits into 32 bits; instructions for pairs of bytes would saturate at 16 bits.
 constexpr int kByte = 8, kLowBytes = 0x00FF;
 
 [[gnu::target("avx2"), gnu::always_inline]] inline __m256i dot_words(__m256i sums, __m256i x, __m256i w) {
@@ -148,8 +148,8 @@ void run_by_rows(const std::uint8_t* x, std::int64_t row_x, std::int64_t rows, c
 }
 #endif
 
-/// On tiles: 32 rows at a time, then 16, with 16 quads per step. Remaining quads come first; remaining rows are left to
-/// `kOthers`.
+/// Multiplies on tiles: 32 rows at a time, then 16, with 16 quads per step. The remaining quads come first; `kOthers`
+/// multiplies the remaining rows.
 template <typename Tiles, auto kOthers>
 void run_on_tiles(const std::uint8_t* x, std::int64_t row_x, std::int64_t rows, const std::uint8_t* panel,
                   std::int64_t quads, const std::int32_t* start, std::int32_t* y) {
@@ -193,14 +193,14 @@ void run_on_tiles(const std::uint8_t* x, std::int64_t row_x, std::int64_t rows, 
     kOthers(x + on_tiles * row_x, row_x, rows - on_tiles, panel, quads, start, y + on_tiles * kPanel);
 }
 
-/// The rows of a block, which divide into whole tiles except for the last few.
+/// The optimal number of rows per call: six tiles of 16 rows.
 constexpr std::int64_t kRowsOfTiles = 6 * kTileRows;
 
 constexpr Int8Dots kByLanes{"integers", 8, run_by_lanes};
 constexpr Int8Dots kEmulatedTiles{"integers on emulated tiles", kRowsOfTiles,
                                   run_on_tiles<EmulatedTiles, run_by_lanes>};
 
-/// All kernels, the fastest last.
+/// Returns all kernels, the fastest last.
 std::vector<Int8Dots> find_all() {
   std::vector<Int8Dots> out{kEmulatedTiles, kByLanes};
 #if defined(__x86_64__) && defined(__GNUC__)

@@ -19,7 +19,7 @@ namespace {
 #if defined(__x86_64__) && defined(__GNUC__)
 #define ATTN_TABLE [[gnu::target("avx512f,avx512bw,avx512vl,avx512vnni")]]
 
-/// The sum of all lanes, by halving.
+/// Returns the sum of all lanes, by halving.
 [[gnu::always_inline]] inline std::int32_t sum_of_integers(const Integers& x) {
   Integers sum = x;
   sum += __builtin_shufflevector(sum, sum, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7);
@@ -28,8 +28,8 @@ namespace {
   return sum[0] + sum[1];
 }
 
-/// One row by one column after the other, so that the table is read sequentially; interleaving several columns takes
-/// three times as long. Four accumulators hide the latency.
+/// Multiplies one row by one column after the other, so that the table is read sequentially; interleaving several
+/// columns takes three times as long. Four accumulators hide the latency.
 ATTN_TABLE std::int32_t dot_table_row(const std::uint8_t* x, const std::int8_t* row, std::int64_t depth) {
   constexpr std::int64_t kVector = 64;
   constexpr int kSums = 4;
@@ -53,8 +53,8 @@ ATTN_TABLE std::int32_t dot_table_row(const std::uint8_t* x, const std::int8_t* 
                          reinterpret_cast<Integers>(sums[2]) + reinterpret_cast<Integers>(sums[3]));
 }
 
-/// From this many rows on two columns are multiplied together. The hardware prefetcher does not detect that pattern, so
-/// the data is prefetched this many bytes ahead.
+/// Minimum number of rows for which two columns are multiplied together, and the prefetch distance in bytes. The
+/// hardware prefetcher does not detect that access pattern.
 constexpr std::int64_t kTogether = 3, kAhead = 8 << 10;
 
 /// Multiplies kRows rows by kColumns columns, each of which is read once for all rows.

@@ -1,19 +1,19 @@
-// Int8 products of a few rows with a table as stored, whose rows are the columns of the product. This is the product
-// with an embedding that is also used for lookups, and therefore has no packed copy.
+// Int8 products of a few rows with a table that is not packed: the rows of the table are the columns of the product.
+// Used for an embedding that is also used for lookups, and therefore has no packed copy.
 #pragma once
 
 #include <cstdint>
 
 namespace attn::backends::cpu {
 
-/// The most rows: with more, a packed copy is faster.
+/// The maximum number of rows; for more rows, a packed copy is faster.
 inline constexpr std::int64_t kMostTableRows = 8;
 
-/// Whether this CPU supports such products within isa().
+/// Returns whether the CPU and ATTN_ISA allow such products.
 [[nodiscard]] bool has_int8_table_gemv();
 
 /// y[i·kPanel + j] = start[j] + Σ x[i·row_x + k]·table[j·depth + k], exactly, for `count` columns, at most kPanel. x is
-/// unsigned and the table signed.
+/// unsigned and the table is signed.
 void multiply_table(const std::uint8_t* x, std::int64_t row_x, std::int64_t rows, const std::int8_t* table,
                     std::int64_t depth, std::int64_t count, const std::int32_t* start, std::int32_t* y);
 

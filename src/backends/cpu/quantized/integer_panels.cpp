@@ -14,22 +14,23 @@
 namespace attn::backends::cpu {
 namespace {
 
-constexpr std::int64_t kQuad = 4, kOctet = 8;    // rows of the depth in 32 bits
-constexpr std::int64_t kWordBytes = kPanel * 4;  // 32 bits of all columns
+constexpr std::int64_t kQuad = 4, kOctet = 8;    // depth rows in a 32-bit word of a column: of bytes, of nibbles
+constexpr std::int64_t kWordBytes = kPanel * 4;  // bytes of one 32-bit word for each column of a panel
 constexpr int kOffset = 128;                     // maps a signed byte to an unsigned one
 
 using Bytes16 = std::uint8_t __attribute__((vector_size(kLanes)));
 
-constexpr int kMagnitude = 0x7FFFFFFF;  // bits of a float without its sign
+constexpr int kMagnitude = 0x7FFFFFFF;  // the bits of a float except its sign
 
-/// Loads numbers x[i], … of `size`, padded with zeros.
+/// Loads the numbers from x[i] on, and zeros beyond `size`.
 [[gnu::always_inline]] inline void load_some(const float* x, std::int64_t i, std::int64_t size, Lanes& to) {
   if (i + kLanes <= size) return load(x + i, to);
   to = Lanes{};
   std::memcpy(&to, x + i, static_cast<std::size_t>(size - i) * sizeof(float));
 }
 
-/// Returns max |x|, or NaN if there is one. The bits of magnitudes have the same order, with NaN above infinity.
+/// Returns max |x|, or NaN if there is one. The bits of magnitudes have the same order as the numbers, with NaN above
+/// infinity.
 ATTN_VECTORIZED(float, find_largest, const float* x, std::int64_t size) {
   constexpr std::int64_t kChains = 4;  // independent dependency chains
   Integers largest[kChains] = {};
@@ -58,14 +59,14 @@ ATTN_VECTORIZED(float, find_largest, const float* x, std::int64_t size) {
 
 constexpr float kRounds = 0x1.8p23F;  // adding it to a number below 2²² rounds to an integer
 
-/// x·scale clamped to the range.
+/// Computes x·scale, clamped to the range.
 [[gnu::always_inline]] inline void scale_to_range(const Lanes& x, float scale, float low, float high, Lanes& to) {
   const Lanes product = x * scale;
   const Lanes least = product < low ? Lanes{} + low : product;
   to = least > high ? Lanes{} + high : least;
 }
 
-/// Computes x·scale rounded half to even, clamped to the range, plus 128. Nothing is NaN.
+/// Computes x·scale rounded half to even, clamped to the range, plus 128. No product may be NaN.
 ATTN_VECTORIZED(void, make_bytes, const float* x, std::int64_t size, float scale, float low, float high,
                 std::uint8_t* q) {
   // The integer is in the low bits of the rounded sum. Conversion to bytes goes through 16 bits, because compilers
@@ -90,7 +91,7 @@ ATTN_VECTORIZED(void, make_bytes, const float* x, std::int64_t size, float scale
   std::memcpy(q + i, &bytes, static_cast<std::size_t>(size - i));
 }
 
-/// Computes x·scale rounded half to even, clamped to the range. Nothing is NaN.
+/// Computes x·scale rounded half to even, clamped to the range. No product may be NaN.
 ATTN_VECTORIZED(void, make_floats, const float* x, std::int64_t size, float scale, float low, float high, float* q) {
   Lanes numbers;
   for (std::int64_t i = 0; i < size; i += kLanes) {
@@ -101,8 +102,8 @@ ATTN_VECTORIZED(void, make_floats, const float* x, std::int64_t size, float scal
   }
 }
 
-/// Computes x·scale rounded half to even, clamped to the range, plus `offset`. A product with the scale may be NaN, and
-/// then counts as 0.
+/// Computes x·scale rounded half to even, clamped to the range, plus `offset`. A product with the scale may be NaN; it
+/// counts as 0.
 void round_some(const float* x, std::int64_t size, float scale, const graph::IntegerRange& range, auto* q, int offset) {
   for (std::int64_t i = 0; i < size; ++i) {
     const float product = x[i] * scale;
@@ -116,19 +117,20 @@ float scale_for(const float* x, std::int64_t depth, const graph::IntegerRange& r
   return static_cast<float>(range.high) / (largest_of(x, depth) + static_cast<float>(range.epsilon));
 }
 
-/// Whether no product of the scale with a number of its row is NaN. An infinite number in the row makes the scale 0.
+/// Returns whether no product of the scale with a number of its row is NaN. An infinite number in the row makes the
+/// scale 0, and 0·∞ is NaN.
 bool is_plain(float scale) { return scale > 0.0F && scale <= std::numeric_limits<float>::max(); }
 
-/// Rows of the depth that share the 32 bits of a column.
+/// The number of depth rows that share a 32-bit word of a column.
 template <bool kIsNibbles>
 constexpr std::int64_t kRowsOfWord = kIsNibbles ? kOctet : kQuad;
 
-/// Vectors of one register: GCC 12 splits longer ones into single numbers.
+/// Vectors of one register, because GCC 12 splits longer ones into single numbers.
 template <typename Float, typename Integer>
 struct Vectors {
   using Floats = Float;
   using Integers = Integer;
-  static constexpr int kCount = kWordBytes / sizeof(Float);       // vectors of all columns
+  static constexpr int kCount = kWordBytes / sizeof(Float);       // vectors for all columns of a panel
   static constexpr int kColumns = sizeof(Float) / sizeof(float);  // columns per vector
 };
 template <int kBytes>
@@ -140,9 +142,9 @@ struct Registers<32> : Vectors<float __attribute__((vector_size(32))), int __att
 template <>
 struct Registers<64> : Vectors<float __attribute__((vector_size(64))), int __attribute__((vector_size(64)))> {};
 
-/// The conversion of a word's integers to floats. Those of `kRowsOfHalf` rows are in the lower half of a word. With an
-/// exponent above them, the bits of row t are exactly the float 2^(23 - bits·t) + integer. The offset to subtract is a
-/// constant for each t, so that only the upper half needs a shift.
+/// Converts the integers of a 32-bit word to floats. The lower half of a word has the integers of `kRowsOfHalf` rows.
+/// With an exponent above the bits of row t, they are exactly the float 2^(23 - bits·t) + integer. The offset to
+/// subtract is a constant for each t, so only the upper half needs a shift.
 template <bool kIsNibbles>
 struct Magic {
   static constexpr int kBits = kIsNibbles ? 4 : 8, kMask = (1 << kBits) - 1, kRowsOfHalf = 16 / kBits;
@@ -152,8 +154,9 @@ struct Magic {
   static constexpr float base(int t) { return static_cast<float>(1 << (kMantissa - shift(t))); }
 };
 
-/// The offset subtracted from a row's numbers, by the row's position in half a word and by column. It contains the bias
-/// that makes the integers unsigned, and the zero points if these are integers (both are then exact in one number).
+/// The offset to subtract from a row's floats, by the row's position in half a word and by column. It includes the bias
+/// that makes the integers unsigned. It also includes the zero points if these are integers, because the sum is then
+/// exact in one float.
 template <int kBytes, bool kIsNibbles, bool kIsWhole>
 struct Origins {
   using Floats = typename Registers<kBytes>::Floats;
@@ -167,7 +170,7 @@ struct Origins {
   }
 };
 
-/// Row `row` of a word, minus its zero point.
+/// Converts row `row` of a word to floats, minus its zero point.
 template <int kBytes, bool kIsNibbles, bool kIsWhole>
 [[gnu::always_inline]] inline void take_row(const typename Registers<kBytes>::Integers& words, int row, int vector,
                                             const Origins<kBytes, kIsNibbles, kIsWhole>& origins,
@@ -183,21 +186,22 @@ template <int kBytes, bool kIsNibbles, bool kIsWhole>
   if constexpr (!kIsWhole) to -= zero[vector];
 }
 
-/// Vector by vector, because GCC copies a whole array through memory.
+/// Loads vector by vector, because GCC copies a whole array through memory.
 template <int kBytes>
 [[gnu::always_inline]] inline void load_words(const std::uint8_t* from, typename Registers<kBytes>::Integers* words) {
 #pragma GCC unroll 8
   for (int v = 0; v < Registers<kBytes>::kCount; ++v) std::memcpy(words + v, from + std::ptrdiff_t{v} * kBytes, kBytes);
 }
 
-/// Calls f(k, row, words) for rows k from `begin` to `end` of a panel, in order; `row` is the index in its word.
+/// Calls f(k, row, words) for the depth rows k from `begin` to `end` of a panel, in order. `words` has one 32-bit word
+/// for each column, and `row` is the position of row k in it.
 template <int kBytes, bool kIsNibbles, typename Function>
 [[gnu::always_inline]] inline void each_row(const std::uint8_t* panel, std::int64_t begin, std::int64_t end,
                                             const Function& f) {
   constexpr std::int64_t kRows = kRowsOfWord<kIsNibbles>;
   typename Registers<kBytes>::Integers words[Registers<kBytes>::kCount];
   std::int64_t k = begin;
-  // Rows of one word, with compile-time indices.
+  // The rows of one word, with compile-time positions.
   const auto some = [&](std::int64_t until) __attribute__((always_inline)) {
     if (k >= until) return;
     const std::int64_t first = k / kRows * kRows;

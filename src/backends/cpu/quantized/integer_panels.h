@@ -1,4 +1,4 @@
-// Panels of 32 columns of a quantized weight, and products with them.
+// Panels of 32 columns of a quantized weight, and products with such panels.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace attn::backends::cpu {
 
-/// The layout of a panel: the integers of several rows of the depth share 32 bits of each column.
+/// The layout of a panel. Each column has 32-bit words, in which several depth rows are packed.
 enum class IntegerForm : std::uint8_t {
   quads,   ///< four rows, one byte each, for int8 dot products
   bytes,   ///< four rows, one byte each, to be widened to float
@@ -30,42 +30,43 @@ struct StoredIntegers {
 
 /// Returns the bytes of a panel.
 [[nodiscard]] std::int64_t integer_panel_bytes(IntegerForm form, std::int64_t depth);
-/// Returns the quads of the depth.
+/// Returns the number of 32-bit words that the depth needs, with four int8 rows each.
 [[nodiscard]] inline std::int64_t quads_of(std::int64_t depth) { return (depth + 3) / 4; }
 
-/// Packs 32 columns from `column` on, with zeros beyond the weight. Row i of the depth is `order`[i] of the weight, if
-/// there is an order. `sums` gets Σ over each of the 32 columns.
+/// Packs 32 columns from `column` on, with zeros beyond the weight. With an `order`, depth row i of the panel is row
+/// `order`[i] of the weight. `sums` receives the sum of each of the 32 columns.
 void pack_integer_panel(IntegerForm form, const StoredIntegers& from, std::span<const std::int64_t> order,
                         std::int64_t column, std::byte* panel, std::int32_t* sums);
 
 /// Returns max |x|, or NaN if there is one.
 [[nodiscard]] float largest_of(const float* x, std::int64_t size);
 
-/// Returns the offset that makes the integers of a widened panel unsigned.
+/// Returns the offset that makes the integers of a panel unsigned.
 [[nodiscard]] int added_to(IntegerForm form, bool is_signed);
 
 /// Quantizes a row for quads: min(max(round(x·scale), low), high) + 128, padded with 128 to a whole quad. Returns
 /// the scale, high/(max |x| + ε).
 float quantize_row(const float* x, std::int64_t depth, const graph::IntegerRange& range, std::uint8_t* q);
-/// Quantizes a row to floats: min(max(round(x·scale), low), high). Returns the scale, high/(max |x| + ε).
+/// Quantizes a row, and stores the integers as floats: min(max(round(x·scale), low), high). Returns the scale,
+/// high/(max |x| + ε).
 float quantize_row(const float* x, std::int64_t depth, const graph::IntegerRange& range, float* q);
 
-/// Rows of the depth that share scales and zero points: group g ends before ends[g].
+/// Groups of depth rows, each with its scales and zero points: group g ends before ends[g].
 struct PanelGroups {
   const std::int64_t* ends;
   std::int64_t count;
-  const float *scale, *zero;  ///< (count, kPanel); null: unscaled integers in one group
+  const float *scale, *zero;  ///< (count, kPanel); null: one group with scale 1 and zero point 0
   bool is_whole = true;       ///< whether the zero points are integers of at most kMostWhole
 };
 
-/// Up to this size an integer zero point is merged with the offset of the integer-to-float conversion.
+/// Up to this magnitude, an integer zero point is merged with the offset of the integer-to-float conversion.
 inline constexpr float kMostWhole = 0x1p20F;
 
-/// The most rows of multiply_integers.
+/// The maximum number of rows of multiply_integers.
 inline constexpr std::int64_t kFewIntegerRows = 4;
 
-/// y[i·kPanel + j] = Σ_g scale(g, j)·Σ_k x[i·row_x + k]·(panel(k, j) − zero(g, j)), for so few rows that the panel's
-/// bandwidth dominates. For bytes or nibbles.
+/// y[i·kPanel + j] = Σ_g scale(g, j)·Σ_k x[i·row_x + k]·(panel(k, j) − zero(g, j)). For so few rows that reading the
+/// panel takes most of the time. Supports the forms bytes and nibbles.
 void multiply_integers(IntegerForm form, bool is_signed, const float* x, std::int64_t row_x, std::int64_t rows,
                        const std::byte* panel, const PanelGroups& groups, float* y);
 

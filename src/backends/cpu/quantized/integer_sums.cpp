@@ -8,7 +8,8 @@
 namespace attn::backends::cpu {
 namespace {
 
-/// For whole panels, with two vectors per row in separate variables: elements of an array would go through memory.
+/// For whole panels. Two vectors per row are in separate variables, because the elements of an array would go through
+/// memory.
 template <bool kHasResidual>
 [[gnu::always_inline]] inline void write_panels(const std::int32_t* sums, const float* scale, const float* scales_x,
                                                 std::int64_t rows, const Added& added, float* y, std::int64_t stride) {

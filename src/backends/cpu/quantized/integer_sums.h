@@ -5,9 +5,9 @@
 
 namespace attn::backends::cpu {
 
-/// The terms that follow the division by the scales; each may be missing.
+/// The terms to add after the division by the scales; each may be null.
 struct Added {
-  const float* bias;      ///< for each column
+  const float* bias;      ///< (columns)
   const float* residual;  ///< laid out as y
 };
 
@@ -16,7 +16,7 @@ struct Added {
 void write_products(const std::int32_t* sums, const float* scale, const float* scales_x, std::int64_t rows,
                     const Added& added, float* y, std::int64_t stride, std::int64_t count);
 
-/// y = sums/(scale·scale_x) + bias + residual for one row; scale, bias and residual may be missing.
+/// y = sums/(scale·scale_x) + bias + residual for one row; scale, bias and residual may be null.
 void write_sums(const float* sums, const float* scale, float scale_x, const Added& added, float* y, std::int64_t count);
 
 }  // namespace attn::backends::cpu

@@ -1,5 +1,5 @@
-// Dense maps with quantized weights: for quantized rows by int8 dot products, for float rows by integers that are
-// widened as they are read.
+// Dense maps with quantized weights. Quantized rows are multiplied by int8 dot products. Float rows are multiplied by
+// integers that are widened as they are read.
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -24,11 +24,11 @@ namespace {
 
 using graph::QuantizedLinear;
 
-/// Work items per thread. With many rows an item is a single panel, so that a preempted thread leaves the rest to
-/// others.
+/// Work items per thread. For many rows an item is a single panel, so that other threads can do the work of a preempted
+/// thread.
 constexpr std::int64_t kPiecesPerThread = 16, kPiecesOfFewRows = 4, kFewRows = 16;
 
-/// Whether the weight is read as stored.
+/// Returns whether the weight is used as stored, without a packed copy.
 bool is_by_stored_table(const QuantizedLinear& op, std::int64_t rows) {
   return is_by_dots(op) && op.transposed && rows <= kMostTableRows && has_int8_table_gemv();
 }
@@ -37,7 +37,7 @@ Layout integer_layout(const StepInfo& step) {
   return {Layout::Kind::integers, step.inputs[1].dtype, 1 + static_cast<int>(integer_form(step.op<QuantizedLinear>()))};
 }
 
-/// Returns the bytes of the panels, followed by the sums of their columns.
+/// Returns the bytes of the packed panels, including the sums of their columns.
 std::int64_t packed_bytes(const QuantizedLinear& op, const QuantizedSize& size) {
   const std::int64_t sums = kPanel * bytes_of(DType::int32);
   return bytes_times({size.panels(), integer_panel_bytes(integer_form(op), size.depth) + sums});
@@ -133,14 +133,14 @@ class QuantizedProduct final : public Kernel {
 
  private:
   struct Piece {
-    std::int64_t first, rows, begin, end;  // rows, and panels
+    std::int64_t first, rows, begin, end;  // range of rows, and of panels
     const std::byte* x = nullptr;
-    std::int64_t row_x = 0;  // bytes
+    std::int64_t row_x = 0;  // row stride in bytes
     const float* scales = nullptr;
-    const std::byte* digits = nullptr;  // if rows are decomposed
-    std::int64_t row_digits = 0;        // bytes
+    const std::byte* digits = nullptr;  // the decomposed rows, or null
+    std::int64_t row_digits = 0;        // stride of decomposed rows in bytes
     std::byte* sums = nullptr;
-    float* y = nullptr;  // the first row
+    float* y = nullptr;  // the first row of the output
     std::int64_t stride = 0;
   };
 
@@ -189,7 +189,7 @@ class QuantizedProduct final : public Kernel {
   [[nodiscard]] std::int64_t panel_bytes() const { return integer_panel_bytes(form_, size_.depth); }
   [[nodiscard]] const std::byte* panel(std::int64_t p) const { return packed_.get() + p * panel_bytes(); }
 
-  /// Reads scales and zero points by panel, group and column, padded with ones and zeros.
+  /// Reads scales and zero points by panel, group and column. Missing columns have scale 1 and zero point 0.
   void read_scales(const Step& step) {
     const std::int64_t panels = size_.panels();
     const auto column = [](std::int64_t p, std::int64_t j) { return p * kPanel + j; };
@@ -268,7 +268,7 @@ class QuantizedProduct final : public Kernel {
     return out;
   }
 
-  /// With rows offset by 128, sums exceed the result by 128 times the column sums.
+  /// Computes the initial accumulators: rows are offset by 128, so sums exceed the result by 128 times the column sums.
   void find_starts(const std::int32_t* sums) {
     constexpr std::int32_t kOffset = 128;
     const std::int64_t count = size_.panels() * kPanel;
@@ -276,7 +276,7 @@ class QuantizedProduct final : public Kernel {
     for (std::int64_t m = 0; m < count; ++m) starts_[static_cast<std::size_t>(m)] = -kOffset * sums[m];
   }
 
-  /// Returns the column sums from the rows of the table; in starts_, if they are not kept.
+  /// Computes the column sums from the rows of the table, and returns them in starts_.
   const std::int32_t* sums_of_table() {
     starts_.assign(static_cast<std::size_t>(size_.panels() * kPanel), 0);
     parallel_for(size_.panels(), engine_.team_for(static_cast<double>(size_.depth * size_.width)),
@@ -337,7 +337,7 @@ class QuantizedProduct final : public Kernel {
       return write_products(sums, scale_.data() + p * kPanel, piece.scales, piece.rows, added, y, piece.stride,
                             columns(p));
     }
-    // A group has the best number of rows per call, whose lines of y are prefetched meanwhile.
+    // Splits the rows into groups of the optimal number per call, and prefetches the lines of y for each group.
     const std::int64_t groups = (piece.rows + dots_.rows - 1) / dots_.rows;
     for (std::int64_t group = 0; group < groups; ++group) {
       const std::int64_t first = piece.rows * group / groups, count = piece.rows * (group + 1) / groups - first;
@@ -383,7 +383,7 @@ class QuantizedProduct final : public Kernel {
   QuantizedSize size_;
   IntegerForm form_;
   bool is_signed_;
-  bool writes_residual_;  // applied as sums are converted; otherwise after the activation
+  bool writes_residual_;  // whether the residual is added as sums are converted; otherwise it follows the activation
   bool is_whole_ = true;  // whether the zero points are integers
   bool takes_digits_ = false;
   Finish finish_;
@@ -392,11 +392,11 @@ class QuantizedProduct final : public Kernel {
   Handover handover_;
   Operand x_, residual_, y_;
   std::vector<float> scale_, bias_;
-  std::shared_ptr<std::byte> constants_;  // scales and then zero points of groups
+  std::shared_ptr<std::byte> constants_;  // the groups' scales, then their zero points
   std::vector<std::int64_t> ends_, named_, order_;
   std::vector<std::int32_t> starts_;
   std::shared_ptr<std::byte> packed_;
-  Tensor table_;  // replaces the packed weight
+  Tensor table_;  // the weight as stored, used instead of a packed weight
   Team team_;
   std::int64_t blocks_ = 1, groups_ = 1;
 };
@@ -424,7 +424,8 @@ Needs quantized_needs(const StepInfo& step) {
                bytes_times({2 * (size.groups + size.depth), bytes_of(DType::int64)});
   needs.scratch = QuantizedScratch(op, size, step.machine.threads).total;
   needs.copied.assign(step.inputs.size(), false);
-  // Small inputs are kept, so that an executable for another shape that finds the packed weight also finds them.
+  // The scales, zero points and bias are kept. An executable for another shape may find the packed weight in the store,
+  // and then reads them.
   needs.copied[1] = !is_table;
   return needs;
 }

@@ -9,33 +9,33 @@
 
 namespace attn::backends::cpu {
 
-/// x (rows, depth) by a weight (depth, width).
+/// The sizes of x (rows, depth) by a weight (depth, width).
 struct QuantizedSize {
   std::int64_t rows, depth, width;
-  std::int64_t groups;  ///< groups of the depth, at most
+  std::int64_t groups;  ///< upper bound of the number of depth groups
   [[nodiscard]] std::int64_t panels() const { return (width + kPanel - 1) / kPanel; }
 };
 [[nodiscard]] QuantizedSize quantized_size(const StepInfo& step);
 
-/// Whether rows are quantized: only if the whole product is one of integers.
+/// Returns whether rows are quantized: only if the whole product is computed in integers.
 [[nodiscard]] bool is_by_dots(const graph::QuantizedLinear& op);
 [[nodiscard]] IntegerForm integer_form(const graph::QuantizedLinear& op);
 
-/// Rows per block, which stay in the cache while panels pass.
+/// Maximum rows per block, which stay in the cache while the panels are read.
 inline constexpr std::int64_t kMostBlockRows = 96;
 
-/// Blocks of rows whose results stay in a thread's cache until the rows are complete and are quantized.
+/// Blocks of rows whose results stay in a thread's cache until whole rows are complete and can be quantized.
 struct LeftBlocks {
   std::int64_t rows;    ///< rows per block
   std::int64_t stride;  ///< row stride, chosen to avoid cache set conflicts
 
   explicit LeftBlocks(const QuantizedSize& size);
 };
-/// Whether there are such blocks for all threads.
+/// Returns whether there are such blocks for all threads.
 [[nodiscard]] bool leaves_rows(const graph::QuantizedLinear& op, const QuantizedSize& size, int threads);
 
-/// Bytes of scratch memory for the rows of x as integers or in another order, with their scales, and for each thread's
-/// sums, panel and rows to leave.
+/// Offsets and bytes of scratch memory. It holds the rows of x as integers or in another order, with their scales. For
+/// each thread it also holds sums, a panel, and rows for the next step.
 struct QuantizedScratch {
   std::int64_t row_bytes = 0, rows = 0, scales = 0, row_digits = 0, digits = 0, left = 0, thread = 0, total = 0;
 

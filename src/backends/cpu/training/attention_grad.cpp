@@ -1,5 +1,6 @@
-// The gradient of attention. Scores are recomputed for a block of queries and a tile of keys at a time; with the
-// log-sum-exp from the forward pass they give the probabilities (Dao, FlashAttention-2, 2023, algorithm 2).
+// The gradient of attention. Scores are recomputed for a block of queries and a tile of keys at a time. The
+// probabilities follow from the scores and the log-sum-exp of the forward pass (Dao, FlashAttention-2, 2023, algorithm
+// 2).
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -16,21 +17,21 @@ namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-/// Keys per tile, and scores per block.
+/// Keys per tile, scores per block, and minimum and maximum rows per block.
 constexpr std::int64_t kTile = 256, kScores = 16'384, kLeastRows = 16, kMostRows = 128;
 
 std::int64_t tile_for(std::int64_t keys) { return std::clamp(padded(keys), kPanel, kTile); }
 std::int64_t rows_for(std::int64_t keys) { return std::clamp(kScores / tile_for(keys), kLeastRows, kMostRows); }
-/// The row stride of transposed scores.
+/// Returns the row stride of transposed scores.
 std::int64_t turned_stride(std::int64_t keys) { return rows_for(keys) + kLanes; }
 
-/// Computes eˣ to about 1 ulp, for x that is above 0 only by rounding; 0 below −87.
+/// Computes eˣ to about 1 ulp, for x that exceeds 0 only by rounding; 0 below −87.
 [[gnu::always_inline]] inline void exp_of_lanes(const Lanes& x, Lanes& to) {
-  constexpr float kUnderflow = -87.3365479F, kRound = 12'582'912.0F;  // rounding as in exp2_below_0
+  constexpr float kUnderflow = -87.3365479F, kRound = 12'582'912.0F;  // the rounding constant of exp2_below_0
   const Lanes clamped = x < kUnderflow ? Lanes{} + kUnderflow : x;
   const Lanes rounded = clamped * 1.44269504F + kRound, k = rounded - kRound;
   const Lanes r = (clamped - k * 0.693359375F) + k * 2.12194440e-4F;
-  Lanes p = 1.9875691500e-4F * r + 1.3981999507e-3F;  // polynomial of expm1_near_0
+  Lanes p = 1.9875691500e-4F * r + 1.3981999507e-3F;  // the polynomial of expm1_near_0
   p = p * r + 8.3334519073e-3F;
   p = p * r + 4.1665795894e-2F;
   p = p * r + 1.6666665459e-1F;
@@ -40,8 +41,9 @@ std::int64_t turned_stride(std::int64_t keys) { return rows_for(keys) + kLanes; 
   to = x < kUnderflow ? Lanes{} : p * reinterpret_cast<Lanes>(power);
 }
 
-/// Computes scores = e^(scale·score − lse), dscores = scores·(dscores − delta)·scale. For a complete row delta is Σ
-/// scores·dscores of these numbers, so that terms that must cancel do; `delta` is that sum from the context.
+/// Computes the probabilities p = e^(scale·score − lse) in `scores`, and the gradients p·(dscores − delta)·scale in
+/// `dscores`. If the tile has all keys of the row, delta is Σ p·dscores of the same numbers, so that terms cancel
+/// exactly. Otherwise it is `delta`, the same sum computed from the context.
 ATTN_VECTORIZED(void, slope_of_row, float* scores, float* dscores, float lse, float delta, bool whole, float scale,
                 std::int64_t size) {
   for (std::int64_t i = 0; i < size; i += kLanes) {
@@ -94,7 +96,7 @@ ATTN_VECTORIZED(void, turn, const float* x, std::int64_t stride, std::int64_t ro
   }
 }
 
-/// Runs `sums` with consecutive panels, each of `depth` rows, for `columns` columns of y.
+/// Runs `sums` over consecutive panels of `depth` rows, for `columns` columns of y.
 void multiply_panels(PanelSums sums, std::int64_t depth, std::int64_t columns) {
   for (; columns > 0; columns -= kPanel) {
     sums.columns = std::min(kPanel, columns);
@@ -109,7 +111,7 @@ ATTN_VECTORIZED(void, add_scaled, float* y, float factor, const float* x, std::i
   for (std::int64_t i = 0; i < size; ++i) y[i] += factor * x[i];
 }
 
-/// The scratch arrays of a thread, in floats, followed by bytes.
+/// The scratch arrays of a thread: floats, followed by bytes.
 struct ScratchLayout {
   ScratchLayout(std::int64_t keys, std::int64_t head_size, std::int64_t value_size)
       : rows(kept_rows(rows_for(keys))), tile(tile_for(keys)) {
@@ -162,17 +164,17 @@ class AttentionGradKernel final : public Kernel {
 
   struct Block {
     std::int64_t first, rows, s, keys;
-    bool whole;  // all keys that the queries see are in the tile
+    bool whole;  // whether the tile has all keys that the queries see
   };
 
   struct Scratch {
     float* scores;    // (rows, tile), later probabilities
     float* dscores;   // (rows, tile)
-    float* turned;    // (tile, rows), either of these transposed
+    float* turned;    // (tile, rows): scores or dscores, transposed
     float* keys;      // panels (H, kPanel) of 32 keys
     float* values;    // panels (V, kPanel) of 32 keys
     float* features;  // panels (S, kPanel) of 32 features of the keys
-    float* queries;   // panels (rows, kPanel) of 32 features
+    float* queries;   // panels (rows, kPanel) of 32 features of the queries
     float* outs;      // panels (rows, kPanel) of 32 features of dcontext
     std::uint8_t* seen;
   };
@@ -195,7 +197,7 @@ class AttentionGradKernel final : public Kernel {
     return dv_.data<float>() + ((q.b * heads_.S + s) * heads_.K + k) * heads_.V;
   }
 
-  /// Processes all queries of the heads that read key and value head k.
+  /// Processes all queries of the query heads that use key/value head k.
   void go_back(const Sequence& sequence, std::int64_t k, const Scratch& scratch) const {
     const std::int64_t group = heads_.N / heads_.K, S = heads_.S, H = heads_.H, V = heads_.V;
     for (std::int64_t s = 0; s < S; ++s) {
@@ -231,7 +233,7 @@ class AttentionGradKernel final : public Kernel {
       const float* const context = context_.data<float>() + ((sequence.b * heads_.T + first + r) * heads_.N + n) * V;
       lse[r] = logarithm;
       delta[r] = dot_of(dcontext(sequence, n, first + r), context, V);
-      if (logarithm == -kInfinity) {  // probabilities are 0, except that the fused path has an average
+      if (logarithm == -kInfinity) {  // the query sees no key: probabilities are 0, or equal on the fused path
         lse[r] = kInfinity;
         if (heads_.op.path == graph::AttentionPath::fused) average(sequence, n, first + r);
       }
@@ -252,7 +254,7 @@ class AttentionGradKernel final : public Kernel {
     }
   }
 
-  /// Computes the probabilities and the gradients of the scores, including the scale.
+  /// Computes the probabilities, and the gradients of the unscaled scores.
   void find_slopes(const Sequence& sequence, std::int64_t n, const Block& block, const View& query, const View& out,
                    const float* lse, const float* delta, const Scratch& scratch) const {
     const std::int64_t tile = layout_.tile;
@@ -321,7 +323,7 @@ class AttentionGradKernel final : public Kernel {
                     block.rows, V);
   }
 
-  /// A query that sees nothing has averaged all values.
+  /// Adds the gradient of the values for a query that sees no key: its context is the mean of all values.
   void average(const Sequence& sequence, std::int64_t n, std::int64_t t) const {
     const std::int64_t k = n / (heads_.N / heads_.K);
     const float share = 1.0F / static_cast<float>(heads_.S);

@@ -1,5 +1,5 @@
-// Batch normalization with batch statistics, and its gradient: x as (outer, C, inner). Sums are in double because of
-// cancellation.
+// Batch normalization with batch statistics, and its gradient, with x as (outer, C, inner). Sums are in double because
+// of cancellation.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -12,7 +12,7 @@
 namespace attn::backends::cpu {
 namespace {
 
-/// Rows of C numbers, one per channel. A row whose byte in `counts` is 0 is ignored; null: all rows count.
+/// Rows of C numbers, one per channel. A row whose byte in `counts` is 0 is ignored; with null all rows count.
 struct Rows {
   const float* x;
   const std::uint8_t* counts;
@@ -63,8 +63,8 @@ ATTN_VECTORIZED(void, sum_gradients, const Rows& in, const float* gradients, con
   }
 }
 
-/// Per-channel terms of the gradient, C numbers each: dx = (dy − of_mean − x̂·of_variance)·factor; ignored rows omit
-/// the two middle terms.
+/// Terms of the gradient for each channel, C numbers each: dx = (dy − of_mean − x̂·of_variance)·factor. Ignored rows
+/// omit of_mean and of_variance.
 struct Slopes {
   const double *means, *inverses, *of_means, *of_variances, *factors;
 };
@@ -85,7 +85,8 @@ ATTN_VECTORIZED(void, go_back_rows, const Rows& in, const float* gradients, cons
   }
 }
 
-/// Returns Σ f(numbers i to i+7, how many are valid) over contiguous numbers.
+/// Returns the sum over contiguous numbers. f(i, part) computes the terms of numbers i to i + 7 in `part`; terms beyond
+/// `size` are ignored.
 template <typename Function>
 [[gnu::always_inline]] inline double sum_in_halves(std::int64_t size, const Function& f) {
   Doubles sums{};
@@ -98,7 +99,7 @@ template <typename Function>
   return sum_of_halves(sums);
 }
 
-// The steps for a run of `size` contiguous numbers of one channel.
+// Sums over `size` contiguous numbers of one channel.
 ATTN_VECTORIZED(double, sum_of_run, const float* x, std::int64_t size) {
   return sum_in_halves(
       size, [&](std::int64_t i, Doubles & part) __attribute__((always_inline)) { load_some(x + i, size - i, part); });
@@ -133,8 +134,8 @@ ATTN_VECTORIZED(void, go_back_run, const float* x, const float* dy, double mean,
   }
 }
 
-/// Each block has its own sums, which are added in block order, so that the result does not depend on threads. A block
-/// is a range of rows if a channel's numbers are strided, otherwise one outer index.
+/// Each block has sums of its own, which are added in the order of the blocks, so that the result does not depend on
+/// threads. A block is a range of rows if a channel's numbers are strided, otherwise one outer index.
 constexpr std::int64_t kLeastRowsOfBlock = 32, kMostBlocksOfRows = 64;
 
 struct BatchSize {
@@ -146,7 +147,7 @@ struct BatchSize {
     outer = x.size() / (channels * inner);
     blocks = inner > 1 ? outer : std::clamp<std::int64_t>(outer / kLeastRowsOfBlock, 1, kMostBlocksOfRows);
   }
-  /// Bytes of up to three sums per block and channel.
+  /// Returns the bytes of `sums` sums (at most three) for each block and channel.
   [[nodiscard]] std::int64_t scratch(std::int64_t sums) const {
     return bytes_times({blocks, sums, channels, bytes_of(DType::float64)});
   }
@@ -154,7 +155,7 @@ struct BatchSize {
   bool is_last;
 };
 
-/// The reduction that both kernels need: the sums of all blocks.
+/// The reduction that both kernels need: sums per channel over all blocks.
 class Statistics {
  public:
   Statistics(const Step& step, const graph::BatchNormTraining& op, std::int64_t sums)
@@ -165,7 +166,7 @@ class Statistics {
   }
 
   /// Calls of_rows(first row, rows, sums) for blocks of rows, or of_run(offset of the channel's first number, channel,
-  /// its sum), with sums that are `size.channels` apart. Returns the totals: C numbers for each sum.
+  /// its sum). The sums are `size.channels` apart. Returns the totals: C numbers for each sum.
   template <typename OfRows, typename OfRun>
   const double* totals(std::int64_t sums, const OfRows& of_rows, const OfRun& of_run) {
     const std::int64_t numbers = sums * size.channels;
@@ -202,7 +203,7 @@ class Statistics {
     });
   }
 
-  /// The divisor of a channel's sums.
+  /// Returns the number of elements in each channel's sum.
   [[nodiscard]] double number(const std::uint8_t* counts) const {
     constexpr double kKerasEpsilon = 1e-7;
     if (counts == nullptr) return static_cast<double>(size.outer * size.inner);
@@ -292,7 +293,7 @@ class BatchNormGradKernel final : public Kernel {
 
   void run() override {
     const BatchSize& size = statistics_.size;
-    const std::size_t given = inputs_.size() - 3;  // mean, variance and dy are the last
+    const std::size_t given = inputs_.size() - 3;  // the last three inputs are mean, variance and dy
     const std::uint8_t* const counts = op_.mask ? inputs_[given - 1].data<std::uint8_t>() : nullptr;
     const float *const x = inputs_[0].data<float>(), *const dy = inputs_.back().data<float>();
     float* const dx = outputs_[0].data<float>();
@@ -332,7 +333,7 @@ class BatchNormGradKernel final : public Kernel {
   }
 
  private:
-  /// Writes dgamma and dbeta, and derives the terms of dx from the totals.
+  /// Writes dgamma and dbeta, and computes the terms of dx from the totals.
   void take(const double* totals, double n) {
     const auto channels = static_cast<std::size_t>(statistics_.size.channels);
     for (std::size_t c = 0; c < channels; ++c) {
@@ -359,7 +360,7 @@ std::string why_not_statistics_grad(const StepInfo& step) {
   return why_not(step.op<graph::BatchNormGrad>().forward, step);
 }
 
-/// The kernels hold a few doubles per channel.
+/// Returns the needs of the kernels, which hold a few doubles per channel.
 Needs needs_of(const BatchSize& size, std::int64_t sums, std::int64_t held) {
   Needs needs;
   needs.held = bytes_times({held, size.channels, bytes_of(DType::float64)});

@@ -15,7 +15,7 @@ namespace {
 
 using dnnl::memory;
 
-/// The kernel in oneDNN's layout, rewritten in each run.
+/// The kernel in oneDNN's layout, converted in each run.
 class Weights {
  public:
   Weights(Engine& engine, const memory::desc& plain, const memory::desc& wanted)
@@ -24,7 +24,7 @@ class Weights {
         to_(wanted, engine.engine),
         reorder_(from_, to_) {}
   void take(const float* numbers) {
-    from_.set_data_handle(const_cast<float*>(numbers));  // only read
+    from_.set_data_handle(const_cast<float*>(numbers));  // oneDNN only reads the numbers
     reorder_.execute(stream_, from_, to_);
     stream_.wait();
   }
@@ -37,13 +37,13 @@ class Weights {
   dnnl::reorder reorder_;
 };
 
-/// An array that a primitive reads or writes: the argument number, and the description of a sample.
+/// An array that a primitive reads or writes: its oneDNN argument, and the description of one sample.
 struct Argument {
   int number;
   const memory::desc& description;
 };
 
-/// A primitive that runs one sample at a time with a shared kernel, and its calls for each thread.
+/// A primitive that processes one sample at a time, with a call for each thread; the calls share the kernel.
 class SampleCalls {
  public:
   SampleCalls(Engine& engine, const dnnl::primitive& primitive, const memory::desc& scratchpad, int threads,
@@ -123,7 +123,7 @@ class DynamicConv final : public Kernel {
   SampleCalls calls_;
 };
 
-/// dx, one sample at a time.
+/// Computes dx, one sample at a time.
 class ConvInputGradKernel final : public Kernel {
  public:
   explicit ConvInputGradKernel(const Step& step)
@@ -159,7 +159,8 @@ class ConvInputGradKernel final : public Kernel {
   SampleCalls calls_;
 };
 
-/// The number of equal parts of a batch. It does not depend on threads, so that sums do not either.
+/// Returns the number of equal parts of a batch. It does not depend on threads, so that sums do not depend on them
+/// either.
 std::int64_t parts_of_batch(Dim samples) {
   constexpr std::int64_t kMost = 16;
   std::int64_t parts = std::min<std::int64_t>(samples, kMost);
@@ -167,7 +168,7 @@ std::int64_t parts_of_batch(Dim samples) {
   return parts;
 }
 
-/// dkernel: each part of the batch has its own, and they are added up in order.
+/// Computes dkernel. Each part of the batch computes a gradient, and the gradients are added in order.
 class ConvKernelGradKernel final : public Kernel {
  public:
   explicit ConvKernelGradKernel(const Step& step)
@@ -240,7 +241,7 @@ class ConvKernelGradKernel final : public Kernel {
   std::vector<PartCall> calls_;    // for each thread
 };
 
-/// Bytes of `copies` kernels in blocks of 16 channels and filters.
+/// Returns the bytes of `copies` kernels in blocks of 16 channels and filters.
 std::int64_t blocked_bytes(const Shape& kernel, std::int64_t copies) {
   constexpr std::int64_t kBlock = 16;
   const auto whole = [](std::int64_t size) { return bytes_times({(size + kBlock - 1) / kBlock, kBlock}); };

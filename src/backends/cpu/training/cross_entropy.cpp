@@ -22,7 +22,7 @@ ATTN_VECTORIZED(float, logsumexp, const float* x, std::int64_t size) {
   return maximum + std::log(sum);
 }
 
-/// Σ p·(lse − x)
+/// Returns Σ p·(lse − x).
 ATTN_VECTORIZED(float, expected, const float* x, const float* p, float lse, std::int64_t size) {
   Lanes sums{};
   for (std::int64_t i = 0; i < size; i += kLanes) {
@@ -51,7 +51,7 @@ ATTN_VECTORIZED(void, take_away, float* dx, const float* p, float factor, std::i
 }
 ATTN_VECTORIZED(float, sum_row, const float* x, std::int64_t size) { return sum_of(x, size); }
 
-/// Rows of logits with their targets.
+/// Softmax cross-entropy of rows of logits, and its gradient: the common part.
 class CrossEntropy : public Kernel {
  public:
   explicit CrossEntropy(const Step& step)
@@ -97,7 +97,7 @@ class CrossEntropy : public Kernel {
     return inputs_[1].dtype == DType::int64 ? inputs_[1].data<std::int64_t>()[row]
                                             : inputs_[1].data<std::int32_t>()[row];
   }
-  /// Throws the reference backend's error: it finds the same label.
+  /// Throws the reference backend's error for the first invalid label, by running the reference loop.
   void refuse() const {
     std::vector<Tensor> inputs;
     for (const Operand& input : inputs_) inputs.push_back(view_of(input));

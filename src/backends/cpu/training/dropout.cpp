@@ -10,11 +10,11 @@
 namespace attn::backends::cpu {
 namespace {
 
-constexpr std::int64_t kWords = 4;    // words per block of random numbers
-constexpr std::int64_t kBlocks = 64;  // blocks drawn at once
+constexpr std::int64_t kWords = 4;    // random words per block
+constexpr std::int64_t kBlocks = 64;  // blocks drawn together
 constexpr std::int64_t kDrawn = kWords * kBlocks;
 
-/// Draws the words of kBlocks blocks from number `first` on, as TensorflowRandom does (Salmon et al., 2011).
+/// Draws the words of kBlocks blocks from block `first` on, as TensorflowRandom does (Salmon et al., 2011).
 ATTN_VECTORIZED(void, draw, const TensorflowRandom::Counter& counter, std::uint64_t first, std::uint32_t* words) {
   for (std::int64_t block = 0; block < kBlocks; ++block) {
     const std::uint64_t number = first + static_cast<std::uint64_t>(block);
@@ -37,7 +37,7 @@ ATTN_VECTORIZED(void, draw, const TensorflowRandom::Counter& counter, std::uint6
   }
 }
 
-/// y = scale·x if the masked bits of its word are not below `dropped`, otherwise 0.
+/// y = scale·x if the masked bits of the element's word are not below `dropped`, otherwise 0.
 ATTN_VECTORIZED(void, keep, const std::uint32_t* words, std::uint32_t mask, float dropped, float scale, const float* x,
                 float* y, std::int64_t size) {
   for (std::int64_t i = 0; i < size; ++i) {
@@ -46,7 +46,7 @@ ATTN_VECTORIZED(void, keep, const std::uint32_t* words, std::uint32_t mask, floa
   }
 }
 
-/// Returns the bits of a dtype's random numbers.
+/// Returns the number of random bits that TensorFlow uses for a dtype.
 int bits_of(DType dtype) { return dtype == DType::float32 ? 23 : dtype == DType::float16 ? 10 : 7; }
 
 double rounded(double number, DType dtype) {
@@ -55,8 +55,8 @@ double rounded(double number, DType dtype) {
   return one.at(0);
 }
 
-/// For noise that has x's shape. In half precision, rate and scale are rounded; their products are exact in float32.
-/// Drawing a number and applying it takes about as long as this many operations of a product.
+/// Dropout whose noise has the shape of x. In half precision, rate and scale are rounded; their products are exact in
+/// float32.
 constexpr double kWork = 100.0;
 
 class DropoutKernel final : public Kernel {

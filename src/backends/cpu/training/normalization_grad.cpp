@@ -13,7 +13,7 @@ namespace {
 
 using graph::NormKind;
 
-/// One row: dx, and its contributions to dgamma and dbeta; each of these and gamma may be null.
+/// One row: its dx, and its contributions to dgamma and dbeta. Each of these, and gamma, may be null.
 struct NormRow {
   NormKind kind;
   float epsilon;
@@ -23,8 +23,9 @@ struct NormRow {
 };
 
 /// With x̂ the normalized number and g = dy·gamma, dx = (g − mean(g) − x̂·mean(g·x̂))/√(spread + ε). Because of
-/// cancellation it is computed in double and rounded once. One pass accumulates sums relative to the first number,
-/// which is at most √size deviations from the mean, so that squares keep 40 bits and more. The other pass writes.
+/// cancellation it is computed in double and rounded once. The first pass sums numbers relative to the row's first
+/// number. That number is at most √size deviations from the mean, so squares keep at least 40 bits. The second pass
+/// writes.
 ATTN_VECTORIZED(void, go_back, const NormRow& row) {
   const std::int64_t size = row.size, whole = size - size % kHalf;
   const auto count = static_cast<double>(size);
@@ -50,7 +51,7 @@ ATTN_VECTORIZED(void, go_back, const NormRow& row) {
     gradient(i, left, dy, g);
     sums += x;
     squares += x * x;
-    gradients += g;  // 0 after the last number
+    gradients += g;  // g is 0 after the last number
     products += g * x;
   });
   const double off = row.kind == NormKind::rms ? 0.0 : sum_of_halves(sums) / count, mean = first + off;
@@ -78,7 +79,8 @@ ATTN_VECTORIZED(void, go_back, const NormRow& row) {
   });
 }
 
-/// Each block of rows has its own sums, which are added in block order, so that the result does not depend on threads.
+/// Each block of rows has sums of its own. They are added in the order of the blocks, so that the result does not
+/// depend on threads.
 constexpr std::int64_t kLeastRows = 16, kMostBlocks = 64;
 /// The cost of an element, in operations of a product.
 constexpr double kWork = 128.0;
@@ -151,7 +153,7 @@ std::string why_not(const StepInfo& step) {
   const auto& axes = step.op<graph::LayerNormGrad>().forward.axes;
   const int first = step.inputs[0].shape.rank() - static_cast<int>(axes.size());
   if (axes.front() != first) return "the axes are not the last ones";
-  // Cancellation is total for a single number: no float32 result is accurate.
+  // For a single number, cancellation is total, and no float32 result is accurate.
   return NormSize(step).length > 1 ? "" : "it normalizes single numbers";
 }
 

@@ -111,7 +111,7 @@ std::shared_ptr<RnnTrace> RnnTrace::make(const Step& step, const graph::Rnn& op)
 }
 
 bool RnnTrace::is_left(const StepInfo& step, const graph::Rnn& op) {
-  bool moves = false;  // a weight that is packed once leaves no trace
+  bool moves = false;  // layers whose weights are packed once leave no trace
   for (std::size_t i = 1; i < (op.bias ? 4U : 3U); ++i) moves = moves || !step.is_fixed(i);
   const std::vector<graph::ValueId> read = key_of_layer(step, op).second;
   return moves && std::ranges::any_of(step.graph.nodes, [&](const graph::Node& node) {
@@ -172,7 +172,7 @@ void RnnTrace::advance(std::int64_t part, std::int64_t t) {
       activation_(z, state, U);
       continue;
     }
-    float* const gate = row(gates, b, t, W);  // i, f, c, o
+    float* const gate = row(gates, b, t, W);  // gates i, f, c, o
     float* const c = states[1].data() + b * U;
     float* const after = row(c_after, b, t, U);
     gate_(z, gate, 2 * U);
@@ -188,7 +188,7 @@ void RnnTrace::advance(std::int64_t part, std::int64_t t) {
 
 void RnnTrace::advance_gru(std::int64_t b, std::int64_t t) {
   const std::int64_t U = size.U, W = size.W;
-  float* const z = row(before, b, t, W);  // z, r, h
+  float* const z = row(before, b, t, W);  // pre-activations of z and r, and of the candidate h
   float* const gate = row(gates, b, t, W);
   float* const p = row(product, b, t, W);
   float* const state = states[0].data() + b * U;

@@ -63,14 +63,15 @@ struct BackSizes {
   DynamicGemmSize kernel, recurrent, x;
 };
 
-/// One sample's step of an lstm with sigmoid gates and a tanh cell.
+/// One step of an LSTM with sigmoid gates and tanh activations, for one sample.
 struct LstmStep {
-  const float *gates, *before, *activated, *dh;  ///< (4,U) activated i, f, c and o; c before; tanh of c after
-  float *dz, *dc;                                ///< (4,U), and the gradient of c after, which becomes that of c before
+  /// (4,U) gates i, f, c, o; (U) c before; (U) tanh of c after; (U) gradient of h.
+  const float *gates, *before, *activated, *dh;
+  float *dz, *dc;  ///< (4,U) gradient of the pre-activations; (U) gradient of c after, replaced by that of c before
   std::int64_t U;
 };
 
-/// The derivatives are y·(1 − y) and 1 − y² of the activations, as in TensorFlow.
+/// The derivatives are computed from the activations: y·(1 − y) and 1 − y², as in TensorFlow.
 ATTN_VECTORIZED(void, back_through_gates, const LstmStep& step) {
   const std::int64_t U = step.U;
   for (std::int64_t u = 0; u < U; u += kLanes) {
@@ -187,7 +188,7 @@ class RnnGradKernel final : public Kernel {
       const bool counts = trace_.counts(b, t);
       float* const pending = pending_.data() + b * U;
       float* const dh = dstates_[0].data() + b * U;
-      // An output that a masked step repeats belongs to an earlier step.
+      // A masked step repeats an earlier output, so its gradient is kept until that step.
       if ((sequences || i + 1 == T) && (counts || !op_.zero_output_for_mask))
         add_to(pending, gradients_[0].data<float>() + (sequences ? b * T + i : b) * U, U);
       if (!counts) {
@@ -216,7 +217,7 @@ class RnnGradKernel final : public Kernel {
       if (!trace_.counts(b, t)) continue;
       float* const dh = dstates_[0].data() + b * U;
       if (is_gru()) {
-        add_to(dh, scratch_.data() + b * U, U);  // in addition to the update gate's term
+        add_to(dh, scratch_.data() + b * U, U);  // added to the term of the update gate
       } else {
         std::copy_n(scratch_.data() + b * U, U, dh);
       }
@@ -272,7 +273,8 @@ class RnnGradKernel final : public Kernel {
     std::copy_n(dz, 2 * U, dp);
   }
 
-  /// For a gru, the biases of the product with the state follow those of the input. Each thread has its own columns.
+  /// Sums the biases' gradients, a range of columns per thread. A GRU has two biases: that of the input product, then
+  /// that of the state product.
   void sum_biases(float* bias) const {
     const std::int64_t W = trace_.size.W, rows = trace_.size.B * trace_.size.T;
     constexpr std::int64_t kColumns = 64;
@@ -289,7 +291,7 @@ class RnnGradKernel final : public Kernel {
 
   graph::Rnn op_;
   std::vector<Operand> outputs_, gradients_;
-  // The trace that the layer left, or otherwise its own, from a repeated forward pass.
+  // left_ is the trace of the forward pass; without one, own_ repeats the forward pass.
   std::shared_ptr<RnnTrace> left_;
   std::unique_ptr<RnnTrace> own_;
   RnnTrace& trace_;
@@ -301,7 +303,7 @@ class RnnGradKernel final : public Kernel {
   std::vector<std::vector<float>> dstates_;  // (B,U)
   std::vector<float> pending_, scratch_;     // (B,U)
   std::vector<float> dbefore_, dproduct_;    // (B,T,W)
-  std::vector<float> work_;                  // 2 U for each part
+  std::vector<float> work_;                  // 2·U floats for each part
 };
 
 std::string why_not_back(const StepInfo& step) { return RnnTrace::why_not(step.op<graph::RnnGrad>().forward); }

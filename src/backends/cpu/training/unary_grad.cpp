@@ -1,4 +1,4 @@
-// dy·f'(x).
+// Gradients of unary functions: dy·f'(x).
 #include <algorithm>
 #include <cmath>
 
@@ -43,7 +43,7 @@ template <typename Function>
     multiply_by(x, dy, dx, size, [=](Lanes & v) __attribute__((always_inline)) __VA_ARGS__);                      \
   }
 
-/// e^(−|x|)
+/// Computes e^(−|x|).
 [[gnu::always_inline]] inline void decay_of(const Lanes& x, Lanes& to) {
   exp2_below_0((x < 0.0F ? x : -x) * 1.44269504F, to);
 }
@@ -117,7 +117,7 @@ ATTN_VECTORIZED(void, reciprocal_slope, const Unary&, const float* x, const floa
 
 #undef ATTN_SLOPE
 
-/// Returns the loop for the function, and fills in the fields that it reads; null if there is none.
+/// Returns the loop for the function, and sets the fields of the function that the loop reads; null if there is none.
 Slope slope_of(Unary& function) {
   switch (function.fn) {
     case UnaryFn::relu: {

@@ -1,5 +1,5 @@
 // Scaled dot-product attention on the GPU: one description of the problem, and a table of kernels. Each kernel either
-// takes the problem or gives the reason why not.
+// supports a problem or gives the reason why it does not.
 //
 // B batch, T queries, S keys, N query heads, K key/value heads, H head size, V value head size.
 #pragma once
@@ -23,7 +23,7 @@ namespace attn::cuda {
 class Device;
 
 /// An array (B, rows, heads, size) whose last axis is dense; strides in elements. A slice of a packed projection has
-/// the strides of the whole.
+/// the strides of the whole array.
 struct HeadsView {
   std::byte* data = nullptr;
   std::int64_t batch_stride = 0, row_stride = 0, head_stride = 0;
@@ -46,8 +46,8 @@ inline constexpr int kMaxMasks = 4;
 
 struct AttentionProblem {
   std::int64_t B = 0, T = 0, S = 0, N = 0, K = 0, H = 0, V = 0;
-  DType dtype = DType::float32;      ///< query, bias, context and scores
-  DType key_dtype = DType::float32;  ///< key and value
+  DType dtype = DType::float32;      ///< dtype of query, bias, context and scores
+  DType key_dtype = DType::float32;  ///< dtype of key and value
   HeadsView query, key, value;
   HeadsView context;             ///< (B, T, N, V)
   std::byte* scores = nullptr;   ///< (B, N, T, S) dense: the probabilities; null if not requested
@@ -78,13 +78,13 @@ struct AttentionProblem {
 /// One kernel.
 struct AttentionKernel {
   std::string_view name;  ///< "flash sm90", "flash mma", "flash fma", "plain"
-  /// Returns the reason why the kernel does not take the problem, or "".
+  /// Returns the reason why the kernel does not support the problem, or "".
   std::string (*why_not)(const AttentionProblem& problem, const Device& device);
-  /// Prepares the kernel once (tensor maps, launch shape) and returns the function that puts it on a stream.
+  /// Prepares the kernel once (tensor maps, launch shape), and returns the function that puts it on a stream.
   Launch (*prepare)(const AttentionProblem& problem, const Device& device);
 };
 
-/// The kernels, fastest first. The last one takes every problem.
+/// Returns the kernels, fastest first. The last one supports every problem.
 [[nodiscard]] std::span<const AttentionKernel> attention_kernels();
 
 }  // namespace attn::cuda

@@ -1,4 +1,4 @@
-// One-pass attention in float32 without tensor cores. A block takes a tile of queries of one head and iterates over
+// One-pass attention in float32 without tensor cores. A block computes a tile of queries of one head. It iterates over
 // tiles of keys and values in shared memory; scores and results stay in registers.
 //
 // The threads form a grid of rows with 16 threads each, which share the queries of their row. Thread (r, c) has queries
@@ -23,11 +23,11 @@ struct FlashFma {
   Tiling tiling;
   float scale = 1.0F;           // factor of the scores, times log2(e)
   int head_vectors = 0;         // 16-byte vectors in a query or key row, padded with zeros
-  bool copies_vectors[3] = {};  // query, key, value: rows are aligned to, and made of, whole vectors
-  bool stores_vectors = false;  // context: the same
+  bool copies_vectors[3] = {};  // for query, key, value: whether rows are aligned to, and made of, whole vectors
+  bool stores_vectors = false;  // the same for the context
 };
 
-/// Rows: queries per thread; Keys: keys per tile; Columns: value vectors per thread.
+/// Template parameters. Rows: queries per thread. Keys: keys per tile. Columns: value vectors per thread.
 constexpr int keys_of_tile(int columns) { return columns == 1 ? 64 : 32; }
 /// Rows of queries and keys have an odd number of vectors, so that the rows of 8 threads fall into different banks.
 constexpr int head_stride(int head_vectors) { return (head_vectors | 1) * kVector; }
@@ -52,7 +52,8 @@ class Kernel {
         lane_(static_cast<int>(threadIdx.x) % kLanes),
         thread_row_(static_cast<int>(threadIdx.x) / kLanes),
         stride_(head_stride(given.head_vectors)) {
-    if (problem_.length != nullptr) __builtin_unreachable();  // avoids spilling what would be read from it
+    // With this the compiler neither loads nor spills the fields that depend on `length`.
+    if (problem_.length != nullptr) __builtin_unreachable();
     query_ = shared_memory<float>();
     key_ = query_ + kQueries * stride_;
     value_ = key_ + kKeys * stride_;
@@ -68,7 +69,7 @@ class Kernel {
 
   __device__ __forceinline__ void run() {
     const int T = queries();
-    if (first_row_ >= T) return;  // a tile beyond the end of this sequence
+    if (first_row_ >= T) return;  // this tile is beyond the end of the sequence
     const int rows = T - first_row_ < kQueries ? T - first_row_ : kQueries;
     const KeyRange<int> range = keys_seen(problem_, keys_, first_row_, rows);
 #pragma unroll
@@ -83,11 +84,11 @@ class Kernel {
     Sweep what = Sweep::attention;
     int first = range.first / kKeys;
     int end = range.last > range.first ? (range.last + kKeys - 1) / kKeys : first;
-    for (;;) {  // a loop, so that the code of a sweep exists only once
+    for (;;) {  // a loop, so that the code of a sweep is compiled only once
       sweep(what, first, end);
       if (what == Sweep::attention) finish_sums();
       if (what == Sweep::uniform) count_uniform();
-      // Rows that see a key are stored before the mean of all values, which includes padding, is computed.
+      // Rows that see a key are stored first, because the mean of all values overwrites their context.
       if (what != Sweep::scores) store(what == Sweep::uniform);
       const bool fused = problem_.path == graph::AttentionPath::fused;
       if (what == Sweep::attention && fused && __syncthreads_or(any_hidden_row())) {
@@ -103,12 +104,13 @@ class Kernel {
   }
 
  private:
-  /// T and S of this batch entry or sequence; reread instead of kept, to free their registers.
+  /// Returns T and S of this batch entry or sequence. They are read again each time, which saves registers.
   __device__ __forceinline__ int queries() const { return static_cast<int>(queries_of(problem_, b_)); }
   __device__ __forceinline__ int keys() const { return static_cast<int>(keys_there(problem_, b_)); }
 
-  /// The work on a tile of keys and values. Attention: softmax and product with the values. Uniform: the mean of all
-  /// values, for queries that see no key. Scores: the probabilities, once the sums are known.
+  /// The kinds of work on the tiles of keys and values. Attention computes the softmax and the product with the values.
+  /// Uniform computes the mean of all values, for queries that see no key. Scores computes the probabilities, once the
+  /// sums are known.
   enum class Sweep { attention, uniform, scores };
 
   __device__ __forceinline__ void load_rows(float* to, const HeadsView& view, int count, int first, int end, int head,
@@ -139,14 +141,15 @@ class Kernel {
     load_rows(key_, problem_.key, kKeys, tile * kKeys, keys_, k_, static_cast<int>(problem_.H), given_.head_vectors,
               stride_, given_.copies_vectors[1]);
   }
-  /// Loads zeros for padding, since weight 0 times NaN would be NaN. A mean of all values includes padding.
+  /// Loads zeros for values of padding, because weight 0 times NaN would be NaN. A mean of all values includes padding.
   __device__ __forceinline__ void load_values(Sweep what, int tile) {
     const int end = what == Sweep::uniform ? keys() : keys_;
     load_rows(value_, problem_.value, kKeys, tile * kKeys, end, k_, static_cast<int>(problem_.V),
               kValueStride / kVector, kValueStride, given_.copies_vectors[2]);
   }
 
-  /// Values are copied while scores are computed, and the next keys while values are used.
+  /// Iterates over tiles. The values of a tile are copied while its scores are computed, and the next keys while the
+  /// values are used.
   __device__ __forceinline__ void sweep(Sweep what, int first, int end) {
     for (int tile = first - 1; tile < end; ++tile) {
       if (tile >= first) {
@@ -256,7 +259,7 @@ class Kernel {
     }
   }
 
-  /// The maximum or the sum over a row whose elements are spread over 16 threads.
+  /// Returns the maximum over a row whose elements are spread over 16 threads; sum_of_row returns the sum.
   __device__ __forceinline__ static float largest_of_row(float x) {
 #pragma unroll
     for (int step = 1; step < kLanes; step *= 2) x = fmaxf(x, __shfl_xor_sync(~0U, x, step));
@@ -292,7 +295,7 @@ class Kernel {
     }
   }
 
-  /// Weight 1 for every key, for the rows that see none.
+  /// Sets weight 1 for every key, for the rows that see no key.
   __device__ __forceinline__ void fill_uniform(float (&weights)[Rows][kKeysOfThread], int first_key) {
 #pragma unroll
     for (int i = 0; i < Rows; ++i) {
@@ -396,7 +399,7 @@ class Kernel {
   const AttentionProblem& problem_;
   float *query_, *key_, *value_, *weights_;
   const int lane_, thread_row_;
-  const int stride_;  // queries and keys
+  const int stride_;  // row stride of queries and keys in floats
   int b_ = 0, n_ = 0, k_ = 0;
   int first_row_ = 0;  // first row of the tile's queries
   int keys_ = 0;       // keys that are not padding
@@ -463,7 +466,7 @@ Launch prepare_flash_fma(const AttentionProblem& problem, const Device& device) 
   given.copies_vectors[2] = has_vectors(problem, problem.value, problem.V);
   given.stores_vectors = has_vectors(problem, problem.context, problem.V);
 
-  // With few queries a large tile is mostly empty; with few tiles most processors idle.
+  // Selects the tile size: with few queries a large tile is mostly empty, and with few tiles most processors idle.
   const Tiling large = tile_queries(problem, kManyRows * kLanes, device);
   const bool many = problem.T > kFewRows * kLanes && large.blocks() >= static_cast<unsigned>(device.processors()) / 2 &&
                     shared_bytes(problem, kManyRows) <= device.shared_bytes();

@@ -23,8 +23,8 @@ std::string why_not_flash_mma(const AttentionProblem& problem, const Device& dev
   if (device.architecture() < 80) return "needs sm_80 or later";
   if (std::max(problem.H, problem.V) > 256) return "a head size is above 256";
   if (std::string reason = why_not_tiled(problem); !reason.empty()) return reason;
-  // A query that sees no key gets the mean of all values, padding included. NaN in the padding would reach the other
-  // queries of its tile, whose weight for that mean is 0.
+  // Rejects problems where a query may see no key and gets the mean of all values, including padding. NaN in the
+  // padding would reach the other queries of its tile, whose weight for that mean is 0.
   const bool some_see_none = problem.masks > 0 || with_plain_window(problem).window > 0;
   if (problem.lengths != nullptr && some_see_none && problem.path == graph::AttentionPath::fused) {
     return "it has lengths together with masks or a window";
@@ -42,8 +42,8 @@ Launch prepare_flash_mma(const AttentionProblem& problem, const Device& device) 
   given.copies_vectors[2] = has_vectors(problem, problem.value, problem.V);
   given.stores_vectors = has_vectors(problem, problem.context, problem.V);
 
-  // Doubling the queries per block reuses each load of keys and values twice; done only if every processor still has
-  // blocks.
+  // Two tiles per warp double the queries per block, which reuses each load of keys and values twice. They are used
+  // only if every processor still has blocks.
   const int size = rounded_size(problem);
   const std::int64_t blocks = tile_queries(problem, flash_mma_queries(2), device).blocks();
   const bool wide = size <= 128 && problem.T > flash_mma_queries(1) && blocks >= device.processors() &&

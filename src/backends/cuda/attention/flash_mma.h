@@ -9,20 +9,22 @@ namespace attn::cuda {
 struct FlashMma {
   AttentionProblem problem;
   Tiling tiling;
-  float scale = 1.0F;           ///< factor of the scores, times log2(e)
-  bool copies_vectors[3] = {};  ///< query, key, value: rows are aligned to, and made of, whole 16-byte vectors
-  bool stores_vectors = false;  ///< context: the same
+  float scale = 1.0F;  ///< factor of the scores, times log2(e)
+  /// For query, key, value: whether rows are aligned to, and made of, whole 16-byte vectors.
+  bool copies_vectors[3] = {};
+  bool stores_vectors = false;  ///< the same for the context
 };
 
 inline constexpr int kFlashMmaWarps = 4;
 /// Head sizes with compiled code; other sizes are padded with zeros.
 inline constexpr int kFlashMmaSizes[] = {32, 64, 96, 128, 256};
 
-/// A warp has 1 or 2 tiles of 16 queries; at head size 256 the registers hold 1.
+/// Returns the number of queries of a block. A warp has 1 or 2 tiles of 16 queries; at head size 256 the registers
+/// suffice for only 1.
 constexpr int flash_mma_queries(int tiles) { return kFlashMmaWarps * 16 * tiles; }
 /// Keys per tile, limited by the registers.
 constexpr int flash_mma_keys(int size, int tiles) { return size * tiles <= 192 ? 64 : 32; }
-/// Rows in shared memory are padded by 8 elements, so that those of one ldmatrix fall into different banks. Keys and
+/// Rows in shared memory are padded by 8 elements, so that the rows of one ldmatrix fall into different banks. Keys and
 /// values are double-buffered.
 constexpr int flash_mma_stride(int size) { return size + 8; }
 constexpr int flash_mma_shared_bytes(int size, int tiles) {

@@ -1,8 +1,8 @@
-// One-pass attention on the tensor cores of sm_80 and later (FlashAttention-2, arXiv:2307.08691). A block takes a tile
-// of queries of one head and iterates over tiles of keys and values in shared memory; the next tile is copied while the
-// current one is computed. Scores stay in registers, with an online softmax.
+// One-pass attention on the tensor cores of sm_80 and later (FlashAttention-2, arXiv:2307.08691). A block computes a
+// tile of queries of one head and iterates over tiles of keys and values in shared memory. The next tile is copied
+// while the current one is computed. Scores stay in registers, with an online softmax.
 //
-// A warp takes 16 or 32 queries. In its fragments (ptx.h), g = lane / 4 indexes a row and t = lane % 4 two columns.
+// A warp computes 16 or 32 queries. In its fragments (ptx.h), g = lane / 4 indexes a row and t = lane % 4 two columns.
 #pragma once
 
 #include <cmath>
@@ -30,7 +30,7 @@ class FlashMmaKernel {
     alignas(16) Half key[kStages][kKeys * kStride];
     alignas(16) Half value[kStages][kKeys * kStride];
   };
-  // The result is staged in the memory of the keys and values.
+  // The result is staged in the shared memory of keys and values.
   static_assert(sizeof(Shared::key) + sizeof(Shared::value) >= sizeof(Shared::query));
   static_assert(sizeof(Shared) == flash_mma_shared_bytes(D, Tiles));
 
@@ -54,7 +54,7 @@ class FlashMmaKernel {
   __device__ __forceinline__ void run() {
     check_length(problem_);
     const int T = queries();
-    if (first_row_ >= T) return;  // a tile beyond the end of this sequence
+    if (first_row_ >= T) return;  // this tile is beyond the end of the sequence
     const int rows = T - first_row_ < kQueries ? T - first_row_ : kQueries;
     const KeyRange<int> range = keys_seen(problem_, keys_, first_row_, rows);
 #pragma unroll
@@ -73,7 +73,7 @@ class FlashMmaKernel {
     Sweep what = Sweep::attention;
     int first = range.first / kKeys;
     int end = range.last > range.first ? (range.last + kKeys - 1) / kKeys : first;
-    for (;;) {  // a loop, so that the code of a sweep exists only once
+    for (;;) {  // a loop, so that the code of a sweep is compiled only once
       sweep(what, first, end);
       if (what == Sweep::attention) finish_sums();
       if (what == Sweep::uniform) count_uniform();
@@ -93,11 +93,12 @@ class FlashMmaKernel {
   }
 
  private:
-  /// T of this batch entry or sequence; reread instead of kept, to free its register.
+  /// Returns T of this batch entry or sequence. It is read again each time, which saves a register.
   __device__ __forceinline__ int queries() const { return static_cast<int>(queries_of(problem_, b_)); }
 
-  /// The work on a tile of keys and values. Attention: softmax and product with the values. Uniform: the mean of all
-  /// values, for queries that see no key. Scores: the probabilities, once the sums are known.
+  /// The kinds of work on the tiles of keys and values. Attention computes the softmax and the product with the values.
+  /// Uniform computes the mean of all values, for queries that see no key. Scores computes the probabilities, once the
+  /// sums are known.
   enum class Sweep { attention, uniform, scores };
 
   template <int Rows>
@@ -250,10 +251,10 @@ class FlashMmaKernel {
     const int first_row = ptx::here(first_row_ + warp_row_);
     const bool* const cells = mask.data + b_ * mask.strides[0] + n_ * mask.strides[1] + first_row * mask.strides[2] +
                               (first_key + lane_) * mask.strides[3];
-    const int inside = S_ - first_key;  // columns inside the array
+    const int inside = S_ - first_key;  // columns of the tile that are inside the array
     std::uint32_t bits[kKeys / 32];
     const int rows = static_cast<int>(smaller(mask.strides[2] == 0 ? 1 : 16 * Tiles, queries() - first_row));
-    // Rows beyond the array see all keys: rows that see nothing would cost another sweep.
+    // Rows beyond the array see all keys, because a row that sees no key would cost another sweep.
 #pragma unroll
     for (int w = 0; w < kKeys / 32; ++w) bits[w] = lane_ < rows ? 0 : ~0U;
 #pragma unroll 4
@@ -284,7 +285,7 @@ class FlashMmaKernel {
     }
   }
 
-  /// The maximum or the sum over a row whose elements are spread over four lanes.
+  /// Returns the maximum over a row whose elements are spread over four lanes; sum_of_row returns the sum.
   static __device__ __forceinline__ float largest_of_row(float x) {
     x = fmaxf(x, __shfl_xor_sync(~0U, x, 1));
     return fmaxf(x, __shfl_xor_sync(~0U, x, 2));
@@ -330,7 +331,7 @@ class FlashMmaKernel {
     }
   }
 
-  /// Weight 1 for every key, for the rows that see none.
+  /// Sets weight 1 for every key, for the rows that see no key.
   __device__ __forceinline__ void fill_uniform(float (&weights)[Tiles][kKeys / 8][4], int first_key) {
     const int inside = S_ - first_key;
 #pragma unroll
@@ -391,7 +392,7 @@ class FlashMmaKernel {
 
   static __device__ __forceinline__ float inverse(float sum) { return sum == 0.0F ? 0.0F : ptx::reciprocal(sum); }
 
-  /// Stages the context in shared memory to store whole vectors.
+  /// Stages the context in shared memory, to store whole vectors.
   __device__ __forceinline__ void store_context() {
     Half* const staged = shared_.key[0] + warp_row_ * kStride;
 #pragma unroll
@@ -469,7 +470,7 @@ class FlashMmaKernel {
   const AttentionProblem& problem_;
   Shared& shared_;
   const int thread_, lane_;
-  const int warp_row_;  // the first of the warp's queries in the tile
+  const int warp_row_;  // the warp's first query within the tile
   int b_ = 0, n_ = 0, k_ = 0;
   int S_ = 0;          // keys of this batch entry or sequence
   int first_row_ = 0;  // first row of the tile's queries

@@ -1,4 +1,4 @@
-// Launches of the attention kernel on tensor cores, one for each compiled head size and number of tiles.
+// Launches of the attention kernel for tensor cores, one for each compiled head size and number of tiles.
 #pragma once
 
 #include "device.h"

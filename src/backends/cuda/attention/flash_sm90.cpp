@@ -45,7 +45,7 @@ bool is_of_queries(const MaskView& mask) {
   return mask.strides[1] == 0 && mask.strides[2] == 1 && mask.strides[3] == 0;
 }
 
-/// Takes the masks that padding produces: one of keys and one of queries, shared by all heads.
+/// Supports the masks that padding produces: one mask of keys and one of queries, shared by all heads.
 std::string why_not_masks(const AttentionProblem& problem) {
   const std::span<const MaskView> masks(problem.mask, static_cast<std::size_t>(problem.masks));
   const auto keys = std::ranges::count_if(masks, is_of_keys), queries = std::ranges::count_if(masks, is_of_queries);

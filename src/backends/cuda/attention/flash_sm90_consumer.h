@@ -1,8 +1,8 @@
 // The consumer warpgroups of the attention kernel with Hopper's instructions.
 //
 // ptxas serializes all wgmma of a kernel if a register of one is touched too early, and warns (C7510): check its output
-// after every change. It also hoists a wait for wgmma above everything that does not depend on it, but not across a
-// basic block boundary, such as the loop that waits for a barrier.
+// after every change. It also hoists a wait for wgmma above everything that does not depend on the wait. It does not do
+// so across a basic block boundary, such as the loop that waits for a barrier.
 #pragma once
 
 #include <cmath>
@@ -15,13 +15,13 @@
 
 namespace attn::cuda::sm90 {
 
-/// Masked: there is a mask of keys or of queries.
+/// Masked: whether there is a mask of keys or of queries.
 template <typename Half, int D, int Groups, int Keys, bool Masked>
 class Consumer {
   using SharedMemory = Shared<Half, D, Groups, Keys>;
   static constexpr int kPanels = D / kPanel;
   static constexpr int kQueries = Groups * 64;
-  static constexpr unsigned kStageBytes = kPanels * Keys * 128;  // one stage of keys, or of values
+  static constexpr unsigned kStageBytes = kPanels * Keys * 128;  // bytes of a stage of keys or of values
 
  public:
   __device__ __forceinline__ Consumer(const FlashSm90& given, SharedMemory& shared) : given_(given), shared_(shared) {}
@@ -29,7 +29,7 @@ class Consumer {
   __device__ __forceinline__ void run() {
     const int group = uniform(static_cast<int>(threadIdx.x) / 128);
     const int lane = static_cast<int>(threadIdx.x) % 32;
-    const int row_of_tile = static_cast<int>(threadIdx.x) / 32 * 16 + lane / 4;  // plus the row 8 below it
+    const int row_of_tile = static_cast<int>(threadIdx.x) / 32 * 16 + lane / 4;  // this thread also has the row 8 below
     const std::uint64_t query = ptx::descriptor(ptx::shared_address(shared_.query[group][0]), 16, 1024);
     const std::uint64_t key = ptx::descriptor(ptx::shared_address(shared_.key), 16, 1024);
     const std::uint64_t value = ptx::descriptor(ptx::shared_address(shared_.value), Keys * 128, 1024);
@@ -46,7 +46,7 @@ class Consumer {
       if (block >= given_.tiling.blocks()) return;
       ptx::count_in(ticket_read_by(group), kTicketThreads);
       Work work(given_, block, kQueries, Keys);
-      // Row r of the two sees the keys before limit[r].
+      // The keys before limit[r] are visible to this thread's row r.
       int limit[2];
 #pragma unroll
       for (int r = 0; r < 2; ++r) {
@@ -55,7 +55,7 @@ class Consumer {
       }
       const int first_limit =
           given_.causal && !work.uniform ? std::min(work.keys, work.first_row + group * 64 + 1) : work.keys;
-      // A row that sees no key. On the fused path it weights all keys equally.
+      // Whether the row sees no key. On the fused path such a row weights all keys equally.
       bool blank[2] = {work.uniform, work.uniform};
       if constexpr (Masked) {
         const bool no_key = given_.key_mask != nullptr && !sees_any(work, lane);
@@ -110,7 +110,7 @@ class Consumer {
           }
         }
       };
-      // All rows of the warpgroup see the tiles before this one whole.
+      // The first tile in which a row of the warpgroup may not see all keys.
       const int first_cut = Masked || work.uniform ? 0 : std::min(first_limit / Keys, work.tiles);
       const auto update_softmax = [&] {
 #pragma unroll
@@ -122,8 +122,8 @@ class Consumer {
           }
           largest = fmaxf(largest, __shfl_xor_sync(~0U, largest, 1));
           largest = fmaxf(largest, __shfl_xor_sync(~0U, largest, 2));
-          // The maximum is kept if it rises only slightly: weights up to 2^8 are as accurate as smaller ones, and the
-          // sums need no rescaling.
+          // The running maximum is kept if the new one is only slightly larger. Weights up to 2^8 are as accurate as
+          // smaller ones, and the sums then need no rescaling.
           constexpr float kRise = 8.0F;
           const float new_top = largest * scale > top[r] + kRise ? largest * scale : top[r];
           const float base = new_top == -INFINITY ? 0.0F : new_top;
@@ -176,8 +176,8 @@ class Consumer {
             free(lane, &shared_.key_empty[next.stage()]);
             if constexpr (decltype(hides)::value) hide(tile);
             update_softmax();
-            // Sums of exponentials are never negative. Testing for it here keeps ptxas from moving exponentials behind
-            // the wait, where no wgmma would overlap them.
+            // The test of the sums, which are never negative, keeps ptxas from moving exponentials behind the wait,
+            // where no wgmma would overlap them.
             const bool moved =
                 __any_sync(~0U, factor[0] != 1.0F || factor[1] != 1.0F || !(sum[0] + sum[1] >= 0.0F)) != 0;
             const Turn after{next.count + 1};
@@ -221,7 +221,8 @@ class Consumer {
     return given_.key_mask + work.b * given_.key_mask_stride;
   }
 
-  /// Sets the scores of keys that the mask hides to −∞, and all scores of a blank row to 0.
+  /// Sets all scores of a blank row to 0. In other rows, sets the scores of keys that the mask hides to −∞; in both,
+  /// those of keys beyond the end.
   __device__ __forceinline__ void hide_masked(const Work& work, int tile, int lane, const bool (&blank)[2],
                                               float (&scores)[Keys / 2]) const {
 #pragma unroll
@@ -229,7 +230,7 @@ class Consumer {
       const int key_at = tile * Keys + i * 32 + lane;
       const bool inside = key_at < work.keys;
       const bool sees = inside && (given_.key_mask == nullptr || key_mask(work)[key_at]);
-      // Bit 8j + e: the key in column j·8 + lane % 4 · 2 + e.
+      // Bit 8j + e belongs to the key in column j·8 + lane % 4 · 2 + e.
       const unsigned there = __ballot_sync(~0U, inside) >> lane % 4 * 2;
       const unsigned seen = __ballot_sync(~0U, sees) >> lane % 4 * 2;
 #pragma unroll
@@ -248,7 +249,7 @@ class Consumer {
     }
   }
 
-  /// Returns whether the key mask lets any key of the batch entry be seen. Usually the first keys decide it.
+  /// Returns whether the key mask shows any key of the batch entry. Usually one of the first keys decides it.
   __device__ __forceinline__ bool sees_any(const Work& work, int lane) const {
     bool any = false;
 #pragma unroll 1
@@ -259,19 +260,21 @@ class Consumer {
     return any;
   }
 
-  /// x, known to the compiler to be equal in all lanes of a warp: it computes dependent values once per warp.
+  /// Returns x. The compiler then knows that x is equal in all lanes of a warp, and computes dependent values once per
+  /// warp.
   template <typename T>
   static __device__ __forceinline__ T uniform(T x) {
     return __shfl_sync(~0U, x, 0);
   }
 
-  /// Releases what the barrier guards, for this warp.
+  /// Arrives at the barrier for this warp, so that the producer may overwrite the stage.
   static __device__ __forceinline__ void free(int lane, std::uint64_t* barrier) {
     __syncwarp();
     if (lane == 0) ptx::arrive(barrier);
   }
 
-  /// The four lanes of a row hold two columns of each of four groups of eight; afterwards each lane holds one group.
+  /// Transposes within the four lanes of a row. Before, each lane has two columns of four groups of eight; afterwards
+  /// it has all columns of one group.
   static __device__ __forceinline__ void transpose(std::uint32_t (&words)[4], int lane) {
 #pragma unroll
     for (int step = 1; step <= 2; step *= 2) {

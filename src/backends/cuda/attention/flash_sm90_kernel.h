@@ -1,7 +1,8 @@
 // One-pass attention on Hopper (FlashAttention-3, arXiv:2407.08608). A producer warp loads tiles of keys and values by
-// TMA, double-buffered. Two or three consumer warpgroups take 64 queries each. A consumer overlaps the GEMM of the next
-// keys and the GEMM of the last weights and values with its softmax. Consumers take turns, so that one uses the tensor
-// cores while another computes exponentials. Blocks are persistent: they fetch tiles of queries until none is left.
+// TMA, double-buffered. Two or three consumer warpgroups compute 64 queries each. A consumer overlaps two GEMMs with
+// its softmax: that of the next keys, and that of the last weights and values. Consumers take turns, so that one uses
+// the tensor cores while another computes exponentials. Blocks are persistent: they take tiles of queries until none is
+// left.
 #pragma once
 
 #include "device.h"
@@ -33,7 +34,7 @@ __device__ __forceinline__ void attend_sm90(const FlashSm90& given) {
   }
   wait_for_previous_kernel();
   __syncthreads();
-  // Register budget: 65536 for the whole block.
+  // The block has 65536 registers, which consumers need more than the producer.
   if (threadIdx.x / 128 == Groups) {
     ptx::keep_registers<Groups == 2 ? 40 : 32>();
     if (threadIdx.x / 32 == Groups * 4) sm90::Producer<Half, D, Groups, Keys>(given, shared).run();
@@ -48,7 +49,7 @@ __global__ void __launch_bounds__((Groups + 1) * 128, 1) flash_sm90(const __grid
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL) || defined(ATTN_CUDA_EMULATED)
   attend_sm90<Half, D, Groups, Keys, Masked>(given);
 #else
-  __trap();  // why_not_flash_sm90 declines builds without code for sm_90a
+  __trap();  // why_not_flash_sm90 rejects builds without code for sm_90a
 #endif
 }
 

@@ -16,15 +16,16 @@ class Producer {
  public:
   __device__ __forceinline__ Producer(const FlashSm90& given, SharedMemory& shared) : given_(given), shared_(shared) {}
 
-  /// Run by one warp. Its first lane waits for free stages and issues the TMA loads. The other lanes would miss phases
-  /// of barriers, since only a tile that they clear together synchronizes them with it.
+  /// Run by one warp. Only its first lane waits for free stages and issues the TMA loads. The other lanes run ahead and
+  /// would miss phases of the barriers, because only clear() synchronizes all lanes.
   __device__ __forceinline__ void run() {
     const int lane = static_cast<int>(threadIdx.x) % 32;
-    Turn first;  // the stage of the keys and values
+    Turn first;  // the stage for the next keys and values
     unsigned queries = 0, cuts = 0;
 #pragma unroll 1
     for (bool is_first = true;; is_first = false) {
-      // The first tile is the block's own index. If there are no further tiles, no ticket is drawn.
+      // A block's first tile has the block's own index. A ticket (the index of the next tile) is drawn only if there
+      // are further tiles.
       unsigned block = is_first ? blockIdx.x : given_.tiling.blocks();
       if (!is_first && given_.tiling.blocks() > gridDim.x) {
         if (lane == 0) block = gridDim.x + atomicAdd(given_.next_block, 1U);
@@ -32,7 +33,7 @@ class Producer {
       }
       hand_out(block, lane, is_first);
       if (block >= given_.tiling.blocks()) {
-        // Every block reaches this point once; the last one resets the counter for the next launch.
+        // Every block reaches this point once. The last block resets the counter for the next launch.
         if (lane == 0 && block == given_.tiling.blocks() + gridDim.x - 1) *given_.next_block = 0;
         return;
       }
@@ -47,7 +48,7 @@ class Producer {
   }
 
  private:
-  /// Broadcasts the ticket to every warpgroup once all have read the previous one.
+  /// Publishes a ticket for every warpgroup, after all warpgroups have read the previous one.
   __device__ __forceinline__ void hand_out(unsigned block, int lane, bool is_first) {
     if (!is_first) {
 #pragma unroll
@@ -71,7 +72,7 @@ class Producer {
                       work.start + work.first_row + g * 64, b);
       }
     }
-    // Keys are loaded one tile ahead of values, in the order of use.
+    // Keys are loaded one tile ahead of values, in the order in which consumers use them.
     int row = work.start;
 #pragma unroll 1
     for (int tile = 0; tile < work.tiles; ++tile, ++turn.count, row += Keys) {
@@ -84,12 +85,12 @@ class Producer {
     }
   }
 
-  /// Loads the last tile of values, the only one that may contain rows of padding or of another sequence.
+  /// Loads the last tile of values. Only this tile may contain rows of padding or of another sequence.
   __device__ __forceinline__ void load_last_values(const Work& work, const Turn& turn, unsigned& cuts, int lane) {
     auto& to = shared_.value[turn.stage()];
     std::uint64_t* const full = &shared_.value_full[turn.stage()];
     const int row = (work.tiles - 1) * Keys, inside = work.keys - row;
-    // TMA itself fills rows beyond the array with zeros.
+    // Only rows inside the array must be cleared; TMA fills rows beyond it with zeros.
     const bool cut = inside < Keys && work.start + work.keys < array_rows();
     if (lane == 0) {
       load(to, given_.value, cut ? &shared_.cut_full : full, &shared_.value_empty[turn.stage()], turn.parity(),
@@ -101,7 +102,7 @@ class Producer {
     if (lane == 0) ptx::arrive(full);
   }
 
-  /// Rows of keys and values in a batch entry.
+  /// Returns the number of rows of keys and values in a batch entry.
   __device__ __forceinline__ int array_rows() const { return given_.starts == nullptr ? given_.S : given_.rows; }
 
   __device__ __forceinline__ void load(Half (&to)[kPanels][Keys * kPanel], const CUtensorMap& map, std::uint64_t* full,
@@ -112,8 +113,8 @@ class Producer {
     for (int p = 0; p < kPanels; ++p) ptx::load_box(to[p], &map, full, p * kPanel, head, row, b);
   }
 
-  /// Writes zeros from row `first` on over padding and over rows of other sequences, since weight 0 times NaN would be
-  /// NaN. The swizzle permutes only within a row.
+  /// Writes zeros from row `first` on, over padding and over rows of other sequences, because weight 0 times NaN would
+  /// be NaN. The swizzle permutes only within a row.
   __device__ __forceinline__ void clear(int lane, Half (&tile)[kPanels][Keys * kPanel], int first) {
     constexpr int kVectors = kPanel / 8;  // 16-byte vectors in a row of a panel
 #pragma unroll 1

@@ -12,7 +12,7 @@
 namespace attn::cuda::sm90 {
 
 constexpr int kStages = 2;
-constexpr int kPanel = 64;  // columns
+constexpr int kPanel = 64;  // columns of a panel
 
 template <typename Half, int D, int Groups, int Keys>
 struct Shared {
@@ -21,19 +21,19 @@ struct Shared {
   alignas(1024) Half value[kStages][D / kPanel][Keys * kPanel];
   alignas(8) std::uint64_t query_full, query_empty;
   std::uint64_t key_full[kStages], key_empty[kStages], value_full[kStages], value_empty[kStages];
-  std::uint64_t cut_full;  // a tile of values has arrived whose last rows are to be cleared
-  unsigned block;          // the ticket of the next tile of queries
+  std::uint64_t cut_full;  // signals a tile of values whose last rows must be cleared
+  unsigned block;          // ticket: index of the next tile of queries
 };
 
-/// Barriers of the block, one set per warpgroup: its turn at the tensor cores has come, a ticket is ready, the ticket
-/// was read. They are the hardware's numbered barriers rather than mbarriers, because race detectors know that these
-/// order writes and reads of threads.
+/// Barriers of the block, one set per warpgroup: it is the warpgroup's turn at the tensor cores, a ticket is ready, the
+/// ticket was read. They are the hardware's numbered barriers rather than mbarriers, because race detectors know that
+/// these order writes and reads of threads.
 constexpr int turn_of(int group) { return 1 + group; }
 constexpr int ticket_for(int group) { return 4 + group; }
 constexpr int ticket_read_by(int group) { return 7 + group; }
-constexpr int kTicketThreads = 32 + 128;  // the warp that broadcasts it, and the warpgroup that reads it
+constexpr int kTicketThreads = 32 + 128;  // the producer warp, and the warpgroup that reads the ticket
 
-/// The position in a ring of stages.
+/// A position in the ring of kStages stages.
 struct Turn {
   unsigned count = 0;
 
@@ -44,10 +44,10 @@ struct Turn {
 /// A tile of queries and the keys that it sees. Rows and keys are relative to the start of the sequence.
 struct Work {
   int b, n, first_row;
-  int start, rows;  // start of the sequence; rows of queries
-  int keys;         // keys that are not padding
-  bool uniform;     // no key is visible, and all are weighted equally
-  int tiles;        // tiles of keys
+  int start, rows;  // first row of the sequence; number of its queries
+  int keys;         // number of keys that are not padding
+  bool uniform;     // whether no key is visible, so that all are weighted equally
+  int tiles;        // number of tiles of keys
 
   __device__ __forceinline__ Work(const FlashSm90& given, unsigned block, int queries, int tile) {
     const TilePlace place = place_of(given.tiling, block);
@@ -67,7 +67,7 @@ struct Work {
     tiles = first_row < rows ? (end + tile - 1) / tile : 0;
   }
 
-  /// The index in the batch: concatenated sequences all belong to entry 0.
+  /// Returns the index in the batch: concatenated sequences all belong to entry 0.
   __device__ __forceinline__ int batch(const FlashSm90& given) const { return given.starts == nullptr ? b : 0; }
 };
 

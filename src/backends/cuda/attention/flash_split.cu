@@ -1,6 +1,6 @@
 // Attention of few queries over many keys, as in decode steps: one pass over the KV cache, whose keys are split among
-// blocks (Flash-Decoding). A block takes all queries of the heads that share its keys and values, and stores its
-// maximum score, its sum and its weighted sum of values. A second kernel merges these.
+// blocks (Flash-Decoding). A block computes all queries of the heads that share its keys and values. It stores its
+// maximum score, its sum of weights and its weighted sum of values. A second kernel merges the results.
 #include <algorithm>
 #include <cfloat>
 #include <cmath>
@@ -22,15 +22,15 @@ constexpr int kWarps = kThreads / kWarpThreads;
 constexpr int kKeys = 64;                  // keys per tile
 constexpr int kLanes = 8;                  // lanes that share the dot product of a key
 constexpr int kColumns = 4;                // value columns per thread
-constexpr int kMostRows = 8;               // queries of all heads that share keys and values
-constexpr std::int64_t kMostSize = 256;    // head size
-constexpr std::int64_t kFewestKeys = 128;  // the fewest keys that are worth a block
+constexpr int kMostRows = 8;               // maximum number of queries, over all heads that share keys and values
+constexpr std::int64_t kMostSize = 256;    // maximum head size
+constexpr std::int64_t kFewestKeys = 128;  // minimum number of keys per block
 constexpr float kHidden = -0.7F * FLT_MAX;
 static_assert(kMostRows <= kLanes);
 
 struct FlashSplit {
   AttentionProblem problem;
-  int splits = 1;            ///< blocks that the keys of a head are split among
+  int splits = 1;            ///< number of blocks among which the keys of a head are split
   int rows = 1;              ///< queries per key head: row r is query r % T of head r / T in the group
   float* partial = nullptr;  ///< (B·K, splits, rows, V + 2): the weighted sum, the largest score, the sum of weights
 
@@ -45,7 +45,7 @@ struct SplitShared {
   float context[kThreads * kColumns];
 };
 
-/// A score in base 2. A hidden key has no weight; on the fused path all keys count equally if all are hidden.
+/// Returns a score in base 2. A hidden key has no weight; on the fused path all keys count equally if all are hidden.
 __device__ inline float score_of(const AttentionProblem& problem, float product, const KeyRange<int>& range,
                                  std::int64_t b, std::int64_t n, std::int64_t t, std::int64_t s) {
   constexpr float kLog2e = std::numbers::log2e_v<float>;
@@ -74,7 +74,7 @@ __global__ void __launch_bounds__(kThreads, 3) flash_split(const __grid_constant
   check_length(problem);
   auto& shared = *shared_memory<SplitShared<Rows>>();
   const int thread = static_cast<int>(threadIdx.x), lane = thread % kLanes;
-  // 32-bit quotients: 64-bit ones are function calls.
+  // Divides in 32 bits, because 64-bit divisions are function calls.
   const auto key_heads = static_cast<int>(problem.K), length = static_cast<int>(problem.T);
   const auto size = static_cast<int>(problem.H), columns = static_cast<int>(problem.V);
   const int head = static_cast<int>(blockIdx.y), b = head / key_heads, k = head % key_heads;
@@ -93,7 +93,7 @@ __global__ void __launch_bounds__(kThreads, 3) flash_split(const __grid_constant
     shared.top[thread] = -INFINITY;
     shared.sum[thread] = 0.0F;
   }
-  // Values: neighbouring threads read neighbouring columns of one key, then of the following keys.
+  // For values, neighbouring threads read neighbouring columns of a key, then of the next keys.
   const int of_key = columns / kColumns, keys_at_once = kThreads / of_key;
   const int column = thread % of_key * kColumns, first_key = thread / of_key;
   float context[Rows][kColumns] = {};
@@ -119,7 +119,7 @@ __global__ void __launch_bounds__(kThreads, 3) flash_split(const __grid_constant
           }
         }
       }
-      float mine = 0.0F;  // each of the first lanes holds one row's
+      float mine = 0.0F;  // lane r gets the product of row r
 #pragma unroll
       for (int r = 0; r < Rows; ++r) {
 #pragma unroll
@@ -203,7 +203,7 @@ __global__ void __launch_bounds__(kThreads, 3) flash_split(const __grid_constant
   }
 }
 
-/// One block per query of each head.
+/// Merges the blocks' results: one block per query of each head.
 template <typename T>
 __global__ void __launch_bounds__(kThreads) merge_splits(const __grid_constant__ FlashSplit given) {
   let_next_kernel_start();
@@ -256,7 +256,7 @@ int splits_for(const AttentionProblem& problem, const Device& device) {
 }  // namespace
 
 std::string why_not_flash_split(const AttentionProblem& problem, const Device& device) {
-  AttentionProblem rest = problem;  // without what this kernel supports and the other tiled ones do not
+  AttentionProblem rest = problem;  // the problem without the features that only this kernel supports
   rest.soft_cap = 0.0;
   rest.bias.data = nullptr;
   rest.sources = nullptr;

@@ -1,6 +1,6 @@
-// Straightforward attention. A block takes a query, scans the keys for the maximum score and the sum of the
-// exponentials, and scans them again for the probabilities and the weighted mean of the values. Any dtype, any size,
-// any mask.
+// Straightforward attention. A block computes one query. It scans the keys for the maximum score and the sum of the
+// exponentials, and scans them again for the probabilities and the weighted mean of the values. It supports any dtype,
+// size and mask.
 //
 // float64 is computed in double, everything else in float.
 #include <algorithm>
@@ -16,10 +16,10 @@ namespace {
 
 using graph::AttentionPath;
 
-constexpr int kThreads = 128;  // threads per block; each takes a key, then a column of the values
+constexpr int kThreads = 128;  // threads per block; each computes a key, then a column of the values
 constexpr int kColumns = 4;    // value columns per thread at a time
 
-/// The value of a hidden score (Keras: ops.dot_product_attention, layers.Softmax).
+/// Returns the value of a hidden score (Keras: ops.dot_product_attention, layers.Softmax).
 __device__ inline float hidden_score(const AttentionProblem& problem) {
   if (problem.path == AttentionPath::fused) return -0.7F * FLT_MAX;
   return problem.dtype == DType::float16 ? -3e4F : -1e9F;
@@ -28,17 +28,18 @@ __device__ inline float hidden_score(const AttentionProblem& problem) {
 /// One query of one head.
 struct Query {
   std::int64_t b, n, t;
-  std::int64_t k;  // the head of its keys and values
+  std::int64_t k;  // the head of keys and values
   KeyRange<std::int64_t> range;
 };
 
-/// The index of the row's first element. A sequence's row is relative to its start; a cache's row may be in any entry.
+/// Returns the index of the row's first element. A sequence's row is relative to its start; a cache's row may be in any
+/// entry.
 __device__ std::int64_t row_at(const AttentionProblem& problem, const HeadsView& view, std::int64_t b, std::int64_t row,
                                std::int64_t head) {
   return begin_of(problem, view, b) + row * view.row_stride + head * view.head_stride;
 }
 
-/// One score, hidden or not.
+/// Returns one score, hidden or not.
 template <typename Number>
 struct Score {
   Number score;
@@ -68,7 +69,7 @@ struct Score {
   }
 };
 
-/// Σ exp(score − largest) over some keys, and over the visible ones among them.
+/// The sum of exp(score − largest) over some keys, and the number of visible keys among them.
 template <typename Number>
 struct Sum {
   Number largest = -static_cast<Number>(INFINITY);
@@ -137,8 +138,8 @@ __global__ void __launch_bounds__(kThreads, 4) plain_attention(const AttentionPr
       problem.log_sum_exp[i] = static_cast<float>(sum.largest + log(sum.seen));
     }
 
-    // Values of padding are skipped rather than multiplied by weight 0, which would propagate NaN. They count if all
-    // keys count equally.
+    // Values of padding are skipped, because weight 0 times NaN would be NaN. They are included if all keys count
+    // equally.
     const std::int64_t values = problem.path == AttentionPath::fused && sum.seen == 0 ? S : keys;
     const Array scores{problem.scores, problem.dtype}, context{problem.context.data, problem.dtype};
     const Array value{problem.value.data, problem.key_dtype};

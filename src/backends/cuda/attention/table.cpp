@@ -7,7 +7,7 @@
 namespace attn::cuda {
 
 std::string why_not_tiled(const AttentionProblem& problem) {
-  constexpr std::int64_t kLongest = std::int64_t{1} << 30;  // sums of positions and tiles fit in 32 bits
+  constexpr std::int64_t kLongest = std::int64_t{1} << 30;  // so that sums of positions and tiles fit into 32 bits
   if (!(problem.scale > 0.0) || !std::isfinite(problem.scale)) return "the scale is not a positive number";
   if (problem.T > kLongest || problem.S > kLongest) return "a sequence has more than 2^30 positions";
   if (problem.T + 16 > kLongest / problem.B / problem.N * 16) return "there are more than 2^30 tiles";
@@ -24,7 +24,8 @@ Tiling tile_queries(const AttentionProblem& problem, int rows, const Device& dev
   tiling.tiles = static_cast<unsigned>((problem.T + rows - 1) / rows);
   tiling.heads = static_cast<unsigned>(problem.B * problem.N);
   if (problem.causal) {
-    // Tiles of several heads are interleaved, limited to heads whose keys and values fit in half of the L2 cache.
+    // Tiles of several heads are interleaved, as long as the keys and values of these heads fit into half of the L2
+    // cache.
     const std::int64_t bytes = problem.S * (problem.H + problem.V) * bytes_of(problem.dtype);
     const std::int64_t heads = device.l2_bytes() / 2 / bytes * (problem.N / problem.K);
     tiling.group =

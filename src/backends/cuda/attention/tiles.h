@@ -19,9 +19,9 @@ struct Tiling {
   [[nodiscard]] constexpr unsigned blocks() const { return tiles * heads; }
 };
 
-/// The number of heads per group, at most `limit`, chosen so that no group is much smaller than the others. A small
-/// last group would have fewer tiles than there are processors, long ones among them. Returns the largest divisor of
-/// `heads` if it exceeds half of the limit; otherwise groups are as even as possible.
+/// Returns the number of heads per group, at most `limit`, such that no group is much smaller than the others. A small
+/// last group would leave processors idle during its long tiles. The result is the largest divisor of `heads` if it
+/// exceeds half of the limit; otherwise groups are as even as possible.
 constexpr unsigned heads_of_group(unsigned limit, unsigned heads) {
   limit = limit < 1 ? 1 : limit > heads ? heads : limit;
   for (unsigned group = limit; 2 * group > limit; --group) {
@@ -43,7 +43,7 @@ __device__ inline TilePlace place_of(const Tiling& tiling, unsigned block) {
   return {static_cast<int>(tiling.tiles - 1 - rest / heads), static_cast<int>(first + rest % heads)};
 }
 
-/// ln Σ exp of a row with maximum score `top` in base 2 and Σ 2^(score − top) = `sum`.
+/// Returns ln Σ exp of a row whose maximum score is `top` in base 2, with Σ 2^(score − top) = `sum`.
 __device__ inline float natural_log_sum(float top, float sum) {
   constexpr float kLn2 = 0.69314718056F;
   return (top + log2f(sum)) * kLn2;

@@ -1,4 +1,4 @@
-// The wgmma instruction, the matrix products of a warpgroup on Hopper's tensor cores, in the sizes that attention and
+// The wgmma instruction: the matrix products of a warpgroup on Hopper's tensor cores, in the sizes that attention and
 // small GEMMs use.
 //
 // The accumulator d (64, N) is float32 in registers. In warp w, with g = lane / 4 and t = lane % 4, register 4j + 2r +
@@ -36,8 +36,8 @@
   "%125, %126, %127"
 // clang-format on
 
-// One wgmma. The predicate selects accumulation into d; 1, 1 are the operand signs; the last arguments select
-// transposed operands.
+// One wgmma instruction. The predicate selects accumulation into d; 1, 1 are the signs of the operands; the last
+// arguments select transposed operands.
 #define ATTN_PRODUCT(type, n, d_names, operands, predicate, transposed)                                               \
   "{\n.reg .pred p;\nsetp.ne.b32 p, " predicate                                                                       \
   ", 0;\n"                                                                                                            \

@@ -1,4 +1,4 @@
-// Writes rows into a cache.
+// Writes rows into a KV cache.
 #include <cstdint>
 
 #include "device.h"
@@ -11,7 +11,7 @@
 namespace attn::cuda {
 namespace {
 
-/// x (B,T,K,H) written into rows of a cache (C,K,S,H), from a position on that only the device knows.
+/// Writes x (B,T,K,H) into rows of a cache (C,K,S,H), from `position` on, which only the device knows.
 struct AppendPlan {
   Array cache, x;
   const std::int32_t* position = nullptr;  ///< on the device

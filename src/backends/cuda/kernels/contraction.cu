@@ -21,7 +21,8 @@ struct Side {
   std::int64_t kept = 0, summed = 0;
 };
 
-/// z (batch…, rows, columns) = activation(x·y + bias) + residual. The walk gives the start of each batch's matrices.
+/// z (batch…, rows, columns) = activation(x·y + bias) + residual. The walk has the start of each batch entry's
+/// matrices.
 struct Product {
   Walk<2> batch;
   std::int64_t rows = 1, columns = 1, depth = 1;
@@ -88,7 +89,7 @@ __global__ void einsum_kernel(EinsumOperands operands, Walk<kMaxEinsumInputs> st
   store(y, i, sum);
 }
 
-/// The stride of each of `letters` in an operand: the sum over the axes with that letter (a diagonal has two).
+/// Returns the stride of each of `letters` in an operand: the sum over the axes with that letter (a diagonal has two).
 Steps letter_steps(const std::string& letters, const std::string& axes, const Shape& shape) {
   const Steps steps = steps_of(shape);
   Steps result(letters.size(), 0);
@@ -113,7 +114,7 @@ Choice make_plain(const graph::Linear& op, const Step& step) {
   product.z = array_of(step.outputs[0]);
   if (op.bias) product.bias = array_of(step.inputs[2]);
   if (op.residual) product.residual = array_of(step.inputs.back());
-  // A floating activation of integers is computed in double; without an activation integers stay exact.
+  // A floating activation of integers is computed in double; without an activation, integers stay exact.
   const bool exact = op.activation.fn == graph::UnaryFn::linear;
   return {"plain", [product, exact, activation = op.activation](cudaStream_t stream) {
             const auto run = [&](auto zero) { launch_product<decltype(zero)>(product, activation, stream); };
@@ -154,7 +155,7 @@ Choice make_plain(const graph::Einsum& op, const Step& step) {
   const graph::EinsumEquation equation = graph::parse_einsum(op.equation);
   if (step.inputs.size() > kMaxEinsumInputs) return Choice("more than 8 inputs");
   std::map<char, Dim> sizes;
-  std::string summed;  // letters that are absent from the output
+  std::string summed;  // letters that the output lacks
   for (std::size_t n = 0; n < step.inputs.size(); ++n) {
     for (std::size_t axis = 0; axis < equation.inputs[n].size(); ++axis) {
       const char letter = equation.inputs[n][axis];

@@ -15,33 +15,33 @@ namespace attn::cuda {
 
 /// A copy of units of 1, 2, 4, 8 or 16 bytes: to[walk.at(i).of[1]] = from[walk.at(i).of[0]] for every i.
 struct Copy {
-  Walk<2> walk;  ///< in units
+  Walk<2> walk;  ///< offsets in units
   const std::byte* from = nullptr;
   std::byte* to = nullptr;
-  int unit = 1;  ///< bytes
+  int unit = 1;  ///< bytes of a unit
 };
 void launch_copy(const Copy& copy, cudaStream_t stream);
 
-/// The start of a slice in its input, and its strides along each axis there, in elements.
+/// The start of a slice in its input, and the strides of its axes there, in elements.
 struct PickedSteps {
   Steps steps;
   std::int64_t start = 0;
 };
 [[nodiscard]] PickedSteps picked_steps(const graph::Slice& op, const Shape& shape);
 
-/// from (outer, size, inner), indices (taken) → to (outer, taken, inner), inner in units.
+/// Copies from (outer, size, inner) to (outer, taken, inner), by indices (taken); inner is in units.
 struct GatherPlan {
   const std::byte* from = nullptr;
   std::byte* to = nullptr;
   Array indices;
   std::int64_t outer = 1, size = 1, taken = 1, inner = 1;
-  int unit = 1;  ///< bytes
+  int unit = 1;  ///< bytes of a unit
   Reporter report;
 };
 [[nodiscard]] GatherPlan gather_plan(const graph::Gather& op, const Step& step, int unit);
 void launch_gather(const GatherPlan& plan, cudaStream_t stream);
 
-/// The largest unit, of at most 16 bytes, that divides everything passed to it: run lengths and addresses.
+/// The largest unit, of at most 16 bytes, that divides all run lengths and addresses passed to it.
 class Unit {
  public:
   explicit Unit(std::int64_t bytes = 16) : bytes_(bytes) {}

@@ -1,4 +1,4 @@
-// y[i] = f(x[i], …), inputs broadcast to the output's shape.
+// y[i] = f(x[i], …), with inputs broadcast to the output's shape.
 #include <cmath>
 #include <type_traits>
 
@@ -22,7 +22,7 @@ __device__ bool is_negative(Integer x) {
   return false;
 }
 
-/// Functions of an integer that must not pass through double, which is exact only up to 2^53.
+/// Computes functions of an integer without double, which is exact only up to 2^53.
 template <typename Integer>
 __device__ Integer apply_to_integer(const Function<double>& f, Integer x) {
   const auto bits = static_cast<std::uint64_t>(x);
@@ -78,7 +78,7 @@ __device__ Integer integer_power(Integer x, Integer exponent, const Reporter& re
   return static_cast<Integer>(result);
 }
 
-/// Quotient and remainder of Python's floor division: the remainder has the divisor's sign.
+/// Returns quotient and remainder of Python's floor division; the remainder has the divisor's sign.
 template <typename Integer>
 struct Division {
   Integer quotient, remainder;

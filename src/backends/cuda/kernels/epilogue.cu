@@ -23,7 +23,7 @@ __global__ void __launch_bounds__(kBlockThreads)
   float numbers[kCount], others[kCount];
   load_pack(x + first, numbers);
   if (bias != nullptr) {
-    // A 32-bit division takes a fraction of the time of a 64-bit one.
+    // A 32-bit division needs a fraction of the time of a 64-bit one.
     const auto column = count <= 0xFFFFFFFF ? static_cast<std::uint32_t>(first) % static_cast<std::uint32_t>(columns)
                                             : divide(first, columns).remainder;
     load_pack(bias + column, others);

@@ -1,4 +1,4 @@
-// The epilogue of a matrix product, if the product's kernel does not apply it itself.
+// The epilogue of a matrix product whose kernel does not apply it itself.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -11,7 +11,7 @@
 
 namespace attn::cuda {
 
-/// Computes x = activation(x + bias) + residual in place. Any activation and any floating dtype.
+/// Computes x = activation(x + bias) + residual in place, for any activation and floating-point dtype.
 struct EpilogueStep {
   std::byte* x = nullptr;  ///< (rows, columns)
   std::int64_t rows = 0, columns = 0;

@@ -55,13 +55,13 @@ void launch_unary(const Function<float>& f, const std::byte* x, std::byte* y, st
   }
 }
 
-/// One operand of a binary operation: element i of the result uses element i mod period.
+/// An operand of a binary operation. Element i of the result uses the operand's element i mod period.
 template <typename T>
 struct Side {
   const T* numbers;
   std::int64_t period;
 
-  /// Loads kCount elements from i on. A period other than 1 or the whole is a multiple of kCount.
+  /// Loads kCount elements from i on. The period is 1, the whole array, or a multiple of kCount.
   template <int kCount>
   __device__ __forceinline__ void load(std::int64_t i, std::int64_t count, float (&to)[kCount]) const {
     if (period == 1) {
@@ -129,7 +129,7 @@ __global__ void __launch_bounds__(kBlockThreads)
   store_pack(z + first, result);
 }
 
-/// The period of an operand whose shape is a suffix of the result's; 0 if it is not.
+/// Returns the period of an operand whose shape is a suffix of the result's shape; 0 if it is not.
 std::int64_t period_of(const Shape& side, const Shape& result) {
   const std::int64_t size = side.size();
   int axis = side.rank() - 1, last = result.rank() - 1;

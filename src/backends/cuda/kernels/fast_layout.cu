@@ -16,12 +16,12 @@
 namespace attn::cuda {
 namespace {
 
-/// Axes with the strides of x and of y, in elements, merged.
+/// Returns the axes with the strides of x and y, in elements, merged where possible.
 Axes axes_of(const Operand& y, Steps x_steps) {
   return merged({y.shape.dims(), {std::move(x_steps), steps_of(y.shape)}});
 }
 
-/// Copies the runs that are contiguous in both x and y, in units as wide as runs and alignment allow. Returns nothing
+/// Returns a copy of the runs that are contiguous in both x and y, in units as wide as runs and alignment allow. Empty
 /// if such a unit is no wider than an element.
 std::optional<Copy> wide_copy(const Axes& axes, const std::byte* from, std::byte* to, std::int64_t element) {
   if (axes.sizes.empty() || axes.steps[0].back() != 1 || axes.steps[1].back() != 1) return std::nullopt;
@@ -129,7 +129,7 @@ Choice make_tiled(const Axes& axes, const Operand& x, const Operand& y) {
 
 constexpr int kMaxParts = 16;
 
-/// y (rows, width) is the concatenation of parts (rows, widths) along columns, in units.
+/// Concatenation of parts (rows, widths) along columns to y (rows, width), in units.
 struct Parts {
   const std::byte* from[kMaxParts] = {};
   std::int64_t starts[kMaxParts + 1] = {};  ///< the first column of each part in y, and the width of y

@@ -1,5 +1,5 @@
-// Layer normalization over the last axis, optionally after adding a residual. A row is read once and kept in registers;
-// its variance is computed around its mean rather than from squares.
+// Layer normalization over the last axis, optionally after adding a residual. A row is read once and kept in registers.
+// Its variance is computed from differences to its mean rather than from squares.
 #include <cmath>
 #include <string>
 
@@ -59,7 +59,7 @@ __global__ void __launch_bounds__(kMaxRowThreads) norm_kernel(RowLayout layout, 
   const RowPlace place = row_place(layout);
   const auto held = static_cast<int>(layout.columns);
   const auto columns = static_cast<float>(held);
-  // Weights come from global memory: if registers can hold them, they are loaded before the previous kernel has ended.
+  // Weights come from global memory. If registers can hold them, they are loaded before the previous kernel has ended.
   constexpr int kAhead = kVector * kPacks <= 8 ? kPacks : 0;
   Affine<kVector> affine[kAhead > 0 ? kAhead : 1];
   const auto column_of = [&](int pack) { return (pack * place.threads + place.thread) * kVector; };
@@ -109,7 +109,7 @@ __global__ void __launch_bounds__(kMaxRowThreads) norm_kernel(RowLayout layout, 
   }
 }
 
-/// Rows that exceed the registers are read three times, mostly from cache. One block per row.
+/// Reads rows that exceed the registers three times, mostly from the cache, with one block per row.
 template <typename T, typename P>
 __global__ void __launch_bounds__(kMaxRowThreads) long_norm_kernel(RowLayout layout, Norm<T, P> norm) {
   wait_for_previous_kernel();

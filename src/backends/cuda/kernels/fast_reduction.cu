@@ -49,10 +49,10 @@ __global__ void __launch_bounds__(kMaxRowThreads) rows_kernel(RowLayout layout, 
   if (place.thread == 0) y[place.row] = from_float<T>(result);
 }
 
-constexpr int kParts = 8;  ///< slices of the reduced axis, one per warp of a block
+constexpr int kParts = 8;  ///< slices of the reduced axis; each warp of a block has one
 
-/// Reduces x (outer, reduced, inner) to y (outer, inner): each lane has an element of the result, each warp a slice of
-/// the sum.
+/// Reduces x (outer, reduced, inner) to y (outer, inner). Each lane computes an element of the result, and each warp a
+/// slice of the sum.
 template <typename T>
 __global__ void __launch_bounds__(kParts* kWarpThreads)
     columns_kernel(ReduceFn fn, const T* x, T* y, std::int64_t reduced, std::int64_t inner, std::int64_t blocks) {

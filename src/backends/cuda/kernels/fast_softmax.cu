@@ -47,7 +47,7 @@ __global__ void __launch_bounds__(kMaxRowThreads) softmax_kernel(RowLayout layou
   });
 }
 
-/// Rows that exceed the registers are read three times, mostly from cache. One block per row.
+/// Reads rows that exceed the registers three times, mostly from the cache, with one block per row.
 template <typename T>
 __global__ void __launch_bounds__(kMaxRowThreads)
     long_softmax_kernel(RowLayout layout, bool logarithm, const T* x, T* y) {

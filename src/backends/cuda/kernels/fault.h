@@ -1,4 +1,4 @@
-// Reporting of invalid input values by kernels, which then continue.
+// Reports invalid input values from kernels, which then continue.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,12 @@ struct Graph;
 
 namespace attn::cuda {
 
-/// The destination of a step's reports.
+/// The destination of the faults that the kernels of a step report.
 struct Reporter {
   Fault* fault = nullptr;
   int node = 0;
 
-#if defined(__CUDACC__) || defined(ATTN_CUDA_EMULATED)  // the host only passes it on
+#if defined(__CUDACC__) || defined(ATTN_CUDA_EMULATED)  // the host only passes the struct to kernels
   /// Keeps the first report.
   __device__ void operator()(Fault::Kind kind, std::int64_t number, std::int64_t other = 0) const {
     if (fault == nullptr ||
@@ -36,7 +36,7 @@ struct Reporter {
 };
 [[nodiscard]] inline Reporter reporter_of(const Step& step) { return {step.fault, step.node}; }
 
-/// Returns the error to throw for it.
+/// Returns the error to throw for a fault.
 [[nodiscard]] Error error_of(const Fault& fault, const graph::Graph& graph);
 
 }  // namespace attn::cuda

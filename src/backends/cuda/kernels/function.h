@@ -1,4 +1,4 @@
-// Functions of one number with parameters in the type of the computation.
+// Unary functions, with parameters in the type of the computation.
 #pragma once
 
 #include <cmath>
@@ -39,7 +39,8 @@ template <typename Number>
 
 namespace formula = graph::formula;
 
-/// Returns f(x); 1 and 0 for true and false. Not inlined: it is long, and one copy per kernel file is enough.
+/// Returns f(x), with 1 and 0 for true and false. It is not inlined, because it is long, and one copy per kernel file
+/// is enough.
 template <typename N>
 static __device__ __attribute__((noinline)) N apply(const Function<N>& f, N x) {
   return formula::value(f.fn, x, f.a, f.b, f.c);

@@ -1,4 +1,4 @@
-// Kernels for common combinations of operations: fusion calls them instead of one kernel per operation.
+// Kernels for common combinations of operations, which fusion uses in place of one kernel per operation.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -16,8 +16,8 @@
 namespace attn::cuda {
 
 /// Computes sum = x + residual and y = normalized(sum)·gamma + beta, row by row. The sum is rounded to the dtype before
-/// it is normalized, so that the results equal those of Binary and LayerNorm. Every pointer except gamma and beta is to
-/// (rows, columns). y and sum may alias x or residual.
+/// it is normalized, so that the results equal those of Binary and LayerNorm. All pointers except gamma and beta point
+/// to (rows, columns). y and sum may alias x or residual.
 struct NormStep {
   DType dtype = DType::float32;  ///< float32, float16 or bfloat16
   std::int64_t rows = 0, columns = 0;

@@ -28,7 +28,7 @@ __global__ void copy_kernel(Walk<2> walk, const Word* from, Word* to) {
   to[at.of[1]] = from[at.of[0]];
 }
 
-/// One thread per element; y is written in order, x is read at `start` plus the offset of the steps.
+/// Copies with one thread per element. y is written in order; x is read at `start` plus the offset of the steps.
 Choice make_copy(const Operand& x, const Operand& y, Steps steps, std::int64_t start = 0) {
   const auto walk = walk_over<2>({y.shape.dims(), {std::move(steps), steps_of(y.shape)}});
   if (!walk) return too_many_axes();
@@ -46,12 +46,13 @@ struct Padding {
   std::int64_t x_sizes[kMaxAxes] = {}, y_sizes[kMaxAxes] = {}, before[kMaxAxes] = {}, x_steps[kMaxAxes] = {};
 };
 
-/// The element of an axis of `size` that position i (maybe outside) of a padded axis shows; negative: the pad value.
+/// Returns the index, along an axis of `size`, of the element that the padded axis has at position i; negative for the
+/// pad value. i may be outside the axis.
 __device__ std::int64_t padded_source(PadMode mode, std::int64_t i, std::int64_t size) {
   if (i >= 0 && i < size) return i;
   if (mode == PadMode::constant) return -1;
   if (mode == PadMode::edge) return i < 0 ? 0 : size - 1;
-  // Mirrors at each end: reflect shows the last element once, symmetric twice.
+  // Mirrors at each end. Reflect has the last element once, symmetric has it twice.
   const std::int64_t twice = mode == PadMode::symmetric ? 1 : 0;
   return i < 0 ? -i - twice : 2 * (size - 1) - i + twice;
 }
@@ -104,7 +105,8 @@ void launch_copy(const Copy& copy, cudaStream_t stream) {
 Choice make_plain(const graph::Reshape&, const Step& step) {
   const Operand &x = step.inputs[0], &y = step.outputs[0];
   if (x.data == y.data) return {"nothing to do", [](cudaStream_t) {}};
-  // A kernel rather than cudaMemcpyAsync: in a recorded pass, the next kernel may start early only after a kernel.
+  // A kernel is used rather than cudaMemcpyAsync. In a recorded pass, the next kernel can start early only after a
+  // kernel.
   Unit unit;
   unit.must_divide(y.bytes());
   unit.must_divide(x.data);

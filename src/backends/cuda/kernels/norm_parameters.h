@@ -1,4 +1,4 @@
-// The gamma and beta of a layer normalization, as passed to kernels.
+// Gamma and beta of a layer normalization, as kernels receive them.
 #pragma once
 
 #include <cstddef>
@@ -11,13 +11,14 @@ namespace attn::cuda {
 
 /// Arrays of (columns) elements.
 struct NormParameters {
-  const std::byte* gamma = nullptr;  ///< or null: 1
-  const std::byte* beta = nullptr;   ///< or null: 0
+  const std::byte* gamma = nullptr;  ///< null: 1
+  const std::byte* beta = nullptr;   ///< null: 0
   DType dtype = DType::float32;      ///< dtype of both
-  bool are_still = false;            ///< no step of a pass writes to them
+  bool are_still = false;            ///< whether no step of a pass writes to them
 };
 
-/// The parameters of a step of `op`, if both have one dtype: that of the rows, or float32. Otherwise nothing.
+/// Returns the parameters of a step of `op`, if both have the same dtype, which must be that of the rows or float32.
+/// Otherwise empty.
 [[nodiscard]] inline std::optional<NormParameters> norm_parameters(const graph::LayerNorm& op, const Step& norm) {
   NormParameters out;
   out.are_still = true;

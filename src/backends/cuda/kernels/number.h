@@ -31,7 +31,8 @@ __device__ __forceinline__ T& element(const Array& x, std::int64_t i) {
   return reinterpret_cast<T*>(x.data)[i];
 }
 
-/// Loads element i of x. For float, x has a dtype that is computed in float; for the integers, an integer dtype.
+/// Loads element i of x. For float, x must have a dtype that is computed in float; for the integer types, an integer
+/// dtype.
 template <typename Number>
 __device__ __forceinline__ Number load(const Array& x, std::int64_t i) {
   if constexpr (!std::is_integral_v<Number>) {
@@ -75,15 +76,15 @@ __device__ __forceinline__ Number load(const Array& x, std::int64_t i) {
   return Number{};
 }
 
-/// Converts a number to an integer of type T: integers keep their low bits; floats truncate and saturate, and NaN
+/// Converts a number to an integer of type T. Integers keep their low bits. Floats are truncated and saturate; NaN
 /// becomes 0.
 template <typename T, typename Number>
 __device__ __forceinline__ T to_integer(Number number) {
   if constexpr (std::is_integral_v<Number>) {
     return static_cast<T>(number);
   } else {
-    // The limits of the 64-bit types are not representable in double: max() rounds up to a power of two, the first
-    // value that is too large.
+    // Double cannot represent the limits of the 64-bit types: max() rounds up to a power of two, the first value that
+    // is too large.
     const auto wide = static_cast<double>(number);
     if (wide != wide) return 0;
     if (wide <= static_cast<double>(std::numeric_limits<T>::min())) return std::numeric_limits<T>::min();
@@ -155,8 +156,8 @@ void with_number_of(DType dtype, Function f) {
   f(float{});
 }
 
-/// Calls f with a zero of the type in which sums and products of `dtype` are computed. Integers modulo 2^64 need no
-/// sign, and unsigned ones may wrap.
+/// Calls f with a zero of the type in which sums and products of `dtype` are computed. Integers use an unsigned type,
+/// because sums modulo 2^64 need no sign, and unsigned numbers may wrap.
 template <typename Function>
 void with_ring_of(DType dtype, Function f) {
   if (dtype == DType::float64) return f(double{});
@@ -164,7 +165,7 @@ void with_ring_of(DType dtype, Function f) {
   f(float{});
 }
 
-/// Calls f with a zero of the type of operations that compute integers in double: double for float64 and integers,
+/// Calls f with a zero of the type for operations that compute integers in double: double for float64 and integers,
 /// otherwise float.
 template <typename Function>
 void with_float_of(DType dtype, Function f) {

@@ -32,7 +32,7 @@ __device__ __forceinline__ __nv_bfloat16 from_float<__nv_bfloat16>(float x) {
   return __float2bfloat16_rn(x);
 }
 
-/// The type of `kBytes` bytes that one load or store moves.
+/// A type of `kBytes` bytes, which one load or store moves.
 template <int kBytes>
 struct Word;
 template <>
@@ -56,7 +56,7 @@ struct Word<16> {
 template <typename T>
 inline constexpr int kPack = static_cast<int>(16 / sizeof(T));
 
-/// Loads a pack. `from` is aligned to the whole pack, at most to 16 bytes.
+/// Loads a pack. `from` must be aligned to the size of the pack, at most to 16 bytes.
 template <typename T, int kCount>
 __device__ __forceinline__ void load_pack(const T* from, float (&to)[kCount]) {
   constexpr int kLoaded = kCount < kPack<T> ? kCount : kPack<T>;

@@ -1,4 +1,5 @@
-// Plain kernels: any dtype, any shape, one thread per element of the result, or one warp if a whole row contributes.
+// Plain kernels for any dtype and shape. One thread computes an element of the result; one warp computes it if a whole
+// row contributes.
 #pragma once
 
 #include <string>

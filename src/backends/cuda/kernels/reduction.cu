@@ -14,7 +14,7 @@ namespace {
 
 using graph::ReduceFn;
 
-/// Sums and products modulo 2^64 where Number is an integer.
+/// Adds two numbers; integers wrap modulo 2^64. The same holds for products.
 template <typename Number>
 __device__ Number add(Number x, Number y) {
   if constexpr (std::is_integral_v<Number>) {
@@ -51,7 +51,7 @@ __device__ Number neutral(ReduceFn fn) {
   return static_cast<Number>(fn == ReduceFn::prod || fn == ReduceFn::all ? 1 : 0);
 }
 
-/// One loop serves all functions, since the code that locates an element is long.
+/// Combines two values. One loop serves all functions, because the code that locates an element is long.
 template <typename Number>
 __device__ Number combine(ReduceFn fn, Number x, Number y) {
   switch (fn) {
@@ -70,7 +70,7 @@ __device__ Number combine(ReduceFn fn, Number x, Number y) {
   }
 }
 
-/// x < y, with −0 below 0, as in Keras's order.
+/// Returns whether x < y, where −0 is below 0, as in Keras's order.
 template <typename Number>
 __device__ bool less(Number x, Number y) {
   if constexpr (std::is_floating_point_v<Number>) {
@@ -79,12 +79,12 @@ __device__ bool less(Number x, Number y) {
   return x < y;
 }
 
-/// The index of the first largest or smallest element. NaN never wins, so an all-NaN row gives 0.
+/// The index of the first largest or smallest element. NaN never wins, so a row of NaN has index 0.
 template <typename Number>
 __device__ std::int64_t index_of_extreme(const Row<Number>& row, bool smallest) {
   struct Best {
     Number number{};
-    std::int64_t index = -1;  ///< none yet
+    std::int64_t index = -1;  ///< −1: no element yet
   };
   const auto better = [smallest](const Best& x, const Best& y) {
     if (x.index < 0 || y.index < 0) return x.index < 0 ? y : x;
@@ -106,7 +106,7 @@ __device__ std::int64_t index_of_extreme(const Row<Number>& row, bool smallest) 
   return best.index < 0 ? 0 : best.index;
 }
 
-/// ln Σ eˣ, shifted by the maximum if that is finite.
+/// Computes ln Σ eˣ, shifted by the maximum if that is finite.
 __device__ double logsumexp(const Row<double>& row) {
   const double infinity = std::numeric_limits<double>::infinity();
   double maximum = -infinity, sum = 0.0;
@@ -181,7 +181,8 @@ __global__ void cumulate_kernel(bool product, Rows rows, Array x, Array y) {
   }
 }
 
-/// Floats are summed in double: lanes add in another order than a loop does, and must not overflow if that does not.
+/// Returns the dtype of sums. Floats are summed in double, because lanes add in another order than a loop, and must not
+/// overflow if a loop does not.
 DType summed_in(DType dtype) { return is_integer(dtype) ? dtype : DType::float64; }
 
 }  // namespace

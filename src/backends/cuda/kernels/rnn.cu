@@ -1,4 +1,4 @@
-// Recurrent layers: the input's contribution to all steps at once, then one block per sample that iterates over the
+// Recurrent layers: first the input's contribution to all steps, then one block per sample that iterates over the
 // steps.
 //
 // B samples, T steps, D input width, U units, g gates concatenated in every kernel: (D, g·U), (U, g·U).
@@ -73,7 +73,7 @@ __global__ void input_part_kernel(Recurrence r, Work<Number> work) {
   work.input_part[i] = sum;
 }
 
-/// Σ h[k]·recurrent kernel[k, column]
+/// Returns Σ h[k]·recurrent kernel[k, column].
 template <typename Number>
 __device__ Number recurrent_product(const Recurrence& r, const Number* h, std::int64_t column) {
   Number sum{};
@@ -100,7 +100,7 @@ __global__ void recurrence_kernel(Recurrence r, Work<Number> work, Function<Numb
     h[u] = r.initial[0].data != nullptr ? load<Number>(r.initial[0], b * U + u) : Number{};
     c[u] = r.initial[1].data != nullptr ? load<Number>(r.initial[1], b * U + u) : Number{};
   }
-  bool shows_h = false;  // otherwise the output is 0: no step yet, or a masked one that clears it
+  bool shows_h = false;  // otherwise the output is 0: before the first step, or after a masked step that clears it
   bool stepped = false;
   for (std::int64_t i = 0; i < r.steps; ++i) {
     const std::int64_t t = r.go_backwards ? r.steps - 1 - i : i;
@@ -122,14 +122,14 @@ __global__ void recurrence_kernel(Recurrence r, Work<Number> work, Function<Numb
           case RnnCell::simple:
             h[u] = act(z[u] + products[u]);
             break;
-          case RnnCell::lstm: {  // i, f, c, o
+          case RnnCell::lstm: {  // gates i, f, c, o
             const Number input = gate(z[u] + products[u]), forget = gate(z[U + u] + products[U + u]);
             const Number output = gate(z[3 * U + u] + products[3 * U + u]);
             c[u] = forget * c[u] + input * act(z[2 * U + u] + products[2 * U + u]);
             h[u] = output * act(c[u]);
             break;
           }
-          case RnnCell::gru: {  // z, r, h
+          case RnnCell::gru: {  // gates z and r, candidate h
             const Number update = gate(z[u] + products[u]);
             Number candidate = z[2 * U + u];
             if (reset_before) {

@@ -9,7 +9,7 @@
 
 namespace attn::cuda {
 
-/// The scratch bytes for x (B, T, D) and a recurrent kernel (U, g·U).
+/// Returns the scratch bytes for x (B, T, D) and a recurrent kernel (U, g·U).
 [[nodiscard]] std::int64_t rnn_scratch_bytes(const graph::Rnn& op, const Shape& x, const Shape& recurrent, DType dtype);
 
 }  // namespace attn::cuda

@@ -22,7 +22,7 @@ struct RowLayout {
   std::int64_t rows = 0, columns = 0;
   int threads = kWarpThreads;  ///< threads per row
   int numbers = 8;             ///< numbers per thread: 8, kManyNumbers, or 0 if registers cannot hold a row
-  bool packed = false;         ///< 16 bytes are moved at once, otherwise one number
+  bool packed = false;         ///< whether 16 bytes are moved at once; otherwise one number
 
   [[nodiscard]] LaunchShape launch_shape() const {
     const bool warps = threads == kWarpThreads;
@@ -33,7 +33,8 @@ struct RowLayout {
   }
 };
 
-/// Few rows finish soonest if many threads share each; with many rows a warp each keeps the GPU busy.
+/// Selects the layout. Few rows finish soonest if many threads share each row; with many rows, one warp per row keeps
+/// the GPU busy.
 [[nodiscard]] inline RowLayout row_layout(std::int64_t rows, std::int64_t columns, bool packed, const Device& device) {
   RowLayout layout{rows, columns};
   layout.packed = packed;
@@ -49,7 +50,7 @@ struct RowLayout {
 /// The position of the running thread.
 struct RowPlace {
   std::int64_t row = 0;
-  int thread = 0, threads = 0;  ///< within the threads that share the row
+  int thread = 0, threads = 0;  ///< index among the threads that share the row, and their number
 };
 [[nodiscard]] __device__ __forceinline__ RowPlace row_place(const RowLayout& layout) {
   const auto thread = static_cast<int>(threadIdx.x);
@@ -58,7 +59,7 @@ struct RowPlace {
           kWarpThreads};
 }
 
-/// Reduces the values of all threads of the row with `combine`; every thread calls it and gets the result.
+/// Reduces the values of all threads of the row with `combine`. Every thread must call it, and gets the result.
 template <typename Combine>
 [[nodiscard]] __device__ __forceinline__ float over_row(const RowPlace& place, float value, Combine combine) {
   value = over_warp(value, combine);
@@ -68,18 +69,18 @@ template <typename Combine>
   __syncthreads();
   float result = of_warps[0];
   for (int warp = 1; warp < place.threads / kWarpThreads; ++warp) result = combine(result, of_warps[warp]);
-  __syncthreads();  // the next call writes to the same place
+  __syncthreads();  // the next call writes to the same memory
   return result;
 }
 [[nodiscard]] __device__ __forceinline__ float row_sum(const RowPlace& place, float value) {
   return over_row(place, value, [](float x, float y) { return x + y; });
 }
-/// The maximum of the row; NaN is ignored if possible.
+/// Returns the maximum of the row; NaN is ignored if there is a number.
 [[nodiscard]] __device__ __forceinline__ float row_max(const RowPlace& place, float value) {
   return over_row(place, value, [](float x, float y) { return y > x ? y : x; });
 }
 
-/// The parameters of a normalized number: (x − shift)·inverse.
+/// The parameters of normalization: (x − shift)·inverse.
 struct Statistics {
   float shift, inverse;
 };

@@ -1,4 +1,4 @@
-// Adds rows into the rows of a table that indices name.
+// Adds rows to the rows of a table that indices select.
 #include <cstdint>
 
 #include "device.h"
@@ -10,16 +10,16 @@
 namespace attn::cuda {
 namespace {
 
-/// y (outer, size, inner): the sums of the rows of x (outer, taken, inner) with the same index.
+/// y (outer, size, inner) receives the sums of the rows of x (outer, taken, inner) with the same index.
 struct ScatterAddPlan {
   Array x, indices, y;
   std::int64_t outer = 1, size = 1, taken = 1, inner = 1;
-  std::int64_t parts = 1;  ///< of 32 columns in a row of y
+  std::int64_t parts = 1;  ///< parts of 32 columns in a row of y
   Reporter report;
 };
 
-/// One warp sums 32 columns of one row of y, in the order of the indices: without atomics, every pass gives the same
-/// bits. The lanes compare 32 indices at a time.
+/// One warp sums 32 columns of one row of y, in the order of the indices. There are no atomics, so every pass gives the
+/// same bits. The lanes compare 32 indices at a time.
 template <typename Number>
 __global__ void scatter_add_kernel(ScatterAddPlan plan) {
   wait_for_previous_kernel();

@@ -1,4 +1,4 @@
-// Softmax and its relatives, jointly over one or several axes, one warp per row.
+// Softmax and related functions, jointly over one or several axes, with one warp per row.
 #include <cmath>
 #include <limits>
 
@@ -13,7 +13,7 @@ namespace {
 
 using graph::SoftmaxKind;
 
-/// e^(x − max) / Σ, or x − max − ln Σ. A NaN, or a row of −∞, makes the sum and with it the whole row NaN.
+/// Computes e^(x − max) / Σ, or x − max − ln Σ. A NaN, or a row of −∞, makes the sum NaN, and with it the whole row.
 template <typename Number>
 __global__ void softmax_kernel(bool logarithm, Rows rows, Array x, Array y) {
   wait_for_previous_kernel();
@@ -41,8 +41,8 @@ __global__ void softmax_kernel(bool logarithm, Rows rows, Array x, Array y) {
 }
 
 /// Computes max(x − τ, 0) with Keras's τ = (Σ c_j − 1)/k over the k largest elements in the support, where c_j is the
-/// sum of the j largest. Each lane ranks its elements among all instead of sorting: a row of n takes n² reads. Sums are
-/// in double, since τ is a sum of sums.
+/// sum of the j largest. Instead of sorting, each lane counts the rank of its elements among all, so a row of n needs
+/// n² reads. Sums are in double, because τ is a sum of sums.
 template <typename Number>
 __global__ void sparsemax_kernel(Rows rows, Array x, Array y) {
   wait_for_previous_kernel();
@@ -58,7 +58,8 @@ __global__ void sparsemax_kernel(Rows rows, Array x, Array y) {
   for (std::int64_t i = lane_index(); i < count; i += kWarpThreads) {
     const Number number = load<Number>(x, at(i));
     has_nan = has_nan || number != number;
-    double sum = 0.0, rank = 0.0;  // over the elements up to this one in descending order; ties are ordered by index
+    // Over elements up to this one in descending order; equal elements are ordered by index.
+    double sum = 0.0, rank = 0.0;
     for (std::int64_t j = 0; j < count; ++j) {
       const Number other = load<Number>(x, at(j));
       if (other > number || (other == number && j <= i)) {

@@ -11,12 +11,13 @@ inline constexpr int kBlockThreads = 256;
 inline constexpr int kWarpThreads = 32;
 inline constexpr unsigned kWholeWarp = 0xFFFFFFFFU;
 
-/// One thread for each of `count` > 0 items, indexed by thread_index(); the last block has surplus threads.
+/// Returns a launch of one thread for each of `count` > 0 items, indexed by thread_index(). The last block has surplus
+/// threads.
 [[nodiscard]] inline LaunchShape thread_each(std::int64_t count) {
   const std::int64_t blocks = (count + kBlockThreads - 1) / kBlockThreads;
   return {.grid = dim3(static_cast<unsigned>(blocks)), .block = dim3(kBlockThreads)};
 }
-/// One warp for each of `count` > 0 items, indexed by warp_index().
+/// Returns a launch of one warp for each of `count` > 0 items, indexed by warp_index().
 [[nodiscard]] inline LaunchShape warp_each(std::int64_t count) { return thread_each(count * kWarpThreads); }
 
 [[nodiscard]] __device__ __forceinline__ std::int64_t thread_index() {
@@ -39,7 +40,7 @@ template <typename T>
 [[nodiscard]] __device__ __forceinline__ T warp_sum(T value) {
   return over_warp(value, [](T x, T y) { return static_cast<T>(x + y); });
 }
-/// The maximum; NaN is ignored if possible.
+/// Returns the maximum over all lanes; NaN is ignored if there is a number.
 template <typename T>
 [[nodiscard]] __device__ __forceinline__ T warp_max(T value) {
   return over_warp(value, [](T x, T y) { return y > x ? y : x; });

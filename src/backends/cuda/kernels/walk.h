@@ -1,4 +1,4 @@
-// Element addressing: an element's index becomes an offset into each operand.
+// Element addressing: converts the index of an element to an offset in each operand.
 #pragma once
 
 #include <array>
@@ -12,10 +12,11 @@
 
 namespace attn::cuda {
 
-/// The most axes that a kernel walks, after merging the axes that all operands step through as one.
+/// The maximum number of axes of a walk, after axes that all operands step through together are merged.
 inline constexpr int kMaxAxes = 16;
 
-/// i / size and i % size for non-negative numbers. A 32-bit division takes a fraction of the time of a 64-bit one.
+/// Returns i / size and i % size for non-negative numbers. A 32-bit division needs a fraction of the time of a 64-bit
+/// one.
 struct Divided {
   std::int64_t quotient = 0, remainder = 0;
 };
@@ -42,7 +43,7 @@ struct Walk {
   std::int64_t sizes[kMaxAxes] = {};
   std::int64_t strides[kOperands][kMaxAxes] = {};
 
-  /// The offsets of element i, 0 ≤ i < count.
+  /// Returns the offsets of element i, 0 ≤ i < count.
   [[nodiscard]] __host__ __device__ __forceinline__ Offsets<kOperands> at(std::int64_t i) const {
     Offsets<kOperands> result{};
     for (int axis = rank - 1; axis >= 0; --axis) {
@@ -57,10 +58,10 @@ struct Walk {
 
 using Steps = std::vector<std::int64_t>;
 
-/// The strides of a row-major array.
+/// Returns the strides of a row-major array.
 [[nodiscard]] Steps steps_of(const Shape& shape);
 
-/// The strides of `shape` broadcast to `broadcast`, aligned at the last axis: 0 along axes that repeat.
+/// Returns the strides of `shape` broadcast to `broadcast`, aligned at the last axis: 0 along axes that repeat.
 [[nodiscard]] Steps broadcast_steps(const Shape& shape, const Shape& broadcast);
 
 /// Axes with the strides of each operand.
@@ -69,11 +70,11 @@ struct Axes {
   std::vector<Steps> steps;  ///< one for each operand
 };
 
-/// Returns an equal walk over fewer axes: without axes of one element, and with adjacent axes merged if they are
-/// contiguous in every operand.
+/// Returns an equivalent walk over fewer axes. Axes of one element are removed, and adjacent axes are merged if they
+/// are contiguous in every operand.
 [[nodiscard]] Axes merged(const Axes& axes);
 
-/// Returns nothing if more than kMaxAxes remain.
+/// Returns a walk over the merged axes; empty if there are more than kMaxAxes.
 template <int kOperands>
 [[nodiscard]] std::optional<Walk<kOperands>> walk_over(const Axes& axes) {
   const Axes fewer = merged(axes);

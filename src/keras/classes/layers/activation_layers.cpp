@@ -45,7 +45,7 @@ class ReLU : public Layer {
 class LeakyReLU : public Layer {
  public:
   void fields(Fields& f) override {
-    if (f.reading() && f.config().find("alpha")) f("alpha", negative_slope);  // the Keras 2 name
+    if (f.reading() && f.config().find("alpha")) f("alpha", negative_slope);  // the key in Keras 2
     f("negative_slope", negative_slope);
   }
   void check(const Ref& config) override {
@@ -62,7 +62,8 @@ class LeakyReLU : public Layer {
   Number negative_slope = 0.3;
 };
 
-/// max(0, x) − alpha·max(0, −x) with one alpha for each element of a sample; shared along `shared_axes`.
+/// max(0, x) − alpha·max(0, −x). There is one alpha for each element of a sample; elements along `shared_axes` share
+/// it.
 class PReLU : public Layer {
  public:
   void fields(Fields& f) override {
@@ -121,8 +122,8 @@ class ELU : public Layer {
   Number alpha = 1.0;
 };
 
-/// Softmax over `axis`. Masked elements become −1e9 (−3e4 in float16), and their results 0 (in Keras 2, the result of
-/// the softmax).
+/// Softmax over `axis`. Masked elements become −1e9 (−3e4 in float16) before it, and 0 after it; in Keras 2 the results
+/// are not set to 0.
 class Softmax : public Layer {
  public:
   void fields(Fields& f) override { f("axis", axis); }
@@ -139,7 +140,7 @@ class Softmax : public Layer {
     std::optional<ValueId> kept;
     const TensorPtr mask = call.optional_tensor("mask");
     if (mask && call.lowering().watches_masks()) {
-      // Symbolic attention scores may have another shape than their mask.
+      // The mask is not applied, because symbolic attention scores may have another shape than their mask.
       call.lowering().note_mask_use();
     } else if (mask) {
       const Shape shape = b.shape(mask->id);

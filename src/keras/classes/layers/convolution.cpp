@@ -60,7 +60,7 @@ std::int64_t product(std::int64_t a, std::int64_t b) {
   return *out;
 }
 
-/// Each of `filters` outputs reads a window over all channels of its group.
+/// A convolution: each of `filters` outputs reads a window over all channels of its group.
 class Conv : public ConvolutionLayer {
  public:
   explicit Conv(int rank) : ConvolutionLayer(rank) {
@@ -110,7 +110,7 @@ class Conv : public ConvolutionLayer {
   Constraint kernel_constraint;
 };
 
-/// Each channel has `depth_multiplier` outputs of its own.
+/// A depthwise convolution: each channel has `depth_multiplier` outputs of its own.
 class DepthwiseConv : public ConvolutionLayer {
  public:
   explicit DepthwiseConv(int rank) : ConvolutionLayer(rank) {}
@@ -142,7 +142,7 @@ class DepthwiseConv : public ConvolutionLayer {
   Arg call(Call& call) override { return finish(call, depthwise(call, bias(1))); }
 
  protected:
-  /// A convolution with one group for each channel. Output c·M + m uses the kernel (…, c, m).
+  /// Returns a convolution with one group for each channel. Output c·M + m uses the kernel (…, c, m).
   [[nodiscard]] ValueId depthwise(Call& call, std::optional<int> bias_index) const {
     graph::Builder& b = call.builder();
     const ValueId x = format.channels_last(b, call.tensor("inputs")->id);

@@ -14,13 +14,13 @@ class ConvolutionLayer : public Layer {
   void check(const Ref& config) override;
   [[nodiscard]] virtual bool strides_and_dilation() const { return false; }
 
-  /// The index of the bias, if the layer has one.
+  /// Returns the index of the bias, if the layer has one.
   [[nodiscard]] std::optional<int> bias(int index) const { return use_bias ? std::optional(index) : std::nullopt; }
-  /// The number of input channels, which must be known; checks the rank.
+  /// Returns the number of input channels, which must be known, and checks the rank.
   [[nodiscard]] Dim channels(Call& call) const;
-  /// kernel_size followed by `last`.
+  /// Returns the shape kernel_size followed by `last`.
   [[nodiscard]] Shape kernel_shape(const Shape& last) const;
-  /// The convolution of x, with channels last; `bias` is the index of a variable, if there is one.
+  /// Returns the convolution of x, with channels last. `bias` is the index of a variable, if there is one.
   [[nodiscard]] graph::ValueId convolve(Call& call, graph::ValueId x, graph::ValueId kernel, std::int64_t groups,
                                         std::optional<int> bias) const;
   /// Converts y from channels last to the layer's data format, and applies the activation.

@@ -57,7 +57,7 @@ class Dense : public Layer {
       const auto beside = lora.beside(call, x, kernel_.letters());
       return Call::result(activation.apply(call.builder(), kernel_.multiply(call, x, beside)));
     }
-    // Integers are not yet cast.
+    // The inputs may be integers, which are not yet cast.
     const graph::ValueId x = call.builder().cast(call.tensor("inputs")->id, call.compute_dtype());
     std::vector<graph::ValueId> inputs = {x, lora.added(call, call.weight(0))};
     if (use_bias) inputs.push_back(call.weight(1));
@@ -72,7 +72,7 @@ class Dense : public Layer {
   }
 
   std::optional<std::vector<Shape>> symbolic_shapes(Call& call) override {
-    // compute_output_shape ignores activations that halve the axis (glu).
+    // Keras's compute_output_shape ignores activations that halve the axis (glu).
     Shape shape = call.shape("inputs");
     shape[-1] = units;
     return std::vector<Shape>{shape};
@@ -86,7 +86,7 @@ class Dense : public Layer {
   Regularizer kernel_regularizer, bias_regularizer;
   Constraint kernel_constraint, bias_constraint;
   QuantizationConfig quantization_config;
-  DenseKernel kernel_;  // for quantized weights
+  DenseKernel kernel_;  // the kernel, if weights are quantized
   Lora lora;
 };
 
@@ -104,7 +104,7 @@ class ActivationLayer : public Layer {
   Activation activation;
 };
 
-/// Layers that act only in training return their input: the same object with its mask.
+/// Layers that act only in training. They return their input: the same object with its mask.
 class PassThrough : public Layer {
  public:
   [[nodiscard]] bool supports_masking() const override { return true; }

@@ -57,7 +57,7 @@ bool contains(std::string_view letters, char letter) { return letters.find(lette
 struct Analysis {
   int elided = 0;  ///< number of axes that "..." stands for
   Shape kernel, bias, output;
-  std::vector<int> input_axes, output_axes;  ///< the kernel's axes, for its fans
+  std::vector<int> input_axes, output_axes;  ///< axes of the kernel that count for fan-in and fan-out
 };
 
 /// Returns "a b c" for "...ab c".
@@ -86,7 +86,7 @@ class EinsumDense : public Layer {
     f("kernel_constraint", kernel_constraint);
     f("bias_constraint", bias_constraint);
     f("quantization_config", quantization_config, 313);
-    // Keras writes it only for a GPTQ-quantized kernel, and derives it from the kernel.
+    // Keras derives this value from the kernel, and writes it only if the kernel is quantized with GPTQ.
     if (f.reading() || unpacked_columns) f("gptq_unpacked_column_size", unpacked_columns, 313);
     lora.fields(f);
   }
@@ -104,7 +104,7 @@ class EinsumDense : public Layer {
         config["bias_axes"].fail(fmt::format("the output '{}' does not have all of these letters", equation.output));
   }
 
-  /// The letters of its equation.
+  /// Returns the letters of the equation.
   [[nodiscard]] std::string symbols() const override {
     const auto comma = equation_text.find(','), arrow = equation_text.find("->");
     if (comma == std::string::npos || arrow == std::string::npos) return "";
@@ -135,7 +135,8 @@ class EinsumDense : public Layer {
       const auto beside = lora.beside(call, given, kernel_.letters());
       return Call::result(activation.apply(b, kernel_.multiply(call, given, beside)));
     }
-    const ValueId x = b.cast(call.tensor("inputs")->id, call.compute_dtype());  // integers are not yet cast
+    // Integers are not yet cast to the compute dtype.
+    const ValueId x = b.cast(call.tensor("inputs")->id, call.compute_dtype());
     const Analysis found = analyze(b.shape(x));
     const EinsumLetters letters = this->letters(found.elided);
 
@@ -158,7 +159,8 @@ class EinsumDense : public Layer {
 
   [[nodiscard]] bool quantizes() const override { return true; }
   void quantize(const Quantization& how) override {
-    if (equation_text.find(kEllipsis) != std::string::npos) return;  // quantize in Keras 3.15 fails for it, too
+    // Keras 3.15 also fails to quantize such an equation.
+    if (equation_text.find(kEllipsis) != std::string::npos) return;
     policy.quantize(how);
     quantization_config = QuantizationConfig::of(how);
   }
@@ -233,7 +235,7 @@ class EinsumDense : public Layer {
     return out;
   }
 
-  /// The letters of all axes, with `elided_axes` for "...".
+  /// Returns the letters of all axes, with `elided_axes` letters for "...".
   [[nodiscard]] EinsumLetters letters(int elided_axes) const {
     const std::string elided = elided_letters(elided_axes);
     const bool left = equation.elided == Elided::left;
@@ -262,7 +264,7 @@ class EinsumDense : public Layer {
   Regularizer kernel_regularizer, bias_regularizer, activity;
   Constraint kernel_constraint, bias_constraint;
   QuantizationConfig quantization_config;
-  DenseKernel kernel_;  // for quantized weights
+  DenseKernel kernel_;  // the kernel, if weights are quantized
   Lora lora;
 };
 

@@ -75,8 +75,8 @@ class Embedding : public Layer {
 
   [[nodiscard]] bool is_int8() const { return how_->mode == QuantizationMode::int8; }
 
-  /// Declares a table of `shape` whose rows along `axis`, with output_dim numbers, share scales; its variables in
-  /// .weights.h5 are numbered from `place`.
+  /// Declares a table of `shape`. The output_dim numbers of a row along `axis` share scales. In .weights.h5 the
+  /// variables are numbered from `place` on.
   Table declare(Weights& w, const std::string& called, const Shape& shape, int axis, int place) {
     const Dim others = shape[1 - axis];
     graph::QuantizedPart part;
@@ -105,7 +105,7 @@ class Embedding : public Layer {
     const std::string scale_name = called + "_scale", zero_name = called + "_zero";
     out.scale = w.add({scale_name, scale, ones, std::nullopt, false, place++, of(Kind::scale)});
     if (!grouped) return out;
-    // In Keras, the zero points of a second table are floats, and it shares the first one's groups.
+    // In Keras, the zero points of the second table are floats, and it shares the groups of the first.
     const bool is_first = axis == 1;
     out.zero = w.add({zero_name, scale, zeros, is_first ? std::optional(DType::int8) : std::nullopt, false, place++,
                       of(Kind::zero)});
@@ -124,7 +124,7 @@ class Embedding : public Layer {
     return call.builder().cast(call.raw_weight(table_.groups), DType::int32);
   }
 
-  /// The layer does not cast its variables: rows have the dtype of the scale.
+  /// Looks up rows of a quantized table. The layer does not cast its variables, so rows have the dtype of the scale.
   [[nodiscard]] graph::ValueId rows_of_integers(Call& call, graph::ValueId indices) const {
     graph::Builder& b = call.builder();
     const auto rows = [&](int weight) { return b.apply(graph::Gather{0}, {call.raw_weight(weight), indices}); };
@@ -188,7 +188,7 @@ class ReversibleEmbedding : public Embedding {
     graph::Builder& b = call.builder();
     graph::ValueId x = call.tensor("inputs")->id;
     if (how_) return Call::result(capped(b, by_integers(call, x)));
-    // The layer does not cast its variables: half-precision features are multiplied by a float32 table in float32.
+    // The layer does not cast its variables, so half-precision features are multiplied by a float32 table in float32.
     graph::ValueId table = call.raw_weight(tie_weights ? 0 : 1);
     const DType dtype = reverse_dtype ? *dtype_of(*reverse_dtype) : result_type({b.dtype(x), b.dtype(table)});
     x = b.cast(x, dtype);
@@ -203,7 +203,8 @@ class ReversibleEmbedding : public Embedding {
     return b.binary(BinaryFn::multiply, bounded, cap);
   }
 
-  /// x is quantized unless a config disables it; the config of a preset has only the policies.
+  /// Multiplies x by a quantized table. x is quantized unless a config disables it; the config of a preset has only the
+  /// policies.
   [[nodiscard]] graph::ValueId by_integers(Call& call, graph::ValueId x) const {
     graph::Builder& b = call.builder();
     const Table& table = tie_weights ? table_ : reverse_;

@@ -38,10 +38,10 @@ namespace attn::keras {
 [[nodiscard]] Family keras_hub_transformer_classes();
 [[nodiscard]] Family refused_layers();
 
-/// Keras 2 wrote the number of groups; Keras 3 has a single group.
+/// The key `groups` of Keras 2. Keras 3 has no such key, and always has a single group.
 inline constexpr std::array kOneGroup = {Keras2Key{"groups", {}, "1"}};
 
-/// keras.ops.normalize of order 2: x·min(1/√Σx², 1/ε) over `axes`.
+/// Returns keras.ops.normalize of order 2: x·min(1/√Σx², 1/ε) over `axes`.
 [[nodiscard]] graph::ValueId l2_normalize(graph::Builder& b, graph::ValueId x, const std::vector<int>& axes,
                                           double epsilon);
 

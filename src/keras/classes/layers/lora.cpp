@@ -24,7 +24,7 @@ void Lora::declare(Weights& w, const std::string& kernel, const Shape& shape) {
   Shape left = shape.slice(0, shape.rank() - 1);
   left.push_back(*lora_rank);
   const DType before = w.dtype();
-  w.set_dtype(DType::float32);  // for any policy
+  w.set_dtype(DType::float32);  // float32 for any policy
   a_ = w.add("lora_" + kernel + "_a", left, Initializer("he_uniform"));
   b_ = w.add("lora_" + kernel + "_b", {*lora_rank, shape.back()}, Initializer("zeros"));
   w.set_dtype(before);

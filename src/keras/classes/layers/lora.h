@@ -11,11 +11,11 @@
 
 namespace attn::keras {
 
-/// kernel + lora_alpha/lora_rank · a·b; a (…, rank) and b (rank, n) are trained, the kernel is not. Files store the sum
-/// as the kernel, quantized again if it was quantized, and neither a nor b.
+/// kernel + lora_alpha/lora_rank · a·b, where a (…, rank) and b (rank, n) are trained and the kernel is not. Files
+/// store the sum as the kernel, quantized again if it was quantized, without a and b.
 class Lora {
  public:
-  /// lora_rank and lora_alpha, which are written if there is a rank.
+  /// Reads or writes lora_rank and lora_alpha; they are written only if there is a rank.
   void fields(Fields& f);
   /// Throws Error (bad_input) for a rank below 1.
   void check(const Ref& config) const;
@@ -24,13 +24,13 @@ class Lora {
   void expect_known(const Quantization& how) const;
   /// Declares a and b of a kernel named `kernel` ("kernel", "embeddings"), if enabled.
   void declare(Weights& w, const std::string& kernel, const Shape& shape);
-  /// The sum of a kernel as stored and the low-rank term, in the compute dtype. Returns `kernel` if disabled.
+  /// Returns the sum of a kernel and the low-rank term, in the compute dtype. Returns `kernel` if LoRA is disabled.
   [[nodiscard]] graph::ValueId added(Call& call, graph::ValueId kernel) const;
-  /// The low-rank term for a quantized kernel, to which a float cannot be added: x·a·b, scaled. Empty if disabled.
-  /// Throws Error (bad_input) if the last axis of the kernel is not that of the output, which b requires.
+  /// Returns the scaled low-rank term x·a·b for a quantized kernel, to which a float cannot be added. Empty if LoRA is
+  /// disabled. Throws Error (bad_input) if the last axis of the kernel is not that of the output, which b requires.
   [[nodiscard]] std::optional<graph::ValueId> beside(Call& call, graph::ValueId x, const EinsumLetters& letters) const;
   /// Adds the low-rank term to the rows `indices` of a quantized table; the result has the compute dtype. Returns
-  /// `rows` if disabled.
+  /// `rows` if LoRA is disabled.
   [[nodiscard]] graph::ValueId added_to_rows(Call& call, graph::ValueId rows, graph::ValueId indices) const;
 
  private:

@@ -19,7 +19,7 @@ ValueId any_of_last(graph::Builder& b, ValueId mask) {
   return b.apply(graph::Reduce{ReduceFn::any, {b.shape(mask).rank() - 1}, false}, {mask});
 }
 
-/// The mask of x (…) as (…, 1) broadcast to x; empty if there is none. Keras 2 ignores masks when merging.
+/// Returns the mask of x (…) as (…, 1), broadcast to x; empty if there is none. Keras 2 ignores masks when merging.
 std::optional<ValueId> full_mask(Call& call, const TensorPtr& x) {
   if (!x->mask || call.layer().follows_keras2()) return std::nullopt;
   graph::Builder& b = call.builder();
@@ -47,7 +47,7 @@ class Merge : public Layer {
       ValueId id = input->id;
       if (mixed && floating) id = b.cast(id, call.compute_dtype());
       while (b.shape(id).rank() < rank) id = b.expand_dims(id, 1);
-      if (id != input->id) input = Call::result(id);  // a new tensor without the mask
+      if (id != input->id) input = Call::result(id);  // a new tensor, which has no mask
     }
     return merge(call, inputs);
   }
@@ -76,8 +76,8 @@ class Merge : public Layer {
     return {{with_batch}};
   }
 
-  /// If all inputs have masks, keeps a step that any input keeps; in Keras 2, keeps a step that all inputs with masks
-  /// keep.
+  /// If all inputs have masks, a step is kept if any input keeps it. In Keras 2, a step is kept if all inputs with
+  /// masks keep it.
   Masks compute_mask(Call& call, const Masks& previous) override {
     const bool all = follows_keras2();
     std::optional<ValueId> out;
@@ -93,7 +93,7 @@ class Merge : public Layer {
   virtual Arg merge(Call& call, const Tensors& inputs) = 0;
 };
 
-/// x₁ ∘ x₂ ∘ …
+/// Applies a binary function to all inputs in turn: x₁ ∘ x₂ ∘ …
 class Fold : public Merge {
  public:
   explicit Fold(BinaryFn fn) : fn_(fn) {}
@@ -123,7 +123,7 @@ class Average : public Merge {
   }
 };
 
-/// The product, in which a masked step counts as 1; the result is 0 if all inputs mask it.
+/// The product of the inputs. A masked step counts as 1; the result is 0 if all inputs mask it.
 class Multiply : public Merge {
  protected:
   Arg merge(Call& call, const Tensors& inputs) override {
@@ -144,7 +144,8 @@ class Multiply : public Merge {
   }
 };
 
-/// The maximum or minimum; a masked step takes the other input's value (Merge._apply_merge_op_and_or_mask).
+/// The maximum or minimum of the inputs. If an input masks a step, the other input's value is used
+/// (Merge._apply_merge_op_and_or_mask).
 class Extremum : public Merge {
  public:
   explicit Extremum(BinaryFn fn) : fn_(fn) {}
@@ -187,7 +188,8 @@ class Concatenate : public Layer {
     return Call::result(join(call, ids));
   }
 
-  /// In Concatenate.compute_output_shape, the shape is the first input's, with the sum along the axis.
+  /// In Concatenate.compute_output_shape, the shape is that of the first input, with the sum of the sizes along the
+  /// axis.
   std::optional<std::vector<Shape>> symbolic_shapes(Call& call) override {
     const Tensors inputs = call.tensors("inputs");
     Shape out = call.shape(inputs.front());
@@ -228,7 +230,7 @@ class Concatenate : public Layer {
   std::int64_t axis = -1;
 };
 
-/// Sums over one axis of each of two tensors, for each sample.
+/// Multiplies two tensors and sums over one axis of each, sample by sample.
 class Dot : public Layer {
  public:
   [[nodiscard]] bool takes_list() const override { return true; }
@@ -264,7 +266,7 @@ class Dot : public Layer {
     if (x_shape.rank() == 3 && y_shape.rank() == 3)
       return Call::result(b.apply(graph::MatMul{x_axis == 1, y_axis == 2}, {x, y}));
 
-    // 'a' is the batch, 'b' the summed axis.
+    // 'a' is the batch axis, and 'b' the summed axis.
     std::string x_letters, y_letters, out = "a";
     char next = 'c';
     const auto letters = [&](int rank, int axis, std::string& side) {
@@ -280,7 +282,7 @@ class Dot : public Layer {
     return Call::result(out == "a" ? b.expand_dims(product, -1) : product);
   }
 
-  /// In Dot.compute_output_shape, the batch is the first input's.
+  /// In Dot.compute_output_shape, the batch size is that of the first input.
   std::optional<std::vector<Shape>> symbolic_shapes(Call& call) override {
     const Tensors inputs = call.tensors("inputs");
     const auto given = listed(axes);

@@ -1,5 +1,5 @@
-// Normalization layers. All except RMSNormalization and UnitNormalization use their variables as stored, and all except
-// UnitNormalization compute in float32 or higher.
+// Normalization layers. All except RMSNormalization and UnitNormalization use their variables without a cast. All
+// except UnitNormalization compute in float32 or higher.
 #include <algorithm>
 #include <array>
 
@@ -16,10 +16,10 @@ using graph::ReduceFn;
 using graph::UnaryFn;
 using graph::ValueId;
 
-/// keras.backend.result_type(dtype, "float32") for the input's dtype.
+/// Returns keras.backend.result_type(dtype, "float32") for the input's dtype.
 DType at_least_float32(DType dtype) { return dtype == DType::float64 ? DType::float64 : DType::float32; }
 
-/// (x − mean)/√(variance + ε)·gamma + beta with the statistics of each sample over `axis`.
+/// Computes (x − mean)/√(variance + ε)·gamma + beta, with the statistics of each sample over `axis`.
 class LayerNormalization : public Layer {
  public:
   void fields(Fields& f) override {
@@ -46,7 +46,7 @@ class LayerNormalization : public Layer {
     for (const std::int64_t at : axes) sizes.push_back(in[axis_of(at, in.rank())]);
     if (has_gamma()) w.add("gamma", sizes, gamma_initializer);
     if (has_beta()) w.add("beta", sizes, beta_initializer);
-    axis = std::move(axes);  // Keras stores the list and writes it from then on
+    axis = std::move(axes);  // Keras stores the list, and writes it instead of the integer
   }
 
   Arg call(Call& call) override {
@@ -78,7 +78,7 @@ class LayerNormalization : public Layer {
   Constraint beta_constraint, gamma_constraint;
 };
 
-/// x/√(mean(x²) + ε)·scale over `axis`.
+/// Computes x/√(mean(x²) + ε)·scale over `axis`.
 class RMSNormalization : public Layer {
  public:
   void fields(Fields& f) override {
@@ -109,7 +109,8 @@ class RMSNormalization : public Layer {
     Shape sizes;
     for (const int at : axes) sizes.push_back(b.shape(x)[at]);
     const ValueId scale = b.cast(call.weight(0), computed);
-    // Keras multiplies by the scale with NumPy broadcasting, so if the axes are not the last ones it is not a gamma.
+    // Keras multiplies by the scale with NumPy broadcasting. Unless the axes are the last ones, the scale is therefore
+    // not a gamma.
     const bool gamma = axes.front() == rank - static_cast<int>(axes.size()) && b.shape(scale) == sizes;
     std::vector<ValueId> inputs = {b.cast(x, computed)};
     if (gamma) inputs.push_back(scale);
@@ -126,7 +127,7 @@ class RMSNormalization : public Layer {
   Number epsilon = 1e-6;
 };
 
-/// (x − moving_mean)/√(moving_variance + ε)·gamma + beta per channel.
+/// Computes (x − moving_mean)/√(moving_variance + ε)·gamma + beta for each channel.
 class BatchNormalization : public Layer {
  public:
   void fields(Fields& f) override {
@@ -163,7 +164,8 @@ class BatchNormalization : public Layer {
     mean_ = w.add("moving_mean", channels, moving_mean_initializer, false);
     variance_ = w.add("moving_variance", channels, moving_variance_initializer, false);
     if (renorm) {
-      // Training statistics that a run does not read. (Keras initializes the deviations with those of the variances.)
+      // A statistic for training, which a run does not read. Keras initializes the deviations with the initializer of
+      // the variances.
       moving_stddev_ = w.add("moving_stddev", channels, moving_variance_initializer, false);
       renorm_mean_ = w.add("renorm_mean", channels, moving_mean_initializer, false);
       renorm_stddev_ = w.add("renorm_stddev", channels, moving_variance_initializer, false);
@@ -207,7 +209,7 @@ class BatchNormalization : public Layer {
     return out[0];
   }
 
-  /// Updates a moving statistic and returns its new value.
+  /// Updates a moving statistic, and returns its new value.
   ValueId move(Call& call, int index, ValueId statistic, double kept) {
     const Expression before(call.builder(), call.raw_weight(index));
     const Expression now(call.builder(), call.builder().cast(statistic, before.dtype()));
@@ -217,13 +219,13 @@ class BatchNormalization : public Layer {
   }
   void set(Call& call, int index, ValueId value) { call.lowering().training->updates.push_back({this, index, value}); }
 
-  /// Batch renormalization (Ioffe, 2017): x̂·r + d, where r and d correct the batch statistics to moving ones without a
-  /// gradient.
+  /// Batch renormalization (Ioffe, 2017): x̂·r + d. Without gradients, r and d correct the batch statistics to the
+  /// moving ones.
   ValueId renormalized(Call& call, ValueId x, const std::vector<ValueId>& out, int channels) {
     graph::Builder& b = call.builder();
     const DType dtype = b.dtype(x);
     const auto variable = [&](int index) { return Expression(b, b.cast(call.raw_weight(index), dtype)); };
-    const Expression mean(b, out[1]), variance(b, out[2]);  // no gradient goes through these outputs
+    const Expression mean(b, out[1]), variance(b, out[2]);  // no gradient passes through these outputs
     const Expression stddev = sqrt(variance + epsilon);
     const Expression slow = variable(renorm_stddev_), floor = sqrt(slow.number(epsilon));
     const Expression divisor = max(slow, floor);
@@ -266,7 +268,7 @@ class BatchNormalization : public Layer {
   int gamma_ = 0, beta_ = 0, mean_ = 0, variance_ = 0, moving_stddev_ = 0, renorm_mean_ = 0, renorm_stddev_ = 0;
 };
 
-/// LayerNormalization over each of `groups` groups of channels, with gamma and beta for each channel.
+/// Layer normalization over each of `groups` groups of channels, with gamma and beta for each channel.
 class GroupNormalization : public Layer {
  public:
   void fields(Fields& f) override {
@@ -338,7 +340,7 @@ class GroupNormalization : public Layer {
   Constraint beta_constraint, gamma_constraint;
 };
 
-/// x/‖x‖₂ over `axis`.
+/// Computes x/‖x‖₂ over `axis`.
 class UnitNormalization : public Layer {
  public:
   void fields(Fields& f) override { f("axis", axis); }

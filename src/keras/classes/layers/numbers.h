@@ -22,7 +22,7 @@ struct Numbers {
       shape.push_back(static_cast<Dim>(level.size()));
     collect(list, 0);
   }
-  /// The numbers as a constant; `shape` must have the same number of elements.
+  /// Returns the numbers as a constant of shape `as`, which must have the same number of elements.
   [[nodiscard]] graph::ValueId constant(graph::Builder& b, DType dtype, const Shape& as) const {
     Tensor tensor(dtype, as);
     for (std::size_t i = 0; i < values.size(); ++i) tensor.set(static_cast<std::int64_t>(i), values[i]);

@@ -77,7 +77,7 @@ class GlobalPooling : public Layer {
     for (int i = 0; i < rank_; ++i) axes.push_back(format.first_spatial_axis() + i);
     if (mode_ == Mode::maximum) return Call::result(b.apply(graph::Reduce{ReduceFn::max, axes, keepdims}, {x}));
     if (const TensorPtr mask = masked() ? call.optional_tensor("mask") : nullptr) {
-      // The sum of the kept steps divided by their number; 0/0 if none is kept.
+      // Divides the sum of the kept steps by their number; 0/0 if no step is kept.
       const ValueId kept =
           b.expand_dims(b.cast(mask->id, DType::boolean), format.channel_axis(b.shape(x).rank()));  // (B, T, 1)
       const graph::Reduce sum{ReduceFn::sum, axes, keepdims};

@@ -5,7 +5,7 @@
 
 namespace attn::keras {
 
-/// Returns whether the class is rejected because its objects contain Python code, like Lambda.
+/// Returns whether the class is rejected because its objects contain Python code, such as Lambda.
 [[nodiscard]] bool carries_code(const ClassInfo& info);
 
 }  // namespace attn::keras

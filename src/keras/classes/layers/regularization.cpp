@@ -19,7 +19,7 @@ class TrainingOnly : public Layer {
   static void expect_share(const Ref& config, std::string_view key, double value) {
     if (!(value >= 0.0 && value <= 1.0)) config[key].fail("expected a number from 0 to 1, got " + config[key].kind());
   }
-  /// Keras divides by 1 − rate.
+  /// Throws Error if the rate is 1 or more, because Keras divides by 1 − rate.
   static void expect_below_one(double rate) {
     if (rate >= 1.0) throw bad_input("training is not possible with a rate of 1");
   }
@@ -72,7 +72,8 @@ class AlphaDropout : public TrainingOnly {
     f("noise_shape", noise_shape);
   }
   void check(const Ref& config) override { expect_share(config, "rate", rate); }
-  /// Dropped elements become selu's lower limit; then everything is scaled and shifted to keep mean and variance.
+  /// In training, dropped elements become selu's lower limit. Then all elements are scaled and shifted to keep mean and
+  /// variance.
   Arg call(Call& call) override {
     if (!drops(call, rate)) return TrainingOnly::call(call);
     expect_below_one(rate);
@@ -113,7 +114,7 @@ class SpatialDropout : public TrainingOnly {
   Arg call(Call& call) override {
     expect_rank(call.shape("inputs"), rank_ + 2);
     if (!drops(call, rate)) return call.arg("inputs");
-    Shape noise = call.shape("inputs");  // drops whole channels
+    Shape noise = call.shape("inputs");  // whole channels are dropped
     for (int axis = 1; axis <= rank_; ++axis) noise[format.channels_first() ? axis + 1 : axis] = 1;
     return Call::result(dropped(call, call.tensor("inputs")->id, rate, seed.json, noise));
   }

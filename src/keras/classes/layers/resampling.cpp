@@ -14,12 +14,12 @@ namespace attn::keras {
 namespace {
 
 constexpr std::int64_t kMaxWeights = std::int64_t{1} << 26;
-constexpr std::int64_t kMaxParts = 4096;  // along one pooled axis
+constexpr std::int64_t kMaxParts = 4096;  // limit of cells along one pooled axis
 
 /// The weights of the input cells for one output cell.
 using Weights1D = std::vector<double>;
 
-/// The center of cell i of `out` in coordinates of `in`, relative to the center of its first cell.
+/// Returns the center of cell i of `out` cells, in units of the `in` cells, relative to the center of the first one.
 double source_of(Dim i, Dim in, Dim out) {
   const float scale = static_cast<float>(in) / static_cast<float>(out);
   return (static_cast<float>(i) + 0.5F) * scale - 0.5F;
@@ -38,7 +38,7 @@ void bilinear(Dim i, Dim out, Weights1D& weights) {
   weights[static_cast<std::size_t>(std::clamp<Dim>(static_cast<Dim>(std::ceil(at)), 0, in - 1))] += share;
 }
 
-/// The Keys cubic kernel at a distance of at most 2.
+/// Returns the Keys cubic kernel at a distance of at most 2.
 double cubic(double distance) {
   constexpr double a = -0.5;
   const double x = std::abs(distance);
@@ -56,7 +56,7 @@ void normalize(Weights1D& weights) {
 }
 
 void bicubic(Dim i, Dim out, Weights1D& weights) {
-  constexpr double kSteps = 1024.0;  // the kernel uses a look-up table
+  constexpr double kSteps = 1024.0;  // TensorFlow's kernel is a look-up table of this many steps
   const auto in = static_cast<Dim>(weights.size());
   const double at = source_of(i, in, out);
   const auto below = static_cast<Dim>(std::floor(at));
@@ -86,7 +86,7 @@ void lanczos(Dim i, Dim out, double radius, Weights1D& weights) {
   normalize(weights);
 }
 
-/// The interpolation kernel at a distance.
+/// Returns the value of the interpolation kernel at a distance.
 double windowed(std::string_view interpolation, double x) {
   if (interpolation == "bilinear") return std::max(0.0, 1.0 - x);
   if (interpolation == "bicubic") return cubic(x);
@@ -100,7 +100,7 @@ double reach_of(std::string_view interpolation) {
   return interpolation == "lanczos3" ? 3.0 : 5.0;
 }
 
-/// A window with the width of the output cells (scale_and_translate with antialiasing).
+/// Computes weights with a window that is as wide as an output cell (scale_and_translate with antialiasing).
 void antialiased(Dim i, Dim out, std::string_view interpolation, Weights1D& weights) {
   const auto in = static_cast<Dim>(weights.size());
   const double steps = static_cast<double>(in) / static_cast<double>(out), wide = std::max(steps, 1.0);
@@ -121,13 +121,13 @@ void weigh(Dim i, Dim out, std::string_view interpolation, bool antialias, Weigh
   lanczos(i, out, reach_of(interpolation), weights);
 }
 
-/// A range of an axis: `size` cells from `first` on. It begins before the axis if it is longer.
+/// A range of an axis: `size` cells from `first` on; `first` is negative if the range is longer than the axis.
 struct Part {
   Dim first = 0, size = 0;
 };
 
-/// The range of an axis of `cells` to crop or pad to, so that its ratio to the other axis (`others` cells) becomes
-/// `wanted` : `other` (keras.ops.image.resize, in its float32 arithmetic).
+/// Returns the range of an axis of `cells` to crop or pad to. Its ratio to the other axis (`others` cells) then is
+/// `wanted` : `other`. Uses the float32 arithmetic of keras.ops.image.resize.
 Part part_of(Dim cells, Dim others, Dim wanted, Dim other, bool crop) {
   const auto product = checked_mul(others, wanted);
   if (!product) throw bad_input("{} cells for {} are too many", wanted, others);

@@ -16,8 +16,8 @@ inline constexpr std::array<std::string_view, 5> kInterpolations = {"nearest", "
 /// Options for resizing images.
 struct Resampling {
   std::string_view interpolation = "bilinear";  ///< one of kInterpolations
-  bool antialias = false;                       ///< when shrinking, use all input cells
-  bool crop = false, pad = false;               ///< crop or pad to the target's aspect ratio first
+  bool antialias = false;                       ///< whether shrinking uses all input cells
+  bool crop = false, pad = false;               ///< whether to crop or pad to the target's aspect ratio first
   double fill = 0.0;
 };
 
@@ -30,9 +30,9 @@ struct Resampling {
 [[nodiscard]] graph::ValueId resized_image(graph::Builder& b, graph::ValueId x, int row_axis, Dim height, Dim width,
                                            const Resampling& how);
 
-/// Pools x to sizes[i] cells along axis first_axis + i, each the mean or maximum of its part of the axis; parts overlap
-/// if they do not divide the axis evenly. If a size is unknown (summaries), only the shape is valid. Throws Error
-/// (bad_input) for sizes beyond the limit.
+/// Pools x to sizes[i] cells along axis first_axis + i. Each cell is the mean or maximum of its part of the axis; parts
+/// overlap if they do not divide the axis evenly. If a size is unknown (summaries), only the shape is valid. Throws
+/// Error (bad_input) for sizes beyond the limit.
 [[nodiscard]] graph::ValueId pooled(graph::Builder& b, graph::ValueId x, int first_axis,
                                     std::span<const std::int64_t> sizes, bool average);
 

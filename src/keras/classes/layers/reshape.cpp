@@ -12,7 +12,7 @@ namespace {
 
 using graph::ValueId;
 
-/// The product of dimensions; unknown if one is unknown.
+/// Returns the product of dimensions; unknown if one is unknown.
 Dim product(const Shape& shape) {
   if (!shape.known()) return kUnknown;
   const auto elements = shape.elements();
@@ -43,7 +43,7 @@ class Reshape : public Layer {
     return Call::result(call.builder().reshape(input->id, target(call.shape(input))));
   }
 
-  /// In compute_reshape_output_shape, null in the target makes -1 unknown, too.
+  /// In Keras's compute_reshape_output_shape, a null in the target also makes -1 unknown.
   std::optional<std::vector<Shape>> symbolic_shapes(Call& call) override {
     const Shape in = call.shape("inputs");
     const bool open = std::any_of(target_shape.begin(), target_shape.end(), [](const auto& dim) { return !dim; });
@@ -51,7 +51,7 @@ class Reshape : public Layer {
   }
 
  private:
-  /// The shape of the result for an input, as far as it is known.
+  /// Returns the shape of the result for an input, as far as it is known.
   [[nodiscard]] Shape target(const Shape& in) const {
     const Shape sample = in.slice(1, in.rank());
     Shape out = {in[0]};
@@ -83,7 +83,7 @@ class Reshape : public Layer {
   std::vector<std::optional<Dim>> target_shape;
 };
 
-/// Permutes axes, which are counted from 1, after the batch.
+/// Permutes the axes after the batch, which are counted from 1.
 class Permute : public Layer {
  public:
   void fields(Fields& f) override { f.required("dims", dims); }
@@ -176,7 +176,7 @@ class Cropping : public Layer {
   explicit Cropping(int rank) : rank_(rank), cropping(rank, rank == 2 ? 0 : 1) {}
   void fields(Fields& f) override {
     cropping.field(f, "cropping");
-    if (rank_ > 1) format.field(f);  // Cropping1D has none
+    if (rank_ > 1) format.field(f);  // Cropping1D has no data_format
   }
 
   Arg call(Call& call) override {

@@ -1,4 +1,4 @@
-// The common part of layers over spatial axes: the position of channels, and margins of each axis.
+// The common part of layers over spatial axes: the position of channels, and margins at both ends of each axis.
 #pragma once
 
 #include <utility>
@@ -25,14 +25,14 @@ class DataFormat {
   Choice choice_{"channels_last", {"channels_last", "channels_first"}};
 };
 
-/// (before, after) for each spatial axis.
+/// The margins (before, after) of each spatial axis.
 struct Margins {
   using Side = std::pair<std::int64_t, std::int64_t>;
   std::vector<Side> sides;
 
   Margins(int rank, std::int64_t each) : sides(static_cast<std::size_t>(rank), {each, each}) {}
-  /// A single integer applies to all axes; an integer for an axis applies to both of its sides. With one spatial axis,
-  /// the pair is not nested.
+  /// Reads or writes the margins. A single integer applies to all axes; an integer for an axis applies to both of its
+  /// ends. With one spatial axis, the pair is not nested.
   void field(Fields& f, std::string_view key);
 };
 

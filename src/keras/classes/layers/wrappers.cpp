@@ -35,7 +35,7 @@ class Bidirectional : public Layer {
       f("backward_layer", backward_);
       return;
     }
-    std::vector<std::string> again;  // repeated warnings of the same config, which are dropped
+    std::vector<std::string> again;  // repeats the warnings about the same config, so they are dropped
     backward_ = read_layer(f.config()["layer"], again);
     backward_->name = "backward_" + without_prefix(given, "backward_");
     if (auto* backward = dynamic_cast<Recurrent*>(backward_.get())) backward->go_backwards = true;
@@ -53,7 +53,8 @@ class Bidirectional : public Layer {
     if (forward().return_sequences != backward().return_sequences ||
         forward().return_state != backward().return_state || forward().stateful != backward().stateful)
       first.fail("both layers must have the same return_sequences, return_state and stateful");
-    // A step that is masked in one direction must not repeat an output that is merged with the other direction's.
+    // The outputs of the two directions are merged, so a masked step must not repeat an earlier output of its own
+    // direction.
     for (Recurrent* layer : {&forward(), &backward()}) layer->zero_output_for_mask = layer->return_sequences;
   }
 
@@ -106,7 +107,7 @@ class Bidirectional : public Layer {
     return out.size() == 1 ? Arg(out.front()) : Arg(out);
   }
 
-  /// Bidirectional.compute_output_shape asks only the forward layer.
+  /// Keras's Bidirectional.compute_output_shape uses only the forward layer.
   std::optional<std::vector<Shape>> symbolic_shapes(Call& call) override {
     const Shape in = call.shape("sequences");
     Shape out = {in[0]};
@@ -144,7 +145,7 @@ class TimeDistributed : public Layer {
     return kNames;
   }
   [[nodiscard]] std::vector<Sublayer> sublayers() override {
-    // A functional model was built before it was wrapped: its paths do not include the wrapper.
+    // A functional model is built before it is wrapped, so its paths do not include the wrapper.
     const bool detached = layer_->is_functional();
     return {{layer_.get(), detached ? "" : layer_->name + "/", "layer/", detached}};
   }
@@ -176,7 +177,7 @@ class TimeDistributed : public Layer {
 
  private:
   static bool agrees(Dim a, Dim b) { return a == kUnknown || b == kUnknown || a == b; }
-  /// (B, T, …) → (B·T, …)
+  /// Merges the first two axes: (B, T, …) → (B·T, …).
   static Shape merged(const Shape& shape) {
     Shape out = {kUnknown};
     if (shape[0] != kUnknown && shape[1] != kUnknown) {
@@ -191,7 +192,7 @@ class TimeDistributed : public Layer {
   LayerPtr layer_;
 };
 
-/// A wrapper that divides a kernel by its largest singular value in training; a run uses the kernel as it is.
+/// Divides a kernel by its largest singular value in training; a run uses the kernel unchanged.
 class SpectralNormalization : public Layer {
  public:
   void fields(Fields& f) override {

@@ -15,7 +15,7 @@ using graph::ValueId;
 
 inline constexpr std::array<std::string_view, 6> kArguments = {"query", "key", "value", "bias", "mask", "scale"};
 
-/// softmax(scale·QKᵀ + bias, masked)·V of query (B,T,N,H), key (B,S,K,H) and value (B,S,K,H).
+/// Computes softmax(scale·QKᵀ + bias, masked)·V of query (B,T,N,H), key (B,S,K,H) and value (B,S,K,H).
 class DotProductAttention : public Taking<kArguments> {
  public:
   void fields(Fields& f) override {
@@ -75,7 +75,7 @@ class DotProductAttention : public Taking<kArguments> {
                         "scale");
     Expression scores = precise * Expression{b, scale.as(precise.dtype())};
     if (call.has("bias")) scores = scores + Expression{b, Operand(call, "bias").as(scores.dtype())};
-    // The fused operation's substitute for −∞.
+    // The fused operation's replacement for −∞.
     const Expression hidden = scores.number(-0.7 * std::numeric_limits<float>::max());
     if (call.has("mask")) scores = where({b, Operand(call, "mask").as(DType::boolean)}, scores, hidden);
     if (is_causal) {

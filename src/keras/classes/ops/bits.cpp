@@ -1,4 +1,5 @@
-// Bitwise operations on integers (keras.ops.bitwise_and and others), by exact arithmetic that wraps like theirs.
+// Bitwise operations on integers (keras.ops.bitwise_and and others), by arithmetic that is exact and wraps as bitwise
+// operations do.
 #include <cmath>
 
 #include "classes/ops/expression.h"
@@ -20,10 +21,11 @@ int width_of(DType dtype) { return static_cast<int>(bytes_of(dtype)) * 8; }
 bool is_unsigned(DType dtype) {
   return dtype == DType::uint8 || dtype == DType::uint16 || dtype == DType::uint32 || dtype == DType::uint64;
 }
-/// Operations on bits compute uint64 as uint64, and all other integers in int64, which preserves their values.
+/// Returns the dtype for operations on bits: uint64 for uint64, and int64 for all other integers, which it can
+/// represent.
 DType wide(DType dtype) { return dtype == DType::uint64 ? dtype : DType::int64; }
 
-/// Σ over `bits` bits of 2ᵇ·xᵇ·yᵇ; the sign of a negative number represents all higher bits.
+/// Returns Σ over `bits` bits of 2ᵇ·xᵇ·yᵇ. The sign of a negative number represents all higher bits.
 Expression common_of(const Expression& x, const Expression& y, int bits, bool with_sign) {
   Builder& b = *x.builder;
   Tensor powers(x.dtype(), {bits});
@@ -43,7 +45,7 @@ Expression common_bits(const Expression& x, const Expression& y, DType dtype) {
   const int bits = width_of(dtype) - (is_unsigned(dtype) ? 0 : 1);
   constexpr int kHalf = 32;
   if (bits <= kHalf) return common_of(x, y, bits, !is_unsigned(dtype));
-  // In two halves, because runtimes that add integers as doubles are exact up to 2⁵³.
+  // The sum is computed in two halves, because runtimes that add integers as doubles are exact only up to 2⁵³.
   const auto low = [&](const Expression& of) { return of.binary(BinaryFn::mod, of.number(std::ldexp(1.0, kHalf))); };
   const auto high = [&](const Expression& of) {
     return of.binary(BinaryFn::floor_divide, of.number(std::ldexp(1.0, kHalf)));
@@ -68,7 +70,7 @@ Expression shifted_left(const Expression& x, const Expression& y, DType dtype) {
   return x * power_of_two(bounded(y, dtype));
 }
 Expression shifted_right(const Expression& x, const Expression& y, DType dtype) {
-  // In two steps, because 2⁶³ is not an int64.
+  // The division is done in two steps, because 2⁶³ is not an int64.
   const Expression by = bounded(y, dtype), half = by.binary(BinaryFn::floor_divide, by.number(2.0));
   return x.binary(BinaryFn::floor_divide, power_of_two(half)).binary(BinaryFn::floor_divide, power_of_two(by - half));
 }

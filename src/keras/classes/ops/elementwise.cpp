@@ -22,7 +22,7 @@ using Formula = Expression (*)(const Expression&);
 ValueId applied(UnaryFn fn, Builder& b, ValueId x) { return b.unary(fn, x); }
 ValueId applied(Formula formula, Builder& b, ValueId x) { return formula({b, x}); }
 
-/// f(x), in the dtype that `kRule` returns.
+/// Computes f(x), in the dtype that `kRule` returns.
 template <auto kFunction, DTypeRule kRule = same>
 class OfOne : public Taking<kX> {
  public:
@@ -52,7 +52,7 @@ Expression isneginf(const Expression& x) { return is_floating(x.dtype()) ? x == 
 Expression isposinf(const Expression& x) { return is_floating(x.dtype()) ? x == kInfinity : x < x; }
 
 Expression signbit(const Expression& x) {
-  // −0.0 is negative, too: its reciprocal shows it.
+  // −0.0 also counts as negative, which its reciprocal shows.
   const Expression negative = x < 0.0;
   return is_floating(x.dtype()) ? negative | ((x == 0.0) & (x.unary(UnaryFn::reciprocal) < 0.0)) : negative;
 }
@@ -122,13 +122,14 @@ class Round : public Taking<kX> {
 
 // ---- Two tensors
 
-/// Selects the dtype for two operands.
+/// Returns the dtype in which two operands are computed.
 using MeetingRule = DType (*)(const Operand&, const Operand&);
 DType common(const Operand& x, const Operand& y) { return result_type({x.type(), y.type()}); }
 DType common_number(const Operand& x, const Operand& y) { return as_number(common(x, y)); }
 DType common_floating(const Operand& x, const Operand& y) { return as_floating(common(x, y)); }
 DType common_wide_floating(const Operand& x, const Operand& y) { return as_wide_floating(common(x, y)); }
-/// Comparisons and arctan2 first convert a Python number to a tensor: 0.1 becomes float32, also next to float16.
+/// Returns the dtype for comparisons and arctan2. They first convert a Python number to a tensor, so 0.1 becomes
+/// float32 even beside float16.
 DType compared(const Operand& x, const Operand& y) { return result_type({x.own_dtype(), y.own_dtype()}); }
 DType compared_floating(const Operand& x, const Operand& y) { return as_floating(compared(x, y)); }
 DType both_boolean(const Operand&, const Operand&) { return DType::boolean; }
@@ -137,7 +138,7 @@ using PairFormula = Expression (*)(const Expression&, const Expression&);
 ValueId applied(BinaryFn fn, Builder& b, ValueId x, ValueId y) { return b.binary(fn, x, y); }
 ValueId applied(PairFormula formula, Builder& b, ValueId x, ValueId y) { return formula({b, x}, {b, y}); }
 
-/// f(x1, x2) with NumPy broadcasting, in the dtype that `kRule` returns.
+/// Computes f(x1, x2) with NumPy broadcasting, in the dtype that `kRule` returns.
 template <auto kFunction, MeetingRule kRule = common>
 class OfTwo : public Taking<kX1X2> {
  public:
@@ -155,12 +156,12 @@ Expression heaviside(const Expression& x, const Expression& at_zero) {
   return where(x < 0.0, x.number(0.0), where(x > 0.0, x.number(1.0), at_zero));
 }
 
-/// C's remainder, with the sign of the dividend.
+/// Returns C's remainder, with the sign of the dividend.
 Expression fmod(const Expression& x, const Expression& y) {
   return x.unary(UnaryFn::sign) * abs(x).binary(BinaryFn::mod, abs(y));
 }
 
-/// `pick` of both, or the operand that is not NaN.
+/// Returns `pick` of both operands, or the operand that is not NaN.
 Expression ignoring_nan(PairFormula pick, const Expression& x, const Expression& y) {
   const Expression picked = pick(x, y);
   return is_floating(x.dtype()) ? where(isnan(x), y, where(isnan(y), x, picked)) : picked;
@@ -168,7 +169,7 @@ Expression ignoring_nan(PairFormula pick, const Expression& x, const Expression&
 Expression fmax(const Expression& x, const Expression& y) { return ignoring_nan(max, x, y); }
 Expression fmin(const Expression& x, const Expression& y) { return ignoring_nan(min, x, y); }
 
-/// log(baseˣ + baseʸ) / log(base); if the difference is NaN (∞ − ∞), the result is the sum.
+/// Returns log(baseˣ + baseʸ) / log(base). If the difference is NaN (∞ − ∞), the result is the sum.
 Expression log_of_sum(const Expression& x, const Expression& y, double log_of_base) {
   const Expression difference = x - y;
   const Expression sum = max(x, y) + log1p(exp(abs(difference) * -log_of_base)) / log_of_base;
@@ -177,7 +178,7 @@ Expression log_of_sum(const Expression& x, const Expression& y, double log_of_ba
 Expression logaddexp(const Expression& x, const Expression& y) { return log_of_sum(x, y, 1.0); }
 Expression logaddexp2(const Expression& x, const Expression& y) { return log_of_sum(x, y, std::numbers::ln2); }
 
-/// |x1 − x2| ≤ atol + rtol·|x2|.
+/// Returns |x1 − x2| ≤ atol + rtol·|x2|.
 Expression is_close(const Operand& x1, const Operand& x2, Builder& b, double rtol, double atol, bool equal_nan) {
   const DType dtype = compared(x1, x2);
   const Expression x{b, x1.as(dtype)}, y{b, x2.as(dtype)};
@@ -217,7 +218,7 @@ class AllClose : public Taking<kX1X2> {
   bool equal_nan = false;
 };
 
-/// Whether x1 is an element of x2.
+/// Returns whether x1 is an element of x2.
 class IsIn : public Taking<kX1X2> {
  public:
   void fields(Fields& f) override {
@@ -256,7 +257,7 @@ class Where : public Taking<kWhereArguments> {
 
 inline constexpr std::array<std::string_view, 3> kSelectArguments = {"condlist", "choicelist", "default"};
 
-/// The choice of the first condition that is true.
+/// Returns the choice of the first condition that is true.
 class Select : public Taking<kSelectArguments> {
  public:
   Arg call(Call& call) override {

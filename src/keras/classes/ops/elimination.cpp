@@ -18,7 +18,7 @@ constexpr Dim kLargest = 256;  // maximum rows and columns; each adds a step
 Dim rows_of(const Expression& x) { return x.shape()[-2]; }
 Dim columns_of(const Expression& x) { return x.shape()[-1]; }
 
-/// A range of rows or columns of all matrices.
+/// Returns a range of rows of all matrices; columns() returns one of columns.
 Expression rows(const Expression& x, Dim first, Dim behind) {
   return {*x.builder, sliced(*x.builder, x, x.shape().rank() - 2, {first, behind, 1})};
 }
@@ -46,11 +46,11 @@ Expression lowered(const Expression& x, Dim count) {
 Expression summed(const Expression& x, int axis_from_end) {
   return x.reduced({ReduceFn::sum, {x.shape().rank() - axis_from_end}, true});
 }
-/// 0, 1, … for each row: (m, 1), in the dtype of x.
+/// Returns 0, 1, … for the rows: (m, 1), in the dtype of x.
 Expression counted_rows(const Expression& x, Dim size) {
   return {*x.builder, x.builder->apply(graph::Iota{{size, 1}, x.dtype(), 0, 0.0, 1.0}, {})};
 }
-/// Zeros with the shape of x, whatever its values.
+/// Returns zeros with the shape of x, whatever the values of x.
 Expression zeros_of(const Expression& x) { return where(x == x, x.number(0.0), x.number(0.0)); }
 /// Reverses the order of rows, and optionally of columns.
 Expression turned(const Expression& x, bool columns_too) {
@@ -86,7 +86,7 @@ void expect_square(const Expression& x) {
 
 Eliminated eliminated(const Expression& x, const std::optional<Expression>& beside) {
   const Dim m = rows_of(x), n = columns_of(x), steps = std::min(m, n);
-  // The original row index is kept as the last column.
+  // The last column has the original index of each row.
   std::vector<Expression> whole_rows = {x};
   if (beside) whole_rows.push_back(*beside);
   whole_rows.push_back(columns(zeros_of(x), 0, 1) + counted_rows(x, m));
@@ -177,7 +177,7 @@ Reflected reflected(const Expression& x) {
   for (Dim step = 0; step < std::min(m, n); ++step) {
     const Dim count = m - step;
     if (count > 1) {
-      // Reflects the column onto the first row, and preserves its norm.
+      // Reflects the column onto its first row, which preserves its norm.
       const Expression column = columns(left, step, step + 1), first = rows(column, 0, 1);
       const Expression below = rows(column, 1, count), tail = summed(square(below), 2);
       const Expression norm = sqrt(square(first) + tail), zero = first.number(0.0);

@@ -5,7 +5,7 @@
 
 namespace attn::keras {
 
-/// A value of a graph. Both operands of an operator have the same dtype; a number takes that of the other operand.
+/// A value of a graph. Both operands of an operator have the same dtype; a number takes the dtype of the other operand.
 struct Expression {
   graph::Builder* builder;
   graph::ValueId id;
@@ -59,7 +59,7 @@ inline Expression isnan(const Expression& x) { return x.unary(graph::UnaryFn::is
 inline Expression max(const Expression& x, const Expression& y) { return x.binary(graph::BinaryFn::maximum, y); }
 inline Expression min(const Expression& x, const Expression& y) { return x.binary(graph::BinaryFn::minimum, y); }
 inline Expression pow(const Expression& x, const Expression& y) { return x.binary(graph::BinaryFn::power, y); }
-/// condition ? x : y, elementwise.
+/// Returns condition ? x : y, elementwise.
 inline Expression where(const Expression& condition, const Expression& x, const Expression& y) {
   return {*x.builder, x.builder->apply(graph::Select{}, {condition.id, x.id, y.id})};
 }

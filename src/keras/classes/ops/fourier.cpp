@@ -1,7 +1,7 @@
-// A long axis N = P·Q is split into P transforms of Q elements after Q of P, with twiddle factors in between (Gentleman
-// and Sande, "Fast Fourier transforms for fun and profit", 1966). If N has no such divisor, it is a convolution by
-// transforms of a power of two (Bluestein, "A linear filtering approach to the computation of the discrete Fourier
-// transform", 1970).
+// Fourier transforms along long axes. An axis of N = P·Q elements is split into P transforms of Q elements after Q
+// transforms of P elements, with twiddle factors in between (Gentleman and Sande, "Fast Fourier transforms for fun and
+// profit", 1966). If N has no such divisor, the transform is a convolution by transforms of a power of two (Bluestein,
+// "A linear filtering approach to the computation of the discrete Fourier transform", 1970).
 #include "classes/ops/fourier.h"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ constexpr Dim kLongest = Dim{1} << 24;     // maximum size of an axis
 constexpr Dim kMostFramed = Dim{1} << 26;  // maximum elements of all frames of a signal
 constexpr Dim kMostOverlaps = Dim{1} << 10;  // maximum frames that overlap in one element
 
-/// e^(−2πi·j/N).
+/// Returns e^(−2πi·j/N).
 std::complex<double> root(Dim j, Dim n) {
   const double angle = -2.0 * std::numbers::pi * static_cast<double>(j % n) / static_cast<double>(n);
   return {std::cos(angle), std::sin(angle)};
@@ -44,7 +44,7 @@ Expression linear(const Expression& x, const Expression& kernel) {
   return {*x.builder, x.builder->apply(graph::Linear{1, false, {}, false}, {x, kernel})};
 }
 
-/// The complex product of x and y by `times`, which is bilinear.
+/// Returns the complex product of x and y by `times`, which is a bilinear function of real tensors.
 template <typename Times>
 Complex product(const Complex& x, const Complex& y, Times times) {
   if (!x.imaginary) return {times(x.real, y.real), times(x.real, *y.imaginary)};
@@ -55,7 +55,7 @@ Complex by_cell(const Complex& x, const Complex& y) {
   return product(x, y, [](const Expression& a, const Expression& b) { return a * b; });
 }
 
-/// Applies a layout step to both parts.
+/// Applies a layout function to the real and the imaginary part.
 template <typename Step>
 Complex both(const Complex& x, Step step) {
   return {step(x.real), x.imaginary ? std::optional(step(*x.imaginary)) : std::nullopt};
@@ -91,7 +91,7 @@ Expression sized(const Expression& x, Dim size) {
   if (given == size) return x;
   return given > size ? last(x, {0, size, 1}) : padded(x, x.shape().rank() - 1, 0, size - given);
 }
-/// The leading axes of x, then `behind`.
+/// Returns the leading axes of x followed by `behind`.
 Shape with_last(const Expression& x, const Shape& behind) {
   const Shape shape = x.shape();
   Shape out = shape.slice(0, shape.rank() - 1);
@@ -99,7 +99,7 @@ Shape with_last(const Expression& x, const Shape& behind) {
   return out;
 }
 
-/// The first `count` results, by one matrix product.
+/// Computes the first `count` results by one matrix product.
 Complex direct(const Complex& x, Dim count) {
   const Dim size = x.real.shape().back();
   std::vector<std::complex<double>> roots;
@@ -108,7 +108,7 @@ Complex direct(const Complex& x, Dim count) {
   return product(x, constant(x.real, {size, count}, roots), linear);
 }
 
-/// The largest divisor up to both kDirect and √size; 1 if there is none.
+/// Returns the largest divisor up to kDirect and √size; 1 if there is none.
 Dim divisor_of(Dim size) {
   for (Dim d = std::min(kDirect, static_cast<Dim>(std::sqrt(static_cast<double>(size)))); d > 1; --d)
     if (size % d == 0) return d;
@@ -133,7 +133,7 @@ void transform(std::vector<std::complex<double>>& values) {
   }
 }
 
-/// −nk = ((k − n)² − n² − k²)/2: a convolution with e^(πi·m²/N) between two multiplications.
+/// Because −nk = ((k − n)² − n² − k²)/2, the transform is a convolution with e^(πi·m²/N) between two multiplications.
 Complex by_convolution(const Complex& x) {
   const Dim size = x.real.shape().back();
   Dim wide = 1;
@@ -204,7 +204,7 @@ Expression inverse_real_fourier(const Complex& x, Dim length) {
   const Dim count = length / 2 + 1;
   const Complex half = both(x, [&](const Expression& part) { return sized(part, count); });
   if (length <= kDirect) {
-    // All results except the first, and the last of an even number, also represent their conjugates.
+    // Each result also stands for its conjugate, except the first one, and the last one if `length` is even.
     std::vector<std::complex<double>> roots;
     for (Dim k = 0; k < count; ++k)
       for (Dim n = 0; n < length; ++n)
@@ -263,7 +263,7 @@ FourierWindow::FourierWindow(const Json& json, Dim length) {
   if (json.is_null()) return;
   if (length < 1 || length > kLongest) throw bad_input("a window of {} cells cannot be made", length);
   if (json.is_string() && (json == "hann" || json == "hamming")) {
-    // tf.signal's periodic windows: for an odd length, the period is one less.
+    // tf.signal's windows are periodic; for an odd length, the period is one less.
     const double mean = json == "hann" ? 0.5 : 0.54;
     const auto period = static_cast<double>(length % 2 == 0 ? length : length - 1);
     for (Dim i = 0; i < length; ++i)
@@ -317,7 +317,7 @@ Expression inverse_short_time_fourier(const Complex& x, const ShortTime& how, co
   check(how);
   Expression frames = inverse_real_fourier(x, how.fourier);
   if (window.given()) {
-    // Divides by the squares of all windows that overlap (tf.signal.inverse_stft_window_fn).
+    // Divides by the sum of the squares of all windows that overlap (tf.signal.inverse_stft_window_fn).
     std::vector<double> inverse = window.within(how.fourier);
     std::vector<double> squares(static_cast<std::size_t>(how.stride), 0.0);
     for (std::size_t i = 0; i < inverse.size(); ++i) squares[i % squares.size()] += inverse[i] * inverse[i];

@@ -15,7 +15,7 @@ using graph::Builder;
 using graph::ValueId;
 
 inline constexpr std::array<std::string_view, 1> kImages = {"images"};
-constexpr Dim kMostCells = Dim{1} << 24;  // limit of a kernel
+constexpr Dim kMostCells = Dim{1} << 24;  // maximum elements of a kernel
 
 /// An operation on an image (H,W,C) or a batch of images.
 class OfImages : public Taking<kImages> {
@@ -75,7 +75,7 @@ class Resize : public OfImages {
   AnyNumber fill_value = 0.0;
 };
 
-/// The three channels, each (…,1).
+/// Returns the three channels, each (…,1).
 std::array<Expression, 3> channels_of(const Expression& images) {
   const int axis = images.shape().rank() - 1;
   if (images.shape().back() != 3) throw bad_input("expected images of 3 channels, got {}", images.shape().str());
@@ -103,7 +103,7 @@ class RGBToGrayscale : public OfImages {
   }
 };
 
-/// Hue, saturation and value as in tf.image: the hue is in 0…1.
+/// Hue, saturation and value as in tf.image, with hues from 0 to 1.
 class RGBToHSV : public OfImages {
   [[nodiscard]] Expression changed(const Expression& images) const override {
     expect_floats(images);
@@ -179,7 +179,7 @@ class GaussianBlur : public OfImages {
       }
       for (double& share : bells[i]) share /= sum;
     }
-    // Keras computes the product with the second size first, and reshapes it.
+    // In Keras, the kernel is the product with the second size first, then reshaped.
     std::vector<double> kernel;
     for (const double row : bells[1])
       for (const double column : bells[0]) kernel.push_back(row * column);

@@ -34,7 +34,7 @@ Expression determinant(const Expression& x) {
   const Eliminated out = eliminated(x);
   return last_summed(diagonal(out.upper), ReduceFn::prod) * without_plane(out.sign);
 }
-/// For a matrix with a Cholesky decomposition, as computed by TensorFlow.
+/// Returns the log-determinant of a matrix with a Cholesky decomposition, as TensorFlow computes it.
 Expression log_determinant(const Expression& x) { return last_summed(diagonal(cholesky(x)).unary(UnaryFn::log)) * 2.0; }
 
 using MatrixFunction = Expression (*)(const Expression&);
@@ -60,7 +60,7 @@ class Slogdet : public Taking<kX> {
     const Expression sign = last_summed(corners.unary(UnaryFn::sign), ReduceFn::prod) * without_plane(out.sign);
     return ArgList{Call::result(sign), Call::result(last_summed(abs(corners).unary(UnaryFn::log)))};
   }
-  /// Keras reports a scalar sign, whatever the batch.
+  /// Keras reports a scalar sign for any batch.
   [[nodiscard]] std::optional<std::vector<Shape>> symbolic_shapes(Call& call) override {
     const Shape in = Operand(call, "x").shape();
     return {{Shape{}, in.slice(0, in.rank() - 2)}};
@@ -81,7 +81,7 @@ class Cholesky : public Taking<kX> {
   bool upper = false;
 };
 
-/// The inverse of the matrix, given its decomposition x.
+/// The inverse of a matrix, given its Cholesky decomposition x.
 class CholeskyInverse : public Taking<kX> {
  public:
   void fields(Fields& f) override { f("upper", upper); }

@@ -18,15 +18,15 @@ Expression mean(const Expression& x, const std::vector<int>& axes, bool keepdims
   return x.reduced({ReduceFn::mean, axes, keepdims});
 }
 
-/// The sizes of some axes.
+/// Returns the sizes of some axes.
 Shape sizes_of(const Shape& shape, const std::vector<int>& axes) {
   Shape out;
   for (const int axis : axes) out.push_back(shape[axis]);
   return out;
 }
 
-/// A normalization with an optional scale and offset, computed in float32 or higher. The operation includes an affine
-/// part whose shape is that of the axes; any other is broadcast.
+/// Adds a normalization with an optional scale and offset, computed in float32 or higher. The operation includes a
+/// scale or offset that has the shape of the axes; others are broadcast after it.
 ValueId normalized(Call& call, NormKind kind, const Axes& axis, std::optional<Number> epsilon, std::string_view scale,
                    std::string_view offset) {
   Builder& b = call.builder();
@@ -93,7 +93,7 @@ inline constexpr std::array<std::string_view, 2> kRmsNormArguments = {"x", "scal
 class RmsNorm : public Taking<kRmsNormArguments> {
  public:
   void fields(Fields& f) override {
-    Opaque none;  // the scale, which was not an argument of the call before 3.11
+    Opaque none;  // reads the scale, which was not an argument of the call before 3.11
     f("scale", none, kOldest, 310);
     f("axis", axis);
     f("epsilon", epsilon);

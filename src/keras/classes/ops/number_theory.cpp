@@ -1,4 +1,4 @@
-// Functions of numbers that are sums of simpler ones: divisors, powers of two, the inverse of erf.
+// Functions of numbers by sequences of simpler operations: common divisors, powers of two, the inverse of erf.
 #include <array>
 #include <cmath>
 #include <numbers>
@@ -18,7 +18,7 @@ using graph::UnaryFn;
 
 Expression magnitude(const Expression& x) { return is_signed(x.dtype()) ? abs(x) : x; }
 
-/// Two integers in the dtype in which they meet, without their signs.
+/// Returns two integers in their common dtype, without their signs.
 std::pair<Expression, Expression> integers(Call& call) {
   const Operand x1(call, "x1"), x2(call, "x2");
   const DType dtype = result_type({x1.own_dtype(), x2.own_dtype()});
@@ -27,12 +27,12 @@ std::pair<Expression, Expression> integers(Call& call) {
   return {magnitude({b, x1.as(dtype)}), magnitude({b, x2.as(dtype)})};
 }
 
-/// Euclid's algorithm, with as many steps as the most stubborn numbers of the dtype take: neighbours of the sequence of
-/// Fibonacci.
+/// Computes the greatest common divisor by Euclid's algorithm. The number of steps suffices for the worst case of the
+/// dtype, neighbours in the Fibonacci sequence.
 Expression common_divisor(Expression a, Expression b) {
   const auto bits = static_cast<double>(8 * bytes_of(a.dtype()));
   const int steps = static_cast<int>(bits / std::log2(std::numbers::phi)) + 2;
-  // So that all steps have one shape.
+  // Broadcasts a, so that all steps have the same shape.
   a = a + b.number(0.0) * b;
   b = b + a.number(0.0) * a;
   for (int i = 0; i < steps; ++i) {
@@ -63,7 +63,7 @@ class Lcm : public Taking<kX1X2> {
   }
 };
 
-/// x1·2^x2
+/// Computes x1·2^x2.
 class Ldexp : public Taking<kX1X2> {
  public:
   Arg call(Call& call) override {
@@ -77,7 +77,8 @@ class Ldexp : public Taking<kX1X2> {
   }
 };
 
-/// M. Giles, Approximating the erfinv function (2010), then two steps of Newton's method in double precision.
+/// The inverse of erf: M. Giles, Approximating the erfinv function (2010), then two steps of Newton's method in double
+/// precision.
 class Erfinv : public Taking<kX> {
  public:
   Arg call(Call& call) override {

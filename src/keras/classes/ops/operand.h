@@ -20,13 +20,13 @@ class Operand {
   Operand(Call& call, const Arg& arg, std::string_view name);
 
   [[nodiscard]] Promoted type() const;
-  /// The operand's dtype as a separate tensor: a Python number is int32 or float32.
+  /// Returns the operand's dtype as a separate tensor: int32 or float32 for a Python number.
   [[nodiscard]] DType own_dtype() const { return result_type({type()}); }
   [[nodiscard]] Shape shape() const;
   [[nodiscard]] int rank() const { return shape().rank(); }
-  /// The value in `dtype`. Constants are converted immediately, without a node.
+  /// Returns the value in `dtype`. Constants are converted immediately, without a node.
   [[nodiscard]] graph::ValueId as(DType dtype) const;
-  /// The value in its own dtype.
+  /// Returns the value in its own dtype.
   [[nodiscard]] graph::ValueId value() const { return as(own_dtype()); }
 
  private:
@@ -39,11 +39,11 @@ class Operand {
   std::variant<graph::ValueId, Tensor, PythonNumber> content_;
 };
 
-/// The elements of a list argument. Throws Error (bad_input) if it is missing.
+/// Returns the elements of a list argument. Throws Error (bad_input) if it is missing.
 [[nodiscard]] std::vector<Operand> operands(Call& call, std::string_view name);
-/// The dtypes of all operands, for promotion.
+/// Returns the dtypes of all operands, for promotion.
 [[nodiscard]] std::vector<Promoted> types_of(std::span<const Operand> operands);
-/// A number argument such as a tolerance; `missing` is its default.
+/// Returns a number argument, such as a tolerance; `missing` is its default.
 [[nodiscard]] double number_argument(Call& call, std::string_view name, double missing);
 
 }  // namespace attn::keras

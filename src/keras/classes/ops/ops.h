@@ -12,8 +12,8 @@
 
 namespace attn::keras {
 
-/// A node of keras.ops. Its config holds a name and the parameters of its Python constructor; tensors and other
-/// arguments of call() are in its inbound nodes.
+/// A node of keras.ops. Its config has a name and the parameters of its Python constructor. Tensors and other arguments
+/// of call() are in its inbound nodes.
 class Operation : public Layer {
  public:
   [[nodiscard]] bool is_operation() const override { return true; }
@@ -36,19 +36,19 @@ inline constexpr std::string_view kCoreOps = "keras.src.ops.core", kEinopsOps = 
                                   kMathOps = "keras.src.ops.math", kNnOps = "keras.src.ops.nn",
                                   kNumpyOps = "keras.src.ops.numpy";
 
-/// The record of an operation without parameters, whose config had no name before Keras 3.11.
+/// Returns the record of an operation without parameters, whose config had no name before Keras 3.11.
 constexpr ClassInfo unnamed_before_311(std::string_view name, LayerPtr (*make)(), Since since,
                                        std::string_view module) {
   return {.name = name, .make = make, .since = since, .module = module, .named_until = 0};
 }
 
-/// keras.backend.epsilon(), the default of an epsilon of None.
+/// The value of keras.backend.epsilon(), which an epsilon of None stands for.
 inline constexpr double kEpsilon = 1e-7;
 
-/// An axis counted from the front. Throws Error (bad_input) if x has no such axis.
+/// Returns an axis counted from the front. Throws Error (bad_input) if x has no such axis.
 [[nodiscard]] int axis_in(std::int64_t axis, const Shape& shape);
-/// Axes counted from the front, ascending; all axes by default. Throws Error (bad_input) for a missing or repeated
-/// axis.
+/// Returns axes counted from the front, ascending; all axes by default. Throws Error (bad_input) for a missing or
+/// repeated axis.
 [[nodiscard]] std::vector<int> axes_in(const std::optional<Axes>& axes, const Shape& shape);
 /// Converts an integer to a list of one.
 [[nodiscard]] std::vector<std::int64_t> as_list(const Axes& axes);

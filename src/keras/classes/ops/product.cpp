@@ -15,7 +15,7 @@ namespace {
 using graph::Builder;
 using graph::ValueId;
 
-/// Two int8 operands give int32, to hold their products.
+/// Returns int32 for two int8 operands, because int8 cannot hold their products; otherwise the common dtype.
 DType product_dtype(std::span<const Promoted> types) {
   const bool bytes = std::all_of(types.begin(), types.end(),
                                  [](const Promoted& type) { return !type.weak && type.dtype == DType::int8; });
@@ -39,7 +39,7 @@ class Letters {
 ValueId contracted(Builder& b, ValueId x, const std::vector<int>& x_axes, ValueId y, const std::vector<int>& y_axes) {
   const int x_rank = b.shape(x).rank(), y_rank = b.shape(y).rank();
   const auto count = static_cast<int>(x_axes.size());
-  bool dense = count > 0;  // contracts the last axes of x with the first of y
+  bool dense = count > 0;  // whether the last axes of x and the first of y are contracted
   for (int i = 0; i < count; ++i) {
     const auto at = static_cast<std::size_t>(i);
     const Dim left = b.shape(x)[x_axes[at]], right = b.shape(y)[y_axes[at]];
@@ -116,7 +116,7 @@ class Outer : public Taking<kX1X2> {
   }
 };
 
-/// The Kronecker product: every element of x1 times x2, as blocks.
+/// The Kronecker product: each element of x1 is replaced by the block of that element times x2.
 class Kron : public Taking<kX1X2> {
  public:
   Arg call(Call& call) override {
@@ -235,7 +235,7 @@ class Einsum : public Taking<kOperands> {
   }
 
  private:
-  /// The ellipsis, then the letters that occur once, in alphabetical order.
+  /// Returns the implied output: the ellipsis, then the letters that occur once, in alphabetical order.
   static std::string implied_output(const std::vector<std::string>& terms) {
     std::map<char, int> counts;
     bool ellipsis = false;
@@ -254,7 +254,7 @@ class Einsum : public Taking<kOperands> {
     return out;
   }
 
-  /// The sizes of the axes that an operand's ellipsis stands for, and their position.
+  /// Returns the sizes of the axes that an operand's ellipsis stands for, and their position.
   static Shape ellipsis_of(const Operand& input, const std::string& term) {
     const auto at = term.find("...");
     if (at == std::string::npos) return {};
@@ -274,7 +274,7 @@ class Einsum : public Taking<kOperands> {
     return common;
   }
 
-  /// Unused letters, one for each axis of the longest ellipsis.
+  /// Returns unused letters, one for each axis of the longest ellipsis.
   static std::string free_letters(const std::string& equation, const std::vector<Operand>& inputs,
                                   const std::vector<std::string>& terms) {
     const int count = common_ellipsis(inputs, terms).rank();

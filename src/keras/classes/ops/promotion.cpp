@@ -8,7 +8,7 @@
 namespace attn::keras {
 namespace {
 
-// The nodes of the promotion lattice: every DType by number, then the two weak types.
+// The nodes of the promotion lattice: every DType, then the two weak types.
 constexpr int kWeakInt = 13, kWeakFloat = 14, kNodes = 15;
 using NodeSet = std::uint32_t;
 
@@ -18,7 +18,7 @@ constexpr NodeSet only(DType dtype) { return only(node_of(dtype)); }
 
 static_assert(node_of(DType::boolean) == kWeakInt - 1);
 
-/// For each node, the set of itself and all nodes above it (_type_promotion_lattice in
+/// Returns for each node the set of this node and all nodes above it (_type_promotion_lattice in
 /// keras/src/backend/common/dtypes.py).
 constexpr std::array<NodeSet, kNodes> upper_bounds() {
   std::array<NodeSet, kNodes> above{};
@@ -75,7 +75,7 @@ DType result_type(std::span<const Promoted> types) {
     case kWeakFloat:
       return DType::float32;
     case node_of(DType::uint64):
-      return DType::uint32;  // like JAX, on every backend
+      return DType::uint32;  // the result in JAX, for every backend
     default:
       return static_cast<DType>(node);
   }

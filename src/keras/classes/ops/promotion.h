@@ -8,8 +8,8 @@
 
 namespace attn::keras {
 
-/// A dtype during promotion. A Python number is weak: it takes the dtype of the other operand, unless that cannot
-/// represent its kind (a float with an integer).
+/// A dtype during promotion. A Python number is weak: it takes the dtype of the other operand, unless that is an
+/// integer and the number is a float.
 struct Promoted {
   DType dtype = DType::float32;
   bool weak = false;
@@ -19,7 +19,7 @@ struct Promoted {
 inline const Promoted kPythonInt{DType::int64, true};
 inline const Promoted kPythonFloat{DType::float32, true};
 
-/// The smallest dtype to which all of `types` promote; floatx is float32. `types` must not be empty.
+/// Returns the smallest dtype to which all of `types` promote; floatx is float32. `types` must not be empty.
 [[nodiscard]] DType result_type(std::span<const Promoted> types);
 [[nodiscard]] inline DType result_type(std::initializer_list<Promoted> types) {
   return result_type(std::span<const Promoted>(types.begin(), types.size()));
@@ -35,9 +35,9 @@ using DTypeRule = DType (*)(DType);
 [[nodiscard]] inline DType as_wide_floating(DType dtype) {
   return dtype == DType::int64 ? DType::float64 : as_floating(dtype);
 }
-/// Sums and products of small integers are computed in 32 bits.
+/// Returns the dtype of sums and products: small integers are summed in 32 bits.
 [[nodiscard]] DType as_accumulator(DType dtype);
-/// Half precision and integers compute in float32 (and cast back).
+/// Returns the dtype for precise computations: float32 for half precision and integers. Results are cast back.
 [[nodiscard]] inline DType as_precise(DType dtype) { return result_type({dtype, DType::float32}); }
 
 }  // namespace attn::keras

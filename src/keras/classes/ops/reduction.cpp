@@ -164,7 +164,7 @@ class IndexOf : public Taking<kX> {
   bool keepdims = false;
 };
 
-/// Nanargmax and Nanargmin: the index of the maximum or minimum among elements that are not NaN; −1 if all are.
+/// Nanargmax and Nanargmin: the index of the maximum or minimum among elements that are not NaN; −1 if all are NaN.
 template <ReduceFn kFn>
 class NumbersIndexOf : public Taking<kX> {
  public:

@@ -6,7 +6,7 @@
 namespace attn::keras {
 namespace {
 
-/// TensorFlow supports only these dtypes.
+/// Throws Error (bad_input) for dtypes that TensorFlow's transforms do not support.
 void expect_float(DType dtype) {
   if (dtype != DType::float32 && dtype != DType::float64)
     throw bad_input("a Fourier transform needs float32 or float64, got {}; cast its input", name_of(dtype));
@@ -18,7 +18,7 @@ Expression real_argument(Call& call) {
   return {call.builder(), x.value()};
 }
 
-/// The pair x, which must have one shape.
+/// Returns the argument x, a pair of tensors that must have the same shape.
 Complex complex_argument(Call& call) {
   const std::vector<Operand> parts = operands(call, "x");
   if (parts.size() != 2) throw bad_input("the argument 'x' must be a pair, of real parts and imaginary parts");
@@ -38,7 +38,7 @@ Arg pair_of(const Complex& x) { return ArgList{Call::result(x.real), Call::resul
 
 using Transform = Complex (*)(const Complex&);
 
-/// A transform of the last axes.
+/// A transform over the last kAxes axes.
 template <Transform kTransform, int kAxes>
 class TransformOf : public Taking<kX> {
  public:

@@ -14,7 +14,7 @@ using graph::Builder;
 using graph::ReduceFn;
 using graph::ValueId;
 
-/// The cross product of vectors of 3; one of 2 has 0 as its third number.
+/// The cross product of vectors with three numbers; a vector with two numbers has 0 as its third.
 class Cross : public Taking<kX1X2> {
  public:
   void fields(Fields& f) override {
@@ -74,7 +74,7 @@ class CDist : public Taking<kDistanceArguments> {
   }
 };
 
-/// The correlation of each row with each other one.
+/// The correlation of each row with every other row.
 class Corrcoef : public Taking<kX> {
  public:
   Arg call(Call& call) override {
@@ -96,7 +96,7 @@ class Corrcoef : public Taking<kX> {
   }
 };
 
-/// The sums of products of x2 with what is below it as it slides over x1.
+/// Slides x2 over x1, and sums the products at each position.
 class Correlate : public Taking<kX1X2> {
  public:
   void fields(Fields& f) override { f("mode", mode, 312); }

@@ -19,7 +19,7 @@ using graph::ValueId;
 Expression filled(Builder& b, const Shape& shape, DType dtype, double value = 0.0) {
   return {b, b.apply(graph::Fill{shape, dtype, value}, {})};
 }
-/// 0, 1, 2, … along an axis.
+/// Returns 0, 1, 2, … along an axis.
 Expression counted(Builder& b, const Shape& shape, int axis, DType dtype) {
   return {b, b.apply(graph::Iota{shape, dtype, axis, 0.0, 1.0}, {})};
 }
@@ -33,7 +33,7 @@ Expression within(const Expression& x, double size) { return (x.number(0.0) <= x
 
 // ---- affine_transform
 
-/// The position that is read instead of one outside `size` cells (MapCoordinate in
+/// Returns the position that is read in place of one outside `size` cells (MapCoordinate in
 /// tensorflow/core/kernels/image/image_ops.h).
 Expression mapped(const Expression& at, Dim cells, const std::string& mode) {
   const auto size = static_cast<double>(cells), last = size - 1.0;
@@ -52,7 +52,7 @@ Expression mapped(const Expression& at, Dim cells, const std::string& mode) {
   return clipped(where(at < 0.0, below, where(at > last, above, at)), 0.0, last);
 }
 
-/// A batch of images (B,H,W,C), read at integer positions (B,H',W') as rows of C numbers.
+/// A batch of images (B,H,W,C), which is read at integer positions (B,H',W'). Each position gives C numbers.
 class Places {
  public:
   Places(const Expression& images, double fill) : images_(images), shape_(images.shape()), fill_(fill) {}
@@ -78,7 +78,7 @@ class Places {
 
 inline constexpr std::array<std::string_view, 2> kTransformArguments = {"images", "transform"};
 
-/// Output (x, y) is the image at ((a₀x + a₁y + a₂)/k, (b₀x + b₁y + b₂)/k), k = c₀x + c₁y + 1.
+/// Transforms images: output (x, y) is the input at ((a₀x + a₁y + a₂)/k, (b₀x + b₁y + b₂)/k) with k = c₀x + c₁y + 1.
 class AffineTransform : public Taking<kTransformArguments> {
  public:
   void fields(Fields& f) override {
@@ -135,7 +135,8 @@ class AffineTransform : public Taking<kTransformArguments> {
   }
   static std::int64_t checked_elements(const Shape& shape) { return shape.elements().value_or(kMostPlaces + 1); }
 
-  static constexpr std::int64_t kMostPlaces = std::int64_t{1} << 30;  // indices are int32
+  // Maximum number of positions, because indices are int32.
+  static constexpr std::int64_t kMostPlaces = std::int64_t{1} << 30;
   Choice interpolation{"bilinear", {"nearest", "bilinear"}};
   Choice fill_mode{"constant", {"constant", "nearest", "wrap", "reflect"}};
   AnyNumber fill_value{0};
@@ -146,7 +147,7 @@ class AffineTransform : public Taking<kTransformArguments> {
 
 inline constexpr std::array<std::string_view, 2> kCoordinateArguments = {"inputs", "coordinates"};
 
-/// The inputs at the positions coordinates[0], coordinates[1], … along their axes.
+/// Reads the inputs at the positions coordinates[0], coordinates[1], … along their axes.
 class MapCoordinates : public Taking<kCoordinateArguments> {
  public:
   void fields(Fields& f) override {
@@ -180,7 +181,7 @@ class MapCoordinates : public Taking<kCoordinateArguments> {
 
  private:
   static constexpr int kMostAxes = 8;
-  /// A cell along an axis and its weight; without a weight it is the only one.
+  /// A cell to read along an axis, and its weight; without a weight it is the only cell.
   struct Read {
     Expression cell;
     Expression inside;
@@ -206,7 +207,7 @@ class MapCoordinates : public Taking<kCoordinateArguments> {
     return {clipped(cell, 0.0, std::max(size - 1.0, 0.0)).cast(DType::int32), inside, weight};
   }
 
-  /// Sums the products over all combinations of one read for each axis.
+  /// Sums the weighted reads over all combinations of one cell for each axis.
   void add_all(const Expression& flat, const Shape& in, const std::vector<std::vector<Read>>& reads,
                std::optional<Expression>& sum) const {
     std::vector<std::size_t> chosen(reads.size(), 0);
@@ -298,7 +299,7 @@ class ScaleAndTranslate : public Taking<kScaleArguments> {
     return out;
   }
 
-  /// The weights of the input cells for each of `size` output cells: (in, size).
+  /// Returns the weights of the input cells for each of `size` output cells: (in, size).
   [[nodiscard]] Expression shares_of(Builder& b, Dim in, Dim size, const Expression& scale,
                                      const Expression& translation) const {
     const Shape shape{in, size};

@@ -31,7 +31,7 @@ class AlibiAttention : public HeadAttention {
     output_ = declare(w, "output_dense", of("output_dense"), width, width, true, 2, /*by_einsum=*/false);
   }
 
-  /// `bias` is empty when only shapes are computed.
+  /// Computes the attention. `bias` is empty when only shapes are computed.
   Arg attend_with(Call& call, graph::ValueId x, std::optional<graph::ValueId> bias) {
     graph::Builder& b = call.builder();
     Attending how;
@@ -49,7 +49,7 @@ class AlibiAttention : public HeadAttention {
     return results(call, project(call, joined, output_), {attended, {}}, std::nullopt);
   }
 
-  /// The number of keys that a query can attend to.
+  /// Returns the number of keys that a query can attend to.
   static Dim keys(Call& call, Dim length) {
     const Decoding* decoding = call.lowering().decoding;
     return decoding != nullptr ? decoding->capacity : length;
@@ -59,7 +59,7 @@ class AlibiAttention : public HeadAttention {
   Dim head_size_ = 0;
 };
 
-/// The names of its variables' sizes in the literature.
+/// The names of the sizes of the attention's variables in the literature.
 inline constexpr std::string_view kAlibiAttentionSymbols =
     "query_dense/kernel: d_model h d_head; query_dense/bias: h d_head; key_dense/kernel: d_model h d_head;"
     " key_dense/bias: h d_head; value_dense/kernel: d_model h d_head; value_dense/bias: h d_head;"

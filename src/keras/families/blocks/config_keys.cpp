@@ -5,7 +5,7 @@
 namespace attn::keras {
 namespace {
 
-/// Returns the value, unless it states that positions are not scaled.
+/// Returns the value `found`, or empty if it states that positions are not scaled.
 std::optional<Ref> scaling_in(const std::optional<Ref>& found) {
   if (!found || !found->is_object()) return std::nullopt;
   for (const char* key : {"rope_type", "type"})

@@ -12,21 +12,21 @@ namespace attn::keras {
 inline constexpr const char* kRopeScaling = "rope_scaling";
 inline constexpr const char* kTanhGelu = "gelu_pytorch_tanh";
 
-/// The object in which transformers 5 stores the RoPE parameters; empty if the config has none.
+/// Returns the object in which transformers 5 stores the RoPE parameters; empty if the config has none.
 [[nodiscard]] std::optional<Ref> rope_parameters(const ConfigMap& map);
-/// The scaling of positions; empty if they are not scaled. For reading.
+/// Returns the value that describes the scaling of positions; empty if positions are not scaled. For reading.
 [[nodiscard]] std::optional<Ref> rope_scaling(const ConfigMap& map);
-/// The type in the result of rope_scaling, such as "llama3".
+/// Returns the type in the result of rope_scaling, such as "llama3".
 [[nodiscard]] std::string rope_type(const Ref& scaling);
-/// The base of the rotary wavelengths, rope_theta; `keras` is its name in KerasHub's class.
+/// Converts the base of the rotary wavelengths, rope_theta; `keras` is the key in KerasHub's class.
 void rope_theta(ConfigMap& map, std::string_view keras, double fallback);
 
-/// Linear position scaling: positions are divided by a factor.
+/// Converts linear position scaling, which divides positions by a factor.
 void linear_scaling(ConfigMap& map);
 
-/// The common keys of decoders with grouped attention.
+/// Converts the common keys of decoders with grouped attention.
 void decoder_sizes(ConfigMap& map);
-/// Whether the size of heads is not hidden_size / num_attention_heads. For reading.
+/// Returns whether the head size differs from hidden_size / num_attention_heads. For reading.
 [[nodiscard]] bool has_own_heads(const ConfigMap& map);
 /// For a class without head_dim, which divides features evenly among heads: rejects any other head size.
 void even_heads(ConfigMap& map);
@@ -38,8 +38,8 @@ void even_heads(ConfigMap& map);
 /// has no key. Narrower layers are written padded with zeros (weights::NameTable::padded).
 void four_times_as_wide(ConfigMap& map, const char* width);
 
-/// An activation without a key in KerasHub's class, which always uses tanh-approximated gelu; attn's class accepts
-/// another one as "activation".
+/// Converts an activation without a key in KerasHub's class, which always uses the tanh-approximated gelu; attn's class
+/// accepts another one as "activation".
 void activation_beside_tanh_gelu(ConfigMap& map);
 
 }  // namespace attn::keras

@@ -24,24 +24,25 @@ class ConfigMap {
 
   [[nodiscard]] bool reading() const { return from_.has_value(); }
   [[nodiscard]] bool as_keras_hub() const { return as_keras_hub_; }
-  /// The converted config.
+  /// Returns the converted config.
   [[nodiscard]] Json& result() { return result_; }
-  /// Keys are JSON pointers in result(): "/hidden_dim".
+  /// Returns the key in the source for each key of the result. Keys of the result are JSON pointers: "/hidden_dim".
   [[nodiscard]] const Origins& origins() const { return origins_; }
 
-  /// A value with a name in each config. A missing one becomes `fallback`; without a fallback it is an error.
+  /// Converts a value with a name in each config. A missing value becomes `fallback`; without a fallback it is an
+  /// error.
   void same(std::string_view keras, std::string_view hugging_face, const std::optional<Json>& fallback = {});
-  /// A value that is null if disabled.
+  /// Converts a value that is null if disabled.
   void nullable(std::string_view keras, std::string_view hugging_face, const Json& fallback);
-  /// A value that KerasHub's converter leaves at the default of its class.
+  /// Converts a value that KerasHub's converter leaves at the default of its class.
   void unread(std::string_view keras, std::string_view hugging_face, const Json& fallback);
-  /// An integer that is `factor` times as large in KerasHub.
+  /// Converts an integer that is `factor` times as large in KerasHub.
   void times(std::string_view keras, std::string_view hugging_face, std::int64_t factor);
-  /// A value that is constant in KerasHub's class: the config may have any of `accepted`; the first is the default, and
-  /// is written.
+  /// Checks a value that is constant in KerasHub's class. Hugging Face's config may have any of `accepted`; the first
+  /// of these is the default, and is written.
   void fixed(std::string_view hugging_face, std::initializer_list<Json> accepted);
-  /// A value that is constant in KerasHub's class: the config must have `value`, which is written. A missing key has
-  /// the default of transformers, `fallback`.
+  /// Checks a value that is constant in KerasHub's class. Hugging Face's config must have `value`, which is written. A
+  /// missing key has the default of transformers, `fallback`.
   void always(std::string_view hugging_face, const Json& value, const Json& fallback);
   /// Adds a value to the result only.
   void put(std::string_view key, Json value, std::string_view origin = "");
@@ -55,9 +56,9 @@ class ConfigMap {
   [[nodiscard]] Json of_keras(std::string_view key) const;
 
   /// Throws Error (bad_input): the backbone's class does not implement the requested value, and KerasHub's converter
-  /// ignores it. Does nothing with `as_keras_hub`.
+  /// ignores the key. Does nothing with `as_keras_hub`.
   void refuse(const Ref& value, const std::string& what) const;
-  /// Throws Error (bad_input) for an unsupported value that KerasHub's converter does not ignore either.
+  /// Throws Error (bad_input) for an unsupported value whose key KerasHub's converter does not ignore either.
   [[noreturn]] void unsupported(const Ref& value, const std::string& what) const;
 
  private:

@@ -13,19 +13,19 @@
 
 namespace attn::keras {
 
-/// A block of a decoder-only model. Attention is causal; a padding mask hides keys.
+/// A block of a decoder-only model. Its attention is causal; a padding mask hides keys.
 class DecoderBlock : public Composite {
  public:
   [[nodiscard]] std::span<const std::string_view> arguments() const override;
 
  protected:
-  /// The width of its input (B,T,D).
+  /// Returns D, the width of the block's input (B,T,D).
   static std::int64_t width(Call& call);
   /// Returns the first argument. Throws Error (bad_input) if a call passes a KV cache, because attn manages the cache
   /// itself.
   static TensorPtr sequence(Call& call);
-  /// The arguments of its attention except `x`, with None for a missing mask. A decode step has no padding mask,
-  /// because none of its tokens is padding.
+  /// Returns the arguments of the attention except `x`, with None for a missing mask. In a decode step the mask is
+  /// None, because none of the new tokens is padding.
   static ArgDict attending(Call& call, const TensorPtr& sequence);
 };
 
@@ -78,7 +78,7 @@ class GatedBlock : public DecoderBlock {
   Arg call(Call& call) override;
 
  protected:
-  /// Fields of a specific kind of block.
+  /// Reads the fields that only this kind of block has.
   virtual void further_fields(Fields&) {}
   /// Creates the sublayers in Keras's order.
   virtual void make_parts(std::int64_t hidden_dim);
@@ -108,7 +108,7 @@ class GatedBlock : public DecoderBlock {
   Layer* output_dense_ = nullptr;
 };
 
-/// The fields of a part of a config, as constructor arguments.
+/// Returns the fields of a part of a config as constructor arguments.
 template <typename Part>
 [[nodiscard]] Json arguments_of(Part& part) {
   Json out = Json::object();

@@ -7,7 +7,7 @@
 
 namespace attn::keras {
 
-/// Llama, Mistral, Qwen 2 and 3. Rows for weights that a family lacks are unused.
+/// The names of Llama, Mistral, Qwen 2 and 3. Rows for weights that a family lacks are unused.
 inline constexpr std::array<weights::NameRow, 17> kLlamaNames{{
     {"token_embedding/embeddings", "embed_tokens.weight", weights::layouts::kSame},
     {"token_embedding/reverse_embeddings", "lm_head.weight", weights::layouts::kLinear, true},
@@ -37,7 +37,7 @@ inline constexpr std::array<weights::NameRow, 17> kLlamaNames{{
     {"sequence_output_layernorm/scale", "norm.weight", weights::layouts::kSame},
 }};
 
-/// Has a norm after attention, and one after the feed-forward layers.
+/// The names of Gemma 2, with a norm after attention, and one after the feed-forward layers.
 inline constexpr std::array<weights::NameRow, 15> kGemma2Names{{
     {"token_embedding/embeddings", "embed_tokens.weight", weights::layouts::kSame},
     {"decoder_block_{}/pre_attention_norm/scale", "layers.{}.input_layernorm.weight", weights::layouts::kSame},

@@ -14,7 +14,7 @@ class SegmentedBackbone : public HeadedBackbone {
  protected:
   [[nodiscard]] static Json initializer() { return normal_initializer("TruncatedNormal", 0.02); }
 
-  /// The sum of token, position and segment embeddings with `width` features, normalized.
+  /// Returns the sum of token, position and segment embeddings with `width` features, normalized.
   TensorRef embedded(std::int64_t width) {
     token_ids_ = tokens("token_ids");
     segment_ids_ = tokens("segment_ids");
@@ -56,11 +56,11 @@ class SegmentedBackbone : public HeadedBackbone {
   }
 
   Positive num_segments = 2;
-  std::optional<Activation> activation;  // if it differs from KerasHub's
+  std::optional<Activation> activation;  // only if the activation differs from KerasHub's
   TensorRef token_ids_, segment_ids_, padding_mask_;
 };
 
-/// DistilBERT and RoBERTa, which differ in a name and an epsilon.
+/// The backbone of DistilBERT and RoBERTa, which differ in a name and an epsilon.
 class UnsegmentedBackbone : public HeadedBackbone {
  protected:
   UnsegmentedBackbone(const char* embeddings, double epsilon) : embeddings_(embeddings), epsilon_(epsilon) {}

@@ -20,7 +20,7 @@ class GemmaFamilyBackbone : public TextBackbone {
                                                      num_query_heads.value, num_key_value_heads.value));
   }
 
-  /// Assembles the whole model. `further(i)` are additional arguments of block i.
+  /// Assembles the whole model. `further(i)` gives additional arguments of block i.
   void assemble_with(std::string_view block_class, std::string_view norm_class,
                      const std::function<Json(std::int64_t)>& further) {
     const TensorRef token_ids = tokens("token_ids"), padding_mask = tokens("padding_mask");
@@ -42,7 +42,7 @@ class GemmaFamilyBackbone : public TextBackbone {
                          {"logit_soft_cap", number(attention_logit_soft_cap)},
                          {"sliding_window_size", sliding_window_size.value},
                          {"dropout", dropout.value}};
-    // ε is not passed to blocks, which use their default.
+    // The model's ε is not passed to blocks, which use their default.
     const auto block = [&](std::int64_t i) {
       Json out = shared;
       out.update(further(i));
@@ -62,8 +62,8 @@ class GemmaFamilyBackbone : public TextBackbone {
   Number layer_norm_epsilon{1e-6};
 };
 
-/// Converts query_pre_attn_scalar, whose root queries are divided by. KerasHub always divides by √head_dim, so other
-/// values are rejected.
+/// Converts query_pre_attn_scalar, by whose square root the queries are divided. KerasHub always divides by √head_dim,
+/// so other values are rejected.
 inline void query_scale(ConfigMap& map) {
   if (!map.reading()) return map.put("query_pre_attn_scalar", map.of_keras("head_dim"));
   const auto scalar = map.find("query_pre_attn_scalar");

@@ -16,7 +16,7 @@ namespace {
 
 using graph::ValueId;
 
-/// x/√(mean(x²) + ε)·(1 + scale), in float32.
+/// Returns x/√(mean(x²) + ε)·(1 + scale), computed in float32, or float64 for float64 inputs.
 ValueId normalized(Call& call, ValueId x, int weight, double epsilon) {
   graph::Builder& b = call.builder();
   const DType wide = b.dtype(x) == DType::float64 ? DType::float64 : DType::float32;
@@ -127,7 +127,7 @@ class GemmaAttention final : public HeadAttention {
   }
 
  private:
-  /// (B,T,heads,H)
+  /// Returns the projected x (B,T,heads,H).
   static ValueId heads_of(Call& call, ValueId x, const Projection& projection) {
     if (projection.integers.is_quantized()) return projection.integers.multiply(call, x);
     graph::Builder& b = call.builder();
@@ -248,7 +248,7 @@ class GemmaBlock final : public DecoderBlock {
     return make(norm_class, called, called, {{"epsilon", layer_norm_epsilon.value}});
   }
 
-  /// Gemma 3 clamps float16 to its range, and adds in float32.
+  /// Returns whether results are clamped to the range of float16, and added in float32: so does Gemma 3.
   [[nodiscard]] bool is_clamped(Call& call) const {
     return generation_ == GemmaGeneration::third && call.compute_dtype() == DType::float16;
   }

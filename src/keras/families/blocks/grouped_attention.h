@@ -14,24 +14,24 @@
 
 namespace attn::keras {
 
-/// The specifics of a family: the fields of its attention, which its blocks and backbone also have, and their meaning.
+/// The fields of a family's attention and their meaning. The family's blocks and backbone have the same fields.
 class AttentionFamily {
  public:
   virtual ~AttentionFamily() = default;
-  /// The fields that not every family has.
+  /// Reads or writes the fields that not every family has.
   virtual void fields(Fields& f) = 0;
-  /// Checks constraints between fields; `config` is for messages.
+  /// Checks constraints between fields. `config` is named in messages.
   virtual void check(const Ref& /*config*/) const {}
-  /// The head size, for an input of `width` features and `heads` query heads.
+  /// Returns the head size, for an input of `width` features and `heads` query heads.
   [[nodiscard]] virtual Dim head_size(Dim width, Dim heads) const { return width / heads; }
   /// Applies rotary positions to x (B,T,N,H), queries or keys.
   [[nodiscard]] virtual graph::ValueId turned(Call& call, graph::ValueId x) const = 0;
   [[nodiscard]] virtual std::optional<std::int64_t> window() const { return std::nullopt; }
-  /// The prefix of the projections' attributes in Keras, as in "_query_dense".
+  /// Returns the prefix of the projections' attributes in Keras, as in "_query_dense".
   [[nodiscard]] virtual std::string_view prefix() const { return "_"; }
-  /// Whether query, key and value have biases.
+  /// Returns whether query, key and value have biases.
   [[nodiscard]] virtual bool biased() const { return false; }
-  /// The ε of the norms of queries and keys; empty if there are none.
+  /// Returns the ε of the norms of queries and keys; empty if there are none.
   [[nodiscard]] virtual std::optional<double> norm_epsilon() const { return std::nullopt; }
 };
 
@@ -67,13 +67,13 @@ class GroupedAttention : public HeadAttention {
   int query_norm_ = 0, key_norm_ = 0;
 };
 
-/// The `make` of a record for a family's attention.
+/// Makes the attention of a family, for the `make` of a class record.
 template <typename Family>
 LayerPtr make_grouped_attention() {
   return std::make_unique<GroupedAttention>(std::make_unique<Family>());
 }
 
-/// The names of its variables' sizes in the literature.
+/// The names of the sizes of the attention's variables in the literature.
 inline constexpr std::string_view kGroupedAttentionSymbols =
     "query/kernel: d_model h d_head; query/bias: h d_head; query_dense_layernorm/scale: d_head;"
     " key/kernel: d_model g d_head; key/bias: g d_head; key_dense_layernorm/scale: d_head;"

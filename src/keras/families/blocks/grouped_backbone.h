@@ -13,10 +13,10 @@ class GroupedBackbone : public TextBackbone {
   GroupedBackbone() { dropout = 0; }
 
  protected:
-  /// The first fields of all grouped backbones; the order may differ.
+  /// Reads or writes the first fields of all grouped backbones; their order may differ.
   void sizes(Fields& f);
   void check_fields(const Ref& config) override;
-  /// Assembles the whole model. Blocks have the fields of `family`, and `further` arguments.
+  /// Assembles the whole model. Blocks have the fields of `family`, and the arguments `further`.
   void assemble_with(AttentionFamily& family, bool tied, std::string_view block_class, std::string_view norm_class,
                      const Json& further = Json::object());
 

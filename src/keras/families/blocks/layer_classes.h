@@ -5,7 +5,7 @@
 
 namespace attn::keras {
 
-/// The table of all layer classes, by which configs are read.
+/// Returns the table of all layer classes, by which configs are read.
 [[nodiscard]] const ClassTable& layer_classes();
 
 }  // namespace attn::keras

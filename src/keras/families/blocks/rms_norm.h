@@ -12,11 +12,12 @@
 
 namespace attn::keras {
 
-/// x/√(mean(x²) + ε)·scale over the last axis, in float32 or higher, cast to `out`. `scale` has the size of the axis.
+/// Returns x/√(mean(x²) + ε)·scale over the last axis, computed in float32 or higher and cast to `out`. `scale` has the
+/// size of the axis.
 [[nodiscard]] graph::ValueId rms_normalized(graph::Builder& b, graph::ValueId x, graph::ValueId scale, double epsilon,
                                             DType out);
 
-/// Llama's RMS norm, and those of later families with other names.
+/// Llama's RMS norm. Later families have the same norm under other names.
 class RmsNorm : public Layer {
  public:
   void fields(Fields& f) override { f("epsilon", epsilon); }
@@ -37,7 +38,7 @@ class RmsNorm : public Layer {
   Number epsilon{1e-6};
 };
 
-/// The record of a family's norm.
+/// Returns the class record of a family's norm.
 template <typename Norm = RmsNorm>
 constexpr ClassInfo rms_norm_record(std::string_view name, std::string_view module) {
   return {.name = name,

@@ -96,7 +96,7 @@ ValueId RoformerAttention::rotated(Call& call, ValueId x) const {
   if (width % 2 != 0) throw bad_input("expected an even number of features in a head, got {}", width);
   if (call.lowering().symbolic()) return x;
   check_turning(width);
-  // Positions have the compute dtype, frequencies at least float32.
+  // The positions are in the compute dtype, the frequencies in at least float32.
   const DType dtype = call.compute_dtype();
   const Rounding position(dtype), product(dtype == DType::float64 ? dtype : DType::float32);
   std::vector<float> frequencies;

@@ -1,6 +1,5 @@
-// The attention and the block of RoFormer V2, which ESM has with other pairs of rotated features.
-//
-// Letters: see head_attention.h.
+// The attention and the block of RoFormer V2. ESM has the same ones, but rotates other pairs of features.  Letters: see
+// head_attention.h.
 #pragma once
 
 #include <functional>
@@ -14,12 +13,13 @@
 
 namespace attn::keras {
 
-/// Cosines and sines (1,T,1,H) in the compute dtype, where `angle(t, i)` is the angle of position t for the feature i.
-/// Layers with the same `name`, which must include every parameter of the formula, share them.
+/// Returns the cosines and sines (1,T,1,H) in the compute dtype, where `angle(t, i)` is the angle in radians of
+/// position t for the feature i. Layers with the same `name` share them, so `name` must include every parameter of the
+/// formula.
 [[nodiscard]] Angles angles_by(Call& call, const std::string& name, Dim length, Dim width,
                                const std::function<double(Dim, Dim)>& angle);
 
-/// Attention whose mask hides queries, as in KerasHub on TensorFlow: the result of a hidden one is the mean of all
+/// An attention whose mask hides queries, as in KerasHub on TensorFlow: the result of a hidden query is the mean of all
 /// values. The other queries also see the keys of hidden positions.
 class RoformerAttention : public Composite {
  public:
@@ -57,14 +57,14 @@ class RoformerBlock : public Composite {
  protected:
   explicit RoformerBlock(const char* activation_name) : activation(*Activation::named(activation_name)) {}
 
-  /// The fields of the class between `dropout` and `kernel_initializer`.
+  /// Reads or writes the fields of the class between `dropout` and `kernel_initializer`.
   virtual void own_fields(Fields&) {}
   struct Parts {
     std::string_view attention;
-    Json attention_arguments;  ///< besides those that all have
+    Json attention_arguments;  ///< further arguments of the attention, besides those that all subclasses have
     std::string_view norm;
     Json norm_arguments;
-    std::string_view feedforward_norm;  ///< its name
+    std::string_view feedforward_norm;  ///< name of the norm after the dense layers
   };
   void make_parts(Call& call, const Parts& parts);
 

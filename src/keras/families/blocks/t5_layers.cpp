@@ -23,7 +23,7 @@ Json normal(double stddev) {
   return out;
 }
 
-/// weight·x/√(mean(x²) + ε), in the dtype of x.
+/// Computes weight·x/√(mean(x²) + ε), in the dtype of x.
 class T5LayerNorm final : public Layer {
  public:
   void fields(Fields& f) override { f("epsilon", epsilon); }
@@ -122,7 +122,7 @@ class T5MultiHeadAttention final : public Composite {
  private:
   static constexpr std::int64_t kBuckets = 32, kMaxDistance = 128;
 
-  /// (B,T,N,H)
+  /// Returns the projected x (B,T,N,H).
   [[nodiscard]] ValueId heads_of(Call& call, Layer& projector, const TensorPtr& x) const {
     const Shape in = call.shape(x);
     return call.builder().reshape(apply(call, projector, {x})->id, {in[0], in[1], num_heads, key_value_dim});
@@ -140,8 +140,8 @@ class T5MultiHeadAttention final : public Composite {
     return {b.cast(b.expand_dims(mask->id, 1), DType::boolean)};
   }
 
-  /// The bucket of a distance in positions: small distances have their own, larger ones share logarithmically spaced
-  /// buckets.
+  /// Returns the bucket of a distance in positions. Small distances have a bucket each; larger ones share
+  /// logarithmically spaced buckets.
   static std::int64_t bucket(std::int64_t distance, std::int64_t buckets) {
     const std::int64_t exact = buckets / 2;
     if (distance < exact) return distance;
@@ -174,7 +174,7 @@ class T5MultiHeadAttention final : public Composite {
     return bucket(std::abs(query - key), kBuckets / 2) + (key > query ? kBuckets / 2 : 0);
   }
 
-  /// (T,S): the buckets of distances from new tokens back to cache positions.
+  /// Returns the buckets (T,S) of the distances from new tokens back to cache positions.
   static ValueId buckets_behind(Call& call, const Decoding& decoding) {
     graph::Builder& b = call.builder();
     Tensor buckets = table(DType::int32, {decoding.capacity}, "the distances of positions");
@@ -185,7 +185,7 @@ class T5MultiHeadAttention final : public Composite {
     return b.apply(graph::Gather{0}, {b.constant(std::move(buckets)), max(distance, distance.number(0.0))});
   }
 
-  /// (1,N,T,S), looked up for buckets (T,S).
+  /// Returns the bias (1,N,T,S) that belongs to buckets (T,S).
   [[nodiscard]] ValueId rows_of(Call& call, ValueId buckets) const {
     graph::Builder& b = call.builder();
     if (!use_relative_attention_bias) {
@@ -305,7 +305,7 @@ class T5TransformerLayer final : public Composite {
     return tensors_of(call.lowering().apply(attention, ArgList{apply(call, norm, {x})}, kwargs));
   }
 
-  /// The mask of the first layer in a stack, (B,1 or T,S); a decode step needs none.
+  /// Returns the mask of the first layer in a stack, (B,1 or T,S); None for a decode step, which needs none.
   static Arg self_mask(Call& call, const TensorPtr& x) {
     if (call.lowering().decoding != nullptr) return Arg();
     const TensorPtr given = call.optional_tensor("attention_mask");

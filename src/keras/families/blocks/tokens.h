@@ -12,7 +12,7 @@ inline constexpr std::string_view kTextToken = "<|endoftext|>", kStartToken = "<
                                   kPadToken = "<pad>";
 inline constexpr std::array<std::string_view, 1> kMaskToken{"[MASK]"};
 
-/// The record of a tokenizer with BERT's special tokens.
+/// Returns the record of a tokenizer with BERT's special tokens.
 constexpr tokenizers::KerasClass word_piece_record(std::string_view name) {
   return {.name = name,
           .kind = tokenizers::TokenizerKind::word_piece,

@@ -14,7 +14,8 @@
 namespace attn::keras {
 namespace {
 
-// Keys of any layer: its input shape, which Keras 3 stores in InputLayer, and the kind of random generator in training.
+// The Keras 2 keys of any layer: its input shape, which Keras 3 stores in InputLayer, and the kind of random generator
+// in training.
 constexpr std::array kKeysOfAnyLayer = {Keras2Key{"batch_input_shape"}, Keras2Key{"rng_type"}};
 
 struct Refused {
@@ -38,7 +39,7 @@ constexpr std::array kRefused = {
     Refused{"InstanceProperty", "it reads a property of a TensorFlow object; write it with layers or keras.ops"},
 };
 
-/// The Keras 3 class that a Keras 2 class became; null if unsupported.
+/// Returns the Keras 3 class that replaces a Keras 2 class; null if it is unsupported.
 const ClassInfo* successor(std::string_view class_name) {
   for (const Family family : layer_classes().families())
     for (const ClassInfo& info : family) {
@@ -58,12 +59,13 @@ const Keras2Key* find_key(std::span<const Keras2Key> keys, std::string_view name
 
 bool ends_with(std::string_view text, std::string_view end) { return text.ends_with(end); }
 
-/// {module, class_name, config, registered_name}, the serialization of objects in Keras 3.
+/// Returns {module, class_name, config, registered_name}, the form in which Keras 3 serializes objects.
 Json object(std::string_view module, const std::string& class_name, Json config) {
   return {{"module", module}, {"class_name", class_name}, {"config", std::move(config)}, {"registered_name", nullptr}};
 }
 
-/// A custom object in the form of Keras 3, which marks it by its registered name. Keras 2 writes only the class.
+/// Returns a custom object in the form of Keras 3, which marks it by its registered name. Keras 2 writes only the
+/// class.
 std::optional<Json> custom(const Ref& ref, const std::string& class_name) {
   if (custom_object(ref)) return ref.json();
   if (ref.find("module") || is_inert_class(class_name)) return std::nullopt;
@@ -74,7 +76,7 @@ std::optional<Json> custom(const Ref& ref, const std::string& class_name) {
   return out;
 }
 
-/// Initializers, regularizers and constraints: a name, or an object possibly without its module.
+/// Converts an initializer, regularizer or constraint: a name, or an object that may lack its module.
 Json plain_object(const Ref& ref, std::string_view module) {
   if (!ref.is_object() || ref.find("module")) return ref.json();
   const auto class_name = ref.find("class_name");
@@ -92,7 +94,7 @@ Json initializer(const Ref& ref) {
   Json config = Json::object();
   if (const auto given = ref.find("config"); given && given->is_object()) {
     for (const auto& [key, value] : given->members()) {
-      if (key == "dtype" || key == "partition_info" || key == "verify_shape") continue;  // from TensorFlow 1
+      if (key == "dtype" || key == "partition_info" || key == "verify_shape") continue;  // keys from TensorFlow 1
       config[key] = value.json();
     }
   }

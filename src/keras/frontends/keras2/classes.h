@@ -9,7 +9,7 @@
 
 namespace attn::keras {
 
-/// Translates a layer object {class_name, config} inside another's config.
+/// Translates a layer object {class_name, config} that is inside another layer's config.
 using NestedLayer = std::function<Json(const Ref& layer)>;
 
 /// The class and config of a layer in Keras 3.
@@ -20,8 +20,8 @@ struct TranslatedClass {
   Json call_arguments = Json::object();
 };
 
-/// `class_name` has no package; `place` is its location. Throws Error (bad_input) for features that Keras 3 does not
-/// have.
+/// Translates the class and config of a layer. `class_name` has no package; `place` is its location. Throws Error
+/// (bad_input) for features that Keras 3 does not have.
 [[nodiscard]] TranslatedClass translate_class(std::string_view class_name, const Ref& place, const Ref& config,
                                               const NestedLayer& nested);
 

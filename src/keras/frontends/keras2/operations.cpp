@@ -82,7 +82,7 @@ struct TfFunction {
   std::string_view name, class_name, module, call, config{};
 };
 
-/// The single call of a TFOpLambda.
+/// The only call of a TFOpLambda layer.
 struct TfCall {
   const Ref& layer;
   std::string name;      // name of the layer
@@ -245,7 +245,8 @@ std::string OperationTranslator::fresh_name(const std::string& wanted) {
   return name;
 }
 
-/// The part of a shape that a tensor argument represents; empty if it is none.
+/// Returns the length that a tensor argument represents, which is a part of another tensor's shape. Returns empty if it
+/// represents none.
 std::optional<OperationTranslator::Length> OperationTranslator::length_of(const Json& tensor) const {
   if (!is_keras_tensor(tensor)) return std::nullopt;
   const Json& history = tensor["config"]["keras_history"];
@@ -255,7 +256,8 @@ std::optional<OperationTranslator::Length> OperationTranslator::length_of(const 
   return it == lengths_.end() ? std::nullopt : std::optional(it->second);
 }
 
-/// Handles tf.shape(x), and operations that extract one length from it.
+/// Returns the length or shape that the call computes: tf.shape(x), and operations that extract one length from it.
+/// Empty for all other calls.
 std::optional<OperationTranslator::Length> OperationTranslator::measured(const TfCall& call) const {
   if (call.function == "shape") return Length{};
   const auto of = length_of(call.first);
@@ -287,7 +289,7 @@ Json OperationTranslator::converted(const TfCall& call, const TfFunction& functi
   }
   for (auto it = call.arguments.begin(); it != call.arguments.end(); ++it) {
     if (used.contains(it.key()) || it->is_null() || it.key() == "name") continue;
-    if (it.key() == "beta" && *it == 1.0) continue;  // written by tf.nn.silu
+    if (it.key() == "beta" && *it == 1.0) continue;  // tf.nn.silu writes this key
     call.fail(fmt::format("the argument {}={} is not supported", printable(it.key()), printable(to_python_text(*it))));
   }
   return operation(function.module, function.class_name, call.name, std::move(config), std::move(args));
@@ -323,7 +325,7 @@ std::vector<Json> OperationTranslator::translate(const Ref& layer, const Json& f
 
 namespace {
 
-/// An element of a subscript.
+/// Translates an element of a subscript: an index, an ellipsis, or a slice.
 Json subscript(const Json& item) {
   if (item.is_object() && item.contains("class_name")) return {{"class_name", item["class_name"]}, {"config", {}}};
   if (!item.is_object() || !item.contains("start") || !item.contains("stop")) return item;
@@ -340,7 +342,8 @@ Json subscripts(const Json& spec) {
 
 Json tensor_of(const Json& op) { return keras_tensor(op["name"].get<std::string>(), 0, 0); }
 
-/// num_or_size_splits as indices for a list, or as a number of equal parts.
+/// Converts num_or_size_splits for keras.ops.split: a list of part sizes becomes the indices at which the parts end; a
+/// number of equal parts is kept.
 Json sections_of(const TfCall& call) {
   Json sizes = call.argument("num_or_size_splits");
   if (sizes.is_number_integer()) return sizes;
@@ -428,7 +431,7 @@ Json OperationTranslator::reshape(const TfCall& call) const {
   return layer;
 }
 
-/// Functions without a direct equivalent; empty for all others.
+/// Translates functions without a direct equivalent; returns an empty list for all others.
 std::vector<Json> OperationTranslator::special(const TfCall& call) {
   const std::string& f = call.function;
   const Json x = Json::array({call.first});

@@ -13,7 +13,7 @@
 
 namespace attn::keras {
 
-/// {"class_name": "__keras_tensor__", …}, a tensor in an argument of Keras 3.
+/// Returns {"class_name": "__keras_tensor__", …}, the form of a tensor in an argument of Keras 3.
 [[nodiscard]] Json keras_tensor(const std::string& layer, std::int64_t node, std::int64_t tensor);
 [[nodiscard]] bool is_keras_tensor(const Json& json);
 /// Converts lists of numbers to constant arrays, as in arguments of a layer or operation.
@@ -30,14 +30,15 @@ class OperationTranslator {
   /// `names` are the names of all layers, which inserted operations avoid.
   explicit OperationTranslator(std::set<std::string> names) : names_(std::move(names)) {}
 
-  /// Returns the operations for a TFOpLambda or SlicingOpLambda: the last one has its name; none for one that only
-  /// reads a shape. `first` and `arguments` belong to its single call. Throws Error (bad_input).
+  /// Returns the operations for a TFOpLambda or SlicingOpLambda. The last operation has the layer's name; there are
+  /// none for a layer that only reads a shape. `first` and `arguments` belong to the layer's only call. Throws Error
+  /// (bad_input).
   [[nodiscard]] std::vector<Json> translate(const Ref& layer, const Json& first, const Json& arguments);
 
  private:
   /// A part of a tensor's shape that a graph may use as a tensor.
   struct Length {
-    std::optional<std::int64_t> axis;  ///< tf.shape(x)[axis]; empty: all of tf.shape(x)
+    std::optional<std::int64_t> axis;  ///< the axis in tf.shape(x)[axis]; empty: all of tf.shape(x)
   };
   [[nodiscard]] std::optional<Length> length_of(const Json& tensor) const;
   [[nodiscard]] std::optional<Length> measured(const TfCall& call) const;
@@ -49,7 +50,8 @@ class OperationTranslator {
 
   std::set<std::string> names_;
   std::map<std::string, Length> lengths_;
-  std::set<std::string> unstacked_;  // results of tf.unstack(tf.shape(x)), each of which is one length
+  // Names of layers that are tf.unstack(tf.shape(x)); each of their results is one length.
+  std::set<std::string> unstacked_;
 };
 
 }  // namespace attn::keras

@@ -16,7 +16,7 @@ namespace {
 constexpr const char* kConstant = "_CONSTANT_VALUE";
 constexpr std::int64_t kMaxIndex = 1'000'000;
 
-/// Returns "Dense" for "keras_hub>Dense".
+/// Returns the class name without a package: "Dense" for "keras_hub>Dense".
 std::string class_of(const Ref& layer) {
   const std::string& name = layer["class_name"].text();
   const auto at = name.find('>');
@@ -25,7 +25,7 @@ std::string class_of(const Ref& layer) {
 
 bool is_functional_class(std::string_view class_name) { return class_name == "Functional" || class_name == "Model"; }
 
-/// Returns whether it is ["layer", 0, 0] or ["layer", 0, 0, {…}], a tensor in a call.
+/// Returns whether the value is a tensor in a call: ["layer", 0, 0] or ["layer", 0, 0, {…}].
 bool is_tensor(const Ref& ref) {
   return ref.is_array() && (ref.size() == 3 || ref.size() == 4) && ref[0].is_string() && ref[1].is_integer() &&
          ref[0].text() != kConstant && ref[2].is_integer();
@@ -71,7 +71,8 @@ class Translator {
                                           [&](const Ref& inner) { return layer(inner, at + "/config"); });
     const auto module = ref.find("module");
     const auto registered = ref.find("registered_name");
-    // Keras's own classes; others keep their names, and are rejected with these.
+    // Classes of Keras itself get the module keras.layers. Foreign classes keep their module, and are rejected later
+    // under their own names.
     const bool foreign = module && module->is_string() && !module->text().starts_with("keras") &&
                          !module->text().starts_with("tf_keras") && !module->text().starts_with("tensorflow");
     Json json = {{"module", foreign ? module->json() : Json("keras.layers")},
@@ -100,12 +101,13 @@ class Members {
   }
 
   [[nodiscard]] const std::set<std::string>& names() const { return names_; }
-  /// Translates a tensor of a call; ["layer", 0, 0] if `is_tensor`.
+  /// Translates a tensor in a call. Returns ["layer", 0, 0] if `is_tensor`.
   [[nodiscard]] Json tensor(const Ref& ref) const {
     const std::string& name = ref[0].text();
     return keras_tensor(name, index_of(ref[1]) - first_call(name), index_of(ref[2]));
   }
-  /// A model that was built before it is called here counts that as call 0, so its calls here begin with 1.
+  /// Returns the number of a member's first call here. A model that was built before it is called here counts the
+  /// building as call 0, so its calls here begin with 1.
   [[nodiscard]] std::int64_t first_call(const std::string& name) const {
     const auto calls = calls_.find(name);
     const auto highest = highest_.find(name);
@@ -131,7 +133,7 @@ class Members {
   std::map<std::string, std::int64_t> calls_, highest_;
 };
 
-/// A call: its first argument with its structure, and its other arguments by name.
+/// Reads one call: its first argument with its structure, and its other arguments by name.
 class NodeReader {
  public:
   explicit NodeReader(const Members& members) : members_(members) {}
@@ -161,7 +163,7 @@ class NodeReader {
     return out;
   }
 
-  /// Each tensor of the first argument repeats the other arguments.
+  /// Each tensor of the first argument is followed by a copy of the other arguments.
   void read_arguments(const Ref& ref) {
     if (ref.is_null()) return;
     for (const auto& [key, item] : ref.members()) {
@@ -188,7 +190,7 @@ class NodeReader {
   const Members& members_;
 };
 
-/// The {args, kwargs} of a layer's call.
+/// Returns the {args, kwargs} of a layer's call.
 Json call_of(const std::string& class_name, Json first, Json arguments, const Json& more) {
   if (first.is_array() && first.size() == 1) first = Json(first.front());
   if (takes_initial_state(class_name) && first.is_array() && first.size() > 1) {
@@ -205,7 +207,7 @@ Json call_of(const std::string& class_name, Json first, Json arguments, const Js
   return {{"args", std::move(args)}, {"kwargs", std::move(kwargs)}};
 }
 
-/// Translates input_layers or output_layers: a list of one is unpacked.
+/// Translates input_layers or output_layers; a list with one element becomes that element.
 Json ends_of(const Ref& ref, const Members& members, const std::map<std::string, std::string>& classes) {
   if (is_tensor(ref)) {
     const std::string& name = ref[0].text();
@@ -241,7 +243,7 @@ Json Translator::functional(const Ref& config, const std::string& at) {
   for (const Ref& ref : layers) {
     const std::string& name = ref["name"].text();
     const std::string class_name = classes[name] = class_of(ref);
-    if (class_name == "AddLoss" || class_name == "AddMetric") continue;  // they belong to training
+    if (class_name == "AddLoss" || class_name == "AddMetric") continue;  // these layers belong to training
     const auto nodes = ref.find("inbound_nodes");
     if (is_operation_class(class_name)) {
       if (!nodes || nodes->size() != 1) ref.fail(fmt::format("expected one call of '{}'", printable(name)));
@@ -272,7 +274,7 @@ Json Translator::functional(const Ref& config, const std::string& at) {
   return out;
 }
 
-/// The input shape of a chain, in its first layer or that layer's first; empty if there is none.
+/// Returns the input shape of a chain, which its first layer has, or that layer's first layer; empty if there is none.
 std::optional<Ref> input_shape_of(const Ref& layer) {
   const Ref config = layer["config"];
   if (config.is_object()) {

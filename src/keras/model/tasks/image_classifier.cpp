@@ -8,7 +8,7 @@ void ImageClassifier::fields(Fields& f) {
   f("intermediate_dim", intermediate_dim);
   f("activation", activation);
   f("dropout", dropout);
-  if (f.reading()) f("head_dtype", head_dtype);  // KerasHub accepts it but does not write it
+  if (f.reading()) f("head_dtype", head_dtype);  // KerasHub accepts this key but does not write it
 }
 
 void ImageClassifier::check_fields(const Ref& config) {

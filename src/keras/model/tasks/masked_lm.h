@@ -9,11 +9,11 @@ namespace attn::keras {
 
 class MaskedLM : public Task {
  public:
-  /// `sequence` is the key of the backbone's result that is read; "" if there is a single result.
+  /// `sequence` is the key of the backbone's result to read; "" if there is a single result.
   explicit MaskedLM(const char* sequence, bool tanh_gelu = false) : sequence_(sequence), tanh_gelu_(tanh_gelu) {}
 
  protected:
-  /// The layer that gives the logits.
+  /// The layer that computes the logits.
   struct LogitsLayer {
     std::string_view class_name;
     Json arguments;                ///< besides the size of the vocabulary and the embedding
@@ -29,7 +29,7 @@ class MaskedLM : public Task {
   bool tanh_gelu_;
 };
 
-// Arguments of MaskedLM in records.
+// Values of `sequence` for the records of families.
 inline constexpr char kSequenceOutput[] = "sequence_output", kOnlyOutput[] = "";
 
 }  // namespace attn::keras

@@ -6,7 +6,7 @@
 namespace attn::keras {
 namespace {
 
-/// The name in a config, otherwise Keras's automatic name for the class.
+/// Returns the name in a config, otherwise Keras's automatic name for the class.
 std::string name_of_object(const Ref& config, const std::string& class_name) {
   const auto name = config.find("name");
   return name && name->is_string() ? name->text() : snake_case(class_name);
@@ -29,7 +29,8 @@ Shape image_size_in(const Ref& config) {
   return size->shape();
 }
 
-/// Adds tokenizers and converters, in the order of the config, which is that of the constructor.
+/// Adds the tokenizers and converters in the order of the config's keys, which is the order of the constructor's
+/// arguments.
 void add_parts(const Ref& config, std::vector<PreprocessorPart>& parts) {
   for (const auto& [key, value] : config.members()) {
     if (!value.is_object() || !value.find("class_name") || !value.find("config")) continue;

@@ -1,4 +1,4 @@
-// The preprocessor in a task's config. It is never run, only kept as read; some numbers are extracted.
+// The preprocessor in a task's config. attn keeps it as read, never runs it, and extracts some numbers.
 #pragma once
 
 #include <optional>
@@ -13,11 +13,11 @@ namespace attn::keras {
 
 /// A config field with a preprocessor.
 struct PreprocessorField {
-  Json json;  ///< null: none
+  Json json;  ///< null without a preprocessor
   std::optional<Preprocessor> what;
 };
 
-/// Throws Error (bad_input) if it is neither null nor a serialized object.
+/// Throws Error (bad_input) if the value is neither null nor a serialized object.
 void read_field(const Ref& ref, PreprocessorField& value, std::vector<std::string>& warnings);
 [[nodiscard]] Json write_field(const PreprocessorField& value, Version version);
 

@@ -15,9 +15,9 @@ Decoded Seq2SeqLM::decode(Lowering& lowering, ValueId token_ids, bool every_posi
   const TensorPtr tokens = Call::result(token_ids);
   const EncoderSequences encoder = *lowering.decoding->encoder;
   const TensorPtr mask = Call::result(encoder.padding);
-  TensorPtr encoded = tokens;  // not read if its keys and values are cached
+  TensorPtr encoded = tokens;  // a placeholder: not read if the encoder's keys and values are cached
   if (encoder.token_ids) {
-    Decoding* const decoding = std::exchange(lowering.decoding, nullptr);  // whole sequences
+    Decoding* const decoding = std::exchange(lowering.decoding, nullptr);  // the encoder reads whole sequences
     encoded = encode(lowering, Call::result(*encoder.token_ids), mask);
     lowering.decoding = decoding;
   }

@@ -12,7 +12,7 @@
 
 namespace attn::keras {
 
-/// A subclass defines how the layers of its backbone are called separately for each side.
+/// A subclass defines how to call the layers of its backbone separately for encoder and decoder.
 class Seq2SeqLM : public Task, public Decodes {
  public:
   [[nodiscard]] bool has_encoder() const override { return true; }
@@ -25,7 +25,7 @@ class Seq2SeqLM : public Task, public Decodes {
   virtual TensorPtr encode(Lowering& lowering, const TensorPtr& tokens, const TensorPtr& mask) = 0;
   virtual TensorPtr decode_behind(Lowering& lowering, const TensorPtr& tokens, const TensorPtr& encoded,
                                   const TensorPtr& mask) = 0;
-  /// The factor of hidden states before the logits; empty if there is none.
+  /// Returns the factor of the hidden states before the logits; empty if there is none.
   [[nodiscard]] virtual std::optional<double> hidden_scale() { return std::nullopt; }
 
   /// Calls a layer of the backbone and returns its first result.

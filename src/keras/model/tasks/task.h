@@ -9,8 +9,8 @@
 
 namespace attn::keras {
 
-/// A subclass defines its own keys (fields) and assembles the calls after those of the backbone. The inputs and layers
-/// of the backbone are also its own.
+/// A subclass defines its config fields and assembles the calls that follow the backbone. The inputs and layers of the
+/// backbone are also those of the task.
 class Task : public AssembledModel {
  public:
   void config(Fields& f) override;
@@ -20,25 +20,26 @@ class Task : public AssembledModel {
   [[nodiscard]] TaskInfo task_info();
 
  protected:
-  /// The suffix of the class name after the family's: "CausalLM". It replaces "Backbone" in the backbone's name.
+  /// Returns the suffix of the task's class name, after the family's name: "CausalLM". The backbone's class has
+  /// "Backbone" in its place.
   [[nodiscard]] virtual std::string_view kind() const = 0;
 
   [[nodiscard]] virtual std::optional<Packing> packing() const { return std::nullopt; }
   [[nodiscard]] virtual std::string keras_hub_error() { return ""; }
 
-  /// The backbone's result for this model's inputs; if there are several tensors, the one with `key`.
+  /// Returns the backbone's result for the task's inputs; if there are several tensors, the one named `key`.
   TensorRef backbone_result(std::string_view key = {});
-  /// The backbone's token embedding, which also converts vectors to logits.
+  /// Returns the backbone's token embedding. Called in reverse, it converts hidden states to logits.
   [[nodiscard]] Layer& token_embedding();
-  /// The logits of `x` by the token embedding, which becomes a member.
+  /// Adds the token embedding to the task's layers, and returns its logits of `x`.
   TensorRef reverse_embedding(const TensorRef& x);
-  /// A value in the backbone's config.
+  /// Returns a value of the backbone's config.
   [[nodiscard]] Json backbone_value(std::string_view key);
-  /// A positive integer in the backbone's config.
+  /// Returns a positive integer of the backbone's config.
   [[nodiscard]] std::int64_t backbone_size(std::string_view key);
-  /// A flag in the backbone's config.
+  /// Returns a flag of the backbone's config.
   [[nodiscard]] bool backbone_flag(std::string_view key);
-  /// Whether a key of the backbone's config is null.
+  /// Returns whether a value of the backbone's config is null.
   [[nodiscard]] bool backbone_lacks(std::string_view key);
 
  private:

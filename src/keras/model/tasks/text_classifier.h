@@ -17,7 +17,7 @@ class TextClassifier : public Task {
     if (dropout < 0.0 || dropout > 1.0)
       config["dropout"].fail("expected a number from 0 to 1, got " + config["dropout"].kind());
   }
-  /// The kernel initializer of the logits.
+  /// Returns the kernel initializer of the logits.
   [[nodiscard]] virtual Json initializer() const { return normal_initializer("TruncatedNormal", 0.02); }
   TensorRef drop(std::string_view called, const TensorRef& x) {
     return call("Dropout", called, {{"rate", dropout.value}}, {x});
@@ -30,11 +30,11 @@ class TextClassifier : public Task {
 
   Positive num_classes;
   Activation activation = *Activation::named("linear");
-  std::optional<Positive> hidden_dim;  // null: that of the backbone
+  std::optional<Positive> hidden_dim;  // null: the size of the backbone
   Number dropout;
 };
 
-/// For BERT and ALBERT, which already pool the first token.
+/// The classifiers of BERT and ALBERT, whose backbones already pool the first token.
 class PooledClassifier : public TextClassifier {
  public:
   explicit PooledClassifier(const char* dropout_name) : TextClassifier(0.1), dropout_name_(dropout_name) {}
@@ -51,7 +51,7 @@ class PooledClassifier : public TextClassifier {
   const char* dropout_name_;
 };
 
-/// For the others: pools the first token here.
+/// Classifiers whose backbone does not pool: the head has a dense layer for the first token.
 class PoolingClassifier : public TextClassifier {
  public:
   void fields(Fields& f) override {
@@ -69,7 +69,7 @@ class PoolingClassifier : public TextClassifier {
   }
 };
 
-/// RoBERTa's, which also drops features of the first token before they are pooled.
+/// RoBERTa's classifier, which also applies dropout to the first token before the dense layer.
 class DroppingClassifier : public PoolingClassifier {
  public:
   DroppingClassifier() : PoolingClassifier(0.0) {}

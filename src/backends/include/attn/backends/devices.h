@@ -1,4 +1,4 @@
-// The GPUs of this machine, as reported only by the NVIDIA driver.
+// The GPUs of this machine, as the NVIDIA driver reports them.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct Gpus {
   std::string why_none;    ///< the reason why no GPU is usable, or ""
 };
 
-/// Never throws: problems are in `why_none`.
+/// Finds the GPUs. Never throws: `why_none` has the problem.
 [[nodiscard]] Gpus find_gpus();
 
 /// The current state of a GPU from NVIDIA's management library; zeros if that is missing.

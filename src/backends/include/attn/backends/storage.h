@@ -18,7 +18,8 @@ class HostStore : public SharedStore {
  public:
   [[nodiscard]] Tensor state(const std::string& name) const override;
   void set_state(const std::string& name, const Tensor& value) override;
-  /// Returns the state itself; the first request creates it with zeros. Throws Error (internal) if it has another type.
+  /// Returns the state itself, not a copy. The first call creates it with zeros. Throws Error (internal) if the state
+  /// has another shape or dtype.
   [[nodiscard]] Tensor open(const graph::Value& value);
 
  private:
@@ -30,7 +31,7 @@ class HostStore : public SharedStore {
 [[nodiscard]] std::shared_ptr<HostStore> host_store(const CompileOptions& options);
 
 /// One tensor per value of a plan: the caller's input, a weight, a constant, a state, a prepared value or a view of the
-/// arena. The arena is allocated here, and so are prepared values on request.
+/// arena. It allocates the arena, and prepared values on request.
 class Storage {
  public:
   /// `weights` are in the order of graph.weights, with their shapes and dtypes; unused ones may be empty. The plan must
@@ -41,8 +42,7 @@ class Storage {
   /// its value's shape and dtype.
   void bind(std::span<const Tensor> inputs);
 
-  /// Returns the bytes of a value under its shape and dtype; an empty tensor for a missing weight. Inputs must be
-  /// bound.
+  /// Returns a value with its shape and dtype; an empty tensor for a missing weight. Inputs must be bound.
   [[nodiscard]] Tensor tensor(graph::ValueId id) const;
   [[nodiscard]] std::byte* data(graph::ValueId id) const;
   [[nodiscard]] std::vector<Tensor> tensors(std::span<const graph::ValueId> ids) const;

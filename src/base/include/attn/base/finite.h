@@ -5,7 +5,7 @@
 
 namespace attn {
 
-/// Returns whether no element is NaN or infinite; always true for integers and bools.
+/// Returns whether no element is NaN or infinite. This is always true for integers and bools.
 [[nodiscard]] bool all_finite(const Tensor& tensor);
 
 }  // namespace attn

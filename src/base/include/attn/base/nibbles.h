@@ -1,4 +1,4 @@
-// Two 4-bit integers in a byte; the low half holds the one with the even index.
+// Two 4-bit integers in a byte; the low half has the integer with the even index.
 #pragma once
 
 #include <cstdint>

@@ -17,10 +17,11 @@ class RandomStream {
   std::uint64_t bits();
   /// Returns a uniform number in [0, 1): (bits >> 11) * 2^-53, as NumPy's Generator.random().
   double uniform();
-  /// Standard normal by Box-Muller from two uniforms u, v: sqrt(-2 ln(1 - u)) * cos(2πv), then … * sin(2πv).
+  /// Returns a standard normal number by Box-Muller. Two uniform numbers u, v give two results, first sqrt(-2 ln(1 -
+  /// u)) * cos(2πv), then sqrt(-2 ln(1 - u)) * sin(2πv).
   double normal();
 
-  /// The results of uniform(), or normal(), from its 4·block'th call on, independent of the stream's position.
+  /// Writes the results of uniform(), or normal(), from its 4·block'th call on, independent of the stream's position.
   void uniforms(std::uint64_t block, std::span<double> out) const;
   void normals(std::uint64_t block, std::span<double> out) const;
 

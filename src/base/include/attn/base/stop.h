@@ -24,7 +24,8 @@ class StopHeld {
 };
 [[nodiscard]] bool stop_is_held() noexcept;
 
-/// While one lives, its thread changes what a checkpoint keeps: weights, the optimizer, counts. One at a time.
+/// While an object lives, its thread changes the state that a checkpoint stores: weights, the optimizer, counts. One
+/// object at a time.
 class StateChanging {
  public:
   StateChanging();
@@ -32,7 +33,8 @@ class StateChanging {
   StateChanging(const StateChanging&) = delete;
   StateChanging& operator=(const StateChanging&) = delete;
 };
-/// While one lives, its thread only computes, and another may read that state. Does nothing outside of StateChanging.
+/// While an object lives, its thread only computes, and another thread may read the state that a checkpoint stores.
+/// Does nothing outside of StateChanging.
 class Computing {
  public:
   Computing();

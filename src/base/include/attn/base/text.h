@@ -32,7 +32,8 @@ inline constexpr std::size_t kMostNames = 2000;
 /// near ones those with the same beginning and end win; at most three. Nothing for over kMostNames candidates.
 [[nodiscard]] std::vector<std::string> nearest(std::string_view word, std::span<const std::string_view> candidates);
 
-/// " (did you mean 'x'?)", " (did you mean 'x' or 'y'?)", or "" if nothing is near.
+/// Returns the suggestion for a message: " (did you mean 'x'?)", " (did you mean 'x' or 'y'?)", or "" if no candidate
+/// is near.
 [[nodiscard]] std::string did_you_mean(std::string_view word, std::span<const std::string_view> candidates);
 [[nodiscard]] std::string did_you_mean(std::string_view word, std::span<const std::string> candidates);
 
@@ -49,7 +50,8 @@ inline constexpr std::size_t kMostNames = 2000;
 /// Formats bytes as Keras's summary does: steps of 1024, two decimals, "0.00 B" to PB.
 [[nodiscard]] std::string memory_size(UInt128 bytes);
 
-/// Keras's snake case of a class name, for automatic layer names: "MultiHeadAttention" → "multi_head_attention".
+/// Returns Keras's snake case of a class name, for automatic layer names: "MultiHeadAttention" →
+/// "multi_head_attention".
 [[nodiscard]] std::string snake_case(std::string_view class_name);
 
 [[nodiscard]] std::vector<std::string> split(std::string_view text, char separator);

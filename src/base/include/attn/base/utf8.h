@@ -6,7 +6,7 @@
 
 namespace attn {
 
-/// The code point at the start of valid UTF-8, which must not be empty, and its bytes.
+/// The code point at the start of valid UTF-8, which must not be empty, and the number of its bytes.
 struct Character {
   char32_t point;
   std::size_t bytes;

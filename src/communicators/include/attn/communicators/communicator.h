@@ -1,4 +1,4 @@
-// The only interface between cooperating processes and the transport between them.
+// The interface for communication between ranks. Nothing else connects cooperating processes.
 #pragma once
 
 #include <cstddef>
@@ -23,14 +23,14 @@ enum class Collective : std::uint8_t { all_reduce, all_gather, reduce_scatter, s
 /// The collectives that one rank has taken part in.
 struct Count {
   std::int64_t calls = 0;
-  std::int64_t bytes = 0;  ///< of the whole array, S in the cost model
+  std::int64_t bytes = 0;  ///< bytes of the whole array: S in the cost model
   double seconds = 0;
 };
 using Counts = std::map<Collective, Count>;
 
 /// A rank among others. Every rank calls the same collectives in the same order, with matching sizes. A collective
-/// throws Error (no_device) if it has not completed within the deadline, because a rank hangs or is gone, or if the
-/// library fails. Not thread-safe.
+/// throws Error (no_device) if the library fails, or if the deadline passes because a rank hangs or is gone. Not
+/// thread-safe.
 class Communicator {
  public:
   Communicator(int rank, int size) : rank_(rank), size_(size) {}
@@ -46,7 +46,7 @@ class Communicator {
   /// out = Σ or max over ranks of `in`, with the same bits on every rank. Half precision is summed in float32 or wider
   /// and rounded once. `out` may alias `in`.
   void all_reduce(const std::byte* in, std::byte* out, std::int64_t count, DType dtype, Reduction how);
-  /// Starts an all-reduce without waiting for it, and returns its number for finish(). `in` may be reused at once;
+  /// Starts an all-reduce without waiting for it, and returns its number for finish(). `in` may be reused immediately;
   /// `out` has the result after finish(). All ranks begin and finish in the same order.
   [[nodiscard]] std::int64_t begin_all_reduce(const std::byte* in, std::byte* out, std::int64_t count, DType dtype,
                                               Reduction how);
@@ -54,25 +54,25 @@ class Communicator {
   void progress();
   /// Waits for the all-reduce with this number.
   void finish(std::int64_t begun);
-  /// all = the concatenation of the ranks' bytes; `bytes` has the size of each rank's.
+  /// Concatenates the ranks' bytes in `all`; `bytes` has the size of each rank's contribution.
   void all_gather(const std::byte* own, std::byte* all, std::span<const std::int64_t> bytes);
-  /// own = this rank's shard of Σ over ranks of `all`; `counts` has the number of elements of each rank.
+  /// own = this rank's shard of Σ over ranks of `all`; `counts` has the number of elements of each rank's shard.
   void reduce_scatter(const std::byte* all, std::byte* own, std::span<const std::int64_t> counts, DType dtype);
-  /// Sends bytes to the next rank, from the last to the first, and receives those of the previous one.
+  /// Sends bytes to the next rank (the last rank sends to the first), and receives those of the previous one.
   void shift(std::span<const std::byte> give, std::span<std::byte> take);
   /// Copies the bytes of `root` to every rank.
   void broadcast(std::span<std::byte> bytes, int root);
   /// Returns once all ranks have called it.
   void barrier();
-  /// Terminates all ranks at once with this exit code. Does not return if ranks are processes.
+  /// Ends all ranks immediately with this exit code. Does not return if ranks are processes.
   virtual void abort(int code) noexcept = 0;
 
-  /// Describes the next collective, for the error if it misses its deadline. The text is not copied: pass a literal, or
-  /// text that outlives the collective.
+  /// Describes the next collective, for the error message if it misses its deadline. The text is not copied: it must be
+  /// a literal, or outlive the collective.
   void say(std::string_view what) noexcept { what_ = what; }
   [[nodiscard]] const Counts& counts() const noexcept { return counts_; }
   void reset_counts() { counts_.clear(); }
-  /// The time in seconds after which a collective fails.
+  /// Sets the seconds after which a collective fails.
   void set_deadline(double seconds) noexcept { deadline_ = seconds; }
 
  protected:
@@ -91,18 +91,18 @@ class Communicator {
     Begun(const Begun&) = delete;
     Begun& operator=(const Begun&) = delete;
   };
-  /// Null if it is complete already, as in libraries without asynchronous sums.
+  /// Returns null if the all-reduce is already complete, as in libraries without asynchronous sums.
   [[nodiscard]] virtual std::unique_ptr<Begun> do_begin_all_reduce(const std::byte* in, std::byte* out,
                                                                    std::int64_t count, DType dtype, Reduction how);
   virtual void do_progress(Begun&) {}
   virtual void do_finish(Begun&) {}
-  /// Whether an all-reduce is pending.
+  /// Returns whether an all-reduce is pending.
   [[nodiscard]] bool has_begun() const noexcept { return !begun_.empty(); }
 
   [[nodiscard]] double deadline() const noexcept { return deadline_; }
-  /// "collective 17, all_reduce of 2,048 bytes for layer 'dense'"
+  /// Describes the current collective: "collective 17, all_reduce of 2,048 bytes for layer 'dense'".
   [[nodiscard]] std::string at_work() const;
-  /// The clock in seconds; simulated ranks have their own.
+  /// Returns the clock in seconds; simulated ranks have their own clock.
   [[nodiscard]] virtual double now() const;
 
  private:
@@ -125,11 +125,11 @@ class Communicator {
   std::string_view what_;
   std::int64_t number_ = 0;
   Work current_;
-  std::map<std::int64_t, Open> begun_;  // by number
+  std::map<std::int64_t, Open> begun_;  // keys are the numbers of begin_all_reduce
   Counts counts_;
 };
 
-/// Returns a rank that is the only one.
+/// Returns a communicator with a single rank.
 [[nodiscard]] std::unique_ptr<Communicator> make_self();
 
 }  // namespace attn::communicators

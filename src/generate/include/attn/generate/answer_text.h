@@ -1,4 +1,4 @@
-// Tokens as text: the visible part, stop strings, and streaming.
+// Tokens as text: the part that is shown, stop strings, and streaming.
 #pragma once
 
 #include <functional>
@@ -15,7 +15,7 @@
 namespace attn::generate {
 
 struct AnswerOptions {
-  std::vector<std::string> stops;  ///< a text ends where one of these would begin
+  std::vector<std::string> stops;  ///< a text ends where one of these strings would begin
   bool strip_prompt = false, keep_special = false;
 };
 
@@ -40,7 +40,7 @@ class AnswerText {
   /// Ends the stream.
   void finish();
 
-  /// Returns ids without special ones as text.
+  /// Returns the text of ids, without the special ids.
   [[nodiscard]] std::string of(std::span<const Token> ids) const;
   [[nodiscard]] SequenceText of(const Sequence& sequence) const;
 

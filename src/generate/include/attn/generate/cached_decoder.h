@@ -19,21 +19,21 @@ namespace attn::generate {
 
 /// The shape for which a decode step is lowered.
 struct StepShape {
-  Dim rows = 1, count = 1;        ///< new tokens: token_ids (rows, count) int32
-  Dim entries = 1, capacity = 0;  ///< of the KV cache
-  bool sources = false;           ///< has an input sources (rows, capacity) int32
+  Dim rows = 1, count = 1;        ///< number of rows and of new tokens in each: token_ids (rows, count) int32
+  Dim entries = 1, capacity = 0;  ///< number of entries and of positions in the KV cache
+  bool sources = false;           ///< the graph has an input sources (rows, capacity) int32
   bool every_position = false;    ///< logits are (rows, count, V), otherwise (rows, 1, V) for the last position
-  bool hidden = false;            ///< has an output hidden (rows, count, D)
+  bool hidden = false;            ///< the graph has an output hidden (rows, count, D)
   Dim encoder_entries = 0;        ///< number of sequences that the encoder reads
-  Dim encoder_length = 0;         ///< has an input encoder_padding_mask (rows, encoder_length) int32
-  bool reads_encoder = false;     ///< also has encoder_token_ids (rows, encoder_length) int32
+  Dim encoder_length = 0;         ///< length of the input encoder_padding_mask (rows, encoder_length) int32
+  bool reads_encoder = false;     ///< the graph also has an input encoder_token_ids (rows, encoder_length) int32
   bool keras_hub_step = false;    ///< compute a single new token like KerasHub, including its errors
   // NOLINTNEXTLINE(modernize-use-nullptr): none is meant
   friend auto operator<=>(const StepShape&, const StepShape&) = default;
 };
 
-/// Lowers the graph for a shape: inputs token_ids, position () int32 and sources; outputs logits and hidden in float32.
-/// Weights and their order, and the names of states, are the same for all shapes.
+/// Lowers the graph for a shape. Its inputs are token_ids, position () int32 and sources; its outputs are logits and
+/// hidden in float32. Weights and their order, and the names of states, are the same for all shapes.
 using LowerStep = std::function<graph::Graph(const StepShape&)>;
 
 struct CachedDecoderOptions {
@@ -63,15 +63,15 @@ class CachedDecoder final : public Decoder {
   [[nodiscard]] Dim capacity() const override { return options_.capacity; }
   Ahead advance(const Advance& step) override;
 
-  /// The bytes of all states, and of the executables' own memory.
+  /// `cache_bytes` returns the size in bytes of all states, `memory_bytes` that of the executables' own memory.
   [[nodiscard]] std::int64_t cache_bytes() const { return cache_bytes_; }
   [[nodiscard]] std::int64_t memory_bytes() const;
-  /// The bytes of weights that a decode step of one token for each row reads, and of the KV cache if this number of
-  /// positions is filled, including the new one.
+  /// Returns the bytes of weights that a decode step of one token for each row reads. `cache_bytes_read` returns the
+  /// bytes of the KV cache that the step reads if `positions` are filled, including the new one.
   [[nodiscard]] std::int64_t weight_bytes() const { return weight_bytes_; }
   [[nodiscard]] std::int64_t cache_bytes_read(Dim positions) const;
 
-  /// The last session and inputs that advance() used, for a profile.
+  /// Returns the last session and inputs that advance() used, for a profile.
   [[nodiscard]] run::Session& last_session();
   [[nodiscard]] std::span<const Tensor> last_inputs() const;
 
@@ -81,14 +81,14 @@ class CachedDecoder final : public Decoder {
   struct CacheRead {
     std::int64_t bytes = 0;
     Dim most = 0;
-    bool grows = true;  ///< with the filled positions; otherwise it always reads the maximum
+    bool grows = true;  ///< whether a step reads only the filled positions; otherwise it always reads the maximum
   };
   [[nodiscard]] StepShape step_shape(Dim rows, Dim count) const;
   void measure_step(const graph::Graph& graph);
   Part& part(const StepShape& shape);
   [[nodiscard]] std::vector<Tensor> weights_for(const plan::Plan& plan);
   struct Run {
-    Dim first = 0, count = 0;  ///< range of the step's tokens
+    Dim first = 0, count = 0;  ///< range of tokens in the step
     bool every_position = false, keras_hub_step = false, reads_encoder = false;
   };
   void run(const Advance& step, const Run& which, Ahead& out);
@@ -96,8 +96,8 @@ class CachedDecoder final : public Decoder {
 
   const backends::Backend& backend_;
   LowerStep lower_;
-  std::vector<Tensor> weights_;                       // empty tensors if they can be reloaded
-  std::vector<std::weak_ptr<std::byte>> read_still_;  // bytes of each weight, while an executable uses them
+  std::vector<Tensor> weights_;                       // a weight is empty if it can be reloaded
+  std::vector<std::weak_ptr<std::byte>> read_still_;  // the bytes of each weight, as long as an executable uses them
   std::vector<Tensor> small_;                         // weights too small to be worth a reload of all
   CachedDecoderOptions options_;
   std::map<StepShape, std::unique_ptr<Part>> parts_;

@@ -12,12 +12,12 @@ namespace attn::generate {
 
 using Token = std::int32_t;
 
-/// New tokens of each row: `count` for each, row after row, at the positions from `position` on.
+/// New tokens of each row: `count` tokens for each, row after row. They have the positions from `position` on.
 struct Advance {
   std::span<const Token> tokens;
   Dim rows = 0, count = 0, position = 0;
-  /// For rows with shared context: by row and earlier position, the row that wrote it. A search continues with rows
-  /// that it selected. Empty: each row has its own context.
+  /// For rows with shared context: the row that computed each earlier position, by row and position. A search continues
+  /// with rows that it selected. Empty: each row has its own context.
   std::span<const std::int32_t> sources;
   /// Whether logits of all `count` positions are needed, not only those of the last.
   bool every_position = false;
@@ -36,7 +36,7 @@ class Decoder {
  public:
   virtual ~Decoder() = default;
   [[nodiscard]] virtual Dim vocabulary_size() const = 0;
-  /// The maximum number of positions of a sequence.
+  /// Returns the maximum number of positions of a sequence.
   [[nodiscard]] virtual Dim capacity() const = 0;
   /// Reads the new tokens, and returns logits for those that follow. Throws the errors of Executable::run.
   virtual Ahead advance(const Advance& step) = 0;

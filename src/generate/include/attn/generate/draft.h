@@ -17,8 +17,8 @@ class Draft {
   [[nodiscard]] virtual std::vector<Token> propose(std::span<const Token> tokens, Dim most) = 0;
 };
 
-/// Finds an earlier occurrence of the last tokens and proposes the tokens that followed it: the longest match of up to
-/// `kLongest` tokens, and the latest of these.
+/// Finds an earlier occurrence of the last tokens and proposes the tokens that followed it. The longest match of up to
+/// `kLongest` tokens wins; among several, the latest.
 class PromptLookup final : public Draft {
  public:
   static constexpr std::size_t kLongest = 3;
@@ -37,7 +37,7 @@ class DraftModel final : public Draft {
   [[nodiscard]] Token read(std::span<const Token> tokens);
 
   Decoder& decoder_;
-  std::vector<Token> read_;  // tokens in the KV cache
+  std::vector<Token> read_;  // the tokens in the KV cache
 };
 
 }  // namespace attn::generate

@@ -15,8 +15,8 @@
 namespace attn::generate {
 
 struct DraftOptions {
-  std::optional<std::string> draft;  ///< prompt-lookup, prompt-lookup:N, or a small model
-  std::int64_t tokens = 4;           ///< guessed at a time
+  std::optional<std::string> draft;  ///< "prompt-lookup", "prompt-lookup:N", or the path of a small model
+  std::int64_t tokens = 4;           ///< number of tokens that the draft guesses at a time
 };
 
 /// A draft with the objects that it uses. The listener must outlive it.
@@ -24,7 +24,7 @@ class Drafting {
  public:
   virtual ~Drafting() = default;
   [[nodiscard]] virtual Draft& draft() = 0;
-  /// Returns the number of tokens that it guesses at a time.
+  /// Returns the number of tokens that the draft guesses at a time.
   [[nodiscard]] std::int64_t tokens() const { return tokens_; }
 
   /// Opens the draft of `words` for a model of `vocabulary` tokens, with the names of `tokenizer` if there is one, and

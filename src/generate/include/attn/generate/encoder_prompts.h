@@ -16,16 +16,16 @@ namespace attn::generate {
 /// The texts or ids that the encoder reads, and the start of the decoder's sequences: one for each or one for all.
 struct EncoderWords {
   std::vector<std::string> texts, decoder_texts;
-  std::vector<std::vector<Token>> ids, decoder_ids;  ///< without a tokenizer
+  std::vector<std::vector<Token>> ids, decoder_ids;  ///< token ids, for a model without a tokenizer
 };
 
 /// The tokens of both sides.
 struct EncoderPrompts {
   std::vector<std::vector<Token>> encoder, decoder;
-  std::vector<std::string> begun;  ///< the decoder's texts, one for each; empty if ids were given
+  std::vector<std::string> begun;  ///< the decoder's texts, one for each prompt; empty if ids were given
 };
 
-/// The most tokens of a text, with its special ones.
+/// The maximum number of tokens of a text, including special tokens.
 struct EncoderLengths {
   std::int64_t encoder = 0, decoder = 0;
 };

@@ -45,13 +45,13 @@ enum class Finish : std::uint8_t {
 
 struct TokenScore {
   Token token = 0;
-  double log_probability = 0.0;  ///< at temperature 1
+  double log_probability = 0.0;  ///< ln p at temperature 1
 };
 
 /// Scores of the token at one position.
 struct StepScores {
   TokenScore chosen;
-  std::vector<TokenScore> most_likely;  ///< in descending order
+  std::vector<TokenScore> most_likely;  ///< the most likely tokens, in descending order
 };
 
 struct Beam {

@@ -20,11 +20,11 @@ struct Differentiated {
 /// Appends to a graph of known shapes the nodes that compute the gradients of `loss`, a floating-point scalar, with
 /// respect to the values `wanted`. The values of the graph keep their ids, and its outputs are unchanged. If several
 /// nodes read a value, their contributions are added from the last reader to the first. At points without a derivative
-/// the result is that of Keras on TensorFlow: relu has 0 at 0, and a maximum of equal arguments passes everything to
-/// the first. The nodes of a gradient belong to the layer of the forward node.
+/// the result is that of Keras on TensorFlow. For example, relu has 0 at 0, and a maximum of equal arguments passes
+/// everything to the first. The nodes of a gradient belong to the layer of the forward node.
 ///
 /// Throws Error (bad_input), naming the layer and the operation, if the loss depends on a value through an operation
-/// without a gradient, or if the loss is not a scalar.
+/// without a gradient. Throws the same if the loss is not a scalar.
 [[nodiscard]] Differentiated differentiate(graph::Graph graph, graph::ValueId loss,
                                            std::span<const graph::ValueId> wanted);
 

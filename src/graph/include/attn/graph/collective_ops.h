@@ -28,15 +28,15 @@ struct ReduceScatter {
   int rank = 0;
 };
 
-/// [x] → [the x of the previous rank]: shards of an array circulate around a ring. After `turns` shifts rank r holds
-/// the shard of rank r − turns, modulo the number of ranks, which has sizes[that rank] indices of `axis`; x is the
-/// shard held before the last shift.
+/// [x] → [the x of the previous rank]: the shards of an array circulate around a ring. After `turns` shifts, rank r has
+/// the shard of rank r − turns, modulo the number of ranks; that shard has sizes[that rank] indices of `axis`. x is the
+/// shard that the rank has before the last shift.
 struct Shift {
   int axis = 0;
   std::vector<Dim> sizes;
   int rank = 0;
   int turns = 1;
-  /// The rank whose shard this rank holds after that many shifts.
+  /// Returns the rank whose shard this rank has after that many shifts.
   [[nodiscard]] std::size_t holds(int after) const {
     const int ranks = static_cast<int>(sizes.size());
     return static_cast<std::size_t>(((rank - after) % ranks + ranks) % ranks);

@@ -24,7 +24,7 @@ using NodeId = std::int32_t;
 using LayerId = std::int32_t;
 inline constexpr std::int32_t kNone = -1;
 
-/// An id as an index into a vector.
+/// Returns an id as an index into a vector.
 [[nodiscard]] constexpr std::size_t at(std::int32_t id) { return static_cast<std::size_t>(id); }
 
 enum class ValueKind : std::uint8_t {
@@ -39,7 +39,7 @@ struct Value {
   ValueKind kind = ValueKind::computed;
   DType dtype = DType::float32;
   Shape shape;
-  std::string name;             ///< for inputs, weights and states; may be empty otherwise
+  std::string name;             ///< name of an input, weight or state; may be empty for others
   std::int32_t weight = kNone;  ///< index into Graph::weights
   Tensor constant;
 };
@@ -48,7 +48,7 @@ struct Node {
   Op op;
   std::vector<ValueId> inputs;
   std::vector<ValueId> outputs;
-  LayerId layer = kNone;  ///< the Keras layer it came from
+  LayerId layer = kNone;  ///< the Keras layer that the node belongs to
 };
 
 /// A call of a Keras layer (or operation) that nodes refer to, for messages, profiles and dumps.
@@ -56,7 +56,7 @@ struct Layer {
   std::string name;        ///< "block/dense_1" inside the nested model "block"
   std::string class_name;  ///< "Dense"
   std::vector<ValueId> outputs;
-  LayerId parent = kNone;  ///< the layer that called it, if that is part of the graph
+  LayerId parent = kNone;  ///< the layer that called this layer, if that is part of the graph
 };
 
 struct Output {
@@ -101,14 +101,15 @@ struct TensorType {
 /// A factor of a FLOP count: a number, or the size of an axis of a value.
 struct Factor {
   UInt128 size = 1;
-  ValueId of = kNone;  ///< kNone: a number
+  ValueId of = kNone;  ///< the value whose axis is meant; kNone: a number
   int axis = 0;
-  bool cells = false;  ///< not the axis's size, but the number of its cells that all windows read, excluding padding
+  /// Not the axis's size, but the number of the axis's cells that all windows read, excluding padding.
+  bool cells = false;
 };
 
-/// One term of a node's arithmetic: the product of its factors.
+/// One term of a node's floating-point operations: the product of its factors.
 struct FlopTerm {
-  std::string what;  ///< "multiply and add", "bias", "softmax", …
+  std::string what;  ///< the computation that is counted: "multiply and add", "bias", "softmax", …
   std::vector<Factor> factors;
   [[nodiscard]] UInt128 count() const;  ///< throws Error (no_memory) if it exceeds kMaxCount
 };
@@ -148,7 +149,7 @@ class Builder {
   void set_layer(LayerId layer) noexcept { layer_ = layer; }
   [[nodiscard]] LayerId layer() const noexcept { return layer_; }
 
-  // Small operations that lowerings use often; each adds nothing if it is a no-op.
+  // Small operations that lowerings use often. An operation that changes nothing adds no node.
   ValueId cast(ValueId x, DType dtype);
   ValueId reshape(ValueId x, Shape shape);
   ValueId transpose(ValueId x, std::vector<int> permutation);

@@ -159,15 +159,16 @@ struct Attention {
   int masks = 0;
   bool causal = false;                 ///< position t sees s ≤ t (aligned at the top left, also if T ≠ S)
   std::optional<std::int64_t> window;  ///< position t sees |t − s| < window
-  bool scores = false;                 ///< also give the probabilities
-  bool lse = false;                    ///< also give the log-sum-exp, for AttentionGrad
+  bool scores = false;                 ///< also return the probabilities
+  bool lse = false;                    ///< also return the log-sum-exp, for AttentionGrad
   Dim packed_heads = 0;                ///< K of a packed input; 0: query, key and value are three inputs
   Dim varlen = 0;                      ///< maximum length of sequences concatenated in a batch entry; 0: none
 };
 
 /// [cache (C,K,S,H), x (B,T,K,H), position () int32] → [cache]. Writes x, rounded to the cache's dtype, into the rows
-/// of a state (or the result of an Append) from `position` on, in place: nothing may read its previous contents. C is a
-/// multiple of B, and entry b of x goes to entry b·C/B of the cache. Rows beyond the last are an error.
+/// of a state (or the result of an Append) from `position` on. The state is changed in place, so nothing may read its
+/// previous contents. C is a multiple of B, and entry b of x goes to entry b·C/B of the cache. Rows beyond the last are
+/// an error.
 struct Append {};
 
 /// [query (B,T,N,H), keys (C,K,S,H), values (C,K,S,Hv), length () int32, sources? (B,S) int32, bias?, mask…] → [context
@@ -225,7 +226,7 @@ struct Reduce {
 struct Cumulate {
   bool product = false;
   int axis = 0;
-  bool reverse = false;    ///< from the end
+  bool reverse = false;    ///< cumulate from the end
   bool exclusive = false;  ///< sums the elements before each one: the first result is 0, or 1 for products
 };
 
@@ -311,7 +312,7 @@ struct Conv {
 
 /// [x (B, spatial…, C)] → [pooled (B, spatial…, C)]; an average counts only cells inside x.
 struct Pool {
-  bool average = false;  ///< otherwise the maximum
+  bool average = false;  ///< the mean of a window; if false, the maximum
   std::vector<std::int64_t> window, strides;
   Padding padding = Padding::valid;
 };

@@ -8,7 +8,7 @@
 
 namespace attn::graph {
 
-/// The elements start, start + step, … of an axis, `count` of them, all inside the axis.
+/// The elements start, start + step, … of an axis. There are `count` of them, all inside the axis.
 struct Picked {
   std::int64_t start = 0;
   std::int64_t step = 1;

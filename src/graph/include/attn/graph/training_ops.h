@@ -22,7 +22,7 @@ struct UnaryGrad {
 /// which dbias, dquery and dkey follow (FlashAttention-2, arXiv 2307.08691, algorithm 2).
 struct AttentionGrad {
   Attention forward;
-  bool bias = false;  ///< also give dbias
+  bool bias = false;  ///< also return dbias
 };
 
 /// [x, gamma?, dy] → [dx, dgamma?, dbeta?]; dgamma is present if `forward` has a scale, dbeta if it has a center. dbeta

@@ -1,4 +1,4 @@
-// The functions of one number: a row each. Their values and derivatives are in formulas.h.
+// The functions of one number, with one row for each. Their values and derivatives are in formulas.h.
 #pragma once
 
 #include <array>
@@ -84,7 +84,7 @@ enum class UnaryFn : std::uint8_t {
 #undef ATTN_ENUMERATOR
 };
 
-/// All unary functions.
+/// All functions of one number.
 inline constexpr std::array kUnaryFns{
 #define ATTN_ELEMENT(name, ...) UnaryFn::name,
     ATTN_UNARY_FUNCTIONS(ATTN_ELEMENT)
@@ -95,13 +95,13 @@ inline constexpr std::array kUnaryFns{
 /// place where Keras casts.
 enum class Domain : std::uint8_t {
   any,
-  number,  // not bool
+  number,  // all dtypes except bool
   floating,
-  boolean,  // bool → bool
-  test      // any → bool
+  boolean,  // bool only; the result is bool
+  test      // any dtype; the result is bool
 };
 
-/// All that is known of a function beside its formula.
+/// The properties of a function besides its formula.
 struct UnaryRecord {
   std::string_view name;
   Domain inputs;

@@ -12,14 +12,15 @@ namespace attn::io {
 /// A file's arrays with their names.
 struct Arrays {
   std::vector<NamedTensor> tensors;
-  std::vector<NamedTexts> texts;  ///< a name may be "": the file has none
+  std::vector<NamedTexts> texts;  ///< a name is "" if the file has no name for the array
 };
 
-/// The most strings that are read from a file.
+/// The maximum number of strings that are read from a file.
 inline constexpr std::int64_t kMostTexts = std::int64_t{1} << 24;
 
 /// Reads arrays of numbers and strings. Strings come from .txt (one per line), .json (nested lists of equal lengths, or
-/// an object of these), .npz and .npy (NumPy's U and S); other files as in read_tensors. Throws Error (bad_input).
+/// an object of these), .npz and .npy (NumPy's U and S). Other files are read by read_tensors. Throws Error
+/// (bad_input).
 [[nodiscard]] Arrays read_arrays(const std::string& path);
 
 }  // namespace attn::io

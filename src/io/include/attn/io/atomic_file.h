@@ -27,11 +27,11 @@ class AtomicFile {
 
   void write(std::span<const std::byte> bytes);
   void write(std::string_view text) { write(std::as_bytes(std::span(text))); }
-  /// The bytes written so far.
+  /// Returns the number of bytes written so far.
   [[nodiscard]] std::int64_t size() const noexcept { return size_; }
 
-  /// The descriptor of the hidden file, open for reading and writing. Another program can append at size(); then call
-  /// `adopt`, which updates size(). Empty if the target is written directly.
+  /// Returns the descriptor of the hidden file, open for reading and writing. Another program can append at size();
+  /// then call `adopt`, which updates size(). Empty if the target is written directly.
   [[nodiscard]] std::optional<int> hidden_file() const noexcept;
   [[nodiscard]] const std::string& hidden_path() const noexcept { return temporary_; }
   void adopt();
@@ -43,10 +43,10 @@ class AtomicFile {
   /// Waits until the bytes are on the disk, then renames. Nothing may be written afterwards.
   void commit();
 
-  /// The bytes written by all writers of this process so far. May be called from any thread.
+  /// Returns the number of bytes that all writers of this process have written so far. May be called from any thread.
   [[nodiscard]] static std::int64_t bytes_written() noexcept;
 
-  /// The path given to the constructor.
+  /// Returns the path given to the constructor.
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
  private:
@@ -57,7 +57,7 @@ class AtomicFile {
   std::string path_;
   std::string target_;      // path_ with symbolic links resolved
   std::string temporary_;   // empty when writing directly, and after commit
-  char* listed_ = nullptr;  // its name where remove_temporaries finds it
+  char* listed_ = nullptr;  // the hidden file's name in the list that remove_temporaries reads
   std::int64_t size_ = 0;
   Descriptor file_;
 };
@@ -70,7 +70,7 @@ void check_file_target(const std::string& path);
 /// system has no hard links. The temporary link has a hidden name derived from `target`, which is in the same folder.
 [[nodiscard]] bool replace_by_link(const std::string& file, const std::string& name, const std::string& target);
 
-/// Whether a path refers to a terminal: "-", /dev/stdout, /dev/tty, …
+/// Returns whether a path refers to a terminal: "-", /dev/stdout, /dev/tty, …
 [[nodiscard]] bool is_terminal(const std::string& path);
 
 /// Removes the hidden files of all writers in this process, for a program that ends without their destructors. May be

@@ -23,7 +23,7 @@ class AtomicFolder {
   [[nodiscard]] std::string file(std::string_view name);
   /// Writes a small file.
   void write(std::string_view name, std::string_view text);
-  /// The folder's path until commit().
+  /// Returns the folder's path until commit().
   [[nodiscard]] const std::string& hidden_path() const noexcept { return temporary_; }
   /// Renames the folder to its target. Nothing may be written afterwards.
   void commit();

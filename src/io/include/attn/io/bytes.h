@@ -36,9 +36,9 @@ class Bytes {
   [[nodiscard]] std::string_view text() const noexcept {
     return {reinterpret_cast<const char*>(data_.get()), static_cast<std::size_t>(size_)};
   }
-  /// The first byte, keeping all of them alive. Writes through it never reach a file.
+  /// Returns a pointer to the first byte, which keeps all bytes alive. Writes through it never reach a file.
   [[nodiscard]] const std::shared_ptr<std::byte>& data() const noexcept { return data_; }
-  /// Nothing for bytes that exist only in memory.
+  /// Returns the location of the bytes in a file; empty for bytes that exist only in memory.
   [[nodiscard]] std::optional<Backing> backing() const noexcept;
 
   /// Returns bytes [offset, offset + size), sharing the owner. They must lie inside; otherwise throws Error (internal).

@@ -25,7 +25,7 @@ class EventFile {
   Descriptor file_;
 };
 
-/// CRC-32C, with Castagnoli's polynomial.
+/// Returns the CRC-32C of the bytes, with Castagnoli's polynomial.
 [[nodiscard]] std::uint32_t crc32c(std::string_view bytes) noexcept;
 
 }  // namespace attn::io

@@ -9,9 +9,10 @@
 
 namespace attn::io {
 
-/// Files up to this size are read into memory; larger ones are mapped, so that unused parts are never loaded.
+/// Files of up to this number of bytes are read into memory. Larger ones are mapped, so that unused parts are never
+/// loaded.
 inline constexpr std::int64_t kMapFrom = std::int64_t{1} << 20;
-/// Pipes and terminals, whose size is unknown in advance, are read up to this size.
+/// Pipes and terminals, whose size is unknown in advance, are read up to this number of bytes.
 inline constexpr std::int64_t kMaxStream = std::int64_t{1} << 30;
 
 /// Returns the contents of a file; "-" is stdin. Throws Error (bad_input) if it cannot be read, is a directory or a

@@ -19,8 +19,9 @@ namespace attn::io {
 [[nodiscard]] std::string hdf5_version();
 
 /// Returns all groups, datasets and string attributes. Two opaque bytes, as Keras stores them, are bfloat16. Throws
-/// Error (bad_input) for damage, links, data outside the file, non-numeric types, filters other than deflate, shuffle
-/// and fletcher32, and arrays that declare far more than is stored. `name` is the file's name for messages.
+/// Error (bad_input) for damage, links, data outside the file, and non-numeric types. Also rejects filters other than
+/// deflate, shuffle and fletcher32, and arrays that declare far more than is stored. `name` is the file's name for
+/// messages.
 [[nodiscard]] Hdf5File read_hdf5(const Bytes& file, std::string_view name);
 
 /// Returns the bytes of a file that Keras and h5py can read: missing parent groups are added, and the attribute by

@@ -13,7 +13,7 @@ namespace attn::io {
 /// A string attribute. Numeric attributes are not read, except that an empty array is an empty list.
 struct Hdf5Text {
   std::vector<std::string> values;
-  bool is_list = false;  ///< otherwise a single value
+  bool is_list = false;  ///< the attribute is a list; if false, a single value
 };
 
 struct Hdf5Object {

@@ -18,8 +18,9 @@ struct JsonLimits {
 
 /// An object or array that may be large, and is streamed: its members are passed to `take` one by one.
 struct JsonTable {
-  std::string pointer;  ///< its position: "/model/vocab", "" for the whole text; keys with '/' or '~' are not supported
-  /// Receives the key ("" in an array) and the value. It may throw, and handles repeated keys itself.
+  std::string pointer;  ///< JSON pointer of the table: "/model/vocab", "" for the whole text; keys with '/' or '~' are
+                        ///< not supported
+  /// Receives the key ("" in an array) and the value of a member. May throw; must handle repeated keys.
   std::function<void(std::string_view key, const nlohmann::json& value)> take;
 };
 

@@ -17,9 +17,9 @@ namespace attn::io {
 
 struct ZipMember {
   std::string name;
-  std::int64_t size = 0;    ///< unpacked bytes
-  std::int64_t stored = 0;  ///< bytes in the archive
-  std::int64_t offset = 0;  ///< offset of the stored bytes in the archive
+  std::int64_t size = 0;    ///< size of the contents in bytes
+  std::int64_t stored = 0;  ///< size in the archive in bytes
+  std::int64_t offset = 0;  ///< offset in bytes of the stored contents in the archive
   std::uint32_t crc = 0;
   bool deflated = false;
 };
@@ -35,7 +35,7 @@ class ZipReader {
   /// `name` is the file's name for messages.
   ZipReader(Bytes file, std::string_view name);
 
-  /// In the directory's order. Names of folders end in '/'.
+  /// Returns the members in the directory's order. Names of folders end in '/'.
   [[nodiscard]] const std::vector<ZipMember>& members() const noexcept { return members_; }
   /// Returns the member of exactly this name, or null.
   [[nodiscard]] const ZipMember* find(std::string_view name) const noexcept;

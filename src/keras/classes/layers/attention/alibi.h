@@ -9,8 +9,9 @@
 
 namespace attn::keras {
 
-/// The slope of each head. For a power of two it is a geometric sequence; otherwise that of the next lower power, then
-/// every other slope of the next higher. Throws Error (bad_input) for more than 2^20 heads.
+/// Returns the slope of each head. For a power of two heads, the slopes are a geometric sequence. Otherwise they are
+/// the sequence of the next lower power, followed by every other slope of the next higher power. Throws Error
+/// (bad_input) for more than 2^20 heads.
 [[nodiscard]] std::vector<double> alibi_slopes(Dim heads, double bias_max = 8.0);
 
 }  // namespace attn::keras

@@ -8,14 +8,14 @@
 
 namespace attn::keras {
 
-/// Attention of queries (B,T,N,H) to keys and values (B,S,K,H). In a causal decode step they also attend to the cache
-/// (S in bias and masks is then the length of the cache), and there are no probabilities.
+/// Adds attention of queries (B,T,N,H) to keys and values (B,S,K,H). In a causal decode step the queries also attend to
+/// the cache; S in bias and masks is then the length of the cache, and there are no probabilities.
 [[nodiscard]] Attended attend(Call& call, graph::ValueId query, graph::ValueId key, graph::ValueId value,
                               const Attending& how);
 
-/// Returns the computation that comes closest to the softmax of KerasHub's attention layers, a Softmax layer in
-/// float32. In float32 a row without visible keys becomes 0. In half precision it is the fused computation, in which
-/// such a row becomes the mean of all values.
+/// Returns the path that is closest to KerasHub's attention layers, which use a Softmax layer in float32. In float32, a
+/// row without visible keys becomes 0. In half precision it is the fused path, in which such a row becomes the mean of
+/// all values.
 [[nodiscard]] graph::AttentionPath softmax_path(const Call& call);
 
 }  // namespace attn::keras

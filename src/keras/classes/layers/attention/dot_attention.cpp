@@ -10,8 +10,8 @@ namespace {
 using graph::BinaryFn;
 using graph::ValueId;
 
-/// inputs = [query (B,T,D), value (B,S,Dv), key (B,S,D)?]; scores are not divided by √D, but `use_scale` adds a trained
-/// scale.
+/// The inputs are [query (B,T,D), value (B,S,Dv), key (B,S,D)?]. Scores are not divided by √D, but `use_scale` adds a
+/// trained scale.
 class Attention : public Layer {
  public:
   void fields(Fields& f) override {
@@ -58,7 +58,8 @@ class Attention : public Layer {
 
     ValueId scores = this->scores(call, query, key);  // (B,T,S)
     if (const auto mask = visible(call, scores, value_mask)) {
-      // keras/src/layers/attention/attention.py, _apply_scores: subtracts 1e9 from a masked score (65504 in float16).
+      // Subtracts 1e9 (65504 in float16) from masked scores, as _apply_scores in
+      // keras/src/layers/attention/attention.py does.
       const double large = b.dtype(scores) == DType::float16 ? 65504.0 : 1e9;
       const ValueId lowered = b.binary(BinaryFn::subtract, scores, b.scalar_like(scores, large));
       scores = b.apply(graph::Select{}, {*mask, scores, lowered});
@@ -73,7 +74,7 @@ class Attention : public Layer {
     return Call::result(out);
   }
 
-  /// In compute_output_spec the batch axes are those of the query.
+  /// In Keras's compute_output_spec, the batch axes are those of the query.
   std::optional<std::vector<Shape>> symbolic_shapes(Call& call) override {
     const std::vector<TensorPtr> inputs = call.tensors("inputs");
     const Shape query = call.shape(inputs[0]);
@@ -95,7 +96,7 @@ class Attention : public Layer {
     return b.binary(BinaryFn::multiply, call.weight(concat_), reduced(b, b.unary(graph::UnaryFn::tanh, sum)));
   }
 
-  /// query (B,T,1,D) + key (B,1,S,D).
+  /// Returns query (B,T,1,D) + key (B,1,S,D).
   static ValueId pairwise(graph::Builder& b, ValueId query, ValueId key) {
     return b.binary(BinaryFn::add, b.expand_dims(query, -2), b.expand_dims(key, -3));
   }
@@ -111,7 +112,7 @@ class Attention : public Layer {
   int scale_ = 0, concat_ = 0;
 
  private:
-  /// The visibility of keys as a bool mask that broadcasts to the scores; empty if all are visible.
+  /// Returns which keys are visible, as a bool mask that broadcasts to the scores; empty if all are visible.
   static std::optional<ValueId> visible(Call& call, ValueId scores, std::optional<ValueId> value_mask) {
     graph::Builder& b = call.builder();
     if (value_mask) value_mask = b.expand_dims(*value_mask, -2);  // (B,1,S)
@@ -126,7 +127,7 @@ class Attention : public Layer {
   }
 };
 
-/// scores = Σ scale·tanh(query + key).
+/// Attention with scores = Σ scale·tanh(query + key).
 class AdditiveAttention : public Attention {
  public:
   AdditiveAttention() { use_scale = true; }
@@ -150,7 +151,7 @@ class AdditiveAttention : public Attention {
   }
 };
 
-/// A constructor argument of Keras 2 is an argument of the call in Keras 3.
+/// The constructor argument `causal` of Keras 2 is an argument of the call in Keras 3.
 constexpr std::array kKeras2OfDot = {Keras2Key{.name = "causal", .argument = "use_causal_mask"}};
 
 constexpr std::array kDotAttentionClasses = {

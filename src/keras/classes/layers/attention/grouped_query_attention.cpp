@@ -55,7 +55,7 @@ class GroupedQueryAttention : public HeadAttention {
     std::optional<ValueId> query_mask;
     if (const TensorPtr mask = call.optional_tensor("query_mask")) query_mask = mask->id;
     if (const TensorPtr mask = call.optional_tensor("attention_mask")) {
-      // A single attention mask is passed unchanged to the explicit softmax, which keeps values above 0.5; otherwise
+      // Keras passes a single attention mask unchanged to the explicit softmax, which keeps values above 0.5. Otherwise
       // all nonzero values are kept.
       const bool alone = !query_mask && !call.has("value_mask") && !call.has("key_mask") &&
                          !call.flag("use_causal_mask") && !sliding_window;
@@ -70,7 +70,7 @@ class GroupedQueryAttention : public HeadAttention {
     return results(call, project(call, attended.context, output_, 2), attended, std::nullopt);
   }
 
-  /// The batch axis is that of the query.
+  /// Keras takes the batch axis from the query.
   std::optional<std::vector<Shape>> symbolic_shapes(Call& call) override {
     const Shape query = call.shape("query"), key = call.shape(call.has("key") ? "key" : "value");
     return {{query, {query[0], num_query_heads, query[1], key[1]}}};

@@ -76,14 +76,14 @@ HeadAttention::Projection HeadAttention::declare(Weights& w, std::string_view su
 
 ValueId HeadAttention::project(Call& call, ValueId x, const Projection& projection, int contracted) const {
   if (projection.integers.is_quantized()) return projection.integers.multiply(call, x);
-  // Integers are not yet cast.
+  // The input may be integers, which are not yet cast.
   std::vector<ValueId> inputs = {call.builder().cast(x, call.compute_dtype()), call.weight(projection.kernel)};
   if (projection.bias) inputs.push_back(call.weight(*projection.bias));
   return call.builder().apply(graph::Linear{contracted, projection.bias.has_value(), {}, false}, inputs);
 }
 
 graph::AttentionPath HeadAttention::path(Call& call, int projected_rank) const {
-  // Keras 2 has a single computation; for a row without visible keys it averages the values, like the fused one.
+  // Keras 2 has only one computation. For a row without visible keys it averages the values, as the fused path does.
   if (follows_keras2()) return graph::AttentionPath::fused;
   const bool fused = dropout == 0.0 && !call.flag("return_attention_scores") && projected_rank == 4;
   return fused ? graph::AttentionPath::fused : graph::AttentionPath::explicit_;
@@ -150,7 +150,7 @@ HeadAttention::MaskedAttended HeadAttention::attend(Call& call, ValueId q, Value
   how.path = path;
   how.causal = sight.causal;
   how.window = sight.window;
-  // In a decode step no token is padding.
+  // A decode step needs no padding masks, because no token is padding.
   if (call.lowering().decoding == nullptr || !sight.causal) how.masks = masks;
   const bool drops = keras::drops(call, dropout);
   how.scores = call.flag("return_attention_scores") || call.lowering().want_scores || drops;

@@ -14,7 +14,7 @@
 
 namespace attn::keras {
 
-/// The common part of layers with heads: projections with their variables, masks, and the selection between Keras's two
+/// The base class of layers with heads: projections with their variables, masks, and the selection between Keras's two
 /// computations.
 class HeadAttention : public Layer {
  public:
@@ -25,7 +25,7 @@ class HeadAttention : public Layer {
   struct Projection {
     int kernel = 0;
     std::optional<int> bias{};
-    DenseKernel integers{};  ///< replaces both if quantized
+    DenseKernel integers{};  ///< used in place of kernel and bias if they are quantized
   };
 
   [[nodiscard]] Heads heads_of(std::int64_t count, std::int64_t size) const { return {count, size, dropout == 0.0}; }
@@ -51,10 +51,10 @@ class HeadAttention : public Layer {
   /// Converts `mask` to bool and inserts axes of size 1 at `position` (from the back) up to rank `rank`.
   static graph::ValueId expanded(graph::Builder& b, graph::ValueId mask, int position, int rank);
 
-  /// The masks of a rank-3 call, which broadcast to (B,N,T,S): the operation combines them.
+  /// Returns the masks of a rank-3 call, which the operation combines; each broadcasts to (B,N,T,S).
   static std::vector<graph::ValueId> masks(Call& call, const std::optional<graph::ValueId>& query_mask);
 
-  /// Causality along the only attended axis, the first after the batch.
+  /// Causality along the only attended axis, which is the first after the batch.
   struct Sight {
     bool causal = false;
     std::optional<std::int64_t> window;
@@ -63,27 +63,28 @@ class HeadAttention : public Layer {
     return {call.flag("use_causal_mask"), plain_ ? std::nullopt : sliding_window};
   }
 
-  /// The context, and the probabilities (kNone unless requested) with the mask that Keras's softmax attaches to them.
+  /// The context, and the probabilities (kNone unless requested) with the mask that Keras's softmax attaches to the
+  /// probabilities.
   struct MaskedAttended : Attended {
     std::optional<graph::ValueId> scores_mask;
   };
 
-  /// Combines all masks of the scores; empty if nothing is hidden.
+  /// Combines all masks of the scores; empty if no score is hidden.
   static std::optional<graph::ValueId> combined(graph::Builder& b, std::vector<graph::ValueId> masks,
                                                 const Sight& sight, Dim targets, Dim sources, int rank);
-  /// Whether the probabilities are returned to later layers with a mask. Symbolic shapes may differ from the mask's, so
-  /// symbolically only if masks are traced.
+  /// Returns whether the probabilities are returned with a mask. Symbolic shapes may differ from the mask's shape, so a
+  /// symbolic lowering returns a mask only if masks are traced.
   [[nodiscard]] bool masks_scores(Call& call) const;
 
-  /// The attention operation on (B,T,N,H) projections.
+  /// Adds the attention operation on projections (B,T,N,H).
   MaskedAttended attend(Call& call, graph::ValueId q, graph::ValueId k, graph::ValueId v,
                         const std::vector<graph::ValueId>& masks, std::int64_t head_size, graph::AttentionPath path,
                         const Sight& sight) const;
 
-  /// In training with dropout: multiplies the values by probabilities after dropout.
+  /// Multiplies the values by the probabilities after dropout, for training.
   graph::ValueId context_of_dropped(Call& call, graph::ValueId scores, graph::ValueId v) const;
 
-  /// The results of call(); the first has the query's mask.
+  /// Returns the results of call(); the first result has the query's mask.
   static Arg results(Call& call, graph::ValueId output, const MaskedAttended& attended,
                      const std::optional<graph::ValueId>& query_mask);
 
@@ -95,7 +96,7 @@ class HeadAttention : public Layer {
   Constraint kernel_constraint, bias_constraint;
   Opaque seed;
   Projection query_, key_, gate_, value_, output_;
-  bool plain_ = false;  ///< ignores the gate and window of the config
+  bool plain_ = false;  ///< whether the gate and the window of the config are ignored
 };
 
 }  // namespace attn::keras

@@ -57,7 +57,7 @@ class MultiHeadAttention : public HeadAttention {
     attention_axes_.clear();
     if (attention_axes) {
       for (const std::int64_t axis : attention_axes->items) {
-        // Counts axes in the projected tensor, whose heads axis replaces the features (since Keras 3.12).
+        // Since Keras 3.12, negative axes are counted as if the axis of heads had the place of the features.
         const std::int64_t at = axis < 0 ? rank + axis : axis;
         if (at < 0 || at > rank - 2) throw bad_input("attention axis {} is outside of {}", axis, query.str());
         attention_axes_.push_back(static_cast<int>(at));
@@ -91,7 +91,7 @@ class MultiHeadAttention : public HeadAttention {
     Shape out = query.slice(0, query.rank() - 1);
     out.append(output_dims(query));
     if (!call.flag("return_attention_scores")) return std::vector<Shape>{out};
-    // compute_output_spec uses the query's length for both sides, also for cross-attention.
+    // Keras's compute_output_spec uses the query's length for both sides, even for cross-attention.
     return std::vector<Shape>{out, {query[0], num_heads, query[1], query[1]}};
   }
 
@@ -102,7 +102,7 @@ class MultiHeadAttention : public HeadAttention {
     ValueId q = project(call, query->id, query_);  // (B,T…,N,H)
     ValueId k = project(call, key->id, key_);
     const int rank = b.shape(q).rank();
-    // The fused computation of Keras knows no axes: it attends to axis 1.
+    // Keras's fused computation ignores attention_axes: it attends to axis 1.
     const bool over_rows = std::ranges::count(attention_axes_, 0) > 0;
     const bool is_explicit = path(call, rank) == graph::AttentionPath::explicit_ || follows_keras2();
     const bool by_axes = rank != 4 || (over_rows && is_explicit);
@@ -123,7 +123,8 @@ class MultiHeadAttention : public HeadAttention {
     return results(call, project(call, attended.context, output_, 2), attended, query_mask);
   }
 
-  /// Attention of new tokens to an encoder's sequence; `value` is that sequence in the call that reads it.
+  /// Adds attention of new tokens to an encoder's sequence. In the call that reads the sequence, it is the argument
+  /// `value`.
   Arg attend_to_encoder(Call& call, const EncoderSequences& encoder) {
     Attending how;
     how.scale = 1.0 / std::sqrt(static_cast<double>(key_dim.value));
@@ -140,7 +141,7 @@ class MultiHeadAttention : public HeadAttention {
   }
 
  private:
-  /// Broadcasts a batch of one to all batch entries.
+  /// Broadcasts x from a batch of one to all batch entries.
   static ValueId over_batch(graph::Builder& b, ValueId x, Dim batch) {
     Shape wide = b.shape(x);
     if (wide[0] != 1 || batch == 1 || batch == kUnknown) return x;
@@ -152,13 +153,13 @@ class MultiHeadAttention : public HeadAttention {
     return output_shape && !output_shape->items.empty() ? Shape(output_shape->items) : Shape{query.back()};
   }
 
-  /// Attention over several axes, or over some of them: the others become batch axes, and the attended ones are
-  /// flattened to one. Layouts follow _build_attention_equation: the context is like the query, scores are (batch…, N,
-  /// T…, S…).
+  /// Adds attention over several axes, or over an inner one. The other axes become batch axes, and the attended axes
+  /// are flattened to one. Layouts follow _build_attention_equation: the context has the layout of the query, and
+  /// scores are (batch…, N, T…, S…).
   MaskedAttended attend_axes(Call& call, ValueId q, ValueId k, ValueId v, const std::optional<ValueId>& query_mask) {
     graph::Builder& b = call.builder();
     const int rank = b.shape(q).rank();
-    std::vector<int> order;  // batch axes, attended axes, heads, head size
+    std::vector<int> order;  // order of axes: batch, attended, heads, head size
     for (int axis = 0; axis < rank - 2; ++axis)
       if (std::find(attention_axes_.begin(), attention_axes_.end(), axis) == attention_axes_.end())
         order.push_back(axis);
@@ -194,7 +195,7 @@ class MultiHeadAttention : public HeadAttention {
     const auto add_mask = [&](ValueId mask) {
       mask = expanded(b, mask, -2 * static_cast<int>(attention_axes_.size()) - 1, full.rank());
       full_masks.push_back(mask);
-      if (call.lowering().symbolic()) {  // shapes in summaries do not depend on it
+      if (call.lowering().symbolic()) {  // the mask does not change shapes in summaries
         call.lowering().note_mask_use();
         return;
       }
@@ -209,8 +210,8 @@ class MultiHeadAttention : public HeadAttention {
         add_mask(b.expand_dims(b.cast(mask->id, DType::boolean), -2));
     if (const TensorPtr mask = call.optional_tensor("attention_mask")) add_mask(mask->id);
 
-    // Keras counts the positions of these two along the first axis, even if another one is attended; they broadcast
-    // then.
+    // Keras counts the positions for causality and window along the first axis, even if another axis is attended; the
+    // masks are broadcast then.
     Sight seen = sight(call);
     if (attention_axes_.front() != 1) {
       const Shape square{1, call.shape("query")[1], call.shape("value")[1]};
@@ -241,13 +242,13 @@ class MultiHeadAttention : public HeadAttention {
   std::vector<int> attention_axes_;  // counted from the front
 };
 
-/// KerasHub's variant: masks of the inputs are ignored but kept, and gate and window are not computed.
+/// KerasHub's variant. Masks of the inputs are ignored but kept, and gate and window are not computed.
 class CachedMultiHeadAttention : public MultiHeadAttention {
  public:
   CachedMultiHeadAttention() { plain_ = true; }
   [[nodiscard]] std::span<const std::string_view> arguments() const override {
-    // The last argument is attn's own: TransformerDecoder states by it which parts kernels can skip, instead of passing
-    // a mask.
+    // The last argument is attn's own. With it, TransformerDecoder requests causality instead of passing a mask, so
+    // that kernels can skip hidden parts.
     static constexpr std::array<std::string_view, 9> kNames = {
         "query",    "value",          "key", "attention_mask", "cache", "cache_update_index", "return_attention_scores",
         "training", "use_causal_mask"};

@@ -15,7 +15,7 @@ namespace {
 using graph::Builder;
 using graph::ValueId;
 
-/// Computed once for all layers with equal parameters.
+/// Computes a value once for all layers with equal parameters.
 template <typename Make>
 Angles shared_angles(Call& call, const Rotary& rotary, const std::string& place, Make make) {
   const std::string name = fmt::format("angles {} {} {} {} {}", attn::name_of(call.compute_dtype()), place,
@@ -24,7 +24,7 @@ Angles shared_angles(Call& call, const Rotary& rotary, const std::string& place,
   return {values[0], values[1]};
 }
 
-/// (−x₂, x₁) for the halves x₁, x₂ of the last axis.
+/// Returns (−x₂, x₁) for the halves x₁, x₂ of the last axis.
 Expression half_turned(const Expression& x) {
   const Dim width = x.shape().back();
   const auto half = [&](std::int64_t from) {

@@ -14,24 +14,24 @@ namespace attn::keras {
 
 /// The parameters of a rotary embedding.
 struct Rotary {
-  std::vector<float> frequencies;  ///< R/2 of them: the angle per position of each pair, in float32 for any policy
+  std::vector<float> frequencies;  ///< (R/2) the angle per position of each pair, in float32 for any policy
   double factor = 1.0;             ///< factor of cosines and sines, in float32
-  double temperature = 1.0;        ///< factor after rounding to the compute dtype (YaRN)
+  double temperature = 1.0;        ///< factor that is applied after rounding to the compute dtype (YaRN)
 };
 
-/// Throws Error (bad_input) for more than 2^16 features, which no model has, and which would take long.
+/// Throws Error (bad_input) for more than 2^16 features. No model has so many, and they would take long.
 void check_turning(Dim width);
-/// wavelength^(−2i/width) / scaling for each pair; the width must pass check_turning.
+/// Returns wavelength^(−2i/width) / scaling for each pair; the width must pass check_turning.
 [[nodiscard]] std::vector<float> inverse_frequencies(double wavelength, Dim width, double scaling = 1.0);
 
-/// Cosines and sines in the compute dtype, each (B or 1,T,1…,R) with a given rank. Layers with equal parameters share
-/// them.
+/// Cosines and sines in the compute dtype, each (B or 1,T,1…,R) with the requested rank. Layers with equal parameters
+/// share them.
 struct Angles {
   graph::ValueId cos, sin;
 };
-/// For `length` positions from `start` on.
+/// Returns the angles of `length` positions from `start` on.
 [[nodiscard]] Angles angles_from(Call& call, const Rotary& rotary, Dim start, Dim length, int rank);
-/// For positions (B or 1,T).
+/// Returns the angles of positions (B or 1,T).
 [[nodiscard]] Angles angles_at(Call& call, const Rotary& rotary, graph::ValueId positions, int rank);
 
 /// Rotates x (B,T,…,R) by angles of the same rank.

@@ -24,8 +24,8 @@ void read_field(const Ref& ref, LookupMode& mode, std::vector<std::string>& /*wa
 
 Json write_field(const LookupMode& mode, Version /*version*/) { return mode.value; }
 
-/// Returns the indices, or vectors of `depth` numbers: one-hot for each index, multi-hot for a row, or the counts in a
-/// row.
+/// Encodes indices in an output mode. They stay indices, or become vectors of `depth` numbers: one-hot for each index,
+/// multi-hot or counts for a row.
 ValueId encoded(graph::Builder& b, ValueId index, std::string_view mode, Dim depth, DType dtype,
                 std::optional<ValueId> weights) {
   if (mode == "int") return b.cast(index, dtype);
@@ -78,7 +78,7 @@ class CategoryEncoding : public Layer {
   Choice output_mode{"multi_hot", {kModes[1], kModes[2], kModes[3]}};
 };
 
-/// Returns the number of boundaries that are not above the input.
+/// Returns for each input the number of boundaries that are not above it.
 class Discretization : public Layer {
  public:
   void config(Fields& f) override {  // Keras writes no `trainable`
@@ -190,7 +190,7 @@ class IntegerLookup : public Layer {
     out.integers = true;
     return out;
   }
-  /// The terms as a tensor of this shape.
+  /// Returns the terms as a tensor of this shape.
   [[nodiscard]] ValueId terms(graph::Builder& b, const Shape& shape) const {
     Tensor tensor(DType::int64, shape);
     for (std::size_t i = 0; i < vocabulary.terms().size(); ++i)

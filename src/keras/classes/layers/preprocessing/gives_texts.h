@@ -5,7 +5,7 @@
 
 namespace attn::keras {
 
-/// The call returns vocabulary indices (int64) instead of Keras's strings, because a graph holds only numbers.
+/// The call returns vocabulary indices (int64) instead of strings as in Keras, because a graph contains only numbers.
 class GivesTexts {
  public:
   virtual ~GivesTexts() = default;

@@ -25,7 +25,7 @@ class ImageLayer : public Layer {
   }
 
  protected:
-  /// Returns x with the target height and width; `row_axis` is the axis of the height, and the width follows.
+  /// Returns x with the target height and width. `row_axis` is the axis of the height; that of the width follows.
   virtual ValueId sized(graph::Builder& b, ValueId x, int row_axis) = 0;
 
   DataFormat format;
@@ -84,7 +84,8 @@ class CenterCrop : public ImageLayer {
   }
 };
 
-/// A window at a random place in training. A run gets its input back, although the summary has the size of the window.
+/// Returns a window at a random position in training. A run returns the input, although the summary has the size of the
+/// window.
 class RandomCrop : public Layer {
  public:
   void fields(Fields& f) override {
@@ -111,7 +112,7 @@ class RandomCrop : public Layer {
   Opaque seed;
 };
 
-/// Stretches each channel of each image over the whole range of values (auto_contrast.py).
+/// Stretches each channel of each image to the whole range of values (auto_contrast.py).
 class AutoContrast : public Layer {
  public:
   void fields(Fields& f) override {
@@ -150,10 +151,10 @@ struct Key {
   Version since, last;
 };
 
-/// The treatment of integers by an augmentation in a run.
+/// The treatment of integer images by an augmentation in a run.
 enum class Integers : std::uint8_t { kept, cast };
 
-/// A layer that changes images only in training: a run returns its input.
+/// A layer that changes images only in training; a run returns the input.
 struct Augmentation {
   std::string_view class_name;
   Version since;

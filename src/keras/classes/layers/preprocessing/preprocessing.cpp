@@ -114,7 +114,7 @@ class Normalization : public Layer {
     return axis.empty() ? std::vector<int>() : axes_of(axis, rank);
   }
 
-  /// The given numbers, otherwise the variable, with size 1 for axes that share a statistic.
+  /// Returns the given numbers, or else the variable, with size 1 for axes that share a statistic.
   [[nodiscard]] ValueId statistic(Call& call, const std::optional<Numbers>& given, int index, const Shape& in) const {
     const auto kept = kept_axes(in.rank());
     Shape shape(std::vector<Dim>(static_cast<std::size_t>(in.rank()), 1));

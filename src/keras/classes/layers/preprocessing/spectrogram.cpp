@@ -16,7 +16,8 @@ namespace {
 using graph::Builder;
 using graph::ValueId;
 
-/// scipy.signal.get_window(name, size) for windows made of cosines and straight lines; empty for another name.
+/// Returns scipy.signal.get_window(name, size) for windows that consist of cosines or straight lines; empty for other
+/// names.
 std::optional<std::vector<double>> scipy_window(const std::string& name, Dim size, bool periodic) {
   std::vector<double> out(static_cast<std::size_t>(size), 1.0);
   if (size == 1 || name == "boxcar") return out;
@@ -98,8 +99,8 @@ class STFTSpectrogram : public Layer {
 
  private:
   static constexpr double kEpsilon = 1e-7;          // keras.backend.epsilon()
-  static constexpr Dim kLongest = Dim{1} << 24;     // limit of a frame
-  static constexpr Dim kMostValues = Dim{1} << 22;  // limit of a kernel that is computed here
+  static constexpr Dim kLongest = Dim{1} << 24;     // maximum length of a frame
+  static constexpr Dim kMostValues = Dim{1} << 22;  // maximum elements of a kernel that attn computes
 
   [[nodiscard]] Dim fourier_length() const {
     if (fft_length) return *fft_length;
@@ -109,7 +110,8 @@ class STFTSpectrogram : public Layer {
   }
   [[nodiscard]] Dim frequencies() const { return fourier_length() / 2 + 1; }
 
-  /// keras.initializers.STFT. The values of an unsupported window or a kernel that is too long must come from a file.
+  /// Returns the initial values of a kernel (keras.initializers.STFT). If the window is unsupported or the kernel too
+  /// long, the values must come from a file.
   [[nodiscard]] graph::Initializer kernel_values(bool imaginary) const {
     graph::Initializer out;
     out.class_name = "STFT";
@@ -136,7 +138,7 @@ class STFTSpectrogram : public Layer {
     return out;
   }
 
-  /// (B,C,T) → (B,C,F,S).
+  /// Maps (B,C,T) to (B,C,F,S).
   [[nodiscard]] Expression convolved(Builder& b, ValueId signals, ValueId kernel) const {
     const Shape in = b.shape(signals);
     if (in[1] == kUnknown) throw bad_input("the channels of the input must be known, got {}", in.str());
@@ -151,14 +153,14 @@ class STFTSpectrogram : public Layer {
     return {b, b.apply(graph::Reshape{{in[0], in[1], b.shape(out)[1], b.shape(out)[2]}}, {out})};
   }
 
-  /// Without the first and the last frequency, which are zero.
+  /// Returns x without the first and the last frequency, which are zero.
   static Expression inner_frequencies(Builder& b, const Expression& x) {
     const Dim inner = x.shape()[2] - 2;
     const ValueId cut = sliced(b, x, 2, {1, std::max<Dim>(inner + 1, 1), 1});
     return {b, b.apply(graph::Pad{graph::PadMode::constant, {0, 0, 1, 0}, {0, 0, 1, 0}, 0.0}, {cut})};
   }
 
-  /// (B,C,F,S), in the order of the config.
+  /// Arranges (B,C,F,S) in the order of the config.
   [[nodiscard]] Arg arranged(Builder& b, const Expression& x) const {
     if (expand_dims)
       return Call::result(b.transpose(x, format.channels_first() ? std::vector{0, 1, 3, 2} : std::vector{0, 3, 2, 1}));
@@ -214,7 +216,7 @@ class MelSpectrogram : public Layer {
     return Call::result(b.cast(b.transpose(out, order), call.compute_dtype()));
   }
 
-  /// Keras counts one frame too many.
+  /// Keras's compute_output_shape counts one frame too many.
   [[nodiscard]] std::optional<std::vector<Shape>> symbolic_shapes(Call& call) override {
     const Shape in = call.shape("inputs");
     Shape out = in.slice(0, in.rank() - 1);
@@ -233,14 +235,14 @@ class MelSpectrogram : public Layer {
     return max(out, out.reduced({graph::ReduceFn::max, all, false}) + -static_cast<double>(top_db));
   }
 
-  /// Triangles of height 1 on the mel scale, mel(f) = 1127·ln(1 + f/700): (F, num_mel_bins).
+  /// Returns triangles of height 1 on the mel scale, mel(f) = 1127·ln(1 + f/700): (F, num_mel_bins).
   [[nodiscard]] Tensor bins(DType dtype) const {
     const auto mel = [](double hertz) { return 1127.0 * std::log(1.0 + hertz / 700.0); };
     const Dim frequencies = fft_length / 2 + 1;
     const double highest = max_freq ? max_freq->value : std::floor(sampling_rate / 2.0);
     const double low = mel(min_freq), step = (mel(highest) - low) / static_cast<double>(num_mel_bins + 1);
     Tensor out(dtype, {frequencies, num_mel_bins});
-    for (Dim k = 1; k < frequencies; ++k) {  // skips the mean of the signal
+    for (Dim k = 1; k < frequencies; ++k) {  // omits frequency 0, the mean of the signal
       const double at = mel(sampling_rate / 2.0 * static_cast<double>(k) / static_cast<double>(frequencies - 1));
       for (Dim bin = 0; bin < num_mel_bins; ++bin) {
         const double rise = (at - low) / step - static_cast<double>(bin);

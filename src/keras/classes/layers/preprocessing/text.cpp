@@ -23,7 +23,7 @@ class TextLayer : public Layer {
   [[nodiscard]] std::optional<DType> input_dtype() const override { return std::nullopt; }
 
  protected:
-  /// The encoded indices of the strings that the call reads.
+  /// Returns the encoded indices of the strings that the call reads.
   static ValueId indices(Call& call, text::Encoding encoding) {
     const TensorPtr in = call.tensor("inputs");
     if (!in->text) throw bad_input("it reads strings; give it an Input of dtype 'string'");
@@ -32,7 +32,7 @@ class TextLayer : public Layer {
   static ValueId indices(Call& call, const std::vector<TextSource>& sources, text::Encoding encoding) {
     return call.lowering().encoded_texts(sources, std::make_shared<const text::Encoding>(std::move(encoding)));
   }
-  /// The source of strings, or of numbers from a graph input.
+  /// Returns the source of strings, or of numbers from a graph input.
   static TextSource hashed(Call& call, const TensorPtr& tensor) {
     if (tensor->text) return *tensor->text;
     const graph::Graph& graph = call.builder().graph();
@@ -42,7 +42,8 @@ class TextLayer : public Layer {
     if (value.dtype == DType::boolean) throw bad_input("it hashes strings and numbers, not bool");
     return {value.name, value.shape, true};
   }
-  /// Converts indices to an output mode: counts are computed with the strings, one-hot vectors here.
+  /// Converts indices to an output mode. Counts were already computed with the strings; one-hot vectors are computed
+  /// here.
   static ValueId in_mode(Call& call, ValueId indices, std::string_view mode, Dim depth, DType dtype) {
     if (mode == "one_hot") return encoded(call.builder(), indices, mode, depth, dtype);
     return call.builder().cast(indices, dtype);
@@ -54,7 +55,7 @@ class TextLayer : public Layer {
   }
 };
 
-/// The output shape in Keras's compute_output_shape of a lookup.
+/// Returns the output shape of a lookup as Keras's compute_output_shape does.
 Shape rows_shape(const Shape& in, std::string_view mode, Dim depth) {
   Shape out = in;
   if (mode == "one_hot" && !(in.rank() > 1 && in[-1] == 1)) {
@@ -138,7 +139,8 @@ class StringLookup : public VocabularyLayer, public GivesTexts {
   Arg call(Call& call) override {
     if (!invert) return result(call, encoding(key));
     if (!vocabulary.known() && !call.lowering().symbolic()) throw bad_input("{}", vocabulary.missing());
-    // A value of its own, because only it represents strings; indices below 0 are out of vocabulary.
+    // The result is a separate value, because only this value represents strings. Indices below 0 are out of
+    // vocabulary.
     graph::Builder& b = call.builder();
     const ValueId index = b.cast(call.tensor("inputs")->id, DType::int64);
     return Call::result(b.binary(BinaryFn::maximum, index, b.scalar_like(index, -1.0)));
@@ -171,7 +173,7 @@ class StringLookup : public VocabularyLayer, public GivesTexts {
   std::optional<text::Salt> key;
 };
 
-/// A text processing option: one of a few words, or null for none.
+/// An option of text processing: one of a few words, or null for none.
 struct Treatment {
   std::optional<std::string> word;
   std::vector<std::string_view> allowed;
@@ -256,7 +258,7 @@ class TextVectorization : public VocabularyLayer {
     out.pads = pad_to_max_tokens;
     return out;
   }
-  /// An integer n means all widths up to n.
+  /// Reads n-gram widths; an integer n means all widths up to n.
   void ngrams_field(Fields& f) {
     if (!f.reading()) {
       f.put("ngrams", ngrams);

@@ -13,7 +13,7 @@ namespace {
 constexpr const char* kFile = "vocabulary.txt";
 constexpr const char* kWeights = "idf_weights";
 
-/// Lines like Python's str.splitlines, without trailing empty ones.
+/// Returns the lines as Python's str.splitlines does, without trailing empty ones.
 std::vector<std::string> lines_of(std::string_view text) {
   std::vector<std::string> out;
   while (!text.empty()) {

@@ -14,15 +14,15 @@
 
 namespace attn::keras {
 
-/// A list of terms, and their weights. Integer terms are stored as decimals.
+/// A list of terms, and their weights. Integers are stored as decimal texts.
 class Vocabulary {
  public:
-  /// Settings of the layer.
+  /// The settings of the layer.
   struct Rules {
-    std::optional<std::string> mask;  ///< the padding term
-    std::string other;                ///< represents terms outside the vocabulary
-    std::int64_t others = 1;          ///< number of their indices
-    bool in_rows = false;             ///< indices are counted, so padding has none
+    std::optional<std::string> mask;  ///< the term that stands for padding
+    std::string other;                ///< the text for terms outside the vocabulary
+    std::int64_t others = 1;          ///< number of indices for terms outside the vocabulary
+    bool in_rows = false;             ///< indices of a row are counted, so padding has no index
     bool invert = false;
     bool weighs = false;
     std::optional<std::int64_t> most;
@@ -33,7 +33,7 @@ class Vocabulary {
     [[nodiscard]] std::int64_t first() const { return first_other() + others; }
   };
 
-  // The keys of the config.
+  // Reads or writes the vocabulary in the config.
   void list(Fields& f);
   void weights(Fields& f);
   /// `unknown` is Keras's value for a layer that was never adapted.
@@ -43,21 +43,21 @@ class Vocabulary {
   void settle(const Rules& rules, const Ref& config);
   /// Loads the vocabulary of an archive, if the config has none. Throws Error (bad_input).
   void take(const Rules& rules, const Assets& assets);
-  /// Writes everything to the config.
+  /// Stores everything for the config.
   void state(const Rules& rules);
 
   [[nodiscard]] bool known() const noexcept { return terms_.has_value(); }
-  /// The terms without those for padding and for unknown terms.
+  /// Returns the terms except those for padding and for unknown terms.
   [[nodiscard]] const std::vector<std::string>& terms() const { return *terms_; }
-  /// The largest index + 1, including padding of the result; empty if unknown.
+  /// Returns the largest index + 1, including that of padding; empty if unknown.
   [[nodiscard]] std::optional<std::int64_t> depth(const Rules& rules) const;
-  /// Counts times the weight of each index. Throws Error (bad_input) if the weights are missing, unless only the shape
-  /// is needed.
+  /// Returns counts times the weight of each index. Throws Error (bad_input) if the weights are missing, unless only
+  /// the shape is needed.
   [[nodiscard]] graph::ValueId weighed(graph::Builder& b, graph::ValueId counts, bool symbolic) const;
-  /// The layer's arrays in .weights.h5, by name.
+  /// Returns the layer's arrays in .weights.h5, by name.
   [[nodiscard]] std::vector<NamedTensor> arrays() const;
   [[nodiscard]] text::Lookup lookup(const Rules& rules, std::optional<text::Salt> salt) const;
-  /// The reason why strings cannot be looked up, or "".
+  /// Returns the reason why strings cannot be looked up, or "".
   [[nodiscard]] std::string missing() const;
 
  private:
@@ -70,7 +70,7 @@ class Vocabulary {
   std::vector<double> idf_;  ///< a weight for each index; empty if missing
 };
 
-/// Null, an integer, or a list of two.
+/// Reads a salt: null, an integer, or a list of two.
 [[nodiscard]] std::optional<text::Salt> read_salt(const Json& json, const Ref& config);
 
 }  // namespace attn::keras

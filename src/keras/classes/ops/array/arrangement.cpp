@@ -77,7 +77,7 @@ class Rot90 : public Taking<kRot90Arguments> {
     if (turns == 3) x = flipped(b, x, std::array{second});
     return Call::result(x);
   }
-  /// compute_output_spec treats every rotation like one by 90 degrees.
+  /// Keras's compute_output_spec treats every rotation as one by 90 degrees.
   [[nodiscard]] std::optional<std::vector<Shape>> symbolic_shapes(Call& call) override {
     Shape out = call.shape("array");
     const int first = axis_in(axes.items[0], out), second = axis_in(axes.items[1], out);
@@ -126,7 +126,7 @@ class Roll : public Taking<kX> {
 
 // ---- copies
 
-/// Repeats each element; one count for all, or one for each.
+/// Repeats each element. There is one count for all elements, or one for each.
 class Repeat : public Taking<kX> {
  public:
   void fields(Fields& f) override {
@@ -170,7 +170,7 @@ class Tile : public Taking<kX> {
     counts.insert(counts.begin(), rank - counts.size(), 1);
     Shape full(std::vector<Dim>(rank - static_cast<std::size_t>(shape.rank()), 1));
     full.append(shape);
-    // Repetitions become a new axis before it: (…, 1, n, …) becomes (…, count, n, …), then (…, count·n, …).
+    // Repetitions become a new axis before each axis: (…, 1, n, …) becomes (…, count, n, …), then (…, count·n, …).
     Shape apart, wide, tiled;
     for (std::size_t i = 0; i < rank; ++i) {
       const Dim dim = full[static_cast<int>(i)];
@@ -194,7 +194,7 @@ class Tile : public Taking<kX> {
 
 inline constexpr std::array<std::string_view, 1> kA = {"a"};
 
-/// Differences of neighbors, n times.
+/// Differences of neighboring elements, computed n times.
 class Diff : public Taking<kA> {
  public:
   void fields(Fields& f) override {
@@ -243,7 +243,7 @@ class Pad : public Taking<kPadArguments> {
   }
 
  private:
-  /// n, (n, m), ((n, m),) and ((n,), …) all mean a pair for each axis.
+  /// Returns a pair of margins for each axis. The forms n, (n, m), ((n, m),) and ((n,), …) are all valid.
   [[nodiscard]] std::vector<std::pair<std::int64_t, std::int64_t>> pairs(std::size_t rank) const {
     std::vector<std::pair<std::int64_t, std::int64_t>> out;
     const bool nested = pad_width.json.is_array() && !pad_width.json.empty() && pad_width.json[0].is_array();

@@ -1,4 +1,4 @@
-// Casts, and tensors that take only their shape from another.
+// Casts, and tensors that take only their shape from another tensor.
 #include "classes/ops/array/number_range.h"
 #include "classes/ops/expression.h"
 #include "classes/ops/operand.h"
@@ -34,7 +34,7 @@ class SaturateCast : public Taking<kX> {
     const ValueId x = call.tensor("x")->id;
     if (b.dtype(x) == *dtype || b.dtype(x) == DType::boolean) return Call::result(b.cast(x, *dtype));
     const auto [least, greatest] = number_range(*dtype);
-    // In float64, which represents these limits and every x exactly, except for large integers.
+    // Clamps in float64, which represents the limits and every x exactly, except for large integers.
     const ValueId bounded = b.unary(graph::UnaryFn::clip, b.cast(x, DType::float64), least, greatest);
     return Call::result(b.cast(bounded, *dtype));
   }
@@ -49,7 +49,7 @@ class Extent : public Taking<kX> {
  public:
   Arg call(Call& call) override {
     const Shape& shape = call.shape("x");
-    // Keras's symbolic result is a row of that many numbers.
+    // Keras's symbolic result for the number of axes is a vector of that many numbers.
     if (!kElements && call.lowering().symbolic())
       return Call::result(call.builder().apply(graph::Fill{{shape.rank()}, DType::float32, 0.0}, {}));
     const Dim count = kElements ? shape.elements().value_or(0) : shape.rank();
@@ -57,7 +57,7 @@ class Extent : public Taking<kX> {
   }
 };
 
-/// array(x, dtype) and convert_to_tensor(x, dtype): x itself, or a cast.
+/// array(x, dtype) and convert_to_tensor(x, dtype): returns x itself, or a cast.
 class Array : public Taking<kX> {
  public:
   void fields(Fields& f) override { f("dtype", dtype, 311); }
@@ -166,7 +166,7 @@ class OneHot : public Taking<kX> {
 
 inline constexpr std::array<std::string_view, 1> kInputs = {"inputs"};
 
-/// 1 for every class that occurs in a row.
+/// Returns 1 for every class that occurs in a row, and 0 for the others.
 class MultiHot : public OneHot {
  public:
   [[nodiscard]] std::span<const std::string_view> arguments() const override { return kInputs; }

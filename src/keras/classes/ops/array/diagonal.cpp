@@ -34,7 +34,7 @@ class Triangle : public Taking<kX> {
   std::int64_t k = 0;
 };
 
-/// The diagonal of the plane of two axes, as the last axis.
+/// Returns the diagonal of the plane of two axes, as the last axis.
 ValueId diagonal_of(Builder& b, ValueId x, std::int64_t offset, std::int64_t axis1, std::int64_t axis2) {
   const Shape shape = b.shape(x);
   const int rank = shape.rank(), first = axis_in(axis1, shape), second = axis_in(axis2, shape);
@@ -81,7 +81,7 @@ class Trace : public Diagonal {
   }
 };
 
-/// A matrix with x on its diagonal k and zeros elsewhere.
+/// Returns a matrix with x on its diagonal k, and zeros elsewhere.
 ValueId plane_around(Builder& b, ValueId x, std::int64_t k) {
   const Dim length = b.shape(x)[0];
   const std::int64_t aside = k < 0 ? -k : k;

@@ -76,7 +76,7 @@ class GetItem : public Taking<kXKey> {
 
 inline constexpr std::array<std::string_view, 2> kSliceArguments = {"inputs", "start_indices"};
 
-/// The starts of a window, which must be numbers: computed starts are not supported.
+/// Returns the starts of a window, which must be numbers; computed starts are unsupported.
 std::vector<std::int64_t> starts_of(Call& call) {
   const Arg& arg = call.arg("start_indices");
   std::vector<std::int64_t> starts;
@@ -141,7 +141,7 @@ DType index_dtype(const Operand& indices) {
   return is_integer(indices.own_dtype()) ? indices.own_dtype() : DType::int32;
 }
 
-/// Slices of an axis (or elements of the flat array) by index.
+/// Returns slices of an axis (or elements of the flat array) by index.
 class Take : public Taking<kTakeArguments> {
  public:
   void fields(Fields& f) override { f("axis", axis); }
@@ -194,7 +194,7 @@ class SliceUpdate : public Taking<kUpdateArguments> {
       around.before.push_back(start);
       around.after.push_back(known ? full[axis] - window[axis] - start : 0);
     }
-    // If only the shape of the window is known, only that of the result is.
+    // If only the shape of the window is known, only the shape of the result is valid.
     if (call.lowering().symbolic()) return Call::result(b.apply(graph::Fill{full, b.dtype(x), 0.0}, {}));
     const ValueId inside = b.apply(around, {b.apply(graph::Fill{window, DType::boolean, 1.0}, {})});
     return Call::result(b.apply(graph::Select{}, {inside, b.apply(around, {updates}), x}));
@@ -242,7 +242,7 @@ ValueId taken_along(Builder& b, ValueId x, ValueId indices, int axis) {
     place = place ? *place + along : along;
     stride = times(known(full[i]), stride);
   }
-  // An index that is out of range must stay out of range, and not address a neighbor.
+  // An index that is out of range must stay so, and not select another element.
   const Expression flat_index = where(inside, *place, index.number(static_cast<double>(stride)));
   return b.apply(graph::Gather{0}, {b.reshape(x, {kUnknown}), flat_index});
 }

@@ -11,10 +11,10 @@ namespace {
 using graph::Builder;
 using graph::ValueId;
 
-/// More outputs than this must be a mistake.
+/// The maximum number of outputs. More outputs are probably a mistake.
 constexpr std::int64_t kMaxParts = 65536;
 
-/// The tensors of a list argument, in their common dtype.
+/// Returns the tensors of a list argument, in their common dtype.
 std::vector<ValueId> promoted(Call& call, std::string_view name) {
   const std::vector<Operand> items = operands(call, name);
   const DType dtype = result_type(types_of(items));
@@ -27,7 +27,7 @@ ValueId concatenated(Builder& b, const std::vector<ValueId>& parts, std::int64_t
   return b.apply(graph::Concat{axis_in(axis, b.shape(parts.front()))}, parts);
 }
 
-/// In Keras's symbolic shapes, the result has the first tensor's shape except along the axis.
+/// Returns Keras's symbolic shape: that of the first tensor, except along the axis.
 Shape joined_shape(const std::vector<Shape>& parts, std::int64_t axis) {
   Shape out = parts.front();
   const int at = axis_in(axis, out);
@@ -73,7 +73,7 @@ class Stack : public Taking<kX> {
     for (ValueId& part : parts) part = b.expand_dims(part, *at);
     return Call::result(concatenated(b, parts, *at));
   }
-  /// The first tensor's shape, as for Joined.
+  /// Keras's symbolic shape, as for Joined.
   [[nodiscard]] std::optional<std::vector<Shape>> symbolic_shapes(Call& call) override {
     const std::vector<Operand> parts = operands(call, "x");
     const Shape first = parts.front().shape();
@@ -144,7 +144,7 @@ class Append : public Taking<kX1X2> {
 inline constexpr std::array<std::string_view, 8> kGridArguments = {"x 0", "x 1", "x 2", "x 3",
                                                                    "x 4", "x 5", "x 6", "x 7"};
 
-/// Flattens each tensor, gives it an axis of its own, and broadcasts it over the axes of the others.
+/// Flattens each tensor, gives it an axis of its own, and broadcasts it over the axes of the other tensors.
 class Meshgrid : public Taking<kGridArguments> {
  public:
   void fields(Fields& f) override { f("indexing", indexing); }
@@ -206,7 +206,7 @@ Arg pieces(Call& call, const Axes& indices_or_sections, std::int64_t along) {
   return parts;
 }
 
-/// split, and hsplit, vsplit and dsplit with a fixed axis.
+/// split, and hsplit, vsplit and dsplit, which have a fixed axis.
 class SplitAlong : public Taking<kX> {
  public:
   Arg call(Call& call) override { return pieces(call, indices_or_sections, along(call.shape("x"))); }

@@ -53,7 +53,7 @@ namespace {
 
 // ---- Shapes
 
-/// Reshapes; one dimension may be open: −1, or None if Keras did not know it.
+/// Reshapes. One dimension may be open: −1, or None if Keras did not know it.
 class Reshape : public Taking<kX> {
  public:
   void fields(Fields& f) override {

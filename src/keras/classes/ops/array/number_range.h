@@ -7,8 +7,8 @@
 
 namespace attn::keras {
 
-/// Returns the least and the greatest finite number of a dtype. Throws Error (bad_input) for 64-bit integers, whose
-/// greatest number is no double.
+/// Returns the least and the greatest finite number of a dtype. Throws Error (bad_input) for 64-bit integers, because
+/// no double equals their greatest number.
 [[nodiscard]] std::pair<double, double> number_range(DType dtype);
 
 }  // namespace attn::keras

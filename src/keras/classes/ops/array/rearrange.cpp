@@ -14,7 +14,7 @@ namespace {
 using graph::Builder;
 using graph::ValueId;
 
-/// The axes of one side of a pattern: several names in parentheses form one axis.
+/// The axes of one side of a pattern. Several names in parentheses are one axis.
 using Groups = std::vector<std::vector<std::string>>;
 
 Groups parse_side(std::string_view side, std::string_view pattern) {
@@ -52,7 +52,8 @@ std::vector<std::string> names_of(const Groups& groups) {
 
 class Rearrange : public Operation {
  public:
-  /// The sizes of axes are keyword arguments of the call, with the names in its pattern.
+  /// Returns the names of the arguments. The sizes of axes are keyword arguments of the call, with the names in the
+  /// layer's pattern.
   [[nodiscard]] std::span<const std::string_view> arguments() const override {
     arguments_ = {"tensor", "pattern"};
     for (const NodeSpec& node : nodes) {
@@ -92,7 +93,7 @@ class Rearrange : public Operation {
   }
 
  private:
-  /// The size of every named axis. One of each group can be derived from the others.
+  /// Returns the size of every named axis. In each group, the size of one axis can follow from the others.
   static std::map<std::string, Dim> sizes_of(Call& call, const Groups& from, const Shape& shape,
                                              std::string_view pattern) {
     if (static_cast<int>(from.size()) != shape.rank())

@@ -1,4 +1,4 @@
-// Elements written to places that other tensors name, and reductions over segments (keras/src/ops/core.py, math.py).
+// Writes elements to places that other tensors select, and reduces segments (keras/src/ops/core.py, math.py).
 #include <algorithm>
 
 #include "attn/base/size.h"
@@ -15,7 +15,7 @@ using graph::Builder;
 using graph::ReduceFn;
 using graph::ValueId;
 
-/// Updates are compared with each other, and rows with updates: this many comparisons need 64 MiB.
+/// The maximum number of comparisons, which need 64 MiB. Updates are compared with each other, and rows with updates.
 constexpr Dim kMostCompared = Dim{1} << 26;
 
 void expect_comparable(Dim rows, Dim columns, Dim width) {
@@ -38,12 +38,12 @@ Dim known_count(const Shape& shape) {
   return *count;
 }
 
-/// Sums `updates` (M, width) into a table (rows, width) of zeros.
+/// Adds `updates` (M, width) to the rows `places` of a table (rows, width) of zeros.
 Expression added(Builder& b, ValueId updates, ValueId places, Dim rows) {
   return {b, b.apply(graph::ScatterAdd{0, rows}, {updates, places})};
 }
 
-/// Reduces the updates (M, width) of each of `rows` rows; a row without one gets `empty`.
+/// Reduces the updates (M, width) that each of `rows` rows receives; a row without updates becomes `empty`.
 Expression reduced_rows(Builder& b, ReduceFn fn, ValueId updates, ValueId places, Dim rows, double empty) {
   const Shape shape = b.shape(updates);
   expect_comparable(rows, shape[0], shape[1]);
@@ -53,7 +53,7 @@ Expression reduced_rows(Builder& b, ReduceFn fn, ValueId updates, ValueId places
   return where(mine, all, all.number(empty)).reduced({fn, {1}, false});
 }
 
-/// RowPlaces in a table, and how many axes of it they name.
+/// The rows of a table that indices select. An index may select along several leading axes, which are flattened.
 struct RowPlaces {
   ValueId rows;  ///< (M), int64: indices into the table with its named axes flattened
   Dim count;     ///< M
@@ -61,8 +61,8 @@ struct RowPlaces {
   Dim width;     ///< elements of a row
 };
 
-/// Reads indices (M…, depth), which name elements of the first `depth` axes of `table`. An index that is out of range
-/// stays out of range, so that the run rejects it.
+/// Reads indices (M…, depth), which select along the first `depth` axes of `table`. An index that is out of range stays
+/// out of range, so that the run rejects it.
 RowPlaces places_in(Builder& b, const Operand& indices, const Shape& table) {
   const Shape given = indices.shape();
   if (!is_integer(indices.own_dtype()))
@@ -92,7 +92,7 @@ RowPlaces places_in(Builder& b, const Operand& indices, const Shape& table) {
   return out;
 }
 
-/// The updates as rows (M, width); bool as int32, so that they can be added.
+/// Returns the updates as rows (M, width); bool becomes int32, so that updates can be added.
 Expression update_rows(Builder& b, ValueId updates, const RowPlaces& places) {
   if (b.dtype(updates) == DType::boolean) updates = b.cast(updates, DType::int32);
   const auto needed = checked_mul(places.count, places.width);
@@ -104,7 +104,7 @@ Expression update_rows(Builder& b, ValueId updates, const RowPlaces& places) {
 
 inline constexpr std::array<std::string_view, 3> kScatterArguments = {"indices", "values", "shape"};
 
-/// Zeros of `shape`, plus every value at the place that its index names.
+/// Returns zeros of `shape`, plus every value at the place that its index selects.
 class Scatter : public Taking<kScatterArguments> {
  public:
   void fields(Fields& f) override { f("shape", shape, 311); }
@@ -119,7 +119,7 @@ class Scatter : public Taking<kScatterArguments> {
   }
 
  private:
-  /// Files of Keras before 3.11 hold the shape as an argument of the call.
+  /// Files of Keras before 3.11 have the shape as an argument of the call.
   Shape table_of(Call& call) {
     if (shape) return *shape;
     const auto* list = call.has("shape") ? call.arg("shape").as<ArgList>() : nullptr;
@@ -136,7 +136,7 @@ class Scatter : public Taking<kScatterArguments> {
 
 inline constexpr std::array<std::string_view, 3> kScatterUpdateArguments = {"inputs", "indices", "updates"};
 
-/// The inputs with the named elements replaced, or reduced together with the updates.
+/// Returns the inputs with the selected elements replaced by the updates, or reduced together with the updates.
 class ScatterUpdate : public Taking<kScatterUpdateArguments> {
  public:
   void fields(Fields& f) override { f("reduction", reduction, 314); }
@@ -168,7 +168,7 @@ class ScatterUpdate : public Taking<kScatterUpdateArguments> {
     return *reduction == "max" ? max(table, reduce(ReduceFn::max, floating ? -kInfinity : least))
                                : min(table, reduce(ReduceFn::min, floating ? kInfinity : greatest));
   }
-  /// The last of several updates of a place counts, as TensorFlow applies them in order.
+  /// If several updates select a place, the last one counts, because TensorFlow applies them in order.
   static Expression replaced(Builder& b, const Expression& table, const Expression& updates, const RowPlaces& places) {
     expect_comparable(places.count, places.count, 1);
     const Expression own{b, b.expand_dims(places.rows, 1)}, other{b, b.expand_dims(places.rows, 0)};
@@ -184,7 +184,7 @@ class ScatterUpdate : public Taking<kScatterUpdateArguments> {
 
 inline constexpr std::array<std::string_view, 2> kSegmentArguments = {"data", "segment_ids"};
 
-/// Rows of data reduced by the segment that each is in; a row with a negative id is in none.
+/// Reduces the rows of data that belong to the same segment. A row with a negative id is in no segment.
 template <ReduceFn kFn>
 class Segment : public Taking<kSegmentArguments> {
  public:
@@ -214,7 +214,8 @@ class Segment : public Taking<kSegmentArguments> {
 
  private:
   static Expression reduced(Builder& b, const Expression& data, const Expression& id, Dim rows) {
-    // Row 0 takes what is in no segment, and is cut off. An id that is too large is rejected there.
+    // Row 0 collects the rows without a segment, and is removed afterwards. An id that is too large is rejected by the
+    // operation.
     const Expression place = where(id < 0.0, id.number(0.0), id + 1.0);
     const auto sums = [&](const Expression& x) {
       return Expression{b, sliced(b, added(b, x, place, rows + 1), 0, {1, rows + 1, 1})};
@@ -231,7 +232,7 @@ class Segment : public Taking<kSegmentArguments> {
       neutral = floating ? kInfinity : empty;
     }
     const Expression best = reduced_rows(b, kFn, data, id, rows, neutral);
-    // Only an empty segment gets the least number; one that holds nothing but −∞ gives −∞.
+    // Only an empty segment becomes the limit of the dtype; a segment of infinities stays infinite.
     const Expression one{b, b.apply(graph::Fill{{data.shape()[0], 1}, DType::int32, 1.0}, {})};
     return where(sums(one).cast(DType::boolean), best, best.number(empty));
   }

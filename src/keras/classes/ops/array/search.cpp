@@ -1,4 +1,4 @@
-// Places of numbers among others: in sorted rows, in bins, among the greatest (keras/src/ops/numpy.py, math.py).
+// Positions of numbers among others: in sorted rows, in bins, among the greatest (keras/src/ops/numpy.py, math.py).
 #include <algorithm>
 
 #include "classes/ops/array/layout.h"
@@ -14,7 +14,7 @@ using graph::ReduceFn;
 using graph::UnaryFn;
 using graph::ValueId;
 
-/// Counts the numbers of a row that fulfil a condition with x, for each element of x.
+/// A comparison of each element x with all numbers of a row; the numbers that satisfy it are counted.
 using Comparison = Expression (*)(const Expression& number, const Expression& x);
 Expression count_where(Builder& b, ValueId row, ValueId x, Comparison holds) {
   const Expression each{b, b.expand_dims(x, -1)};
@@ -47,7 +47,7 @@ class SearchSorted : public Taking<kSearchArguments> {
 
 inline constexpr std::array<std::string_view, 2> kBinArguments = {"x", "bins"};
 
-/// The bin of each number; NaN is behind the last.
+/// The bin of each number; NaN is after the last bin.
 class Digitize : public Taking<kBinArguments> {
  public:
   Arg call(Call& call) override {
@@ -64,7 +64,8 @@ class Digitize : public Taking<kBinArguments> {
 
 inline constexpr std::array<std::string_view, 2> kTopArguments = {"targets", "predictions"};
 
-/// Is the prediction of the target among the k greatest of its row? A row that is not finite has no order.
+/// Whether the prediction of the target is among the k greatest of its row. A row with a number that is not finite has
+/// no order.
 class InTopK : public Taking<kTopArguments> {
  public:
   void fields(Fields& f) override { f.required("k", k); }
@@ -91,7 +92,7 @@ class InTopK : public Taking<kTopArguments> {
 
 inline constexpr std::array<std::string_view, 1> kIndices = {"indices"};
 
-/// Flat indices as one index for each axis of a shape.
+/// Converts flat indices to one index for each axis of a shape.
 class UnravelIndex : public Taking<kIndices> {
  public:
   void fields(Fields& f) override { f.required("shape", shape); }
@@ -101,8 +102,8 @@ class UnravelIndex : public Taking<kIndices> {
     if (!is_integer(given.own_dtype())) throw bad_input("indices must be integers, got {}", name_of(given.own_dtype()));
     if (!shape.known()) throw bad_input("the shape {} must be known", shape.str());
     Expression rest{b, given.value()};
-    // Keras divides by the sizes from the last on where the indices have one axis, and from the first on where they
-    // have another number of axes (keras/src/backend/tensorflow/numpy.py).
+    // Keras divides by the sizes from the last axis on if the indices have one axis, and from the first axis on
+    // otherwise (keras/src/backend/tensorflow/numpy.py).
     const bool from_last = given.rank() == 1;
     ArgList out;
     for (int i = 0; i < shape.rank(); ++i) {

@@ -1,5 +1,5 @@
-// Sorting. The graph has no sort: the rank of an element is the number of elements before it, and the k best are
-// selected one after the other.
+// Sorting. Graphs have no operation that sorts. The rank of an element is the number of elements before it, and the k
+// best are selected one after the other.
 #include <array>
 #include <cmath>
 #include <limits>
@@ -16,7 +16,7 @@ using graph::Builder;
 using graph::ReduceFn;
 using graph::ValueId;
 
-/// Each element is compared with all others: this many need 64 MiB for each row.
+/// The maximum size of a sorted axis. Each element is compared with all others, which needs 64 MiB for each row.
 constexpr Dim kMostSorted = 4096;
 constexpr std::int64_t kMostBest = 1024;
 
@@ -26,8 +26,8 @@ Expression counted(Builder& b, Dim size, int axis, int rank) {
   return {b, b.apply(graph::Iota{shape, DType::int64, axis, 0.0, 1.0}, {})};
 }
 
-/// The indices (int64) that sort the last axis of x in ascending order; the order is stable. With `nan_last`, NaN comes
-/// after all numbers.
+/// Returns the indices (int64) that sort the last axis of x in ascending order; the order is stable. With `nan_last`,
+/// NaN comes after all numbers.
 ValueId order_of(Builder& b, ValueId value, bool nan_last = false) {
   const Shape shape = b.shape(value);
   const int last = shape.rank() - 1;
@@ -117,7 +117,7 @@ class TopK : public Taking<kX> {
   bool sorted = true;
 };
 
-/// x with some axes as one, the last.
+/// Merges some axes of x into one, the last.
 ValueId as_rows(Builder& b, ValueId x, const std::vector<int>& axes) {
   const Shape shape = b.shape(x);
   std::vector<int> order;
@@ -137,7 +137,7 @@ ValueId as_rows(Builder& b, ValueId x, const std::vector<int>& axes) {
   return b.reshape(b.transpose(x, order), rows);
 }
 
-/// The quantile `at` (0 the minimum, 1 the maximum) over some axes, interpolated between the sorted elements.
+/// Returns the quantile `at` (0 the minimum, 1 the maximum) over some axes, interpolated between the sorted elements.
 ValueId at_share(Builder& b, ValueId x, const std::vector<int>& axes, double at, const std::string& method) {
   const ValueId flat = as_rows(b, x, axes);
   const Shape rows = b.shape(flat);
@@ -157,7 +157,8 @@ ValueId at_share(Builder& b, ValueId x, const std::vector<int>& axes, double at,
   return lower == higher ? element(lower) : element(higher) * (1.0 - share) + element(lower) * share;
 }
 
-/// The quantile `at` (0 the minimum, 1 the maximum) over some axes, without NaN; NaN for a row that holds nothing else.
+/// Returns the quantile `at` (0 the minimum, 1 the maximum) over some axes without NaN; NaN for a row that has only
+/// NaN.
 ValueId at_share_of_numbers(Builder& b, ValueId x, const std::vector<int>& axes, double at, const std::string& method) {
   const Expression flat{b, as_rows(b, x, axes)};
   const Shape rows = flat.shape();
@@ -227,7 +228,7 @@ class Quantile : public Median<kSkipNan> {
   }
   [[nodiscard]] std::span<const std::string_view> arguments() const override { return kXQ; }
   Arg call(Call& call) override {
-    // Keras's Quantile stores a method but always computes the linear one.
+    // Keras's Quantile stores a method, but always interpolates linearly.
     const bool linear = kWhole == 1 && !kSkipNan;
     return Call::result(
         this->between(call, number_argument(call, "q", 0.5) / kWhole, linear ? "linear" : method.value));

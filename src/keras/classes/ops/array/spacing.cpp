@@ -1,4 +1,4 @@
-// Numbers at regular places between two others, powers of numbers, and areas below them (keras/src/ops/numpy.py).
+// Evenly spaced numbers, powers of numbers, and areas below points (keras/src/ops/numpy.py).
 #include <array>
 #include <cmath>
 #include <numbers>
@@ -95,7 +95,7 @@ class Logspace : public Linspace {
   Number base = 10;
 };
 
-/// Numbers of one ratio, with the sign of the first.
+/// Numbers with a constant ratio, and the sign of the first.
 class Geomspace : public Linspace {
  public:
   void fields(Fields& f) override {
@@ -115,7 +115,7 @@ class Geomspace : public Linspace {
   }
 };
 
-/// x to the powers 0 to N − 1 on a new last axis, the greatest first.
+/// x to the powers 0 to N − 1 on a new last axis, with the greatest power first.
 class Vander : public Taking<kX> {
  public:
   void fields(Fields& f) override {
@@ -144,7 +144,7 @@ class Vander : public Taking<kX> {
 
 inline constexpr std::array<std::string_view, 1> kY = {"y"};
 
-/// The area below y by the rule of trapezoids; its points are at `x`, or `dx` apart.
+/// The area below y by the trapezoidal rule. The points are at `x`, or `dx` apart.
 class Trapezoid : public Taking<kY> {
  public:
   void fields(Fields& f) override {

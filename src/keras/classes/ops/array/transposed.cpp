@@ -10,8 +10,8 @@ namespace {
 
 using graph::ValueId;
 
-/// Spreads spatial axis i of x: stride − 1 zeros after each cell, and zeros before and after for a kernel of `size`
-/// cells to slide over.
+/// Inserts stride − 1 zeros between the cells of spatial axis i of x. Also adds zeros before and after, so that a
+/// kernel of `size` cells can slide over them.
 ValueId spread(graph::Builder& b, ValueId x, int i, Dim size, const TransposedWindow& how) {
   const auto at = static_cast<std::size_t>(i);
   const int axis = i + 1;
@@ -21,7 +21,8 @@ ValueId spread(graph::Builder& b, ValueId x, int i, Dim size, const TransposedWi
     throw bad_input("a kernel of {} with the dilation {} and the stride {} is too large", size, how.dilation[at],
                     stride);
   const std::int64_t window = *span + 1;
-  // The output has (I − 1)·stride + extent cells for I of the input; `cut` of the full result are left out in front.
+  // For I cells of the input, the output has (I − 1)·stride + extent cells; the first `cut` cells of the full result
+  // are omitted.
   std::int64_t extent = 0, cut = 0;
   if (how.same) {
     extent = how.output_padding ? window % 2 + (*how.output_padding)[at] : stride;
@@ -66,7 +67,7 @@ ValueId spread(graph::Builder& b, ValueId x, int i, Dim size, const TransposedWi
 ValueId transposed_convolution(graph::Builder& b, ValueId x, ValueId kernel, const TransposedWindow& window,
                                std::optional<ValueId> bias) {
   const int spatial = static_cast<int>(window.strides.size());
-  // (window…, F, C) flipped → (window…, C, F)
+  // The kernel (window…, F, C) is flipped, and becomes (window…, C, F).
   graph::Slice flip;
   flip.ranges.resize(static_cast<std::size_t>(spatial) + 2);
   std::vector<int> order;

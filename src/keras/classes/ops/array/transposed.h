@@ -1,4 +1,4 @@
-// Convolutions the other way round: each cell of the input spreads a window of the output.
+// Transposed convolutions: each cell of the input is spread over a window of the output.
 #pragma once
 
 #include <cstdint>
@@ -9,17 +9,17 @@
 
 namespace attn::keras {
 
-/// The window of a transposed convolution, one number for each spatial axis.
+/// The window of a transposed convolution, with one number for each spatial axis.
 struct TransposedWindow {
   std::vector<std::int64_t> strides, dilation;
-  bool same = false;                                        ///< the padding; otherwise "valid"
-  std::optional<std::vector<std::int64_t>> output_padding;  ///< nothing: as the strides need it
+  bool same = false;                                        ///< padding "same"; otherwise "valid"
+  std::optional<std::vector<std::int64_t>> output_padding;  ///< empty: derived from the strides
 };
 
-/// Returns the transposed convolution of x (B, spatial…, C) with a kernel (window…, F, C) and, if `bias` is given, plus
-/// F numbers. The input is spread out by the strides, then an ordinary convolution with the flipped kernel slides over
-/// it. Sizes follow keras.src.backend.common.backend_utils.compute_conv_transpose_output_shape; the result begins where
-/// the gradient of TensorFlow's convolution does. Throws Error (bad_input) for sizes that are too large.
+/// Returns the transposed convolution of x (B, spatial…, C) with a kernel (window…, F, C), plus `bias` (F) if it is
+/// given. Zeros are inserted into x according to the strides; then an ordinary convolution slides the flipped kernel
+/// over it. Sizes follow keras.src.backend.common.backend_utils.compute_conv_transpose_output_shape. The result begins
+/// where the gradient of TensorFlow's convolution begins. Throws Error (bad_input) for sizes that are too large.
 [[nodiscard]] graph::ValueId transposed_convolution(graph::Builder& b, graph::ValueId x, graph::ValueId kernel,
                                                     const TransposedWindow& window,
                                                     std::optional<graph::ValueId> bias = {});

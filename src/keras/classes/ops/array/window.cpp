@@ -1,4 +1,4 @@
-// The convolution, pooling and image patches of keras.ops.
+// Convolution, pooling and image patches of keras.ops.
 #include <algorithm>
 #include <numeric>
 
@@ -13,7 +13,7 @@ namespace {
 using graph::Builder;
 using graph::ValueId;
 
-/// A single number for all spatial axes, or a list of them.
+/// Returns the list, or a single number repeated for all spatial axes.
 std::vector<std::int64_t> per_axis(const Axes& given, int spatial) {
   std::vector<std::int64_t> out = as_list(given);
   if (std::holds_alternative<std::int64_t>(given))
@@ -69,7 +69,7 @@ class Conv : public Taking<kConvArguments> {
   }
 
  protected:
-  /// `kernel` is (window…, C/groups, F): fewer input channels than in x imply groups.
+  /// Convolves with `kernel` (window…, C/groups, F). A kernel with fewer input channels than x implies groups.
   ValueId convolved(Builder& b, ValueId x, ValueId kernel) const {
     const Shape in = b.shape(x), window = b.shape(kernel);
     if (in.rank() < 3 || window.rank() != in.rank())
@@ -86,7 +86,8 @@ class Conv : public Taking<kConvArguments> {
                                {}},
                    {x, kernel});
   }
-  /// (window…, C, M) convolves each channel separately into M outputs: a kernel (window…, 1, C·M) with C groups.
+  /// Convolves each channel separately, to M outputs. The kernel (window…, C, M) becomes (window…, 1, C·M) with C
+  /// groups.
   ValueId depthwise(Builder& b, ValueId x, ValueId kernel) const {
     const Shape window = b.shape(kernel);
     if (window.rank() < 3 || !window.known() || b.shape(x).back() != window[-2])
@@ -136,7 +137,7 @@ inline constexpr std::array<std::string_view, 1> kImages = {"images"};
 /// Extracts patches of images: (B, rows, columns, height·width·C).
 class ExtractPatches : public Taking<kImages> {
  public:
-  /// Since 3.14 its config is the only one without a name.
+  /// Since 3.14, this is the only config without a name.
   void config(Fields& f) override {
     if (f.reading()) f.ignored({"name"});
     if (!f.reading() && f.version() < 314) f("name", name);
@@ -168,7 +169,7 @@ class ExtractPatches : public Taking<kImages> {
   }
 
  private:
-  /// Adjacent patches are a reshape.
+  /// Extracts patches that do not overlap, by a reshape.
   static ValueId cut(Builder& b, ValueId x, const std::vector<std::int64_t>& window) {
     const Shape image = b.shape(x);
     const Dim height = window[0], width = window[1], channels = image[3];
@@ -181,7 +182,7 @@ class ExtractPatches : public Taking<kImages> {
     const Dim length = channels == kUnknown ? kUnknown : times(channels, times(height, width));
     return b.apply(graph::Reshape{{image[0], rows, columns, length}}, {x});
   }
-  /// Other patches are a convolution with a kernel that selects one cell for each output.
+  /// Extracts other patches, by a convolution whose kernel selects one cell for each output.
   [[nodiscard]] ValueId looked_up(Builder& b, ValueId x, const std::vector<std::int64_t>& window,
                                   const std::vector<std::int64_t>& steps,
                                   const std::vector<std::int64_t>& dilation) const {
@@ -202,7 +203,7 @@ class ExtractPatches : public Taking<kImages> {
   OpDataFormat data_format;
 };
 
-/// Blocks of an image as columns, and back: (B, C, H, W) and (B, C·height·width, blocks).
+/// Converts blocks of an image to columns and back: (B, C, H, W) and (B, C·height·width, blocks).
 class Blocks : public Taking<kX> {
  public:
   void fields(Fields& f) override {
@@ -216,7 +217,7 @@ class Blocks : public Taking<kX> {
   struct Grid {
     std::vector<std::int64_t> kernel, dilation, padding, stride;
     [[nodiscard]] Dim cells() const { return times(kernel[0], kernel[1]); }
-    /// The number of blocks along an axis of `size`.
+    /// Returns the number of blocks along an axis of `size`.
     [[nodiscard]] Dim count(std::size_t axis, Dim size) const {
       if (size == kUnknown) return kUnknown;
       const Dim left = size + 2 * padding[axis] - dilation[axis] * (kernel[axis] - 1) - 1;
@@ -234,7 +235,8 @@ class Blocks : public Taking<kX> {
       throw bad_input("kernel_size, dilation, padding and stride must be two integers from 0 or 1 to {}", kMostInBlock);
     return out;
   }
-  /// 1 where cell (row, column) of channel c is element (c·height + row)·width + column of a column.
+  /// Returns a kernel that is 1 where cell (row, column) of channel c is element (c·height + row)·width + column of a
+  /// column.
   static Tensor picking(DType dtype, const Grid& grid, Dim channels) {
     const Dim height = grid.kernel[0], width = grid.kernel[1], length = times(channels, grid.cells());
     if (length > kMostInBlock)
@@ -271,7 +273,7 @@ class Unfold : public Blocks {
   }
 };
 
-/// Cells that several blocks have are summed.
+/// Adds blocks to an image; a cell that several blocks contain is their sum.
 class Fold : public Blocks {
  public:
   void fields(Fields& f) override {

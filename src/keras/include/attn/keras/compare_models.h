@@ -6,9 +6,9 @@
 
 namespace attn::keras {
 
-/// Layers are paired by name. Those without a counterpart are paired by class in order, so that a layer that Keras has
-/// renumbered counts as renamed, also in references to it. Defaults are filled in on both sides, so that an omitted key
-/// equals its default.
+/// Compares two models. Layers are paired by name; those without a counterpart are paired by class in order. Thus a
+/// layer that Keras has renumbered counts as renamed, also in references to it. Defaults are filled in on both sides,
+/// so that an omitted key equals its default.
 [[nodiscard]] ModelComparison compare_models(const Model& a, const Model& b);
 
 }  // namespace attn::keras

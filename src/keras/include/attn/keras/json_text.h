@@ -10,7 +10,8 @@ namespace attn::keras {
 /// `source:line:column`, as for every config.
 [[nodiscard]] nlohmann::ordered_json parse_json_text(const std::string& text, const std::string& source);
 
-/// The output of Python's json.dumps (", " and ": ", \uXXXX for non-ASCII, NaN, Infinity); `indent` > 0 adds newlines.
+/// Formats JSON as Python's json.dumps does (", " and ": ", \uXXXX for non-ASCII, NaN, Infinity). `indent` is the
+/// number of spaces for each level; above 0 there are newlines.
 [[nodiscard]] std::string write_json_text(const nlohmann::ordered_json& json, int indent = 0);
 
 }  // namespace attn::keras

@@ -9,15 +9,16 @@
 namespace attn::keras {
 
 struct KnownClass {
-  std::string_view name;     ///< its name in configs
-  std::string_view shown;    ///< its name in Python, if different
+  std::string_view name;     ///< the class's name in configs
+  std::string_view shown;    ///< the class's name in Python, if different
   std::string_view module;   ///< the module in configs
   std::string_view package;  ///< "keras_hub", or "" for Keras's own
   Version since = kOldest;   ///< the first Keras 3 version that has it, for Keras's own classes
   std::string_view refused;  ///< the reason why it is rejected, or ""
 };
 
-/// All layers including models, or all operations; rejected ones last, each in alphabetical order.
+/// Returns all layers including models, or all operations. Rejected classes come last. Both parts are in alphabetical
+/// order.
 [[nodiscard]] std::vector<KnownClass> known_layers();
 [[nodiscard]] std::vector<KnownClass> known_operations();
 

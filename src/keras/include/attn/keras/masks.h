@@ -11,7 +11,7 @@ namespace attn::keras {
 
 /// A tensor that a call reads or returns, and the shape of its mask.
 struct MaskedTensor {
-  std::string of;  ///< the layer that computed the tensor
+  std::string of;  ///< name of the layer that computed the tensor
   std::optional<Shape> mask;
 };
 
@@ -20,7 +20,7 @@ struct MaskRow {
   std::string name;
   std::string class_name;
   int level = 0;  ///< 0 at the top, 1 inside a nested model, …
-  int call = 0;   ///< index of the layer's call: 0, 1, …
+  int call = 0;   ///< index among the calls of the layer: 0, 1, …
   std::vector<MaskedTensor> inputs, outputs;
   /// The arguments whose masks the computation uses ("mask", "query_mask", …; "inputs" for masks of its inputs).
   std::vector<std::string> uses;
@@ -28,7 +28,7 @@ struct MaskRow {
   bool keeps = false;      ///< an output has the mask of an input
   bool merges = false;     ///< an output has a mask computed from those of the inputs
   bool drops = false;      ///< an input has a mask, which is not used, and no output has one
-  bool takes_off = false;  ///< removes the masks of its inputs, also for later readers
+  bool takes_off = false;  ///< the layer removes the masks of its inputs, also for later readers
 };
 
 struct MaskTrace {

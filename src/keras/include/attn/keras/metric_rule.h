@@ -7,27 +7,27 @@
 
 namespace attn::keras {
 
-/// total/count for each number, and 0 where the count is 0.
+/// The value is total/count for each number, and 0 where the count is 0.
 struct MeanRule {
-  bool root = false;  ///< the square root of that
+  bool root = false;  ///< the value is the square root of the quotient
 };
 
-/// Each number of the total.
+/// The value is the total, for each number.
 struct SumRule {};
 
-/// The area under a curve (keras.metrics.AUC). The total is (4, L, T): true and false positives, true and false
-/// negatives of L labels at T ascending thresholds.
+/// The value is the area under a curve (keras.metrics.AUC). The total is (4, L, T): true and false positives, true and
+/// false negatives of L labels at T ascending thresholds.
 struct AreaRule {
   enum class Curve : std::uint8_t { roc, pr, pr_gain };
   enum class Heights : std::uint8_t { interpolation, minoring, majoring };
   Curve curve = Curve::roc;
   Heights heights = Heights::interpolation;
   std::int64_t labels = 1;
-  std::vector<double> label_weights;  ///< one for each label, or none: the plain mean
+  std::vector<double> label_weights;  ///< one weight for each label; empty: the plain mean
 };
 
-/// The largest value of one rate where another reaches a limit (keras.metrics.SensitivityAtSpecificity, …). The total
-/// is (4, T), in the order of AreaRule.
+/// The value is the largest value of one rate where another rate reaches a limit
+/// (keras.metrics.SensitivityAtSpecificity, …). The total is (4, T), in the order of AreaRule.
 struct BestRule {
   enum class Rate : std::uint8_t { recall, specificity, precision };
   Rate limited = Rate::specificity, best = Rate::recall;
@@ -42,7 +42,8 @@ struct FBetaRule {
   double beta = 1.0;
 };
 
-/// The mean intersection over union of classes (keras.metrics.IoU). The total is the confusion matrix (C, C).
+/// The value is the mean intersection over union of classes (keras.metrics.IoU). The total is the confusion matrix (C,
+/// C).
 struct OverlapRule {
   std::int64_t classes = 1;
   std::vector<std::int64_t> targets;

@@ -22,7 +22,7 @@ namespace attn::keras {
 
 /// A weight in a .weights.h5 or .keras file.
 struct StoredWeight {
-  std::string place;  ///< "layers/dense/vars/0"
+  std::string place;  ///< key of the weight: "layers/dense/vars/0"
   Shape shape;
   DType dtype = DType::float32;
 };
@@ -40,16 +40,16 @@ class Model {
   /// for messages. Throws Error (bad_input).
   [[nodiscard]] static Model read(const std::string& source, std::string text, const ReadOptions& options = {});
   /// Returns all errors and warnings (Problem::warning) of such a text, in the order of the file. Reading stops after a
-  /// thousand problems, which is then the last one. If the JSON is invalid, or a part that everything depends on, that
-  /// is the only problem.
+  /// thousand problems, and a last warning then announces that there may be more. If the JSON, or a part on which
+  /// everything depends, is invalid, that is the only problem.
   [[nodiscard]] static std::vector<Problem> validate(const std::string& source, std::string text,
                                                      const ReadOptions& options = {});
-  /// Creates a layer of class `class_name` from key=value pairs; values are JSON or plain words.
+  /// Creates a layer of class `class_name` from key=value pairs, whose values are JSON or plain words.
   [[nodiscard]] static Model make_layer(const std::string& class_name,
                                         const std::vector<std::pair<std::string, std::string>>& arguments);
-  /// The classes that make_layer supports.
+  /// Returns the classes that make_layer supports.
   [[nodiscard]] static std::vector<std::string> layer_classes();
-  /// The text of configs/encoder.json, which is embedded.
+  /// Returns the text of configs/encoder.json, which is embedded.
   [[nodiscard]] static const std::string& builtin_encoder();
 
   Model(Model&&) noexcept;
@@ -58,48 +58,53 @@ class Model {
 
   [[nodiscard]] const std::string& name() const;
   [[nodiscard]] std::string class_name() const;
-  /// Whether it is a single layer. A layer can be displayed (`config`), and once it is built also summarized and run.
+  /// Returns whether the model is a single layer. A layer can be displayed (`config`); once it is built, it can also be
+  /// summarized and run.
   [[nodiscard]] bool is_single_layer() const;
   [[nodiscard]] const std::vector<std::string>& warnings() const;
-  /// The names of all layers and operations, in order; those of nested models follow these as "block/dense".
+  /// Returns the names of all layers and operations, in order. A nested model is followed by its layers, as
+  /// "block/dense".
   [[nodiscard]] std::vector<std::string> layer_names() const;
-  /// The names of the input layers, in order.
+  /// Returns the names of the input layers, in order.
   [[nodiscard]] std::vector<std::string> input_names() const;
-  /// The string inputs, and the results of the layers that read them, which are inputs of graphs instead.
+  /// Returns the string inputs, and the results of the layers that read them. These results are inputs of the model's
+  /// graphs, in place of the strings.
   [[nodiscard]] std::vector<TextInput> text_inputs() const;
   [[nodiscard]] std::vector<TextStage> text_stages() const;
-  /// The outputs of its graphs that represent strings. Throws Error (bad_input) if the model computes with strings.
+  /// Returns the outputs of the model's graphs that represent strings. Throws Error (bad_input) if the model computes
+  /// with strings.
   [[nodiscard]] std::vector<TextOutput> text_outputs() const;
-  /// The names of the input arrays of its graphs: those of numeric input layers, and of text layers.
+  /// Returns the names of the input arrays of the model's graphs: those of numeric input layers, and of text layers.
   [[nodiscard]] std::vector<std::string> array_names() const;
-  /// The name of the first attention layer; empty if there is none.
+  /// Returns the name of the first attention layer; empty if there is none.
   [[nodiscard]] std::optional<std::string> first_attention() const;
 
-  /// The custom classes of its layers, whose Python code is never run; without duplicates, in order of occurrence.
+  /// Returns the custom classes of the model's layers, without duplicates and in order of occurrence. Their Python code
+  /// is never run.
   [[nodiscard]] std::vector<std::string> custom_classes() const;
   /// Assigns the stored weights of a file to custom layers, and to layers that cannot be built because of them.
   void take_stored(std::span<const StoredWeight> stored);
-  /// Assigns the stored weights of an older .h5 file, which has them by layer of the model, to custom layers. Layers
-  /// that cannot be built because of custom layers get theirs too.
+  /// Assigns the stored weights of an older .h5 file to custom layers. Such a file lists weights by layer of the model.
+  /// Layers that cannot be built because of custom layers get their weights too.
   void take_stored(std::span<const StoredLayer> stored);
-  /// Whether it has custom layers whose weights are not known from a file.
+  /// Returns whether the model has custom layers whose weights are not known from a file.
   [[nodiscard]] bool has_unknown_params() const;
   /// Throws Error (bad_input) if the model has a custom layer.
   void require_no_custom_class() const;
 
-  /// The KerasHub task information; empty if it is not a task.
+  /// Returns the KerasHub task information; empty if the model is not a task.
   [[nodiscard]] std::optional<TaskInfo> task() const;
-  /// Whether LowerOptions::decode applies: its logits predict the next token.
+  /// Returns whether LowerOptions::decode applies: the model's logits predict the next token.
   [[nodiscard]] bool decodes() const;
-  /// The maximum sequence length by its trained position embeddings; empty if it has none.
+  /// Returns the maximum sequence length in tokens that trained position embeddings allow; empty if the model has none.
   [[nodiscard]] std::optional<std::int64_t> most_positions() const;
-  /// The contents of model.summary(). Throws Error (bad_input) for a layer that was never built.
+  /// Returns the contents of model.summary(). Throws Error (bad_input) for a layer that was never built.
   [[nodiscard]] Summary summary() const;
-  /// The creation, use and loss of masks in a call of the model. Throws Error (bad_input) like summary().
+  /// Returns for a call of the model where masks are created, used and lost. Throws Error (bad_input) like summary().
   [[nodiscard]] MaskTrace masks() const;
-  /// All variables in the order of model.weights.
+  /// Returns all variables in the order of model.weights.
   [[nodiscard]] std::vector<graph::WeightSpec> weights() const;
-  /// The arrays in .weights.h5 besides the variables, by key.
+  /// Returns the arrays in .weights.h5 besides the variables, with their keys.
   [[nodiscard]] std::vector<NamedTensor> kept_arrays() const;
   /// Lowers the model to a graph with known shapes. Its weights are those of weights(), in that order. Throws Error
   /// (bad_input).
@@ -110,24 +115,25 @@ class Model {
   /// Sets `trainable` of these layers (names as in layer_names) and of everything inside to false, so that steps do not
   /// change their variables. Throws Error (usage) for an unknown name.
   void freeze(const std::vector<std::string>& layers);
-  /// The arguments of compile() in the file: JSON, or empty.
+  /// Returns the arguments of compile() in the file as JSON; empty if there are none.
   [[nodiscard]] std::optional<std::string> compile_config() const;
-  /// Whether LowerOptions::sequence_length applies: the model does not fix its lengths to others.
+  /// Returns whether LowerOptions::sequence_length can be `length`: the model does not fix its lengths to other
+  /// numbers.
   [[nodiscard]] bool reaches_length(std::int64_t length) const;
   /// Lowers the model as lower() does, and assigns the graph's layers and weights to parts of the model. Throws Error
   /// (bad_input).
   [[nodiscard]] Anatomy anatomy(const LowerOptions& options) const;
-  /// The text of config.json in a Hugging Face folder of this model; `dtype` is the dtype of its stored weights. Throws
-  /// Error (bad_input) for a model that transformers has no class for.
+  /// Returns the text of config.json in a Hugging Face folder of this model; `dtype` is the dtype of the stored
+  /// weights. Throws Error (bad_input) if transformers has no class for the model.
   [[nodiscard]] std::string hugging_face_config(const std::string& dtype) const;
-  /// The config in Keras's format.
+  /// Returns the config in Keras's format.
   [[nodiscard]] std::string config(const ConfigOptions& options) const;
 
  private:
   struct Parts;
   [[nodiscard]] bool takes_length(std::int64_t length) const;
-  /// The model with another sequence length, which a short encoder config can create; it lives as long as this one.
-  /// Null if there is none.
+  /// Returns the model with another sequence length, or null. Only a short encoder config can create it. It lives as
+  /// long as this model.
   [[nodiscard]] const Model* resized(std::int64_t length) const;
 
   explicit Model(std::unique_ptr<Parts> parts);

@@ -8,12 +8,12 @@
 
 namespace attn::keras {
 
-/// All strings are printable.
+/// A problem in a config. All of its strings are printable.
 struct Problem {
   bool warning = false;      ///< the config is valid, but may have unintended effects
   std::string file;          ///< the name of the source; "" if there is no file
-  int line = 0, column = 0;  ///< from 1; 0: unknown
-  std::string pointer;       ///< JSON pointer
+  int line = 0, column = 0;  ///< both from 1; 0: unknown
+  std::string pointer;       ///< JSON pointer to the key
   std::string message;       ///< "expected an integer > 0, got \"8\"", "unknown key (did you mean 'num_heads'?)"
 };
 
@@ -27,7 +27,7 @@ class ConfigError : public Error {
   Problem problem_;
 };
 
-/// The location of an Error, if it has one, and its message.
+/// Returns the location of an Error, if it has one, and its message.
 [[nodiscard]] Problem problem_of(const Error& error);
 
 }  // namespace attn::keras

@@ -7,7 +7,7 @@
 namespace attn::keras {
 
 /// The purpose of a layer or operation. Drawings, explanations and questions such as "which layer is the first
-/// attention?" depend on it, and never on a part of a name.
+/// attention?" depend on the role, and never on a part of a name.
 enum class Role : std::uint8_t {
   other,
   input,          ///< an input of the model
@@ -30,7 +30,7 @@ enum class Role : std::uint8_t {
 
 [[nodiscard]] constexpr bool is_attention(Role role) { return role == Role::attention || role == Role::dot_attention; }
 
-/// The role of the layer or operation with this class name in summaries; `other` for an unknown name.
+/// Returns the role in summaries of the layer or operation with this class name; `other` for an unknown name.
 [[nodiscard]] Role role_of(std::string_view class_name);
 
 }  // namespace attn::keras

@@ -16,7 +16,7 @@ struct NamedNumber {
 struct Symbol {
   std::string symbol;
   Count value = 0;
-  std::string meaning;  ///< "heads"
+  std::string meaning;  ///< what the number counts: "heads"
 };
 
 }  // namespace attn::keras

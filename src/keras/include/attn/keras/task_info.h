@@ -1,4 +1,4 @@
-// The properties of a KerasHub task (keras_hub.models.Task), besides being a model.
+// The properties that a KerasHub task (keras_hub.models.Task) has besides those of a model.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace attn::keras {
 /// A layer in a preprocessor that converts inputs to numbers: a tokenizer or an image converter.
 struct PreprocessorPart {
   std::string name, class_name;
-  /// For an image converter: (height, width), with kUnknown if its config has none; empty for a tokenizer.
+  /// For an image converter: (height, width) in pixels, with kUnknown if its config has none. Empty for a tokenizer.
   std::optional<Shape> image_size;
   /// For a tokenizer: the size of its vocabulary, if its files were read.
   std::optional<std::int64_t> vocabulary_size;
@@ -43,7 +43,7 @@ struct TaskInfo {
   std::string backbone_store;
   std::optional<Preprocessor> preprocessor;
   std::optional<Packing> packing;  ///< for a task with an encoder
-  /// KerasHub's error in single-token decode steps, as text after "KerasHub …"; empty if there is none.
+  /// The error that KerasHub makes in single-token decode steps, as text after "KerasHub …"; empty if there is none.
   std::string keras_hub_error{};
 };
 

@@ -1,4 +1,4 @@
-// String inputs (and numbers to hash) of a model, the graph inputs derived from them, and string outputs.
+// String inputs (and numbers to hash) of a model, the graph inputs that are derived from these, and string outputs.
 #pragma once
 
 #include <memory>
@@ -13,14 +13,14 @@ namespace attn::keras {
 /// A string input layer.
 struct TextInput {
   std::string name;
-  Shape shape;  ///< including the batch; dimensions may be unknown
+  Shape shape;  ///< shape including the batch; dimensions may be unknown
 };
 
 /// The result of a text layer for an input, or of a crossing for several inputs.
 struct TextStage {
   std::string
       name;  ///< name of the layer and of the graph's input: "block/text_vectorization", from its second call on "…[1]"
-  std::vector<std::string> inputs;  ///< the input layers that it reads
+  std::vector<std::string> inputs;  ///< names of the input layers that the text layer reads
   std::shared_ptr<const text::Encoding> encoding;
 };
 

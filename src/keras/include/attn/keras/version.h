@@ -7,12 +7,13 @@
 
 namespace attn::keras {
 
-/// 100·major + minor: 3.6 is 306.
+/// A Keras version as 100·major + minor: 3.6 is 306.
 using Version = int;
-/// The Keras 3 versions whose configs can be written.
+/// The oldest and the newest Keras 3 version whose configs can be written.
 inline constexpr Version kOldest = 300, kNewest = 315;
 
-/// The first Keras 3 version that has something. It has no default: a record without it does not compile.
+/// The first Keras 3 version that has a class or argument. The number has no default: a record without it does not
+/// compile.
 struct Since {
   constexpr Since(Version first) : version(first) {}  // NOLINT: stands for a version
   Version version;

@@ -12,25 +12,25 @@
 
 namespace attn::library {
 
-/// The heads, and the labels of their positions.
+/// Selects attention heads, and has the labels of their positions.
 struct Heads {
-  std::optional<std::string> layer;  ///< the name of an attention layer, or its number among them
+  std::optional<std::string> layer;  ///< the name of an attention layer, or its index among them
   std::optional<int> head;
-  std::int64_t item = 0;            ///< of the batch
-  std::vector<std::string> labels;  ///< files with a position's name in each line
+  std::int64_t item = 0;            ///< index in the batch
+  std::vector<std::string> labels;  ///< files with one position name per line
   bool log_scale = false;
 };
 
-/// Returns the limits of the maps for these scores.
+/// Returns the options of the maps for scores of these layouts.
 using Limits = std::function<run::MapOptions(const std::vector<run::ScoresLayout>&)>;
 
-/// Runs the model as far as the heads need it. Throws Error: (bad_input) for a model without attention, (usage) for a
+/// Runs the model up to the requested heads. Throws Error: (bad_input) for a model without attention, (usage) for a
 /// layer, head or item that does not exist.
 [[nodiscard]] report::HeatmapReport attention_of(const open::LoadedModel& loaded, const open::Execution& execution,
                                                  const open::GivenInputs& given, const Heads& heads,
                                                  const Limits& limits, const open::Listener& listener);
 
-/// Whether the model has an attention layer.
+/// Returns whether the model has an attention layer.
 [[nodiscard]] bool has_attention(const keras::Model& model, const keras::LowerOptions& options);
 
 }  // namespace attn::library

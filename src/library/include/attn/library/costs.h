@@ -1,4 +1,4 @@
-// The cost of a model for input sizes.
+// The cost of a model for given input sizes.
 #pragma once
 
 #include "attn/keras/model.h"
@@ -6,8 +6,8 @@
 
 namespace attn::library {
 
-/// Lowers and plans the model; weights are not allocated. A symbolic lowering gives no FLOPs and no bytes of
-/// activations. Throws Error (bad_input) as Model::lower does, and (no_memory) if a size exceeds the limits of a plan.
+/// Lowers and plans the model without allocating weights. A symbolic lowering gives no FLOPs and no activation bytes.
+/// Throws Error (bad_input) as Model::lower does, and (no_memory) if a size exceeds the limits of a plan.
 [[nodiscard]] report::CostReport costs_of(const keras::Model& model, const keras::LowerOptions& options);
 
 }  // namespace attn::library

@@ -6,7 +6,8 @@
 
 namespace attn::library {
 
-/// `expand_nested` includes the layers inside nested models. Throws Error (bad_input) as Model::summary does.
+/// Returns the layers as a graph; `expand_nested` includes the layers inside nested models. Throws Error (bad_input) as
+/// Model::summary does.
 [[nodiscard]] report::PlotGraph layer_graph(const keras::Model& model, bool expand_nested);
 
 }  // namespace attn::library

@@ -1,4 +1,4 @@
-// The setting of a report: with which model, device and options its numbers were made.
+// The setting of a report: the model, the device and the options that its results depend on.
 #pragma once
 
 #include <string>
@@ -11,15 +11,15 @@
 
 namespace attn::library {
 
-/// The setting in which the numbers of this graph were made.
+/// Returns the setting of results that this graph computes.
 [[nodiscard]] report::Setting setting_of(const std::string& model, const graph::Graph& graph,
                                          const backends::Backend& backend, const open::Execution& execution);
 
-/// The setting in which the numbers of this graph were made, with the origin of the model's weights.
+/// Returns the setting of results that this graph computes, with the origin of the model's weights.
 [[nodiscard]] report::Setting setting_of(const open::LoadedModel& loaded, const graph::Graph& graph,
                                          const backends::Backend& backend, const open::Execution& execution);
 
-/// The inputs, in the order of graph.inputs.
+/// Describes the inputs, in the order of graph.inputs.
 [[nodiscard]] std::vector<report::InputReport> describe_inputs(const graph::Graph& graph,
                                                                const open::GivenInputs& given);
 

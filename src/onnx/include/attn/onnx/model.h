@@ -39,7 +39,7 @@ struct ValueInfo {
   std::string name;
   DType dtype = DType::float32;
   std::vector<Dimension> shape;
-  bool ranked = true;  ///< otherwise the shape is unspecified
+  bool ranked = true;  ///< if false, the shape is unspecified
 };
 
 struct Graph {

@@ -25,8 +25,8 @@ namespace attn::open {
 [[nodiscard]] ModelText in_memory(const ModelText& source, std::string config,
                                   std::shared_ptr<const weights::Store> arrays);
 
-/// The weights that load_weights loads, with the dtypes of their file, and the optimizer's state. Drawn weights have
-/// no state. Throws Error.
+/// Returns the weights that load_weights loads, with the dtypes of their file, and the optimizer's state. Drawn weights
+/// have no state. Throws Error.
 [[nodiscard]] weights::Store stored_weights_of(const LoadedModel& loaded, const Execution& execution,
                                                const Listener& listener);
 

@@ -18,7 +18,7 @@ namespace attn::open {
 /// The only input of a model that reads bytes: (batch, length) integers that index a table of at most 256 rows.
 struct ByteInput {
   std::string name;
-  Dim length = 0;  ///< of a row
+  Dim length = 0;  ///< length of a row in bytes
   std::int64_t vocabulary = 0;
 };
 

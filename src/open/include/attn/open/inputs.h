@@ -17,14 +17,14 @@
 
 namespace attn::open {
 
-/// Splits a word into NAME and FILE; "" and all of it if it has no name. A word that is the path of an existing file is
-/// not split.
+/// Splits a word into NAME and FILE. Without a name the result is "" and the whole word. A word that is the path of an
+/// existing file is not split.
 [[nodiscard]] std::pair<std::string, std::string> named_file(const std::string& word);
 
 /// Arrays for inputs, by the inputs' names.
 struct GivenInputs {
   std::map<std::string, Tensor> arrays;
-  std::map<std::string, std::string> files;  ///< the files of the arrays
+  std::map<std::string, std::string> files;  ///< the file of each array
   std::vector<std::string> others;           ///< "'y' of data.npz": arrays that no input takes
 };
 

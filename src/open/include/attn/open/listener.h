@@ -25,9 +25,9 @@ class Listener {
  public:
   virtual ~Listener() = default;
 
-  /// A deviation that was accepted.
+  /// Receives a warning: a deviation from what was requested that was accepted.
   virtual void warn(std::string_view message) const { (void)message; }
-  /// A detail for --verbose.
+  /// Receives a detail for --verbose.
   virtual void note(std::string_view message) const { (void)message; }
   /// Announces work that may take long. `total` is the number of its steps; 0 if it is unknown.
   [[nodiscard]] virtual std::unique_ptr<Work> begin(const std::string& what, double total = 0.0) const {

@@ -15,15 +15,16 @@ namespace attn::open {
 /// Returns the bytes that the system allows, and at most `own`, the limit of the whole process.
 [[nodiscard]] run::MemoryLimit memory_limit(const std::optional<std::int64_t>& own);
 
-/// Throws Error (no_memory), with the largest batch or length that fits, if the weights and a pass of the graph, the
-/// model lowered by `lower`, do not fit into memory. Returns the most bytes that the process will take in all.
+/// Checks the memory for the weights and a pass of `graph`, the model lowered by `lower`. Throws Error (no_memory),
+/// with the largest batch or length that fits, if there is not enough. Returns the maximum number of bytes that the
+/// process will take in all.
 std::int64_t require_memory(const LoadedModel& loaded, const keras::LowerOptions& lower, const graph::Graph& graph,
                             const backends::Backend& backend, const Execution& execution,
                             run::Keep keep = run::Keep::outputs);
 
-/// The batch of the first input.
+/// Returns the batch of the graph's first input.
 [[nodiscard]] std::int64_t batch_of(const graph::Graph& graph);
-/// The length of the first sequence axis among the inputs; nothing if there is none.
+/// Returns the length of the first sequence axis among the inputs; nothing if there is none.
 [[nodiscard]] std::optional<std::int64_t> sequence_length_of(const graph::Graph& graph);
 
 }  // namespace attn::open

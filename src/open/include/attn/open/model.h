@@ -15,20 +15,20 @@ namespace attn::open {
 
 struct LoadedModel {
   keras::Model model;
-  std::string name;                              ///< for reports: the model's own name, printable
-  std::string file;                              ///< for messages: "model.keras:config.json"
+  std::string name;                              ///< the model's own name, printable, for reports
+  std::string file;                              ///< the model's file for messages: "model.keras:config.json"
   std::optional<std::string> weights;            ///< the file or folder that also holds weights (.keras, .h5, a preset)
-  std::shared_ptr<const keras::Model> floats{};  ///< the model before quantization; null without
+  std::shared_ptr<const keras::Model> floats{};  ///< the model before quantization; null if it was not quantized
   std::shared_ptr<const weights::Store> arrays{};  ///< weights in memory, in place of those of the file
 };
 
-/// Whether the path exists. False for names that no file can have.
+/// Returns whether the path exists; false for names that no file can have.
 [[nodiscard]] bool is_file(const std::string& path);
 
-/// Whether it is a folder.
+/// Returns whether the path is a folder.
 [[nodiscard]] bool is_folder(const std::string& path);
 
-/// Reads the config at `path`, as load_model does. Throws Error (bad_input) for a file without one.
+/// Reads the config at `path`, as load_model does. Throws Error (bad_input) for a file without a config.
 [[nodiscard]] ModelText read_model_text(const std::optional<std::string>& path, const Reading& how = {});
 
 /// Opens the model at `path`: Keras JSON, the short encoder config, a .keras archive, a whole-model .h5 or a folder (a

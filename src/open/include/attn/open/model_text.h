@@ -12,7 +12,7 @@ namespace attn::open {
 
 /// A model's config as text, not yet parsed.
 struct ModelText {
-  std::string name;  ///< the file, and the member that holds the config: "model.keras:config.json"
+  std::string name;  ///< the file, and the archive's member with the config: "model.keras:config.json"
   std::string text;
   keras::ReadOptions options;
   std::optional<std::string> weights;                      ///< the file or folder that also holds the weights

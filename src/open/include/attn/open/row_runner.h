@@ -27,8 +27,8 @@ class RowRunner {
     Outputs outputs;
     std::int64_t rows = 0;
   };
-  /// Returns the outputs for the arrays of one file; with execution.batch rows at a time if it is given, else all at
-  /// once. Throws Error if they do not fit the model, and Stopped.
+  /// Returns the outputs for the arrays of one file. If execution.batch is given, that number of rows runs at a time,
+  /// otherwise all rows run at once. Throws Error if the arrays do not fit the model, and Stopped.
   [[nodiscard]] Result run(const std::string& file);
 
   [[nodiscard]] const LoadedModel& loaded() const { return loaded_; }
@@ -45,8 +45,9 @@ class RowRunner {
   std::vector<keras::TextOutput> texts_ = loaded_.model.text_outputs();
   std::vector<Tensor> weights_;
   run::OutputNames names_;
-  bool has_warned_ = false;  ///< of arrays that no input takes
-  std::vector<std::pair<std::map<std::string, Shape>, std::unique_ptr<run::Session>>> sessions_;  // the latest last
+  bool has_warned_ = false;  ///< whether the user was warned of arrays that no input takes
+  // The sessions by the shapes of their inputs, the most recent one last.
+  std::vector<std::pair<std::map<std::string, Shape>, std::unique_ptr<run::Session>>> sessions_;
 };
 
 }  // namespace attn::open

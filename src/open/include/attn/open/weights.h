@@ -32,7 +32,7 @@ struct WantedWeights {
 /// Error (bad_input).
 [[nodiscard]] weights::Store read_weights(const WantedWeights& wanted, const std::string& path);
 
-/// Loads the model's weights from such a file or folder, in the order of the specs. Throws Error.
+/// Loads the model's weights from a file or folder that read_weights accepts, in the order of the specs. Throws Error.
 [[nodiscard]] std::vector<Tensor> load_weights(const WantedWeights& wanted, const std::string& path);
 
 /// Draws weights from initializers and the seed on this many threads (0: all cores), in the order of the specs, and

@@ -25,8 +25,8 @@ struct WeightsSource {
   void warn(const Listener& listener) const;
 };
 
-/// Reads any file of weights, or a folder with a model; also a .npy, whose only array has the name of the file. They
-/// are the weights of `model`, or, if that is null, of the model in the file. Throws Error (bad_input) if the config of
+/// Reads any file of weights, or a folder with a model; also a .npy, whose only array has the name of the file. The
+/// weights belong to `model`, or, if that is null, to the model in the file. Throws Error (bad_input) if the config of
 /// a .keras archive is damaged.
 [[nodiscard]] WeightsSource read_weights(const std::string& path, const LoadedModel* model, const Listener& listener);
 

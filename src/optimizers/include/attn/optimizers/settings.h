@@ -49,7 +49,7 @@ struct CosineDecayRestarts {
 using Schedule = std::variant<ExponentialDecay, PiecewiseConstantDecay, PolynomialDecay, InverseTimeDecay, CosineDecay,
                               CosineDecayRestarts>;
 
-/// The learning rate of a step (counted from 0), in float32 as Keras computes it.
+/// Returns the learning rate of a step (counted from 0), in float32 as Keras computes it.
 [[nodiscard]] double learning_rate(const Schedule& schedule, std::int64_t step);
 
 // ---- Rules: how a step updates a variable.
@@ -124,7 +124,7 @@ struct Muon {
   std::optional<double> adam_weight_decay = 0.004, rms_rate = 0.2;
   std::int64_t ns_steps = 5;
   bool nesterov = true, exclude_embeddings = true;
-  std::vector<std::string> exclude_layers;  ///< substrings of paths
+  std::vector<std::string> exclude_layers;  ///< substrings of the paths of variables
 
   friend bool operator==(const Muon&, const Muon&) = default;
 };
@@ -142,7 +142,7 @@ struct LossScale {
 };
 
 struct Settings {
-  std::string name = "sgd";  ///< prefix of its variables: "adam_w"
+  std::string name = "sgd";  ///< prefix of the optimizer's variables: "adam_w"
   Rule rule;
   double learning_rate = 0.01;  ///< a float32; used if there is no schedule
   std::optional<Schedule> schedule;

@@ -23,18 +23,18 @@ struct Cluster {
   double share = 0.5;    ///< fraction of the peak that large products reach
   double memory_bw = 0;  ///< memory bandwidth per rank, in bytes per second
   int wire_bytes = 4;    ///< bytes per gradient element sent in training
-  Link inside, between;  ///< links inside a node, where a collective has one alpha in all; and between nodes
+  Link inside, between;  ///< links inside a node (where a collective has a single alpha), and between nodes
 };
 
-/// The names of the built-in clusters: "h200-ndr", "cpu-100g".
+/// Returns the names of the built-in clusters: "h200-ndr", "cpu-100g".
 [[nodiscard]] std::vector<std::string_view> cluster_names();
 
 /// Returns a built-in cluster, or one given as JSON: {"ranks_per_node", "peak", "share", "memory_bw", "inside":
 /// {"alpha", "beta"}, "between": {…}}. Throws Error (usage) for an unknown name, (bad_input) for any other JSON.
 [[nodiscard]] Cluster cluster_of(std::string_view text);
 
-/// Returns the seconds of a collective over this many bytes on `ranks` ranks that fill nodes one after the other.
-/// Between nodes it takes the faster of a ring and a tree, after the step inside nodes.
+/// Returns the seconds of a collective over this many bytes on `ranks` ranks, which fill one node after the other.
+/// Between nodes it is the faster of a ring and a tree, after a step inside the nodes.
 [[nodiscard]] double seconds_of(const Cluster& cluster, communicators::Collective collective, std::int64_t bytes,
                                 int ranks);
 

@@ -16,8 +16,8 @@ struct MeasuredSum {
   double seconds = 0;
 };
 
-/// Measures sizes from 8 bytes to 16 MiB: for each the median of the quietest of seven windows. Every rank calls it,
-/// and all get rank 0's figures. It takes half a second on an idle machine.
+/// Measures sums from 8 bytes to 16 MiB. The time of a size is the median of the quietest of seven windows. Every rank
+/// calls it, and all get rank 0's figures. It needs half a second on an idle machine.
 [[nodiscard]] std::vector<MeasuredSum> measure_sums(communicators::Communicator& world);
 
 /// The distribution of ranks over machines.
@@ -25,9 +25,9 @@ struct Spread {
   int ranks = 1, nodes = 1;
 };
 
-/// Returns the link that makes seconds_of() reproduce the times of the smallest and the largest sum. With one machine
-/// it is the link inside a node, which is then used between nodes too, since none was measured there. With several
-/// machines it is the link between nodes, as if each rank had a node of its own. The caller fills in peak and memory.
+/// Returns the link with which seconds_of() reproduces the times of the smallest and the largest sum. On one machine it
+/// is the link inside a node, which is also used between nodes, because none was measured there. On several machines it
+/// is the link between nodes, as if each rank had a node of its own. The caller sets peak and memory bandwidth.
 [[nodiscard]] Cluster cluster_of(const std::vector<MeasuredSum>& sums, const Spread& spread);
 
 }  // namespace attn::parallel

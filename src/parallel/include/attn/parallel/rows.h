@@ -10,13 +10,14 @@
 namespace attn::parallel {
 
 struct RowsOfGroup {
-  /// The graph of one data-parallel rank, except that its outputs hold only the group's rows.
+  /// The graph of a data-parallel rank, except that its outputs hold only the group's rows.
   Parallel part;
-  /// For each output, and for each array of scores: the rows of each group. Empty if every group has all of it.
+  /// The rows of each group, for each output and for each array of scores. Empty if every group has all rows.
   std::vector<std::vector<Dim>> outputs, scores;
 };
 
-/// Throws Error (usage) if there are fewer rows than groups, or if a row's result depends on other rows.
+/// Returns the graph of a group's rows. Throws Error (usage) if there are fewer rows than groups, or if a row's result
+/// depends on other rows.
 [[nodiscard]] RowsOfGroup rows_of_group(const graph::Graph& graph, int group, int groups);
 
 }  // namespace attn::parallel

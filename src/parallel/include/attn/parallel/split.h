@@ -8,7 +8,7 @@
 
 namespace attn::parallel {
 
-/// Shard r of an array consists of sizes[r] indices of `axis`, after those of lower ranks.
+/// Shards of an array along `axis`: shard r has sizes[r] indices, which follow those of lower ranks.
 struct Split {
   int axis = 0;
   std::vector<Dim> sizes;
@@ -23,11 +23,12 @@ struct Split {
 /// Distributes `count` items over `ranks`: rank r gets [⌊r·count/ranks⌋, ⌊(r+1)·count/ranks⌋).
 [[nodiscard]] std::vector<Dim> shares(Dim count, int ranks);
 
-/// Distributes an axis of `size` that consists of `groups` equal groups of indices which must stay together, such as
-/// heads. If each index is its own group and there are many, it is distributed in blocks of 64, which kernels prefer.
+/// Distributes an axis of `size` over ranks. It consists of `groups` equal groups of indices that must stay together,
+/// such as heads. If each index is a group of its own and there are many, shards are multiples of 64, which kernels
+/// prefer.
 [[nodiscard]] std::vector<Dim> shares_of_axis(Dim size, Dim groups, int ranks);
 
-/// An even shard divided by the largest one: 16 heads on 3 ranks are 0.89.
+/// Returns an even shard divided by the largest one: 16 heads on 3 ranks give 0.89.
 [[nodiscard]] double evenness(const std::vector<Dim>& sizes);
 
 }  // namespace attn::parallel

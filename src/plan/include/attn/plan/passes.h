@@ -20,13 +20,13 @@ namespace attn::plan {
 /// Transposes.
 [[nodiscard]] graph::Graph fold_identities(graph::Graph graph);
 
-/// Fuses a Unary into the activation of a Linear, QuantizedLinear or Conv, if nothing else reads the value between them
-/// and `can_fuse` (what the backend's kernels support) agrees.
+/// Fuses a Unary into the activation of a Linear, QuantizedLinear or Conv. Requires that nothing else reads the value
+/// between them, and that `can_fuse` (what the backend's kernels support) returns true.
 [[nodiscard]] graph::Graph fuse_activation(graph::Graph graph,
                                            const std::function<bool(const graph::Unary&)>& can_fuse);
 
 /// Fuses an addition into the residual of a Linear or QuantizedLinear. Requires that nothing else reads the value
-/// between them, that there is no activation, and that the other summand has the same shape and precedes the node.
+/// between them, and that there is no activation. The other summand must have the same shape and precede the node.
 [[nodiscard]] graph::Graph fuse_residual(graph::Graph graph);
 
 /// Turns a LayerNorm between a Cast from half precision to float32 and one back into a LayerNorm in half precision,
@@ -43,21 +43,21 @@ namespace attn::plan {
 /// other masks are made. Throws Error (bad_input) if there is none.
 [[nodiscard]] graph::ValueId padding_mask(const graph::Graph& graph);
 
-/// Computes everything that depends on attention only for the `rows` positions that `mask` does not hide,
-/// concatenated as (1, rows, …). The graph gets three int32 inputs. "padding/rows" (rows) holds the index in B·S of
-/// each row, "padding/places" (B, S) the row of each position (any row for hidden ones), and "padding/starts" (B+1)
-/// the first row of each sequence. Outputs are 0 at padding. Throws Error (bad_input), naming the layer, if padding
-/// is read by anything but an output, a product with the mask or a slice. The graph's products must be Linears
+/// Computes everything that depends on attention only for the `rows` positions that `mask` does not hide, concatenated
+/// as (1, rows, …). The graph gets three int32 inputs. "padding/rows" (rows) contains the index in B·S of each row.
+/// "padding/places" (B, S) contains the row of each position (any row for hidden ones), "padding/starts" (B+1) the
+/// first row of each sequence. Outputs are 0 at padding. Throws Error (bad_input), naming the layer, if padding is read
+/// by anything but an output, a product with the mask or a slice. The graph's products must be Linears
 /// (simplify_einsum).
 [[nodiscard]] graph::Graph skip_padding(graph::Graph graph, graph::ValueId mask, Dim rows);
 
-/// Turns an Einsum of two inputs that is a matrix product, possibly batched, into Linear (if one operand depends only
-/// on weights) or MatMul, with the necessary Transposes and Reshapes. Others are kept, as are those of unknown
-/// shapes.
+/// Turns an Einsum of two inputs that is a matrix product, possibly batched, into Linear or MatMul, with the necessary
+/// Transposes and Reshapes. It becomes a Linear if one operand depends only on weights. Other Einsums are kept, as are
+/// those of unknown shapes.
 [[nodiscard]] graph::Graph simplify_einsum(graph::Graph graph);
 
-/// Turns a Conv whose windows tile its input, such as those of image patches or with a window of one, into Linear with
-/// the necessary Reshape and Transpose.
+/// Turns a Conv whose windows tile its input into Linear, with the necessary Reshape and Transpose. Examples are the
+/// windows of image patches, and windows of one cell.
 [[nodiscard]] graph::Graph simplify_conv(graph::Graph graph);
 
 }  // namespace attn::plan

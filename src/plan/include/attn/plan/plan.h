@@ -11,21 +11,21 @@ namespace attn::plan {
 
 /// The memory of a value while a plan runs.
 enum class Place : std::uint8_t {
-  nowhere,   ///< never read: it was fused away or is dead
+  nowhere,   ///< the value is never computed: it was fused away or is dead
   input,     ///< the caller's memory
   weight,    ///< the bound weight
   constant,  ///< the graph's constant
   state,     ///< memory that persists between runs, shared by name with other plans of the model
   prepared,  ///< computed once, before the first run, only from weights and constants
-  arena,     ///< at `offset` in the arena
+  arena,     ///< the memory at `offset` in the arena
 };
 
 struct Slot {
   Place place = Place::nowhere;
   std::int64_t offset = 0;  ///< bytes into the arena, or into the prepared memory; a multiple of kAlignment
   std::int64_t bytes = 0;
-  /// The value whose bytes this one shares, with the same place, offset and bytes; it is not an alias itself. The alias
-  /// is a view (a reshape), or the result of a step that overwrites an input which is not read later.
+  /// The value whose bytes this value shares, with the same place, offset and size; that value is no alias. An alias is
+  /// a view (a reshape), or the result of a step that overwrites an input which no later step reads.
   graph::ValueId alias_of = graph::kNone;
 };
 
@@ -46,12 +46,12 @@ struct Plan {
   graph::Graph graph;
   std::vector<graph::NodeId> prepare;
   std::vector<graph::NodeId> steps;
-  std::vector<Slot> slots;  ///< one per value
+  std::vector<Slot> slots;  ///< one slot per value
   std::int64_t arena_bytes = 0;
-  std::int64_t prepared_bytes = 0;  ///< bytes of the prepared values
-  std::int64_t weight_bytes = 0;    ///< bytes of the weights that are read
-  std::int64_t input_bytes = 0;     ///< bytes of all inputs
-  std::int64_t state_bytes = 0;     ///< bytes of all states
+  std::int64_t prepared_bytes = 0;  ///< total bytes of the prepared values
+  std::int64_t weight_bytes = 0;    ///< total bytes of the weights that are read
+  std::int64_t input_bytes = 0;     ///< total bytes of all inputs
+  std::int64_t state_bytes = 0;     ///< total bytes of all states
 };
 
 /// Plans `graph`: removes dead nodes, separates nodes that can be prepared, and determines lifetimes and places. The

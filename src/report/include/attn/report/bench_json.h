@@ -7,7 +7,7 @@
 
 namespace attn::report {
 
-/// "attn.bench/1".
+/// Returns the benchmark as JSON, "attn.bench/1".
 [[nodiscard]] std::string bench_json(const BenchReport& report);
 
 /// Returns the benchmark as JSON Lines: an object without the measurements, one for each measurement, and one with the

@@ -15,11 +15,11 @@ namespace attn::report {
 /// rows; the members of `ms` are ms_min, ms_p10, …. json, jsonl: see attn/report/bench_json.h.
 [[nodiscard]] std::string render(Format format, const BenchReport& report);
 
-/// A sentence for each source of noise in the times.
+/// Returns a sentence for each source of noise in the times.
 [[nodiscard]] std::vector<std::string> noise_warnings(const BenchRow& row);
-/// The largest source of noise as a cell: "±12%", "3 slow", "+7.1%", "busy"; "-" if there is none.
+/// Returns the largest source of noise as a cell: "±12%", "3 slow", "+7.1%", "busy"; "-" if there is none.
 [[nodiscard]] std::string noise_text(const BenchRow& row);
-/// The sources of noise of all rows as one sentence; "" if there are none.
+/// Returns the sources of noise of all rows as one sentence; "" if there are none.
 [[nodiscard]] std::string noise_summary(const std::vector<BenchRow>& rows);
 
 /// Parses the settings and latencies of an earlier bench_json; ignores everything else. `name` is the file name for

@@ -9,7 +9,8 @@
 
 namespace attn::report {
 
-/// table, json ("attn.summary/1" with more members), markdown, csv. `summary` has the rest of a summary.
+/// Formats: table, json ("attn.summary/1" with more members), markdown, csv. `summary` provides everything but the
+/// costs.
 [[nodiscard]] std::string render(Format format, const keras::Summary& summary, const CostReport& report,
                                  const CostOptions& options);
 

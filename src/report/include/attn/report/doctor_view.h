@@ -14,9 +14,9 @@
 namespace attn::report {
 
 struct DoctorCheck {
-  std::string name;  ///< "HDF5 files"
+  std::string name;  ///< name of a capability: "HDF5 files"
   bool works = false;
-  std::string detail;  ///< if it works: "1.10.8"
+  std::string detail;  ///< details, if the capability works: "1.10.8"
   std::string why_not;
 };
 
@@ -25,14 +25,14 @@ struct DoctorReport {
   std::string version, build, compiler, onednn, onednn_isa, hdf5;
   std::vector<DoctorCheck> checks;
   DevicesReport devices;
-  std::string system;  ///< "Linux 6.1.0 x86_64, Debian GNU/Linux 12 (bookworm)"
-  double load = 0;     ///< load average over one minute
+  std::string system;  ///< operating system: "Linux 6.1.0 x86_64, Debian GNU/Linux 12 (bookworm)"
+  double load = 0;     ///< mean number of busy processes over one minute
   std::int64_t available_bytes = 0;
   std::optional<double> core_limit;
   std::optional<std::int64_t> memory_limit;
   std::vector<std::pair<std::string, std::string>> variables;  ///< environment variables that attn reads
-  std::vector<std::string> notes;                              ///< likely mistakes
-  std::optional<LinksReport> links;                            ///< between ranks, if measured
+  std::vector<std::string> notes;                              ///< sentences about likely mistakes
+  std::optional<LinksReport> links;                            ///< links between ranks, if measured
 };
 
 /// table, json ("attn.doctor/1"), and markdown, a block for a bug report

@@ -11,7 +11,7 @@
 
 namespace attn::report {
 
-/// The model and the sizes that the formulas were computed for.
+/// The model, and the sizes for which the formulas were computed.
 struct ExplainedModel {
   std::string name, class_name;
   std::int64_t batch = 1;

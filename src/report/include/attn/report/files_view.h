@@ -16,7 +16,7 @@ struct FailedFile {
 /// The work of one process on many files.
 struct FilesReport {
   std::string folder;
-  std::int64_t files = 0;  ///< total over all processes
+  std::int64_t files = 0;  ///< number of files, over all processes
   int shard = 0, shards = 1;
   bool claims = false;  ///< processes claim files dynamically
   std::int64_t done = 0, skipped = 0, rows = 0;

@@ -8,13 +8,14 @@
 
 namespace attn::report {
 
-/// Lines with their origin, the reason, and how far they spread; or the statement that all is finite.
+/// Returns lines with the origin of NaN and infinities, the reason, and how far they spread. If there are none, the
+/// line states this.
 [[nodiscard]] std::string finite_text(const run::FiniteCheck& check);
 
-/// A sentence for a check that found some.
+/// Returns a sentence about the NaN and infinities that a check found.
 [[nodiscard]] std::string finite_problem(const run::FiniteCheck& check);
 
-/// A list: inputs, then layers in execution order.
+/// Returns a list: inputs, then layers in execution order.
 [[nodiscard]] Json finite_json(const run::FiniteCheck& check);
 
 }  // namespace attn::report

@@ -9,7 +9,7 @@ namespace attn::report {
 /// Each kind of result has a function `render(format, result)` in the header of its view, which returns its whole text
 /// in the formats that its comment lists. For any other format it throws Error (internal).
 enum class Format : std::uint8_t {
-  table,  ///< for a terminal
+  table,  ///< text for a terminal
   text,   ///< unchanged bytes
   ids,    ///< token ids: a line with commas for each text
   json,
@@ -19,16 +19,16 @@ enum class Format : std::uint8_t {
   html,  ///< a self-contained page
   svg,
   png,
-  dot,      ///< for Graphviz
-  mermaid,  ///< for Markdown pages that draw it
+  dot,      ///< source text for Graphviz
+  mermaid,  ///< source text for Markdown pages that draw it
   latex,
   python  ///< like print() of a dict
 };
 
-/// "markdown"
+/// Returns the name of a format: "markdown".
 [[nodiscard]] std::string_view name_of(Format format);
 
-/// For a `render` without this format.
+/// Throws Error (internal): this `render` does not have the format.
 [[noreturn]] void refuse(Format format);
 
 }  // namespace attn::report

@@ -15,24 +15,24 @@ namespace attn::report {
 
 struct GradientsReport {
   Setting setting;
-  std::string loss;  ///< its name
+  std::string loss;  ///< name of the loss
   double value = 0;
   /// The terms of the loss, if there is more than one.
   std::vector<std::pair<std::string, double>> terms;
-  std::string mode;  ///< "training, nothing dropped", …
+  std::string mode;  ///< mode of the layers: "training, nothing dropped", …
   std::uint64_t seed = 0;
   std::vector<InputReport> inputs;
-  std::vector<run::GradientRow> rows;  ///< in the order of depth
-  std::string by;                      ///< "layer", "weight", "block"
+  std::vector<run::GradientRow> rows;  ///< the rows in the order of depth
+  std::string by;                      ///< kind of the rows: "layer", "weight", "block"
   std::vector<std::size_t> order;      ///< display order of the rows
-  double norm = 0;                     ///< over all rows except those of inputs
-  double seconds = 0;                  ///< of the forward and backward pass
+  double norm = 0;                     ///< norm of all gradients except those of inputs
+  double seconds = 0;                  ///< time of the forward and backward pass
   std::optional<CompareReport> compare;
   std::optional<std::vector<run::GradientCheckRow>> check;
   double check_tolerance = 0;
 
   [[nodiscard]] bool finite() const;
-  [[nodiscard]] bool checked() const;  ///< also true if nothing was checked
+  [[nodiscard]] bool checked() const;  ///< Returns whether all checks have passed; also true if nothing was checked.
 };
 
 /// table: a row for each layer, then the loss and the result of the check. json: "attn.grad/1". svg: a bar for each

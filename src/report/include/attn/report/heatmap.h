@@ -23,33 +23,34 @@ struct HeatmapReport {
   Setting setting;
   std::uint64_t seed = 0;
   std::vector<InputReport> inputs;
-  std::int64_t item = 0, items = 1;  ///< index in the batch
+  std::int64_t item = 0, items = 1;  ///< index of the item, and size of the batch
   bool log_scale = false;
   bool header = true;  ///< for images: print model, setting and inputs above the maps
   std::vector<run::LayerMap> layers;
   std::optional<Provenance> provenance;
-  std::optional<InputImage> image;                          ///< for a model with a single image input
-  std::map<std::int64_t, std::vector<std::string>> labels;  ///< labels of positions, by the number of positions
+  std::optional<InputImage> image;  ///< the image, for a model with a single image input
+  /// Names of the positions, for each number of positions that an axis may have.
+  std::map<std::int64_t, std::vector<std::string>> labels;
 };
 
 /// The style of a preview.
 enum class Ink : std::uint8_t {
-  color,  ///< half blocks in 256 colors; a line has two rows of cells
+  color,  ///< half blocks in 256 colors; a line of text shows two rows of cells
   shade,  ///< blocks with four shades
   ascii,
 };
 
 struct PreviewOptions {
   Ink ink = Ink::shade;
-  int columns = 100;  ///< width of the terminal
+  int columns = 100;  ///< width of the terminal in columns
 };
 
-/// The side of a map in cells, if `maps` maps are arranged in a grid of this width.
+/// Returns the side of a map in cells, if `maps` maps are arranged in a grid of this width.
 [[nodiscard]] int preview_cells(int columns, std::size_t maps);
 
-/// Limit of cells in an SVG, which keeps its size reasonable for a figure.
+/// The maximum number of cells in an SVG, which keeps the file small enough for a figure.
 inline constexpr std::int64_t kMostSvgCells = 90'000;
-/// Limit of cells in a page, which keeps it below 5 MB.
+/// The maximum number of cells in a page, which keeps the file below 5 MB.
 inline constexpr std::int64_t kMostPageCells = 3'300'000;
 
 /// Returns the reason why an image has no labels of positions, or "" if it has them. An SVG has them only for a few

@@ -11,19 +11,19 @@
 
 namespace attn::report {
 
-/// Members keep their insertion order.
+/// A JSON value whose members keep their insertion order.
 using Json = nlohmann::ordered_json;
 
-/// A count of any size, with all digits.
+/// Returns a count of any size, with all digits.
 [[nodiscard]] Json json_integer(UInt128 value);
 
-/// A string; bytes that are not UTF-8 are written as `\x..`.
+/// Returns a string; bytes that are not UTF-8 are written as `\x..`.
 [[nodiscard]] Json json_text(std::string_view text);
 
-/// [null, 50, 512]
+/// Returns a shape as a list: [null, 50, 512].
 [[nodiscard]] Json json_shape(const Shape& shape);
 
-/// A number, or a list where there are several.
+/// Returns a number; a list if there are several.
 [[nodiscard]] Json json_numbers(const std::vector<double>& numbers);
 
 /// Formats with an indent of two spaces, lists of scalars on one line, and a newline at the end. Numbers have the

@@ -19,8 +19,8 @@ struct ModelPage {
   CostReport costs;
   PlanReport plan;
   PlotGraph graph;
-  std::optional<BenchRow> bench;         ///< with its profile
-  std::optional<HeatmapReport> heatmap;  ///< for a model with attention
+  std::optional<BenchRow> bench;         ///< a benchmark with its profile
+  std::optional<HeatmapReport> heatmap;  ///< attention maps, for a model with attention
   std::optional<Provenance> provenance;
 };
 

@@ -11,10 +11,10 @@
 namespace attn::report {
 
 struct ModelsReport {
-  std::string a, b;  ///< the files
+  std::string a, b;  ///< names of the files
   keras::ModelComparison result;
-  std::optional<DiffReport> weights;  ///< if both files contain weights
-  std::string without;                ///< the file without weights, if the other has some
+  std::optional<DiffReport> weights;  ///< differences of the weights, if both files contain some
+  std::string without;                ///< name of the file without weights, if the other has some
 
   [[nodiscard]] bool equal() const { return result.equal() && (!weights || weights->result.equal()); }
 };

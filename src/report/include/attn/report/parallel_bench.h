@@ -14,22 +14,23 @@ namespace attn::report {
 
 struct ParallelBenchRow {
   Setting setting;
-  std::int64_t iterations = 0;  ///< timed passes
-  run::Latency ms;              ///< of a pass, until the last rank is done
-  /// For a pass of rank 0 on its own, while the others wait; empty if the whole model does not fit into its memory.
+  std::int64_t iterations = 0;  ///< number of timed passes
+  run::Latency ms;              ///< time of a pass, until the last rank is done
+  /// The time of a pass of the whole model on rank 0, while the other ranks wait. Empty if the whole model does not fit
+  /// into its memory.
   std::optional<run::Latency> alone_ms;
-  std::optional<double> difference;  ///< between their outputs: the largest ‖a − b‖ / ‖b‖
-  parallel::Prediction prediction;   ///< from the figures of the cluster
+  std::optional<double> difference;  ///< the largest ‖a − b‖ / ‖b‖ between the outputs of both
+  parallel::Prediction prediction;   ///< computed from the figures of the cluster
   ParallelReport parallel;           ///< counts, bytes and seconds are means for one pass
 
   [[nodiscard]] std::optional<double> speed_up() const;
-  /// The parallel efficiency: speed-up divided by the number of ranks.
+  /// Returns the parallel efficiency: speed-up divided by the number of ranks.
   [[nodiscard]] std::optional<double> efficiency() const;
 };
 
 struct ParallelBenchReport {
   std::string machine;        ///< the machine of rank 0
-  parallel::Cluster cluster;  ///< the cluster of the predictions
+  parallel::Cluster cluster;  ///< the cluster for which the times are predicted
   std::vector<ParallelBenchRow> rows;
 };
 

@@ -10,10 +10,10 @@
 
 namespace attn::report {
 
-/// The extra time of the slowest rank relative to the mean: 0 if all are equal, empty if not measured.
+/// Returns the extra time of the slowest rank relative to the mean: 0 if all are equal, empty if not measured.
 [[nodiscard]] std::optional<double> imbalance(const ParallelReport& report);
 [[nodiscard]] std::string parallel_text(const ParallelReport& report);
-/// The member "parallel" in the document of a run or benchmark.
+/// Returns the member "parallel" of the JSON of a run or benchmark.
 [[nodiscard]] Json parallel_json(const ParallelReport& report);
 
 /// table; json: "attn.parallel/1".

@@ -14,32 +14,32 @@ namespace attn::report {
 
 /// The kernel of a step.
 struct StepKernel {
-  std::string name;  ///< "onednn matmul"
-  std::string why;   ///< why others were not selected, or ""
+  std::string name;  ///< name of the kernel: "onednn matmul"
+  std::string why;   ///< the reason why other kernels were not selected, or ""
 };
 
 /// A part of the KV cache: the keys or the values of a layer.
 struct CachedState {
-  std::string name;  ///< "transformer_layer_0/self_attention_layer/keys"
+  std::string name;  ///< name of the state: "transformer_layer_0/self_attention_layer/keys"
   DType dtype = DType::float32;
-  Dim positions = 0;             ///< of each sequence
-  std::int64_t token_bytes = 0;  ///< for one position of one sequence
+  Dim positions = 0;             ///< number of positions of each sequence
+  std::int64_t token_bytes = 0;  ///< bytes for one position of one sequence
 };
 
 /// The KV cache of a decoder for a batch of sequences.
 struct DecoderCache {
   Dim sequences = 1;
-  Dim positions = 0;  ///< of each sequence, maximum
+  Dim positions = 0;  ///< maximum number of positions of each sequence
   std::vector<CachedState> states;
 };
 
 struct PlanReport {
   Setting setting;
   graph::Graph lowered;                         ///< the graph before optimization, without the values of weights
-  plan::Plan plan;                              ///< for the graph after optimization by the backend
-  std::optional<DecoderCache> cache;            ///< for a decoder
-  std::int64_t memory_bytes = 0;                ///< peak host memory of preparation and run
-  std::map<graph::NodeId, StepKernel> kernels;  ///< by step, if requested
+  plan::Plan plan;                              ///< plan of the graph after optimization by the backend
+  std::optional<DecoderCache> cache;            ///< the KV cache of a decoder
+  std::int64_t memory_bytes = 0;                ///< peak host memory of preparation and run, in bytes
+  std::map<graph::NodeId, StepKernel> kernels;  ///< kernel of each step, if requested
 };
 
 }  // namespace attn::report

@@ -14,10 +14,10 @@ inline constexpr int kNoParent = -1;
 /// A layer. Names may contain any characters.
 struct PlotNode {
   std::string name, class_name;
-  std::string output_shape;  ///< "(None, 50, 512)"
+  std::string output_shape;  ///< the shape in Keras's form: "(None, 50, 512)"
   keras::Count params = 0;
-  bool built = true;       ///< otherwise its parameters are not yet known
-  int parent = kNoParent;  ///< the enclosing nested model, which precedes it
+  bool built = true;       ///< false: the parameters of the layer are not yet known
+  int parent = kNoParent;  ///< index of the enclosing nested model, which precedes the node
   bool is_opened = false;  ///< a nested model whose layers are also nodes
 };
 
@@ -25,10 +25,10 @@ struct PlotNode {
 struct PlotEdge {
   int from = 0, to = 0;  ///< indices of nodes, which have the same parent
   int call = 0;          ///< index of the call of `from`
-  int tensor = 0;        ///< index of that call's result
+  int tensor = 0;        ///< index of the tensor in the results of that call
 };
 
-/// Nodes with the same parent are in execution order.
+/// A graph whose nodes with the same parent are in execution order.
 struct PlotGraph {
   std::string name, class_name;
   std::vector<PlotNode> nodes;

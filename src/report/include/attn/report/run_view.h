@@ -14,10 +14,10 @@ namespace attn::report {
 /// origin, if it was searched for. A string output has all its strings.
 [[nodiscard]] std::string render(Format format, const RunReport& report);
 
-/// Only the comparison, one line for each output: what agrees, or the largest difference.
+/// Returns only the comparison, one line for each output: what agrees, or the largest difference.
 [[nodiscard]] std::string compare_text(const CompareReport& compare);
 
-/// The comparison as a JSON object with the members file, rtol, atol, pass and outputs.
+/// Returns the comparison as a JSON object with the members file, rtol, atol, pass and outputs.
 [[nodiscard]] Json compare_json(const CompareReport& compare);
 
 }  // namespace attn::report

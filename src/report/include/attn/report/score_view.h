@@ -17,19 +17,19 @@ struct ScoredToken {
 };
 
 struct ScoredText {
-  std::optional<std::string> text;  ///< empty if ids were given
+  std::optional<std::string> text;  ///< the text; empty if ids were given
   std::vector<ScoredToken> tokens;
 
-  /// The number of tokens with a probability.
+  /// Returns the number of tokens that have a probability.
   [[nodiscard]] std::int64_t scored() const;
-  /// The sum over all tokens.
+  /// Returns Σ ln p over all tokens.
   [[nodiscard]] double log_prob() const;
-  /// exp(mean of -ln p).
+  /// Returns the perplexity, exp(mean of −ln p).
   [[nodiscard]] double perplexity() const;
 };
 
 struct ScoreReport {
-  std::string path, class_name, tokenizer;  ///< of the model
+  std::string path, class_name, tokenizer;  ///< path and class of the model, and class of the tokenizer
   std::string weights;                      ///< source of the weights
   std::vector<ScoredText> texts;
 };

@@ -8,20 +8,21 @@
 
 namespace attn::report {
 
-/// "cpu (onednn), float32, batch 1, length 50, 2 threads"; includes the matmul precision if it is not the highest.
+/// Returns the setting in words: "cpu (onednn), float32, batch 1, length 50, 2 threads". The matmul precision is
+/// included if it is not the highest.
 [[nodiscard]] std::string setting_text(const Setting& setting);
 
-/// "mean length 0.6, padding skipped", or one of the two.
+/// Returns the treatment of padding in words: "mean length 0.6, padding skipped", or one of the two.
 [[nodiscard]] std::string padding_text(const Setting& setting);
 
-/// "  weights: random, seed 0", a line of a header; "" if there are none.
+/// Returns a line of a header: "  weights: random, seed 0"; "" if there are no weights.
 [[nodiscard]] std::string weights_line(const Setting& setting);
 
-/// Members: model, device, backend, dtype, matmul_precision, batch, seq_len, threads; weights, test, mean_length and
-/// skip_padding if they are set.
+/// Returns the setting as JSON with the members model, device, backend, dtype, matmul_precision, batch, seq_len,
+/// threads; weights, test, mean_length and skip_padding if they are set.
 [[nodiscard]] Json setting_json(const Setting& setting);
 
-/// Members: name, shape, dtype, source.
+/// Returns an input as JSON with the members name, shape, dtype, source.
 [[nodiscard]] Json input_json(const InputReport& input);
 
 }  // namespace attn::report

@@ -10,7 +10,7 @@
 
 namespace attn::report {
 
-/// The widest table that is drawn, in cells.
+/// The maximum width of a table, in cells.
 inline constexpr int kLongestLine = 10000;
 
 /// A range of layers, given by regular expressions of up to 4,096 bytes that match the beginning of their names

@@ -14,20 +14,21 @@ struct TableColumn {
   Align align = Align::left;
 };
 
-/// Every row has a cell for each column. Cells may contain any characters; they are made printable here.
+/// A table in which every row has a cell for each column. Cells may contain any characters; they are made printable
+/// here.
 struct Table {
   std::vector<TableColumn> columns;
   std::vector<std::vector<std::string>> rows;
 };
 
-/// Aligned columns, separated by two spaces, under a header and a rule. Nothing is truncated.
+/// Returns columns that are aligned and separated by two spaces, under a header and a rule. Nothing is truncated.
 [[nodiscard]] std::string plain_table(const Table& table);
 
-/// A GitHub-flavored Markdown table; markup of Markdown and HTML in cells is escaped.
+/// Returns a GitHub-flavored Markdown table; markup of Markdown and HTML in cells is escaped.
 [[nodiscard]] std::string markdown_table(const Table& table);
 
-/// RFC 4180 with a header record. A cell that a spreadsheet would interpret as a formula (it begins with = + - @ and is
-/// not a number) gets a leading apostrophe.
+/// Returns the table in CSV (RFC 4180) with a header record. A cell that a spreadsheet would interpret as a formula (it
+/// begins with = + - @ and is not a number) gets a leading apostrophe.
 [[nodiscard]] std::string csv_table(const Table& table);
 
 /// Escapes text from a file for Markdown.

@@ -20,7 +20,7 @@ void write_cells_in(Alphabet alphabet);
 /// escape of the surrounding format (JSON, Python), otherwise as \u{..}. The text is valid UTF-8.
 [[nodiscard]] std::string ascii_text(std::string_view text);
 
-/// Narrows every table that is wider than `columns` cells: its widest columns continue in the next lines, broken
+/// Narrows every table that is wider than `columns` cells. The widest columns continue in the next lines, broken
 /// between the parts of a name and never in a number. If that is not enough, the last columns are removed, and a line
 /// below names them. Lines outside tables, and tables that cannot fit, stay unchanged.
 [[nodiscard]] std::string folded_tables(std::string_view text, int columns);

@@ -12,16 +12,16 @@ namespace attn::report {
 
 /// A text that was encoded, or ids that were decoded.
 struct TokenizedText {
-  std::optional<std::string> text;  ///< valid UTF-8; empty if ids were given
+  std::optional<std::string> text;  ///< the text in valid UTF-8; empty if ids were given
   std::vector<std::int32_t> ids;
-  std::vector<std::string> tokens;  ///< spelling in the tokenizer's file
+  std::vector<std::string> tokens;  ///< spelling of each token in the tokenizer's file
   std::vector<std::string> parts;   ///< the text that each token adds; "" for an incomplete character
-  std::string decoded;              ///< bytes: byte-level tokens may end inside a character
+  std::string decoded;              ///< decoded bytes: byte-level tokens may end inside a character
 };
 
 struct TokensReport {
   std::string class_name;
-  std::int64_t size = 0;  ///< of the vocabulary
+  std::int64_t size = 0;  ///< number of tokens in the vocabulary
   std::optional<std::int32_t> start, end, pad;
   std::vector<std::int32_t> stop;
   std::vector<TokenizedText> texts;

@@ -13,23 +13,23 @@ namespace attn::report {
 
 /// The time of all nodes with one operation and kernel in a step.
 struct TrainingShare {
-  std::string operation;  ///< "matmul: panels", "optimizer"
+  std::string operation;  ///< operation and kernel: "matmul: panels", "optimizer"
   std::int64_t count = 0;
   double ms = 0;
 };
 
 struct TrainingBenchRow {
   Setting setting;
-  std::int64_t iterations = 0;  ///< timed steps
-  run::Latency ms;              ///< of a step: forward, backward and the optimizer
-  double prepare_ms = 0;        ///< planning and compiling
-  /// The losses of the untimed first steps: the same data and weights in every row.
+  std::int64_t iterations = 0;  ///< number of timed steps
+  run::Latency ms;              ///< time of a step: forward, backward and the optimizer
+  double prepare_ms = 0;        ///< time for planning and compiling
+  /// The losses of the first steps, which are not timed. The data and weights are the same in every row.
   std::vector<double> losses;
   double samples_per_second = 0;
   std::int64_t told_bytes = 0, peak_bytes = 0;  ///< of the process: the prediction before training, and the measured
                                                 ///< peak
-  std::vector<TrainingShare> profile;           ///< sorted by time, if requested
-  bool partial = false;                         ///< interrupted
+  std::vector<TrainingShare> profile;           ///< sorted by time; empty unless requested
+  bool partial = false;                         ///< whether the benchmark was interrupted
 };
 
 struct TrainingBenchReport {

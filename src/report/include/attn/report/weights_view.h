@@ -13,7 +13,7 @@
 
 namespace attn::report {
 
-/// One array. Statistics are over its finite elements, and 0 if there are none.
+/// One array. The statistics are over its finite elements, and 0 if there are none.
 struct ArrayReport {
   std::string name;
   Shape shape;
@@ -21,7 +21,7 @@ struct ArrayReport {
   std::int64_t elements = 0, bytes = 0;
   double min = 0, max = 0, mean = 0, std = 0;
   std::int64_t nan_count = 0, inf_count = 0, zeros = 0;
-  std::string sha256;  ///< of its bytes; "" if not requested
+  std::string sha256;  ///< SHA-256 of the array's bytes; "" if not requested
 };
 
 /// The result of matching a file with a model.
@@ -32,7 +32,7 @@ struct ModelCheck {
     DType expected_dtype = DType::float32, found_dtype = DType::float32;
   };
   std::string model;
-  std::int64_t weights = 0;  ///< in the model
+  std::int64_t weights = 0;  ///< number of weights in the model
   std::vector<Weight> missing, extra, mismatched;
   [[nodiscard]] bool pass() const { return missing.empty() && extra.empty() && mismatched.empty(); }
 };
@@ -54,14 +54,14 @@ struct SavedReport {
   struct Source {
     std::string array, weight;
   };
-  std::vector<Source> sources;  ///< if names were translated
+  std::vector<Source> sources;  ///< the source of each weight, if names were translated
 };
 
 /// table: one line; json: "attn.<command>/1"
 [[nodiscard]] std::string render(Format format, const SavedReport& report, const std::string& command);
 
 struct DiffReport {
-  std::string a, b;  ///< the files
+  std::string a, b;  ///< names of the files
   double rtol = 0, atol = 0;
   run::WeightsComparison result;
 };

@@ -14,18 +14,18 @@ namespace attn::run {
 
 /// The axes of a layer's scores: (items…, heads?, queries…, keys…).
 struct ScoresLayout {
-  std::int64_t items = 1;  ///< in the batch
+  std::int64_t items = 1;  ///< size of the batch
   std::int64_t heads = 1;
   std::int64_t queries = 1, keys = 1;
 };
 
-/// The layouts of all scores of a graph, in the order of graph.scores.
+/// Returns the layouts of all scores of a graph, in the order of graph.scores.
 [[nodiscard]] std::vector<ScoresLayout> scores_layouts(const graph::Graph& graph);
 
-/// Means are over the queries that attend to at least one key and that the mask does not hide: a query of padding may
-/// have no weight, or the same for every key. All means are 0 if there is no such query.
+/// Means are over the queries that attend to at least one key and that the mask does not hide. A query of padding is
+/// excluded because it may have no weight, or the same for every key. All means are 0 if no query is left.
 struct HeadStats {
-  double entropy = 0;               ///< of a query's weights, in bits: 0 for one key, log2(S) for equal weights
+  double entropy = 0;  ///< mean entropy of a query's weights, in bits: 0 for one key, log2(S) for equal weights
   std::optional<double> distance;   ///< mean of |query − key|, weighted, if both count the same positions (T = S)
   double to_first = 0;              ///< weight of the first key
   std::optional<double> to_self;    ///< weight of the query's own position, if T = S
@@ -61,11 +61,11 @@ struct MapOptions {
   int threads = 1;
 };
 
-/// The smallest block that satisfies all limits; the same for all layers.
+/// Returns the smallest block that satisfies all limits; the same for all layers.
 [[nodiscard]] std::int64_t block_for(const std::vector<ScoresLayout>& layouts, const MapOptions& options);
 
-/// The maps of one item. `scores` and `layouts` belong to the same graph; `indices` number the layers. `hidden` lists
-/// the masked queries of each layer, or is empty.
+/// Returns the maps of one item. `scores` and `layouts` belong to the same graph; `indices` number the layers. `hidden`
+/// lists the masked queries of each layer, or is empty.
 [[nodiscard]] std::vector<LayerMap> attention_maps(const std::vector<NamedTensor>& scores,
                                                    const std::vector<ScoresLayout>& layouts,
                                                    const std::vector<int>& indices, const MapOptions& options,

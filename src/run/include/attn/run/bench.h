@@ -25,16 +25,17 @@ struct BenchOptions {
 using Clock = std::function<double()>;
 [[nodiscard]] Clock steady_clock();
 
-/// The seconds of each timed run of `body`, in order.
+/// Returns the time in seconds of each timed run of `body`, in order.
 [[nodiscard]] std::vector<double> measure(const std::function<void()>& body, const BenchOptions& options,
                                           const Clock& clock = steady_clock());
 
-/// The seconds of each timed run in order, as `body` returns them, such as from a device's clock.
+/// Returns the time in seconds of each timed run in order. `body` measures and returns it, for example with a device's
+/// clock.
 [[nodiscard]] std::vector<double> measure_timed(const std::function<double()>& body, const BenchOptions& options,
                                                 const Clock& clock = steady_clock());
 
-/// The seconds of each timed pass of a session, in order. On a GPU, times come from the device's clock, and inputs are
-/// already on the device.
+/// Returns the time in seconds of each timed pass of a session, in order. On a GPU, times come from the device's clock,
+/// and inputs are already on the device.
 [[nodiscard]] std::vector<double> measure_passes(Session& session, std::span<const Tensor> inputs,
                                                  const BenchOptions& options);
 
@@ -48,7 +49,7 @@ struct Latency {
 
 /// Resets the peak resident memory of this process, where the system supports it (Linux).
 void reset_peak_memory();
-/// The peak resident memory in bytes since reset_peak_memory(), otherwise since the start.
+/// Returns the peak resident memory in bytes since reset_peak_memory(), otherwise since the start.
 [[nodiscard]] std::int64_t peak_memory();
 
 }  // namespace attn::run

@@ -25,7 +25,7 @@ struct OutputComparison {
   std::int64_t mismatches = 0;
   double max_abs_error = 0;  ///< NaN if a NaN was compared with a number
   std::vector<std::int64_t> worst_index;
-  double expected = 0, got = 0;  ///< at the worst index
+  double expected = 0, got = 0;  ///< the values at the element with the worst error
   /// The tolerance that would pass, rounded up to three digits: each of the two while the other stays as requested.
   /// Infinite if none would.
   Tolerance needed{0, 0};
@@ -33,9 +33,9 @@ struct OutputComparison {
   std::int64_t unordered = 0;  ///< mismatches with a NaN or an infinity on one side only; no tolerance allows these
 };
 
-/// Two elements agree if |got − expected| ≤ atol + rtol·|expected| (numpy.allclose), if both are NaN, or if both are
-/// the same infinity. The worst element is a NaN compared with a number; without one, an infinity; otherwise the one
-/// with the largest excess over its tolerance.
+/// Compares one output. Two elements agree if |got − expected| ≤ atol + rtol·|expected| (numpy.allclose), if both are
+/// NaN, or if both are the same infinity. The worst element is a NaN compared with a number; without one, an infinity;
+/// otherwise the element with the largest excess over its tolerance.
 [[nodiscard]] OutputComparison compare(const std::string& name, const Tensor& expected, const Tensor& got,
                                        const Tolerance& tolerance);
 

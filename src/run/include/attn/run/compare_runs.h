@@ -17,7 +17,7 @@ namespace attn::run {
 /// A named array of a pass.
 struct PassArray {
   std::string name;        ///< as in LayerArray; for an output of the model, the name of the output
-  std::string class_name;  ///< of the layer; empty for outputs of the model
+  std::string class_name;  ///< class of the layer; empty for outputs of the model
   graph::ValueId value = graph::kNone;
   Tensor tensor;
   [[nodiscard]] bool is_output() const { return class_name.empty(); }
@@ -38,19 +38,19 @@ struct ToleranceRule {
   bool of_rms = false;  ///< atol is relative to the root mean square of the expected array
 };
 
-/// The largest expected difference between whole passes of correct programs that compute in this dtype. Encoders with
-/// 12 blocks differ from float32 by 1.3 % of the root mean square in bfloat16 and by 0.16 % in float16; float32 in
-/// oneDNN differs from the reference by 2e-6. Single elements differ by up to 8 times that.
+/// Returns the largest expected difference between whole passes of correct programs that compute in this dtype.
+/// Encoders with 12 blocks differ from float32 by 1.3 % of the root mean square in bfloat16 and by 0.16 % in float16;
+/// float32 in oneDNN differs from the reference by 2e-6. Single elements differ by up to 8 times that.
 [[nodiscard]] ToleranceRule usual_tolerance(DType dtype);
-/// The largest expected difference between a float pass and one whose weights and activations are quantized to this
-/// number of bits.
+/// Returns the largest expected difference between a float pass and one whose weights and activations are quantized to
+/// this number of bits.
 [[nodiscard]] ToleranceRule quantized_tolerance(int bits);
-/// The coarsest floating dtype of a pass. Matrix products below the highest precision count as float16 (high: TF32 has
-/// as many digits) or bfloat16 (medium).
+/// Returns the coarsest floating dtype of a pass. Matrix products below the highest precision count as float16 (high:
+/// TF32 has as many digits) or bfloat16 (medium).
 [[nodiscard]] DType coarsest_dtype(const graph::Graph& graph, backends::MatmulPrecision precision);
 
 struct ArrayComparison {
-  std::string name, class_name;  ///< as in PassArray
+  std::string name, class_name;  ///< name and class as in PassArray
   DType expected_dtype = DType::float32, got_dtype = DType::float32;
   Shape shape;
   Tolerance tolerance;
@@ -69,7 +69,7 @@ struct RunComparison {
   std::vector<std::string> finer, absent;
 
   [[nodiscard]] bool equal() const;
-  /// The first array that differs, otherwise null.
+  /// Returns the first array that differs, otherwise null.
   [[nodiscard]] const ArrayComparison* first() const;
 };
 

@@ -32,7 +32,7 @@ struct PairedArray {
 
 struct WeightsComparison {
   std::vector<LoneArray> only_a, only_b;
-  std::vector<PairedArray> both;  ///< in a's order
+  std::vector<PairedArray> both;  ///< the arrays in the order of `a`
   [[nodiscard]] bool equal() const;
 };
 

@@ -9,15 +9,15 @@
 
 namespace attn::run {
 
-/// The number of representable steps (ULP) of a floating dtype between two numbers, which are rounded to it first;
-/// empty if either is NaN.
+/// Returns how many representable steps (ULP) of a floating dtype lie between two numbers, which are rounded to that
+/// dtype first. Returns empty if either number is NaN.
 [[nodiscard]] std::optional<std::uint64_t> steps_between(double a, double b, DType dtype);
-/// The largest number of steps (ULP) between elements that are finite on both sides.
+/// Returns the largest number of steps (ULP) between elements that are finite on both sides.
 [[nodiscard]] std::uint64_t most_steps(const Tensor& a, const Tensor& b, DType dtype);
 
-/// The distance from 1 to the next larger number of a floating dtype.
+/// Returns the distance from 1 to the next larger number of a floating dtype.
 [[nodiscard]] double epsilon_of(DType dtype);
-/// The coarser of two dtypes: the floating one, or the one with the larger epsilon.
+/// Returns the coarser of two dtypes: the floating one, or the one with the larger epsilon.
 [[nodiscard]] DType coarser(DType a, DType b);
 
 /// Counts elements by |a − b|.

@@ -39,7 +39,7 @@ struct FiniteCheck {
   std::int64_t checked = 0;              ///< layer outputs of a floating dtype
 
   [[nodiscard]] bool finite() const { return inputs.empty() && outputs.empty(); }
-  /// The first layer in which NaN or infinities appeared, otherwise null.
+  /// Returns the first layer in which NaN or infinities appeared, otherwise null.
   [[nodiscard]] const NonFiniteOutput* source() const;
 };
 

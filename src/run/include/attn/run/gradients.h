@@ -20,21 +20,21 @@ enum class GradientMark : std::uint8_t {
   none,
   no_path,       ///< the loss does not depend on the array
   not_finite,    ///< an element is NaN or infinite
-  zero,          ///< 0 everywhere: nothing is learned
-  undetermined,  ///< all elements are below the rounding of the largest gradient, so it may be 0
-  vanishing,     ///< its root mean square is below 1e-3 of the largest row's
-  exploding      ///< its root mean square is above 1e3 times that of the last row
+  zero,          ///< the gradient is 0 everywhere, so nothing is learned
+  undetermined,  ///< all elements are below the rounding of the largest gradient, so the true gradient may be 0
+  vanishing,     ///< the root mean square is below 1e-3 of the largest row's
+  exploding      ///< the root mean square is above 1e3 times that of the last row
 };
 
-/// "vanishing", …; "" for none.
+/// Returns the name of a mark: "vanishing", …; "" for `none`.
 [[nodiscard]] std::string_view name_of(GradientMark mark);
 
 /// The gradient of one array, or of a group of arrays.
 struct GradientRow {
-  std::string name;   ///< "dense/kernel", "input:x"
-  Shape shape;        ///< for a single array
+  std::string name;   ///< name of the array: "dense/kernel", "input:x"
+  Shape shape;        ///< shape, for a single array
   int arrays = 1;     ///< number of arrays in the group
-  int connected = 0;  ///< number of them that the loss depends on
+  int connected = 0;  ///< number of arrays in the group that the loss depends on
   std::int64_t elements = 0, zeros = 0, non_finite = 0;
   double norm = 0, largest = 0;  ///< √Σg², max |g|, over finite elements
   double value_norm = 0;         ///< √Σx² of the array
@@ -61,14 +61,14 @@ struct GradientCheckRow {
   int directions = 0;
   int skipped = 0;                    ///< directions whose one-sided slopes differ: a kink
   double worst = 0;                   ///< the largest |measured − computed| / max(|measured|, |computed|)
-  double measured = 0, computed = 0;  ///< at the worst direction
+  double measured = 0, computed = 0;  ///< slopes along the direction with the worst relative difference
   bool pass = true;
 };
 
 struct GradientCheckOptions {
   int directions = 3;
   double step = 1e-6;
-  bool only_step = false;  ///< use only this step length, not longer ones
+  bool only_step = false;  ///< use only the given step length, not longer ones
   double tolerance = 1e-6;
   std::uint64_t seed = 0;
 };
@@ -76,8 +76,8 @@ struct GradientCheckOptions {
 /// Checks gradients in float64 against central differences. `graph` computes the loss; `checked` are inputs or weights.
 /// Everything runs in float64 on the reference backend, with two passes for each direction. A direction has standard
 /// normal elements, times the step, times max(1, |x|). A slope passes if it is within the tolerance, or within the
-/// effect of rounding on the loss, with this step or a longer one: a short step measures only rounding if the slope is
-/// small relative to the loss. `advance` counts passes.
+/// effect of rounding on the loss, with this step or a longer one. (A short step measures only rounding if the slope is
+/// small relative to the loss.) `advance` counts passes.
 [[nodiscard]] std::vector<GradientCheckRow> check_gradients(const graph::Graph& graph, graph::ValueId loss,
                                                             std::span<const graph::ValueId> checked,
                                                             std::span<const Tensor> inputs,

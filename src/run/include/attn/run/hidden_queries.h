@@ -11,11 +11,11 @@
 
 namespace attn::run {
 
-/// The masks of the attention layers whose scores the graph outputs, without duplicates.
+/// Returns the masks of the attention layers whose scores the graph outputs, without duplicates.
 [[nodiscard]] std::vector<graph::ValueId> masks_of_scores(const graph::Graph& graph);
 
-/// For each query of the scores, whether every key is hidden in one batch item; empty if nothing is masked. `value_of`
-/// returns the tensors of masks_of_scores.
+/// Returns for each query of the scores whether every key is hidden from it in one batch item; empty if no key is
+/// masked. `value_of` returns the tensors of masks_of_scores.
 [[nodiscard]] std::vector<bool> hidden_queries(const graph::Graph& graph, graph::ValueId scores, std::int64_t item,
                                                const std::function<Tensor(graph::ValueId)>& value_of);
 

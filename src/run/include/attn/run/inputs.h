@@ -27,8 +27,8 @@ namespace attn::run {
 [[nodiscard]] bool is_misspelt(const std::string& name, const std::vector<std::string>& inputs,
                                const std::map<std::string, Tensor>& given);
 
-/// Returns the rows of the smallest embedding table that the values of `input` index, directly or through operations
-/// that pass them on; empty if they index none.
+/// Returns the number of rows of the smallest embedding table that the values of `input` index. They may do so directly
+/// or through operations that pass them on. Returns empty if they index no table.
 [[nodiscard]] std::optional<std::int64_t> indexed_rows(const graph::Graph& graph, graph::ValueId input);
 
 /// Returns a tensor for each graph input. A given array must have the input's shape. Float arrays are converted to any

@@ -10,9 +10,9 @@ namespace attn::run {
 
 /// The CPU of the process.
 struct CpuInfo {
-  std::string name;              ///< "Intel(R) Xeon(R) Processor"
+  std::string name;              ///< name of the CPU: "Intel(R) Xeon(R) Processor"
   std::vector<std::string> isa;  ///< the instruction sets that attn uses, the oldest first: "avx2", "amx_bf16"
-  int cores = 0;                 ///< those that this process may run on
+  int cores = 0;                 ///< number of cores that this process may run on
   std::int64_t memory_bytes = 0, available_bytes = 0;
 };
 [[nodiscard]] CpuInfo cpu_info();

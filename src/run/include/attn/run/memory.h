@@ -14,16 +14,16 @@
 
 namespace attn::run {
 
-/// The peak host memory in bytes of a Session of the graph and its passes, including weights and inputs. Throws Error
-/// (no_memory) if that does not fit into 64 bits.
+/// Returns the peak host memory in bytes of a Session of the graph and its passes, including weights and inputs. Throws
+/// Error (no_memory) if that does not fit into 64 bits.
 [[nodiscard]] std::int64_t memory_needed(const backends::Backend& backend, graph::Graph graph,
                                          const backends::CompileOptions& options, Keep keep = Keep::outputs);
 
-/// The bytes in a line of /proc/meminfo or /proc/self/status, such as "MemAvailable:  16384 kB"; empty if there is no
-/// such line.
+/// Returns the number of bytes in a line of /proc/meminfo or /proc/self/status, such as "MemAvailable:  16384 kB";
+/// empty if there is no such line.
 [[nodiscard]] std::optional<std::int64_t> proc_bytes(const char* file, std::string_view key);
 
-/// The resident memory of this process, in bytes.
+/// Returns the resident memory of this process, in bytes.
 [[nodiscard]] std::int64_t current_memory();
 
 /// The memory that this process can still allocate, and the reason for messages: "90 % of the memory that is free",
@@ -33,8 +33,9 @@ struct MemoryLimit {
   std::string reason;
 };
 
-/// The smallest of 90 % of the system's available memory, the limit of the control group, the process's own limits
-/// (ulimit -v, -d), and the rest of `own`, a limit for the whole process. Messages call `own` by `name`.
+/// Returns the smallest of several limits: 90 % of the system's available memory, the limit of the control group, the
+/// process's own limits (ulimit -v, -d), and the rest of `own`, a limit for the whole process. Messages call `own` by
+/// `name`.
 [[nodiscard]] MemoryLimit memory_limit(std::optional<std::int64_t> own, std::string_view name = "the limit");
 
 /// Throws Error (no_memory) if `needed` bytes exceed the limit. The message has `what` ("the weights take"), the bytes,

@@ -17,15 +17,15 @@ namespace attn::run {
 struct Operation {
   graph::Graph graph;  ///< a graph with one node
   std::vector<Tensor> inputs, weights;
-  std::string name;        ///< "linear"
-  std::string layer;       ///< the first Keras layer with this operation, "" for none
-  std::int64_t count = 0;  ///< number of times the model has it
-  UInt128 flops = 0;       ///< of one execution
-  Traffic bytes;           ///< of one execution
+  std::string name;        ///< name of the operation: "linear"
+  std::string layer;       ///< the first Keras layer with this operation; "" if there is none
+  std::int64_t count = 0;  ///< number of times the model contains the operation
+  UInt128 flops = 0;       ///< FLOPs of one execution
+  Traffic bytes;           ///< bytes of one execution
 };
 
-/// The distinct operations of `graph` after fusion by the backend, with the values that a pass over `inputs` gives
-/// them.
+/// Returns the distinct operations of `graph` after fusion by the backend, with the values that a pass over `inputs`
+/// gives them.
 [[nodiscard]] std::vector<Operation> operations_of(const backends::Backend& backend, graph::Graph graph,
                                                    std::span<const Tensor> inputs, const std::vector<Tensor>& weights,
                                                    const backends::CompileOptions& options);

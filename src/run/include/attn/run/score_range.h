@@ -13,7 +13,7 @@ namespace attn::run {
 
 struct LargeScore {
   std::string layer;
-  double value = 0;  ///< the largest product of a query and a key that it sees
+  double value = 0;  ///< the largest product of a query and a key that the attention sees
 };
 
 /// Runs the graph and returns the attention layers that compute in float16 and have a score above its range. Keras

@@ -17,27 +17,27 @@ namespace attn::run {
 
 /// The bytes that a step moves.
 struct Traffic {
-  std::int64_t weights = 0;  ///< weights, constants and values computed from them: read again in every pass
-  std::int64_t others = 0;   ///< inputs and computed values: recently written by an earlier step
+  std::int64_t weights = 0;  ///< bytes of weights, constants and values computed from them: read again in every pass
+  std::int64_t others = 0;   ///< bytes of inputs and computed values: recently written by an earlier step
   [[nodiscard]] std::int64_t total() const noexcept { return weights + others; }
 };
 
 /// The time of one step in a pass.
 struct StepTime {
-  std::string layer;      ///< the Keras layer's name, "" for none
-  std::string operation;  ///< "linear"
-  std::string kernel;     ///< the implementation that ran
+  std::string layer;      ///< name of the Keras layer; "" if there is none
+  std::string operation;  ///< name of the operation: "linear"
+  std::string kernel;     ///< name of the implementation that ran
   double seconds = 0;
   UInt128 flops = 0;
-  bool of_bytes = false;  ///< multiplies_bytes()
-  Traffic bytes;          ///< of everything it reads and writes, counted once
+  bool of_bytes = false;  ///< whether multiplies_bytes() is true of the operation
+  Traffic bytes;          ///< all bytes that the step reads and writes, each counted once
 };
 
 /// An output of a layer call.
 struct LayerOutput {
   graph::LayerId layer = graph::kNone;
   int output = 0;                       ///< index of the result
-  graph::ValueId value = graph::kNone;  ///< in the lowered graph
+  graph::ValueId value = graph::kNone;  ///< the value in the lowered graph
   Tensor tensor;
 };
 
@@ -49,7 +49,7 @@ enum class Keep : std::uint8_t { outputs, layer_outputs };
 struct Planned {
   plan::Plan plan;
   std::size_t model_outputs = 0;  ///< number of model outputs; kept layer outputs follow them in the plan's graph
-  std::vector<LayerOutput> kept;  ///< without tensors
+  std::vector<LayerOutput> kept;  ///< the kept layer outputs, without tensors
 };
 /// Optimizes the graph for the backend and plans it.
 [[nodiscard]] Planned plan_for(const backends::Backend& backend, graph::Graph graph, Keep keep = Keep::outputs);
@@ -65,24 +65,25 @@ class Session {
           const backends::CompileOptions& options);
 
   /// Runs one pass; `inputs` come from make_inputs. `advance` gets the fraction of the pass for each step, estimated
-  /// from its FLOPs and bytes; a device other than the host runs all steps at once and reports none. Throws the errors
-  /// of Executable::run, and Stopped if a stop was requested before the pass: devices do not check for it.
+  /// from its FLOPs and bytes. A device other than the host runs all steps at once and reports none. Throws the errors
+  /// of Executable::run. Throws Stopped if a stop was requested before the pass; devices do not check for a stop during
+  /// the pass.
   void run(std::span<const Tensor> inputs, const Advance& advance = {});
   /// Runs one pass and returns the time of each step.
   [[nodiscard]] std::vector<StepTime> profile(std::span<const Tensor> inputs);
-  /// The results of the last pass, as views that are valid until the next pass.
+  /// Returns the results of the last pass, as views that are valid until the next pass.
   [[nodiscard]] std::vector<NamedTensor> outputs() const;
-  /// The attention probabilities of the last pass, by layer, if the graph was lowered with scores.
+  /// Returns the attention probabilities of the last pass, by layer, if the graph was lowered with scores.
   [[nodiscard]] std::vector<NamedTensor> scores() const;
 
-  /// The layer outputs of the last pass, in the order of graph().layers, as views that are valid until the next pass;
-  /// empty without Keep::layer_outputs.
+  /// Returns the layer outputs of the last pass, in the order of graph().layers, as views that are valid until the next
+  /// pass; empty without Keep::layer_outputs.
   [[nodiscard]] std::vector<LayerOutput> layer_outputs() const;
 
-  /// The clock of the device; null for the host.
+  /// Returns the clock of the device; null for the host.
   [[nodiscard]] backends::DeviceClock* device_clock() { return executable_->device_clock(); }
   [[nodiscard]] const backends::Executable& executable() const { return *executable_; }
-  /// The graph after optimization.
+  /// Returns the graph after optimization.
   [[nodiscard]] const graph::Graph& graph() const { return graph_; }
 
  private:
@@ -93,10 +94,10 @@ class Session {
   std::unique_ptr<backends::Executable> executable_;
 };
 
-/// The bytes of the values that a node reads and writes, each counted once; `fixed` marks values of its graph that are
-/// the same in every pass.
+/// Returns the bytes of the values that a node reads and writes, each counted once; `fixed` marks values of its graph
+/// that are the same in every pass.
 [[nodiscard]] Traffic traffic(const graph::Graph& graph, const graph::Node& node, const std::vector<bool>& fixed);
-/// The FLOPs of one pass.
+/// Returns the FLOPs of one pass.
 [[nodiscard]] UInt128 total_flops(const graph::Graph& graph);
 
 }  // namespace attn::run

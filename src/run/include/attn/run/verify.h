@@ -24,9 +24,9 @@ struct Verification {
 /// are 0. Differences below the smallest normal float32 are ignored.
 [[nodiscard]] double relative_error(const Tensor& expected, const Tensor& got);
 
-/// Runs the lowered `graph` on the reference backend and compares. The tolerance is for finding wrong results: the
-/// rounding error of the dtype (of TF32 or bfloat16 for products of reduced precision) times 256, because the errors of
-/// layers accumulate and sums have another order.
+/// Runs the lowered `graph` on the reference backend and compares. The tolerance is for finding wrong results. It is
+/// the rounding error of the dtype (of TF32 or bfloat16 for products of reduced precision) times 256, because the
+/// errors of layers accumulate and sums have another order.
 [[nodiscard]] Verification verify(graph::Graph graph, const std::vector<Tensor>& weights,
                                   std::span<const Tensor> inputs, const std::vector<NamedTensor>& outputs,
                                   backends::MatmulPrecision precision);

@@ -17,11 +17,11 @@ struct AttentionSize {
   DType dtype = DType::float32;
 };
 [[nodiscard]] graph::Graph attention_workload(const AttentionSize& size);
-/// The FLOPs of the two matrix products only (a multiply-add is 2), by which attention kernels are compared.
+/// Returns the FLOPs of the two matrix products only (a multiply-add is 2), by which attention kernels are compared.
 [[nodiscard]] double attention_flops(const AttentionSize& size);
 
-/// ‖got − exact‖ / ‖exact‖ over up to `rows` rows (b, t, n) spread over `got`, the output of attention_workload for
-/// `inputs`. `exact` is computed in float64 from the same inputs.
+/// Returns ‖got − exact‖ / ‖exact‖ over up to `rows` rows (b, t, n) spread over `got`, the output of attention_workload
+/// for `inputs`. `exact` is computed in float64 from the same inputs.
 [[nodiscard]] double attention_error(const AttentionSize& size, std::span<const Tensor> inputs, const Tensor& got,
                                      std::int64_t rows = 64);
 
@@ -29,20 +29,21 @@ struct AttentionSize {
 struct ProductSize {
   std::int64_t rows = 1, depth = 1, width = 1;
 };
-/// With int8: float32 activations, quantized like in Keras's int8 layers, and an int8 weight.
+/// Returns a graph with one product. With int8 it has float32 activations, quantized as in Keras's int8 layers, and an
+/// int8 weight.
 [[nodiscard]] graph::Graph product_workload(const ProductSize& size, DType dtype);
 
-/// `pieces` consecutive additions, each of two float32 arrays with n elements.
+/// Returns a graph with `pieces` consecutive additions, each of two float32 arrays with n elements.
 [[nodiscard]] graph::Graph addition_workload(std::int64_t n, int pieces);
 
-/// `pieces` consecutive sums, each over the rows of a float32 array (n / 1024, 1024): all of it is read, and little is
-/// written.
+/// Returns a graph with `pieces` consecutive sums, each over the rows of a float32 array (n / 1024, 1024). All of the
+/// array is read, and little is written.
 [[nodiscard]] graph::Graph sum_workload(std::int64_t n, int pieces);
 
-/// The inputs of such a graph: normal numbers. A million are drawn and then repeated, because the largest workloads
-/// have hundreds of millions.
+/// Returns the inputs of a workload: normal numbers. A million are drawn and then repeated, because the largest
+/// workloads have hundreds of millions.
 [[nodiscard]] std::vector<Tensor> workload_inputs(const graph::Graph& graph, std::uint64_t seed);
-/// The weights of a workload, drawn the same way; int8 weights are uniform over their whole range.
+/// Returns the weights of a workload, drawn in the same way; int8 weights are uniform over their whole range.
 [[nodiscard]] std::vector<Tensor> workload_weights(const graph::Graph& graph, std::uint64_t seed);
 
 }  // namespace attn::run

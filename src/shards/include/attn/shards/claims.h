@@ -44,7 +44,7 @@ class Claims {
   std::string owner_;  // the file that claims are links to
   std::mutex mutex_;
   std::condition_variable ended_;
-  std::string held_;  // its path, or ""; guarded by mutex_
+  std::string held_;  // path of the held claim, or ""; guarded by mutex_
   std::string stem_;  // stem of the held file
   int generation_ = 0;
   bool over_ = false;  // guarded by mutex_

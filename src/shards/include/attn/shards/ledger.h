@@ -12,9 +12,9 @@ namespace attn::shards {
 
 /// The settings that all outputs of a run depend on.
 struct Recipe {
-  std::string model;    ///< a hash of its files
-  std::string options;  ///< those that change results, as text
-  std::string attn;     ///< the version
+  std::string model;    ///< hash of the model's files
+  std::string options;  ///< the options that change results, as text
+  std::string attn;     ///< version of attn
 };
 
 /// Numbers of finished and failed files.
@@ -30,15 +30,15 @@ class Ledger {
   Ledger(std::string folder, Recipe recipe);
 
   [[nodiscard]] const std::string& folder() const noexcept { return folder_; }
-  /// out/<stem>.npz
+  /// Returns the path of the output, out/<stem>.npz.
   [[nodiscard]] std::string output_of(const WorkItem& item) const;
 
   /// Returns nothing if the output exists, is complete, and matches this recipe and input. Otherwise returns what
   /// differs ("the model, the options"), or "" if there is no output yet.
   [[nodiscard]] std::optional<std::string> why_do(const WorkItem& item) const;
-  /// Whether the output was written since this ledger was opened.
+  /// Returns whether the output was written since this ledger was opened.
   [[nodiscard]] bool is_new(const WorkItem& item) const;
-  /// Whether any process that shares this folder failed on the file since this ledger was opened.
+  /// Returns whether any process that shares this folder failed on the file since this ledger was opened.
   [[nodiscard]] bool has_failed(const WorkItem& item) const;
 
   /// Marks the output as not done; called before it is written.
@@ -64,7 +64,7 @@ class Ledger {
 
   std::string folder_;
   Recipe recipe_;
-  std::int64_t opened_ = 0;  // nanoseconds, by the file system's clock
+  std::int64_t opened_ = 0;  // time of opening in nanoseconds, by the file system's clock
 };
 
 /// Returns a hash of a file's bytes, or of the names, sizes and times of a folder's files: it identifies a model.

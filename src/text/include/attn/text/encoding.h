@@ -29,17 +29,18 @@ struct Lookup {
   std::optional<Salt> salt;
 };
 
-/// Hash buckets.
+/// Assigns terms to hash buckets.
 struct Buckets {
   std::int64_t count = 1;
-  std::optional<std::string> mask;  ///< this term has the first bucket, and no other term falls into it
+  std::optional<std::string> mask;  ///< the term of the first bucket, into which no other term falls
   std::optional<Salt> salt;
 };
 
-/// Hash buckets of combinations of several arrays' elements at one position: tf.sparse.cross_hashed.
+/// Combines the elements that several arrays have at one position, and assigns the combinations to hash buckets
+/// (tf.sparse.cross_hashed).
 struct Crossing {
   std::int64_t count = 1;
-  std::vector<bool> numbers;  ///< whether an array has decimals, which are parsed as numbers
+  std::vector<bool> numbers;  ///< for each array, whether it contains numbers as decimals, which are parsed
 };
 
 /// The output form for the indices of a row.
@@ -55,8 +56,8 @@ struct Encoding {
   std::variant<Lookup, Buckets, Crossing> index;
   Form form = Form::indices;
   std::int64_t depth = 0;              ///< the largest index + 1
-  std::optional<std::int64_t> length;  ///< length of rows of indices; empty: that of the longest text
-  std::string missing{};               ///< the reason why it cannot encode, if its vocabulary is missing
+  std::optional<std::int64_t> length;  ///< length of rows of indices; empty: the number of terms of the longest text
+  std::string missing{};               ///< the reason why the encoding cannot be used, if its vocabulary is missing
 
   /// Returns whether each string becomes a row of terms.
   [[nodiscard]] bool splits() const { return splitting && splitting->split != Split::whole; }
@@ -70,10 +71,12 @@ struct Encoding {
 /// first array. Throws Error (bad_input) for arrays of different shapes.
 [[nodiscard]] Tensor encode(const Encoding& encoding, std::span<const TextArray> arrays);
 
-/// The shape of the result, given the shape of the first array; the length of split texts is unknown unless it is set.
+/// Returns the shape of the result, given the shape of the first array. The length of split texts is unknown unless
+/// `length` is set.
 [[nodiscard]] Shape encoded_shape(const Encoding& encoding, const Shape& texts);
 
-/// The term of an index: the out-of-vocabulary term for an index without a term, "" for padding and buckets.
+/// Returns the term of an index. This is the out-of-vocabulary term for an index without a term, and "" for padding and
+/// buckets.
 [[nodiscard]] std::string term_of(const Encoding& encoding, std::int64_t index);
 
 }  // namespace attn::text

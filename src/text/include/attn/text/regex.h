@@ -34,7 +34,7 @@ class Regex {
   /// Returns whether `text` begins with a match (Python's re.match). Throws RegexError after a million backtracking
   /// steps, or two for each byte of the text.
   [[nodiscard]] bool matches_start(std::string_view text) const { return match(text, 0, true).has_value(); }
-  /// The first match at or after `from`. Throws RegexError under the same limits.
+  /// Returns the first match at or after `from`. Throws RegexError under the same limits.
   [[nodiscard]] std::optional<Found> find(std::string_view text, std::size_t from) const {
     return match(text, from, false);
   }

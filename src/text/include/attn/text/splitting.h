@@ -11,8 +11,8 @@ namespace attn::text {
 enum class Split : std::uint8_t { whole, whitespace, character };
 
 struct Splitting {
-  bool lower = false;              ///< ASCII letters only, like tf.strings.lower
-  bool strip_punctuation = false;  ///< ASCII punctuation
+  bool lower = false;              ///< lowercases ASCII letters only, like tf.strings.lower
+  bool strip_punctuation = false;  ///< removes ASCII punctuation
   Split split = Split::whitespace;
   std::vector<std::int64_t> ngrams{};  ///< widths of n-grams, in this order; empty: single terms
 };
@@ -21,8 +21,8 @@ struct Splitting {
 [[nodiscard]] std::string standardized(std::string_view text, const Splitting& how);
 /// Splits at ASCII whitespace, or into code points (U+FFFD for invalid UTF-8), or returns the whole text.
 [[nodiscard]] std::vector<std::string> pieces_of(std::string_view text, Split how);
-/// All n-grams of each width, joined by spaces, one width after another. Throws Error (bad_input) if they need more
-/// than 1 GiB.
+/// Returns all n-grams of each width, joined by spaces, one width after another. Throws Error (bad_input) if they need
+/// more than 1 GiB.
 [[nodiscard]] std::vector<std::string> ngrams_of(const std::vector<std::string>& terms,
                                                  const std::vector<std::int64_t>& widths);
 

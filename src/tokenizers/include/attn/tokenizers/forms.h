@@ -13,8 +13,9 @@ namespace attn::tokenizers {
 /// The format of KerasHub.
 struct KerasForm {
   std::string class_name;
-  std::string config;                  ///< the result of get_config(), as JSON
-  std::vector<io::NamedBytes> assets;  ///< vocabulary.json and merges.txt, vocabulary.txt, or vocabulary.spm
+  std::string config;  ///< result of the tokenizer's get_config(), as JSON
+  /// The asset files: vocabulary.json and merges.txt, vocabulary.txt, or vocabulary.spm.
+  std::vector<io::NamedBytes> assets;
 };
 
 /// Converts the tokenizer of a preset, of a task's .keras file, or of a Hugging Face folder as KerasHub converts it.
@@ -22,8 +23,8 @@ struct KerasForm {
 /// not convert.
 [[nodiscard]] std::optional<KerasForm> keras_form(const std::string& path, const TokenizerTables& tables);
 
-/// The tokenizer files of a Hugging Face folder, unchanged; none for other models. Throws Error (bad_input) for a file
-/// that cannot be read, and for a symlink to outside the folder.
+/// Returns the tokenizer files of a Hugging Face folder, unchanged; none for other models. Throws Error (bad_input) for
+/// a file that cannot be read, and for a symlink to outside the folder.
 [[nodiscard]] std::vector<io::NamedBytes> hugging_face_files(const std::string& path);
 
 /// Converts a KerasHub tokenizer to the files that transformers reads. Texts are split into words as in transformers.

@@ -1,5 +1,5 @@
-// KerasHub's tokenizer classes and the folders that have them, as plain data. Whoever knows the model families holds
-// the tables.
+// KerasHub's tokenizer classes and the folders that have them, as plain data. The module that knows the model families
+// defines the tables.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ inline constexpr const char* kQwenWords =
 
 /// The numbering of a SentencePiece model's pieces.
 enum class Numbering : std::uint8_t {
-  pieces,       ///< as in the file
+  pieces,       ///< the ids of the file
   mask_behind,  ///< as in the file, with "[MASK]" appended if it is not a piece (DebertaV3Tokenizer)
   fairseq       ///< <s>, <pad>, </s>, <unk>, the other pieces from 3 on, <mask> (XLMRobertaTokenizer)
 };
@@ -43,7 +43,8 @@ struct KerasClass {
   std::string_view transformers_class{}, transformers_file{};
   /// Special tokens that count if `has_vision_tokens` is set; without the key, if the vocabulary has all of them.
   std::span<const std::string_view> vision{};
-  std::string_view turn_end{};  ///< also ends a text; the unknown token does, if the vocabulary has no such token
+  /// A token that also ends a text; the unknown token does so if the vocabulary lacks this one.
+  std::string_view turn_end{};
   /// Whether KerasHub's converter takes the special tokens from the folder, and transformers puts the start token
   /// before a text.
   bool takes_specials = false;
@@ -53,7 +54,7 @@ struct KerasClass {
 
 /// A Hugging Face folder of some model type, and the class that reads its tokenizer.
 struct FolderTokenizer {
-  std::string_view model_type;  ///< as in config.json
+  std::string_view model_type;  ///< model type in config.json
   std::string_view keras_class{};
   bool is_converted = true;  ///< whether KerasHub has a converter for such folders
   /// The files of a byte-pair vocabulary that KerasHub reads.
@@ -64,10 +65,10 @@ struct FolderTokenizer {
   } vocabulary = Vocabulary::tokenizer_json;
   /// The special tokens that transformers puts around a text if the folder has no tokenizer.json.
   enum class Around : std::uint8_t {
-    as_configured,   ///< those that tokenizer_config.json asks for
+    as_configured,   ///< the tokens that tokenizer_config.json requests
     start,           ///< the start token
-    start_and_end,   ///< the start and the end token; for SentencePiece those of a classifier
-    end_by_default,  ///< the end token, unless tokenizer_config.json denies it
+    start_and_end,   ///< the start and the end token; for SentencePiece, cls_token and sep_token
+    end_by_default,  ///< the end token, unless tokenizer_config.json disables it
   } around = Around::as_configured;
   Numbering numbering = Numbering::pieces;
   /// Whether transformers splits texts at every token of vocab.txt, and at spaces (EsmTokenizer).

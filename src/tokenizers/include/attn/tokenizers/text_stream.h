@@ -28,7 +28,7 @@ class TextStream {
 
   const Tokenizer& tokenizer_;
   std::vector<Id> ids_;          // ids of the last part with text, and later ones
-  std::string shown_;            // the prefix of their text that was returned
+  std::string shown_;            // the prefix of the text of ids_ that was returned
   std::size_t given_ids_ = 0;    // the ids in ids_ that precede the last part
   std::size_t given_since_ = 0;  // returned bytes of the later ids' text
 };

@@ -18,7 +18,7 @@ using Id = std::int32_t;
 struct SpecialIds {
   std::optional<Id> start, end, pad;
   std::vector<Id> stop;  ///< any of these ends a text; includes the end token
-  std::vector<Id> all;   ///< ids that are not text, ascending; skipped when a text is displayed
+  std::vector<Id> all;   ///< ids that are not text, in ascending order; skipped when a text is displayed
 };
 
 struct EncodeOptions {
@@ -43,15 +43,15 @@ class Tokenizer {
   /// vocabulary.
   [[nodiscard]] virtual std::string decode(std::span<const Id> ids) const = 0;
 
-  /// The spelling of a token in its file ("Ġthe", "##ing", "▁a"); empty for an invalid id.
+  /// Returns the spelling of a token in its file ("Ġthe", "##ing", "▁a"); empty for an invalid id.
   [[nodiscard]] virtual std::optional<std::string> token(Id id) const = 0;
-  /// The id of a token, given its spelling in the file.
+  /// Returns the id of a token, given its spelling in the file.
   [[nodiscard]] virtual std::optional<Id> id(std::string_view token) const = 0;
 
-  /// The number of tokens: KerasHub's `vocabulary_size()`.
+  /// Returns the number of tokens: KerasHub's `vocabulary_size()`.
   [[nodiscard]] virtual std::int64_t size() const = 0;
 
-  /// The tokenizer's Keras class, "GPT2Tokenizer", or the model of a tokenizer.json, "BPE".
+  /// Returns the tokenizer's Keras class, "GPT2Tokenizer", or the model of a tokenizer.json, "BPE".
   [[nodiscard]] const std::string& class_name() const noexcept { return class_name_; }
   [[nodiscard]] const SpecialIds& specials() const noexcept { return specials_; }
 

@@ -8,8 +8,8 @@
 
 namespace attn::tokenizers {
 
-/// The ids are the bytes of a UTF-8 text; those below `size` (at most 256) are tokens. encode() throws Error (usage)
-/// for a text with other bytes.
+/// Creates a tokenizer whose ids are the bytes of a UTF-8 text. The bytes below `size` (at most 256) are tokens.
+/// encode() throws Error (usage) for a text with other bytes.
 [[nodiscard]] std::unique_ptr<Tokenizer> make_byte_tokenizer(std::int64_t size);
 
 }  // namespace attn::tokenizers

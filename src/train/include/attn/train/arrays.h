@@ -7,7 +7,7 @@
 
 namespace attn::train {
 
-/// Writes weight:<path> and optimizer:<n>, the latter as Trainer::optimizer_state() returns them.
+/// Writes arrays weight:<path> and optimizer:<n>; the latter are those of Trainer::optimizer_state().
 void write_dump(const std::string& path, const Trainer& trainer, const std::vector<NamedTensor>& state);
 
 /// Writes only the factors of low-rank additions, by their paths: dense/lora_kernel_a and dense/lora_kernel_b, whose

@@ -9,11 +9,11 @@ namespace attn::train {
 
 /// The value that a callback monitors (keras/src/callbacks/monitor_callback.py).
 struct Monitor {
-  std::string monitor;     ///< "val_loss"
-  bool up = false;         ///< whether larger is better
+  std::string monitor;     ///< name of the value: "val_loss"
+  bool up = false;         ///< whether a larger value is better
   double min_delta = 0.0;  ///< smaller changes do not count
 
-  /// The first value always improves.
+  /// Returns whether `now` is better than `before`. The first value always is.
   [[nodiscard]] bool improves(double now, const std::optional<double>& before) const;
 };
 
@@ -25,9 +25,9 @@ struct EarlyStopping {
   bool restore_best_weights = false;
   std::int64_t start_from_epoch = 0;
 
-  std::int64_t wait = 0;  ///< epochs without improvement
+  std::int64_t wait = 0;  ///< number of epochs without improvement
   std::optional<double> best;
-  std::int64_t best_epoch = 0;  ///< from 0
+  std::int64_t best_epoch = 0;  ///< counted from 0
 
   /// `improved`: the weights are the best so far.
   enum class Verdict : std::uint8_t { goes_on, improved, stops };
@@ -44,7 +44,7 @@ struct ReduceLROnPlateau {
   std::int64_t wait = 0, cooldown_counter = 0;
   std::optional<double> best;
 
-  /// The new learning rate, if it is reduced.
+  /// Returns the new learning rate if it is reduced, otherwise empty.
   std::optional<double> end_of_epoch(double value, double learning_rate);
 };
 

@@ -12,7 +12,7 @@ namespace attn::train {
 /// The factor of the loss, which prevents gradients from vanishing below float16's range.
 struct LossScaling {
   enum class Kind : std::uint8_t { none, fixed, dynamic } kind = Kind::none;
-  double factor = 1.0;  ///< for fixed
+  double factor = 1.0;  ///< the factor, if it is fixed
 
   friend bool operator==(const LossScaling&, const LossScaling&) = default;
 };
@@ -36,36 +36,36 @@ struct CompileChanges {
   std::optional<std::int64_t> warmup_steps;
   std::optional<std::string> decay;  ///< "cosine", "linear" or "none"
 
-  /// Do they change the learning rate from step to step?
+  /// Returns whether the learning rate changes from step to step.
   [[nodiscard]] bool schedule() const { return moves_rate() || (learning_rate && !constant_rate()); }
-  /// Whether the learning rate follows a schedule over the steps of this training: up, down, or both.
+  /// Returns whether the learning rate follows a schedule over the steps of this training: up, down, or both.
   [[nodiscard]] bool moves_rate() const { return warmup_steps || (decay && *decay != "none"); }
   /// Returns the rate if it is a number. Throws Error (usage) if it is neither a number nor JSON.
   [[nodiscard]] std::optional<double> constant_rate() const;
 };
 
-/// Do they change more than the loss and the metrics?
+/// Returns whether the options change more than the loss and the metrics.
 [[nodiscard]] bool change_optimizer(const CompileChanges& changes);
 /// Returns only the changes of the loss and the metrics.
 [[nodiscard]] CompileChanges without_optimizer(CompileChanges changes);
 /// Returns the options that change the optimizer: "`optimizer`, `learning_rate`".
 [[nodiscard]] std::string optimizer_options(const CompileChanges& changes);
 
-/// Was the model compiled with the optimizer of the changes, for this many steps? Throws Error as compile_config and
-/// with_schedule do.
+/// Returns whether the model was compiled with the optimizer of the changes, for this many steps. Throws Error as
+/// compile_config and with_schedule do.
 [[nodiscard]] bool has_optimizer(const keras::Model& model, const CompileChanges& changes, std::int64_t steps);
 
 /// Returns the model's own compile_config with the changes, as JSON. Throws Error (bad_input) if it has none and no
 /// loss is given, and if custom functions or classes remain in it.
 [[nodiscard]] std::string compile_config(const keras::Model& model, const CompileChanges& changes);
 
-/// Returns the compile_config with a schedule of Keras for the learning rate of `changes`, over this many steps: from 0
-/// up to the rate in warmup_steps, and down to 0 until the last step by a cosine or, without warmup, a line. Throws
+/// Returns the compile_config with a schedule of Keras for the learning rate of `changes`, over this many steps. The
+/// rate rises from 0 in warmup_steps, and falls to 0 until the last step by a cosine or, without warmup, a line. Throws
 /// Error (usage) if Keras has no such schedule, the steps are too few, or the rate is already a schedule.
 [[nodiscard]] std::string with_schedule(const std::string& compile_config, const CompileChanges& changes,
                                         std::int64_t steps);
 
-/// Returns the class of its optimizer, "RMSprop".
+/// Returns the class of the optimizer, "RMSprop".
 [[nodiscard]] std::string optimizer_title(const std::string& compile_config);
 
 }  // namespace attn::train

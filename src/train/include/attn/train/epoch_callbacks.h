@@ -24,9 +24,9 @@ struct Told {
 /// The values that a training has for each epoch.
 struct Watchable {
   std::vector<std::string> names;   ///< "loss", "val_loss", …
-  std::vector<std::string> lists;   ///< those of several numbers, which cannot be watched
-  std::vector<std::string> rising;  ///< those for which more is better
-  std::string usual;                ///< the loss of the validation data, if there is some
+  std::vector<std::string> lists;   ///< names of values with several numbers, which cannot be monitored
+  std::vector<std::string> rising;  ///< names of values for which more is better
+  std::string usual;  ///< name of the default value: "val_loss" if there is validation data, otherwise "loss"
 };
 [[nodiscard]] Watchable watchable(const keras::LossGraph& model, bool validates);
 
@@ -36,7 +36,7 @@ void resolve(Monitor& monitor, const std::string& mode, const Watchable& known);
 struct EpochVerdict {
   Logs logs;                            ///< Keras's logs of the epoch
   std::string message;                  ///< a line to print, or ""
-  std::optional<double> learning_rate;  ///< from the next step on, if it changes
+  std::optional<double> learning_rate;  ///< the learning rate from the next step on, if it changes
   bool is_best = false;                 ///< the model is the best so far and has to be saved
   bool stops = false;
 };

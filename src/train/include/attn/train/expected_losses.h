@@ -24,7 +24,7 @@ struct ExpectedLosses {
 /// The losses of the training.
 struct HadLosses {
   std::span<const Point> points;
-  std::vector<double> epochs;  ///< the last of them is that of `last_epoch`
+  std::vector<double> epochs;  ///< losses by epoch; the last one belongs to `last_epoch`
   std::int64_t last_epoch = 0;
 };
 

@@ -17,28 +17,28 @@
 namespace attn::train {
 
 struct FitOptions {
-  std::int64_t epochs = 1;  ///< total, including those before a resume
+  std::int64_t epochs = 1;  ///< total number of epochs, including those before a resume
   std::int64_t batch_size = 32;
-  std::optional<std::int64_t> steps;  ///< total; training ends after this step
+  std::optional<std::int64_t> steps;  ///< total number of steps; training ends after this step
   /// Training ends after the first step that passes this time.
   std::optional<std::chrono::steady_clock::time_point> deadline;
   bool shuffle = true;
   std::int64_t shuffled_block = 0;  ///< if above 0: rows are shuffled in blocks of this size, and inside each block
   bool drop_remainder = false;
-  /// Steps of an epoch; the next epoch continues in the data where this one ended. An epoch that reaches the end of the
-  /// data ends there.
+  /// The number of steps of an epoch. The next epoch continues in the data where this one ended. An epoch that reaches
+  /// the end of the data ends there.
   std::optional<std::int64_t> steps_per_epoch;
   std::uint64_t seed = 0;
 
-  /// The number of batches in the data.
+  /// Returns the number of batches in the data.
   [[nodiscard]] std::int64_t batches_of(std::int64_t rows) const;
-  /// Steps until the end of the last epoch, or until `steps`.
+  /// Returns the number of steps until the end of the last epoch, or `steps` if that is smaller.
   [[nodiscard]] std::int64_t steps_in_all(std::int64_t rows) const;
 };
 
 /// The range of the data that an epoch reads.
 struct Stretch {
-  std::int64_t pass = 0;                ///< complete passes over the data before it
+  std::int64_t pass = 0;                ///< number of complete passes over the data before the range
   std::int64_t first = 0, batches = 0;  ///< batches of the current pass
 };
 /// `epoch` counts from 0. Matches keras/src/trainers/epoch_iterator.py for arrays.
@@ -48,10 +48,10 @@ struct Stretch {
 struct Running {
   std::vector<double> total, count;
   keras::MetricRule rule;
-  /// The value of the metric: one number, or several as for an F score of each class. Throws Error (bad_input) for sums
-  /// of another size than the rule takes.
+  /// Returns the value of the metric: one number, or several as for an F score of each class. Throws Error (bad_input)
+  /// if the sums do not have the size that the rule expects.
   [[nodiscard]] std::vector<double> values() const;
-  /// The mean of `values`, as Keras's progress bar shows it.
+  /// Returns the mean of `values`, as Keras's progress bar shows it.
   [[nodiscard]] double value() const;
 };
 using RunningValues = std::map<std::string, Running>;  ///< "loss", "accuracy", …, sorted as Keras prints them
@@ -64,24 +64,24 @@ using Logs = std::vector<std::pair<std::string, std::vector<double>>>;
 
 /// The position of a training between two steps. A resume needs this, the weights, the optimizer state and the draws.
 struct Position {
-  std::int64_t epoch = 0;  ///< epochs done
-  std::int64_t batch = 0;  ///< batches done in the current epoch
-  std::int64_t step = 0;   ///< steps done in total
-  RunningValues running;   ///< of the current epoch
+  std::int64_t epoch = 0;  ///< number of epochs done
+  std::int64_t batch = 0;  ///< number of batches done in the current epoch
+  std::int64_t step = 0;   ///< total number of steps done
+  RunningValues running;   ///< the values of the current epoch so far
 };
 
 struct StepEvent {
   const StepResult& result;
-  const Position& position;     ///< after the step
-  const RunningValues& values;  ///< of this batch only; an epoch's values are accumulated from these
+  const Position& position;     ///< the position after the step
+  const RunningValues& values;  ///< values of this batch only; an epoch's values are accumulated from these
   std::int64_t rows = 0;
   double seconds = 0;
 };
 
 struct EpochEvent {
-  std::int64_t epoch = 0;  ///< from 1
+  std::int64_t epoch = 0;  ///< counted from 1
   std::int64_t batches = 0;
-  double seconds = 0;  ///< the part of the epoch in this process
+  double seconds = 0;  ///< seconds that this process spent on the epoch
   RunningValues values, validation;
 };
 
@@ -97,7 +97,8 @@ struct FitEvents {
 
 /// The reason for the end of a training. fit() returns the first five.
 enum class FitEnd : std::uint8_t { epochs, steps, deadline, listener, not_finite, interrupted, plan };
-/// "epochs", "steps", "time limit", "early stopping", "not finite", "interrupted" or "plan".
+/// Returns the reason in words: "epochs", "steps", "time limit", "early stopping", "not finite", "interrupted" or
+/// "plan".
 [[nodiscard]] std::string_view name_of(FitEnd end);
 
 /// The loss of a step.
@@ -111,7 +112,7 @@ struct Point {
 FitEnd fit(Trainer& trainer, const Data& data, const Data* validation, const FitOptions& options, Position& position,
            const FitEvents& events);
 
-/// The loss and the metrics over all rows, in batches.
+/// Returns the loss and the metrics over all rows, computed in batches.
 [[nodiscard]] RunningValues evaluate(Trainer& trainer, const Data& data, std::int64_t batch_size);
 
 }  // namespace attn::train

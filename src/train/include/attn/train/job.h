@@ -28,36 +28,36 @@ namespace attn::train {
 /// The model, the data and the settings of a training.
 struct Setup {
   open::Execution execution;
-  std::optional<std::string> model;     ///< a file or folder; nothing is the built-in encoder
+  std::optional<std::string> model;     ///< file or folder of the model; empty: the built-in encoder
   std::optional<open::ModelText> text;  ///< a config that was read, in place of `model`
   DataFiles files;
-  std::optional<std::string> validation;  ///< a file
+  std::optional<std::string> validation;  ///< file of the validation data
   std::optional<double> validation_split;
-  std::optional<std::string> class_weight;  ///< JSON, by class
+  std::optional<std::string> class_weight;  ///< weights by class, as JSON
   CompileChanges changes;
   std::optional<Told<EarlyStopping>> early_stopping;
   std::optional<Told<ReduceLROnPlateau>> reduce_lr;
   std::vector<std::string> frozen, trained;  ///< patterns of layers
   std::optional<LowRank> lora;
-  std::vector<std::string> lora_layers;  ///< patterns; all layers where there is none
+  std::vector<std::string> lora_layers;  ///< patterns of layers; empty: all layers
   std::optional<std::string> policy;     ///< Keras's dtype policy of all layers, in place of their own
   std::int64_t epochs = 1, batch_size = 32;
   std::optional<std::int64_t> steps, steps_per_epoch;
   std::optional<std::chrono::steady_clock::time_point>
-      deadline;                         ///< the training ends after the step in which it passes
-  std::optional<std::int64_t> overfit;  ///< so many steps on the first batch only
+      deadline;                         ///< the training ends after the step in which this time passes
+  std::optional<std::int64_t> overfit;  ///< train this number of steps on the first batch only
   std::int64_t shuffled_block = 0;      ///< 0: rows are shuffled one by one
   bool no_shuffle = false, drop_remainder = false, no_dropout = false;
   bool resume = false;         ///< continue the training of the model
-  bool recomputes = false;     ///< activations, in the backward pass
-  bool deterministic = false;  ///< every number of ranks gives the same bits
+  bool recomputes = false;     ///< recompute activations in the backward pass
+  bool deterministic = false;  ///< give the same bits for every number of ranks
   TableGradient tables = TableGradient::entries;
   DType reduce_dtype = DType::float32;
-  std::int64_t zero = 0;    ///< 1: ranks share the optimizer
+  std::int64_t zero = 0;    ///< 1: each rank holds a part of the optimizer state
   bool saves_best = false;  ///< judge which epoch's model is the best
 
   [[nodiscard]] bool validates() const { return (validation || validation_split) && !overfit; }
-  /// The length and the order of the training.
+  /// Returns the options that set the length of the training and the order of its rows.
   [[nodiscard]] FitOptions fit_options() const;
   /// Throws Error (usage) where a resumed training would have another order of rows.
   void check_resumed(const State& state) const;
@@ -68,16 +68,16 @@ struct Job {
   FitOptions options;
   std::unique_ptr<backends::Backend> backend;
   std::optional<open::LoadedModel> loaded;
-  std::string compiled;  ///< its compile_config, as JSON
+  std::string compiled;  ///< compile_config of the model, as JSON
   optimizers::Settings settings;
   open::GivenInputs given, held_out;
   std::optional<Data> rows, validation_rows;
   State state;
-  keras::LossGraph shown;  ///< of the first batch
+  keras::LossGraph shown;  ///< the graph of the first batch
   std::optional<EpochCallbacks> callbacks;
   std::unique_ptr<Trainer> trainer;
   std::vector<Tensor> taken_over;  ///< the optimizer's variables that a file had
-  std::int64_t memory = 0;         ///< bytes that training takes
+  std::int64_t memory = 0;         ///< bytes of memory that training takes
 
   /// Returns the first rows of the data, one batch of them.
   [[nodiscard]] Batch first_batch() const;

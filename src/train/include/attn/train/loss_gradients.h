@@ -16,16 +16,16 @@
 namespace attn::train {
 
 struct GradientRequest {
-  std::optional<std::string> loss, output;  ///< as in keras::LossOptions
+  std::optional<std::string> loss, output;  ///< loss and output as in keras::LossOptions
   bool training = true;                     ///< layers behave as in training …
   bool drops = false;                       ///< … and also apply dropout and noise
-  bool inputs = false;                      ///< by the inputs of floating-point numbers too
+  bool inputs = false;                      ///< also give the gradients by inputs of floating-point numbers
   std::vector<std::string> wrt;             ///< patterns of paths of weights; all trainable weights if empty
 };
 
 /// An array whose gradient is requested.
 struct WantedGradient {
-  std::string name;  ///< "dense/kernel", "input:x"
+  std::string name;  ///< name of the array: "dense/kernel", "input:x"
   graph::ValueId value = graph::kNone;
 };
 
@@ -41,7 +41,7 @@ struct WantedGradient {
 /// Returns the graph whose outputs are the loss, its terms, and the existing gradients.
 [[nodiscard]] graph::Graph with_gradients(const keras::LossGraph& lowered, const std::vector<WantedGradient>& wanted);
 
-/// Returns the gradient of each in the outputs of that graph, null if the loss does not depend on it.
+/// Returns the gradient of each array in the outputs of such a graph; null if the loss does not depend on the array.
 [[nodiscard]] std::vector<const Tensor*> gradients_in(const std::vector<NamedTensor>& outputs,
                                                       const keras::LossGraph& lowered,
                                                       const std::vector<WantedGradient>& wanted);

@@ -27,21 +27,22 @@ struct LowRank {
 [[nodiscard]] std::string with_low_rank(const std::string& config, const LowRank& how,
                                         const std::vector<std::string>& patterns);
 
-/// Do exactly those layers have such an addition already?
+/// Returns whether exactly the layers that match have such an addition already.
 [[nodiscard]] bool has_low_rank(const std::string& config, const LowRank& how,
                                 const std::vector<std::string>& patterns);
 
-/// Draws the first factors that are all 0, by their initializer: with both 0 no gradient reaches either.
+/// Draws those first factors that are all 0 by their initializer. If both factors of an addition were 0, no gradient
+/// would reach either.
 void revive(const std::vector<graph::WeightSpec>& specs, std::vector<Tensor>& weights, std::uint64_t seed);
 
-/// Returns the weights as a file of Keras holds them: kernels with the additions, and no factors.
+/// The weights in the form of a file of Keras: kernels with the additions, and no factors.
 struct StoredWeights {
   std::vector<graph::WeightSpec> specs;
   std::vector<Tensor> weights;
-  /// The weights by their number: kernels without the additions, and factors. A resumed training continues with them.
+  /// The weights by their index: kernels without the additions, and factors. A resumed training continues with them.
   std::map<int, Tensor> unmerged;
 };
-/// The model's config has each lora_alpha.
+/// Converts the weights to the form of a file. The config of `model` contains each lora_alpha.
 [[nodiscard]] StoredWeights stored_weights(const std::vector<graph::WeightSpec>& specs,
                                            const std::vector<Tensor>& weights, const keras::Model& model);
 

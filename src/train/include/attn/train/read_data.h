@@ -13,13 +13,13 @@
 
 namespace attn::train {
 
-/// Reads arrays from files (.npz, .npy, .safetensors) by name: the model's inputs, targets "y" ("target" is another
-/// name) or "y:<output>", and weights "sample_weight" or "sample_weight:<output>". All have the same number of rows.
-/// NAME=FILE gives the name NAME to the file's only array, or selects the array of that name. The bytes of a text
-/// (.txt) are the only input, in consecutive rows of the model's length, and each target is the byte that follows. A
-/// table (.csv) is read by table_arrays(). If several files have the same array, the rows of each are appended in the
-/// order of the files. Throws Error (bad_input) for an array of another name, of other rows than in the file before, or
-/// of another number of rows than the others.
+/// Reads arrays from files (.npz, .npy, .safetensors) by name. The names are the model's inputs, targets "y" ("target"
+/// is another name) or "y:<output>", and weights "sample_weight" or "sample_weight:<output>". All have the same number
+/// of rows. NAME=FILE gives the name NAME to the file's only array, or selects the array of that name. The bytes of a
+/// text (.txt) are the only input, in consecutive rows of the model's length, and each target is the byte that follows.
+/// A table (.csv) is read by table_arrays(). If several files have the same array, the rows of each are appended in the
+/// order of the files. Throws Error (bad_input) for an array of another name, or of another number of rows than the
+/// others. Throws it also if the rows of an array differ in shape or dtype from those in the file before.
 [[nodiscard]] open::GivenInputs read_data(const keras::Model& model, const std::vector<std::string>& files,
                                           const DataReading& reading = {});
 
@@ -34,14 +34,14 @@ void add_class_weights(open::GivenInputs& data, const std::string& json);
 /// Throws Error (bad_input) for the first label that is not a class of its loss.
 void expect_labels(const keras::LossGraph& loss, const open::GivenInputs& data);
 
-/// Throws Error (bad_input) for the first index of the data that is outside a table it is looked up in.
+/// Throws Error (bad_input) for the first index of the data that is outside the table that it selects a row of.
 void expect_indices(const graph::Graph& graph, const open::GivenInputs& data);
 
 /// Removes the last part of the rows, as Keras splits them: int(n·(1 − share)) stay. Throws Error (usage) if one side
 /// would be empty.
 [[nodiscard]] open::GivenInputs split_off(open::GivenInputs& given, double share);
 
-/// Returns the first rows of every array.
+/// Keeps at most the first `rows` rows of every array.
 void keep_rows(open::GivenInputs& data, std::int64_t rows);
 
 /// Returns the types of the arrays that are not inputs of the model.

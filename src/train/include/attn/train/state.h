@@ -27,8 +27,8 @@ struct State {
   std::int64_t batch_size = 0;
   bool shuffle = true;
   std::int64_t shuffled_block = 0, steps_per_epoch = 0;  ///< 0: none
-  std::optional<LossScaling> loss_scale;                 ///< if an option set it
-  std::vector<std::int64_t> kept;                        ///< steps whose checkpoints are beside the archive
+  std::optional<LossScaling> loss_scale;                 ///< only if an option set the loss scale
+  std::vector<std::int64_t> kept;                        ///< steps whose checkpoints are stored beside the archive
   std::map<std::string, std::string> data;               ///< the fingerprints of the data
   std::map<std::string, std::int64_t> draws;
   std::vector<std::string> frozen;  ///< layers that options froze
@@ -36,7 +36,7 @@ struct State {
   /// The weights for early stopping to restore, in the order of the model's; empty if there are none.
   std::vector<Tensor> best_weights;
   std::map<int, Tensor> unmerged;  ///< StoredWeights::unmerged
-  std::vector<Tensor> unsaved;     ///< of the optimizer; only read
+  std::vector<Tensor> unsaved;     ///< the optimizer's Optimizer::unsaved(); only read
 };
 
 /// Returns the state as JSON, without the arrays.

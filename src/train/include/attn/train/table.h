@@ -18,7 +18,7 @@ struct DataReading {
   std::optional<std::string> csv_target;  ///< the column of the targets: its name, or its index from 0
 };
 
-/// Whether it is the name of targets or of sample weights.
+/// Returns whether the name denotes targets or sample weights.
 [[nodiscard]] bool is_target(std::string_view name);
 
 /// Returns the columns of a table by name: an input of the model, "sample_weight", and targets, such as "y", "target"

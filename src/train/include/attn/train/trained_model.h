@@ -15,7 +15,7 @@ namespace attn::train {
 /// Returns a model's config in which every layer has the policy, "float32", "mixed_bfloat16" or "mixed_float16", as
 /// Keras's set_dtype_policy gives it to new layers. Throws Error (bad_input) for quantized layers.
 [[nodiscard]] std::string with_policy(const std::string& config, const std::string& policy);
-/// Whether every layer has the policy already.
+/// Returns whether every layer has the policy already.
 [[nodiscard]] bool has_policy(const std::string& config, const std::string& policy);
 
 /// Lowers a model to a graph with its loss.

@@ -22,7 +22,7 @@ using Batch = std::map<std::string, Tensor>;
 /// The square of an embedding table's gradient, for rules that use squared gradients.
 enum class TableGradient : std::uint8_t {
   entries,  ///< each gathered row, before rows of the same index are added: Keras on TensorFlow
-  dense     ///< after the addition: Keras on JAX and PyTorch
+  dense     ///< the sum of the rows of the same index: Keras on JAX and PyTorch
 };
 
 struct TrainerOptions {
@@ -46,17 +46,17 @@ struct TrainerOptions {
 /// The result of a pass.
 struct PassResult {
   double loss = 0;
-  std::vector<double> terms;  ///< of LossGraph::terms
+  std::vector<double> terms;  ///< results for LossGraph::terms
   struct Metric {
     std::vector<double> total, count;
   };
-  std::vector<Metric> metrics;  ///< of LossGraph::metrics
+  std::vector<Metric> metrics;  ///< results for LossGraph::metrics
 };
 
 struct StepResult : PassResult {
   double learning_rate = 0;
   double loss_scale = 1;
-  double gradient_norm = 0;  ///< before clipping
+  double gradient_norm = 0;  ///< norm of all gradients before clipping
   bool clipped = false;
   bool skipped = false;  ///< a gradient was not finite, and no weight was updated
   /// The first value that was not finite, such as "the layer 'dense_1'"; empty if all are finite. If set, no weight was
@@ -67,15 +67,15 @@ struct StepResult : PassResult {
 /// The time of a step, by node.
 struct StepTimes {
   struct Node {
-    graph::NodeId node = graph::kNone;  ///< of the graph that runs
-    std::string name;                   ///< "matmul: panels"
+    graph::NodeId node = graph::kNone;  ///< the node in the graph that runs
+    std::string name;                   ///< name of the operation and its kernel: "matmul: panels"
     double seconds = 0;
   };
-  std::vector<Node> nodes;  ///< in execution order
-  double optimizer = 0;     ///< seconds
+  std::vector<Node> nodes;  ///< the nodes in execution order
+  double optimizer = 0;     ///< time of the optimizer in seconds
 };
 
-/// The value of an input that holds random numbers, after its layer has drawn `count` times.
+/// Returns the value of an input that holds random numbers, after its layer has drawn `count` times.
 [[nodiscard]] Tensor drawn_numbers(const graph::Graph& graph, const keras::LossGraph::Draw& draw, std::int64_t count);
 
 /// Not thread-safe.
@@ -92,12 +92,12 @@ class Trainer {
 
   /// Compiles for batches of this shape; the first call creates the optimizer.
   void prepare(const Batch& batch) { program(batch, true); }
-  /// The peak memory in bytes of training on batches of this shape: weights, gradients, optimizer state, and the arena
-  /// of a step. Must be called before the first step; creates the optimizer.
+  /// Returns the peak memory in bytes of training on batches of this shape: weights, gradients, optimizer state, and
+  /// the arena of a step. Must be called before the first step; creates the optimizer.
   [[nodiscard]] std::int64_t memory_needed(const Batch& batch);
   /// Runs forward, backward and an optimizer step. Throws Error for invalid values in the data.
   StepResult step(const Batch& batch) { return step(batch, nullptr); }
-  /// Runs such a step, and measures each node unless `times` is null.
+  /// Runs a step as step(batch) does, and measures each node unless `times` is null.
   StepResult step(const Batch& batch, StepTimes* times);
   /// Computes the loss and the metrics only.
   PassResult evaluate(const Batch& batch);
@@ -107,23 +107,23 @@ class Trainer {
   /// Copies values into the weights: one tensor of the same dtype and shape for each. Throws Error (bad_input) if they
   /// differ.
   void set_weights(const std::vector<Tensor>& weights);
-  /// Throws the errors of set_weights, without copying.
+  /// Throws the errors of set_weights without copying values.
   void expect_weights(const std::vector<Tensor>& weights) const;
   /// Valid once a batch shape was prepared.
   [[nodiscard]] optimizers::Optimizer& optimizer() { return *optimizer_; }
-  /// The optimizer's variables, whole. If the optimizer is sharded, all ranks must call it; the first gets the arrays,
-  /// others get empty ones.
+  /// Returns the optimizer's variables, whole. If the optimizer is sharded, all ranks must call it; the first gets the
+  /// arrays, others get empty ones.
   [[nodiscard]] std::vector<NamedTensor> optimizer_state() const;
-  /// The bytes of the optimizer's variables.
+  /// Returns the number of bytes of the optimizer's variables.
   [[nodiscard]] std::int64_t optimizer_bytes() const;
-  /// The names of the terms and metrics of the last pass.
+  /// Returns the names of the terms and metrics of the last pass.
   [[nodiscard]] const std::vector<std::string>& terms() const { return terms_; }
   [[nodiscard]] const std::vector<std::string>& metrics() const { return metrics_; }
   [[nodiscard]] const std::vector<keras::MetricRule>& rules() const { return rules_; }
   [[nodiscard]] bool has_ranks() const { return options_.compile.ranks != nullptr; }
   /// Returns whether `here` is true on any rank; without ranks, `here`.
   [[nodiscard]] bool anywhere(bool here) const;
-  /// The number of draws of each layer with random numbers.
+  /// Returns the number of draws of each layer with random numbers.
   [[nodiscard]] const std::map<std::string, std::int64_t>& draws() const { return draws_; }
   void set_draws(std::map<std::string, std::int64_t> draws) { draws_ = std::move(draws); }
   /// Overwrites the weights with their moving averages, if there are any, as at the end of Keras's fit().
@@ -135,7 +135,7 @@ class Trainer {
   Program& program(const Batch& batch, bool training);
   void begin(const Batch& batch);
   Program& planned(const Batch& batch, bool training);
-  /// Everything except the executable.
+  /// Makes everything of a program except the executable.
   [[nodiscard]] std::unique_ptr<Program> plan_of(const Batch& batch, Purpose purpose);
   [[nodiscard]] bool shares_out(const Batch& batch) const;
   void share_out(Program& program, graph::Graph& graph, Dim rows) const;
@@ -156,11 +156,11 @@ class Trainer {
   optimizers::Settings settings_;
   TrainerOptions options_;
   std::unique_ptr<optimizers::Optimizer> optimizer_;
-  std::map<std::string, std::unique_ptr<Program>> programs_;         ///< by the shapes of a batch
+  std::map<std::string, std::unique_ptr<Program>> programs_;         ///< programs by the shapes of their batches
   std::map<std::string, std::int64_t> draws_, draws_of_evaluation_;  // draws of each layer; draws_of_evaluation_ counts
                                                                      // within one pass
   std::vector<std::string> terms_, metrics_;
-  std::vector<keras::MetricRule> rules_;  ///< of the metrics
+  std::vector<keras::MetricRule> rules_;  ///< rules of the metrics
 };
 
 }  // namespace attn::train

@@ -21,9 +21,9 @@ struct Plan {
 [[nodiscard]] Plan plan_of(Trainer& trainer, const Batch& sample, std::int64_t rows, const FitOptions& options,
                            const Position& position, std::int64_t bytes);
 
-/// Whether the loss of steps on one batch has fallen to a tenth.
+/// Returns whether the loss of steps on one batch has fallen to a tenth.
 [[nodiscard]] bool has_learned(std::span<const Point> points, FitEnd end);
-/// The reason to show if it has not.
+/// Returns the reason to report if has_learned() is false.
 [[nodiscard]] std::string why_not_learned(std::span<const Point> points);
 
 }  // namespace attn::train

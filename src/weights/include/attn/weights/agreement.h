@@ -13,9 +13,9 @@
 
 namespace attn::weights {
 
-/// Indices of the model's weights ("specs") and of the file's (Store::weights).
+/// The match of the model's weights ("specs") and the file's (Store::weights), as indices.
 struct Agreement {
-  std::vector<std::optional<std::size_t>> matches;  ///< by spec: its weight in the file
+  std::vector<std::optional<std::size_t>> matches;  ///< for each spec, its weight in the file
   std::vector<std::size_t> missing;                 ///< specs that the file lacks
   std::vector<std::size_t> extra;                   ///< weights of the file that the model lacks
   std::vector<std::size_t> wrong_shape;             ///< specs whose weight in the file has another shape
@@ -31,11 +31,11 @@ struct Agreement {
 /// any other; integers and bools match only their own.
 [[nodiscard]] Agreement agree(std::span<const graph::WeightSpec> specs, const Store& store);
 
-/// The file's weights. Those that the model has come first, in its order, with Keras's paths (several may share a
-/// path); then the others with their names in the file.
+/// Returns the file's weights. First come those that the model has, in the model's order and with Keras's paths
+/// (several may share a path). The others follow with their names in the file.
 [[nodiscard]] std::vector<NamedTensor> with_paths(std::span<const graph::WeightSpec> specs, const Store& store);
-/// The file's weights in the order of with_paths(). Those that the model has are named by file_names(), so that every
-/// name is unique.
+/// Returns the file's weights in the order of with_paths(). Those that the model has are named by file_names(), so that
+/// every name is unique.
 [[nodiscard]] std::vector<NamedTensor> with_file_names(std::span<const graph::WeightSpec> specs, const Store& store);
 
 }  // namespace attn::weights

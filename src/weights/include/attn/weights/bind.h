@@ -25,7 +25,7 @@ namespace attn::weights {
 /// Throws the errors of bind(), without binding.
 void check_bound(std::span<const graph::WeightSpec> specs, const Store& store);
 
-/// The specs without low-rank factors that the store lacks.
+/// Returns the specs without low-rank factors that the store lacks.
 [[nodiscard]] std::vector<graph::WeightSpec> without_absent_factors(std::span<const graph::WeightSpec> specs,
                                                                     const Store& store);
 

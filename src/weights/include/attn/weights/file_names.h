@@ -9,7 +9,7 @@
 
 namespace attn::weights {
 
-/// The names of weights in such files: their paths; for weights that share a path, their store_path.
+/// Returns the names of weights in such files: their paths; for weights that share a path, their store_path.
 [[nodiscard]] std::vector<std::string> file_names(std::span<const graph::WeightSpec> specs);
 
 }  // namespace attn::weights

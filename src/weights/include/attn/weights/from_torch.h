@@ -13,8 +13,8 @@ namespace attn::weights {
 
 /// The source of one of the model's weights.
 struct TorchSource {
-  std::string array;  ///< its name in the file; in_proj_weight is the source of three weights
-  Tensor tensor;      ///< with the weight's shape and the file's dtype
+  std::string array;  ///< name of the array in the file; in_proj_weight is the source of three weights
+  Tensor tensor;      ///< the weight, with its own shape and the file's dtype
 };
 
 /// Returns one source for each spec, in order, from the state dict of a torch.nn.TransformerEncoder,

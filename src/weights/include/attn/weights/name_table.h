@@ -1,5 +1,5 @@
-// The names of KerasHub's weights in Hugging Face's files, as plain data. Whoever knows the model families holds the
-// tables.
+// The names of KerasHub's weights in Hugging Face's files, as plain data. The module that knows the model families
+// defines the tables.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@ namespace attn::weights {
 /// The relation between Hugging Face's and Keras's layout of an array.
 struct Layout {
   enum class Order : std::uint8_t {
-    same,         ///< unchanged
-    in_front,     ///< with a leading axis of 1
+    same,         ///< Keras's layout
+    in_front,     ///< Keras's layout with a leading axis of 1
     flat,         ///< a vector, or the matrix (in, out) of GPT-2's Conv1D; Keras has axes of heads
     transposed,   ///< torch.nn.Linear's (out, in); Keras has (in, out) with axes of heads
     by_head,      ///< torch.nn.Linear's (heads·size, in); Keras has (heads, in, size)
@@ -43,23 +43,23 @@ inline constexpr Layout kSame{Layout::Order::same}, kLinear{Layout::Order::trans
 struct NameRow {
   std::string_view keras, hugging_face;
   Layout layout;
-  bool of_head = false;             ///< belongs to a task, so its name has no prefix
+  bool of_head = false;             ///< the weight belongs to a task, so its name has no prefix
   Dim skipped = 0;                  ///< leading rows of the array that Keras does not have
   std::string_view otherwise = "";  ///< the array that is used instead if a file does not have it
 };
 
 /// An axis of a weight whose size is the inner width of a block.
 struct InnerAxis {
-  std::string_view ending;  ///< end of the weight's path
+  std::string_view ending;  ///< the end of the weight's path
   int axis;
 };
 
 /// The names for a class of backbones.
 struct NameTable {
-  std::string_view backbone;  ///< class
+  std::string_view backbone;  ///< class of the backbone
   std::string_view prefix;    ///< prefix of the arrays if the file is of a model with a head: "transformer."
   std::span<const NameRow> rows;
-  std::string_view mark = "";  ///< a part of some weight's path in each model that the table applies to
+  std::string_view mark = "";  ///< a part of some weight's path in each model to which the table applies
   int first_block = 0;         ///< the number of Keras's first block
   /// Inner axes that transformers always has four times as wide as the model. Narrower ones are padded with zeros,
   /// which does not change the result if the activation of 0 is 0. The first is of a kernel (model's width, inner

@@ -17,14 +17,14 @@ namespace attn::weights {
 struct SavedModel {
   std::string config;                       ///< Keras JSON, for .keras; empty if there is none
   std::vector<NamedTensor> state = {};      ///< optimizer state and similar, by store path, for .keras and .weights.h5
-  std::vector<io::NamedBytes> assets = {};  ///< for .keras
+  std::vector<io::NamedBytes> assets = {};  ///< files of layers, for .keras
   std::string training = {};                ///< the position of a training, for .keras (io::KerasArchive::training)
   /// Called with the path of the file that was written, before it is renamed to its target; if it throws, no file is
   /// left.
   std::function<void(const std::string& written)> check = {};
 };
 
-/// The date in Keras's files: now, or SOURCE_DATE_EPOCH for reproducible builds.
+/// Returns the date in Keras's files: now, or SOURCE_DATE_EPOCH for reproducible builds.
 [[nodiscard]] std::string date_saved();
 
 /// Throws Error (usage) if the path has an unsupported extension, so that a command can report it early. `others` are

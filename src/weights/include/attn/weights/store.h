@@ -25,8 +25,8 @@ struct StoredLayer {
 struct Store {
   std::string file;  ///< printable file name
   Naming naming = Naming::path;
-  /// In the order of the file; for .layered, layer by layer. Tensors may point into the memory-mapped file, which they
-  /// keep open.
+  /// The weights in the order of the file; for .layered, layer by layer. Tensors may point into the memory-mapped file,
+  /// which they keep open.
   std::vector<NamedTensor> weights;
   std::vector<StoredLayer> layers;  ///< for .layered: consecutive ranges of `weights`
   /// Saved arrays that are not weights: the state of optimizers, metrics and random generators.
