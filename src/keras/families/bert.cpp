@@ -7,6 +7,7 @@
 #include "families/model_family.h"
 #include "model/tasks/masked_lm.h"
 #include "model/tasks/text_classifier.h"
+#include "model/tasks/text_embedder.h"
 
 namespace attn::keras::bert {
 namespace {
@@ -53,6 +54,7 @@ constexpr std::array kModels = {
     model_record<BertBackbone>("BertBackbone", "keras_hub.src.models.bert.bert_backbone"),
     model_record<PooledClassifier, kDropoutName>("BertTextClassifier",
                                                  "keras_hub.src.models.bert.bert_text_classifier"),
+    model_record<TextEmbedder, EmbedderKind::bert>("BertTextEmbedder", "keras_hub.src.models.bert.bert_text_embedder"),
     model_record<MaskedLM, kSequenceOutput>("BertMaskedLM", "keras_hub.src.models.bert.bert_masked_lm"),
 };
 

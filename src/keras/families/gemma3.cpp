@@ -2,6 +2,9 @@
 #include <array>
 #include <optional>
 
+#include "classes/call.h"
+#include "classes/layers/layers.h"
+#include "classes/ops/expression.h"
 #include "families/blocks/config_keys.h"
 #include "families/blocks/decoder_names.h"
 #include "families/blocks/gemma_backbone.h"
@@ -9,6 +12,7 @@
 #include "families/blocks/tokens.h"
 #include "families/model_family.h"
 #include "model/tasks/causal_lm.h"
+#include "model/tasks/text_embedder.h"
 
 namespace attn::keras::gemma3 {
 namespace {
@@ -50,9 +54,9 @@ class Gemma3Backbone : public GemmaFamilyBackbone {
     GemmaFamilyBackbone::check_fields(config);
     if (!vision_encoder.json.is_null())
       config["vision_encoder"].fail("expected null: attn supports Gemma 3 only for text");
-    for (const auto& [key, value] : {std::pair{"use_bidirectional_attention", use_bidirectional_attention},
-                                     {"is_embedding_model", is_embedding_model}})
-      if (value) config[key].fail("expected false: attn supports Gemma 3 only as a causal decoder");
+    for (const auto& [key, value] :
+         {std::pair{"pooling_intermediate_dim", pooling_intermediate_dim}, {"embedding_dim", embedding_dim}})
+      if (is_embedding_model && !value) config[key].fail("an embedding model needs a size");
   }
   void assemble() override {
     assemble_with("Gemma3DecoderBlock", "Gemma3RMSNormalization", [&](std::int64_t i) -> Json {
@@ -61,8 +65,22 @@ class Gemma3Backbone : public GemmaFamilyBackbone {
               {"gate_dim_reduction", 1},
               {"use_sliding_window_attention", local},
               {"rope_wavelength", local ? 10'000.0 : 1'000'000.0},
-              {"rope_scaling_factor", local ? local_rope_scaling_factor.value : global_rope_scaling_factor.value}};
+              {"rope_scaling_factor", local ? local_rope_scaling_factor.value : global_rope_scaling_factor.value},
+              {"use_bidirectional_attention", use_bidirectional_attention}};
     });
+  }
+  /// EmbeddingGemma pools the positions, and projects the mean twice.
+  Arg ended(const TensorRef& sequence, const TensorRef& padding_mask) override {
+    if (!is_embedding_model) return sequence;
+    const auto projected = [&](const char* called, std::int64_t units, const TensorRef& x) {
+      return call("Dense", called, {{"units", units}, {"use_bias", false}}, {x});
+    };
+    TensorRef x =
+        call("Gemma3MeanPooling", "mean_pooling", Json::object(), {sequence}, {{"padding_mask", padding_mask}});
+    x = projected("pooling_dense_1", *pooling_intermediate_dim, x);
+    x = projected("embedding_projection", *embedding_dim, x);
+    x = call("UnitNormalization", "unit_normalization", {{"axis", -1}}, {x});
+    return ArgDict{{"sequence_output", sequence}, {"pooled_output", x}};
   }
 
  private:
@@ -70,6 +88,24 @@ class Gemma3Backbone : public GemmaFamilyBackbone {
   bool use_query_key_norm = true, use_bidirectional_attention = false, is_embedding_model = false;
   Number local_rope_scaling_factor{1.0}, global_rope_scaling_factor{1.0};
   Opaque vision_encoder;
+};
+
+/// The mean of the positions (B,T,D) that are no padding: (B,D).
+class Gemma3MeanPooling final : public Layer {
+ public:
+  [[nodiscard]] std::span<const std::string_view> arguments() const override {
+    static constexpr std::array<std::string_view, 2> kNames = {"inputs", "padding_mask"};
+    return kNames;
+  }
+  [[nodiscard]] bool supports_masking() const override { return true; }
+  Arg call(Call& call) override {
+    graph::Builder& b = call.builder();
+    const Expression x(b, call.tensor("inputs")->id);
+    const Expression mask(b, b.expand_dims(b.cast(call.tensor("padding_mask")->id, x.dtype()), -1));
+    const graph::Reduce over_positions{graph::ReduceFn::sum, {1}};
+    const Expression count = mask.reduced(over_positions);
+    return Call::result((x * mask).reduced(over_positions) / max(count, count.number(1e-9)));
+  }
 };
 
 void sizes(ConfigMap& map) {
@@ -122,6 +158,10 @@ constexpr std::array kLayers = {
               .module = "keras_hub.src.models.gemma3.gemma3_attention",
               .role = Role::attention,
               .symbols = kGemmaAttentionSymbols},
+    ClassInfo{.name = "Gemma3MeanPooling",
+              .make = make_layer<Gemma3MeanPooling>,
+              .since = kAnyKeras,
+              .module = "keras_hub.src.models.gemma3.gemma3_layers"},
     ClassInfo{.name = "Gemma3DecoderBlock",
               .make = make_gemma_block<GemmaGeneration::third>,
               .since = kAnyKeras,
@@ -131,6 +171,8 @@ constexpr std::array kLayers = {
 
 constexpr std::array kModels = {
     model_record<Gemma3Backbone>("Gemma3Backbone", "keras_hub.src.models.gemma3.gemma3_backbone"),
+    model_record<TextEmbedder, EmbedderKind::decoder>("Gemma3TextEmbedder",
+                                                      "keras_hub.src.models.gemma3.gemma3_text_embedder"),
     model_record<CausalLM>("Gemma3CausalLM", "keras_hub.src.models.gemma3.gemma3_causal_lm"),
 };
 

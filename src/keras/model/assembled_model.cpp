@@ -67,7 +67,7 @@ TensorRef AssembledModel::operation(std::string_view class_name, Json parameters
   LayerPtr made = make_operation(class_name, std::move(parameters));
   Layer& out = *made;
   const std::string base = out.name;
-  for (int earlier = 1; find(out.name) != nullptr; ++earlier) out.name = fmt::format("{}_{}", base, earlier);
+  for (int earlier = 1; is_taken(out.name); ++earlier) out.name = fmt::format("{}_{}", base, earlier);
   add(std::move(made));
   return call(out, std::move(args));
 }

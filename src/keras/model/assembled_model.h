@@ -32,6 +32,8 @@ class AssembledModel : public Functional {
   static TensorRef call(Layer& layer, ArgList args, ArgDict kwargs = {});
   /// Adds a member with a single call.
   TensorRef call(std::string_view class_name, std::string_view name, Json arguments, ArgList args, ArgDict kwargs = {});
+  /// Returns whether a layer already has this name.
+  [[nodiscard]] virtual bool is_taken(const std::string& called) const { return find(called) != nullptr; }
   /// Adds an operation with a single call; the operation has Keras's automatic name.
   TensorRef operation(std::string_view class_name, Json parameters, ArgList args);
   /// Returns x[:, 0, :].

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "classes/layers/attention/head_attention.h"
+#include "classes/layers/attention/padding_mask.h"
 #include "classes/layers/attention/rotary.h"
 #include "classes/layers/layers.h"
 #include "classes/ops/expression.h"
@@ -57,6 +58,7 @@ class GemmaAttention final : public HeadAttention {
       f("layer_norm_epsilon", layer_norm_epsilon);
       f("rope_wavelength", rope_wavelength);
       f("rope_scaling_factor", rope_scaling_factor);
+      f("use_bidirectional_attention", use_bidirectional_attention);
     }
     f("dropout", dropout);
   }
@@ -118,8 +120,10 @@ class GemmaAttention final : public HeadAttention {
     how.path = softmax_path(call);
     how.soft_cap = logit_soft_cap ? logit_soft_cap->value : 0.0;
     how.causal = call.flag("use_causal_mask");
-    if (use_sliding_window_attention) how.window = sliding_window_size.value;
     how.masks = masks(call, std::nullopt);
+    if (use_sliding_window_attention && !use_bidirectional_attention) how.window = sliding_window_size.value;
+    if (use_sliding_window_attention && use_bidirectional_attention && !call.lowering().symbolic())
+      how.masks.push_back(window_around(call.builder(), call.shape("x")[1], sliding_window_size));
     how.scores = call.lowering().want_scores;
     const ValueId query = turned(call, x, query_, query_norm_), key = turned(call, x, key_, key_norm_);
     const Attended attended = keras::attend(call, query, key, heads_of(call, x, value_), how);
@@ -146,7 +150,8 @@ class GemmaAttention final : public HeadAttention {
   GemmaGeneration generation_;
   Positive head_dim, num_query_heads, num_key_value_heads, sliding_window_size = 4096;
   std::optional<Number> logit_soft_cap;
-  bool use_sliding_window_attention = false, query_head_dim_normalize = true, use_query_key_norm = false;
+  bool use_sliding_window_attention = false, query_head_dim_normalize = true, use_query_key_norm = false,
+       use_bidirectional_attention = false;
   Number layer_norm_epsilon{1e-6}, rope_wavelength{10000.0}, rope_scaling_factor{1.0};
   Dim width_ = 0;
   std::optional<int> query_norm_, key_norm_;
@@ -181,8 +186,6 @@ class GemmaBlock final : public DecoderBlock {
   void check(const Ref& config) override {
     if (intermediate_dim < gate_dim_reduction)
       config["intermediate_dim"].fail(fmt::format("expected at least {}", gate_dim_reduction.value));
-    if (use_bidirectional_attention)
-      config["use_bidirectional_attention"].fail("expected false: attn supports Gemma 3 only as a causal decoder");
   }
   [[nodiscard]] std::span<const std::string_view> arguments() const override {
     static constexpr std::array<std::string_view, 6> kThird = {"x",     "padding_mask",       "vision_mask",
@@ -208,7 +211,8 @@ class GemmaBlock final : public DecoderBlock {
     if (generation_ == GemmaGeneration::third)
       attention.update({{"use_query_key_norm", use_query_key_norm},
                         {"rope_wavelength", rope_wavelength.value},
-                        {"rope_scaling_factor", rope_scaling_factor.value}});
+                        {"rope_scaling_factor", rope_scaling_factor.value},
+                        {"use_bidirectional_attention", use_bidirectional_attention}});
     const char* const attention_class =
         generation_ == GemmaGeneration::third ? "CachedGemma3Attention" : "CachedGemmaAttention";
     attention_ = &make(attention_class, "attention", "attention", std::move(attention));
@@ -229,7 +233,7 @@ class GemmaBlock final : public DecoderBlock {
     if (call.has("vision_mask")) throw bad_input("the argument 'vision_mask' is not supported: images are not read");
     TensorPtr in = sequence(call);
     if (is_clamped(call)) in = Call::result(clamped(Expression(b, in->id)));
-    const ArgDict how = attending(call, in);
+    const ArgDict how = use_bidirectional_attention ? both_ways(call, in) : attending(call, in);
     TensorPtr attended = apply(call, *attention_, {apply(call, *pre_attention_norm_, {in})}, how);
     if (post_attention_norm_ != nullptr) attended = apply(call, *post_attention_norm_, {attended});
     const TensorPtr x = added(call, in, attended);
@@ -246,6 +250,16 @@ class GemmaBlock final : public DecoderBlock {
     const char* const norm_class =
         generation_ == GemmaGeneration::third ? "Gemma3RMSNormalization" : "GemmaRMSNormalization";
     return make(norm_class, called, called, {{"epsilon", layer_norm_epsilon.value}});
+  }
+
+  /// Returns the arguments of an attention in which neither keys nor queries are padding.
+  static ArgDict both_ways(Call& call, const TensorPtr& in) {
+    graph::Builder& b = call.builder();
+    const Arg keys = merged_mask(call, in, "padding_mask", "");
+    if (keys.is_none()) return {{"use_causal_mask", false}};
+    const Expression mask(b, (*keys.as<TensorPtr>())->id);  // (B,1,T)
+    const Expression all = mask * Expression(b, b.transpose(mask, {0, 2, 1}));
+    return {{"attention_mask", Call::result(all)}, {"use_causal_mask", false}};
   }
 
   /// Returns whether results are clamped to the range of float16, and added in float32: so does Gemma 3.
@@ -282,6 +296,12 @@ class GemmaBlock final : public DecoderBlock {
 };
 
 }  // namespace
+
+ValueId window_around(graph::Builder& b, Dim length, Dim size) {
+  const Expression query(b, b.apply(graph::Iota{{1, 1, length, 1}, DType::int32, 2}, {}));
+  const Expression key(b, b.apply(graph::Iota{{1, 1, 1, length}, DType::int32, 3}, {}));
+  return (query - key < static_cast<double>((size + 1) / 2)) & (key - query < static_cast<double>(size / 2 + 1));
+}
 
 LayerPtr make_gemma_norm() { return std::make_unique<GemmaRMSNormalization>(); }
 template <GemmaGeneration kGeneration>

@@ -47,10 +47,16 @@ TensorRef Task::backbone_result(std::string_view key) {
   return {model_->name, 0, static_cast<int>(std::find(keys.begin(), keys.end(), key) - keys.begin())};
 }
 
+bool Task::backbone_has(std::string_view key) const {
+  const auto* results = model_->output_struct.as<ArgDict>();
+  return results != nullptr &&
+         std::any_of(results->begin(), results->end(), [&](const auto& result) { return result.first == key; });
+}
+
 Layer& Task::token_embedding() {
   Layer* found = nullptr;
   visit_layers(*model_, [&](Layer& layer) {
-    if (found == nullptr && layer.name == "token_embedding") found = &layer;
+    if (found == nullptr && layer.name == embedding_name()) found = &layer;
   });
   if (found == nullptr) fail(fmt::format("the backbone {} has no token embedding", model_->class_name()));
   return *found;

@@ -24,11 +24,20 @@ class Task : public AssembledModel {
   /// "Backbone" in its place.
   [[nodiscard]] virtual std::string_view kind() const = 0;
 
+  /// The name of the embedding that also converts vectors to logits.
+  [[nodiscard]] virtual std::string_view embedding_name() const { return "token_embedding"; }
+  [[nodiscard]] const std::optional<Preprocessor>& preprocessor() const { return preprocessor_.what; }
   [[nodiscard]] virtual std::optional<Packing> packing() const { return std::nullopt; }
   [[nodiscard]] virtual std::string keras_hub_error() { return ""; }
 
+  /// Returns whether a layer of the task or the backbone already has this name.
+  [[nodiscard]] bool is_taken(const std::string& called) const override {
+    return AssembledModel::is_taken(called) || model_->find(called) != nullptr;
+  }
   /// Returns the backbone's result for the task's inputs; if there are several tensors, the one named `key`.
   TensorRef backbone_result(std::string_view key = {});
+  /// Returns whether the backbone returns several tensors, and one of them has this key.
+  [[nodiscard]] bool backbone_has(std::string_view key) const;
   /// Returns the backbone's token embedding. Called in reverse, it converts hidden states to logits.
   [[nodiscard]] Layer& token_embedding();
   /// Adds the token embedding to the task's layers, and returns its logits of `x`.
