@@ -54,14 +54,14 @@ EncoderPrompts pack_prompts(const EncoderWords& words, const std::optional<keras
   out.begun = for_each_prompt(begins, words.texts.size(), "`decoder_prompt`");
   for (std::size_t i = 0; i < words.texts.size(); ++i) {
     std::vector<Token> read = tokenizer->encode(words.texts[i], how);
-    const bool starts = task->packing->encoder_start && ids.start;
-    const std::int64_t around = (starts ? 1 : 0) + (ids.end ? 1 : 0), given = std::ssize(read) + around;
+    const bool starts = task->packing->encoder_start && ids.start, ends = task->packing->encoder_end && ids.end;
+    const std::int64_t around = (starts ? 1 : 0) + (ends ? 1 : 0), given = std::ssize(read) + around;
     if (given > lengths.encoder)
       listener.warn(
           fmt::format("prompt {} has {} tokens: the encoder reads the first {}", i + 1, given, lengths.encoder));
     cut(read, lengths.encoder - around);
     if (starts) read.insert(read.begin(), *ids.start);
-    if (ids.end) read.push_back(*ids.end);
+    if (ends) read.push_back(*ids.end);
     out.encoder.push_back(std::move(read));
     std::vector<Token> begun;
     for (const keras::SpecialToken token : task->packing->decoder_start) begun.push_back(special(ids, token));

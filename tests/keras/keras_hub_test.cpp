@@ -18,6 +18,12 @@ const std::string kSizes =
 const std::string kGrouped =
     R"("vocabulary_size": 9, "num_layers": 1, "num_query_heads": 2, "num_key_value_heads": 1, "hidden_dim": 8,)"
     R"( "intermediate_dim": 12)";
+const std::string kExperts = R"(, "num_experts": 2, "top_k": 3, "moe_intermediate_dim": 4)";
+const std::string kSides =
+    R"("vocabulary_size": 9, "encoder_hidden_dim": 8, "encoder_intermediate_dim": 12, "encoder_num_layers": 1,)"
+    R"( "encoder_num_attention_heads": 2, "encoder_num_key_value_heads": 1, "encoder_head_dim": 4,)"
+    R"( "decoder_hidden_dim": 8, "decoder_intermediate_dim": 12, "decoder_num_layers": 1,)"
+    R"( "decoder_num_attention_heads": 2, "decoder_num_key_value_heads": 1, "decoder_head_dim": 4)";
 const std::string kImages = R"("num_layers": 1, "num_heads": 2, "hidden_dim": 8, "mlp_dim": 12)";
 
 std::string object(const std::string& class_name, const std::string& config) {
@@ -87,9 +93,28 @@ TEST_CASE("keras_hub: what KerasHub refuses is refused with the place and the re
        {},
        "/config/vision_encoder: expected null: attn supports Gemma 3 only for text"},
       {"Gemma3Backbone",
-       kGrouped + R"(, "head_dim": 4, "image_size": null, "is_embedding_model": true)",
+       kGrouped + R"(, "head_dim": 4, "image_size": null, "is_embedding_model": true, "embedding_dim": 8)",
        {},
-       "/config: the key 'pooling_intermediate_dim' is missing"},
+       "/config/is_embedding_model: expected false without pooling_intermediate_dim"},
+      {"Qwen3MoeBackbone", kGrouped + kExperts, {}, "3 experts cannot be chosen of 2"},
+      {"QwenMoeBackbone",
+       kGrouped + kExperts + R"(, "shared_expert_intermediate_dim": 4, "output_router_logits": true)",
+       {},
+       "/config/output_router_logits: KerasHub's backbone cannot pass router logits"},
+      {"GptOssBackbone", kGrouped + R"(, "num_experts": 2, "top_k": 3)", {}, "3 experts cannot be chosen of 2"},
+      {"T5GemmaBackbone",
+       kSides + R"(, "encoder_layer_types": ["full_attention"], "decoder_layer_types": [])",
+       {},
+       "/config/decoder_layer_types: expected the types of 1 layers"},
+      {"T5GemmaBackbone",
+       kSides + R"(, "encoder_layer_types": ["sliding_attention"], "decoder_layer_types": ["full_attention"])",
+       {},
+       "a layer with sliding attention needs a size"},
+      {"T5Gemma2Backbone",
+       kSides + R"(, "encoder_layer_types": ["full_attention"], "decoder_layer_types": ["full_attention"],)"
+                R"( "vision_encoder": {})",
+       {},
+       "/config/vision_encoder: expected null: attn supports T5Gemma 2 only for text"},
       {"RoformerV2Backbone",
        kSizes + R"(, "head_size": 3)",
        {},

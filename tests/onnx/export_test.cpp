@@ -227,9 +227,10 @@ namespace {
 /// buckets, rotations, XLNet's distances, F-Net's Fourier matrices), models whose lengths depend on each other, and
 /// attention over the batch.
 bool has_fixed_sizes(const fs::path& path) {
-  static constexpr std::array kNames{"deberta_v3",    "esm",         "f_net",     "gemma3",
-                                     "qwen",          "roformer_v2", "xlnet",     "attention_over_rows",
-                                     "hub_positions", "merge",       "conv_lstm", "symbolic_shapes"};
+  static constexpr std::array kNames{
+      "deberta_v3",    "esm",         "f_net",     "gemma3",         "gpt_oss",
+      "qwen",          "roformer_v2", "t5gemma",   "xlnet",          "attention_over_rows",
+      "hub_positions", "merge",       "conv_lstm", "symbolic_shapes"};
   const std::string name = path.parent_path().filename();
   return std::ranges::any_of(kNames, [&](const char* prefix) { return name.starts_with(prefix); });
 }

@@ -132,6 +132,24 @@ def qwen3(r):
     return config("Qwen3", **grouped(r), head_dim=6, tie_word_embeddings=yes(r))
 
 
+def mixture(r):
+    experts = int(r.integers(2, 7))
+    return dict(num_experts=experts, num_experts_per_tok=int(r.integers(1, experts + 1)), moe_intermediate_size=4 * int(r.integers(1, 8)),
+                norm_topk_prob=yes(r))
+
+
+@family
+def qwen2_moe(r):
+    return config("Qwen2Moe", **{**grouped(r), "hidden_size": 24, "num_attention_heads": 4, "num_key_value_heads": 2}, **mixture(r),
+                  shared_expert_intermediate_size=int(r.integers(2, 30)))
+
+
+@family
+def qwen3_moe(r):
+    return config("Qwen3Moe", **grouped(r), **mixture(r), head_dim=6, tie_word_embeddings=yes(r), decoder_sparse_step=int(r.integers(1, 3)),
+                  mlp_only_layers=[int(r.integers(0, 3))] if yes(r) else [])
+
+
 @family
 def phi3(r):
     return config("Phi3", **grouped(r), original_max_position_embeddings=64)

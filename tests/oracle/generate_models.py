@@ -119,6 +119,36 @@ def qwen3(r):
                                            sliding_window_size=maybe(r, int(r.integers(2, 12)))))
 
 
+def mixture(r):
+    experts = int(r.integers(1, 9))
+    return dict(num_experts=experts, top_k=int(r.integers(1, experts + 1)), moe_intermediate_dim=int(r.integers(2, 20)),
+                norm_top_k_prob=bool(r.random() < 0.5), decoder_sparse_step=int(r.integers(1, 3)),
+                mlp_only_layers=[int(x) for x in r.integers(0, 4, int(r.integers(0, 2)))])
+
+
+@family
+def qwen_moe(r):
+    return M.QwenMoeCausalLM(M.QwenMoeBackbone(**grouped(r), **mixture(r), tie_word_embeddings=bool(r.random() < 0.5),
+                                               shared_expert_intermediate_dim=int(r.integers(2, 20)),
+                                               use_sliding_window_attention=bool(r.random() < 0.5),
+                                               sliding_window_size=int(r.integers(2, 12))))
+
+
+@family
+def qwen3_moe(r):
+    return M.Qwen3MoeCausalLM(M.Qwen3MoeBackbone(**grouped(r), **mixture(r), head_dim=maybe(r, int(r.choice([4, 10]))),
+                                                 tie_word_embeddings=bool(r.random() < 0.5),
+                                                 sliding_window_size=maybe(r, int(r.integers(2, 12)))))
+
+
+@family
+def gpt_oss(r):
+    experts = int(r.integers(1, 9))
+    return M.GptOssCausalLM(M.GptOssBackbone(**grouped(r), num_experts=experts, top_k=int(r.integers(1, experts + 1)),
+                                             head_dim=maybe(r, int(r.choice([4, 7, 10]))), rope_scaling_factor=float(r.choice([1, 32])),
+                                             sliding_window=int(r.integers(2, 12))))
+
+
 @family
 def phi3(r):
     s = grouped(r)
@@ -173,6 +203,36 @@ def t5(r):
                                       tie_embedding_weights=bool(r.random() < 0.5)))
 
 
+def t5gemma_sizes(r, width):
+    count, layers = int(r.choice([2, 4])), int(r.integers(1, 3))
+    return dict(hidden_dim=width, intermediate_dim=int(r.integers(4, 40)), num_layers=layers, num_attention_heads=count,
+                num_key_value_heads=int(r.choice([1, 2])), head_dim=int(r.choice([4, 6])),
+                layer_types=[str(r.choice(["sliding_attention", "full_attention"])) for _ in range(layers)])
+
+
+def t5gemma_extras(r, encoder, decoder):
+    return dict(vocabulary_size=int(r.integers(40, 400)), **{f"encoder_{k}": v for k, v in encoder.items()},
+                **{f"decoder_{k}": v for k, v in decoder.items()}, query_pre_attn_scalar=float(r.choice([1, 4, 10])),
+                attention_bias=bool(r.random() < 0.5), tie_word_embeddings=bool(r.random() < 0.5),
+                sliding_window=int(r.integers(2, 12)), attn_logit_softcapping=maybe(r, 5.0), final_logit_softcapping=maybe(r, 8.0))
+
+
+@family
+def t5gemma(r):
+    encoder, decoder = t5gemma_sizes(r, int(r.choice([12, 20]))), t5gemma_sizes(r, int(r.choice([12, 20])))
+    return M.T5GemmaSeq2SeqLM(M.T5GemmaBackbone(**t5gemma_extras(r, encoder, decoder)))
+
+
+@family
+def t5gemma2(r):
+    width = int(r.choice([12, 20]))
+    encoder, decoder = t5gemma_sizes(r, width), t5gemma_sizes(r, width)
+    # Both sides' keys share one softmax, and KerasHub's cache has the sizes of the decoder.
+    return M.T5Gemma2Seq2SeqLM(M.T5Gemma2Backbone(**t5gemma_extras(r, encoder, decoder), use_query_key_norm=bool(r.random() < 0.7),
+                                                  global_rope_scaling_factor=float(r.choice([1, 8])),
+                                                  encoder_rope_max_wavelength=maybe(r, 100.0)))
+
+
 def fill(task, r):
     """Draws weights that give varied text: kernels keep the variance, norms are near 1, biases matter."""
     gemma = "Gemma" in type(task).__name__
@@ -185,7 +245,8 @@ def fill(task, r):
         else:
             fan = s[0]
             if len(s) == 3:
-                fan = s[1] if "expert" in w.path or (gemma and "output" not in w.path) else s[0]
+                by_head = gemma and "T5" not in type(task).__name__ and "output" not in w.path
+                fan = s[1] if "expert" in w.path or by_head else s[0]
                 fan = s[0] * s[1] if "attention_output" in w.path else fan
             x = r.normal(0, 1.6 / np.sqrt(fan), s)
         w.assign(np.asarray(x, "float32"))

@@ -601,6 +601,94 @@ def qwen3_text_embedder_mixed_bfloat16():
     return keras_hub.models.Qwen3TextEmbedder(qwen3_backbone(dtype="mixed_bfloat16"), pooling_mode="mean")
 
 
+GROUPED = dict(vocabulary_size=VOCABULARY, num_query_heads=4, num_key_value_heads=2, hidden_dim=8, intermediate_dim=12)
+MIXTURE = dict(num_experts=5, top_k=2, moe_intermediate_dim=3)
+
+
+def qwen_moe_backbone(**kwargs):
+    return keras_hub.models.QwenMoeBackbone(num_layers=1, **GROUPED, **MIXTURE, shared_expert_intermediate_dim=6, **kwargs)
+
+
+@case
+def qwen_moe():
+    return keras_hub.models.QwenMoeCausalLM(qwen_moe_backbone(norm_top_k_prob=True, use_sliding_window_attention=True, sliding_window_size=3))
+
+
+@case
+def qwen_moe_dense():
+    """KerasHub decides by the index of the first block for all of them."""
+    return qwen_moe_backbone(mlp_only_layers=[0], rope_scaling_factor=2.0, tie_word_embeddings=True)
+
+
+@case
+def qwen_moe_mixed_bfloat16():
+    return qwen_moe_backbone(dtype="mixed_bfloat16")
+
+
+@case
+def qwen3_moe():
+    """A dense block, and then one with a mixture."""
+    return keras_hub.models.Qwen3MoeCausalLM(keras_hub.models.Qwen3MoeBackbone(
+        num_layers=2, **GROUPED, **MIXTURE, head_dim=6, decoder_sparse_step=2, norm_top_k_prob=True, sliding_window_size=3))
+
+
+@case
+def qwen3_moe_mixed_bfloat16():
+    return keras_hub.models.Qwen3MoeBackbone(num_layers=1, **GROUPED, **MIXTURE, tie_word_embeddings=True, mlp_only_layers=[1],
+                                             sliding_window_size=None, dtype="mixed_bfloat16")
+
+
+def gpt_oss_backbone(layers, **kwargs):
+    return keras_hub.models.GptOssBackbone(num_layers=layers, **GROUPED, num_experts=5, top_k=3, **kwargs)
+
+
+@case
+def gpt_oss():
+    """The second block has a window. The last of 5 features of a head is not rotated."""
+    return keras_hub.models.GptOssCausalLM(gpt_oss_backbone(2, head_dim=5, sliding_window=2, rope_scaling_factor=32.0))
+
+
+@case
+def gpt_oss_mixed_bfloat16():
+    return gpt_oss_backbone(1, rope_max_wavelength=150000, dtype="mixed_bfloat16")
+
+
+def sides(encoder, decoder, **kwargs):
+    sizes = dict(hidden_dim=8, intermediate_dim=10, num_layers=1, num_attention_heads=4, num_key_value_heads=2, head_dim=6,
+                 layer_types=["sliding_attention"])
+    both = {"encoder": {**sizes, **encoder}, "decoder": {**sizes, **decoder}}
+    return {f"{side}_{key}": value for side, values in both.items() for key, value in values.items()} | kwargs
+
+
+@case
+def t5gemma():
+    """Other sizes on each side, and caps."""
+    return keras_hub.models.T5GemmaSeq2SeqLM(keras_hub.models.T5GemmaBackbone(VOCABULARY, **sides(
+        dict(num_layers=2, layer_types=["full_attention"] * 2), dict(hidden_dim=12, num_key_value_heads=1), sliding_window=2,
+        query_pre_attn_scalar=6.0, attn_logit_softcapping=2.0, final_logit_softcapping=3.0)))
+
+
+@case
+def t5gemma_mixed_bfloat16():
+    return keras_hub.models.T5GemmaBackbone(VOCABULARY, **sides(
+        {}, {}, sliding_window=4, attention_bias=True, tie_word_embeddings=False, dropout_rate=0.1, hidden_activation="relu",
+        dtype="mixed_bfloat16"))
+
+
+@case
+def t5gemma2():
+    return keras_hub.models.T5Gemma2Seq2SeqLM(keras_hub.models.T5Gemma2Backbone(VOCABULARY, **sides(
+        {}, dict(num_key_value_heads=1, layer_types=["full_attention"]), sliding_window=6, query_pre_attn_scalar=6.0,
+        final_logit_softcapping=3.0, global_rope_scaling_factor=8.0, encoder_rope_max_wavelength=100.0)))
+
+
+@case
+def t5gemma2_mixed_bfloat16():
+    return keras_hub.models.T5Gemma2Backbone(VOCABULARY, **sides(
+        dict(layer_types=["full_attention"]), {}, sliding_window=3, use_query_key_norm=False, attention_bias=True,
+        dtype="mixed_bfloat16"))
+
+
 @case
 def gemma3_text_embedder():
     backbone = embedding_gemma(is_embedding_model=True, pooling_intermediate_dim=10, embedding_dim=6)

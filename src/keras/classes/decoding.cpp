@@ -13,20 +13,48 @@ ValueId Decoding::state(Call& call, std::string_view what, const Shape& shape, D
   return call.builder().state(std::move(name), cache_dtype.value_or(dtype), shape);
 }
 
+namespace {
+
+/// The entries (B,count) of a cache in which the rows of `front` were written.
+ValueId front_sources(Call& call, Dim rows, Dim count) {
+  const Decoding& decoding = *call.lowering().decoding;
+  const Dim written = decoding.encoder ? decoding.encoder->entries : rows;
+  Tensor sources(DType::int32, {rows, count});
+  for (Dim i = 0; i < sources.size(); ++i) {
+    const Dim entry = i / count * written / rows * decoding.entries / written;
+    sources.set(i, static_cast<double>(entry));
+  }
+  return call.builder().constant(std::move(sources));
+}
+
+}  // namespace
+
 ValueId attend_cached(Call& call, ValueId query, ValueId key, ValueId value, graph::CachedAttention op,
-                      const std::vector<ValueId>& further) {
+                      const std::vector<ValueId>& further, const FrontRows& front) {
   Decoding& decoding = *call.lowering().decoding;
   graph::Builder& b = call.builder();
-  const auto appended = [&](std::string_view what, ValueId x) {
-    const Shape shape = b.shape(x);
-    const ValueId cache =
-        decoding.state(call, what, {decoding.entries, shape[2], decoding.capacity, shape[3]}, b.dtype(x));
-    return b.apply(graph::Append{}, {cache, x, decoding.position});
+  const auto behind_front = [&](ValueId count) {
+    const auto added = static_cast<double>(front.count);
+    return front.count == 0 ? count : b.binary(graph::BinaryFn::add, count, b.scalar_like(count, added));
   };
-  std::vector<ValueId> inputs = {query, appended("keys", key), appended("values", value), decoding.length};
+  const auto appended = [&](std::string_view what, ValueId x, ValueId before) {
+    const Shape shape = b.shape(x);
+    const Dim capacity = front.count + decoding.capacity;
+    ValueId cache = decoding.state(call, what, {decoding.entries, shape[2], capacity, shape[3]}, b.dtype(x));
+    if (before != graph::kNone)
+      cache = b.apply(graph::Append{}, {cache, before, b.scalar_like(decoding.position, 0.0)});
+    return b.apply(graph::Append{}, {cache, x, behind_front(decoding.position)});
+  };
+  const EncodedKeys written = front.written.value_or(EncodedKeys{});
+  std::vector<ValueId> inputs = {query, appended("keys", key, written.key), appended("values", value, written.value),
+                                 behind_front(decoding.length)};
   op.sources = decoding.sources.has_value();
   op.causal = true;
-  if (op.sources) inputs.push_back(*decoding.sources);
+  if (op.sources && front.count == 0) inputs.push_back(*decoding.sources);
+  if (op.sources && front.count > 0) {
+    const ValueId before = front_sources(call, b.shape(query)[0], front.count);
+    inputs.push_back(b.apply(graph::Concat{1}, {before, *decoding.sources}));
+  }
   inputs.insert(inputs.end(), further.begin(), further.end());
   return b.apply(op, inputs);
 }

@@ -42,17 +42,25 @@ struct Decoding {
   std::map<std::string, int> calls_;  // number of calls for each state name
 };
 
-/// Adds causal attention of the new queries (B,T,N,H) to the cached and the new keys and values. The new ones,
-/// (B,T,K,H) each, are appended to the cache. `op` sets the scale, soft cap, window, and the path (one of Keras's two
-/// computations). `further` holds the bias, if there is one, and the masks; all are broadcast to (B,N,T,S). Returns the
-/// context (B,T,N,H).
-[[nodiscard]] graph::ValueId attend_cached(Call& call, graph::ValueId query, graph::ValueId key, graph::ValueId value,
-                                           graph::CachedAttention op, const std::vector<graph::ValueId>& further = {});
-
 /// The keys and values (B,length,K,H) of the encoder's sequences, in the call that reads the sequences.
 struct EncodedKeys {
   graph::ValueId key = graph::kNone, value = graph::kNone;
 };
+
+/// Rows of a cache before those of the first position.
+struct FrontRows {
+  Dim count = 0;
+  std::optional<EncodedKeys> written{};  ///< (B,count,K,H), in each call that writes them
+};
+
+/// Adds causal attention of the new queries (B,T,N,H) to the cached and the new keys and values. The new ones,
+/// (B,T,K,H) each, are appended to the cache. `op` sets the scale, soft cap, window, and the path (one of Keras's two
+/// computations). `further` holds the bias, if there is one, and the masks; all are broadcast to (B,N,T,S). All queries
+/// see the rows of `front`, which S includes. Returns the context (B,T,N,H).
+[[nodiscard]] graph::ValueId attend_cached(Call& call, graph::ValueId query, graph::ValueId key, graph::ValueId value,
+                                           graph::CachedAttention op, const std::vector<graph::ValueId>& further = {},
+                                           const FrontRows& front = {});
+
 /// Adds attention of the new queries (B,T,N,H) to the encoder's sequences. The call that reads the sequences caches
 /// their keys and values, `heads` × `size` features. Returns the context (B,T,N,H).
 [[nodiscard]] graph::ValueId attend_encoded(Call& call, graph::ValueId query, const std::optional<EncodedKeys>& read,

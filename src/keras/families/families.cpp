@@ -7,10 +7,10 @@
 
 // Lists one row for each family, whose file defines `const ModelFamily& <row>::family()`.
 #define ATTN_FAMILIES(row)                                                                                            \
-  row(llama) row(mistral) row(mixtral) row(qwen) row(qwen3) row(phi3) row(smollm3) row(gemma) row(gemma3) row(gpt2)   \
-      row(opt) row(gpt_neo_x) row(bloom) row(falcon) row(bert) row(albert) row(electra) row(distil_bert) row(roberta) \
-          row(f_net) row(esm) row(roformer_v2) row(deberta_v3) row(xlnet) row(edrec) row(bart) row(t5) row(vit)       \
-              row(other_tokenizers)
+  row(llama) row(mistral) row(mixtral) row(qwen) row(qwen3) row(qwen_moe) row(qwen3_moe) row(gpt_oss) row(phi3)       \
+      row(smollm3) row(gemma) row(gemma3) row(gpt2) row(opt) row(gpt_neo_x) row(bloom) row(falcon) row(bert)          \
+          row(albert) row(electra) row(distil_bert) row(roberta) row(f_net) row(esm) row(roformer_v2) row(deberta_v3) \
+              row(xlnet) row(edrec) row(bart) row(t5) row(t5gemma) row(t5gemma2) row(vit) row(other_tokenizers)
 
 namespace attn::keras {
 

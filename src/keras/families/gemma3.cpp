@@ -1,10 +1,9 @@
 // Gemma 3, for text (keras_hub/src/models/gemma3).
 #include <array>
 #include <optional>
-#include <span>
-#include <string_view>
 
-#include "classes/composite.h"
+#include "classes/call.h"
+#include "classes/layers/layers.h"
 #include "classes/ops/expression.h"
 #include "families/blocks/config_keys.h"
 #include "families/blocks/decoder_names.h"
@@ -55,10 +54,8 @@ class Gemma3Backbone : public GemmaFamilyBackbone {
     GemmaFamilyBackbone::check_fields(config);
     if (!vision_encoder.json.is_null())
       config["vision_encoder"].fail("expected null: attn supports Gemma 3 only for text");
-    if (!is_embedding_model) return;
-    for (const auto& [key, value] :
-         {std::pair{"pooling_intermediate_dim", pooling_intermediate_dim}, {"embedding_dim", embedding_dim}})
-      if (!value) config[key].fail("expected a size, because is_embedding_model is true");
+    if (is_embedding_model && (!pooling_intermediate_dim || !embedding_dim))
+      config["is_embedding_model"].fail("expected false without pooling_intermediate_dim and embedding_dim");
   }
   void assemble() override {
     assemble_with("Gemma3DecoderBlock", "Gemma3RMSNormalization", [&](std::int64_t i) -> Json {
@@ -66,46 +63,47 @@ class Gemma3Backbone : public GemmaFamilyBackbone {
       return {{"use_query_key_norm", use_query_key_norm},
               {"gate_dim_reduction", 1},
               {"use_sliding_window_attention", local},
-              {"use_bidirectional_attention", use_bidirectional_attention},
               {"rope_wavelength", local ? 10'000.0 : 1'000'000.0},
-              {"rope_scaling_factor", local ? local_rope_scaling_factor.value : global_rope_scaling_factor.value}};
+              {"rope_scaling_factor", local ? local_rope_scaling_factor.value : global_rope_scaling_factor.value},
+              {"use_bidirectional_attention", use_bidirectional_attention}};
     });
-    if (is_embedding_model) pool(*output_struct.as<TensorRef>());
+  }
+  /// EmbeddingGemma pools the positions, and projects the mean twice.
+  Arg ended(const TensorRef& sequence, const TensorRef& padding_mask) override {
+    if (!is_embedding_model) return sequence;
+    const auto projected = [&](const char* called, std::int64_t units, const TensorRef& x) {
+      return call("Dense", called, {{"units", units}, {"use_bias", false}}, {x});
+    };
+    TensorRef x =
+        call("Gemma3MeanPooling", "mean_pooling", Json::object(), {sequence}, {{"padding_mask", padding_mask}});
+    x = projected("pooling_dense_1", *pooling_intermediate_dim, x);
+    x = projected("embedding_projection", *embedding_dim, x);
+    x = call("UnitNormalization", "unit_normalization", {{"axis", -1}}, {x});
+    return ArgDict{{"sequence_output", sequence}, {"pooled_output", x}};
   }
 
  private:
-  /// Adds the head of EmbeddingGemma: a vector of length 1 for each text.
-  void pool(const TensorRef& sequence) {
-    TensorRef x = call("Gemma3MeanPooling", "mean_pooling", Json::object(), {sequence},
-                       {{"padding_mask", TensorRef{"padding_mask", 0, 0}}});
-    x = call("Dense", "pooling_dense_1", {{"units", pooling_intermediate_dim->value}, {"use_bias", false}}, {x});
-    x = call("Dense", "embedding_projection", {{"units", embedding_dim->value}, {"use_bias", false}}, {x});
-    x = call("UnitNormalization", "unit_normalization", {{"axis", -1}}, {x});
-    output_struct = ArgDict{{"sequence_output", sequence}, {"pooled_output", x}};
-  }
-
   std::optional<Positive> image_size, pooling_intermediate_dim, embedding_dim;
   bool use_query_key_norm = true, use_bidirectional_attention = false, is_embedding_model = false;
   Number local_rope_scaling_factor{1.0}, global_rope_scaling_factor{1.0};
   Opaque vision_encoder;
 };
 
-/// Returns the mean (B,D) of a text's tokens (B,T,D), without padding.
+/// The mean of the positions (B,T,D) that are no padding: (B,D).
 class Gemma3MeanPooling final : public Layer {
  public:
-  void fields(Fields&) override {}
   [[nodiscard]] std::span<const std::string_view> arguments() const override {
     static constexpr std::array<std::string_view, 2> kNames = {"inputs", "padding_mask"};
     return kNames;
   }
+  [[nodiscard]] bool supports_masking() const override { return true; }
   Arg call(Call& call) override {
     graph::Builder& b = call.builder();
-    const graph::Reduce over_tokens{graph::ReduceFn::sum, {1}, false};
     const Expression x(b, call.tensor("inputs")->id);
-    const graph::ValueId padding = call.tensor("padding_mask")->id;
-    const Expression mask(b, b.cast(b.expand_dims(padding, -1), b.dtype(x)));
-    const Expression sum(b, b.apply(over_tokens, {x * mask})), tokens(b, b.apply(over_tokens, {mask}));
-    return Call::result((sum / max(tokens, tokens.number(1e-9))).cast(call.compute_dtype()));
+    const Expression mask(b, b.expand_dims(b.cast(call.tensor("padding_mask")->id, x.dtype()), -1));
+    const graph::Reduce over_positions{graph::ReduceFn::sum, {1}};
+    const Expression count = mask.reduced(over_positions);
+    return Call::result((x * mask).reduced(over_positions) / max(count, count.number(1e-9)));
   }
 };
 
@@ -173,22 +171,21 @@ constexpr std::array kLayers = {
               .module = "keras_hub.src.models.gemma3.gemma3_attention",
               .role = Role::attention,
               .symbols = kGemmaAttentionSymbols},
+    ClassInfo{.name = "Gemma3MeanPooling",
+              .make = make_layer<Gemma3MeanPooling>,
+              .since = kAnyKeras,
+              .module = "keras_hub.src.models.gemma3.gemma3_layers"},
     ClassInfo{.name = "Gemma3DecoderBlock",
               .make = make_gemma_block<GemmaGeneration::third>,
               .since = kAnyKeras,
               .module = "keras_hub.src.models.gemma3.gemma3_decoder_block",
               .role = Role::transformer},
-    ClassInfo{.name = "Gemma3MeanPooling",
-              .make = make_layer<Gemma3MeanPooling>,
-              .since = kAnyKeras,
-              .module = "keras_hub.src.models.gemma3.gemma3_layers",
-              .no_params = "it averages the vectors of a text's tokens"},
 };
 
 constexpr std::array kModels = {
     model_record<Gemma3Backbone>("Gemma3Backbone", "keras_hub.src.models.gemma3.gemma3_backbone"),
-    model_record<CausalLM>("Gemma3CausalLM", "keras_hub.src.models.gemma3.gemma3_causal_lm"),
     model_record<Gemma3TextEmbedder>("Gemma3TextEmbedder", "keras_hub.src.models.gemma3.gemma3_text_embedder"),
+    model_record<CausalLM>("Gemma3CausalLM", "keras_hub.src.models.gemma3.gemma3_causal_lm"),
 };
 
 constexpr std::array kHuggingFace = {

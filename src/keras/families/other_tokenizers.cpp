@@ -7,7 +7,6 @@
 namespace attn::keras::other_tokenizers {
 namespace {
 
-using tokenizers::FolderTokenizer;
 using tokenizers::KerasClass;
 using tokenizers::TokenizerKind;
 
@@ -15,18 +14,6 @@ constexpr std::array kTokenizers = {
     KerasClass{.name = "BytePairTokenizer", .kind = TokenizerKind::byte_pairs, .words = tokenizers::kGpt2Words},
     KerasClass{.name = "WordPieceTokenizer", .kind = TokenizerKind::word_piece},
     KerasClass{.name = "SentencePieceTokenizer", .kind = TokenizerKind::sentence_piece},
-    KerasClass{.name = "GptOssTokenizer", .kind = TokenizerKind::byte_pairs, .end = kTextToken, .splits_added = true},
-    KerasClass{.name = "QwenMoeTokenizer",
-               .kind = TokenizerKind::byte_pairs,
-               .end = kTextToken,
-               .words = tokenizers::kQwenWords,
-               .nfc = true},
-    KerasClass{.name = "Qwen3MoeTokenizer",
-               .kind = TokenizerKind::byte_pairs,
-               .end = "<|im_end|>",
-               .pad = kTextToken,
-               .words = tokenizers::kQwenWords,
-               .nfc = true},
     KerasClass{.name = "PaliGemmaTokenizer",
                .kind = TokenizerKind::sentence_piece,
                .start = "<bos>",
@@ -34,17 +21,10 @@ constexpr std::array kTokenizers = {
                .pad = kPadToken},
 };
 
-constexpr std::array kFolders = {
-    FolderTokenizer{.model_type = "gpt_oss", .keras_class = "GptOssTokenizer"},
-    FolderTokenizer{.model_type = "qwen2_moe", .keras_class = "QwenMoeTokenizer"},
-    FolderTokenizer{.model_type = "qwen3_moe", .keras_class = "Qwen3MoeTokenizer"},
-};
-
 }  // namespace
 
 const ModelFamily& family() {
-  static constexpr ModelFamily kFamily{
-      .name = "other_tokenizers", .tokenizer_classes = kTokenizers, .tokenizer_folders = kFolders};
+  static constexpr ModelFamily kFamily{.name = "other_tokenizers", .tokenizer_classes = kTokenizers};
   return kFamily;
 }
 

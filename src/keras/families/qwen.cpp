@@ -6,35 +6,13 @@
 #include "families/blocks/config_keys.h"
 #include "families/blocks/decoder_names.h"
 #include "families/blocks/grouped_backbone.h"
-#include "families/blocks/rms_norm.h"
+#include "families/blocks/qwen_attention.h"
 #include "families/blocks/tokens.h"
 #include "families/model_family.h"
 #include "model/tasks/causal_lm.h"
 
 namespace attn::keras::qwen {
 namespace {
-
-/// Qwen 2 and 2.5: query, key and value have biases.
-class QwenFamily final : public LinearRotaryFamily {
- public:
-  void fields(Fields& f) override;
-  [[nodiscard]] std::optional<std::int64_t> window() const override;
-  [[nodiscard]] bool biased() const override { return true; }
-
-  bool use_sliding_window_attention = false;
-  std::optional<Positive> sliding_window_size = Positive(4096);
-};
-
-void QwenFamily::fields(Fields& f) {
-  LinearRotaryFamily::fields(f);
-  f("use_sliding_window_attention", use_sliding_window_attention);
-  f("sliding_window_size", sliding_window_size);
-}
-
-std::optional<std::int64_t> QwenFamily::window() const {
-  const bool slides = use_sliding_window_attention && sliding_window_size;
-  return slides ? std::optional(sliding_window_size->value) : std::nullopt;
-}
 
 class QwenTransformerDecoder final : public GatedBlock {
  public:

@@ -6,7 +6,7 @@
 #include "families/blocks/config_keys.h"
 #include "families/blocks/decoder_names.h"
 #include "families/blocks/grouped_backbone.h"
-#include "families/blocks/rms_norm.h"
+#include "families/blocks/qwen_attention.h"
 #include "families/blocks/tokens.h"
 #include "families/model_family.h"
 #include "model/tasks/causal_lm.h"
@@ -14,47 +14,6 @@
 
 namespace attn::keras::qwen3 {
 namespace {
-
-/// Qwen 3: queries and keys are normalized over the features of each head.
-class Qwen3Family final : public LinearRotaryFamily {
- public:
-  void fields(Fields& f) override;
-  [[nodiscard]] Dim head_size(Dim width, Dim heads) const override {
-    return head_dim ? head_dim->value : LinearRotaryFamily::head_size(width, heads);
-  }
-  [[nodiscard]] std::optional<std::int64_t> window() const override;
-  [[nodiscard]] std::optional<double> norm_epsilon() const override { return kEpsilon; }
-
-  std::optional<Positive> head_dim, sliding_window_size;
-
- private:
-  /// KerasHub's blocks do not pass their ε to the attention.
-  static constexpr double kEpsilon = 1e-5;
-};
-
-void Qwen3Family::fields(Fields& f) {
-  f("head_dim", head_dim);
-  LinearRotaryFamily::fields(f);
-  f("sliding_window_size", sliding_window_size);
-}
-
-std::optional<std::int64_t> Qwen3Family::window() const {
-  return sliding_window_size ? std::optional(sliding_window_size->value) : std::nullopt;
-}
-
-/// An RMS norm whose size is the field head_dim, if that is given, or the last axis of its input.
-class Qwen3LayerNorm : public RmsNorm {
- public:
-  void fields(Fields& f) override {
-    f("head_dim", head_dim);
-    RmsNorm::fields(f);
-  }
-
- private:
-  [[nodiscard]] Dim size(const Shape& in) const override { return head_dim ? head_dim->value : in.back(); }
-
-  std::optional<Positive> head_dim;
-};
 
 class Qwen3TransformerDecoder final : public GatedBlock {
  public:

@@ -64,10 +64,11 @@ SummaryRow row_of(Layer& layer, int level, const Functional* around) {
   return row;
 }
 
-void add_nested_rows(const Layer& model, int level, std::vector<SummaryRow>& rows) {
+/// Adds the rows of layers inside `model`. Keras shows their inputs only if `around` calls them, too.
+void add_nested_rows(const Layer& model, int level, const Functional* around, std::vector<SummaryRow>& rows) {
   for (Layer* layer : model.layers()) {
-    rows.push_back(row_of(*layer, level, nullptr));
-    add_nested_rows(*layer, level + 1, rows);
+    rows.push_back(row_of(*layer, level, around));
+    add_nested_rows(*layer, level + 1, around, rows);
   }
 }
 
@@ -115,8 +116,9 @@ Summary summarize(Functional& model) {
   const bool sequential = !model.is_functional();
   out.sequential_like = model.sequential_like();
   for (Layer* layer : sequential ? model.layers() : model.operations()) {
-    out.rows.push_back(row_of(*layer, 0, sequential ? nullptr : &model));
-    add_nested_rows(*layer, 1, out.rows);
+    const Functional* const around = sequential ? nullptr : &model;
+    out.rows.push_back(row_of(*layer, 0, around));
+    add_nested_rows(*layer, 1, around, out.rows);
   }
   add_totals(model, out);
   out.unknown_params = std::ranges::any_of(out.rows, &SummaryRow::unknown_params);

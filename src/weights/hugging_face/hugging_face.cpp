@@ -134,8 +134,12 @@ std::map<std::string, Joined> arrays_of(const std::vector<FoundName>& names) {
 
 bool has_experts(const FoundName& found) { return found.row->hugging_face.find("{expert}") != std::string_view::npos; }
 
-/// Returns the shape of one expert's slice of a weight.
-Shape expert_shape(const Shape& whole) { return whole.slice(1, whole.rank()); }
+/// Returns the shape of the part of one expert's slice of a weight that one of `count` arrays stores.
+Shape expert_shape(const Shape& whole, std::size_t count) {
+  Shape shape = whole.slice(1, whole.rank());
+  shape[-1] /= static_cast<Dim>(count);
+  return shape;
+}
 
 class Reader {
  public:
@@ -188,12 +192,17 @@ class Reader {
   }
 
   void read_experts(const FoundName& found, std::size_t spec) {
-    const Shape shape = expert_shape(specs_[spec].shape);
+    const std::size_t count = found.arrays(0).size();
+    const Shape shape = expert_shape(specs_[spec].shape, count);
     std::vector<Tensor> experts;
     for (Dim expert = 0; expert < specs_[spec].shape[0]; ++expert) {
-      const NamedTensor* const array = find(found.array(expert), hugging_face_shape(found.row->layout, shape));
-      if (array == nullptr) return;
-      experts.push_back(to_keras(array->tensor, found.row->layout, shape));
+      std::vector<Tensor> parts;
+      for (const std::string& name : found.arrays(expert)) {
+        const NamedTensor* const array = find(name, hugging_face_shape(found.row->layout, shape));
+        if (array == nullptr) return;
+        parts.push_back(to_keras(array->tensor, found.row->layout, shape));
+      }
+      experts.push_back(count == 1 ? parts.front() : joined(parts, shape.rank() - 1));
     }
     tensors_[spec] = joined(experts, 0).reshaped(specs_[spec].shape);
   }
@@ -266,8 +275,15 @@ std::vector<NamedTensor> to_hugging_face(std::span<const WeightSpec> model, std:
     const std::string prefix(found.row->of_head ? "" : of_backbone);
     if (has_experts(found)) {
       for (Dim expert = 0; expert < specs[first].shape[0]; ++expert) {
-        const Tensor one = slice(tensors[first], 0, expert, expert + 1).reshaped(expert_shape(specs[first].shape));
-        out.push_back({prefix + found.array(expert), to_hugging_face(one, layout)});
+        const std::vector<std::string> arrays = found.arrays(expert);
+        const Tensor whole = slice(tensors[first], 0, expert, expert + 1).reshaped(expert_shape(specs[first].shape, 1));
+        const Dim features = expert_shape(specs[first].shape, arrays.size())[-1];
+        for (std::size_t i = 0; i < arrays.size(); ++i) {
+          const Dim from = static_cast<Dim>(i) * features;
+          const Tensor part =
+              arrays.size() == 1 ? whole : slice(whole, whole.shape().rank() - 1, from, from + features);
+          out.push_back({prefix + arrays[i], to_hugging_face(part, layout)});
+        }
       }
       continue;
     }

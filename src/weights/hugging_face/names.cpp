@@ -59,14 +59,17 @@ const NameTable* find_names(std::span<const NameTable> tables, std::string_view 
   return nullptr;
 }
 
-std::string FoundName::array(Dim expert) const {
-  std::string name(row->hugging_face);
-  const auto fill = [&](std::string_view hole, const std::string& text) {
-    if (const std::size_t at = name.find(hole); at != std::string::npos) name.replace(at, hole.size(), text);
-  };
-  fill("{}", block);
-  fill("{expert}", std::to_string(expert));
-  return name;
+std::vector<std::string> FoundName::arrays(Dim expert) const {
+  std::vector<std::string> names{std::string(row->hugging_face)};
+  if (!row->second_half.empty()) names.emplace_back(row->second_half);
+  for (std::string& name : names) {
+    const auto fill = [&](std::string_view hole, const std::string& text) {
+      if (const std::size_t at = name.find(hole); at != std::string::npos) name.replace(at, hole.size(), text);
+    };
+    fill("{}", block);
+    fill("{expert}", std::to_string(expert));
+  }
+  return names;
 }
 
 std::vector<FoundName> find_rows(const NameTable& table, std::span<const graph::WeightSpec> specs) {

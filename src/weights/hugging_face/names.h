@@ -20,8 +20,10 @@ namespace attn::weights {
 struct FoundName {
   const NameRow* row = nullptr;
   std::string block;
-  /// Returns the name of the array without a prefix; if the row has experts, the name of the array of `expert`.
-  [[nodiscard]] std::string array(Dim expert = 0) const;
+  /// Returns the name of the array without a prefix; if the row has experts, the name of the first expert's array.
+  [[nodiscard]] std::string array() const { return arrays(0).front(); }
+  /// Returns the names of an expert's arrays, whose features follow each other along Keras's last axis.
+  [[nodiscard]] std::vector<std::string> arrays(Dim expert) const;
 };
 /// Returns the row of each weight; null for a weight that the table lacks.
 [[nodiscard]] std::vector<FoundName> find_rows(const NameTable& table, std::span<const graph::WeightSpec> specs);

@@ -81,14 +81,16 @@ void GatedBlock::make_parts(std::int64_t hidden_dim) {
   make_feed_forward_norm();
 }
 
-TensorPtr GatedBlock::feed_forward(Call& call, const TensorPtr& x) {
+graph::ValueId activated(Call& call, const Activation& activation, const TensorPtr& x) {
   graph::Builder& b = call.builder();
-  // The activation is computed in float32, or float64, for any policy.
-  const DType wide = call.compute_dtype() == DType::float64 ? DType::float64 : DType::float32;
-  const graph::ValueId gate =
-      b.cast(activation.apply(b, b.cast(apply(call, *gate_dense_, {x})->id, wide)), call.compute_dtype());
+  const DType compute = call.compute_dtype(), wide = compute == DType::float64 ? DType::float64 : DType::float32;
+  return b.cast(activation.apply(b, b.cast(x->id, wide)), compute);
+}
+
+TensorPtr GatedBlock::feed_forward(Call& call, const TensorPtr& x) {
+  const graph::ValueId gate = activated(call, activation, apply(call, *gate_dense_, {x}));
   const graph::ValueId up = apply(call, *intermediate_dense_, {x})->id;
-  return apply(call, *output_dense_, {Call::result(b.binary(graph::BinaryFn::multiply, up, gate))});
+  return apply(call, *output_dense_, {Call::result(call.builder().binary(graph::BinaryFn::multiply, up, gate))});
 }
 
 Arg GatedBlock::call(Call& call) {

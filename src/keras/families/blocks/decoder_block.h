@@ -66,6 +66,9 @@ struct BlockNames {
                                   ///< "_feedforward_gate_dense"
 };
 
+/// The activation, computed in float32 or float64 for any policy.
+[[nodiscard]] graph::ValueId activated(Call& call, const Activation& activation, const TensorPtr& x);
+
 /// A block as in Llama, with RMS norms: grouped attention, then the feed-forward network (silu(x·gate) ∘ (x·up))·down.
 class GatedBlock : public DecoderBlock {
  public:

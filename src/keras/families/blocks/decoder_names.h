@@ -1,7 +1,9 @@
 // Hugging Face's names of weights that several families of decoders have.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 
 #include "attn/weights/name_table.h"
 
@@ -36,6 +38,15 @@ inline constexpr std::array<weights::NameRow, 17> kLlamaNames{{
      weights::layouts::kSame},
     {"sequence_output_layernorm/scale", "norm.weight", weights::layouts::kSame},
 }};
+
+/// Returns the rows of two tables.
+template <std::size_t first, std::size_t second>
+constexpr std::array<weights::NameRow, first + second> joined_names(const std::array<weights::NameRow, first>& a,
+                                                                    const std::array<weights::NameRow, second>& b) {
+  std::array<weights::NameRow, first + second> out;
+  std::copy(b.begin(), b.end(), std::copy(a.begin(), a.end(), out.begin()));
+  return out;
+}
 
 /// The names of Gemma 2, with a norm after attention, and one after the feed-forward layers.
 inline constexpr std::array<weights::NameRow, 15> kGemma2Names{{

@@ -50,8 +50,12 @@ class GemmaFamilyBackbone : public TextBackbone {
     };
     const TensorRef through = through_blocks(x, block_class, "decoder_block", block, {{"padding_mask", padding_mask}});
     set_inputs({token_ids, padding_mask});
-    output_struct = call(norm_class, "final_normalization", {{"epsilon", layer_norm_epsilon.value}}, {through});
+    output_struct = ended(call(norm_class, "final_normalization", {{"epsilon", layer_norm_epsilon.value}}, {through}),
+                          padding_mask);
   }
+
+  /// Assembles what follows the last norm.
+  virtual Arg ended(const TensorRef& sequence, const TensorRef& /*padding_mask*/) { return sequence; }
 
   static Json number(const std::optional<Number>& value) { return value ? Json(value->value) : Json(); }
 

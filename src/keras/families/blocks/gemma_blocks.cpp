@@ -121,10 +121,9 @@ class GemmaAttention final : public HeadAttention {
     how.soft_cap = logit_soft_cap ? logit_soft_cap->value : 0.0;
     how.causal = call.flag("use_causal_mask");
     how.masks = masks(call, std::nullopt);
-    if (use_sliding_window_attention && use_bidirectional_attention)
-      how.masks.push_back(window_around(call.builder(), call.shape("x")[1]));
-    else if (use_sliding_window_attention)
-      how.window = sliding_window_size.value;
+    if (use_sliding_window_attention && !use_bidirectional_attention) how.window = sliding_window_size.value;
+    if (use_sliding_window_attention && use_bidirectional_attention && !call.lowering().symbolic())
+      how.masks.push_back(window_around(call.builder(), call.shape("x")[1], sliding_window_size));
     how.scores = call.lowering().want_scores;
     const ValueId query = turned(call, x, query_, query_norm_), key = turned(call, x, key_, key_norm_);
     const Attended attended = keras::attend(call, query, key, heads_of(call, x, value_), how);
@@ -146,17 +145,6 @@ class GemmaAttention final : public HeadAttention {
     ValueId heads = heads_of(call, x, projection);
     if (norm) heads = normalized(call, heads, *norm, layer_norm_epsilon);
     return keras::turned(call, heads, {inverse_frequencies(rope_wavelength, head_dim, rope_scaling_factor)});
-  }
-
-  /// Returns the keys (1,1,T,T) in a window around each query: half of the window's size after it, the rest before it.
-  [[nodiscard]] ValueId window_around(graph::Builder& b, Dim length) const {
-    const auto positions = [&](int axis) {
-      return Expression(b, b.apply(graph::Iota{{1, 1, length, length}, DType::int32, axis}, {}));
-    };
-    const Dim after = sliding_window_size / 2, before = sliding_window_size - after - 1;
-    const Expression distance = positions(2) - positions(3);
-    const auto steps = [&](Dim count) { return distance.number(static_cast<double>(count)); };
-    return b.binary(graph::BinaryFn::logical_and, distance <= steps(before), steps(-after) <= distance);
   }
 
   GemmaGeneration generation_;
@@ -245,7 +233,7 @@ class GemmaBlock final : public DecoderBlock {
     if (call.has("vision_mask")) throw bad_input("the argument 'vision_mask' is not supported: images are not read");
     TensorPtr in = sequence(call);
     if (is_clamped(call)) in = Call::result(clamped(Expression(b, in->id)));
-    const ArgDict how = use_bidirectional_attention ? attending_both_ways(call, in) : attending(call, in);
+    const ArgDict how = use_bidirectional_attention ? both_ways(call, in) : attending(call, in);
     TensorPtr attended = apply(call, *attention_, {apply(call, *pre_attention_norm_, {in})}, how);
     if (post_attention_norm_ != nullptr) attended = apply(call, *post_attention_norm_, {attended});
     const TensorPtr x = added(call, in, attended);
@@ -258,22 +246,20 @@ class GemmaBlock final : public DecoderBlock {
   }
 
  private:
-  /// Returns the arguments of an attention without a causal mask: padding hides queries and keys.
-  static ArgDict attending_both_ways(Call& call, const TensorPtr& sequence) {
-    if (call.lowering().decoding != nullptr)
-      throw bad_input("a model with bidirectional attention cannot generate text");
-    graph::Builder& b = call.builder();
-    Arg mask = merged_mask(call, sequence, "padding_mask", "");
-    if (const auto* padding = mask.as<TensorPtr>()) {
-      const ValueId keys = b.cast((*padding)->id, DType::boolean), queries = b.transpose(keys, {0, 2, 1});
-      mask = Call::result(b.binary(graph::BinaryFn::logical_and, keys, queries));
-    }
-    return {{"attention_mask", mask}, {"use_causal_mask", false}};
-  }
   Layer& make_norm(const char* called) {
     const char* const norm_class =
         generation_ == GemmaGeneration::third ? "Gemma3RMSNormalization" : "GemmaRMSNormalization";
     return make(norm_class, called, called, {{"epsilon", layer_norm_epsilon.value}});
+  }
+
+  /// Returns the arguments of an attention in which neither keys nor queries are padding.
+  static ArgDict both_ways(Call& call, const TensorPtr& in) {
+    graph::Builder& b = call.builder();
+    const Arg keys = merged_mask(call, in, "padding_mask", "");
+    if (keys.is_none()) return {{"use_causal_mask", false}};
+    const Expression mask(b, (*keys.as<TensorPtr>())->id);  // (B,1,T)
+    const Expression all = mask * Expression(b, b.transpose(mask, {0, 2, 1}));
+    return {{"attention_mask", Call::result(all)}, {"use_causal_mask", false}};
   }
 
   /// Returns whether results are clamped to the range of float16, and added in float32: so does Gemma 3.
@@ -310,6 +296,12 @@ class GemmaBlock final : public DecoderBlock {
 };
 
 }  // namespace
+
+ValueId window_around(graph::Builder& b, Dim length, Dim size) {
+  const Expression query(b, b.apply(graph::Iota{{1, 1, length, 1}, DType::int32, 2}, {}));
+  const Expression key(b, b.apply(graph::Iota{{1, 1, 1, length}, DType::int32, 3}, {}));
+  return (query - key < static_cast<double>((size + 1) / 2)) & (key - query < static_cast<double>(size / 2 + 1));
+}
 
 LayerPtr make_gemma_norm() { return std::make_unique<GemmaRMSNormalization>(); }
 template <GemmaGeneration kGeneration>

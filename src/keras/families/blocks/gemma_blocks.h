@@ -4,12 +4,17 @@
 #include <cstdint>
 #include <string_view>
 
+#include "attn/graph/graph.h"
 #include "classes/class_info.h"
 
 namespace attn::keras {
 
 /// Gemma 2 uses the classes of Gemma 1.
 enum class GemmaGeneration : std::uint8_t { first, third };
+
+/// The mask (1,1,length,length) of a window of `size` keys around each query. If the size is even, it has one key more
+/// after the query than before it.
+[[nodiscard]] graph::ValueId window_around(graph::Builder& b, Dim length, Dim size);
 
 [[nodiscard]] LayerPtr make_gemma_norm();
 template <GemmaGeneration kGeneration>

@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 
+#include "families/blocks/attention_sinks.h"
 #include "families/blocks/rms_norm.h"
 
 namespace attn::keras {
@@ -50,6 +51,7 @@ void GroupedAttention::build(Weights& w, Call& call) {
   head_size_ = family_->head_size(in.back(), num_query_heads);
   if (head_size_ < 1) throw bad_input("{} features are too few for {} heads", in.back(), num_query_heads.value);
   const std::string prefix(family_->prefix());
+  if (family_->has_sinks()) sinks_ = w.add("sinks", {num_query_heads}, Initializer("random_normal"));
   const Shape width{in.back()}, heads{num_query_heads, head_size_}, shared{num_key_value_heads, head_size_};
   const auto norm = [&](std::string_view called, std::string_view attribute) {
     if (!family_->norm_epsilon()) return 0;
@@ -63,7 +65,7 @@ void GroupedAttention::build(Weights& w, Call& call) {
   key_ = declare(w, "key", prefix + "key_dense", width, shared, family_->biased());
   key_norm_ = norm("key_dense_layernorm", "key_dense_layer_norm");
   value_ = declare(w, "value", prefix + "value_dense", width, shared, family_->biased());
-  output_ = declare(w, "attention_output", prefix + "output_dense", heads, width, false);
+  output_ = declare(w, "attention_output", prefix + "output_dense", heads, width, family_->output_biased());
 }
 
 Arg GroupedAttention::call(Call& call) {
@@ -83,7 +85,8 @@ Arg GroupedAttention::call(Call& call) {
   how.window = family_->window();
   how.masks = masks(call, std::nullopt);
   how.scores = call.lowering().want_scores;
-  const Attended attended = keras::attend(call, query, key, value, how);
+  const Attended attended = family_->has_sinks() ? attend_with_sinks(call, query, key, value, call.weight(sinks_), how)
+                                                 : keras::attend(call, query, key, value, how);
   return results(call, project(call, attended.context, output_, 2), {attended, {}}, std::nullopt);
 }
 

@@ -31,6 +31,10 @@ class AttentionFamily {
   [[nodiscard]] virtual std::string_view prefix() const { return "_"; }
   /// Returns whether query, key and value have biases.
   [[nodiscard]] virtual bool biased() const { return false; }
+  /// Returns whether the output projection has biases.
+  [[nodiscard]] virtual bool output_biased() const { return false; }
+  /// Returns whether each head has a sink (attention_sinks.h).
+  [[nodiscard]] virtual bool has_sinks() const { return false; }
   /// Returns the ε of the norms of queries and keys; empty if there are none.
   [[nodiscard]] virtual std::optional<double> norm_epsilon() const { return std::nullopt; }
 };
@@ -64,7 +68,7 @@ class GroupedAttention : public HeadAttention {
   Positive num_query_heads, num_key_value_heads;
   std::unique_ptr<AttentionFamily> family_;
   Dim head_size_ = 0;
-  int query_norm_ = 0, key_norm_ = 0;
+  int query_norm_ = 0, key_norm_ = 0, sinks_ = 0;
 };
 
 /// Makes the attention of a family, for the `make` of a class record.

@@ -16,8 +16,8 @@ void GroupedBackbone::check_fields(const Ref& config) {
                                                    num_query_heads.value, num_key_value_heads.value));
 }
 
-void GroupedBackbone::assemble_with(AttentionFamily& family, bool tied, std::string_view block_class,
-                                    std::string_view norm_class, const Json& further) {
+void GroupedBackbone::assemble_blocks(AttentionFamily& family, bool tied, std::string_view block_class,
+                                      std::string_view norm_class, const std::function<Json(std::int64_t)>& further) {
   const TensorRef token_ids = tokens("token_ids"), padding_mask = tokens("padding_mask");
   const Json rows = {{"tie_weights", tied}, {"embeddings_initializer", normal_initializer("RandomNormal", 0.01)}};
   Json block = arguments_of(family);
@@ -27,9 +27,13 @@ void GroupedBackbone::assemble_with(AttentionFamily& family, bool tied, std::str
                 {"layer_norm_epsilon", layer_norm_epsilon.value},
                 {"kernel_initializer", normal_initializer("RandomNormal", 0.02)},
                 {"dropout", dropout.value}});
-  block.update(further);
+  const auto arguments = [&](std::int64_t i) {
+    Json all = block;
+    all.update(further(i));
+    return all;
+  };
   const TensorRef x = through_blocks(call(token_embedding(rows), {token_ids}), block_class, "transformer_layer",
-                                     [&](auto) { return block; }, {{"decoder_padding_mask", padding_mask}});
+                                     arguments, {{"decoder_padding_mask", padding_mask}});
   set_inputs({token_ids, padding_mask});
   output_struct = call(norm_class, "sequence_output_layernorm", {{"epsilon", layer_norm_epsilon.value}}, {x});
 }

@@ -1,6 +1,8 @@
 // Decoder backbones with RMS norms and grouped attention.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <string_view>
 
 #include "families/blocks/decoder_block.h"
@@ -18,7 +20,12 @@ class GroupedBackbone : public TextBackbone {
   void check_fields(const Ref& config) override;
   /// Assembles the whole model. Blocks have the fields of `family`, and the arguments `further`.
   void assemble_with(AttentionFamily& family, bool tied, std::string_view block_class, std::string_view norm_class,
-                     const Json& further = Json::object());
+                     const Json& further = Json::object()) {
+    assemble_blocks(family, tied, block_class, norm_class, [&](std::int64_t) { return further; });
+  }
+  /// The same with arguments that depend on the number of the block.
+  void assemble_blocks(AttentionFamily& family, bool tied, std::string_view block_class, std::string_view norm_class,
+                       const std::function<Json(std::int64_t)>& further);
 
   Positive num_query_heads, num_key_value_heads;
   Number layer_norm_epsilon{1e-6};

@@ -31,13 +31,20 @@ Decoded Seq2SeqLM::decode(Lowering& lowering, ValueId token_ids, bool every_posi
   }
   if (const auto scale = hidden_scale()) asked = Expression(b, asked) * *scale;
   const Arg logits = lowering.apply(token_embedding(), ArgList{Call::result(asked)}, ArgDict{{"reverse", true}});
-  return {(*logits.as<TensorPtr>())->id, hidden->id};
+  Expression capped(b, (*logits.as<TensorPtr>())->id);
+  if (const auto cap = logits_cap()) capped = (capped / *cap).unary(graph::UnaryFn::tanh) * *cap;
+  return {capped, hidden->id};
 }
 
 void Seq2SeqLM::assemble() {
   TensorRef hidden = backbone_result("decoder_sequence_output");
   if (const auto scale = hidden_scale()) hidden = operation("Multiply", Json::object(), {hidden, *scale});
-  output_struct = reverse_embedding(hidden);
+  TensorRef logits = reverse_embedding(hidden);
+  if (const auto cap = logits_cap()) {
+    logits = operation("Tanh", Json::object(), {operation("TrueDivide", Json::object(), {logits, *cap})});
+    logits = operation("Multiply", Json::object(), {logits, *cap});
+  }
+  output_struct = logits;
 }
 
 }  // namespace attn::keras

@@ -28,6 +28,9 @@ class Seq2SeqLM : public Task, public Decodes {
   /// Returns the factor of the hidden states before the logits; empty if there is none.
   [[nodiscard]] virtual std::optional<double> hidden_scale() { return std::nullopt; }
 
+  /// The soft cap of the logits; empty if there is none.
+  [[nodiscard]] virtual std::optional<double> logits_cap() { return std::nullopt; }
+
   /// Calls a layer of the backbone and returns its first result.
   TensorPtr call_layer(Lowering& lowering, const std::string& called, ArgList args, ArgDict kwargs = {}) {
     return results_of(lowering, called, std::move(args), std::move(kwargs)).front();

@@ -50,7 +50,7 @@ TensorRef Task::backbone_result(std::string_view key) {
 Layer& Task::token_embedding() {
   Layer* found = nullptr;
   visit_layers(*model_, [&](Layer& layer) {
-    if (found == nullptr && layer.name == "token_embedding") found = &layer;
+    if (found == nullptr && layer.name == embedding_name()) found = &layer;
   });
   if (found == nullptr) fail(fmt::format("the backbone {} has no token embedding", model_->class_name()));
   return *found;

@@ -24,6 +24,9 @@ class Task : public AssembledModel {
   /// "Backbone" in its place.
   [[nodiscard]] virtual std::string_view kind() const = 0;
 
+  /// Returns the name of the embedding that also converts vectors to logits.
+  [[nodiscard]] virtual std::string_view embedding_name() const { return "token_embedding"; }
+  [[nodiscard]] const std::optional<Preprocessor>& preprocessor() const { return preprocessor_.what; }
   [[nodiscard]] virtual std::optional<Packing> packing() const { return std::nullopt; }
   [[nodiscard]] virtual std::string keras_hub_error() { return ""; }
 

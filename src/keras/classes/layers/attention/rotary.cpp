@@ -2,7 +2,9 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <utility>
 
 #include "classes/decoding.h"
@@ -36,6 +38,23 @@ Expression half_turned(const Expression& x) {
   return {*x.builder, x.builder->apply(graph::Concat{x.shape().rank() - 1}, {-half(width / 2), half(0)})};
 }
 
+/// 0 for pairs that keep their angle, up to 1 for those whose angle is divided.
+float ramp(const Yarn& yarn, double wavelength, float pair, float width) {
+  const auto pair_that_turns = [&](double times) {
+    const float turns = static_cast<float>(times) * 2.0F * std::numbers::pi_v<float>;
+    return width * std::log(static_cast<float>(yarn.original_length) / turns) /
+           (2.0F * std::log(static_cast<float>(wavelength)));
+  };
+  float low = pair_that_turns(yarn.beta_fast), high = pair_that_turns(yarn.beta_slow);
+  if (yarn.truncate) {
+    low = std::floor(low);
+    high = std::ceil(high);
+  }
+  low = std::max(low, 0.0F);
+  high = std::min(high, width - 1.0F);
+  return std::clamp((pair - low) / std::max(high - low, 0.001F), 0.0F, 1.0F);
+}
+
 }  // namespace
 
 void check_turning(Dim width) {
@@ -50,6 +69,20 @@ std::vector<float> inverse_frequencies(double wavelength, Dim width, double scal
   for (Dim i = 0; i < width; i += 2)
     out.push_back(std::pow(base, -static_cast<float>(i) / static_cast<float>(width)) / divisor);
   return out;
+}
+
+Rotary yarn_rotary(double wavelength, Dim width, double scaling, const Yarn& yarn, DType dtype) {
+  check_turning(width);
+  const auto size = static_cast<float>(width), divisor = static_cast<float>(scaling);
+  Rotary rotary;
+  for (Dim i = 0; i < width; i += 2) {
+    const float period = std::pow(static_cast<float>(wavelength), static_cast<float>(i) / size);
+    const float kept = 1.0F - ramp(yarn, wavelength, static_cast<float>(i / 2), size);
+    rotary.frequencies.push_back(1.0F / (divisor * period) * (1.0F - kept) + 1.0F / period * kept);
+  }
+  const Rounding rounded(dtype);
+  rotary.temperature = rounded(rounded(rounded(0.1) * rounded(std::log(rounded(scaling)))) + 1.0);
+  return rotary;
 }
 
 Angles angles_from(Call& call, const Rotary& rotary, Dim start, Dim length, int rank) {

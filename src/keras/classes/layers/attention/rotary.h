@@ -24,6 +24,16 @@ void check_turning(Dim width);
 /// Returns wavelength^(−2i/width) / scaling for each pair; the width must pass check_turning.
 [[nodiscard]] std::vector<float> inverse_frequencies(double wavelength, Dim width, double scaling = 1.0);
 
+/// YaRN (Peng et al., "YaRN: Efficient Context Window Extension", 2023): pairs that rotate often within the original
+/// length keep their angle, and the angles of others are divided by the scaling.
+struct Yarn {
+  double beta_fast = 32.0, beta_slow = 1.0;  ///< rotations of the pairs between which the division sets in
+  double original_length = 4096.0;
+  bool truncate = true;  ///< rounds the numbers of these pairs outward
+};
+/// Returns KerasHub's form of YaRN, for cosines and sines in the compute dtype `dtype`.
+[[nodiscard]] Rotary yarn_rotary(double wavelength, Dim width, double scaling, const Yarn& yarn, DType dtype);
+
 /// Cosines and sines in the compute dtype, each (B or 1,T,1…,R) with the requested rank. Layers with equal parameters
 /// share them.
 struct Angles {

@@ -188,18 +188,18 @@ class RotaryEmbedding : public Layer {
 
     const Expression x(b, b.transpose(inputs->id, order));
     const auto positions = given_positions(call);
-    const Rotary rotary{frequencies(width), 1.0, temperature(call.compute_dtype())};
+    const Rotary rotary = rotary_of(width, call.compute_dtype());
     const Angles angles = positions ? angles_at(call, rotary, *positions, rank)
                                     : angles_from(call, rotary, start_index(call), in[sequence], rank);
     return Call::result(b.transpose(turned(x, angles), back));
   }
 
  private:
-  /// YaRN multiplies the result by 0.1·log(scaling_factor) + 1 in the compute dtype.
-  [[nodiscard]] double temperature(DType dtype) const {
-    if (rope_type.value != "yarn") return 1.0;
-    const Rounding rounded(dtype);
-    return rounded(rounded(rounded(0.1) * rounded(std::log(rounded(scaling_factor)))) + 1.0);
+  [[nodiscard]] Rotary rotary_of(Dim width, DType dtype) const {
+    if (rope_type.value == "yarn")
+      return yarn_rotary(max_wavelength, width, scaling_factor,
+                         {beta_fast, beta_slow, original_max_position_embeddings, truncate}, dtype);
+    return {frequencies(width)};
   }
 
   /// The angle per position of each pair, in float32 for any policy.
@@ -207,41 +207,16 @@ class RotaryEmbedding : public Layer {
     const auto base = static_cast<float>(max_wavelength), scaling = static_cast<float>(scaling_factor);
     const auto size = static_cast<float>(width);
     check_turning(width);
-    const bool yarn = rope_type.value == "yarn";
-    const float denominator = denominator_dim && !yarn ? static_cast<float>(*denominator_dim) : size;
+    const float denominator = denominator_dim ? static_cast<float>(*denominator_dim) : size;
     std::vector<float> out;
     for (Dim i = 0; i < width; i += 2) {
-      const float exponent = static_cast<float>(i) / denominator;
-      if (yarn) {
-        const float frequency = std::pow(base, exponent);
-        const float kept = 1.0F - ramp(static_cast<float>(out.size()), size);
-        out.push_back(1.0F / (scaling * frequency) * (1.0F - kept) + 1.0F / frequency * kept);
-      } else if (rope_type.value == "dynamic") {
-        out.push_back(std::pow(base, -exponent) /
-                      std::pow(scaling, size / static_cast<float>(std::max<Dim>(1, width - 2))));
-      } else {
-        out.push_back(std::pow(base, -exponent) / scaling);
-      }
+      const float inverse = std::pow(base, -static_cast<float>(i) / denominator);
+      const bool dynamic = rope_type.value == "dynamic";
+      const float divisor =
+          dynamic ? std::pow(scaling, size / static_cast<float>(std::max<Dim>(1, width - 2))) : scaling;
+      out.push_back(inverse / divisor);
     }
     return out;
-  }
-
-  /// YaRN: 0 for pairs that rotate often within the original length and keep their angle, up to 1 for interpolated
-  /// ones.
-  [[nodiscard]] float ramp(float pair, float width) const {
-    const auto pair_that_turns = [&](double times) {
-      const auto length = static_cast<float>(original_max_position_embeddings);
-      const float turns = static_cast<float>(times) * 2.0F * std::numbers::pi_v<float>;
-      return width * std::log(length / turns) / (2.0F * std::log(static_cast<float>(max_wavelength)));
-    };
-    float low = pair_that_turns(beta_fast), high = pair_that_turns(beta_slow);
-    if (truncate) {
-      low = std::floor(low);
-      high = std::ceil(high);
-    }
-    low = std::max(low, 0.0F);
-    high = std::min(high, width - 1.0F);
-    return std::clamp((pair - low) / std::max(high - low, 0.001F), 0.0F, 1.0F);
   }
 
   Number max_wavelength = 10000, scaling_factor{1.0}, beta_fast{32.0}, beta_slow{1.0};

@@ -31,10 +31,11 @@ struct Preprocessor {
 
 enum class SpecialToken : std::uint8_t { start, end, pad };
 
-/// The special tokens that a task with encoder and decoder adds to sequences: the encoder's ends with the end token.
+/// The special tokens that a task with encoder and decoder adds to sequences.
 struct Packing {
   bool encoder_start = true;                ///< whether the encoder's sequence begins with the start token
   std::vector<SpecialToken> decoder_start;  ///< the tokens at the beginning of the decoder's sequence
+  bool encoder_end = true;                  ///< whether the encoder's sequence ends with the end token
 };
 
 struct TaskInfo {

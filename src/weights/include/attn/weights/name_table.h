@@ -46,6 +46,8 @@ struct NameRow {
   bool of_head = false;             ///< the weight belongs to a task, so its name has no prefix
   Dim skipped = 0;                  ///< leading rows of the array that Keras does not have
   std::string_view otherwise = "";  ///< the array that is used instead if a file does not have it
+  /// For experts: the array with the second half of Keras's last axis; the first has the whole axis if this is empty.
+  std::string_view second_half = "";
 };
 
 /// An axis of a weight whose size is the inner width of a block.
