@@ -260,6 +260,9 @@ TEST_CASE("attn: the examples in the help of each command run, three of them") {
   std::filesystem::copy(trained + "data.npz", folder / "data.npz");
   std::filesystem::copy(in_repository("tests/data/generation/gpt2/preset"), folder / "preset",
                         std::filesystem::copy_options::recursive);
+  std::filesystem::copy(in_repository("tests/data/embed/bert"), folder / "embedder",
+                        std::filesystem::copy_options::recursive);
+  static_cast<void>(folder.file("texts.txt", "the red planet\nmars\n"));
   for (const std::string& command : command_names()) {
     const Result help = run_attn({command, "--help"});
     CHECK(help.code == 0);

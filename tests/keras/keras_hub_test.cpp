@@ -89,7 +89,7 @@ TEST_CASE("keras_hub: what KerasHub refuses is refused with the place and the re
       {"Gemma3Backbone",
        kGrouped + R"(, "head_dim": 4, "image_size": null, "is_embedding_model": true)",
        {},
-       "/config/is_embedding_model: expected false"},
+       "/config: the key 'pooling_intermediate_dim' is missing"},
       {"RoformerV2Backbone",
        kSizes + R"(, "head_size": 3)",
        {},

@@ -191,7 +191,7 @@ def drawn(folder, seed, index):
                 again.save(folder / "start.keras")
             fit(again, settings, 1)
             return settings
-        except Exception as error:  # of any class
+        except Exception as error:  # an error of any class
             why = f"{type(error).__name__}: {str(error).strip().splitlines()[0][:200]}"
     raise Unfit(why)
 

@@ -560,6 +560,58 @@ def edrec_seq_2_seq_lm():
     return keras_hub.models.EdRecSeq2SeqLM(edrec_backbone(dropout=0.1))
 
 
+def qwen3_backbone(**kwargs):
+    return keras_hub.models.Qwen3Backbone(
+        vocabulary_size=VOCABULARY, num_layers=2, num_query_heads=4, num_key_value_heads=2, head_dim=4, hidden_dim=12,
+        intermediate_dim=16, **kwargs)
+
+
+def embedding_gemma(**kwargs):
+    """Seven blocks: the sixth has no window."""
+    return keras_hub.models.Gemma3Backbone(
+        vocabulary_size=VOCABULARY, image_size=None, num_layers=7, num_query_heads=2, num_key_value_heads=1, hidden_dim=8,
+        intermediate_dim=12, head_dim=4, use_post_ffw_norm=True, use_post_attention_norm=True,
+        use_sliding_window_attention=True, sliding_window_size=4, use_bidirectional_attention=True, **kwargs)
+
+
+@case
+def bert_text_embedder():
+    return keras_hub.models.BertTextEmbedder(keras_hub.models.BertBackbone(**BACKBONE, num_segments=VOCABULARY))
+
+
+@case
+def bert_text_embedder_max():
+    backbone = keras_hub.models.BertBackbone(**BACKBONE, num_segments=VOCABULARY)
+    return keras_hub.models.BertTextEmbedder(backbone, pooling_mode="max", name="sentences")
+
+
+@case
+def xlm_roberta_text_embedder():
+    backbone = keras_hub.models.XLMRobertaBackbone(**BACKBONE)
+    return keras_hub.models.XLMRobertaTextEmbedder(backbone, pooling_mode="cls", normalize=False)
+
+
+@case
+def qwen3_text_embedder():
+    return keras_hub.models.Qwen3TextEmbedder(qwen3_backbone())
+
+
+@case
+def qwen3_text_embedder_mixed_bfloat16():
+    return keras_hub.models.Qwen3TextEmbedder(qwen3_backbone(dtype="mixed_bfloat16"), pooling_mode="mean")
+
+
+@case
+def gemma3_text_embedder():
+    backbone = embedding_gemma(is_embedding_model=True, pooling_intermediate_dim=10, embedding_dim=6)
+    return keras_hub.models.Gemma3TextEmbedder(backbone)
+
+
+@case
+def gemma3_text_embedder_last():
+    return keras_hub.models.Gemma3TextEmbedder(embedding_gemma())
+
+
 @case
 def gpt2_float16():
     return keras_hub.models.GPT2Backbone(**{**BACKBONE, "num_heads": 3}, dropout=0, dtype="float16")
@@ -694,7 +746,7 @@ def write_case(name, folder):
     for layer in model.layers:
         if isinstance(layer, L.Normalization):
             layer.finalize_state()
-    if isinstance(model, keras_hub.models.Task):
+    if isinstance(model, keras_hub.models.Task) and model.optimizer:
         model.optimizer.build(model.trainable_variables)  # a loaded model has it, and its summary counts it
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "model.json").write_text(model.to_json())

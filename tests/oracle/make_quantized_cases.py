@@ -65,7 +65,7 @@ def draw(layer, group, r):
         elif name == "g_idx":
             value = np.arange(shape[0]) // group if group > 0 else np.zeros(shape)
             if group > 0:
-                r.shuffle(value)  # as left by GPTQ when it orders columns by their activations
+                r.shuffle(value)  # the order that GPTQ leaves when it sorts columns by activation
         elif name == "bias":
             value = r.normal(0, 0.3, shape)
         else:

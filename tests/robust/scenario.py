@@ -20,6 +20,7 @@ DECODER = {"module": "keras_hub.src.models.gpt2.gpt2_causal_lm", "class_name": "
         "registered_name": "keras_hub>GPT2Backbone"},
     "preprocessor": None, "name": "gpt2_causal_lm"}, "registered_name": "keras_hub>GPT2CausalLM"}
 TOKENIZER = Path(__file__).parents[1] / "data/tokenizers/gpt2/preset"
+EMBEDDER = Path(__file__).parents[1] / "data/embed/bert"
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,7 @@ def make_inputs(attn, folder):
     (folder / "m.json").write_text(json.dumps(MODEL))
     (folder / "d.json").write_text(json.dumps(DECODER))
     shutil.copytree(TOKENIZER, folder / "preset")
+    shutil.copytree(EMBEDDER, folder / "embedder")
 
     def run(*words):
         result = attn.run(words, folder)
@@ -118,6 +120,7 @@ def scenarios():
            "--json", "-o", "g.json", outputs=["g.json"], timed=True),
         of("score", "score", "d.json", "--ids", "1,2,3", "--json", "-o", "s.json", outputs=["s.json"]),
         of("tokenize", "tokenize", "preset", "--text", "The model", "--json", "-o", "t.json", outputs=["t.json"]),
+        of("embed", "embed", "embedder", "--text", "mars", "-o", "e.npz", outputs=["e.npz"]),
         of("bench", "bench", "m.json", "--iterations", "2", "--warmup", "1", "--json", "-o", "b.json",
            outputs=["b.json"], timed=True),
         of("get-config", "get-config", "m.json"),

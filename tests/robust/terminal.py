@@ -64,6 +64,7 @@ def make(folder):
     shutil.copy(start.parent / "data.npz", folder / "data.npz")
     preset = folder / "preset"
     shutil.copytree(data / "generation/gpt2/preset", preset)
+    shutil.copytree(data / "embed/bert", folder / "embedder")
     vocabulary = json.loads((preset / "assets/tokenizer/vocabulary.json").read_text())
     (preset / "assets/tokenizer/vocabulary.json").write_text(json.dumps(
         {token if len(token) < 2 or token.startswith("<|") else f"\u011b]0;{i}\u0107\u00c2\u013d31m": i
@@ -93,6 +94,8 @@ def make(folder):
                   ("tokenize", "--texts", "text.txt"), ("tokenize", "--ids", "300,301,302"),
                   ("tokenize", "--ids", "300,301,302", "--decode"), ("score", "--texts", "text.txt")):
         yield (words[0], "preset", *words[1:])
+    yield ("embed", "embedder", "--texts", "text.txt")
+    yield ("embed", "preset", "--texts", "text.txt")
     yield (HOSTILE,)
     yield ("run", "--" + HOSTILE)
     yield ("help", HOSTILE)

@@ -88,7 +88,7 @@ struct CommandGroup {
 };
 constexpr std::array kGroups = {
     CommandGroup{"inspect a model", "summary explain validate plan plot heatmap report"},
-    CommandGroup{"run and train a model", "run grad train compare bench generate score tokenize"},
+    CommandGroup{"run and train a model", "run grad train compare bench generate score tokenize embed"},
     CommandGroup{"read and write files", "get-config weights convert flatten-script init"},
     CommandGroup{"set up and diagnose", "devices doctor completion man help"},
 };

@@ -7,6 +7,7 @@
 #include "families/model_family.h"
 #include "model/tasks/masked_lm.h"
 #include "model/tasks/text_classifier.h"
+#include "model/tasks/text_embedder.h"
 
 namespace attn::keras::bert {
 namespace {
@@ -54,6 +55,7 @@ constexpr std::array kModels = {
     model_record<PooledClassifier, kDropoutName>("BertTextClassifier",
                                                  "keras_hub.src.models.bert.bert_text_classifier"),
     model_record<MaskedLM, kSequenceOutput>("BertMaskedLM", "keras_hub.src.models.bert.bert_masked_lm"),
+    model_record<TextEmbedder, &kBertPooling>("BertTextEmbedder", "keras_hub.src.models.bert.bert_text_embedder"),
 };
 
 constexpr std::array kHeads{Head{"ForSequenceClassification", "TextClassifier"}, Head{"ForMaskedLM", "MaskedLM"}};

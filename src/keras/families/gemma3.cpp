@@ -1,7 +1,11 @@
 // Gemma 3, for text (keras_hub/src/models/gemma3).
 #include <array>
 #include <optional>
+#include <span>
+#include <string_view>
 
+#include "classes/composite.h"
+#include "classes/ops/expression.h"
 #include "families/blocks/config_keys.h"
 #include "families/blocks/decoder_names.h"
 #include "families/blocks/gemma_backbone.h"
@@ -9,6 +13,7 @@
 #include "families/blocks/tokens.h"
 #include "families/model_family.h"
 #include "model/tasks/causal_lm.h"
+#include "model/tasks/text_embedder.h"
 
 namespace attn::keras::gemma3 {
 namespace {
@@ -50,9 +55,10 @@ class Gemma3Backbone : public GemmaFamilyBackbone {
     GemmaFamilyBackbone::check_fields(config);
     if (!vision_encoder.json.is_null())
       config["vision_encoder"].fail("expected null: attn supports Gemma 3 only for text");
-    for (const auto& [key, value] : {std::pair{"use_bidirectional_attention", use_bidirectional_attention},
-                                     {"is_embedding_model", is_embedding_model}})
-      if (value) config[key].fail("expected false: attn supports Gemma 3 only as a causal decoder");
+    if (!is_embedding_model) return;
+    for (const auto& [key, value] :
+         {std::pair{"pooling_intermediate_dim", pooling_intermediate_dim}, {"embedding_dim", embedding_dim}})
+      if (!value) config[key].fail("expected a size, because is_embedding_model is true");
   }
   void assemble() override {
     assemble_with("Gemma3DecoderBlock", "Gemma3RMSNormalization", [&](std::int64_t i) -> Json {
@@ -60,16 +66,61 @@ class Gemma3Backbone : public GemmaFamilyBackbone {
       return {{"use_query_key_norm", use_query_key_norm},
               {"gate_dim_reduction", 1},
               {"use_sliding_window_attention", local},
+              {"use_bidirectional_attention", use_bidirectional_attention},
               {"rope_wavelength", local ? 10'000.0 : 1'000'000.0},
               {"rope_scaling_factor", local ? local_rope_scaling_factor.value : global_rope_scaling_factor.value}};
     });
+    if (is_embedding_model) pool(*output_struct.as<TensorRef>());
   }
 
  private:
+  /// Adds the head of EmbeddingGemma: a vector of length 1 for each text.
+  void pool(const TensorRef& sequence) {
+    TensorRef x = call("Gemma3MeanPooling", "mean_pooling", Json::object(), {sequence},
+                       {{"padding_mask", TensorRef{"padding_mask", 0, 0}}});
+    x = call("Dense", "pooling_dense_1", {{"units", pooling_intermediate_dim->value}, {"use_bias", false}}, {x});
+    x = call("Dense", "embedding_projection", {{"units", embedding_dim->value}, {"use_bias", false}}, {x});
+    x = call("UnitNormalization", "unit_normalization", {{"axis", -1}}, {x});
+    output_struct = ArgDict{{"sequence_output", sequence}, {"pooled_output", x}};
+  }
+
   std::optional<Positive> image_size, pooling_intermediate_dim, embedding_dim;
   bool use_query_key_norm = true, use_bidirectional_attention = false, is_embedding_model = false;
   Number local_rope_scaling_factor{1.0}, global_rope_scaling_factor{1.0};
   Opaque vision_encoder;
+};
+
+/// Returns the mean (B,D) of a text's tokens (B,T,D), without padding.
+class Gemma3MeanPooling final : public Layer {
+ public:
+  void fields(Fields&) override {}
+  [[nodiscard]] std::span<const std::string_view> arguments() const override {
+    static constexpr std::array<std::string_view, 2> kNames = {"inputs", "padding_mask"};
+    return kNames;
+  }
+  Arg call(Call& call) override {
+    graph::Builder& b = call.builder();
+    const graph::Reduce over_tokens{graph::ReduceFn::sum, {1}, false};
+    const Expression x(b, call.tensor("inputs")->id);
+    const graph::ValueId padding = call.tensor("padding_mask")->id;
+    const Expression mask(b, b.cast(b.expand_dims(padding, -1), b.dtype(x)));
+    const Expression sum(b, b.apply(over_tokens, {x * mask})), tokens(b, b.apply(over_tokens, {mask}));
+    return Call::result((sum / max(tokens, tokens.number(1e-9))).cast(call.compute_dtype()));
+  }
+};
+
+/// The embedder of EmbeddingGemma returns the backbone's own vectors.
+class Gemma3TextEmbedder final : public TextEmbedder {
+ public:
+  Gemma3TextEmbedder() : TextEmbedder(&kDecoderPooling) {}
+
+ protected:
+  void assemble() override {
+    if (!backbone_flag("is_embedding_model")) return TextEmbedder::assemble();
+    TensorRef result = backbone_result("pooled_output");
+    ++result.node;  // an output counts the calls of a functional member from 1
+    output_struct = result;
+  }
 };
 
 void sizes(ConfigMap& map) {
@@ -127,11 +178,17 @@ constexpr std::array kLayers = {
               .since = kAnyKeras,
               .module = "keras_hub.src.models.gemma3.gemma3_decoder_block",
               .role = Role::transformer},
+    ClassInfo{.name = "Gemma3MeanPooling",
+              .make = make_layer<Gemma3MeanPooling>,
+              .since = kAnyKeras,
+              .module = "keras_hub.src.models.gemma3.gemma3_layers",
+              .no_params = "it averages the vectors of a text's tokens"},
 };
 
 constexpr std::array kModels = {
     model_record<Gemma3Backbone>("Gemma3Backbone", "keras_hub.src.models.gemma3.gemma3_backbone"),
     model_record<CausalLM>("Gemma3CausalLM", "keras_hub.src.models.gemma3.gemma3_causal_lm"),
+    model_record<Gemma3TextEmbedder>("Gemma3TextEmbedder", "keras_hub.src.models.gemma3.gemma3_text_embedder"),
 };
 
 constexpr std::array kHuggingFace = {

@@ -10,6 +10,7 @@
 #include "families/blocks/tokens.h"
 #include "families/model_family.h"
 #include "model/tasks/causal_lm.h"
+#include "model/tasks/text_embedder.h"
 
 namespace attn::keras::qwen3 {
 namespace {
@@ -127,6 +128,7 @@ constexpr std::array kLayers = {
 constexpr std::array kModels = {
     model_record<Qwen3Backbone>("Qwen3Backbone", "keras_hub.src.models.qwen3.qwen3_backbone"),
     model_record<CausalLM>("Qwen3CausalLM", "keras_hub.src.models.qwen3.qwen3_causal_lm"),
+    model_record<TextEmbedder, &kDecoderPooling>("Qwen3TextEmbedder", "keras_hub.src.models.qwen3.qwen3_text_embedder"),
 };
 
 constexpr std::array kHuggingFace = {

@@ -6,6 +6,7 @@
 #include "families/model_family.h"
 #include "model/tasks/masked_lm.h"
 #include "model/tasks/text_classifier.h"
+#include "model/tasks/text_embedder.h"
 
 namespace attn::keras::roberta {
 namespace {
@@ -23,6 +24,8 @@ constexpr std::array kModels = {
                                      "keras_hub.src.models.xlm_roberta.xlm_roberta_text_classifier"),
     model_record<MaskedLM, kOnlyOutput>("RobertaMaskedLM", "keras_hub.src.models.roberta.roberta_masked_lm"),
     model_record<MaskedLM, kOnlyOutput>("XLMRobertaMaskedLM", "keras_hub.src.models.xlm_roberta.xlm_roberta_masked_lm"),
+    model_record<TextEmbedder, &kRobertaPooling>("XLMRobertaTextEmbedder",
+                                                 "keras_hub.src.models.xlm_roberta.xlm_roberta_text_embedder"),
 };
 
 using tokenizers::FolderTokenizer;

@@ -63,11 +63,20 @@ TensorRef AssembledModel::call(std::string_view class_name, std::string_view cal
   return call(layer(class_name, called, std::move(arguments)), std::move(args), std::move(kwargs));
 }
 
+// Keras counts the operations of a backbone too, because the backbone is created first.
+bool AssembledModel::has_operation(std::string_view called) const {
+  const auto has = [&](const Layer* member) {
+    const auto* model = dynamic_cast<const AssembledModel*>(member);
+    return model != nullptr && model->has_operation(called);
+  };
+  return find(called) != nullptr || std::any_of(members_.begin(), members_.end(), has);
+}
+
 TensorRef AssembledModel::operation(std::string_view class_name, Json parameters, ArgList args) {
   LayerPtr made = make_operation(class_name, std::move(parameters));
   Layer& out = *made;
   const std::string base = out.name;
-  for (int earlier = 1; find(out.name) != nullptr; ++earlier) out.name = fmt::format("{}_{}", base, earlier);
+  for (int earlier = 1; has_operation(out.name); ++earlier) out.name = fmt::format("{}_{}", base, earlier);
   add(std::move(made));
   return call(out, std::move(args));
 }

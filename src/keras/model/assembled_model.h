@@ -38,6 +38,8 @@ class AssembledModel : public Functional {
   TensorRef first_token(const TensorRef& x);
 
  private:
+  /// Returns whether an operation of this model or of a model in it has the name.
+  [[nodiscard]] bool has_operation(std::string_view called) const;
   void freeze(Layer& layer);
 };
 

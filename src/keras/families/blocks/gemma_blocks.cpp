@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "classes/layers/attention/head_attention.h"
+#include "classes/layers/attention/padding_mask.h"
 #include "classes/layers/attention/rotary.h"
 #include "classes/layers/layers.h"
 #include "classes/ops/expression.h"
@@ -57,6 +58,7 @@ class GemmaAttention final : public HeadAttention {
       f("layer_norm_epsilon", layer_norm_epsilon);
       f("rope_wavelength", rope_wavelength);
       f("rope_scaling_factor", rope_scaling_factor);
+      f("use_bidirectional_attention", use_bidirectional_attention);
     }
     f("dropout", dropout);
   }
@@ -118,8 +120,11 @@ class GemmaAttention final : public HeadAttention {
     how.path = softmax_path(call);
     how.soft_cap = logit_soft_cap ? logit_soft_cap->value : 0.0;
     how.causal = call.flag("use_causal_mask");
-    if (use_sliding_window_attention) how.window = sliding_window_size.value;
     how.masks = masks(call, std::nullopt);
+    if (use_sliding_window_attention && use_bidirectional_attention)
+      how.masks.push_back(window_around(call.builder(), call.shape("x")[1]));
+    else if (use_sliding_window_attention)
+      how.window = sliding_window_size.value;
     how.scores = call.lowering().want_scores;
     const ValueId query = turned(call, x, query_, query_norm_), key = turned(call, x, key_, key_norm_);
     const Attended attended = keras::attend(call, query, key, heads_of(call, x, value_), how);
@@ -143,10 +148,22 @@ class GemmaAttention final : public HeadAttention {
     return keras::turned(call, heads, {inverse_frequencies(rope_wavelength, head_dim, rope_scaling_factor)});
   }
 
+  /// Returns the keys (1,1,T,T) in a window around each query: half of the window's size after it, the rest before it.
+  [[nodiscard]] ValueId window_around(graph::Builder& b, Dim length) const {
+    const auto positions = [&](int axis) {
+      return Expression(b, b.apply(graph::Iota{{1, 1, length, length}, DType::int32, axis}, {}));
+    };
+    const Dim after = sliding_window_size / 2, before = sliding_window_size - after - 1;
+    const Expression distance = positions(2) - positions(3);
+    const auto steps = [&](Dim count) { return distance.number(static_cast<double>(count)); };
+    return b.binary(graph::BinaryFn::logical_and, distance <= steps(before), steps(-after) <= distance);
+  }
+
   GemmaGeneration generation_;
   Positive head_dim, num_query_heads, num_key_value_heads, sliding_window_size = 4096;
   std::optional<Number> logit_soft_cap;
-  bool use_sliding_window_attention = false, query_head_dim_normalize = true, use_query_key_norm = false;
+  bool use_sliding_window_attention = false, query_head_dim_normalize = true, use_query_key_norm = false,
+       use_bidirectional_attention = false;
   Number layer_norm_epsilon{1e-6}, rope_wavelength{10000.0}, rope_scaling_factor{1.0};
   Dim width_ = 0;
   std::optional<int> query_norm_, key_norm_;
@@ -181,8 +198,6 @@ class GemmaBlock final : public DecoderBlock {
   void check(const Ref& config) override {
     if (intermediate_dim < gate_dim_reduction)
       config["intermediate_dim"].fail(fmt::format("expected at least {}", gate_dim_reduction.value));
-    if (use_bidirectional_attention)
-      config["use_bidirectional_attention"].fail("expected false: attn supports Gemma 3 only as a causal decoder");
   }
   [[nodiscard]] std::span<const std::string_view> arguments() const override {
     static constexpr std::array<std::string_view, 6> kThird = {"x",     "padding_mask",       "vision_mask",
@@ -208,7 +223,8 @@ class GemmaBlock final : public DecoderBlock {
     if (generation_ == GemmaGeneration::third)
       attention.update({{"use_query_key_norm", use_query_key_norm},
                         {"rope_wavelength", rope_wavelength.value},
-                        {"rope_scaling_factor", rope_scaling_factor.value}});
+                        {"rope_scaling_factor", rope_scaling_factor.value},
+                        {"use_bidirectional_attention", use_bidirectional_attention}});
     const char* const attention_class =
         generation_ == GemmaGeneration::third ? "CachedGemma3Attention" : "CachedGemmaAttention";
     attention_ = &make(attention_class, "attention", "attention", std::move(attention));
@@ -229,7 +245,7 @@ class GemmaBlock final : public DecoderBlock {
     if (call.has("vision_mask")) throw bad_input("the argument 'vision_mask' is not supported: images are not read");
     TensorPtr in = sequence(call);
     if (is_clamped(call)) in = Call::result(clamped(Expression(b, in->id)));
-    const ArgDict how = attending(call, in);
+    const ArgDict how = use_bidirectional_attention ? attending_both_ways(call, in) : attending(call, in);
     TensorPtr attended = apply(call, *attention_, {apply(call, *pre_attention_norm_, {in})}, how);
     if (post_attention_norm_ != nullptr) attended = apply(call, *post_attention_norm_, {attended});
     const TensorPtr x = added(call, in, attended);
@@ -242,6 +258,18 @@ class GemmaBlock final : public DecoderBlock {
   }
 
  private:
+  /// Returns the arguments of an attention without a causal mask: padding hides queries and keys.
+  static ArgDict attending_both_ways(Call& call, const TensorPtr& sequence) {
+    if (call.lowering().decoding != nullptr)
+      throw bad_input("a model with bidirectional attention cannot generate text");
+    graph::Builder& b = call.builder();
+    Arg mask = merged_mask(call, sequence, "padding_mask", "");
+    if (const auto* padding = mask.as<TensorPtr>()) {
+      const ValueId keys = b.cast((*padding)->id, DType::boolean), queries = b.transpose(keys, {0, 2, 1});
+      mask = Call::result(b.binary(graph::BinaryFn::logical_and, keys, queries));
+    }
+    return {{"attention_mask", mask}, {"use_causal_mask", false}};
+  }
   Layer& make_norm(const char* called) {
     const char* const norm_class =
         generation_ == GemmaGeneration::third ? "Gemma3RMSNormalization" : "GemmaRMSNormalization";

@@ -1,4 +1,4 @@
-LENGTHS = [5, 8, 4, 3, 2, 300, 501]  # of random inputs; a table of positions, or a convolution, may not take all
+LENGTHS = [5, 8, 4, 3, 2, 300, 501]  # lengths of random inputs; a position table or a convolution may reject some
 
 
 class Spec:

@@ -33,7 +33,7 @@ from keras import ops, tree
 KNOWN_LAYERS = frozenset("""%LAYERS%""".split())
 KNOWN_OPERATIONS = frozenset("""%OPERATIONS%""".split())
 MOST_IN_CONFIG = 1024  # numbers of a constant that stay in the config; more become an Embedding
-TOLERANCE = 1e-5  # of the largest output
+TOLERANCE = 1e-5  # relative to the largest output
 
 
 class CannotFlatten(Exception):
@@ -189,7 +189,7 @@ class Recorder:
         self.linear = set()  # ids of layers whose activation was taken out
         self.variables = {}  # id(variable) -> its tensor
         self.remade_masks = {}  # id(tensor) -> the tensor, of those whose mask only an opened layer put there
-        self.training = [False]  # what the layers that are open were called with
+        self.training = [False]  # the `training` argument of each open layer
         self.failed = None  # "block (Block)", the innermost layer that could not be called
         self.index = None
 
@@ -276,7 +276,7 @@ class Recorder:
             if custom:
                 layer.activation = activation
         self.note(outputs)
-        if isinstance(layer, keras.layers.MultiHeadAttention):  # which takes the masks off what it is given
+        if isinstance(layer, keras.layers.MultiHeadAttention):  # this layer removes the masks of its inputs
             for tensor in filter(is_symbolic, given + tree.flatten((args, kwargs))):
                 keras.src.backend.set_keras_mask(tensor, None)
         if remade:

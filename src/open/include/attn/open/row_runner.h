@@ -30,14 +30,14 @@ class RowRunner {
   /// Returns the outputs for the arrays of one file. If execution.batch is given, that number of rows runs at a time,
   /// otherwise all rows run at once. Throws Error if the arrays do not fit the model, and Stopped.
   [[nodiscard]] Result run(const std::string& file);
+  /// Returns the results of one pass for arrays that are keyed by input. Throws Error, and Stopped.
+  [[nodiscard]] std::vector<NamedTensor> run_rows(const std::map<std::string, Tensor>& arrays);
 
   [[nodiscard]] const LoadedModel& loaded() const { return loaded_; }
 
  private:
   [[nodiscard]] Outputs decoded(const std::vector<NamedTensor>& outputs) const;
   [[nodiscard]] graph::Graph lowered(const keras::LowerOptions& how);
-  [[nodiscard]] std::vector<NamedTensor> run_rows(const std::map<std::string, Tensor>& arrays);
-
   Execution execution_;
   const Listener& listener_;
   std::unique_ptr<backends::Backend> backend_;

@@ -1,0 +1,111 @@
+#include "attn/open/text_embedder.h"
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <map>
+
+#include "attn/base/error.h"
+#include "attn/base/text.h"
+#include "attn/open/tokenizer.h"
+
+namespace attn::open {
+namespace {
+
+/// The length of KerasHub's preprocessors for embedders.
+constexpr std::int64_t kDefaultLength = 256;
+constexpr std::int64_t kDefaultBatch = 32;
+/// Lengths are rounded up to a multiple of this, so that batches of about the same length share a session.
+constexpr std::int64_t kLengthStep = 8;
+
+Execution without_shape(Execution execution) {
+  execution.batch.reset();
+  execution.sequence_length.reset();
+  return execution;
+}
+
+std::int64_t length_of(const LoadedModel& loaded, const std::optional<std::int64_t>& asked) {
+  const auto positions = loaded.model.most_positions();
+  if (asked && positions && *asked > *positions)
+    throw bad_usage("{} has {} positions, fewer than the `length` {}", loaded.file, *positions, *asked);
+  if (asked) return *asked;
+  const auto task = loaded.model.task();
+  const std::int64_t own =
+      task->preprocessor ? task->preprocessor->sequence_length.value_or(kDefaultLength) : kDefaultLength;
+  return std::min(own, positions.value_or(own));
+}
+
+}  // namespace
+
+TextEmbedder::TextEmbedder(const std::string& model, const Execution& execution, const Listener& listener)
+
+    : listener_(listener),
+      runner_(model, without_shape(execution), listener),
+      batch_(execution.batch.value_or(kDefaultBatch)) {
+  const LoadedModel& loaded = runner_.loaded();
+  if (!loaded.model.task() || !loaded.model.class_name().ends_with("TextEmbedder"))
+    throw bad_input("{}: a {} does not embed texts; expected a TextEmbedder of KerasHub", loaded.file,
+                    loaded.model.class_name());
+  tokenizer_ = open_tokenizer_of(model, loaded);
+  length_ = length_of(loaded, execution.sequence_length);
+  const std::vector<std::string> inputs = loaded.model.input_names();
+  has_segments_ = std::ranges::find(inputs, "segment_ids") != inputs.end();
+}
+
+EmbeddedText TextEmbedder::tokens_of(std::string_view text) const {
+  const tokenizers::SpecialIds& specials = tokenizer_->specials();
+  EmbeddedText out{tokenizer_->encode(text), false};
+  const std::int64_t around = (specials.start ? 1 : 0) + (specials.end ? 1 : 0);
+  const std::int64_t most = std::max<std::int64_t>(length_ - around, 0);
+  if (std::ssize(out.ids) > most) {
+    out.ids.resize(static_cast<std::size_t>(most));
+    out.is_cut = true;
+  }
+  if (specials.start) out.ids.insert(out.ids.begin(), *specials.start);
+  if (specials.end) out.ids.push_back(*specials.end);
+  return out;
+}
+
+Tensor TextEmbedder::embed_batch(std::span<const EmbeddedText* const> texts) {
+  const auto rows = static_cast<std::int64_t>(texts.size());
+  const std::int64_t longest = std::ssize(
+      (*std::ranges::max_element(texts, {}, [](const EmbeddedText* text) { return text->ids.size(); }))->ids);
+  const std::int64_t length =
+      std::max<std::int64_t>(longest, std::min(length_, (longest + kLengthStep - 1) / kLengthStep * kLengthStep));
+  const tokenizers::Id pad = tokenizer_->specials().pad.value_or(0);
+  const Tensor ids(DType::int32, {rows, length}), mask(DType::int32, {rows, length});
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const std::vector<tokenizers::Id>& own = texts[static_cast<std::size_t>(row)]->ids;
+    for (std::int64_t at = 0; at < length; ++at) {
+      const tokenizers::Id id = at < std::ssize(own) ? own[static_cast<std::size_t>(at)] : pad;
+      ids.set(row * length + at, id);
+      mask.set(row * length + at, id != pad ? 1 : 0);
+    }
+  }
+  std::map<std::string, Tensor> arrays = {{"token_ids", ids}, {"padding_mask", mask}};
+  if (has_segments_) arrays.emplace("segment_ids", Tensor(DType::int32, {rows, length}));
+  return runner_.run_rows(arrays).front().tensor.cast(DType::float32);
+}
+
+Tensor TextEmbedder::embed(std::span<const EmbeddedText> texts) {
+  std::vector<const EmbeddedText*> order;  // sorted by length, so that the texts of a batch need little padding
+  for (const EmbeddedText& text : texts) order.push_back(&text);
+  std::ranges::stable_sort(order, std::greater(), [](const EmbeddedText* text) { return text->ids.size(); });
+  const std::unique_ptr<Work> work = listener_.begin("embedding", static_cast<double>(texts.size()));
+  Tensor out;
+  for (std::size_t from = 0; from < order.size(); from += static_cast<std::size_t>(batch_)) {
+    const std::size_t count = std::min(static_cast<std::size_t>(batch_), order.size() - from);
+    const std::span batch = std::span(order).subspan(from, count);
+    const Tensor vectors = embed_batch(batch);
+    const std::int64_t width = vectors.shape()[1];
+    if (from == 0) out = Tensor(DType::float32, {std::ssize(texts), width});
+    for (std::size_t i = 0; i < count; ++i)
+      std::memcpy(out.as<float>().data() + (batch[i] - texts.data()) * width,
+                  vectors.as<float>().data() + static_cast<std::int64_t>(i) * width,
+                  static_cast<std::size_t>(width) * sizeof(float));
+    work->advance(static_cast<double>(count));
+  }
+  return out;
+}
+
+}  // namespace attn::open

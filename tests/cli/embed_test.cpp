@@ -1,0 +1,118 @@
+// Vectors of texts as scripts see them.
+#include <doctest/doctest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <tuple>
+
+#include "../largest.h"
+#include "../places.h"
+#include "../text.h"
+#include "attn/io/tensor_file.h"
+#include "program.h"
+
+using attn::Tensor;
+using attn::test::contains;
+using attn::test::largest_error;
+using attn::test::Result;
+using attn::test::run_attn;
+using attn::test::TemporaryFolder;
+using nlohmann::json;
+
+namespace {
+
+std::string data(const std::string& name) { return attn::test::in_repository("tests/data/embed/") + name; }
+
+Tensor embeddings_in(const std::string& path) {
+  const std::vector<attn::NamedTensor> arrays = attn::io::read_tensors(path);
+  REQUIRE(arrays.size() == 1);
+  CHECK(arrays[0].name == "embeddings");
+  return arrays[0].tensor;
+}
+
+/// The vectors of the test's texts by a command with further options.
+Tensor embedded(const std::string& model, std::vector<std::string> options = {}) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "vectors.npz";
+  options.insert(options.begin(), {"embed", model, "--texts", data("texts.json"), "-o", path});
+  const Result result = run_attn(options);
+  REQUIRE_MESSAGE(result.code == 0, result.err);
+  return embeddings_in(path);
+}
+
+}  // namespace
+
+TEST_CASE("embed: the vectors are KerasHub's, for empty, short and cut texts and those with special tokens") {
+  for (const auto& [model, vectors] :
+       {std::pair{"bert", "bert.npz"}, {"qwen3", "qwen3.npz"}, {"gemma3.keras", "gemma3.npz"}}) {
+    CAPTURE(model);
+    const Tensor expected = embeddings_in(data(vectors));
+    const Tensor got = embedded(data(model));
+    REQUIRE(got.shape() == expected.shape());
+    CHECK(largest_error(expected, got) < 1e-5);  // KerasHub's own float32 differs from float64 by 2e-6
+  }
+}
+
+TEST_CASE("embed: a vector does not depend on the texts that run with it") {
+  const Tensor together = embedded(data("bert"));
+  for (const char* batch : {"1", "2", "3"}) {
+    CAPTURE(batch);
+    CHECK(largest_error(together, embedded(data("bert"), {"--batch", batch})) < 1e-6);
+  }
+}
+
+TEST_CASE("embed: the similarity of two texts is the dot product of their vectors") {
+  const Result result = run_attn({"embed", data("bert"), "--text", "mars", "--text", "the planet", "--json"});
+  REQUIRE_MESSAGE(result.code == 0, result.err);
+  const json report = json::parse(result.out);
+  CHECK(report["dimensions"] == 12);
+  const json &one = report["results"][0]["embedding"], &other = report["results"][1]["embedding"];
+  double product = 0, square = 0;
+  for (std::size_t i = 0; i < one.size(); ++i) {
+    product += one[i].get<double>() * other[i].get<double>();
+    square += one[i].get<double>() * one[i].get<double>();
+  }
+  CHECK(report["similarity"][0][1].get<double>() == doctest::Approx(product));
+  CHECK(report["similarity"][1][0].get<double>() == doctest::Approx(product));
+  CHECK(square == doctest::Approx(1.0));
+}
+
+TEST_CASE("embed: --length cuts texts, and the report says so") {
+  const Result result = run_attn({"embed", data("bert"), "--length", "5", "--text", "mars the red planet", "--json"});
+  REQUIRE_MESSAGE(result.code == 0, result.err);
+  const json text = json::parse(result.out)["results"][0];
+  CHECK(text["tokens"] == 5);
+  CHECK(text["cut"] == true);
+  CHECK(contains(run_attn({"embed", data("bert"), "--length", "5", "--text", "mars the red planet"}).out, "5 (cut)"));
+}
+
+TEST_CASE("embed: many texts are each shown with the most similar other one") {
+  std::vector<std::string> command = {"embed", data("bert")};
+  for (const char* text : {"mars", "venus", "red", "the planet", "mars", "a", "b", "c", "d"})
+    command.insert(command.end(), {"--text", text});
+  const Result result = run_attn(command);
+  REQUIRE_MESSAGE(result.code == 0, result.err);
+  CHECK(contains(result.out, "Nearest"));
+  CHECK(contains(result.out, "9 texts, vectors of 12 numbers"));
+}
+
+TEST_CASE("embed: wrong models, texts, lengths and files are each an error with a way out") {
+  const std::string gpt2 = attn::test::in_repository("tests/data/generation/gpt2/preset");
+  const TemporaryFolder folder;
+  std::ofstream(folder / "none.txt").flush();
+  const std::vector<std::tuple<std::vector<std::string>, int, std::string>> cases = {
+      {{"embed", gpt2, "--text", "a"}, 3, "a GPT2CausalLM does not embed texts; expected a TextEmbedder of KerasHub"},
+      {{"embed", data("bert"), "--texts", folder / "none.txt"}, 2, "there are no texts to embed"},
+      {{"embed", data("bert"), "--text", "\xff"}, 2, "UTF-8"},
+      {{"embed", data("bert"), "--text", "a", "--length", "65"}, 2, "64 positions"},
+      {{"embed", data("bert"), "--text", "a", "--length", "0"}, 2, "--length"},
+      {{"embed", data("bert"), "--text", "a", "-o", folder / "x.csv"}, 2, ".npz"},
+      {{"embed", data("bert"), "--text", "a", "--mem-limit", "1"}, 4, "--mem-limit"},
+  };
+  for (const auto& [command, code, message] : cases) {
+    CAPTURE(message);
+    const Result result = run_attn(command);
+    CHECK_MESSAGE(result.code == code, result.err);
+    CHECK_MESSAGE(contains(result.err, message), result.err);
+  }
+}
