@@ -9,7 +9,7 @@ compiled model in one policy:
 The tolerance comes from Keras itself. attn may differ from its result by LEAST units. If it differs by more, Keras computes the
 model again: with XLA (jit_compile), which rounds at other places, a float32 model in float64, and then from weights that are half
 a unit in the last place away, up to NUDGES times. attn may differ by FACTOR times as much as any of these do, and the columns
-"own" show by how much. XLA draws other random numbers, so a model that draws any trains without it.
+"own" show by how much. XLA and float64 draw other random numbers, so a model that draws any trains without them.
 """
 import json
 import os
@@ -128,7 +128,7 @@ class Run:
 
     def compute(self, start, arrays, jit, seed):
         model = keras.models.load_model(start)
-        self.first = weights_of(model)
+        self.draws, self.first = draws(model), weights_of(model)
         if seed is not None:
             nudge(model, seed)
         given = [arrays[x.name] for x in model.inputs]
@@ -137,7 +137,7 @@ class Run:
         self.outputs = [as_array(y) for y in keras.tree.flatten(call(given))]
         if "y" not in arrays:
             return
-        model.compile(optimizer=model.optimizer, loss=model.loss, jit_compile=jit and not draws(model))
+        model.compile(optimizer=model.optimizer, loss=model.loss, jit_compile=jit and not self.draws)
         self.loss = float(model.train_on_batch(given, arrays["y"]))
         self.weights = weights_of(model)
 
@@ -217,7 +217,7 @@ def compare(attn, folder, model, arrays, policy):
     np.savez(folder / "x.npz", **{key: value for key, value in arrays.items() if key != "y"})
     own = Run(start, arrays, policy)
     xla, *nudged = other_ways(lambda **way: Run(start, arrays, policy, **way))
-    others = Others(xla, *([lambda: run_in_double(start, arrays)] if policy == "float32" else []), *nudged)
+    others = Others(xla, *([lambda: run_in_double(start, arrays)] if policy == "float32" and not own.draws else []), *nudged)
     row, unit = Row(), UNIT[policy]
     keras.utils.clear_session()  # names that a file lacks are numbered from 1 again
     shown = run(attn, "summary", start, "--line-length", 80) == summary_of(keras.models.load_model(start))
