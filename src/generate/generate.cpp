@@ -8,17 +8,6 @@
 namespace attn::generate {
 namespace {
 
-void check(const SamplerOptions& sampler) {
-  const auto refuse = [](std::string_view field, const auto& value, std::string_view expected) {
-    throw bad_usage("the sampler's {} is {}; expected {}", field, value, expected);
-  };
-  if (!(sampler.temperature > 0.0)) refuse("temperature", sampler.temperature, "above 0");
-  if (sampler.k && *sampler.k < 1) refuse("k", *sampler.k, "at least 1");
-  if (!(sampler.p >= 0.0 && sampler.p <= 1.0)) refuse("p", sampler.p, "from 0 to 1");
-  if (sampler.num_beams < 1) refuse("num_beams", sampler.num_beams, "at least 1");
-  if (!(sampler.alpha >= 0.0 && sampler.alpha <= 1.0)) refuse("alpha", sampler.alpha, "from 0 to 1");
-}
-
 /// KerasHub's result when it takes padding for a stop token: the prompt and one token of padding.
 Generated nothing_but_padding(const Request& request) {
   Generated out;
@@ -35,13 +24,24 @@ Generated nothing_but_padding(const Request& request) {
 
 }  // namespace
 
+void expect_sampler(const SamplerOptions& sampler) {
+  const auto refuse = [](std::string_view field, const auto& value, std::string_view expected) {
+    throw bad_usage("the sampler's {} is {}; expected {}", field, value, expected);
+  };
+  if (!(sampler.temperature > 0.0)) refuse("temperature", sampler.temperature, "above 0");
+  if (sampler.k && *sampler.k < 1) refuse("k", *sampler.k, "at least 1");
+  if (!(sampler.p >= 0.0 && sampler.p <= 1.0)) refuse("p", sampler.p, "from 0 to 1");
+  if (sampler.num_beams < 1) refuse("num_beams", sampler.num_beams, "at least 1");
+  if (!(sampler.alpha >= 0.0 && sampler.alpha <= 1.0)) refuse("alpha", sampler.alpha, "from 0 to 1");
+}
+
 Dim branches_of(const SamplerOptions& sampler) {
   if (sampler.kind == SamplerKind::beam) return sampler.num_beams;
   return sampler.kind == SamplerKind::contrastive ? sampler.k.value_or(5) : 1;
 }
 
 Generated generate(Decoder& decoder, const Request& request) {
-  check(request.sampler);
+  expect_sampler(request.sampler);
   for (std::size_t i = 0; i < request.prompts.size(); ++i)
     if (request.prompts[i].empty()) throw bad_usage("prompt {} has no tokens", i);
   if (request.max_length > decoder.capacity())

@@ -124,6 +124,7 @@ std::unique_ptr<generate::CachedDecoder> Generator::Parts::decoder_for(const gen
 }
 
 generate::Generated Generator::Parts::generated(const generate::Request& request) const {
+  generate::expect_sampler(request.sampler);
   const auto decoder = decoder_for(request);
   check_ids(request.prompts, decoder->vocabulary_size());
   return generate::generate(*decoder, request);

@@ -34,8 +34,15 @@ backends::MatmulPrecision precision_of(const std::string& name) {
   throw bad_usage("matmul_precision '{}': expected highest, high or medium", printable(name)).about("matmul_precision");
 }
 
+/// `is_open`: a size may be kUnknown.
+void expect_sizes(const char* field, const Shape& shape, bool is_open) {
+  if (std::ranges::any_of(shape, [&](Dim size) { return size < 0 && !(is_open && size == kUnknown); }))
+    throw bad_usage("{} {}: expected sizes from 0 on", field, shape.str()).about(field);
+}
+
 open::ModelText with_options(open::ModelText text, const OpenOptions& options) {
   text.options.input_shape = options.input_shape;
+  if (options.input_shape) expect_sizes("input_shape", *options.input_shape, true);
   if (options.keras_version) {
     text.options.keras_version = keras::version_of(*options.keras_version);
     if (!text.options.keras_version)
@@ -69,6 +76,10 @@ open::Execution execution_of(const RunOptions& options) {
   out.precision = precision_of(options.matmul_precision);
   if (options.threads < 0)
     throw bad_usage("threads {}: expected their number, or 0 for all cores", options.threads).about("threads");
+  for (const auto& [name, size] :
+       {std::pair("batch", options.batch), std::pair("sequence_length", options.sequence_length)})
+    if (size && *size < 1) throw bad_usage("{} {}: expected 1 or more", name, *size).about(name);
+  for (const auto& [name, shape] : options.input_shapes) expect_sizes("input_shapes", shape, false);
   return out;
 }
 

@@ -66,6 +66,15 @@ TEST_CASE("Generator: what cannot be asked for is an error of usage, and a class
   options = greedy();
   options.temperature = 0.0;
   CHECK_THROWS_WITH_AS((void)generator.generate({"a"}, options), doctest::Contains("temperature 0"), Error);
+  for (const std::int64_t beams : {0, -1, -5}) {  // before a decoder with so many rows is made
+    options = greedy();
+    options.sampler = "beam";
+    options.beams = beams;
+    CHECK_THROWS_WITH_AS((void)generator.generate({"a"}, options), doctest::Contains("num_beams is"), Error);
+    options.sampler = "contrastive";
+    options.top_k = beams;
+    CHECK_THROWS_WITH_AS((void)generator.generate({"a"}, options), doctest::Contains("k is"), Error);
+  }
   CHECK_THROWS_AS((void)generator.generate_ids({{1'000'000}}, greedy()), Error);
   CHECK_THROWS_AS((void)generator.generate_ids({{}}, greedy()), Error);
   const Model classifier = Model::open(generation_case("bert_classifier/preset"));

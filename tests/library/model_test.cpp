@@ -57,6 +57,29 @@ TEST_CASE("Model: two threads that use one model at a time get what each gets al
   CHECK(equal[1]);
 }
 
+TEST_CASE("Model: sizes that no array has are errors of usage") {
+  const Model model = Model::parse("small.json", kSmall);
+  const auto refused = [&](const RunOptions& options, const char* field) {
+    CHECK_THROWS_WITH_AS((void)model.prepare(options), doctest::Contains(field), Error);
+  };
+  for (const std::int64_t size : {0, -1, -3}) {
+    RunOptions options;
+    options.batch = size;
+    refused(options, "batch");
+    options = {};
+    options.sequence_length = size;
+    refused(options, "sequence_length");
+  }
+  for (const Dim size : {-1, -3}) {
+    RunOptions options;
+    options.input_shapes = {{model.input_names().front(), {1, size, 8}}};
+    refused(options, "input_shapes");
+  }
+  OpenOptions open;
+  open.input_shape = Shape{-3, 8};
+  CHECK_THROWS_WITH_AS((void)Model::parse("small.json", kSmall, open), doctest::Contains("input_shape"), Error);
+}
+
 TEST_CASE("Error: what may be set otherwise is a field of the options, and no message names an option of the program") {
   const Model model = Model::parse("small.json", kSmall);
   const auto error_of = [](auto&& call) {
