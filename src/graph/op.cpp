@@ -5,8 +5,7 @@
 namespace attn::graph {
 
 template <typename T>
-  requires(!std::is_base_of_v<detail::OpVariant, T>)
-Op::Op(T op) : Variant(std::in_place_type<T>, std::move(op)) {}
+requires(!std::is_base_of_v<detail::OpVariant, T>) Op::Op(T op) : Variant(std::in_place_type<T>, std::move(op)) {}
 
 #define ATTN_FROM(type, name) template Op::Op(type);
 ATTN_OPS(ATTN_FROM)

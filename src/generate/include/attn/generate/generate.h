@@ -8,7 +8,8 @@ namespace attn::generate {
 /// Throws Error (usage) if an option is out of range.
 void expect_sampler(const SamplerOptions& sampler);
 
-/// Returns the decoder rows that a sampler needs for each sequence: beams, candidates, or 1. The options must be in range.
+/// Returns the decoder rows that a sampler needs for each sequence: beams, candidates, or 1. The options must be in
+/// range.
 [[nodiscard]] Dim branches_of(const SamplerOptions& sampler);
 
 /// Continues all prompts in one batch. Positions are the same for all. The first new position is the one after the
