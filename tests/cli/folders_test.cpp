@@ -71,6 +71,20 @@ TEST_CASE("convert --to hf: every family comes back from transformers' names and
   }
 }
 
+TEST_CASE("convert --to hf: each expert has arrays of its own, and blocks without experts are listed") {
+  for (const std::string name : {"qwen_moe", "qwen_moe_dense", "qwen3_moe"}) {
+    CAPTURE(name);
+    const TemporaryFolder folder;
+    const std::string start = attn::test::in_repository("tests/data/keras/families/" + name + "/model.keras");
+    const Result there = run_attn({"convert", start, folder / "hf", "--to", "hf"});
+    CHECK_MESSAGE(there.code == 0, there.err);
+    const Result back = run_attn({"convert", folder / "hf", folder / "back.keras"});
+    CHECK_MESSAGE(back.code == 0, back.err);
+    const Result same = run_attn({"weights", folder / "back.keras", "--diff", start});
+    CHECK_MESSAGE(same.code == 0, same.out << same.err);
+  }
+}
+
 TEST_CASE("convert --to hf: a Bloom that is narrower inside than transformers has it says the same with zeros") {
   const TemporaryFolder folder;
   const std::string start = model("bloom/preset"), hf = folder / "hf";

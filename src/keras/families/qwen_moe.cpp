@@ -1,6 +1,10 @@
 // Qwen 1.5 and 2 with mixtures of experts, one of which is applied to all tokens (keras_hub/src/models/qwen_moe).
+#include <algorithm>
 #include <array>
+#include <cstdint>
+#include <vector>
 
+#include "classes/composite.h"
 #include "classes/layers/layers.h"
 #include "families/blocks/config_keys.h"
 #include "families/blocks/decoder_names.h"
@@ -127,12 +131,29 @@ class QwenMoeBackbone : public GroupedBackbone {
   bool tie_word_embeddings = false, output_router_logits = false;
 };
 
-/// Rejects a config in which only some blocks have a mixture. For reading.
-void check_equal_blocks(ConfigMap& map) {
-  const std::int64_t step = map.integer("decoder_sparse_step", 1), blocks = map.integer("num_hidden_layers");
-  if (step > 1 && step <= blocks) map.refuse(*map.find("decoder_sparse_step"), "mixtures in only some layers");
-  const auto dense = map.find("mlp_only_layers");
-  if (dense && dense->is_array() && !dense->json().empty()) map.refuse(*dense, "layers without a mixture");
+/// Converts which blocks have a mixture. KerasHub's class supports all of them or none.
+void mixtures(ConfigMap& map) {
+  constexpr const char *kStep = "decoder_sparse_step", *kDense = "mlp_only_layers";
+  if (map.as_keras_hub()) return map.same(kStep, kStep, 1);
+  QwenMixtureFields fields;
+  if (!map.reading()) {
+    fields.decoder_sparse_step = map.of_keras(kStep).get<std::int64_t>();
+    fields.mlp_only_layers = map.of_keras(kDense).get<std::vector<std::int64_t>>();
+    Json dense = Json::array();
+    const std::int64_t count = fields.is_sparse(0) ? 0 : map.of_keras("num_layers").get<std::int64_t>();
+    for (std::int64_t i = 0; i < count; ++i) dense.push_back(i);
+    map.put(kStep, 1);
+    return map.put(kDense, dense);
+  }
+  const auto step = map.find(kStep), dense = map.find(kDense);
+  if (step) fields.decoder_sparse_step = step->integer_from(1);
+  if (dense)
+    for (const Ref& block : dense->elements()) fields.mlp_only_layers.push_back(block.integer_from(0));
+  const bool sparse = fields.is_sparse(0);
+  for (std::int64_t i = 1, count = std::min(map.integer("num_hidden_layers"), kMaxBlocks); i < count; ++i)
+    if (fields.is_sparse(i) != sparse) map.refuse(dense ? *dense : *step, "mixtures in only some layers");
+  map.put(kStep, 1);
+  map.put(kDense, sparse ? Json::array() : Json::array({0}));
 }
 
 void sizes(ConfigMap& map) {
@@ -142,9 +163,7 @@ void sizes(ConfigMap& map) {
   map.same("num_experts", "num_experts", 60);
   map.same("top_k", "num_experts_per_tok", 4);
   map.same("norm_top_k_prob", "norm_topk_prob", false);
-  map.same("decoder_sparse_step", "decoder_sparse_step", 1);
-  map.unread("mlp_only_layers", "mlp_only_layers", Json::array());
-  if (map.reading()) check_equal_blocks(map);
+  mixtures(map);
   rope_theta(map, "rope_max_wavelength", 10000.0);
   linear_scaling(map);
   map.same("layer_norm_epsilon", "rms_norm_eps", 1e-6);
