@@ -20,6 +20,13 @@ namespace {
 
 constexpr QwenMixtureNames kNames{"QwenSparseMoeBlock", "QwenMoeExperts", "QwenMoeMLP"};
 
+/// KerasHub's class names the attributes of its projections differently from each other.
+class QwenMoeFamily final : public QwenFamily {
+ public:
+  [[nodiscard]] std::string_view prefix() const override { return ""; }
+  [[nodiscard]] std::string_view output_prefix() const override { return "_"; }
+};
+
 /// Adds the shared expert, multiplied by the sigmoid of a gate.
 class SharedMoeBlock final : public QwenSparseMoeBlock {
  public:
@@ -54,7 +61,7 @@ class SharedMoeBlock final : public QwenSparseMoeBlock {
 class QwenMoeTransformerDecoder final : public QwenMixtureBlock {
  public:
   QwenMoeTransformerDecoder()
-      : QwenMixtureBlock(std::make_unique<QwenFamily>(),
+      : QwenMixtureBlock(std::make_unique<QwenMoeFamily>(),
                          {.attention_class = "QwenMoeAttention", .norm_class = "QwenMoeLayerNorm"}, kNames) {}
 
  private:
@@ -125,7 +132,7 @@ class QwenMoeBackbone : public GroupedBackbone {
   }
 
  private:
-  QwenFamily family_;
+  QwenMoeFamily family_;
   QwenMixtureFields mixture_;
   Positive shared_expert_intermediate_dim;
   bool tie_word_embeddings = false, output_router_logits = false;
@@ -182,7 +189,7 @@ void sizes(ConfigMap& map) {
 constexpr std::string_view kModule = "keras_hub.src.models.qwen_moe.qwen_moe_decoder";
 constexpr std::array kLayers = {
     ClassInfo{.name = "QwenMoeAttention",
-              .make = make_grouped_attention<QwenFamily>,
+              .make = make_grouped_attention<QwenMoeFamily>,
               .since = kAnyKeras,
               .module = "keras_hub.src.models.qwen_moe.qwen_moe_attention",
               .role = Role::attention,

@@ -65,7 +65,8 @@ void GroupedAttention::build(Weights& w, Call& call) {
   key_ = declare(w, "key", prefix + "key_dense", width, shared, family_->biased());
   key_norm_ = norm("key_dense_layernorm", "key_dense_layer_norm");
   value_ = declare(w, "value", prefix + "value_dense", width, shared, family_->biased());
-  output_ = declare(w, "attention_output", prefix + "output_dense", heads, width, family_->output_biased());
+  output_ = declare(w, "attention_output", std::string(family_->output_prefix()) + "output_dense", heads, width,
+                    family_->output_biased());
 }
 
 Arg GroupedAttention::call(Call& call) {

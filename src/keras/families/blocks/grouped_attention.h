@@ -29,6 +29,8 @@ class AttentionFamily {
   [[nodiscard]] virtual std::optional<std::int64_t> window() const { return std::nullopt; }
   /// Returns the prefix of the projections' attributes in Keras, as in "_query_dense".
   [[nodiscard]] virtual std::string_view prefix() const { return "_"; }
+  /// Returns the prefix of the output projection's attribute.
+  [[nodiscard]] virtual std::string_view output_prefix() const { return prefix(); }
   /// Returns whether query, key and value have biases.
   [[nodiscard]] virtual bool biased() const { return false; }
   /// Returns whether the output projection has biases.

@@ -10,7 +10,7 @@
 namespace attn::keras {
 
 /// Qwen 2 and 2.5: query, key and value have biases.
-class QwenFamily final : public LinearRotaryFamily {
+class QwenFamily : public LinearRotaryFamily {
  public:
   void fields(Fields& f) override {
     LinearRotaryFamily::fields(f);
