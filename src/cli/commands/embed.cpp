@@ -10,7 +10,6 @@
 #include "attn/report/embed_view.h"
 #include "options/command.h"
 #include "output/common.h"
-#include "output/console.h"
 
 namespace attn::cli {
 namespace {
@@ -61,15 +60,14 @@ struct EmbedCommand {
     }
     report.vectors = embedder.embed(tokens);
     if (arrays()) io::write_tensors(*arrays(), std::vector<NamedTensor>{{"embeddings", report.vectors}});
-    show(report);
+    common.write_report(report::render(common.form(), report), target, arrays() == "-");
     return static_cast<int>(ExitCode::done);
   }
 
  private:
   /// Returns the file for the vectors, if -o is not for the report.
-  [[nodiscard]] std::optional<std::string> arrays() const { return target_is_report() ? std::nullopt : target; }
-  [[nodiscard]] bool target_is_report() const {
-    return target && target->ends_with(".json") && common.form() == Format::json;
+  [[nodiscard]] std::optional<std::string> arrays() const {
+    return common.is_for_report(target) ? std::nullopt : target;
   }
 
   [[nodiscard]] std::vector<std::string> read_texts() const {
@@ -79,15 +77,6 @@ struct EmbedCommand {
     if (texts.empty() && !texts_file) all.push_back(read_stdin());
     if (all.empty()) throw bad_usage("there are no texts to embed: {} holds none", *texts_file);
     return all;
-  }
-
-  void show(const report::EmbedReport& report) const {
-    const std::string text = report::render(common.form(), report);
-    if (target_is_report()) {
-      write_result(text, target);
-    } else {
-      write_report(text, common.console, arrays() == "-");
-    }
   }
 };
 

@@ -204,13 +204,9 @@ struct RunCommand {
     return static_cast<int>(report.compare && !report.compare->pass ? ExitCode::differs : ExitCode::done);
   }
 
-  /// Returns whether -o is for the report: with --json and a file name that ends in .json. Otherwise it is for the
-  /// outputs.
-  [[nodiscard]] bool target_is_report() const {
-    return target && target->ends_with(".json") && common.form() == Format::json;
+  [[nodiscard]] std::optional<std::string> arrays() const {
+    return common.is_for_report(target) ? std::nullopt : target;
   }
-
-  [[nodiscard]] std::optional<std::string> arrays() const { return target_is_report() ? std::nullopt : target; }
 
   void check_targets() const {
     for (const auto& path : {arrays(), scores}) {
@@ -226,12 +222,7 @@ struct RunCommand {
   }
 
   void show(const report::RunReport& report) const {
-    const std::string text = report::render(common.form(), report);
-    if (target_is_report()) {
-      write_result(text, target);
-    } else {
-      write_report(text, common.console, arrays() == "-" || scores == "-");
-    }
+    common.write_report(report::render(common.form(), report), target, arrays() == "-" || scores == "-");
   }
 
   /// Returns the outputs, in the order of the report.

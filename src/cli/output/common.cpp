@@ -63,6 +63,16 @@ Format Common::form() const {
   return formats.front();
 }
 
+bool Common::is_for_report(const std::optional<std::string>& target) const {
+  return target && target->ends_with(".json") && form() == Format::json;
+}
+
+void Common::write_report(const std::string& text, const std::optional<std::string>& target,
+                          bool stdout_is_taken) const {
+  if (is_for_report(target)) return write_result(text, target);
+  cli::write_report(text, console, stdout_is_taken);
+}
+
 void refuse_binary_on_terminal(const std::optional<std::string>& path) {
   if (path && io::is_terminal(*path))
     throw bad_usage("binary data is not written to a terminal: write it to a file, or into a pipe");
