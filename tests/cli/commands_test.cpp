@@ -546,6 +546,18 @@ TEST_CASE("get-config: --list names every class, by the Keras that brought it or
   CHECK(run_attn({"get-config", "--list", "layers", "--format", "python"}).code == 2);
 }
 
+TEST_CASE("get-config: --list families names the classes and the folders of each family") {
+  const json list = json::parse(run_attn({"get-config", "--list", "families", "--json"}).out);
+  const auto gpt2 = std::ranges::find_if(list["families"], [](const json& family) { return family["name"] == "gpt2"; });
+  REQUIRE(gpt2 != list["families"].end());
+  CHECK((*gpt2)["backbones"] == json{"GPT2Backbone"});
+  CHECK((*gpt2)["tokenizers"] == json{"GPT2Tokenizer"});
+  CHECK((*gpt2)["model_types"] == json{"gpt2"});
+  const Result table = run_attn({"get-config", "--list", "families"});
+  CHECK(contains(table.out, "GPT2Backbone"));
+  CHECK(contains(table.out, "CausalLM"));
+}
+
 TEST_CASE("get-config: --layer picks one layer, also inside a nested model") {
   const std::string nested = fixture("model/nested/model.json");
   const json layer = json::parse(run_attn({"get-config", nested, "--layer", "block/dense"}).out);
