@@ -9,7 +9,7 @@
 
 namespace attn::cli {
 
-/// Returns the words with the options' present names: "--batch-size=8" becomes "--batch-size=8". A name that the command has
+/// Returns the words with the options' present names: "--batch=8" becomes "--batch-size=8". A name that the command has
 /// stays as it is.
 [[nodiscard]] std::vector<std::string> with_present_names(const CommandSpec& command, std::vector<std::string> words);
 
