@@ -34,7 +34,7 @@ CommandLine::CommandLine(std::span<const Command> commands, const std::string& v
     CLI::App* sub = app_->add_subcommand(command.name, command.description);
     Options options(*sub);
     Run run = command.add(options);
-    commands_.push_back({sub, std::move(run), options.outputs()});
+    commands_.push_back({sub, std::move(run), options.outputs(), options.inputs()});
     take_plain_numbers(*sub);
   }
 }
@@ -71,6 +71,8 @@ const CommandLine::Parsed& CommandLine::chosen() const {
 }
 
 std::vector<OutputPath> CommandLine::outputs() const { return chosen().outputs(); }
+
+std::vector<std::string> CommandLine::inputs() const { return chosen().inputs(); }
 
 int CommandLine::run(const std::vector<std::string>& words) const {
   const Parsed& command = chosen();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace CLI {
@@ -47,6 +48,9 @@ struct CommandSpec {
 /// that is not a file, and several commands have an option of this name. An option with configurable(false) has none.
 /// Empty without a variable.
 [[nodiscard]] std::string variable_of(const CLI::App& program, const CLI::Option& option);
+
+/// Returns whether values of this kind are files: "FILE", "MODEL", "NAME=FILE".
+[[nodiscard]] bool names_a_file(std::string_view kind);
 
 /// Returns all commands of the program, in the order of the help.
 [[nodiscard]] std::vector<const CLI::App*> commands_of(const CLI::App& program);
