@@ -1,0 +1,105 @@
+#include "attn/probe/lens.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include "attn/base/error.h"
+#include "attn/base/parallel.h"
+#include "attn/probe/measure.h"
+#include "refusals.h"
+
+namespace attn::probe {
+namespace {
+
+using graph::ValueId;
+
+/// Returns the stream's points in order, the last one at the end.
+std::vector<Point> stream_points(const Points& points, bool mid) {
+  std::vector<Point> out;
+  const auto add = [&](ValueId value) {
+    const auto found = std::ranges::find(points.named, value, &Point::value);
+    if (value != graph::kNone && found != points.named.end()) out.push_back(*found);
+  };
+  for (const Block* block : points.last_stack()) {
+    if (block->layer == 0) add(block->resid_pre);
+    if (mid) add(block->resid_mid);
+    if (mid) add(block->resid_cross);
+    // The end of a block is the beginning of the next one, and has two names.
+    const auto post = std::ranges::find_if(points.named, [&](const Point& point) {
+      return point.value == block->resid_post && point.name.find("resid_post") != std::string::npos;
+    });
+    if (post != points.named.end()) out.push_back(*post);
+  }
+  return out;
+}
+
+LensCell cell_of(const Tensor& logits, std::int64_t row, const std::optional<Id>& target, std::int64_t top) {
+  LensCell out;
+  const std::vector<double> all = log_probs(logits, row);
+  std::vector<Id> order(all.size());
+  std::iota(order.begin(), order.end(), 0);
+  const auto count = std::min<std::ptrdiff_t>(top, std::ssize(order));
+  const auto larger = [&](Id a, Id b) {
+    const double x = all[static_cast<std::size_t>(a)], y = all[static_cast<std::size_t>(b)];
+    return x > y || (x == y && a < b);
+  };
+  std::partial_sort(order.begin(), order.begin() + count, order.end(), larger);
+  for (std::ptrdiff_t i = 0; i < count; ++i) {
+    const Id token = order[static_cast<std::size_t>(i)];
+    out.top.push_back({token, all[static_cast<std::size_t>(token)]});
+  }
+  out.entropy = entropy(all);
+  if (target) {
+    const double own = all[static_cast<std::size_t>(*target)];
+    out.target = TargetPlace{*target, own, std::ranges::count_if(all, [&](double other) { return other > own; })};
+  }
+  return out;
+}
+
+}  // namespace
+
+Lens lens(const Subject& subject, const Prompt& prompt, const LensOptions& options) {
+  Lowered lowered = subject.lower(1, prompt);
+  require_logits(subject, lowered);
+  const std::vector<Point> points = stream_points(lowered.points, options.mid);
+  const ValueId site = options.norm ? points.back().value : lowered.points.final_norm;
+  if (site == graph::kNone)
+    throw bad_input("{}: the model has no norm before its unembedding to omit", subject.loaded().file);
+  std::vector<ValueId> streams = {site};
+  for (const Point& point : points) streams.push_back(point.value);
+  // The pass computes only streams; every prediction is read from them below.
+  const Values values = subject.run(lowered, prompt, streams);
+  const Sweep sweep(subject, std::move(lowered), prompt, {site});
+
+  Lens out;
+  const std::int64_t positions = sweep.logits().shape()[0];
+  for (const Point& point : points) out.points.push_back(point.name);
+  out.cells.resize(points.size(), std::vector<LensCell>(static_cast<std::size_t>(positions)));
+  std::vector<std::vector<double>> last(static_cast<std::size_t>(positions));
+  const auto work = subject.listener().begin("reading points", static_cast<double>(points.size()));
+  const auto copies = static_cast<std::int64_t>(points.size());
+  const auto point_of = [&](std::int64_t copy) { return static_cast<std::size_t>(copies - 1 - copy); };  // last first
+  sweep.run(
+      site, copies,
+      [&](std::int64_t copy, const Tensor& place) {
+        const Tensor& stream = values.at(points[point_of(copy)].value);
+        std::memcpy(place.data(), stream.data(), static_cast<std::size_t>(stream.bytes()));
+      },
+      [&](std::int64_t copy, const Tensor& logits) {
+        for_each_part(positions, subject.execution().threads, [&](std::int64_t row) {
+          const auto at = static_cast<std::size_t>(row);
+          std::optional<Id> target = options.target;
+          if (!target && row + 1 < positions) target = prompt.ids[at + 1];
+          LensCell cell = cell_of(logits, row, target, options.top);
+          const std::vector<double> own = log_probs(logits, row);
+          if (copy == 0) last[at] = own;
+          cell.kl_to_final = divergence(last[at], own);
+          out.cells[point_of(copy)][at] = std::move(cell);
+        });
+        work->advance();
+      });
+  return out;
+}
+
+}  // namespace attn::probe

@@ -1,0 +1,84 @@
+#include "attn/probe/measure.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "attn/base/parallel.h"
+
+namespace attn::probe {
+namespace {
+
+std::vector<double> row_of_logits(const Tensor& logits, std::int64_t row) {
+  const std::int64_t width = logits.shape().back();
+  std::vector<double> out(static_cast<std::size_t>(width));
+  for (std::int64_t i = 0; i < width; ++i) out[static_cast<std::size_t>(i)] = logits.at(row * width + i);
+  return out;
+}
+
+}  // namespace
+
+Id best_token(const Tensor& logits, std::int64_t row) {
+  const std::vector<double> all = row_of_logits(logits, row);
+  return static_cast<Id>(std::ranges::max_element(all) - all.begin());
+}
+
+double value_of(const Metric& metric, const Tensor& logits) {
+  const std::int64_t width = logits.shape().back(), first = logits.size() - width;
+  const double value = logits.at(first + metric.token);
+  return metric.versus ? value - logits.at(first + *metric.versus) : value;
+}
+
+std::vector<double> log_probs(const Tensor& logits, std::int64_t row) {
+  std::vector<double> out = row_of_logits(logits, row);
+  const double largest = *std::ranges::max_element(out);
+  double sum = 0;
+  for (const double logit : out) sum += std::exp(logit - largest);
+  const double offset = largest + std::log(sum);
+  for (double& logit : out) logit -= offset;
+  return out;
+}
+
+double divergence(std::span<const double> log_p, std::span<const double> log_q) {
+  double sum = 0;
+  for (std::size_t i = 0; i < log_p.size(); ++i) {
+    const double p = std::exp(log_p[i]);
+    if (p > 0) sum += p * (log_p[i] - log_q[i]);
+  }
+  return sum;
+}
+
+double entropy(std::span<const double> log_p) {
+  double sum = 0;
+  for (const double value : log_p) {
+    const double p = std::exp(value);
+    if (p > 0) sum -= p * value;
+  }
+  return sum;
+}
+
+Measure::Measure(const Tensor& logits, const Prompt& prompt, const Metric& metric, int threads)
+    : prompt_(prompt), metric_(metric), threads_(threads) {
+  for (std::int64_t row = 0; row < logits.shape()[0]; ++row) before_.push_back(log_probs(logits, row));
+}
+
+Measured Measure::of(const Tensor& logits) const {
+  const std::int64_t rows = logits.shape()[0];
+  std::vector<double> losses(before_.size()), divergences(before_.size());
+  for_each_part(rows, threads_, [&](std::int64_t row) {
+    const auto at = static_cast<std::size_t>(row);
+    const std::vector<double> after = log_probs(logits, row);
+    divergences[at] = divergence(before_[at], after);
+    if (row + 1 < rows) losses[at] = -after[static_cast<std::size_t>(prompt_.ids[at + 1])];
+  });
+  Measured out;
+  double loss = 0;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    out.kl += divergences[static_cast<std::size_t>(row)] / static_cast<double>(rows);
+    loss += losses[static_cast<std::size_t>(row)];
+  }
+  if (rows > 1) out.loss = loss / static_cast<double>(rows - 1);
+  out.metric = value_of(metric_, logits);
+  return out;
+}
+
+}  // namespace attn::probe

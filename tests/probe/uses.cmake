@@ -1,0 +1,1 @@
+set(uses open run gradients backends weights plan keras graph io tokenizers)
