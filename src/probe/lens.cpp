@@ -14,22 +14,21 @@ namespace {
 
 using graph::ValueId;
 
-/// Returns the stream's points in order, the last one at the end.
+/// Returns the stream's points in order, the last one at the end. One value may have several names: the end of a block
+/// is the beginning of the next.
 std::vector<Point> stream_points(const Points& points, bool mid) {
   std::vector<Point> out;
-  const auto add = [&](ValueId value) {
-    const auto found = std::ranges::find(points.named, value, &Point::value);
+  const auto add = [&](ValueId value, const char* kind) {
+    const auto found = std::ranges::find_if(points.named, [&](const Point& point) {
+      return point.value == value && point.name.find(kind) != std::string::npos;
+    });
     if (value != graph::kNone && found != points.named.end()) out.push_back(*found);
   };
   for (const Block* block : points.last_stack()) {
-    if (block->layer == 0) add(block->resid_pre);
-    if (mid) add(block->resid_mid);
-    if (mid) add(block->resid_cross);
-    // The end of a block is the beginning of the next one, and has two names.
-    const auto post = std::ranges::find_if(points.named, [&](const Point& point) {
-      return point.value == block->resid_post && point.name.find("resid_post") != std::string::npos;
-    });
-    if (post != points.named.end()) out.push_back(*post);
+    if (block->layer == 0) add(block->resid_pre, "resid_pre");
+    if (mid) add(block->resid_mid, "resid_mid");
+    if (mid) add(block->resid_cross, "resid_cross");
+    add(block->resid_post, "resid_post");
   }
   return out;
 }

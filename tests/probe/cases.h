@@ -40,10 +40,13 @@ class Case {
 
   /// Checks numbers against an array, or a part of it that begins at `first`. The tolerance is that of the case's
   /// README: four times the float32 error or 1e-6 of the largest, and for float64 1e-9 or, with rotary angles, 1e-5.
+  /// The largest of a metric, which is a difference of logits, is the largest logit.
   void expect(const std::vector<double>& got, const std::string& file, const std::string& name, std::size_t first = 0,
               bool whole = true);
 
  private:
+  [[nodiscard]] double scale_of(const std::string& file);
+
   std::string name_, dtype_;
   open::Execution execution_;
   std::unique_ptr<backends::Backend> backend_;

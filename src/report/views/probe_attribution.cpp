@@ -46,6 +46,12 @@ std::string attributed_name(const AttributedPart& part) {
   return part.head ? fmt::format("{} head {}", part.part, *part.head) : part.part;
 }
 
+/// Returns the share of the metric that an exact patch restores; NaN if it is unknown.
+double share_restored(const Patched& patched, const PatchedPlace& place) {
+  if (!place.value) return kNoNumber;
+  return patched.normalized(*place.value).value_or(kNoNumber);
+}
+
 std::string place_name(const PatchedPlace& place, const probe::Prompt& prompt, const TokenWord& word) {
   std::string out = place.point;
   if (place.head) out += fmt::format(" head {}", *place.head);
@@ -114,19 +120,25 @@ ProbeFindings findings_of(const Patched& patched, const probe::Prompt& prompt, c
   Json results = Json::array();
   out.rows = {{{"point"}, {"layer"}, {"position"}, {"head"}, {"value"}, {"normalized"}, {"estimate"}}, {}};
   for (const PatchedPlace& place : patched.places) {
-    const std::optional<double> normalized = place.value ? patched.normalized(*place.value) : std::nullopt;
+    const double normalized = share_restored(patched, place);
     results.push_back({{"point", place.point},
                        {"layer", place.layer},
                        {"position", place.position ? Json(*place.position) : Json()},
                        {"head", place.head ? Json(*place.head) : Json()},
                        {"value", json_number(place.value)},
-                       {"normalized", json_number(normalized)},
+                       {"normalized", std::isfinite(normalized) ? Json(normalized) : Json()},
                        {"estimate", json_number(place.estimate)}});
-    const auto text = [](const auto& value) { return value ? fmt::format("{}", *value) : std::string(); };
-    out.rows.rows.push_back({place.point, std::to_string(place.layer), text(place.position), text(place.head),
-                             text(place.value), text(normalized), text(place.estimate)});
+    const auto text = [](double value) { return std::isfinite(value) ? python_repr(value) : std::string(); };
+    const auto index = [](const std::optional<std::int64_t>& value) {
+      return value.has_value() ? std::to_string(value.value_or(0)) : std::string();
+    };
+    out.rows.rows.push_back({place.point, std::to_string(place.layer), index(place.position), index(place.head),
+                             text(place.value.value_or(kNoNumber)), text(normalized),
+                             text(place.estimate.value_or(kNoNumber))});
     const std::string kind = place.point.substr(0, place.point.rfind('.'));
-    const double shown = approximate ? place.estimate.value_or(kNoNumber) : normalized.value_or(*place.value);
+    const double shown = approximate                 ? place.estimate.value_or(kNoNumber)
+                         : std::isfinite(normalized) ? normalized
+                                                     : *place.value;
     const std::string meaning = approximate               ? "estimated change"
                                 : patched.normalized(0.0) ? "share restored"
                                                           : "metric";
@@ -154,9 +166,9 @@ ProbeFindings findings_of(const Patched& patched, const probe::Prompt& prompt, c
   Table table{{{"Place"}, {"Metric", Align::right}, {"Restored", Align::right}, {"Estimated change", Align::right}},
               {}};
   for (const PatchedPlace* place : order) {
-    const auto normalized = place->value ? patched.normalized(*place->value) : std::nullopt;
+    const double normalized = share_restored(patched, *place);
     table.rows.push_back({place_name(*place, prompt, word), place->value ? fmt::format("{:.4f}", *place->value) : "-",
-                          normalized ? fmt::format("{:.0f}%", 100 * *normalized) : "-",
+                          std::isfinite(normalized) ? fmt::format("{:.0f}%", 100 * normalized) : "-",
                           place->estimate ? fmt::format("{:+.4f}", *place->estimate) : "-"});
   }
   out.text = fmt::format("metric: {}: clean {:.4f}, corrupted {:.4f}\n", metric_text(patched.metric, output_word),
