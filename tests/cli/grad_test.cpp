@@ -39,7 +39,7 @@ std::string data_with(const TemporaryFolder& folder, const std::string& file, Ch
 
 TEST_CASE("grad: the loss and the gradients are those of the compiled model, and --expect agrees with what -o wrote") {
   const TemporaryFolder folder;
-  const Result result = run_attn({"grad", kModel, "--data", kData, "--batch", "4", "-o", folder / "g.npz", "--json"});
+  const Result result = run_attn({"grad", kModel, "--data", kData, "--batch-size", "4", "-o", folder / "g.npz", "--json"});
   REQUIRE_MESSAGE(result.code == 0, result.err);
   const json report = json::parse(result.out);
   CHECK(report["loss"]["name"] == "kind: sparse_categorical_crossentropy, price: huber_loss");
@@ -49,7 +49,7 @@ TEST_CASE("grad: the loss and the gradients are those of the compiled model, and
   CHECK(report["batch"] == 4);
   CHECK(row_of(report, "mha/key")["arrays"] == 2);
   const Result again = run_attn(
-      {"grad", kModel, "--data", kData, "--batch", "4", "--backend", "reference", "--expect", folder / "g.npz"});
+      {"grad", kModel, "--data", kData, "--batch-size", "4", "--backend", "reference", "--expect", folder / "g.npz"});
   CHECK_MESSAGE(again.code == 0, again.out);
   CHECK(contains(again.out, "Agrees with"));
   const Result other = run_attn({"grad", kModel, "--data", kData, "--expect", folder / "g.npz"});
@@ -69,7 +69,7 @@ TEST_CASE("grad: notes name what is zero, undetermined, or not reached") {
   CHECK(row_of(of_price, "kind/kernel")["connected"] == 0);
 }
 
-TEST_CASE("grad: --output takes the loss of one output alone") {
+TEST_CASE("grad: --loss-output takes the loss of one output alone") {
   const auto of = [&](const std::vector<std::string>& words) {
     std::vector<std::string> line{"grad", kModel, "--data", kData, "--by", "weight", "--json"};
     line.insert(line.end(), words.begin(), words.end());
@@ -77,12 +77,12 @@ TEST_CASE("grad: --output takes the loss of one output alone") {
     REQUIRE_MESSAGE(result.code == 0, result.err);
     return json::parse(result.out);
   };
-  const json both = of({}), one = of({"--output", "price"});
+  const json both = of({}), one = of({"--loss-output", "price"});
   CHECK(one["loss"]["name"] == "huber_loss");
   CHECK(both["loss"]["terms"][1]["name"] == one["loss"]["terms"][0]["name"]);
   CHECK(both["loss"]["terms"][1]["value"] == one["loss"]["terms"][0]["value"]);
   CHECK(row_of(one, "kind/kernel")["note"] == "no path");
-  const Result none = run_attn({"grad", kModel, "--output", "prise"});
+  const Result none = run_attn({"grad", kModel, "--loss-output", "prise"});
   CHECK(none.code == 2);
   CHECK_MESSAGE(contains(none.err, "no output 'prise' (did you mean 'price'?)"), none.err);
 }
@@ -176,7 +176,7 @@ TEST_CASE("grad: what is not finite ends with 1 and names the layer") {
     for (NamedTensor& array : arrays)
       if (array.name == "x") array.tensor.set(0, std::numeric_limits<double>::quiet_NaN());
   });
-  const Result result = run_attn({"grad", kModel, "--data", data, "--batch", "4"});
+  const Result result = run_attn({"grad", kModel, "--data", data, "--batch-size", "4"});
   CHECK(result.code == 1);
   CHECK(contains(result.err, "contains NaN or Inf"));
   CHECK(contains(result.out, "not finite"));

@@ -142,7 +142,7 @@ TEST_CASE("outputs: a limit on a file's size is an error for every command, and 
   for (const Words& line :
        {Words{"init", kCausal, "-o", npz}, Words{"convert", kCausal, npz},
         Words{"convert", kCausal, folder / "a.keras"}, Words{"convert", kCausal, folder / "a.onnx"},
-        Words{"run", kCausal, "-o", npz, "--batch", "64"}, Words{"grad", kCausal, "-o", npz, "--loss", "mse"}}) {
+        Words{"run", kCausal, "-o", npz, "--batch-size", "64"}, Words{"grad", kCausal, "-o", npz, "--loss", "mse"}}) {
     const Result result = run_shell("ulimit -f 1; " + shell_words(line) + " > /dev/null");
     CAPTURE(fmt::format("{}", fmt::join(line, " ")));
     CHECK(result.code == 3);

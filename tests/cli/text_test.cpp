@@ -183,7 +183,7 @@ TEST_CASE("text: the strings that a model gives are told, written for NumPy, and
 TEST_CASE("text: strings that a model gives are put together from the batches of many files") {
   const TemporaryFolder folder;
   const Result run = run_attn({"run", text_case("named/model.keras"), "--input", text_case("named/inputs.npz"),
-                               "--batch", "2", "--output-dir", folder / "out"});
+                               "--batch-size", "2", "--output-dir", folder / "out"});
   CHECK_MESSAGE(run.code == 0, run.err);
   const attn::io::Arrays written = attn::io::read_arrays(folder / "out/inputs.npz");
   REQUIRE(written.texts.size() == 1);

@@ -60,7 +60,7 @@ def drawn(program, target, model):
     if beside.exists() and model.stem == "model":
         return dict(np.load(beside))
     random, out = np.random.default_rng(1), {}
-    told = attn(program, "run", target, "--batch", "2", "--backend", "reference", "-q", "--json")
+    told = attn(program, "run", target, "--batch-size", "2", "--backend", "reference", "-q", "--json")
     for given in json.loads(told)["inputs"]:
         if given["dtype"] == "string":
             return None

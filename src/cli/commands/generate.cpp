@@ -59,15 +59,17 @@ struct GenerateCommand {
     options.add("model", model, "MODEL", "preset folder, .keras of a KerasHub task, or Hugging Face folder").required();
     prompts.declare(options);
     add_max_length(options, max_length);
-    options.add("--max-new-tokens", max_new_tokens, "N", "maximum number of tokens to generate per prompt")
+    options.add("-n,--max-new-tokens", max_new_tokens, "N", "maximum number of tokens to generate per prompt")
         .above_zero();
     sampling.declare(options);
     options.add("--stop-ids", stop_ids, "IDS",
                 "token ids that end a text: auto (as in KerasHub), none, or 1,2 (default auto)");
     add_answer(options, answers);
+    options.group(OptionGroup::input);
     options.flag("--no-start-token", no_start_token, "omit the start token before the prompt");
     options.flag("--no-special", no_special, "treat special tokens in the prompt as plain text");
     add_raw(options);
+    options.group(OptionGroup::result);
     options.flag("--stream", stream, "print text as it is generated (default for one prompt on a terminal)");
     options
         .add("--logprobs", logprobs, "N", "with --json: add the log-probability of each token and of the N most likely")
@@ -76,6 +78,7 @@ struct GenerateCommand {
     options.add("--expect", expect, "FILE", "compare with the token ids of an earlier --json; exit 1 if they differ");
     add_draft(options, drafts);
     add_cache_dtype(options, cache_dtype);
+    options.group(OptionGroup::execution);
     options.add("--prefill-chunk", prefill_chunk, "N", "number of prompt tokens per prefill chunk (default 512)")
         .above_zero();
     options.flag("--stats", stats, "print times on stderr, and the fraction of the memory bandwidth limit");

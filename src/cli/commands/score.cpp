@@ -34,6 +34,7 @@ struct ScoreCommand {
   void declare(Options& options) {
     add_common(options, common, {Format::table, Format::json});
     options.add("model", model, "MODEL", "preset folder, .keras of a KerasHub task, or Hugging Face folder").required();
+    options.group(OptionGroup::input);
     options.add("--text", texts, "TEXT", "text to score; repeatable (default stdin)").repeatable();
     options.add("--texts", texts_file, "FILE", "file of texts: a JSON array, or a .txt with one per line; - is stdin");
     options

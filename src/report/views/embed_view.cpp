@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <span>
+#include <utility>
 
 #include "attn/base/text.h"
 #include "attn/report/json.h"
@@ -22,11 +23,14 @@ std::span<const float> vector_of(const Tensor& vectors, std::size_t text) {
   return vectors.as<float>().subspan(text * width, width);
 }
 
-/// Returns the other text with the greatest similarity. There are at least two texts.
-std::size_t nearest(const EmbedReport& report, std::size_t text) {
-  std::size_t best = text == 0 ? 1 : 0;
-  for (std::size_t other = 0; other < report.texts.size(); ++other)
-    if (other != text && report.similarity(text, other) > report.similarity(text, best)) best = other;
+/// Returns the other text with the greatest similarity, and the similarity. There are at least two texts.
+std::pair<std::size_t, double> nearest(const EmbedReport& report, std::size_t text) {
+  const std::size_t first = text == 0 ? 1 : 0;
+  std::pair best(first, report.similarity(text, first));
+  for (std::size_t other = first + 1; other < report.texts.size(); ++other) {
+    if (other == text) continue;
+    if (const double similarity = report.similarity(text, other); similarity > best.second) best = {other, similarity};
+  }
   return best;
 }
 
@@ -48,8 +52,8 @@ std::string table_of(const EmbedReport& report) {
     if (few) {
       for (std::size_t other = 0; other < count; ++other) row.push_back(shown(report.similarity(i, other)));
     } else {
-      const std::size_t other = nearest(report, i);
-      row.insert(row.end(), {std::to_string(other + 1), shown(report.similarity(i, other))});
+      const auto [other, similarity] = nearest(report, i);
+      row.insert(row.end(), {std::to_string(other + 1), shown(similarity)});
     }
     table.rows.push_back(std::move(row));
   }
