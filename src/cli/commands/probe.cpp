@@ -85,24 +85,30 @@ struct ProbeCommand {
     options.flag("--by-position", by_position, "ablate: with mean, a mean for each position of the reference");
     options.add("--clean", clean, "TEXT", "patch: prompt whose values are taken; #1,2 gives ids");
     options.add("--corrupt", corrupt, "TEXT", "patch: prompt that runs with them; #1,2 gives ids");
-    options.add("--by", by, "HOW", "patch: places of z (default head)").one_of({"head", "head-position"});
+    options.add("--by", by, "HOW", "patch: places of z (default head)")
+        .one_of({"head", "head-position"})
+        .without_variable();
     options.flag("--approximate", approximate, "patch: estimate all changes by one gradient");
     options.add("--confirm", confirm, "N", "patch: with --approximate, run the N largest changes exactly").above_zero();
     options.flag("--reverse", reverse, "patch: exchange the two prompts");
     options.add("--fuse", fuse, "HOW", "rollout: function that joins heads (default mean)")
         .one_of({"mean", "max", "min"});
-    options.add("--layer", layer, "N", "rollout, steer: layer, from the end if negative (default -1)");
+    options.add("--layer", layer, "N", "rollout, steer: layer, from the end if negative (default -1)")
+        .without_variable();
     options.add("--method", method, "HOW", "saliency: method (default grad-x-input)")
         .one_of({"gradient", "grad-x-input", "integrated"});
-    options.add("--steps", steps, "N", "saliency: steps of integrated gradients (default 32)").between(2, 4096);
+    options.add("--steps", steps, "N", "saliency: steps of integrated gradients (default 32)")
+        .between(2, 4096)
+        .without_variable();
     options.add("--rule", rule, "HOW", "saliency: rule of integration (default midpoint)")
         .one_of({"midpoint", "gauss", "trapezoid"});
-    options.add("--baseline", baseline, "TOKEN", "saliency: pad, zero, a text or #ID (default pad)");
+    options.add("--baseline", baseline, "TOKEN", "saliency: pad, zero, a text or #ID (default pad)").without_variable();
     options.add("--positive", positive, "FILE", "steer: prompts that have the property; a line #1,2 gives ids");
     options.add("--negative", negative, "FILE", "steer: prompts that lack it; a line #1,2 gives ids");
     options.add("--at", at, "HOW", "steer: positions that are averaged (default last)").one_of({"last", "mean"});
     options.add("--length", length, "N", "heads, scan: length of the sequence that is repeated (default 50)")
-        .above_zero();
+        .above_zero()
+        .without_variable();
     options.add("--sink", sink, "SHARE", "heads, scan: attention to the first token of a sink (default 0.3)")
         .not_negative();
     options.add("--min", least, "R", "outliers: least magnitude of a massive activation (default 100)").not_negative();

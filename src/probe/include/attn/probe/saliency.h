@@ -1,4 +1,4 @@
-// Which input tokens drive a prediction: gradients, and integrated gradients.
+// Gradients of a prediction with respect to the embeddings of its tokens, and their integrals.
 #pragma once
 
 #include <cstdint>
