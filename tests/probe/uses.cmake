@@ -1,1 +1,1 @@
-set(uses open run gradients backends weights plan keras graph io tokenizers)
+set(uses generate open run gradients backends weights plan keras graph io tokenizers)
