@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <numeric>
 
 #include "attn/base/error.h"
 #include "attn/base/parallel.h"
@@ -33,25 +32,20 @@ std::vector<Point> stream_points(const Points& points, bool mid) {
   return out;
 }
 
-LensCell cell_of(const Tensor& logits, std::int64_t row, const std::optional<Id>& target, std::int64_t top) {
+LensCell cell_of(const Distribution& own, const std::optional<Id>& target, std::int64_t top) {
   LensCell out;
-  const std::vector<double> all = log_probs(logits, row);
-  std::vector<Id> order(all.size());
-  std::iota(order.begin(), order.end(), 0);
-  const auto count = std::min<std::ptrdiff_t>(top, std::ssize(order));
-  const auto larger = [&](Id a, Id b) {
-    const double x = all[static_cast<std::size_t>(a)], y = all[static_cast<std::size_t>(b)];
-    return x > y || (x == y && a < b);
-  };
-  std::partial_sort(order.begin(), order.begin() + count, order.end(), larger);
-  for (std::ptrdiff_t i = 0; i < count; ++i) {
-    const Id token = order[static_cast<std::size_t>(i)];
-    out.top.push_back({token, all[static_cast<std::size_t>(token)]});
+  const std::vector<double>& all = own.log_p;
+  const auto count = static_cast<std::size_t>(std::min<std::int64_t>(top, std::ssize(all)));
+  for (std::size_t i = 0; i < all.size(); ++i) {  // keeps the best in order; few tokens enter
+    if (out.top.size() == count && all[i] <= out.top.back().log_prob) continue;
+    const auto place = std::ranges::find_if(out.top, [&](const auto& token) { return token.log_prob < all[i]; });
+    out.top.insert(place, {static_cast<Id>(i), all[i]});
+    if (out.top.size() > count) out.top.pop_back();
   }
-  out.entropy = entropy(all);
+  out.entropy = own.entropy();
   if (target) {
-    const double own = all[static_cast<std::size_t>(*target)];
-    out.target = TargetPlace{*target, own, std::ranges::count_if(all, [&](double other) { return other > own; })};
+    const double place = all[static_cast<std::size_t>(*target)];
+    out.target = TargetPlace{*target, place, std::ranges::count_if(all, [&](double other) { return other > place; })};
   }
   return out;
 }
@@ -75,7 +69,7 @@ Lens lens(const Subject& subject, const Prompt& prompt, const LensOptions& optio
   const std::int64_t positions = sweep.logits().shape()[0];
   for (const Point& point : points) out.points.push_back(point.name);
   out.cells.resize(points.size(), std::vector<LensCell>(static_cast<std::size_t>(positions)));
-  std::vector<std::vector<double>> last(static_cast<std::size_t>(positions));
+  std::vector<Distribution> last(static_cast<std::size_t>(positions));
   const auto work = subject.listener().begin("reading points", static_cast<double>(points.size()));
   const auto copies = static_cast<std::int64_t>(points.size());
   const auto point_of = [&](std::int64_t copy) { return static_cast<std::size_t>(copies - 1 - copy); };  // last first
@@ -90,10 +84,10 @@ Lens lens(const Subject& subject, const Prompt& prompt, const LensOptions& optio
           const auto at = static_cast<std::size_t>(row);
           std::optional<Id> target = options.target;
           if (!target && row + 1 < positions) target = prompt.ids[at + 1];
-          LensCell cell = cell_of(logits, row, target, options.top);
-          const std::vector<double> own = log_probs(logits, row);
-          if (copy == 0) last[at] = own;
-          cell.kl_to_final = divergence(last[at], own);
+          Distribution own = distribution(logits, row);
+          LensCell cell = cell_of(own, target, options.top);
+          cell.kl_to_final = copy == 0 ? 0.0 : divergence(last[at], own);
+          if (copy == 0) last[at] = std::move(own);
           out.cells[point_of(copy)][at] = std::move(cell);
         });
         work->advance();

@@ -11,7 +11,15 @@ namespace {
 std::vector<double> row_of_logits(const Tensor& logits, std::int64_t row) {
   const std::int64_t width = logits.shape().back();
   std::vector<double> out(static_cast<std::size_t>(width));
-  for (std::int64_t i = 0; i < width; ++i) out[static_cast<std::size_t>(i)] = logits.at(row * width + i);
+  const auto copy = [&](const auto& all) {
+    for (std::size_t i = 0; i < out.size(); ++i)
+      out[i] = static_cast<double>(all[static_cast<std::size_t>(row * width) + i]);
+  };
+  if (logits.dtype() == DType::float32) {
+    copy(logits.as<float>());
+  } else {
+    for (std::int64_t i = 0; i < width; ++i) out[static_cast<std::size_t>(i)] = logits.at(row * width + i);
+  }
   return out;
 }
 
@@ -28,37 +36,36 @@ double value_of(const Metric& metric, const Tensor& logits) {
   return metric.versus ? value - logits.at(first + *metric.versus) : value;
 }
 
-std::vector<double> log_probs(const Tensor& logits, std::int64_t row) {
-  std::vector<double> out = row_of_logits(logits, row);
-  const double largest = *std::ranges::max_element(out);
+Distribution distribution(const Tensor& logits, std::int64_t row) {
+  Distribution out;
+  out.log_p = row_of_logits(logits, row);
+  out.p.resize(out.log_p.size());
+  const double largest = *std::ranges::max_element(out.log_p);
   double sum = 0;
-  for (const double logit : out) sum += std::exp(logit - largest);
+  for (std::size_t i = 0; i < out.p.size(); ++i) sum += out.p[i] = std::exp(out.log_p[i] - largest);
   const double offset = largest + std::log(sum);
-  for (double& logit : out) logit -= offset;
+  for (double& p : out.p) p /= sum;
+  for (double& log_p : out.log_p) log_p -= offset;
   return out;
 }
 
-double divergence(std::span<const double> log_p, std::span<const double> log_q) {
+double divergence(const Distribution& p, const Distribution& q) {
   double sum = 0;
-  for (std::size_t i = 0; i < log_p.size(); ++i) {
-    const double p = std::exp(log_p[i]);
-    if (p > 0) sum += p * (log_p[i] - log_q[i]);
-  }
+  for (std::size_t i = 0; i < p.p.size(); ++i)
+    if (p.p[i] > 0) sum += p.p[i] * (p.log_p[i] - q.log_p[i]);
   return sum;
 }
 
-double entropy(std::span<const double> log_p) {
+double Distribution::entropy() const {
   double sum = 0;
-  for (const double value : log_p) {
-    const double p = std::exp(value);
-    if (p > 0) sum -= p * value;
-  }
+  for (std::size_t i = 0; i < p.size(); ++i)
+    if (p[i] > 0) sum -= p[i] * log_p[i];
   return sum;
 }
 
 Measure::Measure(const Tensor& logits, const Prompt& prompt, const Metric& metric, int threads)
     : prompt_(prompt), metric_(metric), threads_(threads) {
-  for (std::int64_t row = 0; row < logits.shape()[0]; ++row) before_.push_back(log_probs(logits, row));
+  for (std::int64_t row = 0; row < logits.shape()[0]; ++row) before_.push_back(distribution(logits, row));
 }
 
 Measured Measure::of(const Tensor& logits) const {
@@ -66,9 +73,9 @@ Measured Measure::of(const Tensor& logits) const {
   std::vector<double> losses(before_.size()), divergences(before_.size());
   for_each_part(rows, threads_, [&](std::int64_t row) {
     const auto at = static_cast<std::size_t>(row);
-    const std::vector<double> after = log_probs(logits, row);
+    const Distribution after = distribution(logits, row);
     divergences[at] = divergence(before_[at], after);
-    if (row + 1 < rows) losses[at] = -after[static_cast<std::size_t>(prompt_.ids[at + 1])];
+    if (row + 1 < rows) losses[at] = -after.log_p[static_cast<std::size_t>(prompt_.ids[at + 1])];
   });
   Measured out;
   double loss = 0;

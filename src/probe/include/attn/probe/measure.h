@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "attn/base/tensor.h"
@@ -23,14 +22,19 @@ struct Metric {
 /// Returns the metric at the last row of logits (T,V).
 [[nodiscard]] double value_of(const Metric& metric, const Tensor& logits);
 
-/// Returns ln p of every token at a row of logits (T,V).
-[[nodiscard]] std::vector<double> log_probs(const Tensor& logits, std::int64_t row);
+/// The probabilities of all tokens and their logarithms.
+struct Distribution {
+  std::vector<double> p, log_p;
+
+  /// Returns −Σ p·ln p, in nats.
+  [[nodiscard]] double entropy() const;
+};
+
+/// Returns the distribution at a row of logits (T,V).
+[[nodiscard]] Distribution distribution(const Tensor& logits, std::int64_t row);
 
 /// Returns Σ p·ln(p/q), in nats.
-[[nodiscard]] double divergence(std::span<const double> log_p, std::span<const double> log_q);
-
-/// Returns −Σ p·ln p, in nats.
-[[nodiscard]] double entropy(std::span<const double> log_p);
+[[nodiscard]] double divergence(const Distribution& p, const Distribution& q);
 
 /// The loss and divergence of a pass relative to another one.
 struct Measured {
@@ -46,7 +50,7 @@ class Measure {
   [[nodiscard]] Measured of(const Tensor& logits) const;
 
  private:
-  std::vector<std::vector<double>> before_;
+  std::vector<Distribution> before_;
   const Prompt& prompt_;
   Metric metric_;
   int threads_;

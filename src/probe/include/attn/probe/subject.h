@@ -64,7 +64,7 @@ class Subject {
   /// Returns the arrays of the model's own inputs for prompts of equal lengths. Throws Error (usage) for an id outside
   /// the vocabulary.
   [[nodiscard]] std::vector<Tensor> inputs(const graph::Graph& graph, std::span<const Prompt> rows) const;
-  /// Compiles a graph for its outputs. Throws Error (no_memory) if it does not fit.
+  /// Compiles a graph for its outputs. Throws Error (no_memory) if it does not fit, which `fits` shows before.
   [[nodiscard]] std::unique_ptr<run::Session> compile(graph::Graph graph) const;
   /// Returns whether compile() of the graph would fit into memory.
   [[nodiscard]] bool fits(const graph::Graph& graph) const;
