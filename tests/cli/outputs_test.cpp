@@ -26,8 +26,8 @@ namespace {
 namespace fs = std::filesystem;
 using Words = std::vector<std::string>;
 
-const std::string kModel = "tests/data/training/norm/batch/start.keras";
-const std::string kData = "tests/data/training/norm/batch/data.npz";  // 40 rows
+const std::string kOutputsModel = "tests/data/training/norm/batch/start.keras";
+const std::string kOutputsData = "tests/data/training/norm/batch/data.npz";  // 40 rows
 const std::string kCausal = "tests/data/keras/mha/causal/model.keras";
 const std::string kGenerates = "tests/data/generation/gpt2/preset";
 
@@ -37,7 +37,7 @@ Words extended(Words line, const Words& more) {
 }
 
 Words training(const std::string& target, const Words& more = {}) {
-  return extended({"train", kModel, "--data", kData, "-o", target, "--epochs", "2"}, more);
+  return extended({"train", kOutputsModel, "--data", kOutputsData, "-o", target, "--epochs", "2"}, more);
 }
 
 std::string shell_words(const Words& words) {

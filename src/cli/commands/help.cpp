@@ -91,7 +91,7 @@ constexpr std::array kGroups = {
     CommandGroup{"inspect a model", "summary explain validate plan plot heatmap report"},
     CommandGroup{"run and train a model", "run grad train compare bench generate score tokenize embed"},
     CommandGroup{"read and write files", "get-config weights convert flatten-script init"},
-    CommandGroup{"set up and diagnose", "devices doctor completion man help"},
+    CommandGroup{"set up and diagnose", "demo devices doctor completion man help"},
 };
 
 /// Returns whether the command is in the group; a command without a group is in the last one.
