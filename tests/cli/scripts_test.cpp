@@ -228,6 +228,8 @@ TEST_CASE("schemas: every --json output is valid by docs/schemas") {
   REQUIRE(run_attn({"run", flat, "--dump", folder / "flat", "--matmul-precision", "high"}).code == 0);
   REQUIRE(run_attn({"run", flat, "--dump", folder / "medium", "--matmul-precision", "medium"}).code == 0);
   const std::string decoder = "tests/data/generation/gpt2/preset";
+  const std::string classifier = "tests/data/generation/bert_classifier/preset";
+  const std::string some = folder.file("some.txt", "#5,6\n");
   std::string any_id = "0";
   for (int id = 1; id < 400; ++id) any_id += "," + std::to_string(id);
   const std::vector<std::vector<std::string>> lines = {
@@ -243,6 +245,27 @@ TEST_CASE("schemas: every --json output is valid by docs/schemas") {
        "8"},
       {"bench", decoder, "--iterations", "1", "--pp", "3", "--tg", "2", "--depth", "0,2"},
       {"plan", decoder},
+      {"probe", decoder, "--list"},
+      {"probe", "capture", decoder, "--ids", "5,6", "-o", folder / "points.npz"},
+      {"probe", "lens", decoder, "--ids", "5,6,7"},
+      {"probe", "dla", decoder, "--ids", "5,6", "--token", "#7", "--versus", "#8"},
+      {"probe", "dla", decoder, "--ids", "5,6"},
+      {"probe", "ablate", decoder, "--ids", "5,6"},
+      {"probe", "ablate", classifier, "--ids", "5,6", "--token", "#1", "--versus", "#0"},
+      {"probe", "patch", decoder, "--clean", "#5,6", "--corrupt", "#5,7"},
+      {"probe", "patch", decoder, "--clean", "#5,6", "--corrupt", "#5,7", "--points", "z", "--approximate"},
+      {"probe", "patch", decoder, "--clean", "#5,6", "--corrupt", "#5,7", "--points", "z", "--token", "#4"},
+      {"probe", "rollout", decoder, "--ids", "5,6"},
+      {"probe", "saliency", decoder, "--ids", "5,6"},
+      {"probe", "saliency", decoder, "--ids", "5,6", "--method", "integrated", "--token", "#7", "--versus", "#8"},
+      {"probe", "saliency", "tests/data/generation/t5_tied/preset", "--ids", "5,6", "--decoder-ids", "0"},
+      {"probe", "steer", decoder, "--positive", some, "--negative", some, "-o", folder / "vector.npz"},
+      {"probe", "heads", decoder, "--length", "4"},
+      {"probe", "outliers", decoder, "--ids", "5,6"},
+      {"probe", "compare", decoder, decoder, "--ids", "5,6"},
+      {"probe", "compare", decoder, "tests/data/generation/gpt_neo_x/preset", "--ids", "5,6"},
+      {"probe", "scan", decoder, "--ids", "5,6"},
+      {"probe", "scan", classifier, "--ids", "5,6"},
       {"score", decoder, "--text", "The model"},
       {"score", decoder, "--ids", "1,2,3"},
       {"embed", "tests/data/embed/bert", "--text", "mars", "--text", "a red planet"},

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "arguments/shared_options.h"
+#include "arguments/steering.h"
 #include "arguments/texts.h"
 #include "attn/base/error.h"
 #include "attn/base/text.h"
@@ -29,6 +30,7 @@ struct ScoreCommand {
   std::string model;
   std::vector<std::string> texts, ids;
   std::optional<std::string> texts_file;
+  SteeringWords steering;
   bool no_start_token = false, no_special = false;
 
   void declare(Options& options) {
@@ -41,6 +43,7 @@ struct ScoreCommand {
         .add("--ids", ids, "IDS", "token ids to score instead of text: 464,2746; no start token is added; repeatable")
         .repeatable();
     options.flag("--no-start-token", no_start_token, "omit the start token; the first token then has no score");
+    steering.declare(options);
     options.flag("--no-special", no_special, "treat special tokens in a text as plain text");
     add_device(options, execution.device);
     add_backend(options, execution.backend);
@@ -91,8 +94,12 @@ struct ScoreCommand {
       generate::CachedDecoderOptions options;
       options.rows = 1;
       options.capacity = longest;
+      options.edit = steering.edit(std::nullopt);
       return generate::open_decoder(backend, loaded, execution, {}, options, longest, common.console);
     }
+    if (!steering.files.empty())
+      throw bad_usage("--steer requires a task of KerasHub that predicts tokens, and this is a {}",
+                      loaded.model.class_name());
     if (loaded.model.task())
       throw bad_input("{}: a {} does not return next-token logits, so it cannot score texts", loaded.file,
                       loaded.model.class_name());
