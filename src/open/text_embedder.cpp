@@ -38,7 +38,6 @@ std::int64_t length_of(const LoadedModel& loaded, const std::optional<std::int64
 }  // namespace
 
 TextEmbedder::TextEmbedder(const std::string& model, const Execution& execution, const Listener& listener)
-
     : listener_(listener),
       runner_(model, without_shape(execution), listener),
       batch_(execution.batch.value_or(kDefaultBatch)) {

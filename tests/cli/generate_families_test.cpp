@@ -1,6 +1,8 @@
 // attn generate: models with an encoder, and differences to KerasHub.
 #include <doctest/doctest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -66,6 +68,25 @@ TEST_CASE("generate: where KerasHub goes on wrongly attn says so once, and --com
     CHECK(same.err.find("--compat") == std::string::npos);
     check_texts(same, run);
   }
+}
+
+TEST_CASE("generate: a Gemma 3 with attention in both directions is rejected, because it has no next token") {
+  const TemporaryFolder folder;
+  const std::filesystem::path copy = folder / "gemma3";
+  std::filesystem::copy(preset("gemma3"), copy, std::filesystem::copy_options::recursive);
+  for (const char* file : {"config.json", "task.json"}) {
+    std::string text = read_text(copy / file);
+    const std::string key = "\"use_bidirectional_attention\": ";
+    const std::size_t at = text.find(key + "false");
+    REQUIRE(at != std::string::npos);
+    text.replace(at, key.size() + 5, key + "true");
+    std::ofstream(copy / file) << text;
+  }
+  const Result result = run_attn({"generate", copy.string(), "--ids", "1,2", "--max-new-tokens", "2"});
+  CHECK(result.code == 3);
+  CHECK_MESSAGE(result.err.find("a model with bidirectional attention cannot generate text") != std::string::npos,
+                result.err);
+  CHECK(run_attn({"run", copy.string()}).code == 0);
 }
 
 TEST_CASE("generate: prompts of a decoder are for models with an encoder, as many as prompts or one") {

@@ -10,7 +10,6 @@
 #include "attn/report/embed_view.h"
 #include "options/command.h"
 #include "output/common.h"
-#include "output/console.h"
 
 namespace attn::cli {
 namespace {
@@ -27,11 +26,12 @@ struct EmbedCommand {
     options.add("model", model, "MODEL", "preset folder or .keras of a KerasHub TextEmbedder").required();
     options.output("-o,--output", target, "FILE",
                    "write the vectors to .npz, .npy or .safetensors; with --json, the report to .json");
+    options.group(OptionGroup::input);
     options.add("--text", texts, "TEXT", "text to embed; repeatable (default stdin)").repeatable();
     options.add("--texts", texts_file, "FILE", "file of texts: a JSON array, or a .txt with one per line; - is stdin");
-    options.add("--batch", execution.batch, "N", "number of texts that run at a time (default 32)").above_zero();
+    options.add("--batch-size", execution.batch, "N", "number of texts that run at a time (default 32)").above_zero();
     options
-        .add("--length", execution.sequence_length, "N",
+        .add("--seq-len", execution.sequence_length, "N",
              "maximum number of tokens per text (default the preprocessor's)")
         .above_zero();
     add_device(options, execution.device);
@@ -61,15 +61,14 @@ struct EmbedCommand {
     }
     report.vectors = embedder.embed(tokens);
     if (arrays()) io::write_tensors(*arrays(), std::vector<NamedTensor>{{"embeddings", report.vectors}});
-    show(report);
+    common.write_report(report::render(common.form(), report), target, arrays() == "-");
     return static_cast<int>(ExitCode::done);
   }
 
  private:
   /// Returns the file for the vectors, if -o is not for the report.
-  [[nodiscard]] std::optional<std::string> arrays() const { return target_is_report() ? std::nullopt : target; }
-  [[nodiscard]] bool target_is_report() const {
-    return target && target->ends_with(".json") && common.form() == Format::json;
+  [[nodiscard]] std::optional<std::string> arrays() const {
+    return common.is_for_report(target) ? std::nullopt : target;
   }
 
   [[nodiscard]] std::vector<std::string> read_texts() const {
@@ -79,15 +78,6 @@ struct EmbedCommand {
     if (texts.empty() && !texts_file) all.push_back(read_stdin());
     if (all.empty()) throw bad_usage("there are no texts to embed: {} holds none", *texts_file);
     return all;
-  }
-
-  void show(const report::EmbedReport& report) const {
-    const std::string text = report::render(common.form(), report);
-    if (target_is_report()) {
-      write_result(text, target);
-    } else {
-      write_report(text, common.console, arrays() == "-");
-    }
   }
 };
 

@@ -55,6 +55,7 @@ struct RunCommand {
     add_common(options, common, {Format::table, Format::json}, false);
     add_model(options, model);
     add_forward(options, execution, inputs);
+    options.group(OptionGroup::result);
     options.output("-o,--output", target, "FILE",
                    "write outputs to .npz, .npy or .safetensors; with --json, the report to .json");
     options.output("--scores", scores, "FILE", "write the attention weights of every layer to this file");
@@ -204,13 +205,9 @@ struct RunCommand {
     return static_cast<int>(report.compare && !report.compare->pass ? ExitCode::differs : ExitCode::done);
   }
 
-  /// Returns whether -o is for the report: with --json and a file name that ends in .json. Otherwise it is for the
-  /// outputs.
-  [[nodiscard]] bool target_is_report() const {
-    return target && target->ends_with(".json") && common.form() == Format::json;
+  [[nodiscard]] std::optional<std::string> arrays() const {
+    return common.is_for_report(target) ? std::nullopt : target;
   }
-
-  [[nodiscard]] std::optional<std::string> arrays() const { return target_is_report() ? std::nullopt : target; }
 
   void check_targets() const {
     for (const auto& path : {arrays(), scores}) {
@@ -226,12 +223,7 @@ struct RunCommand {
   }
 
   void show(const report::RunReport& report) const {
-    const std::string text = report::render(common.form(), report);
-    if (target_is_report()) {
-      write_result(text, target);
-    } else {
-      write_report(text, common.console, arrays() == "-" || scores == "-");
-    }
+    common.write_report(report::render(common.form(), report), target, arrays() == "-" || scores == "-");
   }
 
   /// Returns the outputs, in the order of the report.

@@ -24,10 +24,12 @@ class CommandLine {
   /// Throws Error (usage) for an invalid command line.
   [[nodiscard]] Asked parse(const std::vector<std::string>& words);
   /// Runs the parsed command and returns its exit code.
-  [[nodiscard]] int run(const std::vector<std::string>& words) const;
+  [[nodiscard]] int run() const;
 
   /// Returns the outputs that the parsed command will write.
   [[nodiscard]] std::vector<OutputPath> outputs() const;
+  /// Returns the input files of the parsed command, as Options::inputs does.
+  [[nodiscard]] std::vector<std::string> inputs() const;
 
   [[nodiscard]] Program program() const;
   /// Returns the named command, or the program if there is none.
@@ -39,11 +41,13 @@ class CommandLine {
     CLI::App* app;
     Run run;
     Options::Outputs outputs;
+    Options::Inputs inputs;
   };
   [[nodiscard]] const Parsed& chosen() const;
 
   std::vector<Parsed> commands_;
   CLI::App* chosen_ = nullptr;
+  std::vector<std::string> words_;  // the parsed command line, with the present names of options
 };
 
 }  // namespace attn::cli

@@ -1,7 +1,9 @@
 // The options of a command as plain values, for help, manual pages, completion, variables and suggestions.
 #pragma once
 
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace CLI {
@@ -11,6 +13,9 @@ class Option;
 
 namespace attn::cli {
 
+/// Returns the titles of the groups of options, in the order of the help: that of OptionGroup.
+[[nodiscard]] std::span<const std::string_view> option_groups();
+
 struct OptionSpec {
   std::vector<std::string> names;    ///< "-o", "--output"; empty for a positional argument
   std::string value;                 ///< the value in the help: "FILE", "N", "{table,json}"; "" for a flag
@@ -18,6 +23,7 @@ struct OptionSpec {
   std::string kind;                  ///< the type of the value: "FORMAT", with or without choices
   std::string limits;                ///< "a number above 0", or ""
   std::string description;
+  std::string group;     ///< the title of its group in the help
   std::string variable;  ///< "ATTN_FORMAT", if there is one; only for options of a command
   bool required = false;
   bool repeated = false;  ///< takes several words
@@ -47,6 +53,12 @@ struct CommandSpec {
 /// that is not a file, and several commands have an option of this name. An option with configurable(false) has none.
 /// Empty without a variable.
 [[nodiscard]] std::string variable_of(const CLI::App& program, const CLI::Option& option);
+
+/// Returns the variable of a long name: "ATTN_SEQ_LEN" for "seq-len".
+[[nodiscard]] std::string variable_named(std::string_view name);
+
+/// Returns whether values of this kind are files: "FILE", "MODEL", "NAME=FILE".
+[[nodiscard]] bool names_a_file(std::string_view kind);
 
 /// Returns all commands of the program, in the order of the help.
 [[nodiscard]] std::vector<const CLI::App*> commands_of(const CLI::App& program);

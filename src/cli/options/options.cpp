@@ -1,6 +1,7 @@
 #include "options/options.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <optional>
 #include <type_traits>
 
@@ -61,9 +62,14 @@ Option Option::needs(const Option& other) const {
   return *this;
 }
 
+Option Options::grouped(CLI::Option* option) const {
+  option->group(std::string(option_groups()[static_cast<std::size_t>(group_)]));
+  return Option(option);
+}
+
 template <typename Value>
 Option Options::add(const std::string& names, Value& value, const std::string& kind, const std::string& description) {
-  return Option(app_.add_option(names, value, description)->type_name(kind));
+  return grouped(app_.add_option(names, value, description)->type_name(kind));
 }
 
 template Option Options::add(const std::string&, std::string&, const std::string&, const std::string&);
@@ -88,7 +94,9 @@ Option Options::output(const std::string& names, Value& value, const std::string
       return value ? std::optional(OutputPath{*value, is_folder}) : std::nullopt;
     }
   });
-  return add(names, value, kind, description);
+  CLI::Option* const option = app_.add_option(names, value, description)->type_name(kind);
+  output_options_.push_back(option);
+  return Option(option);
 }
 
 template Option Options::output(const std::string&, std::string&, const std::string&, const std::string&);
@@ -104,17 +112,28 @@ Options::Outputs Options::outputs() const {
   };
 }
 
+Options::Inputs Options::inputs() const {
+  return [&app = app_, outputs = output_options_] {
+    std::vector<std::string> out;
+    for (const CLI::Option* const option : app.get_options()) {
+      if (!names_a_file(option->get_type_name()) || std::ranges::find(outputs, option) != outputs.end()) continue;
+      for (const std::string& value : option->results()) out.push_back(value);
+    }
+    return out;
+  };
+}
+
 Option Options::flag(const std::string& names, bool& value, const std::string& description) {
-  return Option(app_.add_flag(names, value, description));
+  return grouped(app_.add_flag(names, value, description));
 }
 
 Option Options::flag(const std::string& names, std::function<void()> given, const std::string& description) {
-  return Option(app_.add_flag_callback(names, std::move(given), description));
+  return grouped(app_.add_flag_callback(names, std::move(given), description));
 }
 
 Option Options::parsed(const std::string& names, const std::function<void(const std::string&)>& take,
                        const std::string& kind, const std::string& description) {
-  return Option(app_.add_option_function<std::string>(names, take, description)->type_name(kind));
+  return grouped(app_.add_option_function<std::string>(names, take, description)->type_name(kind));
 }
 
 void Options::when_parsed(std::function<void()> then) { app_.parse_complete_callback(std::move(then)); }

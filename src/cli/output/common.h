@@ -26,6 +26,12 @@ struct Common {
   /// Returns --format, else the format of the extension of -o (".svg"), else the default. Throws Error (usage) for
   /// another extension.
   [[nodiscard]] Format form_of_output() const;
+  /// Returns whether the -o of a command that writes arrays is for the report: with --json and a file name that ends in
+  /// .json. Otherwise it is for the arrays.
+  [[nodiscard]] bool is_for_report(const std::optional<std::string>& target) const;
+  /// Writes the report of a command that writes arrays: to `target` if it is for the report, otherwise to stdout, or to
+  /// stderr if stdout has the arrays.
+  void write_report(const std::string& text, const std::optional<std::string>& target, bool stdout_is_taken) const;
   /// Writes the result to -o, and its name and size to stdout; without -o writes it to stdout.
   void write(const std::string& text, Look look = Look::fitting) const;
 };

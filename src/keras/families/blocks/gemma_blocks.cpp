@@ -254,6 +254,8 @@ class GemmaBlock final : public DecoderBlock {
 
   /// Returns the arguments of an attention in which neither keys nor queries are padding.
   static ArgDict both_ways(Call& call, const TensorPtr& in) {
+    if (call.lowering().decoding != nullptr)
+      throw bad_input("a model with bidirectional attention cannot generate text");
     graph::Builder& b = call.builder();
     const Arg keys = merged_mask(call, in, "padding_mask", "");
     if (keys.is_none()) return {{"use_causal_mask", false}};
