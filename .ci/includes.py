@@ -44,8 +44,8 @@ def around(module):
 
 def module_of(path):
     """The innermost module whose folder holds the path (relative to src/, include/attn/ or attn/), or None."""
-    if str(path) == "attn.h":
-        return "library"  # the interface for other programs
+    if str(path) in ("attn.h", "attn_c.h"):
+        return "library"  # the interfaces for other programs
     parents = [str(parent) for parent in pathlib.PurePosixPath(path).parents]
     return next((parent for parent in parents if parent in uses), None)
 

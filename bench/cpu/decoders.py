@@ -169,7 +169,7 @@ class Attn:
         if test["test"] == "first":
             return first_token([*self.words, 1])
         out, others = timed_command(self.attn, "bench", self.folder / "hf", f"--{test['test']}", test["tokens"], "--depth",
-                                    test["depth"], "--batch", test["batch"], "--iterations", 1, "--warmup", 1,
+                                    test["depth"], "--batch-size", test["batch"], "--iterations", 1, "--warmup", 1,
                                     "--verify", "never", "--json", "--quiet", *self.options)
         row = json.loads(out)["rows"][0]
         self.peak = max(self.peak, row["peak_bytes"])

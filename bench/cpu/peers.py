@@ -64,7 +64,7 @@ class Attn:
     name = "attn"
 
     def __init__(self, attn, dtype, folder, threads, batch, environment):
-        self.words = [attn, "bench", *model_words(folder, dtype), "--batch", batch, "--threads", threads, "--verify", "never",
+        self.words = [attn, "bench", *model_words(folder, dtype), "--batch-size", batch, "--threads", threads, "--verify", "never",
                       "--samples", "--json", "--quiet"]
         self.environment = environment
         self.peak = 0
@@ -117,7 +117,7 @@ class LoadedAttn(Worker):
 
 def sizes(workload):
     """Returns the batch, and the length if the model's input leaves it open, as options of attn."""
-    return ["--batch", workload["batch"], *(["--seq-len", workload["length"]] if "length" in workload else [])]
+    return ["--batch-size", workload["batch"], *(["--seq-len", workload["length"]] if "length" in workload else [])]
 
 
 def prepare(attn, name, folder, dtype="float32"):

@@ -342,7 +342,7 @@ def encoder_row(encoder, dtype):
         for _ in range(options.rounds):
             for peer, timed in peers.timed.items():
                 times[peer].append(timed.milliseconds())
-            report = command("bench", *words, "--batch", str(encoder.batch), "--json", *MIN_TIME)
+            report = command("bench", *words, "--batch-size", str(encoder.batch), "--json", *MIN_TIME)
             if report is None:
                 return
             ours.append(report["rows"][0]["ms"]["median"])
@@ -358,7 +358,7 @@ def padding_row(batch):
     states = []
     for _ in range(options.rounds):
         for how, flags in (("padded", []), ("skipped", ["--skip-padding"])):
-            report = command("bench", "configs/bert_base.json", *ATTN_DEVICE, "--dtype", "bfloat16", "--batch",
+            report = command("bench", "configs/bert_base.json", *ATTN_DEVICE, "--dtype", "bfloat16", "--batch-size",
                              str(batch), "--seq-len", "128", "--mean-length", "0.6", "--json", *MIN_TIME, *flags)
             if report is None:
                 return

@@ -45,7 +45,7 @@ int run(const std::vector<std::string>& words) {
   keep_command(words);
   (void)backends::kernel_isa();  // a wrong ATTN_ISA is reported before anything is read
   check_outputs(line.outputs(), line.inputs());
-  return line.run(words);
+  return line.run();
 }
 
 /// Whether its error code in the standard library means that memory or threads are exhausted.

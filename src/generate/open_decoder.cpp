@@ -93,7 +93,9 @@ std::unique_ptr<CachedDecoder> open_decoder(const backends::Backend& backend, co
                                             const open::Execution& execution,
                                             const std::optional<std::string>& cache_dtype, CachedDecoderOptions options,
                                             Dim longest, const open::Listener& listener) {
-  const LowerStep lower = step_of(loaded.model, execution.dtype, cache_dtype);
+  LowerStep lower = step_of(loaded.model, execution.dtype, cache_dtype);
+  if (options.edit)
+    lower = [plain = std::move(lower), edit = options.edit](const StepShape& shape) { return edit(plain(shape)); };
   options.compile = execution.compile_options();
   options.reload = [&] { return open::load_weights(loaded, execution, listener); };
   require_memory_of_steps(backend, lower, options, longest, execution);

@@ -82,7 +82,8 @@ Differentiated differentiate(Graph graph, ValueId loss, std::span<const ValueId>
   const Value& value = graph.value(loss);
   if (!is_floating(value.dtype) || value.shape.rank() != 0)
     throw bad_input("a loss is one floating-point number, not {} {}", name_of(value.dtype), value.shape.str());
-  Differentiated out{unfuse(std::move(graph), dependents(graph, wanted)), {}, 0};
+  const std::vector<bool> depends = dependents(graph, wanted);
+  Differentiated out{unfuse(std::move(graph), depends), {}, 0};
   out.forward = out.graph.nodes.size();
   Backward backward(out.graph, dependents(out.graph, wanted));
   backward.run(loss);

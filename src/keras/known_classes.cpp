@@ -6,6 +6,7 @@
 #include "attn/keras/role.h"
 #include "classes/class_table.h"
 #include "families/blocks/layer_classes.h"
+#include "families/families.h"
 
 namespace attn::keras {
 namespace {
@@ -33,6 +34,23 @@ Role role_of(std::string_view class_name) {
   if (const ClassInfo* info = layer_classes().find(class_name)) return info->role;
   if (const ClassInfo* info = operation_classes().find(class_name)) return info->role;
   return Role::other;
+}
+
+std::vector<KnownFamily> known_families() {
+  std::vector<KnownFamily> out;
+  for (const ModelFamily* family : model_families()) {
+    if (family->models.empty()) continue;  // it has only tokenizers
+    KnownFamily& known = out.emplace_back(KnownFamily{family->name, {}, {}, {}, {}});
+    for (const ClassInfo& model : family->models)
+      (model.name.ends_with("Backbone") ? known.backbones : known.tasks).push_back(model.name);
+    for (const tokenizers::KerasClass& tokenizer : family->tokenizer_classes)
+      known.tokenizers.push_back(tokenizer.name);
+    for (const HuggingFaceModel& model : family->hugging_face)
+      if (std::ranges::find(known.model_types, model.model_type) == known.model_types.end())
+        known.model_types.push_back(model.model_type);
+  }
+  std::ranges::sort(out, {}, &KnownFamily::name);
+  return out;
 }
 
 }  // namespace attn::keras

@@ -58,8 +58,8 @@ std::vector<WorkItem> work_list(std::span<const std::string> words) {
   }
   const auto order = [](const WorkItem& item) { return std::tie(item.stem, item.input); };
   std::ranges::sort(items, {}, order);
-  const auto again = std::ranges::unique(items, {}, &WorkItem::input);
-  items.erase(again.begin(), again.end());
+  const auto same = [](const WorkItem& a, const WorkItem& b) { return a.input == b.input; };
+  items.erase(std::unique(items.begin(), items.end(), same), items.end());
   const auto twin = std::ranges::adjacent_find(items, {}, &WorkItem::stem);
   if (twin != items.end())
     throw bad_input("{} and {} would have one output, {}: files of one work list need names of their own",

@@ -263,7 +263,7 @@ class Preparation {
 
   void require_memory_for(UInt128 bytes) const {
     run::require_memory("training takes", bytes, open::memory_limit(told_.execution.memory_limit), [&] {
-      return fmt::format("a smaller `batch_size` takes less{}", told_.recomputes ? "" : ", as does `checkpoint` layer");
+      return fmt::format("a smaller `batch_size` takes less{}", told_.recomputes ? "" : ", as does `recompute` layer");
     });
   }
 

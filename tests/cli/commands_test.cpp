@@ -55,7 +55,7 @@ TEST_CASE("attn: a misspelt command is named, with the one that was meant, and e
 
 TEST_CASE("attn: an unknown option is a usage error") {
   CHECK(run_attn({"summary", "--depht", "2"}).code == 2);
-  CHECK(run_attn({"run", "--batch", "0"}).code == 2);
+  CHECK(run_attn({"run", "--batch-size", "0"}).code == 2);
   CHECK(run_attn({"run", "--device", "tpu"}).code == 2);
   CHECK(run_attn({"run", "--backend", "onedn"}).code == 2);
 }
@@ -261,7 +261,7 @@ TEST_CASE("run: outputs are written under their names and meet --expect") {
 }
 
 TEST_CASE("run: numbers that differ exit 1 and say where and by how much") {
-  const Result result = run_attn({"run", fixture("model/encoder/model.keras"), "--seed", "1", "--batch", "2",
+  const Result result = run_attn({"run", fixture("model/encoder/model.keras"), "--seed", "1", "--batch-size", "2",
                                   "--expect", fixture("model/encoder/outputs.npz"), "--json"});
   CHECK(result.code == 1);
   const json report = json::parse(result.out);
@@ -320,7 +320,7 @@ TEST_CASE("run: both backends agree on the built-in encoder") {
 }
 
 TEST_CASE("bench: JSON rows carry the promised keys, one row per combination") {
-  const Result result = run_attn({"bench", "--batch", "1,2", "--iterations", "2", "--warmup", "0", "--json"});
+  const Result result = run_attn({"bench", "--batch-size", "1,2", "--iterations", "2", "--warmup", "0", "--json"});
   CHECK(result.code == 0);
   const json report = json::parse(result.out);
   CHECK(report["schema"] == "attn.bench/1");
@@ -403,7 +403,7 @@ TEST_CASE("bench: --fail-if-slower exits 1 where a median is over the baseline's
   CHECK(contains(slower.err, "slower than - by over 5%"));
   // A row that the baseline lacks cannot be compared, and the check fails.
   const Result unmatched = run_attn(
-      {"bench", "--iterations", "1", "--batch", "2", "--baseline", earlier, "--fail-if-slower", "5%", "--quiet"});
+      {"bench", "--iterations", "1", "--batch-size", "2", "--baseline", earlier, "--fail-if-slower", "5%", "--quiet"});
   CHECK(unmatched.code == 1);
   CHECK(contains(unmatched.err, "has no measurement of the setting of 1 of 1 here"));
   CHECK(run_attn({"bench", "--fail-if-slower", "5%"}).code == 2);
@@ -544,6 +544,18 @@ TEST_CASE("get-config: --list names every class, by the Keras that brought it or
   for (const char* word : {"models", ""}) CHECK(run_attn({"get-config", "--list", word}).code == 2);
   CHECK(run_attn({"get-config", "--list", "layers", "Dense"}).code == 2);
   CHECK(run_attn({"get-config", "--list", "layers", "--format", "python"}).code == 2);
+}
+
+TEST_CASE("get-config: --list families names the classes and the folders of each family") {
+  const json list = json::parse(run_attn({"get-config", "--list", "families", "--json"}).out);
+  const auto gpt2 = std::ranges::find_if(list["families"], [](const json& family) { return family["name"] == "gpt2"; });
+  REQUIRE(gpt2 != list["families"].end());
+  CHECK((*gpt2)["backbones"] == json{"GPT2Backbone"});
+  CHECK((*gpt2)["tokenizers"] == json{"GPT2Tokenizer"});
+  CHECK((*gpt2)["model_types"] == json{"gpt2"});
+  const Result table = run_attn({"get-config", "--list", "families"});
+  CHECK(contains(table.out, "GPT2Backbone"));
+  CHECK(contains(table.out, "CausalLM"));
 }
 
 TEST_CASE("get-config: --layer picks one layer, also inside a nested model") {

@@ -179,7 +179,7 @@ TEST_CASE("compare: a file of outputs is enough, and one of another model is ref
                                 "--expect", fixture("model/encoder/outputs.npz")});
   CHECK(report["equal"] == true);
   CHECK(report["arrays"].size() == 1);
-  const Result wrong = run_attn({"compare", "configs/encoder.json", "--expect", kSharedLayers, "--batch", "2"});
+  const Result wrong = run_attn({"compare", "configs/encoder.json", "--expect", kSharedLayers, "--batch-size", "2"});
   CHECK(wrong.code != 0);
   const Result missing = run_attn({"compare", "--expect", "nowhere.npz"});
   CHECK(missing.code == 3);

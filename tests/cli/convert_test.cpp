@@ -91,7 +91,7 @@ TEST_CASE("convert: low-rank additions are merged, as Keras saves them, in every
   REQUIRE(run_attn({"train", start, "--data", "tests/data/training/norm/batch/data.npz", "--lora", "2", "-o", model,
                     "--epochs", "3"})
               .code == 0);
-  REQUIRE(run_attn({"run", model, "-o", folder / "y.npz", "--batch", "2"}).code == 0);
+  REQUIRE(run_attn({"run", model, "-o", folder / "y.npz", "--batch-size", "2"}).code == 0);
   for (const char* name : {"out.keras", "out.h5", "out.weights.h5", "out.npz", "out.safetensors"}) {
     CAPTURE(name);
     const std::string out = folder / name;
@@ -99,9 +99,9 @@ TEST_CASE("convert: low-rank additions are merged, as Keras saves them, in every
     CHECK_MESSAGE(done.code == 0, done.err);
     CHECK_FALSE(contains(run_attn({"weights", out}).out, "lora_"));
     CHECK(run_attn({"weights", out, "--model", model}).code == 0);
-    CHECK(run_attn({"run", model, "--weights", out, "--expect", folder / "y.npz", "--batch", "2"}).code == 0);
+    CHECK(run_attn({"run", model, "--weights", out, "--expect", folder / "y.npz", "--batch-size", "2"}).code == 0);
   }
-  CHECK(run_attn({"run", folder / "out.keras", "--expect", folder / "y.npz", "--batch", "2"}).code == 0);
+  CHECK(run_attn({"run", folder / "out.keras", "--expect", folder / "y.npz", "--batch-size", "2"}).code == 0);
 }
 
 TEST_CASE("init: layers of a Keras 2 model that have names of operations for masks get others") {

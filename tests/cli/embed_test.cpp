@@ -57,7 +57,7 @@ TEST_CASE("embed: a vector does not depend on the texts that run with it") {
   const Tensor together = embedded(data("bert"));
   for (const char* batch : {"1", "2", "3"}) {
     CAPTURE(batch);
-    CHECK(largest_error(together, embedded(data("bert"), {"--batch", batch})) < 1e-6);
+    CHECK(largest_error(together, embedded(data("bert"), {"--batch-size", batch})) < 1e-6);
   }
 }
 
@@ -77,13 +77,13 @@ TEST_CASE("embed: the similarity of two texts is the dot product of their vector
   CHECK(square == doctest::Approx(1.0));
 }
 
-TEST_CASE("embed: --length cuts texts, and the report says so") {
-  const Result result = run_attn({"embed", data("bert"), "--length", "5", "--text", "mars the red planet", "--json"});
+TEST_CASE("embed: --seq-len cuts texts, and the report says so") {
+  const Result result = run_attn({"embed", data("bert"), "--seq-len", "5", "--text", "mars the red planet", "--json"});
   REQUIRE_MESSAGE(result.code == 0, result.err);
   const json text = json::parse(result.out)["results"][0];
   CHECK(text["tokens"] == 5);
   CHECK(text["cut"] == true);
-  CHECK(contains(run_attn({"embed", data("bert"), "--length", "5", "--text", "mars the red planet"}).out, "5 (cut)"));
+  CHECK(contains(run_attn({"embed", data("bert"), "--seq-len", "5", "--text", "mars the red planet"}).out, "5 (cut)"));
 }
 
 TEST_CASE("embed: many texts are each shown with the most similar other one") {
@@ -123,8 +123,8 @@ TEST_CASE("embed: wrong models, texts, lengths and files are each an error with 
       {{"embed", gpt2, "--text", "a"}, 3, "a GPT2CausalLM does not embed texts; expected a TextEmbedder of KerasHub"},
       {{"embed", data("bert"), "--texts", folder / "none.txt"}, 2, "there are no texts to embed"},
       {{"embed", data("bert"), "--text", "\xff"}, 2, "UTF-8"},
-      {{"embed", data("bert"), "--text", "a", "--length", "65"}, 2, "64 positions"},
-      {{"embed", data("bert"), "--text", "a", "--length", "0"}, 2, "--length"},
+      {{"embed", data("bert"), "--text", "a", "--seq-len", "65"}, 2, "64 positions"},
+      {{"embed", data("bert"), "--text", "a", "--seq-len", "0"}, 2, "--seq-len"},
       {{"embed", data("bert"), "--text", "a", "-o", folder / "x.csv"}, 2, ".npz"},
       {{"embed", data("bert"), "--text", "a", "--mem-limit", "1"}, 4, "--mem-limit"},
   };

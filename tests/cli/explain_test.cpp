@@ -110,7 +110,7 @@ TEST_CASE("costs and explanations: counts of a giant batch are those of one, tim
   const auto rows = [](const std::string& batch) {
     std::vector<std::vector<std::string>> out;
     for (const std::string& line :
-         split(run_attn({"summary", "--costs", "--batch", batch, "--format", "csv"}).out, '\n'))
+         split(run_attn({"summary", "--costs", "--batch-size", batch, "--format", "csv"}).out, '\n'))
       out.push_back(split(line.substr(0, line.find('\r')), ','));
     return out;
   };
@@ -126,13 +126,14 @@ TEST_CASE("costs and explanations: counts of a giant batch are those of one, tim
       CHECK(cell(giant[i], behind) == (cell(one[i], behind) == "0" ? "0" : cell(one[i], behind) + zeros));
     CHECK(std::stod(cell(giant[i], 4)) == doctest::Approx(std::stod(cell(one[i], 4))));
   }
-  for (const std::string& text : {run_attn({"summary", "--costs", "--batch", "1" + zeros, "--json"}).out,
-                                  run_attn({"explain", "--batch", "1" + zeros, "--json"}).out})
+  for (const std::string& text : {run_attn({"summary", "--costs", "--batch-size", "1" + zeros, "--json"}).out,
+                                  run_attn({"explain", "--batch-size", "1" + zeros, "--json"}).out})
     CHECK(contains(text, "346826900" + zeros));
-  CHECK(contains(run_attn({"explain", "dense", "--batch", "1" + zeros}).out, "  total: 104,960,000,000,000,000,000\n"));
+  CHECK(contains(run_attn({"explain", "dense", "--batch-size", "1" + zeros}).out,
+                 "  total: 104,960,000,000,000,000,000\n"));
   for (const std::string command : {"summary --costs", "explain"}) {
     std::vector<std::string> line = split(command, ' ');
-    line.insert(line.end(), {"--batch", "1000000" + zeros});
+    line.insert(line.end(), {"--batch-size", "1000000" + zeros});
     const Result refused = run_attn(line);
     CHECK(refused.code == 4);
     CHECK(refused.out.empty());
@@ -141,7 +142,7 @@ TEST_CASE("costs and explanations: counts of a giant batch are those of one, tim
 }
 
 TEST_CASE("summary: options of costs alone are refused without them, and those of Keras's table with them") {
-  CHECK(run_attn({"summary", "--batch", "2"}).code == 2);
+  CHECK(run_attn({"summary", "--batch-size", "2"}).code == 2);
   CHECK(run_attn({"summary", "--costs", "--masks"}).code == 2);
   CHECK(run_attn({"summary", "--costs", "--line-length", "80"}).code == 2);
   const json opened = json::parse(run_attn({"summary", "--depth", "1", "--weights", "--json"}).out);

@@ -5,7 +5,7 @@
 namespace attn::cli {
 
 TEST_CASE("field names: a field in backticks becomes the option that stands for it") {
-  CHECK(with_option_names("`batch` 1 `sequence_length` 64 fits") == "--batch 1 --seq-len 64 fits");
+  CHECK(with_option_names("`batch` 1 `sequence_length` 64 fits") == "--batch-size 1 --seq-len 64 fits");
   CHECK(with_option_names("what `memory_limit` leaves") == "what --mem-limit leaves");
   CHECK(with_option_names("`layer` 7: no such layer; `decoder_ids` too") ==
         "--layer 7: no such layer; --decoder-ids too");
@@ -15,7 +15,7 @@ TEST_CASE("field names: a field in backticks becomes the option that stands for 
 TEST_CASE("field names: other words in backticks stay") {
   CHECK(with_option_names("`attn summary` lists them") == "`attn summary` lists them");
   CHECK(with_option_names("`attn train --log` or `loss`") == "`attn train --log` or --loss");
-  CHECK(with_option_names("one ` and `batch`") == "one ` and --batch");
+  CHECK(with_option_names("one ` and `batch`") == "one ` and --batch-size");
   CHECK(with_option_names("an empty pair `` stays") == "an empty pair `` stays");
   CHECK(with_option_names("") == "");
 }

@@ -47,7 +47,7 @@ TEST_CASE("convert --to: a model goes from form to form, its weights and its tok
       CHECK_MESSAGE(converted.code == 0, converted.err);
       CHECK(converted.err.empty());
       last = folder / place;
-      CHECK(run_attn({"weights", last, "--diff", start}).code == 0);
+      CHECK(run_attn({"weights", last, "--expect", start}).code == 0);
       CHECK(ids_of(last) == ids);
     }
     CHECK(folder.names() == std::vector<std::string>{"a", "b", "c.keras", "d"});
@@ -68,7 +68,7 @@ TEST_CASE("convert --to hf: every family comes back from transformers' names and
     CHECK(!std::filesystem::exists(folder / "hf/model.safetensors"));
     const Result back = run_attn({"convert", folder / "hf", folder / "preset", "--to", "preset"});
     CHECK_MESSAGE(back.code == 0, back.err);
-    const Result same = run_attn({"weights", folder / "preset", "--diff", start});
+    const Result same = run_attn({"weights", folder / "preset", "--expect", start});
     CHECK_MESSAGE(same.code == 0, same.out << same.err);
   }
 }
@@ -82,7 +82,7 @@ TEST_CASE("convert --to hf: each expert has arrays of its own, and blocks withou
     CHECK_MESSAGE(there.code == 0, there.err);
     const Result back = run_attn({"convert", folder / "hf", folder / "back.keras"});
     CHECK_MESSAGE(back.code == 0, back.err);
-    const Result same = run_attn({"weights", folder / "back.keras", "--diff", start});
+    const Result same = run_attn({"weights", folder / "back.keras", "--expect", start});
     CHECK_MESSAGE(same.code == 0, same.out << same.err);
   }
 }
@@ -119,7 +119,7 @@ TEST_CASE("weights: weights that share a path are listed by it, and compared apa
     CHECK(std::count_if(listed.begin(), listed.end(), [&](const json& one) { return one["name"] == wanted; }) > 1);
     const TemporaryFolder folder;
     REQUIRE(run_attn({"convert", place, folder / "w.npz"}).code == 0);
-    CHECK(run_attn({"weights", folder / "w.npz", "--diff", place}).code == 0);
+    CHECK(run_attn({"weights", folder / "w.npz", "--expect", place}).code == 0);
   }
 }
 
@@ -164,7 +164,7 @@ TEST_CASE("convert --max-shard-size: an index says in which file each array lies
 TEST_CASE("weights: a config stands for the folder that it is in") {
   for (const std::string file : {"gpt2/preset/config.json", "gpt2/preset/task.json", "gpt2/hf/config.json"}) {
     CAPTURE(file);
-    CHECK(run_attn({"weights", model(file), "--diff", model("gpt2/preset")}).code == 0);
+    CHECK(run_attn({"weights", model(file), "--expect", model("gpt2/preset")}).code == 0);
   }
   CHECK(run_attn({"weights", "configs/encoder.json"}).code == 3);
 }
@@ -361,7 +361,7 @@ TEST_CASE("a snapshot of Hugging Face's cache: its symlinks to blobs are read an
     std::filesystem::rename(entry.path(), cache + "/blobs/" + blob);
     std::filesystem::create_symlink("../../blobs/" + blob, snapshot + "/" + entry.path().filename().string());
   }
-  CHECK(run_attn({"weights", snapshot, "--diff", model("gpt2/hf")}).code == 0);
+  CHECK(run_attn({"weights", snapshot, "--expect", model("gpt2/hf")}).code == 0);
   CHECK(ids_of(snapshot) == ids_of(model("gpt2/hf")));
   CHECK(run_attn({"convert", snapshot, "-o", folder / "copy", "--to", "hf"}).code == 0);
   CHECK(ids_of(folder / "copy") == ids_of(model("gpt2/hf")));

@@ -82,9 +82,9 @@ TEST_CASE("generate: an option of one sampler selects it, and an option without 
   for (const Selected& one :
        std::vector<Selected>{{{"--top-p", "0.5"}, "TopPSampler"},
                              {{"--top-p", "0.5", "--top-k", "3"}, "TopPSampler"},
-                             {{"--beams", "2"}, "BeamSampler"},
-                             {{"--beams", "2", "--all-beams"}, "BeamSampler"},
-                             {{"--alpha", "0.5", "--top-k", "3"}, "ContrastiveSampler"},
+                             {{"--num-beams", "2"}, "BeamSampler"},
+                             {{"--num-beams", "2", "--all-beams"}, "BeamSampler"},
+                             {{"--penalty-alpha", "0.5", "--top-k", "3"}, "ContrastiveSampler"},
                              {{"--temperature", "0.5"}, "TopKSampler"},
                              {{"--sampler", "random", "--temperature", "0.5"}, "RandomSampler"}}) {
     const Result result = run(one.words);
@@ -104,14 +104,15 @@ TEST_CASE("generate: an option of one sampler selects it, and an option without 
            {{"--temperature", "nan"}, "--temperature 'nan': expected a number"},
            {{"--top-k", "0"}, "--top-k 0: expected a whole number above 0; use --sampler random"},
            {{"--top-k", "1.5"}, "--top-k '1.5': expected a whole number"},
-           {{"--beams", "0"}, "--beams '0': expected a number above 0"},
+           {{"--num-beams", "0"}, "--num-beams '0': expected a number above 0"},
            {{"--sampler", "greedy", "--top-p", "0.9"}, "--top-p has no effect with greedy sampling"},
            {{"--sampler", "greedy", "--temperature", "0.5"}, "--temperature has no effect with greedy sampling"},
-           {{"--sampler", "top_k", "--beams", "2"}, "--beams has no effect with top_k sampling: use --sampler beam"},
+           {{"--sampler", "top_k", "--num-beams", "2"},
+            "--num-beams has no effect with top_k sampling: use --sampler beam"},
            {{"--sampler", "random", "--top-k", "5"}, "--top-k has no effect with random sampling"},
-           {{"--sampler", "beam", "--alpha", "0.5"}, "--alpha has no effect with beam sampling"},
-           {{"--top-p", "0.5", "--beams", "2"}, "--top-p and --beams select different samplers"},
-           {{"--beams", "2", "--top-k", "3"}, "--top-k has no effect with beam sampling"}}) {
+           {{"--sampler", "beam", "--penalty-alpha", "0.5"}, "--penalty-alpha has no effect with beam sampling"},
+           {{"--top-p", "0.5", "--num-beams", "2"}, "--top-p and --num-beams select different samplers"},
+           {{"--num-beams", "2", "--top-k", "3"}, "--top-k has no effect with beam sampling"}}) {
     const Result result = run(one.words);
     CAPTURE(one.reason);
     CAPTURE(result.err);
@@ -227,7 +228,7 @@ TEST_CASE("generate: --expect takes ids as generate writes them, and exits 1 whe
 }
 
 TEST_CASE("generate: --all-beams writes each beam with its log-probability, and --stats a plain block") {
-  const Result result = run_attn(line(preset("gpt2"), {"--ids", "5,6", "--sampler", "beam", "--beams", "3",
+  const Result result = run_attn(line(preset("gpt2"), {"--ids", "5,6", "--sampler", "beam", "--num-beams", "3",
                                                        "--max-new-tokens", "2", "--all-beams", "--stats"}));
   REQUIRE(result.code == 0);
   std::vector<double> scores;
@@ -252,7 +253,7 @@ TEST_CASE("generate: a model that is no task takes and gives ids, with an encode
   CHECK(made["max_length"] == 48);
   CHECK(made["results"][0]["token_ids"].size() == 5);
   std::vector<std::string> beam = line("configs/encoder_decoder.json", words);
-  beam.insert(beam.end(), {"--sampler", "beam", "--beams", "2"});
+  beam.insert(beam.end(), {"--sampler", "beam", "--num-beams", "2"});
   CHECK(run_attn(beam).code == 0);
   const Result alone =
       run_attn({"generate", "configs/gpt_small.json", "--ids", "3,4", "--sampler", "greedy", "--max-new-tokens", "2"});
@@ -270,9 +271,9 @@ TEST_CASE("generate: a model that is no task takes and gives ids, with an encode
 }
 
 TEST_CASE("plan: a decoder's cache is told by layer, token and length, and other models have none") {
-  const json plan = json::parse(
-      run_attn({"plan", preset("gpt2"), "--max-length", "100", "--batch", "2", "--cache-dtype", "bfloat16", "--json"})
-          .out);
+  const json plan = json::parse(run_attn({"plan", preset("gpt2"), "--max-length", "100", "--batch-size", "2",
+                                          "--cache-dtype", "bfloat16", "--json"})
+                                    .out);
   const json& cache = plan["cache"];
   CHECK(cache["sequences"] == 2);
   CHECK(cache["positions"] == 100);

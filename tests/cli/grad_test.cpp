@@ -17,8 +17,8 @@ namespace {
 
 using nlohmann::json;
 
-const std::string kModel = "tests/data/training/loss/two_outputs/start.keras";
-const std::string kData = "tests/data/training/loss/two_outputs/data.npz";
+const std::string kGradModel = "tests/data/training/loss/two_outputs/start.keras";
+const std::string kGradData = "tests/data/training/loss/two_outputs/data.npz";
 
 json row_of(const json& report, const std::string& name) {
   for (const json& row : report["gradients"])
@@ -29,7 +29,7 @@ json row_of(const json& report, const std::string& name) {
 /// Writes the case's arrays, after `change`, to a file.
 template <typename Change>
 std::string data_with(const TemporaryFolder& folder, const std::string& file, Change change) {
-  std::vector<NamedTensor> arrays = io::read_tensors(in_repository(kData));
+  std::vector<NamedTensor> arrays = io::read_tensors(in_repository(kGradData));
   change(arrays);
   io::write_tensors(folder / file, arrays);
   return folder / file;
@@ -39,7 +39,8 @@ std::string data_with(const TemporaryFolder& folder, const std::string& file, Ch
 
 TEST_CASE("grad: the loss and the gradients are those of the compiled model, and --expect agrees with what -o wrote") {
   const TemporaryFolder folder;
-  const Result result = run_attn({"grad", kModel, "--data", kData, "--batch", "4", "-o", folder / "g.npz", "--json"});
+  const Result result =
+      run_attn({"grad", kGradModel, "--data", kGradData, "--batch-size", "4", "-o", folder / "g.npz", "--json"});
   REQUIRE_MESSAGE(result.code == 0, result.err);
   const json report = json::parse(result.out);
   CHECK(report["loss"]["name"] == "kind: sparse_categorical_crossentropy, price: huber_loss");
@@ -48,11 +49,11 @@ TEST_CASE("grad: the loss and the gradients are those of the compiled model, and
   CHECK(report["loss"]["value"].get<double>() == doctest::Approx(0.3 * price + 2.0 * kind));  // its loss_weights
   CHECK(report["batch"] == 4);
   CHECK(row_of(report, "mha/key")["arrays"] == 2);
-  const Result again = run_attn(
-      {"grad", kModel, "--data", kData, "--batch", "4", "--backend", "reference", "--expect", folder / "g.npz"});
+  const Result again = run_attn({"grad", kGradModel, "--data", kGradData, "--batch-size", "4", "--backend", "reference",
+                                 "--expect", folder / "g.npz"});
   CHECK_MESSAGE(again.code == 0, again.out);
   CHECK(contains(again.out, "Agrees with"));
-  const Result other = run_attn({"grad", kModel, "--data", kData, "--expect", folder / "g.npz"});
+  const Result other = run_attn({"grad", kGradModel, "--data", kGradData, "--expect", folder / "g.npz"});
   CHECK(other.code == 1);
 }
 
@@ -62,27 +63,27 @@ TEST_CASE("grad: notes name what is zero, undetermined, or not reached") {
   const json report = json::parse(result.out);
   CHECK(row_of(report, "multi_head_attention/key/bias")["note"] == "undetermined");
   CHECK(row_of(report, "multi_head_attention/key/kernel")["note"] == nullptr);
-  const Result one = run_attn({"grad", kModel, "--loss", R"({"price": "mse"})", "--by", "weight", "--json"});
+  const Result one = run_attn({"grad", kGradModel, "--loss", R"({"price": "mse"})", "--by", "weight", "--json"});
   REQUIRE_MESSAGE(one.code == 0, one.err);
   const json of_price = json::parse(one.out);
   CHECK(row_of(of_price, "kind/kernel")["note"] == "no path");
   CHECK(row_of(of_price, "kind/kernel")["connected"] == 0);
 }
 
-TEST_CASE("grad: --output takes the loss of one output alone") {
+TEST_CASE("grad: --loss-output takes the loss of one output alone") {
   const auto of = [&](const std::vector<std::string>& words) {
-    std::vector<std::string> line{"grad", kModel, "--data", kData, "--by", "weight", "--json"};
+    std::vector<std::string> line{"grad", kGradModel, "--data", kGradData, "--by", "weight", "--json"};
     line.insert(line.end(), words.begin(), words.end());
     const Result result = run_attn(line);
     REQUIRE_MESSAGE(result.code == 0, result.err);
     return json::parse(result.out);
   };
-  const json both = of({}), one = of({"--output", "price"});
+  const json both = of({}), one = of({"--loss-output", "price"});
   CHECK(one["loss"]["name"] == "huber_loss");
   CHECK(both["loss"]["terms"][1]["name"] == one["loss"]["terms"][0]["name"]);
   CHECK(both["loss"]["terms"][1]["value"] == one["loss"]["terms"][0]["value"]);
   CHECK(row_of(one, "kind/kernel")["note"] == "no path");
-  const Result none = run_attn({"grad", kModel, "--output", "prise"});
+  const Result none = run_attn({"grad", kGradModel, "--loss-output", "prise"});
   CHECK(none.code == 2);
   CHECK_MESSAGE(contains(none.err, "no output 'prise' (did you mean 'price'?)"), none.err);
 }
@@ -134,7 +135,7 @@ TEST_CASE("grad: --check holds gradients against central differences") {
 
 TEST_CASE("grad: --svg draws a bar for each row") {
   const TemporaryFolder folder;
-  REQUIRE(run_attn({"grad", kModel, "--svg", folder / "g.svg"}).code == 0);
+  REQUIRE(run_attn({"grad", kGradModel, "--svg", folder / "g.svg"}).code == 0);
   const std::string svg = read_text(folder / "g.svg");
   CHECK(svg.starts_with("<svg "));
   CHECK(contains(svg, "mha/attention_output"));
@@ -152,21 +153,22 @@ TEST_CASE("grad: data that does not fit is told in one sentence") {
   const std::string rows = data_with(folder, "rows.npz", [](auto& arrays) {
     arrays.push_back({"sample_weight:kind", Tensor(DType::float32, {3})});
   });
-  CHECK(contains(error({kModel, "--data", rows}), "the array 'x' has 40 rows, and 'sample_weight:kind' has 3"));
+  CHECK(contains(error({kGradModel, "--data", rows}), "the array 'x' has 40 rows, and 'sample_weight:kind' has 3"));
   const std::string unknown = data_with(folder, "unknown.npz", [](auto& arrays) { arrays.front().name = "xx"; });
-  CHECK(contains(error({kModel, "--data", unknown}), "the array 'xx' is neither an input of the model nor a target"));
+  CHECK(
+      contains(error({kGradModel, "--data", unknown}), "the array 'xx' is neither an input of the model nor a target"));
   const std::string wide = data_with(folder, "wide.npz", [](auto& arrays) {
     for (NamedTensor& array : arrays)
       if (array.name == "y:price") array.tensor = Tensor(DType::float32, {40, 2});
   });
-  CHECK(
-      contains(error({kModel, "--data", wide}), "the targets 'y:price' (40, 2) do not fit the output 'price' (40, 1)"));
+  CHECK(contains(error({kGradModel, "--data", wide}),
+                 "the targets 'y:price' (40, 2) do not fit the output 'price' (40, 1)"));
   const std::string label = data_with(folder, "label.npz", [](auto& arrays) {
     for (NamedTensor& array : arrays)
       if (array.name == "y:kind") array.tensor.set(2, 9);
   });
-  CHECK(contains(error({kModel, "--data", label}), "9"));
-  CHECK(contains(error({kModel, "--loss", "mean_squared_eror"}),
+  CHECK(contains(error({kGradModel, "--data", label}), "9"));
+  CHECK(contains(error({kGradModel, "--loss", "mean_squared_eror"}),
                  "the loss 'mean_squared_eror' is not known (did you mean 'mean_squared_error'?)"));
 }
 
@@ -176,7 +178,7 @@ TEST_CASE("grad: what is not finite ends with 1 and names the layer") {
     for (NamedTensor& array : arrays)
       if (array.name == "x") array.tensor.set(0, std::numeric_limits<double>::quiet_NaN());
   });
-  const Result result = run_attn({"grad", kModel, "--data", data, "--batch", "4"});
+  const Result result = run_attn({"grad", kGradModel, "--data", data, "--batch-size", "4"});
   CHECK(result.code == 1);
   CHECK(contains(result.err, "contains NaN or Inf"));
   CHECK(contains(result.out, "not finite"));

@@ -97,14 +97,14 @@ TEST_CASE("run: random whole numbers stay inside the table that a part of them i
   CHECK_MESSAGE(run_attn({"run", model}).code == 0, run_attn({"run", model}).err);
 }
 
-TEST_CASE("run: --batch beside an array of another batch is told to be of no use") {
+TEST_CASE("run: --batch-size beside an array of another batch is told to be of no use") {
   const TemporaryFolder folder;
   const std::string path = folder / "x.npy";
   io::write_tensors(path, std::vector<NamedTensor>{{"x", Tensor(DType::float32, {2, 50, 512})}});
-  const Result result = run_attn({"run", "--input", path, "--batch", "4"});
+  const Result result = run_attn({"run", "--input", path, "--batch-size", "4"});
   CHECK(result.code == 0);
-  CHECK(contains(result.err, "--batch 4 is not used: the array given for 'input_layer' has a batch of 2"));
-  CHECK(run_attn({"run", "--input", path, "--batch", "2"}).err.empty());
+  CHECK(contains(result.err, "--batch-size 4 is not used: the array given for 'input_layer' has a batch of 2"));
+  CHECK(run_attn({"run", "--input", path, "--batch-size", "2"}).err.empty());
 }
 
 TEST_CASE("run: NaN in an output is warned of") {

@@ -162,7 +162,7 @@ TEST_CASE("attn: numbers of the command line are decimal, with zeros in front or
   CHECK(summary("01") == summary("1"));
   CHECK(summary("+1") == summary("1"));
   CHECK(summary("1") != summary("0"));
-  CHECK(contains(run_attn({"plan", "--batch", "010"}).out, "batch 10,"));
+  CHECK(contains(run_attn({"plan", "--batch-size", "010"}).out, "batch 10,"));
   CHECK(contains(run_attn({"run", "--seed", "18446744073709551615"}).out, "seed 18446744073709551615"));
 }
 
@@ -181,19 +181,19 @@ TEST_CASE("attn: a wrong command line is one sentence that names the wrong word,
       {{"run", "--matmul-precision", "hgh"}, "expected high, highest, medium (did you mean 'high'?)"},
       {{"run", "--device", "cuad"}, "expected cpu, cuda, cuda:N or auto (did you mean 'cuda'?)"},
       {{"run", "--dtype", "flaot32"}, "(did you mean 'float32'?)"},
-      {{"run", "--batch", "0"}, "--batch '0': expected a number above 0"},
+      {{"run", "--batch-size", "0"}, "--batch-size '0': expected a number above 0"},
       {{"run", "--threads", "x"}, "--threads 'x': expected a number from 0 to 1024"},
       {{"run", "--threads", "1.5"}, "--threads '1.5': expected a whole number"},
       {{"run", "--threads", "0x2"}, "--threads '0x2': expected a number from 0 to 1024"},
       {{"run", "--threads", "4294967297"}, "--threads '4294967297': expected a smaller number"},
-      {{"run", "--batch", "9223372036854775808"}, "--batch '9223372036854775808': expected a smaller number"},
+      {{"run", "--batch-size", "9223372036854775808"}, "--batch-size '9223372036854775808': expected a smaller number"},
       {{"run", "--rtol", "nan"}, "--rtol 'nan': expected a number that is not below 0"},
       {{"run", "--seed", "many"}, "--seed 'many': expected a whole number from 0 to 2^64 - 1"},
       {{"run", "--seed", "-1"}, "--seed '-1': expected a whole number from 0 to 2^64 - 1"},
       {{"run", "--seed", "18446744073709551616"}, "expected a whole number from 0 to 2^64 - 1"},
       {{"bench", "--mean-length", "nan"}, "--mean-length 'nan': expected a number from 0 to 1"},
       {{"bench", "--mean-length", "2"}, "--mean-length '2': expected a number from 0 to 1"},
-      {{"summary", "--batch"}, "--batch requires a value: N"},
+      {{"summary", "--batch-size"}, "--batch-size requires a value: N"},
       {{"convert", "in.npz"}, "OUT is missing: attn convert IN OUT [options]"},
       {{"init"}, "--output FILE is missing: attn init [MODEL] --output FILE [options]"},
       {{"init", "--sed", "3"}, "unknown option '--sed' (did you mean '--seed'?)"},
@@ -300,7 +300,7 @@ TEST_CASE("attn: ATTN_ variables give defaults, options go before them, and a wr
   const std::vector<std::vector<std::string>> wrong = {
       {"ATTN_FORMAT", "tabel", "summary"}, {"ATTN_THREADS", "x", "run"},     {"ATTN_DEVICE", "cuad", "run"},
       {"ATTN_DTYPE", "int3", "run"},       {"ATTN_BACKEND", "onedn", "run"}, {"ATTN_COLOR", "red", "devices"},
-      {"ATTN_BATCH", "0", "explain"}};
+      {"ATTN_BATCH_SIZE", "0", "explain"}};
   for (const auto& row : wrong) {
     const Environment variable(Variables{{row[0], row[1]}});
     const Result result = run_attn({row[2]});
@@ -309,7 +309,7 @@ TEST_CASE("attn: ATTN_ variables give defaults, options go before them, and a wr
     CHECK(contains(result.err, row[1]));
   }
   // Invalid values of variables have no effect in commands that do not read them.
-  const Environment harmless(Variables{{"ATTN_BATCH", "4"},
+  const Environment harmless(Variables{{"ATTN_BATCH_SIZE", "4"},
                                        {"ATTN_RTOL", "0.1"},
                                        {"ATTN_OUTPUT", "nowhere/x"},
                                        {"ATTN_MODEL", "nowhere"},
@@ -537,8 +537,9 @@ TEST_CASE("attn: - is stdin and stdout for arrays too, and the report then goes 
   const Result converted = run_attn({"convert", "-", "-", "--quiet"}, weights.out);
   CHECK(converted.code == 0);
   CHECK(converted.err.empty());
-  CHECK(run_attn({"weights", folder.file("a.npz", converted.out), "--diff", folder.file("b.npz", weights.out)}).code ==
-        0);
+  CHECK(
+      run_attn({"weights", folder.file("a.npz", converted.out), "--expect", folder.file("b.npz", weights.out)}).code ==
+      0);
   const Result outputs = run_attn({"run", "-o", "-", "--json"});
   CHECK(json::parse(outputs.err)["schema"] == "attn.run/1");
   CHECK(run_attn({"run", "--expect", "-"}, outputs.out).code == 0);

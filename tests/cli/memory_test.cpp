@@ -33,17 +33,17 @@ std::string limit_of(int megabytes) { return std::to_string(megabytes + kRecords
 TEST_CASE("memory: a pass that passes --mem-limit exits 4, and the batch that it names fits") {
   for (const char* command : {"run", "bench", "compare", "heatmap"}) {
     CAPTURE(command);
-    const Result refused = run_attn({command, "--batch", "1000", "--mem-limit", limit_of(100)});
+    const Result refused = run_attn({command, "--batch-size", "1000", "--mem-limit", limit_of(100)});
     CHECK(refused.code == 4);
     CHECK(refused.out.empty());
     CHECK(contains(refused.err, "the rest of --mem-limit"));
-    const int batch = std::stoi(word_after(refused.err, "--batch"));
+    const int batch = std::stoi(word_after(refused.err, "--batch-size"));
     CHECK(batch > 1);
     CHECK(batch < 1000);
   }
-  const Result refused = run_attn({"run", "--batch", "1000", "--mem-limit", limit_of(100)});
-  const std::string batch = word_after(refused.err, "--batch");
-  const Result ran = run_attn({"run", "--batch", batch, "--mem-limit", limit_of(100), "--json"});
+  const Result refused = run_attn({"run", "--batch-size", "1000", "--mem-limit", limit_of(100)});
+  const std::string batch = word_after(refused.err, "--batch-size");
+  const Result ran = run_attn({"run", "--batch-size", batch, "--mem-limit", limit_of(100), "--json"});
   REQUIRE(ran.code == 0);
   CHECK(nlohmann::json::parse(ran.out)["memory"]["predicted_bytes"] <= (100 + kRecords) * 1'000'000);
 }
@@ -55,7 +55,7 @@ TEST_CASE("memory: where no batch fits, a length that fits is named") {
                {"class_name": "Dense", "config": {"units": 64}}]}})");
   const Result refused = run_attn({"run", model, "--seq-len", "10000000", "--mem-limit", limit_of(60)});
   CHECK(refused.code == 4);
-  const std::string length = word_after(refused.err, "--batch 1 --seq-len");
+  const std::string length = word_after(refused.err, "--batch-size 1 --seq-len");
   CHECK(run_attn({"run", model, "--seq-len", length, "--mem-limit", limit_of(60)}).code == 0);
 }
 

@@ -54,12 +54,12 @@ TEST_CASE("convert: in .onnx, lengths that may differ have names of their own, a
   CHECK(names("gpt2/preset") == std::set<std::string>{"\x06length"});
 }
 
-TEST_CASE("convert: --opset, --batch, --seq-len and --shape are of ONNX alone, and are checked") {
+TEST_CASE("convert: --opset, --batch-size, --seq-len and --shape are of ONNX alone, and are checked") {
   const TemporaryFolder folder;
   CHECK(run_attn({"convert", fixture(kNested), folder / "m.npz", "--opset", "20"}).code == 2);
   CHECK(run_attn({"convert", fixture(kNested), folder / "m.onnx", "--opset", "17"}).code == 2);
   CHECK(run_attn({"convert", fixture(kNested), folder / "m.onnx", "--shape", "nobody=1,2"}).code == 2);
-  const Result fixed = run_attn({"convert", fixture(kNested), folder / "m.onnx", "--opset", "18", "--batch", "3"});
+  const Result fixed = run_attn({"convert", fixture(kNested), folder / "m.onnx", "--opset", "18", "--batch-size", "3"});
   CHECK(fixed.code == 0);
   CHECK(!contains(read_text(folder / "m.onnx"), "batch"));
 }

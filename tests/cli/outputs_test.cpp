@@ -26,8 +26,8 @@ namespace {
 namespace fs = std::filesystem;
 using Words = std::vector<std::string>;
 
-const std::string kModel = "tests/data/training/norm/batch/start.keras";
-const std::string kData = "tests/data/training/norm/batch/data.npz";  // 40 rows
+const std::string kOutputsModel = "tests/data/training/norm/batch/start.keras";
+const std::string kOutputsData = "tests/data/training/norm/batch/data.npz";  // 40 rows
 const std::string kCausal = "tests/data/keras/mha/causal/model.keras";
 const std::string kGenerates = "tests/data/generation/gpt2/preset";
 
@@ -37,7 +37,7 @@ Words extended(Words line, const Words& more) {
 }
 
 Words training(const std::string& target, const Words& more = {}) {
-  return extended({"train", kModel, "--data", kData, "-o", target, "--epochs", "2"}, more);
+  return extended({"train", kOutputsModel, "--data", kOutputsData, "-o", target, "--epochs", "2"}, more);
 }
 
 std::string shell_words(const Words& words) {
@@ -111,20 +111,20 @@ TEST_CASE("outputs: two options that name one file are refused, for one result w
 TEST_CASE("outputs: no result replaces a file that the command reads") {
   const TemporaryFolder folder;
   const std::string data = folder / "data.npz", model = folder / "model.json", x = folder / "x.npy";
-  fs::copy_file(attn::test::in_repository(kData), data);
+  fs::copy_file(attn::test::in_repository(kOutputsData), data);
   fs::create_symlink(data, folder / "other.npz");
   const std::string config = folder.file("model.json", read_text(fixture("mha/causal/model.json")));
   REQUIRE(run_attn({"run", config, "-o", x}).code == 0);
   const std::vector<std::string> before = {read_text(data), read_text(config), read_text(x)};
   const auto trained = [&](const Words& more) {
-    return extended({"train", kModel, "--data", data, "-o", folder / "a.keras"}, more);
+    return extended({"train", kOutputsModel, "--data", data, "-o", folder / "a.keras"}, more);
   };
   for (const Words& line :
        {trained({"--log", data}), trained({"--csv", data}), trained({"--svg", data}), trained({"--dump", data}),
         trained({"--dump", folder / "other.npz"}), Words{"run", config, "--input", x, "-o", x},
         Words{"run", config, "--input", "input=" + x, "-o", x}, Words{"run", config, "--input", x, "--scores", x},
         Words{"run", config, "--input", x, "--output-dir", folder / "."}, Words{"run", config, "--json", "-o", config},
-        Words{"summary", config, "--json", "-o", config}, Words{"grad", kModel, "--data", data, "-o", data}}) {
+        Words{"summary", config, "--json", "-o", config}, Words{"grad", kOutputsModel, "--data", data, "-o", data}}) {
     CAPTURE(fmt::format("{}", fmt::join(line, " ")));
     const Result result = run_attn(line);
     CHECK(result.code == 2);
@@ -191,7 +191,7 @@ TEST_CASE("outputs: a limit on a file's size is an error for every command, and 
   for (const Words& line :
        {Words{"init", kCausal, "-o", npz}, Words{"convert", kCausal, npz},
         Words{"convert", kCausal, folder / "a.keras"}, Words{"convert", kCausal, folder / "a.onnx"},
-        Words{"run", kCausal, "-o", npz, "--batch", "64"}, Words{"grad", kCausal, "-o", npz, "--loss", "mse"}}) {
+        Words{"run", kCausal, "-o", npz, "--batch-size", "64"}, Words{"grad", kCausal, "-o", npz, "--loss", "mse"}}) {
     const Result result = run_shell("ulimit -f 1; " + shell_words(line) + " > /dev/null");
     CAPTURE(fmt::format("{}", fmt::join(line, " ")));
     CHECK(result.code == 3);

@@ -59,12 +59,12 @@ std::vector<Box> boxes_of_svg(const std::string& svg) {
 }
 
 TEST_CASE("plan: no two results lie in one place at one time, in the JSON and in the picture") {
-  for (const std::vector<std::string>& model :
-       std::vector<std::vector<std::string>>{{},
-                                             {"configs/bert_base.json", "--seq-len", "16"},
-                                             {"configs/encoder_decoder.json", "--batch", "2", "--dtype", "bfloat16"},
-                                             {"configs/lstm_attention.json", "--backend", "reference"},
-                                             {fixture("model/encoder_decoder/model.json"), "--seq-len", "6"}}) {
+  for (const std::vector<std::string>& model : std::vector<std::vector<std::string>>{
+           {},
+           {"configs/bert_base.json", "--seq-len", "16"},
+           {"configs/encoder_decoder.json", "--batch-size", "2", "--dtype", "bfloat16"},
+           {"configs/lstm_attention.json", "--backend", "reference"},
+           {fixture("model/encoder_decoder/model.json"), "--seq-len", "6"}}) {
     CAPTURE(join(model, " "));
     std::vector<std::string> words = {"plan"};
     words.insert(words.end(), model.begin(), model.end());
@@ -126,7 +126,7 @@ TEST_CASE("plan: a batch makes results larger, kernels are named where they are 
     words.insert(words.end(), more.begin(), more.end());
     return json::parse(run_attn(words).out)["arena"]["bytes"].get<std::int64_t>();
   };
-  CHECK(arena({"--batch", "4"}) == 4 * arena({}));
+  CHECK(arena({"--batch-size", "4"}) == 4 * arena({}));
   const json plan = json::parse(run_attn({"plan", "--kernels", "--json"}).out);
   for (const json& step : plan["steps"]) CHECK_FALSE(step["kernel"].get<std::string>().empty());
   CHECK(contains(run_attn({"plan", "--kernels"}).out, "Kernel"));

@@ -68,7 +68,7 @@ TEST_CASE("text: strings that no input takes are refused in one sentence") {
   CHECK(contains(said(classifier, named), "the model has no string input 'txt' (did you mean 'text'?)"));
   CHECK(contains(said(layers, lines), "the input for its strings is ambiguous: give --input NAME=FILE"));
   CHECK(contains(said(layers, "row=" + lines), "the input 'row' has the shape (None, 4), but its strings have (1,)"));
-  CHECK(contains(said(classifier, "tests/data/docs/word.npy"), "the input 'text' is of strings"));
+  CHECK(contains(said(classifier, "src/cli/commands/demo/word.npy"), "the input 'text' is of strings"));
 }
 
 TEST_CASE("text: a heatmap's labels are the terms that the model sees") {
@@ -101,7 +101,8 @@ TEST_CASE("text: numbers are hashed where they stand in an input, and what is co
   const Result refused = run_attn({"run", folder.file("twice.json", model("second", "first"))});
   CHECK(refused.code == 3);
   CHECK(contains(refused.err, "it hashes the result of 'first'; only inputs can be hashed"));
-  const Result one = run_attn({"run", text_case("hashes/model.keras"), "--input", "number=tests/data/docs/word.npy"});
+  const Result one =
+      run_attn({"run", text_case("hashes/model.keras"), "--input", "number=src/cli/commands/demo/word.npy"});
   CHECK(one.code == 3);
   CHECK(contains(one.err, "it crosses number, small, but not all of them are given"));
 }
@@ -183,7 +184,7 @@ TEST_CASE("text: the strings that a model gives are told, written for NumPy, and
 TEST_CASE("text: strings that a model gives are put together from the batches of many files") {
   const TemporaryFolder folder;
   const Result run = run_attn({"run", text_case("named/model.keras"), "--input", text_case("named/inputs.npz"),
-                               "--batch", "2", "--output-dir", folder / "out"});
+                               "--batch-size", "2", "--output-dir", folder / "out"});
   CHECK_MESSAGE(run.code == 0, run.err);
   const attn::io::Arrays written = attn::io::read_arrays(folder / "out/inputs.npz");
   REQUIRE(written.texts.size() == 1);

@@ -18,11 +18,11 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-const std::string kModel = "tests/data/training/norm/batch/start.keras";
-const std::string kData = "tests/data/training/norm/batch/data.npz";
+const std::string kHostileModel = "tests/data/training/norm/batch/start.keras";
+const std::string kHostileData = "tests/data/training/norm/batch/data.npz";
 
 Result train_with(const TemporaryFolder& folder, const Words& more) {
-  Words line{"train", kModel, "--data", kData, "-o", folder / "out.keras", "--steps", "2", "--quiet"};
+  Words line{"train", kHostileModel, "--data", kHostileData, "-o", folder / "out.keras", "--steps", "2", "--quiet"};
   line.insert(line.end(), more.begin(), more.end());
   return run_attn(line);
 }
@@ -136,7 +136,7 @@ TEST_CASE(
   expect_one_error(train_with(folder, {"--optimizer", std::string(20000, '[')}), 2,
                    "--optimizer: nesting deeper than 64");
   expect_one_error(train_with(folder, {"--loss", R"({"a": 1, "a": 2})"}), 2, "occurs twice in one object");
-  CHECK(run_attn({"train", kModel, "--data", kData, "--threads", "100000"}).code == 2);
+  CHECK(run_attn({"train", kHostileModel, "--data", kHostileData, "--threads", "100000"}).code == 2);
 }
 
 TEST_CASE("train: a regularizer or constraint of wrong types or numbers is rejected in one line") {

@@ -167,7 +167,7 @@ TEST_CASE("train: what does not fit the memory is told before it begins, with th
       train({kModel, "--data", kData, "-o", folder / "a.keras", "--batch-size", "7", "--mem-limit", "1MB"});
   CHECK(result.code == static_cast<int>(ExitCode::no_memory));
   CHECK_MESSAGE(contains(result.err, "training takes"), result.err);
-  CHECK(contains(result.err, "--checkpoint layer"));
+  CHECK(contains(result.err, "--recompute layer"));
   CHECK(!std::filesystem::exists(folder / "a.keras"));
 }
 
@@ -175,7 +175,7 @@ TEST_CASE("train: computing activations once more gives the same bits") {
   const TemporaryFolder folder;
   const auto with = [&](const std::string& file, const std::string& checkpoint) {
     const Result result = train({kModel, "--data", kData, "-o", folder / "a.keras", "--batch-size", "7", "--dump",
-                                 folder / file, "--checkpoint", checkpoint});
+                                 folder / file, "--recompute", checkpoint});
     REQUIRE_MESSAGE(result.code == 0, result.err);
     return bytes_of(folder / file);
   };
@@ -214,7 +214,7 @@ TEST_CASE("train: early stopping ends the training, and a resume counts on where
   REQUIRE_MESSAGE(resumed.code == 0, resumed.err);
   CHECK(bytes_of(folder / "a.npz") == bytes_of(folder / "b.npz"));
   const auto weights_in = [&](const std::string& file) {
-    return run_attn({"weights", file, "--diff", folder / "a.keras"}).code;
+    return run_attn({"weights", file, "--expect", folder / "a.keras"}).code;
   };
   CHECK(weights_in(folder / "b.keras") == 0);
 }

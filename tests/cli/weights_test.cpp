@@ -122,21 +122,21 @@ TEST_CASE("weights: --model lists weights of another shape") {
   CHECK(contains(result.out, "  not the model's: x (1,)\n"));
 }
 
-TEST_CASE("weights: --diff pairs weights by the model's paths, whatever the files call them") {
+TEST_CASE("weights: --expect pairs weights by the model's paths, whatever the files call them") {
   for (const char* name : {"model.weights.h5", "model.h5", "split.weights.json", "model.npz"}) {
     CAPTURE(name);
-    const Result result = run_attn({"weights", saved("model.keras"), "--diff", saved(name)});
+    const Result result = run_attn({"weights", saved("model.keras"), "--expect", saved(name)});
     CHECK(result.code == 0);
     CHECK(contains(result.out, "22 equal, 0 different, 0 only in A, 0 only in B (rtol 0, atol 0)"));
-    CHECK(run_attn({"weights", saved(name), "--diff", saved("model.keras")}).code == 0);
+    CHECK(run_attn({"weights", saved(name), "--expect", saved("model.keras")}).code == 0);
   }
 }
 
-TEST_CASE("weights: --diff says where and by how much arrays differ") {
+TEST_CASE("weights: --expect says where and by how much arrays differ") {
   const TemporaryFolder folder;
   const std::string a = folder.file("a.safetensors", safetensors({{"same", {1}}, {"w", {3, 4}}, {"gone", {1, 2}}}));
   const std::string b = folder.file("b.safetensors", safetensors({{"same", {1}}, {"w", {3, 4.5}}, {"new", {1}}}));
-  const Result result = run_attn({"weights", a, "--diff", b, "--json"});
+  const Result result = run_attn({"weights", a, "--expect", b, "--json"});
   CHECK(result.code == 1);
   const json diff = json_of(result)["diff"];
   CHECK(diff["equal"] == false);
@@ -150,12 +150,12 @@ TEST_CASE("weights: --diff says where and by how much arrays differ") {
   CHECK(w["worst_index"] == json({1}));
   CHECK(w["a"] == 4.0);
   CHECK(w["b"] == 4.5);
-  const std::string text = run_attn({"weights", a, "--diff", b}).out;
+  const std::string text = run_attn({"weights", a, "--expect", b}).out;
   CHECK(contains(text, "1 equal, 1 different, 1 only in A, 1 only in B"));
   // All arrays are within the tolerance, except those that one side lacks.
-  CHECK(run_attn({"weights", a, "--diff", b, "--atol", "0.5"}).code == 1);
-  CHECK(run_attn({"weights", a, "--diff", b, "--atol", "0.5", "--match", "?*w*", "--match", "w"}).code == 1);
-  CHECK(run_attn({"weights", a, "--diff", b, "--atol", "0.5", "--match", "w"}).code == 0);
+  CHECK(run_attn({"weights", a, "--expect", b, "--atol", "0.5"}).code == 1);
+  CHECK(run_attn({"weights", a, "--expect", b, "--atol", "0.5", "--match", "?*w*", "--match", "w"}).code == 1);
+  CHECK(run_attn({"weights", a, "--expect", b, "--atol", "0.5", "--match", "w"}).code == 0);
   CHECK(run_attn({"weights", a, "--rtol", "0.5"}).code == 2);
 }
 
@@ -171,7 +171,7 @@ TEST_CASE("convert: every form into every other, and back to equal numbers") {
       CHECK(done.code == 0);
       CHECK(done.err.empty());
       CHECK(contains(done.out, "22 weights, 360 elements, 1.41 KB"));
-      CHECK(run_attn({"weights", folder / target, "--diff", saved("model.keras")}).code == 0);
+      CHECK(run_attn({"weights", folder / target, "--expect", saved("model.keras")}).code == 0);
     }
   }
 }
@@ -187,7 +187,7 @@ TEST_CASE("convert: --dtype stores halves both ways") {
       CHECK(report["arrays"][0]["dtype"] == dtype);
       CHECK(report["model"]["pass"] == true);
       // The mantissa has 8 bits: half of the last one is 2^-8.
-      CHECK(run_attn({"weights", saved("model.keras"), "--diff", folder / name, "--rtol", "0.004"}).code == 0);
+      CHECK(run_attn({"weights", saved("model.keras"), "--expect", folder / name, "--rtol", "0.004"}).code == 0);
       REQUIRE(run_attn({"convert", folder / name, folder / "back.npz", "--model", saved("model.keras"), "--dtype",
                         "float32"})
                   .code == 0);
@@ -221,7 +221,7 @@ TEST_CASE("convert: a file without a layout needs --model for one that has it") 
   // Names and paths in the file are kept.
   CHECK(run_attn({"convert", saved("model.npz"), folder / "w.safetensors"}).err.empty());
   CHECK(run_attn({"convert", saved("split.weights.json"), folder / "w.weights.h5"}).err.empty());
-  CHECK(run_attn({"weights", folder / "w.weights.h5", "--diff", saved("model.weights.h5")}).code == 0);
+  CHECK(run_attn({"weights", folder / "w.weights.h5", "--expect", saved("model.weights.h5")}).code == 0);
   CHECK(contains(run_attn({"convert", saved("model.weights.h5"), folder / "p.npz"}).err,
                  "keep the names of Keras's file"));
 }
@@ -293,11 +293,11 @@ TEST_CASE("init: the same seed gives the same weights, another seed others, and 
     CHECK(report["schema"] == "attn.init/1");
     CHECK(report["weights"] == 18);
     CHECK(report["elements"] == 3'415'040);
-    CHECK(run_attn({"weights", folder / name, "--diff", folder / "a.weights.h5", "--model", "configs/encoder.json"})
+    CHECK(run_attn({"weights", folder / name, "--expect", folder / "a.weights.h5", "--model", "configs/encoder.json"})
               .code == 0);
   }
   REQUIRE(run_attn({"init", "-o", folder / "b.npz"}).code == 0);
-  CHECK(run_attn({"weights", folder / "a.npz", "--diff", folder / "b.npz"}).code == 1);
+  CHECK(run_attn({"weights", folder / "a.npz", "--expect", folder / "b.npz"}).code == 1);
   const Result first = run_attn({"run", "--seed", "5", "-o", folder / "y.npz"});
   const Result second = run_attn({"run", "--seed", "5", "--weights", folder / "a.safetensors", "--expect",
                                   folder / "y.npz", "--rtol", "0", "--atol", "0"});
@@ -327,7 +327,7 @@ TEST_CASE("weights: hostile and damaged files are one sentence and exit code 3")
     CAPTURE(file);
     const std::vector<std::vector<std::string>> lines = {
         {"weights", file},
-        {"weights", saved("model.npz"), "--diff", file},
+        {"weights", saved("model.npz"), "--expect", file},
         {"convert", file, folder / "w.npz"},
         {"convert", saved("model.npz"), folder / "w.h5", "--model", file}};
     for (const auto& words : lines) {
@@ -345,7 +345,7 @@ TEST_CASE("weights: names from a file are made fit to print, in every format") {
   for (const char* format : {"table", "json", "markdown", "csv"}) {
     CAPTURE(format);
     for (const auto& words :
-         {std::vector<std::string>{"weights", path}, {"weights", path, "--diff", saved("model.npz")}}) {
+         {std::vector<std::string>{"weights", path}, {"weights", path, "--expect", saved("model.npz")}}) {
       std::vector<std::string> line = words;
       line.insert(line.end(), {"--format", format});
       CHECK(run_attn(line).out.find('\x1b') == std::string::npos);

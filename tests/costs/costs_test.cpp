@@ -242,7 +242,7 @@ TEST_CASE("costs: an encoder by hand, at any batch and length") {
   const std::string text = R"({"name": "by_hand", "input_shape": [null, 512], "num_layers": 1, "num_heads": 8,
     "key_dim": 64, "intermediate_dim": 2048, "dropout": 0})";
   const Result result =
-      run_attn({"summary", "-", "--costs", "--depth", "1", "--batch", "3", "--seq-len", "20", "--json"}, text);
+      run_attn({"summary", "-", "--costs", "--depth", "1", "--batch-size", "3", "--seq-len", "20", "--json"}, text);
   REQUIRE(result.code == 0);
   const json told = json::parse(result.out);
   const json& attention = told["layers"][1];

@@ -211,7 +211,7 @@ TEST_CASE("strings: names of arrays and members are text too") {
       CHECK(result.code == 0);
       CHECK(is_clean(result.err));
       check_form(form, result.out);
-      const Attempt diff = attempt({"weights", good, "--diff", good, "--format", form});
+      const Attempt diff = attempt({"weights", good, "--expect", good, "--format", form});
       check_form(form, diff.out);
       CHECK(is_clean(diff.err));
     }
@@ -251,7 +251,7 @@ TEST_CASE("strings: words of the command line are quoted in part, as text, and w
                                                {"run", "--device", word},
                                                {"run", "--backend", word},
                                                {"run", "--dtype", word},
-                                               {"run", "--batch", word},
+                                               {"run", "--batch-size", word},
                                                {"run", "--seed", word},
                                                {"run", "--threads", word},
                                                {"run", "--input", word},
@@ -259,7 +259,7 @@ TEST_CASE("strings: words of the command line are quoted in part, as text, and w
                                                {"run", "-o", word},
                                                {"run", "--expect", word},
                                                {"run", "--matmul-precision", word},
-                                               {"bench", "--batch", word},
+                                               {"bench", "--batch-size", word},
                                                {"bench", "--seq-len", word},
                                                {"bench", "--baseline", word},
                                                {"bench", "--fail-if-slower", word},

@@ -21,7 +21,7 @@ class Failures(RankCase):
 
     def test_the_first_of_several_that_lack_a_file_is_told(self):
         shutil.copy(self.folder / 'm.json', self.folder / 'm0.json')
-        self.fails('ATTN run mRANK.json --parallel data --batch 3 -o y.npz', 3, 'rank 1 of 3', ranks=3)
+        self.fails('ATTN run mRANK.json --parallel data --batch-size 3 -o y.npz', 3, 'rank 1 of 3', ranks=3)
 
     def test_a_rank_has_a_file_that_is_wrong(self):
         for rank in range(2):
@@ -126,7 +126,7 @@ class Failures(RankCase):
             self.assertIn(way, err)
 
     def long_run(self, *words, ranks=2):
-        process = start(ranks, processes.ATTN, 'run', 'long.json', '--batch', '64', '--backend', 'reference', '--parallel',
+        process = start(ranks, processes.ATTN, 'run', 'long.json', '--batch-size', '64', '--backend', 'reference', '--parallel',
                         'tensor', '-o', 'y.npz', *words, folder=self.folder)
         return process, wait_for_ranks(process, ranks)
 
@@ -175,5 +175,5 @@ class Failures(RankCase):
         if not late.exists():
             self.skipTest(f'{late} is not built')
         self.fails(f'[ RANK = 1 ] && export LD_PRELOAD={late}; '
-                   'ATTN run m.json --timeout 3 --batch 4 --parallel tensor=2,data=2 -o y.npz', 5,
+                   'ATTN run m.json --timeout 3 --batch-size 4 --parallel tensor=2,data=2 -o y.npz', 5,
                    'not all ranks formed groups within 3 s', ranks=4)

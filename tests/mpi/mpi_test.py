@@ -52,7 +52,7 @@ class Mpi(RankCase):
                    'Slurm started rank 0 of 4, and Open MPI', 3)
 
     def test_counts_are_those_of_the_plan(self):
-        words = ('m.json', '--batch', '2', '--parallel')
+        words = ('m.json', '--batch-size', '2', '--parallel')
         code, out, err = run(3, 'run', *words, 'tensor=3', '--json', folder=self.folder)
         self.assertEqual(code, 0, err)
         plan = alone('plan', *words, 'tensor=3', '--json', folder=self.folder)
@@ -80,14 +80,14 @@ class Mpi(RankCase):
 
     def test_a_measurement_counts_what_the_plan_predicts(self):
         cluster = json.dumps({'ranks_per_node': 2, 'peak': 1e11, 'memory_bw': 1e10, 'between': {'alpha': 1e-5, 'beta': 1e9}})
-        words = ('m.json', '--batch', '2,3', '--cluster', cluster, '--json')
+        words = ('m.json', '--batch-size', '2,3', '--cluster', cluster, '--json')
         code, out, err = run(2, 'bench', *words, '--parallel', 'tensor', '--min-time', '0.1', folder=self.folder)
         self.assertEqual(code, 0, err)
         rows = json.loads(out)['rows']
         self.assertEqual([row['batch'] for row in rows], [2, 3])
         for row in rows:
-            plan = json.loads(alone('plan', 'm.json', '--batch', str(row['batch']), '--cluster', cluster, '--json', '--parallel',
-                                    'tensor=2', folder=self.folder).stdout)
+            plan = json.loads(alone('plan', 'm.json', '--batch-size', str(row['batch']), '--cluster', cluster, '--json',
+                                    '--parallel', 'tensor=2', folder=self.folder).stdout)
             for measured, predicted in zip(row['parallel']['collectives'], plan['collectives'], strict=True):
                 for key in ('op', 'count', 'bytes', 'predicted'):
                     self.assertEqual(measured[key], predicted[key])
@@ -98,8 +98,8 @@ class Mpi(RankCase):
             self.assertEqual(len(row['parallel']['per_rank']), 2)
 
     def test_groups_share_rows_and_their_ranks_the_model(self):
-        words = ('m.json', '--batch', '5', '--json', '--parallel')
-        self.assertEqual(run(1, 'run', 'm.json', '--batch', '5', '-o', 'one.npz', folder=self.folder)[0], 0)
+        words = ('m.json', '--batch-size', '5', '--json', '--parallel')
+        self.assertEqual(run(1, 'run', 'm.json', '--batch-size', '5', '-o', 'one.npz', folder=self.folder)[0], 0)
         for word, ranks in (('tensor=2,data=2', 4), ('data=3,tensor=1', 3), ('sequence=2,data=2', 4)):
             code, out, err = run(ranks, 'run', *words, word, '-o', 'all.npz', folder=self.folder)
             self.assertEqual(code, 0, err)
@@ -112,12 +112,12 @@ class Mpi(RankCase):
             # run reports the group of rank 0, plan that of the last rank, which can have one row more: bytes differ.
             self.assertEqual([each['op'] for each in told['collectives']], [each['op'] for each in plan['collectives']])
             self.assertEqual([each['count'] for each in told['collectives']], [each['count'] for each in plan['collectives']])
-        code, out, err = run(4, 'bench', 'm.json', '--batch', '4', '--json', '--parallel', 'tensor=2,data=2', '--cluster',
+        code, out, err = run(4, 'bench', 'm.json', '--batch-size', '4', '--json', '--parallel', 'tensor=2,data=2', '--cluster',
                              'cpu-100g', '--min-time', '0.1', folder=self.folder)
         self.assertEqual(code, 0, err)
         row = json.loads(out)['rows'][0]
         self.assertLess(row['difference'], 1e-5)
-        plan = json.loads(alone('plan', 'm.json', '--batch', '4', '--json', '--parallel', 'tensor=2,data=2',
+        plan = json.loads(alone('plan', 'm.json', '--batch-size', '4', '--json', '--parallel', 'tensor=2,data=2',
                                 folder=self.folder).stdout)
         self.assertEqual([each['bytes'] for each in row['parallel']['collectives']],
                          [each['bytes'] for each in plan['collectives']])

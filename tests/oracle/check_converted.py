@@ -38,7 +38,7 @@ def attn(program, *words):
 
 def found(by):
     if by == "train":
-        return sorted(DATA.glob("training/**/start.keras"))
+        return sorted(DATA.glob("training/*/*/start.keras"))
     own = [path for path in DATA.glob("**/*.keras") if not path.relative_to(DATA).parts[0].startswith("custom")]  # need code
     out = sorted([*own, *DATA.glob("keras2/**/model.h5")])
     return out + sorted(DATA.glob("keras*/**/model.json")) if by == "init" else out
@@ -47,7 +47,7 @@ def found(by):
 def write(program, by, model, target):
     if by == "train":
         data = [word for path in sorted(model.parent.glob("data*.npz"))[:1] for word in ("--data", path)]
-        attn(program, "train", model, *data, "-o", target, "--steps", "1", "--batch-size", "4", "--loss", "mse", "-q")
+        attn(program, "train", model, *data, "-o", target, "--steps", "1", "--batch-size", "4", "-q")
     elif by == "init":
         attn(program, "init", model, "-o", target, "-q")
     else:
@@ -60,7 +60,7 @@ def drawn(program, target, model):
     if beside.exists() and model.stem == "model":
         return dict(np.load(beside))
     random, out = np.random.default_rng(1), {}
-    told = attn(program, "run", target, "--batch", "2", "--backend", "reference", "-q", "--json")
+    told = attn(program, "run", target, "--batch-size", "2", "--backend", "reference", "-q", "--json")
     for given in json.loads(told)["inputs"]:
         if given["dtype"] == "string":
             return None

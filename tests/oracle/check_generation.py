@@ -95,7 +95,8 @@ def check_tokens(program, case, tokens):
 def sampler_words(sampler):
     config = sampler["config"]
     words = ["--sampler", KINDS[sampler["class_name"]], "--temperature", config.get("temperature", 1.0)]
-    for key, option in (("k", "--top-k"), ("p", "--top-p"), ("num_beams", "--beams"), ("alpha", "--alpha"), ("seed", "--seed")):
+    for key, option in (("k", "--top-k"), ("p", "--top-p"), ("num_beams", "--num-beams"), ("alpha", "--penalty-alpha"),
+                        ("seed", "--seed")):
         if config.get(key) is not None:
             words += [option, config[key]]
     return words + (["--all-beams"] if "num_beams" in config else [])

@@ -27,8 +27,9 @@ def memory_of(attn, words):
 def main():
     attn = sys.argv[1]
     models = sys.argv[2:] or sorted(map(str, (ROOT / "configs").glob("*.json")))
-    variants = [[], ["--batch", "8"], ["--batch", "4", "--dtype", "bfloat16"], ["--batch", "2", "--scores", "scores.npz"],
-                ["--batch", "3", "-o", "out.safetensors"], ["--weights", "w.safetensors"], ["--weights", "w.weights.h5"]]
+    variants = [[], ["--batch-size", "8"], ["--batch-size", "4", "--dtype", "bfloat16"],
+                ["--batch-size", "2", "--scores", "scores.npz"], ["--batch-size", "3", "-o", "out.safetensors"],
+                ["--weights", "w.safetensors"], ["--weights", "w.weights.h5"]]
     low, high, count = 9.0, 0.0, 0  # high: for runs without a weight file
     with tempfile.TemporaryDirectory() as folder:
         for model in models:

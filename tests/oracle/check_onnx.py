@@ -64,7 +64,7 @@ class Case:
 def random_pass(attn, path):
     """Returns random inputs, and the results of attn's reference backend."""
     with tempfile.TemporaryDirectory() as folder:
-        words = [attn, "run", path, "--batch", "2", "--backend", "reference", "-q"]
+        words = [attn, "run", path, "--batch-size", "2", "--backend", "reference", "-q"]
         run = lambda *more: subprocess.run([str(word) for word in (*words, *more)], capture_output=True, text=True, check=True).stdout
         random, inputs = np.random.default_rng(1), {}
         told = json.loads(run("--json"))

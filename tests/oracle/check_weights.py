@@ -131,7 +131,7 @@ def check_reading(program, path, model, folder):
     pathlib.Path(config).write_text(model.to_json())
     shared = len({w.path for w in model.weights}) < len(model.weights)
     for name in forms[: 2 if shared else 4]:
-        attn(program, "weights", path, "--diff", folder / name, "--model", config)
+        attn(program, "weights", path, "--expect", folder / name, "--model", config)
         attn(program, "convert", folder / name, folder / "back.weights.h5", "--model", config)
         clone = fresh(model)
         clone.load_weights(folder / "back.weights.h5")

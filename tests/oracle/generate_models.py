@@ -265,9 +265,9 @@ def draw_sampler(r, name):
                               words + ["--top-k", str(k), "--seed", str(seed)]),
             "top_p": lambda: (S.TopPSampler(p=p, seed=seed, temperature=temperature),
                               words + ["--top-p", str(p), "--seed", str(seed)]),
-            "beam": lambda: (S.BeamSampler(num_beams=beams, temperature=temperature), words + ["--beams", str(beams)]),
+            "beam": lambda: (S.BeamSampler(num_beams=beams, temperature=temperature), words + ["--num-beams", str(beams)]),
             "contrastive": lambda: (S.ContrastiveSampler(k=k, alpha=alpha, temperature=temperature),
-                                    words + ["--top-k", str(k), "--alpha", str(alpha)])}[name]()
+                                    words + ["--top-k", str(k), "--penalty-alpha", str(alpha)])}[name]()
 
 
 def padded(rows, length):

@@ -15,8 +15,9 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import browser  # noqa: E402
 
 DATA = pathlib.Path(__file__).resolve().parent.parent / 'data'
+DEMO = DATA.parent.parent / 'src/cli/commands/demo'
 MODELS = {
-    'reverser': [DATA / 'docs/reverser.keras', '--input', DATA / 'docs/word.npy'],
+    'reverser': [DEMO / 'reverser.keras', '--input', DEMO / 'word.npy'],
     'classifier': [DATA / 'text/classifier/model.keras', '--input', DATA / 'text/classifier/inputs.npz'],
     'nested': [DATA / 'keras/model/nested/model.keras'],
     'seq2seq': [DATA / 'generation/bart/preset', '--seq-len', '12'],

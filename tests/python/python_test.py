@@ -720,12 +720,12 @@ class LikeTheProgram(unittest.TestCase):
 
 class Page(unittest.TestCase):
     def test_the_examples_of_the_page_print_what_it_shows(self):
-        x = np.load(ROOT / 'tests/data/docs/word.npy')
+        x = np.load(ROOT / 'src/cli/commands/demo/word.npy')
         before = os.getcwd()
         self.addCleanup(os.chdir, before)
         with tempfile.TemporaryDirectory() as folder:
             os.chdir(folder)
-            pathlib.Path('model.keras').symlink_to(ROOT / 'tests/data/docs/reverser.keras')
+            pathlib.Path('model.keras').symlink_to(ROOT / 'src/cli/commands/demo/reverser.keras')
             pathlib.Path('gpt2').symlink_to(GPT2)
             failed, tried = doctest.testfile(str(ROOT / 'docs/python.md'), module_relative=False, encoding='utf-8',
                                              optionflags=doctest.ELLIPSIS,

@@ -31,7 +31,7 @@ def configs(folder, source):
         if i < 2:
             found.append((name + ", reference", (file, "--backend", "reference")))
     for name in BUILT_IN:
-        found.append((name, (str(source / "configs" / name), "--backend", "onednn", "--batch", "2")))
+        found.append((name, (str(source / "configs" / name), "--backend", "onednn", "--batch-size", "2")))
     return found
 
 

@@ -1,6 +1,7 @@
 """attn as its caller sees it: exit code, output, and files in a folder."""
 import os
 import pathlib
+import resource
 import shutil
 import signal
 import subprocess
@@ -70,6 +71,15 @@ class Folder:
 
     def __exit__(self, *_):
         shutil.rmtree(self.path, ignore_errors=True)
+
+
+def limited(memory, seconds):
+    """Returns a function for preexec_fn, after which a program may take `memory` bytes and `seconds` of processor time."""
+    def limit():
+        resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    return limit
 
 
 def temporaries(folder):

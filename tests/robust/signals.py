@@ -27,7 +27,7 @@ class Long:
 
 
 LONG = (
-    Long("run", ("run", "m.json", "--batch", "4", "-o", "y.npz"), ("y.npz",)),
+    Long("run", ("run", "m.json", "--batch-size", "4", "-o", "y.npz"), ("y.npz",)),
     Long("run reference", ("run", "m.json", "--backend", "reference", "-o", "y.npz"), ("y.npz",)),
     Long("run h5", ("run", "m.json", "--weights", "w.weights.h5", "--dump", "dump"), ()),
     Long("init", ("init", "m.json", "-o", "y.safetensors"), ("y.safetensors",)),
@@ -37,7 +37,7 @@ LONG = (
     Long("compare", ("compare", "m.json", "--backend", "onednn,reference"), ()),
     Long("bench", ("bench", "m.json", "--json", "-o", "y.json", "--min-time", "30"), ("y.json",)),
     Long("bench reference", ("bench", "m.json", "--json", "-o", "y.json", "--backend", "reference"), ("y.json",)),
-    Long("bench stream", ("bench", "m.json", "--format", "jsonl", "--batch", "1,2", "--min-time", "30"), ()),
+    Long("bench stream", ("bench", "m.json", "--format", "jsonl", "--batch-size", "1,2", "--min-time", "30"), ()),
     Long("bench ops", ("bench", "m.json", "--ops", "--json", "-o", "y.json"), ("y.json",)),
     Long("bench peaks", ("bench", "m.json", "--roofline", "--json", "-o", "y.json"), ("y.json",)),
     Long("bench verified", ("bench", "m.json", "--verify", "always", "--iterations", "1", "--json", "-o", "y.json"),

@@ -90,7 +90,7 @@ def make(folder):
     for words in (("generate", "--prompt", "a", "--max-new-tokens", "6", "--sampler", "greedy"),
                   ("generate", "--prompt", "a", "--max-new-tokens", "6", "--json"),
                   ("generate", "--prompts", "text.txt", "--max-new-tokens", "6"),
-                  ("generate", "--prompt", "a", "--beams", "2", "--all-beams", "--max-new-tokens", "4"),
+                  ("generate", "--prompt", "a", "--num-beams", "2", "--all-beams", "--max-new-tokens", "4"),
                   ("tokenize", "--texts", "text.txt"), ("tokenize", "--ids", "300,301,302"),
                   ("tokenize", "--ids", "300,301,302", "--decode"), ("score", "--texts", "text.txt")):
         yield (words[0], "preset", *words[1:])

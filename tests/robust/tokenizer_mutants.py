@@ -3,13 +3,12 @@ time and memory proportional to the input."""
 import base64
 import json
 import random
-import resource
 import shutil
 import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from program import ROOT, Folder, shell_code
+from program import ROOT, Folder, limited, shell_code
 
 DATA = ROOT / "tests/data"
 SECONDS, MEMORY = 20, 2 << 30
@@ -180,17 +179,12 @@ def write_mutant(draw, folder):
     return source.parent.name + "/" + source.name
 
 
-def limited():
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-
-
 def trouble(attn, words, text, place):
     """Returns the problem of a run, or nothing."""
     start = time.monotonic()
     try:
         done = subprocess.run([attn.path, *words], input=text, capture_output=True, timeout=SECONDS, check=False,
-                              preexec_fn=limited, env=attn.environment({"ATTN_THREADS": "1"}))
+                              preexec_fn=limited(MEMORY, SECONDS), env=attn.environment({"ATTN_THREADS": "1"}))
     except subprocess.TimeoutExpired:
         return f"{place}: {words}: still at work after {SECONDS} s"
     code, err = shell_code(done.returncode), done.stderr.decode(errors="replace")

@@ -12,19 +12,20 @@ void add_execution(Options& options, open::Execution& execution) {
   add_keras_version(options, execution.keras_version);
   add_compat(options, execution.as_keras_hub);
   add_memory_limit(options, execution.memory_limit);
+  const InGroup group(options, OptionGroup::execution);
   options.flag("--skip-padding", execution.skip_padding,
                "skip positions that the padding mask hides; their outputs are 0");
   add_matmul_precision(options, execution.precision);
 }
 
 void add_forward(Options& options, open::Execution& execution, std::vector<std::string>& inputs) {
-  add_execution(options, execution);
-  add_device(options, execution.device);
-  add_dtype_of_weights(options, execution.dtype);
+  add_inputs(options, inputs);
   add_batch(options, execution.batch);
   add_sequence_length(options, execution.sequence_length);
+  add_device(options, execution.device);
+  add_dtype_of_weights(options, execution.dtype);
   add_threads(options, execution.threads);
-  add_inputs(options, inputs);
+  add_execution(options, execution);
 }
 
 }  // namespace attn::cli

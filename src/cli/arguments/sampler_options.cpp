@@ -19,13 +19,14 @@ constexpr const char* kDrawing = "random, top_k or top_p";
 void SamplerWords::declare(Options& options) {
   options
       .add("--sampler", name_, "NAME",
-           "sampling method (default top_k, or greedy for Gemma; --top-p, --beams and --alpha select theirs)")
+           "sampling method (default top_k, or greedy for Gemma; --top-p, --num-beams and --penalty-alpha select "
+           "theirs)")
       .one_of({"greedy", "random", "top_k", "top_p", "beam", "contrastive"});
   options.add("--top-k", top_k_, "K", "number of candidate tokens (default 5; all for top_p)");
   options.add("--top-p", top_p_, "P", "nucleus probability; selects --sampler top_p (default 0.1)").between(0.0, 1.0);
   options.add("--temperature", temperature_, "T", "sampling temperature; lower values are less random (default 1)");
-  options.add("--beams", beams_, "N", "number of beams; selects --sampler beam (default 5)").above_zero();
-  options.add("--alpha", alpha_, "A", "degeneration penalty; selects --sampler contrastive (default 0.6)")
+  options.add("--num-beams", beams_, "N", "number of beams; selects --sampler beam (default 5)").above_zero();
+  options.add("--penalty-alpha", alpha_, "A", "degeneration penalty; selects --sampler contrastive (default 0.6)")
       .between(0.0, 1.0);
   options.flag("--all-beams", all_beams_, "with --sampler beam: print every beam and its log-probability, best first");
   options.add("--seed", seed_, "SEED", "sampling seed; draws match those of KerasHub on TensorFlow");
@@ -41,8 +42,8 @@ void SamplerWords::check() const {
   if (!name_.empty()) return;
   std::vector<std::string> given;
   if (top_p_) given.emplace_back("--top-p");
-  if (beams_) given.emplace_back("--beams");
-  if (alpha_) given.emplace_back("--alpha");
+  if (beams_) given.emplace_back("--num-beams");
+  if (alpha_) given.emplace_back("--penalty-alpha");
   if (given.size() > 1)
     throw bad_usage("{} and {} select different samplers: give only one of them", given[0], given[1]);
 }
@@ -65,9 +66,9 @@ void SamplerWords::expect_effect(SamplerKind kind) const {
   using enum SamplerKind;
   expect(top_p_.has_value(), "--top-p", {top_p}, "top_p");
   expect(top_k_.has_value(), "--top-k", {top_k, top_p, contrastive}, "top_k, top_p or contrastive");
-  expect(beams_.has_value(), "--beams", {beam}, "beam");
+  expect(beams_.has_value(), "--num-beams", {beam}, "beam");
   expect(all_beams_, "--all-beams", {beam}, "beam");
-  expect(alpha_.has_value(), "--alpha", {contrastive}, "contrastive");
+  expect(alpha_.has_value(), "--penalty-alpha", {contrastive}, "contrastive");
   expect(temperature_ && *temperature_ != 1.0, "--temperature", {random, top_k, top_p, beam, contrastive}, kDrawing);
 }
 

@@ -18,8 +18,9 @@ class SamplerWords {
   /// Throws Error (usage) for numbers out of range and for incompatible options.
   void check() const;
 
-  /// Returns the sampler of --sampler, else the sampler that the given options belong to (--top-p, --beams, --alpha),
-  /// else the model's own. Throws Error (usage) for an option that has no effect with the chosen sampler.
+  /// Returns the sampler of --sampler, else the sampler that the given options belong to (--top-p, --num-beams,
+  /// --penalty-alpha), else the model's own. Throws Error (usage) for an option that has no effect with the chosen
+  /// sampler.
   [[nodiscard]] generate::SamplerOptions options_for(const keras::Model& model) const;
 
   [[nodiscard]] bool all_beams() const noexcept { return all_beams_; }

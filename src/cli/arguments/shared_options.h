@@ -37,8 +37,8 @@ void add_threads(Options& options, int& threads);
 void add_matmul_precision(Options& options, backends::MatmulPrecision& precision);
 void add_memory_limit(Options& options, std::optional<std::int64_t>& bytes);
 
-/// Adds --checkpoint: whether the backward pass recomputes activations instead of keeping them.
-Option add_checkpoint(Options& options, bool& recomputes);
+/// Adds --recompute: whether the backward pass recomputes activations instead of keeping them.
+Option add_recompute(Options& options, bool& recomputes);
 
 /// Adds --raw: whether a terminal receives the control characters in a model's text.
 void add_raw(Options& options);
@@ -53,6 +53,7 @@ void add_seed(Options& options, std::uint64_t& seed);
 /// Adds --rtol and --atol.
 template <typename Number>
 void add_tolerance(Options& options, Number& rtol, Number& atol, const std::string& of = "") {
+  const InGroup group(options, OptionGroup::result);
   options.add("--rtol", rtol, "R", "relative tolerance" + of).not_negative();
   options.add("--atol", atol, "A", "absolute tolerance" + of).not_negative();
 }

@@ -109,18 +109,20 @@ struct BenchCommand {
     add_common(options, common, {Format::table, Format::json, Format::jsonl, Format::markdown, Format::csv});
     add_model(options, model);
     add_execution(options, execution);
+    options.group(OptionGroup::execution);
     options.add("--device", devices, "DEVICE,…", "devices to measure: cpu,cuda (default cpu)").list();
     options
         .add("--dtype", dtypes, "DTYPE,…",
              "dtypes to measure: float32, bfloat16, float16; int8, int4 or int4:BLOCK quantize weights; separated by "
              "commas")
         .list();
+    options.group(OptionGroup::input);
     const auto sizes = [&options](const std::string& name, std::vector<std::int64_t>& list,
                                   const std::string& description) {
       return options.parsed(
           name, [&list, name](const std::string& text) { list = parse_range_list(name, text); }, "SIZES", description);
     };
-    sizes("--batch", batches, "batch sizes to measure: 1,8");
+    sizes("--batch-size", batches, "batch sizes to measure: 1,8");
     sizes("--seq-len", lengths, "sequence lengths to measure: 50,512 or 128-4096*2");
     sizes("--pp", tests.prompts, "for a decoder: prompt lengths of the prefill: 512");
     sizes("--tg", tests.steps, "for a decoder: numbers of tokens to generate: 128");
@@ -128,6 +130,7 @@ struct BenchCommand {
         "--depth", [this](const std::string& text) { tests.depths = parse_depths(text); }, "SIZES",
         "with --pp and --tg: tokens already in the KV cache: 0,4096 (default 0)");
     add_threads(options, execution.threads);
+    options.group(OptionGroup::main);
     options.add("--warmup", warmup, "N", "number of warmup passes (default until times are stable)").not_negative();
     options.add("--min-time", min_time, "S", "minimum measuring time in seconds (default 3)").not_negative();
     options.add("--iterations", iterations, "N", "exact number of timed passes").above_zero();
@@ -138,13 +141,16 @@ struct BenchCommand {
     options.choice<Verify>("--verify", verify,
                            {{"always", Verify::always}, {"auto", Verify::automatic}, {"never", Verify::never}}, "WHEN",
                            "check outputs against the reference backend; auto only if that is fast (default auto)");
+    options.group(OptionGroup::result);
     options.add("--baseline", baseline, "FILE", "baseline to compare with: the result of an earlier attn bench --json");
     options.add("--fail-if-slower", fail_if_slower, "PERCENT",
                 "exit 1 if a median is slower than the baseline's by more than this: 5%");
+    options.group(OptionGroup::input);
     options
         .add("--mean-length", mean_length, "SHARE",
              "pad sequences of random length, with this mean fraction of the full length: 0.6")
         .between(0.0, 1.0);
+    options.group(OptionGroup::main);
     const Option kernels = options.flag("--attention", attention, "measure attention kernels instead of a model");
     sizes("--head-dim", sweep.head_dims, "with --attention: head sizes (default 64)").needs(kernels);
     options.add("--heads", sweep.heads, "N", "with --attention: number of query heads (default 16)")
@@ -179,8 +185,9 @@ struct BenchCommand {
              "with --train: inputs by name, targets y or y:<output>: .npz, .npy, .safetensors (default random)")
         .repeatable()
         .needs(steps);
-    add_checkpoint(options, training.recomputes).needs(steps);
+    add_recompute(options, training.recomputes).needs(steps);
     ranks.declare(options);
+    options.group(OptionGroup::ranks);
     options.add("--cluster", cluster, "NAME",
                 "with --parallel: cluster to predict for, as in attn plan (default measured on these ranks)");
   }
@@ -243,7 +250,7 @@ struct BenchCommand {
     if (!sweep.sizes.empty() && (!batches.empty() || !lengths.empty() || sweep.head_dims != plain.head_dims ||
                                  sweep.heads != plain.heads || sweep.key_heads || sweep.causal))
       throw bad_usage(
-          "--size cannot be combined with --batch, --heads, --key-heads, --seq-len, --head-dim or --causal");
+          "--size cannot be combined with --batch-size, --heads, --key-heads, --seq-len, --head-dim or --causal");
     if (attention && operations) throw bad_usage("--attention and --ops exclude each other");
     if (operations && profile)
       throw bad_usage(

@@ -43,6 +43,7 @@ struct CompareCommand {
     add_model(options, model);
     options.add("other", other, "MODEL",
                 "second model, to compare configs and weights; layer outputs if one is quantized");
+    options.group(OptionGroup::execution);
     options.add("--device", devices, "DEVICES", "devices A,B: cpu, cuda, cuda:N or auto (default cpu)");
     options.add("--backend", backends, "NAMES", "backends A,B: reference, onednn or cuda (default the device's best)");
     options.add(
@@ -51,10 +52,12 @@ struct CompareCommand {
     options.add("--matmul-precision", precisions, "HOW",
                 "precisions A,B of float32 matrix products: highest, high or medium (default highest)");
     options.add("--threads", thread_counts, "COUNTS", "numbers of threads A,B; 0 uses all cores (default 0)");
+    options.group(OptionGroup::model);
     options
         .add("--weights", weights, "FILE",
              "weights file: .weights.h5, .keras, .safetensors or .npz; given twice for A and B")
         .repeatable();
+    options.group(OptionGroup::result);
     options.add("--expect", expect, "FILE",
                 "outputs and layer outputs to compare with, instead of A: .npz, .npy, .safetensors, or a folder of "
                 "attn run --dump");
@@ -325,14 +328,14 @@ struct CompareCommand {
     return arrays;
   }
 
-  /// Warns if --batch or --seq-len differ from the inputs in the file of --expect, which determine the sizes.
+  /// Warns if --batch-size or --seq-len differ from the inputs in the file of --expect, which determine the sizes.
   void check_sizes(const graph::Graph& graph) const {
     const auto told = [&](const char* option, const auto& asked, const std::optional<std::int64_t>& used) {
       if (asked && used && *asked != *used)
         common.console.warn(
             fmt::format("{} {} has no effect: the arrays of {} have {}", option, *asked, printable(*expect), *used));
     };
-    told("--batch", execution.batch, open::batch_of(graph));
+    told("--batch-size", execution.batch, open::batch_of(graph));
     told("--seq-len", execution.sequence_length, open::sequence_length_of(graph));
   }
 

@@ -76,7 +76,7 @@ struct ConvertCommand {
     options.add("--opset", opset, "N", "for ONNX: opset, 18 to 23; 23 has an attention operator (default 23)")
         .between(onnx::kOldestOpset, onnx::kNewestOpset)
         .without_variable();
-    options.add("--batch", batch, "N", "for ONNX: fix the batch size, if the model leaves it open")
+    options.add("--batch-size", batch, "N", "for ONNX: fix the batch size, if the model leaves it open")
         .above_zero()
         .without_variable();
     options.add("--seq-len", sequence_length, "N", "for ONNX: fix the sequence length, if the model leaves it open")
@@ -105,7 +105,7 @@ struct ConvertCommand {
       return 0;
     }
     if (opset || batch || sequence_length || !shapes.empty())
-      throw bad_usage("--opset, --batch, --seq-len and --shape require an .onnx file, not {}", printable(out));
+      throw bad_usage("--opset, --batch-size, --seq-len and --shape require an .onnx file, not {}", printable(out));
     if (out != "-" && std::filesystem::path(out).extension().empty())
       throw bad_usage("{}: an OUT without an extension is a folder; add --to preset, --to hf or --to keras",
                       printable(out));

@@ -26,11 +26,12 @@ struct EmbedCommand {
     options.add("model", model, "MODEL", "preset folder or .keras of a KerasHub TextEmbedder").required();
     options.output("-o,--output", target, "FILE",
                    "write the vectors to .npz, .npy or .safetensors; with --json, the report to .json");
+    options.group(OptionGroup::input);
     options.add("--text", texts, "TEXT", "text to embed; repeatable (default stdin)").repeatable();
     options.add("--texts", texts_file, "FILE", "file of texts: a JSON array, or a .txt with one per line; - is stdin");
-    options.add("--batch", execution.batch, "N", "number of texts that run at a time (default 32)").above_zero();
+    options.add("--batch-size", execution.batch, "N", "number of texts that run at a time (default 32)").above_zero();
     options
-        .add("--length", execution.sequence_length, "N",
+        .add("--seq-len", execution.sequence_length, "N",
              "maximum number of tokens per text (default the preprocessor's)")
         .above_zero();
     add_device(options, execution.device);

@@ -11,6 +11,7 @@
 #include "arguments/prompts.h"
 #include "arguments/sampler_options.h"
 #include "arguments/shared_options.h"
+#include "arguments/steering.h"
 #include "arguments/texts.h"
 #include "attn/base/error.h"
 #include "attn/base/stopwatch.h"
@@ -46,6 +47,7 @@ struct GenerateCommand {
   std::optional<std::string> model;
   PromptWords prompts;
   SamplerWords sampling;
+  SteeringWords steering;
   std::optional<std::int64_t> max_length, max_new_tokens, prefill_chunk, logprobs;
   std::string stop_ids = "auto";
   std::optional<std::string> logits, expect, cache_dtype;
@@ -59,15 +61,18 @@ struct GenerateCommand {
     options.add("model", model, "MODEL", "preset folder, .keras of a KerasHub task, or Hugging Face folder").required();
     prompts.declare(options);
     add_max_length(options, max_length);
-    options.add("--max-new-tokens", max_new_tokens, "N", "maximum number of tokens to generate per prompt")
+    options.add("-n,--max-new-tokens", max_new_tokens, "N", "maximum number of tokens to generate per prompt")
         .above_zero();
     sampling.declare(options);
+    steering.declare(options);
     options.add("--stop-ids", stop_ids, "IDS",
                 "token ids that end a text: auto (as in KerasHub), none, or 1,2 (default auto)");
     add_answer(options, answers);
+    options.group(OptionGroup::input);
     options.flag("--no-start-token", no_start_token, "omit the start token before the prompt");
     options.flag("--no-special", no_special, "treat special tokens in the prompt as plain text");
     add_raw(options);
+    options.group(OptionGroup::result);
     options.flag("--stream", stream, "print text as it is generated (default for one prompt on a terminal)");
     options
         .add("--logprobs", logprobs, "N", "with --json: add the log-probability of each token and of the N most likely")
@@ -76,6 +81,7 @@ struct GenerateCommand {
     options.add("--expect", expect, "FILE", "compare with the token ids of an earlier --json; exit 1 if they differ");
     add_draft(options, drafts);
     add_cache_dtype(options, cache_dtype);
+    options.group(OptionGroup::execution);
     options.add("--prefill-chunk", prefill_chunk, "N", "number of prompt tokens per prefill chunk (default 512)")
         .above_zero();
     options.flag("--stats", stats, "print times on stderr, and the fraction of the memory bandwidth limit");
@@ -177,6 +183,8 @@ struct GenerateCommand {
     if (sampler_.kind == SamplerKind::contrastive)
       throw bad_usage("--sampler contrastive requires a task, which returns the input of its logits");
     if (cache_dtype) throw bad_usage("--cache-dtype: a {} has no KV cache", loaded.model.class_name());
+    if (!steering.files.empty())
+      throw bad_usage("--steer requires a task of KerasHub, and this is a {}", loaded.model.class_name());
     sequences_ = generate::whole_sequences(loaded, execution, max_length);
   }
 
@@ -353,6 +361,13 @@ struct GenerateCommand {
         tokenizer_->size() < rows ? "ids from there on have no text" : "a prompt with any of the others is rejected"));
   }
 
+  /// Returns the last position of the prompts; empty if their lengths differ.
+  [[nodiscard]] static std::optional<std::int64_t> last_position(const generate::Request& request) {
+    const std::size_t length = request.prompts.front().size();
+    const bool same = std::ranges::all_of(request.prompts, [&](const auto& prompt) { return prompt.size() == length; });
+    return same ? std::optional(static_cast<std::int64_t>(length) - 1) : std::nullopt;
+  }
+
   [[nodiscard]] generate::CachedDecoderOptions decoder_options(const generate::Request& request) const {
     generate::CachedDecoderOptions options;
     options.rows = static_cast<Dim>(request.prompts.size());
@@ -365,6 +380,7 @@ struct GenerateCommand {
     options.hidden = sampler_.kind == SamplerKind::contrastive;
     options.encoder_tokens = encoded_.encoder;
     options.as_keras_hub = as_keras_hub();
+    options.edit = steering.edit(last_position(request));
     return options;
   }
 

@@ -41,8 +41,8 @@ struct GetConfigCommand {
     options.add("--layer", layer, "NAME", "print only this layer (block/dense in a nested model)");
     add_input_shape(options, input_shape);
     options.add("--keras-version", version, "3.N", "Keras version to write for, 3.0 to 3.15");
-    options.add("--list", list, "KIND", "list the supported classes of layers or operations")
-        .one_of({"layers", "operations"});
+    options.add("--list", list, "KIND", "list the supported classes of layers or operations, or the model families")
+        .one_of({"layers", "operations", "families"});
   }
 
   [[nodiscard]] int run() const {
@@ -76,6 +76,10 @@ struct GetConfigCommand {
   [[nodiscard]] int write_list() const {
     if (!words.empty()) throw bad_usage("--list takes no model or class, got {}", printable(words.front()));
     if (common.form() == Format::python) throw bad_usage("--list does not support --format python; use table or json");
+    if (*list == "families") {
+      common.write(report::render(common.form(), report::KnownFamilies{keras::known_families()}));
+      return 0;
+    }
     const report::KnownClasses known{*list == "layers" ? keras::known_layers() : keras::known_operations()};
     common.write(report::render(common.form(), known));
     return 0;

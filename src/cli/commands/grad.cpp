@@ -64,20 +64,24 @@ struct GradCommand {
   void declare(Options& options) {
     add_common(options, common, {Format::table, Format::json}, false);
     add_model(options, model);
+    options.group(OptionGroup::input);
     options
         .add("--data", data, "FILE",
              "inputs by name, targets y or y:<output>, sample_weight: .npz, .npy, .safetensors (default random)")
         .repeatable();
+    options.group(OptionGroup::main);
     options.add("--loss", loss, "LOSS", "loss name, or JSON as Keras writes it (default the compiled loss, else mse)");
-    options.add("--output", output, "NAME", "use only the loss of this model output");
+    options.add("--loss-output", output, "NAME", "use only the loss of this model output");
     options.flag("--training", training, "apply dropout and noise, as in training");
     options.flag("--no-training", no_training, "run layers in inference mode, without batch statistics");
-    options.flag("--inputs", with_inputs, "compute the gradients of inputs too");
-    options.add("--wrt", patterns, "PATTERN", "show only weights with matching paths (wildcards * and ?); repeatable")
+    options.flag("--input-gradients", with_inputs, "compute the gradients of inputs too");
+    options.add("--match", patterns, "PATTERN", "show only weights with matching paths (wildcards * and ?); repeatable")
         .repeatable();
-    options.output("-o", arrays, "FILE", "write the loss and gradients to .npz, .npy or .safetensors");
+    options.group(OptionGroup::result);
+    options.output("-o,--output", arrays, "FILE", "write the loss and gradients to .npz, .npy or .safetensors");
     options.add("--expect", expect, "FILE", "compare the loss and gradients with these arrays; exit 1 if they differ");
     add_tolerance(options, rtol, atol, " of --expect");
+    options.group(OptionGroup::main);
     options.flag("--check", check, "check float64 gradients against central differences; exit 1 if they differ");
     options.add("--directions", directions, "N", "with --check: random directions per array (default 3)").above_zero();
     options.add("--eps", step, "A", "with --check: step size (default 1e-6, larger if rounding dominates)")
@@ -86,6 +90,7 @@ struct GradCommand {
                        "group gradients by layer, weight or block (default layer)");
     options.choice<Order>("--sort", order, {{"depth", Order::depth}, {"norm", Order::norm}}, "HOW",
                           "row order: depth follows the model, norm is largest first (default depth)");
+    options.group(OptionGroup::result);
     options.output("--svg", svg, "FILE", "draw a bar for each row, on a logarithmic scale");
     add_input_shape(options, execution.input_shape);
     add_weights(options, execution.weights);

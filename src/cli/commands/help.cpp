@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <memory>
 
 #include "attn/base/text.h"
@@ -90,7 +91,7 @@ constexpr std::array kGroups = {
     CommandGroup{"inspect a model", "summary explain validate plan plot heatmap report"},
     CommandGroup{"run and train a model", "run grad train compare bench generate score tokenize embed"},
     CommandGroup{"read and write files", "get-config weights convert flatten-script init"},
-    CommandGroup{"set up and diagnose", "devices doctor completion man help"},
+    CommandGroup{"set up and diagnose", "demo devices doctor completion man help"},
 };
 
 /// Returns whether the command is in the group; a command without a group is in the last one.
@@ -121,18 +122,22 @@ void add_program(Page& page, const Program& program) {
 
 void add_command(Page& page, const CommandSpec& command) {
   std::vector<Entry> places;
-  std::vector<Entry> options;
+  std::map<std::string_view, std::vector<Entry>> groups;
   for (const OptionSpec& option : command.options) {
     std::string right = option.description;
     if (!option.variable.empty()) right += fmt::format(" [{}]", option.variable);
-    (option.positional() ? places : options).push_back({left_of(option), std::move(right)});
+    (option.positional() ? places : groups[option.group]).push_back({left_of(option), std::move(right)});
   }
   if (!places.empty()) {
     page.heading("Arguments:");
     page.entries(places);
   }
-  page.heading("Options:");
-  page.entries(options);
+  for (const std::string_view group : option_groups()) {
+    const auto found = groups.find(group);
+    if (found == groups.end()) continue;
+    page.heading(fmt::format("{}:", group));
+    page.entries(found->second);
+  }
   const auto examples = examples_of(command.name);
   if (examples.empty()) return;
   page.heading("Examples:");

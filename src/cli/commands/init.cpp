@@ -27,6 +27,7 @@ struct InitCommand {
     add_common(options, common, {Format::table, Format::json}, false);
     add_model(options, model);
     add_input_shape(options, how.input_shape);
+    options.group(OptionGroup::result);
     options.output("-o,--output", out, "FILE", "output file: .weights.h5, .keras, .h5, .safetensors or .npz")
         .required();
     add_seed(options, seed);

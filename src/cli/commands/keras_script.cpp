@@ -116,8 +116,8 @@ def main():
     parser.add_argument("out")
     parser.add_argument("--weights", help=".weights.h5 or .keras")
     parser.add_argument("--inputs", help=".npz of arrays named as the input layers")
-    parser.add_argument("--batch", type=int, default=1, help="batch size, if left open (default 1)")
-    parser.add_argument("--length", type=int, default=128, help="sequence length, if left open (default 128)")
+    parser.add_argument("--batch-size", dest="batch", type=int, default=1, help="batch size, if left open (default 1)")
+    parser.add_argument("--seq-len", dest="length", type=int, default=128, help="sequence length, if left open (default 128)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--import", dest="modules", action="append", default=[], metavar="MODULE",
                         help="a module or .py file that registers the model's classes, such as keras_hub")

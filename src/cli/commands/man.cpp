@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <set>
 
@@ -111,10 +112,16 @@ std::string see_also(const std::vector<std::string>& pages) {
 std::string command_page(const CommandSpec& command) {
   std::string out = head(command);
   std::string places;
-  std::string options;
-  for (const OptionSpec& option : command.options) (option.positional() ? places : options) += option_entry(option);
+  std::map<std::string_view, std::string> groups;
+  for (const OptionSpec& option : command.options)
+    (option.positional() ? places : groups[option.group]) += option_entry(option);
   if (!places.empty()) out += ".SH ARGUMENTS\n" + places;
-  out += ".SH OPTIONS\n" + options + examples_section(command.name);
+  out += ".SH OPTIONS\n";
+  for (const std::string_view group : option_groups())
+    if (const auto found = groups.find(group); found != groups.end())
+      out += fmt::format("{}{}", group == option_groups().front() ? "" : fmt::format(".SS {}\n", roff(group)),
+                         found->second);
+  out += examples_section(command.name);
   return out + std::string(kExitStatus) + see_also({"attn", "attn-help"});
 }
 

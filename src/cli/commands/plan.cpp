@@ -46,6 +46,7 @@ struct PlanCommand {
     add_keras_version(options, execution.keras_version);
     options.flag("--kernels", kernels, "prepare the model and show which kernel runs each step");
     add_parallel(options, parallel);
+    options.group(OptionGroup::ranks);
     options.add("--cluster", cluster, "NAME",
                 "with --parallel: cluster to predict for: h200-ndr, cpu-100g, JSON or a .json file (default cpu-100g)");
   }

@@ -55,6 +55,7 @@ struct RunCommand {
     add_common(options, common, {Format::table, Format::json}, false);
     add_model(options, model);
     add_forward(options, execution, inputs);
+    options.group(OptionGroup::result);
     options.output("-o,--output", target, "FILE",
                    "write outputs to .npz, .npy or .safetensors; with --json, the report to .json");
     options.output("--scores", scores, "FILE", "write the attention weights of every layer to this file");

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "arguments/shared_options.h"
+#include "arguments/steering.h"
 #include "arguments/texts.h"
 #include "attn/base/error.h"
 #include "attn/base/text.h"
@@ -29,17 +30,20 @@ struct ScoreCommand {
   std::string model;
   std::vector<std::string> texts, ids;
   std::optional<std::string> texts_file;
+  SteeringWords steering;
   bool no_start_token = false, no_special = false;
 
   void declare(Options& options) {
     add_common(options, common, {Format::table, Format::json});
     options.add("model", model, "MODEL", "preset folder, .keras of a KerasHub task, or Hugging Face folder").required();
+    options.group(OptionGroup::input);
     options.add("--text", texts, "TEXT", "text to score; repeatable (default stdin)").repeatable();
     options.add("--texts", texts_file, "FILE", "file of texts: a JSON array, or a .txt with one per line; - is stdin");
     options
         .add("--ids", ids, "IDS", "token ids to score instead of text: 464,2746; no start token is added; repeatable")
         .repeatable();
     options.flag("--no-start-token", no_start_token, "omit the start token; the first token then has no score");
+    steering.declare(options);
     options.flag("--no-special", no_special, "treat special tokens in a text as plain text");
     add_device(options, execution.device);
     add_backend(options, execution.backend);
@@ -90,8 +94,12 @@ struct ScoreCommand {
       generate::CachedDecoderOptions options;
       options.rows = 1;
       options.capacity = longest;
+      options.edit = steering.edit(std::nullopt);
       return generate::open_decoder(backend, loaded, execution, {}, options, longest, common.console);
     }
+    if (!steering.files.empty())
+      throw bad_usage("--steer requires a task of KerasHub that predicts tokens, and this is a {}",
+                      loaded.model.class_name());
     if (loaded.model.task())
       throw bad_input("{}: a {} does not return next-token logits, so it cannot score texts", loaded.file,
                       loaded.model.class_name());

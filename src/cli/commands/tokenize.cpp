@@ -33,9 +33,11 @@ struct TokenizeCommand {
   void declare(Options& options) {
     add_common(options, common, {Format::table, Format::text, Format::ids, Format::json});
     options.add("model", model, "MODEL", "preset folder, .keras of a KerasHub task, or Hugging Face folder").required();
+    options.group(OptionGroup::input);
     options.add("--text", texts, "TEXT", "text to tokenize; repeatable (default stdin)").repeatable();
     options.add("--texts", texts_file, "FILE", "file of texts: a JSON array, or a .txt with one per line; - is stdin");
     options.add("--ids", ids, "IDS", "token ids to decode: 464,2746; repeatable").repeatable();
+    options.group(OptionGroup::main);
     options.flag("--decode", decode, "shorthand for --format text: print only the decoded text, byte for byte");
     options.choice("--workflow", how.workflow,
                    {{"python", Workflow::python}, {"tf", Workflow::tensorflow}, {"hf", Workflow::hugging_face}}, "FORM",

@@ -39,14 +39,15 @@ struct WeightsCommand {
         .required();
     options.add("--model", model, "MODEL", "name the weights by this model and check them against it");
     add_input_shape(options, input_shape, "with --model: ");
-    options.add("--diff", other, "FILE", "compare with the weights of this file; exit 1 if they differ");
+    options.add("--expect", other, "FILE", "compare with the weights of this file; exit 1 if they differ");
 
-    // rejected without --diff, like --atol
+    // rejected without --expect, like --atol
     options
-        .add("--rtol", tolerance.rtol, "R", "relative tolerance of --diff; 0 requires equality, dtypes too (default 0)")
+        .add("--rtol", tolerance.rtol, "R",
+             "relative tolerance of --expect; 0 requires equality, dtypes too (default 0)")
         .not_negative()
         .without_variable();
-    options.add("--atol", tolerance.atol, "A", "absolute tolerance of --diff (default 0)")
+    options.add("--atol", tolerance.atol, "A", "absolute tolerance of --expect (default 0)")
         .not_negative()
         .without_variable();
     options.add("--match", patterns, "PATTERN", "only arrays with matching names (wildcards * and ?); repeatable")
@@ -57,8 +58,8 @@ struct WeightsCommand {
   }
 
   [[nodiscard]] int run() const {
-    if (other && sort) throw bad_usage("--sort and --diff exclude each other");
-    if (!other && (tolerance.rtol > 0 || tolerance.atol > 0)) throw bad_usage("--rtol and --atol require --diff");
+    if (other && sort) throw bad_usage("--sort and --expect exclude each other");
+    if (!other && (tolerance.rtol > 0 || tolerance.atol > 0)) throw bad_usage("--rtol and --atol require --expect");
     std::optional<open::LoadedModel> asked;
     if (model) asked = open::load_model(model, open::Reading{input_shape}, common.console);
     const open::WeightsSource source = open::read_weights(file, asked ? &*asked : nullptr, common.console);

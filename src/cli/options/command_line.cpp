@@ -5,6 +5,7 @@
 
 #include "attn/base/error.h"
 #include "options/environment.h"
+#include "options/old_names.h"
 #include "options/option_tree.h"
 #include "options/plain_numbers.h"
 #include "options/usage.h"
@@ -32,6 +33,7 @@ CommandLine::CommandLine(std::span<const Command> commands, const std::string& v
   app_->require_subcommand(1);
   for (const Command& command : commands) {
     CLI::App* sub = app_->add_subcommand(command.name, command.description);
+    sub->get_help_ptr()->group(std::string(option_groups().back()));
     Options options(*sub);
     Run run = command.add(options);
     commands_.push_back({sub, std::move(run), options.outputs(), options.inputs()});
@@ -47,19 +49,21 @@ CommandSpec CommandLine::named() const { return spec_of(chosen_ == nullptr ? *ap
 
 CommandLine::Asked CommandLine::parse(const std::vector<std::string>& words) {
   chosen_ = nullptr;
+  words_ = words;
   try {
     chosen_ = chosen_command(*app_, words);
     if (chosen_ != nullptr) read_variables(*app_, *chosen_);
-    app_->parse(std::vector<std::string>(words.rbegin(), words.rend()));
+    if (chosen_ != nullptr) words_ = with_present_names(spec_of(*chosen_), words);
+    app_->parse(std::vector<std::string>(words_.rbegin(), words_.rend()));
   } catch (const CLI::CallForHelp&) {
     return Asked::help;
   } catch (const CLI::CallForVersion&) {
     return Asked::version;
   } catch (const CLI::ParseError& error) {
-    throw usage_error(*app_, chosen_, error, words);
+    throw usage_error(*app_, chosen_, error, words_);
   } catch (const Error& error) {  // a value that an option rejects
     if (chosen_ == nullptr) throw;
-    throw with_way_out(error, *chosen_, words);
+    throw with_way_out(error, *chosen_, words_);
   }
   return Asked::command;
 }
@@ -74,12 +78,12 @@ std::vector<OutputPath> CommandLine::outputs() const { return chosen().outputs()
 
 std::vector<std::string> CommandLine::inputs() const { return chosen().inputs(); }
 
-int CommandLine::run(const std::vector<std::string>& words) const {
+int CommandLine::run() const {
   const Parsed& command = chosen();
   try {
     return command.run();
   } catch (const Error& error) {
-    throw with_way_out(error, *command.app, words);
+    throw with_way_out(error, *command.app, words_);
   }
 }
 

@@ -24,7 +24,7 @@ class CommandLine {
   /// Throws Error (usage) for an invalid command line.
   [[nodiscard]] Asked parse(const std::vector<std::string>& words);
   /// Runs the parsed command and returns its exit code.
-  [[nodiscard]] int run(const std::vector<std::string>& words) const;
+  [[nodiscard]] int run() const;
 
   /// Returns the outputs that the parsed command will write.
   [[nodiscard]] std::vector<OutputPath> outputs() const;
@@ -47,6 +47,7 @@ class CommandLine {
 
   std::vector<Parsed> commands_;
   CLI::App* chosen_ = nullptr;
+  std::vector<std::string> words_;  // the parsed command line, with the present names of options
 };
 
 }  // namespace attn::cli

@@ -9,6 +9,7 @@
 
 #include "attn/base/text.h"
 #include "options/field_names.h"
+#include "options/old_names.h"
 #include "options/option_tree.h"
 
 namespace attn::cli {
@@ -45,8 +46,14 @@ bool is_for_others(const CLI::App& program, const CLI::Option& option, const std
 
 void read_variables(const CLI::App& program, CLI::App& command) {
   for (CLI::Option* option : command.get_options([](const CLI::Option*) { return true; })) {
-    const std::string variable = variable_of(program, *option);
-    const char* value = variable.empty() ? nullptr : std::getenv(variable.c_str());
+    std::string variable = variable_of(program, *option);
+    if (variable.empty()) continue;
+    const char* value = std::getenv(variable.c_str());
+    if (const std::string_view former = former_name(option->get_lnames().front());
+        value == nullptr && !former.empty()) {
+      variable = variable_named(former);
+      value = std::getenv(variable.c_str());
+    }
     if (value != nullptr && !is_for_others(program, *option, value)) option->envname(variable);
   }
 }

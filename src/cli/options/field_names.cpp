@@ -10,13 +10,12 @@ struct Field {
   std::string_view name, option;
 };
 /// Fields whose options have other names.
-constexpr std::array kRenamed = {Field{"input_gradients", "--inputs"}, Field{"inputs", "--input"},
-                                 Field{"memory_limit", "--mem-limit"}, Field{"sequence_length", "--seq-len"}};
+constexpr std::array kRenamed = {Field{"batch", "--batch-size"}, Field{"inputs", "--input"},
+                                 Field{"memory_limit", "--mem-limit"}, Field{"sequence_length", "--seq-len"},
+                                 Field{"wrt", "--match"}};
 /// Other fields that occur in messages; their options have the same names, with dashes.
 constexpr auto kFields = std::to_array<std::string_view>({"accumulate",
-                                                          "batch",
                                                           "batch_size",
-                                                          "checkpoint",
                                                           "class_weight",
                                                           "clipnorm",
                                                           "clipvalue",
@@ -35,6 +34,7 @@ constexpr auto kFields = std::to_array<std::string_view>({"accumulate",
                                                           "global_clipnorm",
                                                           "head",
                                                           "ids",
+                                                          "input_gradients",
                                                           "item",
                                                           "label_smoothing",
                                                           "labels",
@@ -50,6 +50,7 @@ constexpr auto kFields = std::to_array<std::string_view>({"accumulate",
                                                           "no_dropout",
                                                           "no_shuffle",
                                                           "optimizer",
+                                                          "recompute",
                                                           "resume",
                                                           "scores",
                                                           "shuffle",
@@ -60,7 +61,6 @@ constexpr auto kFields = std::to_array<std::string_view>({"accumulate",
                                                           "validation_split",
                                                           "warmup_steps",
                                                           "weight_decay",
-                                                          "wrt",
                                                           "x",
                                                           "y"});
 

@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <string_view>
 
 #include "attn/base/error.h"
@@ -42,7 +43,13 @@ bool takes_one_value(const CLI::Option& option) {
          option.get_configurable() && !names_a_file(option.get_type_name());
 }
 
+constexpr auto kGroups = std::to_array<std::string_view>({"Options", "Input", "Model", "Loss and optimizer", "Layers",
+                                                          "Checkpoints and logs", "Result", "Execution", "Many files",
+                                                          "Several processes", "Common options"});
+
 }  // namespace
+
+std::span<const std::string_view> option_groups() { return kGroups; }
 
 bool names_a_file(std::string_view kind) {
   return kind.find("FILE") != std::string_view::npos || kind.find("MODEL") != std::string_view::npos;
@@ -68,6 +75,7 @@ OptionSpec spec_of(const CLI::Option& option) {
   for (const std::string& name : option.get_snames()) out.names.push_back("-" + name);
   for (const std::string& name : option.get_lnames()) out.names.push_back("--" + name);
   out.description = option.get_description();
+  out.group = option.get_group();
   out.required = option.get_required();
   out.repeated = option.get_items_expected_max() > 1 && option.get_expected_max() > 1;
   if (option.get_type_size() == 0) return out;
@@ -104,6 +112,10 @@ std::string variable_of(const CLI::App& program, const CLI::Option& option) {
     return other != nullptr && takes_one_value(*other);
   });
   if (sharing < 2) return "";
+  return variable_named(name);
+}
+
+std::string variable_named(std::string_view name) {
   std::string variable = "ATTN_";
   for (const char c : name) variable += c == '-' ? '_' : static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
   return variable;

@@ -1,6 +1,7 @@
 // The options of a command as plain values, for help, manual pages, completion, variables and suggestions.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,9 @@ class Option;
 
 namespace attn::cli {
 
+/// Returns the titles of the groups of options, in the order of the help: that of OptionGroup.
+[[nodiscard]] std::span<const std::string_view> option_groups();
+
 struct OptionSpec {
   std::vector<std::string> names;    ///< "-o", "--output"; empty for a positional argument
   std::string value;                 ///< the value in the help: "FILE", "N", "{table,json}"; "" for a flag
@@ -19,6 +23,7 @@ struct OptionSpec {
   std::string kind;                  ///< the type of the value: "FORMAT", with or without choices
   std::string limits;                ///< "a number above 0", or ""
   std::string description;
+  std::string group;     ///< the title of its group in the help
   std::string variable;  ///< "ATTN_FORMAT", if there is one; only for options of a command
   bool required = false;
   bool repeated = false;  ///< takes several words
@@ -48,6 +53,9 @@ struct CommandSpec {
 /// that is not a file, and several commands have an option of this name. An option with configurable(false) has none.
 /// Empty without a variable.
 [[nodiscard]] std::string variable_of(const CLI::App& program, const CLI::Option& option);
+
+/// Returns the variable of a long name: "ATTN_SEQ_LEN" for "seq-len".
+[[nodiscard]] std::string variable_named(std::string_view name);
 
 /// Returns whether values of this kind are files: "FILE", "MODEL", "NAME=FILE".
 [[nodiscard]] bool names_a_file(std::string_view kind);

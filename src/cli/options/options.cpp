@@ -62,9 +62,14 @@ Option Option::needs(const Option& other) const {
   return *this;
 }
 
+Option Options::grouped(CLI::Option* option) const {
+  option->group(std::string(option_groups()[static_cast<std::size_t>(group_)]));
+  return Option(option);
+}
+
 template <typename Value>
 Option Options::add(const std::string& names, Value& value, const std::string& kind, const std::string& description) {
-  return Option(app_.add_option(names, value, description)->type_name(kind));
+  return grouped(app_.add_option(names, value, description)->type_name(kind));
 }
 
 template Option Options::add(const std::string&, std::string&, const std::string&, const std::string&);
@@ -119,16 +124,16 @@ Options::Inputs Options::inputs() const {
 }
 
 Option Options::flag(const std::string& names, bool& value, const std::string& description) {
-  return Option(app_.add_flag(names, value, description));
+  return grouped(app_.add_flag(names, value, description));
 }
 
 Option Options::flag(const std::string& names, std::function<void()> given, const std::string& description) {
-  return Option(app_.add_flag_callback(names, std::move(given), description));
+  return grouped(app_.add_flag_callback(names, std::move(given), description));
 }
 
 Option Options::parsed(const std::string& names, const std::function<void(const std::string&)>& take,
                        const std::string& kind, const std::string& description) {
-  return Option(app_.add_option_function<std::string>(names, take, description)->type_name(kind));
+  return grouped(app_.add_option_function<std::string>(names, take, description)->type_name(kind));
 }
 
 void Options::when_parsed(std::function<void()> then) { app_.parse_complete_callback(std::move(then)); }

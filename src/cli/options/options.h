@@ -17,6 +17,21 @@ class Option;
 
 namespace attn::cli {
 
+/// A group of options in the help, in the order of the help. The title is that of option_groups().
+enum class OptionGroup {
+  main,
+  input,
+  model,
+  loss,
+  layers,
+  checkpoints,
+  result,
+  execution,
+  files,
+  ranks,
+  common,
+};
+
 /// An option, with functions that restrict or describe it. Each returns the option.
 class Option {
  public:
@@ -57,6 +72,9 @@ struct OutputPath {
 class Options {
  public:
   explicit Options(CLI::App& app) : app_(app) {}
+
+  /// Puts the options that are declared from now on into this group of the help, and returns the group before.
+  OptionGroup group(OptionGroup group) { return std::exchange(group_, group); }
 
   /// Stores the value in `value`, which must outlive the parsing. It is a text, a number, an optional of either, or a
   /// list of texts.
@@ -104,9 +122,26 @@ class Options {
   [[nodiscard]] Inputs inputs() const;
 
  private:
+  /// Puts the option into the present group.
+  Option grouped(CLI::Option* option) const;
+
   CLI::App& app_;
+  OptionGroup group_ = OptionGroup::main;
   std::vector<const CLI::Option*> output_options_;
   std::vector<std::function<std::optional<OutputPath>()>> outputs_;
+};
+
+/// Puts options into a group of the help while it lives: those that several commands share.
+class InGroup {
+ public:
+  InGroup(Options& options, OptionGroup group) : options_(options), before_(options.group(group)) {}
+  ~InGroup() { options_.group(before_); }
+  InGroup(const InGroup&) = delete;
+  InGroup& operator=(const InGroup&) = delete;
+
+ private:
+  Options& options_;
+  OptionGroup before_;
 };
 
 }  // namespace attn::cli

@@ -76,7 +76,7 @@ std::string expectation(const OptionSpec& spec, const std::string& value) {
   return "expected " + (spec.limits.empty() ? std::string("a number") : spec.limits);
 }
 
-/// Returns the option at the beginning of CLI11's message: "--batch: …".
+/// Returns the option at the beginning of CLI11's message: "--batch-size: …".
 const CLI::Option* blamed(const CLI::App& command, const std::string& message) {
   for (const CLI::Option* option : command.get_options()) {
     const std::string name = option->get_name();

@@ -111,14 +111,16 @@ Format Common::form_of_output() const {
 
 void add_common(Options& options, Common& common, const std::vector<Format>& formats, bool with_output) {
   common.formats = formats;
+  const InGroup group(options, OptionGroup::result);
+  if (with_output)
+    options.output("-o,--output", common.output, "FILE", "write the result to this file (default stdout)");
   std::vector<std::pair<std::string, std::optional<Format>>> words;
   for (const Format format : formats) words.emplace_back(report::name_of(format), format);
   options.choice("--format", common.format, words, "FORMAT", "output format");
   if (has(formats, Format::json))
     options.flag(
         "--json", [&common] { common.format = Format::json; }, "shorthand for --format json");
-  if (with_output)
-    options.output("-o,--output", common.output, "FILE", "write the result to this file (default stdout)");
+  options.group(OptionGroup::common);
   options.flag("-q,--quiet", common.console.quiet, "suppress warnings and progress");
   options.flag("-v,--verbose", common.console.verbose, "print details of the work on stderr");
   options.flag("--ascii", Console::ascii, "use only ASCII characters (default if the locale is not UTF-8)");
@@ -130,6 +132,7 @@ void add_common(Options& options, Common& common, const std::vector<Format>& for
 }
 
 void add_color(Options& options) {
+  const InGroup group(options, OptionGroup::common);
   options.choice<Color>("--color", Console::color,
                         {{"always", Color::always}, {"auto", Color::automatic}, {"never", Color::never}}, "WHEN",
                         "colour messages and Keras's table, print bold headings (default auto)");

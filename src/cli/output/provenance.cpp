@@ -23,18 +23,9 @@ std::vector<std::string>& kept_words() {
   return words;
 }
 
-/// Quotes the word for a shell.
-std::string quoted(const std::string& word) {
-  constexpr const char* kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./@%";
-  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
-  std::string out = "'";
-  for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
-}
-
 std::string command_of(std::span<const std::string> words) {
   std::string out = "attn";
-  for (const std::string& word : words) out += ' ' + printable(quoted(word));
+  for (const std::string& word : words) out += ' ' + printable(shell_word(word));
   return out;
 }
 
@@ -50,6 +41,14 @@ std::time_t now() {
 }
 
 }  // namespace
+
+std::string shell_word(const std::string& word) {
+  constexpr const char* kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./@%";
+  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
+  std::string out = "'";
+  for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
 
 void keep_command(std::span<const std::string> words) { kept_words().assign(words.begin(), words.end()); }
 

@@ -9,6 +9,9 @@
 
 namespace attn::cli {
 
+/// Returns the word as it stands in a shell's command line, quoted if necessary.
+[[nodiscard]] std::string shell_word(const std::string& word);
+
 /// Stores the words of the command line, which pages show.
 void keep_command(std::span<const std::string> words);
 

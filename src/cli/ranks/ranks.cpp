@@ -161,11 +161,13 @@ std::optional<ParallelWord> parse_parallel(const std::string& word) {
 }
 
 void add_parallel(Options& options, std::optional<std::string>& word) {
+  const InGroup group(options, OptionGroup::ranks);
   options.add("--parallel", word, "KIND",
               "parallelism across ranks: data, tensor or sequence; tensor=4 for four ranks");
 }
 
 void RanksOptions::declare(Options& options) {
+  const InGroup group(options, OptionGroup::ranks);
   add_parallel(options, parallel);
   options.add("--communicator", communicator, "NAME", "with --parallel: transport between ranks (default auto)")
       .one_of({"auto", "mpi", "nccl", "self"});

@@ -33,6 +33,7 @@ std::int64_t shuffled_block_of(const std::string& text) {
 }
 
 void declare_files(Options& options, train::DataFiles& files) {
+  const InGroup group(options, OptionGroup::input);
   options
       .add("--data", files.data, "FILE",
            "training data: inputs by name, targets y or y:<output>, sample_weight (.npz, .npy, .safetensors), a table "
@@ -62,6 +63,12 @@ void TrainingOptions::declare(Options& options) {
       .above_zero();
   options.add("--time-limit", time_limit, "TIME", "stop after the first step that passes this time: 90s, 30m or 1h30m");
   options.add("--batch-size", batch_size, "N", "batch size (default 32)").above_zero();
+  options.flag("--resume", resume, "resume the training of MODEL as if it had not stopped");
+  options.flag("--plan", plans, "report the memory, steps and time of a training, without training");
+  options
+      .add("--overfit", overfit, "N", "train N steps on the first batch only; exit 1 unless its loss falls to a tenth")
+      .above_zero();
+  options.group(OptionGroup::input);
   options.flag("--no-shuffle", no_shuffle, "keep the order of the rows in every epoch");
   options.parsed(
       "--shuffle", [this](const std::string& word) { shuffled_block = shuffled_block_of(word); }, "HOW",
@@ -72,6 +79,7 @@ void TrainingOptions::declare(Options& options) {
       .add("--validation-split", validation_split, "SHARE",
            "validation split: fraction of the data, taken from its end")
       .between(0.0, 1.0);
+  options.group(OptionGroup::loss);
   options.add("--class-weight", class_weight, "JSON", "weight of each class in the loss: {\"0\": 1, \"1\": 5}");
   options.add("--loss", changes.loss, "LOSS", "loss name, or JSON as Keras writes it (default the model's)");
   options.add("--loss-weights", changes.loss_weights, "WEIGHTS",
@@ -109,6 +117,7 @@ void TrainingOptions::declare(Options& options) {
   options.parsed(
       "--loss-scale", [this](const std::string& word) { changes.loss_scale = train::loss_scaling_of(word); }, "HOW",
       "loss scaling: dynamic, none, or a fixed factor N (default dynamic for float16)");
+  options.group(OptionGroup::layers);
   options.flag("--no-dropout", no_dropout, "disable dropout and noise");
   options.choice<train::TableGradient>(
       "--embedding-gradient", tables,
@@ -127,6 +136,7 @@ void TrainingOptions::declare(Options& options) {
       .repeatable();
   options.output("--lora-output", lora_output, "FILE",
                  "write only the LoRA adapters (.npz, .safetensors); -o has the merged weights");
+  options.group(OptionGroup::checkpoints);
   options.parsed(
       "--early-stopping",
       [this](const std::string& word) {
@@ -143,7 +153,6 @@ void TrainingOptions::declare(Options& options) {
       },
       "KEY=VALUE,…",
       "reduce the learning rate on a plateau: monitor, factor, patience, min_delta, mode, cooldown, min_lr");
-  options.flag("--resume", resume, "resume the training of MODEL as if it had not stopped");
   options.add("--save-every", save_every, "N[steps]",
               "write a checkpoint to -o every N epochs, or every N steps: 5, 100steps");
   options.add("--keep", keep, "N", "with --save-every: keep the last N checkpoints next to -o, as NAME.step100.keras")
@@ -154,10 +163,7 @@ void TrainingOptions::declare(Options& options) {
   options.output("--tensorboard", logs.tensorboard, "DIR", "write TensorBoard event files of steps and epochs");
   options.output("--svg", svg, "FILE", "plot the losses and the learning rate over the steps");
   options.output("--dump", dump, "FILE", "write weights and optimizer state after the last step as arrays");
-  options.flag("--plan", plans, "report the memory, steps and time of a training, without training");
-  options
-      .add("--overfit", overfit, "N", "train N steps on the first batch only; exit 1 unless its loss falls to a tenth")
-      .above_zero();
+  options.group(OptionGroup::result);
   options.add("--expect-loss", expected_losses, "FILE",
               "compare losses with a --log or CSVLogger file; exit 1 if they differ");
   add_tolerance(options, rtol, atol, " of --expect-loss");
@@ -167,7 +173,7 @@ void TrainingOptions::declare(Options& options) {
                                  {"lines", ShownProgress::lines},
                                  {"none", ShownProgress::none}},
                                 "HOW", "progress display; auto is a bar on a terminal, otherwise lines (default auto)");
-  add_checkpoint(options, recomputes);
+  add_recompute(options, recomputes);
   add_memory_limit(options, execution.memory_limit);
   add_input_shape(options, execution.input_shape);
   add_weights(options, execution.weights);

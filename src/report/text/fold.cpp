@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::string_view kDash = "─";
 constexpr int kGap = 2;                     // blanks between columns
-constexpr int kNarrowestColumn = 8;         // the least cells of a column
+constexpr int kNarrowestFolded = 8;         // the least cells of a column
 constexpr int kLongestPart = 28;            // the most cells of an unbroken part of a name; malicious names have longer
                                             // ones
 constexpr std::string_view kMarks = "_/,";  // a name may be broken after these
@@ -29,7 +29,7 @@ constexpr std::array<std::string_view, 13> kSpared = {"Cosine",   "ULP",      "S
                                                       "Bytes",    "Max",      "RMS",  "Relative", "Directions",
                                                       "To first", "Distance", "Dtype"};
 
-struct Column {
+struct FoldedColumn {
   int width;
   bool right = false;  ///< right-aligned: numbers, which are not folded
   int least = 0;       ///< the least width in cells
@@ -53,8 +53,8 @@ std::string take_cells(std::string_view& text, int width) {
 }
 
 /// Finds the columns from the rule of a table, the heading above it and the first row below.
-std::vector<Column> columns_of(std::string_view rule, std::string_view heading, std::string_view row) {
-  std::vector<Column> columns;
+std::vector<FoldedColumn> columns_of(std::string_view rule, std::string_view heading, std::string_view row) {
+  std::vector<FoldedColumn> columns;
   bool inside = false;
   while (!rule.empty()) {
     const bool dash = rule.starts_with(kDash);
@@ -63,7 +63,7 @@ std::vector<Column> columns_of(std::string_view rule, std::string_view heading, 
     inside = dash;
     rule.remove_prefix(dash ? kDash.size() : 1);
   }
-  for (Column& column : columns) {
+  for (FoldedColumn& column : columns) {
     const std::string title = take_cells(heading, column.width);
     const std::string cell = take_cells(row, column.width);
     // A heading as wide as its column does not show the alignment.
@@ -74,9 +74,9 @@ std::vector<Column> columns_of(std::string_view rule, std::string_view heading, 
   return columns;
 }
 
-int total_of(const std::vector<Column>& columns) {
+int total_of(const std::vector<FoldedColumn>& columns) {
   return std::accumulate(columns.begin(), columns.end(), kGap * (static_cast<int>(columns.size()) - 1),
-                         [](int total, const Column& column) { return total + column.width; });
+                         [](int total, const FoldedColumn& column) { return total + column.width; });
 }
 
 /// The layout of a table that fits the terminal.
@@ -95,13 +95,13 @@ std::size_t least_important(const std::vector<std::size_t>& kept, const std::vec
 
 /// Narrows the widest columns of text, one cell at a time, until the table fits; then removes its least important
 /// columns. Returns nothing if neither makes it fit.
-std::optional<Layout> narrowed(std::vector<Column> table, const std::vector<std::string>& headings, int columns) {
+std::optional<Layout> narrowed(std::vector<FoldedColumn> table, const std::vector<std::string>& headings, int columns) {
   Layout out;
   out.kept.resize(table.size());
   std::iota(out.kept.begin(), out.kept.end(), std::size_t{0});
   while (table.size() > 1) {
     std::vector<int> widths;
-    for (const Column& column : table) widths.push_back(column.width);
+    for (const FoldedColumn& column : table) widths.push_back(column.width);
     int over = total_of(table) - columns;
     for (; over > 0; --over) {
       int* widest = nullptr;
@@ -174,7 +174,7 @@ std::vector<std::string> pieces(std::string_view text, int width) {
   return lines;
 }
 
-std::vector<std::string> cells_of(std::string_view row, const std::vector<Column>& columns) {
+std::vector<std::string> cells_of(std::string_view row, const std::vector<FoldedColumn>& columns) {
   std::vector<std::string> cells;
   for (std::size_t i = 0; i < columns.size(); ++i) {
     const bool last = i + 1 == columns.size();
@@ -184,7 +184,7 @@ std::vector<std::string> cells_of(std::string_view row, const std::vector<Column
   return cells;
 }
 
-std::string folded_row(std::string_view row, const std::vector<Column>& columns, const Layout& layout) {
+std::string folded_row(std::string_view row, const std::vector<FoldedColumn>& columns, const Layout& layout) {
   const std::vector<std::string> all = cells_of(row, columns);
   std::vector<std::vector<std::string>> cells;
   std::size_t height = 1;
@@ -231,9 +231,10 @@ bool is_table_rule(std::string_view line) {
 namespace {
 
 /// Returns the columns of the table whose heading is line `i` and whose rule is the next, up to an empty line.
-std::vector<Column> table_at(const std::vector<std::string>& lines, std::size_t i) {
-  std::vector<Column> table = columns_of(lines[i + 1], lines[i], i + 2 < lines.size() ? lines[i + 2] : "");
-  for (Column& column : table) column.least = column.right ? column.width : std::min(column.width, kNarrowestColumn);
+std::vector<FoldedColumn> table_at(const std::vector<std::string>& lines, std::size_t i) {
+  std::vector<FoldedColumn> table = columns_of(lines[i + 1], lines[i], i + 2 < lines.size() ? lines[i + 2] : "");
+  for (FoldedColumn& column : table)
+    column.least = column.right ? column.width : std::min(column.width, kNarrowestFolded);
   for (std::size_t row = i; row < lines.size() && !lines[row].empty(); ++row) {
     if (row == i + 1) continue;
     const std::vector<std::string> cells = cells_of(lines[row], table);
@@ -283,7 +284,7 @@ std::string folded_tables(std::string_view text, int columns) {
   const std::vector<std::string> lines = split(text, '\n');
   const bool has_table = std::any_of(lines.begin(), lines.end(), [](const auto& line) { return is_table_rule(line); });
   std::string out, note;
-  std::vector<Column> table;  // the current table, if it is folded
+  std::vector<FoldedColumn> table;  // the current table, if it is folded
   std::optional<Layout> layout;
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const bool last = i + 1 == lines.size();

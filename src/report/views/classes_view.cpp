@@ -2,11 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "attn/base/text.h"
 #include "attn/report/json.h"
+#include "attn/report/table.h"
 
 namespace attn::report {
 namespace {
@@ -60,6 +64,49 @@ std::string classes_text(const std::vector<keras::KnownClass>& classes) {
   return text_of(groups);
 }
 
+std::string listed(const std::vector<std::string_view>& names) {
+  return names.empty() ? "-" : join(std::vector<std::string>(names.begin(), names.end()), ", ");
+}
+
+/// Returns the names of a family's tasks without the beginning that they share with a backbone: "CausalLM".
+std::vector<std::string_view> short_tasks(const keras::KnownFamily& family) {
+  std::vector<std::string_view> out;
+  for (std::string_view task : family.tasks) {
+    std::size_t longest = 0;
+    for (std::string_view stem : family.backbones) {
+      stem.remove_suffix(std::string_view("Backbone").size());
+      if (task.starts_with(stem)) longest = std::max(longest, stem.size());
+    }
+    task.remove_prefix(longest);
+    if (std::ranges::find(out, task) == out.end()) out.push_back(task);
+  }
+  return out;
+}
+
+std::string families_text(const std::vector<keras::KnownFamily>& families) {
+  Table table{{{"Family"}, {"Backbones"}, {"Tasks"}, {"Hugging Face folders"}}, {}};
+  for (const keras::KnownFamily& family : families)
+    table.rows.push_back(
+        {std::string(family.name), listed(family.backbones), listed(short_tasks(family)), listed(family.model_types)});
+  return plain_table(table);
+}
+
+std::string families_json(const std::vector<keras::KnownFamily>& families) {
+  Json json;
+  json["schema"] = "attn.families/1";
+  json["families"] = Json::array();
+  for (const keras::KnownFamily& family : families) {
+    Json row;
+    row["name"] = family.name;
+    row["backbones"] = family.backbones;
+    row["tasks"] = family.tasks;
+    row["tokenizers"] = family.tokenizers;
+    row["model_types"] = family.model_types;
+    json["families"].push_back(std::move(row));
+  }
+  return json_document(json);
+}
+
 std::string classes_json(const std::vector<keras::KnownClass>& classes) {
   Json json;
   json["schema"] = "attn.classes/1";
@@ -84,6 +131,17 @@ std::string render(Format format, const KnownClasses& known) {
       return classes_text(known.classes);
     case Format::json:
       return classes_json(known.classes);
+    default:
+      refuse(format);
+  }
+}
+
+std::string render(Format format, const KnownFamilies& known) {
+  switch (format) {
+    case Format::table:
+      return families_text(known.families);
+    case Format::json:
+      return families_json(known.families);
     default:
       refuse(format);
   }

@@ -102,7 +102,7 @@ class LayerNormKernel final : public Kernel {
     auto* const y = y_.data<Number>();
     const auto epsilon = static_cast<float>(op_.epsilon);
     const std::int64_t rows = x_.size() / length_;
-    const ByteRows left(handover_.leaves != nullptr ? handover_.leaves->get() : nullptr, rows, length_);
+    const ByteRows left = handover_.leaves == nullptr ? ByteRows() : ByteRows(handover_.leaves->get(), rows, length_);
     parallel_ranges(rows, team_, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t row = begin; row < end; ++row) {
         normalize_row(op_.kind, epsilon, x + row * length_, gamma_.data(), beta_.data(), y + row * length_, length_);

@@ -13,7 +13,7 @@ std::int64_t stride_of(std::int64_t depth) { return (quads_of(depth) * 4 + kLine
 
 ByteRows::ByteRows(std::byte* at, std::int64_t rows, std::int64_t depth)
     : bytes_(reinterpret_cast<std::uint8_t*>(at)),
-      scales_(at == nullptr ? nullptr : reinterpret_cast<float*>(at + rows * stride_of(depth))),
+      scales_(reinterpret_cast<float*>(at + rows * stride_of(depth))),
       depth_(depth),
       stride_(stride_of(depth)) {}
 

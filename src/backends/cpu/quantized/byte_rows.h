@@ -14,7 +14,7 @@ namespace attn::backends::cpu {
 class ByteRows {
  public:
   ByteRows() = default;
-  /// Uses the memory at `at`, which has bytes(rows, depth) bytes, or is null if there are no rows to keep.
+  /// Uses the memory at `at`, which has bytes(rows, depth) bytes.
   ByteRows(std::byte* at, std::int64_t rows, std::int64_t depth);
 
   [[nodiscard]] static std::int64_t bytes(std::int64_t rows, std::int64_t depth);

@@ -152,7 +152,7 @@ class QuantizedProduct final : public Kernel {
       parallel_for(size_.rows, team_,
                    [&](std::int64_t i, int) { x.take(i, x_.data<float>() + i * size_.depth, *op_.inputs); });
     }
-    const ByteRows left(leaves() ? handover_.leaves->get() : nullptr, size_.rows, size_.width);
+    const ByteRows left = leaves() ? ByteRows(handover_.leaves->get(), size_.rows, size_.width) : ByteRows();
     each_piece(scratch, [&](Piece& part) {
       part.x = reinterpret_cast<const std::byte*>(x.row(part.first));
       part.row_x = x.stride();

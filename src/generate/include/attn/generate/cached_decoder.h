@@ -48,6 +48,8 @@ struct CachedDecoderOptions {
   /// compute single new tokens wrongly.
   bool as_keras_hub = false;
   backends::CompileOptions compile;
+  /// Changes the graph of every step, as steering does. It keeps the inputs, the outputs and the states.
+  std::function<graph::Graph(graph::Graph)> edit = nullptr;
   /// Loads the weights again, for a graph that needs one that was freed after packing. If empty, all weights are kept.
   std::function<std::vector<Tensor>()> reload = nullptr;
 };

@@ -22,4 +22,15 @@ struct KnownClass {
 [[nodiscard]] std::vector<KnownClass> known_layers();
 [[nodiscard]] std::vector<KnownClass> known_operations();
 
+/// A model family of KerasHub, and what attn has of it.
+struct KnownFamily {
+  std::string_view name;                           ///< "bert"
+  std::vector<std::string_view> backbones, tasks;  ///< the names of the classes of its models
+  std::vector<std::string_view> tokenizers;        ///< the names of the classes of its tokenizers
+  std::vector<std::string_view> model_types;       ///< the model types of the Hugging Face folders that attn reads
+};
+
+/// Returns all families, in alphabetical order.
+[[nodiscard]] std::vector<KnownFamily> known_families();
+
 }  // namespace attn::keras

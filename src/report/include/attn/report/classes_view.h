@@ -16,4 +16,11 @@ struct KnownClasses {
 /// table: names by the Keras version that added them, then unsupported ones by reason; json ("attn.classes/1")
 [[nodiscard]] std::string render(Format format, const KnownClasses& known);
 
+struct KnownFamilies {
+  std::vector<keras::KnownFamily> families;
+};
+
+/// table: a row for each family; json ("attn.families/1")
+[[nodiscard]] std::string render(Format format, const KnownFamilies& known);
+
 }  // namespace attn::report

@@ -1,0 +1,508 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdlib>
+#include <memory>
+
+#include "arguments/probe_prompts.h"
+#include "arguments/shared_options.h"
+#include "attn/base/error.h"
+#include "attn/base/text.h"
+#include "attn/io/tensor_file.h"
+#include "attn/library/setting.h"
+#include "attn/open/session.h"
+#include "attn/probe/capture.h"
+#include "attn/probe/steer.h"
+#include "attn/report/probe_view.h"
+#include "options/command.h"
+#include "output/common.h"
+
+namespace attn::cli {
+namespace {
+
+using probe::Prompt;
+using report::ProbeFindings;
+
+struct ProbeCommand {
+  Common common;
+  open::Execution execution;
+  std::string operation;
+  std::optional<std::string> model, other;
+  PromptWords words;
+  bool no_start_token = false, no_special = false;
+  bool list = false;
+  std::vector<std::string> scalings;
+  std::optional<std::string> points, token, versus;
+  // lens
+  bool mid = false, no_norm = false;
+  std::optional<std::int64_t> top;
+  // ablate
+  std::optional<std::string> parts, with, reference;
+  bool by_position = false;
+  // patch
+  std::optional<std::string> clean, corrupt, by;
+  std::optional<std::int64_t> confirm;
+  bool approximate = false, reverse = false;
+  // dla, rollout, steer
+  std::optional<std::int64_t> position, layer;
+  std::optional<std::string> fuse;
+  // saliency
+  std::optional<std::string> method, rule, baseline;
+  std::optional<std::int64_t> steps;
+  // steer
+  std::optional<std::string> positive, negative, at;
+  // heads, outliers
+  std::optional<std::int64_t> length;
+  std::optional<double> sink, least, ratio;
+
+  void declare(Options& options) {
+    add_common(options, common, {Format::table, Format::json, Format::csv, Format::svg}, false);
+    options.output("-o,--output", common.output, "FILE",
+                   "write the result to this file; arrays of capture and steer to .npz or .safetensors");
+    options
+        .add("operation", operation, "OPERATION",
+             "scan, lens, dla, ablate, patch, rollout, saliency, steer, heads, outliers, compare or capture")
+        .required();
+    options.add("model", model, "MODEL", "preset folder, .keras, Hugging Face folder or other model of token ids");
+    options.add("other", other, "OTHER", "compare: the other model");
+    options.flag("--list", list, "list the points of the model: attn probe MODEL --list");
+    words.declare(options);
+    options.flag("--no-start-token", no_start_token, "omit the special tokens around the prompt");
+    options.flag("--no-special", no_special, "treat special tokens in the prompt as plain text");
+    options.add("--scale", scalings, "P=F", "multiply a point by a factor in every pass: mlp_out.0=0.5; repeatable")
+        .repeatable();
+    options.add("--points", points, "P,…", "capture, patch, compare: points, as resid_post or z.3");
+    options.add("--token", token, "TOKEN", "token or class to follow: a text or #ID (default the best one)");
+    options.add("--versus", versus, "TOKEN", "token or class whose logit is subtracted: a text or #ID");
+    options.flag("--mid", mid, "lens: also show the stream after each attention");
+    options.flag("--no-norm", no_norm, "lens: omit the final norm");
+    options.add("--top", top, "N", "lens, outliers: number of rows (default 5 tokens, 10 activations)").above_zero();
+    options.add("--position", position, "N", "dla: position, from the end if negative (default -1)");
+    options.add("--parts", parts, "P,…", "ablate: heads, attn, mlp (default heads,mlp)");
+    options.add("--with", with, "HOW", "ablate: value in place of a part (default zero)")
+        .one_of({"zero", "mean", "resample"});
+    options.add("--reference", reference, "FILE", "ablate: prompts for mean or resample; a line #1,2 gives ids");
+    options.flag("--by-position", by_position, "ablate: with mean, a mean for each position of the reference");
+    options.add("--clean", clean, "TEXT", "patch: prompt whose values are taken; #1,2 gives ids");
+    options.add("--corrupt", corrupt, "TEXT", "patch: prompt that runs with them; #1,2 gives ids");
+    options.add("--by", by, "HOW", "patch: places of z (default head)")
+        .one_of({"head", "head-position"})
+        .without_variable();
+    options.flag("--approximate", approximate, "patch: estimate all changes by one gradient");
+    options.add("--confirm", confirm, "N", "patch: with --approximate, run the N largest changes exactly").above_zero();
+    options.flag("--reverse", reverse, "patch: exchange the two prompts");
+    options.add("--fuse", fuse, "HOW", "rollout: function that joins heads (default mean)")
+        .one_of({"mean", "max", "min"});
+    options.add("--layer", layer, "N", "rollout, steer: layer, from the end if negative (default -1)")
+        .without_variable();
+    options.add("--method", method, "HOW", "saliency: method (default grad-x-input)")
+        .one_of({"gradient", "grad-x-input", "integrated"});
+    options.add("--steps", steps, "N", "saliency: steps of integrated gradients (default 32)")
+        .between(2, 4096)
+        .without_variable();
+    options.add("--rule", rule, "HOW", "saliency: rule of integration (default midpoint)")
+        .one_of({"midpoint", "gauss", "trapezoid"});
+    options.add("--baseline", baseline, "TOKEN", "saliency: pad, zero, a text or #ID (default pad)").without_variable();
+    options.add("--positive", positive, "FILE", "steer: prompts that have the property; a line #1,2 gives ids");
+    options.add("--negative", negative, "FILE", "steer: prompts that lack it; a line #1,2 gives ids");
+    options.add("--at", at, "HOW", "steer: positions that are averaged (default last)").one_of({"last", "mean"});
+    options.add("--length", length, "N", "heads, scan: length of the sequence that is repeated (default 50)")
+        .above_zero()
+        .without_variable();
+    options.add("--sink", sink, "SHARE", "heads, scan: attention to the first token of a sink (default 0.3)")
+        .not_negative();
+    options.add("--min", least, "R", "outliers: least magnitude of a massive activation (default 100)").not_negative();
+    options.add("--ratio", ratio, "R", "outliers: least ratio to the median (default 1000)").not_negative();
+    add_device(options, execution.device);
+    add_backend(options, execution.backend);
+    add_dtype_of_weights(options, execution.dtype);
+    add_threads(options, execution.threads);
+    add_weights(options, execution.weights);
+    add_seed(options, execution.seed);
+    add_memory_limit(options, execution.memory_limit);
+    add_matmul_precision(options, execution.precision);
+    add_compat(options, execution.as_keras_hub);
+  }
+
+  [[nodiscard]] int run() {
+    if (list && !model) model = std::exchange(operation, "capture");
+    const Operation& chosen = operation_named();
+    if (!model) throw bad_usage("attn probe {} needs a model: attn probe {} MODEL", operation, operation);
+    refuse_others();
+    if (list) chosen_points_only();
+    const auto backend = open::open_backend(execution.device, execution.backend, common.console);
+    loaded_.emplace(open::load_model(model, execution, common.console));
+    subject_ = std::make_unique<probe::Subject>(*loaded_, execution, *backend, common.console, given_scalings());
+    report_.operation = list ? "list" : operation;
+    if (!list) {
+      prompts_ = std::make_unique<ProbePrompts>(*model, *loaded_, !no_start_token, !no_special, common.console);
+      if (chosen.reads_prompts) given_ = prompts_->read(words);
+    }
+    finish(list ? listed() : (this->*chosen.run)());
+    return static_cast<int>(ExitCode::done);
+  }
+
+ private:
+  struct Operation {
+    std::string_view name;
+    ProbeFindings (ProbeCommand::*run)();
+    bool reads_prompts = true;
+  };
+  static const std::array<Operation, 12> kOperations;
+
+  std::optional<open::LoadedModel> loaded_;
+  std::unique_ptr<probe::Subject> subject_;
+  std::unique_ptr<ProbePrompts> prompts_;
+  std::vector<Prompt> given_;
+  report::ProbeReport report_;
+
+  [[nodiscard]] const Operation& operation_named() const {
+    const auto known = std::ranges::find(kOperations, operation, &Operation::name);
+    if (known != kOperations.end()) return *known;
+    std::vector<std::string> names;
+    for (const Operation& each : kOperations) names.emplace_back(each.name);
+    throw bad_usage("'{}' is not an operation of attn probe{}: {}", printable(operation),
+                    did_you_mean(operation, std::span<const std::string>(names)), join(names, ", "));
+  }
+
+  /// Throws Error (usage) for an option that the operation does not have.
+  void refuse_others() const {
+    struct Use {
+      const char* option;
+      bool given;
+      std::vector<std::string_view> operations;
+    };
+    const std::vector<Use> uses = {{"OTHER", other.has_value(), {"compare"}},
+                                   {"--points", points.has_value(), {"capture", "patch", "compare"}},
+                                   {"--token", token.has_value(), {"lens", "dla", "ablate", "patch", "saliency"}},
+                                   {"--versus", versus.has_value(), {"dla", "ablate", "patch", "saliency"}},
+                                   {"--mid", mid, {"lens"}},
+                                   {"--no-norm", no_norm, {"lens"}},
+                                   {"--top", top.has_value(), {"lens", "outliers"}},
+                                   {"--position", position.has_value(), {"dla"}},
+                                   {"--parts", parts.has_value(), {"ablate"}},
+                                   {"--with", with.has_value(), {"ablate"}},
+                                   {"--reference", reference.has_value(), {"ablate"}},
+                                   {"--by-position", by_position, {"ablate"}},
+                                   {"--clean", clean.has_value(), {"patch"}},
+                                   {"--corrupt", corrupt.has_value(), {"patch"}},
+                                   {"--by", by.has_value(), {"patch"}},
+                                   {"--approximate", approximate, {"patch"}},
+                                   {"--confirm", confirm.has_value(), {"patch"}},
+                                   {"--reverse", reverse, {"patch"}},
+                                   {"--fuse", fuse.has_value(), {"rollout"}},
+                                   {"--layer", layer.has_value(), {"rollout", "steer"}},
+                                   {"--method", method.has_value(), {"saliency"}},
+                                   {"--steps", steps.has_value(), {"saliency"}},
+                                   {"--rule", rule.has_value(), {"saliency"}},
+                                   {"--baseline", baseline.has_value(), {"saliency"}},
+                                   {"--positive", positive.has_value(), {"steer"}},
+                                   {"--negative", negative.has_value(), {"steer"}},
+                                   {"--at", at.has_value(), {"steer"}},
+                                   {"--length", length.has_value(), {"heads", "scan"}},
+                                   {"--sink", sink.has_value(), {"heads", "scan"}},
+                                   {"--min", least.has_value(), {"outliers"}},
+                                   {"--ratio", ratio.has_value(), {"outliers"}}};
+    for (const Use& use : uses) {
+      if (!use.given || std::ranges::find(use.operations, operation) != use.operations.end()) continue;
+      std::vector<std::string> names(use.operations.begin(), use.operations.end());
+      throw bad_usage("{} has no effect on {}; it belongs to {}", use.option, operation, join(names, ", "));
+    }
+  }
+
+  void chosen_points_only() const {
+    if (!words.texts.empty() || !words.ids.empty() || words.file)
+      throw bad_usage("--list shows the points for every prompt; give no --prompt or --ids with it");
+  }
+
+  [[nodiscard]] report::TokenWord word() const {
+    return [this](probe::Id id) { return prompts_ ? prompts_->word(id) : fmt::format("#{}", id); };
+  }
+  /// Returns the spelling of an index of the logits, which of a classifier is a class.
+  [[nodiscard]] report::TokenWord output_word(const Prompt& prompt) const {
+    const probe::Lowered lowered = subject_->lower(1, prompt);
+    const graph::ValueId logits = lowered.points.logits;
+    if (logits == graph::kNone || lowered.graph.value(logits).shape.rank() != 2) return word();
+    return [](probe::Id id) { return fmt::format("class {}", id); };
+  }
+
+  [[nodiscard]] std::vector<probe::Scaling> given_scalings() const {
+    std::vector<probe::Scaling> out;
+    for (const std::string& text : scalings) {
+      const std::vector<std::string> sides = split(text, '=');
+      char* end = nullptr;
+      const double factor = sides.size() == 2 ? std::strtod(sides[1].c_str(), &end) : 0.0;
+      if (sides.size() != 2 || end == sides[1].c_str() || *end != '\0')
+        throw bad_usage("--scale {}: expected a point and a factor, as mlp_out.0=0.5", printable(text));
+      out.push_back({sides[0], factor});
+    }
+    return out;
+  }
+
+  [[nodiscard]] const Prompt& only() const {
+    if (given_.size() != 1) throw bad_usage("{} takes one prompt, but {} were given", operation, given_.size());
+    return given_.front();
+  }
+
+  [[nodiscard]] std::optional<probe::Metric> metric() const {
+    if (!token && versus) throw bad_usage("--versus requires --token");
+    if (!token) return std::nullopt;
+    probe::Metric out{prompts_->token(*token), {}};
+    if (versus) out.versus = prompts_->token(*versus);
+    return out;
+  }
+
+  /// Returns the index that a number counted from either end means.
+  [[nodiscard]] static std::int64_t index_of(const char* option, std::int64_t number, std::int64_t count) {
+    const std::int64_t index = number < 0 ? number + count : number;
+    if (index < 0 || index >= count)
+      throw bad_usage("{} {}: there are {}, counted from 0 to {} or from -1 back", option, number, count, count - 1);
+    return index;
+  }
+
+  /// Returns -o for a file of arrays.
+  [[nodiscard]] std::string array_file() {
+    if (!common.output) throw bad_usage("{} writes arrays: give -o FILE.npz or FILE.safetensors", operation);
+    io::check_tensor_path(*common.output);
+    return *std::exchange(common.output, std::nullopt);
+  }
+
+  /// Returns the points with their shapes. Sizes that differ between two prompts are letters.
+  [[nodiscard]] ProbeFindings listed() const {
+    const auto of = [](std::size_t count) {
+      return Prompt{std::vector<probe::Id>(count), std::vector<probe::Id>(count), {}};
+    };
+    const probe::Lowered some = subject_->lower(2, of(3)), longer = subject_->lower(2, of(5));
+    std::vector<report::ListedPoint> out;
+    for (const probe::Point& point : some.points.named) {
+      const graph::Value& value = some.graph.value(point.value);
+      const Shape& other_shape = longer.graph.value(point.value).shape;
+      std::vector<std::string> sizes = {"B"};
+      for (int axis = 1; axis < value.shape.rank(); ++axis)
+        sizes.push_back(value.shape[axis] != other_shape[axis] ? "T" : std::to_string(value.shape[axis]));
+      out.push_back({point.name, "(" + join(sizes, ", ") + ")", std::string(name_of(value.dtype))});
+    }
+    return report::findings_of(out);
+  }
+
+  ProbeFindings capture() {
+    const std::string path = array_file(), wanted = points.value_or("resid_post");
+    io::write_tensors(path, probe::captured(*subject_, given_, wanted));
+    return report::captured_findings(path, wanted);
+  }
+
+  ProbeFindings lens() {
+    probe::LensOptions options;
+    options.mid = mid;
+    options.norm = !no_norm;
+    options.top = top.value_or(5);
+    if (token) options.target = prompts_->token(*token);
+    return report::findings_of(probe::lens(*subject_, only(), options), only(), options.norm, output_word(only()));
+  }
+
+  ProbeFindings dla() {
+    const auto count = static_cast<std::int64_t>(only().ids.size());
+    const std::int64_t index = index_of("--position", position.value_or(-1), count);
+    return report::findings_of(probe::attribute(*subject_, only(), metric()), index, output_word(only()));
+  }
+
+  ProbeFindings ablate() {
+    probe::AblateOptions options;
+    options.heads = options.mlp = options.attention = false;
+    for (const std::string& part : split(parts.value_or("heads,mlp"), ',')) {
+      if (part == "heads")
+        options.heads = true;
+      else if (part == "attn")
+        options.attention = true;
+      else if (part == "mlp")
+        options.mlp = true;
+      else
+        throw bad_usage("--parts {}: the parts are heads, attn and mlp", printable(part));
+    }
+    const std::string how = with.value_or("zero");
+    if (by_position && (how != "mean" || !reference))
+      throw bad_usage("--by-position requires --with mean and --reference");
+    if (reference && how == "zero") throw bad_usage("--reference requires --with mean or --with resample");
+    options.with = how == "zero"       ? probe::Ablation::zero
+                   : how == "resample" ? probe::Ablation::resample
+                   : by_position       ? probe::Ablation::mean_by_position
+                                       : probe::Ablation::mean;
+    if (reference) options.reference = prompts_->read_file(*reference);
+    options.metric = metric();
+    std::string described = how;
+    if (reference)
+      described += " of " + *reference;
+    else if (how == "mean")
+      described += " over the positions of the prompt";
+    if (by_position) described += ", by position";
+    return report::findings_of(probe::ablate(*subject_, only(), options), described, output_word(only()));
+  }
+
+  ProbeFindings patch() {
+    if (!clean || !corrupt) throw bad_usage("patch needs --clean and --corrupt");
+    if (confirm && !approximate) throw bad_usage("--confirm requires --approximate");
+    Prompt from = prompts_->read_text(*clean), to = prompts_->read_text(*corrupt);
+    if (reverse) std::swap(from, to);
+    given_ = {from, to};
+    probe::PatchOptions options;
+    options.points = points.value_or("resid_pre");
+    options.heads = by == "head-position" ? probe::Places::by_head_and_position : probe::Places::by_head;
+    options.metric = metric();
+    options.exact = !approximate;
+    options.estimates = approximate;
+    options.confirm = confirm.value_or(0);
+    const probe::Patched out = probe::patch(*subject_, from, to, options);
+    if (!out.normalized(out.clean))
+      common.console.warn("the metric of the two prompts is the same, so no share is restored");
+    return report::findings_of(out, to, word(), output_word(to));
+  }
+
+  ProbeFindings rollout() {
+    const std::string how = fuse.value_or("mean");
+    const probe::Rollout out = probe::rollout(*subject_, only(),
+                                              how == "mean"  ? probe::Fuse::mean
+                                              : how == "max" ? probe::Fuse::max
+                                                             : probe::Fuse::min);
+    const std::int64_t index = index_of("--layer", layer.value_or(-1), std::ssize(out.layers));
+    const std::vector<probe::Id>& ids = only().encoder.empty() ? only().ids : only().encoder;
+    return report::findings_of(out, static_cast<std::size_t>(index), how, ids, word());
+  }
+
+  ProbeFindings saliency() {
+    probe::SaliencyOptions options;
+    const std::string how = method.value_or("grad-x-input");
+    if (how != "integrated" && (steps || rule || baseline))
+      throw bad_usage("--steps, --rule and --baseline require --method integrated");
+    options.method = how == "gradient"     ? probe::SaliencyMethod::gradient
+                     : how == "integrated" ? probe::SaliencyMethod::integrated
+                                           : probe::SaliencyMethod::grad_x_input;
+    options.steps = steps.value_or(32);
+    const std::string rule_name = rule.value_or("midpoint");
+    options.rule = rule_name == "gauss"       ? probe::StepRule::gauss
+                   : rule_name == "trapezoid" ? probe::StepRule::trapezoid
+                                              : probe::StepRule::midpoint;
+    options.metric = metric();
+    std::string words_of_method = how, words_of_baseline;
+    if (how == "integrated") {
+      words_of_method = fmt::format("integrated gradients, {}, {} steps", rule_name, options.steps);
+      words_of_baseline = baseline.value_or("pad");
+      if (words_of_baseline == "pad") {
+        const auto* tokenizer = prompts_->tokenizer();
+        const auto specials = tokenizer == nullptr ? tokenizers::SpecialIds{} : tokenizer->specials();
+        options.baseline = specials.pad ? *specials.pad : specials.end.value_or(0);
+      } else if (words_of_baseline != "zero") {
+        options.baseline = prompts_->token(words_of_baseline);
+      }
+      if (options.baseline) words_of_baseline += fmt::format(" (#{})", *options.baseline);
+    }
+    const probe::Saliency out = probe::saliency(*subject_, only(), options);
+    if (out.gap && std::abs(*out.gap) > 0.1 * std::abs(out.score - *out.baseline_score))
+      common.console.warn(
+          fmt::format("integrated gradients differ from the change of the score by {:.3g}; more --steps "
+                      "or --baseline pad may converge",
+                      *out.gap));
+    return report::findings_of(out, only(), words_of_method, words_of_baseline, word(), output_word(only()));
+  }
+
+  ProbeFindings steer() {
+    if (!positive || !negative) throw bad_usage("steer needs --positive and --negative");
+    const std::string path = array_file();
+    const std::vector<Prompt> more = prompts_->read_file(*positive), less = prompts_->read_file(*negative);
+    const probe::Points all = subject_->lower(1, more.front()).points;
+    const probe::Block& block = *all.last_stack()[static_cast<std::size_t>(
+        index_of("--layer", layer.value_or(-1), std::ssize(all.last_stack())))];
+    const std::string point = fmt::format("{}resid_post.{}", block.stack.empty() ? "" : block.stack + ".", block.layer);
+    const std::string where = at.value_or("last");
+    const Tensor vector = probe::steering_vector(*subject_, more, less, point,
+                                                 where == "last" ? probe::SteerAt::last : probe::SteerAt::mean);
+    io::write_tensors(path, std::vector<NamedTensor>{{point, vector}});
+    double squares = 0;
+    for (std::int64_t i = 0; i < vector.size(); ++i) squares += vector.at(i) * vector.at(i);
+    return report::steering_findings(path, point, where, std::sqrt(squares), std::ssize(more), std::ssize(less));
+  }
+
+  ProbeFindings heads() {
+    const bool given = !words.texts.empty() || !words.ids.empty() || words.file;
+    if (given && length) throw bad_usage("--length belongs to the random sequence that runs without a prompt");
+    if (given)
+      given_ = prompts_->read(words);
+    else
+      given_ = {probe::repeated_prompt(*subject_, length.value_or(50), execution.seed)};
+    return report::findings_of(probe::head_scores(*subject_, only()), sink.value_or(0.3));
+  }
+
+  ProbeFindings outliers() {
+    probe::OutlierOptions options;
+    options.least = least.value_or(options.least);
+    options.ratio = ratio.value_or(options.ratio);
+    options.top = top.value_or(options.top);
+    return report::findings_of(probe::outliers(*subject_, only(), options), options, only(), word());
+  }
+
+  ProbeFindings compare() {
+    if (!other && scalings.empty())
+      throw bad_usage("compare needs a second model, or --scale for a change of the first");
+    std::optional<open::LoadedModel> second;
+    std::unique_ptr<probe::Subject> others;
+    std::unique_ptr<probe::Subject> plain;
+    if (other)
+      second.emplace(open::load_model(other, execution, common.console));
+    else
+      plain = std::make_unique<probe::Subject>(*loaded_, execution, subject_->backend(), common.console);
+    if (other)
+      others =
+          std::make_unique<probe::Subject>(*second, execution, subject_->backend(), common.console, given_scalings());
+    const std::string wanted = points.value_or("attn_out,mlp_out,resid_post");
+    const probe::Subject& a = plain ? *plain : *subject_;
+    const probe::Subject& b = others ? *others : *subject_;
+    std::string described = other ? *other : join(scalings, ", ");
+    return report::findings_of(probe::compare(a, b, given_, wanted), described);
+  }
+
+  ProbeFindings scan() {
+    std::vector<std::pair<std::string, ProbeFindings>> all;
+    const bool predicts = subject_->lower(1, only()).points.logits != graph::kNone;
+    if (predicts) all.emplace_back("lens", lens());
+    if (predicts) all.emplace_back("ablate", ablate());
+    all.emplace_back("outliers", outliers());
+    const std::vector<Prompt> prompt = given_;
+    given_ = {probe::repeated_prompt(*subject_, length.value_or(50), execution.seed)};
+    all.emplace_back("heads", report::findings_of(probe::head_scores(*subject_, only()), sink.value_or(0.3)));
+    given_ = prompt;
+    return report::joined_findings(std::move(all));
+  }
+
+  void finish(ProbeFindings findings) {
+    const Prompt one{{0}, {0}, {}};
+    const probe::Lowered lowered = subject_->lower(1, given_.empty() ? one : given_.front());
+    report_.setting = library::setting_of(*loaded_, lowered.graph, subject_->backend(), execution);
+    report_.word = word();
+    for (const Prompt& prompt : given_) report_.prompts.push_back({prompt.ids, prompt.encoder, prompt.text});
+    report_.findings = std::move(findings);
+    const Format form = common.form();
+    if (form == Format::svg && report_.findings.grids.empty())
+      throw bad_usage("{} has no picture; its formats are table, json and csv", report_.operation);
+    common.write(report::render(form, report_), form == Format::svg ? Look::exact : Look::fitting);
+  }
+};
+
+const std::array<ProbeCommand::Operation, 12> ProbeCommand::kOperations = {{{"scan", &ProbeCommand::scan},
+                                                                            {"lens", &ProbeCommand::lens},
+                                                                            {"dla", &ProbeCommand::dla},
+                                                                            {"ablate", &ProbeCommand::ablate},
+                                                                            {"patch", &ProbeCommand::patch, false},
+                                                                            {"rollout", &ProbeCommand::rollout},
+                                                                            {"saliency", &ProbeCommand::saliency},
+                                                                            {"steer", &ProbeCommand::steer, false},
+                                                                            {"heads", &ProbeCommand::heads, false},
+                                                                            {"outliers", &ProbeCommand::outliers},
+                                                                            {"compare", &ProbeCommand::compare},
+                                                                            {"capture", &ProbeCommand::capture}}};
+
+}  // namespace
+
+Command probe_command() {
+  return command_of<ProbeCommand>("probe", "look inside a model: logit lens, ablation, patching, activations");
+}
+
+}  // namespace attn::cli

@@ -1,0 +1,127 @@
+#include "attn/probe/compare.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "attn/base/error.h"
+#include "attn/base/text.h"
+
+namespace attn::probe {
+namespace {
+
+/// The rows (positions of all prompts, features) of a point.
+struct Rows {
+  std::int64_t width = 0;
+  std::vector<double> values;
+  Shape shape;
+
+  [[nodiscard]] std::int64_t count() const { return width == 0 ? 0 : std::ssize(values) / width; }
+  void add(const Tensor& value) {
+    shape = value.shape();
+    width = value.size() / (shape[0] * (shape.rank() > 2 ? shape[1] : 1));
+    for (std::int64_t i = 0; i < value.size(); ++i) values.push_back(value.at(i));
+  }
+};
+
+/// Subtracts each feature's mean.
+std::vector<double> centered(const Rows& rows) {
+  std::vector<double> out = rows.values;
+  const std::int64_t count = rows.count();
+  for (std::int64_t j = 0; j < rows.width; ++j) {
+    double mean = 0;
+    for (std::int64_t i = 0; i < count; ++i) mean += out[static_cast<std::size_t>(i * rows.width + j)];
+    mean /= static_cast<double>(count);
+    for (std::int64_t i = 0; i < count; ++i) out[static_cast<std::size_t>(i * rows.width + j)] -= mean;
+  }
+  return out;
+}
+
+/// Returns X·Xᵀ, (rows, rows): with few rows cheaper than the product of features.
+std::vector<double> gram(const std::vector<double>& x, std::int64_t rows, std::int64_t width) {
+  std::vector<double> out(static_cast<std::size_t>(rows * rows));
+  for (std::int64_t i = 0; i < rows; ++i)
+    for (std::int64_t j = 0; j <= i; ++j) {
+      double sum = 0;
+      for (std::int64_t k = 0; k < width; ++k)
+        sum += x[static_cast<std::size_t>(i * width + k)] * x[static_cast<std::size_t>(j * width + k)];
+      out[static_cast<std::size_t>(i * rows + j)] = out[static_cast<std::size_t>(j * rows + i)] = sum;
+    }
+  return out;
+}
+
+/// Returns ‖BᵀA‖²/(‖AᵀA‖·‖BᵀB‖) by the Gram matrices of the rows.
+double alignment(const Rows& a, const Rows& b) {
+  const std::int64_t rows = a.count();
+  const std::vector<double> of_a = gram(centered(a), rows, a.width), of_b = gram(centered(b), rows, b.width);
+  double both = 0, first = 0, second = 0;
+  for (std::size_t i = 0; i < of_a.size(); ++i) {
+    both += of_a[i] * of_b[i];
+    first += of_a[i] * of_a[i];
+    second += of_b[i] * of_b[i];
+  }
+  return both / std::sqrt(first * second);
+}
+
+ComparedPoint compared(const Rows& a, const Rows& b) {
+  ComparedPoint out;
+  out.shape_a = a.shape;
+  out.shape_b = b.shape;
+  out.cka = alignment(a, b);
+  if (a.values.size() != b.values.size()) {
+    out.max_abs = out.relative = out.cosine = std::numeric_limits<double>::quiet_NaN();
+    return out;
+  }
+  double difference = 0, norm_a = 0, norm_b = 0, dot = 0;
+  for (std::size_t i = 0; i < a.values.size(); ++i) {
+    const double x = a.values[i], y = b.values[i];
+    out.max_abs = std::max(out.max_abs, std::abs(y - x));
+    difference += (y - x) * (y - x);
+    norm_a += x * x;
+    norm_b += y * y;
+    dot += x * y;
+  }
+  out.relative = std::sqrt(difference / norm_a);
+  out.cosine = dot / std::sqrt(norm_a * norm_b);
+  return out;
+}
+
+std::vector<Rows> rows_of(const Subject& subject, std::span<const Prompt> prompts,
+                          const std::vector<std::string>& points) {
+  std::vector<Rows> out(points.size());
+  for (const Prompt& prompt : prompts) {
+    const Lowered lowered = subject.lower(1, prompt);
+    std::vector<graph::ValueId> ids;
+    for (const std::string& name : points) ids.push_back(lowered.points.find(name).value);
+    const Values values = subject.run(lowered, prompt, ids);
+    for (std::size_t i = 0; i < ids.size(); ++i) out[i].add(values.at(ids[i]));
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<ComparedPoint> compare(const Subject& a, const Subject& b, std::span<const Prompt> prompts,
+                                   const std::string& points) {
+  std::vector<std::string> names_a, names_b;
+  const Points of_a = a.lower(1, prompts.front()).points, of_b = b.lower(1, prompts.front()).points;
+  for (const std::string& part : split(points, ',')) {
+    const std::vector<Point> first = of_a.select(part), second = of_b.select(part);
+    for (std::size_t i = 0; i < first.size(); ++i) {
+      // The last layers are paired with each other.
+      const std::size_t j = first.size() < 2 ? second.size() - 1 : i * (second.size() - 1) / (first.size() - 1);
+      names_a.push_back(first[i].name);
+      names_b.push_back(second[j].name);
+    }
+  }
+  const std::vector<Rows> rows_a = rows_of(a, prompts, names_a), rows_b = rows_of(b, prompts, names_b);
+  std::vector<ComparedPoint> out;
+  for (std::size_t i = 0; i < rows_a.size(); ++i) {
+    out.push_back(compared(rows_a[i], rows_b[i]));
+    out.back().a = names_a[i];
+    out.back().b = names_b[i];
+  }
+  return out;
+}
+
+}  // namespace attn::probe

@@ -1,0 +1,98 @@
+#include "attn/probe/lens.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "attn/base/error.h"
+#include "attn/base/parallel.h"
+#include "attn/probe/measure.h"
+#include "refusals.h"
+
+namespace attn::probe {
+namespace {
+
+using graph::ValueId;
+
+/// Returns the stream's points in order, the last one at the end. One value may have several names: the end of a block
+/// is the beginning of the next.
+std::vector<Point> stream_points(const Points& points, bool mid) {
+  std::vector<Point> out;
+  const auto add = [&](ValueId value, const char* kind) {
+    const auto found = std::ranges::find_if(points.named, [&](const Point& point) {
+      return point.value == value && point.name.find(kind) != std::string::npos;
+    });
+    if (value != graph::kNone && found != points.named.end()) out.push_back(*found);
+  };
+  for (const Block* block : points.last_stack()) {
+    if (block->layer == 0) add(block->resid_pre, "resid_pre");
+    if (mid) add(block->resid_mid, "resid_mid");
+    if (mid) add(block->resid_cross, "resid_cross");
+    add(block->resid_post, "resid_post");
+  }
+  return out;
+}
+
+LensCell cell_of(const Distribution& own, const std::optional<Id>& target, std::int64_t top) {
+  LensCell out;
+  const std::vector<double>& all = own.log_p;
+  const auto count = static_cast<std::size_t>(std::min<std::int64_t>(top, std::ssize(all)));
+  for (std::size_t i = 0; i < all.size(); ++i) {  // keeps the best in order; few tokens enter
+    if (out.top.size() == count && all[i] <= out.top.back().log_prob) continue;
+    const auto place = std::ranges::find_if(out.top, [&](const auto& token) { return token.log_prob < all[i]; });
+    out.top.insert(place, {static_cast<Id>(i), all[i]});
+    if (out.top.size() > count) out.top.pop_back();
+  }
+  out.entropy = own.entropy();
+  if (target) {
+    const double place = all[static_cast<std::size_t>(*target)];
+    out.target = TargetPlace{*target, place, std::ranges::count_if(all, [&](double other) { return other > place; })};
+  }
+  return out;
+}
+
+}  // namespace
+
+Lens lens(const Subject& subject, const Prompt& prompt, const LensOptions& options) {
+  Lowered lowered = subject.lower(1, prompt);
+  require_logits(subject, lowered);
+  const std::vector<Point> points = stream_points(lowered.points, options.mid);
+  const ValueId site = options.norm ? points.back().value : lowered.points.final_norm;
+  if (site == graph::kNone)
+    throw bad_input("{}: the model has no norm before its unembedding to omit", subject.loaded().file);
+  std::vector<ValueId> streams = {site};
+  for (const Point& point : points) streams.push_back(point.value);
+  // The pass computes only streams; every prediction is read from them below.
+  const Values values = subject.run(lowered, prompt, streams);
+  const Sweep sweep(subject, std::move(lowered), prompt, {site});
+
+  Lens out;
+  const std::int64_t positions = sweep.logits().shape()[0];
+  for (const Point& point : points) out.points.push_back(point.name);
+  out.cells.resize(points.size(), std::vector<LensCell>(static_cast<std::size_t>(positions)));
+  std::vector<Distribution> last(static_cast<std::size_t>(positions));
+  const auto work = subject.listener().begin("reading points", static_cast<double>(points.size()));
+  const auto copies = static_cast<std::int64_t>(points.size());
+  const auto point_of = [&](std::int64_t copy) { return static_cast<std::size_t>(copies - 1 - copy); };  // last first
+  sweep.run(
+      site, copies,
+      [&](std::int64_t copy, const Tensor& place) {
+        const Tensor& stream = values.at(points[point_of(copy)].value);
+        std::memcpy(place.data(), stream.data(), static_cast<std::size_t>(stream.bytes()));
+      },
+      [&](std::int64_t copy, const Tensor& logits) {
+        for_each_part(positions, subject.execution().threads, [&](std::int64_t row) {
+          const auto at = static_cast<std::size_t>(row);
+          std::optional<Id> target = options.target;
+          if (!target && row + 1 < positions) target = prompt.ids[at + 1];
+          Distribution own = distribution(logits, row);
+          LensCell cell = cell_of(own, target, options.top);
+          cell.kl_to_final = copy == 0 ? 0.0 : divergence(last[at], own);
+          if (copy == 0) last[at] = std::move(own);
+          out.cells[point_of(copy)][at] = std::move(cell);
+        });
+        work->advance();
+      });
+  return out;
+}
+
+}  // namespace attn::probe

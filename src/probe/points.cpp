@@ -1,0 +1,450 @@
+#include "attn/probe/points.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <set>
+
+#include "attn/base/error.h"
+#include "attn/base/text.h"
+#include "wiring.h"
+
+namespace attn::probe {
+namespace {
+
+using graph::at;
+using graph::kNone;
+using graph::Node;
+using graph::ValueId;
+
+/// An addition to a stream, and its other operand.
+struct Addition {
+  ValueId sum = kNone, stream = kNone, part = kNone;
+};
+
+/// Finds the blocks of a graph.
+class Blocks {
+ public:
+  explicit Blocks(const graph::Graph& graph) : graph_(graph), wiring_(graph) {}
+
+  std::vector<Block> find() {
+    for (const Node& node : graph_.nodes)
+      if (is_attention(node)) add_attention(node);
+    name_stacks();
+    return std::move(blocks_);
+  }
+
+ private:
+  [[nodiscard]] const Shape& shape(ValueId value) const { return graph_.value(value).shape; }
+  /// Returns whether the node is attention; in a decode step it reads a KV cache.
+  static bool is_attention(const Node& node) {
+    return std::holds_alternative<graph::Attention>(node.op) || std::holds_alternative<graph::CachedAttention>(node.op);
+  }
+  [[nodiscard]] bool is_computed(ValueId value) const {
+    return graph_.value(value).kind == graph::ValueKind::computed && !wiring_.is_fixed(value);
+  }
+
+  /// Returns whether the node is an addition of two computed values of its result's shape.
+  [[nodiscard]] bool is_sum(const Node& node) const {
+    const auto* binary = std::get_if<graph::Binary>(&node.op);
+    return binary != nullptr && binary->fn == graph::BinaryFn::add && std::ranges::all_of(node.inputs, [&](ValueId id) {
+             return is_computed(id) && shape(id) == shape(node.outputs[0]);
+           });
+  }
+
+  /// Returns the nodes that read a value, directly or through casts.
+  [[nodiscard]] std::vector<const Node*> readers(ValueId value) const {
+    std::vector<const Node*> out;
+    for (const graph::NodeId id : wiring_.readers(value)) {
+      const Node& node = graph_.nodes[at(id)];
+      if (std::holds_alternative<graph::Cast>(node.op)) {
+        const std::vector<const Node*> behind = readers(node.outputs[0]);
+        out.insert(out.end(), behind.begin(), behind.end());
+      } else {
+        out.push_back(&node);
+      }
+    }
+    return out;
+  }
+
+  /// Follows a part through the first reader of each value until it is added to something; nothing if it is not.
+  [[nodiscard]] std::optional<Addition> addition_of(ValueId part) const {
+    while (!wiring_.readers(part).empty()) {
+      const Node& node = graph_.nodes[at(wiring_.readers(part).front())];
+      if (is_attention(node)) return std::nullopt;
+      if (is_sum(node)) {
+        const ValueId other = node.inputs[node.inputs[0] == part ? 1 : 0];
+        return Addition{node.outputs[0], other, part};
+      }
+      part = node.outputs[0];
+    }
+    return std::nullopt;
+  }
+
+  /// Returns the addition of something to the stream.
+  [[nodiscard]] std::optional<Addition> addition_to(ValueId stream) const {
+    for (const Node* node : readers(stream))
+      if (is_sum(*node)) {
+        const bool first = without_casts(node->inputs[0]) == without_casts(stream);
+        return Addition{node->outputs[0], stream, node->inputs[first ? 1 : 0]};
+      }
+    return std::nullopt;
+  }
+
+  [[nodiscard]] ValueId without_casts(ValueId value) const {
+    const Node* node = wiring_.producer(value);
+    return node != nullptr && std::holds_alternative<graph::Cast>(node->op) ? without_casts(node->inputs[0]) : value;
+  }
+
+  /// Returns the norm that is the only reader of a sum, as in post-norm blocks; kNone otherwise.
+  [[nodiscard]] ValueId only_norm(ValueId sum) const {
+    const std::vector<const Node*> all = readers(sum);
+    if (all.size() != 1 || !std::holds_alternative<graph::LayerNorm>(all[0]->op)) return kNone;
+    const ValueId norm = all[0]->outputs[0];
+    const auto& behind = wiring_.readers(norm);
+    const bool is_cast = behind.size() == 1 && std::holds_alternative<graph::Cast>(graph_.nodes[at(behind[0])].op);
+    return is_cast ? graph_.nodes[at(behind[0])].outputs[0] : norm;
+  }
+
+  /// Returns the projection that an operand of attention is made from. It has the operand's shape, and only slices and
+  /// reshapes lie between it and the product.
+  [[nodiscard]] ValueId projection(ValueId operand) const {
+    std::vector<ValueId> path = {operand};  // from the operand back to the product
+    while (true) {
+      const Node* node = wiring_.producer(path.back());
+      if (node == nullptr) return kNone;
+      if (is_product(*node)) break;
+      const auto computed = std::ranges::find_if(node->inputs, [&](ValueId id) { return is_computed(id); });
+      if (computed == node->inputs.end() || is_attention(*node)) return kNone;
+      path.push_back(*computed);
+    }
+    ValueId out = kNone;
+    for (auto value = path.rbegin(); value != path.rend(); ++value) {
+      const Node* node = wiring_.producer(*value);
+      const bool layout = std::holds_alternative<graph::Slice>(node->op) ||
+                          std::holds_alternative<graph::Reshape>(node->op) ||
+                          std::holds_alternative<graph::Transpose>(node->op) ||
+                          std::holds_alternative<graph::Cast>(node->op) || is_bias(*node);
+      if (!is_product(*node) && !layout) break;
+      if (shape(*value) == shape(operand)) out = *value;
+      if (out != kNone && !leads_to_bias(*value)) break;
+    }
+    return out;
+  }
+
+  [[nodiscard]] bool is_bias(const Node& node) const {
+    const auto* binary = std::get_if<graph::Binary>(&node.op);
+    return binary != nullptr && binary->fn == graph::BinaryFn::add &&
+           (wiring_.is_fixed(node.inputs[0]) || wiring_.is_fixed(node.inputs[1]));
+  }
+  [[nodiscard]] bool leads_to_bias(ValueId value) const {
+    const auto& behind = wiring_.readers(value);
+    return behind.size() == 1 && is_bias(graph_.nodes[at(behind[0])]);
+  }
+
+  /// Returns whether the node multiplies a computed value by weights.
+  [[nodiscard]] bool is_product(const Node& node) const {
+    const bool product =
+        std::holds_alternative<graph::Linear>(node.op) || std::holds_alternative<graph::QuantizedLinear>(node.op) ||
+        std::holds_alternative<graph::MatMul>(node.op) || std::holds_alternative<graph::Einsum>(node.op);
+    return product && std::ranges::count_if(node.inputs, [&](ValueId id) { return is_computed(id); }) == 1;
+  }
+
+  [[nodiscard]] AttentionPart part_of(const Node& node) const {
+    AttentionPart out;
+    out.q = projection(node.inputs[0]);
+    out.k = projection(node.inputs[1]);
+    out.v = projection(node.inputs[2]);
+    out.values = node.inputs[2];
+    out.z = node.outputs[0];
+    if (const auto* attention = std::get_if<graph::Attention>(&node.op); attention != nullptr && attention->scores)
+      out.pattern = node.outputs[1];
+    return out;
+  }
+
+  /// Returns the input of the last product before a value, which only norms, casts, reshapes and scales follow.
+  [[nodiscard]] ValueId last_product_input(ValueId value) const {
+    while (const Node* node = wiring_.producer(value)) {
+      const auto computed = std::ranges::find_if(node->inputs, [&](ValueId id) { return is_computed(id); });
+      if (computed == node->inputs.end()) return kNone;
+      if (is_product(*node)) return *computed;
+      if (std::ranges::count_if(node->inputs, [&](ValueId id) { return is_computed(id); }) != 1) return kNone;
+      value = *computed;
+    }
+    return kNone;
+  }
+
+  void add_attention(const Node& node) {
+    std::optional<Addition> sum = addition_of(node.outputs[0]);
+    if (!sum) return;
+    const std::vector<bool> before = wiring_.ancestors(node.inputs[0]);
+    AttentionPart part = part_of(node);
+    part.out = sum->part;
+    if (!before[at(sum->stream)]) return add_parallel(part, *sum, before);
+    // The stream either continues the block before, whose next part is this attention, or begins a block.
+    const bool continues = !blocks_.empty() && expects_cross_ == sum->sum;
+    expects_cross_ = kNone;
+    if (!continues) {
+      Block block;
+      block.resid_pre = sum->stream;
+      block.self = part;
+      blocks_.push_back(std::move(block));
+    } else {
+      blocks_.back().cross = part;
+    }
+    Block& block = blocks_.back();
+    ValueId stream = sum->sum;
+    if (const ValueId norm = only_norm(stream); norm != kNone) {
+      block.post_norm = true;
+      stream = norm;
+    }
+    (continues ? block.resid_cross : block.resid_mid) = stream;
+    add_mlp(block, stream);
+  }
+
+  void add_mlp(Block& block, ValueId stream) {
+    const std::optional<Addition> sum = addition_to(stream);
+    if (!sum) {  // a block without an MLP at the end of a stack
+      block.resid_post = stream;
+      return;
+    }
+    const std::vector<bool> behind = wiring_.descendants(stream);
+    const std::vector<bool> needed = wiring_.ancestors(sum->part);
+    const bool attends = std::ranges::any_of(graph_.nodes, [&](const Node& node) {
+      return is_attention(node) && needed[at(node.outputs[0])] && behind[at(node.inputs[0])];
+    });
+    if (attends) {  // the next part is another attention, of this block if it reads another stack
+      if (is_cross(sum->part, stream))
+        expects_cross_ = sum->sum;
+      else
+        block.resid_post = stream;
+      return;
+    }
+    if (!behind[at(sum->part)]) block.resid_mid = kNone;  // attention and MLP read the same stream
+    finish(block, *sum);
+  }
+
+  /// Returns whether a part contains an attention whose keys do not come from the stream.
+  [[nodiscard]] bool is_cross(ValueId part, ValueId stream) const {
+    const std::vector<bool> behind = wiring_.descendants(stream), needed = wiring_.ancestors(part);
+    return std::ranges::any_of(graph_.nodes, [&](const Node& node) {
+      return is_attention(node) && needed[at(node.outputs[0])] && behind[at(node.inputs[0])] &&
+             !behind[at(node.inputs[1])];
+    });
+  }
+
+  void add_parallel(const AttentionPart& part, const Addition& joined, const std::vector<bool>& before) {
+    const std::optional<Addition> sum = addition_of(joined.sum);
+    if (!sum || !before[at(sum->stream)]) return;
+    Block block;
+    block.self = part;
+    block.resid_pre = sum->stream;
+    blocks_.push_back(block);
+    finish(blocks_.back(), {sum->sum, sum->stream, joined.stream});
+  }
+
+  void finish(Block& block, const Addition& sum) {
+    block.mlp_out = sum.part;
+    block.mlp_post = last_product_input(sum.part);
+    block.resid_post = sum.sum;
+    if (block.post_norm)
+      if (const ValueId norm = only_norm(sum.sum); norm != kNone) block.resid_post = norm;
+  }
+
+  /// Numbers the layers of each stack. The stream of a block begins where that of the block before ends, even if it is
+  /// scaled between; otherwise a stack begins.
+  void name_stacks() {
+    std::erase_if(blocks_, [](const Block& block) { return block.resid_post == kNone; });
+    std::vector<std::size_t> begins;
+    for (std::size_t i = 0; i < blocks_.size(); ++i) {
+      const bool follows = i > 0 && wiring_.ancestors(blocks_[i].resid_pre)[at(blocks_[i - 1].resid_post)];
+      if (follows)
+        blocks_[i - 1].resid_post = blocks_[i].resid_pre;
+      else
+        begins.push_back(i);
+    }
+    for (std::size_t i = 0, stack = 0; i < blocks_.size(); ++i) {
+      if (stack + 1 < begins.size() && begins[stack + 1] == i) ++stack;
+      blocks_[i].layer = static_cast<int>(i - begins[stack]);
+      const bool is_last = stack + 1 == begins.size();
+      if (begins.size() > 1)
+        blocks_[i].stack = is_last ? "decoder" : begins.size() == 2 ? "encoder" : fmt::format("encoder{}", stack);
+    }
+  }
+
+  const graph::Graph& graph_;
+  Wiring wiring_;
+  std::vector<Block> blocks_;
+  ValueId expects_cross_ = kNone;  // the sum that a cross-attention of the last block makes
+};
+
+/// Returns the input of the product at the end of a graph, behind which there are only elementwise operations.
+ValueId unembedding_input(const graph::Graph& graph, const Wiring& wiring, ValueId logits) {
+  for (ValueId value = logits; const Node* node = wiring.producer(value);) {
+    std::vector<ValueId> computed;
+    for (const ValueId id : node->inputs)
+      if (!wiring.is_fixed(id)) computed.push_back(id);
+    if (computed.size() != 1) return kNone;
+    const bool product =
+        std::holds_alternative<graph::Linear>(node->op) || std::holds_alternative<graph::QuantizedLinear>(node->op) ||
+        std::holds_alternative<graph::MatMul>(node->op) || std::holds_alternative<graph::Einsum>(node->op);
+    if (product) return graph.value(computed[0]).kind == graph::ValueKind::computed ? computed[0] : kNone;
+    const bool elementwise =
+        std::holds_alternative<graph::Unary>(node->op) || std::holds_alternative<graph::Binary>(node->op) ||
+        std::holds_alternative<graph::Cast>(node->op) || std::holds_alternative<graph::Reshape>(node->op);
+    if (!elementwise) return kNone;
+    value = computed[0];
+  }
+  return kNone;
+}
+
+/// Returns the logits: the first output, without a softmax at the end.
+ValueId logits_of(const graph::Graph& graph, const Wiring& wiring) {
+  if (graph.outputs.empty()) return kNone;
+  ValueId value = graph.outputs.front().value;
+  while (const Node* node = wiring.producer(value)) {
+    if (!std::holds_alternative<graph::Softmax>(node->op)) break;
+    value = node->inputs[0];
+  }
+  return is_floating(graph.value(value).dtype) ? value : kNone;
+}
+
+/// Returns the rows of the token table that the stream begins with.
+ValueId embed_of(const graph::Graph& graph, const Wiring& wiring, ValueId tokens, ValueId stream) {
+  if (tokens == kNone) return kNone;
+  const std::vector<bool> needed = wiring.ancestors(stream), from_tokens = wiring.descendants(tokens);
+  for (const Node& node : graph.nodes) {
+    if (!std::holds_alternative<graph::Gather>(node.op) || !needed[at(node.outputs[0])]) continue;
+    const bool table = wiring.is_fixed(node.inputs[0]) && graph.value(node.inputs[0]).shape.rank() == 2;
+    const graph::Value& indices = graph.value(node.inputs[1]);
+    if (table && from_tokens[at(node.inputs[1])] && indices.shape.rank() == 2) {
+      // A quantized table is scaled behind the gather; the row is then the product.
+      ValueId value = node.outputs[0];
+      while (!is_floating(graph.value(value).dtype) && !wiring.readers(value).empty())
+        value = graph.nodes[at(wiring.readers(value).front())].outputs[0];
+      return value;
+    }
+  }
+  return kNone;
+}
+
+/// Splits "z.-1" into "z." and -1.
+std::optional<std::pair<std::string, int>> name_and_layer(const std::string& name) {
+  const std::size_t dot = name.rfind('.');
+  if (dot == std::string::npos) return std::nullopt;
+  int layer = 0;
+  const char* end = name.data() + name.size();
+  const auto [stop, error] = std::from_chars(name.data() + dot + 1, end, layer);
+  if (error != std::errc() || stop != end) return std::nullopt;
+  return std::pair(name.substr(0, dot + 1), layer);
+}
+
+}  // namespace
+
+void Points::rename(ValueId from, ValueId to) {
+  const auto change = [&](ValueId& value) { value = value == from ? to : value; };
+  for (Block& block : blocks) {
+    for (ValueId* value :
+         {&block.resid_pre, &block.resid_mid, &block.resid_cross, &block.resid_post, &block.mlp_post, &block.mlp_out})
+      change(*value);
+    for (AttentionPart* part : {&block.self, block.cross ? &*block.cross : &block.self})
+      for (ValueId* value : {&part->q, &part->k, &part->v, &part->values, &part->pattern, &part->z, &part->out})
+        change(*value);
+  }
+  for (ValueId* value : {&embed, &encoder_embed, &final_norm, &logits}) change(*value);
+  for (Point& point : named) change(point.value);
+}
+
+std::vector<const Block*> Points::last_stack() const {
+  std::vector<const Block*> out;
+  for (const Block& block : blocks)
+    if (block.stack == blocks.back().stack) out.push_back(&block);
+  return out;
+}
+
+const Point& Points::find(const std::string& name) const {
+  std::string wanted = name;
+  if (const auto split = name_and_layer(name); split && split->second < 0) {
+    const auto layers = std::ranges::count_if(named, [&](const Point& point) {
+      const auto other = name_and_layer(point.name);
+      return other && other->first == split->first;
+    });
+    wanted = split->first + std::to_string(layers + split->second);
+  }
+  const auto found = std::ranges::find(named, wanted, &Point::name);
+  if (found != named.end()) return *found;
+  std::vector<std::string> names;
+  for (const Point& point : named) names.push_back(point.name);
+  throw bad_usage("the model has no point '{}'{}; `list` shows all of them", printable(name),
+                  did_you_mean(name, std::span<const std::string>(names)));
+}
+
+std::vector<Point> Points::select(const std::string& list) const {
+  std::vector<Point> out;
+  for (const std::string& name : split(list, ',')) {
+    const std::size_t before = out.size();
+    for (const Point& point : named) {
+      const auto parts = name_and_layer(point.name);
+      if (parts && parts->first == name + ".") out.push_back(point);
+    }
+    if (out.size() == before) out.push_back(find(name));
+  }
+  return out;
+}
+
+Points find_points(const graph::Graph& graph, ValueId tokens, ValueId encoder_tokens, bool has_logits) {
+  Points out;
+  const Wiring wiring(graph);
+  out.blocks = Blocks(graph).find();
+  if (has_logits) out.logits = logits_of(graph, wiring);
+  if (out.logits != kNone) {
+    const ValueId input = unembedding_input(graph, wiring, out.logits);
+    if (input == kNone)
+      out.logits = kNone;
+    else if (graph.value(input).shape.rank() == 3)
+      out.final_norm = input;
+  }
+  const auto add = [&](const std::string& name, ValueId value) {
+    if (value != kNone) out.named.push_back({name, value});
+  };
+  if (!out.blocks.empty()) {
+    out.embed = embed_of(graph, wiring, tokens, out.last_stack().front()->resid_pre);
+    out.encoder_embed = embed_of(graph, wiring, encoder_tokens, out.blocks.front().resid_pre);
+  }
+  if (out.encoder_embed == kNone) add("embed", out.embed);
+  for (const Block& block : out.blocks) {
+    if (out.encoder_embed != kNone && block.layer == 0)
+      add(block.stack + ".embed", block.stack == out.blocks.back().stack ? out.embed : out.encoder_embed);
+    const auto name = [&](const char* kind) {
+      return fmt::format("{}{}.{}", block.stack.empty() ? "" : block.stack + ".", kind, block.layer);
+    };
+    add(name("resid_pre"), block.resid_pre);
+    add(name("q"), block.self.q);
+    add(name("k"), block.self.k);
+    add(name("v"), block.self.v);
+    add(name("pattern"), block.self.pattern);
+    add(name("z"), block.self.z);
+    add(name("attn_out"), block.self.out);
+    add(name("resid_mid"), block.resid_mid);
+    if (block.cross) {
+      const auto cross = [&](const char* kind) { return fmt::format("cross.{}.{}", kind, block.layer); };
+      add(cross("q"), block.cross->q);
+      add(cross("k"), block.cross->k);
+      add(cross("v"), block.cross->v);
+      add(cross("pattern"), block.cross->pattern);
+      add(cross("z"), block.cross->z);
+      add(cross("attn_out"), block.cross->out);
+      add(name("resid_cross"), block.resid_cross);
+    }
+    add(name("mlp_post"), block.mlp_post);
+    add(name("mlp_out"), block.mlp_out);
+    add(name("resid_post"), block.resid_post);
+  }
+  add("final_norm", out.final_norm);
+  add("logits", out.logits);
+  return out;
+}
+
+}  // namespace attn::probe

@@ -1,0 +1,81 @@
+#include "attn/probe/steer.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "attn/base/error.h"
+#include "attn/base/text.h"
+#include "attn/io/tensor_file.h"
+#include "attn/probe/edits.h"
+
+namespace attn::probe {
+namespace {
+
+std::vector<double> mean_of(const Subject& subject, std::span<const Prompt> prompts, const std::string& name,
+                            SteerAt at) {
+  std::vector<double> out;
+  for (const Prompt& prompt : prompts) {
+    const Lowered lowered = subject.lower(1, prompt);
+    const Point& point = lowered.points.find(name);
+    const std::vector<graph::ValueId> ids = {point.value};
+    const Tensor value = subject.run(lowered, prompt, ids).at(point.value);
+    if (value.shape().rank() != 3)
+      throw bad_usage("{} has the shape {}: steering needs a point (B, T, D)", name, value.shape().str());
+    const std::int64_t positions = value.shape()[1], width = value.shape()[2];
+    const std::int64_t first = at == SteerAt::last ? positions - 1 : 0;
+    out.resize(static_cast<std::size_t>(width));
+    for (std::int64_t t = first; t < positions; ++t)
+      for (std::int64_t i = 0; i < width; ++i)
+        out[static_cast<std::size_t>(i)] +=
+            value.at(t * width + i) / static_cast<double>(positions - first) / static_cast<double>(prompts.size());
+  }
+  return out;
+}
+
+}  // namespace
+
+Tensor steering_vector(const Subject& subject, std::span<const Prompt> positive, std::span<const Prompt> negative,
+                       const std::string& point, SteerAt at) {
+  const std::vector<double> more = mean_of(subject, positive, point, at), less = mean_of(subject, negative, point, at);
+  Tensor out(DType::float32, {std::ssize(more)});
+  for (std::size_t i = 0; i < more.size(); ++i) out.set(static_cast<std::int64_t>(i), more[i] - less[i]);
+  return out;
+}
+
+Steering read_steering(const std::string& path, const std::optional<std::string>& point) {
+  const std::vector<NamedTensor> arrays = io::read_tensors(path);
+  if (arrays.size() != 1)
+    throw bad_input("{}: the file has {} arrays, but a steering vector is one", printable(path), arrays.size());
+  const Tensor& vector = arrays.front().tensor;
+  if (vector.shape().rank() != 1)
+    throw bad_input("{}: the array has the shape {}, but a steering vector is (D,)", printable(path),
+                    vector.shape().str());
+  for (std::int64_t i = 0; i < vector.size(); ++i)
+    if (!std::isfinite(vector.at(i))) throw bad_input("{}: element {} is NaN or Inf", printable(path), i);
+  return {point.value_or(arrays.front().name), vector, 1.0, 0};
+}
+
+graph::Graph steered(graph::Graph graph, std::span<const Steering> steerings) {
+  const auto position = std::ranges::find_if(graph.inputs, [&](graph::ValueId id) {
+    return graph.value(id).name == "position" && graph.value(id).shape.rank() == 0;
+  });
+  for (const Steering& steering : steerings) {
+    const Points points = find_points(graph, graph::kNone, graph::kNone, false);
+    if (points.blocks.empty())
+      throw bad_input("steering found no attention whose result is added to a residual stream");
+    const graph::ValueId value = points.find(steering.point).value;
+    const Shape shape = graph.value(value).shape;
+    if (shape.rank() != 3 || shape[2] != steering.vector.size())
+      throw bad_input("the steering vector has {} elements, but {} has the shape {}", steering.vector.size(),
+                      printable(steering.point), shape.str());
+    Tensor scaled(DType::float64, steering.vector.shape());
+    for (std::int64_t i = 0; i < scaled.size(); ++i) scaled.set(i, steering.scale * steering.vector.at(i));
+    FromPosition from;
+    from.first = steering.from;
+    if (position != graph.inputs.end()) from.before = *position;
+    graph = add(std::move(graph), value, scaled, from);
+  }
+  return graph;
+}
+
+}  // namespace attn::probe

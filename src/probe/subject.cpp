@@ -1,0 +1,166 @@
+#include "attn/probe/subject.h"
+
+#include <algorithm>
+
+#include "attn/base/error.h"
+#include "attn/base/text.h"
+#include "attn/open/memory.h"
+#include "attn/open/session.h"
+#include "attn/plan/passes.h"
+#include "attn/probe/edits.h"
+#include "attn/run/inputs.h"
+#include "attn/run/memory.h"
+
+namespace attn::probe {
+namespace {
+
+using graph::ValueId;
+
+enum class Role { tokens, encoder_tokens, mask, other };
+
+/// Returns the meaning of each input (rows, length). An input of token ids indexes a table; KerasHub names it.
+std::vector<Role> roles_of(const graph::Graph& graph, const open::LoadedModel& loaded) {
+  std::vector<Role> out;
+  const auto name = [&](ValueId id) -> const std::string& { return graph.value(id).name; };
+  const bool named = std::ranges::any_of(graph.inputs, [&](ValueId id) { return name(id).ends_with("token_ids"); });
+  int tokens = 0;
+  for (const ValueId id : graph.inputs) {
+    const graph::Value& value = graph.value(id);
+    if (value.shape.rank() != 2)
+      throw bad_input("{}: probe reads texts, but the input '{}' of this {} has the shape {}", loaded.file,
+                      printable(value.name), loaded.model.class_name(), value.shape.str());
+    Role role = Role::other;
+    if (named) {
+      if (value.name.ends_with("token_ids"))
+        role = value.name.starts_with("encoder_") ? Role::encoder_tokens : Role::tokens;
+      else if (value.name.ends_with("mask"))
+        role = Role::mask;
+    } else if (run::indexed_rows(graph, id)) {
+      role = Role::tokens;
+    }
+    tokens += role == Role::tokens ? 1 : 0;
+    out.push_back(role);
+  }
+  if (tokens != 1)
+    throw bad_input("{}: probe reads texts, but this {} has {} inputs of token ids", loaded.file,
+                    loaded.model.class_name(), tokens);
+  return out;
+}
+
+std::int64_t length_of(Role role, const std::string& name, const Prompt& prompt) {
+  const bool encoder = role == Role::encoder_tokens || name.starts_with("encoder_");
+  return std::ssize(encoder ? prompt.encoder : prompt.ids);
+}
+
+}  // namespace
+
+Subject::Subject(const open::LoadedModel& loaded, const open::Execution& execution, const backends::Backend& backend,
+                 const open::Listener& listener, std::vector<Scaling> scalings)
+    : loaded_(loaded),
+      execution_(execution),
+      backend_(backend),
+      listener_(listener),
+      scalings_(std::move(scalings)),
+      compile_(execution.compile_options()) {
+  const std::vector<std::string> names = loaded.model.array_names();
+  has_encoder_ = std::ranges::find(names, "encoder_token_ids") != names.end();
+  compile_.store = backend.make_store(compile_);
+}
+
+Lowered Subject::lower(std::int64_t rows, const Prompt& length) const {
+  keras::LowerOptions options;
+  options.batch = rows;
+  options.sequence_length = std::ssize(length.ids);
+  if (!open::is_quantization(execution_.dtype)) options.dtype = execution_.dtype;
+  options.scores = true;
+  if (has_encoder_)
+    for (const std::string& name : loaded_.model.array_names())
+      options.input_shapes[name] = Shape{rows, length_of(Role::other, name, length)};
+  Lowered out{loaded_.model.lower(options), {}};
+  const std::vector<Role> roles = roles_of(out.graph, loaded_);
+  const auto input_of = [&](Role role) {
+    const auto found = std::ranges::find(roles, role);
+    return found == roles.end() ? graph::kNone : out.graph.inputs[static_cast<std::size_t>(found - roles.begin())];
+  };
+  out.graph.scores.clear();  // the probabilities are captured like any value
+  const bool has_logits = !loaded_.model.class_name().ends_with("Backbone");
+  out.points = find_points(out.graph, input_of(Role::tokens), input_of(Role::encoder_tokens), has_logits);
+  if (out.points.blocks.empty())
+    throw bad_input("{}: probe found no attention whose result is added to a residual stream in this {}", loaded_.file,
+                    loaded_.model.class_name());
+  for (const Scaling& scaling : scalings_) {
+    const ValueId value = out.points.find(scaling.point).value;
+    out.graph = scale(std::move(out.graph), value, scaling.factor);
+    out.points.rename(value, static_cast<ValueId>(out.graph.values.size() - 1));
+  }
+  return out;
+}
+
+std::optional<std::int64_t> Subject::vocabulary() const {
+  const Lowered one = lower(1, {{0}, {0}, {}});
+  const std::vector<Role> roles = roles_of(one.graph, loaded_);
+  const auto tokens = static_cast<std::size_t>(std::ranges::find(roles, Role::tokens) - roles.begin());
+  return run::indexed_rows(one.graph, one.graph.inputs[tokens]);
+}
+
+std::vector<Tensor> Subject::inputs(const graph::Graph& graph, std::span<const Prompt> rows) const {
+  const std::vector<Role> roles = roles_of(graph, loaded_);
+  std::vector<Tensor> out;
+  for (std::size_t i = 0; i < roles.size(); ++i) {
+    const graph::Value& value = graph.value(graph.inputs[i]);
+    const std::int64_t length = length_of(roles[i], value.name, rows.front());
+    if (value.shape[0] != std::ssize(rows) || value.shape[1] != length)
+      throw bad_input("{}: the input '{}' has the fixed shape {}: give {} token ids", loaded_.file,
+                      printable(value.name), value.shape.str(), value.shape[1]);
+    Tensor array(value.dtype, value.shape);
+    const auto table = run::indexed_rows(graph, graph.inputs[i]);
+    for (std::size_t row = 0; row < rows.size(); ++row) {
+      const std::vector<Id>& ids = roles[i] == Role::encoder_tokens ? rows[row].encoder : rows[row].ids;
+      for (std::int64_t at = 0; at < length; ++at) {
+        double number = roles[i] == Role::mask ? 1.0 : 0.0;
+        if (roles[i] == Role::tokens || roles[i] == Role::encoder_tokens) {
+          const Id id = ids[static_cast<std::size_t>(at)];
+          if (id < 0 || (table && id >= *table))
+            throw bad_usage("token {} is outside the model's vocabulary of {}", id, table.value_or(0));
+          number = id;
+        }
+        array.set(static_cast<std::int64_t>(row) * length + at, number);
+      }
+    }
+    out.push_back(std::move(array));
+  }
+  return out;
+}
+
+graph::Graph Subject::remaining(graph::Graph graph) const { return plan::remove_dead(std::move(graph)); }
+
+bool Subject::fits(const graph::Graph& graph) const {
+  return run::memory_needed(backend_, remaining(graph), compile_) <= open::memory_limit(execution_.memory_limit).bytes;
+}
+
+std::unique_ptr<run::Session> Subject::compile(graph::Graph graph) const {
+  graph = remaining(std::move(graph));
+  run::require_memory("the pass takes", static_cast<UInt128>(run::memory_needed(backend_, graph, compile_)),
+                      open::memory_limit(execution_.memory_limit), [] { return "a shorter prompt takes less"; });
+  if (!has_weights_) {
+    weights_ = open::load_weights(loaded_, execution_, listener_);
+    has_weights_ = true;
+  }
+  return std::make_unique<run::Session>(backend_, std::move(graph), weights_, compile_);
+}
+
+Values Subject::run(const Lowered& lowered, const Prompt& prompt, std::span<const ValueId> values) const {
+  graph::Graph graph = lowered.graph;
+  graph.outputs.clear();
+  for (const ValueId value : values) graph = capture(std::move(graph), value, "");
+  const std::vector<Tensor> arrays = inputs(graph, {&prompt, 1});
+  const std::unique_ptr<run::Session> session = compile(std::move(graph));
+  open::run_session(*session, arrays, listener_);
+  const std::vector<NamedTensor> results = session->outputs();
+  Values out;
+  for (std::size_t i = 0; i < values.size(); ++i)
+    out.emplace(values[i], results[i].tensor.cast(results[i].tensor.dtype()));
+  return out;
+}
+
+}  // namespace attn::probe

@@ -1,0 +1,40 @@
+// Producers, readers and descent of the values of a graph. Private to the module.
+#pragma once
+
+#include <vector>
+
+#include "attn/graph/graph.h"
+
+namespace attn::probe {
+
+/// The graph must outlive this, and not change.
+class Wiring {
+ public:
+  explicit Wiring(const graph::Graph& graph);
+
+  [[nodiscard]] const graph::Graph& graph() const { return graph_; }
+  /// Returns the node that computes a value; null for inputs, weights and constants.
+  [[nodiscard]] const graph::Node* producer(graph::ValueId value) const;
+  /// Returns the nodes that read a value, in order.
+  [[nodiscard]] const std::vector<graph::NodeId>& readers(graph::ValueId value) const {
+    return readers_[graph::at(value)];
+  }
+  /// Returns whether a value depends only on weights and constants.
+  [[nodiscard]] bool is_fixed(graph::ValueId value) const { return fixed_[graph::at(value)]; }
+
+  /// Returns for each value whether it is `value` or is computed from it.
+  [[nodiscard]] std::vector<bool> descendants(graph::ValueId value) const;
+  /// Returns for each value whether it is `value` or is needed to compute it.
+  [[nodiscard]] std::vector<bool> ancestors(graph::ValueId value) const;
+  /// Returns the values that descendants of `value` read, and that neither descend from it nor are fixed or inputs.
+  /// With them and `value` given, everything behind `value` can be computed.
+  [[nodiscard]] std::vector<graph::ValueId> frontier(graph::ValueId value) const;
+
+ private:
+  const graph::Graph& graph_;
+  std::vector<graph::NodeId> producer_;
+  std::vector<std::vector<graph::NodeId>> readers_;
+  std::vector<bool> fixed_;
+};
+
+}  // namespace attn::probe

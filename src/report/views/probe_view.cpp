@@ -1,0 +1,97 @@
+#include "attn/report/probe_view.h"
+
+#include <fmt/format.h>
+
+#include "attn/base/text.h"
+#include "attn/report/setting.h"
+#include "pictures/grid_svg.h"
+
+namespace attn::report {
+namespace {
+
+std::string words_of(const std::vector<std::int32_t>& ids, const TokenWord& word) {
+  std::vector<std::string> out;
+  for (const std::int32_t id : ids) out.push_back(word(id));
+  return printable(join(out, " "));
+}
+
+std::string heading(const ProbeReport& report) {
+  return fmt::format("{}: {}", printable(report.setting.model), setting_text(report.setting));
+}
+
+std::string table_of(const ProbeReport& report) {
+  std::string out = heading(report) + '\n' + weights_line(report.setting);
+  for (const ProbePrompt& prompt : report.prompts) {
+    if (!prompt.encoder.empty()) out += fmt::format("  encoder: {}\n", words_of(prompt.encoder, report.word));
+    out += fmt::format("  tokens: {}\n", words_of(prompt.ids, report.word));
+  }
+  return out + '\n' + report.findings.text;
+}
+
+Json tokens_json(const std::vector<std::int32_t>& ids, const TokenWord& word) {
+  Json out = Json::array();
+  for (const std::int32_t id : ids) out.push_back(json_text(word(id)));
+  return out;
+}
+
+std::string document(const ProbeReport& report) {
+  Json root;
+  root["schema"] = fmt::format("attn.probe-{}/1", report.operation);
+  root.update(setting_json(report.setting));
+  root["prompts"] = Json::array();
+  for (const ProbePrompt& prompt : report.prompts) {
+    Json json = {{"ids", prompt.ids}, {"tokens", tokens_json(prompt.ids, report.word)}};
+    if (!prompt.encoder.empty()) {
+      json["encoder_ids"] = prompt.encoder;
+      json["encoder_tokens"] = tokens_json(prompt.encoder, report.word);
+    }
+    json["text"] = prompt.text ? json_text(*prompt.text) : Json();
+    root["prompts"].push_back(std::move(json));
+  }
+  for (const auto& [name, value] : report.findings.members) root[name] = value;
+  return json_document(root);
+}
+
+}  // namespace
+
+ProbeFindings joined_findings(std::vector<std::pair<std::string, ProbeFindings>> all) {
+  ProbeFindings out;
+  out.rows = {{{"part"}, {"record"}, {"column"}, {"value"}}, {}};
+  for (auto& [name, findings] : all) {
+    Json json = Json::object();
+    for (auto& [key, value] : findings.members) json[key] = std::move(value);
+    out.members.emplace_back(name, std::move(json));
+    for (std::size_t i = 0; i < findings.rows.rows.size(); ++i)
+      for (std::size_t j = 0; j < findings.rows.columns.size(); ++j)
+        out.rows.rows.push_back({name, std::to_string(i), findings.rows.columns[j].header, findings.rows.rows[i][j]});
+    for (Grid& grid : findings.grids) out.grids.push_back(std::move(grid));
+    out.text += fmt::format("{}{}\n\n{}", out.text.empty() ? "" : "\n", name, findings.text);
+  }
+  return out;
+}
+
+std::string metric_text(const probe::Metric& metric, const TokenWord& word) {
+  if (!metric.versus) return fmt::format("logit of {}", printable(word(metric.token)));
+  return fmt::format("logit of {} minus logit of {}", printable(word(metric.token)), printable(word(*metric.versus)));
+}
+
+Json metric_json(const probe::Metric& metric) {
+  return {{"token", metric.token}, {"versus", metric.versus ? Json(*metric.versus) : Json()}};
+}
+
+std::string render(Format format, const ProbeReport& report) {
+  switch (format) {
+    case Format::table:
+      return table_of(report);
+    case Format::json:
+      return document(report);
+    case Format::csv:
+      return csv_table(report.findings.rows);
+    case Format::svg:
+      return grids_svg(heading(report) + ", " + report.operation, report.findings.grids);
+    default:
+      refuse(format);
+  }
+}
+
+}  // namespace attn::report

@@ -1,0 +1,1 @@
+set(uses generate open run gradients backends weights plan keras graph io tokenizers)
