@@ -135,6 +135,27 @@ TEST_CASE("outputs: no result replaces a file that the command reads") {
   }
 }
 
+TEST_CASE("outputs: what goes to stdout is there without the report") {
+  const TemporaryFolder folder;
+  const auto trained = [&](const Words& more) { return run_attn(training(folder / "a.keras", more)); };
+  const auto begins = [](const Result& result, std::string_view with) {
+    CHECK(result.code == 0);
+    CHECK_MESSAGE(result.out.starts_with(with), result.out.substr(0, 100));
+    CHECK(contains(result.err, "a.keras"));
+  };
+  begins(trained({"--dump", "-"}), "PK");
+  begins(trained({"--svg", "-"}), "<svg");
+  begins(trained({"--log", "-"}), "{");
+  begins(trained({"--csv", "-"}), "epoch,");
+  CHECK(!contains(trained({"--csv", "-"}).out, "1/2"));
+  const Result logits = run_attn({"generate", kGenerates, "--prompt", "a", "--logits", "-"});
+  CHECK(logits.code == 2);
+  CHECK(contains(logits.err, "--logits requires a file"));
+  const Result terminal = attn::test::run_on_terminal(training(folder / "b.keras", {"--dump", "-"}));
+  CHECK(terminal.code == 2);
+  CHECK(contains(terminal.out, "binary data is not written to a terminal"));
+}
+
 TEST_CASE("outputs: a full disk for one output of a training is an error, and costs no other") {
   const TemporaryFolder folder;
   const std::vector<Words> outputs = {{"--log", full_disk(folder, "full.jsonl")},
