@@ -27,7 +27,7 @@ struct ProbeCommand {
   Common common;
   open::Execution execution;
   std::string operation;
-  std::optional<std::string> model, other;
+  std::optional<std::string> model, other, target;
   PromptWords words;
   bool no_start_token = false, no_special = false;
   bool list = false;
@@ -57,7 +57,7 @@ struct ProbeCommand {
 
   void declare(Options& options) {
     add_common(options, common, {Format::table, Format::json, Format::csv, Format::svg}, false);
-    options.output("-o,--output", common.output, "FILE",
+    options.output("-o,--output", target, "FILE",
                    "write the result to this file; arrays of capture and steer to .npz or .safetensors");
     options
         .add("operation", operation, "OPERATION",
@@ -130,6 +130,10 @@ struct ProbeCommand {
     if (!model) throw bad_usage("attn probe {} needs a model: attn probe {} MODEL", operation, operation);
     refuse_others();
     if (list) chosen_points_only();
+    if (list || !chosen.writes_arrays) {
+      common.output = target;
+      common.check_ending();
+    }
     const auto backend = open::open_backend(execution.device, execution.backend, common.console);
     loaded_.emplace(open::load_model(model, execution, common.console));
     subject_ = std::make_unique<probe::Subject>(*loaded_, execution, *backend, common.console, given_scalings());
@@ -146,7 +150,7 @@ struct ProbeCommand {
   struct Operation {
     std::string_view name;
     ProbeFindings (ProbeCommand::*run)();
-    bool reads_prompts = true;
+    bool reads_prompts = true, writes_arrays = false;
   };
   static const std::array<Operation, 12> kOperations;
 
@@ -261,10 +265,11 @@ struct ProbeCommand {
   }
 
   /// Returns -o for a file of arrays.
-  [[nodiscard]] std::string array_file() {
-    if (!common.output) throw bad_usage("{} writes arrays: give -o FILE.npz or FILE.safetensors", operation);
-    io::check_tensor_path(*common.output);
-    return *std::exchange(common.output, std::nullopt);
+  [[nodiscard]] std::string array_file() const {
+    if (!target) throw bad_usage("{} writes arrays: give -o FILE.npz or FILE.safetensors", operation);
+    refuse_binary_on_terminal(target);
+    io::check_tensor_path(*target);
+    return *target;
   }
 
   /// Returns the points with their shapes. Sizes that differ between two prompts are letters.
@@ -482,22 +487,27 @@ struct ProbeCommand {
     const Format form = common.form();
     if (form == Format::svg && report_.findings.grids.empty())
       throw bad_usage("{} has no picture; its formats are table, json and csv", report_.operation);
-    common.write(report::render(form, report_), form == Format::svg ? Look::exact : Look::fitting);
+    const std::string text = report::render(form, report_);
+    if (common.output || target != "-")
+      common.write(text, form == Format::svg ? Look::exact : Look::fitting);
+    else
+      write_report(text, common.console, true);
   }
 };
 
-const std::array<ProbeCommand::Operation, 12> ProbeCommand::kOperations = {{{"scan", &ProbeCommand::scan},
-                                                                            {"lens", &ProbeCommand::lens},
-                                                                            {"dla", &ProbeCommand::dla},
-                                                                            {"ablate", &ProbeCommand::ablate},
-                                                                            {"patch", &ProbeCommand::patch, false},
-                                                                            {"rollout", &ProbeCommand::rollout},
-                                                                            {"saliency", &ProbeCommand::saliency},
-                                                                            {"steer", &ProbeCommand::steer, false},
-                                                                            {"heads", &ProbeCommand::heads, false},
-                                                                            {"outliers", &ProbeCommand::outliers},
-                                                                            {"compare", &ProbeCommand::compare},
-                                                                            {"capture", &ProbeCommand::capture}}};
+const std::array<ProbeCommand::Operation, 12> ProbeCommand::kOperations = {
+    {{"scan", &ProbeCommand::scan},
+     {"lens", &ProbeCommand::lens},
+     {"dla", &ProbeCommand::dla},
+     {"ablate", &ProbeCommand::ablate},
+     {"patch", &ProbeCommand::patch, false},
+     {"rollout", &ProbeCommand::rollout},
+     {"saliency", &ProbeCommand::saliency},
+     {"steer", &ProbeCommand::steer, false, true},
+     {"heads", &ProbeCommand::heads, false},
+     {"outliers", &ProbeCommand::outliers},
+     {"compare", &ProbeCommand::compare},
+     {"capture", &ProbeCommand::capture, true, true}}};
 
 }  // namespace
 
