@@ -373,11 +373,14 @@ const Point& Points::find(const std::string& name) const {
     });
     wanted = split->first + std::to_string(layers + split->second);
   }
-  const auto found = std::ranges::find(named, wanted, &Point::name);
-  if (found != named.end()) return *found;
+  // A name without a stack means the decoder's, and a step of a decoder that reads no encoder has one stack.
+  const std::string stack = "decoder.";
+  for (const std::string& each :
+       {wanted, stack + wanted, wanted.starts_with(stack) ? wanted.substr(stack.size()) : wanted})
+    if (const auto found = std::ranges::find(named, each, &Point::name); found != named.end()) return *found;
   std::vector<std::string> names;
   for (const Point& point : named) names.push_back(point.name);
-  throw bad_usage("the model has no point '{}'{}; `list` shows all of them", printable(name),
+  throw bad_usage("the model has no point '{}'{}; attn probe MODEL --list shows all of them", printable(name),
                   did_you_mean(name, std::span<const std::string>(names)));
 }
 
