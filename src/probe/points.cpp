@@ -365,19 +365,18 @@ std::vector<const Block*> Points::last_stack() const {
 }
 
 const Point& Points::find(const std::string& name) const {
-  std::string wanted = name;
-  if (const auto split = name_and_layer(name); split && split->second < 0) {
-    const auto layers = std::ranges::count_if(named, [&](const Point& point) {
-      const auto other = name_and_layer(point.name);
-      return other && other->first == split->first;
-    });
-    wanted = split->first + std::to_string(layers + split->second);
-  }
   // A name without a stack means the decoder's, and a step of a decoder that reads no encoder has one stack.
   const std::string stack = "decoder.";
-  for (const std::string& each :
-       {wanted, stack + wanted, wanted.starts_with(stack) ? wanted.substr(stack.size()) : wanted})
+  for (std::string each : {name, stack + name, name.starts_with(stack) ? name.substr(stack.size()) : name}) {
+    if (const auto split = name_and_layer(each); split && split->second < 0) {
+      const auto layers = std::ranges::count_if(named, [&](const Point& point) {
+        const auto other = name_and_layer(point.name);
+        return other && other->first == split->first;
+      });
+      each = split->first + std::to_string(layers + split->second);
+    }
     if (const auto found = std::ranges::find(named, each, &Point::name); found != named.end()) return *found;
+  }
   std::vector<std::string> names;
   for (const Point& point : named) names.push_back(point.name);
   throw bad_usage("the model has no point '{}'{}; attn probe MODEL --list shows all of them", printable(name),
