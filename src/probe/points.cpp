@@ -387,10 +387,12 @@ std::vector<Point> Points::select(const std::string& list) const {
   std::vector<Point> out;
   for (const std::string& name : split(list, ',')) {
     const std::size_t before = out.size();
-    for (const Point& point : named) {
-      const auto parts = name_and_layer(point.name);
-      if (parts && parts->first == name + ".") out.push_back(point);
-    }
+    const auto add = [&](const auto& is_wanted) {
+      for (const Point& point : named)
+        if (const auto parts = name_and_layer(point.name); parts && is_wanted(parts->first)) out.push_back(point);
+    };
+    add([&](const std::string& kind) { return kind == name + "."; });
+    if (out.size() == before) add([&](const std::string& kind) { return kind.ends_with("." + name + "."); });
     if (out.size() == before) out.push_back(find(name));
   }
   return out;

@@ -16,6 +16,7 @@
 #include "attn/report/probe_view.h"
 #include "options/command.h"
 #include "output/common.h"
+#include "output/provenance.h"
 
 namespace attn::cli {
 namespace {
@@ -56,7 +57,8 @@ struct ProbeCommand {
   std::optional<double> sink, least, ratio;
 
   void declare(Options& options) {
-    add_common(options, common, {Format::table, Format::json, Format::csv, Format::svg}, false);
+    add_common(options, common, {Format::table, Format::json, Format::csv, Format::html, Format::svg, Format::png},
+               false);
     options.output("-o,--output", target, "FILE",
                    "write the result to this file; arrays of capture and steer to .npz or .safetensors");
     options
@@ -485,11 +487,14 @@ struct ProbeCommand {
     for (const Prompt& prompt : given_) report_.prompts.push_back({prompt.ids, prompt.encoder, prompt.text});
     report_.findings = std::move(findings);
     const Format form = common.form();
-    if (form == Format::svg && report_.findings.grids.empty())
+    const bool picture = form == Format::svg || form == Format::png || form == Format::html;
+    refuse_page_on_terminal(form, common.output, model);
+    if (form == Format::html) report_.provenance = provenance_of(model);
+    if (picture && report_.findings.grids.empty())
       throw bad_usage("{} has no picture; its formats are table, json and csv", report_.operation);
     const std::string text = report::render(form, report_);
     if (common.output || target != "-")
-      common.write(text, form == Format::svg ? Look::exact : Look::fitting);
+      common.write(text, picture ? Look::exact : Look::fitting);
     else
       write_report(text, common.console, true);
   }
