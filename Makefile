@@ -7,7 +7,7 @@ ATTN := $(BUILD)/attn
 MAKEFLAGS += --no-print-directory
 
 .PHONY: build build-all build-asan setup run test test-long test-asan test-tsan test-robust fuzz check check-long coverage \
-        lint format install package wheel wheel-test docs bench bench-peers gpu-check gpu-kit clean distclean help
+        lint format install package wheel wheel-test docs site bench bench-peers gpu-check gpu-kit clean distclean help
 .DEFAULT_GOAL := build
 
 build: $(BUILD)/CMakeCache.txt ## compile the program to build/attn
@@ -93,6 +93,10 @@ wheel-test: ## test the wheel of dist/ in a fresh environment (WITH="mypy jax to
 
 docs: setup build ## rerun the commands in README.md and docs/, and update their output
 	@docs/outputs
+
+site: setup build ## build the site of README.md and docs/ in dist/site
+	@.ci/setup site
+	@build/deps/site/bin/python docs/site dist/site
 
 bench: setup build ## measure the built-in encoder
 	$(ATTN) bench

@@ -112,7 +112,7 @@ class Tokenizer {
 
 struct GenerateOptions {
   std::string sampler;  ///< greedy, random, top_k, top_p, beam or contrastive; empty: greedy for Gemma, otherwise top_k
-  double temperature = 1.0;                ///< above 0
+  double temperature = 1.0;                ///< at least 1e-30
   std::optional<std::int64_t> top_k;       ///< for top_k (default 5), top_p and contrastive
   double top_p = 0.1;                      ///< nucleus probability for top_p
   std::int64_t beams = 5;                  ///< for beam

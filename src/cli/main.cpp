@@ -44,7 +44,7 @@ int run(const std::vector<std::string>& words) {
   }
   keep_command(words);
   (void)backends::kernel_isa();  // a wrong ATTN_ISA is reported before anything is read
-  check_outputs(line.outputs());
+  check_outputs(line.outputs(), line.inputs());
   return line.run();
 }
 

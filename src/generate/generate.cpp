@@ -1,5 +1,7 @@
 #include "attn/generate/generate.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "attn/base/error.h"
@@ -28,7 +30,8 @@ void expect_sampler(const SamplerOptions& sampler) {
   const auto refuse = [](std::string_view field, const auto& value, std::string_view expected) {
     throw bad_usage("the sampler's {} is {}; expected {}", field, value, expected);
   };
-  if (!(sampler.temperature > 0.0)) refuse("temperature", sampler.temperature, "above 0");
+  if (!(sampler.temperature >= kLeastTemperature))
+    refuse("temperature", sampler.temperature, fmt::format("at least {}", kLeastTemperature));
   if (sampler.k && *sampler.k < 1) refuse("k", *sampler.k, "at least 1");
   if (!(sampler.p >= 0.0 && sampler.p <= 1.0)) refuse("p", sampler.p, "from 0 to 1");
   if (sampler.num_beams < 1) refuse("num_beams", sampler.num_beams, "at least 1");

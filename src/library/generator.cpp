@@ -42,8 +42,9 @@ generate::SamplerOptions sampler_of(const GenerateOptions& options, const keras:
           .about("sampler");
     out.kind = *kind;
   }
-  if (!(options.temperature > 0.0))
-    throw bad_usage("temperature {}: expected a number above 0", options.temperature).about("temperature");
+  if (!(options.temperature >= generate::kLeastTemperature))
+    throw bad_usage("temperature {}: expected at least {}", options.temperature, generate::kLeastTemperature)
+        .about("temperature");
   out.temperature = options.temperature;
   out.k = options.top_k;
   out.p = options.top_p;

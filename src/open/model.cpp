@@ -5,9 +5,22 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "attn/base/error.h"
 #include "attn/base/text.h"
 
 namespace attn::open {
+namespace {
+
+/// Throws Error (bad_input) if a weight is quantized already, which only the weights of a file may show.
+void require_floats(const keras::Model& model, const std::string& file) {
+  for (const graph::WeightSpec& spec : model.weights())
+    if (spec.quantized)
+      throw bad_input("{}: the weight '{}' is already quantized; a quantized model cannot be quantized again", file,
+                      printable(spec.path))
+          .about("quantize");
+}
+
+}  // namespace
 
 bool is_file(const std::string& path) {
   std::error_code ignored;
@@ -36,6 +49,7 @@ LoadedModel load_model(ModelText source, const Reading& how, const Listener& lis
   std::shared_ptr<const keras::Model> floats;
   if (how.quantize) {
     floats = std::make_shared<const keras::Model>(read_model(source));
+    require_floats(*floats, file);
     source.options.quantize = *how.quantize;
     std::replace(source.options.quantize->begin(), source.options.quantize->end(), ':', '/');
   }

@@ -246,10 +246,4 @@ std::int64_t round_weight(Tensor& tensor, DType dtype) {
   return weights::stats_of(tensor).inf_count - infinite;
 }
 
-void require_floats(const open::LoadedModel& loaded) {
-  for (const graph::WeightSpec& spec : loaded.model.weights())
-    if (spec.quantized)
-      throw bad_input("{}: the weight '{}' is already quantized", loaded.file, printable(spec.path)).about("quantize");
-}
-
 }  // namespace attn::train

@@ -24,8 +24,9 @@ std::vector<std::string> line(const std::vector<std::string>& more) {
 TEST_CASE("bench: a decoder has a row for each batch, depth, prompt and count of tokens, each checked") {
   const TemporaryFolder folder;
   const std::string file = folder / "rows.json";
-  REQUIRE(run_attn(line({"--pp", "6", "--tg", "3", "--depth", "0,4", "--batch-size", "1,2", "--json", "-o", file})).code ==
-          0);
+  REQUIRE(
+      run_attn(line({"--pp", "6", "--tg", "3", "--depth", "0,4", "--batch-size", "1,2", "--json", "-o", file})).code ==
+      0);
   const json report = json::parse(read_text(file));
   std::vector<std::string> tests;
   for (const json& row : report["rows"]) {

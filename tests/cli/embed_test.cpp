@@ -96,6 +96,25 @@ TEST_CASE("embed: many texts are each shown with the most similar other one") {
   CHECK(contains(result.out, "9 texts, vectors of 12 numbers"));
 }
 
+TEST_CASE("embed: the similarities of more than 1,000 texts are left out, so the work is linear in the texts") {
+  const TemporaryFolder folder;
+  std::ofstream texts(folder / "texts.txt");
+  for (int i = 0; i <= 1000; ++i) texts << "mars\n";
+  texts.close();
+  const std::vector<std::string> command = {"embed", data("bert"), "--texts", folder / "texts.txt"};
+  const Result table = run_attn(command);
+  REQUIRE_MESSAGE(table.code == 0, table.err);
+  CHECK_FALSE(contains(table.out, "Nearest"));
+  CHECK(contains(table.out, "1,001 texts, vectors of 12 numbers, no similarities above 1,000 texts"));
+  std::vector<std::string> as_json = command;
+  as_json.emplace_back("--json");
+  const Result result = run_attn(as_json);
+  REQUIRE_MESSAGE(result.code == 0, result.err);
+  const json report = json::parse(result.out);
+  CHECK(report["results"].size() == 1001);
+  CHECK(report["similarity"].is_null());
+}
+
 TEST_CASE("embed: wrong models, texts, lengths and files are each an error with a way out") {
   const std::string gpt2 = attn::test::in_repository("tests/data/generation/gpt2/preset");
   const TemporaryFolder folder;

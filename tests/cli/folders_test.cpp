@@ -3,8 +3,10 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "../places.h"
@@ -202,6 +204,24 @@ TEST_CASE("convert --to: what is at the target stays, and a failure leaves nothi
   const json arrays = json::parse(run_attn({"weights", folder / "empty", "--json"}).out);
   CHECK(arrays["arrays"][0]["dtype"] == "bfloat16");
   CHECK(run_attn({"convert", model("gpt2/preset"), "--to", "preset"}).code == 2);
+  CHECK(contains(run_attn({"convert", model("gpt2/preset"), "", "--to", "hf"}).err, "an output folder without a name"));
+}
+
+TEST_CASE("convert --to hf: fields of a tokenizer that have a wrong type are refused with their place") {
+  const TemporaryFolder folder;
+  for (const auto& [from, field, value] : std::vector<std::array<std::string, 3>>{
+           {"bloom", "add_prefix_space", "2"}, {"bert_classifier", "lowercase", "\"yes\""}}) {
+    CAPTURE(from);
+    const std::string changed = folder / from;
+    std::filesystem::copy(model(from + "/preset"), changed, std::filesystem::copy_options::recursive);
+    json tokenizer = json::parse(read_text(changed + "/tokenizer.json"));
+    tokenizer["config"][field] = json::parse(value);
+    std::filesystem::permissions(changed + "/tokenizer.json", std::filesystem::perms::owner_all);
+    std::ofstream(changed + "/tokenizer.json") << tokenizer;
+    const Result result = run_attn({"convert", changed, folder / "out", "--to", "hf"});
+    CHECK(result.code == 3);
+    CHECK_MESSAGE(contains(result.err, "/" + field), result.err);
+  }
 }
 
 TEST_CASE("folders: each command takes one as its MODEL") {

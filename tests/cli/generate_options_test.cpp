@@ -98,15 +98,17 @@ TEST_CASE("generate: an option of one sampler selects it, and an option without 
   for (const Refused& one : std::vector<Refused>{
            {{"--top-p", "1.5"}, "--top-p '1.5': expected a number from 0 to 1"},
            {{"--top-p", "-0.5"}, "expected a number from 0 to 1"},
-           {{"--temperature", "0"}, "--temperature 0: expected a number above 0; use --sampler greedy"},
-           {{"--temperature", "-1"}, "--temperature -1: expected a number above 0"},
+           {{"--temperature", "0"}, "--temperature 0: expected at least 1e-30; use --sampler greedy"},
+           {{"--temperature", "-1"}, "--temperature -1: expected at least 1e-30"},
+           {{"--temperature", "1e-300"}, "--temperature 1e-300: expected at least 1e-30; use --sampler greedy"},
            {{"--temperature", "nan"}, "--temperature 'nan': expected a number"},
            {{"--top-k", "0"}, "--top-k 0: expected a whole number above 0; use --sampler random"},
            {{"--top-k", "1.5"}, "--top-k '1.5': expected a whole number"},
            {{"--num-beams", "0"}, "--num-beams '0': expected a number above 0"},
            {{"--sampler", "greedy", "--top-p", "0.9"}, "--top-p has no effect with greedy sampling"},
            {{"--sampler", "greedy", "--temperature", "0.5"}, "--temperature has no effect with greedy sampling"},
-           {{"--sampler", "top_k", "--num-beams", "2"}, "--num-beams has no effect with top_k sampling: use --sampler beam"},
+           {{"--sampler", "top_k", "--num-beams", "2"},
+            "--num-beams has no effect with top_k sampling: use --sampler beam"},
            {{"--sampler", "random", "--top-k", "5"}, "--top-k has no effect with random sampling"},
            {{"--sampler", "beam", "--penalty-alpha", "0.5"}, "--penalty-alpha has no effect with beam sampling"},
            {{"--top-p", "0.5", "--num-beams", "2"}, "--top-p and --num-beams select different samplers"},
@@ -269,9 +271,9 @@ TEST_CASE("generate: a model that is no task takes and gives ids, with an encode
 }
 
 TEST_CASE("plan: a decoder's cache is told by layer, token and length, and other models have none") {
-  const json plan = json::parse(
-      run_attn({"plan", preset("gpt2"), "--max-length", "100", "--batch-size", "2", "--cache-dtype", "bfloat16", "--json"})
-          .out);
+  const json plan = json::parse(run_attn({"plan", preset("gpt2"), "--max-length", "100", "--batch-size", "2",
+                                          "--cache-dtype", "bfloat16", "--json"})
+                                    .out);
   const json& cache = plan["cache"];
   CHECK(cache["sequences"] == 2);
   CHECK(cache["positions"] == 100);

@@ -537,8 +537,9 @@ TEST_CASE("attn: - is stdin and stdout for arrays too, and the report then goes 
   const Result converted = run_attn({"convert", "-", "-", "--quiet"}, weights.out);
   CHECK(converted.code == 0);
   CHECK(converted.err.empty());
-  CHECK(run_attn({"weights", folder.file("a.npz", converted.out), "--expect", folder.file("b.npz", weights.out)}).code ==
-        0);
+  CHECK(
+      run_attn({"weights", folder.file("a.npz", converted.out), "--expect", folder.file("b.npz", weights.out)}).code ==
+      0);
   const Result outputs = run_attn({"run", "-o", "-", "--json"});
   CHECK(json::parse(outputs.err)["schema"] == "attn.run/1");
   CHECK(run_attn({"run", "--expect", "-"}, outputs.out).code == 0);

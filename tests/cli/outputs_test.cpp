@@ -99,12 +99,40 @@ TEST_CASE("outputs: two options that name one file are refused, for one result w
        {training(folder / "a.keras", {"--save-best", folder / "a.keras", "--validation-split", "0.2"}),
         training(folder / "a.keras", {"--save-best", folder / "again/a.keras", "--validation-split", "0.2"}),
         training(folder / "a.keras", {"--log", folder / "a.log", "--csv", folder / "a.log"}),
+        training(folder / "a.keras", {"--tensorboard", folder / "a.keras"}),
         Words{"run", kCausal, "-o", folder / "a.npz", "--scores", folder / "a.npz"}}) {
     const Result result = run_attn(line);
     CHECK(result.code == 2);
     CHECK_MESSAGE(contains(result.err, "two options write to this file"), result.err);
   }
   CHECK(folder.names() == Words{"again"});
+}
+
+TEST_CASE("outputs: no result replaces a file that the command reads") {
+  const TemporaryFolder folder;
+  const std::string data = folder / "data.npz", model = folder / "model.json", x = folder / "x.npy";
+  fs::copy_file(attn::test::in_repository(kOutputsData), data);
+  fs::create_symlink(data, folder / "other.npz");
+  const std::string config = folder.file("model.json", read_text(fixture("mha/causal/model.json")));
+  REQUIRE(run_attn({"run", config, "-o", x}).code == 0);
+  const std::vector<std::string> before = {read_text(data), read_text(config), read_text(x)};
+  const auto trained = [&](const Words& more) {
+    return extended({"train", kOutputsModel, "--data", data, "-o", folder / "a.keras"}, more);
+  };
+  for (const Words& line :
+       {trained({"--log", data}), trained({"--csv", data}), trained({"--svg", data}), trained({"--dump", data}),
+        trained({"--dump", folder / "other.npz"}), Words{"run", config, "--input", x, "-o", x},
+        Words{"run", config, "--input", "input=" + x, "-o", x}, Words{"run", config, "--input", x, "--scores", x},
+        Words{"run", config, "--input", x, "--output-dir", folder / "."}, Words{"run", config, "--json", "-o", config},
+        Words{"summary", config, "--json", "-o", config}, Words{"grad", kOutputsModel, "--data", data, "-o", data}}) {
+    CAPTURE(fmt::format("{}", fmt::join(line, " ")));
+    const Result result = run_attn(line);
+    CHECK(result.code == 2);
+    CHECK_MESSAGE((contains(result.err, "cannot write to the input file") ||
+                   contains(result.err, "would replace this input file")),
+                  result.err);
+    CHECK(std::vector<std::string>{read_text(data), read_text(config), read_text(x)} == before);
+  }
 }
 
 TEST_CASE("outputs: a full disk for one output of a training is an error, and costs no other") {

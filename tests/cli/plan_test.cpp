@@ -59,12 +59,12 @@ std::vector<Box> boxes_of_svg(const std::string& svg) {
 }
 
 TEST_CASE("plan: no two results lie in one place at one time, in the JSON and in the picture") {
-  for (const std::vector<std::string>& model :
-       std::vector<std::vector<std::string>>{{},
-                                             {"configs/bert_base.json", "--seq-len", "16"},
-                                             {"configs/encoder_decoder.json", "--batch-size", "2", "--dtype", "bfloat16"},
-                                             {"configs/lstm_attention.json", "--backend", "reference"},
-                                             {fixture("model/encoder_decoder/model.json"), "--seq-len", "6"}}) {
+  for (const std::vector<std::string>& model : std::vector<std::vector<std::string>>{
+           {},
+           {"configs/bert_base.json", "--seq-len", "16"},
+           {"configs/encoder_decoder.json", "--batch-size", "2", "--dtype", "bfloat16"},
+           {"configs/lstm_attention.json", "--backend", "reference"},
+           {fixture("model/encoder_decoder/model.json"), "--seq-len", "6"}}) {
     CAPTURE(join(model, " "));
     std::vector<std::string> words = {"plan"};
     words.insert(words.end(), model.begin(), model.end());

@@ -101,7 +101,8 @@ TEST_CASE("text: numbers are hashed where they stand in an input, and what is co
   const Result refused = run_attn({"run", folder.file("twice.json", model("second", "first"))});
   CHECK(refused.code == 3);
   CHECK(contains(refused.err, "it hashes the result of 'first'; only inputs can be hashed"));
-  const Result one = run_attn({"run", text_case("hashes/model.keras"), "--input", "number=src/cli/commands/demo/word.npy"});
+  const Result one =
+      run_attn({"run", text_case("hashes/model.keras"), "--input", "number=src/cli/commands/demo/word.npy"});
   CHECK(one.code == 3);
   CHECK(contains(one.err, "it crosses number, small, but not all of them are given"));
 }

@@ -15,7 +15,7 @@ void parse(std::uint8_t which, const std::string& text) {
   const auto refuses = [](auto&& act) { fuzz::accepts(act, ExitCode::usage); };
   switch (which % 7) {
     case 0:
-      return refuses([&] { static_cast<void>(cli::parse_range_list("--batch", text)); });
+      return refuses([&] { static_cast<void>(cli::parse_range_list("--batch-size", text)); });
     case 1:
       return refuses([&] { static_cast<void>(cli::parse_shape(text)); });
     case 2:

@@ -224,6 +224,7 @@ TEST_CASE("generate: options out of range are refused by their names") {
     CHECK_THROWS_AS(run(request), attn::Error);
   };
   refused([](SamplerOptions& s) { s.temperature = 0.0; });
+  refused([](SamplerOptions& s) { s.temperature = 1e-300; });
   refused([](SamplerOptions& s) { s.k = 0; });
   refused([](SamplerOptions& s) { s.p = 1.5; });
   refused([](SamplerOptions& s) { s.num_beams = 0; });

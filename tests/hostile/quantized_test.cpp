@@ -15,6 +15,8 @@
 #include "attn/io/file.h"
 #include "attn/io/keras_archive.h"
 #include "attn/keras/model.h"
+#include "attn/open/listener.h"
+#include "attn/open/model.h"
 #include "attn/run/session.h"
 #include "attn/weights/bind.h"
 #include "attn/weights/quantize.h"
@@ -175,6 +177,21 @@ TEST_CASE("hostile: a file that is quantized in another way than its config says
         CHECK_MESSAGE(contains(said, fmt::format("; the config has {}, but the file has {}", config.name, file.name)),
                       fmt::format("{} with the arrays of {}", config.model, file.model));
       }
+    }
+  }
+}
+
+TEST_CASE("hostile: a quantized model is not quantized again, whatever shows that it is") {
+  // The config of an attention layer does not list its quantized projections; only the file shows them.
+  for (const char* name : {"dense_int8", "dense_int4", "dense_int4_block", "dense_float8", "dense_gptq", "dense_awq",
+                           "embedding_int8", "mha_int8", "mha_int4", "block_int8", "block_float8", "lora_int8"}) {
+    for (const char* how : {"int8", "int4:2"}) {
+      CAPTURE(name);
+      open::Reading reading;
+      reading.quantize = how;
+      const std::string file = in_repository(fmt::format("tests/data/quantized/{}/model.keras", name));
+      const std::string said = refusal([&] { (void)open::load_model(file, reading, open::Silent()); });
+      CHECK_MESSAGE(contains(said, "is already quantized; a quantized model cannot be quantized again"), said);
     }
   }
 }

@@ -1,2 +1,2 @@
-set(uses run backends weights keras io base)
+set(uses open run backends weights keras io base)
 target_link_libraries(${target} PRIVATE ZLIB::ZLIB)

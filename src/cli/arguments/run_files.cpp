@@ -21,6 +21,7 @@
 #include "attn/shards/work_list.h"
 #include "output/files_progress.h"
 #include "output/interrupt.h"
+#include "output/outputs.h"
 
 namespace attn::cli {
 namespace {
@@ -69,6 +70,10 @@ class FilesRun {
 
   report::FilesReport run() {
     const double from = seconds_now();
+    for (const WorkItem& item : items_)
+      if (are_one_file(ledger_.output_of(item), item.input))
+        throw bad_usage("{}: the output in --output-dir would replace this input file; choose another folder",
+                        printable(item.input));
     std::int64_t fit = 0;
     for (const WorkItem& item : items_) {
       const bool is_ours = files_.schedule == Schedule::claim || turn_++ % shard_.count == shard_.index;

@@ -33,9 +33,9 @@ void SamplerWords::declare(Options& options) {
 }
 
 void SamplerWords::check() const {
-  if (temperature_ && *temperature_ <= 0.0)
-    throw bad_usage("--temperature {}: expected a number above 0; use --sampler greedy for the most likely token{}",
-                    *temperature_, *temperature_ == 0.0 ? ", as with 0" : "");
+  if (temperature_ && !(*temperature_ >= generate::kLeastTemperature))
+    throw bad_usage("--temperature {}: expected at least {}; use --sampler greedy for the most likely token{}",
+                    *temperature_, generate::kLeastTemperature, *temperature_ == 0.0 ? ", as with 0" : "");
   if (top_k_ && *top_k_ <= 0)
     throw bad_usage("--top-k {}: expected a whole number above 0; use --sampler random to sample from all tokens",
                     *top_k_);

@@ -91,7 +91,7 @@ struct ConvertCommand {
     if (target && output) throw bad_usage("OUT was given twice, as an argument and with -o");
     out = target ? *target : *output;
     refuse_binary_on_terminal(out);
-    if (!form || *form == train::ModelForm::keras) check_outputs(std::array{OutputPath{out}});
+    if (!form || *form == train::ModelForm::keras) check_outputs(std::array{OutputPath{out}}, {});
     if (quantize && !open::is_quantization(quantize))
       throw bad_usage("--quantize {}: expected int8, int4, or int4 with a block as in int4:64", printable(*quantize));
     if (shard_size && form != train::ModelForm::hugging_face)
@@ -133,7 +133,7 @@ struct ConvertCommand {
     const open::LoadedModel floats =
         open::load_model(model ? model : std::optional(in), open::Reading{input_shape}, common.console);
     open::WeightsSource source = open::read_weights(in, &floats, common.console);
-    std::optional<open::LoadedModel> integers = quantized(floats);
+    std::optional<open::LoadedModel> integers = quantized();
     const open::LoadedModel& loaded = integers ? *integers : floats;
     const std::vector<Tensor> tensors = weights_for(floats, loaded, std::move(source.store));
     const train::StoredWeights stored = train::stored_weights(loaded.model.weights(), tensors, loaded.model);
@@ -160,9 +160,8 @@ struct ConvertCommand {
   }
 
   /// Returns the model of --quantize; nothing without that option.
-  [[nodiscard]] std::optional<open::LoadedModel> quantized(const open::LoadedModel& floats) const {
+  [[nodiscard]] std::optional<open::LoadedModel> quantized() const {
     if (!quantize) return std::nullopt;
-    train::require_floats(floats);
     return open::load_model(model ? model : std::optional(in), open::Reading{input_shape, {}, false, quantize},
                             common.console);
   }
@@ -180,7 +179,7 @@ struct ConvertCommand {
   }
 
   [[nodiscard]] report::SavedReport with_model(const open::LoadedModel& floats, weights::Store store) const {
-    std::optional<open::LoadedModel> integers = quantized(floats);
+    std::optional<open::LoadedModel> integers = quantized();
     const open::LoadedModel& loaded = integers ? *integers : floats;
     // Only .weights.h5 has names of optimizer variables that other files can use.
     const bool keeps_state = store.naming == weights::Naming::store_path;

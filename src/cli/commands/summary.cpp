@@ -106,8 +106,8 @@ struct SummaryCommand {
 
   void check() const {
     // A variable sets the option for every command; a table without costs ignores it.
-    const bool asked =
-        (batch && std::getenv("ATTN_BATCH_SIZE") == nullptr) || (sequence_length && std::getenv("ATTN_SEQ_LEN") == nullptr);
+    const bool asked = (batch && std::getenv("ATTN_BATCH_SIZE") == nullptr) ||
+                       (sequence_length && std::getenv("ATTN_SEQ_LEN") == nullptr);
     if (asked && !costs) throw bad_usage("--batch-size and --seq-len require --costs");
     if (line_length && Console::ascii)
       throw bad_usage("--line-length and --ascii exclude each other: --line-length prints Keras's table byte for byte");

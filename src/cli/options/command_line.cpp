@@ -36,7 +36,7 @@ CommandLine::CommandLine(std::span<const Command> commands, const std::string& v
     sub->get_help_ptr()->group(std::string(option_groups().back()));
     Options options(*sub);
     Run run = command.add(options);
-    commands_.push_back({sub, std::move(run), options.outputs()});
+    commands_.push_back({sub, std::move(run), options.outputs(), options.inputs()});
     take_plain_numbers(*sub);
   }
 }
@@ -75,6 +75,8 @@ const CommandLine::Parsed& CommandLine::chosen() const {
 }
 
 std::vector<OutputPath> CommandLine::outputs() const { return chosen().outputs(); }
+
+std::vector<std::string> CommandLine::inputs() const { return chosen().inputs(); }
 
 int CommandLine::run() const {
   const Parsed& command = chosen();

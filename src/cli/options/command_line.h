@@ -28,6 +28,8 @@ class CommandLine {
 
   /// Returns the outputs that the parsed command will write.
   [[nodiscard]] std::vector<OutputPath> outputs() const;
+  /// Returns the input files of the parsed command, as Options::inputs does.
+  [[nodiscard]] std::vector<std::string> inputs() const;
 
   [[nodiscard]] Program program() const;
   /// Returns the named command, or the program if there is none.
@@ -39,6 +41,7 @@ class CommandLine {
     CLI::App* app;
     Run run;
     Options::Outputs outputs;
+    Options::Inputs inputs;
   };
   [[nodiscard]] const Parsed& chosen() const;
 

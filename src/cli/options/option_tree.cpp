@@ -37,10 +37,6 @@ std::string limits_in(std::string_view description) {
   return fmt::format("a number from {} to {}", ends.substr(0, dash), ends.substr(dash + 3, ends.find(']') - dash - 3));
 }
 
-bool names_a_file(std::string_view kind) {
-  return kind.find("FILE") != std::string_view::npos || kind.find("MODEL") != std::string_view::npos;
-}
-
 /// Returns whether an environment variable can set this option.
 bool takes_one_value(const CLI::Option& option) {
   return !option.get_lnames().empty() && option.get_type_size() == 1 && option.get_items_expected_min() >= 1 &&
@@ -54,6 +50,10 @@ constexpr auto kGroups = std::to_array<std::string_view>({"Options", "Input", "M
 }  // namespace
 
 std::span<const std::string_view> option_groups() { return kGroups; }
+
+bool names_a_file(std::string_view kind) {
+  return kind.find("FILE") != std::string_view::npos || kind.find("MODEL") != std::string_view::npos;
+}
 
 std::string OptionSpec::title() const { return names.empty() ? kind : names.back(); }
 

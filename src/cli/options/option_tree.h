@@ -57,6 +57,9 @@ struct CommandSpec {
 /// Returns the variable of a long name: "ATTN_SEQ_LEN" for "seq-len".
 [[nodiscard]] std::string variable_named(std::string_view name);
 
+/// Returns whether values of this kind are files: "FILE", "MODEL", "NAME=FILE".
+[[nodiscard]] bool names_a_file(std::string_view kind);
+
 /// Returns all commands of the program, in the order of the help.
 [[nodiscard]] std::vector<const CLI::App*> commands_of(const CLI::App& program);
 

@@ -1,6 +1,7 @@
 #include "options/options.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <optional>
 #include <type_traits>
 
@@ -93,7 +94,9 @@ Option Options::output(const std::string& names, Value& value, const std::string
       return value ? std::optional(OutputPath{*value, is_folder}) : std::nullopt;
     }
   });
-  return add(names, value, kind, description);
+  CLI::Option* const option = app_.add_option(names, value, description)->type_name(kind);
+  output_options_.push_back(option);
+  return Option(option);
 }
 
 template Option Options::output(const std::string&, std::string&, const std::string&, const std::string&);
@@ -105,6 +108,17 @@ Options::Outputs Options::outputs() const {
     std::vector<OutputPath> out;
     for (const auto& each : all)
       if (auto path = each()) out.push_back(*std::move(path));
+    return out;
+  };
+}
+
+Options::Inputs Options::inputs() const {
+  return [&app = app_, outputs = output_options_] {
+    std::vector<std::string> out;
+    for (const CLI::Option* const option : app.get_options()) {
+      if (!names_a_file(option->get_type_name()) || std::ranges::find(outputs, option) != outputs.end()) continue;
+      for (const std::string& value : option->results()) out.push_back(value);
+    }
     return out;
   };
 }

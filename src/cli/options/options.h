@@ -116,6 +116,10 @@ class Options {
   /// Returns the outputs of a parsed command line.
   using Outputs = std::function<std::vector<OutputPath>()>;
   [[nodiscard]] Outputs outputs() const;
+  /// Returns the names of the input files of a parsed command line: the values of options and arguments of the kinds
+  /// FILE and MODEL that are not outputs. A value may be NAME=FILE.
+  using Inputs = std::function<std::vector<std::string>()>;
+  [[nodiscard]] Inputs inputs() const;
 
  private:
   /// Puts the option into the present group.
@@ -123,6 +127,7 @@ class Options {
 
   CLI::App& app_;
   OptionGroup group_ = OptionGroup::main;
+  std::vector<const CLI::Option*> output_options_;
   std::vector<std::function<std::optional<OutputPath>()>> outputs_;
 };
 

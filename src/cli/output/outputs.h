@@ -10,9 +10,13 @@
 
 namespace attn::cli {
 
-/// Throws Error if a path cannot be written, or if two options name one file. Called before the work starts, because
-/// commands may run for hours.
-void check_outputs(std::span<const OutputPath> outputs);
+/// Returns whether two paths name one file, which may not exist yet.
+[[nodiscard]] bool are_one_file(const std::string& a, const std::string& b);
+
+/// Throws Error if a path cannot be written, if two options name one file, or if an output would replace one of the
+/// input files. Only a .keras archive may replace the model that it was made from. Called before the work starts,
+/// because commands may run for hours.
+void check_outputs(std::span<const OutputPath> outputs, std::span<const std::string> inputs);
 
 /// Writes several outputs; the failure of one does not affect the others.
 class OutputWriter {

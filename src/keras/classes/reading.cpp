@@ -24,6 +24,13 @@ std::string refusal(std::string_view kind, const ClassInfo& info) {
   return fmt::format("the {} '{}' is refused: {}", kind, info.name, info.refused);
 }
 
+/// Returns whether weights of the layer, or of layers inside it, are quantized.
+bool is_quantized(const DTypePolicy& policy) {
+  const auto is_quantized_inside = [](const auto& entry) { return entry.second.quantization.has_value(); };
+  return policy.quantization || (policy.map && std::ranges::any_of(policy.map->by_path, is_quantized_inside)) ||
+         (policy.stored && !policy.stored->empty());
+}
+
 constexpr std::size_t kMaxName = std::size_t{64} << 10;  // maximum bytes of a layer's name
 
 /// Returns whether an object without a module is an operation. Keras 3 writes no modules into .h5. An operation differs
@@ -143,7 +150,12 @@ void read_config(Layer& layer, const Ref& config, std::vector<std::string>& warn
   if (!layer.is_operation()) {
     if (!layer.is_functional()) layer.policy.path = layer.name;
     layer.policy.stored = document.stored_at(layer.pointer);
-    if (document.asked() && !layer.policy.quantization && !layer.policy.map) layer.quantize(*document.asked());
+    if (document.asked()) {
+      if (is_quantized(layer.policy))
+        config.fail(fmt::format("the layer '{}' is already quantized; a quantized model cannot be quantized again",
+                                printable(layer.name)));
+      if (!layer.policy.map) layer.quantize(*document.asked());
+    }
   }
   // Any Keras layer accepts an activity regularizer, even if it is not among its fields.
   if (const auto regularizer = config.find("activity_regularizer"); regularizer && !layer.is_operation()) {

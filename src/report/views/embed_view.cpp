@@ -42,7 +42,7 @@ std::string table_of(const EmbedReport& report) {
   Table table{{{"#", Align::right}, {"Text"}, {"Tokens", Align::right}}, {}};
   if (few) {
     for (std::size_t i = 0; i < count; ++i) table.columns.push_back({std::to_string(i + 1), Align::right});
-  } else {
+  } else if (report.compares()) {
     table.columns.insert(table.columns.end(), {{"Nearest", Align::right}, {"Similarity", Align::right}});
   }
   for (std::size_t i = 0; i < count; ++i) {
@@ -51,15 +51,17 @@ std::string table_of(const EmbedReport& report) {
                                     fmt::format("{}{}", text.tokens, text.is_cut ? " (cut)" : "")};
     if (few) {
       for (std::size_t other = 0; other < count; ++other) row.push_back(shown(report.similarity(i, other)));
-    } else {
+    } else if (report.compares()) {
       const auto [other, similarity] = nearest(report, i);
       row.insert(row.end(), {std::to_string(other + 1), shown(similarity)});
     }
     table.rows.push_back(std::move(row));
   }
-  return plain_table(table) + fmt::format("\n{}, vectors of {}, similarity as dot product\n",
-                                          counted(std::ssize(report.texts), "text"),
-                                          counted(report.vectors.shape()[1], "number"));
+  return plain_table(table) + fmt::format("\n{}, vectors of {}, {}\n", counted(std::ssize(report.texts), "text"),
+                                          counted(report.vectors.shape()[1], "number"),
+                                          report.compares()
+                                              ? "similarity as dot product"
+                                              : "no similarities above " + counted(kMostCompared, "text"));
 }
 
 std::string document(const EmbedReport& report) {
@@ -70,16 +72,18 @@ std::string document(const EmbedReport& report) {
                    {"class_name", json_text(report.class_name)},
                    {"tokenizer", json_text(report.tokenizer)}};
   root["dimensions"] = report.vectors.shape()[1];
-  Json results = Json::array(), similarity = Json::array();
+  Json results = Json::array(), similarity = report.compares() ? Json::array() : Json();
   for (std::size_t i = 0; i < report.texts.size(); ++i) {
     const EmbeddedText& text = report.texts[i];
-    Json numbers = Json::array(), row = Json::array();
+    Json numbers = Json::array();
     for (const float number : vector_of(report.vectors, i)) numbers.push_back(static_cast<double>(number));
-    for (std::size_t other = 0; other < report.texts.size(); ++other) row.push_back(report.similarity(i, other));
     results.push_back({{"text", json_text(text.text)},
                        {"tokens", text.tokens},
                        {"cut", text.is_cut},
                        {"embedding", std::move(numbers)}});
+    if (!report.compares()) continue;
+    Json row = Json::array();
+    for (std::size_t other = 0; other < report.texts.size(); ++other) row.push_back(report.similarity(i, other));
     similarity.push_back(std::move(row));
   }
   root["results"] = std::move(results);

@@ -124,6 +124,7 @@ json byte_pair_file(const KerasClass& row, const KerasForm& form, const Tokenize
   json vocabulary = io::parse_json(form.assets[0].bytes.text(), form.assets[0].name, kLimits);
   std::vector<std::string> contents;
   const json config = json::parse(form.config);
+  const bool prefix = JsonNode(config, form.class_name)["add_prefix_space"].flag(false);
   if (config.contains("unsplittable_tokens") && config["unsplittable_tokens"].is_array())
     for (const json& token : config["unsplittable_tokens"])
       if (token.is_string()) contents.push_back(token.get<std::string>());
@@ -142,7 +143,6 @@ json byte_pair_file(const KerasClass& row, const KerasForm& form, const Tokenize
     const std::string rule = line.ends_with('\r') ? line.substr(0, line.size() - 1) : line;
     if (!rule.empty() && !rule.starts_with("#version")) merges.push_back(rule);
   }
-  const bool prefix = config.value("add_prefix_space", false);
   const json bytes = {
       {"type", "ByteLevel"}, {"add_prefix_space", prefix}, {"trim_offsets", true}, {"use_regex", false}};
   const json words = {
@@ -209,8 +209,8 @@ std::vector<io::NamedBytes> files_of_class(const std::string& path, const KerasF
     case Kind::word_piece:
       out.push_back({"vocab.txt", form.assets[0].bytes});
       config["tokenizer_class"] = "BertTokenizer";
-      config["do_lower_case"] = own.value("lowercase", false);
-      config["strip_accents"] = own.value("strip_accents", false);
+      config["do_lower_case"] = JsonNode(own, form.class_name)["lowercase"].flag(false);
+      config["strip_accents"] = JsonNode(own, form.class_name)["strip_accents"].flag(false);
       break;
     case Kind::sentence_piece: {
       if (row.transformers_class.empty())

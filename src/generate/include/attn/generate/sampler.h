@@ -14,6 +14,9 @@ enum class SamplerKind : std::uint8_t { greedy, random, top_k, top_p, beam, cont
 [[nodiscard]] std::string_view class_name_of(SamplerKind kind) noexcept;
 [[nodiscard]] std::optional<SamplerKind> sampler_named(std::string_view name) noexcept;
 
+/// The lowest temperature. Below it, float32 logits divided by the temperature may be infinite.
+constexpr double kLeastTemperature = 1e-30;
+
 /// The arguments of KerasHub's samplers with their names; each kind reads its own.
 struct SamplerOptions {
   SamplerKind kind = SamplerKind::top_k;

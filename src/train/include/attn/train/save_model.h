@@ -36,7 +36,4 @@ void save_weights(const std::string& path, const open::LoadedModel& loaded, cons
 /// Converts a tensor of floating-point numbers to this dtype; returns how many numbers became infinite.
 std::int64_t round_weight(Tensor& tensor, DType dtype);
 
-/// Throws Error (bad_input) if a weight is quantized already.
-void require_floats(const open::LoadedModel& loaded);
-
 }  // namespace attn::train
