@@ -110,7 +110,7 @@ TEST_CASE("outputs: two options that name one file are refused, for one result w
 
 TEST_CASE("outputs: no result replaces a file that the command reads") {
   const TemporaryFolder folder;
-  const std::string data = folder / "data.npz", model = folder / "model.json", x = folder / "x.npy";
+  const std::string data = folder / "data.npz", model = folder / "model.json", x = folder / "x.npz";
   fs::copy_file(attn::test::in_repository(kOutputsData), data);
   fs::create_symlink(data, folder / "other.npz");
   const std::string config = folder.file("model.json", read_text(fixture("mha/causal/model.json")));
