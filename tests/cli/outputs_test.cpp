@@ -123,8 +123,9 @@ TEST_CASE("outputs: no result replaces a file that the command reads") {
        {trained({"--log", data}), trained({"--csv", data}), trained({"--svg", data}), trained({"--dump", data}),
         trained({"--dump", folder / "other.npz"}), Words{"run", config, "--input", x, "-o", x},
         Words{"run", config, "--input", "input=" + x, "-o", x}, Words{"run", config, "--input", x, "--scores", x},
-        Words{"run", config, "--input", data, "--output-dir", folder / "."}, Words{"run", config, "--json", "-o", config},
-        Words{"summary", config, "--json", "-o", config}, Words{"grad", kOutputsModel, "--data", data, "-o", data}}) {
+        Words{"run", config, "--input", data, "--output-dir", folder / "."},
+        Words{"run", config, "--json", "-o", config}, Words{"summary", config, "--json", "-o", config},
+        Words{"grad", kOutputsModel, "--data", data, "-o", data}}) {
     CAPTURE(fmt::format("{}", fmt::join(line, " ")));
     const Result result = run_attn(line);
     CHECK(result.code == 2);
