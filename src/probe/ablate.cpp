@@ -101,7 +101,7 @@ Ablated ablate(const Subject& subject, const Prompt& prompt, const AblateOptions
   out.metric = options.metric.value_or(Metric{best_token(sweep.logits(), last), {}});
   require_token(sweep.lowered(), out.metric.token);
   if (out.metric.versus) require_token(sweep.lowered(), *out.metric.versus);
-  const Measure measure(sweep.logits(), prompt, out.metric, subject.execution().threads);
+  const Measure measure(sweep.logits(), prompt, out.metric, subject);
   out.baseline = measure.of(sweep.logits());
   double total = 0;
   for (const Part& part : parts) total += static_cast<double>(std::max<std::int64_t>(part.heads, 1));

@@ -83,7 +83,7 @@ Lens lens(const Subject& subject, const Prompt& prompt, const LensOptions& optio
         for_each_part(positions, subject.execution().threads, [&](std::int64_t row) {
           const auto at = static_cast<std::size_t>(row);
           std::optional<Id> target = options.target;
-          if (!target && row + 1 < positions) target = prompt.ids[at + 1];
+          if (!target && subject.predicts_next() && row + 1 < positions) target = prompt.ids[at + 1];
           Distribution own = distribution(logits, row);
           LensCell cell = cell_of(own, target, options.top);
           cell.kl_to_final = copy == 0 ? 0.0 : divergence(last[at], own);

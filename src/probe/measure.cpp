@@ -63,8 +63,11 @@ double Distribution::entropy() const {
   return sum;
 }
 
-Measure::Measure(const Tensor& logits, const Prompt& prompt, const Metric& metric, int threads)
-    : prompt_(prompt), metric_(metric), threads_(threads) {
+Measure::Measure(const Tensor& logits, const Prompt& prompt, const Metric& metric, const Subject& subject)
+    : prompt_(prompt),
+      metric_(metric),
+      threads_(subject.execution().threads),
+      has_loss_(subject.predicts_next() && logits.shape()[0] > 1) {
   for (std::int64_t row = 0; row < logits.shape()[0]; ++row) before_.push_back(distribution(logits, row));
 }
 
@@ -75,7 +78,7 @@ Measured Measure::of(const Tensor& logits) const {
     const auto at = static_cast<std::size_t>(row);
     const Distribution after = distribution(logits, row);
     divergences[at] = divergence(before_[at], after);
-    if (row + 1 < rows) losses[at] = -after.log_p[static_cast<std::size_t>(prompt_.ids[at + 1])];
+    if (has_loss_ && row + 1 < rows) losses[at] = -after.log_p[static_cast<std::size_t>(prompt_.ids[at + 1])];
   });
   Measured out;
   double loss = 0;
@@ -83,7 +86,7 @@ Measured Measure::of(const Tensor& logits) const {
     out.kl += divergences[static_cast<std::size_t>(row)] / static_cast<double>(rows);
     loss += losses[static_cast<std::size_t>(row)];
   }
-  if (rows > 1) out.loss = loss / static_cast<double>(rows - 1);
+  if (has_loss_) out.loss = loss / static_cast<double>(rows - 1);
   out.metric = value_of(metric_, logits);
   return out;
 }

@@ -365,19 +365,21 @@ std::vector<const Block*> Points::last_stack() const {
 }
 
 const Point& Points::find(const std::string& name) const {
-  std::string wanted = name;
-  if (const auto split = name_and_layer(name); split && split->second < 0) {
-    const auto layers = std::ranges::count_if(named, [&](const Point& point) {
-      const auto other = name_and_layer(point.name);
-      return other && other->first == split->first;
-    });
-    wanted = split->first + std::to_string(layers + split->second);
+  // A name without a stack means the decoder's, and a step of a decoder that reads no encoder has one stack.
+  const std::string stack = "decoder.";
+  for (std::string each : {name, stack + name, name.starts_with(stack) ? name.substr(stack.size()) : name}) {
+    if (const auto split = name_and_layer(each); split && split->second < 0) {
+      const auto layers = std::ranges::count_if(named, [&](const Point& point) {
+        const auto other = name_and_layer(point.name);
+        return other && other->first == split->first;
+      });
+      each = split->first + std::to_string(layers + split->second);
+    }
+    if (const auto found = std::ranges::find(named, each, &Point::name); found != named.end()) return *found;
   }
-  const auto found = std::ranges::find(named, wanted, &Point::name);
-  if (found != named.end()) return *found;
   std::vector<std::string> names;
   for (const Point& point : named) names.push_back(point.name);
-  throw bad_usage("the model has no point '{}'{}; `list` shows all of them", printable(name),
+  throw bad_usage("the model has no point '{}'{}; attn probe MODEL --list shows all of them", printable(name),
                   did_you_mean(name, std::span<const std::string>(names)));
 }
 
@@ -385,10 +387,12 @@ std::vector<Point> Points::select(const std::string& list) const {
   std::vector<Point> out;
   for (const std::string& name : split(list, ',')) {
     const std::size_t before = out.size();
-    for (const Point& point : named) {
-      const auto parts = name_and_layer(point.name);
-      if (parts && parts->first == name + ".") out.push_back(point);
-    }
+    const auto add = [&](const auto& is_wanted) {
+      for (const Point& point : named)
+        if (const auto parts = name_and_layer(point.name); parts && is_wanted(parts->first)) out.push_back(point);
+    };
+    add([&](const std::string& kind) { return kind == name + "."; });
+    if (out.size() == before) add([&](const std::string& kind) { return kind.ends_with("." + name + "."); });
     if (out.size() == before) out.push_back(find(name));
   }
   return out;

@@ -16,7 +16,7 @@ namespace {
 
 using graph::ValueId;
 
-enum class Role { tokens, encoder_tokens, mask, other };
+enum class Role { tokens, encoder_tokens, mask, places, other };
 
 /// Returns the meaning of each input (rows, length). An input of token ids indexes a table; KerasHub names it.
 std::vector<Role> roles_of(const graph::Graph& graph, const open::LoadedModel& loaded) {
@@ -35,6 +35,8 @@ std::vector<Role> roles_of(const graph::Graph& graph, const open::LoadedModel& l
         role = value.name.starts_with("encoder_") ? Role::encoder_tokens : Role::tokens;
       else if (value.name.ends_with("mask"))
         role = Role::mask;
+      else if (value.name == "mask_positions")  // a masked language model predicts every position
+        role = Role::places;
     } else if (run::indexed_rows(graph, id)) {
       role = Role::tokens;
     }
@@ -96,6 +98,8 @@ Lowered Subject::lower(std::int64_t rows, const Prompt& length) const {
   return out;
 }
 
+bool Subject::predicts_next() const { return !loaded_.model.class_name().ends_with("MaskedLM"); }
+
 std::optional<std::int64_t> Subject::vocabulary() const {
   const Lowered one = lower(1, {{0}, {0}, {}});
   const std::vector<Role> roles = roles_of(one.graph, loaded_);
@@ -117,7 +121,7 @@ std::vector<Tensor> Subject::inputs(const graph::Graph& graph, std::span<const P
     for (std::size_t row = 0; row < rows.size(); ++row) {
       const std::vector<Id>& ids = roles[i] == Role::encoder_tokens ? rows[row].encoder : rows[row].ids;
       for (std::int64_t at = 0; at < length; ++at) {
-        double number = roles[i] == Role::mask ? 1.0 : 0.0;
+        double number = roles[i] == Role::mask ? 1.0 : roles[i] == Role::places ? static_cast<double>(at) : 0.0;
         if (roles[i] == Role::tokens || roles[i] == Role::encoder_tokens) {
           const Id id = ids[static_cast<std::size_t>(at)];
           if (id < 0 || (table && id >= *table))

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "arguments/probe_prompts.h"
+#include "arguments/probe_words.h"
 #include "arguments/shared_options.h"
 #include "attn/base/error.h"
 #include "attn/base/text.h"
@@ -16,6 +17,7 @@
 #include "attn/report/probe_view.h"
 #include "options/command.h"
 #include "output/common.h"
+#include "output/provenance.h"
 
 namespace attn::cli {
 namespace {
@@ -23,96 +25,14 @@ namespace {
 using probe::Prompt;
 using report::ProbeFindings;
 
-struct ProbeCommand {
+struct ProbeCommand : ProbeWords {
   Common common;
   open::Execution execution;
-  std::string operation;
-  std::optional<std::string> model, other;
-  PromptWords words;
-  bool no_start_token = false, no_special = false;
-  bool list = false;
-  std::vector<std::string> scalings;
-  std::optional<std::string> points, token, versus;
-  // lens
-  bool mid = false, no_norm = false;
-  std::optional<std::int64_t> top;
-  // ablate
-  std::optional<std::string> parts, with, reference;
-  bool by_position = false;
-  // patch
-  std::optional<std::string> clean, corrupt, by;
-  std::optional<std::int64_t> confirm;
-  bool approximate = false, reverse = false;
-  // dla, rollout, steer
-  std::optional<std::int64_t> position, layer;
-  std::optional<std::string> fuse;
-  // saliency
-  std::optional<std::string> method, rule, baseline;
-  std::optional<std::int64_t> steps;
-  // steer
-  std::optional<std::string> positive, negative, at;
-  // heads, outliers
-  std::optional<std::int64_t> length;
-  std::optional<double> sink, least, ratio;
 
   void declare(Options& options) {
-    add_common(options, common, {Format::table, Format::json, Format::csv, Format::svg}, false);
-    options.output("-o,--output", common.output, "FILE",
-                   "write the result to this file; arrays of capture and steer to .npz or .safetensors");
-    options
-        .add("operation", operation, "OPERATION",
-             "scan, lens, dla, ablate, patch, rollout, saliency, steer, heads, outliers, compare or capture")
-        .required();
-    options.add("model", model, "MODEL", "preset folder, .keras, Hugging Face folder or other model of token ids");
-    options.add("other", other, "OTHER", "compare: the other model");
-    options.flag("--list", list, "list the points of the model: attn probe MODEL --list");
-    words.declare(options);
-    options.flag("--no-start-token", no_start_token, "omit the special tokens around the prompt");
-    options.flag("--no-special", no_special, "treat special tokens in the prompt as plain text");
-    options.add("--scale", scalings, "P=F", "multiply a point by a factor in every pass: mlp_out.0=0.5; repeatable")
-        .repeatable();
-    options.add("--points", points, "P,…", "capture, patch, compare: points, as resid_post or z.3");
-    options.add("--token", token, "TOKEN", "token or class to follow: a text or #ID (default the best one)");
-    options.add("--versus", versus, "TOKEN", "token or class whose logit is subtracted: a text or #ID");
-    options.flag("--mid", mid, "lens: also show the stream after each attention");
-    options.flag("--no-norm", no_norm, "lens: omit the final norm");
-    options.add("--top", top, "N", "lens, outliers: number of rows (default 5 tokens, 10 activations)").above_zero();
-    options.add("--position", position, "N", "dla: position, from the end if negative (default -1)");
-    options.add("--parts", parts, "P,…", "ablate: heads, attn, mlp (default heads,mlp)");
-    options.add("--with", with, "HOW", "ablate: value in place of a part (default zero)")
-        .one_of({"zero", "mean", "resample"});
-    options.add("--reference", reference, "FILE", "ablate: prompts for mean or resample; a line #1,2 gives ids");
-    options.flag("--by-position", by_position, "ablate: with mean, a mean for each position of the reference");
-    options.add("--clean", clean, "TEXT", "patch: prompt whose values are taken; #1,2 gives ids");
-    options.add("--corrupt", corrupt, "TEXT", "patch: prompt that runs with them; #1,2 gives ids");
-    options.add("--by", by, "HOW", "patch: places of z (default head)")
-        .one_of({"head", "head-position"})
-        .without_variable();
-    options.flag("--approximate", approximate, "patch: estimate all changes by one gradient");
-    options.add("--confirm", confirm, "N", "patch: with --approximate, run the N largest changes exactly").above_zero();
-    options.flag("--reverse", reverse, "patch: exchange the two prompts");
-    options.add("--fuse", fuse, "HOW", "rollout: function that joins heads (default mean)")
-        .one_of({"mean", "max", "min"});
-    options.add("--layer", layer, "N", "rollout, steer: layer, from the end if negative (default -1)")
-        .without_variable();
-    options.add("--method", method, "HOW", "saliency: method (default grad-x-input)")
-        .one_of({"gradient", "grad-x-input", "integrated"});
-    options.add("--steps", steps, "N", "saliency: steps of integrated gradients (default 32)")
-        .between(2, 4096)
-        .without_variable();
-    options.add("--rule", rule, "HOW", "saliency: rule of integration (default midpoint)")
-        .one_of({"midpoint", "gauss", "trapezoid"});
-    options.add("--baseline", baseline, "TOKEN", "saliency: pad, zero, a text or #ID (default pad)").without_variable();
-    options.add("--positive", positive, "FILE", "steer: prompts that have the property; a line #1,2 gives ids");
-    options.add("--negative", negative, "FILE", "steer: prompts that lack it; a line #1,2 gives ids");
-    options.add("--at", at, "HOW", "steer: positions that are averaged (default last)").one_of({"last", "mean"});
-    options.add("--length", length, "N", "heads, scan: length of the sequence that is repeated (default 50)")
-        .above_zero()
-        .without_variable();
-    options.add("--sink", sink, "SHARE", "heads, scan: attention to the first token of a sink (default 0.3)")
-        .not_negative();
-    options.add("--min", least, "R", "outliers: least magnitude of a massive activation (default 100)").not_negative();
-    options.add("--ratio", ratio, "R", "outliers: least ratio to the median (default 1000)").not_negative();
+    add_common(options, common, {Format::table, Format::json, Format::csv, Format::html, Format::svg, Format::png},
+               false);
+    ProbeWords::declare(options);
     add_device(options, execution.device);
     add_backend(options, execution.backend);
     add_dtype_of_weights(options, execution.dtype);
@@ -130,6 +50,10 @@ struct ProbeCommand {
     if (!model) throw bad_usage("attn probe {} needs a model: attn probe {} MODEL", operation, operation);
     refuse_others();
     if (list) chosen_points_only();
+    if (list || !chosen.writes_arrays) {
+      common.output = target;
+      common.check_ending();
+    }
     const auto backend = open::open_backend(execution.device, execution.backend, common.console);
     loaded_.emplace(open::load_model(model, execution, common.console));
     subject_ = std::make_unique<probe::Subject>(*loaded_, execution, *backend, common.console, given_scalings());
@@ -146,7 +70,7 @@ struct ProbeCommand {
   struct Operation {
     std::string_view name;
     ProbeFindings (ProbeCommand::*run)();
-    bool reads_prompts = true;
+    bool reads_prompts = true, writes_arrays = false;
   };
   static const std::array<Operation, 12> kOperations;
 
@@ -163,51 +87,6 @@ struct ProbeCommand {
     for (const Operation& each : kOperations) names.emplace_back(each.name);
     throw bad_usage("'{}' is not an operation of attn probe{}: {}", printable(operation),
                     did_you_mean(operation, std::span<const std::string>(names)), join(names, ", "));
-  }
-
-  /// Throws Error (usage) for an option that the operation does not have.
-  void refuse_others() const {
-    struct Use {
-      const char* option;
-      bool given;
-      std::vector<std::string_view> operations;
-    };
-    const std::vector<Use> uses = {{"OTHER", other.has_value(), {"compare"}},
-                                   {"--points", points.has_value(), {"capture", "patch", "compare"}},
-                                   {"--token", token.has_value(), {"lens", "dla", "ablate", "patch", "saliency"}},
-                                   {"--versus", versus.has_value(), {"dla", "ablate", "patch", "saliency"}},
-                                   {"--mid", mid, {"lens"}},
-                                   {"--no-norm", no_norm, {"lens"}},
-                                   {"--top", top.has_value(), {"lens", "outliers"}},
-                                   {"--position", position.has_value(), {"dla"}},
-                                   {"--parts", parts.has_value(), {"ablate"}},
-                                   {"--with", with.has_value(), {"ablate"}},
-                                   {"--reference", reference.has_value(), {"ablate"}},
-                                   {"--by-position", by_position, {"ablate"}},
-                                   {"--clean", clean.has_value(), {"patch"}},
-                                   {"--corrupt", corrupt.has_value(), {"patch"}},
-                                   {"--by", by.has_value(), {"patch"}},
-                                   {"--approximate", approximate, {"patch"}},
-                                   {"--confirm", confirm.has_value(), {"patch"}},
-                                   {"--reverse", reverse, {"patch"}},
-                                   {"--fuse", fuse.has_value(), {"rollout"}},
-                                   {"--layer", layer.has_value(), {"rollout", "steer"}},
-                                   {"--method", method.has_value(), {"saliency"}},
-                                   {"--steps", steps.has_value(), {"saliency"}},
-                                   {"--rule", rule.has_value(), {"saliency"}},
-                                   {"--baseline", baseline.has_value(), {"saliency"}},
-                                   {"--positive", positive.has_value(), {"steer"}},
-                                   {"--negative", negative.has_value(), {"steer"}},
-                                   {"--at", at.has_value(), {"steer"}},
-                                   {"--length", length.has_value(), {"heads", "scan"}},
-                                   {"--sink", sink.has_value(), {"heads", "scan"}},
-                                   {"--min", least.has_value(), {"outliers"}},
-                                   {"--ratio", ratio.has_value(), {"outliers"}}};
-    for (const Use& use : uses) {
-      if (!use.given || std::ranges::find(use.operations, operation) != use.operations.end()) continue;
-      std::vector<std::string> names(use.operations.begin(), use.operations.end());
-      throw bad_usage("{} has no effect on {}; it belongs to {}", use.option, operation, join(names, ", "));
-    }
   }
 
   void chosen_points_only() const {
@@ -261,10 +140,11 @@ struct ProbeCommand {
   }
 
   /// Returns -o for a file of arrays.
-  [[nodiscard]] std::string array_file() {
-    if (!common.output) throw bad_usage("{} writes arrays: give -o FILE.npz or FILE.safetensors", operation);
-    io::check_tensor_path(*common.output);
-    return *std::exchange(common.output, std::nullopt);
+  [[nodiscard]] std::string array_file() const {
+    if (!target) throw bad_usage("{} writes arrays: give -o FILE.npz or FILE.safetensors", operation);
+    refuse_binary_on_terminal(target);
+    io::check_tensor_path(*target);
+    return *target;
   }
 
   /// Returns the points with their shapes. Sizes that differ between two prompts are letters.
@@ -480,24 +360,32 @@ struct ProbeCommand {
     for (const Prompt& prompt : given_) report_.prompts.push_back({prompt.ids, prompt.encoder, prompt.text});
     report_.findings = std::move(findings);
     const Format form = common.form();
-    if (form == Format::svg && report_.findings.grids.empty())
+    const bool picture = form == Format::svg || form == Format::png || form == Format::html;
+    refuse_page_on_terminal(form, common.output, model);
+    if (form == Format::html) report_.provenance = provenance_of(model);
+    if (picture && report_.findings.grids.empty())
       throw bad_usage("{} has no picture; its formats are table, json and csv", report_.operation);
-    common.write(report::render(form, report_), form == Format::svg ? Look::exact : Look::fitting);
+    const std::string text = report::render(form, report_);
+    if (common.output || target != "-")
+      common.write(text, picture ? Look::exact : Look::fitting);
+    else
+      write_report(text, common.console, true);
   }
 };
 
-const std::array<ProbeCommand::Operation, 12> ProbeCommand::kOperations = {{{"scan", &ProbeCommand::scan},
-                                                                            {"lens", &ProbeCommand::lens},
-                                                                            {"dla", &ProbeCommand::dla},
-                                                                            {"ablate", &ProbeCommand::ablate},
-                                                                            {"patch", &ProbeCommand::patch, false},
-                                                                            {"rollout", &ProbeCommand::rollout},
-                                                                            {"saliency", &ProbeCommand::saliency},
-                                                                            {"steer", &ProbeCommand::steer, false},
-                                                                            {"heads", &ProbeCommand::heads, false},
-                                                                            {"outliers", &ProbeCommand::outliers},
-                                                                            {"compare", &ProbeCommand::compare},
-                                                                            {"capture", &ProbeCommand::capture}}};
+const std::array<ProbeCommand::Operation, 12> ProbeCommand::kOperations = {
+    {{"scan", &ProbeCommand::scan},
+     {"lens", &ProbeCommand::lens},
+     {"dla", &ProbeCommand::dla},
+     {"ablate", &ProbeCommand::ablate},
+     {"patch", &ProbeCommand::patch, false},
+     {"rollout", &ProbeCommand::rollout},
+     {"saliency", &ProbeCommand::saliency},
+     {"steer", &ProbeCommand::steer, false, true},
+     {"heads", &ProbeCommand::heads, false},
+     {"outliers", &ProbeCommand::outliers},
+     {"compare", &ProbeCommand::compare},
+     {"capture", &ProbeCommand::capture, true, true}}};
 
 }  // namespace
 

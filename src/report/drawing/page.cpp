@@ -68,6 +68,10 @@ std::string html(const Page& page) {
     styles.push_back(&page::kPlotCss);
     scripts.push_back(&page::kPlotJs);
   }
+  if (has(page, "grid")) {
+    styles.push_back(&page::kGridCss);
+    scripts.push_back(&page::kGridJs);
+  }
   if (has(page, "heatmap")) {
     styles.push_back(&page::kHeatmapCss);
     scripts.push_back(&page::kHeatmapJs);

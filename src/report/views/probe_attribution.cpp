@@ -52,13 +52,17 @@ double share_restored(const Patched& patched, const PatchedPlace& place) {
   return patched.normalized(*place.value).value_or(kNoNumber);
 }
 
+/// Returns "2 the": a position with its token, which is one of the encoder for a point there.
+std::string position_name(const PatchedPlace& place, const probe::Prompt& prompt, const TokenWord& word) {
+  const std::vector<probe::Id>& ids = place.point.starts_with("encoder.") ? prompt.encoder : prompt.ids;
+  const auto at = static_cast<std::size_t>(place.position.value_or(0));
+  return at < ids.size() ? fmt::format("{} {}", at, word(ids[at])) : std::to_string(at);
+}
+
 std::string place_name(const PatchedPlace& place, const probe::Prompt& prompt, const TokenWord& word) {
   std::string out = place.point;
   if (place.head) out += fmt::format(" head {}", *place.head);
-  if (place.position)
-    out += fmt::format(
-        " position {} {}", *place.position,
-        *place.position < std::ssize(prompt.ids) ? word(prompt.ids[static_cast<std::size_t>(*place.position)]) : "");
+  if (place.position) out += " position " + position_name(place, prompt, word);
   return out;
 }
 
@@ -142,14 +146,10 @@ ProbeFindings findings_of(const Patched& patched, const probe::Prompt& prompt, c
     const std::string meaning = approximate               ? "estimated change"
                                 : patched.normalized(0.0) ? "share restored"
                                                           : "metric";
-    const auto position = [&] {
-      const auto i = static_cast<std::size_t>(*place.position);
-      return fmt::format("{} {}", *place.position, i < prompt.ids.size() ? word(prompt.ids[i]) : "");
-    };
     const bool both = place.head && place.position;
     set_cell(grid_titled(out.grids, fmt::format("{}, {}", kind, meaning)),
              both ? fmt::format("layer {} head {}", place.layer, *place.head) : fmt::format("layer {}", place.layer),
-             place.position ? position() : fmt::format("head {}", *place.head), shown);
+             place.position ? position_name(place, prompt, word) : fmt::format("head {}", *place.head), shown);
   }
   out.members = {{"metric", metric_json(patched.metric)},
                  {"clean", patched.clean},

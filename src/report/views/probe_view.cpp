@@ -4,6 +4,8 @@
 
 #include "attn/base/text.h"
 #include "attn/report/setting.h"
+#include "pictures/grid_page.h"
+#include "pictures/grid_png.h"
 #include "pictures/grid_svg.h"
 
 namespace attn::report {
@@ -89,6 +91,10 @@ std::string render(Format format, const ProbeReport& report) {
       return csv_table(report.findings.rows);
     case Format::svg:
       return grids_svg(heading(report) + ", " + report.operation, report.findings.grids);
+    case Format::png:
+      return grids_png(heading(report) + ", " + report.operation, report.findings.grids);
+    case Format::html:
+      return grid_page(heading(report) + ", " + report.operation, report);
     default:
       refuse(format);
   }

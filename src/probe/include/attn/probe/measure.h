@@ -38,15 +38,16 @@ struct Distribution {
 
 /// The loss and divergence of a pass relative to another one.
 struct Measured {
-  std::optional<double> loss;  ///< mean over positions of −ln p of the next token, in nats; empty for a classifier
-  double kl = 0;               ///< mean over positions of KL(before ‖ after), in nats
+  /// Mean over positions of −ln p of the next token, in nats; empty for a classifier and a masked language model.
+  std::optional<double> loss;
+  double kl = 0;  ///< mean over positions of KL(before ‖ after), in nats
   double metric = 0;
 };
 
 /// Measures passes of one prompt against the logits (T,V) without edits.
 class Measure {
  public:
-  Measure(const Tensor& logits, const Prompt& prompt, const Metric& metric, int threads);
+  Measure(const Tensor& logits, const Prompt& prompt, const Metric& metric, const Subject& subject);
   [[nodiscard]] Measured of(const Tensor& logits) const;
 
  private:
@@ -54,6 +55,7 @@ class Measure {
   const Prompt& prompt_;
   Metric metric_;
   int threads_;
+  bool has_loss_;
 };
 
 }  // namespace attn::probe

@@ -47,9 +47,11 @@ struct Points {
   void rename(graph::ValueId from, graph::ValueId to);
   /// Returns the blocks of the stack that produces the output: the decoder, or the only stack.
   [[nodiscard]] std::vector<const Block*> last_stack() const;
-  /// Returns the value of a name; negative layers count from the end. Throws Error (usage) with the nearest name.
+  /// Returns the value of a name; negative layers count from the end. A name without a stack means the decoder's.
+  /// Throws Error (usage) with the nearest name.
   [[nodiscard]] const Point& find(const std::string& name) const;
-  /// Returns the points of a list with commas. A name without a layer stands for all layers: "z" for z.0, z.1, ….
+  /// Returns the points of a list with commas. A name without a layer stands for all layers, and without a
+  /// stack for all stacks: "z" for z.0, z.1, ….
   [[nodiscard]] std::vector<Point> select(const std::string& list) const;
 };
 

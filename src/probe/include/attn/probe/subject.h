@@ -55,6 +55,8 @@ class Subject {
   [[nodiscard]] const backends::Backend& backend() const { return backend_; }
   [[nodiscard]] const open::Listener& listener() const { return listener_; }
   [[nodiscard]] bool has_encoder() const { return has_encoder_; }
+  /// Returns whether logits at a position predict the next token. Those of a masked language model predict its own.
+  [[nodiscard]] bool predicts_next() const;
   /// Returns the number of rows of the token table; empty if the model has none.
   [[nodiscard]] std::optional<std::int64_t> vocabulary() const;
 

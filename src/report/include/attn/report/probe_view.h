@@ -54,6 +54,7 @@ struct ProbeReport {
   std::vector<ProbePrompt> prompts;
   TokenWord word;
   ProbeFindings findings;
+  std::optional<Provenance> provenance;  ///< for a page
 };
 
 /// A point with its shape, in which the sizes of the prompt are letters.
@@ -109,7 +110,7 @@ struct ListedPoint {
 /// Returns {"token", "versus"}.
 [[nodiscard]] Json metric_json(const probe::Metric& metric);
 
-/// table, json ("attn.probe-OPERATION/1") and csv; svg and png: the grids.
+/// table, json ("attn.probe-OPERATION/1") and csv; svg, png and html: the grids.
 [[nodiscard]] std::string render(Format format, const ProbeReport& report);
 
 }  // namespace attn::report
