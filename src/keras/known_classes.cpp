@@ -41,8 +41,10 @@ std::vector<KnownFamily> known_families() {
   for (const ModelFamily* family : model_families()) {
     if (family->models.empty()) continue;  // it has only tokenizers
     KnownFamily& known = out.emplace_back(KnownFamily{family->name, {}, {}, {}, {}});
-    for (const ClassInfo& model : family->models)
+    for (const ClassInfo& model : family->models) {
+      if (model.name.ends_with("Encoder")) continue;  // a part of a backbone
       (model.name.ends_with("Backbone") ? known.backbones : known.tasks).push_back(model.name);
+    }
     for (const tokenizers::KerasClass& tokenizer : family->tokenizer_classes)
       known.tokenizers.push_back(tokenizer.name);
     for (const HuggingFaceModel& model : family->hugging_face)

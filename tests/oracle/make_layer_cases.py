@@ -744,7 +744,7 @@ def dinov2():
 def dinov3():
     return keras_hub.models.DINOV3Backbone(
         patch_size=2, num_layers=2, hidden_dim=16, num_heads=2, intermediate_dim=12, use_gated_mlp=True, hidden_activation="silu",
-        use_key_bias=False, image_shape=(4, 4, 2), drop_path_rate=0.1, dtype="mixed_bfloat16")
+        use_key_bias=False, image_shape=(4, 4, 2), drop_path_rate=0.1, name="dinov3", dtype="mixed_bfloat16")
 
 
 def image_and_text(stem):
@@ -797,17 +797,18 @@ def vit_det():
 
 @case
 def sam():
+    encoder = vit_det()
     prompts = keras_hub.layers.SAMPromptEncoder(hidden_size=8, image_embedding_size=(4, 4), input_image_size=(8, 8), mask_in_channels=8)
     decoder = keras_hub.layers.SAMMaskDecoder(hidden_size=8, num_layers=2, intermediate_dim=6, num_heads=2, embedding_dim=8,
                                               num_multimask_outputs=2, iou_head_depth=2, iou_head_hidden_dim=5)
-    return keras_hub.models.SAMImageSegmenter(keras_hub.models.SAMBackbone(vit_det(), prompts, decoder))
+    return keras_hub.models.SAMImageSegmenter(keras_hub.models.SAMBackbone(encoder, prompts, decoder))
 
 
 @case
 def depth_anything():
     encoder = keras_hub.models.DINOV2Backbone(
         patch_size=2, num_layers=3, hidden_dim=8, num_heads=2, intermediate_dim=12, image_shape=(12, 12, 2),
-        position_embedding_shape=(12, 12, 2), apply_layernorm=True)
+        position_embedding_shape=(12, 12, 2), apply_layernorm=True, name="encoder")
     backbone = keras_hub.models.DepthAnythingBackbone(encoder, [2, 1, 0.5], [4, 5, 6], 6, 4, -2, ["stem", "stage1", "stage3"])
     return keras_hub.models.DepthAnythingDepthEstimator(backbone, "metric", max_depth=9.0)
 

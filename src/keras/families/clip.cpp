@@ -273,7 +273,7 @@ constexpr ClassInfo layer_record(std::string_view name, LayerPtr (*make)(), std:
   return {.name = name, .make = make, .since = kAnyKeras, .module = module, .role = role, .symbols = symbols};
 }
 
-constexpr std::string_view kEmbeddingSymbols = "class_embedding: d_model; position_ids: - T";
+constexpr std::string_view kEmbeddingSymbols = "class_embedding: d_model; position_ids: - -";
 constexpr std::array kLayers = {
     layer_record("CLIPVisionEmbedding", make_with<VisionEmbedding, &kClip>, kLayerModule, Role::embedding,
                  kEmbeddingSymbols),

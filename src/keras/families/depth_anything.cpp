@@ -272,7 +272,8 @@ class DepthAnythingBackbone final : public Backbone {
     const std::int64_t patch_size = size("patch_size");
     ArgDict chosen;
     for (const auto& stage : encoder().pyramid)
-      if (std::ranges::count(*feature_keys, stage.first) > 0) chosen.push_back(stage);
+      if (std::ranges::count(*feature_keys, stage.first) > 0)
+        chosen.emplace_back(stage.first, encoder().stage(stage.second));
     Layer& extractor = extracted(encoder(), chosen);
     Json dims = Json::array(), factors = Json::array();
     for (const Positive dim : neck_hidden_dims) dims.push_back(dim.value);

@@ -183,6 +183,7 @@ class DINOV2Backbone final : public PyramidBackbone {
     f("antialias_in_interpolation", antialias_in_interpolation);
     f("apply_layernorm", apply_layernorm);
   }
+  [[nodiscard]] Arg stage(const Arg& result) override { return apply_layernorm ? call(*norm_, {result}) : result; }
 
  protected:
   void check_fields(const Ref& config) override {
@@ -211,16 +212,14 @@ class DINOV2Backbone final : public PyramidBackbone {
     Json arguments = arguments_of(options);
     arguments["num_layers"] = num_layers.value;
     const TensorRef rows = call("DINOV2Encoder", prefixed("encoder"), std::move(arguments), {x});
-    Layer& norm = layer("LayerNormalization", prefixed("layernorm"), {{"epsilon", kEpsilon}});
-    output_struct = call(norm, {rows});
+    norm_ = &layer("LayerNormalization", prefixed("layernorm"), {{"epsilon", kEpsilon}});
+    output_struct = call(*norm_, {rows});
     input_struct = ArgDict{{"images", image}};
     pyramid.emplace_back("stem", x);
     for (std::int64_t i = 1; i <= num_layers; ++i) {
       const std::string stage = fmt::format("stage{}", i);
       pyramid.emplace_back(stage, TensorRef{rows.layer, rows.node, *stage_result(stage, num_layers)});
     }
-    if (!apply_layernorm) return;
-    for (auto& [stage, result] : pyramid) result = call(norm, {result});
   }
 
  private:
@@ -229,6 +228,7 @@ class DINOV2Backbone final : public PyramidBackbone {
   std::int64_t num_register_tokens = 0;
   bool use_mask_token = true, antialias_in_interpolation = false, apply_layernorm = false;
   Tuple position_embedding_shape{{518, 518, 3}};
+  Layer* norm_ = nullptr;
 };
 
 constexpr std::array kLayers = {

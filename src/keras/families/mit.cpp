@@ -146,7 +146,7 @@ class HierarchicalTransformerEncoder final : public NamedParts {
     Builder& b = call.builder();
     const ValueId image = square_of_rows(b, apply(call, *fc1_, {x})->id);
     const ValueId rows = rows_of_cells(b, apply(call, *dwconv_, {Call::result(image)})->id);
-    return apply(call, *fc2_, {Call::result(b.unary(graph::UnaryFn::gelu, rows))});
+    return apply(call, *fc2_, {Call::result(b.unary(graph::UnaryFn::gelu_tanh, rows))});
   }
 
   Positive project_dim, num_heads, sr_ratio = 1;

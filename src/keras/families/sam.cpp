@@ -238,13 +238,18 @@ class SAMMaskDecoder final : public NamedParts {
     Builder& b = call.builder();
     const auto of = [&](const char* argument) { return Expression(b, call.tensor(argument)->id); };
     const Expression prompts = of("prompt_sparse_embeddings"), image = of("image_embeddings");
-    const Dim batch = prompts.shape()[0], rows = image.shape()[1], columns = image.shape()[2];
+    const Dim rows = image.shape()[1], columns = image.shape()[2], of_masks = call.shape("prompt_dense_embeddings")[0];
     const Dim cells = rows == kUnknown || columns == kUnknown ? kUnknown : rows * columns;
     const auto lookup = [&](Layer& table, std::int64_t count) {
       return apply(call, table, {Call::result(b.apply(graph::Iota{{count}, DType::int32, 0}, {}))})->id;
     };
     const ValueId trained = b.expand_dims(joined(b, 0, {lookup(*iou_token_, 1), lookup(*mask_tokens_, masks())}), 0);
-    const ValueId tokens = behind_rows(b, trained, prompts);
+    ValueId tokens = behind_rows(b, trained, prompts);
+    Dim batch = prompts.shape()[0];
+    if (batch == 1 && of_masks > 1) {  // several masks of one image
+      batch = of_masks;
+      tokens = b.apply(graph::Broadcast{{batch, b.shape(tokens)[1], b.shape(tokens)[2]}}, {tokens});
+    }
     const auto flat = [&](const Expression& x) {
       const Shape shape = x.shape();
       return b.apply(graph::Broadcast{{batch, cells, shape[3]}}, {b.reshape(x, {shape[0], cells, shape[3]})});

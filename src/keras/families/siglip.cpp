@@ -283,8 +283,8 @@ constexpr ClassInfo layer_record(std::string_view name, LayerPtr (*make)(), Role
 }
 
 constexpr std::array kLayers = {
-    layer_record("SigLIPVisionEmbedding", make_layer<SigLIPVisionEmbedding>, Role::embedding, "position_ids: - P"),
-    layer_record("SigLIPTextEmbedding", make_layer<SigLIPTextEmbedding>, Role::embedding, "position_ids: - T"),
+    layer_record("SigLIPVisionEmbedding", make_layer<SigLIPVisionEmbedding>, Role::embedding, "position_ids: - -"),
+    layer_record("SigLIPTextEmbedding", make_layer<SigLIPTextEmbedding>, Role::embedding, "position_ids: - -"),
     layer_record("SigLIPEncoderLayer", make_layer<SigLIPEncoderLayer>, Role::transformer),
     layer_record("SigLIPMultiHeadAttentionPooling", make_layer<SigLIPMultiHeadAttentionPooling>, Role::pooling,
                  "variable: - - d_model"),

@@ -214,8 +214,10 @@ class SwinTransformerBlock final : public Composite {
       regions.emplace_back("regions", Call::result(region_numbers(call, grid)));
     const ValueId cells = b.reshape(windows, {b.shape(windows)[0], side * side, options.dim});
     const TensorPtr attended = apply(call, *attention_, {Call::result(cells)}, regions);
-    const ValueId joined = grid.image_of(b, b.reshape(attended->id, {b.shape(windows)[0], side, side, options.dim}));
-    const ValueId rows = rows_of_cells(b, rolled(b, joined, -shift_size));
+    const ValueId joined =
+        grid.filled_image_of(b, b.reshape(attended->id, {b.shape(windows)[0], side, side, options.dim}));
+    // KerasHub moves the zeros that fill up the last windows too.
+    const ValueId rows = rows_of_cells(b, grid.cropped(b, rolled(b, joined, -shift_size)));
     const TensorPtr x = sum(call, in, apply(call, *drop_path_, {Call::result(rows)}));
     TensorPtr fed = apply(call, *norm_2_, {x});
     for (Layer* part : {fc1_, dropout_, fc2_, dropout_}) fed = apply(call, *part, {fed});

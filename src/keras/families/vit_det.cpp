@@ -85,7 +85,7 @@ class AddRelativePositionalEmbedding final : public Layer {
   Arg call(Call& call) override {
     Builder& b = call.builder();
     const Dim rows = input_size.items[0], columns = input_size.items[1];
-    const ValueId queries = call.tensor("queries")->id;
+    const ValueId queries = call.tensor("inputs")->id;
     const Shape shape = b.shape(queries);
     const ValueId cells = b.reshape(queries, {shape[0], rows, columns, shape[2], shape[3]});
     const auto products = [&](int weight, Dim size, const char* equation) {
@@ -164,7 +164,8 @@ class WindowedTransformerEncoder final : public NamedParts {
     const WindowGrid windows{input_size.items[0], input_size.items[1], window_size};
     const bool whole = window_size == 0;
     const ValueId seen = attended(call, whole ? normal : windows.windows_of(b, normal));
-    const TensorPtr x = sum(call, in, Call::result(whole ? seen : windows.image_of(b, seen)));
+    const TensorPtr x =
+        sum(call, in, Call::result(whole ? seen : windows.cropped(b, windows.filled_image_of(b, seen))));
     const TensorPtr fed = apply(call, *narrow_, {apply(call, *wide_, {apply(call, *norm_2_, {x})})});
     return sum(call, x, fed);
   }

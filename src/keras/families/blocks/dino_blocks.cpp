@@ -75,6 +75,7 @@ Arg DinoEncoder::call(Call& call) {
   ArgDict stages;
   for (Layer* block : blocks_) {
     x = apply(call, *block, {x}, block_arguments(call));
+    if (call.lowering().symbolic()) block->node_shapes = {{call.shape(x)}};
     stages.emplace_back(fmt::format("stage{}", stages.size() + 1), x);
   }
   return ArgList{x, stages};

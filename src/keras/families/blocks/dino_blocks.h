@@ -84,6 +84,8 @@ class DinoLayer : public PreNormBlock {
 /// Returns the rows after all blocks, and those after each block by the names "stage1" and so on.
 class DinoEncoder : public Composite {
  public:
+  /// KerasHub's encoder has its blocks in an attribute `layers`, so Keras's summary shows them as those of a model.
+  [[nodiscard]] std::vector<Layer*> layers() const override { return blocks_; }
   Arg call(Call& call) override;
 
  protected:

@@ -89,6 +89,8 @@ class ImageBackbone : public Backbone {
 class PyramidBackbone : public ImageBackbone {
  public:
   ArgDict pyramid;  ///< references to the results of the stages, by name
+  /// Returns the stage as another model reads it, which may add a call of one of this model's layers.
+  [[nodiscard]] virtual Arg stage(const Arg& result) { return result; }
   [[nodiscard]] Shape input_shape() const {
     return {kUnknown, image_shape.items[0], image_shape.items[1], image_shape.items[2]};
   }

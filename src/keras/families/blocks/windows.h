@@ -32,13 +32,15 @@ struct WindowGrid {
     const Dim all = shape[0] == kUnknown ? kUnknown : shape[0] * count();
     return b.reshape(b.transpose(parts, {0, 1, 3, 2, 4, 5}), {all, side, side, shape[3]});
   }
-  /// (B·V,S,S,D) → (B,H,W,D).
-  [[nodiscard]] graph::ValueId image_of(graph::Builder& b, graph::ValueId windows) const {
+  /// (B·V,S,S,D) → (B,H,W,D), with the zeros that fill up the last windows.
+  [[nodiscard]] graph::ValueId filled_image_of(graph::Builder& b, graph::ValueId windows) const {
     const Shape shape = b.shape(windows);
     const Dim batch = shape[0] == kUnknown ? kUnknown : shape[0] / count();
     const graph::ValueId parts = b.reshape(windows, {batch, rows(), columns(), side, side, shape[3]});
-    const graph::ValueId image =
-        b.reshape(b.transpose(parts, {0, 1, 3, 2, 4, 5}), {batch, rows() * side, columns() * side, shape[3]});
+    return b.reshape(b.transpose(parts, {0, 1, 3, 2, 4, 5}), {batch, rows() * side, columns() * side, shape[3]});
+  }
+  /// Removes the rows and columns behind those of the image.
+  [[nodiscard]] graph::ValueId cropped(graph::Builder& b, graph::ValueId image) const {
     if (rows() * side == height && columns() * side == width) return image;
     graph::Slice inner;
     inner.ranges = {{}, {0, height, 1}, {0, width, 1}, {}};
