@@ -12,7 +12,7 @@ namespace attn::probe {
 namespace {
 
 std::vector<double> mean_of(const Subject& subject, std::span<const Prompt> prompts, const std::string& name,
-                            SteerAt at) {
+                            SteerAt at, DType& dtype) {
   std::vector<double> out;
   for (const Prompt& prompt : prompts) {
     const Lowered lowered = subject.lower(1, prompt);
@@ -21,6 +21,7 @@ std::vector<double> mean_of(const Subject& subject, std::span<const Prompt> prom
     const Tensor value = subject.run(lowered, prompt, ids).at(point.value);
     if (value.shape().rank() != 3)
       throw bad_usage("{} has the shape {}: steering needs a point (B, T, D)", name, value.shape().str());
+    dtype = value.dtype() == DType::float64 ? DType::float64 : DType::float32;
     const std::int64_t positions = value.shape()[1], width = value.shape()[2];
     const std::int64_t first = at == SteerAt::last ? positions - 1 : 0;
     out.resize(static_cast<std::size_t>(width));
@@ -36,8 +37,10 @@ std::vector<double> mean_of(const Subject& subject, std::span<const Prompt> prom
 
 Tensor steering_vector(const Subject& subject, std::span<const Prompt> positive, std::span<const Prompt> negative,
                        const std::string& point, SteerAt at) {
-  const std::vector<double> more = mean_of(subject, positive, point, at), less = mean_of(subject, negative, point, at);
-  Tensor out(DType::float32, {std::ssize(more)});
+  DType dtype = DType::float32;
+  const std::vector<double> more = mean_of(subject, positive, point, at, dtype);
+  const std::vector<double> less = mean_of(subject, negative, point, at, dtype);
+  Tensor out(dtype, {std::ssize(more)});
   for (std::size_t i = 0; i < more.size(); ++i) out.set(static_cast<std::int64_t>(i), more[i] - less[i]);
   return out;
 }

@@ -56,7 +56,8 @@ std::vector<ValueId> Wiring::frontier(ValueId value) const {
     // The producer of `value` may have further results, which count as given.
     if (std::ranges::none_of(node.inputs, [&](ValueId input) { return behind[at(input)]; })) continue;
     for (const ValueId input : node.inputs) {
-      const bool computed = graph_.value(input).kind == graph::ValueKind::computed;
+      const graph::Value& read = graph_.value(input);
+      const bool computed = read.kind == graph::ValueKind::computed && is_floating(read.dtype);
       if (computed && !behind[at(input)] && !fixed_[at(input)]) out.push_back(input);
     }
   }

@@ -26,8 +26,9 @@ class Wiring {
   [[nodiscard]] std::vector<bool> descendants(graph::ValueId value) const;
   /// Returns for each value whether it is `value` or is needed to compute it.
   [[nodiscard]] std::vector<bool> ancestors(graph::ValueId value) const;
-  /// Returns the values that descendants of `value` read, and that neither descend from it nor are fixed or inputs.
-  /// With them and `value` given, everything behind `value` can be computed.
+  /// Returns the floating-point values that descendants of `value` read, and that neither descend from it nor are fixed
+  /// or inputs. With them and `value` given, everything behind `value` can be computed. Integers are left out: indices
+  /// may count the rows of a batch.
   [[nodiscard]] std::vector<graph::ValueId> frontier(graph::ValueId value) const;
 
  private:

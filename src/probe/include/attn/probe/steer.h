@@ -15,8 +15,8 @@ namespace attn::probe {
 /// The positions of a prompt whose values are averaged.
 enum class SteerAt { last, mean };
 
-/// Returns the mean of a point over the positive prompts minus that over the negative ones, (D) in float32. `point` has
-/// the shape (B,T,D). Prompts may differ in length.
+/// Returns the mean of a point over the positive prompts minus that over the negative ones, (D) in float32, or in
+/// float64 if the model computes in it. `point` has the shape (B,T,D). Prompts may differ in length.
 [[nodiscard]] Tensor steering_vector(const Subject& subject, std::span<const Prompt> positive,
                                      std::span<const Prompt> negative, const std::string& point, SteerAt at);
 
