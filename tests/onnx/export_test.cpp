@@ -224,13 +224,18 @@ TEST_CASE("onnx: weights that are too many for one file lie beside it") {
 namespace {
 
 /// The fixtures whose sizes cannot stay open: families with an entry for each position in a table (DeBERTa V3's
-/// buckets, rotations, XLNet's distances, F-Net's Fourier matrices), models whose lengths depend on each other, and
-/// attention over the batch.
+/// buckets, rotations, XLNet's distances, F-Net's Fourier matrices, texts of CLIP and SigLIP), models whose lengths
+/// depend on each other, as prompts and image of SAM, and attention over the batch.
 bool has_fixed_sizes(const fs::path& path) {
-  static constexpr std::array kNames{
-      "deberta_v3",    "esm",         "f_net",     "gemma3",         "gpt_oss",
-      "qwen",          "roformer_v2", "t5gemma",   "xlnet",          "attention_over_rows",
-      "hub_positions", "merge",       "conv_lstm", "symbolic_shapes"};
+  static constexpr std::array kNames{"clip",          "metaclip_2",
+                                     "siglip",        "sam",
+                                     "deberta_v3",    "esm",
+                                     "f_net",         "gemma3",
+                                     "gpt_oss",       "qwen",
+                                     "roformer_v2",   "t5gemma",
+                                     "xlnet",         "attention_over_rows",
+                                     "hub_positions", "merge",
+                                     "conv_lstm",     "symbolic_shapes"};
   const std::string name = path.parent_path().filename();
   return std::ranges::any_of(kNames, [&](const char* prefix) { return name.starts_with(prefix); });
 }
