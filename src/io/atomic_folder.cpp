@@ -35,7 +35,7 @@ void sync(const std::string& folder) {
 }  // namespace
 
 void check_folder_target(const std::string& path) {
-  if (path.empty()) throw bad_input("an output folder without a name");
+  if (path.empty()) throw bad_input("an output folder without a name: '' is not the name of a new folder");
   const std::string target = without_slashes(path);
   const std::string last = fs::path(target).filename().string();
   if (target.empty() || last.empty() || last == "." || last == "..")

@@ -28,7 +28,7 @@ TEST_CASE("demo: every command that it shows runs on the files that it wrote") {
     const Result result = run_program("/bin/bash", {"-c", command});
     CHECK_MESSAGE(result.code == 0, result.err);
   }
-  CHECK(commands == 6);
+  CHECK(commands == 7);
 }
 
 TEST_CASE("demo: the models do what they were trained for") {

@@ -110,7 +110,7 @@ TEST_CASE("outputs: two options that name one file are refused, for one result w
 
 TEST_CASE("outputs: no result replaces a file that the command reads") {
   const TemporaryFolder folder;
-  const std::string data = folder / "data.npz", model = folder / "model.json", x = folder / "x.npy";
+  const std::string data = folder / "data.npz", model = folder / "model.json", x = folder / "x.npz";
   fs::copy_file(attn::test::in_repository(kOutputsData), data);
   fs::create_symlink(data, folder / "other.npz");
   const std::string config = folder.file("model.json", read_text(fixture("mha/causal/model.json")));
@@ -123,8 +123,9 @@ TEST_CASE("outputs: no result replaces a file that the command reads") {
        {trained({"--log", data}), trained({"--csv", data}), trained({"--svg", data}), trained({"--dump", data}),
         trained({"--dump", folder / "other.npz"}), Words{"run", config, "--input", x, "-o", x},
         Words{"run", config, "--input", "input=" + x, "-o", x}, Words{"run", config, "--input", x, "--scores", x},
-        Words{"run", config, "--input", x, "--output-dir", folder / "."}, Words{"run", config, "--json", "-o", config},
-        Words{"summary", config, "--json", "-o", config}, Words{"grad", kOutputsModel, "--data", data, "-o", data}}) {
+        Words{"run", config, "--input", data, "--output-dir", folder / "."},
+        Words{"run", config, "--json", "-o", config}, Words{"summary", config, "--json", "-o", config},
+        Words{"grad", kOutputsModel, "--data", data, "-o", data}}) {
     CAPTURE(fmt::format("{}", fmt::join(line, " ")));
     const Result result = run_attn(line);
     CHECK(result.code == 2);
@@ -133,6 +134,27 @@ TEST_CASE("outputs: no result replaces a file that the command reads") {
                   result.err);
     CHECK(std::vector<std::string>{read_text(data), read_text(config), read_text(x)} == before);
   }
+}
+
+TEST_CASE("outputs: what goes to stdout is there without the report") {
+  const TemporaryFolder folder;
+  const auto trained = [&](const Words& more) { return run_attn(training(folder / "a.keras", more)); };
+  const auto begins = [](const Result& result, std::string_view with) {
+    CHECK(result.code == 0);
+    CHECK_MESSAGE(result.out.starts_with(with), result.out.substr(0, 100));
+    CHECK(contains(result.err, "a.keras"));
+  };
+  begins(trained({"--dump", "-"}), "PK");
+  begins(trained({"--svg", "-"}), "<svg");
+  begins(trained({"--log", "-"}), "{");
+  begins(trained({"--csv", "-"}), "epoch,");
+  CHECK(!contains(trained({"--csv", "-"}).out, "1/2"));
+  const Result logits = run_attn({"generate", kGenerates, "--prompt", "a", "--logits", "-"});
+  CHECK(logits.code == 2);
+  CHECK(contains(logits.err, "--logits requires a file"));
+  const Result terminal = attn::test::run_on_terminal(training(folder / "b.keras", {"--dump", "-"}));
+  CHECK(terminal.code == 2);
+  CHECK(contains(terminal.out, "binary data is not written to a terminal"));
 }
 
 TEST_CASE("outputs: a full disk for one output of a training is an error, and costs no other") {

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "../places.h"
 #include "attempt.h"
 
 namespace attn::test {
@@ -114,6 +115,17 @@ TEST_CASE("sizes: shapes that multiply past any memory are refused with their la
     CHECK((result.code == 0 || result.code == 3));
     CHECK(is_clean(result.err));
     CHECK_FALSE(contains(result.out, ": -"));
+  }
+}
+
+TEST_CASE("sizes: a length whose pairs of positions fit no table is refused before their distances are computed") {
+  for (const char* model :
+       {"keras/families/deberta_v3/model.keras", "keras/families/xlnet/model.keras", "generation/t5/preset"}) {
+    CAPTURE(model);
+    const Attempt result =
+        attempt({"plan", in_repository(std::string("tests/data/") + model), "--seq-len", "3037000500"}, "");
+    CHECK(result.code == 4);
+    CHECK(result.seconds < 2);
   }
 }
 

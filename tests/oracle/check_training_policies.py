@@ -90,6 +90,8 @@ class Training:
         self.loss = model.fit([arrays[x.name] for x in model.inputs], targets, sample_weight=arrays.get("sample_weight"),
                               batch_size=batch, shuffle=False, verbose=0).history["loss"][0]
         self.weights = weights_of(model)
+        # Keras scales the loss if the policy of the process is mixed_float16, attn if a layer computes in float16.
+        self.scales_loss = isinstance(model.optimizer, keras.optimizers.LossScaleOptimizer)
 
     def is_finite(self):
         return np.isfinite(self.loss) and all(np.isfinite(array).all() for array in self.weights.values())
@@ -98,10 +100,11 @@ class Training:
 def compare(attn, folder, start, data, batch, policy):
     arrays = dict(np.load(data))
     own = Training(start, arrays, batch)
+    scaling = [] if own.scales_loss else ["--loss-scale", "none"]
     trained, row = folder / "trained.keras", compared.Row()
     try:
         told = json.loads(compared.run(attn, "train", start, "--data", data, "-o", trained, "--no-shuffle", "--batch-size", batch,
-                                       "--epochs", 1, "--json"))
+                                       "--epochs", 1, *scaling, "--json"))
     except compared.Rejected as error:
         if not own.is_finite() and error.code == 1 and "is not finite" in error.message:
             return "neither is finite", ""

@@ -722,6 +722,103 @@ def vit_without_token():
 
 
 @case
+def vit_classifier():
+    return keras_hub.models.ViTImageClassifier(keras_hub.models.ViTBackbone((6, 8, 2), (3, 2), 1, 2, 8, 12), 3, pooling="gap",
+                                               intermediate_dim=5, activation="softmax", name="vit_image_classifier")
+
+
+@case
+def deit():
+    backbone = keras_hub.models.DeiTBackbone((6, 8, 2), (3, 2), 2, 2, 8, 12, use_mha_bias=False, layer_norm_epsilon=1e-3)
+    return keras_hub.models.DeiTImageClassifier(backbone, 3, activation="softmax")
+
+
+@case
+def dinov2():
+    return keras_hub.models.DINOV2Backbone(
+        patch_size=2, num_layers=2, hidden_dim=8, num_heads=2, intermediate_dim=12, num_register_tokens=2, use_mask_token=False,
+        use_swiglu_ffn=True, image_shape=(4, 4, 2), position_embedding_shape=(6, 6, 2), name="dinov2")
+
+
+@case
+def dinov3():
+    return keras_hub.models.DINOV3Backbone(
+        patch_size=2, num_layers=2, hidden_dim=16, num_heads=2, intermediate_dim=12, use_gated_mlp=True, hidden_activation="silu",
+        use_key_bias=False, image_shape=(4, 4, 2), drop_path_rate=0.1, dtype="mixed_bfloat16")
+
+
+def image_and_text(stem):
+    """The encoders of images and of texts."""
+    vision, text = (getattr(keras_hub.models, f"{stem}{side}Encoder") for side in ("Vision", "Text"))
+    return (vision(2, 8, 2, 2, 12, image_shape=(4, 4, 2), name="vision_encoder"),
+            text(VOCABULARY, 8, 8, 2, 2, 12, max_sequence_length=5, name="text_encoder"))
+
+
+@case
+def clip():
+    return keras_hub.models.CLIPBackbone(*image_and_text("CLIP"), 6)
+
+
+@case
+def metaclip_2():
+    return keras_hub.models.MetaCLIP2Backbone(*image_and_text("MetaCLIP2"), 6)
+
+
+@case
+def siglip():
+    return keras_hub.models.SigLIPBackbone(*image_and_text("SigLIP"))
+
+
+def mit():
+    return keras_hub.models.MiTBackbone([1, 2], 2, [1, 2], [2, 1], 0.1, [7, 3], [4, 2], image_shape=(16, 16, 2), hidden_dims=[6, 8])
+
+
+@case
+def mit_classifier():
+    return keras_hub.models.MiTImageClassifier(mit(), 3, pooling="max")
+
+
+@case
+def segformer():
+    return keras_hub.models.SegFormerImageSegmenter(keras_hub.models.SegFormerBackbone(mit(), 5), 3)
+
+
+@case
+def swin_transformer():
+    """KerasHub cannot load a file of its own SwinTransformerImageClassifier."""
+    return keras_hub.models.SwinTransformerBackbone((24, 32, 2), 4, [2, 1], [2, 1], 3, patch_size=4, mlp_ratio=1.5, qkv_bias=False)
+
+
+def vit_det():
+    return keras_hub.models.ViTDetBackbone(
+        hidden_size=6, num_layers=2, intermediate_dim=8, num_heads=2, global_attention_layer_indices=[1], image_shape=(8, 8, 3),
+        patch_size=2, num_output_channels=8, window_size=3)
+
+
+@case
+def sam():
+    prompts = keras_hub.layers.SAMPromptEncoder(hidden_size=8, image_embedding_size=(4, 4), input_image_size=(8, 8), mask_in_channels=8)
+    decoder = keras_hub.layers.SAMMaskDecoder(hidden_size=8, num_layers=2, intermediate_dim=6, num_heads=2, embedding_dim=8,
+                                              num_multimask_outputs=2, iou_head_depth=2, iou_head_hidden_dim=5)
+    return keras_hub.models.SAMImageSegmenter(keras_hub.models.SAMBackbone(vit_det(), prompts, decoder))
+
+
+@case
+def depth_anything():
+    encoder = keras_hub.models.DINOV2Backbone(
+        patch_size=2, num_layers=3, hidden_dim=8, num_heads=2, intermediate_dim=12, image_shape=(12, 12, 2),
+        position_embedding_shape=(12, 12, 2), apply_layernorm=True)
+    backbone = keras_hub.models.DepthAnythingBackbone(encoder, [2, 1, 0.5], [4, 5, 6], 6, 4, -2, ["stem", "stage1", "stage3"])
+    return keras_hub.models.DepthAnythingDepthEstimator(backbone, "metric", max_depth=9.0)
+
+
+@case
+def parseq():
+    encoder = keras_hub.models.ViTBackbone((6, 8, 2), (3, 2), 1, 2, 8, 12, use_class_token=False)
+    return keras_hub.models.PARSeqBackbone(encoder, VOCABULARY, 5, 8, 2, 2, 12)
+
+
+@case
 def classifier():
     """A backbone inside a model, called by dict and frozen."""
     backbone = keras_hub.models.BertBackbone(**BACKBONE, num_segments=VOCABULARY)
@@ -770,6 +867,8 @@ def inputs_of(model, rng):
     out = {}
     for x in model.inputs:
         shape = [BATCH if x.shape[0] is None else x.shape[0]] + [5 if n is None else n for n in x.shape[1:]]
+        if x.name == "masks":  # SAM takes masks of four times the size of its cells
+            shape = [BATCH, 1, 16, 16, 1]
         if x.dtype == "bool":
             out[x.name] = rng.random(shape) < 0.6
         elif "int" in x.dtype:
@@ -782,6 +881,8 @@ def inputs_of(model, rng):
                 out[x.name] = np.minimum(out[x.name], 1)
             if x.name == "at":
                 out[x.name] %= 5
+        elif x.name == "labels":  # SAM's points have these labels
+            out[x.name] = rng.integers(-1, 2, shape).astype("float32")
         else:
             out[x.name] = rng.standard_normal(shape).astype("float32")
     return out
@@ -818,7 +919,14 @@ def describe(layer):
     shape = keras.tree.map_structure(lambda t: list(t.shape), nodes[0].output_tensors[0] if len(nodes) > 1 else layer.output)
     weights = [[w.path, list(w.shape), str(w.dtype), bool(w.trainable)] for w in layer.weights]
     return {"name": layer.name, "class": type(layer).__name__, "output_shape": shape, "params": layer.count_params(),
-            "weights": weights, "config": keras.saving.serialize_keras_object(layer)}
+            "weights": weights, "config": config_of(layer)}
+
+
+def config_of(layer):
+    try:
+        return keras.saving.serialize_keras_object(layer)
+    except (AttributeError, TypeError, NotImplementedError):  # get_config of some layers fails, such as DeiTEncoder
+        return None
 
 
 def write_case(name, folder):

@@ -132,6 +132,9 @@ def scenarios():
         of("convert keras", "convert", "w.weights.h5", "out.keras", "--model", "m.json", outputs=["out.keras"]),
         of("init npz", "init", "m.json", "-o", "out.npz", outputs=["out.npz"]),
         of("init safetensors", "init", "m.json", "-o", "out.safetensors", outputs=["out.safetensors"]),
+        of("demo", "demo", "tour"),  # it replaces no file, so that its files are no outputs here
+        of("probe", "probe", "ablate", "d.json", "--ids", "1,2,3", "--json", "-o", "a.json", outputs=["a.json"]),
+        of("probe capture", "probe", "capture", "d.json", "--ids", "1,2,3", "--points", "z", "-o", "z.npz", outputs=["z.npz"]),
         of("devices", "devices", checks=True),
         of("doctor", "doctor", timed=True, checks=True),
         of("completion", "completion", "bash"),

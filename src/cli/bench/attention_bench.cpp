@@ -5,6 +5,7 @@
 #include <charconv>
 #include <string_view>
 
+#include "arguments/range_list.h"
 #include "attn/base/error.h"
 #include "attn/base/text.h"
 #include "attn/library/setting.h"
@@ -54,6 +55,35 @@ std::string name_of_size(const run::AttentionSize& size) {
 
 std::size_t AttentionSweep::count() const {
   return sizes.empty() ? head_dims.size() * batches.size() * lengths.size() : sizes.size();
+}
+
+void add_attention_sweep(Options& options, bool& attention, AttentionSweep& sweep) {
+  const Option kernels = options.flag("--attention", attention, "measure attention kernels instead of a model");
+  options
+      .parsed(
+          "--head-dim", [&sweep](const std::string& text) { sweep.head_dims = parse_range_list("--head-dim", text); },
+          "SIZES", "with --attention: head sizes (default 64)")
+      .needs(kernels);
+  options.add("--heads", sweep.heads, "N", "with --attention: number of query heads (default 16)")
+      .between(1, 65536)
+      .needs(kernels);
+  options
+      .add("--key-heads", sweep.key_heads, "N",
+           "with --attention: number of key and value heads (default that of --heads)")
+      .between(1, 65536)
+      .needs(kernels);
+  options.flag("--causal", sweep.causal, "with --attention: use a causal mask").needs(kernels);
+  options
+      .parsed(
+          "--size", [&sweep](const std::string& text) { sweep.sizes = parse_attention_sizes(text); }, "BxHxSxD,…",
+          "with --attention: sizes of batch, heads, positions and head: 4x16x4096x128, or 4x16x4096x128:causal; "
+          "separated by commas")
+      .needs(kernels);
+  options
+      .flag(
+          "--no-peak", [&sweep] { sweep.peak = false; },
+          "with --attention: skip the large matrix product that measures peak speed")
+      .needs(kernels);
 }
 
 std::vector<run::AttentionSize> parse_attention_sizes(const std::string& text) {

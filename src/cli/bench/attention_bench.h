@@ -8,6 +8,7 @@
 
 #include "attn/run/workload.h"
 #include "bench/plan.h"
+#include "options/options.h"
 
 namespace attn::cli {
 
@@ -23,6 +24,9 @@ struct AttentionSweep {
   /// Returns how many sizes are measured in each dtype.
   [[nodiscard]] std::size_t count() const;
 };
+
+/// Adds --attention, whether attention kernels are measured, and the options that need it.
+void add_attention_sweep(Options& options, bool& attention, AttentionSweep& sweep);
 
 /// Parses "4x16x4096x128,1x16x512x64:causal": batch, heads, positions, head size. Throws Error (usage).
 [[nodiscard]] std::vector<run::AttentionSize> parse_attention_sizes(const std::string& text);

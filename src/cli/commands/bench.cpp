@@ -98,7 +98,6 @@ struct BenchCommand {
   Verify verify = Verify::automatic;
   bool profile = false, samples = false, attention = false, operations = false, roofline = false;
   AttentionSweep sweep;
-  bool no_peak = false;
   bool train = false;
   TrainingSetup training;
   DecoderTests tests;
@@ -151,25 +150,7 @@ struct BenchCommand {
              "pad sequences of random length, with this mean fraction of the full length: 0.6")
         .between(0.0, 1.0);
     options.group(OptionGroup::main);
-    const Option kernels = options.flag("--attention", attention, "measure attention kernels instead of a model");
-    sizes("--head-dim", sweep.head_dims, "with --attention: head sizes (default 64)").needs(kernels);
-    options.add("--heads", sweep.heads, "N", "with --attention: number of query heads (default 16)")
-        .between(1, 65536)
-        .needs(kernels);
-    options
-        .add("--key-heads", sweep.key_heads, "N",
-             "with --attention: number of key and value heads (default that of --heads)")
-        .between(1, 65536)
-        .needs(kernels);
-    options.flag("--causal", sweep.causal, "with --attention: use a causal mask").needs(kernels);
-    options
-        .parsed(
-            "--size", [this](const std::string& text) { sweep.sizes = parse_attention_sizes(text); }, "BxHxSxD,…",
-            "with --attention: sizes of batch, heads, positions and head: 4x16x4096x128, or 4x16x4096x128:causal; "
-            "separated by commas")
-        .needs(kernels);
-    options.flag("--no-peak", no_peak, "with --attention: skip the large matrix product that measures peak speed")
-        .needs(kernels);
+    add_attention_sweep(options, attention, sweep);
     const Option steps =
         options.flag("--train", train, "measure training steps and their losses instead of forward passes");
     options
@@ -390,7 +371,6 @@ struct BenchCommand {
     if (!batches.empty()) whole.batches = batches;
     if (!lengths.empty()) whole.lengths = lengths;
     if (!dtypes.empty()) whole.dtypes = dtypes;
-    whole.peak = !no_peak;
     return whole;
   }
 

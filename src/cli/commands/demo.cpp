@@ -29,6 +29,7 @@ constexpr std::string_view kTour =
 counter.keras was trained to count in words, letter by letter.
   attn generate {0}counter.keras --prompt 'seven eight ' --sampler greedy
   attn score {0}counter.keras --text 'seven eight nine'
+  attn probe lens {0}counter.keras --prompts {0}numbers.txt
   attn report {0}counter.keras --input {0}numbers.txt -o counter.html
 )";
 

@@ -98,6 +98,7 @@ struct GenerateCommand {
   int run() {
     sampling.check();
     if (logits) io::check_tensor_path(*logits);
+    if (logits == "-") throw bad_usage("--logits requires a file, because the generated text goes to stdout");
     if (expect) expected_ = read_expected_ids(*expect);
     Stopwatch watch;
     const auto backend = open::open_backend(execution.device, execution.backend, common.console);

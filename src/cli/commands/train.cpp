@@ -43,6 +43,8 @@ struct TrainCommand : TrainingOptions {
   [[nodiscard]] int run() {
     if (resume && !target) target = model;
     if (svg) refuse_page_on_terminal(Format::svg, svg, model);
+    refuse_binary_on_terminal(dump);
+    refuse_binary_on_terminal(lora_output);
     if (const std::optional<ParallelWord> shared = ranks.asked()) return run_shared(*shared);
     expect_one_process("use --parallel data to share the work");
     PreparedTraining job;
@@ -194,7 +196,7 @@ struct TrainCommand : TrainingOptions {
     if (const std::string failed = log.close(); !failed.empty()) outputs.fail(bad_input("{}", failed));
     pipes.reset();
     if (writes)
-      outputs.attempt([&] { write_report(report::render(common.form(), report), common.console, svg == "-"); });
+      outputs.attempt([&] { write_report(report::render(common.form(), report), common.console, takes_stdout()); });
     outputs.finish();
     const int code = exit_code(report, world);
     return code == static_cast<int>(ExitCode::done) ? checked(report, job.expected) : code;

@@ -21,7 +21,10 @@ namespace {
 std::ofstream opened(const std::optional<std::string>& path, bool append) {
   std::ofstream out;
   if (!path) return out;
-  out.open(*path, append ? std::ios::app : std::ios::trunc);
+  if (*path == "-")
+    out.open("/dev/stdout", std::ios::app);
+  else
+    out.open(*path, append ? std::ios::app : std::ios::trunc);
   if (!out) throw system_error(printable(*path), "cannot be written", errno);
   return out;
 }

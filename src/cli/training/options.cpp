@@ -1,5 +1,7 @@
 #include "training/options.h"
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <string_view>
 
@@ -240,8 +242,13 @@ LogTargets TrainingOptions::log_targets() const {
   LogTargets out = logs;
   out.append = resume;
   if (overfit && out.progress == ShownProgress::automatic) out.progress = ShownProgress::none;
-  if (common.form() != Format::table || common.console.quiet || svg == "-") out.progress = ShownProgress::none;
+  if (common.form() != Format::table || common.console.quiet || takes_stdout()) out.progress = ShownProgress::none;
   return out;
+}
+
+bool TrainingOptions::takes_stdout() const {
+  return std::ranges::any_of(std::array{&svg, &dump, &lora_output, &logs.events, &logs.csv},
+                             [](const std::optional<std::string>* path) { return *path == "-"; });
 }
 
 TrainingOptions TrainingOptions::silent() const {

@@ -28,6 +28,8 @@ struct TrainingOptions : train::Setup {
   /// Throws Error (usage) for incompatible options.
   void check() const;
   [[nodiscard]] LogTargets log_targets() const;
+  /// Returns whether an output other than the report goes to stdout.
+  [[nodiscard]] bool takes_stdout() const;
   /// Returns the options of a rank that only computes: it prints nothing and writes nothing.
   [[nodiscard]] TrainingOptions silent() const;
   /// Returns all options that change the results, as text. Ranks compare it.

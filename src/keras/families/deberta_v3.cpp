@@ -59,6 +59,8 @@ class RelativeEmbedding final : public Composite {
   Layer* norm_ = nullptr;
 };
 
+constexpr std::string_view kDistances = "the distances of positions";
+
 /// Returns the value that `x` repeats along the batch; `x` itself if it is no such repetition.
 ValueId unrepeated(Builder& b, ValueId x) {
   const std::vector<graph::Node>& nodes = b.graph().nodes;
@@ -154,6 +156,7 @@ class DisentangledSelfAttention final : public HeadAttention {
   [[nodiscard]] ValueId position_scores(Call& call, ValueId query, ValueId key) const {
     Builder& b = call.builder();
     const Dim length = b.shape(query)[1];
+    check_table({length, length}, kDistances);
     Dim first = 2 * bucket_size, last = 0;
     for (Dim distance = 1 - length; distance < length; ++distance) {
       first = std::min(first, row(distance));
@@ -186,7 +189,7 @@ class DisentangledSelfAttention final : public HeadAttention {
     const std::string key = fmt::format("rows {} to {} for {} positions in {} buckets up to {} {}", first, last, length,
                                         bucket_size.value, max_position_embeddings.value, by_query);
     const auto make = [&] {
-      Tensor out = table(DType::int32, {length, length}, "the distances of positions");
+      Tensor out = table(DType::int32, {length, length}, kDistances);
       for (Dim t = 0; t < length; ++t)
         for (Dim s = 0; s < length; ++s)
           out.set(t * length + s, static_cast<double>((by_query ? t : s) * (last + 1 - first) + row(t - s) - first));

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <utility>
 
 #include "attn/base/text.h"
+#include "classes/class_table.h"
 #include "classes/composite.h"
 #include "classes/reading.h"
 #include "model/input_layer.h"
@@ -50,6 +52,34 @@ Layer& AssembledModel::layer(std::string_view class_name, std::string_view calle
   LayerPtr made = make_sublayer(*this, class_name, called, std::move(arguments));
   Layer& out = *made;
   add(std::move(made));
+  return out;
+}
+
+Layer& AssembledModel::chain(std::string_view called, const std::vector<ChainPart>& parts) {
+  Json layers = Json::array();
+  for (const auto& [class_name, arguments] : parts) {
+    Json config = arguments;
+    config["dtype"] = policy.source_name();
+    layers.push_back({{"module", "keras.layers"}, {"class_name", class_name}, {"config", std::move(config)}});
+  }
+  return layer("Sequential", called, {{"layers", std::move(layers)}});
+}
+
+Layer& AssembledModel::extracted(Functional& whole, const ArgDict& results) {
+  auto part = std::make_unique<Functional>();
+  part->info = &class_in(functional_classes(), "Functional");
+  part->name = "functional";
+  part->document = document;
+  part->pointer = pointer;
+  ArgList inputs;
+  for (const Layer* input : whole.input_layers()) inputs.emplace_back(TensorRef{input->name, 0, 0});
+  part->input_struct = inputs.size() == 1 ? inputs.front() : Arg(inputs);
+  part->output_struct = results;
+  for (Layer* member : whole.members()) part->borrow(*member);
+  part->connect();
+  part->build_symbolic();
+  Layer& out = *part;
+  add(std::move(part));
   return out;
 }
 

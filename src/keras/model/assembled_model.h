@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string_view>
+#include <vector>
 
 #include "classes/class_info.h"
 #include "model/functional.h"
@@ -28,6 +29,16 @@ class AssembledModel : public Functional {
   TensorRef input(std::string_view name, const Shape& shape, DType dtype);
   /// Adds a member without a call, with this model's dtype policy.
   Layer& layer(std::string_view class_name, std::string_view name, Json arguments);
+  /// A layer of a chain: its class, and its constructor arguments with its name.
+  struct ChainPart {
+    std::string_view class_name;
+    Json arguments;
+  };
+  /// Adds a keras.Sequential of layers with this model's dtype policy.
+  Layer& chain(std::string_view name, const std::vector<ChainPart>& parts);
+  /// Adds a functional model of the layers of `whole` with other results, named "functional". `whole` must outlive this
+  /// model.
+  Layer& extracted(Functional& whole, const ArgDict& results);
   /// Adds a call of a member and returns its result.
   static TensorRef call(Layer& layer, ArgList args, ArgDict kwargs = {});
   /// Adds a member with a single call.

@@ -52,6 +52,7 @@ class Functional : public Layer {
   [[nodiscard]] std::vector<Layer*> operations() const;
   [[nodiscard]] const Topology& topology() const noexcept { return topology_; }
   [[nodiscard]] Layer* member(int index) const { return members_[static_cast<std::size_t>(index)]; }
+  [[nodiscard]] const std::vector<Layer*>& members() const noexcept { return members_; }
   /// Returns the layer named `name`, or null.
   [[nodiscard]] Layer* find(std::string_view name) const;
   /// Returns whether Keras omits "Connected to", as for a chain.

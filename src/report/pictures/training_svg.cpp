@@ -65,9 +65,9 @@ class Panel {
 
   [[nodiscard]] std::string axes() const {
     std::string out;
-    constexpr int kAxisTicks = 4;
-    for (int i = 0; i <= kAxisTicks; ++i) {
-      const double y = low_ + (high_ - low_) * i / kAxisTicks;
+    constexpr int kLines = 4;
+    for (int i = 0; i <= kLines; ++i) {
+      const double y = low_ + (high_ - low_) * i / kLines;
       out += fmt::format("<path class=\"edge\" stroke-opacity=\"0.3\" d=\"M{:.1f} {:.1f}h{:.1f}\"/>\n", kCurveLeft,
                          at_y(y), kCurveWidth);
       out += label(kCurveLeft - 8, at_y(y) + 4, "end", fmt::format("{:.3g}", y));

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "classes/composite.h"
+#include "families/blocks/arguments.h"
 #include "families/blocks/grouped_attention.h"
 
 namespace attn::keras {
@@ -110,14 +111,5 @@ class GatedBlock : public DecoderBlock {
   Layer* gate_dense_ = nullptr;
   Layer* output_dense_ = nullptr;
 };
-
-/// Returns the fields of a part of a config as constructor arguments.
-template <typename Part>
-[[nodiscard]] Json arguments_of(Part& part) {
-  Json out = Json::object();
-  Fields f(out, kNewest);
-  part.fields(f);
-  return out;
-}
 
 }  // namespace attn::keras

@@ -8,8 +8,11 @@
 
 namespace attn::keras {
 
-/// Allocates a table; `what` is its name in messages. Throws Error (no_memory) for more than 2^27 elements, whose
-/// computation would take too long.
+/// Throws Error (no_memory) for a table of more than 2^27 elements, whose computation would take too long. `what` is
+/// its name in messages.
+void check_table(const Shape& shape, std::string_view what);
+
+/// Allocates a table. Throws Error (no_memory) like check_table.
 [[nodiscard]] Tensor table(DType dtype, const Shape& shape, std::string_view what);
 
 }  // namespace attn::keras
