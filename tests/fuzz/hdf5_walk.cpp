@@ -3,51 +3,18 @@
 
 #include <hdf5.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
-#include <array>
-#include <thread>
-
+#include "drain.h"
 #include "hdf5/hdf5_driver.h"
 #include "hdf5/hdf5_reader.h"
 #include "target.h"
-
-namespace {
-
-/// A socket whose other end is read until it closes.
-class Drain {
- public:
-  Drain() {
-    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends_.data()) != 0) attn::fuzz::fail("no socket", "");
-    reader_ = std::thread([fd = ends_[1]] {
-      std::array<char, 65536> buffer{};
-      while (::read(fd, buffer.data(), buffer.size()) > 0) {
-      }
-    });
-  }
-  Drain(const Drain&) = delete;
-  Drain& operator=(const Drain&) = delete;
-  ~Drain() {
-    ::shutdown(ends_[0], SHUT_RDWR);
-    reader_.join();
-    ::close(ends_[0]);
-    ::close(ends_[1]);
-  }
-  [[nodiscard]] int writer() const { return ::dup(ends_[0]); }
-
- private:
-  std::array<int, 2> ends_{};
-  std::thread reader_;
-};
-
-}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace attn;
   static const bool ready =
       H5open() >= 0 && H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr) >= 0 && H5PLset_loading_state(0) >= 0;
-  static const Drain drain;
+  static const fuzz::Drain drain;
   static const int file = ::memfd_create("fuzz", MFD_CLOEXEC);
   const bool written =
       ready && ::ftruncate(file, 0) == 0 && ::pwrite(file, data, size, 0) == static_cast<ssize_t>(size);

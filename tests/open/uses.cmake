@@ -1,1 +1,2 @@
-set(uses run backends weights keras graph base)
+set(uses run backends weights keras graph io base)
+add_dependencies(${target} attn-image)

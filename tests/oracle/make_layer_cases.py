@@ -287,6 +287,17 @@ def mask(name, *shape):
 
 
 @case
+def hub_image_converters():
+    x = keras.Input((9, 12, 3), name="x")
+    rest = dict(scale=[0.5, 2.0, 4.0], offset=[1.0, -1.0, 0.25])
+    converters = [H.ImageConverter(scale=0.5), H.ViTImageConverter((4, 5), interpolation="bicubic", antialias=True, **rest),
+                  H.CLIPImageConverter((5, 4), crop_to_aspect_ratio=False, offset=-1), H.BLIP2ImageConverter((6, 5)),
+                  H.SigLIPImageConverter((12, 9), crop_to_aspect_ratio=False, pad_to_aspect_ratio=True, interpolation="nearest"),
+                  H.Gemma3ImageConverter(image_size=(3, 3), scale=2.0)]
+    return keras.Model(x, [converter(x) for converter in converters])
+
+
+@case
 def hub_positions():
     x, heads = keras.Input((None, 6), name="x"), keras.Input((2, 5, 6), name="heads")
     at, each = keras.Input((), batch_size=5, dtype="int32", name="at"), keras.Input((5,), dtype="int32", name="each")

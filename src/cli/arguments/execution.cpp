@@ -18,8 +18,9 @@ void add_execution(Options& options, open::Execution& execution) {
   add_matmul_precision(options, execution.precision);
 }
 
-void add_forward(Options& options, open::Execution& execution, std::vector<std::string>& inputs) {
-  add_inputs(options, inputs);
+void add_forward(Options& options, open::Execution& execution, open::InputFiles& files) {
+  add_inputs(options, files.inputs);
+  add_images(options, files.images);
   add_batch(options, execution.batch);
   add_sequence_length(options, execution.sequence_length);
   add_device(options, execution.device);

@@ -134,6 +134,12 @@ void add_inputs(Options& options, std::vector<std::string>& files) {
       "input arrays by name (.npy, .npz, .safetensors) or strings (.txt, .json, .npz); NAME=FILE for a single input");
 }
 
+void add_images(Options& options, std::vector<std::string>& files) {
+  const InGroup group(options, OptionGroup::input);
+  options.add("--image", files, "FILE",
+              "JPEG or PNG for the image input, by the model's ImageConverter; a row of the batch each");
+}
+
 void add_seed(Options& options, std::uint64_t& seed) {
   const InGroup group(options, OptionGroup::input);
   options.add("--seed", seed, "SEED", "seed of random numbers (default 0)");

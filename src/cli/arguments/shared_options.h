@@ -45,6 +45,7 @@ void add_raw(Options& options);
 
 void add_weights(Options& options, std::optional<std::string>& file);
 void add_inputs(Options& options, std::vector<std::string>& files);
+void add_images(Options& options, std::vector<std::string>& files);
 void add_seed(Options& options, std::uint64_t& seed);
 
 /// Parses "highest", "high" or "medium". Throws Error (usage) for another word.

@@ -2,11 +2,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <cstdlib>
 #include <fstream>
 #include <memory>
 #include <new>
 #include <set>
+#include <span>
 
 #include "attn/backends/cpu.h"
 #include "attn/backends/devices.h"
@@ -14,6 +17,7 @@
 #include "attn/base/error.h"
 #include "attn/base/text.h"
 #include "attn/io/hdf5.h"
+#include "attn/io/image.h"
 #include "attn/keras/model.h"
 #include "attn/open/session.h"
 #include "attn/open/weights.h"
@@ -83,6 +87,18 @@ std::string check_hdf5(std::string& version) {
   const io::Hdf5File read = io::read_hdf5(io::make_hdf5(file, "probe"), "probe");
   if (!read.objects.contains("array")) throw bad_input("a written file could not be read back");
   return fmt::format("HDF5 {}, written and read", version);
+}
+
+std::string check_images() {
+  // a PNG with one gray pixel
+  constexpr auto kImage = std::to_array<std::uint8_t>(
+      {0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0x00, 0x00, 0x00, 0x0d, 0x49, 0x48, 0x44, 0x52, 0x00,
+       0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x08, 0x00, 0x00, 0x00, 0x00, 0x3a, 0x7e, 0x9b, 0x55, 0x00,
+       0x00, 0x00, 0x0a, 0x49, 0x44, 0x41, 0x54, 0x78, 0x9c, 0x63, 0x68, 0x00, 0x00, 0x00, 0x82, 0x00, 0x81,
+       0x77, 0xcd, 0x72, 0xb6, 0x00, 0x00, 0x00, 0x00, 0x49, 0x45, 0x4e, 0x44, 0xae, 0x42, 0x60, 0x82});
+  const Tensor pixels = io::decode_image(io::Bytes::copy_of(std::as_bytes(std::span(kImage))), "probe");
+  if (pixels.at(0) != 128.0) throw bad_input("an image was decoded wrongly");
+  return io::image_version();
 }
 
 /// Returns "Debian GNU/Linux 12 (bookworm)", or "".
@@ -159,6 +175,7 @@ struct DoctorCommand {
     report.checks.push_back(checked("models on the CPU", check_onednn));
     report.works = report.checks.front().works;
     report.checks.push_back(checked("HDF5 files", [&] { return check_hdf5(report.hdf5); }));
+    report.checks.push_back(checked("JPEG, PNG files", check_images));
     report.checks.push_back(checked("CUDA plugin", [] {
       const std::string path = backends::cuda_plugin_path();
       if (path.empty())
@@ -186,7 +203,7 @@ struct DoctorCommand {
   }
 
   void add_variables(report::DoctorReport& report) const {
-    std::set<std::string> known = {"ATTN_HDF5", "ATTN_ISA"};
+    std::set<std::string> known = {"ATTN_HDF5", "ATTN_IMAGE", "ATTN_ISA"};
     for (const CommandSpec& command : program->commands())
       for (const OptionSpec& option : command.options)
         if (!option.variable.empty()) known.insert(option.variable);

@@ -8,7 +8,7 @@
 #include "attn/base/error.h"
 #include "attn/library/attention.h"
 #include "attn/open/execution.h"
-#include "attn/open/inputs.h"
+#include "attn/open/input_files.h"
 #include "attn/open/model.h"
 #include "options/command.h"
 #include "output/common.h"
@@ -23,7 +23,7 @@ struct HeatmapCommand {
   open::Execution execution;
   library::Heads heads;
   std::optional<std::string> model;
-  std::vector<std::string> inputs;
+  open::InputFiles inputs;
   std::optional<std::int64_t> cells;
   bool no_header = false;
 
@@ -46,7 +46,7 @@ struct HeatmapCommand {
     refuse_page_on_terminal(form, common.output, model);
     if (!heads.labels.empty() && form == Format::json) common.console.warn("--labels has no effect with --format json");
     const open::LoadedModel loaded = open::load_model(model, execution, common.console);
-    const open::GivenInputs given = open::read_inputs(loaded.model, inputs, execution, common.console, heads.item + 1);
+    const open::GivenInputs given = open::read_input_files(loaded, inputs, execution, common.console, heads.item + 1);
     const report::PreviewOptions preview{ink(to_stdout), terminal_columns().value_or(100)};
     const auto limits = [&](const std::vector<run::ScoresLayout>& layouts) {
       run::MapOptions out;

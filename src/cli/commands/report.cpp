@@ -9,7 +9,7 @@
 #include "attn/library/layer_graph.h"
 #include "attn/library/setting.h"
 #include "attn/open/execution.h"
-#include "attn/open/inputs.h"
+#include "attn/open/input_files.h"
 #include "attn/open/model.h"
 #include "attn/open/session.h"
 #include "attn/report/model_page.h"
@@ -27,7 +27,7 @@ struct ReportCommand {
   open::Execution execution;
   library::Heads heads;
   std::optional<std::string> model;
-  std::vector<std::string> inputs;
+  open::InputFiles inputs;
   bool bench = false, no_heatmap = false;
 
   void declare(Options& options) {
@@ -42,7 +42,7 @@ struct ReportCommand {
   [[nodiscard]] int run() const {
     refuse_page_on_terminal(common.form(), common.output, model);
     const open::LoadedModel loaded = open::load_model(model, execution, common.console);
-    const open::GivenInputs given = open::read_inputs(loaded.model, inputs, execution, common.console, heads.item + 1);
+    const open::GivenInputs given = open::read_input_files(loaded, inputs, execution, common.console, heads.item + 1);
     const keras::LowerOptions lower = open::lower_options(execution, given);
     report::ModelPage page;
     page.summary = loaded.model.summary();

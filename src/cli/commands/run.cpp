@@ -14,6 +14,7 @@
 #include "attn/io/tensor_file.h"
 #include "attn/library/setting.h"
 #include "attn/open/execution.h"
+#include "attn/open/input_files.h"
 #include "attn/open/inputs.h"
 #include "attn/open/memory.h"
 #include "attn/open/model.h"
@@ -44,7 +45,7 @@ struct RunCommand {
   Common common;
   open::Execution execution;
   std::optional<std::string> model, scores, expect, dump;
-  std::vector<std::string> inputs;
+  open::InputFiles inputs;
   std::optional<std::string> target;  // -o
   run::Tolerance tolerance;
   bool check_finite = false;
@@ -82,7 +83,7 @@ struct RunCommand {
     Stopwatch watch;
     report::RunReport report;
     const open::LoadedModel loaded = open::load_model(model, execution, common.console);
-    const open::GivenInputs given = open::read_inputs(loaded.model, inputs, execution, common.console);
+    const open::GivenInputs given = open::read_input_files(loaded, inputs, execution, common.console);
     open::warn_of_given_batch(execution, given, common.console);
     keras::LowerOptions lower = open::lower_options(execution, given);
     lower.scores = scores.has_value();
@@ -140,7 +141,8 @@ struct RunCommand {
     if (dump) throw refuse("--dump");
     if (expect) throw refuse("--expect");
     if (check_finite) throw refuse("--check-finite");
-    return run_files(files, model, inputs, execution, common);
+    if (!inputs.images.empty()) throw refuse("--image");
+    return run_files(files, model, inputs.inputs, execution, common);
   }
 
   /// Runs the model on all ranks; rank 0 writes the outputs.
@@ -161,7 +163,7 @@ struct RunCommand {
     const auto prepare = [&] {
       backend = open::open_backend(world.device_of(execution.device), execution.backend, common.console);
       const open::LoadedModel loaded = open::load_model(model, execution, common.console);
-      const open::GivenInputs given = open::read_inputs(loaded.model, inputs, execution, common.console);
+      const open::GivenInputs given = open::read_input_files(loaded, inputs, execution, common.console);
       texts = loaded.model.text_outputs();
       model_of_rank = prepare_parallel(loaded, given, *backend, execution, scores.has_value(), world, common.console);
       report.inputs = library::describe_inputs(model_of_rank->whole, given);

@@ -10,8 +10,11 @@ struct Field {
   std::string_view name, option;
 };
 /// Fields whose options have other names.
-constexpr std::array kRenamed = {Field{"batch", "--batch-size"}, Field{"inputs", "--input"},
-                                 Field{"memory_limit", "--mem-limit"}, Field{"sequence_length", "--seq-len"},
+constexpr std::array kRenamed = {Field{"batch", "--batch-size"},
+                                 Field{"images", "--image"},
+                                 Field{"inputs", "--input"},
+                                 Field{"memory_limit", "--mem-limit"},
+                                 Field{"sequence_length", "--seq-len"},
                                  Field{"wrt", "--match"}};
 /// Other fields that occur in messages; their options have the same names, with dashes.
 constexpr auto kFields = std::to_array<std::string_view>({"accumulate",

@@ -5,35 +5,23 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <utility>
 
 #include "attn/base/error.h"
 #include "attn/base/text.h"
+#include "companion/companion_process.h"
 #include "hdf5_answer.h"
-#include "hdf5_process.h"
+#include "hdf5_records.h"
 
 namespace attn::io {
 namespace {
 
-Descriptor memory_file() {
-  Descriptor file(::memfd_create("attn-hdf5", MFD_CLOEXEC));
-  if (!file) throw bad_input("HDF5: no file in memory: {}", std::strerror(errno));
-  return file;
-}
+constexpr Companion kHdf5{"attn-hdf5", "ATTN_HDF5", "HDF5", "the HDF5 library"};
 
-Descriptor memory_file(std::span<const std::byte> bytes) {
-  Descriptor file = memory_file();
-  while (!bytes.empty()) {
-    constexpr std::size_t kMost = std::size_t{1} << 30;
-    const ssize_t written = ::write(file.get(), bytes.data(), std::min(bytes.size(), kMost));
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0)
-      throw Error(ExitCode::no_memory, fmt::format("HDF5: no file in memory: {}", std::strerror(errno)));
-    bytes = bytes.subspan(static_cast<std::size_t>(written));
-  }
-  return file;
-}
+/// Returns the limit of wall-clock time, because processor time advances more slowly under load.
+std::chrono::seconds limit_for(std::int64_t size) { return std::chrono::seconds(5 * (1 + size / kHdf5Slowest)); }
 
 void put_attribute(Channel& channel, const std::string& name, const Hdf5Text& text) {
   channel.put_u8(static_cast<std::uint8_t>(Hdf5Tag::attribute));
@@ -104,7 +92,7 @@ void write_to(int fd, std::int64_t offset, const Hdf5File& contents, const std::
   for (const auto& [path, object] : contents.objects) {
     if (object.tensor) size += object.tensor->bytes();
   }
-  Hdf5Process process("write", fd, offset, size, place);
+  CompanionProcess process(kHdf5, "write", {fd, offset}, size, limit_for(size), place);
   try {
     Channel& channel = process.channel();
     try {
@@ -127,7 +115,7 @@ void write_to(int fd, std::int64_t offset, const Hdf5File& contents, const std::
 
 std::string hdf5_version() {
   constexpr std::string_view kBegin = "HDF5 ";
-  const std::string line = hdf5_version_line();
+  const std::string line = version_line(kHdf5);
   if (!line.starts_with(kBegin) || !line.ends_with('\n'))
     throw bad_input("attn-hdf5 answers '{}' where its version is expected", printable(line));
   return printable(line.substr(kBegin.size(), line.size() - kBegin.size() - 1));
@@ -135,13 +123,8 @@ std::string hdf5_version() {
 
 Hdf5File read_hdf5(const Bytes& file, std::string_view name) {
   const std::string place = printable(name);
-  Descriptor copy;
-  auto backing = file.backing();
-  if (!backing) {
-    copy = memory_file(file.span());
-    backing = Bytes::Backing{copy.get(), 0};
-  }
-  Hdf5Process process("read", backing->fd, backing->offset, file.size(), place);
+  const OpenBytes open(kHdf5, file);
+  CompanionProcess process(kHdf5, "read", open.backing(), file.size(), limit_for(file.size()), place);
   try {
     Hdf5File contents = read_answer(process.channel(), file, place);
     check_superblock(file, place);
@@ -152,7 +135,7 @@ Hdf5File read_hdf5(const Bytes& file, std::string_view name) {
 }
 
 Bytes make_hdf5(const Hdf5File& contents, std::string_view name) {
-  Descriptor written = memory_file();
+  Descriptor written = memory_file(kHdf5);
   write_to(written.get(), 0, contents, printable(name));
   return contents_of(std::move(written));
 }

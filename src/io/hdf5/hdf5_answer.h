@@ -5,7 +5,7 @@
 
 #include "attn/io/bytes.h"
 #include "attn/io/hdf5_file.h"
-#include "hdf5_channel.h"
+#include "hdf5_records.h"
 
 namespace attn::io {
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "attn/base/tensor.h"
-#include "hdf5_channel.h"
 #include "hdf5_handle.h"
+#include "hdf5_records.h"
 #include "hdf5_types.h"
 #include "tensors/raw_tensor.h"
 

@@ -50,6 +50,7 @@ std::vector<Family> layer_families() {
           category_classes(),
           text_classes(),
           image_classes(),
+          image_converter_classes(),
           spectrogram_classes(),
           merge_classes(),
           reshape_classes(),

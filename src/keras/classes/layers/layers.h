@@ -23,6 +23,7 @@ namespace attn::keras {
 [[nodiscard]] Family category_classes();
 [[nodiscard]] Family text_classes();
 [[nodiscard]] Family image_classes();
+[[nodiscard]] Family image_converter_classes();
 [[nodiscard]] Family spectrogram_classes();
 [[nodiscard]] Family merge_classes();
 [[nodiscard]] Family reshape_classes();

@@ -132,10 +132,10 @@ class SeparableConv : public Conv {
   }
 };
 
-inline constexpr std::array<std::string_view, 1> kImages = {"images"};
+inline constexpr std::array<std::string_view, 1> kPatchesOf = {"images"};
 
 /// Extracts patches of images: (B, rows, columns, height·width·C).
-class ExtractPatches : public Taking<kImages> {
+class ExtractPatches : public Taking<kPatchesOf> {
  public:
   /// Since 3.14, this is the only config without a name.
   void config(Fields& f) override {

@@ -1,4 +1,4 @@
-// The protocol between attn and attn-hdf5.
+// The connection between attn and a companion: a program of attn's that handles files of one format.
 #pragma once
 
 #include <chrono>
@@ -13,36 +13,18 @@
 
 namespace attn::io {
 
-/// The tag of a record. Texts are a 32-bit length and bytes. An attribute belongs to the group or dataset before it.
-/// The records are:
-///
-///   `group`      path.
-///   `dataset`    path, dtype (8 bits), rank (8), dims (64 each), storage (8), then
-///                in_file: offset (64), or here: as many bytes as the shape takes.
-///   `attribute`  name, is_list (8), count (32), texts.
-///   `error`      message; the last record.
-///   `end`        the last record.
-enum class Hdf5Tag : std::uint8_t { group = 'G', dataset = 'D', attribute = 'A', error = 'E', end = 'Z' };
-enum class Hdf5Storage : std::uint8_t { in_file, here };
+/// The tags of the last record of an answer: everything was sent, or a text with the reason why not.
+inline constexpr std::uint8_t kEndTag = 'Z', kErrorTag = 'E';
 
-inline constexpr int kMaxHdf5Depth = 64;
-inline constexpr std::int64_t kMaxHdf5Objects = 1'000'000;
-/// The maximum size in bytes of all names and strings of a file together.
-inline constexpr std::int64_t kMaxHdf5Text = std::int64_t{256} << 20;
-
-/// The processor time that attn-hdf5 may use: this many milliseconds to read or to write a file, plus one second per
-/// kHdf5Slowest bytes of the file.
-inline constexpr std::int64_t kHdf5Milliseconds = 700;
-inline constexpr std::int64_t kHdf5WriteMilliseconds = 10'000;
-inline constexpr std::int64_t kHdf5Slowest = std::int64_t{4} << 20;
+/// The maximum size in bytes of all texts that a channel receives.
+inline constexpr std::int64_t kMaxChannelText = std::int64_t{256} << 20;
 
 /// The peer has exited, timed out, or sent invalid data.
 struct ChannelBroken {
   enum class Why { closed, late, nonsense } why;
 };
 
-/// One end of a socket: sends and receives numbers, texts and bytes, with one deadline. Throws
-/// ChannelBroken.
+/// One end of a socket: sends and receives numbers, texts and bytes, with one deadline. Throws ChannelBroken.
 class Channel {
  public:
   using Clock = std::chrono::steady_clock;
@@ -60,7 +42,7 @@ class Channel {
   std::uint8_t u8() { return get<std::uint8_t>(); }
   std::uint32_t u32() { return get<std::uint32_t>(); }
   std::uint64_t u64() { return get<std::uint64_t>(); }
-  /// Receives a text. All texts together may have kMaxHdf5Text bytes.
+  /// Receives a text. All texts together may have kMaxChannelText bytes.
   std::string text();
   void bytes(std::span<std::byte> to);
 
@@ -81,7 +63,7 @@ class Channel {
   std::vector<std::byte> out_;
   std::vector<std::byte> in_;
   std::size_t in_used_ = 0;
-  std::int64_t text_left_ = kMaxHdf5Text;
+  std::int64_t text_left_ = kMaxChannelText;
 };
 
 }  // namespace attn::io

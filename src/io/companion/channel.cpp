@@ -1,4 +1,4 @@
-#include "hdf5_channel.h"
+#include "companion/channel.h"
 
 #include <poll.h>
 #include <sys/socket.h>

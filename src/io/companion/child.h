@@ -1,0 +1,42 @@
+// The frame of a companion program: attn starts it with a socket as descriptor 0 and the file as descriptor 3.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "companion/channel.h"
+
+namespace attn::io {
+
+/// The task of a companion: a range of an open file.
+struct ChildTask {
+  std::string_view mode;  ///< "read" or "write"
+  int fd;
+  std::int64_t offset, size;
+};
+
+/// The limits of the work of a companion.
+struct Confinement {
+  std::int64_t milliseconds;  ///< processor time
+  std::int64_t memory;        ///< bytes of address space
+  bool writes;                ///< whether it may write to the file
+};
+
+/// Drops all privileges that the work does not need. Afterwards no file can be opened.
+void confine(const Confinement& most);
+
+/// A companion program.
+struct Child {
+  std::string_view usage;                   ///< a sentence for those who start it by hand
+  std::span<const std::string_view> modes;  ///< the modes that it has
+  std::string (*version)();                 ///< returns the line for --version; "" if unknown
+  /// Does the work, and returns the error message; "" if all went well.
+  std::string (*work)(const ChildTask& task, Channel& channel);
+};
+
+/// Runs the program with the words of its command line, and ends the process.
+[[noreturn]] void run_child(const Child& child, int count, char** words);
+
+}  // namespace attn::io

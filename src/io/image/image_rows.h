@@ -1,0 +1,44 @@
+// The pixels that a decoder makes, row by row. Included only by attn-image.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <stdexcept>
+#include <string>
+
+#include "image/image_records.h"
+
+namespace attn::io {
+
+/// The reason why a file is rejected, in words that follow the file's name.
+class ImageRefused : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Sends the size of an image and its rows.
+class ImageRows {
+ public:
+  explicit ImageRows(Channel& out) : out_(out) {}
+
+  /// Throws ImageRefused if the image is too large.
+  void begin(std::uint32_t height, std::uint32_t width) {
+    if (height == 0 || width == 0) throw ImageRefused("the image has no pixels");
+    if (height > kMaxImagePixels / width)
+      throw ImageRefused("the image has " + std::to_string(width) + " by " + std::to_string(height) +
+                         " pixels; at most " + std::to_string(kMaxImagePixels) + " are allowed");
+    out_.put_u8(static_cast<std::uint8_t>(ImageTag::size));
+    out_.put_u32(height);
+    out_.put_u32(width);
+  }
+  /// Sends the next row: red, green and blue of each pixel.
+  void row(std::span<const std::uint8_t> rgb) {
+    out_.put_u8(static_cast<std::uint8_t>(ImageTag::row));
+    out_.put_bytes(std::as_bytes(rgb));
+  }
+
+ private:
+  Channel& out_;
+};
+
+}  // namespace attn::io

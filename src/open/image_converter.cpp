@@ -1,0 +1,106 @@
+#include "attn/open/image_converter.h"
+
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "attn/base/error.h"
+#include "attn/base/text.h"
+#include "attn/io/file.h"
+#include "attn/io/json_text.h"
+#include "attn/open/memory.h"
+#include "attn/open/session.h"
+
+namespace attn::open {
+namespace {
+
+constexpr const char *kKey = "image_converter", *kPreprocessor = "preprocessor.json",
+                     *kConverter = "image_converter.json";
+const Silent kIgnored{};
+
+/// Returns the file of a preset; nothing if it is missing.
+std::optional<std::string> text_in(const std::string& folder, const std::string& name) {
+  if (!is_file(folder + "/" + name)) return std::nullopt;
+  constexpr io::JsonLimits kLimits;
+  return std::string(io::read_file_in(folder, name, static_cast<std::int64_t>(kLimits.bytes)).text());
+}
+
+/// Returns the config of the converter in a preprocessor's config; nothing if it has none.
+std::optional<std::string> converter_in(const nlohmann::json& preprocessor) {
+  if (!preprocessor.is_object() || !preprocessor.contains("config")) return std::nullopt;
+  const nlohmann::json& config = preprocessor["config"];
+  if (!config.is_object() || !config.contains(kKey) || config[kKey].is_null()) return std::nullopt;
+  return config[kKey].dump();
+}
+
+/// Returns pixels as float32, with the channels first if asked.
+Tensor floats_of(const Tensor& pixels, bool channels_first) {
+  const Dim height = pixels.shape()[0], width = pixels.shape()[1];
+  Tensor out(DType::float32, channels_first ? Shape{1, 3, height, width} : Shape{1, height, width, 3});
+  const std::uint8_t* const from = pixels.as<std::uint8_t>().data();
+  float* const to = out.as<float>().data();
+  for (Dim at = 0; at < height * width; ++at)
+    for (Dim c = 0; c < 3; ++c) to[channels_first ? c * height * width + at : 3 * at + c] = from[3 * at + c];
+  return out;
+}
+
+}  // namespace
+
+ImageConverter::ImageConverter(std::string source, std::string config)
+    : source_(std::move(source)), config_(std::move(config)) {
+  const nlohmann::json json = io::parse_json(config_, printable(source_));
+  const auto has = [](const nlohmann::json& object, const char* key) {
+    return object.is_object() && object.contains(key);
+  };
+  if (!has(json, "class_name") || !json["class_name"].is_string() || !has(json, "config"))
+    throw bad_input("{}: expected an object with 'class_name' and 'config'", printable(source_));
+  if (const auto name = json["class_name"].get<std::string>(); !name.ends_with("ImageConverter"))
+    throw bad_input("{}: expected an ImageConverter of KerasHub, got '{}'", printable(source_), printable(name));
+  channels_first_ = has(json["config"], "data_format") && json["config"]["data_format"] == "channels_first";
+}
+
+void ImageConverter::prepare(const Shape& size, const Execution& execution) {
+  if (session_ && prepared_ == size) return;
+  session_.reset();
+  keras::ReadOptions options;
+  options.input_shape = size;
+  const LoadedModel layer = load_model(ModelText{source_, config_, options, {}}, Reading{}, kIgnored);
+  keras::LowerOptions lower;
+  lower.batch = 1;
+  graph::Graph graph = layer.model.lower(lower);
+  Execution here;
+  here.threads = execution.threads;
+  here.memory_limit = execution.memory_limit;
+  dtype_ = graph.value(graph.inputs.front()).dtype;
+  const auto backend = open_backend(here.device, here.backend, kIgnored);
+  require_memory(layer, lower, graph, *backend, here);
+  session_.emplace(prepare_session(*backend, std::move(graph), {}, here.compile_options(), kIgnored));
+  prepared_ = size;
+}
+
+Tensor ImageConverter::convert(const Tensor& pixels, const Execution& execution) {
+  const Dim height = pixels.shape()[0], width = pixels.shape()[1];
+  prepare(channels_first_ ? Shape{3, height, width} : Shape{height, width, 3}, execution);
+  const std::vector<Tensor> inputs{floats_of(pixels, channels_first_).cast(dtype_)};
+  session_->run(inputs);
+  const Tensor result = session_->outputs().front().tensor.cast(DType::float32);  // valid until the next pass
+  const Shape& shape = result.shape();
+  Tensor out(DType::float32, {shape[1], shape[2], shape[3]});
+  std::memcpy(out.data(), result.data(), static_cast<std::size_t>(result.bytes()));
+  return out;
+}
+
+std::optional<ImageConverter> image_converter_of(const LoadedModel& loaded) {
+  if (const auto task = loaded.model.task(); task && task->preprocessor) {
+    const nlohmann::json model = nlohmann::json::parse(loaded.model.config({}));
+    if (const auto config = converter_in(model["config"]["preprocessor"])) return ImageConverter(loaded.file, *config);
+  }
+  if (!loaded.weights || !is_folder(*loaded.weights)) return std::nullopt;
+  const std::string& folder = *loaded.weights;
+  if (const auto text = text_in(folder, kPreprocessor))
+    if (const auto config = converter_in(io::parse_json(*text, printable(folder + "/" + kPreprocessor))))
+      return ImageConverter(folder + "/" + kPreprocessor, *config);
+  if (auto text = text_in(folder, kConverter)) return ImageConverter(folder + "/" + kConverter, std::move(*text));
+  return std::nullopt;
+}
+
+}  // namespace attn::open

@@ -1,0 +1,41 @@
+// A model's own conversion of images to an input.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "attn/base/shape.h"
+#include "attn/base/tensor.h"
+#include "attn/open/execution.h"
+#include "attn/open/model.h"
+#include "attn/run/session.h"
+
+namespace attn::open {
+
+/// Converts images as KerasHub's ImageConverter does: resizes, scales and shifts them.
+class ImageConverter {
+ public:
+  /// Takes the config of a converter: a serialized layer as JSON. `source` is its file and place, for messages. Throws
+  /// Error (bad_input).
+  ImageConverter(std::string source, std::string config);
+
+  /// Returns the image as a float array without a batch. `pixels` are (height, width, 3) uint8. Throws Error
+  /// (bad_input), or no_memory before anything large is allocated.
+  [[nodiscard]] Tensor convert(const Tensor& pixels, const Execution& execution);
+
+ private:
+  /// Compiles the conversion of images of one size, (height, width, 3) or (3, height, width).
+  void prepare(const Shape& size, const Execution& execution);
+
+  std::string source_, config_;
+  bool channels_first_ = false;
+  Shape prepared_;
+  DType dtype_ = DType::float32;  ///< of the pixels
+  std::optional<run::Session> session_;
+};
+
+/// Returns the converter of a task's preprocessor, or of a preset's preprocessor.json or image_converter.json; nothing
+/// if there is none. Throws Error (bad_input).
+[[nodiscard]] std::optional<ImageConverter> image_converter_of(const LoadedModel& loaded);
+
+}  // namespace attn::open

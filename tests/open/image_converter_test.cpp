@@ -1,0 +1,112 @@
+// Images through the converters of KerasHub, compared with tests/data/images (tests/oracle/make_image_cases.py).
+#include "attn/open/image_converter.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "../places.h"
+#include "attn/base/error.h"
+#include "attn/io/array_file.h"
+#include "attn/io/image.h"
+#include "attn/open/input_files.h"
+
+namespace attn::test {
+namespace {
+
+std::string image_path(const std::string& name) { return in_repository("tests/data/images/" + name); }
+
+std::map<std::string, Tensor> arrays_of(const std::string& name) {
+  std::map<std::string, Tensor> out;
+  for (const NamedTensor& array : io::read_arrays(image_path(name)).tensors) out.emplace(array.name, array.tensor);
+  return out;
+}
+
+/// Returns the largest difference as a part of the largest expected value.
+double error_of(const Tensor& got, const Tensor& expected) {
+  REQUIRE(got.shape() == expected.shape());
+  double largest = 0.0, error = 0.0;
+  for (std::int64_t i = 0; i < got.size(); ++i) {
+    largest = std::max(largest, std::abs(expected.at(i)));
+    error = std::max(error, std::abs(got.at(i) - expected.at(i)));
+  }
+  return error / largest;
+}
+
+std::string refusal_of(const std::string& config) {
+  try {
+    static_cast<void>(
+        open::ImageConverter("x.json", config).convert(io::read_image(image_path("wide.png")), open::Execution{}));
+  } catch (const Error& error) {
+    CHECK(error.code() == ExitCode::bad_input);
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("images: every converter gives what KerasHub gives") {
+  const nlohmann::json cases = nlohmann::json::parse(std::ifstream(image_path("converters.json")));
+  const std::map<std::string, Tensor> expected = arrays_of("converted.npz");
+  REQUIRE(cases.size() >= 40);
+  for (std::size_t number = 0; number < cases.size(); ++number) {
+    const nlohmann::json& config = cases[number]["converter"];
+    open::ImageConverter converter("converters.json", config.dump());
+    // A weight of float32 is off by 2^-24, and a result is the sum of at most 40 weighted pixels in each direction. In
+    // bfloat16 a step rounds to 8 bits, and three steps follow each other.
+    const nlohmann::json& dtype = config["config"].value("dtype", nlohmann::json());
+    const bool is_bfloat16 = dtype.is_object() && dtype["config"]["name"] == "bfloat16";
+    const double most = is_bfloat16 ? 3.0 / 256.0 : 1e-5;
+    for (const std::string image : cases[number]["images"]) {
+      CAPTURE(number);
+      CAPTURE(image);
+      const Tensor got = converter.convert(io::read_image(image_path(image)), open::Execution{});
+      CHECK(error_of(got, expected.at(std::to_string(number) + "/" + image)) <= most);
+    }
+  }
+}
+
+TEST_CASE("images: the converter of a task, a preset and an archive makes the model's input") {
+  const std::map<std::string, Tensor> expected = arrays_of("classified_inputs.npz");
+  const open::Silent silent;
+  const open::InputFiles files{{}, {image_path("wide.png"), image_path("rgb_420.jpg"), image_path("gray.jpg")}};
+  for (const char* name : {"preset", "classifier.keras", "preset/config.json"}) {
+    CAPTURE(name);
+    const open::LoadedModel loaded = open::load_model(image_path(name), open::Reading{}, silent);
+    const open::GivenInputs given = open::read_input_files(loaded, files, open::Execution{}, silent);
+    REQUIRE(given.arrays.size() == 1);
+    const auto& [input, array] = *given.arrays.begin();
+    CHECK(array.shape() == Shape{3, 16, 16, 3});
+    CHECK(error_of(array, expected.at("images")) <= 1e-5);
+    CHECK(given.files.at(input).ends_with("wide.png and 2 more"));
+  }
+}
+
+TEST_CASE("images: a config that is no converter of images is refused") {
+  CHECK(refusal_of("[]") == "x.json: expected an object with 'class_name' and 'config'");
+  CHECK(refusal_of(R"({"class_name": "Dense", "config": {"units": 3}})") ==
+        "x.json: expected an ImageConverter of KerasHub, got 'Dense'");
+  const auto refused = [](const std::string& fields, const std::string& part) {
+    CAPTURE(fields);
+    const std::string message = refusal_of(R"({"class_name": "ViTImageConverter", "config": {)" + fields + "}}");
+    CAPTURE(message);
+    CHECK(message.find(part) != std::string::npos);
+  };
+  refused(R"("image_size": [0, 3])", "expected a height and a width, or null");
+  refused(R"("image_size": [3])", "expected a height and a width, or null");
+  refused(R"("pad_to_aspect_ratio": true)", "an image cannot be both cropped and padded to the aspect ratio");
+  refused(R"("interpolation": "area")", "area");
+  refused(R"("scale": [[1.0]])", "expected a number, or one for each channel");
+  refused(R"("mean": [0.5], "variance": [0.25])", "expected a mean and a variance for each channel");
+  refused(R"("height": 3)", "height");
+  refused(R"("scale": [1.0, 2.0])", "2");
+  refused(R"("size": 3)", "size");
+}
+
+}  // namespace attn::test

@@ -1,0 +1,226 @@
+#!/usr/bin/env python3
+"""Writes tests/data/images: image files, their pixels by Pillow, and what KerasHub's ImageConverter makes of some.
+
+    python tests/oracle/make_image_cases.py [FOLDER]
+
+It writes, each image with a side of at most 40 pixels:
+
+    *.png, *.jpg         readable images of every kind
+    pixels.npz           by the file's name: keras.utils.load_img(FILE), (height, width, 3) uint8
+    refused/*            files that are no readable image
+    converters.json      configs of converters, and the images of each
+    converted.npz        by "N/FILE": what converter N makes of keras.utils.img_to_array(keras.utils.load_img(FILE))
+    preset, classifier.keras   a ViTImageClassifier
+    classified*.npz      its inputs and its predictions for three images
+"""
+
+import io
+import itertools
+import json
+import pathlib
+import struct
+import sys
+import zlib
+
+import keras
+import keras_hub
+import numpy as np
+from PIL import Image
+
+FOLDER = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else "tests/data/images")
+RNG = np.random.default_rng(0)
+
+
+def picture(height, width, channels=3):
+    """Slopes with some noise, which show both a wrong position and a wrong rounding."""
+    y, x = np.mgrid[0:height, 0:width]
+    slopes = [255 * x / width, 255 * y / height, 255 * (x + y) / (height + width), 128 + 127 * np.sin(x * y / 40)]
+    noise = RNG.integers(-20, 21, (height, width, channels))
+    return np.clip(np.stack(slopes[:channels], -1) + noise, 0, 255).astype("uint8")
+
+
+def chunk(name, data):
+    return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+
+
+def png(width, height, depth, color, rows, extra=b"", interlaced=0):
+    header = struct.pack(">IIBBBBB", width, height, depth, color, 0, 0, interlaced)
+    packed = zlib.compress(b"".join(b"\0" + row for row in rows), 9)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + extra + chunk(b"IDAT", packed) + chunk(b"IEND", b"")
+
+
+def interlaced_png(pixels, depth, color, extra=b""):
+    """A PNG in the seven passes of Adam7; `pixels` are samples (height, width, channels)."""
+    rows = []
+    for top, left, down, right in [(0, 0, 8, 8), (0, 4, 8, 8), (4, 0, 8, 4), (0, 2, 4, 4), (2, 0, 4, 2), (0, 1, 2, 2), (1, 0, 2, 1)]:
+        part = pixels[top::down, left::right]
+        if part.shape[1]:
+            rows += [packed(row, depth) for row in part]
+    return png(pixels.shape[1], pixels.shape[0], depth, color, rows, extra, 1)
+
+
+def packed(row, depth):
+    """The bytes of a row of samples."""
+    samples = row.reshape(-1).astype("int64")
+    bits = (samples[:, None] >> np.arange(depth - 1, -1, -1)) & 1
+    return np.packbits(bits.astype("uint8").reshape(-1)).tobytes()
+
+
+def plain_png(pixels, depth, color, extra=b""):
+    return png(pixels.shape[1], pixels.shape[0], depth, color, [packed(row, depth) for row in pixels], extra)
+
+
+def jpeg(image, **options):
+    out = io.BytesIO()
+    image.save(out, "jpeg", **options)
+    return out.getvalue()
+
+
+def readable():
+    """Yields the name and the bytes of each image."""
+    rgb = picture(23, 31)
+    palette = chunk(b"PLTE", RNG.integers(0, 256, 9 * 3, "uint8").tobytes())
+    for depth in (1, 2, 4, 8, 16):
+        yield f"gray_{depth}.png", plain_png(RNG.integers(0, 2 ** min(depth, 10), (5, 13, 1)), depth, 0)
+        yield f"gray_{depth}_interlaced.png", interlaced_png(RNG.integers(0, 2**depth, (9, 13, 1)), depth, 0)
+        if depth < 16:
+            # some of the indices are beyond the palette
+            indices = RNG.integers(0, min(2**depth, 12), (6, 11, 1))
+            small = palette if depth > 3 else palette[:0] + chunk(b"PLTE", bytes(range(40, 40 + 3 * 2**depth)))
+            yield f"palette_{depth}.png", plain_png(indices, depth, 3, small)
+            yield f"palette_{depth}_interlaced.png", interlaced_png(indices, depth, 3, small)
+    for depth in (8, 16):
+        for name, color, channels in (("gray_alpha", 4, 2), ("rgb", 2, 3), ("rgba", 6, 4)):
+            samples = RNG.integers(0, 2**depth, (7, 10, channels))
+            yield f"{name}_{depth}.png", plain_png(samples, depth, color)
+            yield f"{name}_{depth}_interlaced.png", interlaced_png(samples, depth, color)
+    yield "palette_transparent.png", plain_png(RNG.integers(0, 9, (6, 11, 1)), 8, 3, palette + chunk(b"tRNS", b"\0\x80"))
+    yield "gray_transparent.png", plain_png(RNG.integers(0, 9, (6, 11, 1)), 8, 0, chunk(b"tRNS", b"\0\x07"))
+    yield "gamma.png", plain_png(rgb, 8, 2, chunk(b"gAMA", struct.pack(">I", 30000)))
+    yield "one_pixel.png", plain_png(picture(1, 1), 8, 2)
+    yield "wide.png", plain_png(picture(9, 40), 8, 2)
+    yield "tall.png", plain_png(picture(40, 14), 8, 2)
+
+    image = Image.fromarray(rgb)
+    for sampling in ("4:4:4", "4:2:2", "4:2:0"):
+        yield f"rgb_{sampling.replace(':', '')}.jpg", jpeg(image, quality=85, subsampling=sampling)
+    yield "rgb_411.jpg", jpeg(image, quality=70, subsampling="4:1:1")
+    yield "progressive.jpg", jpeg(image, quality=80, progressive=True)
+    yield "restarts.jpg", jpeg(image, quality=80, restart_marker_blocks=1)
+    yield "worst.jpg", jpeg(image, quality=1)
+    yield "gray.jpg", jpeg(Image.fromarray(picture(17, 12, 1)[..., 0]), quality=90)
+    yield "cmyk.jpg", jpeg(Image.fromarray(picture(15, 18, 4), "CMYK"), quality=90)
+    yield "keep_rgb.jpg", jpeg(image, quality=80, keep_rgb=True)
+    exif = Image.Exif()
+    exif[0x0112] = 6  # rotate by 90 degrees
+    yield "rotated_exif.jpg", jpeg(image, quality=80, exif=exif)
+    yield "trailing.jpg", jpeg(image, quality=80) + b"bytes after the image"
+
+
+def refused(images):
+    """Yields the name and the bytes of each file that is no readable image."""
+    rgb, whole = images["rgb_8.png"], images["rgb_420.jpg"]
+    yield "empty.png", b""
+    yield "text.jpg", b"not an image"
+    yield "cut.png", rgb[: len(rgb) * 2 // 3]
+    yield "cut.jpg", whole[: len(whole) * 2 // 3]
+    yield "cut_header.jpg", whole[:30]
+    yield "cut_progressive.jpg", images["progressive.jpg"][:-60]
+    yield "signature.png", rgb[:8]
+    yield "checksum.png", rgb[:-20] + bytes([rgb[-20] ^ 1]) + rgb[-19:]
+    yield "wide.png", png(30_000, 30_000, 8, 2, [])
+    yield "wide_and_empty.png", png(30_000, 10, 8, 2, [])
+    yield "bomb.png", png(60_000, 60_000, 1, 0, [bytes(7500)] * 2000)
+    # the frame header, with a height and a width of 65,000
+    frame = whole.index(b"\xff\xc0")
+    yield "wide.jpg", whole[: frame + 5] + struct.pack(">HH", 65_000, 65_000) + whole[frame + 9 :]
+    yield "precision.jpg", whole[: frame + 4] + b"\x0c" + whole[frame + 5 :]
+    yield "no_palette.png", png(4, 1, 8, 3, [bytes(4)])
+    yield "x.gif", b"GIF89a\1\0\1\0\0\0\0;"
+    yield "x.webp", b"RIFF\x1a\0\0\0WEBPVP8L"
+    yield "x.bmp", b"BM" + bytes(60)
+
+
+def converters():
+    """Yields the serialized converter and the names of its images."""
+    images = ["wide.png", "tall.png", "rgb_8.png"]
+    how = [{"crop_to_aspect_ratio": False}, {}, {"crop_to_aspect_ratio": False, "pad_to_aspect_ratio": True}]
+    values = [
+        {},
+        {"scale": 1 / 255},
+        {"scale": [1 / 58.4, 1 / 57.1, 1 / 57.4], "offset": [-2.118, -2.036, -1.804]},
+        {"offset": -1.0},
+    ]
+    layers = keras_hub.layers
+    number = 0
+    methods = ("nearest", "bilinear", "bicubic", "lanczos3", "lanczos5")
+    for interpolation, antialias, aspect in itertools.product(methods, (False, True), how):
+        more = {**aspect, **values[number % len(values)]}
+        yield written(layers.ViTImageConverter((16, 12), interpolation=interpolation, antialias=antialias, **more)), images
+        number += 1
+    for value in values:
+        yield written(layers.ImageConverter(**value)), images  # sizes stay
+    yield written(layers.ViTImageConverter((48, 50), interpolation="bicubic", scale=1 / 127.5, offset=-1)), images
+    yield written(layers.BLIP2ImageConverter((20, 18))), images
+    first = written(layers.ViTImageConverter((16, 12), **values[2]))
+    first["config"]["data_format"] = "channels_first"
+    yield first, images
+    older = {"height": 16, "width": 12, "scale": 1 / 255, "mean": [0.4, 0.5, 0.6], "variance": [0.04, 0.05, 0.06]}
+    yield {"module": None, "class_name": "keras_hub>ImageConverter", "config": older}, images
+    # Its results have 8 bits.
+    yield written(layers.ViTImageConverter((16, 12), scale=1 / 255, dtype="bfloat16")), images
+    yield written(layers.Gemma3ImageConverter(image_size=(16, 12), scale=1 / 255, dtype="bfloat16")), images
+
+
+def written(layer):
+    return keras.saving.serialize_keras_object(layer)
+
+
+def write_classifier():
+    """A small ViT with its preprocessor, as a preset and as an archive, and what it gives for three images."""
+    keras.utils.set_random_seed(0)
+    backbone = keras_hub.models.ViTBackbone(
+        image_shape=(16, 16, 3), patch_size=4, num_layers=2, num_heads=2, hidden_dim=8, mlp_dim=16
+    )
+    converter = keras_hub.layers.ViTImageConverter((16, 16), scale=1 / 127.5, offset=-1, antialias=True)
+    preprocessor = keras_hub.models.ViTImageClassifierPreprocessor(image_converter=converter)
+    classifier = keras_hub.models.ViTImageClassifier(backbone, num_classes=5, preprocessor=preprocessor)
+    # Weights that are large enough for different predictions.
+    classifier.set_weights([RNG.normal(0, 0.3, w.shape) + (w.path.endswith("gamma")) for w in classifier.weights])
+    classifier.save_to_preset(FOLDER / "preset")
+    classifier.save(FOLDER / "classifier.keras")
+    names = ["wide.png", "rgb_420.jpg", "gray.jpg"]
+    images = [keras.utils.img_to_array(keras.utils.load_img(FOLDER / name)) for name in names]
+    batch = np.concatenate([keras.ops.convert_to_numpy(preprocessor(image[None])) for image in images])
+    np.savez(FOLDER / "classified_inputs.npz", images=batch)
+    np.savez(FOLDER / "classified.npz", predictions=classifier(batch))
+
+
+def main():
+    (FOLDER / "refused").mkdir(parents=True, exist_ok=True)
+    images = dict(readable())
+    pixels = {}
+    for name, data in images.items():
+        (FOLDER / name).write_bytes(data)
+        pixels[name] = np.array(keras.utils.load_img(FOLDER / name))
+    np.savez_compressed(FOLDER / "pixels.npz", **pixels)
+    for name, data in refused(images):
+        (FOLDER / "refused" / name).write_bytes(data)
+
+    configs, arrays = [], {}
+    for config, names in converters():
+        converter = keras.saving.deserialize_keras_object(config)
+        for name in names:
+            image = keras.utils.img_to_array(keras.utils.load_img(FOLDER / name))
+            if converter.data_format == "channels_first":
+                image = image.transpose(2, 0, 1)
+            result = converter(keras.ops.convert_to_tensor(image[None]))
+            arrays[f"{len(configs)}/{name}"] = keras.ops.convert_to_numpy(keras.ops.cast(result, "float32"))[0]
+        configs.append({"converter": config, "images": names})
+    (FOLDER / "converters.json").write_text(json.dumps(configs, indent=1) + "\n")
+    np.savez_compressed(FOLDER / "converted.npz", **arrays)
+    write_classifier()
+    print(len(images), "images,", len(configs), "converters,", len(arrays), "results")
+
+
+main()
