@@ -28,8 +28,8 @@ constexpr std::string_view kModule = "keras_hub.src.models.depth_anything.depth_
 /// result is float32, as TensorFlow's.
 ValueId interpolated(Builder& b, ValueId image, Dim height, Dim width) {
   Expression x = Expression(b, image).cast(DType::float32);
-  for (const auto& [axis, size] : {std::pair(1, height), {2, width}}) {
-    const Dim given = x.shape()[axis];
+  for (const int axis : {1, 2}) {
+    const Dim given = x.shape()[axis], size = axis == 1 ? height : width;
     Tensor below(DType::int32, {size}), above(DType::int32, {size});
     Shape along{1, 1, 1, 1};
     along[axis] = size;
