@@ -10,6 +10,7 @@ struct Asset {
   std::string_view sha256;  ///< SHA-256 in base64, for the content security policy
 };
 
-extern const Asset kGridCss, kGridJs, kHeatmapCss, kHeatmapJs, kPageCss, kPageHtml, kPageJs, kPlotCss, kPlotJs, kStartJs;
+extern const Asset kGridCss, kGridJs, kHeatmapCss, kHeatmapJs, kPageCss, kPageHtml, kPageJs, kPlotCss, kPlotJs,
+    kStartJs;
 
 }  // namespace attn::report::page
