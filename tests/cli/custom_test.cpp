@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "../capture.h"
 #include "../places.h"
 #include "../text.h"
 #include "program.h"
@@ -31,7 +32,7 @@ TEST_CASE("custom layers: summary has a row for each with the parameters of the 
     CHECK(summary["total_params"] == meta["total_params"]);
     if (name == "tagger") continue;  // its rows are attributes
     for (const auto& [layer, params] : meta["layers"].items()) {
-      CAPTURE(layer);
+      CAPTURE_BINDING(layer);
       CHECK(row(summary, layer)["params"] == params);
     }
   }
@@ -123,7 +124,7 @@ TEST_CASE("custom models: a Functional or Sequential under a class of somebody's
                                        {"functional.h5", "functional"},
                                        {"sequential.keras", "sequential"},
                                        {"around.keras", "around"}}) {
-    CAPTURE(file);
+    CAPTURE_BINDING(file);
     const std::string model = custom(std::string("subclass/") + file);
     const Result run =
         run_attn({"run", model, "--input", inputs, "--expect", custom("subclass/" + std::string(expected) + ".npz")});
@@ -185,7 +186,7 @@ TEST_CASE("custom layers: a layer of Keras around one is a row too") {
                                    {"Bidirectional", "layer"},
                                    {"RNN", "cell"},
                                    {"SpectralNormalization", "layer"}}) {
-    CAPTURE(outer);
+    CAPTURE_BINDING(outer);
     const std::string path =
         folder.file("m.json", R"({"class_name": "Sequential", "config": {"name": "s", "layers": [
       {"class_name": "InputLayer", "config": {"name": "i", "batch_shape": [null, 5, 4]}},
@@ -234,7 +235,7 @@ TEST_CASE("custom layers: a Lambda, and a lambda as activation, are opened, and 
         {with_activation(R"({"value": ["4wEA", null, null]})"), "a lambda is Python code, which is never run"},
         {with_activation(R"({"class_name": "__lambda__", "config": {"code": "4wEA"}})"), "a lambda is Python code"},
         {with_activation(R"({"class_name": "function", "config": "<lambda>"})"), "a lambda is Python code"}}) {
-    CAPTURE(layer);
+    CAPTURE_BINDING(layer);
     const std::string path = folder.file("m.json", model(layer));
     const Result summary = run_attn({"summary", path});
     CHECK_MESSAGE(summary.code == 0, summary.err);

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
+#include "../capture.h"
 #include "../largest.h"
 #include "../places.h"
 #include "../text.h"
@@ -45,7 +46,7 @@ Tensor embedded(const std::string& model, std::vector<std::string> options = {})
 TEST_CASE("embed: the vectors are KerasHub's, for empty, short and cut texts and those with special tokens") {
   for (const auto& [model, vectors] :
        {std::pair{"bert", "bert.npz"}, {"qwen3", "qwen3.npz"}, {"gemma3.keras", "gemma3.npz"}}) {
-    CAPTURE(model);
+    CAPTURE_BINDING(model);
     const Tensor expected = embeddings_in(data(vectors));
     const Tensor got = embedded(data(model));
     REQUIRE(got.shape() == expected.shape());
@@ -129,7 +130,7 @@ TEST_CASE("embed: wrong models, texts, lengths and files are each an error with 
       {{"embed", data("bert"), "--text", "a", "--mem-limit", "1"}, 4, "--mem-limit"},
   };
   for (const auto& [command, code, message] : cases) {
-    CAPTURE(message);
+    CAPTURE_BINDING(message);
     const Result result = run_attn(command);
     CHECK_MESSAGE(result.code == code, result.err);
     CHECK_MESSAGE(contains(result.err, message), result.err);

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "../capture.h"
 #include "../places.h"
 #include "../text.h"
 #include "program.h"
@@ -42,7 +43,7 @@ TEST_CASE("convert --to: a model goes from form to form, its weights and its tok
     const std::string start = model(name + "/preset"), ids = ids_of(start);
     std::string last = start;
     for (const auto& [form, place] : {std::pair("hf", "a"), {"preset", "b"}, {"keras", "c.keras"}, {"hf", "d"}}) {
-      CAPTURE(form);
+      CAPTURE_BINDING(form);
       const Result converted = run_attn({"convert", last, "-o", folder / place, "--to", form});
       CHECK_MESSAGE(converted.code == 0, converted.err);
       CHECK(converted.err.empty());
@@ -112,7 +113,7 @@ TEST_CASE("convert --to hf: a Bloom that is narrower inside than transformers ha
 
 TEST_CASE("weights: weights that share a path are listed by it, and compared apart") {
   for (const auto& [name, shared] : {std::pair("t5", "self_attention/embeddings"), {"smollm3", "o_proj/kernel"}}) {
-    CAPTURE(name);
+    CAPTURE_BINDING(name);
     const std::string place = model(std::string(name) + "/preset");
     const std::string wanted = shared;
     const json listed = arrays_of(place);
@@ -211,7 +212,7 @@ TEST_CASE("convert --to hf: a tokenizer whose fields have a wrong type is left o
   const TemporaryFolder folder;
   for (const auto& [from, field, value] : std::vector<std::array<std::string, 3>>{
            {"bloom", "add_prefix_space", "2"}, {"bert_classifier", "lowercase", "\"yes\""}}) {
-    CAPTURE(from);
+    CAPTURE_BINDING(from);
     const std::string changed = folder / from;
     std::filesystem::copy(model(from + "/preset"), changed, std::filesystem::copy_options::recursive);
     json tokenizer = json::parse(read_text(changed + "/tokenizer.json"));

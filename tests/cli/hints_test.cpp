@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
+#include "../capture.h"
 #include "../places.h"
 #include "../text.h"
 #include "attn/io/tensor_file.h"
@@ -148,7 +149,7 @@ TEST_CASE("attn: what another library wrote is answered by what it is") {
         std::tuple("m.gguf", "GGUF", "a model for llama.cpp"),
         std::tuple("saved_model.pb", "\x08\x01", "a TensorFlow SavedModel"),
         std::tuple("m.pt", "\x80\x02", "a Python pickle"), std::tuple("m.tflite", "\x1c", "a model for LiteRT")}) {
-    CAPTURE(name);
+    CAPTURE_BINDING(name);
     const std::string path = folder.file(name, text);
     for (const char* command : {"summary", "run", "weights"}) {
       const Result result = run_attn({command, path});

@@ -229,7 +229,8 @@ TEST_CASE("train: an attn_state.json of wrong types, repeated keys, any depth or
       {with("\"wait\": 0", "\"wait\": true"), "/early_stopping/wait: expected an integer"},
   };
   for (const auto& [text, message] : cases) {
-    CAPTURE(text.substr(0, 60));
+    const std::string start = text.substr(0, 60);
+    CAPTURE(start);
     try {
       (void)train::parse_state(text, place);
       FAIL_CHECK("accepted");

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "../capture.h"
 #include "../largest.h"
 #include "attn/backends/cpu.h"
 #include "attn/backends/reference.h"
@@ -223,7 +224,7 @@ TEST_CASE("generation: a backbone computes what KerasHub's does, and its task th
       CAPTURE(backend->name());
       const auto results = run_backbone(preset, *backend, inputs_in(arrays));
       for (const auto& [name, got] : results) {
-        CAPTURE(name);
+        CAPTURE_BINDING(name);
         CHECK(largest_error(arrays.at(name), got) <= preset.tolerance(name, arrays.at(name)));
       }
       const Tensor& logits = arrays.at("logits");

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "../capture.h"
 #include "../places.h"
 #include "attn/base/error.h"
 #include "attn/base/text.h"
@@ -78,7 +79,7 @@ TEST_CASE("since: every record says what the table says") {
     }
   }
   for (const auto& [name, row] : rows["activations"].items()) {
-    CAPTURE(name);
+    CAPTURE_BINDING(name);
     if (keras::Activation::named(name)) CHECK(keras::version_text(keras::Activation::since(name)) == row["since"]);
   }
 }

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <set>
 
+#include "../capture.h"
 #include "../places.h"
 #include "attn/base/error.h"
 #include "attn/io/file.h"
@@ -166,7 +167,7 @@ TEST_CASE("onnx: every name that is read was given before, and none twice") {
 
 TEST_CASE("onnx: weights of integers stay as they are stored, and their products are of integers") {
   for (const auto& [name, product] : {std::pair{"dense_int8", "MatMulInteger"}, {"dense_int4_block", "MatMul"}}) {
-    CAPTURE(name);
+    CAPTURE_BINDING(name);
     const Written written(std::string("../quantized/") + name);
     for (std::size_t i = 0; i < written.specs.size(); ++i) {
       if (written.specs[i].dtype != DType::int8) continue;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "../capture.h"
 #include "../largest.h"
 #include "attn/backends/cpu.h"
 #include "attn/backends/reference.h"
@@ -104,8 +105,8 @@ TEST_CASE("tensor: ranks hold parts of the weights that make up the whole, but f
 
 TEST_CASE("tensor: keys that several queries read go with them, and are given to all where there are too few") {
   for (const auto& [key_heads, ranks] : std::vector<std::pair<int, int>>{{3, 3}, {3, 2}, {2, 3}, {1, 4}}) {
-    CAPTURE(key_heads);
-    CAPTURE(ranks);
+    CAPTURE_BINDING(key_heads);
+    CAPTURE_BINDING(ranks);
     const Held held = hold(block({.heads = 6, .key_heads = key_heads, .causal = true}), Kind::tensor, ranks);
     CHECK(held.error < 1e-6);
     CHECK(held.counts.at(Collective::all_reduce).calls == 3);
