@@ -133,6 +133,9 @@ class Exporter {
 
 Model export_model(const Samples& samples, std::span<const Tensor> weights, int opset) {
   if (!samples.base.states.empty()) throw bad_input("ONNX has no equivalent of state that persists between runs");
+  for (const graph::Value& value : samples.base.values)
+    if (!value.shape.elements())
+      throw bad_input("ONNX cannot count the elements of shape {}; fix smaller sizes", value.shape.str());
   return {opset, Exporter(samples, weights, opset).run()};
 }
 

@@ -64,6 +64,16 @@ TEST_CASE("convert: --opset, --batch-size, --seq-len and --shape are of ONNX alo
   CHECK(!contains(read_text(folder / "m.onnx"), "batch"));
 }
 
+TEST_CASE("convert: an ONNX value whose elements cannot be counted is refused before a file exists") {
+  const TemporaryFolder folder;
+  for (const char* batch : {"9223372036854775807", "4611686018427387904"}) {
+    const Result done = run_attn({"convert", fixture(kNested), folder / "m.onnx", "--batch-size", batch});
+    CHECK(done.code == 3);
+    CHECK(contains(done.err, "fix smaller sizes"));
+  }
+  CHECK(folder.names().empty());
+}
+
 TEST_CASE("convert: --quantize writes a .keras that becomes ONNX, and no ONNX itself") {
   const TemporaryFolder folder;
   const Result direct = run_attn({"convert", fixture(kNested), folder / "m.onnx", "--quantize", "int8"});
