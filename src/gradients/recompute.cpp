@@ -19,7 +19,8 @@ constexpr std::size_t kNowhere = static_cast<std::size_t>(-1);
 
 /// Returns whether a part of the model is formed around this node.
 bool is_anchor(const Node& node) {
-  return std::holds_alternative<graph::Attention>(node.op) || std::holds_alternative<graph::Rnn>(node.op);
+  return std::holds_alternative<graph::Attention>(node.op) || std::holds_alternative<graph::Rnn>(node.op) ||
+         std::holds_alternative<graph::DeltaRule>(node.op);
 }
 
 class Recomputation {

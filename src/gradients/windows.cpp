@@ -1,4 +1,4 @@
-// Convolutions, pooling and recurrent layers.
+// Convolutions, pooling and recurrences.
 #include "rules.h"
 
 namespace attn::gradients {
@@ -27,6 +27,13 @@ void differentiate(const graph::Rnn& op, Step& step) {
   std::size_t next = 0;
   for (std::size_t i = 0; i < step.node().inputs.size(); ++i)
     if (is_floating(step.b.dtype(step.x(i)))) step.give(i, gradients[next++]);
+}
+
+void differentiate(const graph::DeltaRule&, Step& step) {
+  std::vector<ValueId> inputs = step.node().inputs;
+  for (std::size_t i = 0; i < step.node().outputs.size(); ++i) inputs.push_back(step.dy(i));
+  const std::vector<ValueId> gradients = step.b.apply_all(graph::DeltaRuleGrad{}, inputs);
+  for (std::size_t i = 0; i < gradients.size(); ++i) step.give(i, gradients[i]);
 }
 
 }  // namespace attn::gradients

@@ -249,6 +249,11 @@ class Counter {
     }
     add("gates and state", {number(cost_per_unit(op)), steps, units});
   }
+  void count(const DeltaRule&) {
+    const Factors products = states_of_steps();
+    add("state: multiply and add", {number(7), products});
+    add("output: multiply and add", {number(2), products});
+  }
   void count(const UnaryGrad& op) { each("slope", cost_of_derivative(op.forward) + 1); }
   void count(const AttentionGrad& op) {
     const Attention& forward = op.forward;
@@ -317,6 +322,10 @@ class Counter {
     add("gradients of gates and state", {number(gradient_cost_per_unit(forward)), steps, units});
     add("gradients of the outputs", {number(forward.return_sequences ? 2 : 1), steps, units});
     if (!forward.return_sequences) add("gradient of the last output", {axis(0, 0), units});
+  }
+  void count(const DeltaRuleGrad&) {
+    add("state: multiply and add", {number(7), states_of_steps()});
+    add("gradients of the state and the inputs: multiply and add", {number(21), states_of_steps()});
   }
   void count(const SoftmaxCrossEntropy&) {
     const bool labels = is_integer(graph_.value(node_.inputs[1]).dtype);
@@ -402,6 +411,13 @@ class Counter {
     return factors;
   }
   static void append(Factors& factors, const Factors& more) { factors.insert(factors.end(), more.begin(), more.end()); }
+
+  // Returns the elements of all states of a DeltaRule: B·T·H·V·K.
+  [[nodiscard]] Factors states_of_steps() const {
+    Factors factors = axes(3);
+    append(factors, axis(0, 3));
+    return factors;
+  }
 
   // ---- terms
   void add(std::string_view what, std::initializer_list<Factors> factors) {

@@ -159,6 +159,7 @@ class Fields {
     flag("return_state", op.return_state);
     flag("zero_output_for_mask", op.zero_output_for_mask);
   }
+  void operator()(const DeltaRule&) {}
   // A gradient shows its forward operation.
   void operator()(const UnaryGrad& op) {
     field("of", name_of(op.forward.fn));
@@ -187,6 +188,7 @@ class Fields {
     field("of", name_of(Op{op.forward}));
     (*this)(op.forward);
   }
+  void operator()(const DeltaRuleGrad&) {}
   void operator()(const SoftmaxCrossEntropy&) {}
   void operator()(const SoftmaxCrossEntropyGrad&) {}
   void operator()(const Dropout& op) {

@@ -279,6 +279,10 @@ class Finder {
     return Result(node.outputs.size(), one[0]);
   }
 
+  [[nodiscard]] Result of(const graph::DeltaRule&, const Node& node) const {
+    return Result(node.outputs.size(), of_batch(node, 0));
+  }
+
   // Backward graphs. A gradient is sharded like its value; for gradients of weights, every rank has a summand
   // (Strategies::sum).
   [[nodiscard]] Result of(const graph::UnaryGrad&, const Node& node) const { return {broadcasting(node)}; }
@@ -341,6 +345,9 @@ class Finder {
     result[0] = rows;
     for (std::size_t i = op.forward.bias ? 4 : 3; i < result.size(); ++i) result[i] = rows;
     return result;
+  }
+  [[nodiscard]] Result of(const graph::DeltaRuleGrad&, const Node& node) const {
+    return Result(node.outputs.size(), of_batch(node, 0));
   }
   [[nodiscard]] ShardableAxes of_batch(const Node& node, std::size_t input) const {
     const auto rows = shardable(node, input).find(0);

@@ -218,6 +218,10 @@ Strategy Strategies::part(const Node& node, std::size_t output, const Split& spl
             for (std::size_t i = weights; i < in.size(); ++i) strategy.inputs[i] = with_axis(split, 0);
             return strategy;
           },
+          [&](const graph::DeltaRule&) {
+            std::ranges::fill(strategy.inputs, Layout(split));
+            return strategy;
+          },
           [&](const graph::Attention& op) {
             // The axis of the scores (B, N, T, S).
             const int of_scores = output == 0 ? (split.axis == 0 ? 0 : 3 - split.axis) : split.axis;
@@ -278,6 +282,10 @@ Strategy Strategies::part(const Node& node, std::size_t output, const Split& spl
           },
           [&](const graph::RnnGrad& op) {
             strategy.inputs = rows_of(op, node, split);
+            return strategy;
+          },
+          [&](const graph::DeltaRuleGrad&) {
+            std::ranges::fill(strategy.inputs, Layout(split));
             return strategy;
           },
           [&](const auto&) { return Strategy(cut); }},

@@ -247,6 +247,13 @@ void add_recurrences(Cases& cases, Dice& dice) {
   }
 }
 
+void add_delta_rule(Cases& cases, Dice& dice) {
+  const Dim b = dice.in(1, 3), t = dice.in(1, 4), h = dice.in(1, 3), k = dice.in(1, 4), v = dice.in(1, 4);
+  const Shape keys{b, t, h, k};
+  const Input unit{keys, Numbers::unit};
+  add(cases, DeltaRule{}, {{keys}, unit, unit, {{b, t, h, v}}, unit, unit, {{b, h, v, k}}});
+}
+
 void add_loss(Cases& cases, Dice& dice) {
   const Dim b = dice.in(1, 3), c = dice.in(2, 4);
   add(cases, SoftmaxCrossEntropy{}, {{{b, 2, c}}, {{b, 2}, Numbers::labels, c}});
@@ -266,6 +273,7 @@ Cases gradient_cases(Dice& dice) {
   add_layout(cases, dice);
   add_windows(cases, dice);
   add_recurrences(cases, dice);
+  add_delta_rule(cases, dice);
   add_loss(cases, dice);
   return cases;
 }

@@ -156,6 +156,7 @@ TEST_CASE("gradients: every operation that has one has a case") {
                                        graph::ConvKernelGrad{},
                                        graph::PoolGrad{},
                                        graph::RnnGrad{},
+                                       graph::DeltaRuleGrad{},
                                        graph::SoftmaxCrossEntropyGrad{}};
   CHECK(kinds.size() + without.size() == std::variant_size_v<graph::Op::Variant>);
   for (const graph::Op& op : without) CHECK_MESSAGE(!kinds.contains(op.index()), graph::name_of(op));

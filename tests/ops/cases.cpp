@@ -549,6 +549,28 @@ void add_rnn(std::vector<Case>& cases) {
   }
 }
 
+void add_delta_rule(std::vector<Case>& cases) {
+  const auto add = [&](const std::string& what, Dim B, Dim T, Dim H, Dim K, Dim V, DType dtype = DType::float32,
+                       Numbers numbers = Numbers::normal) {
+    const auto unit = [&](Shape shape) { return in(std::move(shape), Numbers::unit, dtype); };
+    const Shape keys{B, T, H, K};
+    cases.push_back({"delta_rule " + what,
+                     DeltaRule{},
+                     {in(keys, numbers, dtype), unit(keys), unit(keys), in({B, T, H, V}, Numbers::normal, dtype),
+                      unit(keys), unit(keys), unit({B, H, V, K})}});
+  };
+  add("of whole vectors", 2, 5, 3, 16, 16);
+  add("of parts of vectors", 2, 7, 2, 7, 19);
+  add("of one key and value", 1, 9, 1, 1, 1);
+  add("of wide heads", 1, 3, 1, 64, 33);
+  add("wider than the kernel", 1, 2, 1, 257, 3);
+  add("of no steps", 2, 0, 2, 3, 4);
+  add("of no samples", 0, 3, 2, 3, 4);
+  add("with NaN", 1, 4, 2, 5, 3, DType::float32, Numbers::one_nan);
+  for (const DType dtype : {DType::float64, DType::float16, DType::bfloat16})
+    add(std::string(name_of(dtype)), 2, 4, 2, 5, 6, dtype);
+}
+
 double draw_number(RandomStream& stream, const Operand& operand, std::int64_t i, std::int64_t size) {
   const auto whole = [&](int count) { return std::floor(stream.uniform() * count); };
   switch (operand.numbers) {
@@ -633,6 +655,7 @@ std::vector<Case> forward_cases() {
   add_scattered_sums(cases);
   add_convolution(cases);
   add_rnn(cases);
+  add_delta_rule(cases);
   return cases;
 }
 

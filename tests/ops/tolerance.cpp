@@ -120,6 +120,7 @@ double roundings(const Case& row) {
             return cells;
           },
           [&](const Rnn&) { return dim(0, 1) * (dim(0, 2) + dim(2, 0)); },  // T steps over D inputs and U units
+          [&](const DeltaRule&) { return dim(0, 1) * dim(0, 3); },          // T steps over K keys
           // A gradient passes through the operation's own roundings, and is summed over what shares the value.
           [&](const AttentionGrad&) { return dim(0, 3) + dim(2, 3) + dim(0, 1) * dim(0, 2) + dim(1, 1); },
           [&](const LayerNormGrad&) { return elements(0); },
@@ -134,6 +135,7 @@ double roundings(const Case& row) {
             return cells;
           },
           [&](const RnnGrad&) { return dim(0, 0) * dim(0, 1) * (dim(0, 2) + 4.0 * dim(2, 0)); },
+          [&](const DeltaRuleGrad&) { return 3.0 * dim(0, 1) * (dim(0, 3) + dim(3, 3)); },
           [&](const SoftmaxCrossEntropy&) { return dim(0, -1); },
           [&](const SoftmaxCrossEntropyGrad&) { return dim(0, -1); },
           [&](const auto&) { return 1.0; },
@@ -238,6 +240,8 @@ bool is_exact(const Case& row) {
                         [](const ConvKernelGrad&) { return false; },
                         [](const PoolGrad&) { return false; },
                         [](const RnnGrad&) { return false; },
+                        [](const DeltaRule&) { return false; },
+                        [](const DeltaRuleGrad&) { return false; },
                         [](const SoftmaxCrossEntropy&) { return false; },
                         [](const SoftmaxCrossEntropyGrad&) { return false; },
                         [](const auto&) { return true; },

@@ -330,6 +330,20 @@ void add_rnns(std::vector<Case>& cases) {
   }
 }
 
+void add_delta_rules(std::vector<Case>& cases) {
+  const auto add = [&](const std::string& what, Dim B, Dim T, Dim H, Dim K, Dim V) {
+    const auto unit = [&](Shape shape) { return in(std::move(shape), DType::float32, Numbers::unit); };
+    const Shape keys{B, T, H, K}, values{B, T, H, V}, state{B, H, V, K};
+    cases.push_back(
+        {"delta_rule_grad " + what,
+         DeltaRuleGrad{},
+         {in(keys), unit(keys), unit(keys), in(values), unit(keys), unit(keys), unit(state), in(values), in(state)}});
+  };
+  add("of several heads", 2, 5, 3, 4, 6);
+  add("of one number", 1, 3, 1, 1, 1);
+  add("of no steps", 2, 0, 2, 3, 4);
+}
+
 void add_losses(std::vector<Case>& cases) {
   for (const DType dtype : kFloats) {
     for (const Shape& rows : {Shape{17}, Shape{2, 5}, Shape{}, Shape{0}}) {
@@ -403,6 +417,7 @@ std::vector<Case> training_cases() {
   add_scatters(cases);
   add_windows(cases);
   add_rnns(cases);
+  add_delta_rules(cases);
   add_losses(cases);
   return cases;
 }

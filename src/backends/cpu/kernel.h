@@ -105,6 +105,7 @@ template <typename Op>
 [[nodiscard]] Kernels kernels_of(const graph::Gather&);
 [[nodiscard]] Kernels kernels_of(const graph::Conv&);
 [[nodiscard]] Kernels kernels_of(const graph::Rnn&);
+[[nodiscard]] Kernels kernels_of(const graph::DeltaRule&);
 [[nodiscard]] Kernels kernels_of(const graph::Dequantize&);
 [[nodiscard]] Kernels kernels_of(const graph::Einsum&);
 [[nodiscard]] Kernels kernels_of(const graph::Cumulate&);

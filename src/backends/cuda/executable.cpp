@@ -9,6 +9,7 @@
 #include "attn/base/size.h"
 #include "attn/base/text.h"
 #include "fusion.h"
+#include "kernels/delta_rule.h"
 #include "kernels/fault.h"
 #include "kernels/rnn.h"
 #include "product.h"
@@ -189,6 +190,10 @@ void CudaExecutable::price() const {
     if (const auto* rnn = std::get_if<graph::Rnn>(&node.op)) {
       const graph::Value& x = plan_.graph.value(node.inputs[0]);
       scratch = std::max(scratch, rnn_scratch_bytes(*rnn, x.shape, plan_.graph.value(node.inputs[2]).shape, x.dtype));
+    }
+    if (std::holds_alternative<graph::DeltaRule>(node.op)) {
+      const graph::Value& state = plan_.graph.value(node.inputs[6]);
+      scratch = std::max(scratch, delta_rule_scratch_bytes(state.shape, state.dtype));
     }
   }
   const std::int64_t parts[] = {plan_.weight_bytes, constants,         states, plan_.prepared_bytes,

@@ -46,10 +46,11 @@ namespace attn::cuda {
 // append.cu
 [[nodiscard]] Choice make_plain(const graph::Append& op, const Step& step);
 
-// convolution.cu, rnn.cu
+// convolution.cu, rnn.cu, delta_rule.cu
 [[nodiscard]] Choice make_plain(const graph::Conv& op, const Step& step);
 [[nodiscard]] Choice make_plain(const graph::Pool& op, const Step& step);
 [[nodiscard]] Choice make_plain(const graph::Rnn& op, const Step& step);
+[[nodiscard]] Choice make_plain(const graph::DeltaRule& op, const Step& step);
 
 #define ATTN_DEFINE(type, name, reason) \
   [[nodiscard]] inline Choice make_plain(const graph::type&, const Step&) { return Choice(reason); }

@@ -338,6 +338,13 @@ struct Rnn {
   bool zero_output_for_mask = false;
 };
 
+/// [query, decay, key (B,T,H,K), value (B,T,H,V), a, b (B,T,H,K), state S₀ (B,H,V,K)] → [outputs (B,T,H,V), the last
+/// state (B,H,V,K)]. Outputₜ is Sₜ·queryₜ, and Sₜ = Sₜ₋₁·diag(decayₜ) + (Sₜ₋₁·aₜ)·bₜᵀ + valueₜ·keyₜᵀ.
+///
+/// This is the generalized delta rule of linear attention (RWKV-7, arxiv.org/abs/2503.14456), and with a = key and
+/// b = −β·decay·key that of Gated DeltaNet (arxiv.org/abs/2412.06464).
+struct DeltaRule {};
+
 // clang-format off
 /// OP(type, name in messages and profiles); names.cpp has the names that depend on a field. An operation of a model has a
 /// gradient and an ONNX form.
@@ -346,7 +353,8 @@ struct Rnn {
   OP(Einsum, "einsum") OP(Softmax, "") OP(Attention, "attention") OP(LayerNorm, "") OP(BatchNorm, "batch_norm") \
   OP(Reduce, "") OP(Cumulate, "") OP(Reshape, "reshape") OP(Transpose, "transpose") OP(Broadcast, "broadcast") \
   OP(Concat, "concat") OP(Slice, "slice") OP(Pad, "pad") OP(Gather, "gather") OP(ScatterAdd, "scatter_add") \
-  OP(Iota, "iota") OP(Fill, "fill") OP(Conv, "conv") OP(Pool, "") OP(Rnn, "")
+  OP(Iota, "iota") OP(Fill, "fill") OP(Conv, "conv") OP(Pool, "") OP(Rnn, "") \
+  OP(DeltaRule, "delta_rule")
 /// Operations on integer weights: an ONNX form, no gradient.
 #define ATTN_QUANTIZED_OPS(OP) \
   OP(Quantize, "quantize") OP(Dequantize, "dequantize") OP(QuantizedLinear, "quantized_linear")

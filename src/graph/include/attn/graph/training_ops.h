@@ -78,6 +78,9 @@ struct RnnGrad {
   Rnn forward;
 };
 
+/// [inputs of DeltaRule…, gradient of its outputs, gradient of its last state] → [a gradient for each input].
+struct DeltaRuleGrad {};
+
 /// [logits (…, C), labels (…) of integers in [0, C)] → [loss (…)], where loss = ln Σ e^logit − the logit of the label.
 /// With probabilities (…, C) in place of labels, loss = Σ p·(ln Σ e^logit − logit). An out-of-range label is an error
 /// that names it.
@@ -105,6 +108,7 @@ struct Dropout {
   OP(UnaryGrad, "unary_grad") OP(AttentionGrad, "attention_grad") OP(LayerNormGrad, "layer_norm_grad") \
   OP(BatchNormGrad, "batch_norm_grad") OP(ConvInputGrad, "conv_input_grad") \
   OP(ConvKernelGrad, "conv_kernel_grad") OP(PoolGrad, "pool_grad") OP(RnnGrad, "rnn_grad") \
+  OP(DeltaRuleGrad, "delta_rule_grad") \
   OP(SoftmaxCrossEntropyGrad, "softmax_cross_entropy_grad")
 // clang-format on
 
