@@ -66,6 +66,16 @@ def deberta_v3():
         dict(pad_id=0, bos_id=1, eos_id=2, unk_id=3, pad_piece="[PAD]", bos_piece="[CLS]", eos_piece="[SEP]", unk_piece="[UNK]")))
 
 
+@case
+def rwkv7():
+    """All bytes, words in both forms of Python's literals, and a hole in the ids."""
+    words = {word for sentence in SENTENCES for word in sentence.split()} | {"\n\n", " the", "don't", 'a "quote"', "\\", "東京", "ï"}
+    tokens = [bytes([byte]) for byte in range(256)] + sorted(words) + ["🙂".encode()[:3]]
+    tokens = [token.decode() if isinstance(token, bytes) and token < b"\x80" else token for token in tokens]
+    lines = [f"{id} {token!r} {len(token if isinstance(token, bytes) else token.encode())}\n" for id, token in enumerate(tokens, 3)]
+    return keras_hub.tokenizers.RWKVTokenizer(lines)
+
+
 def write_esm_folder(tokenizer, folder):
     import transformers
 
@@ -93,10 +103,13 @@ def write_case(name, folder):
     for key in dir(tokenizer):
         if key.endswith("_token") and isinstance(getattr(tokenizer, key + "_id", None), int) and key != "oov_token":
             special[key] = [getattr(tokenizer, key), getattr(tokenizer, key + "_id")]
+    if name == "rwkv7":
+        special["end_token"] = [tokenizer.id_to_token(tokenizer.end_token_id).decode(), tokenizer.end_token_id]
     rows = []
     for text in TEXTS:
         ids = [int(i) for i in tokenizer.tokenize(text)]
-        row = {"text": text, "ids": ids, "decoded": str(tokenizer.detokenize(ids)) if ids else ""}
+        decoded = tokenizer.detokenize(ids) if ids else ""
+        row = {"text": text, "ids": ids, "decoded": str(decoded[0] if isinstance(decoded, list) else decoded)}
         in_graph = [int(i) for i in next(iter(tf.data.Dataset.from_tensors(text).map(tokenizer)))]
         if in_graph != ids:
             row["ids_tf"] = in_graph

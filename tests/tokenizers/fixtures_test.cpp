@@ -8,7 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "attn/base/error.h"
 #include "attn/tokenizers/open.h"
+#include "files/text_lines.h"
 
 namespace attn::tokenizers {
 namespace {
@@ -109,11 +111,46 @@ TEST_CASE("tokenizers: a class's special tokens have the ids that KerasHub gives
     if (special.contains("end_token2")) stop.push_back(special["end_token2"][1].get<Id>());
     if (tokenizer->class_name() == "Gemma3Tokenizer")  // for <end_of_turn>, which these pieces lack
       stop.push_back(*tokenizer->id("<unk>"));
+    if (tokenizer->class_name() == "RWKVTokenizer") all = {0};  // its end token is text
     std::sort(all.begin(), all.end());
     all.erase(std::unique(all.begin(), all.end()), all.end());
     CHECK(tokenizer->specials().all == all);
     CHECK(tokenizer->specials().stop == stop);
   }
+}
+
+TEST_CASE("tokenizers: a line of RWKV's vocabulary that is not an id, a Python string and its length is an error") {
+  struct Row {
+    const char *line, *message;
+  };
+  for (const Row& row :
+       {Row{"1 'a'", "expected an id"}, Row{"x 'a' 1", "expected an integer"},
+        Row{"1 'a' 2", "the token has 1 bytes, not 2"}, Row{"1 a 1", "expected a string as Python writes it"},
+        Row{"1 'a'b' 3", "the string ends before the end"}, Row{"1 '\\x4' 1", "too few digits"},
+        Row{"1 '\\N{DIGIT ONE}' 1", "names of characters"}, Row{"1 b'\\u0041' 6", ""},
+        Row{"1 '\\ud800' 3", "not a character"}, Row{"1 b'\303\251' 2", "outside of ASCII"}, Row{"-1 'a' 1", "id"},
+        Row{"99999999999 'a' 1", "id"}, Row{"1 'a\\' 2", "ends in a backslash"}}) {
+    CAPTURE(row.line);
+    const std::string text = std::string(row.line) + "\n";
+    if (*row.message == '\0') {
+      CHECK(read_numbered_tokens(text, "v.txt").token(1) == "\\u0041");
+      continue;
+    }
+    try {
+      (void)read_numbered_tokens(text, "v.txt");
+      FAIL_CHECK("accepted");
+    } catch (const Error& error) {
+      CHECK(std::string(error.what()).find(row.message) != std::string::npos);
+      CHECK(error.code() == ExitCode::bad_input);
+    }
+  }
+  const std::string text = "5 '\\x41\\n\\'' 3\n6 b'\\xe2\\101' 2\n7 \"\\u00e9'\" 3\n";
+  const Vocabulary vocabulary = read_numbered_tokens(text, "v.txt");
+  CHECK(vocabulary.token(5) == "A\n'");
+  CHECK(vocabulary.token(6) ==
+        "\xe2"
+        "A");
+  CHECK(vocabulary.token(7) == "\u00e9'");
 }
 
 TEST_CASE("tokenizers: a Hugging Face folder gives the ids and texts of Hugging Face's tokenizers") {

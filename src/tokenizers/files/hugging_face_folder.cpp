@@ -277,6 +277,9 @@ KerasSource source_of(const ModelFiles& files, const Configs& configs, const Tok
       out.vocabulary = kVocabTxt;
       out.lowercase = configs.tokenizer["do_lower_case"].flag(false);
       break;
+    case TokenizerKind::longest_match:
+      out.vocabulary = kVocabTxt;
+      break;
     case TokenizerKind::sentence_piece:
       out.vocabulary = model_file(files).value_or(kModels[0]);
       break;

@@ -13,6 +13,7 @@ std::vector<std::string> asset_names(TokenizerKind kind) {
     case TokenizerKind::byte_pairs:
       return {"vocabulary.json", "merges.txt"};
     case TokenizerKind::word_piece:
+    case TokenizerKind::longest_match:
       return {"vocabulary.txt"};
     case TokenizerKind::sentence_piece:
       break;

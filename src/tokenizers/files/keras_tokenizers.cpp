@@ -6,6 +6,7 @@
 
 #include "algorithms/byte_pairs.h"
 #include "algorithms/keras_words.h"
+#include "algorithms/longest_match.h"
 #include "algorithms/sentence_piece.h"
 #include "algorithms/word_piece.h"
 #include "attn/base/error.h"
@@ -144,6 +145,33 @@ std::unique_ptr<Tokenizer> make_sentence_piece(const KerasClass& row, const Json
   return tokenizer;
 }
 
+/// Special tokens of such a class are ids in its config.
+std::unique_ptr<Tokenizer> make_longest_match(const KerasClass& row, const JsonNode& config,
+                                              const KerasAssets& assets) {
+  const std::string place = assets.files->place(assets.vocabulary);
+  Vocabulary vocabulary = read_numbered_tokens(assets.files->read(assets.vocabulary, kMaxAsset).text(), place);
+  PipelineParts parts;
+  parts.class_name = row.name;
+  const auto id_in = [&](const char* key) -> std::optional<Id> {
+    const JsonNode node = config[key];
+    if (node.is_null()) return std::nullopt;
+    const std::int64_t id = node.integer();
+    if (id < 0 || id >= kMostIds) throw bad_input("{}: expected an id from 0 to {}", node.place(), kMostIds - 1);
+    return static_cast<Id>(id);
+  };
+  SpecialIds& specials = parts.specials;
+  specials.start = id_in("start_token_id");
+  specials.pad = id_in("pad_token_id").value_or(0);
+  specials.end = id_in("end_token_id");
+  // Without an end token of its own, KerasHub ends a text at an empty line.
+  if (!specials.end || *specials.end == 0 || specials.end == specials.pad)
+    specials.end = vocabulary.find("\n\n").value_or(*specials.pad);
+  specials.stop = {*specials.end};
+  specials.all = {*specials.pad};
+  parts.model = std::make_unique<LongestMatch>(std::move(vocabulary));
+  return std::make_unique<Pipeline>(std::move(parts));
+}
+
 }  // namespace
 
 std::unique_ptr<Tokenizer> make_keras_byte_pairs(const KerasClass& row, const JsonNode& config, Vocabulary vocabulary,
@@ -176,6 +204,7 @@ std::unique_ptr<Tokenizer> make_keras_tokenizer(const KerasClass& row, const Jso
     throw bad_usage("{}: only byte-pair tokenizers split a text into words by a pattern", row.name);
   if (row.kind == TokenizerKind::word_piece) return make_word_piece(row, config, assets, options);
   if (row.kind == TokenizerKind::sentence_piece) return make_sentence_piece(row, config, assets);
+  if (row.kind == TokenizerKind::longest_match) return make_longest_match(row, config, assets);
   const auto bytes = [&](const std::string& name) { return assets.files->read(name, kMaxAsset); };
   std::vector<std::string> unsplittable;
   for (const JsonNode& token : config["unsplittable_tokens"].items()) unsplittable.push_back(token.text());

@@ -1,10 +1,12 @@
 #include "text_lines.h"
 
+#include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "attn/base/error.h"
 #include "attn/base/text.h"
 #include "attn/io/json_text.h"
+#include "python_literal.h"
 #include "text/characters.h"
 #include "tokenizer_json.h"
 
@@ -52,6 +54,29 @@ Vocabulary read_token_lines(std::string_view text, const std::string& place) {
   std::int64_t id = 0;
   for (const std::string_view line : lines_of(text, place))
     vocabulary.add(line, id++, Vocabulary::Repeats::last_counts);
+  return vocabulary;
+}
+
+Vocabulary read_numbered_tokens(std::string_view text, const std::string& place) {
+  Vocabulary vocabulary(place);
+  std::size_t number = 0;
+  for (const std::string_view line : lines_of(text, place)) {
+    const std::string here = fmt::format("{}:{}", place, ++number);
+    const std::size_t first = line.find(' '), last = line.rfind(' ');
+    if (first == std::string_view::npos || last == first)
+      throw bad_input("{}: expected an id, a string as Python writes it, and its length in bytes", here);
+    const auto integer = [&](std::string_view digits) {
+      std::int64_t value = -1;
+      const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+      if (error != std::errc() || end != digits.data() + digits.size())
+        throw bad_input("{}: expected an integer, not '{}'", here, shortened(digits));
+      return value;
+    };
+    const std::string token = bytes_of_literal(line.substr(first + 1, last - first - 1), here);
+    if (integer(line.substr(last + 1)) != std::ssize(token))
+      throw bad_input("{}: the token has {} bytes, not {}", here, token.size(), line.substr(last + 1));
+    vocabulary.add(token, integer(line.substr(0, first)), Vocabulary::Repeats::last_counts);
+  }
   return vocabulary;
 }
 

@@ -21,6 +21,10 @@ namespace attn::tokenizers {
 /// Reads vocabulary.txt: the line number, from 0 on, is the id. For a repeated token the last line counts.
 [[nodiscard]] Vocabulary read_token_lines(std::string_view text, const std::string& place);
 
+/// Reads lines "id literal length" of RWKV: the literal is a string or bytes of Python (python_literal.h), and has the
+/// length in bytes.
+[[nodiscard]] Vocabulary read_numbered_tokens(std::string_view text, const std::string& place);
+
 /// Reads vocabulary.json: an object that maps tokens to ids. Throws Error (bad_input) for anything else.
 [[nodiscard]] Vocabulary read_token_table(std::string_view text, const std::string& place);
 

@@ -26,7 +26,7 @@ enum class Numbering : std::uint8_t {
   fairseq       ///< <s>, <pad>, </s>, <unk>, the other pieces from 3 on, <mask> (XLMRobertaTokenizer)
 };
 
-enum class TokenizerKind : std::uint8_t { byte_pairs, word_piece, sentence_piece };
+enum class TokenizerKind : std::uint8_t { byte_pairs, word_piece, sentence_piece, longest_match };
 
 /// A class, as defined in keras_hub/src/models.
 struct KerasClass {
