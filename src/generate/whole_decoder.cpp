@@ -46,6 +46,10 @@ WholeInputs whole_inputs(const graph::Graph& graph, const std::string& name) {
   WholeInputs out;
   bool found = false;
   for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
+    if (graph.value(graph.inputs[i]).name == "padding_mask") {
+      out.mask = i;
+      continue;
+    }
     const auto rows = table_rows(graph, graph.inputs[i]);
     if (!rows) throw refuse("an input is not token ids");
     if (graph.value(graph.inputs[i]).shape[1] != output.shape[1] || *rows != output.shape[2]) continue;
@@ -53,8 +57,10 @@ WholeInputs whole_inputs(const graph::Graph& graph, const std::string& name) {
     found = true;
   }
   if (!found) throw refuse("no input matches the length and the vocabulary of its output");
-  if (graph.inputs.size() > 2) throw refuse("it has inputs other than a sequence and an encoder's sequence");
-  if (graph.inputs.size() == 2) out.encoder = 1 - out.tokens;
+  const std::size_t sequences = graph.inputs.size() - (out.mask ? 1 : 0);
+  if (sequences > 2 || (sequences == 2 && out.mask))
+    throw refuse("it has inputs other than a sequence and an encoder's sequence");
+  if (sequences == 2) out.encoder = 1 - out.tokens;
   return out;
 }
 
@@ -62,7 +68,7 @@ WholeDecoder::WholeDecoder(const backends::Backend& backend, graph::Graph graph,
                            const WholeInputs& inputs, Dim branches,
                            const std::vector<std::vector<Token>>& encoder_tokens,
                            const backends::CompileOptions& options)
-    : tokens_input_(inputs.tokens) {
+    : tokens_input_(inputs.tokens), mask_input_(inputs.mask) {
   const graph::ValueId output = graph.outputs.front().value;
   const Shape shape = graph.value(output).shape;
   rows_ = shape[0];
@@ -91,8 +97,11 @@ void WholeDecoder::run(Token filler) {
   const Tensor& array = inputs_[tokens_input_];
   for (Dim row = 0; row < rows_; ++row) {
     const auto& tokens = tokens_[static_cast<std::size_t>(row)];
-    for (Dim i = 0; i < capacity_; ++i)
-      array.set(row * capacity_ + i, i < std::ssize(tokens) ? tokens[static_cast<std::size_t>(i)] : filler);
+    for (Dim i = 0; i < capacity_; ++i) {
+      const bool known = i < std::ssize(tokens);
+      array.set(row * capacity_ + i, known ? tokens[static_cast<std::size_t>(i)] : filler);
+      if (mask_input_) inputs_[*mask_input_].set(row * capacity_ + i, known ? 1.0 : 0.0);
+    }
   }
   session_->run(inputs_);
   output_ = session_->outputs().front().tensor;

@@ -109,4 +109,22 @@ TEST_CASE("generate: prompts of a decoder are for models with an encoder, as man
   }
 }
 
+TEST_CASE("generate: a model whose state replaces keys and values gives KerasHub's tokens, by whole sequences") {
+  struct Row {
+    const char *model, *prompt, *ids;
+  };
+  for (const Row& row : {Row{"rwkv7_causal_lm", "3,5,7", "[3,5,7,2,7,7,7,7,7,7,7,7]"},
+                         Row{"rwkv7_causal_lm", "4,2,8,1", "[4,2,8,1,2,7,7,7,7,7,7,7]"},
+                         Row{"qwen3_5_causal_lm", "3,5,7", "[3,5,7,0,2,1,7,0,7,0,7,0]"},
+                         Row{"qwen3_5_causal_lm", "4,2,8,1", "[4,2,8,1,4,3,0,2,1,1,0,7]"}}) {
+    CAPTURE(row.model);
+    CAPTURE(row.prompt);
+    const std::string model = in_repository(std::string("tests/data/keras/families/") + row.model + "/model.keras");
+    const Result result = run_attn({"generate", model, "--ids", row.prompt, "--max-length", "12", "--stop-ids", "none",
+                                    "--sampler", "greedy", "--json"});
+    REQUIRE_MESSAGE(result.code == 0, result.err);
+    CHECK(nlohmann::json::parse(result.out)["results"][0]["token_ids"] == nlohmann::json::parse(row.ids));
+  }
+}
+
 }  // namespace attn::test

@@ -547,6 +547,56 @@ def xlnet_backbone(**kwargs):
     return keras_hub.models.XLNetBackbone(**sizes, **kwargs)
 
 
+def qwen3_5_backbone(**kwargs):
+    sizes = dict(vocabulary_size=VOCABULARY, num_layers=4, num_query_heads=4, num_key_value_heads=2, head_dim=8, hidden_dim=12,
+                 intermediate_dim=20, linear_num_key_heads=2, linear_num_value_heads=4, linear_key_head_dim=6,
+                 linear_value_head_dim=5, linear_conv_kernel_dim=3)
+    return keras_hub.models.Qwen3_5Backbone(**{**sizes, **kwargs})
+
+
+@case
+def qwen3_5():
+    return qwen3_5_backbone(rope_max_wavelength=100, layer_norm_epsilon=1e-4)
+
+
+@case
+def qwen3_5_layers():
+    return qwen3_5_backbone(num_layers=3, layer_types=["full_attention", "linear_attention", "full_attention"], head_dim=6,
+                            partial_rotary_factor=1.0, sliding_window_size=2, rope_scaling_factor=2.0, tie_word_embeddings=True,
+                            linear_num_value_heads=2, mrope_section=[1, 1, 1], dropout=0.1)
+
+
+@case
+def qwen3_5_mixed_bfloat16():
+    return qwen3_5_backbone(dtype="mixed_bfloat16")
+
+
+@case
+def qwen3_5_causal_lm():
+    return keras_hub.models.Qwen3_5CausalLM(qwen3_5_backbone(num_layers=2))
+
+
+def rwkv7_backbone(**kwargs):
+    sizes = dict(vocabulary_size=VOCABULARY, hidden_size=12, head_size=4, num_layers=3, intermediate_dim=20)
+    ranks = dict(gate_lora=5, mv_lora=2, aaa_lora=3, decay_lora=4)
+    return keras_hub.models.RWKV7Backbone(**sizes, **ranks, **kwargs)
+
+
+@case
+def rwkv7():
+    return rwkv7_backbone(dropout_rate=0.1)
+
+
+@case
+def rwkv7_mixed_bfloat16():
+    return rwkv7_backbone(dtype="mixed_bfloat16")
+
+
+@case
+def rwkv7_causal_lm():
+    return keras_hub.models.RWKV7CausalLM(rwkv7_backbone(name="decoder"))
+
+
 @case
 def xlnet():
     return xlnet_backbone(kernel_initializer_range=0.1)
@@ -668,7 +718,8 @@ def sides(encoder, decoder, **kwargs):
     sizes = dict(hidden_dim=8, intermediate_dim=10, num_layers=1, num_attention_heads=4, num_key_value_heads=2, head_dim=6,
                  layer_types=["sliding_attention"])
     both = {"encoder": {**sizes, **encoder}, "decoder": {**sizes, **decoder}}
-    return {f"{side}_{key}": value for side, values in both.items() for key, value in values.items()} | kwargs
+    return {f"{side}_{key}": value for side, values in both.items() for key, value in values.items()
+} | kwargs
 
 
 @case
@@ -884,7 +935,7 @@ def inputs_of(model, rng):
         if x.dtype == "bool":
             out[x.name] = rng.random(shape) < 0.6
         elif "int" in x.dtype:
-            # Some padding in the middle and at the end, but no sample with only padding: its mean is 0/0.
+#Some padding in the middle and at the end, but no sample with only padding : its mean is 0 / 0.
             out[x.name] = rng.integers(0, VOCABULARY, shape).astype(x.dtype)
             out[x.name][..., 0] = 1
             if len(shape) > 1:
@@ -905,8 +956,9 @@ def run(model, inputs):
     outputs = model(values, training=False)
     if not isinstance(outputs, dict):
         outputs = {f"output_{i}": y for i, y in enumerate(keras.tree.flatten(outputs))}
-    return {k: keras.ops.convert_to_numpy(keras.ops.cast(y, "float64")) for k, y in outputs.items()}
-
+    return {
+k: keras.ops.convert_to_numpy(keras.ops.cast(y, "float64")) for k, y in outputs.items()
+}
 
 def in_float64(model):
     with ObjectSharingScope():
@@ -946,7 +998,7 @@ def write_case(name, folder):
     seed = zlib.crc32(name.encode())
     rng = np.random.default_rng(seed)
     model = CASES[name]()
-    # Away from 0 and 1, so that an ignored weight is detected.
+#Away from 0 and 1, so that an ignored weight is detected.
     for weight in model.weights:
         if "float" in weight.dtype:
             value = 0.5 * rng.standard_normal(weight.shape)
@@ -962,20 +1014,23 @@ def write_case(name, folder):
     for file, options in (("summary.txt", {}), ("summary_120.txt", dict(line_length=120, expand_nested=True, show_trainable=True))):
         lines = []
         os.environ["COLUMNS"] = str(options.get("line_length", 80))
-        # A task of KerasHub would ignore the terminal's width.
+#A task of KerasHub would ignore the terminal's width.
         keras.Model.summary(model, print_fn=lambda line, line_break=True: lines.append(line), **options)
         (folder / file).write_text("\n".join(lines) + "\n")
     inputs = inputs_of(model, rng)
     single = run(model, inputs)
     try:
-        double = run(in_float64(model), {k: v.astype("float64") if v.dtype == np.float32 else v for k, v in inputs.items()})
+        double = run(in_float64(model), {
+      k: v.astype("float64") if v.dtype == np.float32 else v for k, v in inputs.items()})
         error = max(float(np.max(np.abs(single[k] - double[k]))) for k in single)
     except tf.errors.OpError:  # some of TensorFlow's CPU kernels are float32 only
         double, error = single, None
     np.savez(folder / "inputs.npz", **inputs)
-    np.savez(folder / "outputs.npz", **{k: y.astype("float32") for k, y in double.items()})
+    np.savez(folder / "outputs.npz", **{
+      k: y.astype("float32") for k, y in double.items()})
     if any(f'"{policy}"' in model.to_json() for policy in HALF):
-        np.savez(folder / "keras_outputs.npz", **{k: y.astype("float32") for k, y in single.items()})
+        np.savez(folder / "keras_outputs.npz", **{
+      k: y.astype("float32") for k, y in single.items()})
         error = None
     (folder / "layers.json").write_text(json.dumps([describe(layer) for layer in model.layers]))
     (folder / "meta.json").write_text(json.dumps({"keras": keras.__version__, "seed": seed, "float32_error": error,

@@ -177,7 +177,7 @@ struct GenerateCommand {
 
   /// Opens a model that is not a task of KerasHub; its sequences have the fixed length of the model.
   void use_whole(const open::LoadedModel& loaded) {
-    if (loaded.model.task())
+    if (const auto task = loaded.model.task(); task && !task->predicts_tokens)
       throw bad_input("{}: a {} does not return next-token logits, so it cannot generate text", loaded.file,
                       loaded.model.class_name());
     if (sampler_.kind == SamplerKind::contrastive)

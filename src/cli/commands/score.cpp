@@ -100,7 +100,7 @@ struct ScoreCommand {
     if (!steering.files.empty())
       throw bad_usage("--steer requires a task of KerasHub that predicts tokens, and this is a {}",
                       loaded.model.class_name());
-    if (loaded.model.task())
+    if (const auto task = loaded.model.task(); task && !task->predicts_tokens)
       throw bad_input("{}: a {} does not return next-token logits, so it cannot score texts", loaded.file,
                       loaded.model.class_name());
     const bool takes_it = loaded.model.reaches_length(longest);

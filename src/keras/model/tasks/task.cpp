@@ -29,8 +29,16 @@ void Task::check(const Ref& config) {
 }
 
 TaskInfo Task::task_info() {
-  return {std::string(model_->class_name()), "layers/" + snake_case(model_->class_name()) + "/", preprocessor_.what,
-          packing(), keras_hub_error()};
+  const bool is_member = find(model_->name) != nullptr;
+  const std::string store = is_member ? "layers/" + snake_case(model_->class_name()) + "/" : "";
+  return {
+      std::string(model_->class_name()), store, preprocessor_.what, packing(), keras_hub_error(), kind() == "CausalLM"};
+}
+
+void Task::assemble_backbone() {
+  input_struct = model_->input_struct;
+  output_struct = model_->output_struct;
+  for (Layer* member : model_->members()) borrow(*member);
 }
 
 TensorRef Task::backbone_result(std::string_view key) {

@@ -32,6 +32,8 @@ class Task : public AssembledModel {
 
   /// Returns the backbone's result for the task's inputs; if there are several tensors, the one named `key`.
   TensorRef backbone_result(std::string_view key = {});
+  /// Makes the backbone's layers and results those of the task, for a task whose outputs are the backbone's.
+  void assemble_backbone();
   /// Returns the backbone's token embedding. Called in reverse, it converts hidden states to logits.
   [[nodiscard]] Layer& token_embedding();
   /// Adds the token embedding to the task's layers, and returns its logits of `x`.

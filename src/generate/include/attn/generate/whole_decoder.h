@@ -20,6 +20,7 @@ namespace attn::generate {
 struct WholeInputs {
   std::size_t tokens = 0;              ///< the sequence that is continued
   std::optional<std::size_t> encoder;  ///< the sequence that the encoder reads
+  std::optional<std::size_t> mask;     ///< "padding_mask": 1 for the tokens of the continued sequence, then 0
 };
 
 /// Finds the token inputs and the logits output of a graph. Inputs (rows, length) are indices into an embedding table.
@@ -54,6 +55,7 @@ class WholeDecoder final : public Decoder {
   std::unique_ptr<run::Session> session_;
   std::vector<Tensor> inputs_;
   std::size_t tokens_input_;
+  std::optional<std::size_t> mask_input_;
   Dim rows_ = 0, capacity_ = 0, vocabulary_size_ = 0;
   bool gives_probabilities_ = false, is_checked_ = false;
   std::vector<std::vector<Token>> tokens_;  // the known tokens of each row

@@ -46,6 +46,7 @@ struct TaskInfo {
   std::optional<Packing> packing;  ///< for a task with an encoder
   /// The error that KerasHub makes in single-token decode steps, as text after "KerasHub …"; empty if there is none.
   std::string keras_hub_error{};
+  bool predicts_tokens = false;  ///< whether the output at a position is the logits of the next token
 };
 
 }  // namespace attn::keras
