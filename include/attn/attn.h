@@ -98,7 +98,7 @@ class Tokenizer {
   [[nodiscard]] std::optional<std::string> token(std::int32_t id) const;
   /// The number of tokens.
   [[nodiscard]] std::int64_t size() const;
-  /// The tokens that a text begins and ends with, and that fill a row; nothing where the tokenizer has none.
+  /// The ids of the start, end and padding tokens; empty if the tokenizer has no such token.
   [[nodiscard]] std::optional<std::int32_t> start_id() const;
   [[nodiscard]] std::optional<std::int32_t> end_id() const;
   [[nodiscard]] std::optional<std::int32_t> pad_id() const;
@@ -157,7 +157,7 @@ class Generator {
 struct TrainOptions {
   std::optional<std::string> loss, optimizer;   ///< a name, or JSON as Keras writes it; default: the model's own
   std::optional<std::string> metrics;           ///< names between commas, or JSON; default: the model's own
-  std::map<std::int64_t, double> class_weight;  ///< weights of samples, by the class of their only target
+  std::map<std::int64_t, double> class_weight;  ///< weight of the samples of each class; for a single target
   std::optional<double> learning_rate;          ///< default: the optimizer's
   std::optional<std::string> weights;           ///< a file; default: the model's own, or else drawn
   std::int64_t epochs = 1, batch_size = 32;
