@@ -73,7 +73,7 @@ State& state() {
     the_state.barriers.clear();
     the_state.copies.resize(std::max(the_state.copies.size(), cluster_blocks() * kBlockThreads));
     for (ThreadCopies& thread : the_state.copies) {
-      thread.copies.clear();  // keeps the memory
+      thread.copies.clear();  // keeps the allocation
       thread.groups.clear();
       thread.open = 0;
     }

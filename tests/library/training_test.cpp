@@ -78,7 +78,7 @@ TEST_CASE("Trainer: data that does not fit the model is an error that names the 
   CHECK_THROWS_WITH_AS((void)model.trainer(data, options_of(1)), doctest::Contains("rows"), Error);
   TrainOptions wrong = options_of(0);
   CHECK_THROWS_WITH_AS((void)model.trainer(data_of(model, 8), wrong), doctest::Contains("epochs 0"), Error);
-  CHECK_THROWS_AS((void)model.trainer(data_of(model, 8)), Error);  // never compiled, and no loss
+  CHECK_THROWS_AS((void)model.trainer(data_of(model, 8)), Error);  // a model that was never compiled needs a loss
 }
 
 TEST_CASE("Runner: weights can be quantized as the model is prepared") {
@@ -143,7 +143,7 @@ TEST_CASE("Trainer: the model that it returns has the trained weights, and its t
   Trainer once = model.trainer(data, whole), first = model.trainer(data, half);
   (void)once.fit();
   (void)first.fit();
-  half.loss = half.optimizer = std::nullopt;  // those that the model was compiled with
+  half.loss = half.optimizer = std::nullopt;  // default: those of the compiled model
   half.learning_rate = std::nullopt;
   const Model trained = first.model();
   Trainer second = trained.trainer(data, half);

@@ -62,7 +62,7 @@ TEST_CASE("reduce lr: the rate falls behind the patience, rests, and has a floor
 }
 
 TEST_CASE("running values: areas under curves are those of keras.metrics.AUC") {
-  // Thresholds 0, 1/2 and 1 of predictions 0.9 (true), 0.6 (false), 0.3 (true).
+  // Counts at the thresholds 0, 1/2 and 1 for the predictions 0.9 (true), 0.6 (false) and 0.3 (true).
   train::Running area{{2, 1, 0, 1, 1, 0, 0, 0, 1, 0, 1, 2}, {}, keras::AreaRule{}};
   CHECK(area.value() == doctest::Approx(0.25));
   area.rule = keras::AreaRule{.curve = keras::AreaRule::Curve::pr, .label_weights = {}};
