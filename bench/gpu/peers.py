@@ -194,7 +194,7 @@ class Peers:
         self.timed, self.errors, self.reasons = {}, {}, {}
 
     def add(self, name, call, graph=True):
-        """A failing one, for lack of memory or of a kernel for this size, gets the reason in its row; the others continue."""
+        """Adds a peer. If it lacks memory or a kernel for this size, its row has the reason, and the others continue."""
         try:
             error = relative_error(self.look(call()), self.exact)
             self.timed[name] = Timed(call, graph)
@@ -231,7 +231,7 @@ class AttentionTurns:
         self.times, self.ours, self.states, self.share = {peer: [] for peer in self.peers.timed}, [], [], None
 
     def take(self, row):
-        """Takes a row of attn's report, after which PyTorch has its turn."""
+        """Adds a row of attn's report, and then measures PyTorch."""
         self.ours.append(row["ms"]["median"])
         self.peers.errors["attn"] = row["relative_error"]
         self.share = row.get("peak_share", self.share)
