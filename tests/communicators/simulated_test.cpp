@@ -171,7 +171,7 @@ TEST_CASE("simulated: where a rank fails or never comes, the others do not wait 
                                    world.say("dense");
                                    if (world.rank() == 0) world.barrier();
                                  }),
-                       "collective 1, barrier for layer 'dense': another rank did not come", Error);
+                       "collective 1, barrier for layer 'dense': another rank did not arrive", Error);
 }
 
 TEST_CASE("alone: a rank without others has a clock that collectives move on by their price") {
