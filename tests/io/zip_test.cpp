@@ -177,7 +177,7 @@ TEST_CASE("zip: what grows out of proportion is refused before it is unpacked") 
   // A false size of a small member allocates no memory either.
   Part liar = packed_part("x");
   liar.size = 16 << 20;
-  CHECK(refused_for(archive_of({liar}), "its size is not true"));
+  CHECK(refused_for(archive_of({liar}), "its size is wrong"));
   std::vector<Part> many;
   for (int i = 0; i < 100; ++i) {
     many.push_back(packed_part(std::string(1 << 20, '\0')));

@@ -251,7 +251,7 @@ std::optional<Error> Ranks::join_gpus() {
     failed = first_error(own);
   }
   if (failed && communicator_ == "auto") {
-    if (speaks()) console_.warn(fmt::format("{}; ranks meet on the host", failed->what()));
+    if (speaks()) console_.warn(fmt::format("{}; collectives go through the host", failed->what()));
     return std::nullopt;
   }
   if (failed) return failed;
