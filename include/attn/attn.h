@@ -173,7 +173,7 @@ struct History {
   /// Values for each epoch, by name: "loss", metrics, "val_loss", …
   std::map<std::string, std::vector<double>> values;
   std::int64_t epochs = 0, steps = 0;  ///< done
-  std::string end;                     ///< "epochs", or "not finite" where a step had no finite loss
+  std::string end;                     ///< "epochs", or "not finite" if a step had no finite loss
 };
 
 /// Functions that a training calls; either may be empty. One that throws ends the training.
@@ -285,7 +285,7 @@ class Model {
   /// Returns JSON that keras.models.model_from_json loads.
   [[nodiscard]] std::string config() const;
   /// Reads or draws the weights and compiles the model for the shapes. Throws Error: no_memory, before anything large
-  /// is allocated, where it does not fit.
+  /// is allocated, if the model does not fit.
   [[nodiscard]] Runner prepare(const RunOptions& options = {}) const;
   /// Prepares a training on arrays with a row for each sample: the model's inputs by name, targets "y" or "y:<output>",
   /// and weights of samples "sample_weight" or "sample_weight:<output>". `validation` holds the same for data that is
