@@ -73,7 +73,7 @@ int told(const Console& console) noexcept {
   }
 }
 
-bool is_over = false;  // has main ended?
+bool is_over = false;  // whether main has ended
 
 /// A library that ends the program (libgomp without memory or threads) has printed the reason on stderr.
 void on_exit_of_a_library(int, void*) {

@@ -50,7 +50,7 @@ std::chrono::milliseconds turn_of(int rank) {
 }
 
 /// Ends the process if the ranks have not met in time. MPI_Init and MPI_Comm_split wait for all ranks and cannot be
-/// cancelled.
+/// canceled.
 class MeetingDeadline {
  public:
   MeetingDeadline(double seconds, int rank, const std::function<void()>& tell)
