@@ -52,7 +52,7 @@ builders.heatmap = async (section) => {
   };
   const number = (value) => value === null ? "-" : value === 0 ? "0" : value >= 1e-4 ? value.toPrecision(3) : value.toExponential(1);
 
-  // ---- colours
+  // ---- colors
   let ramp = [];
   const prepareRamp = () => {
     const stops = section.ramps[isDark() ? "dark" : "light"]
@@ -85,7 +85,7 @@ builders.heatmap = async (section) => {
   };
   const [layerLabel, layerSelect] = choose("Layer", layers.map((l, i) => [i, `${l.index} · ${l.name}`]), "layer");
   const [headLabel, headSelect] = choose("Head", [], "head");
-  const [colourLabel, colourSelect] = choose("Colours", [["head", "up to the head’s largest"],
+  const [colourLabel, colourSelect] = choose("Colors", [["head", "up to the head’s largest"],
     ["one", "from 0 to 1"], ["log", "logarithmic, 4 decades"],
     ["row", "up to each query’s largest"], ["spread", "from the head’s smallest to its largest"]], "colours");
   const views = [["matrix", "Matrix"], ["lines", "Lines"], ["heads", "All heads"], ["overlaid", "Overlaid"],
@@ -101,7 +101,7 @@ builders.heatmap = async (section) => {
   const keys = el("p", {className: "keys"});
   for (const [key, text] of [["n", "next head"], ["p", "previous head"], ["j", "next layer"], ["k", "previous layer"],
     ["1", "matrix"], ["2", "lines"], ["3", "all heads"], ["4", "overlaid"],
-    ...(views.length > 4 ? [["5", "on the image"]] : []), ["c", "colours"], ["← ↑ → ↓", "in the picture: a cell"]]) {
+    ...(views.length > 4 ? [["5", "on the image"]] : []), ["c", "colors"], ["← ↑ → ↓", "in the picture: a cell"]]) {
     keys.append(el("kbd", {}, key), " " + text + "   ");
   }
   const rampCanvas = el("canvas", {width: 160, height: 10}), rampLow = el("span", {}), rampHigh = el("span", {});
@@ -130,7 +130,7 @@ builders.heatmap = async (section) => {
     return canvas;
   };
 
-  // ---- all heads over each other, a hue for each: what one head sees alone has its colour, what all see is grey
+  // ---- all heads over each other, a hue for each: what only one head sees has its color, what all see is gray
   const hue = (h, count) => {
     const at = 6 * h / count, part = (from) => Math.max(0, Math.min(1, Math.abs(((at + from) % 6) - 3) - 1));
     return [part(0), part(4), part(2)];
