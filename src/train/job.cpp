@@ -268,7 +268,7 @@ class Preparation {
     });
   }
 
-  /// Replaces the merged weights of Keras's files by their parts.
+  /// Replaces kernels that include a low-rank addition by the separate kernel and factors.
   void go_on_with(const std::map<int, Tensor>& unmerged, std::vector<Tensor>& weights) const {
     for (const auto& [number, tensor] : unmerged) {
       const auto at = static_cast<std::size_t>(number);
