@@ -9,7 +9,7 @@ namespace {
 constexpr const char* kSmall = R"({"name": "small", "input_shape": [3, 4], "num_layers": 1, "num_heads": 2,
   "key_dim": 2, "intermediate_dim": 8, "units": 2})";
 
-/// Inputs of so many rows, and targets that are their sums in two halves.
+/// Inputs with this number of rows. Each target is the sum of two neighboring input elements.
 std::map<std::string, Tensor> data_of(const Model& model, std::int64_t rows) {
   Tensor x(DType::float32, {rows, 3, 4}), y(DType::float32, {rows, 3, 2});
   for (std::int64_t i = 0; i < x.size(); ++i) x.set(i, std::sin(static_cast<double>(i)));
@@ -205,7 +205,7 @@ TEST_CASE("Model: gradients are the slopes of the loss") {
     CHECK(gradients.gradients[i].name == names[i]);
     weights[i].tensor = weights[i].tensor.cast(DType::float64);
   }
-  constexpr double kStep = 1e-3;  // float32 weights keep only seven digits of a shorter one
+  constexpr double kStep = 1e-3;  // a shorter step would lose digits in the float32 weights
   const double before = weights.back().tensor.at(0);
   double loss[2];
   for (const int side : {0, 1}) {
