@@ -12,8 +12,8 @@ compared:
 - losses, weights and variables after one more epoch by attn and by Keras, from Keras's file
 
 The tolerance comes from Keras itself: eight times the change of an array if its starting weights move by a unit in the last
-place, or 2e-5 of the array's largest number. For layers in half precision, which Keras rounds more often than attn, it is the
-largest of these: sixteen times the change by such a unit of half precision, four of these units, four times the effect of the
+place, or 2e-5 of the array's largest number. Keras rounds layers in half precision more often than attn does. For these it is
+the largest of: sixteen times the change by such a unit of half precision, four of these units, four times the effect of the
 policy. One try may not find the units that change the maximum of a pool or cross a threshold. If numbers differ by more, four
 other units are tried, and the largest change counts. The last line is the score.
 """

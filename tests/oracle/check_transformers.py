@@ -5,8 +5,8 @@
 
 save_pretrained saves each model in one or several files, with random biases, sizes and options. attn's logits for random
 tokens must agree with those of transformers within 1e-4 of the largest. Then attn writes the model to a folder, by `convert
---to hf` in several files, and by way of a preset. transformers must load both without a missing or superfluous array, and
-its logits must agree. --keep keeps the folders, each with the tokens and logits in io.npz.
+--to hf` in several files, and by way of a preset. The library must load both without a missing or superfluous array, and
+its logits must agree. With --keep the folders stay, each with the tokens and logits in io.npz.
 """
 import argparse
 import os
