@@ -421,7 +421,9 @@ class Model:
     def tokenizer(self) -> _attn.Tokenizer:
         """The tokenizer of the model's files. Raises ValueError, or attn.Error, if there is none."""
         if self._path is None:
-            raise ValueError("the model was taken over from Keras, without files; attn.Tokenizer(path) opens a tokenizer")
+            raise ValueError(
+                "the model was copied from a keras.Model, without files; attn.Tokenizer(path) opens a tokenizer"
+            )
         return _attn.Tokenizer(self._path)
 
     def tokenize(self, text: str | Sequence[str]) -> Any:
