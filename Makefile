@@ -20,7 +20,7 @@ setup: ## install missing compilers and libraries
 	@.ci/setup
 
 # nvcc compiles only after the output is shown.
-run: setup $(BUILD)/CMakeCache.txt ## summarise and run the built-in encoder
+run: setup $(BUILD)/CMakeCache.txt ## summarize and run the built-in encoder
 	@cmake --build $(BUILD) --target attn --parallel $$(nproc)
 	$(ATTN) summary
 	$(ATTN) run

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Counts prose that docs/english.md rules out, in comments, messages and Markdown.
+"""Counts prose that docs/english.md rules out, in comments, docstrings, messages and Markdown.
 
     .ci/english.py                  compares the counts with .ci/english.json: each may only fall
     .ci/english.py --list KIND      prints each finding of a kind, e.g. `comments.opening`, with its file and line
     .ci/english.py --update         writes the current counts to .ci/english.json
     .ci/english.py --files F...     prints all findings in these files only
 """
+import ast
 import json
 import pathlib
 import re
@@ -61,8 +62,22 @@ def blocks_of_cpp(text):
         yield literal
 
 
+def is_python(path, text):
+    return path.suffix == ".py" or text.startswith("#!/usr/bin/env python")
+
+
+def docstrings(text):
+    """Yields the line and the text of each paragraph of the docstrings."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and (found := ast.get_docstring(node)):
+            for paragraph in re.split(r"\n\s*\n|\n(?=\s+\S|- )", found):
+                yield node.body[0].lineno, " ".join(paragraph.split())
+
+
 def blocks_of_script(path, text):
-    if path.suffix == ".py":
+    if is_python(path, text):
+        for line, words in docstrings(text):
+            yield "docstrings", line, words
         lines = []
         with open(path, "rb") as file:
             for token in tokenize.tokenize(file.readline):
@@ -146,7 +161,7 @@ def sources():
         if name == "docs/english.md" or name.startswith(("tests/data/", "tests/fuzz/corpus/", "tests/fuzz/regressions/", "bench/results/")) or not path.is_file():
             continue
         if path.suffix in {".h", ".cpp", ".cu", ".cuh", ".c", ".py", ".md", ".sh", ".cmake"} or path.name in {"CMakeLists.txt", "Makefile"} \
-                or name.endswith(".cpp.in"):
+                or name.endswith(".cpp.in") or path.suffix == "" and path.read_bytes()[:2] == b"#!":
             yield path
 
 

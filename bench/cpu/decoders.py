@@ -183,15 +183,15 @@ def wrong_ids(reference, prompt, ids, dtype):
     """Returns how a runtime's tokens differ from the reference's; nothing if they agree."""
     answer, _ = reference.ask(json.dumps({"test": "gaps", "prompt": prompt[0], "ids": ids[0]}))
     gap = (statistics.mean if dtype in ("int8", "int4") else max)(answer["gaps"])
-    return f"its tokens are {gap:.2g} of the largest logit below the likeliest" if gap > CLOSE[dtype] else None
+    return f"its tokens are {gap:.2g} of the largest logit below the most probable" if gap > CLOSE[dtype] else None
 
 
 def no_room(folder):
-    """Returns why another runtime would not fit into memory; nothing if it does. A runtime holds the stored weights twice
-    during conversion."""
+    """Returns the reason why another runtime does not fit into memory; None if it fits. During conversion, a runtime needs
+    twice the size of the stored weights."""
     needed = 2 * (folder / "hf/model.safetensors").stat().st_size
     free = next(1024 * int(line.split()[1]) for line in open("/proc/meminfo") if line.startswith("MemAvailable"))
-    return f"beside the others {needed / 1e9:.1f} GB may be too much for it, {free / 1e9:.1f} GB are free" if needed > free else None
+    return f"it may need {needed / 1e9:.1f} GB, but only {free / 1e9:.1f} GB are free" if needed > free else None
 
 
 def make_peers(options, name, dtype, threads, folder):

@@ -6,8 +6,8 @@ usage: peers.py --attn ATTN -o FOLDER [--only W,…] [--runtimes R,…] [--dtype
 
 Each runtime is a process that stays loaded (worker.py). In every round each runs for a short window, one after the other. The
 result is the ratio of attn's median to the runtime's in the same round, so that a slow minute of the machine affects all of
-them. A window in which other processes used more than a tenth of the machine is measured again. attn runs twice: as `attn
-bench`, which starts anew for each window, and as "attn, loaded", a process that stays loaded like the others (loaded.cpp).
+them. A window in which other processes used more than a tenth of the machine is measured again. There are two rows for attn:
+`attn bench`, which starts anew for each window, and "attn, loaded", a process that stays loaded like the others (loaded.cpp).
 --cold also measures from process start to the first output. In int8 each runtime quantizes by its own means: attn and Keras like
 model.quantize, OpenVINO by NNCF, ONNX Runtime and PyTorch by their dynamic quantization.
 Outputs must agree with PyTorch's in float64; otherwise the runtime has no row. Writes results.json and results.md to FOLDER.

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Compares attn with PyTorch on one GPU, in turn: whole encoders, the gain of skipping padding, and attention kernels.
 
-Every row is a ratio of medians: in each round PyTorch and attn measure the same work one after the other, with CUDA events
-around replays of a CUDA graph, so that drift of the clocks shows as spread and not as speed. Every row has the error of both
-relative to float64, the clocks and watts after each round, whether attn's error is within the documented limit ("pass"), and, if
-there is a goal for the ratio, whether it is met. Exits with 1 if an error is too large or attn failed; a missed goal is reported
-but is not a failure. The measurements and their goals are in workload.py, the verdicts in verdict.py.
+Every row is a ratio of medians. In each round PyTorch and attn measure the same work one after the other, with CUDA events
+around replays of a CUDA graph. Drift of the clocks therefore appears as spread and not as speed. Every row has the error of
+both relative to float64, and the clocks and watts after each round. It also states whether attn's error is within the
+documented limit ("pass"), and whether the goal for the ratio is met, if there is one. Exits with 1 if an error is too large or
+attn failed; a missed goal is reported but is not a failure. The measurements and their goals are in workload.py, the verdicts
+in verdict.py.
 
     bench/gpu/peers.py --attn build/attn -o bench/gpu/results/h200.json [--only attention,encoders] [--rounds 3]
                        [--dtypes bfloat16,…] [--first SIZES]
@@ -194,7 +195,7 @@ class Peers:
         self.timed, self.errors, self.reasons = {}, {}, {}
 
     def add(self, name, call, graph=True):
-        """A failing one, for lack of memory or of a kernel for this size, gets the reason in its row; the others continue."""
+        """Adds a peer. If it lacks memory or a kernel for this size, its row has the reason, and the others continue."""
         try:
             error = relative_error(self.look(call()), self.exact)
             self.timed[name] = Timed(call, graph)
@@ -231,7 +232,7 @@ class AttentionTurns:
         self.times, self.ours, self.states, self.share = {peer: [] for peer in self.peers.timed}, [], [], None
 
     def take(self, row):
-        """Takes a row of attn's report, after which PyTorch has its turn."""
+        """Adds a row of attn's report, and then measures PyTorch."""
         self.ours.append(row["ms"]["median"])
         self.peers.errors["attn"] = row["relative_error"]
         self.share = row.get("peak_share", self.share)

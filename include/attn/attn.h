@@ -98,7 +98,7 @@ class Tokenizer {
   [[nodiscard]] std::optional<std::string> token(std::int32_t id) const;
   /// The number of tokens.
   [[nodiscard]] std::int64_t size() const;
-  /// The tokens that a text begins and ends with, and that fill a row; nothing where the tokenizer has none.
+  /// The ids of the start, end and padding tokens; empty if the tokenizer has no such token.
   [[nodiscard]] std::optional<std::int32_t> start_id() const;
   [[nodiscard]] std::optional<std::int32_t> end_id() const;
   [[nodiscard]] std::optional<std::int32_t> pad_id() const;
@@ -157,7 +157,7 @@ class Generator {
 struct TrainOptions {
   std::optional<std::string> loss, optimizer;   ///< a name, or JSON as Keras writes it; default: the model's own
   std::optional<std::string> metrics;           ///< names between commas, or JSON; default: the model's own
-  std::map<std::int64_t, double> class_weight;  ///< weights of samples, by the class of their only target
+  std::map<std::int64_t, double> class_weight;  ///< weight of the samples of each class; for a single target
   std::optional<double> learning_rate;          ///< default: the optimizer's
   std::optional<std::string> weights;           ///< a file; default: the model's own, or else drawn
   std::int64_t epochs = 1, batch_size = 32;
@@ -173,7 +173,7 @@ struct History {
   /// Values for each epoch, by name: "loss", metrics, "val_loss", …
   std::map<std::string, std::vector<double>> values;
   std::int64_t epochs = 0, steps = 0;  ///< done
-  std::string end;                     ///< "epochs", or "not finite" where a step had no finite loss
+  std::string end;                     ///< "epochs", or "not finite" if a step had no finite loss
 };
 
 /// Functions that a training calls; either may be empty. One that throws ends the training.
@@ -285,7 +285,7 @@ class Model {
   /// Returns JSON that keras.models.model_from_json loads.
   [[nodiscard]] std::string config() const;
   /// Reads or draws the weights and compiles the model for the shapes. Throws Error: no_memory, before anything large
-  /// is allocated, where it does not fit.
+  /// is allocated, if the model does not fit.
   [[nodiscard]] Runner prepare(const RunOptions& options = {}) const;
   /// Prepares a training on arrays with a row for each sample: the model's inputs by name, targets "y" or "y:<output>",
   /// and weights of samples "sample_weight" or "sample_weight:<output>". `validation` holds the same for data that is

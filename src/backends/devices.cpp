@@ -27,7 +27,7 @@ constexpr std::array kSentences = {
     Sentence{kStubLibrary, "libcuda.so.1 is the CUDA stub (check LD_LIBRARY_PATH)"},
     Sentence{3, "the NVIDIA driver is shutting down"},
     Sentence{46, "another process uses the GPU exclusively"},
-    Sentence{101, "the NVIDIA driver gives no such device"},
+    Sentence{101, "the NVIDIA driver has no such device"},
     Sentence{802, "the GPU is not ready: the NVLink fabric manager is not running"},
     Sentence{803, "the NVIDIA kernel module and libcuda.so.1 are of different versions: restart the machine"},
     Sentence{804, "this driver is not compatible with this GPU"},
@@ -37,9 +37,10 @@ constexpr std::array kSentences = {
 std::string sentence_for(Result result) {
   if (result == kNoDevice) {
     const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
-    return visible == nullptr ? "the NVIDIA driver is there, but no GPU"
-                              : fmt::format("the NVIDIA driver is there, but no visible GPU (CUDA_VISIBLE_DEVICES={})",
-                                            printable(visible));
+    return visible == nullptr
+               ? "the NVIDIA driver is installed, but there is no GPU"
+               : fmt::format("the NVIDIA driver is installed, but no GPU is visible (CUDA_VISIBLE_DEVICES={})",
+                             printable(visible));
   }
   for (const Sentence& sentence : kSentences) {
     if (sentence.result == result) return std::string(sentence.text);
@@ -70,7 +71,7 @@ Gpus find_gpus() {
   auto* const memory = symbol<Result(std::size_t*, int)>(driver, "cuDeviceTotalMem_v2");
   auto* const bus_id = symbol<Result(char*, int, int)>(driver, "cuDeviceGetPCIBusId");  // optional
   if (!init || !version || !count || !device || !name || !attribute || !memory) {
-    found.why_none = "libcuda.so.1 is no NVIDIA driver that attn knows: it lacks functions of CUDA 4";
+    found.why_none = "libcuda.so.1 is not a supported NVIDIA driver: it lacks functions of CUDA 4";
     return found;
   }
   (void)version(&found.driver_version);

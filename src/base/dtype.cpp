@@ -13,7 +13,7 @@ struct Row {
   std::int64_t bytes;
 };
 
-/// In the order of the enum.
+/// The rows have the order of the enum.
 constexpr std::array<Row, 13> kRows{{
     {DType::float64, "float64", 8},
     {DType::float32, "float32", 4},

@@ -18,14 +18,14 @@ bool Shape::known() const noexcept {
 std::optional<std::int64_t> Shape::elements() const noexcept { return checked_product(dims_); }
 
 std::int64_t Shape::size() const {
-  if (!known()) throw internal_error("the size of shape {} was asked for, but it is not known", str());
+  if (!known()) throw internal_error("the size of shape {} was requested, but it is unknown", str());
   const auto count = elements();
   if (!count) throw Error(ExitCode::no_memory, fmt::format("a tensor of shape {} does not fit in memory", str()));
   return *count;
 }
 
 UInt128 Shape::count() const {
-  if (!known()) throw internal_error("the elements of shape {} were asked for, but they are not known", str());
+  if (!known()) throw internal_error("the elements of shape {} were requested, but the shape is unknown", str());
   constexpr UInt128 kMost = UInt128{1} << 124;  // two axes of kMaxSize; its bytes still fit
   UInt128 count = std::find(begin(), end(), 0) == end() ? 1 : 0;
   for (const Dim dim : dims_) {

@@ -154,7 +154,7 @@ std::shared_ptr<std::byte> allocate_pages(std::int64_t bytes) {
 
 std::shared_ptr<std::byte> allocate_bytes(std::int64_t bytes) {
   const auto refused = [bytes] {
-    return Error(ExitCode::no_memory, fmt::format("{} bytes of memory cannot be had", with_commas(bytes)));
+    return Error(ExitCode::no_memory, fmt::format("{} bytes of memory could not be allocated", with_commas(bytes)));
   };
   if (bytes < 0 || bytes > kMaxSize) throw refused();
   if (bytes >= kPagesFrom) {

@@ -29,7 +29,7 @@ bool is_word(char c) noexcept {
   return is_upper(c) || is_lower(c) || (c >= '0' && c <= '9') || c == '_' || static_cast<unsigned char>(c) >= 0x80;
 }
 
-/// Returns the number of insertions, deletions, substitutions and swaps of neighbours from a to b (Damerau-Levenshtein;
+/// Returns the number of insertions, deletions, substitutions and swaps of neighbors from a to b (Damerau-Levenshtein;
 /// swapped letters may be edited again).
 std::size_t distance(std::string_view a, std::string_view b) {
   const std::size_t most = a.size() + b.size();

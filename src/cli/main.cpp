@@ -48,7 +48,7 @@ int run(const std::vector<std::string>& words) {
   return line.run();
 }
 
-/// Whether its error code in the standard library means that memory or threads are exhausted.
+/// Returns whether the error means that memory or threads are exhausted.
 bool is_lack_of_memory(const std::system_error& error) {
   return error.code() == std::errc::not_enough_memory || error.code() == std::errc::resource_unavailable_try_again;
 }
@@ -73,7 +73,7 @@ int told(const Console& console) noexcept {
   }
 }
 
-bool is_over = false;  // has main ended?
+bool is_over = false;  // whether main has ended
 
 /// A library that ends the program (libgomp without memory or threads) has printed the reason on stderr.
 void on_exit_of_a_library(int, void*) {

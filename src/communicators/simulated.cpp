@@ -148,7 +148,7 @@ class Simulated final : public Communicator {
 
   void meet() {
     if (!world_->meet(deadline()))
-      throw Error(ExitCode::no_device, fmt::format("{}: another rank did not come", at_work()));
+      throw Error(ExitCode::no_device, fmt::format("{}: another rank did not arrive", at_work()));
   }
 
   /// Reduces elements [from, from + count) over all ranks.

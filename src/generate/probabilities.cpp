@@ -109,7 +109,7 @@ std::vector<std::int64_t> top_unsorted(std::span<const float> x, std::int64_t k)
       }
       continue;
     }
-    // The last element of the heap is free; the front is the smallest of the k.
+    // The first k elements are a heap whose front is the smallest. The element after them was popped and is unused.
     if (!greater(i, heap.front())) continue;
     std::pop_heap(heap.begin(), heap.end() - 1, greater);
     heap[heap.size() - 2] = i;

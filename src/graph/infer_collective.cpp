@@ -29,7 +29,7 @@ Types with_size(const TensorType& x, int axis, Dim size) {
 
 Types infer_types(const AllReduce&, Inputs in) {
   expect_inputs(in, 1);
-  expect_number(in[0].dtype, "a sum over ranks");
+  expect_number(in[0].dtype, "an all-reduce");
   return {in[0]};
 }
 
@@ -42,7 +42,7 @@ Types infer_types(const AllGather& op, Inputs in) {
 
 Types infer_types(const ReduceScatter& op, Inputs in) {
   expect_inputs(in, 1);
-  expect_number(in[0].dtype, "a sum over ranks");
+  expect_number(in[0].dtype, "an all-reduce");
   expect_part(in[0].shape, op.axis, whole_of(op.axis, op.sizes, op.rank, in[0].shape));
   return with_size(in[0], op.axis, op.sizes[static_cast<std::size_t>(op.rank)]);
 }

@@ -77,7 +77,7 @@ std::uint32_t crc32c(std::string_view bytes) noexcept {
 EventFile::EventFile(const std::string& folder) {
   std::error_code failed;
   std::filesystem::create_directories(folder, failed);
-  if (failed) throw system_error(printable(folder), "cannot be made", failed.value());
+  if (failed) throw system_error(printable(folder), "cannot be created", failed.value());
   std::array<char, 256> host{};
   if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
   path_ =

@@ -9,13 +9,14 @@ namespace attn::io {
 namespace {
 
 constexpr std::string_view kLlamaCpp =
-    "a model for llama.cpp, which is not read; give the Hugging Face folder that it was made from";
+    "a llama.cpp model, which is not supported; use the Hugging Face folder that it was made from";
 constexpr std::string_view kPickle =
-    "a Python pickle, which only running it could read; save the weights in Python as .safetensors, and the model with "
+    "a Python pickle, which cannot be read without running it; save the weights in Python as .safetensors, and the "
+    "model with "
     "model.save('model.keras')";
 
 constexpr std::string_view kCheckpoint =
-    "a checkpoint of TensorFlow, which is not read; load it in Python and save it as .keras or .weights.h5";
+    "a TensorFlow checkpoint, which is not supported; load it in Python and save it as .keras or .weights.h5";
 
 /// Returns whether the file is one of those that model.save_weights of Keras 2 and tf.train.Checkpoint write, whatever
 /// their prefix.
@@ -29,14 +30,14 @@ bool is_checkpoint(std::string_view text, std::string_view path) {
 
 constexpr std::array<OtherKind, 9> kOtherKinds{
     {{"saved_model.pb",
-      "a TensorFlow SavedModel, which holds graphs of TensorFlow and is not read; load it in Python "
+      "a TensorFlow SavedModel, which contains TensorFlow graphs and is not supported; load it in Python "
       "(tf_keras.models.load_model) and save it as .keras or .h5"},
      {".gguf", kLlamaCpp},
      {".onnx",
-      "a model for ONNX Runtime, which holds its graph and is not read; give the Hugging Face folder or the Keras "
-      "model that it was made from"},
-     {".pb", "a graph of TensorFlow, which is not read; give the Keras model that it was made from"},
-     {".tflite", "a model for LiteRT, which is not read; give the Keras model that it was made from"},
+      "a model for ONNX Runtime, which is not supported; use the Hugging Face folder or the Keras model that it was "
+      "made from"},
+     {".pb", "a TensorFlow graph, which is not supported; use the Keras model that it was made from"},
+     {".tflite", "a LiteRT model, which is not supported; use the Keras model that it was made from"},
      {".pt", kPickle},
      {".pth", kPickle},
      {".pkl", kPickle},

@@ -16,7 +16,7 @@ using Names = std::map<std::string, std::string>;
 constexpr std::array<std::string_view, 9> kMaskOperations = {
     "any", "concatenate", "expand_dims", "logical_or", "not_equal", "ones_like", "squeeze", "where", "zeros_like"};
 
-/// Returns whether it is the name of such an operation, with or without a number.
+/// Returns whether it is the name of such an operation, possibly with a number: "where", "where_1".
 bool is_mask_operation(std::string_view name) {
   const std::size_t last = name.find_last_not_of("0123456789");
   if (last != std::string_view::npos && last + 1 < name.size() && name[last] == '_') name = name.substr(0, last);

@@ -115,7 +115,7 @@ std::unique_ptr<generate::CachedDecoder> Generator::Parts::decoder_for(const gen
   options.rows = static_cast<Dim>(request.prompts.size());
   options.branches = generate::branches_of(request.sampler);
   if (options.branches > std::numeric_limits<Dim>::max() / options.rows)
-    throw Error(ExitCode::no_memory, "so many sequences do not fit into any memory");
+    throw Error(ExitCode::no_memory, "the KV cache of so many sequences exceeds any memory");
   options.capacity = request.max_length;
   options.hidden = request.sampler.kind == generate::SamplerKind::contrastive;
   options.as_keras_hub = execution.as_keras_hub;

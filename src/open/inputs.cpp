@@ -71,7 +71,7 @@ class FileInputs {
     const bool is_single = arrays_.tensors.size() == 1 && arrays_.texts.empty() && model_.input_names().size() == 1;
     for (const NamedTensor& array : arrays_.tensors)
       if (contains(of_texts_, array.name) || (is_single && !of_texts_.empty()))
-        throw bad_input("{}: the input '{}' is of strings, the array given for it is {}", printable(path_),
+        throw bad_input("{}: the input '{}' takes strings, but its array is {}", printable(path_),
                         printable(of_texts_.front()), name_of(array.tensor.dtype()))
             .about("inputs");
     if (others_ != nullptr && !arrays_.texts.empty() && !names_numbers() && names_texts()) {

@@ -68,7 +68,7 @@ std::map<std::string, Tensor> encode_texts(const keras::Model& model, const std:
     if (arrays.empty()) continue;
     try {
       if (arrays.size() < stage.inputs.size())
-        throw bad_input("it crosses {}, but not all of them are given", printable(join(stage.inputs, ", ")));
+        throw bad_input("it crosses {}, but some of these are missing", printable(join(stage.inputs, ", ")));
       out.emplace(stage.name, text::encode(*stage.encoding, arrays));
     } catch (const Error& error) {
       if (error.code() != ExitCode::bad_input) throw;

@@ -85,8 +85,7 @@ WeightsSource read_weights(const std::string& path, const LoadedModel* model, co
 }
 
 void WeightsSource::warn(const Listener& listener) const {
-  if (unreadable)
-    listener.warn(fmt::format("{}; its weights keep the names that the file gives them", unreadable->what()));
+  if (unreadable) listener.warn(fmt::format("{}; its weights keep the names in the file", unreadable->what()));
 }
 
 std::vector<NamedTensor> named_weights(const WeightsSource& source, const LoadedModel* model) {

@@ -30,7 +30,8 @@ T* from(const Tensor& tensor, std::int64_t begin = 0) {
 
 }  // namespace
 
-/// The values of a step that are common to all variables.
+/// The values of a step that are common to all variables: the learning rate, the step's number from 1 on, and Nadam's
+/// product of momenta.
 struct Moment {
   double rate = 0, t = 1, product = 1;
 };

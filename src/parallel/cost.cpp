@@ -91,7 +91,7 @@ Prediction predict(const Graph& model, Kind kind, int ranks, const Cluster& clus
 
 namespace {
 
-/// Returns the cluster as the ranks with the same index in different groups use it.
+/// Returns the cluster for collectives between groups, in which one of `ranks` neighboring ranks takes part.
 Cluster between_groups(Cluster cluster, int ranks) {
   cluster.ranks_per_node = std::max(1, cluster.ranks_per_node / ranks);
   return cluster;

@@ -167,7 +167,7 @@ class Planner {
     });
   }
 
-  // Assigns offsets to the roots of one place, and returns their total size.
+  // Assigns offsets to the values of one place that are not views, and returns their total size.
   std::int64_t allocate(Place place) {
     std::vector<ValueId> ids;
     std::vector<Lifetime> lifetimes;

@@ -82,7 +82,8 @@ std::string without_number(std::string name) {
 class Renumbered {
  public:
   void add(const NamedTensor& array) { left_[without_number(array.name)].push_back(&array); }
-  /// Returns the first array left that can be this one under another number; null if there is none.
+  /// Returns the first unmatched array whose name differs from this one's only in its number, if the shapes agree;
+  /// otherwise null.
   const NamedTensor* take(const PassArray& array) {
     const auto found = left_.find(without_number(array.name));
     if (found == left_.end() || found->second.empty()) return nullptr;

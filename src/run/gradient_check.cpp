@@ -63,7 +63,7 @@ class GradientChecker {
         checked_(checked.begin(), checked.end()),
         options_(options) {
     for (const Tensor& input : inputs) numbers_.push_back(widened(input));
-    // The converted weights follow, in the order of the graph.
+    // release_weights() has turned the weights into inputs, which follow the model's own.
     for (std::size_t i = inputs.size(); i < graph_.inputs.size(); ++i)
       numbers_.push_back(widened(weights[graph::at(graph.value(graph_.inputs[i]).weight)]));
     gradients::Differentiated backward = gradients::differentiate(graph_, loss, checked_);

@@ -55,7 +55,7 @@ std::int64_t now_in(const std::string& folder) {
 void make_folder(const std::string& path) {
   std::error_code error;
   std::filesystem::create_directories(path, error);
-  if (error) throw system_error(printable(path), "cannot be made", error.value());
+  if (error) throw system_error(printable(path), "cannot be created", error.value());
 }
 
 std::string this_process() {

@@ -30,7 +30,7 @@ std::vector<std::string> matches_of(const std::string& pattern) {
   glob_t found{};
   const int code = ::glob(pattern.c_str(), GLOB_ERR | GLOB_NOSORT, nullptr, &found);
   const std::unique_ptr<glob_t, decltype(&::globfree)> owner(&found, &::globfree);
-  if (code == GLOB_NOMATCH) throw bad_input("{}: no file has such a name", printable(pattern));
+  if (code == GLOB_NOMATCH) throw bad_input("{}: no file matches", printable(pattern));
   if (code != 0) throw bad_input("{}: a folder on the way cannot be read", printable(pattern));
   return {found.gl_pathv, found.gl_pathv + found.gl_pathc};
 }

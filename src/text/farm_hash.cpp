@@ -1,4 +1,4 @@
-// FarmHash's Fingerprint64 (farmhashna::Hash64, https://github.com/google/farmhash, MIT licence, Google Inc.).
+// FarmHash's Fingerprint64 (farmhashna::Hash64, https://github.com/google/farmhash, MIT license, Google Inc.).
 #include <utility>
 
 #include "attn/text/hash.h"

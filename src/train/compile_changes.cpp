@@ -137,7 +137,7 @@ Json schedule_of(const CompileChanges& changes, double rate, std::int64_t steps)
     config["end_learning_rate"] = 0.0;
     config["power"] = 1.0;
     config["cycle"] = false;
-  } else {  // with an alpha of 1 it stays at the end of the warmup
+  } else {  // with an alpha of 1, the rate stays constant after the warm-up
     config["alpha"] = falls ? 0.0 : 1.0;
   }
   const char* const name = is_linear ? "PolynomialDecay" : "CosineDecay";

@@ -171,7 +171,8 @@ class Preparation {
       const auto before = job_.state.data.find(name);
       if (before != job_.state.data.end() && before->second == now) continue;
       listener_.warn(fmt::format(
-          "the array '{}' of the data has changed since the training stopped: {}, and it was {}; results will differ "
+          "the array '{}' of the data has changed since the training stopped: it is {}, and was {}; results will "
+          "differ "
           "from those of an uninterrupted training",
           printable(name), printable(now), before == job_.state.data.end() ? "not there" : printable(before->second)));
     }
@@ -267,7 +268,7 @@ class Preparation {
     });
   }
 
-  /// Replaces the merged weights of Keras's files by their parts.
+  /// Replaces kernels that include a low-rank addition by the separate kernel and factors.
   void go_on_with(const std::map<int, Tensor>& unmerged, std::vector<Tensor>& weights) const {
     for (const auto& [number, tensor] : unmerged) {
       const auto at = static_cast<std::size_t>(number);
@@ -298,9 +299,10 @@ class Preparation {
       return {};  // the optimizer was never trained: it has rates and scales at most
     const bool fits = state.size() == all || state.size() + optimizer.scale_variables() == all;
     if (!told_.resume && !fits) {  // Keras starts anew, too
-      listener_.warn(fmt::format(
-          "{}: the optimizer has {} variables there and {} here, as other layers are trained: it starts anew",
-          printable(place_of_weights()), state.size(), all));
+      listener_.warn(
+          fmt::format("{}: the file has {} optimizer variables, but {} are needed, because other layers are trained: "
+                      "the optimizer state is reset",
+                      printable(place_of_weights()), state.size(), all));
       return {};
     }
     in_file(place_of_weights(), [&] { optimizer.set_state(state); });

@@ -149,7 +149,7 @@ Numbers values_by(const FBetaRule& rule, const Running& sums) {
 Numbers values_by(const keras::OverlapRule& rule, const Running& sums) {
   const auto classes = static_cast<std::size_t>(rule.classes);
   expect_sums(sums.total.size() == classes * classes);
-  // A class may be listed any number of times, but its row and column are added up once.
+  // Computed once for each class, although the rule may list a class several times.
   std::map<std::int64_t, std::optional<double>> overlaps;
   const auto overlap_of = [&](std::int64_t target) -> std::optional<double> {
     const auto at = static_cast<std::size_t>(target);

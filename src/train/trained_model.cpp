@@ -26,7 +26,7 @@ void set_policy(Json& json, const std::string& policy) {
   if (json.is_object() && is_layer(json)) {
     Json& dtype = json["config"]["dtype"];
     if (dtype.is_object() && dtype.value("class_name", Json()) != "DTypePolicy")
-      throw bad_input("the layer '{}' is quantized, and has no other `dtype`",
+      throw bad_input("the layer '{}' is quantized, so its `dtype` cannot be changed",
                       printable(json["config"].value("name", "")));
     dtype = Json{{"module", "keras"},
                  {"class_name", "DTypePolicy"},

@@ -260,7 +260,7 @@ void Trainer::share_out(Program& program, graph::Graph& graph, Dim rows) const {
 std::int64_t Trainer::memory_needed(const Batch& batch) {
   std::int64_t state = 0;
   const Program& step = planned(batch, true);
-  if (step.executable) throw internal_error("memory is asked for once it is taken");
+  if (step.executable) throw internal_error("the memory of a step was requested after its allocation");
   for (const NamedTensor& variable : optimizer_->state()) state += variable.tensor.bytes();
   if (shares_optimizer() && options_.compile.ranks->rank() == 0)
     state += optimizer_bytes();  // whole variables, while rank 0 writes the state

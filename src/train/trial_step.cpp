@@ -78,7 +78,7 @@ std::map<std::string, double> update_norms(const open::LoadedModel& loaded, cons
         out[spec.path] = distance(trainer.weights()[i], weights[i]);
     return out;
   } catch (const Error& error) {
-    listener.note(fmt::format("the size of a step is not computed: {}", error.what()));
+    listener.note(fmt::format("the size of the optimizer's step could not be computed: {}", error.what()));
     return {};
   }
 }

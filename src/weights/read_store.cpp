@@ -84,7 +84,7 @@ Store read_shards(const Bytes& index, const std::string& path) {
 Store parse_store(const Bytes& file, const std::string& path) {
   if (is_pickle(file)) {
     throw bad_input(
-        "{}: a Python pickle, which only running it could read; save the weights in Python with "
+        "{}: a Python pickle, which cannot be read without running it; save the weights in Python with "
         "safetensors.torch.save_file(model.state_dict(), 'weights.safetensors')",
         printable(path));
   }

@@ -151,7 +151,7 @@ TEST_CASE("memory_size: steps of 1024 with two decimals, as Keras's summary") {
       {4938, "4.82 KB"},
       {1048575, "1024.00 KB"},
       {UInt128{1} << 50, "1.00 PB"},
-      {UInt128{1} << 60, "1.00 PB"},  // Keras's own error: divided once more, with the same name
+      {UInt128{1} << 60, "1.00 PB"},  // Keras's mistake: it divides once more, but has no larger unit
   };
   for (const auto& [bytes, expected] : cases) CHECK(memory_size(bytes) == expected);
 }

@@ -192,9 +192,9 @@ TEST_CASE("a model's graph that is wrong is refused with its place") {
   CHECK(run_attn({"summary", "-"}, model(good, out)).code == 0);
   const std::vector<Case> cases = {
       {"a name that is not there", model(tensor(R"(["j", 0, 0])"), out), "there is no layer 'j'"},
-      {"a call that is not there", model(tensor(R"(["i", 3, 0])"), out), "call 3 is asked for"},
+      {"a call that is not there", model(tensor(R"(["i", 3, 0])"), out), "call 3 is requested"},
       {"a negative call", model(tensor(R"(["i", -1, 0])"), out), "expected an integer"},
-      {"a result that is not there", model(tensor(R"(["i", 0, 1])"), out), "result 1 is asked for"},
+      {"a result that is not there", model(tensor(R"(["i", 0, 1])"), out), "result 1 is requested"},
       {"a cycle", model(tensor(R"(["d", 0, 0])"), out), "cycle"},
       {"no output", model(good, "[]"), "a model needs an output"},
   };

@@ -150,7 +150,7 @@ TEST_CASE("run: --check-finite names the layer that leaves float16's range, and 
     CHECK(text.code == 1);
     CHECK(contains(text.out,
                    "NaN or Inf appeared in 'big\\u{1b}' (Dense): (1, 4, 4) float16, 16 Inf of 16, first inf at [0, 0, "
-                   "0]\n  it left float16's range ±65504\n  1 layer holds NaN or Inf besides\n"));
+                   "0]\n  it left float16's range ±65504\n  1 more layer contains NaN or Inf\n"));
     CHECK(contains(text.err, "NaN or Inf appeared in 'big\\u{1b}' (Dense), which left float16's range ±65504\n"));
     const Result json_run = run_attn({"run", path, "--check-finite", "--backend", backend, "--json"});
     CHECK(json_run.code == 1);
@@ -190,7 +190,7 @@ TEST_CASE("summary: --masks says what becomes of masks, in every format, and ref
   const Result table = run_attn({"summary", "--masks", model});
   CHECK(table.code == 0);
   CHECK(contains(table.out, "uses query_mask, value_mask"));
-  CHECK(contains(table.out, "Warning: 'self_attention' took the mask off the output of 'embedding_1'"));
+  CHECK(contains(table.out, "Warning: 'self_attention' removed the mask of the output of 'embedding_1'"));
   const json values = json::parse(run_attn({"summary", "--masks", "--json", model}).out);
   CHECK(values["schema"] == "attn.summary/1");
   CHECK(values["masks"].size() > 3);
@@ -405,7 +405,7 @@ TEST_CASE("bench: --fail-if-slower exits 1 where a median is over the baseline's
   const Result unmatched = run_attn(
       {"bench", "--iterations", "1", "--batch-size", "2", "--baseline", earlier, "--fail-if-slower", "5%", "--quiet"});
   CHECK(unmatched.code == 1);
-  CHECK(contains(unmatched.err, "has no measurement of the setting of 1 of 1 here"));
+  CHECK(contains(unmatched.err, "has no measurement for 1 of the 1 settings"));
   CHECK(run_attn({"bench", "--fail-if-slower", "5%"}).code == 2);
   CHECK(run_attn({"bench", "--fail-if-slower", "five", "--baseline", earlier}).code == 2);
 }

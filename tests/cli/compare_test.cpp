@@ -87,7 +87,7 @@ TEST_CASE("compare: two dtypes agree as the coarser allows, and not as float32 w
   const json strict = compared({"--dtype", "float32,bfloat16", "--rtol", "1e-5", "--atol", "1e-6"});
   CHECK(strict["equal"] == false);
   CHECK(strict["first_difference"] == "multi_head_attention");
-  CHECK(strict["tolerance"]["reason"] == "as asked for");
+  CHECK(strict["tolerance"]["reason"] == "as requested");
   // The reported minimum tolerance is sufficient.
   const std::string enough = strict["tolerance"]["minimum_atol"].dump();
   CHECK(compared({"--dtype", "float32,bfloat16", "--rtol", "1e-5", "--atol", enough})["equal"] == true);

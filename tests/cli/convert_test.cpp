@@ -172,6 +172,6 @@ TEST_CASE("convert: checkpoints of TensorFlow are named as such") {
                                   folder.file("cp.ckpt.index", "x\x57\xfb\x80\x8b\x24\x75\x47\xdb")}) {
     const Result result = run_attn({"weights", path});
     CHECK(result.code == 3);
-    CHECK_MESSAGE(contains(result.err, "a checkpoint of TensorFlow"), result.err);
+    CHECK_MESSAGE(contains(result.err, "a TensorFlow checkpoint"), result.err);
   }
 }

@@ -60,8 +60,10 @@ TEST_CASE("devices: each way in which a GPU can be missing is told in its own se
   };
   const std::vector<Row> rows{
       {{{"FAKE_CUDA_INIT", "34"}}, "cuda", "libcuda.so.1 is the CUDA stub (check LD_LIBRARY_PATH)"},
-      {{{"FAKE_CUDA_INIT", "100"}}, "cuda", "the NVIDIA driver is there, but no GPU"},
-      {{{"FAKE_CUDA_INIT", "100"}, {"CUDA_VISIBLE_DEVICES", "-1"}}, "cuda", "no visible GPU (CUDA_VISIBLE_DEVICES=-1)"},
+      {{{"FAKE_CUDA_INIT", "100"}}, "cuda", "the NVIDIA driver is installed, but there is no GPU"},
+      {{{"FAKE_CUDA_INIT", "100"}, {"CUDA_VISIBLE_DEVICES", "-1"}},
+       "cuda",
+       "no GPU is visible (CUDA_VISIBLE_DEVICES=-1)"},
       {{{"FAKE_CUDA_INIT", "802"}}, "cuda", "fabric manager"},
       {{{"FAKE_CUDA_INIT", "803"}}, "cuda", "different versions"},
       {{{"FAKE_CUDA_INIT", "12345"}}, "cuda", "CUDA error 12345"},

@@ -122,7 +122,7 @@ TEST_CASE("embed: wrong models, texts, lengths and files are each an error with 
   std::ofstream(folder / "none.txt").flush();
   const std::vector<std::tuple<std::vector<std::string>, int, std::string>> cases = {
       {{"embed", gpt2, "--text", "a"}, 3, "a GPT2CausalLM does not embed texts; expected a TextEmbedder of KerasHub"},
-      {{"embed", data("bert"), "--texts", folder / "none.txt"}, 2, "there are no texts to embed"},
+      {{"embed", data("bert"), "--texts", folder / "none.txt"}, 2, "the file contains no texts to embed"},
       {{"embed", data("bert"), "--text", "\xff"}, 2, "UTF-8"},
       {{"embed", data("bert"), "--text", "a", "--seq-len", "65"}, 2, "64 positions"},
       {{"embed", data("bert"), "--text", "a", "--seq-len", "0"}, 2, "--seq-len"},

@@ -294,8 +294,8 @@ TEST_CASE("attn: an empty file, a text and a comma too many are called so") {
       {"a.json", "hello\n", "not valid JSON: it begins with 'hello'"},
       {"a.json", R"({"input_shape": [5, 8],})", "not valid JSON: a comma before '}'"},
       {"a.json", R"({"input_shape": [5, 8, ]})", "not valid JSON: a comma before ']'"},
-      {"checkpoint", "model_checkpoint_path: \"ckpt-1\"\n", "a checkpoint of TensorFlow"},
-      {"v.data-00000-of-00001", "abc", "a checkpoint of TensorFlow"},
+      {"checkpoint", "model_checkpoint_path: \"ckpt-1\"\n", "a TensorFlow checkpoint"},
+      {"v.data-00000-of-00001", "abc", "a TensorFlow checkpoint"},
   };
   for (const auto& [name, text, message] : rows) {
     const Result result = run_attn({"summary", folder.file(name, text)});

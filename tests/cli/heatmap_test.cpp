@@ -156,6 +156,6 @@ TEST_CASE("heatmap: a picture of a few heads has their labels, else it says that
   CHECK(contains(drawn("png", {"-o", folder / "m.png"}, kReader).err, "a PNG has no labels of positions"));
   const std::string many =
       R"({"name": "many", "input_shape": [null, 36], "num_layers": 1, "num_heads": 18, "intermediate_dim": 8})";
-  CHECK(contains(drawn("svg", {}, many).err, "the positions of 18 heads are not labelled"));
+  CHECK(contains(drawn("svg", {}, many).err, "the positions of 18 heads are not labeled"));
   CHECK(run_attn({"heatmap", "-", "--no-header"}, kReader).code == 2);
 }

@@ -145,10 +145,9 @@ TEST_CASE("explain: products and powers are written as such in ASCII") {
 TEST_CASE("attn: what another library wrote is answered by what it is") {
   const TemporaryFolder folder;
   for (const auto& [name, text, words] :
-       {std::tuple("m.onnx", "\x08\x08", "a model for ONNX Runtime"),
-        std::tuple("m.gguf", "GGUF", "a model for llama.cpp"),
+       {std::tuple("m.onnx", "\x08\x08", "a model for ONNX Runtime"), std::tuple("m.gguf", "GGUF", "a llama.cpp model"),
         std::tuple("saved_model.pb", "\x08\x01", "a TensorFlow SavedModel"),
-        std::tuple("m.pt", "\x80\x02", "a Python pickle"), std::tuple("m.tflite", "\x1c", "a model for LiteRT")}) {
+        std::tuple("m.pt", "\x80\x02", "a Python pickle"), std::tuple("m.tflite", "\x1c", "a LiteRT model")}) {
     CAPTURE_BINDING(name);
     const std::string path = folder.file(name, text);
     for (const char* command : {"summary", "run", "weights"}) {

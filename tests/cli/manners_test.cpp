@@ -467,7 +467,7 @@ TEST_CASE("attn: a table too wide for a terminal breaks names at their parts, an
   const Environment utf8(Variables{{"LC_ALL", "C.UTF-8"}, {"NO_COLOR", "1"}});
   const std::string narrow = run_on_terminal({"summary", "--costs"}, 80).out;
   for (const char* whole : {"(MultiHeadAttention)", "(1, 50, 2048)", "104,960,000",
-                            "80 columns have no room for Weights, Activations, Scores"})
+                            "80 columns are too few for Weights, Activations, Scores"})
     CHECK_MESSAGE(contains(narrow, whole), whole);
   const std::string wide = run_on_terminal({"summary", "--costs"}, 120).out;
   for (const char* whole : {"(LayerNormalization)", "4.01 MB float32", "78.12 KB"})

@@ -104,7 +104,7 @@ TEST_CASE("text: numbers are hashed where they stand in an input, and what is co
   const Result one =
       run_attn({"run", text_case("hashes/model.keras"), "--input", "number=src/cli/commands/demo/word.npy"});
   CHECK(one.code == 3);
-  CHECK(contains(one.err, "it crosses number, small, but not all of them are given"));
+  CHECK(contains(one.err, "it crosses number, small, but some of these are missing"));
 }
 
 TEST_CASE("text: compare takes strings from the file of --expect, beside what Keras's layers gave") {

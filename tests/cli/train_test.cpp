@@ -394,8 +394,9 @@ TEST_CASE("train: a step that is not finite leaves what was trained before it, i
 
   const Result anew = with({kModel, "--data", bad, "-o", folder / "b.keras"});
   CHECK(anew.code == 1);
-  CHECK(contains(anew.err, "step 10 is not finite, first in the array 'x' of the data; the model before it is in " +
-                               folder / "b.keras"));
+  CHECK(contains(anew.err,
+                 "step 10 is not finite, first in the array 'x' of the data; the model before this step is in " +
+                     folder / "b.keras"));
   const Result resumed =
       with({folder / "b.keras", "--data", kData, "-o", folder / "b.keras", "--resume", "--dump", folder / "b.npz"});
   REQUIRE_MESSAGE(resumed.code == 0, resumed.err);

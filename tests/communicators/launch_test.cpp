@@ -12,8 +12,7 @@
 namespace attn::communicators {
 namespace {
 
-/// Sets variables of a launcher for the length of a test; those of the launcher that started the test are unset
-/// meanwhile.
+/// Sets variables of a launcher for the duration of a test, and unsets those of the launcher that started the test.
 class Variables {
  public:
   using Given = std::vector<std::pair<const char*, const char*>>;

@@ -60,7 +60,7 @@ void try_collectives(Communicator& world, DType dtype, Checks& checks) {
     checks.expect(sum.at(i) == rounded.at(0), "a sum");
     checks.expect(most.at(i) == numbers(size - 1, 7, dtype).at(i), "a maximum");
   }
-  // Together with another sum, and while its input is overwritten.
+  // A pending sum overlaps with another collective, and its input is overwritten.
   const Tensor given = numbers(rank, 7, dtype), later(dtype, {7});
   const std::int64_t begun = world.begin_all_reduce(given.data(), later.data(), 7, dtype, Reduction::sum);
   std::memset(given.data(), 0, static_cast<std::size_t>(given.bytes()));
@@ -68,7 +68,7 @@ void try_collectives(Communicator& world, DType dtype, Checks& checks) {
   world.barrier();
   world.finish(begun);
   checks.expect(std::memcmp(later.data(), sum.data(), static_cast<std::size_t>(sum.bytes())) == 0, "a begun sum");
-  // In place, while others still read.
+  // In place, while other ranks may still read.
   world.all_reduce(own.data(), own.data(), 7, dtype, Reduction::sum);
   checks.expect(std::memcmp(own.data(), sum.data(), static_cast<std::size_t>(own.bytes())) == 0, "in place");
 
@@ -171,7 +171,7 @@ TEST_CASE("simulated: where a rank fails or never comes, the others do not wait 
                                    world.say("dense");
                                    if (world.rank() == 0) world.barrier();
                                  }),
-                       "collective 1, barrier for layer 'dense': another rank did not come", Error);
+                       "collective 1, barrier for layer 'dense': another rank did not arrive", Error);
 }
 
 TEST_CASE("alone: a rank without others has a clock that collectives move on by their price") {

@@ -55,7 +55,7 @@ TEST_CASE("versions: a seeded einsum kernel is drawn by the rule of the Keras th
   for (std::size_t i = 0; i < specs.size(); ++i) {
     CAPTURE(specs[i].path);
     const Tensor drawn = weights::initialize(specs[i], 0);
-    // The same random numbers, scaled in float32: two roundings.
+    // Both draw the same random numbers. Keras scales them in float32, which rounds twice.
     for (std::int64_t n = 0; n < drawn.size(); ++n)
       CHECK(std::abs(drawn.at(n) - stored[i].at(n)) <= 2 * 0x1p-24 * std::abs(stored[i].at(n)));
   }

@@ -124,7 +124,7 @@ namespace {
 
 using nlohmann::json;
 
-/// The numbers of a row must be the sums of those inside it.
+/// The numbers of a row must be the sums over the rows of its inner layers.
 void check_sums(const json& row) {
   if (!row.contains("layers")) return;
   CAPTURE(row["name"].get<std::string>());

@@ -102,7 +102,7 @@ void in_background(std::function<void()> work);
 [[nodiscard]] bool is_eager();
 /// The number of the current or last cluster, over all launches.
 [[nodiscard]] std::uint64_t cluster_number();
-/// Blocks of that cluster.
+/// The number of blocks in that cluster.
 [[nodiscard]] std::size_t cluster_blocks();
 
 }  // namespace attn::simt

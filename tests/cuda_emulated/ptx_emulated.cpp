@@ -73,7 +73,7 @@ State& state() {
     the_state.barriers.clear();
     the_state.copies.resize(std::max(the_state.copies.size(), cluster_blocks() * kBlockThreads));
     for (ThreadCopies& thread : the_state.copies) {
-      thread.copies.clear();  // keeps the memory
+      thread.copies.clear();  // keeps the allocation
       thread.groups.clear();
       thread.open = 0;
     }
@@ -101,7 +101,7 @@ float low_of(bool bfloat16, std::uint32_t pair) { return number_of(bfloat16, sta
 float high_of(bool bfloat16, std::uint32_t pair) { return number_of(bfloat16, static_cast<std::uint16_t>(pair >> 16)); }
 
 /// a (16, 16), distributed over the lanes of a warp as {(g, 2t), (g+8, 2t), (g, 2t+8), (g+8, 2t+8)} and their right
-/// neighbours.
+/// neighbors.
 struct Rows {
   double a[16][16];
 };

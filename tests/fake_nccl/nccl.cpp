@@ -25,7 +25,7 @@ namespace {
 
 constexpr int kMostRanks = 8;
 constexpr std::size_t kMostBytes = std::size_t{1} << 20;  // bytes that a rank passes at once
-/// The time that work waits for other ranks before the stream counts as one that never becomes ready.
+/// The time that work waits for other ranks before it fails.
 std::chrono::milliseconds patience() {
   const char* const text = std::getenv("FAKE_NCCL_PATIENCE");
   return std::chrono::milliseconds(text != nullptr ? std::atoi(text) : 20000);
@@ -93,7 +93,7 @@ struct ncclComm {
   Shared* shared = nullptr;
   int rank = 0, size = 1;
   std::uint64_t number = 0;  // number of rounds so far
-  int asked = 0;             // polls since the last call: the first one is answered by "not yet"
+  int asked = 0;             // polls since the last call; the first is answered with ncclInProgress
   ncclResult_t failed = ncclSuccess;
   bool joined = false;
 

@@ -32,7 +32,7 @@ void take_steps(const optimizers::Settings& settings) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string text(fuzz::text_of(data, size));
-  // In the program, the guarded JSON parser has read the model's config before.
+  // In the program, the text comes from a model's config, which a parser with limits has already read.
   const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
   if (!json.is_object() || text.find('\0') != std::string::npos) return 0;
   optimizers::Settings settings;

@@ -24,7 +24,7 @@ struct PresetCase {
   std::filesystem::path path;
   std::string name;
   keras::Model backbone, task;
-  std::vector<Tensor> weights;  ///< of both
+  std::vector<Tensor> weights;  ///< of both models
   nlohmann::json meta;
 
   [[nodiscard]] bool is_half() const { return name.ends_with("_bf16"); }

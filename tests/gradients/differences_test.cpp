@@ -45,7 +45,7 @@ Tensor draw(const Input& input, RandomStream& stream) {
   throw internal_error("no such numbers");
 }
 
-/// A case as a graph whose loss is the sum of all outputs, each number times a random factor.
+/// The graph of a case. Its loss is the sum of all elements of the outputs, each times a random factor.
 struct Setup {
   graph::Graph graph;
   std::vector<Tensor> inputs;

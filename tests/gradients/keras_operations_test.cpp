@@ -28,7 +28,7 @@ Make one(Op op) {
   return [op](Builder& b, const Values& x) { return b.apply(op, x); };
 }
 
-/// With integers after the inputs.
+/// Makes a graph whose last input is a constant of integers.
 Make with_indices(Op op, Shape shape, std::vector<double> indices) {
   return [=](Builder& b, const Values& x) {
     Tensor tensor(DType::int32, shape);

@@ -53,7 +53,7 @@ TEST_CASE("builder: a weight is declared once and found again") {
   Builder build(graph);
   const ValueId kernel = build.weight(spec("dense/kernel", "layers/dense/vars/0", {8, 4}));
   CHECK(build.weight(spec("dense/kernel", "layers/dense/vars/0", {8, 4})) == kernel);
-  // The same path in another nested model is another weight.
+  // Weights with the same path but different keys, as in two nested models, are different weights.
   const ValueId other = build.weight(spec("dense/kernel", "layers/functional/layers/dense/vars/0", {3, 3}));
   CHECK(other != kernel);
   CHECK(graph.weights.size() == 2);

@@ -288,7 +288,7 @@ TEST_CASE("safetensors: what the format's own library refuses, and keys that rep
   for (const std::uint64_t size :
        {0ULL, 1ULL, 7ULL, 1ULL << 20, 100'000'000ULL, 100'000'001ULL, 1ULL << 31, 0xFFFFFFFFULL})
     files.push_back(number(size, 8) + "{" + a + "," + b + "}" + std::string(8, '\0'));
-  files.push_back(number(2, 8) + "{}" + "PK\5\6" + std::string(18, '\0'));  // followed by an archive
+  files.push_back(number(2, 8) + "{}" + "PK\5\6" + std::string(18, '\0'));  // a zip archive follows
   REQUIRE(files.size() > 105);
   for (const std::string& file : files) {
     CAPTURE(file.substr(0, 160));

@@ -160,7 +160,7 @@ TEST_CASE("file: a pipe that holds more than is accepted is refused before it is
   const TemporaryFolder folder;
   const std::string path = folder / "pipe";
   REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
-  const int both = ::open(path.c_str(), O_RDWR | O_CLOEXEC);  // it never ends
+  const int both = ::open(path.c_str(), O_RDWR | O_CLOEXEC);  // kept open for writing, so that readers see no end
   REQUIRE(::write(both, "hello", 5) == 5);
   CHECK(refusal([&] { return read_file(path, 4); }).find("larger than the 4 bytes") != std::string::npos);
   ::close(both);
@@ -242,7 +242,7 @@ TEST_CASE("atomic file: a program that ends can remove what its writers have beg
     CHECK(folder.names() == std::vector<std::string>{"b"});
     CHECK(refusal([&] { first.commit(); }).ends_with("No such file or directory"));
   }
-  // More than are tracked, and the same number again.
+  // More files at once than are tracked. The second round shows that committed files free their places.
   for (int round = 0; round < 2; ++round) {
     std::vector<std::unique_ptr<AtomicFile>> files;
     for (int i = 0; i < 12; ++i) files.push_back(std::make_unique<AtomicFile>(folder / std::to_string(i)));

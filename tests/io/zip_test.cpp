@@ -40,11 +40,11 @@ struct Part {
   std::uint32_t attributes = 0;
   std::string directory_extra = {};
   std::string local_extra = {};
-  std::int64_t size = -1;          // unpacked; negative: that of the contents
-  std::int64_t local_size = -1;    // in the local header; negative: as `size`
-  std::string local_name = {};     // empty: as `name`
+  std::int64_t size = -1;          // unpacked size; negative: the size of the contents
+  std::int64_t local_size = -1;    // size in the local header; negative: `size`
+  std::string local_name = {};     // name in the local header; empty: `name`
   std::int64_t offset = -1;        // offset of the local header in the directory; negative: the true one
-  std::string_view unpacked = {};  // for the checksum; empty: the contents
+  std::string_view unpacked = {};  // data for the checksum; empty: the contents
 };
 
 std::string archive_of(const std::vector<Part>& parts, const std::string& before = "", const std::string& between = "",
@@ -177,7 +177,7 @@ TEST_CASE("zip: what grows out of proportion is refused before it is unpacked") 
   // A false size of a small member allocates no memory either.
   Part liar = packed_part("x");
   liar.size = 16 << 20;
-  CHECK(refused_for(archive_of({liar}), "its size is not true"));
+  CHECK(refused_for(archive_of({liar}), "its size is wrong"));
   std::vector<Part> many;
   for (int i = 0; i < 100; ++i) {
     many.push_back(packed_part(std::string(1 << 20, '\0')));

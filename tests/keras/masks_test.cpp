@@ -101,7 +101,7 @@ TEST_CASE("masks: attention that takes the mask off the residual is told, and so
   CHECK(row_of(trace, "mean").uses.empty());
   CHECK(trace.warnings ==
         std::vector<std::string>{
-            "'attention' took the mask off the output of 'embedding', so 'add' (Add) reads it without one",
+            "'attention' removed the mask of the output of 'embedding', so 'add' (Add) reads it without one",
             "'add' (Add) silently drops the mask of 'attention', as all operations do"});
 }
 

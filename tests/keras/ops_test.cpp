@@ -14,7 +14,7 @@ using namespace attn;
 
 namespace {
 
-/// An input of a model: without the batch, which is None in the config.
+/// An input of a model. The config has None for the batch.
 struct Given {
   std::string name;
   DType dtype;

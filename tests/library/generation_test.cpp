@@ -66,7 +66,7 @@ TEST_CASE("Generator: what cannot be asked for is an error of usage, and a class
   options = greedy();
   options.temperature = 0.0;
   CHECK_THROWS_WITH_AS((void)generator.generate({"a"}, options), doctest::Contains("temperature 0"), Error);
-  for (const std::int64_t beams : {0, -1, -5}) {  // before a decoder with so many rows is made
+  for (const std::int64_t beams : {0, -1, -5}) {  // rejected before the decoder is created
     options = greedy();
     options.sampler = "beam";
     options.beams = beams;

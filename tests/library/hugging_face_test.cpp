@@ -120,7 +120,7 @@ TEST_CASE("a Hugging Face folder: weights are in one file or in several, in floa
   const auto expected = expected_of("gpt2");
   struct Case {
     DType dtype;
-    double tolerance;  // some dozen sums of weights with this many digits
+    double tolerance;  // dozens of sums, whose weights are rounded to the dtype
   };
   for (const Case& one : {Case{DType::float32, test::kTolerance}, {DType::bfloat16, 5e-2}, {DType::float16, 5e-3}}) {
     CAPTURE(name_of(one.dtype));

@@ -9,7 +9,7 @@ namespace {
 constexpr const char* kSmall = R"({"name": "small", "input_shape": [3, 4], "num_layers": 1, "num_heads": 2,
   "key_dim": 2, "intermediate_dim": 8, "units": 2})";
 
-/// Inputs of so many rows, and targets that are their sums in two halves.
+/// Inputs with this number of rows. Each target is the sum of two neighboring input elements.
 std::map<std::string, Tensor> data_of(const Model& model, std::int64_t rows) {
   Tensor x(DType::float32, {rows, 3, 4}), y(DType::float32, {rows, 3, 2});
   for (std::int64_t i = 0; i < x.size(); ++i) x.set(i, std::sin(static_cast<double>(i)));
@@ -78,7 +78,7 @@ TEST_CASE("Trainer: data that does not fit the model is an error that names the 
   CHECK_THROWS_WITH_AS((void)model.trainer(data, options_of(1)), doctest::Contains("rows"), Error);
   TrainOptions wrong = options_of(0);
   CHECK_THROWS_WITH_AS((void)model.trainer(data_of(model, 8), wrong), doctest::Contains("epochs 0"), Error);
-  CHECK_THROWS_AS((void)model.trainer(data_of(model, 8)), Error);  // never compiled, and no loss
+  CHECK_THROWS_AS((void)model.trainer(data_of(model, 8)), Error);  // a model that was never compiled needs a loss
 }
 
 TEST_CASE("Runner: weights can be quantized as the model is prepared") {
@@ -143,7 +143,7 @@ TEST_CASE("Trainer: the model that it returns has the trained weights, and its t
   Trainer once = model.trainer(data, whole), first = model.trainer(data, half);
   (void)once.fit();
   (void)first.fit();
-  half.loss = half.optimizer = std::nullopt;  // those that the model was compiled with
+  half.loss = half.optimizer = std::nullopt;  // default: those of the compiled model
   half.learning_rate = std::nullopt;
   const Model trained = first.model();
   Trainer second = trained.trainer(data, half);
@@ -205,7 +205,7 @@ TEST_CASE("Model: gradients are the slopes of the loss") {
     CHECK(gradients.gradients[i].name == names[i]);
     weights[i].tensor = weights[i].tensor.cast(DType::float64);
   }
-  constexpr double kStep = 1e-3;  // float32 weights keep only seven digits of a shorter one
+  constexpr double kStep = 1e-3;  // a shorter step would lose digits in the float32 weights
   const double before = weights.back().tensor.at(0);
   double loss[2];
   for (const int side : {0, 1}) {

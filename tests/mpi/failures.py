@@ -162,7 +162,7 @@ class Failures(RankCase):
             wake(pids)
         self.assertEqual(process.returncode, 5, err)
         self.assertEqual(len(sentences(err)), 1, err)
-        self.assertIn('not all ranks came within', err)
+        self.assertIn('not all ranks arrived within', err)
         self.assertIn("for layer '", err)
         self.assertTrue(gone(pids))
 

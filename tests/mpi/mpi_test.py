@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Ranks that are processes: mpi_test.py build/attn
 
-The same numbers as one rank's, one sentence where a rank fails, and nobody left waiting. Exits with 77, and says so, where
-there is no mpirun of Open MPI or attn has no plugin for it. Most of a case is waiting, a second of which is mpirun's between
-asking ranks to end and killing them: several cases run at a time. mpi_test.py build/attn hangs doctor: the cases with such
-words in their names.
+Checks that several ranks compute the numbers of one, that a failing rank gives one sentence, and that no rank keeps waiting.
+Exits with 77 and a message if there is no mpirun of Open MPI or no plugin for it. Several cases run at a time, because most
+of their time is waiting; mpirun waits a second between asking ranks to end and killing them. Further arguments select cases
+by words in their names: mpi_test.py build/attn hangs doctor
 """
 import concurrent.futures
 import json
@@ -61,7 +61,7 @@ class Mpi(RankCase):
         self.assertEqual(counts[0], counts[1])
 
     def test_rows_that_ranks_share_have_the_bits_of_one_process_that_computes_as_many(self):
-        """Kernels are selected by the number of rows: on AMX some are another's below 57 rows."""
+        """Kernels are selected by the number of rows: on AMX, another kernel runs below 57 rows."""
         rows = 12
         arrays.write(self.folder / 'all.npz', {'input_layer': (rows, 8, 16)})
         for dtype in ('float32', 'bfloat16', 'float16'):

@@ -32,7 +32,7 @@ def run(ranks, *words, folder):
 
 
 def alone(*words, folder):
-    """One process, without a launcher."""
+    """Runs one process without a launcher."""
     return subprocess.run([ATTN, *words], cwd=folder, env=environment(), capture_output=True, text=True)
 
 
@@ -41,13 +41,13 @@ def sentences(err):
 
 
 def ranks_of(process):
-    """Process ids of attn below mpirun."""
+    """Returns the process ids of attn under mpirun."""
     done = subprocess.run(['ps', '-o', 'pid=,args=', '--ppid', str(process.pid)], capture_output=True, text=True)
     return sorted(int(line.split()[0]) for line in done.stdout.splitlines() if ATTN in line)
 
 
 def wait_for_ranks(process, count):
-    """Their process ids, once all have come."""
+    """Waits until all ranks have started, and returns their process ids."""
     deadline = time.monotonic() + 60
     while len(ranks_of(process)) < count and time.monotonic() < deadline:
         time.sleep(0.02)
@@ -55,7 +55,7 @@ def wait_for_ranks(process, count):
 
 
 def compute_for(pids, seconds):
-    """Returns when each has had so much of a processor, however busy that is."""
+    """Waits until each process has used this much processor time."""
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline and any(os.path.exists(f'/proc/{pid}') and computed(pid) < seconds for pid in pids):
         time.sleep(0.02)

@@ -173,7 +173,7 @@ class Training(RankCase):
             wake(pids)
         self.assertEqual(process.returncode, 5, err)
         self.assertEqual(len(sentences(err)), 1, err)
-        self.assertIn('not all ranks came within', sentences(err)[0])
+        self.assertIn('not all ranks arrived within', sentences(err)[0])
         self.assertTrue(gone(pids))
         self.expect_whole()
 

@@ -127,7 +127,7 @@ TEST_CASE("ops: ranks that share an operation out compute what one does") {
   const bool has_two = numbers_of_ranks().front() == 2;
   CHECK(shared[Kind::data].size() >= (has_two ? 110 : 90));
   CHECK(shared[Kind::sequence].size() >= (has_two ? 100 : 80));
-  CHECK(shared[Kind::tensor].size() >= 2);  // a product and a lookup: everything else depends on their results
+  CHECK(shared[Kind::tensor].size() >= 2);  // a product and a lookup; other operations only follow them
 }
 
 }  // namespace attn::test

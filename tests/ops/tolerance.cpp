@@ -121,7 +121,7 @@ double roundings(const Case& row) {
           },
           [&](const Rnn&) { return dim(0, 1) * (dim(0, 2) + dim(2, 0)); },  // T steps over D inputs and U units
           [&](const DeltaRule&) { return dim(0, 1) * dim(0, 3); },          // T steps over K keys
-          // A gradient passes through the operation's own roundings, and is summed over what shares the value.
+          // A gradient has the roundings of the operation itself, and is summed over all uses of a value.
           [&](const AttentionGrad&) { return dim(0, 3) + dim(2, 3) + dim(0, 1) * dim(0, 2) + dim(1, 1); },
           [&](const LayerNormGrad&) { return elements(0); },
           [&](const BatchNormTraining&) { return elements(0); },

@@ -1,10 +1,10 @@
-"""Holds the models that `attn convert --to` writes against KerasHub and transformers.
+"""Compares the models that `attn convert --to` writes with KerasHub and transformers.
 
     python tests/oracle/check_folders.py ATTN [--library keras_hub|transformers] [FOLDER…]
 
-A FOLDER is a preset of KerasHub or a Hugging Face folder; without one those of tests/data/generation are taken. Each is
-converted to every form; the library loads what it can read, and its logits or classes for drawn tokens must be those of
-attn within 1e-4 of the largest, its token ids for a text attn's. transformers needs PyTorch.
+A FOLDER is a preset of KerasHub or a Hugging Face folder; the default is those of tests/data/generation. Each is converted
+to every form, and the library loads the forms that it can read. Its logits or classes for random tokens must agree with
+attn's within 1e-4 of the largest, and its token ids for a text must be equal. transformers needs PyTorch.
 """
 import argparse
 import json

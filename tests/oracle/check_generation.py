@@ -1,13 +1,17 @@
-"""Scores `attn` on a folder of what KerasHub printed, computed and generated.
+"""Scores `attn` on a folder of results of KerasHub.
 
     python tests/oracle/check_generation.py ATTN [FOLDER] [--only NAME]
 
-Each subfolder of FOLDER (tests/data/generation) is a case: preset/, and of hf/, task.keras, task_summary.txt, tokens.json,
-hf_tokens.json, outputs.json and backbone.npz those that are there. All goes through the command line, on both backends of
-the CPU: tables byte for byte, ids of texts in both workflows, the tokens of every sampler and seed from the prompts' texts
-and from their ids, beams with their log-probabilities, logits by the tolerances of tests/generation. A token that is drawn
-within the rounding of a step of the distribution may be another one: one run of twenty. Without tokens.json in a case,
-tests/data/tokenizers has it.
+Each subfolder of FOLDER (tests/data/generation) is a case. It has preset/, and may have hf/, task.keras, task_summary.txt,
+tokens.json, hf_tokens.json, outputs.json and backbone.npz; a missing tokens.json is taken from tests/data/tokenizers. All
+checks use the command line, on both backends of the CPU:
+
+- tables, byte for byte
+- token ids of texts in both workflows
+- the tokens of every sampler and seed, from prompts as texts and as ids, and beams with their log-probabilities
+- logits, with the tolerances of tests/generation
+
+One run of twenty may differ in a token, because its random number is within the rounding of a step of the distribution.
 """
 import argparse
 import collections

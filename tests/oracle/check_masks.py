@@ -2,8 +2,8 @@
 
 usage: check_masks.py ATTN [MODEL.json…]      (needs: pip install keras tensorflow-cpu)
 
-Without models: all of tests/data/keras, and models made here. Every call is compared: which tensors that it reads carry
-a mask, which of its results do, the masks' shapes, and whether it took them off what it read.
+The default models are tests/data/keras, and models made here. For every call these are compared: which of its inputs and
+results have a mask, the shapes of the masks, and whether the call removed the masks of its inputs.
 """
 import glob
 import json

@@ -1,15 +1,18 @@
-"""Holds the ONNX that `attn convert` writes against what Keras computed, by ONNX Runtime.
+"""Compares ONNX Runtime's results for files of `attn convert` with Keras's.
 
     python tests/oracle/check_onnx.py ATTN [--opset N] [--fixed] [FOLDER…]
 
-A FOLDER is one of tests/data/keras, such as mha/causal, or of tests/data, such as quantized/dense_int8, or any other; all
-models in it are taken: model.keras beside inputs.npz and outputs.npz, presets of generation beside backbone.npz, and models
-without outputs (training, gradients), which are held against attn's reference backend on random inputs. Without a FOLDER
-all of tests/data/keras and tests/data/quantized are taken. Each model is converted, checked by
-onnx.checker, and run on the case's inputs; its outputs must be Keras's within what the float32 tests of attn allow. Sizes
-that the model leaves open are left open in the file, unless attn asks for them (--fixed: always); where the file opens
-its batch, the inputs are run a second time, twice over. What ONNX Runtime has no kernels for (bfloat16) is run by
-onnx.reference. Needs numpy, onnx, onnxruntime and ml_dtypes.
+A FOLDER may be a case of tests/data/keras, such as mha/causal, a folder of tests/data, such as quantized/dense_int8, or any
+other folder. The default is all of tests/data/keras and tests/data/quantized. All models in a folder are used:
+
+- model.keras beside inputs.npz and outputs.npz
+- presets of generation beside backbone.npz
+- models without outputs (training, gradients), which are compared with attn's reference backend on random inputs
+
+Each model is converted, checked by onnx.checker, and run on the inputs of the case. Its outputs must agree with Keras's
+within the tolerances of attn's float32 tests. Sizes that the model leaves open stay open in the file, unless attn asks for
+them (--fixed: always). If the batch is open, the inputs also run a second time, concatenated with themselves. onnx.reference
+runs models for which ONNX Runtime has no kernels (bfloat16). Needs numpy, onnx, onnxruntime and ml_dtypes.
 """
 import argparse
 import collections

@@ -2,17 +2,16 @@
 
     python tests/oracle/check_operations.py ATTN [--only NAME …] [--dtypes DTYPE …] [--keep DIR]
 
-Each operation of classes_of_keras.py becomes a model of its own, which Keras saves, and so does each activation. With
---dtypes, floating inputs have these dtypes instead of float32. Then these are compared:
+Keras saves a model for each operation of classes_of_keras.py and for each activation. With --dtypes, floating inputs have
+these dtypes instead of float32. Two results are compared:
 
     summary   byte for byte at 80 columns
     run       each output: its dtype, its shape, and its numbers within TOLERANCE of the largest one; NaN and infinities
               are where Keras has them
 
-A model that Keras cannot read back or run itself is not compared, and the line says why; an activation that Keras rejects,
-attn has to reject, too. An operation that attn refuses has
-to be refused by name, in one sentence, with exit code 3; so does one that it does not run for the dtype of its inputs. The last line is the
-score.
+A model that Keras cannot load or run is not compared, and its line gives the reason. attn must also reject an activation
+that Keras rejects. If attn does not support an operation, or not for the dtype of its inputs, it must reject it by name, in
+one sentence, with exit code 3. The last line is the score.
 """
 import argparse
 import json
@@ -44,12 +43,12 @@ NO_OPERATIONS = ("Function", "SegmentReduction")
 SYMMETRIC = ("Cholesky", "CholeskyInverse", "Eigh", "Inv", "Det", "Logdet", "Solve", "SolveTriangular", "LuFactor")
 GREATEST = {"Scatter": 5, "ScatterUpdate": 5, "Take": 2, "TakeAlongAxis": 2, "UnravelIndex": 6,
             "SegmentSum": 3, "SegmentMax": 3, "SegmentMin": 3, "SegmentProd": 3, "SparseCategoricalCrossentropy": 3}
-# Operations that another function than their own makes.
+# Operations that no function of their own name creates.
 ALIASES = {name: lambda dtype: [tensor(2, 3, dtype=dtype)] for name in ("Abs", "Conj")}
 
 
 def operation_models(dtype):
-    """A name and a function that makes a model: of each class that Keras can make one of, else None."""
+    """Yields the name of each class, and a function that makes a model of it; None if Keras cannot make one."""
     classes, made = operation_classes(), made_operations()
     for name, thing in classes.items():
         if name in NO_OPERATIONS:
@@ -74,7 +73,7 @@ def model_of_call(operation, inputs):
 
 
 def with_dtype(operation, dtype):
-    """The same call of floating inputs that have another dtype."""
+    """Returns a model with the same call, whose floating inputs have another dtype."""
     inputs, node = [], operation._inbound_nodes[0]
 
     def other(value):
@@ -88,7 +87,7 @@ def with_dtype(operation, dtype):
 
 
 def numbers_for(model, name, rng):
-    """Random values of the inputs, in order."""
+    """Returns random values for the inputs, in order."""
     out = []
     for x in model.inputs:
         shape = tuple(3 if size is None else size for size in x.shape)
@@ -108,7 +107,7 @@ def numbers_for(model, name, rng):
 
 
 def plain(value):
-    """As NumPy files hold it."""
+    """Converts a result to an array that NumPy files can hold."""
     value = np.int32(value) if isinstance(value, int) else keras.ops.convert_to_numpy(value)
     return value.astype("float32") if str(value.dtype) == "bfloat16" else value
 
@@ -140,7 +139,7 @@ def refusal_problem(name, error):
 
 
 def check_unmade(attn, folder, name):
-    """An operation that Keras cannot make here, as a file that names it."""
+    """Checks an operation that Keras cannot create here, with a config that names it."""
     x = tensor(2, 3)
     config = json.loads(keras.Model(x, keras.ops.sin(x)).to_json())
     config["config"]["layers"][-1] |= {"class_name": name, "registered_name": name, "module": operation_classes()[name].__module__}
@@ -154,7 +153,7 @@ def check_unmade(attn, folder, name):
 
 
 def check(attn, folder, name, make):
-    """What happened, and what is wrong with it."""
+    """Returns the outcome and the problem; both may be empty."""
     if make is None:
         return check_unmade(attn, folder, name)
     path, data, found = folder / "model.keras", folder / "x.npz", folder / "y.npz"

@@ -1,10 +1,10 @@
-"""Checks attn against Keras for every layer alone, in each dtype policy.
+"""Checks attn against Keras for every single layer, in each dtype policy.
 
     python tests/oracle/check_policies.py ATTN [--only CLASS …] [--policies POLICY …] [--keep DIR]
 
-Each class that attn lists (get-config --list layers) and that layer_models.py makes a model of is saved by Keras and compared
-as compared.py says, with one step of SGD for a mean squared error where its output is floating and it has weights. A step
-that attn refuses in one sentence is shown as "refused". The last line is the score.
+The classes are those of `attn get-config --list layers` for which layer_models.py has a model. Keras saves each model, and
+compared.py compares it. If the output is floating and the layer has weights, this includes one step of SGD on a mean squared
+error. A step that attn rejects in one sentence is shown as "refused". The last line is the score.
 """
 import argparse
 import json

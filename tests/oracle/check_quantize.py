@@ -1,10 +1,10 @@
-"""Holds `attn convert --quantize` against Keras's model.quantize, bit for bit, over random layers.
+"""Compares `attn convert --quantize` with Keras's model.quantize, bit for bit, on random layers.
 
 usage: check_quantize.py ATTN [--layers 100] [--seed 0] [--keep FOLDER]
 
-Each model is saved in floats, quantized by both, and compared: every dataset of model.weights.h5, and config.json. What
-attn wrote is loaded by Keras and must give what Keras's own model gives; so too with a MultiHeadAttention, which Keras
-3.15 cannot load from its own file: there attn writes the policies of what is inside of it, and only they may differ.
+Each model is saved in floats and quantized by both. Every dataset of model.weights.h5 and config.json are compared. Keras
+loads attn's file, and its results must equal those of Keras's own model. Keras 3.15 cannot load its own file with a
+quantized MultiHeadAttention. For it, attn also writes the policies of the inner layers, and only these may differ.
 """
 import argparse
 import io

@@ -1,11 +1,11 @@
-"""Holds `attn tokenize` against KerasHub and Hugging Face's tokenizers on random texts.
+"""Compares `attn tokenize` with KerasHub and Hugging Face's tokenizers on random texts.
 
     python tests/oracle/check_tokenizers.py ATTN [--texts 2000] [--seed 1] [FOLDER…]
 
-A FOLDER is a preset of KerasHub or a Hugging Face folder; without one all of tests/data/tokenizers are taken. Texts are
-drawn from awkward parts: words, spaces of all kinds, digits, punctuation, special tokens, combining marks, emoji, every
-plane of Unicode, and parts of the vocabulary. Characters that Unicode got after version 15 are left out: the libraries
-differ over them with their own tables. Ids and decoded texts must be equal; of each folder the first differences are shown.
+A FOLDER is a preset of KerasHub or a Hugging Face folder; the default is all of tests/data/tokenizers. Texts are drawn from
+difficult parts: words, spaces of all kinds, digits, punctuation, special tokens, combining marks, emoji, every plane of
+Unicode, and parts of the vocabulary. They have no characters that are newer than Unicode 15, because the libraries' tables
+differ for them. Ids and decoded texts must be equal. The first differences of each folder are printed.
 """
 import argparse
 import json

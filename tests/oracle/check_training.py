@@ -2,21 +2,20 @@
 
     python tests/oracle/check_training.py ATTN [--seed N] [--count N] [--first N] [--keep DIR]
 
-Number i of seed s is always the same (training_models.py); what Keras cannot train is drawn anew. Each model is compiled
-and saved by Keras, and trained for two epochs by `attn train --no-shuffle` and by Keras's fit() without shuffling. Then
-these are compared:
+Number i of seed s is always the same (training_models.py); a model that Keras cannot train is drawn again. Keras compiles
+and saves each model. Then `attn train --no-shuffle` and Keras's fit() without shuffling train it for two epochs. These are
+compared:
 
-    what each epoch tells: losses and metrics, of validation data too
-    all weights and the optimizer's variables, as Keras reads them from what attn wrote
-    there: the loss of an epoch more by Keras, from what attn wrote and from its own
-    back:  losses, weights and variables after an epoch more by attn and by Keras, from what Keras wrote
+- losses and metrics of each epoch, also on validation data
+- all weights and the optimizer's variables, as Keras reads them from attn's file
+- the loss of one more epoch by Keras, from attn's file and from its own
+- losses, weights and variables after one more epoch by attn and by Keras, from Keras's file
 
-How far two trainings may be apart is told by Keras itself: eight times what it changes of an array when its starting
-weights are moved by a unit in the last place, or 2e-5 of the array's largest number. Where layers compute in halves, which
-Keras rounds more often than attn does, it is sixteen times what such a unit of a half changes, or four of these units, or
-four times what the policy changes. A unit that lets the largest of a pool, or what is above a threshold, be another is not
-found at each try: where numbers differ by more, four other units are tried too, and the one that changes most counts. The
-last line is the score.
+The tolerance comes from Keras itself: eight times the change of an array if its starting weights move by a unit in the last
+place, or 2e-5 of the array's largest number. Keras rounds layers in half precision more often than attn does. For these it is
+the largest of: sixteen times the change by such a unit of half precision, four of these units, four times the effect of the
+policy. One try may not find the units that change the maximum of a pool or cross a threshold. If numbers differ by more, four
+other units are tried, and the largest change counts. The last line is the score.
 """
 
 import argparse

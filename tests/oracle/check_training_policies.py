@@ -4,8 +4,8 @@
 
 Trial i of seed s is always the same. It takes the next model of tests/data/training and sets the dtype of one random layer, or
 of all layers, to float16, bfloat16 or float64. Keras loads and saves the result. attn and Keras then train it for one epoch.
-compared.py describes the comparison; here it is that of the loss of the epoch and of all weights at its end. If Keras's results
-are not finite, attn may stop. The last line is the score.
+The loss of the epoch and all weights at its end are compared as in compared.py. If Keras's results are not finite, attn may
+stop. The last line is the score.
 """
 import argparse
 import json

@@ -1,13 +1,12 @@
-"""Holds attn against random small models of transformers, both ways.
+"""Compares attn with random small models of transformers, in both directions.
 
     python tests/oracle/check_transformers.py ATTN [--models 3] [--seed 1] [--only FAMILY] [--keep FOLDER]
-    (needs: pip install torch transformers; a family that the release of transformers lacks is left out)
+    (needs: pip install torch transformers; families that this release of transformers lacks are skipped)
 
-Each model is saved by save_pretrained, in one file or in several, with biases, sizes and options drawn at random. attn's
-logits for drawn tokens must be those of transformers, within 1e-4 of the largest. Then attn writes the model to a folder of
-its own by `convert --to hf`, in several files, and by way of a preset; transformers must load both without an array missing or
-left over, and give the same logits.
---keep leaves the folders, each with the tokens and logits in io.npz.
+save_pretrained saves each model in one or several files, with random biases, sizes and options. attn's logits for random
+tokens must agree with those of transformers within 1e-4 of the largest. Then attn writes the model to a folder, by `convert
+--to hf` in several files, and by way of a preset. The library must load both without a missing or superfluous array, and
+its logits must agree. With --keep the folders stay, each with the tokens and logits in io.npz.
 """
 import argparse
 import os

@@ -1,11 +1,11 @@
-"""Does `attn get-config --keras-version V` write the classes and keys that Keras V has?
+"""Checks that `attn get-config --keras-version V` writes the classes and keys that Keras V has.
 
 usage: check_version_table.py ATTN TABLE
-       (TABLE is tests/data/keras_versions/classes.json; needs the Keras that stands last in it, and jax)
+       (TABLE is tests/data/keras_versions/classes.json; needs jax and the last Keras of the table)
 
-For every class that this Keras makes and attn knows, attn writes what Keras made for each version of the table. A class
-that the version lacks must be refused, one that it has written, with the keys of its own get_config(). Prints a line for
-each difference, with the versions in which it is found, and exits 1 where there is one.
+For every class that this Keras can create and attn supports, attn writes the config of Keras's object for each version of
+the table. If the version does not have the class, attn must reject it; otherwise the keys must be those of that version's
+get_config(). Prints a line for each difference, with its versions, and exits with 1 if there is one.
 """
 import concurrent.futures
 import json

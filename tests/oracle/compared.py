@@ -7,9 +7,14 @@ compiled model in one policy:
     step      |weights − Keras's| / |Keras's − the initial ones| after the step, over all weights together
 
 The tolerance comes from Keras itself. attn may differ from its result by LEAST units. If it differs by more, Keras computes the
-model again: with XLA (jit_compile), which rounds at other places, a float32 model in float64, and then from weights that are half
-a unit in the last place away, up to NUDGES times. attn may differ by FACTOR times as much as any of these do, and the columns
-"own" show by how much. XLA and float64 draw other random numbers, so a model that draws any trains without them.
+model again in other ways:
+
+- with XLA (jit_compile), which rounds at other places
+- a float32 model in float64
+- from weights that are half a unit in the last place away, up to NUDGES times
+
+attn may differ by FACTOR times as much as any of these do, and the columns "own" show by how much. XLA and float64 draw other
+random numbers, so a model that draws any trains without them.
 """
 import json
 import os

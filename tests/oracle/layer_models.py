@@ -1,6 +1,6 @@
 """Models of one layer each, for every layer of Keras and every layer that KerasHub exports: a module of check_policies.py.
 
-`MODELS` has functions by the name of the class; `NOT_ALONE` has the classes that no model here is made of, with the reason.
+`MODELS` maps class names to functions. `NOT_ALONE` lists the classes without a model, with the reason.
 """
 import keras
 import keras_hub
@@ -18,7 +18,7 @@ NOT_ALONE = {name: "it is a model" for name in ("Functional", "Sequential", "Inp
 
 
 def inputs_of(shapes):
-    """An input for each shape, and of its dtype where one stands beside it; "y" is the name of targets."""
+    """Returns an input for each shape, or pair of shape and dtype. No input is called "y", the name of targets."""
     out = []
     for at, shape in enumerate(shapes):
         shape, dtype = shape if isinstance(shape[-1], str) else (shape, None)
@@ -31,7 +31,8 @@ def one_tensor(result):
 
 
 def model_of(make, shapes, call=None):
-    """A model of a layer. What has no weights gets a Dense in front, so that its gradient counts."""
+    """Returns a function that makes a model of a layer. A layer without weights gets a Dense before it, so that its
+    gradient has an effect."""
     call = call or (lambda layer, xs: layer(xs if len(xs) > 1 else xs[0]))
 
     def build():

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Writes tests/data/custom: models with custom layers, and what flatten.py makes of them.
+"""Writes tests/data/custom: models with custom layers, and the results of flatten.py for them.
 
     python tests/oracle/make_custom_cases.py build/attn tests/data/custom [NAME…]
 
-classifier/ is the Keras documentation's text classifier; tagger/ a subclassed model; residual/ has a custom layer whose
-output goes into an addition. Each has model.keras, and meta.json with what Keras counts; classifier/ and residual/ have
-flat.keras, inputs.npz and outputs.npz, in float32 as Keras computed it. notebook/ has a class of a notebook, which no module
-names, as .keras, .h5 and JSON; subclass/ has functional and Sequential models of subclasses of keras.Model.
+classifier/ is the text classifier of Keras's documentation, tagger/ is a subclassed model, and residual/ has a custom layer
+whose output is an operand of an addition. Each has model.keras, and Keras's parameter counts in meta.json. classifier/ and
+residual/ also have flat.keras, inputs.npz, and Keras's float32 results in outputs.npz. notebook/ has a class of a notebook,
+which has no module, as .keras, .h5 and JSON. subclass/ has functional and Sequential models in subclasses of keras.Model.
 """
 import importlib
 import json

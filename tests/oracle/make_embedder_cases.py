@@ -37,7 +37,7 @@ def qwen3(generation):
 
 
 def gemma3(generation):
-    """As EmbeddingGemma: attention in both directions, and a head that pools."""
+    """A model like EmbeddingGemma: attention in both directions, and a head that pools."""
     tokenizer = hub.Tokenizer.from_preset(str(generation / "gemma3/preset"))
     backbone = hub.Gemma3Backbone(
         vocabulary_size=tokenizer.vocabulary_size(), image_size=None, num_layers=7, num_query_heads=2,

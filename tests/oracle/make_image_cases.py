@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Writes tests/data/images: image files, their pixels by Pillow, and what KerasHub's ImageConverter makes of some.
+"""Writes tests/data/images: image files, their pixels by Pillow, and results of KerasHub's ImageConverters.
 
     python tests/oracle/make_image_cases.py [FOLDER]
 
-It writes, each image with a side of at most 40 pixels:
+It writes these files, with images of at most 40 pixels on a side:
 
     *.png, *.jpg         readable images of every kind
     pixels.npz           by the file's name: keras.utils.load_img(FILE), (height, width, 3) uint8
-    refused/*            files that are no readable image
+    refused/*            files that are not readable images
     converters.json      configs of converters, and the images of each
-    converted.npz        by "N/FILE": what converter N makes of keras.utils.img_to_array(keras.utils.load_img(FILE))
+    converted.npz        by "N/FILE": the result of converter N for keras.utils.img_to_array(keras.utils.load_img(FILE))
     preset, classifier.keras   a ViTImageClassifier
     classified*.npz      its inputs and its predictions for three images
 """

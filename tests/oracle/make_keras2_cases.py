@@ -2,9 +2,8 @@
 
 usage: make_keras2_cases.py OUT_DIR [CASE…]      (needs: pip install tf_keras tensorflow-cpu)
 
-Every case is a folder: model.json (to_json), model.h5 (config and weights in one file), model.keras (tf_keras's own
-archive; only where KERAS is listed), inputs.npz, outputs.npz and meta.json. Outputs are what tf_keras computes in the
-model's own dtypes.
+Every case is a folder: model.json (to_json), model.h5 (config and weights in one file), model.keras (tf_keras's own archive;
+only for the cases in KERAS), inputs.npz, outputs.npz and meta.json. tf_keras computes the outputs in the model's own dtypes.
 """
 import json
 import os

@@ -1,10 +1,10 @@
-"""Writes tests/data/keras/families (models that hold a family of layers each) and the single layers in
-tests/data/keras/layers, with real Keras and KerasHub.
+"""Writes tests/data/keras/families (models with the layers of a family) and the single layers in tests/data/keras/layers, with
+real Keras and KerasHub.
 
 usage: make_layer_cases.py DATA_DIR [NAME…]
        (DATA_DIR is tests/data/keras; needs: pip install keras tensorflow-cpu keras-hub)
 
-The same seed writes the same values. tests/data/README.md says what the files are.
+The same seed writes the same values. tests/data/README.md describes the files.
 """
 import json
 import os

@@ -1,12 +1,12 @@
-"""Writes cases of tests/data/quantized: layers of gptq and awq, for which calibration would take a dataset, and low-rank
-additions beside quantized weights.
+"""Writes cases of tests/data/quantized: GPTQ and AWQ layers, whose calibration would need a dataset, and LoRA with quantized
+weights.
 
 usage: make_quantized_cases.py FOLDER [CASE…]
 
-FOLDER/CASE/ model.keras, inputs.npz, outputs.npz (Keras's float32 result), summary.txt, meta.json. The integers, scales
-and zero points of gptq and awq are drawn: what is checked is what a layer makes of them. A model with low-rank additions
-has its merged weights in model.keras, of which outputs.npz is, and in beside/ what it was before: weights.npz with all of
-its variables by path, and outputs.npz.
+FOLDER/CASE/ has model.keras, inputs.npz, outputs.npz (Keras's float32 result), summary.txt and meta.json. The integers,
+scales and zero points of GPTQ and AWQ are random, because only the layers' results for them are checked. A LoRA model has its
+merged weights in model.keras; outputs.npz belongs to these. Its folder beside/ has the state before merging: weights.npz with
+all variables by path, and outputs.npz.
 """
 import json
 import os

@@ -1,4 +1,4 @@
-"""Writes cases of tests/data/tokenizers: tokenizers of KerasHub with small vocabularies, and what they give.
+"""Writes cases of tests/data/tokenizers: tokenizers of KerasHub with small vocabularies, and their results.
 
 usage: make_tokenizer_cases.py DATA_DIR [NAME…]
        (DATA_DIR is tests/data/tokenizers; needs: pip install keras tensorflow-cpu keras-hub sentencepiece transformers)

@@ -1,10 +1,10 @@
-"""Writes tests/data/keras_versions/VERSION: models saved by the Keras that runs this, with inputs and outputs.
+"""Writes tests/data/keras_versions/VERSION: models saved by the installed Keras, with inputs and outputs.
 
 usage: make_version_cases.py OUT_DIR      (needs: pip install keras==3.N tensorflow-cpu)
 
-encoder/ has the forms in which that Keras saves a model (model.json, model.keras, model.weights.h5, model.h5, and
-split.weights.json where weights can be split); zoo/ has model.keras alone, with a layer of each kind; drawn/
-has the weights as their seeded initializers drew them.
+encoder/ has all forms in which this Keras saves a model: model.json, model.keras, model.weights.h5, model.h5, and
+split.weights.json if it can split weights. zoo/ has model.keras with a layer of each kind. drawn/ has the weights that seeded
+initializers drew.
 """
 import inspect
 import os

@@ -1,10 +1,10 @@
-"""Writes tests/data/keras_versions/classes.json: since which Keras 3 each class, each argument and each key of a config is.
+"""Writes tests/data/keras_versions/classes.json: the versions of Keras 3 that have each class, argument and key of a config.
 
 usage: make_version_table.py KERAS_DIR TABLE
        (needs: pip install numpy absl-py rich namex h5py optree ml-dtypes packaging dm-tree jax==0.5.3)
 
-Installs the last patch of each minor version into KERAS_DIR/VERSION where it is not yet, and asks it for its classes
-(classes_of_keras.py). tests/data/README.md says how the table reads.
+Installs the last patch of each minor version into KERAS_DIR/VERSION, unless it is there, and runs classes_of_keras.py with
+it. tests/data/README.md describes the table.
 """
 import json
 import os

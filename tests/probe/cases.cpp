@@ -67,7 +67,7 @@ void Case::expect(const std::vector<double>& got, const std::string& file, const
   if (dtype_ == "float64" && (name_ == "gpt2" || name_ == "bert_classifier")) {
     tolerance = 1e-9 * largest;
   } else if (dtype_ == "float32" && meta.contains("float32_error")) {
-    const bool gradients = file == "saliency" || file == "attribution_patching";  // twice as many roundings
+    const bool gradients = file == "saliency" || file == "attribution_patching";  // forward and backward pass
     tolerance = (gradients ? 1e-5 : 1e-6) * std::max(largest, scale_of(file));
     if (const auto& errors = meta["float32_error"][file]; errors.contains(name))
       tolerance = std::max(tolerance, 4.0 * errors[name].get<double>());

@@ -134,7 +134,7 @@ TEST_CASE("probe: a patch of the whole stream gives the clean run, for every fam
     const std::string stack = model.subject.has_encoder() ? "decoder." : "";
     options.points = stack + "resid_post." + (model.subject.has_encoder() ? "1" : "-1");
     const probe::Patched out = probe::patch(model.subject, model.prompt, model.other, options);
-    // Behind the last block only the last position counts; that of a classifier is the first.
+    // After the last block the result depends on one position: the last, or the first for a classifier.
     double nearest = 1e9;
     for (const probe::PatchedPlace& place : out.places) nearest = std::min(nearest, std::abs(*place.value - out.clean));
     CHECK(nearest <= (model.is_half ? 0.1 : 1e-4) * std::max(1.0, std::abs(out.clean)));

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""The Python package, against what Keras computed: python_test.py, by a Python that has it
+"""Tests the Python package against Keras's results: python_test.py, with a Python that has the package
 
-`run` makes a fresh environment with a wheel, and runs this there. Exits with 77, and says so, where there is no package. The
-program is tested where the package has it; Keras, PyTorch and mypy are taken where they are installed.
+`run` creates a fresh environment with a wheel, and runs this script in it. Exits with 77 and a message if there is no package.
+Tests of the program run if the package contains it; tests with Keras, PyTorch and mypy run if these are installed.
 """
 import base64
 import contextlib

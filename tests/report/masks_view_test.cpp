@@ -40,13 +40,13 @@ TEST_CASE("masks: the table says what comes in, what becomes of it and what goes
   CHECK(report::render(report::Format::table, "model", trace_of(), true) ==
         "Model: \"model\", its masks\n"
         "\n"
-        "Layer (type)                         Masks in      What it does                                              "
+        "Layer (type)                         Masks in      What it does                                             "
         "Masks out\n"
-        "───────────────────────────────────  ────────────  ────────────────────────────────────────────────────────  "
+        "───────────────────────────────────  ────────────  ───────────────────────────────────────────────────────  "
         "─────────\n"
-        "embedding (Embedding)                -             makes                                                     "
+        "embedding (Embedding)                -             makes                                                    "
         "(None, 7)\n"
-        "└ attention[2] (MultiHeadAttention)  (None, 7), -  uses query_mask, value_mask; keeps; takes off its inputs  "
+        "└ attention[2] (MultiHeadAttention)  (None, 7), -  uses query_mask, value_mask; keeps; removes input masks  "
         "(None, 7)\n"
         "\n"
         "Warning: 'a' drops the mask of 'b'\n");

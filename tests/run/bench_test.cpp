@@ -22,7 +22,7 @@ using namespace attn::run;
 
 namespace {
 
-/// A clock that only advances during runs, by `seconds` of the run's index.
+/// A clock that advances only during runs; run i takes seconds(i).
 struct Runs {
   std::function<double(int)> seconds;
   double now = 0;

@@ -109,7 +109,7 @@ TEST_CASE("tokenizers: a class's special tokens have the ids that KerasHub gives
     std::vector<Id> all, stop = {special["end_token"][1].get<Id>()};
     for (const auto& [key, pair] : special.items()) all.push_back(pair[1].get<Id>());
     if (special.contains("end_token2")) stop.push_back(special["end_token2"][1].get<Id>());
-    if (tokenizer->class_name() == "Gemma3Tokenizer")  // for <end_of_turn>, which these pieces lack
+    if (tokenizer->class_name() == "Gemma3Tokenizer")  // stands for <end_of_turn>, which this vocabulary lacks
       stop.push_back(*tokenizer->id("<unk>"));
     if (tokenizer->class_name() == "RWKVTokenizer") all = {0};  // its end token is text
     std::sort(all.begin(), all.end());

@@ -62,7 +62,7 @@ TEST_CASE("reduce lr: the rate falls behind the patience, rests, and has a floor
 }
 
 TEST_CASE("running values: areas under curves are those of keras.metrics.AUC") {
-  // Thresholds 0, 1/2 and 1 of predictions 0.9 (true), 0.6 (false), 0.3 (true).
+  // Counts at the thresholds 0, 1/2 and 1 for the predictions 0.9 (true), 0.6 (false) and 0.3 (true).
   train::Running area{{2, 1, 0, 1, 1, 0, 0, 0, 1, 0, 1, 2}, {}, keras::AreaRule{}};
   CHECK(area.value() == doctest::Approx(0.25));
   area.rule = keras::AreaRule{.curve = keras::AreaRule::Curve::pr, .label_weights = {}};
@@ -91,7 +91,7 @@ TEST_CASE("class weights: the largest of a row is its class, and a class without
   CHECK_THROWS_AS((void)train::class_weights(Tensor(DType::int32, {2, 3, 1}), {}), Error);
 }
 
-TEST_CASE("class weights: a target that is no integer of 64 bits is of no class") {
+TEST_CASE("class weights: a target that is not an integer of 64 bits is of no class") {
   const std::vector<double> targets{std::numeric_limits<double>::quiet_NaN(), HUGE_VAL, -HUGE_VAL, 1e300, -1e300, 1.0};
   Tensor labels(DType::float64, {std::ssize(targets)});
   for (std::int64_t i = 0; i < labels.size(); ++i) labels.set(i, targets[static_cast<std::size_t>(i)]);

@@ -1,4 +1,4 @@
-// The position of a training, in all circumstances.
+// The position of a training if the end of an epoch fails.
 #include "attn/train/fit.h"
 
 #include <doctest/doctest.h>

@@ -109,7 +109,7 @@ TEST_CASE("trainer: ranks meet once in a step, over the gradients and the loss, 
         CHECK(same_bits(outcome, outcomes[0]));
         for (std::size_t i = 0; i < alone.losses.size(); ++i)
           CHECK(outcome.losses[i] == doctest::Approx(alone.losses[i]).epsilon(1e-5));
-        if (ranks > kBatch) {  // a rank would get no row
+        if (ranks > kBatch) {  // too few rows: every rank computes the whole batch
           CHECK(same_bits(outcome, alone));
           continue;
         }

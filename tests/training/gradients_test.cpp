@@ -118,8 +118,8 @@ std::vector<std::pair<std::string, ValueId>> wanted_of(const Case& one, const gr
   return out;
 }
 
-/// Four times the error of Keras's own float32 run, or 2e-6 of the array's largest number; of the largest of all arrays
-/// if the gradient is 0 except for rounding.
+/// Four times the error of Keras's own float32 run, or 2e-6 of the array's largest number if that is more. If the
+/// gradient is 0 except for rounding, the largest number of all arrays counts instead.
 double tolerance(const Case& one, const std::string& name, double largest_of_all) {
   double own = 0.0;
   bool undetermined = false;
@@ -218,7 +218,8 @@ TEST_CASE("training: mixed policies move the gradient of a model by what docs/tr
     for (const fs::path& folder : case_folders()) {
       CAPTURE(folder.string());
       const Case one = read_case(folder);
-      if (one.meta.contains("policy") && one.meta["policy"].is_string()) continue;  // it already uses half precision
+      if (one.meta.contains("policy") && one.meta["policy"].is_string())
+        continue;  // the policy already uses half precision
       const Arrays exact = gradients_in(one, {}), half = gradients_in(one, bound.dtype);
       double apart = 0.0, size = 0.0;
       for (const auto& [name, gradient] : exact) {

@@ -172,7 +172,7 @@ TEST_CASE("bind: Keras 2's .h5 goes by the order in its layers where names diffe
   store.layers = {{"norm", 2}, {"lstm", 2}};
   CHECK(firsts(weights::bind(specs, store)) == std::vector<double>{2, 3, 1, 0});
 
-  // With other names, the order of the layers counts too.
+  // If the names differ, the order of the layers decides.
   store = store_of(Naming::layered, {{"q/k:0", {1}}, {"q/b:0", {1}}, {"n/g:0", {1}}, {"n/m:0", {1}}});
   store.layers = {{"q", 2}, {"n", 2}};
   CHECK(firsts(weights::bind(specs, store)) == std::vector<double>{0, 1, 3, 2});

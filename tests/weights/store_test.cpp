@@ -147,7 +147,7 @@ TEST_CASE("store: a Python pickle is refused with the way out") {
   for (const char* name : {"old.bin", "new.pt"}) {
     CHECK(refusal([&] {
             static_cast<void>(read_store(folder / name));
-          }).find("a Python pickle, which only running it could read; save the weights") != std::string::npos);
+          }).find("a Python pickle, which cannot be read without running it; save the weights") != std::string::npos);
   }
 }
 

@@ -42,7 +42,7 @@ std::vector<std::vector<NodeId>> preparation_by_step(const plan::Plan& plan) {
   for (std::size_t i = 0; i < last; ++i) need(plan.graph.nodes[at(plan.steps[i])], i);
 
   std::vector<std::vector<NodeId>> result(last + 1);
-  // In reverse, so that readers come before the values that they read.
+  // In reverse order, so that readers come before the values that they read.
   for (auto it = plan.prepare.rbegin(); it != plan.prepare.rend(); ++it) {
     const graph::Node& node = plan.graph.nodes[at(*it)];
     std::size_t step = last;

@@ -28,11 +28,10 @@ cudaError_t answer(const Ask& ask, double seconds, std::string_view doing) {
     if (passed > kEager) std::this_thread::sleep_for(kPause);
   }
   gpu_lost = true;
-  throw Error(
-      ExitCode::no_device,
-      fmt::format("cuda: {}: not finished after {:.3g} s, and not waited for any longer; a kernel that does not "
-                  "end is a bug in attn, unless other processes keep the GPU busy",
-                  doing, seconds));
+  throw Error(ExitCode::no_device,
+              fmt::format("cuda: {}: not finished after {:.3g} s, so attn stopped waiting; a kernel that does not "
+                          "end is a bug in attn, unless other processes keep the GPU busy",
+                          doing, seconds));
 }
 
 }  // namespace

@@ -141,7 +141,7 @@ class OverNccl {
 
   template <typename Op>
   Launch make(const Op& op) {
-    throw internal_error("{} is no collective", graph::name_of(graph::Op(op)));
+    throw internal_error("{} is not a collective", graph::name_of(graph::Op(op)));
   }
 
  private:
@@ -166,11 +166,12 @@ Launch over_host(const Step& step, const graph::Graph& graph, communicators::Com
   return [=, &graph, from = step.inputs[0], to = step.outputs[0], id = step.node](cudaStream_t stream) {
     const auto copy = [&](void* target, const void* source, std::int64_t bytes, cudaMemcpyKind kind) {
       if (bytes == 0) return;
-      check(cudaMemcpyAsync(target, source, static_cast<std::size_t>(bytes), kind, stream), "copying what ranks share");
+      check(cudaMemcpyAsync(target, source, static_cast<std::size_t>(bytes), kind, stream),
+            "copying data between ranks");
     };
     await(stream, limit, "running the pass");  // a copy to pageable memory would wait without a time limit
     copy(in.data(), from.data, in.bytes(), cudaMemcpyDeviceToHost);
-    await(stream, limit, "copying what ranks share");
+    await(stream, limit, "copying data between ranks");
     const Tensor ins[] = {in}, outs[] = {out};
     backends::evaluate(graph.nodes[graph::at(id)], graph, ins, outs, ranks);
     copy(to.data, out.data(), out.bytes(), cudaMemcpyHostToDevice);

@@ -81,13 +81,13 @@ PinnedBytes allocate_pinned(std::int64_t bytes) {
 
 Stream make_stream() {
   cudaStream_t stream = nullptr;
-  check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "making a stream");
+  check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "creating a stream");
   return Stream(stream);
 }
 
 Event make_event() {
   cudaEvent_t event = nullptr;
-  check(cudaEventCreate(&event), "making an event");
+  check(cudaEventCreate(&event), "creating an event");
   return Event(event);
 }
 
@@ -107,7 +107,7 @@ Device::Device(int index) : index_(index) {
   }
   check(cudaSetDevice(index), "opening the GPU");
   cudaDeviceProp properties{};
-  check(cudaGetDeviceProperties(&properties, index), "asking the GPU what it is");
+  check(cudaGetDeviceProperties(&properties, index), "reading the GPU's properties");
   name_ = properties.name;
   architecture_ = properties.major * 10 + properties.minor;
   if (architecture_ < 80) {
@@ -122,7 +122,7 @@ Device::Device(int index) : index_(index) {
   check(cublasLtCreate(&blas_), "starting cuBLASLt");
 }
 
-void Device::use() const { check(cudaSetDevice(index_), "turning to the GPU"); }
+void Device::use() const { check(cudaSetDevice(index_), "selecting the GPU"); }
 
 Device::~Device() {
   if (!is_gpu_lost()) (void)cublasLtDestroy(blas_);
@@ -130,7 +130,7 @@ Device::~Device() {
 
 std::int64_t Device::free_bytes() const {
   std::size_t free = 0, total = 0;
-  check(cudaMemGetInfo(&free, &total), "asking for free memory");
+  check(cudaMemGetInfo(&free, &total), "reading the free memory");
   return static_cast<std::int64_t>(free);
 }
 

@@ -445,7 +445,7 @@ double CudaExecutable::pass_seconds(bool cold_cache) {
 Tensor CudaExecutable::value(ValueId id) const {
   const graph::Value& value = plan_.graph.value(id);
   std::byte* const data = staged_[at(root(id))];
-  if (data == nullptr) throw internal_error("value {} is not brought back from the GPU", id);
+  if (data == nullptr) throw internal_error("value {} is not copied back from the GPU", id);
   return {value.dtype, value.shape, std::shared_ptr<std::byte>(staging_, data)};
 }
 

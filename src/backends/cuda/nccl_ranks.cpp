@@ -118,7 +118,7 @@ ncclDataType_t type_of(DType dtype) {
     default:
       break;
   }
-  throw internal_error("NCCL does not add {} as they are", name_of(dtype));
+  throw internal_error("NCCL does not support sums of {}", name_of(dtype));
 }
 
 std::size_t size_of(std::int64_t count) { return static_cast<std::size_t>(count); }
@@ -134,12 +134,12 @@ void Nccl::expect_library() { (void)cuda::library(); }
 Nccl::Nccl(std::unique_ptr<communicators::Communicator> host)
     : Communicator(host->rank(), host->size()), library_(cuda::library()), host_(std::move(host)) {
   ncclUniqueId id{};
-  if (rank() == 0) check(library_.get_unique_id(&id), "making an id");
+  if (rank() == 0) check(library_.get_unique_id(&id), "creating an id");
   host_->broadcast(std::as_writable_bytes(std::span(id.internal)), 0);
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
   config.blocking = 0;  // so that attn can give up on ranks that do not join
-  check(library_.init(&comm_, size(), id, rank(), &config), "joining the other ranks");
-  settle("joining the other ranks");
+  check(library_.init(&comm_, size(), id, rank(), &config), "connecting the ranks");
+  settle("connecting the ranks");
 }
 
 Nccl::~Nccl() {
@@ -173,7 +173,7 @@ void Nccl::check(int code, const char* doing) {
   const std::string detail = more != nullptr && *more != '\0' ? " (" + printable(more) + ")" : "";
   end();
   const bool lost = code == ncclRemoteError;
-  throw no_nccl(fmt::format("{}: {}", doing, lost ? "another rank is gone or has failed" + detail : text + detail));
+  throw no_nccl(fmt::format("{}: {}", doing, lost ? "another rank has exited or failed" + detail : text + detail));
 }
 
 /// A non-blocking communicator must be polled for completion before the next call and before a recording ends.
@@ -194,7 +194,7 @@ void Nccl::give_up(double passed, const char* doing) {
   end();
   throw Error(
       ExitCode::no_device,
-      fmt::format("NCCL: {}: not all ranks came within {:.3g} s: one hangs, was stopped or is cut off (on hosts "
+      fmt::format("NCCL: {}: not all ranks arrived within {:.3g} s: one hangs, was stopped or is cut off (on hosts "
                   "with several network interfaces NCCL_SOCKET_IFNAME names the one to use; NCCL_DEBUG=INFO "
                   "prints which one it used)",
                   doing, passed))
@@ -203,7 +203,7 @@ void Nccl::give_up(double passed, const char* doing) {
 
 template <typename Calls>
 void Nccl::grouped(const char* doing, const Calls& calls) {
-  if (comm_ == nullptr) throw no_nccl("it was ended before");
+  if (comm_ == nullptr) throw no_nccl("it was already aborted");
   check(library_.group_start(), doing);
   calls();
   check(library_.group_end(), doing);
@@ -212,24 +212,23 @@ void Nccl::grouped(const char* doing, const Calls& calls) {
 
 void Nccl::sum_on(cudaStream_t stream, const std::byte* in, std::byte* out, std::int64_t count, DType dtype,
                   Reduction how) {
-  grouped("a sum over ranks", [&] {
+  grouped("an all-reduce", [&] {
     check(library_.all_reduce(in, out, size_of(count), type_of(dtype), how == Reduction::sum ? ncclSum : ncclMax, comm_,
                               stream),
-          "a sum over ranks");
+          "an all-reduce");
   });
 }
 
 void Nccl::gather_on(cudaStream_t stream, const std::byte* own, std::byte* all, std::span<const std::int64_t> bytes) {
-  grouped("bringing parts together", [&] {
+  grouped("an all-gather", [&] {
     if (are_equal(bytes)) {
-      check(library_.all_gather(own, all, size_of(bytes[0]), ncclUint8, comm_, stream), "bringing parts together");
+      check(library_.all_gather(own, all, size_of(bytes[0]), ncclUint8, comm_, stream), "an all-gather");
       return;
     }
     // NCCL's own all-gather needs shards of equal size.
     for (int root = 0; root < size(); ++root) {
       const std::int64_t part = bytes[static_cast<std::size_t>(root)];
-      if (part > 0)
-        check(library_.broadcast(own, all, size_of(part), ncclUint8, root, comm_, stream), "bringing parts together");
+      if (part > 0) check(library_.broadcast(own, all, size_of(part), ncclUint8, root, comm_, stream), "an all-gather");
       all += part;
     }
   });
@@ -237,17 +236,17 @@ void Nccl::gather_on(cudaStream_t stream, const std::byte* own, std::byte* all, 
 
 void Nccl::scatter_on(cudaStream_t stream, const std::byte* all, std::byte* own, std::span<const std::int64_t> counts,
                       DType dtype) {
-  grouped("giving out parts of a sum", [&] {
+  grouped("a reduce-scatter", [&] {
     if (are_equal(counts)) {
       check(library_.reduce_scatter(all, own, size_of(counts[0]), type_of(dtype), ncclSum, comm_, stream),
-            "giving out parts of a sum");
+            "a reduce-scatter");
       return;
     }
     for (int root = 0; root < size(); ++root) {
       const std::int64_t part = counts[static_cast<std::size_t>(root)];
       if (part > 0)
         check(library_.reduce(all, own, size_of(part), type_of(dtype), ncclSum, root, comm_, stream),
-              "giving out parts of a sum");
+              "a reduce-scatter");
       all += part * bytes_of(dtype);
     }
   });
@@ -255,11 +254,9 @@ void Nccl::scatter_on(cudaStream_t stream, const std::byte* all, std::byte* own,
 
 void Nccl::shift_on(cudaStream_t stream, std::span<const std::byte> give, std::span<std::byte> take) {
   const int next = (rank() + 1) % size(), before = (rank() + size() - 1) % size();
-  grouped("passing parts on", [&] {
-    if (!give.empty())
-      check(library_.send(give.data(), give.size(), ncclUint8, next, comm_, stream), "passing parts on");
-    if (!take.empty())
-      check(library_.receive(take.data(), take.size(), ncclUint8, before, comm_, stream), "passing parts on");
+  grouped("a shift", [&] {
+    if (!give.empty()) check(library_.send(give.data(), give.size(), ncclUint8, next, comm_, stream), "a shift");
+    if (!take.empty()) check(library_.receive(take.data(), take.size(), ncclUint8, before, comm_, stream), "a shift");
   });
 }
 

@@ -35,7 +35,7 @@ class Nccl final : public communicators::Communicator {
   /// would round.
   [[nodiscard]] static bool adds(DType dtype);
 
-  // Collectives over GPU memory, with the meaning of the host's. They are not counted here.
+  // Collectives over GPU memory, defined like the host's. They are not counted in counts().
   void sum_on(cudaStream_t stream, const std::byte* in, std::byte* out, std::int64_t count, DType dtype,
               communicators::Reduction how);
   void gather_on(cudaStream_t stream, const std::byte* own, std::byte* all, std::span<const std::int64_t> bytes);

@@ -100,10 +100,10 @@ class Call {
 
   [[nodiscard]] std::vector<cublasLtMatmulAlgo_t> proposals() const {
     cublasLtMatmulPreference_t made = nullptr;
-    check(cublasLtMatmulPreferenceCreate(&made), "asking for a product");
+    check(cublasLtMatmulPreferenceCreate(&made), "requesting an algorithm");
     const Preference preference(made);
     const auto prefer = [&](cublasLtMatmulPreferenceAttributes_t what, auto value) {
-      check(cublasLtMatmulPreferenceSetAttribute(made, what, &value, sizeof(value)), "asking for a product");
+      check(cublasLtMatmulPreferenceSetAttribute(made, what, &value, sizeof(value)), "requesting an algorithm");
     };
     prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, static_cast<std::uint64_t>(kWorkspaceBytes));
     prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, static_cast<std::uint32_t>(alignment_of(product_.b)));

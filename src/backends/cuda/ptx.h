@@ -78,8 +78,8 @@ __device__ __forceinline__ float reciprocal(float x) {
   return y;
 }
 
-/// d += a·b for a (16, 16), b (16, 8). a: {(g, 2t), (g+8, 2t), (g, 2t+8), (g+8, 2t+8)} and their right neighbours;
-/// b: {(2t, g), (2t+8, g)} and their lower neighbours; d: (g, 2t), (g, 2t+1), (g+8, 2t), (g+8, 2t+1).
+/// d += a·b for a (16, 16), b (16, 8). a: {(g, 2t), (g+8, 2t), (g, 2t+8), (g+8, 2t+8)} and their right neighbors;
+/// b: {(2t, g), (2t+8, g)} and their lower neighbors; d: (g, 2t), (g, 2t+1), (g+8, 2t), (g+8, 2t+1).
 template <typename Half>
 __device__ __forceinline__ void multiply_add(float (&d)[4], const std::uint32_t (&a)[4], std::uint32_t b0,
                                              std::uint32_t b1) {

@@ -25,7 +25,7 @@ GraphExec record(cudaStream_t stream, const std::function<void()>& work) {
   cudaGraphExec_t exec = nullptr;
   const cudaError_t error = cudaGraphInstantiate(&exec, graph, 0);
   (void)cudaGraphDestroy(graph);
-  check(error, "making a pass ready");
+  check(error, "preparing a pass");
   return GraphExec(exec);
 }
 

@@ -83,7 +83,8 @@ void compute_matmul(const graph::MatMul& op, Tensors in, const Tensor& out) {
   const Side left = side_of(in[0].shape(), op.transpose_x, true);
   const Side right = side_of(in[1].shape(), op.transpose_y, false);
   const auto batch = broadcast(left.batch, right.batch);
-  if (!batch) throw internal_error("matmul: batch axes {} and {} do not meet", left.batch.str(), right.batch.str());
+  if (!batch)
+    throw internal_error("matmul: batch axes {} and {} do not broadcast", left.batch.str(), right.batch.str());
   const Offsets left_offsets = matrix_offsets(left, *batch);
   const Offsets right_offsets = matrix_offsets(right, *batch);
 

@@ -40,7 +40,7 @@ Integer apply_to_integer(const graph::Unary& op, Integer x) {
 
 template <typename Integer>
 Integer integer_power(Integer x, Integer exponent) {
-  if (exponent < 0) throw bad_input("power: an integer to the negative power {} is no integer", exponent);
+  if (exponent < 0) throw bad_input("power: an integer to the negative power {} is not an integer", exponent);
   std::uint64_t result = 1;
   auto square = static_cast<std::uint64_t>(x);
   for (auto left = static_cast<std::uint64_t>(exponent); left != 0; left >>= 1) {
@@ -98,7 +98,7 @@ double arithmetic(BinaryFn fn, double x, double y) {
     case BinaryFn::atan2:
       return std::atan2(x, y);
     default:
-      throw internal_error("{} is no arithmetic", graph::name_of(fn));
+      throw internal_error("{} is not an arithmetic function", graph::name_of(fn));
   }
 }
 
@@ -124,7 +124,7 @@ Integer arithmetic(BinaryFn fn, Integer x, Integer y) {
     case BinaryFn::minimum:
       return x < y ? x : y;
     default:
-      throw internal_error("{} of integers is no integer", graph::name_of(fn));
+      throw internal_error("{} of integers is not an integer", graph::name_of(fn));
   }
 }
 
@@ -150,7 +150,7 @@ bool compares(BinaryFn fn, Number x, Number y) {
     case BinaryFn::logical_xor:
       return (x != 0) != (y != 0);
     default:
-      throw internal_error("{} is no comparison", graph::name_of(fn));
+      throw internal_error("{} is not a comparison", graph::name_of(fn));
   }
 }
 

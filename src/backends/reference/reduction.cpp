@@ -111,7 +111,7 @@ Number reduce(ReduceFn fn, const Row<Number>& row) {
       if constexpr (std::is_floating_point_v<Number>) return logsumexp(row);
       break;
   }
-  throw internal_error("{} of integers is no integer", graph::name_of(fn));
+  throw internal_error("{} of integers is not an integer", graph::name_of(fn));
 }
 
 }  // namespace

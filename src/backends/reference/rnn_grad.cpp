@@ -13,7 +13,7 @@ struct Kept {
   std::size_t t = 0;
   bool counts = true;
   Vector h, c;       // states before the step
-  Vector input;      // (g·U) x·kernel + bias; for simple and lstm with the recurrent part
+  Vector input;      // (g·U) x·kernel + bias; simple and lstm: plus h·recurrent kernel
   Vector recurrent;  // gru: (g·U) h·recurrent kernel + its bias
   Vector candidate;  // gru: (U) pre-activation of the candidate
   Vector cell;       // lstm: (U) c after the step

@@ -137,7 +137,7 @@ void add_inputs(Options& options, std::vector<std::string>& files) {
 void add_images(Options& options, std::vector<std::string>& files) {
   const InGroup group(options, OptionGroup::input);
   options.add("--image", files, "FILE",
-              "JPEG or PNG for the image input, by the model's ImageConverter; a row of the batch each");
+              "JPEG or PNG for the image input, one row of the batch each; the model's ImageConverter reads it");
 }
 
 void add_seed(Options& options, std::uint64_t& seed) {

@@ -19,7 +19,7 @@ void check_outputs(const run::Session& session, const Console& console) {
     for (std::int64_t i = 0; i < output.tensor.size(); ++i) {
       if (std::isfinite(output.tensor.at(i))) continue;
       console.warn(
-          fmt::format("the output '{}' contains NaN or Inf; its speed may mean nothing", printable(output.name)));
+          fmt::format("the output '{}' contains NaN or Inf; the times may be meaningless", printable(output.name)));
       break;
     }
   }

@@ -122,7 +122,7 @@ void measure_operations(const BenchPlan& plan, const open::LoadedModel& loaded, 
 
 void warn_of_wrong_outputs(const report::BenchRow& row, const Console& console) {
   if (!row.verification || row.verification->pass) return;
-  console.warn(fmt::format("{}: the outputs differ from those of the {} by {:.1e}, allowed {:.1e}",
+  console.warn(fmt::format("{}: the outputs differ from those of the {} by {:.1e}, more than the allowed {:.1e}",
                            printable(row.setting.model), row.verification->against, row.verification->error,
                            row.verification->tolerance));
 }

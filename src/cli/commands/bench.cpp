@@ -473,7 +473,7 @@ struct BenchCommand {
     // Rows without a baseline fail the check.
     const std::size_t unchecked = fail_if_slower ? unmatched_ : 0;
     if (unchecked > 0)
-      common.console.error(fmt::format("--fail-if-slower: {} has no measurement of the setting of {} of {} here",
+      common.console.error(fmt::format("--fail-if-slower: {} has no measurement for {} of the {} settings",
                                        printable(*baseline), unchecked, report.rows.size()));
     return static_cast<int>(wrong + slow > 0 || unchecked > 0 ? ExitCode::differs : ExitCode::done);
   }

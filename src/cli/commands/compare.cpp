@@ -218,7 +218,7 @@ struct CompareCommand {
     const std::vector<run::PassArray> all_a = a;
     const auto left_out = std::erase_if(a, lacks(b)) + std::erase_if(b, lacks(all_a));
     if (left_out > 0)
-      common.console.warn(fmt::format("{} of layers that only one model has: not compared",
+      common.console.warn(fmt::format("{} not compared, because only one model has the layer",
                                       report::counted(static_cast<std::int64_t>(left_out), "array")));
   }
 
@@ -412,8 +412,8 @@ struct CompareCommand {
     }
     if (rtol || atol)
       report.tolerance_reason =
-          rtol && atol ? "as asked for"
-                       : fmt::format("{} as asked for, the other {}", rtol ? "rtol" : "atol", report.tolerance_reason);
+          rtol && atol ? "as requested"
+                       : fmt::format("{} as requested, the other {}", rtol ? "rtol" : "atol", report.tolerance_reason);
   }
 };
 

@@ -114,7 +114,7 @@ struct ConvertCommand {
     if (from == "torch" && !model) throw bad_usage("--from torch requires --model to name the arrays");
     std::optional<open::LoadedModel> asked;
     if (model) asked = open::load_model(model, open::Reading{input_shape}, common.console);
-    const bool by_torch = from == "torch";  // PyTorch's names determine more than the model's order does
+    const bool by_torch = from == "torch";  // matched by PyTorch's names, not by the model's order
     open::WeightsSource source = open::read_weights(in, asked && !by_torch ? &*asked : nullptr, common.console);
     std::erase_if(source.store.weights, [&](const NamedTensor& array) { return matches_any(array.name, ignored); });
     const report::SavedReport report = by_torch ? from_torch(*asked, source)

@@ -76,7 +76,7 @@ struct EmbedCommand {
     if (texts_file)
       for (std::string& text : read_texts_file(*texts_file)) all.push_back(std::move(text));
     if (texts.empty() && !texts_file) all.push_back(read_stdin());
-    if (all.empty()) throw bad_usage("there are no texts to embed: {} holds none", *texts_file);
+    if (all.empty()) throw bad_usage("{}: the file contains no texts to embed", *texts_file);
     return all;
   }
 };

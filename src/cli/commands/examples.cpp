@@ -31,7 +31,7 @@ constexpr std::array kRows = {
     Row{"grad",
         {{{"find vanishing or exploding gradients", "attn grad model.keras"},
           {"write the gradients of all weights and inputs for NumPy",
-           "attn grad model.keras --loss mse --inputs -o gradients.npz"},
+           "attn grad model.keras --loss mse --input-gradients -o gradients.npz"},
           {"check the gradients against finite differences", "attn grad model.keras --check --json"}}}},
     Row{"train",
         {{{"train with the model's own loss and optimizer",

@@ -67,7 +67,7 @@ struct HeatmapCommand {
     return 0;
   }
 
-  /// Returns the characters and colours of the preview for its terminal.
+  /// Returns the characters and colors of the preview for its terminal.
   [[nodiscard]] report::Ink ink(bool to_stdout) const {
     if (Console::ascii || (to_stdout && isatty(STDOUT_FILENO) == 1 && !locale_is_utf8())) return report::Ink::ascii;
     if (Console::color == Color::always) return report::Ink::color;

@@ -142,7 +142,7 @@ std::string program_page(const Program& program) {
     for (const char c : variable.substr(5)) option += c == '_' ? '-' : static_cast<char>(c - 'A' + 'a');
     out += fmt::format(".TP\n{}\ndefault of {}\n", bold(variable), bold(option));
   }
-  out += fmt::format(".TP\n{}\nany value disables colour, unless {} is given\n", bold("NO_COLOR"), bold("--color"));
+  out += fmt::format(".TP\n{}\nany value disables color, unless {} is given\n", bold("NO_COLOR"), bold("--color"));
   out += fmt::format(".TP\n{}\nwidth of the terminal\n", bold("COLUMNS"));
   return out + std::string(kExitStatus) + see_also(pages);
 }

@@ -278,10 +278,11 @@ struct RunCommand {
                             const std::vector<Tensor>& weights, std::span<const Tensor> tensors) const {
     for (const run::LargeScore& score :
          run::large_scores(backend, graph, weights, tensors, execution.compile_options()))
-      common.console.warn(fmt::format(
-          "the attention scores of '{}' reach {:.6g}, beyond float16's range of ±65504: Keras, which rounds them to "
-          "float16, gives NaN here; --dtype bfloat16 or float32 has the range",
-          printable(score.layer), score.value));
+      common.console.warn(
+          fmt::format("the attention scores of '{}' reach {:.6g}, beyond float16's range of ±65504: Keras rounds them "
+                      "to float16 and "
+                      "gets NaN here; use --dtype bfloat16 or float32",
+                      printable(score.layer), score.value));
   }
 
   void warn_of_non_finite(const std::vector<report::OutputReport>& outputs) const {

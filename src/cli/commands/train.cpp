@@ -108,7 +108,7 @@ struct TrainCommand : TrainingOptions {
       } catch (const Error& error) {  // the previous checkpoint still exists
         if (!failure || std::string_view(failure->what()) != error.what())
           common.console.warn(
-              fmt::format("{}; the training continues, and the next checkpoint is tried again", error.what()));
+              fmt::format("{}; the training continues, and attn tries again at the next checkpoint", error.what()));
         failure.emplace(error);
       }
     };
@@ -308,7 +308,7 @@ struct TrainCommand : TrainingOptions {
     if (!saves()) return "nothing was written";
     const bool is_kept = std::filesystem::exists(*target);
     if (report.file.empty()) return is_kept ? printable(*target) + " is unchanged" : "nothing was trained";
-    const std::string before = fmt::format("the model before it is in {}", printable(report.file));
+    const std::string before = fmt::format("the model before this step is in {}", printable(report.file));
     return report.file == *target ? before : fmt::format("{}, and {} is unchanged", before, printable(*target));
   }
 

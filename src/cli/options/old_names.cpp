@@ -10,8 +10,8 @@ struct OldName {
   std::string_view old, present;
 };
 
-/// The first row is used whose present option the command has. The last rows are names of the same value in other
-/// commands.
+/// If several rows have the same former name, the first one applies whose present option the command has. The last rows
+/// are names that the value has in other commands.
 constexpr auto kOldNames = std::to_array<OldName>({
     {"--batch", "--batch-size"},
     {"--beams", "--num-beams"},

@@ -131,7 +131,8 @@ class Options {
   std::vector<std::function<std::optional<OutputPath>()>> outputs_;
 };
 
-/// Puts options into a group of the help while it lives: those that several commands share.
+/// While it lives, options are declared in this group of the help. Functions that declare options for several commands
+/// use it.
 class InGroup {
  public:
   InGroup(Options& options, OptionGroup group) : options_(options), before_(options.group(group)) {}

@@ -22,7 +22,7 @@ struct Synonym {
 
 /// Returns " (did you mean 'a' or 'b'?)"; "" for no names.
 [[nodiscard]] std::string did_you_mean_one_of(const std::vector<std::string>& names);
-/// Returns some of the names that begin with the word, if the word has at least this many letters.
+/// Returns the first few names that begin with the word; none if the word has fewer than `least` letters.
 [[nodiscard]] std::vector<std::string> with_prefix(std::string_view word, const std::vector<std::string>& names,
                                                    std::size_t least);
 /// Returns "--max-tokens" for "--MAX_TOKENS".

@@ -135,7 +135,7 @@ void add_color(Options& options) {
   const InGroup group(options, OptionGroup::common);
   options.choice<Color>("--color", Console::color,
                         {{"always", Color::always}, {"auto", Color::automatic}, {"never", Color::never}}, "WHEN",
-                        "colour messages and Keras's table, print bold headings (default auto)");
+                        "color messages and Keras's table, print bold headings (default auto)");
 }
 
 }  // namespace attn::cli

@@ -18,7 +18,7 @@ enum class Color : std::uint8_t { automatic, always, never };
 struct Console : open::Listener {
   bool quiet = false;
   bool verbose = false;
-  /// Shared by the whole program, because the final error message is coloured too.
+  /// Shared by the whole program, because the final error message is colored too.
   inline static Color color = Color::automatic;
   inline static bool ascii = false;
   inline static bool raw = false;  ///< whether a terminal receives the text of a model byte for byte
@@ -29,7 +29,7 @@ struct Console : open::Listener {
   void note(std::string_view message) const override;
   /// Starts to show progress.
   [[nodiscard]] std::unique_ptr<open::Work> begin(const std::string& what, double total) const override;
-  /// Writes the error that ends a command, regardless of --quiet. Without memory it has no colour.
+  /// Writes the error that ends a command, regardless of --quiet. Without memory it has no color.
   void error(std::string_view message) const noexcept;
 
  private:
@@ -38,7 +38,7 @@ struct Console : open::Listener {
 
 /// The formatting of a result on a terminal.
 enum class Look : std::uint8_t {
-  fitting,    ///< tables folded to the terminal's width, bold headings with colour, ASCII if the locale requires it
+  fitting,    ///< tables folded to the terminal's width, bold headings with color, ASCII if the locale requires it
   exact,      ///< byte for byte, except control characters on a terminal
   model_text  ///< the exact text of a model or a tokenizer; a terminal gets control characters only with --raw
 };

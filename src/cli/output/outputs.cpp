@@ -32,7 +32,7 @@ void check_folder(const std::string& path) {
   fs::path known = fs::absolute(path, failed);
   while (!failed && !fs::exists(known, failed) && !failed && known.has_relative_path()) known = known.parent_path();
   if (!failed && !fs::is_directory(known, failed)) failed = std::make_error_code(std::errc::not_a_directory);
-  if (failed) throw system_error(printable(path), "cannot be made", failed.value());
+  if (failed) throw system_error(printable(path), "cannot be created", failed.value());
   if (::access(known.c_str(), W_OK | X_OK) != 0) throw system_error(printable(path), "cannot be written", errno);
 }
 

@@ -50,7 +50,7 @@ std::chrono::milliseconds turn_of(int rank) {
 }
 
 /// Ends the process if the ranks have not met in time. MPI_Init and MPI_Comm_split wait for all ranks and cannot be
-/// cancelled.
+/// canceled.
 class MeetingDeadline {
  public:
   MeetingDeadline(double seconds, int rank, const std::function<void()>& tell)
@@ -251,7 +251,7 @@ std::optional<Error> Ranks::join_gpus() {
     failed = first_error(own);
   }
   if (failed && communicator_ == "auto") {
-    if (speaks()) console_.warn(fmt::format("{}; ranks meet on the host", failed->what()));
+    if (speaks()) console_.warn(fmt::format("{}; collectives go through the host", failed->what()));
     return std::nullopt;
   }
   if (failed) return failed;

@@ -57,7 +57,7 @@ class Ranks {
   [[nodiscard]] communicators::Communicator& world() { return *world_; }
   [[nodiscard]] const communicators::Launch& launch() const { return launch_; }
   [[nodiscard]] parallel::Kind kind() const { return kind_; }
-  /// A group is a run of neighbouring ranks that split the model; without groups, all ranks.
+  /// A group is a run of neighboring ranks that split the model; without groups, all ranks.
   struct Groups {
     int count = 1, group = 0;  ///< the number of groups, and this rank's index
     int rank = 0, ranks = 1;   ///< this rank and the number of ranks, within the group

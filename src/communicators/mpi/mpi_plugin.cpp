@@ -334,7 +334,7 @@ class Mpi final : public Communicator {
     throw Error(
         ExitCode::no_device,
         fmt::format(
-            "{}: not all ranks came within {:.3g} s: one hangs, was stopped or is cut off; on hosts with several "
+            "{}: not all ranks arrived within {:.3g} s: one hangs, was stopped or is cut off; on hosts with several "
             "network interfaces, such as Docker's, name the one to use: mpirun --mca btl_tcp_if_include eth0",
             at_work(), passed))
         .about("timeout");

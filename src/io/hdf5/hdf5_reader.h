@@ -83,7 +83,7 @@ class Hdf5Reader {
     for (const Link& link : links) {
       const std::string member = path.empty() ? link.name : path + "/" + link.name;
       if (link.name.empty() || link.name == "." || link.name == ".." || link.name.find('/') != std::string::npos) {
-        throw Hdf5Refused(shown(member) + ": a name that is no name");
+        throw Hdf5Refused(shown(member) + ": an invalid name");
       }
       if (link.type != H5L_TYPE_HARD) {
         throw Hdf5Refused(shown(member) + ": a link to another place; save the file without soft and external links");

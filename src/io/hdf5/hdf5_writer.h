@@ -25,7 +25,7 @@ class Hdf5Writer {
 
   /// Receives records until the last one. Throws Hdf5Refused.
   void receive() {
-    Handle object;  // the most recent one
+    Handle object;  // the last created group or dataset, to which attributes belong
     while (true) {
       switch (static_cast<Hdf5Tag>(in_.u8())) {
         case Hdf5Tag::group:

@@ -12,9 +12,9 @@ std::uint32_t crc_of(std::span<const std::byte> bytes, std::uint32_t crc) {
 
 const char* why_not_name(std::string_view name) {
   if (name.empty()) return "is empty";
-  if (name.find('\0') != std::string_view::npos) return "holds a null character";
+  if (name.find('\0') != std::string_view::npos) return "contains a null character";
   if (!is_utf8(name)) return "is not UTF-8";
-  if (name.find('\\') != std::string_view::npos) return "holds a backslash";
+  if (name.find('\\') != std::string_view::npos) return "contains a backslash";
   if (name.front() == '/') return "is an absolute path";
   for (const std::string& part : split(name, '/')) {
     if (part == "..") return "leaves the archive's folder";

@@ -119,7 +119,7 @@ ZipReader::Directory ZipReader::find_directory() const {
     const std::uint32_t disks = reader.u32();
     if (locator_disk != 0 || disks > 1) throw bad_input("{}: a zip archive in several parts", place_);
     reader.seek(record);
-    if (reader.u32() != kDirectoryEnd64) throw bad_input("{}: its zip64 locator points nowhere", place_);
+    if (reader.u32() != kDirectoryEnd64) throw bad_input("{}: its zip64 locator points outside the file", place_);
     const std::uint64_t record_size = reader.u64();
     if (record + kDirectoryEnd64Size != locator || record_size != kDirectoryEnd64Size - 12) {
       throw bad_input("{}: a zip64 directory end of the wrong size", place_);
@@ -293,7 +293,7 @@ Bytes ZipReader::read(const ZipMember& member, std::int64_t limit) const {
   if (member.deflated) {
     // Deflate's maximum ratio: a larger claim is rejected without allocating memory.
     constexpr std::int64_t kMostGrowth = 1033;
-    if (member.size / kMostGrowth > member.stored) throw bad_input("{}: its size is not true", place);
+    if (member.size / kMostGrowth > member.stored) throw bad_input("{}: its size is wrong", place);
     contents = Bytes(allocate_bytes(member.size), member.size);
     z_stream stream{};
     constexpr int kNoWrapper = -MAX_WBITS;

@@ -203,7 +203,7 @@ Words AxisNames::of_same_shape(const graph::Node& node) {
     break;
   }
   if (of_weights || !std::holds_alternative<graph::Binary>(node.op)) return names;
-  // Broadcast operands each name the axes in which they have the result's size.
+  // Operands may be broadcast. Each one names the axes in which it has the size of the result.
   names.resize(place(out.rank()));
   for (const graph::ValueId input : node.inputs) {
     if (owners_.weight(input) == graph::kNone && !known_.of_value.contains(input)) continue;

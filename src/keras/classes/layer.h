@@ -81,7 +81,7 @@ class Layer {
   /// agree.
   [[nodiscard]] virtual std::optional<std::vector<Shape>> symbolic_shapes(Call&) { return std::nullopt; }
 
-  // ---- masks (steps 6 and after 7 in keras/src/layers/layer.py)
+  // ---- masks (in Layer.__call__ of keras/src/layers/layer.py, step 6 and the code after step 7)
   /// Whether it propagates masks. If not, the mask of the input is dropped, and Keras warns.
   [[nodiscard]] virtual bool supports_masking() const { return false; }
   /// Returns the masks of the outputs, given those of the first argument's tensors. An output that already has a mask

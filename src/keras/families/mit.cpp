@@ -63,7 +63,7 @@ class OverlappingPatchingAndEmbedding final : public NamedParts {
 ValueId square_of_rows(Builder& b, ValueId x) {
   const Shape shape = b.shape(x);
   const auto side = static_cast<Dim>(std::sqrt(static_cast<double>(shape[1])));
-  if (side * side != shape[1]) throw bad_input("{} patches are no square image", shape[1]);
+  if (side * side != shape[1]) throw bad_input("{} patches do not form a square image", shape[1]);
   return b.reshape(x, {shape[0], side, side, shape[2]});
 }
 

@@ -224,7 +224,8 @@ class Expansion {
     return name;
   }
 
-  /// Records the key of the short config from which the last layer and some of its fields come; "" means no key.
+  /// Records the keys of the short config that define the last layer and some of its fields, for messages; "" means
+  /// that no key does.
   void came_from(const std::string& origin, std::initializer_list<std::pair<const char*, std::string>> fields = {}) {
     const std::string layer = "/config/layers/" + std::to_string(layers_.size() - 1);
     origins_[layer] = origin;

@@ -128,7 +128,7 @@ NodeKey Functional::producer(const TensorRef& ref, const std::string& at) const 
   const std::size_t calls = std::max<std::size_t>(layer.nodes.size(), as_input(layer) != nullptr ? 1 : 0);
   if (ref.node < 0 || static_cast<std::size_t>(ref.node) >= calls) {
     const std::string message =
-        fmt::format("'{}' is called {} times, but call {} is asked for", printable(ref.layer), calls, ref.node);
+        fmt::format("'{}' is called {} times, but call {} is requested", printable(ref.layer), calls, ref.node);
     if (document != nullptr) throw document->error(at, false, message);
     throw bad_input("{}", message);
   }
@@ -309,7 +309,7 @@ std::vector<TensorPtr> Functional::run(Lowering& lowering, const std::vector<Ten
     const NodeKey key = producer(ref, pointer);
     const auto& outputs = results[static_cast<std::size_t>(key.operation)][static_cast<std::size_t>(key.index)];
     if (static_cast<std::size_t>(ref.tensor) >= outputs.size())
-      fail(fmt::format("'{}' gives {} results in call {}, but result {} is asked for", printable(ref.layer),
+      fail(fmt::format("'{}' gives {} results in call {}, but result {} is requested", printable(ref.layer),
                        outputs.size(), ref.node, ref.tensor));
     return outputs[static_cast<std::size_t>(ref.tensor)];
   };

@@ -80,7 +80,7 @@ void Functional::check_calls(const Document& of_file) {
           const std::vector<TensorPtr>& outputs = *known(ref);
           if (static_cast<std::size_t>(ref.tensor) >= outputs.size())
             throw of_file.error(spec.pointer, false,
-                                fmt::format("'{}' gives {} results in call {}, but result {} is asked for",
+                                fmt::format("'{}' gives {} results in call {}, but result {} is requested",
                                             printable(ref.layer), outputs.size(), ref.node, ref.tensor));
           return outputs[static_cast<std::size_t>(ref.tensor)];
         };

@@ -73,7 +73,7 @@ MaskRecorder::Call MaskRecorder::begin(const Layer& layer, const Bound& bound, c
         call.losses.insert(lost->second.begin(), lost->second.end());
       if (const auto taken = taken_.find(tensor); taken != taken_.end())
         call.losses.insert(warn(
-            fmt::format("'{}' took the mask off the output of '{}', so '{}' ({}) reads it without one",
+            fmt::format("'{}' removed the mask of the output of '{}', so '{}' ({}) reads it without one",
                         printable(taken->second), printable(origin(tensor)), printable(layer.name), row.class_name),
             false));
     }

@@ -9,7 +9,7 @@ class History:
 
     history: the values of each epoch by name: "loss", metrics, "val_loss", …
     epoch: the numbers of the epochs, from 0.
-    params: "epochs", the number that was asked for.
+    params: "epochs", the requested number.
     """
 
     history: dict[str, list[float]]

@@ -18,7 +18,7 @@ class KerasModel(Protocol):
 
 
 def is_keras_model(given: object) -> bool:
-    """Tell a keras.Model from a path. Raises TypeError for something else."""
+    """Return whether it is a keras.Model, not a path. Raises TypeError for anything else."""
     if isinstance(given, (str, os.PathLike)):
         return False
     if callable(getattr(given, "to_json", None)) and isinstance(getattr(given, "weights", None), list):
@@ -36,7 +36,7 @@ def arrays_of(model: Any) -> tuple[list[str], list[Any]]:
 
 
 def json_of(given: Any) -> Any:
-    """Return what Keras's compile_config has for a name, a config, an object of Keras, or lists and dicts of these."""
+    """Return the form in Keras's compile_config of a name, a config, an object of Keras, or lists and dicts of these."""
     if isinstance(given, dict):
         return {name: json_of(value) for name, value in given.items()}
     if isinstance(given, (list, tuple)):

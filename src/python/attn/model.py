@@ -26,7 +26,7 @@ Path = Union[str, "os.PathLike[str]"]
 
 
 def _is_ids(given: Any) -> bool:
-    """Tell token ids from texts and from lists of both."""
+    """Return whether `given` is a list of token ids, rather than a text or a list of inputs."""
     if isinstance(given, (str, bytes)):
         return False
     return len(given) > 0 and all(isinstance(each, (int, np.integer)) for each in given)
@@ -37,23 +37,23 @@ def _rows_of_ids(given: Any) -> list[list[int]]:
 
 
 class Model:
-    """A Keras model: opened from files, or taken over from Keras.
+    """A Keras model, opened from files or copied from a keras.Model in memory.
 
     model: the path of a .keras archive, of Keras JSON, of a whole-model .h5, of the short encoder config, or of a folder
         of KerasHub or Hugging Face; or a keras.Model, whose config and weights are copied.
-    input_shape: without the batch axis; for a layer alone, or a Sequential without an input. None: any size.
-    keras_version: the version that wrote the model, unless its file has it: "3.12".
+    input_shape: the shape without the batch axis, for a single layer or a Sequential without an input. None is any size.
+    keras_version: the version that wrote the model ("3.12"), if its file does not contain it.
     compat: "keras-hub" reads a Hugging Face config as KerasHub does, including its errors.
-    device: "cpu", "cuda", "cuda:N" or "auto"; of predict, scores, grad and generate. fit and evaluate use the CPU.
-    backend: "reference", "onednn" or "cuda"; "": the fastest of the device.
-    dtype: compute in "float32", "bfloat16", "float16" or "float64" instead of the model's policy; "int8", "int4" or
+    device: "cpu", "cuda", "cuda:N" or "auto", for predict, scores, grad and generate. fit and evaluate use the CPU.
+    backend: "reference", "onednn" or "cuda"; "" selects the fastest of the device.
+    dtype: "float32", "bfloat16", "float16" or "float64" replaces the dtype of the model's policy; "int8", "int4" or
         "int4:BLOCK" quantize the weights for the run.
-    weights: a file of weights; default: the model's own, or else drawn from its initializers.
-    seed: of drawn weights and inputs, and of the order of rows in fit.
-    threads: 0: all cores.
+    weights: a file of weights (default: the model's own, otherwise drawn from its initializers).
+    seed: the seed of drawn weights and inputs, and of the order of rows in fit.
+    threads: the number of threads; 0 uses all cores.
 
     Raises attn.Error, a ValueError whose `code` is the program's exit code, for a file that cannot be read.
-    Other threads run while a model computes; calls of one model take turns.
+    Other threads of Python run while a model computes. Concurrent calls of one model run one after the other.
     """
 
     def __init__(
@@ -211,7 +211,7 @@ class Model:
         return self._engine.scores(x)
 
     def attention_maps(self, x: Any = None) -> Svg:
-        """Return what each head attends to, for the first row of x, as SVG. By default x is random."""
+        """Return the attention maps of each head for the first row of x (default random), as SVG."""
         return Svg(self._engine.attention_maps(x))
 
     def grad(
@@ -228,11 +228,12 @@ class Model:
     ) -> tuple[float, dict[str, Array]]:
         """Return the loss over x and y, and its gradients by the path of each weight.
 
-        y: as for fit; missing targets are drawn from the seed.
-        loss: a name, or an object as for compile; default: that of compile, or else the mean squared error.
-        wrt: patterns of paths, with * and ?; default: all trainable weights.
-        input_gradients: gradients of the inputs of floating-point numbers too, named "input:x".
-        training: layers behave as in training; `dropout` also drops numbers.
+        y: the targets, as for fit. Missing targets are drawn from the seed.
+        loss: a name, or an object as for compile (default: that of compile, otherwise the mean squared error).
+        wrt: patterns of weight paths, with * and ? (default: all trainable weights).
+        input_gradients: also return the gradients of floating-point inputs, named "input:x".
+        training: let layers behave as in training.
+        dropout: also apply dropout.
 
         A gradient has the shape and dtype of its weight, and is 0 if the loss does not depend on it. Raises attn.Error.
         """
@@ -257,11 +258,11 @@ class Model:
         metrics: Any = None,
         weighted_metrics: Any = None,
     ) -> None:
-        """Set the optimizer, the loss and the metrics of fit and evaluate. The optimizer begins anew.
+        """Set the optimizer, the loss and the metrics of fit and evaluate. The optimizer starts from scratch.
 
         Each is a name ("adam"), a config as Keras writes it ({"class_name": "Adam", "config": {"learning_rate": 1e-4}}),
-        or an object of Keras; for several outputs a list or a dict of these. Custom functions are refused: attn runs no
-        Python of a model. Raises attn.Error.
+        or an object of Keras. For several outputs it is a list or a dict of these. Raises attn.Error, also for a custom
+        function, because attn never runs a model's Python code.
         """
         self._engine.compile(
             json.dumps(
@@ -290,18 +291,19 @@ class Model:
     ) -> History:
         """Train on arrays, on the CPU, as keras.Model.fit.
 
-        x: as for predict. y: an array, or for several outputs a list in the order of output_names or a dict by them.
-        batch_size: rows of a step, 32 by default.
+        x: the inputs, as for predict.
+        y: the targets, an array. For several outputs, a list in the order of output_names or a dict by name.
+        batch_size: the number of rows in a step (default 32).
         verbose: 0 prints nothing; 1, 2 and "auto" print a line for each epoch.
         validation_split: the share of rows at the end that is not trained on, but evaluated after each epoch.
-        validation_data: (x, y) or (x, y, sample_weight), in its place.
-        shuffle: take the rows in another order in each epoch.
-        class_weight: weights of samples by the class of their target.
-        sample_weight: weights of samples, or of their positions; for several outputs as y.
+        validation_data: (x, y) or (x, y, sample_weight), instead of validation_split.
+        shuffle: use a new random order of rows in each epoch.
+        class_weight: the weight of a sample, by the class of its target.
+        sample_weight: the weights of samples, or of their positions. For several outputs, a list or dict as for y.
 
         Returns the History. The model keeps its new weights and the optimizer's state, also after an error or Ctrl-C,
-        and another fit continues. A loss that is not finite ends the training with a RuntimeWarning. Raises attn.Error
-        for data that does not fit, and for a model without a loss.
+        and another fit continues from there. A loss that is not finite ends training with a RuntimeWarning. Raises
+        attn.Error for data that does not fit, and for a model without a loss.
         """
         outputs = self.output_names
         history = History(epochs)
@@ -340,10 +342,10 @@ class Model:
         sample_weight: Any = None,
         return_dict: bool = False,
     ) -> Any:
-        """Return the loss and the metrics over arrays as those of fit, on the CPU.
+        """Return the loss and the metrics over arrays, given as for fit, on the CPU.
 
-        The result is a float; with several values a list in Keras's order, the loss first; with `return_dict` a dict by
-        name. `verbose` other than 0 prints the values. Raises attn.Error.
+        The result is a float, or for several values a list in Keras's order, with the loss first. `return_dict` returns
+        a dict by name, and `verbose` other than 0 prints the values. Raises attn.Error.
         """
         targets = targets_of(y, sample_weight, self.output_names)
         values = self._engine.evaluate(x, targets, 32 if batch_size is None else batch_size)
@@ -365,7 +367,7 @@ class Model:
         return [array for _, array in self._engine.weights()]
 
     def set_weights(self, weights: Sequence[Any] | Mapping[str, Any]) -> None:
-        """Set all weights: by a list in Keras's order, or by a dict of their paths. The arrays are copied.
+        """Set all weights from a list in Keras's order, or from a dict by path. The arrays are copied.
 
         Raises attn.Error if one is missing, or has another shape.
         """
@@ -401,7 +403,7 @@ class Model:
         filepath: .keras, .weights.h5, .h5, .safetensors or .npz.
         form: "preset" (a folder of KerasHub), "hf" (a folder of Hugging Face) or "keras" (a task's .keras): the whole
             model with its tokenizer.
-        dtype: of the stored floating-point numbers: "float32", "float16" or "bfloat16".
+        dtype: the dtype of the stored floating-point numbers, "float32", "float16" or "bfloat16".
 
         Raises attn.Error, also if a number is too large for the dtype.
         """
@@ -419,16 +421,18 @@ class Model:
     def tokenizer(self) -> _attn.Tokenizer:
         """The tokenizer of the model's files. Raises ValueError, or attn.Error, if there is none."""
         if self._path is None:
-            raise ValueError("the model was taken over from Keras, without files; attn.Tokenizer(path) opens a tokenizer")
+            raise ValueError(
+                "the model was copied from a keras.Model, without files; attn.Tokenizer(path) opens a tokenizer"
+            )
         return _attn.Tokenizer(self._path)
 
     def tokenize(self, text: str | Sequence[str]) -> Any:
-        """Return the token ids of a text, as a list of int; of several texts, a list of lists. Raises attn.Error."""
+        """Return the token ids of a text as a list, or of several texts as a list of lists. Raises attn.Error."""
         tokenizer = self.tokenizer
         return tokenizer.tokenize(text) if isinstance(text, str) else [tokenizer.tokenize(each) for each in text]
 
     def detokenize(self, ids: Any) -> Any:
-        """Return the text of token ids; of several rows, a list of texts. Raises attn.Error."""
+        """Return the text of a list of token ids, or a list of texts for several rows. Raises attn.Error."""
         tokenizer = self.tokenizer
         if len(ids) == 0 or _is_ids(ids):
             return tokenizer.detokenize([int(token) for token in ids])
@@ -451,18 +455,19 @@ class Model:
         stop: Sequence[str] = (),
         strip_prompt: bool = False,
     ) -> Any:
-        """Continue texts, or token ids, by a decoder that was opened from its files, as KerasHub's CausalLM.generate.
+        """Continue texts or token ids with a decoder that was opened from files, as KerasHub's CausalLM.generate.
 
-        inputs: a str or a list of str; or a list of token ids or a list of such rows.
-        max_length: tokens of a sequence, the prompt included; default: the preprocessor's. max_new_tokens: the same
-            without the prompt.
-        sampler: "greedy", "random", "top_k" (5 by default), "top_p", "beam" or "contrastive"; default: KerasHub's for
-            the model. temperature, top_k, top_p, num_beams and alpha are those of the samplers.
-        seed: of the sampler; random if None.
-        stop_token_ids: tokens that end a text; default: the tokenizer's. stop: a text ends where one of these begins.
-        strip_prompt: leave the prompts out of the texts.
+        inputs: a str or a list of str, or a list of token ids or a list of such lists.
+        max_length: the largest number of tokens in a sequence, with the prompt (default: the preprocessor's).
+        max_new_tokens: the same without the prompt.
+        sampler: "greedy", "random", "top_k" (5 by default), "top_p", "beam" or "contrastive" (default: KerasHub's for
+            the model). temperature, top_k, top_p, num_beams and alpha are parameters of the samplers.
+        seed: the seed of the sampler; None draws one.
+        stop_token_ids: the tokens that end a text (default: the tokenizer's).
+        stop: strings that end a text, which stops before them.
+        strip_prompt: remove the prompts from the results.
 
-        Returns the texts or ids in the form of `inputs`. Raises attn.Error for a model that is no decoder.
+        Returns texts or ids in the form of `inputs`. Raises attn.Error for a model that is not a decoder.
         """
         named: dict[str, Any] = {
             "max_length": max_length,
@@ -492,11 +497,11 @@ class Model:
     def score(self, inputs: Any) -> Any:
         """Return the natural logarithm of the probability of each token except the first, given those before it.
 
-        inputs: a str, which begins with the tokenizer's start token if the preprocessor adds one; a list of token ids;
-            or a list of either.
+        inputs: a str, a list of token ids, or a list of either. A start token is added to a str if the preprocessor
+            adds one.
 
-        The result is a float64 array, one number shorter than the tokens; a list of arrays for a list of inputs. Raises
-        attn.Error for fewer than two tokens, and for a model that is no decoder.
+        The result is a float64 array, one number shorter than the tokens, or a list of arrays for a list of inputs.
+        Raises attn.Error for fewer than two tokens, and for a model that is not a decoder.
         """
         if isinstance(inputs, str):
             return self._engine.score(self._engine.encode_prompt(inputs))

@@ -1,11 +1,11 @@
-"""Pictures."""
+"""SVG images as strings."""
 from __future__ import annotations
 
 import base64
 
 
 class Svg(str):
-    """An SVG image as text, which a notebook draws."""
+    """An SVG image as text; a notebook displays it as a picture."""
 
     __slots__ = ()
 
@@ -17,6 +17,6 @@ class Svg(str):
 
 
 def as_html(svg: str) -> str:
-    """Return an <img> of an SVG image: in a page its styles and scripts stay its own."""
+    """Return an <img> with the SVG image, which isolates its styles from the page."""
     data = base64.b64encode(svg.encode()).decode()
     return f'<img style="max-width:100%" src="data:image/svg+xml;base64,{data}">'

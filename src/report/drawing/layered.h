@@ -30,7 +30,7 @@ struct Route {
 };
 
 struct Layout {
-  std::vector<Point> centres;  ///< centre of each box
+  std::vector<Point> centres;  ///< center of each box
   std::vector<Route> routes;   ///< route of each edge
   Size size;
 };

@@ -16,7 +16,7 @@ builders.heatmap = async (section) => {
 
   const state = {layer: 0, head: 0, view: "matrix", colours: "", row: -1, column: -1};
   const COLOURS = ["head", "one", "log", "row", "spread"];
-  // What fits a layer, until somebody chooses: causal rows have ever more keys to share their weight among.
+  // The default scale of a layer. In a causal layer, later queries divide their weight among more keys.
   let chosen = section.log_scale ? "log" : null;
   const coloursOf = (layer) => chosen || layers[layer].scaling;
   const dark = matchMedia("(prefers-color-scheme: dark)"), paper = matchMedia("print");
@@ -52,7 +52,7 @@ builders.heatmap = async (section) => {
   };
   const number = (value) => value === null ? "-" : value === 0 ? "0" : value >= 1e-4 ? value.toPrecision(3) : value.toExponential(1);
 
-  // ---- colours
+  // ---- colors
   let ramp = [];
   const prepareRamp = () => {
     const stops = section.ramps[isDark() ? "dark" : "light"]
@@ -85,7 +85,7 @@ builders.heatmap = async (section) => {
   };
   const [layerLabel, layerSelect] = choose("Layer", layers.map((l, i) => [i, `${l.index} · ${l.name}`]), "layer");
   const [headLabel, headSelect] = choose("Head", [], "head");
-  const [colourLabel, colourSelect] = choose("Colours", [["head", "up to the head’s largest"],
+  const [colourLabel, colourSelect] = choose("Colors", [["head", "up to the head’s largest"],
     ["one", "from 0 to 1"], ["log", "logarithmic, 4 decades"],
     ["row", "up to each query’s largest"], ["spread", "from the head’s smallest to its largest"]], "colours");
   const views = [["matrix", "Matrix"], ["lines", "Lines"], ["heads", "All heads"], ["overlaid", "Overlaid"],
@@ -101,13 +101,13 @@ builders.heatmap = async (section) => {
   const keys = el("p", {className: "keys"});
   for (const [key, text] of [["n", "next head"], ["p", "previous head"], ["j", "next layer"], ["k", "previous layer"],
     ["1", "matrix"], ["2", "lines"], ["3", "all heads"], ["4", "overlaid"],
-    ...(views.length > 4 ? [["5", "on the image"]] : []), ["c", "colours"], ["← ↑ → ↓", "in the picture: a cell"]]) {
+    ...(views.length > 4 ? [["5", "on the image"]] : []), ["c", "colors"], ["← ↑ → ↓", "in the picture: a cell"]]) {
     keys.append(el("kbd", {}, key), " " + text + "   ");
   }
   const rampCanvas = el("canvas", {width: 160, height: 10}), rampLow = el("span", {}), rampHigh = el("span", {});
   const legend = el("div", {className: "legend"}, rampLow, rampCanvas, rampHigh);
   const left = el("div", {}, pane, legend, readout);
-  const onPaper = el("div", {className: "paper"});  // all heads, whatever the screen shows
+  const onPaper = el("div", {className: "paper"});  // all heads, regardless of the selected one
   const root = el("section", {className: "heatmap"},
     el("div", {className: "tools"}, layerLabel, headLabel, colourLabel, el("div", {className: "views"}, ...views)),
     el("div", {className: "sides"}, left, heads), keys, onPaper);
@@ -130,7 +130,7 @@ builders.heatmap = async (section) => {
     return canvas;
   };
 
-  // ---- all heads over each other, a hue for each: what one head sees alone has its colour, what all see is grey
+  // ---- all heads over each other, a hue for each: what only one head sees has its color, what all see is gray
   const hue = (h, count) => {
     const at = 6 * h / count, part = (from) => Math.max(0, Math.min(1, Math.abs(((at + from) % 6) - 3) - 1));
     return [part(0), part(4), part(2)];
@@ -355,7 +355,7 @@ builders.heatmap = async (section) => {
   lines.addEventListener("pointerleave", () => point(-1, -1));
   lines.addEventListener("keydown", arrows);
 
-  // ---- what a query looks at, laid over the image that the model was given
+  // ---- the patches that a query attends to, drawn over the input image
   const photo = el("canvas", {className: "picture", tabIndex: 0});
   photo.setAttribute("role", "img");
   const drawPhoto = async () => {
@@ -366,7 +366,7 @@ builders.heatmap = async (section) => {
     const context = sized(photo, width * scale, height * scale);
     if (!grid) {
       context.fillStyle = style("--soft");
-      context.fillText("This layer’s positions are no patches of the image.", 4, 20);
+      context.fillText("The positions of this layer are not patches of the image.", 4, 20);
       return;
     }
     context.imageSmoothingEnabled = scale < 2;
@@ -384,7 +384,7 @@ builders.heatmap = async (section) => {
         context.strokeRect(x + 1, y + 1, w - 2, h - 2);
       }
     }
-    photo.setAttribute("aria-label", `What query ${query} of ${layer.name}, head ${head.head}, attends to, over the image`);
+    photo.setAttribute("aria-label", `Attention of query ${query} of ${layer.name}, head ${head.head}, over the image`);
   };
   let inputPicture = null;
   const inputImage = async () => {
@@ -465,8 +465,8 @@ builders.heatmap = async (section) => {
     });
     heads.replaceChildren(el("table", {}, el("thead", {}, el("tr", {}, ...columns.map((text, i) =>
       el("th", {scope: "col", className: i ? "number" : ""}, text)))), el("tbody", {}, ...rows)),
-    el("p", {className: "soft"}, `Means over queries. Entropy in bits: 0 for one key alone, ${number(Math.log2(layer.keys))} ` +
-      `where all ${layer.keys} keys count alike. Distance from query to key in positions. First and self: the weight of ` +
+    el("p", {className: "soft"}, `Means over queries. Entropy in bits: 0 if one key has all the weight, ${number(Math.log2(layer.keys))} ` +
+      `if all ${layer.keys} keys have the same. Distance from query to key in positions. First and self: the weight of ` +
       "the first key and of the query’s own position."));
   };
   const tell = () => {
@@ -543,7 +543,7 @@ builders.heatmap = async (section) => {
       drawLegend();
       if (state.view === "heads") drawGrid();
       if (!paper.matches) return redraw();
-      // Paper does not wait for a frame.
+      // Printing does not wait for an animation frame.
       if (state.view === "matrix" || state.view === "overlaid") drawMatrix();
       if (state.view === "lines") drawLines();
       if (state.view !== "heads" && headsInAll > 1) {

@@ -9,7 +9,7 @@ function el(tag, properties, ...children) {
   return made;
 }
 
-// A name such as "block/dense" may go on in another line behind each stroke.
+// A name such as "block/dense" may be broken after each slash.
 function broken(text) {
   return String(text ?? "").split("/").flatMap((part, i) => i ? ["/", el("wbr"), part] : [part]);
 }

@@ -26,7 +26,7 @@ builders.plot = (section) => {
   const drawing = el("div", {className: "scroll drawing", tabIndex: 0}, svg);
   if (!section.layers) return drawing;
 
-  // ---- zoom: the picture grows in a frame that scrolls, and the point under the hand stays
+  // ---- zoom: the picture grows in a scrolling frame, and the point under the pointer keeps its place
   let zoom = 1;
   const zoomTo = (wanted, x = drawing.clientWidth / 2, y = drawing.clientHeight / 2) => {
     const next = Math.max(0.05, Math.min(8, wanted)), grown = next / zoom;
@@ -85,7 +85,7 @@ builders.plot = (section) => {
     if (event.key === "Enter") seek(event.shiftKey ? -1 : 1);
   });
 
-  // ---- to the layer's row in the table of layers
+  // ---- jump to the layer's row in the table of layers
   groups.forEach((group, i) => group.addEventListener("click", () => {
     if (held && held.moved) return;
     const row = document.querySelector(`tr[data-layer="${CSS.escape(section.nodes[i].title[0])}"]`);
@@ -95,7 +95,7 @@ builders.plot = (section) => {
     setTimeout(() => row.classList.remove("found"), 2000);
   }));
 
-  // ---- on paper: as wide as it is there, in pieces that are no longer than a page and cut no layer
+  // ---- print: at the width of the paper, in pieces of at most a page that do not cut a layer
   const PAGE = {width: 700, height: 940};
   const pieces = el("div", {className: "paper"});
   const printed = matchMedia("print");

@@ -22,5 +22,5 @@
   document.dispatchEvent(new Event("drawn"));
 })().catch((error) => {
   document.querySelector("main").append(el("p", {className: "warning"},
-    "This browser could not draw the page; it takes one of 2023 or newer. " + error));
+    "This browser could not draw the page, which needs a browser from 2023 or newer. " + error));
 });

@@ -252,7 +252,7 @@ std::string why_no_labels(Format format, const HeatmapReport& report) {
   std::size_t heads = 0;
   for (const LayerMap& layer : report.layers) heads += layer.heads.size();
   if (format != Format::svg || heads <= kMostLabelled) return "";
-  return fmt::format("the positions of {} heads are not labelled: --layer and --head select up to {}", heads,
+  return fmt::format("the positions of {} heads are not labeled: --layer and --head select up to {}", heads,
                      kMostLabelled);
 }
 

@@ -54,7 +54,7 @@ void add_costs(Page& page, const CostReport& costs) {
   std::string size = fmt::format("At batch {}", costs.batch);
   if (costs.seq_len) size += fmt::format(", length {}", *costs.seq_len);
   Json totals = facts_section("Costs", facts);
-  totals["notes"] = {size + ". Peak is the memory at the fullest moment of a pass, as it is planned."};
+  totals["notes"] = {size + ". Peak is the planned maximum of memory during a pass."};
   page.sections.push_back(std::move(totals));
   page.sections.push_back(table_section("", costs_as_table(costs, options)));
 }
@@ -102,10 +102,10 @@ void add_plan(Page& page, const PlanReport& report) {
 }
 
 void add_bench(Page& page, const BenchRow& row) {
-  Facts facts = {{"Latency", fmt::format("{} ms in the median of {} passes, {} to {} ms in the middle 80%",
-                                         measured(row.ms.median), with_commas(row.iterations), measured(row.ms.p10),
-                                         measured(row.ms.p90))},
-                 {"Speed", prefixed(row.gflops_per_second * 1e9, "FLOP/s")}};
+  Facts facts = {
+      {"Latency", fmt::format("{} ms, the median of {} passes; 80% took {} to {} ms", measured(row.ms.median),
+                              with_commas(row.iterations), measured(row.ms.p10), measured(row.ms.p90))},
+      {"Speed", prefixed(row.gflops_per_second * 1e9, "FLOP/s")}};
   if (row.tokens_per_second) facts.emplace_back("Throughput", prefixed(*row.tokens_per_second, "tokens/s"));
   facts.emplace_back("Memory", byte_size(row.peak_bytes));
   Json section = facts_section("Speed", facts);

@@ -63,8 +63,7 @@ std::string passes_text(const PlanReport& report, const PlanSteps& plan) {
 
 std::string memory_text(const PlanReport& report, const PlanSteps& plan) {
   std::string out = fmt::format("Arena {}", byte_size(report.plan.arena_bytes));
-  if (!plan.steps.empty())
-    out += fmt::format(", the most of it, {}, at step {}", byte_size(plan.peak_bytes), plan.peak_step);
+  if (!plan.steps.empty()) out += fmt::format(", peak {} at step {}", byte_size(plan.peak_bytes), plan.peak_step);
   out += fmt::format("; {} without sharing\n", byte_size(plan.unshared_bytes));
   return out + fmt::format("Weights {}, prepared {}, inputs {}\n", byte_size(report.plan.weight_bytes),
                            byte_size(report.plan.prepared_bytes), byte_size(report.plan.input_bytes));

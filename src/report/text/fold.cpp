@@ -248,7 +248,7 @@ std::string left_out(const std::vector<std::string>& headings, const Layout& lay
   std::vector<std::string> names;
   for (std::size_t i = 0; i < headings.size(); ++i)
     if (std::find(layout.kept.begin(), layout.kept.end(), i) == layout.kept.end()) names.push_back(headings[i]);
-  return fmt::format("{} columns have no room for {}; `| less -S` shows all", columns, join(names, ", "));
+  return fmt::format("{} columns are too few for {}; `| less -S` shows all", columns, join(names, ", "));
 }
 
 /// Returns whether the line is a sentence, and not a row of a table, a picture, or a line with escape sequences.

@@ -24,7 +24,7 @@ constexpr int kNone = 45, kNumber = 34, kSymbol = 33, kRed = 9;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// Colours numbers, and None; `in_brackets`: only those inside [ ].
+/// Colors numbers, and None; `in_brackets`: only those inside [ ].
 std::string with_numbers(std::string_view text, bool in_brackets) {
   std::string out;
   bool open = false;
@@ -93,7 +93,7 @@ class KerasRows {
                                            : std::string(word);
     return fmt::format("{}\x1b[1m{}\x1b[0m{}", text.substr(0, at), mark, text.substr(at + word.size()));
   }
-  /// Colours "name (Class)", which may continue in the next line.
+  /// Colors "name (Class)", which may continue in the next line.
   std::string with_class(std::string_view text) {
     std::string out;
     std::string_view rest = text;
@@ -121,7 +121,7 @@ class KerasRows {
 constexpr std::array<std::string_view, 4> kTotals = {
     " Total params: ", " Trainable params: ", " Non-trainable params: ", " Optimizer params: "};
 
-/// Colours a line outside Keras's table: its title, and the totals.
+/// Colors a line outside Keras's table: its title, and the totals.
 std::string beside_table(const std::string& line) {
   if (line.starts_with("Model: \"") || line.starts_with("Preprocessor: \"")) return bold(line);
   for (const std::string_view total : kTotals)

@@ -72,15 +72,16 @@ std::string finite_text(const FiniteCheck& check) {
   if (const NonFiniteOutput* source = check.source()) {
     out += fmt::format("NaN or Inf appeared in {}: {}\n", layer_text(*source), array_text(source->array));
     for (const NonFinite& weight : source->weights)
-      out += fmt::format("  its weight '{}' holds {}, first at [{}]\n", printable(weight.name), count_text(weight),
+      out += fmt::format("  its weight '{}' contains {}, first at [{}]\n", printable(weight.name), count_text(weight),
                          fmt::join(weight.first_index, ", "));
     if (const std::string_view range = range_text(*source); !range.empty()) out += fmt::format("  it {}\n", range);
     --others;
   }
   if (others == 0) return out;
-  out += fmt::format("  {} {} NaN or Inf{}\n", with_commas(static_cast<std::int64_t>(others)),
-                     others == 1 ? "layer holds" : "layers hold",
-                     check.source() != nullptr ? " besides" : " because of it");
+  const bool has_source = check.source() != nullptr;
+  out +=
+      fmt::format("  {}{} {} NaN or Inf{}\n", with_commas(static_cast<std::int64_t>(others)), has_source ? " more" : "",
+                  others == 1 ? "layer contains" : "layers contain", has_source ? "" : " because of it");
   return out;
 }
 
@@ -89,7 +90,7 @@ std::string finite_problem(const FiniteCheck& check) {
     const std::string_view range = range_text(*source);
     std::string why;
     if (!source->weights.empty())
-      why = fmt::format(", whose weight '{}' holds some", printable(source->weights[0].name));
+      why = fmt::format(", whose weight '{}' contains some", printable(source->weights[0].name));
     if (!range.empty()) why = fmt::format(", which {}", range);
     return fmt::format("NaN or Inf appeared in {}{}", layer_text(*source), why);
   }

@@ -37,7 +37,7 @@ std::string what_happens(const MaskRow& row) {
   if (!row.uses.empty()) words.push_back("uses " + join(row.uses, ", "));
   if (row.keeps) words.emplace_back("keeps");
   if (row.merges) words.emplace_back("merges");
-  if (row.takes_off) words.emplace_back("takes off its inputs");
+  if (row.takes_off) words.emplace_back("removes input masks");
   if (row.drops) words.emplace_back("drops");
   return words.empty() ? "-" : join(words, "; ");
 }

@@ -90,7 +90,7 @@ void make_nan(const Heads& heads, std::int64_t b, std::int64_t first, std::int64
   }
 }
 
-/// A problem with its memory.
+/// An attention problem with the arrays that it refers to.
 struct Problem {
   AttentionProblem it;
   Heads query, key, value, context;

@@ -190,8 +190,8 @@ TEST_CASE("nccl: a rank that dies, or does not come within the deadline, ends th
       }
       return "nothing";
     });
-    CHECK_MESSAGE(told.starts_with(dies ? "rank 0: 5  NCCL: a pass: another rank is gone"
-                                        : "rank 0: 5 timeout NCCL: a pass: not all ranks came within"),
+    CHECK_MESSAGE(told.starts_with(dies ? "rank 0: 5  NCCL: a pass: another rank has exited"
+                                        : "rank 0: 5 timeout NCCL: a pass: not all ranks arrived within"),
                   told);
   }
 }

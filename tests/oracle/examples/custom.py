@@ -133,7 +133,7 @@ class Statistics(layers.Layer):
 
 @registered
 class CrossNetwork(layers.Layer):
-    """Of a recommender: x0 · (x w) + b + x, in layers of one kernel."""
+    """A recommender's cross network: x0 · (x w) + b + x, in layers of one kernel."""
 
     def __init__(self, depth=3, **kwargs):
         super().__init__(**kwargs)

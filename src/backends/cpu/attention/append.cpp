@@ -50,7 +50,7 @@ class Append final : public Kernel {
 
 std::string why_not_append(const StepInfo& step) {
   const DType cache = step.inputs[0].dtype, x = step.inputs[1].dtype;
-  return cache == x || (x == DType::float32 && is_half(cache)) ? "" : "no conversion here between its dtypes";
+  return cache == x || (x == DType::float32 && is_half(cache)) ? "" : "no kernel converts between its dtypes";
 }
 
 }  // namespace

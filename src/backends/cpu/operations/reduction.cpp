@@ -102,7 +102,7 @@ std::string why_not(const StepInfo& step) {
   if (!has_kernel) return fmt::format("no kernel here for {}", graph::name_of(op.fn));
   if (op.axes.empty()) return "there is no axis";
   const bool are_neighbours = op.axes.back() - op.axes.front() + 1 == static_cast<int>(op.axes.size());
-  return are_neighbours ? "" : "the axes are not neighbours";
+  return are_neighbours ? "" : "the axes are not adjacent";
 }
 
 Needs needs_of(const StepInfo& step) {

@@ -93,7 +93,7 @@ __global__ void __launch_bounds__(kThreads, 3) flash_split(const __grid_constant
     shared.top[thread] = -INFINITY;
     shared.sum[thread] = 0.0F;
   }
-  // For values, neighbouring threads read neighbouring columns of a key, then of the next keys.
+  // For values, neighboring threads read neighboring columns of a key, then of the next keys.
   const int of_key = columns / kColumns, keys_at_once = kThreads / of_key;
   const int column = thread % of_key * kColumns, first_key = thread / of_key;
   float context[Rows][kColumns] = {};

@@ -13,7 +13,7 @@
 
 #ifndef ATTN_CUDA_EMULATED
 
-// clang-format off: the lists are long whatever one does
+// clang-format off: it would put each operand of these long lists on its own line
 // Operands: 8, 32 or 64 registers of d, from i on; and how the assembly names them.
 #define ATTN_D8(i)                                                                                            \
   "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3]), "+f"(d[i + 4]), "+f"(d[i + 5]), "+f"(d[i + 6]), \

@@ -20,7 +20,7 @@ std::string sentence_of(const Fault& fault, const graph::Graph& graph) {
     case Fault::integer_division_by_zero:
       return fmt::format("integer division of {} by zero", fault.number);
     case Fault::integer_to_negative_power:
-      return fmt::format("power: an integer to the negative power {} is no integer", fault.number);
+      return fmt::format("power: an integer to the negative power {} is not an integer", fault.number);
     case Fault::rows_beyond_cache:
       return fmt::format("rows {} to {} do not fit a cache of {} rows", fault.number, fault.number + shape(1)[1],
                          shape(0)[2]);

@@ -105,7 +105,8 @@ struct Held {
   }
 };
 
-/// Calls f.template operator()<kVector, kPacks>() with the numbers of a layout of T. `numbers` is not 0.
+/// Calls f.template operator()<kVector, kPacks>(): the size of a vector, and the number of vectors that a thread holds
+/// in this layout. `layout.numbers` is not 0.
 template <typename T, typename Function>
 void with_held(const RowLayout& layout, Function f) {
   constexpr int kVector = kPack<T>;

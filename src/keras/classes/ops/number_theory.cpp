@@ -28,7 +28,7 @@ std::pair<Expression, Expression> integers(Call& call) {
 }
 
 /// Computes the greatest common divisor by Euclid's algorithm. The number of steps suffices for the worst case of the
-/// dtype, neighbours in the Fibonacci sequence.
+/// dtype, neighbors in the Fibonacci sequence.
 Expression common_divisor(Expression a, Expression b) {
   const auto bits = static_cast<double>(8 * bytes_of(a.dtype()));
   const int steps = static_cast<int>(bits / std::log2(std::numbers::phi)) + 2;

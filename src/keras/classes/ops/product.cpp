@@ -166,7 +166,8 @@ class Tensordot : public Taking<kX1X2> {
         throw bad_input("axes must be a number of axes or a pair of lists, got {}", printable(axes.json.dump()));
       x_axes = side(axes.json[0], x1.shape());
       y_axes = side(axes.json[1], x2.shape());
-      if (x_axes.size() != y_axes.size()) throw bad_input("{} axes cannot meet {} axes", x_axes.size(), y_axes.size());
+      if (x_axes.size() != y_axes.size())
+        throw bad_input("{} axes cannot be contracted with {} axes", x_axes.size(), y_axes.size());
     }
     return Call::result(contracted(call.builder(), x1.as(dtype), x_axes, x2.as(dtype), y_axes));
   }

@@ -58,7 +58,7 @@ constexpr std::array kRefusedOperations = {
     refused("Histogram", 306, kNumpyOps, kFailsInModels),
     refused("I0", 314, kNumpyOps, kNoKernel),
     refused("Nextafter", 314, kNumpyOps, kNoKernel),
-    refused("SegmentReduction", 305, kMathOps, "it is what segment_sum and its kin share, and computes nothing"),
+    refused("SegmentReduction", 305, kMathOps, "it is the base class of the segment operations, and computes nothing"),
 };
 
 }  // namespace

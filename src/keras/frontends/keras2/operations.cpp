@@ -215,7 +215,7 @@ constexpr std::array kFunctions = {
     TfFunction{"nn.bias_add", "Add", kNumpy, "x1:value x2:bias"},
 };
 
-/// The parts of "keras:tf=default".
+/// An argument of the table, such as "x:input" or "axis=null": its names in Keras and in TensorFlow, and its default.
 struct Argument {
   std::string keras, tf;
   std::optional<Json> missing;

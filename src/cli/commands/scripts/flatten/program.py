@@ -1,8 +1,8 @@
-LENGTHS = [5, 8, 4, 3, 2, 300, 501]  # lengths of random inputs; a position table or a convolution may reject some
+LENGTHS = [5, 8, 4, 3, 2, 300, 501]  # tried lengths of random inputs; a position table or a convolution may reject some
 
 
 class Spec:
-    """What an input is: its shape without the batch, its dtype, its name."""
+    """The shape of an input without the batch, its dtype and its name."""
 
     def __init__(self, shape, dtype, name):
         self.shape, self.dtype, self.name = shape, dtype, name
@@ -17,12 +17,12 @@ def spec_of(value, name):
 
 
 def functional_of(model):
-    """The functional model that it is, or that a Sequential has inside; None for a subclassed model."""
+    """Returns the model if it is functional, or the functional model of a Sequential; None for a subclassed model."""
     return next((m for m in (model, getattr(model, "_functional", None)) if hasattr(m, "_inputs_struct")), None)
 
 
 def specs_of(model, inputs):
-    """What the model is called with: a structure of Specs."""
+    """Returns the arguments of a call of the model, as a structure of Specs."""
     functional = functional_of(model)
     if functional is not None:
         structure = functional._inputs_struct
@@ -34,7 +34,7 @@ def specs_of(model, inputs):
     if inputs is not None:
         return given_specs(model, inputs, shapes)
     if shapes is None:
-        raise CannotFlatten("the model does not tell its inputs; give them by --inputs FILE.npz")
+        raise CannotFlatten("the file does not describe the model's inputs; pass arrays with --inputs FILE.npz")
     is_shape = lambda s: isinstance(s, (list, tuple)) and all(size is None or isinstance(size, int) for size in s)
     make = lambda s, name: Spec(tuple(s[1:]), "float32", name)
     if is_shape(shapes):
@@ -45,7 +45,7 @@ def specs_of(model, inputs):
 
 
 def given_specs(model, inputs, shapes):
-    """Specs of the arrays with which a subclassed model is called, in the structure for which it was built."""
+    """Returns the Specs of the arrays for a call of a subclassed model, in the structure for which it was built."""
     if isinstance(inputs, dict) and all(tree.is_nested(x) or hasattr(x, "shape") for x in inputs.values()):
         if len(inputs) == 1 and not by_name(model, inputs) and not isinstance(shapes, dict):
             return next(spec_of(x, name) for name, x in inputs.items())  # the only argument, whatever its name
@@ -59,20 +59,20 @@ def given_specs(model, inputs, shapes):
 
 
 def by_name(model, inputs):
-    """Are these the arguments of model.call(), not a dict that is one of them?"""
+    """Returns whether the dict contains the arguments of model.call() by name, rather than being one argument."""
     parameters = inspect.signature(model.call).parameters
     return functional_of(model) is None and isinstance(inputs, dict) and set(inputs) <= set(parameters)
 
 
 def called(model, inputs):
-    """What the model gives for inputs in the structure of its Specs."""
+    """Calls the model on inputs in the structure of its Specs."""
     if by_name(model, inputs):
         return model(**inputs, training=False)
     return model(inputs, training=False)
 
 
 def flat_model(model, specs, length=None):
-    """The model of built-in layers, and what was opened: {class name: how many}."""
+    """Returns the model of built-in layers, and the number of opened layers by class name."""
     unknown = any(size is None for spec in tree.flatten(specs) for size in spec.shape)
     images = any(None in spec.shape for spec in tree.flatten(specs) if len(spec.shape) > 2)
     batch = fresh_prime(model, 61)
@@ -83,11 +83,11 @@ def flat_model(model, specs, length=None):
     except CannotFlatten as error:
         if images or "negative" not in str(error):
             raise
-    return traced_model(model, specs, batch, fresh_prime(model, 4000), None)  # convolutions of sound shorten it most
+    return traced_model(model, specs, batch, fresh_prime(model, 4000), None)  # convolutions shorten sound most
 
 
 def traced_model(model, specs, batch, steps, length):
-    """flat_model with these primes. Sizes of images are multiples of theirs, and stay so when they are halved."""
+    """Returns flat_model's result for these primes. Image sizes are 32 times the prime, so halving keeps multiples."""
 
     def size_of(spec, size, free):
         if size is not None or not steps:
@@ -121,14 +121,14 @@ def traced_model(model, specs, batch, steps, length):
 
 
 def cannot_flatten(error, failed, open_length):
-    """The sentence for an error in calling a layer or making it again."""
-    advice = "; its length is open: give --length N" if open_length and "--length" not in str(error) else ""
+    """Returns the exception to raise for an error in calling a layer or creating it again."""
+    advice = "; its length is open: pass --length N" if open_length and "--length" not in str(error) else ""
     if isinstance(error, CannotFlatten):
         return CannotFlatten(f"{error}{'' if 'recurrent' in str(error) else advice}")
-    where = f"{failed} cannot be called with symbolic tensors" if failed else "its layers cannot be made again"
+    where = f"{failed} cannot be called with symbolic tensors" if failed else "its layers cannot be created again"
     if "as input to a TensorFlow function" in str(error):
-        return CannotFlatten(f"{where}: it calls a function of TensorFlow, not of keras.ops; layers of KerasHub do so only "
-                             "where KERAS_BACKEND is tensorflow")
+        return CannotFlatten(f"{where}: it calls a function of TensorFlow, not of keras.ops; for layers of KerasHub, set "
+                             "KERAS_BACKEND to another backend than tensorflow")
     lines = [line for line in str(error).splitlines() if line.strip() and "Exception encountered" not in line]
     reason = re.sub(r"\x1b\[[0-9]*m", "", lines[0].strip()) if lines else ""
     return CannotFlatten(f"{where}: {type(error).__name__}: {reason}{advice}")
@@ -140,8 +140,8 @@ def unknown_classes(model):
 
 
 def random_inputs(model, specs, rows, length, seed):
-    """Arrays in the structure of the Specs. An index is one of a token or of a position: it stays within all tables and
-    lengths."""
+    """Returns random arrays in the structure of the Specs. Integers are small enough for all tables and lengths, because
+    they may be tokens or positions."""
     random = np.random.default_rng(seed)
     tables = [l.input_dim for l in model._flatten_layers() if isinstance(l, keras.layers.Embedding)]
     leaves = tree.flatten(specs)
@@ -167,7 +167,7 @@ def random_inputs(model, specs, rows, length, seed):
 
 
 def difference(model, flat, inputs):
-    """The largest difference of an output, and the largest output."""
+    """Returns the largest difference between outputs, and the largest output."""
     a, b = tree.flatten(called(model, inputs)), tree.flatten(flat(inputs, training=False))
     worst, largest = 0.0, 0.0
     for x, y in zip(a, b):
@@ -183,7 +183,7 @@ def difference(model, flat, inputs):
 
 
 def flatten(model, path, inputs=None, length=None):
-    """Writes the model as one of built-in layers to `path`, checks it, and says in a sentence what it did."""
+    """Converts the model to built-in layers, checks the result, writes it to `path` and prints a summary."""
     if not str(path).endswith(".keras"):
         raise CannotFlatten(f"{path}: the name of the flat model's file must end in .keras")
     specs = specs_of(model, inputs)
@@ -202,13 +202,13 @@ def flatten(model, path, inputs=None, length=None):
     print(f"checked {how}: the largest difference is {worst:.3g}, of outputs up to {largest:.3g}")
     missing = unknown_classes(flat)
     if missing:
-        print(f"attn does not know: {', '.join(missing)}", file=sys.stderr)
+        print(f"attn does not support: {', '.join(missing)}", file=sys.stderr)
     return flat
 
 
 def checked(model, flat, specs, length, inputs):
-    """The largest difference, the largest output, and on what: the arrays that were given, else random ones of two
-    batches, and of two lengths that the model takes."""
+    """Returns the largest difference, the largest output, and a description of the inputs: the given arrays, otherwise
+    random ones with two batch sizes and two lengths that the model accepts."""
     given = arrays_for(specs, inputs)
     if given is not None:
         checks, how = [difference(model, flat, given)], "on the given arrays"
@@ -216,8 +216,8 @@ def checked(model, flat, specs, length, inputs):
         checks, how = random_checks(model, flat, specs, length), "at batch 1 and 3"
     worst, largest = max(check[0] for check in checks), max(check[1] for check in checks)
     if not worst <= TOLERANCE * max(largest, 1e-3):
-        raise CannotFlatten(f"the two models differ by {worst:.3g}, of outputs up to {largest:.3g}, so nothing is written; "
-                            "does a layer use other functions than keras.ops?")
+        raise CannotFlatten(f"the two models differ by {worst:.3g}, with outputs up to {largest:.3g}, so no file is "
+                            "written; does a layer use functions outside keras.ops?")
     return worst, largest, how
 
 
@@ -239,12 +239,12 @@ def random_checks(model, flat, specs, length):
             return checks
     if checks:
         return checks
-    raise CannotFlatten("the model does not take random numbers, so that nothing can be checked; give arrays for it by "
-                        f"--inputs FILE.npz ({type(refused).__name__})") from refused
+    raise CannotFlatten("the model rejects random numbers, so the result cannot be checked; pass arrays with --inputs "
+                        f"FILE.npz ({type(refused).__name__})") from refused
 
 
 def arrays_for(specs, inputs):
-    """The given arrays in the structure of the Specs, or None where they are not all given."""
+    """Returns the given arrays in the structure of the Specs, or None if one is missing."""
     leaves = tree.flatten(specs)
     if isinstance(inputs, dict):
         arrays = [inputs.get(spec.name) for spec in leaves]
@@ -285,7 +285,7 @@ def main():
 
 
 def import_classes(module):
-    """Imports a module or a .py file. What is defined there and was not registered is found by its name."""
+    """Imports a module or a .py file, and makes its unregistered classes and functions available by name."""
     folder, name = os.path.split(module)
     sys.path.insert(0, folder or ".")
     imported = importlib.import_module(name.removesuffix(".py") if folder or name.endswith(".py") else module)
@@ -303,22 +303,22 @@ def loaded(path, allow_lambda):
     except Exception as error:
         reason = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
         if "enable_unsafe_deserialization" in str(error):
-            raise CannotFlatten("it holds Python code; if you trust the file, give --allow-lambda") from error
+            raise CannotFlatten("it contains Python code; if you trust the file, pass --allow-lambda") from error
         raise CannotFlatten(f"Keras cannot load it: {reason} (Is the class in a file that --import names, and does it have "
                             "get_config()? Else call flatten(model, OUT) in the program that makes the model.)") from error
 
 
 def load_missing_weights(model, path, inputs, length):
-    """Layers that Keras cannot build when it loads a model stay without their weights, without an error."""
+    """Builds the model by a call and loads its weights. Keras silently skips the weights of layers that are not built."""
     specs = specs_of(model, inputs)
     arrays = arrays_for(specs, inputs)
     if arrays is None and functional_of(model) is None:
-        raise CannotFlatten("Keras cannot build this model when it loads it, so its weights are missing; give arrays for a "
-                            "call by --inputs FILE.npz")
+        raise CannotFlatten("Keras cannot build this model when it loads it, so its weights are missing; pass arrays for a "
+                            "call with --inputs FILE.npz")
     for size in [length] if length else LENGTHS:
         try:
             called(model, random_inputs(model, specs, 1, size, 0) if arrays is None else arrays)
-        except Exception:  # it does not take this length; what takes none is found out when both models are compared
+        except Exception:  # rejects this length; if it rejects all, the comparison of both models reports it
             continue
         model.load_weights(path)
         return

@@ -1,10 +1,10 @@
 class Rebuilder:
-    """Makes a recorded model again with sizes that are unknown where the recorded one has the primes."""
+    """Creates a recorded model again, with unknown sizes in place of the primes."""
 
     def __init__(self, recorder, inputs, batch, length):
         self.recorder = recorder
         self.batch, self.length = batch, length  # primes; length may be None
-        self.made = {}  # id(layer) -> the new one and the old one
+        self.made = {}  # id(old layer) -> (new layer, old layer)
         self.used = {tensor._keras_history.operation.name for tensor in inputs}  # names
         self.constants = {}  # bytes, or id(variable) -> tensor
         self.inputs = inputs
@@ -15,12 +15,12 @@ class Rebuilder:
         outputs = function._run_through_graph(inputs, operation_fn=self.operation)
         outputs = tree.map_structure(self.result, outputs)
         for operation in reversed(operations_behind(filter(is_symbolic, tree.flatten(outputs)))):
-            if not isinstance(operation, keras.Layer):  # whose names are unique already
+            if not isinstance(operation, keras.Layer):  # names of layers are unique already
                 operation.name = self.unique(operation.name.rstrip("0123456789").rstrip("_"))
         return outputs
 
     def result(self, value):
-        """An output, which may be a constant."""
+        """Returns an output as a symbolic tensor; it may be a constant."""
         if value is None or is_symbolic(value):
             return value
         value = self.argument(value if isinstance(value, keras.Variable) else ops.convert_to_numpy(value))
@@ -47,11 +47,11 @@ class Rebuilder:
         if isinstance(value, float):
             return self.finite(value)
         if isinstance(value, int) and not isinstance(value, bool) and value and self.shows(value):
-            raise CannotFlatten("it computes with the number of " + self.shows(value))
+            raise CannotFlatten("it uses the number of " + self.shows(value) + " as a value")
         return value
 
     def variable(self, value):
-        """A variable to which an operation came by another way than an attribute, such as self.weights."""
+        """Returns the tensor of a variable that was not an attribute of its layer, such as one of self.weights."""
         if "float" not in str(value.dtype):
             return self.constant(ops.convert_to_numpy(value))
         if id(value) not in self.constants:
@@ -61,7 +61,7 @@ class Rebuilder:
         return self.constants[id(value)]
 
     def finite(self, value):
-        """JSON has no infinity; the largest number stands for it."""
+        """Replaces infinities by the largest number, because JSON has no infinity."""
         if not isinstance(value, (float, np.ndarray)) or np.asarray(value).dtype.kind != "f" or not np.isinf(value).any():
             return value
         most = np.finfo(getattr(value, "dtype", "float32")).max
@@ -85,8 +85,8 @@ class Rebuilder:
         return self.made[id(old)][0]
 
     def without_custom(self, config):
-        """The config without initializers, regularizers and constraints of one's own, which are of training alone, and
-        without the sizes that a model inside was first called with."""
+        """Removes custom initializers, regularizers and constraints, which only training uses, and the sizes with which
+        a nested model was first called."""
         if isinstance(config, (list, tuple)):
             return type(config)(self.without_custom(item) for item in config)
         if not isinstance(config, dict):
@@ -126,14 +126,14 @@ class Rebuilder:
         if kind == "Reshape" and static:
             unknown = [size for size in static[1:] if self.shows(size)]
             if static[0] == self.batch == old._inbound_nodes[0].input_tensors[0].shape[0] and len(unknown) == 1:
-                # The layer keeps the rows, so that only one size is left to be found.
+                # The layer keeps the number of rows, so only one unknown size is left.
                 sizes = tuple(-1 if self.shows(size) else size for size in static[1:])
                 name = self.unique("reshape")
                 return keras.layers.Reshape(sizes, dtype=args[0].dtype, name=name)(args[0])
             return ops.reshape(args[0], self.unknown(static, kind))
         if kind in ("BroadcastTo", "Tile", "Repeat") and static:
             return self.spread(args[0], static)
-        raise CannotFlatten(f"{kind} makes a size of the number of {self.shows_any(config)}")
+        raise CannotFlatten(f"{kind} computes a size from the number of {self.shows_any(config)}")
 
     def shows_any(self, config):
         return next(filter(None, (self.shows(leaf) for leaf in tree.flatten(list(config.values())))))
@@ -141,11 +141,11 @@ class Rebuilder:
     def unknown(self, shape, kind):
         out = tuple(-1 if self.shows(size) else size for size in shape)
         if out.count(-1) > 1:
-            raise CannotFlatten(f"{kind} makes two sizes of unknown ones")
+            raise CannotFlatten(f"{kind} has two unknown sizes")
         return out
 
     def spread(self, x, shape):
-        """x over the rows of the batch, by adding a 0 for each: a size that is not known cannot be named."""
+        """Repeats x over the rows of the batch by adding a 0 per row, because the unknown number of rows is no argument."""
         if shape[0] != self.batch or any(self.shows(size) for size in shape[1:]):
             raise CannotFlatten("it repeats values over an unknown size other than the batch")
         zeros = np.zeros((1, *shape[1:]), "int32")
@@ -164,7 +164,7 @@ class Rebuilder:
         return self.rows
 
     def positions(self):
-        """0, 1, 2, … over the unknown length."""
+        """Returns 0, 1, 2, … over the unknown length."""
         if self.steps is None:
             for tensor in filterfalse(is_text, self.inputs):
                 if len(tensor.shape) > 1 and tensor.shape[1] is None:
@@ -179,10 +179,10 @@ class Rebuilder:
         spread_over = None
         if value.ndim and value.shape[0] == self.batch:
             if not all(np.array_equal(row, value[0], equal_nan=value.dtype.kind == "f") for row in value):
-                raise CannotFlatten("a constant in it differs from row to row of the batch")
+                raise CannotFlatten("it contains a constant that differs between the rows of the batch")
             spread_over, value = value.shape, value[:1]
         if self.batch in value.shape:
-            raise CannotFlatten("a constant in it has the number of rows as a size behind the first")
+            raise CannotFlatten("it contains a constant with the batch size in an axis other than the first")
         if self.length and self.length in value.shape:
             out = self.of_length(value)
         elif value.size > MOST_IN_CONFIG:
@@ -207,7 +207,7 @@ class Rebuilder:
         return self.constants[key]
 
     def of_length(self, value):
-        """A constant that is positions, or a triangle of them, of any length."""
+        """Returns a constant of positions, or a triangular mask, for any length."""
         n, bare = self.length, value.reshape([size for size in value.shape if size != 1])
         if bare.shape == (n,) and np.array_equal(bare, np.arange(n) + bare[0]):
             out = ops.cast(self.positions() + int(bare[0]), "int32" if value.dtype == np.int64 else value.dtype.name)
@@ -225,12 +225,12 @@ class Rebuilder:
             elif np.array_equal(bare, np.where(lower.T, above, below)):
                 mask, below, above = ops.less_equal(queries, keys), above, below
             else:
-                raise CannotFlatten("a constant in it was made for one length; give --length N")
+                raise CannotFlatten("it contains a constant that fits only one length; pass --length N")
             out = mask if bare.dtype == bool and below and not above else ops.where(mask, below, above)
             if keras.backend.standardize_dtype(out.dtype) != value.dtype.name and value.dtype != np.int64:
                 out = ops.cast(out, value.dtype.name)
         else:
-            raise CannotFlatten("a constant in it was made for one length; give --length N")
+            raise CannotFlatten("it contains a constant that fits only one length; pass --length N")
         if out.ndim < value.ndim:
             for axis, size in enumerate(value.shape):
                 if size == 1:

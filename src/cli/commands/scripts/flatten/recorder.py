@@ -1,20 +1,22 @@
 #!/usr/bin/env python3
-"""Makes a model of built-in layers and operations out of one with custom classes; its weights and its results stay.
+"""Converts a model with custom classes to one of built-in layers and operations, with the same weights and results.
 
     attn flatten-script > flatten.py
     python flatten.py model.keras flat.keras --import my_layers
     attn run flat.keras
 
-MODEL is a .keras or .h5 file, and --import names the Python files or modules that define its classes. A subclassed
-model, whose file does not tell its inputs' dtypes, takes --inputs FILE.npz, arrays as it is called with. In a program:
+MODEL is a .keras or .h5 file, and --import names the Python files or modules that define its classes. The file of a
+subclassed model does not contain the dtypes of its inputs, so it needs --inputs FILE.npz with arrays for a call. In a
+program:
 
     from flatten import flatten
     flatten(model, "flat.keras")                         # a functional model, or a task of KerasHub
     flatten(model, "flat.keras", inputs={"x": tokens})   # a subclassed one
 
-What it does: it calls each layer that attn does not know with symbolic tensors, so that the layers and keras.ops inside
-it are recorded in its place. A variable of such a layer becomes an Embedding, read at 0, 1, 2, …. Sizes that are not
-known are traced as prime numbers, and made unknown again where they show. Both models are then run on random numbers.
+The script calls each layer that attn does not support with symbolic tensors, and records the layers and keras.ops that
+it calls in its place. A variable of such a layer becomes an Embedding that is read at 0, 1, 2, …. Unknown sizes are
+traced as prime numbers; wherever such a prime appears in the result, the size becomes unknown again. Then both models
+run on random numbers, and their outputs are compared.
 """
 import argparse
 import contextlib
@@ -32,7 +34,7 @@ from keras import ops, tree
 
 KNOWN_LAYERS = frozenset("""%LAYERS%""".split())
 KNOWN_OPERATIONS = frozenset("""%OPERATIONS%""".split())
-MOST_IN_CONFIG = 1024  # numbers of a constant that stay in the config; more become an Embedding
+MOST_IN_CONFIG = 1024  # maximum size of a constant in the config; a larger one becomes an Embedding
 TOLERANCE = 1e-5  # relative to the largest output
 
 
@@ -45,7 +47,7 @@ def is_keras(thing):
 
 
 def is_known(operation):
-    """Does attn run this class? KerasHub has several classes of one name, so its classes are known by their modules."""
+    """Returns whether attn supports this class. KerasHub uses some names twice, so its classes include the module."""
     kind = type(operation)
     module, name = kind.__module__, kind.__name__
     if not isinstance(operation, keras.Layer):
@@ -59,7 +61,7 @@ def is_known_function(function):
 
 
 def has_custom_activation(layer):
-    """Does the layer, or one inside it, call a function that attn does not know?"""
+    """Returns whether the layer or one of its inner layers calls a function that attn does not support."""
     return any(
         inspect.isfunction(value) and "activation" in name and not is_known_function(value)
         for one in layer._flatten_layers()
@@ -68,25 +70,25 @@ def has_custom_activation(layer):
 
 
 def ends_in_activation(layer):
-    """Is its activation the last that it computes, so that it can be taken out?"""
+    """Returns whether the activation is the layer's last step, so that it can be moved out of the layer."""
     names = {kind.__name__ for kind in type(layer).__mro__}
     return bool(names & {"Dense", "EinsumDense", "BaseConv", "BaseConvTranspose", "BaseDepthwiseConv", "BaseSeparableConv"})
 
 
 def is_plain(layer):
-    """Does attn know it, with all that is inside it?"""
+    """Returns whether attn supports the layer and all layers inside it."""
     if not is_known(layer):
         return False
     if isinstance(layer, keras.Model) and type(layer).__module__.startswith("keras."):
         return all(is_plain(member) for member in layer.layers)
     if has_custom_activation(layer) and not ends_in_activation(layer):
         return False
-    in_hub = type(layer).__module__.startswith("keras_hub.")  # whose classes attn knows with all that they make
+    in_hub = type(layer).__module__.startswith("keras_hub.")  # attn supports its classes together with their inner layers
     return all(is_keras(type(one)) if in_hub else is_known(one) for one in layer._flatten_layers(include_self=False))
 
 
 def can_be_made_again(layer):
-    """Does its config make it? Some classes of KerasHub have configs that their constructors do not take."""
+    """Returns whether its config can create it. Some constructors of KerasHub do not accept their own configs."""
     try:
         config = layer.get_config()
         if type(layer).__module__.startswith("keras_hub."):
@@ -97,7 +99,7 @@ def can_be_made_again(layer):
 
 
 def with_sizes(out, layer, x):
-    """What an EinsumDense gives, with the sizes that it keeps from its input; Keras shows None for them."""
+    """Sets the sizes in an EinsumDense's output that come from its input; Keras sets them to None."""
     if not isinstance(layer, keras.layers.EinsumDense) or None not in out.shape:
         return out
     read, kernel, made = re.split(",|->", layer.equation.replace(" ", ""))
@@ -129,7 +131,7 @@ def mask_of(tensor):
 
 
 def with_replaced(value, is_replaced, replace):
-    """`value`, which may be lists, tuples and dicts of any keys, with leaves replaced; the same object without one."""
+    """Returns the structure with the selected leaves replaced; the same object if no leaf is selected."""
     if is_replaced(value):
         return replace(value)
     if isinstance(value, dict):
@@ -144,7 +146,7 @@ def with_replaced(value, is_replaced, replace):
 
 
 def operations_behind(tensors):
-    """The operations that make the tensors, each once, those that are called first last."""
+    """Returns the operations that compute the tensors, without duplicates, in reverse order of their calls."""
     found, seen, waiting = {}, set(), list(tensors)
     while waiting:
         operation, node, _ = waiting.pop()._keras_history
@@ -157,7 +159,7 @@ def operations_behind(tensors):
 
 
 def lower_case(subscripts):
-    """The same for symbolic tensors, whose shapes Keras finds for lower-case letters alone."""
+    """Replaces capital letters: Keras infers symbolic shapes only for lower-case subscripts."""
     free = [letter for letter in "abcdefghijklmnopqrstuvwxyz" if letter not in subscripts]
     for letter in sorted(set(filter(str.isupper, subscripts))):
         subscripts = subscripts.replace(letter, free.pop(0))
@@ -165,7 +167,7 @@ def lower_case(subscripts):
 
 
 def fresh_prime(model, above):
-    """A prime that divides no size of the model, so that what shows it came from the size that it stands for."""
+    """Returns a prime that divides no size of the model: a multiple of it can only come from the size it represents."""
     sizes = {size for weight in model.weights for size in weight.shape}
     sizes |= {value for layer in model._flatten_layers() for value in vars(layer).values() if isinstance(value, int)}
     number = above
@@ -176,19 +178,19 @@ def fresh_prime(model, above):
 
 
 class Recorder:
-    """Calls a model with symbolic tensors in which each layer that attn does not know is replaced by what it calls."""
+    """Calls a model with symbolic tensors, and replaces each layer that attn does not support by the calls it makes."""
 
     def __init__(self, inputs):
-        self.of_input = next((x for x in inputs if not is_text(x)), inputs[0])  # numbers that come from the input
-        self.scope = []  # names of the layers that are open
+        self.of_input = next((x for x in inputs if not is_text(x)), inputs[0])  # a numeric tensor that depends on the input
+        self.scope = []  # names of the opened layers around the current call
         self.inside_plain = False
-        self.opened = {}  # class name -> how many
+        self.opened = {}  # class name -> number of opened layers
         self.names = {}  # id(layer) -> its name in the flat model
-        self.again = {}  # id(layer) -> can it be made again?
-        self.renamed = []  # (layer, its own name)
-        self.linear = set()  # ids of layers whose activation was taken out
+        self.again = {}  # id(layer) -> whether it can be created again
+        self.renamed = []  # (layer, its original name)
+        self.linear = set()  # ids of layers whose activation was moved out
         self.variables = {}  # id(variable) -> its tensor
-        self.remade_masks = {}  # id(tensor) -> the tensor, of those whose mask only an opened layer put there
+        self.remade_masks = {}  # id(tensor) -> tensor; only an opened layer gave these tensors their masks
         self.training = [False]  # the `training` argument of each open layer
         self.failed = None  # "block (Block)", the innermost layer that could not be called
         self.index = None
@@ -221,7 +223,8 @@ class Recorder:
 
             return apply
 
-        # Attributes that are variables become tensors; what a layer has by other ways (self.weights) is met here.
+        # symbolic_variables() replaces attributes. Variables that a layer gets in another way, such as self.weights, are
+        # replaced by these operators.
         variables = next(kind for kind in keras.Variable.__mro__ if "__add__" in vars(kind))
         operators = {f"__{side}{name}__" for side in ("", "r") for name in
                      ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul")}
@@ -243,12 +246,12 @@ class Recorder:
         if self.inside_plain:
             return plain_call(layer, *args, **kwargs)
         if id(layer) not in self.again:
-            self.inside_plain = True  # a model calls its layers when it is made
+            self.inside_plain = True  # creating a model calls its layers
             self.again[id(layer)] = is_plain(layer) and can_be_made_again(layer)
             self.inside_plain = False
         if not self.again[id(layer)]:
             return self.open(layer, args, kwargs)
-        # Some layers do not take as symbolic what is None in any case.
+        # Some layers do not accept an explicit None in a symbolic call.
         training = self.training[-1] if kwargs.get("training") is None else kwargs["training"]
         kwargs = {name: value for name, value in kwargs.items() if value is not None and name != "training"}
         if training:
@@ -256,7 +259,7 @@ class Recorder:
         if not any_symbolic(args, kwargs):
             if not layer.weights:
                 return plain_call(layer, *args, **kwargs)
-            args = (tree.map_structure(self.symbolic, args[0]), *args[1:])  # its weights are to stay weights
+            args = (tree.map_structure(self.symbolic, args[0]), *args[1:])  # keeps its weights as weights, not constants
         self.inside_plain = True
         remade = any(id(tensor) in self.remade_masks for tensor in tree.flatten((args, kwargs)))
         given = tree.flatten((args, kwargs))
@@ -284,20 +287,20 @@ class Recorder:
         return activation(outputs) if custom else outputs
 
     def note(self, outputs):
-        """Where all inputs are strings, numbers are what the first layer makes of them."""
+        """If all inputs are strings, takes the first numeric output as the numbers that depend on the input."""
         for x in filter(is_symbolic, tree.flatten(outputs)):
             if is_text(self.of_input) and not is_text(x) and x.shape and x.shape[0] == self.of_input.shape[0]:
                 self.of_input = x
 
     def rename(self, layer, name=None):
-        """Two blocks may have layers of one name, which a model may not; the names are given back at the end."""
+        """Renames a layer until the end: layers of two blocks may share a name, but layers of one model may not."""
         if id(layer) not in self.names:
             self.names[id(layer)] = "_".join([*self.scope, name or layer.name])
             self.renamed.append((layer, layer.name))
             layer.name = f"recorded_{len(self.renamed)}"
 
     def function(self, inputs, outputs):
-        """The recorded graph. Operations of a model from a file have the names that new ones get too."""
+        """Returns the recorded graph. Renames its operations, because new ones could get the same names."""
         symbolic = [x for x in tree.flatten(outputs) if is_symbolic(x)]
         for operation in operations_behind([*symbolic, *tree.flatten(inputs)]):
             self.rename(operation)
@@ -308,8 +311,7 @@ class Recorder:
             layer.name = name
 
     def with_masks(self, layer, structure):
-        """Where a layer looks at masks, a tensor whose mask only an opened layer put there goes through a model that
-        puts it there again: Identity, called with mask=…."""
+        """Attaches masks of opened layers again for a layer that uses masks, by an Identity that is called with mask=…."""
         looks = any("mask" in name for name in inspect.signature(layer.call).parameters)
         if not (looks or type(layer).compute_mask is not keras.Layer.compute_mask):
             return structure
@@ -327,12 +329,12 @@ class Recorder:
         return out
 
     def open(self, layer, args, kwargs):
-        """layer.call as Layer.__call__ calls it: inputs are cast, and masks filled in and passed on."""
+        """Calls layer.call as Layer.__call__ does: casts the inputs, fills in masks, and passes them on."""
         name = type(layer).__name__
         self.opened[name] = self.opened.get(name, 0) + 1
         if isinstance(layer, (keras.layers.RNN, keras.layers.Bidirectional)):
-            raise CannotFlatten(f"{layer.name} ({name}): a recurrent layer over a cell, or with an activation, of one's "
-                                "own has no counterpart among built-in layers")
+            raise CannotFlatten(f"{layer.name} ({name}): a recurrent layer with a custom cell or activation has no "
+                                "counterpart among built-in layers")
         if layer._convert_input_args:
             args, kwargs = tree.map_structure(lambda x: self.cast(x, layer), (args, kwargs))
         signature = inspect.signature(layer.call)
@@ -372,7 +374,7 @@ class Recorder:
         return outputs
 
     def cast(self, x, layer):
-        """An input as the layer's dtype policy has it."""
+        """Casts an input as the layer's dtype policy requires."""
         if not (is_symbolic(x) and layer.autocast and "float" in str(x.dtype) and x.dtype != layer.compute_dtype):
             return x
         out = ops.cast(x, layer.compute_dtype)
@@ -382,13 +384,13 @@ class Recorder:
         return out
 
     def over_time(self, layer, x):
-        """What TimeDistributed gives: the steps are rows of a larger batch."""
+        """Calls a layer as TimeDistributed does: the steps become rows of a larger batch."""
         out = layer(ops.reshape(x, (-1, *x.shape[2:])))
         return ops.reshape(out, (-1, x.shape[1], *out.shape[1:]))
 
     @contextlib.contextmanager
     def symbolic_variables(self, layer):
-        """While a layer is called, its attributes that are variables are tensors of the graph."""
+        """Replaces the layer's attributes that are variables by tensors of the graph during a call."""
         hidden = ("_trainable_variables", "_non_trainable_variables", "_layers", "_losses", "_metrics",
                   "_seed_generators")
         kept = {}
@@ -418,7 +420,7 @@ class Recorder:
         return ops.cast(tensor, layer.compute_dtype) if casts else tensor
 
     def table(self, value, name, trainable, dtype="float32"):
-        """An Embedding with these numbers, read from its first row to its last."""
+        """Returns the output of an Embedding with these numbers, read from its first row to its last."""
         columns = value.shape[-1] if value.ndim > 1 or value.size > 0 and value.ndim else 1
         rows = value.size // columns
         embedding = keras.layers.Embedding(rows, columns, name=name, trainable=trainable, dtype=dtype)
@@ -431,10 +433,11 @@ class Recorder:
         return out if value.shape == (rows, columns) else ops.reshape(out, value.shape)
 
     def symbolic(self, constant):
-        """A constant as a tensor of the graph: it is added to a 0 that comes from the input."""
+        """Converts a constant to a tensor of the graph, by adding it to a 0 that depends on the input."""
         if self.index is None:
             if is_text(self.of_input):
-                raise CannotFlatten("its inputs are strings, and it computes before a layer has read them")
+                raise CannotFlatten("its inputs are strings, and it uses a constant before a layer has converted them to "
+                                    "numbers")
             self.index = ops.max(ops.zeros_like(self.of_input, dtype="int32"))
         constant = ops.convert_to_numpy(constant) if not isinstance(constant, np.ndarray) else constant
         if constant.dtype == np.int64:

@@ -54,7 +54,7 @@ class Owners {
  private:
   void trace_weights(const graph::Graph& graph);
 
-  std::vector<std::int32_t> parent_, rest_;  // for each part, the enclosing part and its part for the rest
+  std::vector<std::int32_t> parent_, rest_;  // for each part, the enclosing part and the inner part with Part::rest
   std::vector<std::string> paths_;           // for each part, its path
   std::vector<bool> is_group_;               // whether a part is a group of variables that the enclosing layer reads
   std::vector<std::int32_t> of_layer_, of_weight_;  // the parts of the graph's layers and weights

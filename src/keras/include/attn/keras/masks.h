@@ -27,7 +27,7 @@ struct MaskRow {
   bool makes = false;      ///< an output has a mask, and no input has
   bool keeps = false;      ///< an output has the mask of an input
   bool merges = false;     ///< an output has a mask computed from those of the inputs
-  bool drops = false;      ///< an input has a mask, which is not used, and no output has one
+  bool drops = false;      ///< an input has a mask, but the layer does not use it and no output has one
   bool takes_off = false;  ///< the layer removes the masks of its inputs, also for later readers
 };
 

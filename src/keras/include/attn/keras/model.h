@@ -27,7 +27,7 @@ struct StoredWeight {
   DType dtype = DType::float32;
 };
 
-/// A layer of an older .h5 file with its weights, whose places are their paths: "block/dense/kernel".
+/// A layer of an older .h5 file with its weights. The place of each weight is its path: "block/dense/kernel".
 struct StoredLayer {
   std::string name;
   std::vector<StoredWeight> weights;

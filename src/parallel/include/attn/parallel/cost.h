@@ -46,7 +46,7 @@ struct Prediction {
   [[nodiscard]] double speed_up() const { return seconds() > 0 ? alone / seconds() : 1; }
 };
 [[nodiscard]] Prediction predict(const graph::Graph& model, Kind kind, int ranks, const Cluster& cluster);
-/// Predicts a pass on groups of `ranks` neighbouring ranks; each group computes some of the rows. The outputs are
+/// Predicts a pass on groups of `ranks` neighboring ranks; each group computes some of the rows. The outputs are
 /// gathered from all groups. Throws Error (usage) as rows_of_group() does.
 [[nodiscard]] Prediction predict(const graph::Graph& model, Kind kind, int ranks, int groups, const Cluster& cluster);
 /// Returns the all-gathers of the outputs: one for each output whose rows are distributed over groups.

@@ -8,8 +8,8 @@
 
 namespace attn::report {
 
-/// Returns lines with the origin of NaN and infinities, the reason, and how far they spread. If there are none, the
-/// line states this.
+/// Returns lines with the origin of NaN and infinities, the reason, and the number of affected layers. If there are
+/// none, the line states this.
 [[nodiscard]] std::string finite_text(const run::FiniteCheck& check);
 
 /// Returns a sentence about the NaN and infinities that a check found.

@@ -1,4 +1,4 @@
-// Output for terminals: those that support only ASCII, narrow ones, and colours.
+// Output for terminals: those that support only ASCII, narrow ones, and colors.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ void write_cells_in(Alphabet alphabet);
 /// below names them. Lines outside tables, and tables that cannot fit, stay unchanged.
 [[nodiscard]] std::string folded_tables(std::string_view text, int columns);
 
-/// Makes the headings of tables bold, and colours Keras's own table as Keras does (keras/src/utils/summary_utils.py):
+/// Makes the headings of tables bold, and colors Keras's own table as Keras does (keras/src/utils/summary_utils.py):
 /// classes blue, numbers green, None cyan.
 [[nodiscard]] std::string colored_result(std::string_view text);
 

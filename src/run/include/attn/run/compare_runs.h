@@ -57,7 +57,7 @@ struct ArrayComparison {
   OutputComparison values;
   // Set if the values could be compared:
   Likeness likeness;
-  DType steps_dtype = DType::float32;  ///< the coarser of the two dtypes, whose steps are counted
+  DType steps_dtype = DType::float32;  ///< `max_steps` counts steps (ULP) of this dtype, the coarser of the two
   std::uint64_t max_steps = 0;
   Histogram histogram;
   [[nodiscard]] bool is_output() const { return class_name.empty(); }

@@ -43,7 +43,8 @@ struct ProductSize {
 /// Returns the inputs of a workload: normal numbers. A million are drawn and then repeated, because the largest
 /// workloads have hundreds of millions.
 [[nodiscard]] std::vector<Tensor> workload_inputs(const graph::Graph& graph, std::uint64_t seed);
-/// Returns the weights of a workload, drawn in the same way; int8 weights are uniform over their whole range.
+/// Returns the weights of a workload, drawn in the same way. int8 weights are normal with a standard deviation of 32,
+/// rounded and clipped to ±127.
 [[nodiscard]] std::vector<Tensor> workload_weights(const graph::Graph& graph, std::uint64_t seed);
 
 }  // namespace attn::run

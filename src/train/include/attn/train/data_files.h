@@ -13,8 +13,8 @@ struct DataFiles {
   std::vector<std::string> data, x, y, sample_weights;
   std::optional<std::string> csv_target;
 
-  /// Returns all files in the form of read_data: FILE, or NAME=FILE. Throws Error (usage) if there is none, and
-  /// for an input without a name of a model that has several.
+  /// Returns all files in the form of read_data: FILE, or NAME=FILE. Throws Error (usage) if there is no file, or if
+  /// the model has several inputs and a file of `x` has no name.
   [[nodiscard]] std::vector<std::string> words(const keras::Model& model) const;
 };
 

@@ -59,7 +59,7 @@ struct Setup {
   [[nodiscard]] bool validates() const { return (validation || validation_split) && !overfit; }
   /// Returns the options that set the length of the training and the order of its rows.
   [[nodiscard]] FitOptions fit_options() const;
-  /// Throws Error (usage) where a resumed training would have another order of rows.
+  /// Throws Error (usage) if the resumed training would have another order of rows.
   void check_resumed(const State& state) const;
 };
 

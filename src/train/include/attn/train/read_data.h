@@ -27,14 +27,14 @@ namespace attn::train {
 /// "sample_weight:<output>". Throws Error (bad_input) as read_data() does.
 [[nodiscard]] open::GivenInputs named_data(const keras::Model& model, const std::map<std::string, Tensor>& arrays);
 
-/// A sample weight for each row, by the class of its target, as Keras's class_weight. `json` is an object of numbers by
-/// class. Throws Error (usage) where it is none, and where there are sample weights already, or several targets.
+/// Adds a sample weight for each row, by the class of its target, like Keras's class_weight. `json` is an object of
+/// numbers by class. Throws Error (usage) for other JSON, for several targets, and if there are sample weights already.
 void add_class_weights(open::GivenInputs& data, const std::string& json);
 
 /// Throws Error (bad_input) for the first label that is not a class of its loss.
 void expect_labels(const keras::LossGraph& loss, const open::GivenInputs& data);
 
-/// Throws Error (bad_input) for the first index of the data that is outside the table that it selects a row of.
+/// Throws Error (bad_input) for the first index in the data that is outside its embedding table.
 void expect_indices(const graph::Graph& graph, const open::GivenInputs& data);
 
 /// Removes the last part of the rows, as Keras splits them: int(n·(1 − share)) stay. Throws Error (usage) if one side

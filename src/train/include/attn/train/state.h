@@ -33,7 +33,7 @@ struct State {
   std::map<std::string, std::int64_t> draws;
   std::vector<std::string> frozen;  ///< layers that options froze
   Watched early_stopping, reduce_lr, save_best;
-  /// The weights for early stopping to restore, in the order of the model's; empty if there are none.
+  /// The weights that early stopping will restore, in the order of the model's weights; empty if there are none.
   std::vector<Tensor> best_weights;
   std::map<int, Tensor> unmerged;  ///< StoredWeights::unmerged
   std::vector<Tensor> unsaved;     ///< the optimizer's Optimizer::unsaved(); only read

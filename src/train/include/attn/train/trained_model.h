@@ -29,8 +29,8 @@ struct TrainedModel {
   [[nodiscard]] keras::LossGraph lower(const keras::Model& model, const Batch& batch, bool training) const;
 };
 
-/// Computes in float16 with trained weights of another dtype. Then compile() scales the loss, because gradients vanish
-/// below float16's range; it does not under the pure policy float16.
+/// Returns whether the graph computes in float16 with trained weights of another dtype. Then compile() scales the loss,
+/// because gradients vanish below float16's range. It does not do so under the pure policy float16.
 [[nodiscard]] bool is_mixed_float16(const graph::Graph& graph);
 
 /// Returns the layers that options freeze: those that match `frozen`, and with `trained` all except those that match

@@ -16,8 +16,8 @@ struct Plan {
   double seconds_per_step = 0;
 };
 
-/// Returns the costs from `position` on. Does a few steps on `sample` to time one, so the trainer is of no use
-/// afterwards; `bytes` were computed before.
+/// Returns the number of steps from `position` on, the time of one and the memory, `bytes`. Runs a few steps on
+/// `sample` to time them. They change the weights, so the trainer must not be used afterwards.
 [[nodiscard]] Plan plan_of(Trainer& trainer, const Batch& sample, std::int64_t rows, const FitOptions& options,
                            const Position& position, std::int64_t bytes);
 
