@@ -10,6 +10,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size == 0) return 0;
   const std::string_view text = fuzz::text_of(data + 1, size - 1);
   fuzz::accepts([&] {
+    if (data[0] == 'R') {
+      static_cast<void>(tokenizers::read_numbered_tokens(text, "vocabulary.txt"));
+      return;
+    }
     switch (data[0] % 4) {
       case 0:
         static_cast<void>(tokenizers::read_merges(text, "merges.txt"));
