@@ -24,6 +24,10 @@
 
 namespace attn {
 
+namespace library {
+class Probe;
+}
+
 struct OpenOptions {
   std::optional<Shape> input_shape;          ///< without the batch axis; for a layer or a chain without an input
   std::optional<std::string> keras_version;  ///< the version that wrote the model, if its file lacks it: "3.12"
@@ -321,6 +325,7 @@ class Model {
 
  private:
   friend class Trainer;
+  friend class library::Probe;
   struct Parts;
   explicit Model(std::unique_ptr<Parts> parts);
   std::unique_ptr<Parts> parts_;

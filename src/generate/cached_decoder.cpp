@@ -3,11 +3,9 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include "attn/base/error.h"
-#include "attn/base/parallel.h"
 #include "attn/plan/plan.h"
 #include "attn/run/session.h"
 
@@ -23,33 +21,6 @@ void copy_positions(const Tensor& from, const Tensor& to, Dim first) {
                 static_cast<std::size_t>(count * row));
 }
 
-/// Copies a tensor into anonymous memory, which the system backs with larger pages than a mapped file, so reads are
-/// faster.
-Tensor in_own_pages(const Tensor& from, int threads) {
-  constexpr std::int64_t kPiece = std::int64_t{1} << 22;
-  Tensor copy(from.dtype(), from.shape());
-  for_each_part((from.bytes() + kPiece - 1) / kPiece, threads, [&](std::int64_t piece) {
-    const std::int64_t begin = piece * kPiece, count = std::min(kPiece, from.bytes() - begin);
-    std::memcpy(copy.data() + begin, from.data() + begin, static_cast<std::size_t>(count));
-  });
-  return copy;
-}
-
-/// Scales, biases and group indices are kept after packing: an executable of another shape that needs one would
-/// otherwise reload, and quantize, all weights.
-constexpr std::int64_t kSmall = std::int64_t{1} << 16;
-
-/// Weights that a step reads in their stored layout, such as an embedding table that computes the logits.
-std::set<std::int32_t> read_as_stored(const graph::Graph& graph) {
-  std::set<std::int32_t> found;
-  for (const graph::Node& node : graph.nodes) {
-    if (!std::holds_alternative<graph::MatMul>(node.op)) continue;
-    const graph::Value& right = graph.value(node.inputs[1]);
-    if (right.kind == graph::ValueKind::weight) found.insert(right.weight);
-  }
-  return found;
-}
-
 }  // namespace
 
 /// The executable for one shape, and its input arrays.
@@ -62,7 +33,10 @@ struct CachedDecoder::Part {
 
 CachedDecoder::CachedDecoder(const backends::Backend& backend, LowerStep lower, std::vector<Tensor> weights,
                              CachedDecoderOptions options)
-    : backend_(backend), lower_(std::move(lower)), weights_(std::move(weights)), options_(std::move(options)) {
+    : backend_(backend),
+      lower_(std::move(lower)),
+      weights_(std::move(weights), options.reload),
+      options_(std::move(options)) {
   if (!options_.compile.store) options_.compile.store = backend_.make_store(options_.compile);
   for (const auto& tokens : options_.encoder_tokens)
     encoder_length_ = std::max<Dim>(encoder_length_, std::ssize(tokens));
@@ -119,7 +93,7 @@ CachedDecoder::Part& CachedDecoder::part(const StepShape& shape) {
     if (shape.reads_encoder) std::ranges::copy(tokens, made->encoder_tokens.as<Token>().subspan(first).begin());
   }
   if (parts_.empty()) measure_step(graph);
-  std::vector<Tensor> weights = weights_for(planned.plan);
+  std::vector<Tensor> weights = weights_.weights_for(backend_, planned.plan, options_.compile);
   made->session.emplace(backend_, std::move(planned), std::move(weights), options_.compile);
   return *parts_.emplace(shape, std::move(made)).first->second;
 }
@@ -159,43 +133,6 @@ run::Session& CachedDecoder::last_session() {
 std::span<const Tensor> CachedDecoder::last_inputs() const {
   if (last_ == nullptr) throw internal_error("nothing was read yet");
   return last_->inputs;
-}
-
-/// Returns the weights for an executable of the plan. If weights can be reloaded, the executable gets the only
-/// reference, so that the weights that it packs are freed.
-std::vector<Tensor> CachedDecoder::weights_for(const plan::Plan& plan) {
-  if (!options_.reload) return weights_;
-  std::vector<Tensor> given;
-  if (read_still_.empty()) {
-    given = std::move(weights_);
-    for (const std::int32_t i : read_as_stored(plan.graph)) {
-      Tensor& weight = given[static_cast<std::size_t>(i)];
-      weight = in_own_pages(weight, options_.compile.threads);
-    }
-    for (Tensor& weight : given) {
-      if (weight.data() == nullptr || weight.bytes() > kSmall) continue;
-      weight = in_own_pages(weight, 1);  // otherwise this small view keeps the mapped file open
-      small_.push_back(weight);
-    }
-    read_still_.resize(given.size());
-  } else {
-    const std::vector<bool> reads = backend_.reads(plan, options_.compile);
-    std::vector<Tensor> again;
-    for (std::size_t i = 0; i < reads.size(); ++i) {
-      const graph::WeightSpec& spec = plan.graph.weights[i];
-      given.emplace_back();
-      if (!reads[i]) continue;
-      if (auto bytes = read_still_[i].lock()) {
-        given[i] = Tensor(spec.dtype, spec.shape, std::move(bytes));
-      } else {
-        if (again.empty()) again = options_.reload();
-        given[i] = again[i];
-      }
-    }
-  }
-  for (std::size_t i = 0; i < given.size(); ++i)
-    if (given[i].data() != nullptr) read_still_[i] = given[i].owner();
-  return given;
 }
 
 /// Runs `count` tokens of each row, beginning with token `first` of the step.

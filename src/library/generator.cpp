@@ -15,6 +15,7 @@
 #include "attn/open/tokenizer.h"
 #include "attn/tokenizers/open.h"
 #include "generator_parts.h"
+#include "model_parts.h"
 #include "tokenizer_parts.h"
 
 namespace attn {
@@ -23,12 +24,6 @@ namespace {
 using generate::Token;
 
 const open::Silent kSilent{};
-
-open::LoadedModel loaded_for(const open::ModelText& text, const open::Execution& execution) {
-  open::Reading how = execution.reading();
-  how.as_keras_hub = text.options.as_keras_hub;
-  return open::load_model(text, how, kSilent);
-}
 
 generate::SamplerOptions sampler_of(const GenerateOptions& options, const keras::Model& model) {
   generate::SamplerOptions out;

@@ -83,6 +83,12 @@ open::Execution execution_of(const RunOptions& options) {
   return out;
 }
 
+open::LoadedModel loaded_for(const open::ModelText& text, const open::Execution& execution) {
+  open::Reading how = execution.reading();
+  how.as_keras_hub = text.options.as_keras_hub;
+  return open::load_model(text, how, open::Silent());
+}
+
 Model::Parts::Parts(open::ModelText text, std::optional<std::string> file)
     : source(std::move(text)),
       path(std::move(file)),

@@ -99,8 +99,7 @@ Ablated ablate(const Subject& subject, const Prompt& prompt, const AblateOptions
   Ablated out;
   const std::int64_t last = sweep.logits().shape()[0] - 1;
   out.metric = options.metric.value_or(Metric{best_token(sweep.logits(), last), {}});
-  require_token(sweep.lowered(), out.metric.token);
-  if (out.metric.versus) require_token(sweep.lowered(), *out.metric.versus);
+  require_tokens(sweep.lowered(), out.metric);
   const Measure measure(sweep.logits(), prompt, out.metric, subject);
   out.baseline = measure.of(sweep.logits());
   double total = 0;

@@ -129,8 +129,7 @@ class Attributing {
     const Tensor& logits = value(lowered_.points.logits);
     out.metric =
         metric.value_or(Metric{best_token(logits.reshaped({positions, logits.shape().back()}), positions - 1), {}});
-    require_token(lowered_, out.metric.token);
-    if (out.metric.versus) require_token(lowered_, *out.metric.versus);
+    require_tokens(lowered_, out.metric);
     const auto difference = [&](const Tensor& array, std::int64_t row) {
       const std::int64_t first = row * array.shape().back();
       return array.at(first + out.metric.token) - (out.metric.versus ? array.at(first + *out.metric.versus) : 0.0);

@@ -149,6 +149,7 @@ class Patching {
       : subject_(subject), corrupt_(corrupt) {
     Lowered lowered = subject.lower(1, corrupt);
     require_logits(subject, lowered);
+    if (options.estimates) require_gradients(subject, lowered);
     sites_ = sites_of(lowered, options);
     std::set<ValueId> values = {lowered.points.logits};
     std::vector<ValueId> edited;
@@ -163,8 +164,7 @@ class Patching {
     of_corrupt_ = subject.run(lowered, corrupt, all);
     const Tensor &clean_logits = logits_of(of_clean_, lowered), &corrupt_logits = logits_of(of_corrupt_, lowered);
     out_.metric = options.metric ? *options.metric : usual_metric(clean_logits, corrupt_logits);
-    require_token(lowered, out_.metric.token);
-    if (out_.metric.versus) require_token(lowered, *out_.metric.versus);
+    require_tokens(lowered, out_.metric);
     out_.clean = value_of(out_.metric, clean_logits);
     out_.corrupt = value_of(out_.metric, corrupt_logits);
     lowered_ = lowered;

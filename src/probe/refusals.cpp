@@ -1,6 +1,9 @@
 #include "refusals.h"
 
+#include <algorithm>
+
 #include "attn/base/error.h"
+#include "attn/base/text.h"
 
 namespace attn::probe {
 
@@ -10,9 +13,27 @@ void require_logits(const Subject& subject, const Lowered& lowered) {
                     subject.loaded().file, subject.loaded().model.class_name());
 }
 
+void require_gradients(const Subject& subject, const Lowered& lowered) {
+  const auto is_quantized = [](const graph::Node& node) {
+    return std::holds_alternative<graph::QuantizedLinear>(node.op);
+  };
+  const auto found = std::ranges::find_if(lowered.graph.nodes, is_quantized);
+  if (found == lowered.graph.nodes.end()) return;
+  const std::string layer = found->layer == graph::kNone ? "" : lowered.graph.layers[graph::at(found->layer)].name;
+  throw bad_input(
+      "{}: layer '{}' has no gradient, because its weights are quantized; use ablate or patch, or a model "
+      "whose weights are not",
+      subject.loaded().file, printable(layer));
+}
+
 void require_token(const Lowered& lowered, Id token) {
   const std::int64_t count = lowered.graph.value(lowered.points.logits).shape.back();
   if (token < 0 || token >= count) throw bad_usage("token {} is outside the model's logits, 0 to {}", token, count - 1);
+}
+
+void require_tokens(const Lowered& lowered, const Metric& metric) {
+  require_token(lowered, metric.token);
+  if (metric.versus) require_token(lowered, *metric.versus);
 }
 
 }  // namespace attn::probe

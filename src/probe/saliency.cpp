@@ -119,6 +119,7 @@ class EmbeddingGradients {
 Saliency saliency(const Subject& subject, const Prompt& prompt, const SaliencyOptions& options) {
   const Lowered lowered = subject.lower(1, prompt);
   require_logits(subject, lowered);
+  require_gradients(subject, lowered);
   std::vector<ValueId> embeds;
   if (lowered.points.encoder_embed != graph::kNone) embeds.push_back(lowered.points.encoder_embed);
   if (lowered.points.embed == graph::kNone)
@@ -133,8 +134,7 @@ Saliency saliency(const Subject& subject, const Prompt& prompt, const SaliencyOp
 
   Saliency out;
   out.metric = options.metric.value_or(Metric{best_token(logits, rows_of_logits - 1), {}});
-  require_token(lowered, out.metric.token);
-  if (out.metric.versus) require_token(lowered, *out.metric.versus);
+  require_tokens(lowered, out.metric);
   const bool integrates = options.method == SaliencyMethod::integrated;
   Values baseline;
   for (const ValueId embed : embeds) baseline.emplace(embed, Tensor(own.at(embed).dtype(), own.at(embed).shape()));

@@ -63,13 +63,17 @@ Subject::Subject(const open::LoadedModel& loaded, const open::Execution& executi
       backend_(backend),
       listener_(listener),
       scalings_(std::move(scalings)),
-      compile_(execution.compile_options()) {
+      compile_(execution.compile_options()),
+      weights_([this] { return open::load_weights(loaded_, execution_, listener_); }) {
   const std::vector<std::string> names = loaded.model.array_names();
   has_encoder_ = std::ranges::find(names, "encoder_token_ids") != names.end();
   compile_.store = backend.make_store(compile_);
 }
 
 Lowered Subject::lower(std::int64_t rows, const Prompt& length) const {
+  if (length.ids.empty() || (has_encoder_ && length.encoder.empty()))
+    throw bad_usage("{}: a prompt needs at least one token{}", loaded_.file,
+                    has_encoder_ ? " for the encoder and one for the decoder" : "");
   keras::LowerOptions options;
   options.batch = rows;
   options.sequence_length = std::ssize(length.ids);
@@ -146,11 +150,9 @@ std::unique_ptr<run::Session> Subject::compile(graph::Graph graph) const {
   graph = remaining(std::move(graph));
   run::require_memory("the pass takes", static_cast<UInt128>(run::memory_needed(backend_, graph, compile_)),
                       open::memory_limit(execution_.memory_limit), [] { return "a shorter prompt takes less"; });
-  if (!has_weights_) {
-    weights_ = open::load_weights(loaded_, execution_, listener_);
-    has_weights_ = true;
-  }
-  return std::make_unique<run::Session>(backend_, std::move(graph), weights_, compile_);
+  run::Planned planned = run::plan_for(backend_, std::move(graph));
+  std::vector<Tensor> weights = weights_.weights_for(backend_, planned.plan, compile_);
+  return std::make_unique<run::Session>(backend_, std::move(planned), std::move(weights), compile_);
 }
 
 Values Subject::run(const Lowered& lowered, const Prompt& prompt, std::span<const ValueId> values) const {

@@ -15,7 +15,7 @@ using graph::ValueId;
 
 constexpr std::int64_t kMostRows = 32;
 /// The logits of a batch of copies take at most this.
-constexpr std::int64_t kLogitBytes = std::int64_t{96} << 20;
+constexpr std::int64_t kLogitBytes = std::int64_t{32} << 20;
 
 /// Keeps only the last position of a value (B,T,D), behind which all operations treat positions alike.
 graph::Graph last_position(graph::Graph graph, ValueId value) {
@@ -77,10 +77,12 @@ Tensor row_of(const Tensor& array, std::int64_t index) {
   return {array.dtype(), shape, std::shared_ptr<std::byte>(array.owner(), array.data() + index * bytes)};
 }
 
-Sweep::Sweep(const Subject& subject, Lowered lowered, Prompt prompt, std::vector<ValueId> sites, Wanted wanted)
+Sweep::Sweep(const Subject& subject, Lowered lowered, Prompt prompt, std::vector<ValueId> sites, Wanted wanted,
+             const std::vector<ValueId>& others)
     : subject_(subject), lowered_(std::move(lowered)), prompt_(std::move(prompt)), wanted_(wanted) {
   const Wiring wiring(lowered_.graph);
   std::set<ValueId> needed(sites.begin(), sites.end());
+  needed.insert(others.begin(), others.end());
   needed.insert(lowered_.points.logits);
   for (const ValueId site : sites) {
     frontiers_[site] = wiring.frontier(site);

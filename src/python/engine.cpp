@@ -172,6 +172,7 @@ void Engine::replace(Model model) {
   auto next = std::make_shared<const Model>(std::move(model));
   compiled_.clear();
   generator_.reset();
+  probe_.reset();
   const nb::gil_scoped_acquire acquire;
   model_ = std::move(next);
   options_.weights.reset();
@@ -199,6 +200,11 @@ Runner& Engine::runner_for(const Inputs& inputs, bool scores) {
 Generator& Engine::generator() {
   if (!generator_) generator_.emplace(model_->generator(options_));
   return *generator_;
+}
+
+const library::Probe& Engine::probe() {
+  if (!probe_) probe_.emplace(*model_, options_);
+  return *probe_;
 }
 
 std::vector<NamedTensor> Engine::outputs_of(const Inputs& inputs, std::optional<std::int64_t> batch_size) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "attn/attn.h"
+#include "attn/library/probe.h"
 
 namespace attn::python {
 
@@ -55,6 +56,22 @@ class Engine {
   /// Returns the ids of a text as generate() reads it.
   std::vector<std::int32_t> encode_prompt(const std::string& text);
 
+  /// Returns the result of a question about the inside of the model, which must contain no Python object.
+  template <typename Ask>
+  auto probed(const Ask& ask) {
+    const nanobind::gil_scoped_release release;
+    const std::lock_guard guard(lock_);
+    return ask(probe());
+  }
+  /// The same about two models.
+  template <typename Ask>
+  auto probed(Engine& other, const Ask& ask) {
+    if (&other == this) return probed([&](const library::Probe& own) { return ask(own, own); });
+    const nanobind::gil_scoped_release release;
+    const std::scoped_lock guard(lock_, other.lock_);
+    return ask(probe(), other.probe());
+  }
+
  private:
   using Inputs = std::map<std::string, Tensor>;
   struct Compiled {
@@ -73,6 +90,8 @@ class Engine {
   Runner& runner_for(const Inputs& inputs, bool scores);
   /// Returns the generator, which the first call creates. The lock must be held.
   Generator& generator();
+  /// Returns the model under study, which the first call opens. The lock must be held.
+  const library::Probe& probe();
   std::vector<NamedTensor> outputs_of(const Inputs& inputs, std::optional<std::int64_t> batch_size);
   /// Puts another model in place of this one. Its weights are in memory, so options_.weights has no meaning any more.
   /// The lock must be held, and the GIL not.
@@ -87,6 +106,7 @@ class Engine {
                      // the GIL
   std::list<Compiled> compiled_;
   std::optional<Generator> generator_;
+  std::optional<library::Probe> probe_;
 };
 
 }  // namespace attn::python

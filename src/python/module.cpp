@@ -10,6 +10,7 @@
 
 #include "attn/attn.h"
 #include "engine.h"
+#include "probe.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -249,4 +250,5 @@ NB_MODULE(_attn, m) {
   bind_layer(m);
   bind_tokenizer(m);
   bind_engine(m);
+  bind_probe(m);
 }

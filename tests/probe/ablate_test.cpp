@@ -17,37 +17,37 @@ const std::map<std::string, std::string> kSites = {{"z", "head"}, {"attn_out", "
 }  // namespace
 
 TEST_CASE("probe: the changes without a head, an attention and an MLP are the reference's") {
-  for (const Way& way : kWays)
-    for (const std::string& name : kSingleStacks) {
-      Case test(name, way);
-      const auto check = [&](const std::string& how, probe::Ablation with, std::vector<probe::Prompt> reference) {
-        probe::AblateOptions options;
-        options.attention = true;
-        options.with = with;
-        options.reference = std::move(reference);
-        options.metric = test.metric();
-        const probe::Ablated out = probe::ablate(test.subject(), test.prompt("ids"), options);
-        std::map<std::string, std::vector<double>> loss, kl, metric;
-        for (const probe::AblatedPart& part : out.parts) {
-          const std::string kind = part.point.substr(0, part.point.find('.'));
-          loss[kind].push_back(part.change.loss.value_or(0.0));
-          kl[kind].push_back(part.change.kl);
-          metric[kind].push_back(part.change.metric);
-        }
-        test.expect({out.baseline.metric}, "ablation", "metric");
-        for (const auto& [kind, site] : kSites) {
-          const std::string array = site + "_" + how + "_";
-          test.expect(metric[kind], "ablation", array + "metric");
-          if (name == "bert_classifier") continue;
-          test.expect(loss[kind], "ablation", array + "loss");
-          test.expect(kl[kind], "ablation", array + "kl");
-        }
-      };
-      check("zero", probe::Ablation::zero, {});
-      check("mean_own", probe::Ablation::mean, {});
-      check("mean_reference", probe::Ablation::mean, test.prompts("reference"));
-      check("mean_reference_by_position", probe::Ablation::mean_by_position, test.prompts("reference"));
-    }
+  for (const Run& run : runs(kSingleStacks)) {
+    const std::string& name = run.name;
+    Case test(name, run.way);
+    const auto check = [&](const std::string& how, probe::Ablation with, std::vector<probe::Prompt> reference) {
+      probe::AblateOptions options;
+      options.attention = true;
+      options.with = with;
+      options.reference = std::move(reference);
+      options.metric = test.metric();
+      const probe::Ablated out = probe::ablate(test.subject(), test.prompt("ids"), options);
+      std::map<std::string, std::vector<double>> loss, kl, metric;
+      for (const probe::AblatedPart& part : out.parts) {
+        const std::string kind = part.point.substr(0, part.point.find('.'));
+        loss[kind].push_back(part.change.loss.value_or(0.0));
+        kl[kind].push_back(part.change.kl);
+        metric[kind].push_back(part.change.metric);
+      }
+      test.expect({out.baseline.metric}, "ablation", "metric");
+      for (const auto& [kind, site] : kSites) {
+        const std::string array = site + "_" + how + "_";
+        test.expect(metric[kind], "ablation", array + "metric");
+        if (name == "bert_classifier") continue;
+        test.expect(loss[kind], "ablation", array + "loss");
+        test.expect(kl[kind], "ablation", array + "kl");
+      }
+    };
+    check("zero", probe::Ablation::zero, {});
+    check("mean_own", probe::Ablation::mean, {});
+    check("mean_reference", probe::Ablation::mean, test.prompts("reference"));
+    check("mean_reference_by_position", probe::Ablation::mean_by_position, test.prompts("reference"));
+  }
 }
 
 TEST_CASE("probe: heads of encoder, decoder and cross-attention are ablated alike") {

@@ -10,34 +10,34 @@ using namespace attn;
 using namespace attn::test;
 
 TEST_CASE("probe: the lens reads every point as the model reads its last one") {
-  for (const Way& way : kWays)
-    for (const std::string& name : kDecoders) {
-      Case test(name, way);
-      const probe::Prompt prompt = test.prompt("ids");
-      probe::LensOptions options;
-      options.mid = true;
-      const probe::Lens lens = probe::lens(test.subject(), prompt, options);
-      CHECK(lens.points == test.names("lens_points"));
-      std::vector<double> entropy, divergence, top, ids, next, ranks;
-      for (const auto& row : lens.cells)
-        for (const probe::LensCell& cell : row) {
-          entropy.push_back(cell.entropy);
-          divergence.push_back(cell.kl_to_final);
-          for (const probe::TokenProbability& token : cell.top) {
-            top.push_back(token.log_prob);
-            ids.push_back(token.token);
-          }
-          if (!cell.target) continue;
-          next.push_back(cell.target->log_prob);
-          ranks.push_back(static_cast<double>(cell.target->rank));
+  for (const Run& run : runs(kDecoders)) {
+    Case test(run.name, run.way);
+    const probe::Prompt prompt = test.prompt("ids");
+    probe::LensOptions options;
+    options.mid = true;
+    const probe::Lens lens = probe::lens(test.subject(), prompt, options);
+    CHECK(lens.points == test.names("lens_points"));
+    std::vector<double> entropy, divergence, top, ids, next, ranks;
+    for (const auto& row : lens.cells)
+      for (const probe::LensCell& cell : row) {
+        entropy.push_back(cell.entropy);
+        divergence.push_back(cell.kl_to_final);
+        for (const probe::TokenProbability& token : cell.top) {
+          top.push_back(token.log_prob);
+          ids.push_back(token.token);
         }
-      test.expect(entropy, "lens", "entropy");
-      test.expect(divergence, "lens", "kl_to_final");
-      test.expect(top, "lens", "top_log_probs");
-      test.expect(next, "lens", "next_token_log_prob");
-      CHECK(ids == numbers(test.array("lens", "top_ids")));
-      CHECK(ranks == numbers(test.array("lens", "next_token_rank")));
-    }
+        if (!cell.target) continue;
+        next.push_back(cell.target->log_prob);
+        ranks.push_back(static_cast<double>(cell.target->rank));
+      }
+    test.expect(entropy, "lens", "entropy");
+    test.expect(divergence, "lens", "kl_to_final");
+    test.expect(top, "lens", "top_log_probs");
+    test.expect(next, "lens", "next_token_log_prob");
+    if (test.is_quantized()) continue;  // tokens of nearly equal logits change places
+    CHECK(ids == numbers(test.array("lens", "top_ids")));
+    CHECK(ranks == numbers(test.array("lens", "next_token_rank")));
+  }
 }
 
 TEST_CASE("probe: a lens of an encoder-decoder reads its decoder, and one of a classifier its classes") {

@@ -11,22 +11,22 @@ using namespace attn;
 using namespace attn::test;
 
 TEST_CASE("probe: every point of every family is the reference's value") {
-  for (const Way& way : kWays)
-    for (const std::string& name : kSingleStacks) {
-      Case test(name, way);
-      const probe::Prompt ids = test.prompt("ids");
-      std::string kinds = "embed,resid_pre,q,k,v,pattern,z,attn_out,mlp_post,mlp_out,resid_post,logits";
-      if (name != "gpt_neo_x") kinds += ",resid_mid";
-      if (name != "bert_classifier") kinds += ",final_norm";
-      for (const NamedTensor& array : probe::captured(test.subject(), {&ids, 1}, kinds)) {
-        if (array.name == "ids") continue;
-        const std::size_t dot = array.name.find('.');
-        const auto size = static_cast<std::size_t>(array.tensor.size());
-        const std::size_t layer = dot == std::string::npos ? 0 : std::stoul(array.name.substr(dot + 1));
-        CAPTURE(array.name);
-        test.expect(numbers(array.tensor), "activations", array.name.substr(0, dot), layer * size, false);
-      }
+  for (const Run& run : runs(kSingleStacks)) {
+    const std::string& name = run.name;
+    Case test(name, run.way);
+    const probe::Prompt ids = test.prompt("ids");
+    std::string kinds = "embed,resid_pre,q,k,v,pattern,z,attn_out,mlp_post,mlp_out,resid_post,logits";
+    if (name != "gpt_neo_x") kinds += ",resid_mid";
+    if (name != "bert_classifier") kinds += ",final_norm";
+    for (const NamedTensor& array : probe::captured(test.subject(), {&ids, 1}, kinds)) {
+      if (array.name == "ids") continue;
+      const std::size_t dot = array.name.find('.');
+      const auto size = static_cast<std::size_t>(array.tensor.size());
+      const std::size_t layer = dot == std::string::npos ? 0 : std::stoul(array.name.substr(dot + 1));
+      CAPTURE(array.name);
+      test.expect(numbers(array.tensor), "activations", array.name.substr(0, dot), layer * size, false);
     }
+  }
 }
 
 TEST_CASE("probe: encoder and decoder have points of their own, and cross-attention a third kind") {

@@ -36,16 +36,15 @@ generate::Sequence generated(Case& test, const probe::Steering& steering, Dim ch
 }  // namespace
 
 TEST_CASE("probe: a steering vector is the difference of means at the last position, or over all") {
-  for (const Way& way : kWays)
-    for (const std::string& name : kDecoders) {
-      Case test(name, way);
-      const auto vector = [&](probe::SteerAt at) {
-        return numbers(probe::steering_vector(test.subject(), test.prompts("positive"), test.prompts("negative"),
-                                              "resid_post." + std::to_string(test.number("steering_layer")), at));
-      };
-      test.expect(vector(probe::SteerAt::last), "steering", "vector_last");
-      test.expect(vector(probe::SteerAt::mean), "steering", "vector_mean");
-    }
+  for (const Run& run : runs(kDecoders)) {
+    Case test(run.name, run.way);
+    const auto vector = [&](probe::SteerAt at) {
+      return numbers(probe::steering_vector(test.subject(), test.prompts("positive"), test.prompts("negative"),
+                                            "resid_post." + std::to_string(test.number("steering_layer")), at));
+    };
+    test.expect(vector(probe::SteerAt::last), "steering", "vector_last");
+    test.expect(vector(probe::SteerAt::mean), "steering", "vector_mean");
+  }
 }
 
 TEST_CASE("probe: steered decoding gives the reference's tokens, however the prompt is read") {

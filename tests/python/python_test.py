@@ -675,6 +675,132 @@ class Generation(unittest.TestCase):
         self.assertEqual(error_of(self.model.generate, 'the', sampler='best').code, BAD_USAGE)
 
 
+class Probes(unittest.TestCase):
+    """model.probe, against tests/data/probe."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = ROOT / 'tests/data/probe/gpt2'
+        cls.meta = json.loads((cls.folder / 'meta.json').read_text())
+        cls.probe = attn.Model(ROOT / 'tests/data' / cls.meta['model']).probe
+        inputs = arrays(cls.folder / 'inputs.npz')
+        cls.ids, cls.clean, cls.corrupt, cls.repeated = (inputs[name][0] for name in
+                                                         ('ids', 'clean', 'corrupt', 'repeated'))
+        cls.inputs = inputs
+        cls.pair = {'token': cls.meta['token_a'], 'versus': cls.meta['token_b']}
+
+    def close(self, got, file, name, rows=()):
+        wanted = arrays(self.folder / f'{file}.npz')[name][rows]
+        np.testing.assert_allclose(got, wanted, rtol=0, atol=2e-5 * max(1, np.abs(wanted).max()), err_msg=name)
+
+    def test_the_lens(self):
+        lens = self.probe.lens(self.ids, mid=True)
+        self.assertEqual(lens.points[:2], ['resid_pre.0', 'resid_mid.0'])
+        np.testing.assert_array_equal(lens.top_ids, arrays(self.folder / 'lens.npz')['top_ids'])
+        self.close(lens.top_log_probs, 'lens', 'top_log_probs')
+        self.close(lens.entropy, 'lens', 'entropy')
+        self.close(lens.kl_to_final, 'lens', 'kl_to_final')
+        np.testing.assert_array_equal(lens.target_ids, [*self.ids[1:], -1])
+        np.testing.assert_array_equal(lens.target_ranks[:, :-1], arrays(self.folder / 'lens.npz')['next_token_rank'])
+        self.close(lens.target_log_probs[:, :-1], 'lens', 'next_token_log_prob')
+
+    def test_direct_logit_attribution(self):
+        found = self.probe.dla(self.clean, **self.pair)
+        self.assertEqual((found.token, found.versus), (self.pair['token'], self.pair['versus']))
+        self.close(np.stack([found.parts['z.0'], found.parts['z.1']]), 'dla', 'pair_heads')
+        self.close(found.parts['embed'], 'dla', 'pair_embed')
+        self.close(found.sum, 'dla', 'pair_sum')
+        np.testing.assert_allclose(found.sum, found.logit, atol=1e-4)
+
+    def test_ablation(self):
+        found = self.probe.ablate(self.ids, parts=['heads', 'attn', 'mlp'], **self.pair)
+        for point, site in (('z', 'head'), ('attn_out', 'attn'), ('mlp_out', 'mlp')):
+            for values, what in ((found.metric_changes, 'metric'), (found.loss_changes, 'loss'), (found.kl, 'kl')):
+                self.close(np.stack([values[f'{point}.0'], values[f'{point}.1']]), 'ablation', f'{site}_zero_{what}')
+        self.close(found.loss, 'ablation', 'loss')
+        by_mean = self.probe.ablate(self.ids, parts=['mlp'], how='mean', reference=self.inputs['reference'], **self.pair)
+        self.close([by_mean.metric_changes[f'mlp_out.{layer}'] for layer in (0, 1)], 'ablation',
+                   'mlp_mean_reference_metric')
+
+    def test_patching(self):
+        found = self.probe.patch(self.clean, self.corrupt, points='resid_pre,z', **self.pair)
+        for point in ('resid_pre', 'z'):
+            self.close([found.values[f'{point}.{layer}'] for layer in (0, 1)], 'patching', point)
+        self.assertEqual(found.estimates, {})
+        self.close(found.clean, 'patching', 'metric_clean')
+        self.assertAlmostEqual(found.restored()['resid_pre.0'].max(), 1, delta=1)
+        estimated = self.probe.patch(self.clean, self.corrupt, points='z', by='head-position', approximate=True,
+                                     confirm=3, **self.pair)
+        self.assertEqual(estimated.estimates['z.0'].shape, (4, 10))
+        self.close(np.stack([estimated.estimates['z.0'], estimated.estimates['z.1']]), 'attribution_patching',
+                   'z_by_position')
+        self.assertEqual(sum(np.isfinite(values).sum() for values in estimated.values.values()), 3)
+
+    def test_attention_and_the_stream(self):
+        self.close(self.probe.rollout(self.ids), 'rollout', 'mean')
+        heads = self.probe.heads(self.repeated)
+        self.close(heads.induction, 'heads', 'induction')
+        self.close(heads.previous_share, 'heads', 'previous_share')
+        self.assertEqual(len(self.probe.heads(length=6, seed=1).ids), 12)
+        found = self.probe.outliers(self.ids, least=2, ratio=5, top=5)
+        self.close([layer.median for layer in found], 'sinks', 'median')
+        self.close(np.stack([layer.values for layer in found]), 'sinks', 'top_values')
+        np.testing.assert_array_equal([layer.positions for layer in found],
+                                      arrays(self.folder / 'sinks.npz')['top_positions'])
+
+    def test_saliency(self):
+        found = self.probe.saliency(self.ids, token=self.meta['target'])
+        self.close(found.values, 'saliency', 'grad_x_input')
+        self.assertIsNone(found.gap)
+        self.assertEqual(found.encoder_values.shape, (0,))
+        integrated = self.probe.saliency(self.ids, method='integrated', rule='gauss', baseline=self.meta['pad_id'],
+                                         token=self.meta['target'])
+        self.close(integrated.gradient, 'saliency', 'ig_pad_gauss')
+        self.close(integrated.baseline_score, 'saliency', 'score_pad')
+
+    def test_captures_comparisons_and_directions(self):
+        found = self.probe.capture(self.ids, 'z,resid_post.-1')
+        self.assertEqual(list(found), ['z.0', 'z.1', 'resid_post.1', 'ids'])
+        self.close(found['z.1'][0], 'activations', 'z', 1)
+        padded = self.probe.capture([self.ids, self.clean], 'embed')
+        self.assertEqual(padded['embed'].shape, (2, 12, 32))
+        np.testing.assert_array_equal(padded['lengths'], [12, 10])
+        self.assertEqual(self.probe.points()['z.0'], '(B, T, 4, 8)')
+        vector = self.probe.steer(self.inputs['positive'], self.inputs['negative'],
+                                  point=f"resid_post.{self.meta['steering_layer']}")
+        self.close(vector, 'steering', 'vector_last')
+        other = attn.Model(ROOT / 'tests/data' / self.meta['model'])
+        self.assertEqual({point.max_abs for point in self.probe.compare(other, self.ids)}, {0})
+
+    def test_an_encoder_decoder_reads_two_prompts(self):
+        probe = attn.Model(ROOT / 'tests/data/generation/t5_tied/preset').probe
+        inputs = arrays(ROOT / 'tests/data/probe/t5_tied/inputs.npz')
+        found = probe.saliency(inputs['encoder'][0], decoder=inputs['decoder'][0])
+        self.assertEqual((found.encoder_values.shape, found.values.shape), ((9,), (6,)))
+        self.assertIn('`decoder`', str(error_of(probe.lens, inputs['encoder'][0])))
+
+    def test_a_prompt_may_be_a_text_and_a_token_a_word(self):
+        model = attn.Model(GPT2)
+        (token,) = model.tokenize('a')
+        found = model.probe.lens('the cat', token='a')
+        ids = [attn.Tokenizer(GPT2).start_token_id, *model.tokenize('the cat')]
+        np.testing.assert_array_equal(found.top_ids, model.probe.lens(ids).top_ids)
+        self.assertEqual(set(found.target_ids), {token})
+
+    def test_a_new_weight_changes_the_answer(self):
+        model = attn.Model(GPT2.parent / 'task.keras')
+        before = model.probe.lens(self.ids).entropy
+        model.set_weights([array * 0.5 for array in model.get_weights()])
+        self.assertGreater(np.abs(model.probe.lens(self.ids).entropy - before).max(), 1e-3)
+
+    def test_a_wrong_question_raises_one_sentence(self):
+        for wrong in (lambda: self.probe.ablate(self.ids, how='nothing'), lambda: self.probe.lens([]),
+                      lambda: self.probe.capture(self.ids, 'z.9'), lambda: self.probe.lens(self.ids, top=0),
+                      lambda: self.probe.patch(self.clean, self.ids)):
+            self.assertEqual(error_of(wrong).code, BAD_USAGE)
+        self.assertEqual(error_of(small_model().probe.lens, [1, 2]).code, BAD_INPUT)
+
+
 @unittest.skipUnless(PROGRAM.exists(), 'this package has no program')
 class LikeTheProgram(unittest.TestCase):
     def output_of(self, *arguments):
@@ -827,6 +953,11 @@ loss, gradients = model.grad(y, z, wrt="*kernel")
 rate: float = loss
 model.set_weights(model.weights)
 config: dict[str, object] = model.get_config()
+lens: attn.probe.Lens = model.probe.lens("a text", token=" word")
+entropy: np.ndarray = lens.entropy
+parts: dict[str, np.ndarray] = model.probe.dla([1, 2, 3], versus=5).parts
+lost: float | None = model.probe.ablate(np.zeros(3, int), parts=["mlp"]).loss
+streams: dict[str, np.ndarray] = model.probe.capture(["a", "b"], "resid_post.-1")
 tokens: list[int] = attn.Tokenizer("preset").tokenize("a text")
 try:
     attn.Model("missing.keras")

@@ -1,11 +1,17 @@
 #include "arguments/probe_words.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdlib>
 
+#include "arguments/texts.h"
 #include "attn/base/error.h"
 #include "attn/base/text.h"
 
 namespace attn::cli {
+
+using probe::Id;
+using probe::Prompt;
 
 void ProbeWords::declare(Options& options) {
   options.output("-o,--output", target, "FILE",
@@ -109,6 +115,62 @@ void ProbeWords::refuse_others() const {
     std::vector<std::string> names(use.operations.begin(), use.operations.end());
     throw bad_usage("{} has no effect on {}; it belongs to {}", use.option, operation, join(names, ", "));
   }
+}
+
+std::vector<Prompt> ProbeWords::read_prompts(const library::ProbePrompts& prompts) const {
+  const auto nth = [](const std::vector<std::string>& all, std::size_t i) {
+    return all.empty() ? "" : all[std::min(i, all.size() - 1)];
+  };
+  std::vector<Prompt> out;
+  if (!words.ids.empty() && (!words.texts.empty() || words.file)) throw bad_usage("give either texts or --ids");
+  if (prompts.has_encoder() && !words.ids.empty() && words.decoder_ids.empty())
+    throw bad_usage("--ids of an encoder-decoder model requires --decoder-ids, the start of its output");
+  for (std::size_t i = 0; i < words.ids.size(); ++i) {
+    std::vector<Id> ids = parse_ids("--ids", words.ids[i]), decoder;
+    if (prompts.has_encoder()) decoder = parse_ids("--decoder-ids", nth(words.decoder_ids, i));
+    out.push_back(prompts.has_encoder() ? prompts.from_ids(std::move(decoder), std::move(ids))
+                                        : prompts.from_ids(std::move(ids)));
+  }
+  if (!words.ids.empty()) return out;
+  const std::vector<std::string> texts = read_texts(words);
+  for (std::size_t i = 0; i < texts.size(); ++i)
+    out.push_back(prompts.from_text(texts[i], nth(words.decoder_texts, i)));
+  return out;
+}
+
+std::optional<probe::Metric> ProbeWords::metric(const library::ProbePrompts& prompts) const {
+  if (!token && versus) throw bad_usage("--versus requires --token");
+  if (!token) return std::nullopt;
+  probe::Metric out{prompts.output(*token), {}};
+  if (versus) out.versus = prompts.output(*versus);
+  return out;
+}
+
+std::vector<probe::Scaling> ProbeWords::given_scalings() const {
+  std::vector<probe::Scaling> out;
+  for (const std::string& text : scalings) {
+    const std::vector<std::string> sides = split(text, '=');
+    char* end = nullptr;
+    const double factor = sides.size() == 2 ? std::strtod(sides[1].c_str(), &end) : 0.0;
+    if (sides.size() != 2 || end == sides[1].c_str() || *end != '\0' || !std::isfinite(factor))
+      throw bad_usage("--scale {}: expected a point and a finite factor, as mlp_out.0=0.5", printable(text));
+    out.push_back({sides[0], factor});
+  }
+  return out;
+}
+
+Prompt read_prompt(const library::ProbePrompts& prompts, const std::string& text) {
+  if (!text.starts_with('#')) return prompts.from_text(text);
+  if (prompts.has_encoder())
+    throw bad_usage("'{}': here an encoder-decoder model takes texts, not ids", printable(text));
+  return prompts.from_ids(parse_ids("ids", text.substr(1)));
+}
+
+std::vector<Prompt> read_prompt_file(const library::ProbePrompts& prompts, const std::string& path) {
+  std::vector<Prompt> out;
+  for (const std::string& text : read_texts_file(path)) out.push_back(read_prompt(prompts, text));
+  if (out.empty()) throw bad_input("{}: the file contains no texts", printable(path));
+  return out;
 }
 
 }  // namespace attn::cli

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "arguments/prompts.h"
+#include "attn/library/probe_prompts.h"
+#include "attn/probe/measure.h"
 #include "options/options.h"
 
 namespace attn::cli {
@@ -45,6 +47,19 @@ struct ProbeWords {
   void declare(Options& options);
   /// Throws Error (usage) for an option that the operation does not have.
   void refuse_others() const;
+
+  /// Returns the prompts of --prompt, --prompts, --ids; of stdin if there are none.
+  [[nodiscard]] std::vector<probe::Prompt> read_prompts(const library::ProbePrompts& prompts) const;
+  /// Returns the metric of --token and --versus.
+  [[nodiscard]] std::optional<probe::Metric> metric(const library::ProbePrompts& prompts) const;
+  /// Returns the factors of --scale.
+  [[nodiscard]] std::vector<probe::Scaling> given_scalings() const;
 };
+
+/// Returns a prompt of text, or of ids if it begins with "#": "#464,2746".
+[[nodiscard]] probe::Prompt read_prompt(const library::ProbePrompts& prompts, const std::string& text);
+/// Returns the prompts of a file: one text or "#1,2" per line, or a JSON array of them.
+[[nodiscard]] std::vector<probe::Prompt> read_prompt_file(const library::ProbePrompts& prompts,
+                                                          const std::string& path);
 
 }  // namespace attn::cli

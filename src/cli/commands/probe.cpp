@@ -1,10 +1,10 @@
+#include "attn/library/probe.h"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdlib>
 #include <memory>
 
-#include "arguments/probe_prompts.h"
 #include "arguments/probe_words.h"
 #include "arguments/shared_options.h"
 #include "attn/base/error.h"
@@ -59,10 +59,13 @@ struct ProbeCommand : ProbeWords {
     subject_ = std::make_unique<probe::Subject>(*loaded_, execution, *backend, common.console, given_scalings());
     report_.operation = list ? "list" : operation;
     if (!list) {
-      prompts_ = std::make_unique<ProbePrompts>(*model, *loaded_, !no_start_token, !no_special, common.console);
-      if (chosen.reads_prompts) given_ = prompts_->read(words);
+      prompts_ = std::make_unique<library::ProbePrompts>(model, *loaded_, !no_start_token, !no_special, common.console);
+      if (chosen.reads_prompts)
+        given_ = read_prompts(*prompts_);
+      else if (operation != "heads" && has_prompts())
+        throw bad_usage("{} reads its prompts from other options; see attn probe --help", operation);
     }
-    finish(list ? listed() : (this->*chosen.run)());
+    finish(list ? report::findings_of(library::listed_points(*subject_)) : (this->*chosen.run)());
     return static_cast<int>(ExitCode::done);
   }
 
@@ -76,7 +79,7 @@ struct ProbeCommand : ProbeWords {
 
   std::optional<open::LoadedModel> loaded_;
   std::unique_ptr<probe::Subject> subject_;
-  std::unique_ptr<ProbePrompts> prompts_;
+  std::unique_ptr<library::ProbePrompts> prompts_;
   std::vector<Prompt> given_;
   report::ProbeReport report_;
 
@@ -89,9 +92,10 @@ struct ProbeCommand : ProbeWords {
                     did_you_mean(operation, std::span<const std::string>(names)), join(names, ", "));
   }
 
+  [[nodiscard]] bool has_prompts() const { return !words.texts.empty() || !words.ids.empty() || words.file; }
+
   void chosen_points_only() const {
-    if (!words.texts.empty() || !words.ids.empty() || words.file)
-      throw bad_usage("--list shows the points for every prompt; give no --prompt or --ids with it");
+    if (has_prompts()) throw bad_usage("--list shows the points for every prompt; give no --prompt or --ids with it");
   }
 
   [[nodiscard]] report::TokenWord word() const {
@@ -105,30 +109,9 @@ struct ProbeCommand : ProbeWords {
     return [](probe::Id id) { return fmt::format("class {}", id); };
   }
 
-  [[nodiscard]] std::vector<probe::Scaling> given_scalings() const {
-    std::vector<probe::Scaling> out;
-    for (const std::string& text : scalings) {
-      const std::vector<std::string> sides = split(text, '=');
-      char* end = nullptr;
-      const double factor = sides.size() == 2 ? std::strtod(sides[1].c_str(), &end) : 0.0;
-      if (sides.size() != 2 || end == sides[1].c_str() || *end != '\0')
-        throw bad_usage("--scale {}: expected a point and a factor, as mlp_out.0=0.5", printable(text));
-      out.push_back({sides[0], factor});
-    }
-    return out;
-  }
-
   [[nodiscard]] const Prompt& only() const {
     if (given_.size() != 1) throw bad_usage("{} takes one prompt, but {} were given", operation, given_.size());
     return given_.front();
-  }
-
-  [[nodiscard]] std::optional<probe::Metric> metric() const {
-    if (!token && versus) throw bad_usage("--versus requires --token");
-    if (!token) return std::nullopt;
-    probe::Metric out{prompts_->token(*token), {}};
-    if (versus) out.versus = prompts_->token(*versus);
-    return out;
   }
 
   /// Returns the index that a number counted from either end means.
@@ -147,24 +130,6 @@ struct ProbeCommand : ProbeWords {
     return *target;
   }
 
-  /// Returns the points with their shapes. Sizes that differ between two prompts are letters.
-  [[nodiscard]] ProbeFindings listed() const {
-    const auto of = [](std::size_t count) {
-      return Prompt{std::vector<probe::Id>(count), std::vector<probe::Id>(count), {}};
-    };
-    const probe::Lowered some = subject_->lower(2, of(3)), longer = subject_->lower(2, of(5));
-    std::vector<report::ListedPoint> out;
-    for (const probe::Point& point : some.points.named) {
-      const graph::Value& value = some.graph.value(point.value);
-      const Shape& other_shape = longer.graph.value(point.value).shape;
-      std::vector<std::string> sizes = {"B"};
-      for (int axis = 1; axis < value.shape.rank(); ++axis)
-        sizes.push_back(value.shape[axis] != other_shape[axis] ? "T" : std::to_string(value.shape[axis]));
-      out.push_back({point.name, "(" + join(sizes, ", ") + ")", std::string(name_of(value.dtype))});
-    }
-    return report::findings_of(out);
-  }
-
   ProbeFindings capture() {
     const std::string path = array_file(), wanted = points.value_or("resid_post");
     io::write_tensors(path, probe::captured(*subject_, given_, wanted));
@@ -176,14 +141,14 @@ struct ProbeCommand : ProbeWords {
     options.mid = mid;
     options.norm = !no_norm;
     options.top = top.value_or(5);
-    if (token) options.target = prompts_->token(*token);
+    if (token) options.target = prompts_->output(*token);
     return report::findings_of(probe::lens(*subject_, only(), options), only(), options.norm, output_word(only()));
   }
 
   ProbeFindings dla() {
     const auto count = static_cast<std::int64_t>(only().ids.size());
     const std::int64_t index = index_of("--position", position.value_or(-1), count);
-    return report::findings_of(probe::attribute(*subject_, only(), metric()), index, output_word(only()));
+    return report::findings_of(probe::attribute(*subject_, only(), metric(*prompts_)), index, output_word(only()));
   }
 
   ProbeFindings ablate() {
@@ -197,7 +162,7 @@ struct ProbeCommand : ProbeWords {
       else if (part == "mlp")
         options.mlp = true;
       else
-        throw bad_usage("--parts {}: the parts are heads, attn and mlp", printable(part));
+        throw bad_usage("--parts '{}': the parts are heads, attn and mlp", printable(part));
     }
     const std::string how = with.value_or("zero");
     if (by_position && (how != "mean" || !reference))
@@ -207,8 +172,8 @@ struct ProbeCommand : ProbeWords {
                    : how == "resample" ? probe::Ablation::resample
                    : by_position       ? probe::Ablation::mean_by_position
                                        : probe::Ablation::mean;
-    if (reference) options.reference = prompts_->read_file(*reference);
-    options.metric = metric();
+    if (reference) options.reference = read_prompt_file(*prompts_, *reference);
+    options.metric = metric(*prompts_);
     std::string described = how;
     if (reference)
       described += " of " + *reference;
@@ -221,13 +186,13 @@ struct ProbeCommand : ProbeWords {
   ProbeFindings patch() {
     if (!clean || !corrupt) throw bad_usage("patch needs --clean and --corrupt");
     if (confirm && !approximate) throw bad_usage("--confirm requires --approximate");
-    Prompt from = prompts_->read_text(*clean), to = prompts_->read_text(*corrupt);
+    Prompt from = read_prompt(*prompts_, *clean), to = read_prompt(*prompts_, *corrupt);
     if (reverse) std::swap(from, to);
     given_ = {from, to};
     probe::PatchOptions options;
     options.points = points.value_or("resid_pre");
     options.heads = by == "head-position" ? probe::Places::by_head_and_position : probe::Places::by_head;
-    options.metric = metric();
+    options.metric = metric(*prompts_);
     options.exact = !approximate;
     options.estimates = approximate;
     options.confirm = confirm.value_or(0);
@@ -261,18 +226,12 @@ struct ProbeCommand : ProbeWords {
     options.rule = rule_name == "gauss"       ? probe::StepRule::gauss
                    : rule_name == "trapezoid" ? probe::StepRule::trapezoid
                                               : probe::StepRule::midpoint;
-    options.metric = metric();
+    options.metric = metric(*prompts_);
     std::string words_of_method = how, words_of_baseline;
     if (how == "integrated") {
       words_of_method = fmt::format("integrated gradients, {}, {} steps", rule_name, options.steps);
       words_of_baseline = baseline.value_or("pad");
-      if (words_of_baseline == "pad") {
-        const auto* tokenizer = prompts_->tokenizer();
-        const auto specials = tokenizer == nullptr ? tokenizers::SpecialIds{} : tokenizer->specials();
-        options.baseline = specials.pad ? *specials.pad : specials.end.value_or(0);
-      } else if (words_of_baseline != "zero") {
-        options.baseline = prompts_->token(words_of_baseline);
-      }
+      options.baseline = prompts_->baseline(words_of_baseline);
       if (options.baseline) words_of_baseline += fmt::format(" (#{})", *options.baseline);
     }
     const probe::Saliency out = probe::saliency(*subject_, only(), options);
@@ -287,7 +246,8 @@ struct ProbeCommand : ProbeWords {
   ProbeFindings steer() {
     if (!positive || !negative) throw bad_usage("steer needs --positive and --negative");
     const std::string path = array_file();
-    const std::vector<Prompt> more = prompts_->read_file(*positive), less = prompts_->read_file(*negative);
+    const std::vector<Prompt> more = read_prompt_file(*prompts_, *positive),
+                              less = read_prompt_file(*prompts_, *negative);
     const probe::Points all = subject_->lower(1, more.front()).points;
     const probe::Block& block = *all.last_stack()[static_cast<std::size_t>(
         index_of("--layer", layer.value_or(-1), std::ssize(all.last_stack())))];
@@ -302,10 +262,10 @@ struct ProbeCommand : ProbeWords {
   }
 
   ProbeFindings heads() {
-    const bool given = !words.texts.empty() || !words.ids.empty() || words.file;
+    const bool given = has_prompts();
     if (given && length) throw bad_usage("--length belongs to the random sequence that runs without a prompt");
     if (given)
-      given_ = prompts_->read(words);
+      given_ = read_prompts(*prompts_);
     else
       given_ = {probe::repeated_prompt(*subject_, length.value_or(50), execution.seed)};
     return report::findings_of(probe::head_scores(*subject_, only()), sink.value_or(0.3));

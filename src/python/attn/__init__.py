@@ -6,12 +6,14 @@
     y = model.predict(x)          # NumPy or DLPack arrays
     maps = model.scores(x)        # the scores of each attention layer
     history = model.fit(x, y, epochs=3)
+    lens = model.probe.lens(ids)  # what a language model would predict after each layer
 """
 from ._attn import Layer, Tokenizer
 from ._attn import version as __version__
 from ._errors import Error
 from .history import History
 from .model import Model
+from .probe import Probe
 from .svg import Svg
 
-__all__ = ["Error", "History", "Layer", "Model", "Svg", "Tokenizer", "__version__"]
+__all__ = ["Error", "History", "Layer", "Model", "Probe", "Svg", "Tokenizer", "__version__"]

@@ -16,6 +16,7 @@ from . import _attn, live
 from .data import targets_of, validation_of
 from ._errors import Error
 from .history import History
+from .probe import Probe
 from .svg import Svg, as_html
 
 # Above this number of parameters a notebook does not show attention maps automatically, since they need a run.
@@ -184,6 +185,11 @@ class Model:
             if maps:
                 parts.append(f"<details><summary>Attention for random inputs</summary>{as_html(maps)}</details>")
         return "\n".join(parts)
+
+    @property
+    def probe(self) -> Probe:
+        """Questions about the inside of a model of token ids: model.probe.lens("The capital of"), …"""
+        return Probe(self._engine)
 
     # Forward passes
 

@@ -10,6 +10,7 @@
 #include "attn/backends/backend.h"
 #include "attn/generate/decoder.h"
 #include "attn/graph/graph.h"
+#include "attn/run/weight_supply.h"
 
 namespace attn::run {
 class Session;
@@ -88,7 +89,6 @@ class CachedDecoder final : public Decoder {
   [[nodiscard]] StepShape step_shape(Dim rows, Dim count) const;
   void measure_step(const graph::Graph& graph);
   Part& part(const StepShape& shape);
-  [[nodiscard]] std::vector<Tensor> weights_for(const plan::Plan& plan);
   struct Run {
     Dim first = 0, count = 0;  ///< range of tokens in the step
     bool every_position = false, keras_hub_step = false, reads_encoder = false;
@@ -98,9 +98,7 @@ class CachedDecoder final : public Decoder {
 
   const backends::Backend& backend_;
   LowerStep lower_;
-  std::vector<Tensor> weights_;                       // a weight is empty if it can be reloaded
-  std::vector<std::weak_ptr<std::byte>> read_still_;  // the bytes of each weight, as long as an executable uses them
-  std::vector<Tensor> small_;                         // weights too small to be worth a reload of all
+  run::WeightSupply weights_;
   CachedDecoderOptions options_;
   std::map<StepShape, std::unique_ptr<Part>> parts_;
   Part* last_ = nullptr;

@@ -16,6 +16,7 @@
 #include "attn/open/model.h"
 #include "attn/probe/points.h"
 #include "attn/run/session.h"
+#include "attn/run/weight_supply.h"
 #include "attn/tokenizers/tokenizer.h"
 
 namespace attn::probe {
@@ -49,6 +50,8 @@ class Subject {
  public:
   Subject(const open::LoadedModel& loaded, const open::Execution& execution, const backends::Backend& backend,
           const open::Listener& listener, std::vector<Scaling> scalings = {});
+  Subject(const Subject&) = delete;
+  Subject& operator=(const Subject&) = delete;
 
   [[nodiscard]] const open::LoadedModel& loaded() const { return loaded_; }
   [[nodiscard]] const open::Execution& execution() const { return execution_; }
@@ -84,8 +87,7 @@ class Subject {
   std::vector<Scaling> scalings_;
   bool has_encoder_ = false;
   backends::CompileOptions compile_;
-  mutable std::vector<Tensor> weights_;
-  mutable bool has_weights_ = false;
+  mutable run::WeightSupply weights_;
 };
 
 }  // namespace attn::probe

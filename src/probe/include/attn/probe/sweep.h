@@ -19,13 +19,14 @@ enum class Wanted { all_positions, last_position };
 /// The pass of a prompt, and copies of it that share everything before the edited point. They run as rows of a batch.
 class Sweep {
  public:
-  /// Runs the prompt once, and keeps what copies with edits at these values of `lowered`, a graph for one row, need.
+  /// Runs the prompt once, and keeps what copies with edits at these values of `lowered`, a graph for one row, need;
+  /// and the values `others`.
   Sweep(const Subject& subject, Lowered lowered, Prompt prompt, std::vector<graph::ValueId> sites,
-        Wanted wanted = Wanted::all_positions);
+        Wanted wanted = Wanted::all_positions, const std::vector<graph::ValueId>& others = {});
 
   [[nodiscard]] const Lowered& lowered() const { return lowered_; }
   [[nodiscard]] const Prompt& prompt() const { return prompt_; }
-  /// Returns a site's value in the pass without edits, (1,…).
+  /// Returns the value of a site, or of one of the others, in the pass without edits, (1,…).
   [[nodiscard]] const Tensor& value(graph::ValueId site) const { return values_.at(site); }
   /// Returns the logits without edits: (T,V), or (1,V) if only the last position is wanted.
   [[nodiscard]] const Tensor& logits() const { return logits_; }
