@@ -6,6 +6,7 @@
 #include "number.h"
 #include "plain.h"
 #include "threads.h"
+#include "walk.h"
 
 namespace attn::cuda {
 namespace {
