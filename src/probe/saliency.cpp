@@ -124,6 +124,13 @@ Saliency saliency(const Subject& subject, const Prompt& prompt, const SaliencyOp
     throw bad_input("{}: the rows of the token table were not found, so their gradients are unknown",
                     subject.loaded().file);
   embeds.push_back(lowered.points.embed);
+  for (const ValueId embed : embeds) {
+    const Shape& shape = lowered.graph.value(embed).shape;
+    const std::vector<Id>& ids = embed == lowered.points.embed ? prompt.ids : prompt.encoder;
+    if (shape.rank() != 3 || shape[1] != std::ssize(ids))
+      throw bad_input("{}: the rows of the token table have the shape {}, not one for each of {} tokens",
+                      subject.loaded().file, shape.str(), ids.size());
+  }
   std::vector<ValueId> ids = embeds;
   ids.push_back(lowered.points.logits);
   const Values own = subject.run(lowered, prompt, ids);

@@ -22,10 +22,11 @@ def block(x, pools_keys=False):
     return layers.Add()([x, layers.Dense(x.shape[-1])(h)])
 
 
-def write(name, body, length=8, width=8):
+def write(name, body, length=8, width=8, twice=False):
     keras.utils.clear_session()
     ids = layers.Input((length,), dtype="int32", name="ids")
-    model = keras.Model(ids, body(layers.Embedding(20, width)(ids)), name=name)
+    read = layers.Concatenate()([ids, ids]) if twice else ids
+    model = keras.Model(ids, body(layers.Embedding(20, width)(read)), name=name)
     config = json.loads(model.to_json())
     (FOLDER / f"{name}.json").write_text(json.dumps(config, separators=(",", ":")) + "\n")
 
@@ -38,3 +39,4 @@ write("other_lengths", lambda x: layers.Dense(20)(normed(block(layers.AveragePoo
 write("longer_logits", lambda x: layers.Dense(20)(normed(block(layers.UpSampling1D(2)(block(x))))))
 write("logits_of_rank_4", lambda x: layers.Reshape((8, 4, 5))(layers.Dense(20)(normed(block(x)))))
 write("fewer_keys", lambda x: layers.Dense(20)(normed(block(x, pools_keys=True))))
+write("tokens_read_twice", lambda x: layers.Dense(3)(layers.GlobalAveragePooling1D()(block(x))), twice=True)

@@ -14,6 +14,7 @@
 #include "attn/probe/compare.h"
 #include "attn/probe/dla.h"
 #include "attn/probe/lens.h"
+#include "attn/probe/outliers.h"
 #include "attn/probe/saliency.h"
 
 using namespace attn;
@@ -113,6 +114,21 @@ TEST_CASE("probe: rollout and head scores refuse attention that is not square") 
         refusal_of([&] { static_cast<void>(probe::rollout(model.subject(), kOddPrompt, probe::Fuse::mean)); });
     CHECK(rolled.find("not a row and a column for each of 8 tokens") != std::string::npos);
     CHECK(refusal_of([&] { static_cast<void>(probe::head_scores(model.subject(), kOddPrompt)); }) == rolled);
+  }
+}
+
+TEST_CASE("probe: outliers and saliency refuse a stream that has no row for each token") {
+  const Odd twice("tokens_read_twice");
+  CHECK(refusal_of([&] {
+          static_cast<void>(probe::saliency(twice.subject(), kOddPrompt, {}));
+        }).find("the rows of the token table have the shape (1, 16, 8), not one for each of 8 tokens") !=
+        std::string::npos);
+  for (const char* name : {"tokens_read_twice", "longer_logits", "other_lengths"}) {
+    CAPTURE(name);
+    const Odd model(name);
+    CHECK(refusal_of([&] {
+            static_cast<void>(probe::outliers(model.subject(), kOddPrompt, {}));
+          }).find("outliers reads one row for each token") != std::string::npos);
   }
 }
 
