@@ -14,7 +14,7 @@ def normed(x):
 
 
 def block(x, pools_keys=False):
-    """Adds attention and an MLP to a stream. The keys may be half as many as the queries."""
+    """Adds attention and an MLP to a stream. The keys may be averages of two positions."""
     h = normed(x)
     keys = layers.AveragePooling1D(2)(h) if pools_keys else h
     x = layers.Add()([x, layers.MultiHeadAttention(2, 4)(h, keys)])
