@@ -22,6 +22,12 @@ std::vector<std::pair<int, Tensor>> patterns_of(const Subject& subject, const Pr
     ids.push_back(block.self.pattern);
     layers.push_back(block.layer);
   }
+  if (ids.empty()) throw bad_input("{}: the model has no probabilities of self-attention", subject.loaded().file);
+  const std::int64_t count = std::ssize(first_stack && !prompt.encoder.empty() ? prompt.encoder : prompt.ids);
+  for (std::size_t i = 0; i < ids.size(); ++i)
+    if (const Shape& shape = lowered.graph.value(ids[i]).shape; shape[2] != count || shape[3] != count)
+      throw bad_input("{}: the attention of layer {} has the shape {}, not a row and a column for each of {} tokens",
+                      subject.loaded().file, layers[i], shape.str(), count);
   const Values values = subject.run(lowered, prompt, ids);
   std::vector<std::pair<int, Tensor>> out;
   for (std::size_t i = 0; i < ids.size(); ++i) out.emplace_back(layers[i], values.at(ids[i]));

@@ -6,6 +6,7 @@
 
 #include "attn/base/error.h"
 #include "attn/base/text.h"
+#include "attn/open/memory.h"
 
 namespace attn::probe {
 namespace {
@@ -17,9 +18,12 @@ struct Rows {
   Shape shape;
 
   [[nodiscard]] std::int64_t count() const { return width == 0 ? 0 : std::ssize(values) / width; }
+  [[nodiscard]] static std::int64_t width_of(const Tensor& value) {
+    return value.size() / (value.shape()[0] * (value.shape().rank() > 2 ? value.shape()[1] : 1));
+  }
   void add(const Tensor& value) {
     shape = value.shape();
-    width = value.size() / (shape[0] * (shape.rank() > 2 ? shape[1] : 1));
+    width = width_of(value);
     for (std::int64_t i = 0; i < value.size(); ++i) values.push_back(value.at(i));
   }
 };
@@ -50,9 +54,28 @@ std::vector<double> gram(const std::vector<double>& x, std::int64_t rows, std::i
   return out;
 }
 
-/// Returns ‖BᵀA‖²/(‖AᵀA‖·‖BᵀB‖) by the Gram matrices of the rows.
+/// Returns ‖XᵀY‖² of two matrices with the same number of rows.
+double squared_product(const std::vector<double>& x, std::int64_t columns, const std::vector<double>& y,
+                       std::int64_t width, std::int64_t rows) {
+  std::vector<double> sums(static_cast<std::size_t>(columns * width));
+  for (std::int64_t k = 0; k < rows; ++k)
+    for (std::int64_t i = 0; i < columns; ++i)
+      for (std::int64_t j = 0; j < width; ++j)
+        sums[static_cast<std::size_t>(i * width + j)] +=
+            x[static_cast<std::size_t>(k * columns + i)] * y[static_cast<std::size_t>(k * width + j)];
+  double out = 0;
+  for (const double sum : sums) out += sum * sum;
+  return out;
+}
+
+/// Returns ‖BᵀA‖²/(‖AᵀA‖·‖BᵀB‖), with many rows by these products, otherwise by the Gram matrices of the rows.
 double alignment(const Rows& a, const Rows& b) {
   const std::int64_t rows = a.count();
+  if (rows > std::max(a.width, b.width)) {
+    const std::vector<double> x = centered(a), y = centered(b);
+    return squared_product(x, a.width, y, b.width, rows) /
+           std::sqrt(squared_product(x, a.width, x, a.width, rows) * squared_product(y, b.width, y, b.width, rows));
+  }
   const std::vector<double> of_a = gram(centered(a), rows, a.width), of_b = gram(centered(b), rows, b.width);
   double both = 0, first = 0, second = 0;
   for (std::size_t i = 0; i < of_a.size(); ++i) {
@@ -94,7 +117,16 @@ std::vector<Rows> rows_of(const Subject& subject, std::span<const Prompt> prompt
     std::vector<graph::ValueId> ids;
     for (const std::string& name : points) ids.push_back(lowered.points.find(name).value);
     const Values values = subject.run(lowered, prompt, ids);
-    for (std::size_t i = 0; i < ids.size(); ++i) out[i].add(values.at(ids[i]));
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      const Tensor& value = values.at(ids[i]);
+      run::require_memory("the compared values take", static_cast<UInt128>(value.size()) * sizeof(double),
+                          open::memory_limit(subject.execution().memory_limit),
+                          [] { return "fewer points or prompts take less"; });
+      if (const std::int64_t width = out[i].width; width != 0 && Rows::width_of(value) != width)
+        throw bad_usage("{} has rows of {} values for one prompt and of {} for another: give prompts of equal length",
+                        points[i], width, Rows::width_of(value));
+      out[i].add(value);
+    }
   }
   return out;
 }
@@ -117,6 +149,9 @@ std::vector<ComparedPoint> compare(const Subject& a, const Subject& b, std::span
   const std::vector<Rows> rows_a = rows_of(a, prompts, names_a), rows_b = rows_of(b, prompts, names_b);
   std::vector<ComparedPoint> out;
   for (std::size_t i = 0; i < rows_a.size(); ++i) {
+    if (rows_a[i].count() != rows_b[i].count())
+      throw bad_usage("{} has the shape {}, but {} of the other model has {}: compare points with equally many rows",
+                      names_a[i], rows_a[i].shape.str(), names_b[i], rows_b[i].shape.str());
     out.push_back(compared(rows_a[i], rows_b[i]));
     out.back().a = names_a[i];
     out.back().b = names_b[i];

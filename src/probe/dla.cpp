@@ -111,6 +111,9 @@ class Attributing {
     stream_ = blocks_.back()->resid_post;
     if (std::ranges::any_of(blocks_, [](const Block* block) { return block->post_norm; }))
       refuse("normalizes the stream after each addition");
+    const auto shape = [&](ValueId id) { return lowered_.graph.value(id).shape; };
+    if (std::ranges::any_of(blocks_, [&](const Block* block) { return shape(block->resid_pre) != shape(stream_); }))
+      refuse("has streams of several shapes");
     if (lowered_.points.final_norm == kNone) refuse("has no unembedding for every position");
     final_ = norm_before(wiring_, lowered_.points.final_norm, stream_);
     if (final_.node == nullptr || without_casts(final_.input) != without_casts(stream_))

@@ -43,7 +43,7 @@ LensCell cell_of(const Distribution& own, const std::optional<Id>& target, std::
     if (out.top.size() > count) out.top.pop_back();
   }
   out.entropy = own.entropy();
-  if (target) {
+  if (target && *target < std::ssize(all)) {  // a tagger's logits are fewer than its tokens
     const double place = all[static_cast<std::size_t>(*target)];
     out.target = TargetPlace{*target, place, std::ranges::count_if(all, [&](double other) { return other > place; })};
   }
@@ -85,6 +85,7 @@ Lens lens(const Subject& subject, const Prompt& prompt, const LensOptions& optio
   require_logits(subject, lowered);
   if (options.target) require_token(lowered, *options.target);
   const std::vector<Point> points = stream_points(lowered.points, options.mid);
+  require_alike(subject, lowered, options.norm ? points.back().value : lowered.points.final_norm, points);
   const ValueId site = options.norm ? points.back().value : lowered.points.final_norm;
   if (site == graph::kNone)
     throw bad_input("{}: the model has no norm before its unembedding to omit", subject.loaded().file);

@@ -67,7 +67,8 @@ Measure::Measure(const Tensor& logits, const Prompt& prompt, const Metric& metri
     : prompt_(prompt),
       metric_(metric),
       threads_(subject.execution().threads),
-      has_loss_(subject.predicts_next() && logits.shape()[0] > 1) {
+      has_loss_(subject.predicts_next() && logits.shape()[0] > 1 &&
+                logits.shape().back() >= subject.vocabulary().value_or(0)) {
   for (std::int64_t row = 0; row < logits.shape()[0]; ++row) before_.push_back(distribution(logits, row));
 }
 

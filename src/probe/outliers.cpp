@@ -4,11 +4,19 @@
 #include <cmath>
 #include <numeric>
 
+#include "attn/base/error.h"
+
 namespace attn::probe {
 
 std::vector<OutlierLayer> outliers(const Subject& subject, const Prompt& prompt, const OutlierOptions& options) {
   const Lowered lowered = subject.lower(1, prompt);
   const std::vector<const Block*> blocks = lowered.points.last_stack();
+  for (const Block* block : blocks)
+    if (const Shape& shape = lowered.graph.value(block->resid_post).shape;
+        shape.rank() != 3 || shape[1] != lowered.length)
+      throw bad_input(
+          "{}: the stream of {} tokens has the shape {} after layer {}; outliers reads one row for each token",
+          subject.loaded().file, lowered.length, shape.str(), block->layer);
   std::vector<graph::ValueId> ids;
   for (const Block* block : blocks) ids.push_back(block->resid_post);
   const Values values = subject.run(lowered, prompt, ids);

@@ -1,6 +1,7 @@
 #include "attn/probe/patch.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <map>
@@ -37,7 +38,9 @@ struct Site {
 
 int layer_of(const std::string& point) {
   const std::size_t dot = point.rfind('.');
-  return dot == std::string::npos ? 0 : std::stoi(point.substr(dot + 1));
+  int layer = 0;  // also of a point without a layer: "encoder.embed"
+  if (dot != std::string::npos) std::from_chars(point.data() + dot + 1, point.data() + point.size(), layer);
+  return layer;
 }
 
 /// Returns the kind of a point without stack and layer: "z" for "decoder.z.0".

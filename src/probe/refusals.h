@@ -6,7 +6,12 @@
 
 namespace attn::probe {
 
-/// Throws Error (bad_input) if the model ends in hidden states.
+/// Throws Error (bad_input) unless all points have the shape and dtype of `site`, if there is one, and so can replace
+/// it.
+void require_alike(const Subject& subject, const Lowered& lowered, graph::ValueId site, std::span<const Point> points);
+
+/// Throws Error (bad_input) if the model ends in hidden states, or if its logits are neither one row for each token nor
+/// classes of the text.
 void require_logits(const Subject& subject, const Lowered& lowered);
 
 /// Throws Error (bad_input), naming the layer, if weights are quantized, because such weights have no gradients.

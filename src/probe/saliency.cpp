@@ -70,6 +70,8 @@ class EmbeddingGradients {
                      const Metric& metric, std::int64_t rows, bool gradients)
       : rows_(rows) {
     Lowered lowered = subject.lower(rows, prompt);
+    // The inputs are recognized by the tables that they index, which an embedding given as an input leaves out.
+    arrays_ = subject.inputs(lowered.graph, std::vector<Prompt>(static_cast<std::size_t>(rows), prompt));
     graph::Graph graph = std::move(lowered.graph);
     const std::size_t own = graph.inputs.size();
     std::vector<ValueId> inputs;
@@ -87,9 +89,6 @@ class EmbeddingGradients {
         graph = capture(std::move(graph), gradient, "");
       }
     }
-    graph::Graph before = graph;
-    before.inputs.resize(own);
-    arrays_ = subject.inputs(before, std::vector<Prompt>(static_cast<std::size_t>(rows), prompt));
     for (const ValueId input : inputs) arrays_.emplace_back(graph.value(input).dtype, graph.value(input).shape);
     own_ = own;
     session_ = subject.compile(std::move(graph));
@@ -126,6 +125,13 @@ Saliency saliency(const Subject& subject, const Prompt& prompt, const SaliencyOp
     throw bad_input("{}: the rows of the token table were not found, so their gradients are unknown",
                     subject.loaded().file);
   embeds.push_back(lowered.points.embed);
+  for (const ValueId embed : embeds) {
+    const Shape& shape = lowered.graph.value(embed).shape;
+    const std::vector<Id>& ids = embed == lowered.points.embed ? prompt.ids : prompt.encoder;
+    if (shape.rank() != 3 || shape[1] != std::ssize(ids))
+      throw bad_input("{}: the rows of the token table have the shape {}, not one for each of {} tokens",
+                      subject.loaded().file, shape.str(), ids.size());
+  }
   std::vector<ValueId> ids = embeds;
   ids.push_back(lowered.points.logits);
   const Values own = subject.run(lowered, prompt, ids);

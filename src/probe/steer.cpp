@@ -55,7 +55,7 @@ Steering read_steering(const std::string& path, const std::optional<std::string>
                     vector.shape().str());
   for (std::int64_t i = 0; i < vector.size(); ++i)
     if (!std::isfinite(vector.at(i))) throw bad_input("{}: element {} is NaN or Inf", printable(path), i);
-  return {point.value_or(arrays.front().name), vector, 1.0, 0};
+  return {point.value_or(arrays.front().name), vector, 1.0, 0, path};
 }
 
 graph::Graph steered(graph::Graph graph, std::span<const Steering> steerings) {
@@ -69,7 +69,8 @@ graph::Graph steered(graph::Graph graph, std::span<const Steering> steerings) {
     const graph::ValueId value = points.find(steering.point).value;
     const Shape shape = graph.value(value).shape;
     if (shape.rank() != 3 || shape[2] != steering.vector.size())
-      throw bad_input("the steering vector has {} elements, but {} has the shape {}", steering.vector.size(),
+      throw bad_input("{}the steering vector has {} elements, but {} has the shape {}",
+                      steering.file.empty() ? "" : printable(steering.file) + ": ", steering.vector.size(),
                       printable(steering.point), shape.str());
     Tensor scaled(DType::float64, steering.vector.shape());
     for (std::int64_t i = 0; i < scaled.size(); ++i) scaled.set(i, steering.scale * steering.vector.at(i));

@@ -1,6 +1,7 @@
 #include "attn/probe/subject.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "attn/base/error.h"
 #include "attn/base/text.h"
@@ -49,6 +50,26 @@ std::vector<Role> roles_of(const graph::Graph& graph, const open::LoadedModel& l
   return out;
 }
 
+template <typename T>
+std::optional<std::int64_t> first_nan(std::span<const T> all) {
+  const auto found = std::ranges::find_if(all, [](T value) { return std::isnan(value); });
+  return found == all.end() ? std::nullopt : std::optional(found - all.begin());
+}
+
+/// Throws Error (differs) for NaN in the values of points, which no measure of them survives.
+void require_numbers(const Points& points, const Values& values) {
+  for (const Point& point : points.named) {
+    const auto found = values.find(point.value);
+    if (found == values.end() || !is_floating(found->second.dtype())) continue;
+    const Tensor wide = found->second.dtype() == DType::float64 ? found->second : found->second.cast(DType::float32);
+    const std::optional<std::int64_t> nan =
+        wide.dtype() == DType::float64 ? first_nan<double>(wide.as<double>()) : first_nan<float>(wide.as<float>());
+    if (nan)
+      throw Error(ExitCode::differs,
+                  fmt::format("{} has NaN, first at element {}; run --check-finite names the layer", point.name, *nan));
+  }
+}
+
 std::int64_t length_of(Role role, const std::string& name, const Prompt& prompt) {
   const bool encoder = role == Role::encoder_tokens || name.starts_with("encoder_");
   return std::ssize(encoder ? prompt.encoder : prompt.ids);
@@ -82,7 +103,7 @@ Lowered Subject::lower(std::int64_t rows, const Prompt& length) const {
   if (has_encoder_)
     for (const std::string& name : loaded_.model.array_names())
       options.input_shapes[name] = Shape{rows, length_of(Role::other, name, length)};
-  Lowered out{loaded_.model.lower(options), {}};
+  Lowered out{loaded_.model.lower(options), {}, std::ssize(length.ids)};
   const std::vector<Role> roles = roles_of(out.graph, loaded_);
   const auto input_of = [&](Role role) {
     const auto found = std::ranges::find(roles, role);
@@ -95,6 +116,7 @@ Lowered Subject::lower(std::int64_t rows, const Prompt& length) const {
     throw bad_input("{}: probe found no attention whose result is added to a residual stream in this {}", loaded_.file,
                     loaded_.model.class_name());
   for (const Scaling& scaling : scalings_) {
+    if (!std::isfinite(scaling.factor)) throw bad_usage("{}: a factor is a finite number", printable(scaling.point));
     const ValueId value = out.points.find(scaling.point).value;
     out.graph = scale(std::move(out.graph), value, scaling.factor);
     out.points.rename(value, static_cast<ValueId>(out.graph.values.size() - 1));
@@ -166,6 +188,7 @@ Values Subject::run(const Lowered& lowered, const Prompt& prompt, std::span<cons
   Values out;
   for (std::size_t i = 0; i < values.size(); ++i)
     out.emplace(values[i], results[i].tensor.cast(results[i].tensor.dtype()));
+  require_numbers(lowered.points, out);
   return out;
 }
 

@@ -1,6 +1,7 @@
 // attn probe as a user runs it.
 #include <doctest/doctest.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "../places.h"
@@ -70,6 +71,41 @@ TEST_CASE("probe: every operation writes JSON, CSV and text, and a picture if it
       {"probe", "capture", kGpt2, "--ids", "5,6,7", "--points", "z,resid_post.0", "-o", folder / "a.safetensors"});
   CHECK(captured.code == 0);
   CHECK(probed({"compare", kGpt2, kGpt2, "--ids", "5,6,7"})["points"][0]["max_abs"] == 0);
+}
+
+TEST_CASE("probe: a picture that an operation does not have is refused before arrays are written") {
+  const TemporaryFolder folder;
+  const std::string prompts = folder.file("prompts.txt", "#5,6,7\n"), out = folder / "v.npz";
+  for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
+           {"steer", kGpt2, "--positive", prompts, "--negative", prompts, "--format", "svg"},
+           {"capture", kGpt2, "--ids", "5,6", "--format", "html"}}) {
+    std::vector<std::string> words = {"probe"};
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    words.insert(words.end(), {"-o", out});
+    const Result result = run_attn(words);
+    CHECK(result.code == 2);
+    CHECK(result.err.find("has no picture") != std::string::npos);
+    CHECK_FALSE(std::filesystem::exists(out));
+  }
+}
+
+TEST_CASE("probe: the embeddings of an encoder, which are in no layer, are patched") {
+  const json result = probed({"patch", preset("bart"), "--clean", "a", "--corrupt", "b", "--points", "encoder.embed"});
+  CHECK(result["results"][0]["layer"] == 0);
+}
+
+TEST_CASE("generate: a steering vector for too many layers, or of another size, is refused with its place") {
+  const TemporaryFolder folder;
+  const std::string prompts = folder.file("prompts.txt", "#5,6,7\n"), vector = folder / "v.npz";
+  REQUIRE(
+      run_attn({"probe", "steer", preset("llama3"), "--positive", prompts, "--negative", prompts, "-o", vector}).code ==
+      0);
+  const Result wide = run_attn({"generate", kGpt2, "--ids", "5", "--steer", vector, "--steer-layer", "0:2147483647"});
+  CHECK(wide.code == 2);
+  CHECK(wide.err.find("--steer-layer 0:2147483647: at most 1000 layers") != std::string::npos);
+  const Result other = run_attn({"score", preset("bloom"), "--ids", "5,6", "--steer", vector});
+  CHECK(other.code == 3);
+  CHECK(other.err.find("v.npz: the steering vector has ") != std::string::npos);
 }
 
 TEST_CASE("probe: a wrong question is answered by one sentence with what there is") {

@@ -202,6 +202,19 @@ TEST_CASE("keras_hub: presets of KerasNLP, its old name, are read and written un
   CHECK(written["registered_name"] == "keras_hub>GPT2Backbone");
 }
 
+TEST_CASE("keras_hub: a backbone of the right name from another module is refused at its place") {
+  json task = json::parse(
+      object("GPT2CausalLM",
+             R"("backbone": )" + object("GPT2Backbone", R"("name": "backbone", "trainable": true, )" + kSizes)));
+  CHECK(refusal(task.dump()).empty());
+  json& backbone = task["config"]["backbone"];
+  backbone["module"] = "mine";
+  backbone["registered_name"] = "mine>GPT2Backbone";
+  CHECK(refusal(task.dump())
+            .find("/config/backbone: the backbone of a GPT2CausalLM is KerasHub's GPT2Backbone, not a "
+                  "custom class of this name") != std::string::npos);
+}
+
 TEST_CASE("keras_hub: a frozen backbone freezes every layer in it") {
   const keras::Summary summary = read(object("RobertaBackbone", kSizes + R"(, "trainable": false)")).summary();
   CHECK(summary.trainable_params == 0);

@@ -12,6 +12,8 @@
 namespace attn::cli {
 namespace {
 
+constexpr std::int64_t kMostLayers = 1000;
+
 /// Splits FILE:SCALE. A word that is the path of a file is not split.
 std::pair<std::string, double> scaled_file(const std::string& word) {
   const std::size_t colon = word.rfind(':');
@@ -36,8 +38,11 @@ std::vector<std::string> points_of(const std::string& layers) {
   }
   if (ends.size() > 2 || (ends.size() == 2 && ends[0] > ends[1]))
     throw bad_usage("--steer-layer {}: expected a layer or FIRST:LAST", printable(layers));
+  if (std::int64_t{ends.back()} - ends.front() >= kMostLayers)
+    throw bad_usage("--steer-layer {}: at most {} layers are allowed", printable(layers), kMostLayers);
   std::vector<std::string> out;
-  for (int layer = ends.front(); layer <= ends.back(); ++layer) out.push_back(fmt::format("resid_post.{}", layer));
+  for (std::int64_t layer = ends.front(); layer <= ends.back(); ++layer)
+    out.push_back(fmt::format("resid_post.{}", layer));
   return out;
 }
 

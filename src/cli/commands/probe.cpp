@@ -54,6 +54,7 @@ struct ProbeCommand : ProbeWords {
       common.output = target;
       common.check_ending();
     }
+    if (chosen.writes_arrays && !list) refuse_picture();
     const auto backend = open::open_backend(execution.device, execution.backend, common.console);
     loaded_.emplace(open::load_model(model, execution, common.console));
     subject_ = std::make_unique<probe::Subject>(*loaded_, execution, *backend, common.console, given_scalings());
@@ -312,6 +313,14 @@ struct ProbeCommand : ProbeWords {
     return report::joined_findings(std::move(all));
   }
 
+  [[nodiscard]] static bool is_picture(Format form) {
+    return form == Format::svg || form == Format::png || form == Format::html;
+  }
+  void refuse_picture() const {
+    if (is_picture(common.form()))
+      throw bad_usage("{} has no picture; its formats are table, json and csv", list ? "list" : operation);
+  }
+
   void finish(ProbeFindings findings) {
     const Prompt one{{0}, {0}, {}};
     const probe::Lowered lowered = subject_->lower(1, given_.empty() ? one : given_.front());
@@ -320,11 +329,10 @@ struct ProbeCommand : ProbeWords {
     for (const Prompt& prompt : given_) report_.prompts.push_back({prompt.ids, prompt.encoder, prompt.text});
     report_.findings = std::move(findings);
     const Format form = common.form();
-    const bool picture = form == Format::svg || form == Format::png || form == Format::html;
+    const bool picture = is_picture(form);
     refuse_page_on_terminal(form, common.output, model);
     if (form == Format::html) report_.provenance = provenance_of(model);
-    if (picture && report_.findings.grids.empty())
-      throw bad_usage("{} has no picture; its formats are table, json and csv", report_.operation);
+    if (report_.findings.grids.empty()) refuse_picture();
     const std::string text = report::render(form, report_);
     if (common.output || target != "-")
       common.write(text, picture ? Look::exact : Look::fitting);

@@ -24,6 +24,9 @@ void Task::check(const Ref& config) {
         fmt::format("the backbone of a {} is a {}{}", own, wanted,
                     backbone_ == nullptr ? "" : fmt::format(", not a {}", backbone_->class_name())));
   model_ = dynamic_cast<Functional*>(backbone_.get());
+  if (model_ == nullptr)  // a class of the same name from another module, whose code is unknown
+    config["backbone"].fail(
+        fmt::format("the backbone of a {} is KerasHub's {}, not a custom class of this name", own, wanted));
   policy = backbone_->policy;
   AssembledModel::check(config);
 }

@@ -26,6 +26,7 @@ struct Steering {
   Tensor vector;      ///< (D)
   double scale = 1.0;
   std::int64_t from = 0;
+  std::string file = {};  ///< named in errors
 };
 
 /// Reads the array of a file that `attn probe steer` or NumPy wrote. `point` replaces the name of the array. Throws

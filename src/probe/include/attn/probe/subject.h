@@ -39,6 +39,7 @@ struct Scaling {
 struct Lowered {
   graph::Graph graph;
   Points points;
+  std::int64_t length = 0;  ///< number of tokens in each row
 };
 
 /// Values by their ids in the lowered graph, which are the same for every number of rows.
