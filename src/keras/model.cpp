@@ -18,6 +18,7 @@
 #include "frontends/builtin_encoder.h"
 #include "frontends/hugging_face/write_config.h"
 #include "frontends/read_model.h"
+#include "model/compares.h"
 #include "model/decodes.h"
 #include "model/lower.h"
 #include "model/names.h"
@@ -151,7 +152,11 @@ Summary Model::summary() const {
   if (model == nullptr && as_custom(parts_->root()) != nullptr) return summarize_custom(parts_->root());
   if (model == nullptr) parts_->root().fail("one layer without an input shape", "input_shape");
   Summary out = summarize(*model);
-  if (std::optional<TaskInfo> info = task()) out.preprocessor = std::move(info->preprocessor);
+  if (std::optional<TaskInfo> info = task()) {
+    // Tasks have their own compile(), so Keras does not build the optimizer of a task that it loads.
+    out.preprocessor = std::move(info->preprocessor);
+    return out;
+  }
   if (const auto compiled = compile_config(); compiled && !out.unknown_params) add_optimizer(out, *compiled, weights());
   return out;
 }
@@ -224,6 +229,16 @@ std::optional<TaskInfo> Model::task() const {
 }
 
 bool Model::decodes() const { return dynamic_cast<Decodes*>(parts_->model()) != nullptr; }
+
+std::optional<ImagePrompt> Model::image_prompt() const {
+  auto* decodes = dynamic_cast<Decodes*>(parts_->model());
+  return decodes == nullptr ? std::nullopt : decodes->image_prompt();
+}
+
+std::optional<ImageTexts> Model::image_texts() const {
+  const auto* compares = dynamic_cast<Compares*>(parts_->model());
+  return compares == nullptr ? std::nullopt : std::optional(compares->image_texts());
+}
 
 std::optional<std::int64_t> Model::most_positions() const { return keras::most_positions(parts_->root()); }
 

@@ -5,10 +5,11 @@
 
 #include "attn/base/error.h"
 #include "attn/base/text.h"
-#include "attn/io/file.h"
+#include "attn/io/image.h"
 #include "attn/io/json_text.h"
 #include "attn/open/memory.h"
 #include "attn/open/session.h"
+#include "preset_text.h"
 
 namespace attn::open {
 namespace {
@@ -16,13 +17,6 @@ namespace {
 constexpr const char *kKey = "image_converter", *kPreprocessor = "preprocessor.json",
                      *kConverter = "image_converter.json";
 const Silent kIgnored{};
-
-/// Returns the file of a preset; nothing if it is missing.
-std::optional<std::string> text_in(const std::string& folder, const std::string& name) {
-  if (!is_file(folder + "/" + name)) return std::nullopt;
-  constexpr io::JsonLimits kLimits;
-  return std::string(io::read_file_in(folder, name, static_cast<std::int64_t>(kLimits.bytes)).text());
-}
 
 /// Returns the config of the converter in a preprocessor's config; nothing if it has none.
 std::optional<std::string> converter_in(const nlohmann::json& preprocessor) {
@@ -96,11 +90,39 @@ std::optional<ImageConverter> image_converter_of(const LoadedModel& loaded) {
   }
   if (!loaded.weights || !is_folder(*loaded.weights)) return std::nullopt;
   const std::string& folder = *loaded.weights;
-  if (const auto text = text_in(folder, kPreprocessor))
+  if (const auto text = preset_text(folder, kPreprocessor))
     if (const auto config = converter_in(io::parse_json(*text, printable(folder + "/" + kPreprocessor))))
       return ImageConverter(folder + "/" + kPreprocessor, *config);
-  if (auto text = text_in(folder, kConverter)) return ImageConverter(folder + "/" + kConverter, std::move(*text));
+  if (auto text = preset_text(folder, kConverter)) return ImageConverter(folder + "/" + kConverter, std::move(*text));
   return std::nullopt;
+}
+
+std::vector<Tensor> convert_images(const LoadedModel& loaded, const std::vector<std::string>& files,
+                                   const std::string& input, const Shape& image, const Execution& execution,
+                                   const Listener& listener) {
+  auto converter = image_converter_of(loaded);
+  if (!converter)
+    throw bad_input(
+        "{}: the model has no ImageConverter, which `images` needs to know the scale of the pixels; give the array of "
+        "'{}' by `inputs`",
+        loaded.file, printable(input));
+  const std::unique_ptr<Work> work = listener.begin("reading images", static_cast<double>(files.size()));
+  std::vector<Tensor> rows;
+  for (const std::string& file : files) {
+    rows.push_back(converter->convert(io::read_image(file), execution));
+    const Shape& made = rows.back().shape();
+    for (int axis = 0; axis < made.rank(); ++axis)
+      if (image[axis] != kUnknown && image[axis] != made[axis])
+        throw bad_input("{}: the model's ImageConverter gives {}, but the input '{}' takes images {}", printable(file),
+                        made.str(), printable(input), image.str());
+    if (made != rows.front().shape())
+      throw bad_input(
+          "{}: the image is {} and {} is {} after the model's ImageConverter, which does not resize; the "
+          "images of a batch must have one size",
+          printable(file), made.str(), printable(files.front()), rows.front().shape().str());
+    work->advance();
+  }
+  return rows;
 }
 
 }  // namespace attn::open

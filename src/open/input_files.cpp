@@ -7,8 +7,8 @@
 
 #include "attn/base/error.h"
 #include "attn/base/text.h"
-#include "attn/io/image.h"
 #include "attn/open/image_converter.h"
+#include "attn/open/label_texts.h"
 
 namespace attn::open {
 namespace {
@@ -40,27 +40,13 @@ graph::Value image_input(const LoadedModel& loaded) {
   return *found;
 }
 
-/// Throws Error (bad_input) unless an image of this shape, without a batch, fits into the input.
-void check_fit(const graph::Value& input, const Shape& image, const std::string& file) {
-  for (int axis = 0; axis < image.rank(); ++axis)
-    if (input.shape[axis + 1] != kUnknown && input.shape[axis + 1] != image[axis])
-      throw bad_input("{}: the model's ImageConverter gives {}, but the input '{}' is {}", printable(file), image.str(),
-                      printable(input.name), input.shape.str());
-}
-
 /// Returns arrays of one shape as the rows of a batch.
-Tensor stacked(const std::vector<Tensor>& rows, const std::vector<std::string>& files) {
+Tensor stacked(const std::vector<Tensor>& rows) {
   const Shape& row = rows.front().shape();
   const Tensor out(DType::float32, {std::ssize(rows), row[0], row[1], row[2]});
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (rows[i].shape() != row)
-      throw bad_input(
-          "{}: the image is {} and {} is {} after the model's ImageConverter, which does not resize; the "
-          "images of a batch must have one size",
-          printable(files[i]), rows[i].shape().str(), printable(files.front()), row.str());
+  for (std::size_t i = 0; i < rows.size(); ++i)
     std::memcpy(out.data() + static_cast<std::int64_t>(i) * rows[i].bytes(), rows[i].data(),
                 static_cast<std::size_t>(rows[i].bytes()));
-  }
   return out;
 }
 
@@ -69,22 +55,20 @@ void add_images(GivenInputs& given, const LoadedModel& loaded, const std::vector
   const graph::Value input = image_input(loaded);
   if (given.files.contains(input.name))
     throw bad_usage("the input '{}' is given twice, by `images` and `inputs`", printable(input.name));
-  auto converter = image_converter_of(loaded);
-  if (!converter)
-    throw bad_input(
-        "{}: the model has no ImageConverter, which `images` needs to know the scale of the pixels; give the array of "
-        "'{}' by `inputs`",
-        loaded.file, printable(input.name));
-  const std::unique_ptr<Work> work = listener.begin("reading images", static_cast<double>(files.size()));
-  std::vector<Tensor> rows;
-  for (const std::string& file : files) {
-    rows.push_back(converter->convert(io::read_image(file), execution));
-    check_fit(input, rows.back().shape(), file);
-    work->advance();
-  }
-  given.arrays.emplace(input.name, stacked(rows, files));
+  const std::vector<Tensor> rows =
+      convert_images(loaded, files, input.name, input.shape.slice(1, 4), execution, listener);
+  given.arrays.emplace(input.name, stacked(rows));
   given.files[input.name] =
       files.size() == 1 ? files.front() : fmt::format("{} and {} more", files.front(), files.size() - 1);
+}
+
+void add_labels(GivenInputs& given, const LoadedModel& loaded, const std::vector<std::string>& texts,
+                const Listener& listener) {
+  const Tensor ids = label_ids(loaded, texts, listener);
+  const std::string input(loaded.model.image_texts()->texts);
+  if (!given.arrays.emplace(input, ids).second)
+    throw bad_usage("the input '{}' is given twice, by `texts` and `inputs`", input);
+  given.files[input] = texts.size() == 1 ? "1 text" : fmt::format("{} texts", texts.size());
 }
 
 }  // namespace
@@ -92,7 +76,10 @@ void add_images(GivenInputs& given, const LoadedModel& loaded, const std::vector
 GivenInputs read_input_files(const LoadedModel& loaded, const InputFiles& files, const Execution& execution,
                              const Listener& listener, std::optional<std::int64_t> most_rows) {
   GivenInputs given = read_inputs(loaded.model, files.inputs, execution, listener, most_rows);
+  if (!files.texts.empty()) add_labels(given, loaded, files.texts, listener);
   if (!files.images.empty()) add_images(given, loaded, files.images, execution, listener);
+  if (!files.texts.empty() && given.files.size() == 1)
+    throw bad_usage("`texts` needs images to compare with: give `images`, or the array of images by `inputs`");
   return given;
 }
 

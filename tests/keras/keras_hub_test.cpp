@@ -113,9 +113,20 @@ TEST_CASE("keras_hub: what KerasHub refuses is refused with the place and the re
        {},
        "3 query heads cannot share 2 heads of keys and values evenly"},
       {"Gemma3Backbone",
-       kGrouped + R"(, "head_dim": 4, "image_size": 8, "vision_encoder": {})",
+       kGrouped +
+           R"(, "head_dim": 4, "image_size": 8, "vision_encoder": {"class_name": "Dense", "config": {"units": 2}})",
        {},
-       "/config/vision_encoder: expected null: attn supports Gemma 3 only for text"},
+       "/config/vision_encoder: expected a Gemma3VisionEncoder, not a Dense"},
+      {"PaliGemmaBackbone",
+       kGrouped + R"(, "head_dim": 4, "image_size": 9, "vit_patch_size": 4, "vit_num_heads": 2, "vit_hidden_dim": 4,)"
+                  R"( "vit_num_layers": 1)",
+       {},
+       "/config/image_size: an image of 9 pixels cannot be divided into patches of 4"},
+      {"PaliGemmaBackbone",
+       kGrouped + R"(, "head_dim": 4, "image_size": 8, "vit_patch_size": 4, "vit_num_heads": 2, "vit_hidden_dim": 4,)"
+                  R"( "vit_num_layers": 1, "vit_pooling": "gap")",
+       {},
+       "/config/vit_pooling: expected null"},
       {"Gemma3Backbone",
        kGrouped + R"(, "head_dim": 4, "image_size": null, "is_embedding_model": true, "embedding_dim": 8)",
        {},
@@ -191,6 +202,29 @@ TEST_CASE("keras_hub: a backbone is told by what its constructor needs, and writ
   CHECK(written["config"]["max_sequence_length"] == 512);
   CHECK(written["config"]["num_segments"] == 2);
   CHECK(params(read(written.dump())) == params(model));
+}
+
+TEST_CASE("keras_hub: a family that attn lacks is refused with the reason, not with a neighbor's name") {
+  struct Row {
+    std::string class_name, reason;
+  };
+  for (const Row& row : {Row{"DenseNetBackbone", "it is a convolutional network"},
+                         {"StableDiffusion3Backbone", "image generation by diffusion"},
+                         {"DFineBackbone", "boxes around objects"},
+                         {"VideoPrismBackbone", "it reads videos"},
+                         {"Gemma4Backbone", "attn has no layers of this family"}}) {
+    json text = json::parse(object(row.class_name, R"("name": "x", "trainable": true)"));
+    text["module"] = "keras_hub.src.models.some.some_backbone";
+    std::string message;
+    try {
+      (void)read(text.dump()).lower({});
+    } catch (const Error& error) {
+      message = error.what();
+    }
+    CAPTURE(message);
+    CHECK(message.find(row.reason) != std::string::npos);
+    CHECK(message.find("did you mean") == std::string::npos);
+  }
 }
 
 TEST_CASE("keras_hub: presets of KerasNLP, its old name, are read and written under the new one") {

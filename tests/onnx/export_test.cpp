@@ -236,7 +236,8 @@ bool has_fixed_sizes(const fs::path& path) {
                                      "roformer_v2",   "t5gemma",
                                      "xlnet",         "attention_over_rows",
                                      "hub_positions", "merge",
-                                     "conv_lstm",     "symbolic_shapes"};
+                                     "conv_lstm",     "symbolic_shapes",
+                                     "pali_gemma"};
   const std::string name = path.parent_path().filename();
   return std::ranges::any_of(kNames, [&](const char* prefix) { return name.starts_with(prefix); });
 }

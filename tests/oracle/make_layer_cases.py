@@ -23,6 +23,7 @@ import tensorflow as tf
 from keras import layers as L
 from keras.src.saving.serialization_lib import ObjectSharingScope
 from keras_hub import layers as H
+from keras_hub.src.models.gemma3.gemma3_vision_encoder import Gemma3VisionEncoder
 
 import operation_cases
 
@@ -881,6 +882,42 @@ def parseq():
     return keras_hub.models.PARSeqBackbone(encoder, VOCABULARY, 5, 8, 2, 2, 12)
 
 
+def pali_gemma_backbone(**more):
+    return keras_hub.models.PaliGemmaBackbone(VOCABULARY, 8, 2, 4, 2, 8, 12, 4, 4, 2, 6, 2, 10, **more)
+
+
+@case
+def pali_gemma():
+    return pali_gemma_backbone(vit_classifier_activation="tanh", use_post_ffw_norm=True, attention_logit_soft_cap=5.0,
+                               use_sliding_window_attention=True, sliding_window_size=3)
+
+
+@case
+def pali_gemma_causal_lm():
+    return keras_hub.models.PaliGemmaCausalLM(None, pali_gemma_backbone(vit_name="sight", final_logit_soft_cap=4.0))
+
+
+@case
+def pali_gemma_mixed_bfloat16():
+    return pali_gemma_backbone(dtype="mixed_bfloat16")
+
+
+def gemma3_with_images(**more):
+    encoder = Gemma3VisionEncoder(image_size=8, patch_size=2, num_heads=2, hidden_dim=6, num_layers=2, intermediate_dim=10, output_dim=8,
+                                  pool_size=2, layer_norm_epsilon=1e-3)
+    return keras_hub.models.Gemma3Backbone(VOCABULARY, 8, 2, 4, 2, 8, 12, 4, vision_encoder=encoder, **more)
+
+
+@case
+def gemma3_vision():
+    return gemma3_with_images(use_sliding_window_attention=True, sliding_window_size=4, use_post_attention_norm=True)
+
+
+@case
+def gemma3_vision_causal_lm():
+    return keras_hub.models.Gemma3CausalLM(None, gemma3_with_images())
+
+
 @case
 def classifier():
     """A backbone inside a model, called by dict and frozen."""
@@ -930,6 +967,17 @@ def inputs_of(model, rng):
     out = {}
     for x in model.inputs:
         shape = [BATCH if x.shape[0] is None else x.shape[0]] + [5 if n is None else n for n in x.shape[1:]]
+        if x.name == "images" and len(shape) == 5:  # Gemma 3 takes several images, and indices of their four positions
+            shape[1] = 2
+        if x.name in ("token_ids", "padding_mask", "vision_mask") and any(y.name == "vision_indices" for y in model.inputs):
+            shape[1] = 12
+        if x.name == "vision_indices":
+            out[x.name] = np.array([[1, 2, 3, 4, 6, 7, 8, 9], [2, 3, 4, 5, 0, 0, 0, 0], [0, 0, 0, 0, 7, 8, 9, 10]], "int32")
+            continue
+        if x.name == "vision_mask":
+            out[x.name] = np.zeros((BATCH, 12), "int32")
+            out[x.name][0, [1, 2, 3, 4, 6, 7, 8, 9]] = out[x.name][1, 2:6] = out[x.name][2, 7:11] = 1
+            continue
         if x.name == "masks":  # SAM takes masks of four times the size of its cells
             shape = [BATCH, 1, 16, 16, 1]
         if x.dtype == "bool":
@@ -1006,8 +1054,6 @@ def write_case(name, folder):
     for layer in model.layers:
         if isinstance(layer, L.Normalization):
             layer.finalize_state()
-    if isinstance(model, keras_hub.models.Task) and model.optimizer:
-        model.optimizer.build(model.trainable_variables)  # a loaded model has it, and its summary counts it
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "model.json").write_text(model.to_json())
     model.save(folder / "model.keras")

@@ -76,6 +76,35 @@ def rwkv7():
     return keras_hub.tokenizers.RWKVTokenizer(lines)
 
 
+def clip_vocabulary():
+    """Letters, letters that end a word, and merges of some words."""
+    letters = [chr(c) for c in (*range(33, 127), *range(161, 173), *range(174, 324))]
+    merges = ["t h", "th e</w>", "m o", "mo d", "mod e", "mode l</w>", "o f</w>", "1 4</w>", "t o", "to k", "n t</w>"]
+    tokens = [*letters, *(letter + "</w>" for letter in letters), *("".join(merge.split()) for merge in merges)]
+    return {token: i for i, token in enumerate([*tokens, "<|startoftext|>", "<|endoftext|>"])}, merges
+
+
+@case
+def clip():
+    return keras_hub.tokenizers.CLIPTokenizer(*clip_vocabulary())
+
+
+@case
+def metaclip_2():
+    return keras_hub.models.MetaCLIP2Tokenizer(pieces(dict(unk_id=0, bos_id=1, eos_id=2, pad_id=-1)))
+
+
+@case
+def siglip():
+    return keras_hub.tokenizers.SigLIPTokenizer(pieces(dict(unk_id=0, bos_id=1, eos_id=2, pad_id=-1)))
+
+
+@case
+def pali_gemma():
+    return keras_hub.tokenizers.PaliGemmaTokenizer(pieces(
+        dict(pad_id=0, eos_id=1, bos_id=2, unk_id=3, bos_piece="<bos>", eos_piece="<eos>")))
+
+
 def write_esm_folder(tokenizer, folder):
     import transformers
 

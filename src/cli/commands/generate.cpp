@@ -20,6 +20,7 @@
 #include "attn/generate/cached_decoder.h"
 #include "attn/generate/drafting.h"
 #include "attn/generate/encoder_prompts.h"
+#include "attn/generate/image_prompts.h"
 #include "attn/generate/open_decoder.h"
 #include "attn/generate/open_whole.h"
 #include "attn/io/tensor_file.h"
@@ -46,6 +47,7 @@ struct GenerateCommand {
   open::Execution execution;
   std::optional<std::string> model;
   PromptWords prompts;
+  std::vector<std::string> images;
   SamplerWords sampling;
   SteeringWords steering;
   std::optional<std::int64_t> max_length, max_new_tokens, prefill_chunk, logprobs;
@@ -60,6 +62,10 @@ struct GenerateCommand {
     add_common(options, common, {Format::text, Format::json, Format::jsonl});
     options.add("model", model, "MODEL", "preset folder, .keras of a KerasHub task, or Hugging Face folder").required();
     prompts.declare(options);
+    options
+        .add("--image", images, "FILE",
+             "JPEG or PNG for a prompt of a model that reads images; repeatable, in the order of the prompts")
+        .repeatable();
     add_max_length(options, max_length);
     options.add("-n,--max-new-tokens", max_new_tokens, "N", "maximum number of tokens to generate per prompt")
         .above_zero();
@@ -111,6 +117,10 @@ struct GenerateCommand {
     read_specials();
     if (!loaded.model.decodes()) use_whole(loaded);
     generate::Request request = request_for(loaded.model);
+    pictures_ =
+        generate::read_image_prompts(loaded, images, request.prompts, tokenizer_.get(), execution, common.console);
+    if (pictures_.each > 0 && sampler_.kind == SamplerKind::contrastive)
+      throw bad_usage("--sampler contrastive cannot be combined with --image");
     warn_of_keras_hub(loaded.model, request);
     open_decoder(loaded, *backend, request);
     check_ids(request, decoder().vocabulary_size());
@@ -142,6 +152,7 @@ struct GenerateCommand {
   std::optional<tokenizers::SpecialIds> specials_;  // for --stop-ids auto, if the model has a tokenizer
   std::vector<std::string> texts_;                  // texts of the prompts
   generate::EncoderPrompts encoded_;                // for a model with an encoder
+  generate::ImagePrompts pictures_;                 // for a model that reads images
   std::vector<std::vector<Token>> expected_;
   std::unique_ptr<generate::Drafting> drafting_;
   std::unique_ptr<generate::CachedDecoder> cached_;
@@ -331,7 +342,9 @@ struct GenerateCommand {
     if (adds_start && !no_start_token) start = tokenizer_->specials().start;
     std::vector<std::vector<Token>> out;
     for (const std::string& text : texts_) {
-      std::vector<Token> ids = tokenizer_->encode(text, encoding());
+      const auto pictures = of.image_prompt();
+      std::vector<Token> ids =
+          tokenizer_->encode(pictures ? generate::with_placeholders(text, *pictures) : text, encoding());
       const std::int64_t room = length - (start ? 1 : 0);
       if (!max_new_tokens && std::ssize(ids) > room) ids.resize(static_cast<std::size_t>(room));
       if (start) ids.insert(ids.begin(), *start);
@@ -379,6 +392,8 @@ struct GenerateCommand {
     options.prefill_chunk = prefill_chunk.value_or(512);
     options.hidden = sampler_.kind == SamplerKind::contrastive;
     options.encoder_tokens = encoded_.encoder;
+    options.images = pictures_.each;
+    options.image_arrays = pictures_.arrays;
     options.as_keras_hub = as_keras_hub();
     options.edit = steering.edit(last_position(request));
     return options;

@@ -4,6 +4,7 @@
 
 #include "arguments/execution.h"
 #include "arguments/heads.h"
+#include "arguments/label_words.h"
 #include "arguments/shared_options.h"
 #include "attn/base/error.h"
 #include "attn/library/attention.h"
@@ -24,6 +25,7 @@ struct HeatmapCommand {
   library::Heads heads;
   std::optional<std::string> model;
   open::InputFiles inputs;
+  LabelWords label_texts;
   std::optional<std::int64_t> cells;
   bool no_header = false;
 
@@ -32,6 +34,7 @@ struct HeatmapCommand {
     add_common(options, common, {Format::table, Format::json, Format::html, Format::svg, Format::png});
     add_model(options, model);
     add_forward(options, execution, inputs);
+    label_texts.declare(options);
     add_heads(options, heads);
     options.add("--cells", cells, "N", "maximum number of cells per side of a map; more weights share a cell")
         .between(2, 4096);
@@ -46,7 +49,8 @@ struct HeatmapCommand {
     refuse_page_on_terminal(form, common.output, model);
     if (!heads.labels.empty() && form == Format::json) common.console.warn("--labels has no effect with --format json");
     const open::LoadedModel loaded = open::load_model(model, execution, common.console);
-    const open::GivenInputs given = open::read_input_files(loaded, inputs, execution, common.console, heads.item + 1);
+    const open::GivenInputs given =
+        open::read_input_files(loaded, label_texts.added_to(inputs), execution, common.console, heads.item + 1);
     const report::PreviewOptions preview{ink(to_stdout), terminal_columns().value_or(100)};
     const auto limits = [&](const std::vector<run::ScoresLayout>& layouts) {
       run::MapOptions out;

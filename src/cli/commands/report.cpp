@@ -3,6 +3,7 @@
 
 #include "arguments/execution.h"
 #include "arguments/heads.h"
+#include "arguments/label_words.h"
 #include "arguments/shared_options.h"
 #include "attn/library/attention.h"
 #include "attn/library/costs.h"
@@ -28,12 +29,14 @@ struct ReportCommand {
   library::Heads heads;
   std::optional<std::string> model;
   open::InputFiles inputs;
+  LabelWords label_texts;
   bool bench = false, no_heatmap = false;
 
   void declare(Options& options) {
     add_common(options, common, {Format::html});
     add_model(options, model);
     add_forward(options, execution, inputs);
+    label_texts.declare(options);
     add_heads(options, heads);
     options.flag("--bench", bench, "benchmark the model for one second");
     options.flag("--no-heatmap", no_heatmap, "omit the attention heatmaps and do not run the model");
@@ -42,7 +45,8 @@ struct ReportCommand {
   [[nodiscard]] int run() const {
     refuse_page_on_terminal(common.form(), common.output, model);
     const open::LoadedModel loaded = open::load_model(model, execution, common.console);
-    const open::GivenInputs given = open::read_input_files(loaded, inputs, execution, common.console, heads.item + 1);
+    const open::GivenInputs given =
+        open::read_input_files(loaded, label_texts.added_to(inputs), execution, common.console, heads.item + 1);
     const keras::LowerOptions lower = open::lower_options(execution, given);
     report::ModelPage page;
     page.summary = loaded.model.summary();

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "arguments/execution.h"
+#include "arguments/label_words.h"
 #include "arguments/run_files.h"
 #include "arguments/shared_options.h"
 #include "attn/base/error.h"
@@ -16,6 +17,7 @@
 #include "attn/open/execution.h"
 #include "attn/open/input_files.h"
 #include "attn/open/inputs.h"
+#include "attn/open/label_texts.h"
 #include "attn/open/memory.h"
 #include "attn/open/model.h"
 #include "attn/open/session.h"
@@ -46,6 +48,7 @@ struct RunCommand {
   open::Execution execution;
   std::optional<std::string> model, scores, expect, dump;
   open::InputFiles inputs;
+  LabelWords label_texts;
   std::optional<std::string> target;  // -o
   run::Tolerance tolerance;
   bool check_finite = false;
@@ -56,6 +59,7 @@ struct RunCommand {
     add_common(options, common, {Format::table, Format::json}, false);
     add_model(options, model);
     add_forward(options, execution, inputs);
+    label_texts.declare(options);
     options.group(OptionGroup::result);
     options.output("-o,--output", target, "FILE",
                    "write outputs to .npz, .npy or .safetensors; with --json, the report to .json");
@@ -83,7 +87,8 @@ struct RunCommand {
     Stopwatch watch;
     report::RunReport report;
     const open::LoadedModel loaded = open::load_model(model, execution, common.console);
-    const open::GivenInputs given = open::read_input_files(loaded, inputs, execution, common.console);
+    const open::InputFiles files_given = label_texts.added_to(inputs);
+    const open::GivenInputs given = open::read_input_files(loaded, files_given, execution, common.console);
     open::warn_of_given_batch(execution, given, common.console);
     keras::LowerOptions lower = open::lower_options(execution, given);
     lower.scores = scores.has_value();
@@ -114,6 +119,7 @@ struct RunCommand {
     report.run_seconds = watch.lap();
 
     const open::Outputs outputs = told(session.outputs(), loaded.model.text_outputs(), names, report);
+    if (!files_given.texts.empty()) report.labels = labeled(loaded, files_given, session.outputs());
     warn_of_non_finite(report.outputs);
     write_results(outputs, session.scores());
     if (dump) write_dump(*dump, lowered, tensors, session, report);
@@ -142,6 +148,7 @@ struct RunCommand {
     if (expect) throw refuse("--expect");
     if (check_finite) throw refuse("--check-finite");
     if (!inputs.images.empty()) throw refuse("--image");
+    if (label_texts.are_given()) throw refuse("--texts");
     return run_files(files, model, inputs.inputs, execution, common);
   }
 
@@ -153,6 +160,7 @@ struct RunCommand {
     if (dump) throw refuse("--dump");
     if (check_finite) throw refuse("--check-finite");
     if (execution.skip_padding) throw refuse("--skip-padding");
+    if (label_texts.are_given()) throw bad_usage("--texts cannot be combined with --parallel");
     check_targets();
     Ranks world(ranks, word, common.console);
     std::optional<ParallelModel> model_of_rank;
@@ -241,6 +249,18 @@ struct RunCommand {
       report.outputs.push_back(strings == outputs.texts.end() ? describe(output) : describe(*strings));
     }
     return outputs;
+  }
+
+  /// Returns the probability of each text for each image.
+  static report::LabelsReport labeled(const open::LoadedModel& loaded, const open::InputFiles& given,
+                                      const std::vector<NamedTensor>& outputs) {
+    const auto how = loaded.model.image_texts();
+    const auto found = std::ranges::find(outputs, how->similarities, &NamedTensor::name);
+    report::LabelsReport out{how->is_independent, given.texts, given.images,
+                             open::label_probabilities(loaded, found->tensor)};
+    for (std::size_t i = out.images.size(); i < out.probabilities.size(); ++i)
+      out.images.push_back(fmt::format("images[{}]", i));
+    return out;
   }
 
   [[nodiscard]] report::OutputReport describe(const NamedTexts& output) const {

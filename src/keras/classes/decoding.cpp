@@ -49,7 +49,6 @@ ValueId attend_cached(Call& call, ValueId query, ValueId key, ValueId value, gra
   std::vector<ValueId> inputs = {query, appended("keys", key, written.key), appended("values", value, written.value),
                                  behind_front(decoding.length)};
   op.sources = decoding.sources.has_value();
-  op.causal = true;
   if (op.sources && front.count == 0) inputs.push_back(*decoding.sources);
   if (op.sources && front.count > 0) {
     const ValueId before = front_sources(call, b.shape(query)[0], front.count);

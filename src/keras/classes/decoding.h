@@ -33,6 +33,7 @@ struct Decoding {
   std::optional<DType> cache_dtype;         ///< empty: the cache has the dtype of the keys and values
 
   std::optional<EncoderSequences> encoder;
+  Dim images = 0;  ///< number of images of each row that this step reads
 
   /// Returns the state of the current layer named `what` ("keys" or "values"), with a shape (…,K,…,H). Each call of a
   /// layer has a state of its own.
@@ -53,8 +54,8 @@ struct FrontRows {
   std::optional<EncodedKeys> written{};  ///< (B,count,K,H), in each call that writes them
 };
 
-/// Adds causal attention of the new queries (B,T,N,H) to the cached and the new keys and values. The new ones,
-/// (B,T,K,H) each, are appended to the cache. `op` sets the scale, soft cap, window, and the path (one of Keras's two
+/// Adds attention of the new queries (B,T,N,H) to the cached and the new keys and values. The new ones, (B,T,K,H) each,
+/// are appended to the cache. `op` sets the scale, soft cap, window, causality, and the path (one of Keras's two
 /// computations). `further` holds the bias, if there is one, and the masks; all are broadcast to (B,N,T,S). All queries
 /// see the rows of `front`, which S includes. Returns the context (B,T,N,H).
 [[nodiscard]] graph::ValueId attend_cached(Call& call, graph::ValueId query, graph::ValueId key, graph::ValueId value,

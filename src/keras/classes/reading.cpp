@@ -106,6 +106,8 @@ std::optional<Foreign> unknown_class(const Ref& ref, const Ref& class_ref, std::
     return Foreign{class_ref, fmt::format("the class '{}' of the module '{}' is not known; only built-in classes run",
                                           printable(class_name), printable(module))};
   }
+  if (const std::string_view why = missing_family(class_name); !why.empty() && module.starts_with("keras_hub."))
+    return Foreign{class_ref, fmt::format("the class '{}' is not supported: {}", printable(class_name), why)};
   const std::string meant = did_you_mean(class_name, ref.document().layers().names());
   // Keras 2 files have no modules; the translation adds them.
   const bool has_module = ref.find("module") && !ref.document().is_keras2();

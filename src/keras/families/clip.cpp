@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "families/blocks/image_text.h"
+#include "families/blocks/tokens.h"
 #include "families/model_family.h"
 
 namespace attn::keras::clip {
@@ -26,9 +27,22 @@ struct Kind {
   bool declares_positions;  ///< whether files have the numbers of positions
   double text_epsilon;      ///< of the norm after the blocks of the text encoder
   bool pools_before_norm;   ///< whether the norm after the blocks of the vision encoder follows the pooling
+  ImageTexts image_texts;
 };
-constexpr Kind kClip{"CLIP", "clip_head", true, 1e-6, false};
-constexpr Kind kMetaClip2{"MetaCLIP2", "metaclip_2_head", false, 1e-5, true};
+/// Returns the settings of KerasHub's preprocessor.
+constexpr ImageTexts image_texts_of(std::string_view preprocessor) {
+  return {.texts = ImageTextBackbone::kTexts,
+          .similarities = ImageTextBackbone::kImageLogits,
+          .is_independent = false,
+          .preprocessor = preprocessor,
+          .length = 77,
+          .has_start = true,
+          .cleaning = TextCleaning::lower,
+          .cleaning_key = "to_lower"};
+}
+constexpr Kind kClip{"CLIP", "clip_head", true, 1e-6, false, image_texts_of("CLIPPreprocessor")};
+constexpr Kind kMetaClip2{
+    "MetaCLIP2", "metaclip_2_head", false, 1e-5, true, image_texts_of("MetaCLIP2CausalLMPreprocessor")};
 constexpr double kEpsilon = 1e-5;
 
 std::string class_of(const Kind& kind, std::string_view part) { return std::string(kind.stem) + std::string(part); }
@@ -230,7 +244,7 @@ class TextEncoder final : public Encoder {
 
 class ClipBackbone final : public ImageTextBackbone {
  public:
-  explicit ClipBackbone(const Kind* kind) : ImageTextBackbone(kind->stem), kind_(*kind) {}
+  explicit ClipBackbone(const Kind* kind) : ImageTextBackbone(kind->stem, kind->image_texts), kind_(*kind) {}
   void fields(Fields& f) override {
     ImageTextBackbone::fields(f);
     f.required("projection_dim", projection_dim);
@@ -300,10 +314,29 @@ constexpr std::array kModels = {
     model_record<ClipBackbone, &kMetaClip2>("MetaCLIP2Backbone", "keras_hub.src.models.metaclip_2.metaclip_2_backbone"),
 };
 
+using tokenizers::KerasClass;
+using tokenizers::TokenizerKind;
+constexpr std::array<std::string_view, 1> kUnknownToken{"<unk>"};
+constexpr std::array kTokenizers = {
+    KerasClass{.name = "CLIPTokenizer",
+               .kind = TokenizerKind::clip_pairs,
+               .start = "<|startoftext|>",
+               .end = kTextToken,
+               .words = tokenizers::kClipWords},
+    KerasClass{.name = "MetaCLIP2Tokenizer",
+               .kind = TokenizerKind::sentence_piece,
+               .start = kStartToken,
+               .end = kEndToken,
+               .pad = kPadToken,
+               .more = kUnknownToken,
+               .numbering = tokenizers::Numbering::fairseq_unmasked},
+};
+
 }  // namespace
 
 const ModelFamily& family() {
-  static constexpr ModelFamily kFamily{.name = "clip", .layers = kLayers, .models = kModels};
+  static constexpr ModelFamily kFamily{
+      .name = "clip", .layers = kLayers, .models = kModels, .tokenizer_classes = kTokenizers};
   return kFamily;
 }
 

@@ -1,7 +1,6 @@
 // KerasHub's tokenizers for any model, and those of families whose models attn does not run.
 #include <array>
 
-#include "families/blocks/tokens.h"
 #include "families/model_family.h"
 
 namespace attn::keras::other_tokenizers {
@@ -14,11 +13,6 @@ constexpr std::array kTokenizers = {
     KerasClass{.name = "BytePairTokenizer", .kind = TokenizerKind::byte_pairs, .words = tokenizers::kGpt2Words},
     KerasClass{.name = "WordPieceTokenizer", .kind = TokenizerKind::word_piece},
     KerasClass{.name = "SentencePieceTokenizer", .kind = TokenizerKind::sentence_piece},
-    KerasClass{.name = "PaliGemmaTokenizer",
-               .kind = TokenizerKind::sentence_piece,
-               .start = "<bos>",
-               .end = "<eos>",
-               .pad = kPadToken},
 };
 
 }  // namespace

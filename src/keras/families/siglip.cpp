@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "families/blocks/image_text.h"
+#include "families/blocks/tokens.h"
 #include "families/model_family.h"
 
 namespace attn::keras::siglip {
@@ -264,9 +265,19 @@ class SigLIPTextEncoder final : public Encoder {
   std::optional<Positive> projection_dim;
 };
 
+/// The settings of KerasHub's preprocessor, which has no start token.
+constexpr ImageTexts kImageTexts{.texts = ImageTextBackbone::kTexts,
+                                 .similarities = ImageTextBackbone::kImageLogits,
+                                 .is_independent = true,
+                                 .preprocessor = "SigLIPPreprocessor",
+                                 .length = 64,
+                                 .has_start = false,
+                                 .cleaning = TextCleaning::canonical,
+                                 .cleaning_key = "canonicalize_text"};
+
 class SigLIPBackbone final : public ImageTextBackbone {
  public:
-  SigLIPBackbone() : ImageTextBackbone("SigLIP") {}
+  SigLIPBackbone() : ImageTextBackbone("SigLIP", kImageTexts) {}
 
  protected:
   void assemble() override {
@@ -297,10 +308,20 @@ constexpr std::array kModels = {
     model_record<SigLIPBackbone>("SigLIPBackbone", "keras_hub.src.models.siglip.siglip_backbone"),
 };
 
+constexpr std::array<std::string_view, 1> kUnknownToken{"<unk>"};
+constexpr std::array kTokenizers = {
+    tokenizers::KerasClass{.name = "SigLIPTokenizer",
+                           .kind = tokenizers::TokenizerKind::sentence_piece,
+                           .end = kEndToken,
+                           .pad = kEndToken,
+                           .more = kUnknownToken},
+};
+
 }  // namespace
 
 const ModelFamily& family() {
-  static constexpr ModelFamily kFamily{.name = "siglip", .layers = kLayers, .models = kModels};
+  static constexpr ModelFamily kFamily{
+      .name = "siglip", .layers = kLayers, .models = kModels, .tokenizer_classes = kTokenizers};
   return kFamily;
 }
 

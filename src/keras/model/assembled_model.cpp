@@ -65,6 +65,21 @@ Layer& AssembledModel::chain(std::string_view called, const std::vector<ChainPar
   return layer("Sequential", called, {{"layers", std::move(layers)}});
 }
 
+Layer& AssembledModel::inner(std::unique_ptr<AssembledModel> model, std::string_view class_name,
+                             std::string_view called) {
+  model->info = document->layers().find(class_name);
+  model->name = called;
+  model->document = document;
+  model->pointer = pointer;
+  model->policy = policy;
+  model->assemble();
+  model->connect();
+  model->build_symbolic();
+  Layer& out = *model;
+  add(std::move(model));
+  return out;
+}
+
 Layer& AssembledModel::extracted(Functional& whole, const ArgDict& results) {
   auto part = std::make_unique<Functional>();
   part->info = &class_in(functional_classes(), "Functional");

@@ -1,6 +1,7 @@
 // Functional models whose layers are created by a constructor instead of a list in the config.
 #pragma once
 
+#include <memory>
 #include <string_view>
 #include <vector>
 
@@ -36,6 +37,8 @@ class AssembledModel : public Functional {
   };
   /// Adds a keras.Sequential of layers with this model's dtype policy.
   Layer& chain(std::string_view name, const std::vector<ChainPart>& parts);
+  /// Adds a model whose fields are set, as a member without a call. Assembles it with this model's dtype policy.
+  Layer& inner(std::unique_ptr<AssembledModel> model, std::string_view class_name, std::string_view name);
   /// Adds a functional model of the layers of `whole` with other results, named "functional". `whole` must outlive this
   /// model.
   Layer& extracted(Functional& whole, const ArgDict& results);

@@ -1,6 +1,9 @@
 // Models with decode steps.
 #pragma once
 
+#include <optional>
+
+#include "attn/keras/image_prompt.h"
 #include "classes/arg.h"
 #include "classes/lowering.h"
 
@@ -20,6 +23,8 @@ class Decodes {
   [[nodiscard]] virtual bool has_encoder() const { return false; }
   /// Lowers new tokens (B,T) int32; the lowering must have a Decoding.
   [[nodiscard]] virtual Decoded decode(Lowering& lowering, graph::ValueId token_ids, bool every_position) = 0;
+  /// Returns how prompts and images come together; empty if the model reads no images.
+  [[nodiscard]] virtual std::optional<ImagePrompt> image_prompt() { return std::nullopt; }
 };
 
 }  // namespace attn::keras

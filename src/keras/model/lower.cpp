@@ -9,6 +9,7 @@
 #include "classes/decoding.h"
 #include "model/decodes.h"
 #include "model/input_layer.h"
+#include "model/sized_inputs.h"
 #include "model/string_values.h"
 #include "model/variables.h"
 
@@ -43,7 +44,8 @@ std::string without_batch(const Shape& shape, const Shape& given) {
   return fmt::format("; it lacks the batch axis, which comes first: {}", whole.str());
 }
 
-Shape concrete_shape(const InputLayer& input, const LowerOptions& options, std::int64_t batch, std::int64_t length) {
+Shape concrete_shape(const Functional& model, const InputLayer& input, const LowerOptions& options, std::int64_t batch,
+                     std::int64_t length) {
   Shape shape = input.batch_shape;
   if (const auto given = options.input_shapes.find(input.name); given != options.input_shapes.end()) {
     bool fits = given->second.rank() == shape.rank();
@@ -63,11 +65,9 @@ Shape concrete_shape(const InputLayer& input, const LowerOptions& options, std::
             .about("batch");
       continue;
     }
-    if (axis == 0) {
-      shape[axis] = batch;
-    } else {
-      shape[axis] = length;
-    }
+    const auto* const sized = dynamic_cast<const SizedInputs*>(&model);
+    const std::optional<Dim> own = sized == nullptr ? std::nullopt : sized->default_size(input.name, axis);
+    shape[axis] = axis == 0 ? batch : own.value_or(length);
   }
   return shape;
 }
@@ -128,6 +128,16 @@ std::optional<std::vector<Dim>> fixed_lengths(const Functional& model) {
   return lengths;
 }
 
+/// Adds the input of sources. An image's positions have the source of the first token, which was read with them.
+graph::ValueId sources_behind(graph::Builder& b, const DecodeOptions& options, Dim front) {
+  const graph::ValueId sources = b.input("sources", DType::int32, {options.rows, options.capacity});
+  if (front == 0) return sources;
+  graph::Slice first;
+  first.ranges = {{}, {0, 1, 1}};
+  const graph::ValueId column = b.apply(first, {sources});
+  return b.apply(graph::Concat{1}, {b.apply(graph::Broadcast{{options.rows, front}}, {column}), sources});
+}
+
 /// Lowers a decode step instead of whole sequences.
 void lower_decoding(Functional& model, const DecodeOptions& options, ModelLowering& lowering) {
   auto* decodes = dynamic_cast<Decodes*>(&model);
@@ -137,13 +147,21 @@ void lower_decoding(Functional& model, const DecodeOptions& options, ModelLoweri
   const graph::ValueId tokens = b.input("token_ids", DType::int32, {options.rows, options.count});
   Decoding decoding;
   decoding.position = b.input("position", DType::int32, {});
-  const graph::ValueId steps = b.apply(graph::Iota{{1, options.count}, DType::int32, 1}, {});
+  // The positions of an image in front of each prompt are not counted in the options.
+  const auto images = decodes->image_prompt();
+  const Dim front = images && images->begins_prompt() ? images->tokens : 0;
+  const Dim count = options.count + (options.images > 0 ? front : 0);
+  if (front > 0 && options.images == 0)
+    decoding.position =
+        b.binary(graph::BinaryFn::add, decoding.position, b.scalar_like(decoding.position, static_cast<double>(front)));
+  const graph::ValueId steps = b.apply(graph::Iota{{1, count}, DType::int32, 1}, {});
   decoding.positions = b.binary(graph::BinaryFn::add, steps, decoding.position);
-  decoding.length = b.binary(graph::BinaryFn::add, decoding.position,
-                             b.scalar_like(decoding.position, static_cast<double>(options.count)));
-  if (options.sources) decoding.sources = b.input("sources", DType::int32, {options.rows, options.capacity});
+  decoding.length =
+      b.binary(graph::BinaryFn::add, decoding.position, b.scalar_like(decoding.position, static_cast<double>(count)));
+  if (options.sources) decoding.sources = sources_behind(b, options, front);
   decoding.entries = options.entries;
-  decoding.capacity = options.capacity;
+  decoding.capacity = options.capacity + front;
+  decoding.images = options.images;
   decoding.cache_dtype = options.cache_dtype;
   if (decodes->has_encoder() != (options.encoder_length > 0))
     throw internal_error("a {} was lowered {} an encoder's sequence", model.class_name(),
@@ -226,7 +244,7 @@ std::vector<TensorPtr> lower(Functional& model, const LowerOptions& options, Mod
     lowering.given_shapes = options.input_shapes;
     for (const Layer* layer : model.input_layers()) {
       const InputLayer& input = *as_input(*layer);
-      const Shape shape = concrete_shape(input, options, batch, length);
+      const Shape shape = concrete_shape(model, input, options, batch, length);
       inputs.push_back(input_tensor(lowering.builder(), input, shape));
     }
   }

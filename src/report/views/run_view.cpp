@@ -9,6 +9,7 @@
 #include "attn/report/parallel_view.h"
 #include "attn/report/setting.h"
 #include "attn/report/table.h"
+#include "views/labels_view.h"
 
 namespace attn::report {
 namespace {
@@ -146,6 +147,7 @@ std::string run_text(const RunReport& report) {
     out += fmt::format("{}: {} of its values are NaN or infinite\n", printable(output.name),
                        with_commas(output.non_finite));
   }
+  if (report.labels) out += labels_text(*report.labels);
   if (report.finite) out += finite_text(*report.finite);
   if (report.compare) out += compare_text(*report.compare);
   if (report.parallel) out += parallel_text(*report.parallel);
@@ -163,6 +165,7 @@ std::string run_json(const RunReport& report) {
   for (const InputReport& input : report.inputs) json["inputs"].push_back(input_json(input));
   json["outputs"] = Json::array();
   for (const OutputReport& output : report.outputs) json["outputs"].push_back(output_json(output));
+  if (report.labels) json["labels"] = labels_json(*report.labels);
   json["ms"] = {{"load", report.load_seconds * kMilliseconds},
                 {"prepare", report.prepare_seconds * kMilliseconds},
                 {"run", report.run_seconds * kMilliseconds}};

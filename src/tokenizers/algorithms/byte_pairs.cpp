@@ -128,6 +128,10 @@ void BytePairs::encode(std::string_view piece, std::vector<Id>& ids, Memory* mem
     }
   }
   auto* const words = static_cast<Words*>(memory);
+  if (!options_.word_end.empty()) {
+    if (!piece.empty()) encode_part(piece, ids, words);
+    return;
+  }
   std::size_t from = 0;
   char32_t before = 0;
   bool was_token = false;
@@ -174,7 +178,9 @@ void BytePairs::split_letters(std::string_view part, std::vector<Id>& symbols) c
     const std::size_t from = at;
     const char32_t letter = next_point(part, at);
     const std::string_view bytes = part.substr(from, at - from);
-    if (const std::optional<Id> id = id_of(letter, bytes)) {
+    const bool is_marked = at == part.size() && !options_.word_end.empty();
+    if (const std::optional<Id> id =
+            is_marked ? vocabulary_.find(std::string(bytes) + options_.word_end) : id_of(letter, bytes)) {
       flush();
       symbols.push_back(*id);
       continue;

@@ -23,6 +23,7 @@ class BytePairs : public Model {
     bool fuse_unk = false;       ///< use one unknown token for adjacent unknown characters
     bool byte_fallback = false;  ///< encode unknown characters as "<0xE2>" …, if these are tokens
     bool ignore_merges = false;  ///< a piece that is a token is encoded as that token
+    std::string word_end;        ///< the mark of the last character of a piece
   };
 
   /// Throws Error (bad_input) for a rule whose tokens, or the merged one, are not in the vocabulary.

@@ -295,6 +295,10 @@ constexpr const char* kPrefix[] = {"<s>", "<pad>", "</s>", "<unk>"};
 constexpr const char* kFairseqMask = "<mask>";
 constexpr const char* kMask = "[MASK]";
 
+constexpr bool is_fairseq(Numbering numbering) {
+  return numbering == Numbering::fairseq || numbering == Numbering::fairseq_unmasked;
+}
+
 }  // namespace
 
 SentencePieceTokenizer::SentencePieceTokenizer(SentencePieceModel model, SentencePieceParts parts)
@@ -303,7 +307,7 @@ SentencePieceTokenizer::SentencePieceTokenizer(SentencePieceModel model, Sentenc
   if (parts_.numbering == Numbering::mask_behind && model_.proto().pieces.find(kMask))
     parts_.numbering = Numbering::pieces;
   constexpr std::int64_t kRenumbered = 3;  // <unk>, <s> and </s>, in another order in fairseq
-  if (parts_.numbering == Numbering::fairseq && model_.proto().pieces.size() < kRenumbered)
+  if (is_fairseq(parts_.numbering) && model_.proto().pieces.size() < kRenumbered)
     throw bad_input("{}: {} needs the pieces <unk>, <s> and </s>", model_.proto().pieces.place(), class_name_);
 }
 
@@ -316,6 +320,8 @@ std::int64_t SentencePieceTokenizer::size() const {
       return pieces + 1;
     case Numbering::fairseq:
       return pieces + 2;
+    case Numbering::fairseq_unmasked:
+      return pieces + 1;
   }
   return pieces;
 }
@@ -323,9 +329,9 @@ std::int64_t SentencePieceTokenizer::size() const {
 std::optional<std::string> SentencePieceTokenizer::token(Id id) const {
   if (id < 0 || id >= size()) return std::nullopt;
   Id piece = id;
-  if (parts_.numbering != Numbering::pieces && id == size() - 1)
-    return parts_.numbering == Numbering::fairseq ? kFairseqMask : kMask;
-  if (parts_.numbering == Numbering::fairseq) {
+  if (parts_.numbering == Numbering::fairseq && id == size() - 1) return kFairseqMask;
+  if (parts_.numbering == Numbering::mask_behind && id == size() - 1) return kMask;
+  if (is_fairseq(parts_.numbering)) {
     if (id <= kUnknown) return kPrefix[id];
     --piece;
   }
@@ -337,8 +343,8 @@ std::optional<Id> SentencePieceTokenizer::id(std::string_view token) const {
   const auto mask = static_cast<Id>(size() - 1);
   if (parts_.numbering == Numbering::mask_behind && token == kMask) return mask;
   const std::optional<Id> piece = model_.proto().pieces.find(token);
-  if (parts_.numbering != Numbering::fairseq) return piece;
-  if (token == kFairseqMask) return mask;
+  if (!is_fairseq(parts_.numbering)) return piece;
+  if (parts_.numbering == Numbering::fairseq && token == kFairseqMask) return mask;
   const auto* const found = std::find(std::begin(kPrefix), std::end(kPrefix), token);
   if (found != std::end(kPrefix)) return static_cast<Id>(found - std::begin(kPrefix));
   return piece ? std::optional(*piece + 1) : std::nullopt;
@@ -346,7 +352,7 @@ std::optional<Id> SentencePieceTokenizer::id(std::string_view token) const {
 
 std::vector<Id> SentencePieceTokenizer::encode_valid(std::string_view text, const EncodeOptions& options) const {
   std::vector<Id> ids = model_.encode(text);
-  if (parts_.numbering == Numbering::fairseq)
+  if (is_fairseq(parts_.numbering))
     for (Id& id : ids) id = id == model_.unknown() ? kUnknown : id + 1;
   ids.insert(ids.begin(), parts_.before.begin(), parts_.before.end());
   ids.insert(ids.end(), parts_.after.begin(), parts_.after.end());
@@ -365,6 +371,8 @@ std::string SentencePieceTokenizer::decode(std::span<const Id> ids) const {
       throw bad_usage("the id {} is not in the vocabulary, whose ids end before {}", id, size());
     if (parts_.numbering == Numbering::pieces) {
       pieces.push_back(id);
+    } else if (parts_.numbering == Numbering::fairseq_unmasked) {
+      if (id > kUnknown) pieces.push_back(id - 1);  // KerasHub drops the unknown token too
     } else if (id == size() - 1) {
       continue;  // the mask token is not text
     } else if (parts_.numbering == Numbering::mask_behind) {

@@ -268,6 +268,7 @@ KerasSource source_of(const ModelFiles& files, const Configs& configs, const Tok
                       const FolderTokenizer& row) {
   KerasSource out{find_keras_class(tables, row.keras_class), "", false};
   switch (out.row->kind) {
+    case TokenizerKind::clip_pairs:
     case TokenizerKind::byte_pairs: {
       const bool asks = row.vocabulary == VocabularyFile::vocab_json_if_there && files.has(kVocabJson);
       if (row.vocabulary == VocabularyFile::vocab_json || asks) out.vocabulary = kVocabJson;

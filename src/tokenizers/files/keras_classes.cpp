@@ -11,6 +11,7 @@ const KerasClass* find_keras_class(const TokenizerTables& tables, std::string_vi
 std::vector<std::string> asset_names(TokenizerKind kind) {
   switch (kind) {
     case TokenizerKind::byte_pairs:
+    case TokenizerKind::clip_pairs:
       return {"vocabulary.json", "merges.txt"};
     case TokenizerKind::word_piece:
     case TokenizerKind::longest_match:

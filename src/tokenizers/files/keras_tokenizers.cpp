@@ -17,6 +17,7 @@
 namespace attn::tokenizers {
 namespace {
 
+constexpr std::string_view kWordEnd = "</w>";  // in CLIP's vocabulary
 constexpr std::int64_t kMaxAsset = std::int64_t{256} << 20;
 
 /// The class's special tokens; `find` returns the id of a token.
@@ -172,6 +173,28 @@ std::unique_ptr<Tokenizer> make_longest_match(const KerasClass& row, const JsonN
   return std::make_unique<Pipeline>(std::move(parts));
 }
 
+/// Adds the steps of CLIP's tokenizer (clip_tokenizer.py in KerasHub), in both workflows.
+void add_clip_words(PipelineParts& parts, const KerasClass& row, bool add_prefix_space, const OpenOptions& options) {
+  const std::string name(row.name);
+  if (options.words != Words::of_workflow) throw bad_usage("{}: the pattern that splits words is fixed", name);
+  parts.decoders.push_back(make_byte_level_decoder());
+  for (const std::string_view token : {kWordEnd, row.start, row.end})
+    parts.decoders.push_back(make_replace_decoder(Pattern::literal(std::string(token)), ""));
+  if (options.workflow == Workflow::tensorflow) {
+    parts.pre_tokenizers.push_back(make_tensorflow_words(add_prefix_space));
+    // Spaces are no part of words.
+    parts.pre_tokenizers.push_back(make_split(Pattern::regex(R"(\s+)", name), Behavior::removed, false));
+    parts.pre_tokenizers.push_back(make_byte_level(false, false));
+    parts.ends_at_null = true;
+    return;
+  }
+  parts.normalizers.push_back(make_form(NormalForm::nfc));
+  parts.normalizers.push_back(make_replace(Pattern::regex(R"(\s+)", name), " "));
+  parts.normalizers.emplace_back([](std::string_view text, const RuleLimit&) { return lower_case(text); });
+  parts.pre_tokenizers.push_back(make_split(Pattern::regex(std::string(row.words), name), Behavior::removed, true));
+  parts.pre_tokenizers.push_back(make_byte_level(add_prefix_space, true));
+}
+
 }  // namespace
 
 std::unique_ptr<Tokenizer> make_keras_byte_pairs(const KerasClass& row, const JsonNode& config, Vocabulary vocabulary,
@@ -184,6 +207,16 @@ std::unique_ptr<Tokenizer> make_keras_byte_pairs(const KerasClass& row, const Js
   if (unsplittable.empty())
     for (const Id id : parts.specials.all) unsplittable.emplace_back(*vocabulary.token(id));
   const bool add_prefix_space = config["add_prefix_space"].flag(false);
+  BytePairs::Options pairs;
+  parts.added = added_tokens(unsplittable, vocabulary);
+  if (row.kind == TokenizerKind::clip_pairs) {
+    if (config["pad_with_end_token"].flag(false)) parts.specials.pad = parts.specials.end;
+    add_clip_words(parts, row, add_prefix_space, options);
+    pairs.word_end = kWordEnd;
+    pairs.unk_token = row.end;
+    parts.model = std::make_unique<BytePairs>(std::move(vocabulary), merges, pairs);
+    return std::make_unique<Pipeline>(std::move(parts));
+  }
   if (options.workflow == Workflow::tensorflow) {
     parts.pre_tokenizers.push_back(make_tensorflow_words(add_prefix_space));
     parts.ends_at_null = true;
@@ -193,14 +226,14 @@ std::unique_ptr<Tokenizer> make_keras_byte_pairs(const KerasClass& row, const Js
   }
   parts.pre_tokenizers.push_back(make_byte_level(add_prefix_space && options.workflow != Workflow::tensorflow, false));
   parts.decoders.push_back(make_byte_level_decoder());
-  parts.added = added_tokens(unsplittable, vocabulary);
-  parts.model = std::make_unique<BytePairs>(std::move(vocabulary), merges, BytePairs::Options{});
+  parts.model = std::make_unique<BytePairs>(std::move(vocabulary), merges, pairs);
   return std::make_unique<Pipeline>(std::move(parts));
 }
 
 std::unique_ptr<Tokenizer> make_keras_tokenizer(const KerasClass& row, const JsonNode& config,
                                                 const KerasAssets& assets, const OpenOptions& options) {
-  if (options.words != Words::of_workflow && row.kind != TokenizerKind::byte_pairs)
+  if (options.words != Words::of_workflow && row.kind != TokenizerKind::byte_pairs &&
+      row.kind != TokenizerKind::clip_pairs)
     throw bad_usage("{}: only byte-pair tokenizers split a text into words by a pattern", row.name);
   if (row.kind == TokenizerKind::word_piece) return make_word_piece(row, config, assets, options);
   if (row.kind == TokenizerKind::sentence_piece) return make_sentence_piece(row, config, assets);

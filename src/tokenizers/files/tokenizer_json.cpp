@@ -71,7 +71,9 @@ std::unique_ptr<Model> model_of(TokenizerJson& file, const JsonNode& node) {
     options.byte_fallback = node["byte_fallback"].flag(false);
     options.ignore_merges = node["ignore_merges"].flag(false);
     expect_empty(node["continuing_subword_prefix"]);
-    expect_empty(node["end_of_word_suffix"]);
+    options.word_end = node["end_of_word_suffix"].text("");
+    if (options.word_end.size() > kLongestToken)
+      throw bad_input("{}: over {} bytes are not accepted", node["end_of_word_suffix"].place(), kLongestToken);
     return std::make_unique<BytePairs>(std::move(file.vocabulary), file.merges, options);
   }
   if (type == "WordPiece") {

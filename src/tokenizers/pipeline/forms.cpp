@@ -212,8 +212,9 @@ std::vector<io::NamedBytes> files_of_class(const std::string& path, const KerasF
       config["do_lower_case"] = JsonNode(own, form.class_name)["lowercase"].flag(false);
       config["strip_accents"] = JsonNode(own, form.class_name)["strip_accents"].flag(false);
       break;
+    case Kind::clip_pairs:
     case Kind::longest_match:
-      throw bad_input("{}: transformers has no files for a {}", printable(path), row.name);
+      throw bad_input("{}: attn does not write transformers' files for a {}", printable(path), row.name);
     case Kind::sentence_piece: {
       if (row.transformers_class.empty())
         throw bad_input("{}: transformers has no files for a {}", printable(path), row.name);

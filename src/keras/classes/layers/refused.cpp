@@ -1,6 +1,7 @@
 // Rejected layers of Keras and KerasHub, each with the end of the message "… is refused: …".
 #include "classes/layers/refused.h"
 
+#include <algorithm>
 #include <array>
 
 #include "classes/layers/layers.h"
@@ -24,6 +25,42 @@ constexpr ClassInfo keras_hub_refused(std::string_view name, std::string_view wh
           .package = "keras_hub",
           .refused = why};
 }
+
+/// Families of KerasHub that attn does not have, by the beginning of their class names.
+struct MissingFamily {
+  std::string_view stem, why;
+};
+constexpr std::string_view kConvolutions =
+    "it is a convolutional network, and attn opens KerasHub's models with attention";
+constexpr std::string_view kDiffusion = "it is a part of image generation by diffusion, which attn does not do";
+constexpr std::string_view kDetection = "it finds boxes around objects, for which attn has no layers";
+constexpr std::string_view kNoLayers = "attn has no layers of this family";
+constexpr std::array kMissingFamilies = {
+    MissingFamily{"BASNet", kConvolutions},
+    MissingFamily{"BLIP2", kNoLayers},
+    MissingFamily{"CSPNet", kConvolutions},
+    MissingFamily{"DFine", kDetection},
+    MissingFamily{"DeepLabV3", kConvolutions},
+    MissingFamily{"DenseNet", kConvolutions},
+    MissingFamily{"EfficientNet", kConvolutions},
+    MissingFamily{"Flux", kDiffusion},
+    MissingFamily{"Gemma3n", kNoLayers},
+    MissingFamily{"Gemma4", kNoLayers},
+    MissingFamily{"HGNetV2", kConvolutions},
+    MissingFamily{"MMDiT", kDiffusion},
+    MissingFamily{"MobileNetV5", kNoLayers},
+    MissingFamily{"MobileNet", kConvolutions},
+    MissingFamily{"Qwen3_5", "attn has the text model of this family, without images"},
+    MissingFamily{"RQVAE", kNoLayers},
+    MissingFamily{"ResNet", kConvolutions},
+    MissingFamily{"RetinaNet", kDetection},
+    MissingFamily{"SAM3", "it finds objects by texts, for which attn has no layers; attn opens SAM's first version"},
+    MissingFamily{"StableDiffusion3", kDiffusion},
+    MissingFamily{"VAE", kDiffusion},
+    MissingFamily{"VGG", kConvolutions},
+    MissingFamily{"VideoPrism", "it reads videos, and attn reads texts and images"},
+    MissingFamily{"Xception", kConvolutions},
+};
 
 constexpr std::array kRefusedLayers = {
     refused("FlaxLayer", 302, kCode),
@@ -50,6 +87,12 @@ constexpr std::array kRefusedLayers = {
 }  // namespace
 
 Family refused_layers() { return kRefusedLayers; }
+
+std::string_view missing_family(std::string_view class_name) {
+  const auto begins = [&](const MissingFamily& family) { return class_name.starts_with(family.stem); };
+  const auto* const found = std::ranges::find_if(kMissingFamilies, begins);
+  return found == kMissingFamilies.end() ? std::string_view() : found->why;
+}
 
 bool carries_code(const ClassInfo& info) { return info.refused == kCode; }
 

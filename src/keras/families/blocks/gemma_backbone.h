@@ -24,34 +24,44 @@ class GemmaFamilyBackbone : public TextBackbone {
   void assemble_with(std::string_view block_class, std::string_view norm_class,
                      const std::function<Json(std::int64_t)>& further) {
     const TensorRef token_ids = tokens("token_ids"), padding_mask = tokens("padding_mask");
+    const TensorRef x = scaled(call(make_embedding(), {token_ids}));
+    const TensorRef through =
+        through_blocks(x, block_class, "decoder_block", with_shared(further), {{"padding_mask", padding_mask}});
+    set_inputs({token_ids, padding_mask});
+    output_struct = ended(final_norm(norm_class, through), padding_mask);
+  }
+
+  /// Adds the token embedding.
+  Layer& make_embedding() {
     Json initializer = Initializer("variance_scaling").json;
     initializer["config"].update({{"scale", 1.0}, {"mode", "fan_in"}, {"distribution", "untruncated_normal"}});
-    const TensorRef rows = call(
-        token_embedding({{"embeddings_initializer", initializer}, {"logit_soft_cap", number(final_logit_soft_cap)}}),
-        {token_ids});
-    const Arg root = std::sqrt(static_cast<double>(hidden_dim.value));
-    const TensorRef x = operation("Multiply", Json::object(), {rows, root});
-    const Json shared = {{"intermediate_dim", intermediate_dim.value},
-                         {"hidden_dim", hidden_dim.value},
-                         {"num_query_heads", num_query_heads.value},
-                         {"head_dim", head_dim.value},
-                         {"num_key_value_heads", num_key_value_heads.value},
-                         {"query_head_dim_normalize", query_head_dim_normalize},
-                         {"use_post_ffw_norm", use_post_ffw_norm},
-                         {"use_post_attention_norm", use_post_attention_norm},
-                         {"logit_soft_cap", number(attention_logit_soft_cap)},
-                         {"sliding_window_size", sliding_window_size.value},
-                         {"dropout", dropout.value}};
-    // The model's ε is not passed to blocks, which use their default.
-    const auto block = [&](std::int64_t i) {
-      Json out = shared;
+    return token_embedding({{"embeddings_initializer", initializer}, {"logit_soft_cap", number(final_logit_soft_cap)}});
+  }
+  /// Multiplies the rows of the embedding by √D.
+  TensorRef scaled(const TensorRef& rows) {
+    return operation("Multiply", Json::object(), {rows, std::sqrt(static_cast<double>(hidden_dim.value))});
+  }
+  TensorRef final_norm(std::string_view norm_class, const TensorRef& x) {
+    return call(norm_class, "final_normalization", {{"epsilon", layer_norm_epsilon.value}}, {x});
+  }
+  /// Returns the arguments of the blocks, with those that `further` gives. The model's ε is not passed to blocks, which
+  /// use their default.
+  std::function<Json(std::int64_t)> with_shared(const std::function<Json(std::int64_t)>& further) {
+    return [this, further](std::int64_t i) {
+      Json out = {{"intermediate_dim", intermediate_dim.value},
+                  {"hidden_dim", hidden_dim.value},
+                  {"num_query_heads", num_query_heads.value},
+                  {"head_dim", head_dim.value},
+                  {"num_key_value_heads", num_key_value_heads.value},
+                  {"query_head_dim_normalize", query_head_dim_normalize},
+                  {"use_post_ffw_norm", use_post_ffw_norm},
+                  {"use_post_attention_norm", use_post_attention_norm},
+                  {"logit_soft_cap", number(attention_logit_soft_cap)},
+                  {"sliding_window_size", sliding_window_size.value},
+                  {"dropout", dropout.value}};
       out.update(further(i));
       return out;
     };
-    const TensorRef through = through_blocks(x, block_class, "decoder_block", block, {{"padding_mask", padding_mask}});
-    set_inputs({token_ids, padding_mask});
-    output_struct = ended(call(norm_class, "final_normalization", {{"epsilon", layer_norm_epsilon.value}}, {through}),
-                          padding_mask);
   }
 
   /// Assembles what follows the last norm.

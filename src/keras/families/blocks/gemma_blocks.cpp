@@ -4,12 +4,14 @@
 #include <array>
 #include <cmath>
 
+#include "classes/decoding.h"
 #include "classes/layers/attention/head_attention.h"
 #include "classes/layers/attention/padding_mask.h"
 #include "classes/layers/attention/rotary.h"
 #include "classes/layers/layers.h"
 #include "classes/ops/expression.h"
 #include "families/blocks/decoder_block.h"
+#include "families/blocks/image_masks.h"
 #include "families/blocks/rms_norm.h"
 
 namespace attn::keras {
@@ -120,6 +122,7 @@ class GemmaAttention final : public HeadAttention {
     how.path = softmax_path(call);
     how.soft_cap = logit_soft_cap ? logit_soft_cap->value : 0.0;
     how.causal = call.flag("use_causal_mask");
+    how.cached = true;
     how.masks = masks(call, std::nullopt);
     if (use_sliding_window_attention && !use_bidirectional_attention) how.window = sliding_window_size.value;
     if (use_sliding_window_attention && use_bidirectional_attention && !call.lowering().symbolic())
@@ -176,7 +179,7 @@ class GemmaBlock final : public DecoderBlock {
     f("use_sliding_window_attention", use_sliding_window_attention);
     f("sliding_window_size", sliding_window_size);
     f("query_head_dim_normalize", query_head_dim_normalize);
-    if (generation_ == GemmaGeneration::first) return;
+    if (generation_ != GemmaGeneration::third) return;
     f("use_query_key_norm", use_query_key_norm);
     f("gate_dim_reduction", gate_dim_reduction);
     f("rope_wavelength", rope_wavelength);
@@ -191,7 +194,10 @@ class GemmaBlock final : public DecoderBlock {
     static constexpr std::array<std::string_view, 6> kThird = {"x",     "padding_mask",       "vision_mask",
                                                                "cache", "cache_update_index", "cache_update_mask"};
     static constexpr std::array<std::string_view, 4> kFirst = {"x", "padding_mask", "cache", "cache_update_index"};
+    static constexpr std::array<std::string_view, 5> kPali = {"x", "padding_mask", "response_mask", "cache",
+                                                              "cache_update_index"};
     if (generation_ == GemmaGeneration::third) return kThird;
+    if (generation_ == GemmaGeneration::pali) return kPali;
     return kFirst;
   }
 
@@ -230,10 +236,9 @@ class GemmaBlock final : public DecoderBlock {
   Arg call(Call& call) override {
     const LayerScope scope(call.lowering(), name);
     graph::Builder& b = call.builder();
-    if (call.has("vision_mask")) throw bad_input("the argument 'vision_mask' is not supported: images are not read");
     TensorPtr in = sequence(call);
     if (is_clamped(call)) in = Call::result(clamped(Expression(b, in->id)));
-    const ArgDict how = use_bidirectional_attention ? both_ways(call, in) : attending(call, in);
+    const ArgDict how = sight(call, in);
     TensorPtr attended = apply(call, *attention_, {apply(call, *pre_attention_norm_, {in})}, how);
     if (post_attention_norm_ != nullptr) attended = apply(call, *post_attention_norm_, {attended});
     const TensorPtr x = added(call, in, attended);
@@ -250,6 +255,39 @@ class GemmaBlock final : public DecoderBlock {
     const char* const norm_class =
         generation_ == GemmaGeneration::third ? "Gemma3RMSNormalization" : "GemmaRMSNormalization";
     return make(norm_class, called, called, {{"epsilon", layer_norm_epsilon.value}});
+  }
+
+  /// Returns the arguments of the attention.
+  [[nodiscard]] ArgDict sight(Call& call, const TensorPtr& in) const {
+    if (use_bidirectional_attention) return both_ways(call, in);
+    if (generation_ == GemmaGeneration::third && call.has("vision_mask")) return beside_images(call, in);
+    if (generation_ == GemmaGeneration::pali) return behind_image(call, in);
+    return attending(call, in);
+  }
+
+  /// Returns the arguments of PaliGemma's attention. A decode step that reads images has only images and prompts.
+  static ArgDict behind_image(Call& call, const TensorPtr& in) {
+    if (const Decoding* decoding = call.lowering().decoding) return {{"use_causal_mask", decoding->images == 0}};
+    const TensorPtr padding = call.optional_tensor("padding_mask"), response = call.optional_tensor("response_mask");
+    if (call.lowering().symbolic()) return {{"use_causal_mask", false}};
+    if (!padding) return {{"use_causal_mask", true}};
+    const ValueId mask = prompt_mask(call.builder(), padding->id, response ? std::optional(response->id) : std::nullopt,
+                                     call.shape(in)[1]);
+    return {{"attention_mask", Call::result(mask)}, {"use_causal_mask", false}};
+  }
+
+  /// Returns the arguments of Gemma 3's attention to texts and images. KerasHub's summary has an unknown length, which
+  /// differs from that of its masks.
+  static ArgDict beside_images(Call& call, const TensorPtr& in) {
+    if (call.lowering().symbolic()) return {{"use_causal_mask", false}};
+    graph::Builder& b = call.builder();
+    ValueId mask = image_mask(b, call.tensor("vision_mask")->id);
+    if (const Decoding* decoding = call.lowering().decoding) {
+      mask = widened(b, mask, decoding->capacity);
+    } else if (const Arg keys = merged_mask(call, in, "padding_mask", ""); !keys.is_none()) {
+      mask = Expression(b, mask) & Expression(b, b.cast((*keys.as<TensorPtr>())->id, DType::boolean));
+    }
+    return {{"attention_mask", Call::result(mask)}, {"use_causal_mask", false}};
   }
 
   /// Returns the arguments of an attention in which neither keys nor queries are padding.
@@ -317,6 +355,7 @@ LayerPtr make_gemma_block() {
 template LayerPtr make_gemma_attention<GemmaGeneration::first>();
 template LayerPtr make_gemma_attention<GemmaGeneration::third>();
 template LayerPtr make_gemma_block<GemmaGeneration::first>();
+template LayerPtr make_gemma_block<GemmaGeneration::pali>();
 template LayerPtr make_gemma_block<GemmaGeneration::third>();
 
 }  // namespace attn::keras

@@ -1,4 +1,4 @@
-// The blocks of Gemma 1, 2 and 3 (keras_hub/src/models/gemma, gemma3).
+// The blocks of Gemma 1, 2 and 3, and of PaliGemma (keras_hub/src/models/gemma, gemma3, pali_gemma).
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace attn::keras {
 
-/// Gemma 2 uses the classes of Gemma 1.
-enum class GemmaGeneration : std::uint8_t { first, third };
+/// Gemma 2 uses the classes of Gemma 1. PaliGemma's blocks differ from those only in their masks.
+enum class GemmaGeneration : std::uint8_t { first, pali, third };
 
 /// The mask (1,1,length,length) of a window of `size` keys around each query. If the size is even, it has one key more
 /// after the query than before it.

@@ -132,8 +132,8 @@ std::pair<TensorRef, TensorRef> ImageTextBackbone::encoded() {
   borrow(*vision_encoder_);
   borrow(*text_encoder_);
   const TensorRef images = input("images", image_input.batch_shape, DType::float32);
-  token_ids_ = input("token_ids", {kUnknown, kUnknown}, DType::int32);
-  input_struct = ArgDict{{"images", images}, {"token_ids", token_ids_}};
+  token_ids_ = input(kTexts, {kUnknown, kUnknown}, DType::int32);
+  input_struct = ArgDict{{"images", images}, {std::string(kTexts), token_ids_}};
   return {call(*vision_encoder_, {ArgDict{{"images", images}}}),
           call(*text_encoder_, {ArgDict{{"token_ids", token_ids_}}})};
 }
@@ -141,7 +141,8 @@ std::pair<TensorRef, TensorRef> ImageTextBackbone::encoded() {
 void ImageTextBackbone::compare(std::string_view class_name, std::string_view called, const TensorRef& images,
                                 const TensorRef& texts) {
   const TensorRef logits = call(class_name, called, Json::object(), {images, texts});
-  output_struct = ArgDict{{"vision_logits", logits}, {"text_logits", TensorRef{logits.layer, logits.node, 1}}};
+  output_struct =
+      ArgDict{{std::string(kImageLogits), logits}, {"text_logits", TensorRef{logits.layer, logits.node, 1}}};
 }
 
 }  // namespace attn::keras

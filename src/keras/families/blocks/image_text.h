@@ -13,6 +13,7 @@
 
 #include "classes/reading.h"
 #include "families/blocks/vision_blocks.h"
+#include "model/compares.h"
 
 namespace attn::keras {
 
@@ -79,8 +80,12 @@ class PatchEmbedding : public Composite {
 int add_position_ids(Weights& w, std::int64_t count, bool counted);
 
 /// A backbone of an encoder of images and one of texts.
-class ImageTextBackbone : public Backbone {
+class ImageTextBackbone : public Backbone, public Compares {
  public:
+  /// The results of the model.
+  static constexpr std::string_view kTexts = "token_ids", kImageLogits = "vision_logits";
+
+  [[nodiscard]] const ImageTexts& image_texts() const override { return how_; }
   void fields(Fields& f) override {
     f.required("vision_encoder", vision_encoder_);
     f.required("text_encoder", text_encoder_);
@@ -88,7 +93,7 @@ class ImageTextBackbone : public Backbone {
 
  protected:
   /// `stem` is the prefix of the names of the encoders' classes.
-  explicit ImageTextBackbone(std::string_view stem) : stem_(stem) {}
+  ImageTextBackbone(std::string_view stem, const ImageTexts& how) : stem_(stem), how_(how) {}
   void check_fields(const Ref& config) override;
   /// Adds the inputs and the calls of the encoders, and returns their results: images, then texts.
   std::pair<TensorRef, TensorRef> encoded();
@@ -99,6 +104,7 @@ class ImageTextBackbone : public Backbone {
 
  private:
   std::string_view stem_;
+  const ImageTexts& how_;
   LayerPtr vision_encoder_, text_encoder_;
   TensorRef token_ids_;
 };

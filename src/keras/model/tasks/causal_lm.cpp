@@ -12,11 +12,17 @@ Decoded CausalLM::decode(Lowering& lowering, ValueId token_ids, bool every_posit
   const Shape shape = b.shape(token_ids);
   const ValueId all = b.apply(graph::Fill{shape, DType::int32, 1.0}, {});
   const ArgDict inputs = {{"token_ids", Call::result(token_ids)}, {"padding_mask", Call::result(all)}};
-  const ValueId hidden = (*lowering.apply(backbone(), ArgList{inputs}, ArgDict{}).as<TensorPtr>())->id;
+  return answered(lowering, (*lowering.apply(backbone(), ArgList{inputs}, ArgDict{}).as<TensorPtr>())->id,
+                  every_position);
+}
+
+Decoded CausalLM::answered(Lowering& lowering, ValueId hidden, bool every_position) {
+  graph::Builder& b = lowering.builder();
   ValueId asked = hidden;
   if (!every_position) {
+    const Dim length = b.shape(hidden)[1];
     graph::Slice last;
-    last.ranges = {{}, {shape[1] - 1, shape[1], 1}, {}};
+    last.ranges = {{}, {length - 1, length, 1}, {}};
     asked = b.apply(last, {hidden});
   }
   const Arg logits = lowering.apply(token_embedding(), ArgList{Call::result(asked)}, ArgDict{{"reverse", true}});

@@ -23,6 +23,8 @@ class CausalLM : public Task, public Decodes {
   [[nodiscard]] Decoded decode(Lowering& lowering, graph::ValueId token_ids, bool every_position) override;
 
  protected:
+  /// Returns the hidden states (B,T,D), and the logits of all positions or of the last.
+  [[nodiscard]] Decoded answered(Lowering& lowering, graph::ValueId hidden, bool every_position);
   [[nodiscard]] std::string_view kind() const override { return "CausalLM"; }
   void assemble() override { output_struct = reverse_embedding(backbone_result()); }
   [[nodiscard]] std::string keras_hub_error() override;

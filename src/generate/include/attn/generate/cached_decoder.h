@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "attn/backends/backend.h"
+#include "attn/base/tensor.h"
 #include "attn/generate/decoder.h"
 #include "attn/graph/graph.h"
 #include "attn/run/weight_supply.h"
@@ -29,6 +30,7 @@ struct StepShape {
   Dim encoder_length = 0;         ///< length of the input encoder_padding_mask (rows, encoder_length) int32
   bool reads_encoder = false;     ///< the graph also has an input encoder_token_ids (rows, encoder_length) int32
   bool keras_hub_step = false;    ///< compute a single new token like KerasHub, including its errors
+  Dim images = 0;                 ///< number of images of each row that the step reads; adds the inputs of images
   // NOLINTNEXTLINE(modernize-use-nullptr): none is meant
   friend auto operator<=>(const StepShape&, const StepShape&) = default;
 };
@@ -45,6 +47,10 @@ struct CachedDecoderOptions {
   bool hidden = false;      ///< output hidden states
   /// For a model with an encoder: the encoder's tokens of each row; otherwise empty.
   std::vector<std::vector<Token>> encoder_tokens;
+  /// For prompts with images: the number of images of each row, and the graph's further inputs for them. All prompts
+  /// then have one length, and the first step reads them whole.
+  Dim images = 0;
+  std::vector<NamedTensor> image_arrays{};
   /// Reproduce KerasHub, which reads the last token of a prompt once more as a single new token. Some of its models
   /// compute single new tokens wrongly.
   bool as_keras_hub = false;
@@ -92,6 +98,7 @@ class CachedDecoder final : public Decoder {
   struct Run {
     Dim first = 0, count = 0;  ///< range of tokens in the step
     bool every_position = false, keras_hub_step = false, reads_encoder = false;
+    Dim images = 0;
   };
   void run(const Advance& step, const Run& which, Ahead& out);
   void read(const Advance& step, Ahead& out);

@@ -7,12 +7,13 @@ namespace attn::keras {
 using graph::ValueId;
 
 Attended attend(Call& call, ValueId query, ValueId key, ValueId value, const Attending& how) {
-  if (call.lowering().decoding != nullptr && how.causal) {
+  if (call.lowering().decoding != nullptr && (how.causal || how.cached)) {
     graph::CachedAttention op;
     op.scale = how.scale;
     op.path = how.path;
     op.soft_cap = how.soft_cap;
     op.window = how.window;
+    op.causal = how.causal;
     op.bias = how.bias.has_value();
     op.masks = static_cast<int>(how.masks.size());
     std::vector<ValueId> further;

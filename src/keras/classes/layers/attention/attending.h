@@ -17,6 +17,7 @@ struct Attending {
   graph::AttentionPath path = graph::AttentionPath::fused;
   double soft_cap = 0.0;
   bool causal = false;
+  bool cached = false;  ///< in a decode step: the keys and values are cached even if the attention is not causal
   std::optional<std::int64_t> window;
   std::optional<graph::ValueId> bias;  ///< broadcasts to (B,N,T,S)
   std::vector<graph::ValueId> masks;   ///< bool, each broadcasts to (B,N,T,S)

@@ -10,6 +10,8 @@
 
 #include "attn/graph/graph.h"
 #include "attn/keras/anatomy.h"
+#include "attn/keras/image_prompt.h"
+#include "attn/keras/image_texts.h"
 #include "attn/keras/loss_graph.h"
 #include "attn/keras/masks.h"
 #include "attn/keras/options.h"
@@ -96,6 +98,10 @@ class Model {
   [[nodiscard]] std::optional<TaskInfo> task() const;
   /// Returns whether LowerOptions::decode applies: the model's logits predict the next token.
   [[nodiscard]] bool decodes() const;
+  /// Returns how the model compares images with texts; empty if it does not.
+  [[nodiscard]] std::optional<ImageTexts> image_texts() const;
+  /// Returns how the model's prompts contain images; empty if it reads none.
+  [[nodiscard]] std::optional<ImagePrompt> image_prompt() const;
   /// Returns the maximum sequence length in tokens that trained position embeddings allow; empty if the model has none.
   [[nodiscard]] std::optional<std::int64_t> most_positions() const;
   /// Returns the contents of model.summary(). Throws Error (bad_input) for a layer that was never built.

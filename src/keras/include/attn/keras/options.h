@@ -58,6 +58,9 @@ struct DecodeOptions {
   bool reads_encoder = false;
   /// Layers compute a single new token like KerasHub, including its errors.
   bool keras_hub_step = false;
+  /// For a task with images: the number of images of each row that this step, the first one, reads. Adds the inputs of
+  /// the backbone for images, besides token_ids.
+  int images = 0;
 };
 
 struct LowerOptions {

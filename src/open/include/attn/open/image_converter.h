@@ -3,10 +3,12 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "attn/base/shape.h"
 #include "attn/base/tensor.h"
 #include "attn/open/execution.h"
+#include "attn/open/listener.h"
 #include "attn/open/model.h"
 #include "attn/run/session.h"
 
@@ -37,5 +39,12 @@ class ImageConverter {
 /// Returns the converter of a task's preprocessor, or of a preset's preprocessor.json or image_converter.json; nothing
 /// if there is none. Throws Error (bad_input).
 [[nodiscard]] std::optional<ImageConverter> image_converter_of(const LoadedModel& loaded);
+
+/// Reads JPEG and PNG files, and converts them by the model's converter for its input `input`, which takes images of
+/// the shape `image`; unknown sizes are those of the converter. All results have one shape. Throws Error, also if the
+/// model has no converter.
+[[nodiscard]] std::vector<Tensor> convert_images(const LoadedModel& loaded, const std::vector<std::string>& files,
+                                                 const std::string& input, const Shape& image,
+                                                 const Execution& execution, const Listener& listener);
 
 }  // namespace attn::open

@@ -66,6 +66,14 @@ struct OutputReport {
   std::vector<std::string> strings{};
 };
 
+/// The probability of each text for each image, by a model that compares them.
+struct LabelsReport {
+  bool is_independent = false;  ///< whether the probabilities of an image are independent, and do not add up to 1
+  std::vector<std::string> texts;
+  std::vector<std::string> images;                 ///< names of the files
+  std::vector<std::vector<double>> probabilities;  ///< of each image, in the order of the texts
+};
+
 struct CompareReport {
   std::string file;
   double rtol = 0, atol = 0;
@@ -83,6 +91,7 @@ struct RunReport {
   double run_seconds = 0;                            ///< time of the forward pass
   std::int64_t predicted_bytes = 0, peak_bytes = 0;  ///< of the process: the prediction before allocation, and the
                                                      ///< measured peak
+  std::optional<LabelsReport> labels;                ///< set if texts were given
   std::optional<CompareReport> compare;
   std::optional<run::FiniteCheck> finite;
   std::optional<ParallelReport> parallel;  ///< set if several ranks ran the model

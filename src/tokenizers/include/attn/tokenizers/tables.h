@@ -19,14 +19,25 @@ inline constexpr const char* kLlama3Words =
 inline constexpr const char* kQwenWords =
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 
+/// CLIP's pattern, which omits spaces.
+inline constexpr const char* kClipWords =
+    R"(<\|startoftext\|>|<\|endoftext\|>|'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+)";
+
 /// The numbering of a SentencePiece model's pieces.
 enum class Numbering : std::uint8_t {
-  pieces,       ///< the ids of the file
-  mask_behind,  ///< as in the file, with "[MASK]" appended if it is not a piece (DebertaV3Tokenizer)
-  fairseq       ///< <s>, <pad>, </s>, <unk>, the other pieces from 3 on, <mask> (XLMRobertaTokenizer)
+  pieces,           ///< the ids of the file
+  mask_behind,      ///< as in the file, with "[MASK]" appended if it is not a piece (DebertaV3Tokenizer)
+  fairseq,          ///< <s>, <pad>, </s>, <unk>, the other pieces from 3 on, <mask> (XLMRobertaTokenizer)
+  fairseq_unmasked  ///< as fairseq, without <mask>; special tokens are not text (MetaCLIP2Tokenizer)
 };
 
-enum class TokenizerKind : std::uint8_t { byte_pairs, word_piece, sentence_piece, longest_match };
+enum class TokenizerKind : std::uint8_t {
+  byte_pairs,
+  word_piece,
+  sentence_piece,
+  longest_match,
+  clip_pairs  ///< byte pairs of CLIP: texts are normalized, and a mark ends each word
+};
 
 /// A class, as defined in keras_hub/src/models.
 struct KerasClass {

@@ -1,0 +1,149 @@
+// Models of images and texts as a user runs them, compared with KerasHub (tests/oracle/make_image_text_cases.py).
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "../places.h"
+#include "../text.h"
+#include "program.h"
+
+using attn::test::contains;
+using attn::test::in_repository;
+using attn::test::Result;
+using attn::test::run_attn;
+using attn::test::TemporaryFolder;
+using nlohmann::json;
+
+namespace {
+
+const std::string kCases = "tests/data/image_text/", kPictures = "tests/data/images/";
+
+json expected_of(const std::string& name) {
+  std::ifstream file(in_repository(kCases + name + "/expected.json"));
+  return json::parse(file);
+}
+
+/// Returns the arguments for the images.
+std::vector<std::string> shown(const json& images) {
+  std::vector<std::string> out;
+  for (const json& image : images) {
+    out.emplace_back("--image");
+    out.push_back(kPictures + image.get<std::string>());
+  }
+  return out;
+}
+
+std::vector<std::string> joined(std::vector<std::string> words, const std::vector<std::string>& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+}  // namespace
+
+TEST_CASE("labels: the probabilities of texts for images are KerasHub's") {
+  const TemporaryFolder folder;
+  for (const std::string name : {"clip", "clip_end_padded", "metaclip_2", "siglip"}) {
+    CAPTURE(name);
+    const json expected = expected_of(name);
+    const std::string labels = folder.file(name + ".json", expected["texts"].dump());
+    const Result run =
+        run_attn(joined({"run", kCases + name + "/preset", "--texts", labels, "--json"}, shown(expected["images"])));
+    CAPTURE(run.err);
+    REQUIRE(run.code == 0);
+    const json got = json::parse(run.out)["labels"];
+    CHECK(got["activation"] == expected["activation"]);
+    CHECK(got["texts"] == expected["texts"]);
+    REQUIRE(got["images"].size() == expected["images"].size());
+    for (std::size_t i = 0; i < got["images"].size(); ++i) {
+      CHECK(contains(got["images"][i]["image"].get<std::string>(), expected["images"][i].get<std::string>()));
+      const json& row = got["images"][i]["probabilities"];
+      REQUIRE(row.size() == expected["texts"].size());
+      for (std::size_t text = 0; text < row.size(); ++text)
+        CHECK(std::abs(row[text].get<double>() - expected["probabilities"][i][text].get<double>()) <= 1e-5);
+    }
+  }
+}
+
+TEST_CASE("labels: the table has the most probable text first, and --text takes a single label") {
+  const Result run = run_attn(
+      {"run", kCases + "clip/preset", "--image", kPictures + "wide.png", "--text", "a cat", "--text", "12 dogs"});
+  CAPTURE(run.err);
+  REQUIRE(run.code == 0);
+  CHECK(contains(run.out, "Probability"));
+  CHECK(contains(run.out, "wide.png"));
+}
+
+TEST_CASE("labels: a model that compares no images with texts, and texts without images, are refused") {
+  const auto refused = [](const std::vector<std::string>& words, int code, const std::string& part) {
+    CAPTURE(words.back());
+    const Result run = run_attn(words);
+    CHECK(run.code == code);
+    CAPTURE(run.err);
+    CHECK(contains(run.err, part));
+  };
+  refused({"run", "tests/data/images/classifier.keras", "--image", kPictures + "wide.png", "--text", "a"}, 3,
+          "--texts requires a model that compares images with texts");
+  refused({"run", kCases + "clip/preset", "--text", "a"}, 2, "--texts needs images to compare with: give --image");
+  refused({"run", kCases + "clip/preset", "--image", kPictures + "wide.png", "--text", "a", "--output-dir", "x"}, 2,
+          "cannot be combined with --output-dir");
+}
+
+TEST_CASE("generate: prompts with images continue with KerasHub's tokens") {
+  for (const std::string name : {"pali_gemma", "gemma3"}) {
+    CAPTURE(name);
+    const json expected = expected_of(name);
+    for (const json& run : expected["runs"]) {
+      CAPTURE(run["prompts"].dump());
+      std::vector<std::string> words = {
+          "generate", kCases + name + "/preset", "--json", "--stop-ids", "none", "--sampler", "greedy", "--max-length",
+          "40"};
+      for (const json& prompt : run["prompts"]) words = joined(words, {"--prompt", prompt.get<std::string>()});
+      const Result result = run_attn(joined(words, shown(run["images"])));
+      CAPTURE(result.err);
+      REQUIRE(result.code == 0);
+      const json got = json::parse(result.out)["results"];
+      REQUIRE(got.size() == run["token_ids"].size());
+      for (std::size_t i = 0; i < got.size(); ++i) CHECK(got[i]["token_ids"] == run["token_ids"][i]);
+    }
+  }
+}
+
+TEST_CASE("generate: beams share an image, and give the tokens of a search by themselves") {
+  const std::vector<std::string> words = {"generate", kCases + "pali_gemma/preset",
+                                          "--json",   "--stop-ids",
+                                          "none",     "--sampler",
+                                          "beam",     "--num-beams",
+                                          "3",        "--max-length",
+                                          "20"};
+  const Result one = run_attn(joined(words, {"--prompt", "a photo", "--image", kPictures + "wide.png"}));
+  const Result two = run_attn(joined(words, {"--prompt", "a photo", "--prompt", "a photo", "--image",
+                                             kPictures + "wide.png", "--image", kPictures + "gray.jpg"}));
+  CAPTURE(one.err);
+  CAPTURE(two.err);
+  REQUIRE(one.code == 0);
+  REQUIRE(two.code == 0);
+  CHECK(json::parse(one.out)["results"][0]["token_ids"] == json::parse(two.out)["results"][0]["token_ids"]);
+}
+
+TEST_CASE("generate: images that do not match the prompts are refused") {
+  const auto refused = [](const std::vector<std::string>& words, const std::string& part) {
+    const Result run = run_attn(joined({"generate"}, words));
+    CAPTURE(part);
+    CAPTURE(run.err);
+    CHECK(run.code == 2);
+    CHECK(contains(run.err, part));
+  };
+  const std::string pali = kCases + "pali_gemma/preset", gemma = kCases + "gemma3/preset",
+                    image = kPictures + "wide.png";
+  refused({pali, "--prompt", "a"}, "begin with an image: give --image");
+  refused({pali, "--prompt", "a", "--prompt", "a", "--prompt", "a", "--image", image, "--image", image},
+          "2 images were given for 3 prompts");
+  refused({pali, "--prompt", "a", "--prompt", "a photo of a cat", "--image", image}, "must have one length");
+  refused({pali, "--prompt", "a", "--image", image, "--sampler", "contrastive"}, "--sampler contrastive");
+  refused({gemma, "--prompt", "a", "--image", image}, "the prompts have 0 marks <start_of_image>");
+  refused({"tests/data/generation/gpt2/preset", "--prompt", "a", "--image", image}, "reads only text");
+}

@@ -1,0 +1,203 @@
+"""Writes tests/data/image_text: presets of models for images and texts, and what KerasHub gives for some of them.
+
+usage: make_image_text_cases.py DATA_DIR [NAME…]
+       (DATA_DIR is tests/data; needs: pip install keras tensorflow-cpu keras-hub sentencepiece pillow)
+
+A model that compares has expected.json with the labels, their token ids, the logits and the probabilities for the images. A
+model that generates has the token ids of greedy runs. Images are those of DATA_DIR/images.
+"""
+import io
+import json
+import os
+import pathlib
+import shutil
+import sys
+
+os.environ.setdefault("KERAS_BACKEND", "tensorflow")
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+import keras
+import keras_hub
+import keras_hub.models as M
+import numpy as np
+import sentencepiece
+from keras_hub.src.models.gemma3.gemma3_vision_encoder import Gemma3VisionEncoder
+from keras_hub.src.models.metaclip_2.metaclip_2_image_converter import MetaCLIP2ImageConverter
+
+IMAGES = ["wide.png", "rgb_420.jpg", "gray.jpg"]
+LABELS = ["A photo of a cat", "a photo of 12 dogs!", "naïve  Straße, it's   (nothing)", "", "photo " * 12]
+SENTENCES = ["a photo of a cat", "a photo of two dogs", "it is a naïve picture of nothing", "what is in the photo"]
+CASES = {}
+
+
+def case(make):
+    CASES[make.__name__] = make
+    return make
+
+
+def pieces(**options):
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(SENTENCES * 4), model_writer=model, vocab_size=70, model_type="unigram", hard_vocab_limit=False,
+        normalization_rule_name="identity", **options)
+    return model.getvalue()
+
+
+def converter(make, **options):
+    return make(image_size=(16, 16), scale=1 / 127.5, offset=-1.0, **options)
+
+
+def clip_vocabulary():
+    """Letters, letters that end a word, and merges of some words."""
+    letters = [chr(c) for c in (*range(33, 127), *range(161, 173), *range(174, 256))]
+    vocabulary = [*letters, *(letter + "</w>" for letter in letters)]
+    merges = ["p h", "o t", "ph ot", "phot o</w>", "c a", "ca t</w>", "o f</w>", "1 2</w>", "s s"]
+    vocabulary += ["".join(merge.split()) for merge in merges]
+    return {token: i for i, token in enumerate([*vocabulary, "<|startoftext|>", "<|endoftext|>"])}, merges
+
+
+def encoders(kind, size, length):
+    common = dict(hidden_dim=8, num_layers=2, num_heads=2, intermediate_dim=12)
+    return (getattr(M, kind + "VisionEncoder")(patch_size=4, **common, image_shape=(16, 16, 3)),
+            getattr(M, kind + "TextEncoder")(vocabulary_size=size, embedding_dim=8, max_sequence_length=length, **common))
+
+
+@case
+def clip():
+    tokenizer = M.CLIPTokenizer(*clip_vocabulary())
+    return M.CLIPPreprocessor(tokenizer, converter(keras_hub.layers.CLIPImageConverter, crop_to_aspect_ratio=True), 12), \
+        M.CLIPBackbone(*encoders("CLIP", tokenizer.vocabulary_size(), 12), 6)
+
+
+@case
+def clip_end_padded():
+    """The tokenizer pads with the end token, and the preprocessor keeps capital letters."""
+    tokenizer = M.CLIPTokenizer(*clip_vocabulary(), pad_with_end_token=True)
+    return M.CLIPPreprocessor(tokenizer, converter(keras_hub.layers.CLIPImageConverter), 14, to_lower=False), \
+        M.CLIPBackbone(*encoders("CLIP", tokenizer.vocabulary_size(), 16), 6)
+
+
+@case
+def metaclip_2():
+    tokenizer = M.MetaCLIP2Tokenizer(pieces(unk_id=0, bos_id=1, eos_id=2, pad_id=-1))
+    return M.MetaCLIP2CausalLMPreprocessor(tokenizer, converter(MetaCLIP2ImageConverter), 12), \
+        M.MetaCLIP2Backbone(*encoders("MetaCLIP2", tokenizer.vocabulary_size(), 12), 6)
+
+
+@case
+def siglip():
+    tokenizer = M.SigLIPTokenizer(pieces(unk_id=0, bos_id=1, eos_id=2, pad_id=-1))
+    return M.SigLIPPreprocessor(tokenizer, converter(keras_hub.layers.SigLIPImageConverter), 12), \
+        M.SigLIPBackbone(*encoders("SigLIP", tokenizer.vocabulary_size(), 12))
+
+
+@case
+def pali_gemma():
+    tokenizer = M.PaliGemmaTokenizer(pieces(pad_id=0, eos_id=1, bos_id=2, unk_id=3, bos_piece="<bos>", eos_piece="<eos>"))
+    backbone = M.PaliGemmaBackbone(
+        tokenizer.vocabulary_size(), 16, 3, 4, 2, 16, 24, 8, 4, 2, 12, 2, 20, use_post_ffw_norm=True, use_post_attention_norm=True,
+        attention_logit_soft_cap=20.0, final_logit_soft_cap=30.0, use_sliding_window_attention=True, sliding_window_size=7)
+    preprocessor = M.PaliGemmaCausalLMPreprocessor(tokenizer, converter(keras_hub.layers.PaliGemmaImageConverter), 24)
+    return M.PaliGemmaCausalLM(preprocessor, backbone)
+
+
+@case
+def gemma3():
+    marks = ["<img>", "<start_of_image>", "<end_of_image>", "<end_of_turn>"]
+    tokenizer = M.Gemma3Tokenizer(pieces(pad_id=0, eos_id=1, bos_id=2, unk_id=3, bos_piece="<bos>", eos_piece="<eos>",
+                                         user_defined_symbols=[*marks, "\n"]), has_vision_tokens=True)
+    encoder = Gemma3VisionEncoder(image_size=16, patch_size=4, num_heads=2, hidden_dim=12, num_layers=2, intermediate_dim=20,
+                                  output_dim=16, pool_size=2)
+    backbone = M.Gemma3Backbone(
+        tokenizer.vocabulary_size(), 16, 7, 4, 2, 16, 24, 8, use_post_ffw_norm=True, use_post_attention_norm=True,
+        use_sliding_window_attention=True, sliding_window_size=5, vision_encoder=encoder)
+    preprocessor = M.Gemma3CausalLMPreprocessor(tokenizer, converter(keras_hub.layers.Gemma3ImageConverter), 48,
+                                                max_images_per_prompt=2, num_vision_tokens_per_image=4)
+    return M.Gemma3CausalLM(preprocessor, backbone)
+
+
+RUNS = {
+    "pali_gemma": [(["wide.png"], ["what is in the photo"]), (["wide.png", "gray.jpg"], ["a photo", "a photo"]),
+                   (["rgb_420.jpg"], [""])],
+    "gemma3": [(["wide.png"], ["a <start_of_image> photo"]), (["wide.png", "gray.jpg"], ["<start_of_image><start_of_image>what is"]),
+               ([], ["what is in the photo"]), (["gray.jpg", "wide.png"], ["<start_of_image>a cat", "<start_of_image>a cat"])],
+}
+
+
+def pixels(folder, name):
+    return keras.utils.img_to_array(keras.utils.load_img(folder / name))
+
+
+def draw(model, seed):
+    rng = np.random.default_rng(seed)
+    for weight in model.weights:
+        if "float" in weight.dtype:
+            wide = 2.5 / np.sqrt(np.prod(weight.shape[:-1]))  # so that the tokens of a run differ
+            scale = 0.5 if len(weight.shape) < 2 else 0.3 if "token_embedding" in weight.path else wide
+            weight.assign(scale * rng.standard_normal(weight.shape))
+        elif "position_ids" in weight.path:
+            weight.assign(np.arange(weight.shape[1])[None])
+
+
+def without_metadata(folder):
+    for path in folder.iterdir():
+        if path.name == "metadata.json":
+            path.unlink()
+
+
+def compared(folder, images, made):
+    preprocessor, backbone = made
+    draw(backbone, 3)
+    if "logit_scale" in backbone.weights[-1].path:
+        backbone.weights[-1].assign(2.0)
+    backbone.save_to_preset(str(folder / "preset"))
+    preprocessor.save_to_preset(str(folder / "preset"))
+    shown = [keras.ops.convert_to_numpy(preprocessor.image_converter(pixels(images, name)[None]))[0] for name in IMAGES]
+    tokens = preprocessor({"prompts": LABELS, "images": np.zeros((1, 16, 16, 3), "float32")})["token_ids"]
+    tokens = keras.ops.convert_to_numpy(tokens)
+    logits = keras.ops.convert_to_numpy(backbone({"images": np.stack(shown), "token_ids": tokens})["vision_logits"]).astype("float64")
+    independent = "SigLIP" in type(backbone).__name__
+    e = np.exp(logits - logits.max(-1, keepdims=True))
+    probabilities = 1 / (1 + np.exp(-logits)) if independent else e / e.sum(-1, keepdims=True)
+    return {"images": IMAGES, "texts": LABELS, "token_ids": tokens.tolist(), "logits": logits.tolist(),
+            "activation": "sigmoid" if independent else "softmax", "probabilities": probabilities.tolist()}
+
+
+def generated(folder, images, task, name):
+    draw(task.backbone, 5)
+    task.save_to_preset(str(folder / "preset"))
+    runs, converter = [], task.preprocessor.image_converter
+    for files, prompts in RUNS[name]:
+        x = {"prompts": prompts}
+        # Images of different sizes are resized one by one; the preprocessor then finds the size that it needs.
+        shown = [keras.ops.convert_to_numpy(converter(pixels(images, file)[None]))[0] for file in files]
+        if name == "pali_gemma":
+            x["images"] = np.stack(shown)
+            task.preprocessor.image_converter = None
+        elif files:
+            sized = [(image + 1) * 127.5 for image in shown]
+            x["images"] = [sized] if len(prompts) == 1 else [[image] for image in sized]
+        input_ids = task.preprocessor.generate_preprocess(x, sequence_length=40)
+        masks = keras.ops.convert_to_numpy(input_ids["padding_mask"]).astype(int)
+        out = task.generate_step(keras.tree.map_structure(keras.ops.convert_to_tensor, input_ids), stop_token_ids=None)
+        runs.append({"images": files, "prompts": prompts, "lengths": masks.sum(-1).tolist(),
+                     "token_ids": keras.ops.convert_to_numpy(out["token_ids"]).tolist()})
+    return {"max_length": 40, "runs": runs}
+
+
+def write_case(name, data):
+    folder = data / "image_text" / name
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    keras.backend.clear_session()
+    keras.utils.set_random_seed(1)
+    made = CASES[name]()
+    expected = compared(folder, data / "images", made) if isinstance(made, tuple) else generated(folder, data / "images", made, name)
+    without_metadata(folder / "preset")
+    (folder / "expected.json").write_text(json.dumps(expected, ensure_ascii=False) + "\n")
+    print(name, "written")
+
+
+if __name__ == "__main__":
+    for name in sys.argv[2:] or CASES:
+        write_case(name, pathlib.Path(sys.argv[1]))
