@@ -572,6 +572,29 @@ def qwen3_5_mixed_bfloat16():
     return qwen3_5_backbone(dtype="mixed_bfloat16")
 
 
+def qwen3_5_moe_backbone(**kwargs):
+    sizes = dict(vocabulary_size=VOCABULARY, num_layers=4, num_query_heads=4, num_key_value_heads=2, head_dim=8, hidden_dim=12,
+                 moe_intermediate_dim=7, shared_expert_intermediate_size=5, num_experts=4, top_k=2, linear_num_key_heads=2,
+                 linear_num_value_heads=4, linear_key_head_dim=6, linear_value_head_dim=5)
+    return keras_hub.models.Qwen3_5MoeBackbone(**{**sizes, **kwargs})
+
+
+@case
+def qwen3_5_moe():
+    return qwen3_5_moe_backbone(num_layers=2, layer_types=["linear_attention", "full_attention"], linear_conv_kernel_dim=2,
+                                router_aux_loss_coefficient=0.01)
+
+
+@case
+def qwen3_5_moe_mixed_bfloat16():
+    return qwen3_5_moe_backbone(num_layers=2, layer_types=["full_attention", "linear_attention"], dtype="mixed_bfloat16")
+
+
+@case
+def qwen3_5_moe_causal_lm():
+    return keras_hub.models.Qwen3_5MoeCausalLM(qwen3_5_moe_backbone(num_layers=2, tie_word_embeddings=True))
+
+
 @case
 def qwen3_5_causal_lm():
     return keras_hub.models.Qwen3_5CausalLM(qwen3_5_backbone(num_layers=2))
