@@ -1,6 +1,8 @@
 // Models with decode steps.
 #pragma once
 
+#include <optional>
+
 #include "classes/arg.h"
 #include "classes/lowering.h"
 
@@ -12,6 +14,12 @@ struct Decoded {
   graph::ValueId hidden = graph::kNone;  ///< hidden states (B,T,D) before the logits
 };
 
+/// The features (B,T,width) that an encoder reads instead of tokens.
+struct EncoderFeatures {
+  Dim width = 0;
+  Dim encoded = 0;  ///< the length of the encoder's result
+};
+
 /// A model whose logits at a position predict the next token.
 class Decodes {
  public:
@@ -20,6 +28,9 @@ class Decodes {
   [[nodiscard]] virtual bool has_encoder() const { return false; }
   /// Lowers new tokens (B,T) int32; the lowering must have a Decoding.
   [[nodiscard]] virtual Decoded decode(Lowering& lowering, graph::ValueId token_ids, bool every_position) = 0;
+  /// Returns the features that the encoder reads for a length T; empty if it reads tokens. Throws Error (bad_input) for
+  /// a length that the encoder does not support.
+  [[nodiscard]] virtual std::optional<EncoderFeatures> features(Dim /*length*/) const { return std::nullopt; }
 };
 
 }  // namespace attn::keras
