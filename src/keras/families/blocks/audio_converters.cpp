@@ -59,7 +59,8 @@ class WhisperAudioConverter final : public Layer {
     if (dtype != DType::float32 && dtype != DType::float64)
       throw bad_input("a spectrogram needs float32 or float64, got {}", name_of(dtype));
     const Expression x(b, b.reshape(b.cast(call.tensor("inputs")->id, dtype), {in.rank() == 1 ? 1 : in[0], in.back()}));
-    const Expression out = log_mels(whole(x), frames);
+    // NumPy transforms in float64. In float32, quiet frequencies beside loud ones would be wrong by 2e-5.
+    const Expression out = log_mels(whole(x).cast(DType::float64), frames).cast(dtype);
     return Call::result(in.rank() == 1 ? b.reshape(out, {frames, num_mels}) : out.id);
   }
 
