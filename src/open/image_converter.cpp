@@ -5,32 +5,15 @@
 
 #include "attn/base/error.h"
 #include "attn/base/text.h"
-#include "attn/io/file.h"
 #include "attn/io/json_text.h"
 #include "attn/open/memory.h"
 #include "attn/open/session.h"
+#include "preset_converter.h"
 
 namespace attn::open {
 namespace {
 
-constexpr const char *kKey = "image_converter", *kPreprocessor = "preprocessor.json",
-                     *kConverter = "image_converter.json";
 const Silent kIgnored{};
-
-/// Returns the file of a preset; nothing if it is missing.
-std::optional<std::string> text_in(const std::string& folder, const std::string& name) {
-  if (!is_file(folder + "/" + name)) return std::nullopt;
-  constexpr io::JsonLimits kLimits;
-  return std::string(io::read_file_in(folder, name, static_cast<std::int64_t>(kLimits.bytes)).text());
-}
-
-/// Returns the config of the converter in a preprocessor's config; nothing if it has none.
-std::optional<std::string> converter_in(const nlohmann::json& preprocessor) {
-  if (!preprocessor.is_object() || !preprocessor.contains("config")) return std::nullopt;
-  const nlohmann::json& config = preprocessor["config"];
-  if (!config.is_object() || !config.contains(kKey) || config[kKey].is_null()) return std::nullopt;
-  return config[kKey].dump();
-}
 
 /// Returns pixels as float32, with the channels first if asked.
 Tensor floats_of(const Tensor& pixels, bool channels_first) {
@@ -90,17 +73,9 @@ Tensor ImageConverter::convert(const Tensor& pixels, const Execution& execution)
 }
 
 std::optional<ImageConverter> image_converter_of(const LoadedModel& loaded) {
-  if (const auto task = loaded.model.task(); task && task->preprocessor) {
-    const nlohmann::json model = nlohmann::json::parse(loaded.model.config({}));
-    if (const auto config = converter_in(model["config"]["preprocessor"])) return ImageConverter(loaded.file, *config);
-  }
-  if (!loaded.weights || !is_folder(*loaded.weights)) return std::nullopt;
-  const std::string& folder = *loaded.weights;
-  if (const auto text = text_in(folder, kPreprocessor))
-    if (const auto config = converter_in(io::parse_json(*text, printable(folder + "/" + kPreprocessor))))
-      return ImageConverter(folder + "/" + kPreprocessor, *config);
-  if (auto text = text_in(folder, kConverter)) return ImageConverter(folder + "/" + kConverter, std::move(*text));
-  return std::nullopt;
+  auto found = converter_of(loaded, "image_converter");
+  if (!found) return std::nullopt;
+  return ImageConverter(std::move(found->source), std::move(found->config));
 }
 
 }  // namespace attn::open

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "attn/backends/backend.h"
@@ -26,7 +27,9 @@ struct StepShape {
   bool hidden = false;            ///< the graph has an output hidden (rows, count, D)
   Dim encoder_entries = 0;        ///< number of sequences that the encoder reads
   Dim encoder_length = 0;         ///< length of the input encoder_padding_mask (rows, encoder_length) int32
-  bool reads_encoder = false;     ///< the graph also has an input encoder_token_ids (rows, encoder_length) int32
+  /// The graph also has an input encoder_token_ids (rows, encoder_length) int32, or encoder_features (rows,
+  /// encoder_length, width) float32.
+  bool reads_encoder = false;
   bool keras_hub_step = false;    ///< compute a single new token like KerasHub, including its errors
   // NOLINTNEXTLINE(modernize-use-nullptr): none is meant
   friend auto operator<=>(const StepShape&, const StepShape&) = default;
@@ -44,6 +47,11 @@ struct CachedDecoderOptions {
   bool hidden = false;      ///< output hidden states
   /// For a model with an encoder: the encoder's tokens of each row; otherwise empty.
   std::vector<std::vector<Token>> encoder_tokens;
+  /// For a model whose encoder reads features: those of all rows, (rows, length, width) float32.
+  std::optional<Tensor> encoder_features{};
+
+  /// Returns the length of the encoder's longest input; 0 for a model without an encoder.
+  [[nodiscard]] Dim encoder_length() const;
   /// Reproduce KerasHub, which reads the last token of a prompt once more as a single new token. Some of its models
   /// compute single new tokens wrongly.
   bool as_keras_hub = false;
@@ -64,6 +72,10 @@ class CachedDecoder final : public Decoder {
   [[nodiscard]] Dim vocabulary_size() const override { return vocabulary_size_; }
   [[nodiscard]] Dim capacity() const override { return options_.capacity; }
   Ahead advance(const Advance& step) override;
+
+  /// Replaces the encoder's features, which have the same shape as those in the options. The next sequences begin at
+  /// position 0.
+  void set_encoder_features(const Tensor& features);
 
   /// `cache_bytes` returns the size in bytes of all states, `memory_bytes` that of the executables' own memory.
   [[nodiscard]] std::int64_t cache_bytes() const { return cache_bytes_; }
