@@ -126,7 +126,7 @@ CachedDecoder::Part& CachedDecoder::part(const StepShape& shape) {
     if (value.name == "encoder_features") made->encoder_features = array;
     made->inputs.push_back(std::move(array));
   }
-  for (Dim row = 0; row < shape.rows && !options_.encoder_tokens.empty(); ++row) {
+  for (Dim row = 0; row < shape.rows && encoder_length_ > 0 && !options_.encoder_features; ++row) {
     const auto& tokens = options_.encoder_tokens[static_cast<std::size_t>(row * options_.rows / shape.rows)];
     const auto first = static_cast<std::size_t>(row * encoder_length_);
     std::ranges::fill(made->encoder_padding.as<std::int32_t>().subspan(first, tokens.size()), 1);

@@ -93,6 +93,10 @@ TEST_CASE("transcribe: wrong models, sounds and options are each an error with a
       {{data("moonshine"), in_repository("tests/data/audio/pcm_16.wav")}, 3, "a Moonshine model needs 0.1"},
       {{data("whisper"), speech, "--mem-limit", "1"}, 4, "--mem-limit"},
   };
+  const Result generated = run_attn({"generate", data("whisper"), "--ids", "1,2"});
+  CHECK(generated.code == 3);
+  CHECK(
+      contains(generated.err, "a WhisperBackbone reads sound, so it cannot continue tokens; attn transcribe runs it"));
   for (const Case& one : cases) {
     std::vector<std::string> words = one.words;
     words.insert(words.begin(), "transcribe");

@@ -211,6 +211,7 @@ class MoonshineBackbone final : public Backbone {
 
 class MoonshineAudioToText final : public Seq2SeqLM {
  public:
+  [[nodiscard]] bool reads_features() const override { return true; }
   [[nodiscard]] std::optional<EncoderFeatures> features(Dim length) const override {
     Dim encoded = length;
     for (const auto& [size, stride] : kWindows) encoded = encoded < size ? 0 : (encoded - size) / stride + 1;

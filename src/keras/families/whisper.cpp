@@ -54,6 +54,7 @@ class WhisperBackbone final : public TextBackbone, public Decodes {
   }
 
   [[nodiscard]] bool has_encoder() const override { return true; }
+  [[nodiscard]] bool reads_features() const override { return true; }
   [[nodiscard]] std::optional<EncoderFeatures> features(Dim length) const override {
     return EncoderFeatures{num_mels, (length + 1) / 2};
   }

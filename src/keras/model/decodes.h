@@ -28,6 +28,8 @@ class Decodes {
   [[nodiscard]] virtual bool has_encoder() const { return false; }
   /// Lowers new tokens (B,T) int32; the lowering must have a Decoding.
   [[nodiscard]] virtual Decoded decode(Lowering& lowering, graph::ValueId token_ids, bool every_position) = 0;
+  /// Returns whether the encoder reads features.
+  [[nodiscard]] virtual bool reads_features() const { return false; }
   /// Returns the features that the encoder reads for a length T; empty if it reads tokens. Throws Error (bad_input) for
   /// a length that the encoder does not support.
   [[nodiscard]] virtual std::optional<EncoderFeatures> features(Dim /*length*/) const { return std::nullopt; }

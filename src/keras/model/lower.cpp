@@ -134,7 +134,8 @@ EncoderSequences encoder_sequences(const Decodes& model, const DecodeOptions& op
   encoder.entries = options.encoder_entries;
   encoder.length = options.encoder_length;
   const Shape shape{options.rows, options.encoder_length};
-  if (const auto features = model.features(options.encoder_length)) {
+  if (model.reads_features()) {
+    const auto features = model.features(options.encoder_length);
     encoder.length = features->encoded;
     if (options.reads_encoder)
       encoder.input = b.input("encoder_features", DType::float32, {shape[0], shape[1], features->width});
@@ -162,6 +163,8 @@ void lower_decoding(Functional& model, const DecodeOptions& options, ModelLoweri
   decoding.entries = options.entries;
   decoding.capacity = options.capacity;
   decoding.cache_dtype = options.cache_dtype;
+  if (decodes->reads_features() && options.encoder_length == 0)
+    throw bad_input("a {} reads sound, so it cannot continue tokens; attn transcribe runs it", model.class_name());
   if (decodes->has_encoder() != (options.encoder_length > 0))
     throw internal_error("a {} was lowered {} an encoder's sequence", model.class_name(),
                          decodes->has_encoder() ? "without" : "with");
