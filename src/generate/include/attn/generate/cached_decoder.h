@@ -30,7 +30,7 @@ struct StepShape {
   /// The graph also has an input encoder_token_ids (rows, encoder_length) int32, or encoder_features (rows,
   /// encoder_length, width) float32.
   bool reads_encoder = false;
-  bool keras_hub_step = false;    ///< compute a single new token like KerasHub, including its errors
+  bool keras_hub_step = false;  ///< compute a single new token like KerasHub, including its errors
   // NOLINTNEXTLINE(modernize-use-nullptr): none is meant
   friend auto operator<=>(const StepShape&, const StepShape&) = default;
 };
