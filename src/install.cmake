@@ -19,7 +19,7 @@ target_compile_features(attn_shared INTERFACE cxx_std_20)
 function(attn_search target)
   set(folders ${ARGN})
   get_target_property(dnnl DNNL::dnnl LOCATION)
-  foreach(library ${dnnl} ${HDF5_LIBRARY} ${SPNG_LIBRARY})
+  foreach(library ${dnnl} ${HDF5_LIBRARY} ${SPNG_LIBRARY} ${FLAC_LIBRARY})
     cmake_path(GET library PARENT_PATH folder)
     cmake_path(IS_PREFIX CMAKE_SOURCE_DIR ${folder} is_ours)
     if(is_ours)
@@ -38,10 +38,11 @@ endfunction()
 attn_search(attn "$ORIGIN/../lib/attn")
 attn_search(attn-hdf5 "$ORIGIN")
 attn_search(attn-image "$ORIGIN")
+attn_search(attn-audio "$ORIGIN")
 attn_search(attn_shared "$ORIGIN/attn" "$ORIGIN/../attn")
 
 install(TARGETS attn RUNTIME DESTINATION bin)
-install(TARGETS attn-hdf5 attn-image RUNTIME DESTINATION lib/attn)
+install(TARGETS attn-hdf5 attn-image attn-audio RUNTIME DESTINATION lib/attn)
 foreach(plugin attn_cuda attn_sentencepiece attn_mpi attn_mpi_mpich)
   if(TARGET ${plugin})
     install(TARGETS ${plugin} LIBRARY DESTINATION lib/attn)
@@ -97,7 +98,7 @@ install(CODE "
       set(plugins MODULES \"${CMAKE_BINARY_DIR}/libattn_sentencepiece.so\")
     endif()
     file(GET_RUNTIME_DEPENDENCIES EXECUTABLES \"${CMAKE_BINARY_DIR}/attn\" \"${CMAKE_BINARY_DIR}/attn-hdf5\"
-         \"${CMAKE_BINARY_DIR}/attn-image\" \${plugins}
+         \"${CMAKE_BINARY_DIR}/attn-image\" \"${CMAKE_BINARY_DIR}/attn-audio\" \${plugins}
          RESOLVED_DEPENDENCIES_VAR found UNRESOLVED_DEPENDENCIES_VAR missing
          POST_EXCLUDE_REGEXES \"/(ld-linux|lib(c|m|dl|rt|pthread|resolv|stdc[+][+]|gcc_s|dnnl)[.]so)\")
     if(missing)

@@ -21,6 +21,13 @@ void copy_positions(const Tensor& from, const Tensor& to, Dim first) {
                 static_cast<std::size_t>(count * row));
 }
 
+/// Copies features of sequences to those of rows, which have the same size.
+void copy_features(const Tensor& from, const Tensor& to) {
+  if (from.shape() != to.shape())
+    throw internal_error("the encoder reads features {}, got {}", to.shape().str(), from.shape().str());
+  std::memcpy(to.data(), from.data(), static_cast<std::size_t>(from.bytes()));
+}
+
 /// Returns the given array for an input of a step that reads images.
 Tensor image_array(const Tensor& given, const graph::Value& input) {
   if (given.shape() != input.shape)
@@ -34,9 +41,16 @@ Tensor image_array(const Tensor& given, const graph::Value& input) {
 struct CachedDecoder::Part {
   std::optional<run::Session> session;
   graph::ValueId logits = graph::kNone, hidden = graph::kNone;
-  Tensor tokens, position, sources, encoder_tokens, encoder_padding;
+  Tensor tokens, position, sources, encoder_tokens, encoder_padding, encoder_features;
   std::vector<Tensor> inputs;
 };
+
+Dim CachedDecoderOptions::encoder_length() const {
+  if (encoder_features) return encoder_features->shape()[1];
+  Dim length = 0;
+  for (const auto& tokens : encoder_tokens) length = std::max<Dim>(length, std::ssize(tokens));
+  return length;
+}
 
 CachedDecoder::CachedDecoder(const backends::Backend& backend, LowerStep lower, std::vector<Tensor> weights,
                              CachedDecoderOptions options)
@@ -45,8 +59,7 @@ CachedDecoder::CachedDecoder(const backends::Backend& backend, LowerStep lower, 
       weights_(std::move(weights), options.reload),
       options_(std::move(options)) {
   if (!options_.compile.store) options_.compile.store = backend_.make_store(options_.compile);
-  for (const auto& tokens : options_.encoder_tokens)
-    encoder_length_ = std::max<Dim>(encoder_length_, std::ssize(tokens));
+  encoder_length_ = options_.encoder_length();
   // One token for each row: the shape that every decode step has.
   StepShape shape = step_shape(options_.rows * options_.branches, 1);
   shape.sources = options_.branches > 1;
@@ -93,9 +106,10 @@ CachedDecoder::Part& CachedDecoder::part(const StepShape& shape) {
     if (value.name == "sources") made->sources = array;
     if (value.name == "encoder_token_ids") made->encoder_tokens = array;
     if (value.name == "encoder_padding_mask") made->encoder_padding = array;
+    if (value.name == "encoder_features") made->encoder_features = array;
     made->inputs.push_back(std::move(array));
   }
-  for (Dim row = 0; row < shape.rows && encoder_length_ > 0; ++row) {
+  for (Dim row = 0; row < shape.rows && encoder_length_ > 0 && !options_.encoder_features; ++row) {
     const auto& tokens = options_.encoder_tokens[static_cast<std::size_t>(row * options_.rows / shape.rows)];
     const auto first = static_cast<std::size_t>(row * encoder_length_);
     std::ranges::fill(made->encoder_padding.as<std::int32_t>().subspan(first, tokens.size()), 1);
@@ -168,6 +182,7 @@ void CachedDecoder::run(const Advance& step, const Run& which, Ahead& out) {
         own.begin());
   }
   part.position.set(0, static_cast<double>(step.position + first));
+  if (reads_encoder && options_.encoder_features) copy_features(*options_.encoder_features, part.encoder_features);
   last_ = &part;
   part.session->run(part.inputs);
   const backends::Executable& executable = part.session->executable();
@@ -211,6 +226,12 @@ void CachedDecoder::read(const Advance& step, Ahead& out) {
   }
   if (step.every_position) out.logits = logits;
   if (options_.hidden) out.hidden = hidden;
+}
+
+void CachedDecoder::set_encoder_features(const Tensor& features) {
+  if (!options_.encoder_features || options_.encoder_features->shape() != features.shape())
+    throw internal_error("features {} replace others of another shape", features.shape().str());
+  options_.encoder_features = features;
 }
 
 std::int64_t CachedDecoder::memory_bytes() const {

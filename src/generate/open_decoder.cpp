@@ -25,8 +25,7 @@ void require_memory_of_steps(const backends::Backend& backend, const LowerStep& 
   shape.capacity = options.capacity;
   shape.sources = options.branches > 1;
   shape.hidden = options.hidden;
-  for (const auto& tokens : options.encoder_tokens)
-    shape.encoder_length = std::max<Dim>(shape.encoder_length, std::ssize(tokens));
+  shape.encoder_length = options.encoder_length();
   if (shape.encoder_length > 0) shape.encoder_entries = options.rows;
   const run::Planned step = run::plan_for(backend, lower(shape));
   shape.rows = options.rows;

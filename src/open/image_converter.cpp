@@ -9,22 +9,12 @@
 #include "attn/io/json_text.h"
 #include "attn/open/memory.h"
 #include "attn/open/session.h"
-#include "preset_text.h"
+#include "preset_converter.h"
 
 namespace attn::open {
 namespace {
 
-constexpr const char *kKey = "image_converter", *kPreprocessor = "preprocessor.json",
-                     *kConverter = "image_converter.json";
 const Silent kIgnored{};
-
-/// Returns the config of the converter in a preprocessor's config; nothing if it has none.
-std::optional<std::string> converter_in(const nlohmann::json& preprocessor) {
-  if (!preprocessor.is_object() || !preprocessor.contains("config")) return std::nullopt;
-  const nlohmann::json& config = preprocessor["config"];
-  if (!config.is_object() || !config.contains(kKey) || config[kKey].is_null()) return std::nullopt;
-  return config[kKey].dump();
-}
 
 /// Returns pixels as float32, with the channels first if asked.
 Tensor floats_of(const Tensor& pixels, bool channels_first) {
@@ -84,17 +74,9 @@ Tensor ImageConverter::convert(const Tensor& pixels, const Execution& execution)
 }
 
 std::optional<ImageConverter> image_converter_of(const LoadedModel& loaded) {
-  if (const auto task = loaded.model.task(); task && task->preprocessor) {
-    const nlohmann::json model = nlohmann::json::parse(loaded.model.config({}));
-    if (const auto config = converter_in(model["config"]["preprocessor"])) return ImageConverter(loaded.file, *config);
-  }
-  if (!loaded.weights || !is_folder(*loaded.weights)) return std::nullopt;
-  const std::string& folder = *loaded.weights;
-  if (const auto text = preset_text(folder, kPreprocessor))
-    if (const auto config = converter_in(io::parse_json(*text, printable(folder + "/" + kPreprocessor))))
-      return ImageConverter(folder + "/" + kPreprocessor, *config);
-  if (auto text = preset_text(folder, kConverter)) return ImageConverter(folder + "/" + kConverter, std::move(*text));
-  return std::nullopt;
+  auto found = converter_of(loaded, "image_converter");
+  if (!found) return std::nullopt;
+  return ImageConverter(std::move(found->source), std::move(found->config));
 }
 
 std::vector<Tensor> convert_images(const LoadedModel& loaded, const std::vector<std::string>& files,

@@ -263,6 +263,9 @@ TEST_CASE("attn: the examples in the help of each command run, three of them") {
   std::filesystem::copy(in_repository("tests/data/embed/bert"), folder / "embedder",
                         std::filesystem::copy_options::recursive);
   static_cast<void>(folder.file("texts.txt", "the red planet\nmars\n"));
+  std::filesystem::copy(in_repository("tests/data/transcribe/whisper"), folder / "whisper",
+                        std::filesystem::copy_options::recursive);
+  std::filesystem::copy(in_repository("tests/data/transcribe/speech.wav"), folder / "speech.wav");
   for (const std::string& command : command_names()) {
     const Result help = run_attn({command, "--help"});
     CHECK(help.code == 0);

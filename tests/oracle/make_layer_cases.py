@@ -942,6 +942,44 @@ def gemma3_vision_causal_lm():
 
 
 @case
+def whisper():
+    return keras_hub.models.WhisperBackbone(VOCABULARY, 2, 2, 8, 12, num_mels=6, max_encoder_sequence_length=10,
+                                            max_decoder_sequence_length=7)
+
+
+@case
+def whisper_mixed_bfloat16():
+    return keras_hub.models.WhisperBackbone(VOCABULARY, 1, 2, 8, 12, num_mels=6, dropout=0.1, max_encoder_sequence_length=10,
+                                            max_decoder_sequence_length=7, dtype="mixed_bfloat16")
+
+
+def moonshine_backbone(**more):
+    return keras_hub.models.MoonshineBackbone(
+        vocabulary_size=VOCABULARY, filter_dim=8, encoder_num_layers=2, decoder_num_layers=2, hidden_dim=8, intermediate_dim=12,
+        encoder_num_heads=2, decoder_num_heads=1, **more)
+
+
+@case
+def moonshine():
+    return keras_hub.models.MoonshineAudioToText(moonshine_backbone())
+
+
+@case
+def moonshine_odd():
+    """Heads that are padded, biases, and the other activations."""
+    return moonshine_backbone(
+        feedforward_expansion_factor=2, encoder_use_swiglu_activation=True, decoder_use_swiglu_activation=False,
+        max_position_embeddings=64, pad_head_dim_to_multiple_of=3, partial_rotary_factor=0.9, dropout=0.1, initializer_range=0.05,
+        rope_theta=100.0, attention_bias=True, attention_dropout=0.1)
+
+
+@case
+def hub_audio_converters():
+    x = keras.Input((700,), name="x")
+    return keras.Model(x, [H.WhisperAudioConverter(num_mels=7, num_fft_bins=64, stride=30, sampling_rate=500, max_audio_length=2)(x)])
+
+
+@case
 def classifier():
     """A backbone inside a model, called by dict and frozen."""
     backbone = keras_hub.models.BertBackbone(**BACKBONE, num_segments=VOCABULARY)
@@ -987,7 +1025,7 @@ HALF = ("mixed_bfloat16", "mixed_float16", "bfloat16", "float16")
 
 
 def inputs_of(model, rng):
-    out = {}
+    out, names = {}, [x.name for x in model.inputs]
     for x in model.inputs:
         shape = [BATCH if x.shape[0] is None else x.shape[0]] + [5 if n is None else n for n in x.shape[1:]]
         if x.name == "images" and len(shape) == 5:  # Gemma 3 takes several images, and indices of their four positions
@@ -1001,6 +1039,8 @@ def inputs_of(model, rng):
             out[x.name] = np.zeros((BATCH, 12), "int32")
             out[x.name][0, [1, 2, 3, 4, 6, 7, 8, 9]] = out[x.name][1, 2:6] = out[x.name][2, 7:11] = 1
             continue
+        if x.name in ("encoder_input_values", "encoder_padding_mask") and x.shape[1] is None and "encoder_input_values" in names:
+            shape[1] = 2400  # six positions of Moonshine's encoder, or fewer
         if x.name == "masks":  # SAM takes masks of four times the size of its cells
             shape = [BATCH, 1, 16, 16, 1]
         if x.dtype == "bool":

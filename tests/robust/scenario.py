@@ -21,6 +21,7 @@ DECODER = {"module": "keras_hub.src.models.gpt2.gpt2_causal_lm", "class_name": "
     "preprocessor": None, "name": "gpt2_causal_lm"}, "registered_name": "keras_hub>GPT2CausalLM"}
 TOKENIZER = Path(__file__).parents[1] / "data/tokenizers/gpt2/preset"
 EMBEDDER = Path(__file__).parents[1] / "data/embed/bert"
+SPEECH = Path(__file__).parents[1] / "data/transcribe"
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,8 @@ def make_inputs(attn, folder):
     (folder / "d.json").write_text(json.dumps(DECODER))
     shutil.copytree(TOKENIZER, folder / "preset")
     shutil.copytree(EMBEDDER, folder / "embedder")
+    shutil.copytree(SPEECH / "whisper", folder / "whisper")
+    shutil.copy(SPEECH / "speech.wav", folder / "speech.wav")
 
     def run(*words):
         result = attn.run(words, folder)
@@ -121,6 +124,8 @@ def scenarios():
         of("score", "score", "d.json", "--ids", "1,2,3", "--json", "-o", "s.json", outputs=["s.json"]),
         of("tokenize", "tokenize", "preset", "--text", "The model", "--json", "-o", "t.json", outputs=["t.json"]),
         of("embed", "embed", "embedder", "--text", "mars", "-o", "e.npz", outputs=["e.npz"]),
+        of("transcribe", "transcribe", "whisper", "speech.wav", "--json", "-o", "w.json", outputs=["w.json"]),
+        of("transcribe child", "transcribe", "whisper", "speech.wav", program="attn-audio"),
         of("bench", "bench", "m.json", "--iterations", "2", "--warmup", "1", "--json", "-o", "b.json",
            outputs=["b.json"], timed=True),
         of("get-config", "get-config", "m.json"),

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <csignal>
 #include <cstdio>
@@ -89,6 +90,20 @@ void confine(const Confinement& most) {
   if (!most.writes) limit(RLIMIT_FSIZE, 0);
   limit(RLIMIT_NOFILE, kDescriptors);
   limit(RLIMIT_AS, std::min(::sysconf(_SC_PHYS_PAGES) * ::sysconf(_SC_PAGESIZE), most.memory));
+}
+
+std::vector<std::uint8_t> bytes_of(const ChildTask& task) {
+  std::vector<std::uint8_t> out(static_cast<std::size_t>(task.size));
+  std::size_t done = 0;
+  while (done < out.size()) {
+    const ssize_t got = ::pread(task.fd, out.data() + done, out.size() - done,
+                                static_cast<off_t>(task.offset + static_cast<std::int64_t>(done)));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    done += static_cast<std::size_t>(got);
+  }
+  out.resize(done);
+  return out;
 }
 
 void run_child(const Child& child, int count, char** words) {

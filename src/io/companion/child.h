@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "companion/channel.h"
 
@@ -26,6 +27,9 @@ struct Confinement {
 
 /// Drops all privileges that the work does not need. Afterwards no file can be opened.
 void confine(const Confinement& most);
+
+/// Reads the whole range; a file that shrinks meanwhile gives fewer bytes.
+[[nodiscard]] std::vector<std::uint8_t> bytes_of(const ChildTask& task);
 
 /// A companion program.
 struct Child {

@@ -1,8 +1,5 @@
 // attn-image: the only program here that links the libraries for JPEG and PNG. image_records.h defines what it sends.
-#include <unistd.h>
-
 #include <array>
-#include <cerrno>
 #include <cstdint>
 #include <new>
 #include <string>
@@ -19,21 +16,6 @@ namespace attn::io {
 namespace {
 
 constexpr std::array<std::string_view, 1> kModes = {"read"};
-
-/// Reads a range of an open file; a file that shrinks meanwhile gives fewer bytes.
-std::vector<std::uint8_t> bytes_of(const ChildTask& task) {
-  std::vector<std::uint8_t> out(static_cast<std::size_t>(task.size));
-  std::size_t done = 0;
-  while (done < out.size()) {
-    const ssize_t got = ::pread(task.fd, out.data() + done, out.size() - done,
-                                static_cast<off_t>(task.offset + static_cast<std::int64_t>(done)));
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) break;
-    done += static_cast<std::size_t>(got);
-  }
-  out.resize(done);
-  return out;
-}
 
 std::string work(const ChildTask& task, Channel& channel) {
   // Memory for the program and the libraries; for each pixel, the coefficients of a progressive JPEG or the samples of

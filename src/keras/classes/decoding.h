@@ -18,8 +18,9 @@ namespace attn::keras {
 /// The encoder's input sequences. The encoder reads them once, and the decoder caches their keys and values.
 struct EncoderSequences {
   Dim entries = 1, length = 1;            ///< number of sequences (one for each cache entry), and their maximum length
-  graph::ValueId padding = graph::kNone;  ///< (B,length) int32: 1 except for padding
-  std::optional<graph::ValueId> token_ids;  ///< (B,length) int32; only in the call that reads the sequences
+  graph::ValueId padding = graph::kNone;  ///< (B,length) int32: 1 except for padding; kNone if nothing is padding
+  /// The tokens (B,length) int32, or features (B,steps,width); only in the call that reads the sequences.
+  std::optional<graph::ValueId> input;
 };
 
 /// The positions of the new tokens, and the size of the KV cache. Layers that mix positions get it from the lowering;

@@ -13,7 +13,7 @@
               row(roformer_v2) row(deberta_v3) row(xlnet) row(rwkv7) row(edrec) row(bart) row(t5) row(t5gemma)         \
                   row(t5gemma2) row(vit) row(deit) row(dinov2) row(dinov3) row(clip) row(siglip) row(mit)              \
                       row(swin_transformer) row(vit_det) row(sam) row(depth_anything) row(parseq) row(pali_gemma)      \
-                          row(other_tokenizers)
+                          row(whisper) row(moonshine) row(other_tokenizers)
 
 namespace attn::keras {
 

@@ -13,6 +13,9 @@
 
 namespace attn::keras {
 
+/// Stands for the task of a head that attn computes from the backbone, because KerasHub has no class for it.
+inline constexpr std::string_view kBackboneHead{};
+
 /// A suffix of the architectures in transformers, and the KerasHub task with such a head.
 struct Head {
   std::string_view architecture, task;

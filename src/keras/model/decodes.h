@@ -15,6 +15,12 @@ struct Decoded {
   graph::ValueId hidden = graph::kNone;  ///< hidden states (B,T,D) before the logits
 };
 
+/// The features (B,T,width) that an encoder reads instead of tokens.
+struct EncoderFeatures {
+  Dim width = 0;
+  Dim encoded = 0;  ///< the length of the encoder's result
+};
+
 /// A model whose logits at a position predict the next token.
 class Decodes {
  public:
@@ -25,6 +31,11 @@ class Decodes {
   [[nodiscard]] virtual Decoded decode(Lowering& lowering, graph::ValueId token_ids, bool every_position) = 0;
   /// Returns how prompts and images come together; empty if the model reads no images.
   [[nodiscard]] virtual std::optional<ImagePrompt> image_prompt() { return std::nullopt; }
+  /// Returns whether the encoder reads features.
+  [[nodiscard]] virtual bool reads_features() const { return false; }
+  /// Returns the features that the encoder reads for a length T; empty if it reads tokens. Throws Error (bad_input) for
+  /// a length that the encoder does not support.
+  [[nodiscard]] virtual std::optional<EncoderFeatures> features(Dim /*length*/) const { return std::nullopt; }
 };
 
 }  // namespace attn::keras

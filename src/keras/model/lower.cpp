@@ -138,6 +138,24 @@ graph::ValueId sources_behind(graph::Builder& b, const DecodeOptions& options, D
   return b.apply(graph::Concat{1}, {b.apply(graph::Broadcast{{options.rows, front}}, {column}), sources});
 }
 
+/// Adds the inputs of an encoder.
+EncoderSequences encoder_sequences(const Decodes& model, const DecodeOptions& options, graph::Builder& b) {
+  EncoderSequences encoder;
+  encoder.entries = options.encoder_entries;
+  encoder.length = options.encoder_length;
+  const Shape shape{options.rows, options.encoder_length};
+  if (model.reads_features()) {
+    const auto features = model.features(options.encoder_length);
+    encoder.length = features->encoded;
+    if (options.reads_encoder)
+      encoder.input = b.input("encoder_features", DType::float32, {shape[0], shape[1], features->width});
+    return encoder;
+  }
+  encoder.padding = b.input("encoder_padding_mask", DType::int32, shape);
+  if (options.reads_encoder) encoder.input = b.input("encoder_token_ids", DType::int32, shape);
+  return encoder;
+}
+
 /// Lowers a decode step instead of whole sequences.
 void lower_decoding(Functional& model, const DecodeOptions& options, ModelLowering& lowering) {
   auto* decodes = dynamic_cast<Decodes*>(&model);
@@ -163,17 +181,12 @@ void lower_decoding(Functional& model, const DecodeOptions& options, ModelLoweri
   decoding.capacity = options.capacity + front;
   decoding.images = options.images;
   decoding.cache_dtype = options.cache_dtype;
+  if (decodes->reads_features() && options.encoder_length == 0)
+    throw bad_input("a {} reads sound, so it cannot continue tokens; attn transcribe runs it", model.class_name());
   if (decodes->has_encoder() != (options.encoder_length > 0))
     throw internal_error("a {} was lowered {} an encoder's sequence", model.class_name(),
                          decodes->has_encoder() ? "without" : "with");
-  if (decodes->has_encoder()) {
-    const Shape shape{options.rows, options.encoder_length};
-    EncoderSequences& encoder = decoding.encoder.emplace();
-    encoder.entries = options.encoder_entries;
-    encoder.length = options.encoder_length;
-    encoder.padding = b.input("encoder_padding_mask", DType::int32, shape);
-    if (options.reads_encoder) encoder.token_ids = b.input("encoder_token_ids", DType::int32, shape);
-  }
+  if (decodes->has_encoder()) decoding.encoder = encoder_sequences(*decodes, options, b);
   lowering.decoding = &decoding;
   lowering.keras_hub_step = options.keras_hub_step;
   const Decoded decoded = decodes->decode(lowering, tokens, options.every_position);

@@ -70,6 +70,21 @@ std::vector<AddedToken> added_tokens(const std::vector<std::string>& contents, c
   return added;
 }
 
+/// Adds the special tokens and the languages of a config to the vocabulary, and returns the special ones.
+std::vector<std::string> add_stated_tokens(const JsonNode& config, Vocabulary& vocabulary) {
+  std::vector<std::string> special;
+  for (const char* key : {"special_tokens", "language_tokens"}) {
+    const JsonNode tokens = config[key];
+    if (tokens.is_null()) continue;
+    if (!tokens.is_object()) throw bad_input("{}: expected an object of tokens with their ids", tokens.place());
+    for (const auto& [token, id] : tokens.json().items()) {
+      vocabulary.add(token, tokens[token].integer());
+      if (std::string_view(key) == "special_tokens") special.push_back(token);
+    }
+  }
+  return special;
+}
+
 void add_words(PipelineParts& parts, const KerasClass& row, const JsonNode& config, const OpenOptions& options) {
   const auto regex = [&](std::string pattern, const std::string& place) {
     parts.pre_tokenizers.push_back(make_split(Pattern::regex(std::move(pattern), place), Behavior::isolated, false));
@@ -204,6 +219,13 @@ std::unique_ptr<Tokenizer> make_keras_byte_pairs(const KerasClass& row, const Js
   parts.class_name = row.name;
   parts.specials =
       specials_of(row, config, vocabulary.place(), [&](std::string_view token) { return vocabulary.find(token); });
+  if (row.states_specials) {
+    for (const std::string& token : unsplittable)
+      if (const std::optional<Id> id = vocabulary.find(token)) parts.specials.all.push_back(*id);
+    std::sort(parts.specials.all.begin(), parts.specials.all.end());
+    parts.specials.all.erase(std::unique(parts.specials.all.begin(), parts.specials.all.end()),
+                             parts.specials.all.end());
+  }
   if (unsplittable.empty())
     for (const Id id : parts.specials.all) unsplittable.emplace_back(*vocabulary.token(id));
   const bool add_prefix_space = config["add_prefix_space"].flag(false);
@@ -241,9 +263,12 @@ std::unique_ptr<Tokenizer> make_keras_tokenizer(const KerasClass& row, const Jso
   const auto bytes = [&](const std::string& name) { return assets.files->read(name, kMaxAsset); };
   std::vector<std::string> unsplittable;
   for (const JsonNode& token : config["unsplittable_tokens"].items()) unsplittable.push_back(token.text());
-  return make_keras_byte_pairs(
-      row, config, read_token_table(bytes(assets.vocabulary).text(), assets.files->place(assets.vocabulary)),
-      read_merges(bytes(assets.merges).text(), assets.files->place(assets.merges)), std::move(unsplittable), options);
+  Vocabulary vocabulary = read_token_table(bytes(assets.vocabulary).text(), assets.files->place(assets.vocabulary));
+  if (row.states_specials)
+    for (std::string& token : add_stated_tokens(config, vocabulary)) unsplittable.push_back(std::move(token));
+  return make_keras_byte_pairs(row, config, std::move(vocabulary),
+                               read_merges(bytes(assets.merges).text(), assets.files->place(assets.merges)),
+                               std::move(unsplittable), options);
 }
 
 }  // namespace attn::tokenizers

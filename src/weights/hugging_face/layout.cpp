@@ -69,8 +69,11 @@ Shape hugging_face_shape(const Layout& layout, const Shape& keras) {
       return {out, in};
     case Order::by_head:
       return {keras[0] * keras[2], keras[1]};
-    case Order::convolution:
-      return {keras[3], keras[2], keras[0], keras[1]};
+    case Order::convolution: {
+      Shape shape{keras[rank - 1], keras[rank - 2]};
+      shape.append(keras.slice(0, rank - 2));
+      return shape;
+    }
   }
   return keras;
 }
@@ -96,7 +99,7 @@ Tensor to_keras(const Tensor& array, const Layout& layout, const Shape& keras) {
     case Order::by_head:
       return turned(array, keras, keras[0], keras[2], keras[1]);
     case Order::convolution:
-      return reversed(array, keras, own[0], own[1], own[2] * own[3]);
+      return reversed(array, keras, own[0], own[1], product(own, 2, own.rank()));
   }
   return array.reshaped(keras);
 }
@@ -114,7 +117,7 @@ Tensor to_hugging_face(const Tensor& weight, const Layout& layout) {
     case Order::by_head:
       return turned(weight, shape, own[0], own[1], own[2]);
     case Order::convolution:
-      return reversed(weight, shape, own[0] * own[1], own[2], own[3]);
+      return reversed(weight, shape, product(own, 0, own.rank() - 2), own[own.rank() - 2], own[own.rank() - 1]);
   }
   return weight.reshaped(shape);
 }

@@ -98,7 +98,7 @@ class T5MultiHeadAttention final : public Composite {
     if (crosses) how.masks = masks(call);
     if (crosses && decoding != nullptr) {
       std::optional<EncodedKeys> read;
-      if (decoding->encoder->token_ids) {
+      if (decoding->encoder->input) {
         const TensorPtr encoded = call.tensor("key_value_states");
         read = EncodedKeys{heads_of(call, *key_projector_, encoded), heads_of(call, *value_projector_, encoded)};
       }

@@ -141,7 +141,7 @@ class T5GemmaAttention final : public HeadAttention {
   /// The keys and values of the encoder's sequence; empty if an earlier call cached them.
   std::optional<EncodedKeys> encoded(Call& call) const {
     const Decoding* const decoding = call.lowering().decoding;
-    if (decoding != nullptr && !decoding->encoder->token_ids) return std::nullopt;
+    if (decoding != nullptr && !decoding->encoder->input) return std::nullopt;
     const ValueId x = call.tensor("encoder_hidden_states")->id;
     return EncodedKeys{normal(call, x, key_, key_norm_), project(call, x, value_)};
   }

@@ -49,7 +49,7 @@ const Head* head_of(const Ref& root, const HuggingFaceModel& model, std::vector<
   if (!list || !list->is_array() || list->size() == 0) return nullptr;
   const std::string& name = (*list)[0].text();
   if (name == std::string(model.architecture) + "Model") return nullptr;
-  if (const Head* const head = head_of_architecture(model, name)) return head;
+  if (const Head* const head = head_of_architecture(model, name)) return head->task == kBackboneHead ? nullptr : head;
   warnings.push_back(fmt::format("{}: KerasHub has no head like that of {}; this is the backbone",
                                  root.document().source(), shortened(name)));
   return nullptr;

@@ -43,7 +43,9 @@ std::string hugging_face_config(Functional& model, const std::string& dtype) {
   const HuggingFaceModel& form = model_for(std::string(backbone.class_name()), config);
   ConfigMap map(config);
   form.sizes(map);
-  std::string architecture = std::string(form.architecture) + "Model";
+  const Head* const own_head = head_of_task(form, kBackboneHead);
+  std::string architecture =
+      std::string(form.architecture) + (own_head != nullptr ? std::string(own_head->architecture) : "Model");
   Json classes;
   if (task != nullptr) {
     const std::string name(model.class_name());

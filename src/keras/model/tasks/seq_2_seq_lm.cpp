@@ -14,11 +14,11 @@ Decoded Seq2SeqLM::decode(Lowering& lowering, ValueId token_ids, bool every_posi
   graph::Builder& b = lowering.builder();
   const TensorPtr tokens = Call::result(token_ids);
   const EncoderSequences encoder = *lowering.decoding->encoder;
-  const TensorPtr mask = Call::result(encoder.padding);
+  const TensorPtr mask = encoder.padding == graph::kNone ? nullptr : Call::result(encoder.padding);
   TensorPtr encoded = tokens;  // a placeholder: not read if the encoder's keys and values are cached
-  if (encoder.token_ids) {
+  if (encoder.input) {
     Decoding* const decoding = std::exchange(lowering.decoding, nullptr);  // the encoder reads whole sequences
-    encoded = encode(lowering, Call::result(*encoder.token_ids), mask);
+    encoded = encode(lowering, Call::result(*encoder.input), mask);
     lowering.decoding = decoding;
   }
   const TensorPtr hidden = decode_behind(lowering, tokens, encoded, mask);

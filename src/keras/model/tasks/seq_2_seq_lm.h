@@ -22,7 +22,8 @@ class Seq2SeqLM : public Task, public Decodes {
   [[nodiscard]] std::string_view kind() const override { return "Seq2SeqLM"; }
   void assemble() override;
 
-  virtual TensorPtr encode(Lowering& lowering, const TensorPtr& tokens, const TensorPtr& mask) = 0;
+  /// Encodes tokens with their mask, or features with null.
+  virtual TensorPtr encode(Lowering& lowering, const TensorPtr& input, const TensorPtr& mask) = 0;
   virtual TensorPtr decode_behind(Lowering& lowering, const TensorPtr& tokens, const TensorPtr& encoded,
                                   const TensorPtr& mask) = 0;
   /// Returns the factor of the hidden states before the logits; empty if there is none.

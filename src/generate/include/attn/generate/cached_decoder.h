@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "attn/backends/backend.h"
@@ -28,9 +29,11 @@ struct StepShape {
   bool hidden = false;            ///< the graph has an output hidden (rows, count, D)
   Dim encoder_entries = 0;        ///< number of sequences that the encoder reads
   Dim encoder_length = 0;         ///< length of the input encoder_padding_mask (rows, encoder_length) int32
-  bool reads_encoder = false;     ///< the graph also has an input encoder_token_ids (rows, encoder_length) int32
-  bool keras_hub_step = false;    ///< compute a single new token like KerasHub, including its errors
-  Dim images = 0;                 ///< number of images of each row that the step reads; adds the inputs of images
+  /// The graph also has an input encoder_token_ids (rows, encoder_length) int32, or encoder_features (rows,
+  /// encoder_length, width) float32.
+  bool reads_encoder = false;
+  bool keras_hub_step = false;  ///< compute a single new token like KerasHub, including its errors
+  Dim images = 0;               ///< number of images of each row that the step reads; adds the inputs of images
   // NOLINTNEXTLINE(modernize-use-nullptr): none is meant
   friend auto operator<=>(const StepShape&, const StepShape&) = default;
 };
@@ -51,6 +54,11 @@ struct CachedDecoderOptions {
   /// then have one length, and the first step reads them whole.
   Dim images = 0;
   std::vector<NamedTensor> image_arrays{};
+  /// For a model whose encoder reads features: those of all rows, (rows, length, width) float32.
+  std::optional<Tensor> encoder_features{};
+
+  /// Returns the length of the encoder's longest input; 0 for a model without an encoder.
+  [[nodiscard]] Dim encoder_length() const;
   /// Reproduce KerasHub, which reads the last token of a prompt once more as a single new token. Some of its models
   /// compute single new tokens wrongly.
   bool as_keras_hub = false;
@@ -71,6 +79,10 @@ class CachedDecoder final : public Decoder {
   [[nodiscard]] Dim vocabulary_size() const override { return vocabulary_size_; }
   [[nodiscard]] Dim capacity() const override { return options_.capacity; }
   Ahead advance(const Advance& step) override;
+
+  /// Replaces the encoder's features, which have the same shape as those in the options. The next sequences begin at
+  /// position 0.
+  void set_encoder_features(const Tensor& features);
 
   /// `cache_bytes` returns the size in bytes of all states, `memory_bytes` that of the executables' own memory.
   [[nodiscard]] std::int64_t cache_bytes() const { return cache_bytes_; }

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "classes/decoding.h"
+#include "classes/layers/attention/cached_attention.h"
 #include "classes/layers/attention/head_attention.h"
 #include "classes/layers/layers.h"
 #include "classes/ops/expression.h"
@@ -67,7 +68,7 @@ class MultiHeadAttention : public HeadAttention {
     }
     const Shape heads{num_heads, key_dim}, value_heads{num_heads, *value_dim};
     query_ = declare(w, "query", "query_dense", {query.back()}, heads, rank - 1);
-    key_ = declare(w, "key", "key_dense", {key.back()}, heads, rank - 1);
+    key_ = declare(w, "key", "key_dense", {key.back()}, heads, use_bias && key_bias_, rank - 1);
     if (use_gate) gate_ = declare(w, "gate", "_gate_dense", {query.back()}, value_heads, rank - 1);
     value_ = declare(w, "value", "value_dense", {value.back()}, value_heads, rank - 1);
     output_ = declare(w, "attention_output", "output_dense", value_heads, output_dims(query), rank - 1);
@@ -131,7 +132,7 @@ class MultiHeadAttention : public HeadAttention {
     how.path = path(call, 4);
     how.masks = masks(call, std::nullopt);
     std::optional<EncodedKeys> read;
-    if (encoder.token_ids) {
+    if (encoder.input) {
       const ValueId encoded = call.tensor("value")->id;
       read = EncodedKeys{project(call, encoded, key_), project(call, encoded, value_)};
     }
@@ -240,12 +241,18 @@ class MultiHeadAttention : public HeadAttention {
   std::optional<Positive> value_dim;
   std::optional<Tuple> output_shape, attention_axes;
   std::vector<int> attention_axes_;  // counted from the front
+
+ protected:
+  bool key_bias_ = true;
 };
 
 /// KerasHub's variant. Masks of the inputs are ignored but kept, and gate and window are not computed.
 class CachedMultiHeadAttention : public MultiHeadAttention {
  public:
-  CachedMultiHeadAttention() { plain_ = true; }
+  explicit CachedMultiHeadAttention(bool key_bias = true) {
+    plain_ = true;
+    key_bias_ = key_bias;
+  }
   [[nodiscard]] std::span<const std::string_view> arguments() const override {
     // The last argument is attn's own. With it, TransformerDecoder requests causality instead of passing a mask, so
     // that kernels can skip hidden parts.
@@ -265,12 +272,6 @@ class CachedMultiHeadAttention : public MultiHeadAttention {
   }
 };
 
-constexpr std::string_view kSymbols =
-    "query/kernel: d_model h d_head; query/bias: h d_head;"
-    " key/kernel: d_model|d_key h d_head; key/bias: h d_head;"
-    " value/kernel: d_model|d_value h d_head|d_v; value/bias: h d_head|d_v;"
-    " gate/kernel: d_model h d_head|d_v; gate/bias: h d_head|d_v;"
-    " attention_output/kernel: h d_head|d_v d_model|d_out; attention_output/bias: d_model|d_out";
 constexpr std::array kKeras2 = {Keras2Key{"query_shape"}, Keras2Key{"key_shape"}, Keras2Key{"value_shape"},
                                 Keras2Key{"softmax_robust_masking"}};
 
@@ -279,7 +280,7 @@ constexpr std::array kMultiHeadAttentionClasses = {
               .make = make_layer<MultiHeadAttention>,
               .since = 300,
               .role = Role::attention,
-              .symbols = kSymbols,
+              .symbols = kMultiHeadSymbols,
               .keras2_keys = kKeras2},
     ClassInfo{.name = "CachedMultiHeadAttention",
               .make = make_layer<CachedMultiHeadAttention>,
@@ -287,10 +288,12 @@ constexpr std::array kMultiHeadAttentionClasses = {
               .module = "keras_hub.src.layers.modeling.cached_multi_head_attention",
               .role = Role::attention,
               .package = "keras_hub",
-              .symbols = kSymbols},
+              .symbols = kMultiHeadSymbols},
 };
 
 }  // namespace
+
+LayerPtr make_cached_attention_without_key_bias() { return std::make_unique<CachedMultiHeadAttention>(false); }
 
 Family multi_head_attention_classes() { return kMultiHeadAttentionClasses; }
 

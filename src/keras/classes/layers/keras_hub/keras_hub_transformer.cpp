@@ -6,6 +6,7 @@
 
 #include "classes/composite.h"
 #include "classes/layers/attention/padding_mask.h"
+#include "classes/layers/keras_hub/transformer_blocks.h"
 #include "classes/layers/layers.h"
 #include "classes/ops/fourier.h"
 
@@ -98,6 +99,7 @@ class TransformerBlock : public Composite {
 
 class TransformerEncoder : public TransformerBlock {
  public:
+  explicit TransformerEncoder(const char* attention = "MultiHeadAttention") : attention_(attention) {}
   [[nodiscard]] std::span<const std::string_view> arguments() const override {
     static constexpr std::array<std::string_view, 5> kNames = {"inputs", "padding_mask", "attention_mask", "training",
                                                                "return_attention_scores"};
@@ -106,8 +108,7 @@ class TransformerEncoder : public TransformerBlock {
 
   void build(Weights&, Call& call) override {
     const std::int64_t hidden_dim = width(call.shape("inputs"));
-    self_attention_ =
-        &make_attention("MultiHeadAttention", "self_attention_layer", "_self_attention_layer", hidden_dim);
+    self_attention_ = &make_attention(attention_, "self_attention_layer", "_self_attention_layer", hidden_dim);
     self_attention_norm_ = &make_norm("self_attention_layer_norm", "_self_attention_layer_norm");
     self_attention_dropout_ = &make_dropout("self_attention_dropout", "_self_attention_dropout");
     feedforward_norm_ = &make_norm("feedforward_layer_norm", "_feedforward_layer_norm");
@@ -130,11 +131,15 @@ class TransformerEncoder : public TransformerBlock {
         });
     return feed_forward(call, x);
   }
+
+ private:
+  const char* attention_;  // the class
 };
 
 /// A transformer block that also attends to an encoder sequence, if its call has one.
 class TransformerDecoder : public TransformerBlock {
  public:
+  explicit TransformerDecoder(const char* attention = "CachedMultiHeadAttention") : attention_(attention) {}
   void fields(Fields& f) override {
     TransformerBlock::fields(f);
     f("decoder_sequence_shape", decoder_sequence_shape);
@@ -164,13 +169,11 @@ class TransformerDecoder : public TransformerBlock {
       throw bad_input("decoder_sequence_shape is {}, but the layer is called with {}", decoder_sequence_shape->str(),
                       decoder.str());
     }
-    self_attention_ =
-        &make_attention("CachedMultiHeadAttention", "self_attention", "_self_attention_layer", hidden_dim);
+    self_attention_ = &make_attention(attention_, "self_attention", "_self_attention_layer", hidden_dim);
     self_attention_norm_ = &make_norm("self_attention_layer_norm", "_self_attention_layer_norm");
     self_attention_dropout_ = &make_dropout("self_attention_dropout", "_self_attention_dropout");
     if (encoder_sequence_shape) {
-      cross_attention_ =
-          &make_attention("CachedMultiHeadAttention", "cross_attention", "_cross_attention_layer", hidden_dim);
+      cross_attention_ = &make_attention(attention_, "cross_attention", "_cross_attention_layer", hidden_dim);
       cross_attention_norm_ = &make_norm("cross_attention_layer_norm", "_cross_attention_layer_norm");
       cross_attention_dropout_ = &make_dropout("cross_attention_dropout", "_cross_attention_dropout");
     }
@@ -212,6 +215,7 @@ class TransformerDecoder : public TransformerBlock {
   }
 
  private:
+  const char* attention_;  // the class
   std::optional<Shape> decoder_sequence_shape, encoder_sequence_shape;
   Layer* cross_attention_ = nullptr;
   Layer* cross_attention_norm_ = nullptr;
@@ -298,6 +302,9 @@ constexpr std::array kKerasHubTransformerClasses = {
 };
 
 }  // namespace
+
+LayerPtr make_transformer_encoder(const char* attention) { return std::make_unique<TransformerEncoder>(attention); }
+LayerPtr make_transformer_decoder(const char* attention) { return std::make_unique<TransformerDecoder>(attention); }
 
 Family keras_hub_transformer_classes() { return kKerasHubTransformerClasses; }
 

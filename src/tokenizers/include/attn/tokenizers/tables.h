@@ -61,6 +61,8 @@ struct KerasClass {
   bool takes_specials = false;
   /// Whether KerasHub's converter also adds the reserved tokens, and splits texts at none of the added tokens.
   bool splits_added = false;
+  /// Whether the config states special tokens and languages with their ids, which are not in the vocabulary's file.
+  bool states_specials = false;
 };
 
 /// A Hugging Face folder of some model type, and the class that reads its tokenizer.

@@ -18,7 +18,7 @@ struct Layout {
     flat,         ///< a vector, or the matrix (in, out) of GPT-2's Conv1D; Keras has axes of heads
     transposed,   ///< torch.nn.Linear's (out, in); Keras has (in, out) with axes of heads
     by_head,      ///< torch.nn.Linear's (heads·size, in); Keras has (heads, in, size)
-    convolution,  ///< (out, in, height, width); Keras has (height, width, in, out)
+    convolution,  ///< (out, in, window…); Keras has (window…, in, out)
   };
   Order order = Order::same;
   /// Number of Keras's axes that are `in`; with `flat`, 0 makes a vector.

@@ -1,0 +1,123 @@
+#include "attn/open/audio_converter.h"
+
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "attn/base/error.h"
+#include "attn/base/text.h"
+#include "attn/io/audio.h"
+#include "attn/io/json_text.h"
+#include "attn/open/folder_config.h"
+#include "attn/open/memory.h"
+#include "attn/open/session.h"
+#include "preset_converter.h"
+
+namespace attn::open {
+namespace {
+
+constexpr const char *kWhisper = "WhisperAudioConverter", *kMoonshine = "MoonshineAudioConverter",
+                     *kFolderFile = "preprocessor_config.json";
+const Silent kQuiet{};
+
+/// Returns a positive integer of an object, or its default.
+std::int64_t integer_in(const nlohmann::json& object, const char* key, std::int64_t otherwise,
+                        const std::string& place) {
+  if (!object.contains(key) || object[key].is_null()) return otherwise;
+  if (!object[key].is_number_integer() || object[key].get<std::int64_t>() < 1)
+    throw bad_input("{}: '{}' must be an integer > 0", place, key);
+  return object[key].get<std::int64_t>();
+}
+
+/// Returns KerasHub's converter for a feature extractor of transformers.
+nlohmann::json converted(const nlohmann::json& extractor, const std::string& place) {
+  if (!extractor.is_object() || !extractor.contains("feature_extractor_type"))
+    throw bad_input("{}: expected an object with a 'feature_extractor_type'", place);
+  const nlohmann::json& type = extractor["feature_extractor_type"];
+  const auto of = [&](const char* key, std::int64_t otherwise) { return integer_in(extractor, key, otherwise, place); };
+  const auto object = [](const char* name, nlohmann::json config) {
+    return nlohmann::json{{"module", "keras_hub.layers"},
+                          {"class_name", name},
+                          {"config", std::move(config)},
+                          {"registered_name", std::string("keras_hub>") + name}};
+  };
+  if (type == "WhisperFeatureExtractor")
+    return object(kWhisper, {{"num_mels", of("feature_size", 80)},
+                             {"num_fft_bins", of("n_fft", 400)},
+                             {"stride", of("hop_length", 160)},
+                             {"sampling_rate", of("sampling_rate", 16000)},
+                             {"max_audio_length", of("chunk_length", 30)}});
+  if (type == "Wav2Vec2FeatureExtractor")
+    return object(kMoonshine,
+                  {{"sampling_rate", of("sampling_rate", 16000)},
+                   {"do_normalize", extractor.contains("do_normalize") && extractor["do_normalize"] == true}});
+  throw bad_input("{}: the feature extractor {} is not supported; expected that of Whisper or Wav2Vec2", place,
+                  printable(type.dump()));
+}
+
+}  // namespace
+
+AudioConverter::AudioConverter(std::string source, std::string config)
+    : source_(std::move(source)), config_(std::move(config)) {
+  const std::string place = printable(source_);
+  const nlohmann::json json = io::parse_json(config_, place);
+  if (!json.is_object() || !json.contains("class_name") || !json["class_name"].is_string() ||
+      !json.contains("config") || !json["config"].is_object())
+    throw bad_input("{}: expected an object with 'class_name' and 'config'", place);
+  const auto name = json["class_name"].get<std::string>();
+  if (name != kWhisper && name != kMoonshine)
+    throw bad_input("{}: expected the AudioConverter of Whisper or Moonshine, got '{}'", place, printable(name));
+  const std::int64_t rate = integer_in(json["config"], "sampling_rate", 16000, place);
+  if (rate < io::kLeastAudioRate || rate > io::kMostAudioRate)
+    throw bad_input("{}: a 'sampling_rate' of {}; expected {} to {}", place, rate, io::kLeastAudioRate,
+                    io::kMostAudioRate);
+  rate_ = static_cast<std::uint32_t>(rate);
+  if (name != kWhisper) return;
+  const std::int64_t seconds = integer_in(json["config"], "max_audio_length", 30, place);
+  constexpr std::int64_t kMostSeconds = 3600;
+  if (seconds > kMostSeconds) throw bad_input("{}: 'max_audio_length' is over {}", place, kMostSeconds);
+  window_ = seconds * rate;
+}
+
+void AudioConverter::prepare(Dim samples, const Execution& execution) {
+  if (session_ && prepared_ == samples) return;
+  session_.reset();
+  keras::ReadOptions options;
+  options.input_shape = Shape{samples};
+  const LoadedModel layer = load_model(ModelText{source_, config_, options, {}}, Reading{}, kQuiet);
+  keras::LowerOptions lower;
+  lower.batch = 1;
+  graph::Graph graph = layer.model.lower(lower);
+  Execution here;
+  here.threads = execution.threads;
+  here.memory_limit = execution.memory_limit;
+  const auto backend = open_backend(here.device, here.backend, kQuiet);
+  require_memory(layer, lower, graph, *backend, here);
+  session_.emplace(prepare_session(*backend, std::move(graph), {}, here.compile_options(), kQuiet));
+  prepared_ = samples;
+}
+
+Tensor AudioConverter::convert(const Tensor& samples, const Execution& execution) {
+  const Dim given = samples.shape()[0];
+  const Dim length = window_.value_or(given);
+  prepare(length, execution);
+  Tensor input(DType::float32, {1, length});
+  std::memset(input.data(), 0, static_cast<std::size_t>(input.bytes()));
+  std::memcpy(input.data(), samples.data(), static_cast<std::size_t>(std::min(given, length)) * sizeof(float));
+  session_->run(std::vector<Tensor>{input});
+  const Tensor result = session_->outputs().front().tensor.cast(DType::float32);  // valid until the next pass
+  Tensor out(DType::float32, result.shape());
+  std::memcpy(out.data(), result.data(), static_cast<std::size_t>(result.bytes()));
+  return out;
+}
+
+std::optional<AudioConverter> audio_converter_of(const LoadedModel& loaded) {
+  if (auto found = converter_of(loaded, "audio_converter"))
+    return AudioConverter(std::move(found->source), std::move(found->config));
+  const auto text = folder_config(loaded, kFolderFile);
+  if (!text) return std::nullopt;
+  const std::string source = *loaded.weights + "/" + kFolderFile, place = printable(source);
+  return AudioConverter(source, converted(io::parse_json(*text, place), place).dump());
+}
+
+}  // namespace attn::open

@@ -1,0 +1,45 @@
+// A model's own conversion of sound to an input.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "attn/base/tensor.h"
+#include "attn/open/execution.h"
+#include "attn/open/model.h"
+#include "attn/run/session.h"
+
+namespace attn::open {
+
+/// Converts samples as KerasHub's AudioConverter does, to a log-mel spectrogram or normalized samples.
+class AudioConverter {
+ public:
+  /// Takes the config of a converter: a serialized layer as JSON. `source` is its file and place, for messages. Throws
+  /// Error (bad_input).
+  AudioConverter(std::string source, std::string config);
+
+  /// Returns the samples per second that the model expects.
+  [[nodiscard]] std::uint32_t rate() const { return rate_; }
+  /// Returns the number of samples to which a sound is cut or padded; nothing if its length stays.
+  [[nodiscard]] std::optional<std::int64_t> window() const { return window_; }
+
+  /// Returns the features (1, length, width) of samples (N) at rate(). Throws Error (bad_input), or no_memory before
+  /// anything large is allocated.
+  [[nodiscard]] Tensor convert(const Tensor& samples, const Execution& execution);
+
+ private:
+  void prepare(Dim samples, const Execution& execution);
+
+  std::string source_, config_;
+  std::uint32_t rate_ = 0;
+  std::optional<std::int64_t> window_;
+  Dim prepared_ = 0;
+  std::optional<run::Session> session_;
+};
+
+/// Returns the converter of a task's preprocessor, of a preset's preprocessor.json or audio_converter.json, or of a
+/// Hugging Face folder's preprocessor_config.json; nothing if there is none. Throws Error (bad_input).
+[[nodiscard]] std::optional<AudioConverter> audio_converter_of(const LoadedModel& loaded);
+
+}  // namespace attn::open

@@ -1,0 +1,26 @@
+// Transcripts of sounds, as text.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "attn/report/format.h"
+#include "attn/transcribe/transcript.h"
+
+namespace attn::report {
+
+struct TranscriptReport {
+  std::string path, class_name, tokenizer;  ///< path and class of the model, and class of the tokenizer
+  std::string weights;                      ///< source of the weights
+  std::vector<std::string> files;           ///< the sounds
+  std::vector<transcribe::Transcript> transcripts;
+  bool translated = false, has_times = false;
+};
+
+/// text: the text of each sound; with times, a line for each segment. json: "attn.transcribe/1".
+[[nodiscard]] std::string render(Format format, const TranscriptReport& report);
+
+/// Returns the segments of a transcript as subtitles in the SubRip format.
+[[nodiscard]] std::string subtitles(const transcribe::Transcript& transcript);
+
+}  // namespace attn::report

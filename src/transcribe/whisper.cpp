@@ -1,0 +1,131 @@
+// Whisper reads windows of 30 seconds.
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "attn/base/error.h"
+#include "attn/base/stop.h"
+#include "attn/generate/open_decoder.h"
+#include "kinds.h"
+#include "samples.h"
+#include "segments.h"
+#include "whisper_rules.h"
+#include "whisper_tokens.h"
+#include "window_decoder.h"
+
+namespace attn::transcribe {
+namespace {
+
+constexpr std::int64_t kUsualLength = 448;
+constexpr Dim kLongestPrompt = 4;
+
+class Whisper final : public Transcriber {
+ public:
+  Whisper(const Opened& parts, open::AudioConverter converter)
+      : parts_(parts),
+        converter_(std::move(converter)),
+        tokens_(whisper_tokens(parts.loaded, parts.tokenizer)),
+        capacity_(generate::within_positions(parts.loaded.model, tokens_.max_length.value_or(kUsualLength))),
+        decoder_(parts.backend, parts.loaded, parts.execution, parts.listener, capacity_, parts.options.num_beams,
+                 std::min<Dim>(kLongestPrompt, capacity_)) {
+    if (!converter_.window()) throw bad_input("{}: the converter of sound is not Whisper's", parts_.loaded.file);
+    const TranscribeOptions& options = parts_.options;
+    if (options.language) language_ = language_token(tokens_, *options.language);
+    if (options.translate && !tokens_.translate) throw bad_usage("`task` translate: the model only transcribes");
+    if (options.translate && tokens_.languages.empty())
+      throw bad_usage("`task` translate: the model knows only English");
+  }
+
+  [[nodiscard]] Transcript transcribe(const io::Audio& audio) override {
+    const Tensor samples = io::resampled(audio.samples, audio.rate, converter_.rate());
+    const Dim count = samples.shape()[0], window = *converter_.window();
+    Transcript out;
+    out.seconds = static_cast<double>(audio.samples.shape()[0]) / static_cast<double>(audio.rate);
+    std::optional<std::pair<std::string, Id>> language = language_;
+    for (Dim at = 0; at < count;) {
+      throw_if_stopped();
+      const Tensor features = converter_.convert(samples_in(samples, at, at + window), parts_.execution);
+      if (!language && !tokens_.languages.empty()) {
+        language = detected(features);
+        out.detected = true;
+      }
+      at += add_window(features, language, at, std::min(window, count - at), out);
+    }
+    if (language) out.language = language->first;
+    for (const Segment& segment : out.segments) out.text += segment.text;
+    return out;
+  }
+
+ private:
+  /// Returns the seconds of a step of timestamps: one position of the encoder, two frames.
+  [[nodiscard]] double step(const Tensor& features) const {
+    const double seconds = static_cast<double>(*converter_.window()) / converter_.rate();
+    return seconds / static_cast<double>((features.shape()[1] + 1) / 2);
+  }
+
+  [[nodiscard]] std::pair<std::string, Id> detected(const Tensor& features) {
+    const std::vector<float> logits = decoder_.next(features, {tokens_.start});
+    const auto likely = [&](const auto& row) {
+      const auto id = static_cast<std::size_t>(row.second);
+      return id < logits.size() ? logits[id] : -std::numeric_limits<float>::infinity();
+    };
+    return *std::ranges::max_element(tokens_.languages, {}, likely);
+  }
+
+  [[nodiscard]] std::vector<Token> prompt(const std::optional<std::pair<std::string, Id>>& language) const {
+    std::vector<Token> out{tokens_.start};
+    if (language) {
+      out.push_back(language->second);
+      const auto task = parts_.options.translate ? tokens_.translate : tokens_.transcribe;
+      if (task) out.push_back(*task);
+    }
+    if (!parts_.options.timestamps) out.push_back(tokens_.no_timestamps);
+    return out;
+  }
+
+  /// Adds the segments of a window of `length` samples at `at`. Returns the number of samples to the next window.
+  Dim add_window(const Tensor& features, const std::optional<std::pair<std::string, Id>>& language, Dim at, Dim length,
+                 Transcript& out) {
+    const bool timestamps = parts_.options.timestamps;
+    Search how;
+    how.prompt = prompt(language);
+    const auto given = static_cast<Dim>(how.prompt.size());
+    how.max_length = std::min(capacity_, given + parts_.options.max_new_tokens.value_or(capacity_));
+    how.end = tokens_.end;
+    how.beams = parts_.options.num_beams;
+    const WhisperRules rules(tokens_, timestamps, how.prompt.size());
+    how.rules = [&](std::span<const Token> chosen, std::span<float> logits) { rules.apply(chosen, logits); };
+    std::vector<Token> tokens = decoder_.decode(features, how);
+    if (!tokens.empty() && tokens.back() == tokens_.end) tokens.pop_back();
+
+    const double seconds = step(features), rate = converter_.rate();
+    const auto steps = static_cast<Id>(std::ceil(static_cast<double>(length) / rate / seconds));
+    // A model may choose timestamps without being asked; transformers follows them too.
+    const Parts found = split(tokens, tokens_, steps);
+    const double begin = static_cast<double>(at) / rate;
+    const double most = begin + static_cast<double>(length) / rate;
+    for (const Part& part : found.parts) {
+      Segment segment{begin + part.start * seconds, std::min(begin + part.end * seconds, most), {}, {}};
+      segment.text = text_of(parts_.tokenizer, part.tokens, tokens_.first_timestamp());
+      segment.tokens = part.tokens;
+      out.segments.push_back(std::move(segment));
+    }
+    if (found.next <= 0 || found.next >= steps) return length;
+    return std::min(length, static_cast<Dim>(std::llround(found.next * seconds * rate)));
+  }
+
+  Opened parts_;
+  open::AudioConverter converter_;
+  WhisperTokens tokens_;
+  Dim capacity_;
+  WindowDecoder decoder_;
+  std::optional<std::pair<std::string, Id>> language_;
+};
+
+}  // namespace
+
+std::unique_ptr<Transcriber> open_whisper(const Opened& parts, open::AudioConverter converter) {
+  return std::make_unique<Whisper>(parts, std::move(converter));
+}
+
+}  // namespace attn::transcribe

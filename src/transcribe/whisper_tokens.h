@@ -1,0 +1,37 @@
+// The special tokens of a Whisper model.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "attn/open/model.h"
+#include "attn/tokenizers/tokenizer.h"
+
+namespace attn::transcribe {
+
+using tokenizers::Id;
+
+struct WhisperTokens {
+  Id start = 0, end = 0, no_timestamps = 0;
+  std::optional<Id> transcribe, translate;
+  std::vector<std::pair<std::string, Id>> languages;  ///< by code; empty for a model of English only
+  std::vector<Id> suppressed, suppressed_at_begin;    ///< tokens that are never chosen, and never at the beginning
+  std::optional<Id> most_initial;                     ///< the latest first timestamp, in steps
+  std::optional<std::int64_t> max_length;             ///< of a window, including the prompt
+
+  /// Returns the timestamp of the beginning of a window; the following ids are later.
+  [[nodiscard]] Id first_timestamp() const { return no_timestamps + 1; }
+};
+
+/// Finds the tokens by their names, and the rules in generation_config.json of a Hugging Face folder; a preset of
+/// KerasHub has OpenAI's rules. Throws Error (bad_input) if a token is missing.
+[[nodiscard]] WhisperTokens whisper_tokens(const open::LoadedModel& loaded, const tokenizers::Tokenizer& tokenizer);
+
+/// Returns the token of a language, given its code or its English name, with its code. Throws Error (usage) for a
+/// language that the model does not have.
+[[nodiscard]] std::pair<std::string, Id> language_token(const WhisperTokens& tokens, const std::string& language);
+
+}  // namespace attn::transcribe

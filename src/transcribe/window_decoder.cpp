@@ -1,0 +1,32 @@
+#include "window_decoder.h"
+
+#include <utility>
+
+#include "attn/generate/open_decoder.h"
+
+namespace attn::transcribe {
+
+void WindowDecoder::hear(const Tensor& features) {
+  if (decoder_ && heard_ == features.shape()) return decoder_->set_encoder_features(features);
+  decoder_.reset();
+  generate::CachedDecoderOptions options;
+  options.branches = branches_;
+  options.capacity = capacity_;
+  options.encoder_features = features;
+  decoder_ = generate::open_decoder(backend_, loaded_, execution_, {}, std::move(options), prompt_, listener_);
+  heard_ = features.shape();
+}
+
+std::vector<Token> WindowDecoder::decode(const Tensor& features, const Search& how) {
+  hear(features);
+  return search(*decoder_, how);
+}
+
+std::vector<float> WindowDecoder::next(const Tensor& features, const std::vector<Token>& prompt) {
+  hear(features);
+  const generate::Ahead ahead = decoder_->advance({prompt, 1, static_cast<Dim>(prompt.size()), 0, {}, false});
+  const auto logits = ahead.logits.as<float>();
+  return {logits.begin(), logits.end()};
+}
+
+}  // namespace attn::transcribe

@@ -1,0 +1,47 @@
+// Generates the tokens of a window of sound.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "attn/backends/backend.h"
+#include "attn/generate/cached_decoder.h"
+#include "attn/open/execution.h"
+#include "attn/open/listener.h"
+#include "attn/open/model.h"
+#include "search.h"
+
+namespace attn::transcribe {
+
+/// A decoder that is opened for the first window, and again for a window of another length.
+class WindowDecoder {
+ public:
+  /// `capacity`: maximum tokens of a window; `prompt`: the longest prompt. The other arguments must outlive this.
+  WindowDecoder(const backends::Backend& backend, const open::LoadedModel& loaded, const open::Execution& execution,
+                const open::Listener& listener, Dim capacity, Dim branches, Dim prompt)
+      : backend_(backend),
+        loaded_(loaded),
+        execution_(execution),
+        listener_(listener),
+        capacity_(capacity),
+        branches_(branches),
+        prompt_(prompt) {}
+
+  /// Returns the result of a search for the encoder's features (1, length, width).
+  [[nodiscard]] std::vector<Token> decode(const Tensor& features, const Search& how);
+  /// Returns the logits of the token after the prompt.
+  [[nodiscard]] std::vector<float> next(const Tensor& features, const std::vector<Token>& prompt);
+
+ private:
+  void hear(const Tensor& features);
+
+  const backends::Backend& backend_;
+  const open::LoadedModel& loaded_;
+  const open::Execution& execution_;
+  const open::Listener& listener_;
+  Dim capacity_, branches_, prompt_;
+  Shape heard_;
+  std::unique_ptr<generate::CachedDecoder> decoder_;
+};
+
+}  // namespace attn::transcribe
