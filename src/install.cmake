@@ -19,7 +19,7 @@ target_compile_features(attn_shared INTERFACE cxx_std_20)
 function(attn_search target)
   set(folders ${ARGN})
   get_target_property(dnnl DNNL::dnnl LOCATION)
-  foreach(library ${dnnl} ${HDF5_LIBRARY} ${SPNG_LIBRARY})
+  foreach(library ${dnnl} ${HDF5_LIBRARY} ${SPNG_LIBRARY} ${OpenMP_gomp_LIBRARY})
     if(library MATCHES "\\.a$")
       continue()
     endif()
@@ -63,8 +63,8 @@ install(FILES LICENSE DESTINATION share/doc/attn RENAME copyright)
 install(DIRECTORY docs configs DESTINATION share/doc/attn PATTERN outputs EXCLUDE)
 
 # The notices of statically linked libraries, as their licences require.
-foreach(package libaec-dev libcli11-dev libfmt-dev libhdf5-dev libmd-dev libpcre2-dev librandom123-dev libspdlog-dev libutf8proc-dev
-        nlohmann-json3-dev)
+foreach(package libaec-dev libcli11-dev libfmt-dev libhdf5-dev libjpeg62-turbo-dev libmd-dev libpcre2-dev librandom123-dev
+        libsentencepiece-dev libspdlog-dev libspng-dev libutf8proc-dev nlohmann-json3-dev zlib1g-dev)
   if(EXISTS /usr/share/doc/${package}/copyright)
     install(FILES /usr/share/doc/${package}/copyright DESTINATION share/doc/attn/notices RENAME ${package})
   endif()
@@ -78,7 +78,7 @@ install(CODE "
     set(zsh \${share}/zsh/vendor-completions)
   endif()
   file(MAKE_DIRECTORY \${share}/man/man1 \${share}/bash-completion/completions \${zsh} \${share}/fish/vendor_completions.d)
-  set(attn \"${CMAKE_BINARY_DIR}/attn\")
+  set(attn ${CMAKE_CROSSCOMPILING_EMULATOR} \"${CMAKE_BINARY_DIR}/attn\")
   execute_process(COMMAND \${attn} man --all -o \${share}/man/man1 COMMAND_ERROR_IS_FATAL ANY)
   execute_process(COMMAND \${attn} completion bash -o \${share}/bash-completion/completions/attn COMMAND_ERROR_IS_FATAL ANY)
   execute_process(COMMAND \${attn} completion zsh -o \${zsh}/_attn COMMAND_ERROR_IS_FATAL ANY)

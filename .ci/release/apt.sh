@@ -7,6 +7,7 @@ apt_of() {
     grep -Eo '^(URIs: |deb (\[[^]]*\] )?)[a-z+]+://[^ ]+/debian/?( |$)' | grep -Eo '[a-z+]+://[^ ]+' | head -1)
   if [ -z "$mirror" ]; then echo "release: the sources of apt name no mirror of Debian" >&2; return 1; fi
   mkdir -p "$work/lists/partial" "$work/cache/archives/partial"
+  work=$(cd "$work" && pwd)  # apt resolves a relative path against its own folder
   printf 'deb %s %s main\ndeb-src %s %s main\n' "$mirror" "$release" "$mirror" "$release" >"$work/sources.list"
   set -- -qq -o APT::Architectures= -o APT::Architectures::="$arch" -o APT::Architecture="$arch" \
     -o APT::Sandbox::User=root -o Dir::Etc::SourceList="$work/sources.list" -o Dir::Etc::SourceParts=/dev/null \
