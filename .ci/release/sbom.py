@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes a list of all third-party software in a build, as CycloneDX JSON: sbom.py BUILD TREE VERSION ARCH [RELEASE].
+"""Writes a list of all third-party software in a build, as CycloneDX JSON: sbom.py BUILD TREE VERSION ARCH RELEASE.
 
 Ninja knows every header that was included and every archive that was linked; readelf knows the shared libraries in TREE.
 Debian's package of each gives its version and license. RELEASE is the folder with the libraries that were built from
@@ -13,6 +13,10 @@ import sys
 PROGRAMS = {"attn", "attn-hdf5", "attn-image"}
 # Headers of the C library are no part of the result; the C library itself is, where TREE has it.
 NOT_CONTAINED = re.compile(r"^(libc6-dev|linux-libc-dev|libcrypt-dev|doctest-dev|libgcc-\d+-dev|libc6-dev-.*)$")
+
+# Debian's package of each library that is built from source.
+BUILT = {"fmtlib": "libfmt-dev", "spdlog": "libspdlog-dev", "zlib": "zlib1g-dev", "libspng": "libspng-dev",
+         "sentencepiece": "libsentencepiece-dev", "onednn": "libdnnl-dev"}
 
 
 def run(*words):
@@ -42,8 +46,8 @@ def debian_packages(paths, root):
     return found
 
 
-def unpacked_packages(sysroot, paths, everything):
-    """Returns the packages of a sysroot that have one of the paths, or all of its libraries."""
+def unpacked_packages(sysroot, everything):
+    """Returns the packages of a sysroot whose shared libraries are copied; with `everything`, also the others."""
     listed = dict(line.split("\t") for line in (sysroot / "packages.tsv").read_text().splitlines())
     found = {}
     for name, version in listed.items():
@@ -77,7 +81,7 @@ def main():
     release = pathlib.Path(release)
     sysroot = release / "sysroot"
     paths = files_of(build)
-    packages = unpacked_packages(sysroot, paths, everything=arch != "amd64")
+    packages = unpacked_packages(sysroot, everything=arch != "amd64")
     if arch == "amd64":
         packages.update(debian_packages(paths, pathlib.Path("/")))
     components = []
@@ -85,9 +89,8 @@ def main():
         components.append(component(name, package_version, docs / name, "debian"))
     for line in (release / "sources.tsv").read_text().splitlines() if (release / "sources.tsv").exists() else []:
         name, package_version, distribution = line.split("\t")
-        copyright_file = release.parent / "sources" / name / "debian"
-        components = [one for one in components if not one["name"].startswith(f"lib{name.removesuffix('lib')}")]
-        components.append(component(name, package_version, copyright_file, distribution))
+        components = [one for one in components if one["name"] != BUILT[name]]
+        components.append(component(name, package_version, release.parent / "sources" / name / "debian", distribution))
     if any("libdnnl" in path for path in paths) and not any("dnnl" in one["name"] for one in components):
         components.append({"type": "library", "name": "oneDNN", "version": onednn_version(tree),
                            "licenses": [{"license": {"id": "Apache-2.0"}}]})

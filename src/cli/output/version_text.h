@@ -1,4 +1,4 @@
-// The answer to --version.
+// The text of --version.
 #pragma once
 
 #include <string>
