@@ -22,11 +22,14 @@ foreach(library fmt spdlog)
   set_target_properties(${library}::${library} PROPERTIES IMPORTED_LOCATION_NONE ${ATTN_RELEASE}/prefix/lib/lib${library}.a)
 endforeach()
 
-# The companions do without a C library, because they are started without the archive's launcher. Thread functions are
-# linked whole: weak references to them would stay null.
-function(attn_link_statically)
+function(attn_link_portably)
+  # The companions do without a C library, because they are started without the archive's launcher. Thread functions are
+  # linked whole: weak references to them would stay null.
   foreach(program attn-hdf5 attn-image)
     target_link_options(${program} PRIVATE -static -Wl,--whole-archive -lpthread -Wl,--no-whole-archive)
   endforeach()
+  if(TARGET attn_python)  # Python's functions come from the interpreter
+    target_link_options(attn_python PRIVATE -Wl,-z,undefs)
+  endif()
 endfunction()
-cmake_language(DEFER CALL attn_link_statically)
+cmake_language(DEFER CALL attn_link_portably)
