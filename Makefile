@@ -2,12 +2,13 @@
 BUILD ?= build
 PREFIX ?= /usr/local
 PYTHON ?= python3
+PYTHONS ?= $(PYTHON)
 ATTN := $(BUILD)/attn
 
 MAKEFLAGS += --no-print-directory
 
 .PHONY: build build-all build-asan setup run test test-long test-asan test-tsan test-robust fuzz check check-long coverage \
-        lint format install package wheel wheel-test docs site bench bench-peers gpu-check gpu-kit clean distclean help
+        lint format install package release release-test wheel wheel-test docs site bench bench-peers gpu-check gpu-kit clean distclean help
 .DEFAULT_GOAL := build
 
 build: $(BUILD)/CMakeCache.txt ## compile the program to build/attn
@@ -83,6 +84,14 @@ install: build ## install into PREFIX (default /usr/local) under DESTDIR
 package: build ## build a .deb and a self-contained .tar.gz in build/
 	@.ci/setup package
 	@cd $(BUILD) && rm -f attn_*.deb attn-*.tar.gz && cpack -G DEB && ATTN_BUNDLE=1 cpack -G TGZ
+
+release: setup ## build all packages of a version in dist/ (PYTHONS="python3.9 …", ARCHS=amd64; docs/releasing.md)
+	@.ci/setup release
+	@PYTHONS="$(PYTHONS)" ARCHS="$(ARCHS)" .ci/release/make
+
+release-test: ## install the packages of dist/ on fresh systems and run them there (as root; SYSTEMS="bookworm empty")
+	@.ci/setup release
+	@SYSTEMS="$(SYSTEMS)" .ci/release/test
 
 wheel: ## build the Python package in dist/ for PYTHON (default python3)
 	@PYTHON="$(PYTHON)" .ci/setup wheel

@@ -99,7 +99,7 @@ typedef struct attn_generator attn_generator; /* a decoder that continues texts 
 
 /* Returns the message of the last failure in this thread, or "". Valid until the next failure in this thread. */
 const char* attn_last_error(void);
-/* Returns the version of the library: "0.1.0". */
+/* Returns the version of the library: "0.2.0". */
 const char* attn_version(void);
 
 /* Opens Keras JSON, a .keras archive, a whole-model .h5, a preset folder, a Hugging Face folder or a short encoder

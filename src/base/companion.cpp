@@ -19,7 +19,7 @@ fs::path own_folder() {
   // A library's dli_fname is a path; a program's is the name it was called by.
   const fs::path holder = fs::canonical(info.dli_fname, error);
   const bool is_library = !error && holder.filename().string().find(".so") != std::string::npos;
-  return (is_library ? holder : program).parent_path();
+  return (is_library || program.empty() ? holder : program).parent_path();  // there may be no /proc
 }
 
 }  // namespace

@@ -21,6 +21,7 @@
 #include "output/interrupt.h"
 #include "output/outputs.h"
 #include "output/provenance.h"
+#include "output/version_text.h"
 #include "ranks/ranks.h"
 
 namespace attn::cli {
@@ -37,7 +38,7 @@ int run(const std::vector<std::string>& words) {
       write_result(help_text(line.named(), line.program(), help_style()), std::nullopt);
       return 0;
     case CommandLine::Asked::version:
-      write_result("attn " ATTN_VERSION "\n", std::nullopt);
+      write_result(version_text(), std::nullopt);
       return 0;
     case CommandLine::Asked::command:
       break;

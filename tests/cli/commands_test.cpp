@@ -46,6 +46,13 @@ TEST_CASE("attn: --version and --help answer on stdout") {
   CHECK(run_attn({"summary", "--help"}).code == 0);
 }
 
+TEST_CASE("attn: --version lists the backends, the companions and the libraries") {
+  const Result version = run_attn({"--version"});
+  for (const char* part : {"\nbuild       ", "\nCPU         oneDNN 3.", "\nCUDA        ", "attn-hdf5 (HDF5 1.",
+                           "attn-image (libjpeg", "CLI11 2.", "zlib 1."})
+    CHECK(contains(version.out, part));
+}
+
 TEST_CASE("attn: a misspelt command is named, with the one that was meant, and exit code 2") {
   const Result result = run_attn({"sumary"});
   CHECK(result.code == 2);

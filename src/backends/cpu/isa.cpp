@@ -150,6 +150,13 @@ bool dots_are_faster() { return isa() >= Isa::avx512_bf16 && !is_intel(); }
 
 namespace attn::backends {
 
-std::string_view kernel_isa() { return cpu::name_of(cpu::isa()); }
+std::string_view kernel_isa() {
+#if defined(__x86_64__)
+  return cpu::name_of(cpu::isa());
+#else
+  (void)cpu::isa();  // reports a wrong ATTN_ISA
+  return "portable";
+#endif
+}
 
 }  // namespace attn::backends

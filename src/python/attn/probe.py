@@ -25,7 +25,7 @@ Token = Union[str, int]
 
 @dataclass(frozen=True)
 class Lens:
-    """What the model would predict if it ended after each point.
+    """Predictions of the model as if it ended after each point.
 
     points: the names of P points, the first of the pass first.
     top_ids, top_log_probs: (P, T, top) the most probable tokens, and natural logarithms of their probabilities.
@@ -63,7 +63,7 @@ class Attribution:
 
 @dataclass(frozen=True)
 class Ablation:
-    """What changes without a part.
+    """Changes of the results without a part.
 
     token, versus: the tokens of the metric, logit[token] − logit[versus] at the last position.
     loss, metric: without ablation. The loss, in nats, is None for a model that does not predict the next token.
@@ -133,8 +133,9 @@ class Heads:
 
     ids: the tokens of the prompt.
     previous, duplicate, induction: mean attention to the position before, to an earlier copy of the token, and to the
-        position after an earlier copy, over the queries that have such a key; …_share: of the attention of all queries.
-    first: mean attention to the first token, over the queries after it; large for an attention sink.
+        position after an earlier copy. The mean is over the queries that have such a key.
+    previous_share, duplicate_share, induction_share: the same over all queries.
+    first: mean attention to the first token, over the queries after it. It is large for an attention sink.
     """
 
     ids: list[int]
@@ -198,8 +199,8 @@ def _decoder(prompt: Optional[Prompt]) -> str | list[int] | None:
 class Probe:
     """Looks inside a model of token ids; model.probe is one. Raises attn.Error.
 
-    All methods take prompts, tokens and `decoder` in the forms that the docstring of attn.probe describes. By default
-    the metric is the logit of the best token at the last position; of a classifier, tokens are its classes.
+    All methods take prompts, tokens and `decoder` in the forms that the docstring of attn.probe describes. The default
+    metric is the logit of the best token at the last position. Tokens of a classifier are its classes.
     """
 
     def __init__(self, engine: _attn.Engine) -> None:
@@ -275,7 +276,7 @@ class Probe:
 
         points: names with commas: streams and parts by position, or z, q, k, v, pattern by head. by: "head", or for z
         "head-position". approximate: estimate all places by one gradient, and run only the `confirm` largest.
-        By default the metric is the clean best token against the token that corruption raises most.
+        The default metric is the clean best token against the token that corruption raises most.
         """
         return Patching(
             **_attn.patch(

@@ -28,8 +28,8 @@ struct OnednnLibrary {
 };
 [[nodiscard]] OnednnLibrary onednn_library();
 
-/// Returns the newest instruction set that kernels use: "sse41", "avx2", "avx512", "avx512_bf16" or "amx". The CPU and
-/// the variable ATTN_ISA limit it. Throws Error (usage) if ATTN_ISA has another value.
+/// Returns the newest instruction set that kernels use: "sse41", "avx2", … or "amx"; "portable" where it is not x86-64.
+/// The CPU and the variable ATTN_ISA limit it. Throws Error (usage) if ATTN_ISA has another value.
 [[nodiscard]] std::string_view kernel_isa();
 
 /// Makes the CPU backend. It computes float32 products with oneDNN or its own kernels, and the rest with its own loops.
