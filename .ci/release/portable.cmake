@@ -12,6 +12,7 @@ set(CMAKE_C_STANDARD_LIBRARIES "-lpthread -ldl")
 set(CMAKE_CXX_STANDARD_LIBRARIES "-lpthread -ldl")
 
 set(SPNG_LIBRARY ${ATTN_RELEASE}/prefix/lib/libspng.a CACHE FILEPATH "")
+set(FLAC_LIBRARY ${ATTN_RELEASE}/prefix/lib/libFLAC.a CACHE FILEPATH "")
 set(SENTENCEPIECE_LIBRARY ${ATTN_RELEASE}/prefix/lib/libsentencepiece.so CACHE FILEPATH "")
 set(OpenMP_gomp_LIBRARY ${root}/gcc/libgomp.so CACHE FILEPATH "")
 set(OpenMP_pthread_LIBRARY ${root}/usr/lib/${triple}/libpthread.so CACHE FILEPATH "")
@@ -25,7 +26,7 @@ endforeach()
 function(attn_link_portably)
   # The companions do without a C library, because they are started without the archive's launcher. Thread functions are
   # linked whole: weak references to them would stay null.
-  foreach(program attn-hdf5 attn-image)
+  foreach(program attn-hdf5 attn-image attn-audio)
     target_link_options(${program} PRIVATE -static -Wl,--whole-archive -lpthread -Wl,--no-whole-archive)
   endforeach()
   if(TARGET attn_python)  # Python's functions come from the interpreter

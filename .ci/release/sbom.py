@@ -10,12 +10,12 @@ import re
 import subprocess
 import sys
 
-PROGRAMS = {"attn", "attn-hdf5", "attn-image"}
+PROGRAMS = {"attn", "attn-hdf5", "attn-image", "attn-audio"}
 # Headers of the C library are no part of the result; the C library itself is, where TREE has it.
 NOT_CONTAINED = re.compile(r"^(libc6-dev|linux-libc-dev|libcrypt-dev|doctest-dev|libgcc-\d+-dev|libc6-dev-.*)$")
 
 # Debian's package of each library that is built from source.
-BUILT = {"fmtlib": "libfmt-dev", "spdlog": "libspdlog-dev", "zlib": "zlib1g-dev", "libspng": "libspng-dev",
+BUILT = {"fmtlib": "libfmt-dev", "spdlog": "libspdlog-dev", "zlib": "zlib1g-dev", "libspng": "libspng-dev", "flac": "libflac-dev",
          "sentencepiece": "libsentencepiece-dev", "onednn": "libdnnl-dev"}
 
 
@@ -27,7 +27,7 @@ def files_of(build):
     """Returns the paths of included headers and linked libraries."""
     paths = set(re.findall(r"^    (/\S+)$", run("ninja", "-C", build, "-t", "deps"), re.M))
     for command in run("ninja", "-C", build, "-t", "commands", *PROGRAMS).splitlines():
-        if re.search(r" -o (attn|attn-hdf5|attn-image) ", command):
+        if re.search(r" -o (attn|attn-hdf5|attn-image|attn-audio) ", command):
             paths.update(word for word in command.split() if re.search(r"\.(a|so)(\.[\d.]+)?$", word))
     return {str((pathlib.Path(build) / path).resolve()) for path in paths}
 
