@@ -18,7 +18,7 @@
 #include "attn/run/compare_runs.h"
 #include "attn/run/inputs.h"
 #include "attn/run/output_names.h"
-#include "commands/keras_script.h"
+#include "commands/scripts/keras_script.h"
 #include "options/command.h"
 #include "output/common.h"
 #include "output/dump.h"

@@ -6,7 +6,7 @@
     y = model.predict(x)          # NumPy or DLPack arrays
     maps = model.scores(x)        # the scores of each attention layer
     history = model.fit(x, y, epochs=3)
-    lens = model.probe.lens(ids)  # predictions after each layer
+    lens = model.probe.lens(ids)
 """
 from ._attn import Layer, Tokenizer
 from ._attn import version as __version__

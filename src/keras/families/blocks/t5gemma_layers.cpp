@@ -12,7 +12,7 @@
 #include "classes/layers/attention/rotary.h"
 #include "classes/layers/layers.h"
 #include "classes/ops/expression.h"
-#include "families/blocks/gemma_blocks.h"
+#include "families/blocks/decoders/gemma_blocks.h"
 #include "families/blocks/rms_norm.h"
 #include "model/assembled_model.h"
 

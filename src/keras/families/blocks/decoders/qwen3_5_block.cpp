@@ -1,0 +1,142 @@
+#include "families/blocks/decoders/qwen3_5_block.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace attn::keras {
+namespace {
+
+constexpr std::string_view kLinear = "linear_attention", kFull = "full_attention";
+
+}  // namespace
+
+void Qwen3_5Block::fields(Fields& f) {
+  f.required("layer_type", layer_type);
+  f.required("num_query_heads", num_query_heads);
+  f.required("num_key_value_heads", num_key_value_heads);
+  family_.fields(f);
+  feed_forward_fields(f);
+  f("layer_norm_epsilon", layer_norm_epsilon);
+  f("kernel_initializer", kernel_initializer);
+  f("dropout", dropout);
+}
+
+void Qwen3_5Block::check(const Ref& config) {
+  family_.check(config);
+  if (layer_type != kLinear && layer_type != kFull)
+    config["layer_type"].fail(fmt::format("expected '{}' or '{}'", kFull, kLinear));
+}
+
+bool Qwen3_5Block::is_linear() const { return layer_type == kLinear; }
+
+Layer& Qwen3_5Block::make_dense(const std::string& called, std::int64_t units) {
+  return make("Dense", called, "_" + called,
+              {{"units", units}, {"use_bias", false}, {"kernel_initializer", kernel_initializer.json}});
+}
+
+void Qwen3_5Block::make_mixer(std::int64_t hidden_dim) {
+  if (is_linear()) {
+    Json arguments = arguments_of(family_.linear);
+    arguments["hidden_size"] = hidden_dim;
+    arguments["layer_norm_epsilon"] = layer_norm_epsilon.value;
+    arguments["kernel_initializer"] = kernel_initializer.json;
+    mixer_ = &make("Qwen3_5GatedDeltaNet", "linear_attn", "_linear_attn", std::move(arguments));
+    return;
+  }
+  const Json window = family_.sliding_window_size ? Json(family_.sliding_window_size->value) : Json();
+  mixer_ = &make("Qwen3_5Attention", "self_attention", "_self_attention_layer",
+                 {{"num_query_heads", num_query_heads.value},
+                  {"num_key_value_heads", num_key_value_heads.value},
+                  {"head_dim", family_.head_dim.value},
+                  {"partial_rotary_factor", family_.partial_rotary_factor.value},
+                  {"rope_max_wavelength", family_.rope_max_wavelength.value},
+                  {"rope_scaling_factor", family_.rope_scaling_factor.value},
+                  {"kernel_initializer", kernel_initializer.json},
+                  {"dropout", dropout.value},
+                  {"layer_norm_epsilon", layer_norm_epsilon.value},
+                  {"sliding_window_size", window}});
+}
+
+void Qwen3_5Block::build(Weights&, Call& call) {
+  const std::int64_t hidden_dim = width(call);
+  const auto norm = [&](const char* called, const char* attribute) {
+    return &make("Qwen3_5LayerNorm", called, attribute, {{"epsilon", layer_norm_epsilon.value}});
+  };
+  make_mixer(hidden_dim);
+  mixer_norm_ = norm("input_layernorm", "_input_layernorm");
+  dropped_ = &make("Dropout", "self_attention_dropout", "_self_attention_dropout", {{"rate", dropout.value}});
+  make_feed_forward(hidden_dim);
+  feed_forward_norm_ = norm("post_attention_layernorm", "_post_attention_layernorm");
+}
+
+Arg Qwen3_5Block::call(Call& call) {
+  const LayerScope scope(call.lowering(), name);
+  const TensorPtr in = sequence(call);
+  ArgDict how = attending(call, in);
+  if (is_linear()) {
+    how.clear();
+    if (const TensorPtr mask = call.optional_tensor("decoder_padding_mask")) how.emplace_back("attention_mask", mask);
+  }
+  const TensorPtr mixed = apply(call, *mixer_, {apply(call, *mixer_norm_, {in})}, how);
+  const TensorPtr x = sum(call, apply(call, *dropped_, {mixed}), in);
+  return sum(call, feed_forward(call, apply(call, *feed_forward_norm_, {x})), x);
+}
+
+TensorPtr Qwen3_5FeedForward::operator()(Call& call, const TensorPtr& x) const {
+  const auto through = [&](Layer& layer, const TensorPtr& y) {
+    return *call.lowering().apply(layer, ArgList{y}, ArgDict{}).as<TensorPtr>();
+  };
+  const graph::ValueId gated = activated(call, activation, through(*gate, x));
+  const graph::ValueId wide = through(*up, x)->id;
+  return through(*down, Call::result(call.builder().binary(graph::BinaryFn::multiply, wide, gated)));
+}
+
+void Qwen3_5Stack::fields(Fields& f) {
+  sizes(f);
+  f.required("head_dim", family_.head_dim);
+  feed_forward_fields(f);
+  layer_types(f);
+  f("partial_rotary_factor", family_.partial_rotary_factor);
+  f("rope_max_wavelength", family_.rope_max_wavelength);
+  f("rope_scaling_factor", family_.rope_scaling_factor);
+  f.required("num_key_value_heads", num_key_value_heads);
+  f("layer_norm_epsilon", layer_norm_epsilon);
+  f("dropout", dropout);
+  f("tie_word_embeddings", tie_word_embeddings);
+  f("sliding_window_size", family_.sliding_window_size);
+  family_.linear.fields(f);
+  f("mrope_section", family_.mrope_section);
+  last_fields(f);
+  f("vision_encoder", vision_encoder_);
+}
+
+void Qwen3_5Stack::check_fields(const Ref& config) {
+  GroupedBackbone::check_fields(config);
+  family_.check(config);
+  if (!vision_encoder_.json.is_null())
+    config["vision_encoder"].fail("Qwen 3.5 with images is not supported, only its text model with null here");
+  if (std::ssize(layer_types_) != num_layers)
+    config["layer_types"].fail(fmt::format("{} types for {} layers", layer_types_.size(), num_layers.value));
+}
+
+void Qwen3_5Stack::assemble_stack(std::string_view block_class, const Json& further) {
+  assemble_blocks(family_, tie_word_embeddings, block_class, "Qwen3_5LayerNorm", [&](std::int64_t i) {
+    Json arguments = further;
+    arguments["layer_type"] = layer_types_[static_cast<std::size_t>(i)];
+    return arguments;
+  });
+}
+
+/// Without types, every fourth layer has full attention.
+void Qwen3_5Stack::layer_types(Fields& f) {
+  const bool is_given = !f.reading() || [&] {
+    const auto given = f.config().find("layer_types");
+    return given && !given->json().is_null();
+  }();
+  if (is_given) return f("layer_types", layer_types_);
+  (void)f.take("layer_types");
+  for (std::int64_t i = 1; i <= std::min<std::int64_t>(num_layers, kMaxBlocks); ++i)
+    layer_types_.emplace_back(i % 4 == 0 ? kFull : kLinear);
+}
+
+}  // namespace attn::keras

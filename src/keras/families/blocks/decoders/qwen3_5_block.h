@@ -1,0 +1,106 @@
+// The blocks and the backbone of Qwen 3.5, which its family with mixtures of experts shares.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "families/blocks/decoders/grouped_backbone.h"
+#include "families/blocks/decoders/qwen3_5_layers.h"
+
+namespace attn::keras {
+
+/// The fields of the blocks that the backbone has too.
+class Qwen3_5Family final : public LinearRotaryFamily {
+ public:
+  void fields(Fields& f) override {
+    f.required("head_dim", head_dim);
+    f("partial_rotary_factor", partial_rotary_factor);
+    LinearRotaryFamily::fields(f);
+    f("sliding_window_size", sliding_window_size);
+    linear.fields(f);
+    f("mrope_section", mrope_section);
+  }
+  void check(const Ref& config) const override {
+    LinearRotaryFamily::check(config);
+    linear.check(config);
+    check_qwen3_5_rotary(config, head_dim, partial_rotary_factor);
+  }
+
+  Positive head_dim;
+  Number partial_rotary_factor = 0.25;
+  std::optional<Positive> sliding_window_size;
+  Qwen3_5LinearFields linear;
+  Opaque mrope_section;
+};
+
+/// A block with linear attention or grouped attention, and a feed-forward part.
+class Qwen3_5Block : public DecoderBlock {
+ public:
+  void fields(Fields& f) override;
+  void check(const Ref& config) override;
+  [[nodiscard]] bool supports_masking() const override { return true; }
+  void build(Weights&, Call& call) override;
+  Arg call(Call& call) override;
+
+ protected:
+  /// Reads or writes the fields of the feed-forward part.
+  virtual void feed_forward_fields(Fields& f) = 0;
+  virtual void make_feed_forward(std::int64_t hidden_dim) = 0;
+  virtual TensorPtr feed_forward(Call& call, const TensorPtr& x) = 0;
+
+  Layer& make_dense(const std::string& called, std::int64_t units);
+
+  Initializer kernel_initializer{"glorot_uniform"};
+
+ private:
+  [[nodiscard]] bool is_linear() const;
+  void make_mixer(std::int64_t hidden_dim);
+
+  std::string layer_type;
+  Positive num_query_heads, num_key_value_heads;
+  Qwen3_5Family family_;
+  Number layer_norm_epsilon{1e-6}, dropout{0.0};
+  Layer* mixer_ = nullptr;
+  Layer* mixer_norm_ = nullptr;
+  Layer* dropped_ = nullptr;
+  Layer* feed_forward_norm_ = nullptr;
+};
+
+/// The dense layers (activation(x·gate) ∘ (x·up))·down of a block or of an expert.
+struct Qwen3_5FeedForward {
+  [[nodiscard]] TensorPtr operator()(Call& call, const TensorPtr& x) const;
+
+  Layer* gate = nullptr;
+  Layer* up = nullptr;
+  Layer* down = nullptr;
+  Activation activation = *Activation::named("silu");  ///< computed in float32
+};
+
+/// The common part of the backbones.
+class Qwen3_5Stack : public GroupedBackbone {
+ public:
+  Qwen3_5Stack() { family_.sliding_window_size = Positive(32768); }
+  void fields(Fields& f) override;
+
+ protected:
+  /// Reads or writes the fields of the feed-forward parts.
+  virtual void feed_forward_fields(Fields& f) = 0;
+  /// Reads or writes the fields in front of the vision encoder.
+  virtual void last_fields(Fields&) {}
+  void check_fields(const Ref& config) override;
+  /// Assembles the model; blocks have the arguments `further`.
+  void assemble_stack(std::string_view block_class, const Json& further);
+
+ private:
+  void layer_types(Fields& f);
+
+  Qwen3_5Family family_;
+  std::vector<std::string> layer_types_;
+  bool tie_word_embeddings = false;
+  Opaque vision_encoder_;
+};
+
+}  // namespace attn::keras
