@@ -6,10 +6,16 @@
 #include <string>
 #include <vector>
 
+#include "../text.h"
 #include "program.h"
 
 namespace attn::cli {
 namespace {
+
+using test::contains;
+using test::Environment;
+using test::run_attn;
+using test::Variables;
 
 using Words = std::vector<std::string>;
 

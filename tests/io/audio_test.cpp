@@ -10,7 +10,7 @@
 #include <string>
 
 #include "attn/io/array_file.h"
-#include "largest.h"
+#include "../largest.h"
 #include "support.h"
 
 namespace attn::io {

@@ -37,7 +37,7 @@ keras::Model read(const std::string& text, std::optional<Shape> input = {}) {
 }
 
 /// The error of reading a model or showing its summary; "" if there is none.
-std::string refusal(const std::string& text, std::optional<Shape> input = {}) {
+std::string hub_refusal(const std::string& text, std::optional<Shape> input = {}) {
   try {
     (void)read(text, std::move(input)).summary();
     return "";
@@ -185,7 +185,7 @@ TEST_CASE("keras_hub: what KerasHub refuses is refused with the place and the re
   for (const Row& row : rows) {
     CAPTURE(row.class_name);
     CAPTURE(row.config);
-    const std::string text = refusal(object(row.class_name, row.config), row.input);
+    const std::string text = hub_refusal(object(row.class_name, row.config), row.input);
     CAPTURE(text);
     CHECK(text.find(row.reason) != std::string::npos);
     CHECK(text.starts_with("it.json:1:"));
@@ -240,11 +240,11 @@ TEST_CASE("keras_hub: a backbone of the right name from another module is refuse
   json task = json::parse(
       object("GPT2CausalLM",
              R"("backbone": )" + object("GPT2Backbone", R"("name": "backbone", "trainable": true, )" + kSizes)));
-  CHECK(refusal(task.dump()).empty());
+  CHECK(hub_refusal(task.dump()).empty());
   json& backbone = task["config"]["backbone"];
   backbone["module"] = "mine";
   backbone["registered_name"] = "mine>GPT2Backbone";
-  CHECK(refusal(task.dump())
+  CHECK(hub_refusal(task.dump())
             .find("/config/backbone: the backbone of a GPT2CausalLM is KerasHub's GPT2Backbone, not a "
                   "custom class of this name") != std::string::npos);
 }
@@ -265,6 +265,6 @@ TEST_CASE("keras_hub: ALBERT's blocks are shared by the layers of a group") {
 
 TEST_CASE("keras_hub: a summary makes no table of positions, however long") {
   const std::string encoding = object("SinePositionEncoding", "");
-  CHECK(refusal(encoding, Shape{5'000'000'000, 8'000'000'000}).empty());
-  CHECK(refusal(object("RotaryEmbedding", ""), Shape{5'000'000'000, 8'000'000'000}).empty());
+  CHECK(hub_refusal(encoding, Shape{5'000'000'000, 8'000'000'000}).empty());
+  CHECK(hub_refusal(object("RotaryEmbedding", ""), Shape{5'000'000'000, 8'000'000'000}).empty());
 }

@@ -28,7 +28,7 @@ double error_of_first(const Tensor& got, const Tensor& expected) {
   return error;
 }
 
-std::string refusal_of(const std::string& config) {
+std::string audio_refusal(const std::string& config) {
   try {
     static_cast<void>(open::AudioConverter("x.json", config));
   } catch (const Error& error) {
@@ -57,14 +57,14 @@ TEST_CASE("audio converter: the log-mel spectrogram and normalized samples are K
 }
 
 TEST_CASE("audio converter: other classes, rates and lengths are refused by name") {
-  CHECK(refusal_of("[]").find("expected an object with 'class_name' and 'config'") != std::string::npos);
-  CHECK(refusal_of(R"({"class_name": "ViTImageConverter", "config": {}})").find("got 'ViTImageConverter'") !=
+  CHECK(audio_refusal("[]").find("expected an object with 'class_name' and 'config'") != std::string::npos);
+  CHECK(audio_refusal(R"({"class_name": "ViTImageConverter", "config": {}})").find("got 'ViTImageConverter'") !=
         std::string::npos);
-  CHECK(refusal_of(R"({"class_name": "WhisperAudioConverter", "config": {"sampling_rate": 0}})")
+  CHECK(audio_refusal(R"({"class_name": "WhisperAudioConverter", "config": {"sampling_rate": 0}})")
             .find("'sampling_rate' must be an integer > 0") != std::string::npos);
-  CHECK(refusal_of(R"({"class_name": "WhisperAudioConverter", "config": {"sampling_rate": 999999}})")
+  CHECK(audio_refusal(R"({"class_name": "WhisperAudioConverter", "config": {"sampling_rate": 999999}})")
             .find("expected 1000 to 384000") != std::string::npos);
-  CHECK(refusal_of(R"({"class_name": "WhisperAudioConverter", "config": {"max_audio_length": 99999}})")
+  CHECK(audio_refusal(R"({"class_name": "WhisperAudioConverter", "config": {"max_audio_length": 99999}})")
             .find("'max_audio_length' is over 3600") != std::string::npos);
 }
 

@@ -38,7 +38,7 @@ double error_of(const Tensor& got, const Tensor& expected) {
   return error / largest;
 }
 
-std::string refusal_of(const std::string& config) {
+std::string image_refusal(const std::string& config) {
   try {
     static_cast<void>(
         open::ImageConverter("x.json", config).convert(io::read_image(image_path("wide.png")), open::Execution{}));
@@ -75,7 +75,7 @@ TEST_CASE("images: every converter gives what KerasHub gives") {
 TEST_CASE("images: the converter of a task, a preset and an archive makes the model's input") {
   const std::map<std::string, Tensor> expected = arrays_of("classified_inputs.npz");
   const open::Silent silent;
-  const open::InputFiles files{{}, {image_path("wide.png"), image_path("rgb_420.jpg"), image_path("gray.jpg")}};
+  const open::InputFiles files{{}, {image_path("wide.png"), image_path("rgb_420.jpg"), image_path("gray.jpg")}, {}};
   for (const char* name : {"preset", "classifier.keras", "preset/config.json"}) {
     CAPTURE(name);
     const open::LoadedModel loaded = open::load_model(image_path(name), open::Reading{}, silent);
@@ -89,12 +89,12 @@ TEST_CASE("images: the converter of a task, a preset and an archive makes the mo
 }
 
 TEST_CASE("images: a config that is no converter of images is refused") {
-  CHECK(refusal_of("[]") == "x.json: expected an object with 'class_name' and 'config'");
-  CHECK(refusal_of(R"({"class_name": "Dense", "config": {"units": 3}})") ==
+  CHECK(image_refusal("[]") == "x.json: expected an object with 'class_name' and 'config'");
+  CHECK(image_refusal(R"({"class_name": "Dense", "config": {"units": 3}})") ==
         "x.json: expected an ImageConverter of KerasHub, got 'Dense'");
   const auto refused = [](const std::string& fields, const std::string& part) {
     CAPTURE(fields);
-    const std::string message = refusal_of(R"({"class_name": "ViTImageConverter", "config": {)" + fields + "}}");
+    const std::string message = image_refusal(R"({"class_name": "ViTImageConverter", "config": {)" + fields + "}}");
     CAPTURE(message);
     CHECK(message.find(part) != std::string::npos);
   };

@@ -21,7 +21,7 @@ using namespace attn;
 
 namespace {
 
-const open::Silent kQuiet{};
+const open::Silent kUnheard{};
 const probe::Prompt kOddPrompt{{1, 2, 3, 19, 1, 2, 3, 4}, {}, {}};
 
 /// A model of tests/data/probe/odd.
@@ -29,10 +29,10 @@ class Odd {
  public:
   explicit Odd(const std::string& name, std::vector<probe::Scaling> scalings = {}) {
     execution_.threads = 1;
-    backend_ = open::open_backend("cpu", "reference", kQuiet);
+    backend_ = open::open_backend("cpu", "reference", kUnheard);
     const std::string file = test::in_repository("tests/data/probe/odd/" + name + ".json");
-    loaded_ = std::make_unique<open::LoadedModel>(open::load_model(std::optional(file), execution_, kQuiet));
-    subject_ = std::make_unique<probe::Subject>(*loaded_, execution_, *backend_, kQuiet, std::move(scalings));
+    loaded_ = std::make_unique<open::LoadedModel>(open::load_model(std::optional(file), execution_, kUnheard));
+    subject_ = std::make_unique<probe::Subject>(*loaded_, execution_, *backend_, kUnheard, std::move(scalings));
   }
   [[nodiscard]] const probe::Subject& subject() const { return *subject_; }
 
