@@ -159,7 +159,6 @@ TEST_CASE("custom layers: a class is told apart by its module and its registrati
   for (const char* other :
        {R"("module": "keras_hub.src.models.sam.sam_layers", "class_name": "MLP", "registered_name": "keras_hub>MLP")",
         R"("module": "keras_hub.src.layers.modeling.rms_normalization", "class_name": "RMSNormalization")",
-        R"("module": "keras_hub.src.models.moonshine.moonshine_layers", "class_name": "MoonshineMLP")",
         R"("module": null, "class_name": "RMSNormalization", "registered_name": "RMSNormalization")",
         R"("class_name": "mine>LayerNormalization")"}) {
     CAPTURE(other);

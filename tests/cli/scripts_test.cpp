@@ -418,6 +418,8 @@ TEST_CASE("schemas: every --json output is valid by docs/schemas") {
       {"get-config", "--list", "operations"},
       {"get-config", "--list", "families"},
       {"doctor"},
+      {"run", "tests/data/image_text/clip/preset", "--image", "tests/data/images/gray.jpg", "--text", "the cat"},
+      {"run", "tests/data/image_text/siglip/preset", "--image", "tests/data/images/gray.jpg", "--text", "the cat"},
   };
   std::map<std::string, std::set<std::string>> seen;  // parts that were used, by schema
   for (std::vector<std::string> line : lines) {
@@ -466,6 +468,7 @@ TEST_CASE("schemas: every --json output is valid by docs/schemas") {
         "attn.train/1/properties/parallel/properties/imbalance/",
         "attn.train/1/properties/parallel/properties/per_rank/items/properties/collective_seconds/",
         "attn.compare/1/properties/arrays/items/properties/atol/",  // float64 values whose squares overflow
+        "attn.run/1/properties/labels/properties/images/items/properties/probabilities/items/type/1",  // null for NaN
         "attn.embed/1/properties/results/items/properties/embedding/items/type/1",  // null only for an infinite vector
         "attn.embed/1/properties/similarity/items/items/type/1",
         "attn.embed/1/properties/similarity/type/1",  // null only for more than 1,000 texts

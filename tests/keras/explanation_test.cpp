@@ -22,12 +22,13 @@ using keras::Count;
 struct Explained {
   explicit Explained(const std::string& text, const keras::ReadOptions& read = {})
       : model(keras::Model::read("model.json", text, read)),
-        anatomy(model.anatomy(size())),
+        anatomy(model.anatomy(size(text.find("MoonshineBackbone") == std::string::npos ? 5 : 2400))),
         plan(plan::make_plan(anatomy.graph)),
         explainer(anatomy, plan.graph, plan.steps) {}
-  static keras::LowerOptions size() {
+  /// Moonshine reads samples, of which its convolutions need hundreds.
+  static keras::LowerOptions size(std::int64_t length) {
     keras::LowerOptions options;
-    options.sequence_length = 5;
+    options.sequence_length = length;
     return options;
   }
   [[nodiscard]] keras::Explanation of(const std::string& name) const {

@@ -134,7 +134,7 @@ TEST_CASE("a folder of another kind is refused with the way out") {
     return refusal([&] { static_cast<void>(Model::open(folder.path())); });
   };
   CHECK(refused("saved_model.pb", "").find("a TensorFlow SavedModel") != std::string::npos);
-  CHECK(refused("model-q4.gguf", "GGUF").find("a model for llama.cpp") != std::string::npos);
+  CHECK(refused("model-q4.gguf", "GGUF").find("a llama.cpp model") != std::string::npos);
   CHECK(refused("model.onnx", "").find("a model for ONNX Runtime") != std::string::npos);
   CHECK(refused("notes.txt", "").find("a folder without config.json") != std::string::npos);
   CHECK(refused("config.json", R"({"architecture": "vit_base_patch16_224"})").find("models of timm") !=
