@@ -11,7 +11,18 @@ namespace {
 
 using Matrix = std::vector<std::vector<double>>;
 
-/// Returns the blocks of a stack with their probabilities (1,N,T,S).
+/// Returns the columns (1,N,T,T) of a stack's own tokens, from `first` on. Attention may have a column for a sink
+/// before them (GPT-OSS), or columns for an encoder's tokens behind them (T5Gemma 2).
+Tensor own_columns(const Tensor& pattern, std::int64_t count, std::int64_t first) {
+  const std::int64_t columns = pattern.shape()[3], rows = pattern.shape()[1] * count;
+  if (columns == count) return pattern;
+  Tensor out(pattern.dtype(), {1, pattern.shape()[1], count, count});
+  for (std::int64_t row = 0; row < rows; ++row)
+    for (std::int64_t s = 0; s < count; ++s) out.set(row * count + s, pattern.at(row * columns + first + s));
+  return out;
+}
+
+/// Returns the blocks of a stack with the probabilities (1,N,T,T) of its own tokens.
 std::vector<std::pair<int, Tensor>> patterns_of(const Subject& subject, const Prompt& prompt, bool first_stack) {
   const Lowered lowered = subject.lower(1, prompt);
   const std::string stack = (first_stack ? lowered.points.blocks.front() : lowered.points.blocks.back()).stack;
@@ -25,12 +36,16 @@ std::vector<std::pair<int, Tensor>> patterns_of(const Subject& subject, const Pr
   if (ids.empty()) throw bad_input("{}: the model has no probabilities of self-attention", subject.loaded().file);
   const std::int64_t count = std::ssize(first_stack && !prompt.encoder.empty() ? prompt.encoder : prompt.ids);
   for (std::size_t i = 0; i < ids.size(); ++i)
-    if (const Shape& shape = lowered.graph.value(ids[i]).shape; shape[2] != count || shape[3] != count)
+    if (const Shape& shape = lowered.graph.value(ids[i]).shape; shape[2] != count || shape[3] < count)
       throw bad_input("{}: the attention of layer {} has the shape {}, not a row and a column for each of {} tokens",
                       subject.loaded().file, layers[i], shape.str(), count);
   const Values values = subject.run(lowered, prompt, ids);
   std::vector<std::pair<int, Tensor>> out;
-  for (std::size_t i = 0; i < ids.size(); ++i) out.emplace_back(layers[i], values.at(ids[i]));
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    const Tensor& pattern = values.at(ids[i]);
+    const std::int64_t first = prompt.encoder.empty() ? pattern.shape()[3] - count : 0;
+    out.emplace_back(layers[i], own_columns(pattern, count, first));
+  }
   return out;
 }
 
