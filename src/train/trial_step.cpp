@@ -13,6 +13,7 @@
 #include "attn/run/memory.h"
 #include "attn/train/archive.h"
 #include "attn/train/compile_changes.h"
+#include "attn/train/trained_model.h"
 #include "attn/train/trainer.h"
 
 namespace attn::train {
