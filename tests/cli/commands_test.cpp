@@ -49,7 +49,7 @@ TEST_CASE("attn: --version and --help answer on stdout") {
 TEST_CASE("attn: --version lists the backends, the companions and the libraries") {
   const Result version = run_attn({"--version"});
   for (const char* part : {"\nbuild       ", "\nCPU         oneDNN 3.", "\nCUDA        ", "attn-hdf5 (HDF5 1.",
-                           "attn-image (libjpeg", "CLI11 2.", "zlib 1."})
+                           "attn-image (libjpeg", "attn-audio (libFLAC", "CLI11 2.", "zlib 1."})
     CHECK(contains(version.out, part));
 }
 

@@ -16,6 +16,7 @@
 #include "attn/backends/registry.h"
 #include "attn/base/error.h"
 #include "attn/base/text.h"
+#include "attn/io/audio.h"
 #include "attn/io/hdf5.h"
 #include "attn/io/image.h"
 #include "attn/keras/model.h"
@@ -101,6 +102,17 @@ std::string check_images() {
   return io::image_version();
 }
 
+std::string check_sounds() {
+  // a WAV file with one sample
+  constexpr auto kSound = std::to_array<std::uint8_t>(
+      {0x52, 0x49, 0x46, 0x46, 0x26, 0x00, 0x00, 0x00, 0x57, 0x41, 0x56, 0x45, 0x66, 0x6d, 0x74, 0x20,
+       0x10, 0x00, 0x00, 0x00, 0x01, 0x00, 0x01, 0x00, 0x40, 0x1f, 0x00, 0x00, 0x80, 0x3e, 0x00, 0x00,
+       0x02, 0x00, 0x10, 0x00, 0x64, 0x61, 0x74, 0x61, 0x02, 0x00, 0x00, 0x00, 0x00, 0x40});
+  const io::Audio sound = io::decode_audio(io::Bytes::copy_of(std::as_bytes(std::span(kSound))), "probe");
+  if (sound.samples.at(0) != 0.5) throw bad_input("a sound was decoded wrongly");
+  return io::audio_version();
+}
+
 /// Returns "Debian GNU/Linux 12 (bookworm)", or "".
 std::string distribution() {
   std::ifstream lines("/etc/os-release");
@@ -176,6 +188,7 @@ struct DoctorCommand {
     report.works = report.checks.front().works;
     report.checks.push_back(checked("HDF5 files", [&] { return check_hdf5(report.hdf5); }));
     report.checks.push_back(checked("JPEG, PNG files", check_images));
+    report.checks.push_back(checked("WAV, FLAC files", check_sounds));
     report.checks.push_back(checked("CUDA plugin", [] {
       const std::string path = backends::cuda_plugin_path();
       if (path.empty())

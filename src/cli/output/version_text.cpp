@@ -11,6 +11,7 @@
 #include "attn/base/companion.h"
 #include "attn/base/error.h"
 #include "attn/base/text.h"
+#include "attn/io/audio.h"
 #include "attn/io/hdf5.h"
 #include "attn/io/image.h"
 
@@ -51,9 +52,12 @@ std::string plugin(const std::string& name) { return companion(name).empty() ? "
 std::string version_text() {
   const backends::OnednnLibrary library = backends::onednn_library();
   const std::string cuda = backends::cuda_plugin_path();
-  const std::array<std::string, 5> companions = {
-      program("attn-hdf5", [] { return "HDF5 " + io::hdf5_version(); }), program("attn-image", io::image_version),
-      plugin("libattn_sentencepiece.so"), plugin("libattn_mpi.so"), plugin("libattn_mpi_mpich.so")};
+  const std::array<std::string, 6> companions = {program("attn-hdf5", [] { return "HDF5 " + io::hdf5_version(); }),
+                                                 program("attn-image", io::image_version),
+                                                 program("attn-audio", io::audio_version),
+                                                 plugin("libattn_sentencepiece.so"),
+                                                 plugin("libattn_mpi.so"),
+                                                 plugin("libattn_mpi_mpich.so")};
   return fmt::format(
       "attn {}\n"
       "build       {}, {}, {}\n"
