@@ -68,7 +68,8 @@ TEST_CASE("text: strings that no input takes are refused in one sentence") {
   CHECK(contains(said(classifier, named), "the model has no string input 'txt' (did you mean 'text'?)"));
   CHECK(contains(said(layers, lines), "the input for its strings is ambiguous: give --input NAME=FILE"));
   CHECK(contains(said(layers, "row=" + lines), "the input 'row' has the shape (None, 4), but its strings have (1,)"));
-  CHECK(contains(said(classifier, "src/cli/commands/demo/word.npy"), "the input 'text' takes strings, but its array is int32"));
+  CHECK(contains(said(classifier, "src/cli/commands/demo/word.npy"),
+                 "the input 'text' takes strings, but its array is int32"));
 }
 
 TEST_CASE("text: a heatmap's labels are the terms that the model sees") {
