@@ -9,8 +9,8 @@
 #include <map>
 #include <string>
 
-#include "attn/io/array_file.h"
 #include "../largest.h"
+#include "attn/io/array_file.h"
 #include "support.h"
 
 namespace attn::io {
