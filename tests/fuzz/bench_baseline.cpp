@@ -1,5 +1,5 @@
 // The parser of attn bench --baseline.
-#include "attn/report/bench_view.h"
+#include "attn/report/bench/bench_view.h"
 #include "target.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -2,7 +2,7 @@
 #include "arguments/parsed_values.h"
 #include "arguments/range_list.h"
 #include "attn/base/name_pattern.h"
-#include "attn/report/bench_view.h"
+#include "attn/report/bench/bench_view.h"
 #include "attn/report/summary.h"
 #include "attn/report/terminal.h"
 #include "model.h"

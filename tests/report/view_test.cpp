@@ -3,8 +3,8 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "attn/report/bench_json.h"
-#include "attn/report/bench_view.h"
+#include "attn/report/bench/bench_json.h"
+#include "attn/report/bench/bench_view.h"
 #include "attn/report/run_view.h"
 
 using namespace attn;

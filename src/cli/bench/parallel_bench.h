@@ -4,7 +4,7 @@
 #include <functional>
 
 #include "attn/open/model.h"
-#include "attn/report/parallel_bench.h"
+#include "attn/report/bench/parallel_bench.h"
 #include "bench/plan.h"
 #include "ranks/ranks.h"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "attn/open/model.h"
-#include "attn/report/training_bench.h"
+#include "attn/report/bench/training_bench.h"
 #include "bench/plan.h"
 
 namespace attn::cli {

@@ -5,7 +5,7 @@
 
 #include "attn/base/error.h"
 #include "attn/base/text.h"
-#include "attn/report/bench_view.h"
+#include "attn/report/bench/bench_view.h"
 #include "attn/report/json.h"
 
 namespace attn::report {

@@ -1,5 +1,5 @@
 // Writes a benchmark as JSON and as JSON Lines.
-#include "attn/report/bench_json.h"
+#include "attn/report/bench/bench_json.h"
 
 #include <fmt/format.h>
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "attn/report/bench_view.h"
+#include "attn/report/bench/bench_view.h"
 #include "attn/report/number.h"
 
 namespace attn::report {

@@ -1,4 +1,4 @@
-#include "attn/report/bench_view.h"
+#include "attn/report/bench/bench_view.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "attn/base/text.h"
-#include "attn/report/bench_json.h"
+#include "attn/report/bench/bench_json.h"
 #include "attn/report/json.h"
 #include "attn/report/number.h"
 #include "attn/report/setting.h"

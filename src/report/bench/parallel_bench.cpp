@@ -1,4 +1,4 @@
-#include "attn/report/parallel_bench.h"
+#include "attn/report/bench/parallel_bench.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "attn/report/training_bench.h"
+#include "attn/report/bench/training_bench.h"
 
 #include <fmt/format.h>
 

@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "../places.h"
-#include "../text.h"
+#include "../../places.h"
+#include "../../text.h"
 #include "attn/io/file.h"
 #include "attn/io/keras_archive.h"
 #include "attn/io/tensor_file.h"

@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "../places.h"
-#include "../text.h"
+#include "../../places.h"
+#include "../../text.h"
 #include "attn/base/error.h"
 #include "attn/io/sha256.h"
 #include "attn/io/tensor_file.h"

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "../text.h"
+#include "../../text.h"
 #include "attn/base/error.h"
 #include "attn/io/tensor_file.h"
 #include "attn/train/state.h"

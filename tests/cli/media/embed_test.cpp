@@ -5,10 +5,10 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
-#include "../capture.h"
-#include "../largest.h"
-#include "../places.h"
-#include "../text.h"
+#include "../../capture.h"
+#include "../../largest.h"
+#include "../../places.h"
+#include "../../text.h"
 #include "attn/io/tensor_file.h"
 #include "program.h"
 

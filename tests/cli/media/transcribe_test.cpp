@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "../places.h"
-#include "../text.h"
+#include "../../places.h"
+#include "../../text.h"
 #include "program.h"
 
 using attn::test::contains;

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "../places.h"
-#include "../text.h"
+#include "../../places.h"
+#include "../../text.h"
 #include "program.h"
 
 namespace attn::test {

@@ -12,7 +12,7 @@ namespace attn::report {
 
 /// table: the machine, a row for each measurement, then the profiles; settings that are equal in all rows are printed
 /// once above the table. markdown: the same for a page. csv: a record for each measurement with the members of the JSON
-/// rows; the members of `ms` are ms_min, ms_p10, …. json, jsonl: see attn/report/bench_json.h.
+/// rows; the members of `ms` are ms_min, ms_p10, …. json, jsonl: see attn/report/bench/bench_json.h.
 [[nodiscard]] std::string render(Format format, const BenchReport& report);
 
 /// Returns a sentence for each source of noise in the times.

@@ -3,8 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "../places.h"
-#include "../text.h"
+#include "../../places.h"
+#include "../../text.h"
 #include "program.h"
 
 using attn::test::contains;
