@@ -1,7 +1,7 @@
 #include "scores.h"
 
 #include <algorithm>
-#include <cmath>
+#include <limits>
 
 #include "attn/base/error.h"
 #include "probabilities.h"
@@ -21,8 +21,13 @@ std::span<const float> logits_of(const Ahead& ahead, Dim row, Dim position) {
   const Dim size = ahead.logits.shape().back();
   const std::span<const float> all = ahead.logits.as<float>();
   const auto logits = all.subspan(static_cast<std::size_t>(row * size), static_cast<std::size_t>(size));
-  if (std::ranges::any_of(logits, [](float x) { return std::isnan(x); }))
-    throw bad_input("the logits for position {} are NaN", position);
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  bool numbers = true, some = false;
+  for (const float x : logits) {
+    numbers &= x < kInfinity;  // false for NaN too
+    some |= x > -kInfinity;
+  }
+  if (!numbers || !some) throw bad_input("the logits for position {} are NaN or infinite", position);
   return logits;
 }
 

@@ -10,7 +10,4 @@ namespace attn::generate {
 /// Appends to `sequence` the scores that the request asks for.
 void keep_scores(const Request& request, std::span<const float> logits, Token chosen, Sequence& sequence);
 
-/// Returns one row of logits. Throws Error (bad_input) with the position if one is NaN.
-[[nodiscard]] std::span<const float> logits_of(const Ahead& ahead, Dim row, Dim position);
-
 }  // namespace attn::generate

@@ -74,9 +74,20 @@ Matrix fused(const Tensor& pattern, Fuse fuse) {
 
 Matrix product(const Matrix& a, const Matrix& b) {
   Matrix out(a.size(), std::vector<double>(b.front().size()));
-  for (std::size_t i = 0; i < a.size(); ++i)
-    for (std::size_t k = 0; k < b.size(); ++k)
-      for (std::size_t j = 0; j < b.front().size(); ++j) out[i][j] += a[i][k] * b[k][j];
+  std::vector<std::size_t> ends;  // of the columns of `b` that are not 0: causal attention has few
+  for (const auto& row : b) {
+    const auto last = std::find_if(row.rbegin(), row.rend(), [](double value) { return value != 0; });
+    ends.push_back(static_cast<std::size_t>(row.rend() - last));
+  }
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    double* to = out[i].data();
+    for (std::size_t k = 0; k < b.size(); ++k) {
+      const double factor = a[i][k];
+      if (factor == 0) continue;
+      const double* from = b[k].data();
+      for (std::size_t j = 0; j < ends[k]; ++j) to[j] += factor * from[j];
+    }
+  }
   return out;
 }
 

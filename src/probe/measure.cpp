@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "attn/base/error.h"
 #include "attn/base/parallel.h"
 
 namespace attn::probe {
@@ -44,6 +45,8 @@ Distribution distribution(const Tensor& logits, std::int64_t row) {
   double sum = 0;
   for (std::size_t i = 0; i < out.p.size(); ++i) sum += out.p[i] = std::exp(out.log_p[i] - largest);
   const double offset = largest + std::log(sum);
+  if (!std::isfinite(offset))
+    throw Error(ExitCode::differs, fmt::format("the logits at position {} are NaN or infinite", row));
   for (double& p : out.p) p /= sum;
   for (double& log_p : out.log_p) log_p -= offset;
   return out;

@@ -385,15 +385,21 @@ const Point& Points::find(const std::string& name) const {
 
 std::vector<Point> Points::select(const std::string& list) const {
   std::vector<Point> out;
+  const auto add = [&](const Point& point) {
+    if (std::ranges::find(out, point.name, &Point::name) == out.end()) out.push_back(point);
+  };
   for (const std::string& name : split(list, ',')) {
-    const std::size_t before = out.size();
-    const auto add = [&](const auto& is_wanted) {
+    bool found = false;
+    const auto add_layers = [&](const auto& is_wanted) {
       for (const Point& point : named)
-        if (const auto parts = name_and_layer(point.name); parts && is_wanted(parts->first)) out.push_back(point);
+        if (const auto parts = name_and_layer(point.name); parts && is_wanted(parts->first)) {
+          add(point);
+          found = true;
+        }
     };
-    add([&](const std::string& kind) { return kind == name + "."; });
-    if (out.size() == before) add([&](const std::string& kind) { return kind.ends_with("." + name + "."); });
-    if (out.size() == before) out.push_back(find(name));
+    add_layers([&](const std::string& kind) { return kind == name + "."; });
+    if (!found) add_layers([&](const std::string& kind) { return kind.ends_with("." + name + "."); });
+    if (!found) add(find(name));
   }
   return out;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "attn/base/error.h"
 #include "attn/base/text.h"
@@ -50,23 +51,26 @@ std::vector<Role> roles_of(const graph::Graph& graph, const open::LoadedModel& l
   return out;
 }
 
+/// Returns the index of the first NaN or +∞. A mask is −∞.
 template <typename T>
-std::optional<std::int64_t> first_nan(std::span<const T> all) {
-  const auto found = std::ranges::find_if(all, [](T value) { return std::isnan(value); });
+std::optional<std::int64_t> first_invalid(std::span<const T> all) {
+  const auto found = std::ranges::find_if(all, [](T value) { return !(value < std::numeric_limits<T>::infinity()); });
   return found == all.end() ? std::nullopt : std::optional(found - all.begin());
 }
 
-/// Throws Error (differs) for NaN in the values of points, which no measure of them survives.
-void require_numbers(const Points& points, const Values& values) {
+/// Throws Error (differs) for NaN or +∞ in the values of points, which no measure of them survives.
+void require_numbers(const Points& points, const Values& values, bool scaled) {
   for (const Point& point : points.named) {
     const auto found = values.find(point.value);
     if (found == values.end() || !is_floating(found->second.dtype())) continue;
     const Tensor wide = found->second.dtype() == DType::float64 ? found->second : found->second.cast(DType::float32);
-    const std::optional<std::int64_t> nan =
-        wide.dtype() == DType::float64 ? first_nan<double>(wide.as<double>()) : first_nan<float>(wide.as<float>());
-    if (nan)
+    const std::optional<std::int64_t> invalid = wide.dtype() == DType::float64
+                                                    ? first_invalid<double>(wide.as<double>())
+                                                    : first_invalid<float>(wide.as<float>());
+    if (invalid)
       throw Error(ExitCode::differs,
-                  fmt::format("{} has NaN, first at element {}; run --check-finite names the layer", point.name, *nan));
+                  fmt::format("{} has NaN or Inf, first at element {}; {}", point.name, *invalid,
+                              scaled ? "scale by smaller factors" : "run --check-finite names the layer"));
   }
 }
 
@@ -116,7 +120,8 @@ Lowered Subject::lower(std::int64_t rows, const Prompt& length) const {
     throw bad_input("{}: probe found no attention whose result is added to a residual stream in this {}", loaded_.file,
                     loaded_.model.class_name());
   for (const Scaling& scaling : scalings_) {
-    if (!std::isfinite(scaling.factor)) throw bad_usage("{}: a factor is a finite number", printable(scaling.point));
+    if (!std::isfinite(static_cast<float>(scaling.factor)))
+      throw bad_usage("{}: a factor is a finite number of float32", printable(scaling.point));
     const ValueId value = out.points.find(scaling.point).value;
     out.graph = scale(std::move(out.graph), value, scaling.factor);
     out.points.rename(value, static_cast<ValueId>(out.graph.values.size() - 1));
@@ -188,7 +193,7 @@ Values Subject::run(const Lowered& lowered, const Prompt& prompt, std::span<cons
   Values out;
   for (std::size_t i = 0; i < values.size(); ++i)
     out.emplace(values[i], results[i].tensor.cast(results[i].tensor.dtype()));
-  require_numbers(lowered.points, out);
+  require_numbers(lowered.points, out, !scalings_.empty());
   return out;
 }
 

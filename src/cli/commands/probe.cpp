@@ -268,8 +268,16 @@ struct ProbeCommand : ProbeWords {
     if (given)
       given_ = read_prompts(*prompts_);
     else
-      given_ = {probe::repeated_prompt(*subject_, length.value_or(50), execution.seed)};
+      given_ = {random_prompt()};
     return report::findings_of(probe::head_scores(*subject_, only()), sink.value_or(0.3));
+  }
+
+  /// Returns a random sequence twice.
+  [[nodiscard]] Prompt random_prompt() const {
+    Prompt prompt = probe::repeated_prompt(*subject_, length.value_or(50), execution.seed);
+    if (const auto most = std::ssize(prompt.ids) / 2; length && most < *length)
+      throw bad_usage("--length {}: the model has positions and tokens for a sequence of up to {}", *length, most);
+    return prompt;
   }
 
   ProbeFindings outliers() {
@@ -307,7 +315,7 @@ struct ProbeCommand : ProbeWords {
     if (predicts) all.emplace_back("ablate", ablate());
     all.emplace_back("outliers", outliers());
     const std::vector<Prompt> prompt = given_;
-    given_ = {probe::repeated_prompt(*subject_, length.value_or(50), execution.seed)};
+    given_ = {random_prompt()};
     all.emplace_back("heads", report::findings_of(probe::head_scores(*subject_, only()), sink.value_or(0.3)));
     given_ = prompt;
     return report::joined_findings(std::move(all));

@@ -29,6 +29,10 @@ struct Ahead {
   Tensor hidden;  ///< (rows, count, D) float32: the hidden states before the logits; empty if not requested
 };
 
+/// Returns one row of logits. Throws Error (bad_input) with the position of the token that they are for if they give no
+/// distribution: one is NaN or +∞, or all are −∞.
+[[nodiscard]] std::span<const float> logits_of(const Ahead& ahead, Dim row, Dim position);
+
 /// A model that reads each token once, in order. It has `branches` rows for each sequence, a number that is fixed when
 /// it is created: a search follows several continuations. In a call with one row for each sequence, row b·branches
 /// stands for sequence b.

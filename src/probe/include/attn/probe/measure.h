@@ -30,7 +30,7 @@ struct Distribution {
   [[nodiscard]] double entropy() const;
 };
 
-/// Returns the distribution at a row of logits (T,V).
+/// Returns the distribution at a row of logits (T,V). Throws Error (differs) if one is NaN or +∞, or all are −∞.
 [[nodiscard]] Distribution distribution(const Tensor& logits, std::int64_t row);
 
 /// Returns Σ p·ln(p/q), in nats.
