@@ -20,13 +20,22 @@ constexpr const char *kWhisper = "WhisperAudioConverter", *kMoonshine = "Moonshi
                      *kFolderFile = "preprocessor_config.json";
 const Silent kQuiet{};
 
-/// Returns a positive integer of an object, or its default.
-std::int64_t integer_in(const nlohmann::json& object, const char* key, std::int64_t otherwise,
-                        const std::string& place) {
-  if (!object.contains(key) || object[key].is_null()) return otherwise;
-  if (!object[key].is_number_integer() || object[key].get<std::int64_t>() < 1)
-    throw bad_input("{}: '{}' must be an integer > 0", place, key);
-  return object[key].get<std::int64_t>();
+/// The limits of the numbers of a converter, under whatever key.
+struct Range {
+  std::int64_t otherwise, least, most;
+};
+constexpr Range kMels{80, 1, 1 << 12}, kBins{400, 2, 1 << 16}, kStride{160, 1, 1 << 26}, kSeconds{30, 1, 3600},
+    kRate{16000, io::kLeastAudioRate, io::kMostAudioRate};
+
+/// Returns an integer of an object, or its default.
+std::int64_t integer_in(const nlohmann::json& object, const char* key, const Range& range, const std::string& place) {
+  if (!object.contains(key) || object[key].is_null()) return range.otherwise;
+  const nlohmann::json& value = object[key];
+  const bool fits = value.is_number_unsigned() &&
+                    value.get<std::uint64_t>() >= static_cast<std::uint64_t>(range.least) &&
+                    value.get<std::uint64_t>() <= static_cast<std::uint64_t>(range.most);
+  if (!fits) throw bad_input("{}: '{}' must be an integer from {} to {}", place, key, range.least, range.most);
+  return value.get<std::int64_t>();
 }
 
 /// Returns KerasHub's converter for a feature extractor of transformers.
@@ -34,7 +43,7 @@ nlohmann::json converted(const nlohmann::json& extractor, const std::string& pla
   if (!extractor.is_object() || !extractor.contains("feature_extractor_type"))
     throw bad_input("{}: expected an object with a 'feature_extractor_type'", place);
   const nlohmann::json& type = extractor["feature_extractor_type"];
-  const auto of = [&](const char* key, std::int64_t otherwise) { return integer_in(extractor, key, otherwise, place); };
+  const auto of = [&](const char* key, const Range& range) { return integer_in(extractor, key, range, place); };
   const auto object = [](const char* name, nlohmann::json config) {
     return nlohmann::json{{"module", "keras_hub.layers"},
                           {"class_name", name},
@@ -42,14 +51,14 @@ nlohmann::json converted(const nlohmann::json& extractor, const std::string& pla
                           {"registered_name", std::string("keras_hub>") + name}};
   };
   if (type == "WhisperFeatureExtractor")
-    return object(kWhisper, {{"num_mels", of("feature_size", 80)},
-                             {"num_fft_bins", of("n_fft", 400)},
-                             {"stride", of("hop_length", 160)},
-                             {"sampling_rate", of("sampling_rate", 16000)},
-                             {"max_audio_length", of("chunk_length", 30)}});
+    return object(kWhisper, {{"num_mels", of("feature_size", kMels)},
+                             {"num_fft_bins", of("n_fft", kBins)},
+                             {"stride", of("hop_length", kStride)},
+                             {"sampling_rate", of("sampling_rate", kRate)},
+                             {"max_audio_length", of("chunk_length", kSeconds)}});
   if (type == "Wav2Vec2FeatureExtractor")
     return object(kMoonshine,
-                  {{"sampling_rate", of("sampling_rate", 16000)},
+                  {{"sampling_rate", of("sampling_rate", kRate)},
                    {"do_normalize", extractor.contains("do_normalize") && extractor["do_normalize"] == true}});
   throw bad_input("{}: the feature extractor {} is not supported; expected that of Whisper or Wav2Vec2", place,
                   printable(type.dump()));
@@ -67,16 +76,14 @@ AudioConverter::AudioConverter(std::string source, std::string config)
   const auto name = json["class_name"].get<std::string>();
   if (name != kWhisper && name != kMoonshine)
     throw bad_input("{}: expected the AudioConverter of Whisper or Moonshine, got '{}'", place, printable(name));
-  const std::int64_t rate = integer_in(json["config"], "sampling_rate", 16000, place);
-  if (rate < io::kLeastAudioRate || rate > io::kMostAudioRate)
-    throw bad_input("{}: a 'sampling_rate' of {}; expected {} to {}", place, rate, io::kLeastAudioRate,
-                    io::kMostAudioRate);
+  const std::int64_t rate = integer_in(json["config"], "sampling_rate", kRate, place);
   rate_ = static_cast<std::uint32_t>(rate);
   if (name != kWhisper) return;
-  const std::int64_t seconds = integer_in(json["config"], "max_audio_length", 30, place);
-  constexpr std::int64_t kMostSeconds = 3600;
-  if (seconds > kMostSeconds) throw bad_input("{}: 'max_audio_length' is over {}", place, kMostSeconds);
-  window_ = seconds * rate;
+  window_ = integer_in(json["config"], "max_audio_length", kSeconds, place) * rate;
+  const std::int64_t stride = integer_in(json["config"], "stride", kStride, place);
+  if (stride > *window_)
+    throw bad_input("{}: {} samples from frame to frame are more than the {} of a window", place, stride, *window_);
+  features_ = Shape{*window_ / stride, integer_in(json["config"], "num_mels", kMels, place)};
 }
 
 void AudioConverter::prepare(Dim samples, const Execution& execution) {

@@ -14,12 +14,9 @@ namespace {
 constexpr float kUnlikely = -1e9F;
 
 /// Returns a copy of one row of logits, of the token at `position`.
-std::vector<float> logits_of(const generate::Ahead& ahead, Dim row, Dim position) {
-  const auto size = static_cast<std::size_t>(ahead.logits.shape().back());
-  const auto all = ahead.logits.as<float>().subspan(static_cast<std::size_t>(row) * size, size);
-  if (std::ranges::any_of(all, [](float x) { return std::isnan(x); }))
-    throw bad_input("the logits for position {} are NaN", position);
-  return {all.begin(), all.end()};
+std::vector<float> copied_logits(const generate::Ahead& ahead, Dim row, Dim position) {
+  const std::span<const float> row_of_logits = generate::logits_of(ahead, row, position);
+  return {row_of_logits.begin(), row_of_logits.end()};
 }
 
 void to_log_probabilities(std::span<float> logits) {
@@ -37,7 +34,7 @@ std::vector<Token> search_greedily(generate::Decoder& decoder, const Search& how
     throw_if_stopped();
     const Dim position = std::ssize(tokens) - std::ssize(given);
     const generate::Ahead ahead = decoder.advance({given, 1, std::ssize(given), position, {}, false});
-    std::vector<float> logits = logits_of(ahead, 0, std::ssize(tokens));
+    std::vector<float> logits = copied_logits(ahead, 0, std::ssize(tokens));
     if (how.rules) how.rules(tokens, logits);
     given = {static_cast<Token>(std::ranges::max_element(logits) - logits.begin())};
     tokens.push_back(given.front());
@@ -94,7 +91,7 @@ class BeamSearch {
                                         : decoder_.advance({given, how_.beams, 1, position - 1, sources, false});
     std::vector<float> out;
     for (std::size_t i = 0; i < count_; ++i) {
-      std::vector<float> row = logits_of(ahead, first ? 0 : static_cast<Dim>(i), position);
+      std::vector<float> row = copied_logits(ahead, first ? 0 : static_cast<Dim>(i), position);
       to_log_probabilities(row);
       if (how_.rules) how_.rules(open_[i].tokens, row);
       for (const float x : row) out.push_back(x + open_[i].score);

@@ -29,6 +29,7 @@ class Whisper final : public Transcriber {
         decoder_(parts.backend, parts.loaded, parts.execution, parts.listener, capacity_, parts.options.num_beams,
                  std::min<Dim>(kLongestPrompt, capacity_)) {
     if (!converter_.window()) throw bad_input("{}: the converter of sound is not Whisper's", parts_.loaded.file);
+    decoder_.require(*converter_.features(), converter_.source());
     const TranscribeOptions& options = parts_.options;
     if (options.language) language_ = language_token(tokens_, *options.language);
     if (options.translate && !tokens_.translate) throw bad_usage("`task` translate: the model only transcribes");

@@ -2,9 +2,24 @@
 
 #include <utility>
 
+#include "attn/base/error.h"
+#include "attn/base/text.h"
 #include "attn/generate/open_decoder.h"
 
 namespace attn::transcribe {
+
+void WindowDecoder::require(const Shape& features, const std::string& source) const {
+  generate::StepShape shape;
+  shape.capacity = capacity_;
+  shape.encoder_entries = 1;
+  shape.encoder_length = features[0];
+  shape.reads_encoder = true;
+  const graph::Graph step = generate::step_of(loaded_.model, execution_.dtype, {})(shape);
+  for (const graph::ValueId id : step.inputs)
+    if (const graph::Value& input = step.value(id); input.name == "encoder_features" && input.shape[2] != features[1])
+      throw bad_input("{}: the converter makes {} features of each frame, but the model reads {}", printable(source),
+                      features[1], input.shape[2]);
+}
 
 void WindowDecoder::hear(const Tensor& features) {
   if (decoder_ && heard_ == features.shape()) return decoder_->set_encoder_features(features);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "attn/backends/backend.h"
@@ -26,6 +27,10 @@ class WindowDecoder {
         capacity_(capacity),
         branches_(branches),
         prompt_(prompt) {}
+
+  /// Throws Error (bad_input) if the model does not read features of this length and width, which a converter of
+  /// `source` makes.
+  void require(const Shape& features, const std::string& source) const;
 
   /// Returns the result of a search for the encoder's features (1, length, width).
   [[nodiscard]] std::vector<Token> decode(const Tensor& features, const Search& how);

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -73,6 +74,15 @@ TEST_CASE("transcribe: wrong models, sounds and options are each an error with a
   const TemporaryFolder folder;
   std::filesystem::copy(data("whisper"), folder / "deaf", std::filesystem::copy_options::recursive);
   std::filesystem::remove(folder / "deaf/preprocessor_config.json");
+  const auto other_converter = [&](const std::string& key, int value) {
+    const std::string place = folder / (key + std::to_string(value));
+    std::filesystem::copy(data("whisper"), place, std::filesystem::copy_options::recursive);
+    const std::string config = place + "/preprocessor_config.json";
+    json changed = json::parse(read_text(config));
+    changed[key] = value;
+    std::ofstream(config) << changed.dump();
+    return place;
+  };
   const std::string gpt2 = in_repository("tests/data/generation/gpt2/preset");
   const std::string speech = data("speech.wav"), broken = in_repository("tests/data/audio/refused/");
   struct Case {
@@ -83,6 +93,15 @@ TEST_CASE("transcribe: wrong models, sounds and options are each an error with a
   const std::vector<Case> cases = {
       {{gpt2, speech}, 3, "a GPT2CausalLM does not transcribe; expected a WhisperBackbone or a MoonshineAudioToText"},
       {{folder / "deaf", speech}, 3, "the model has no converter of sound"},
+      {{other_converter("feature_size", 7), speech},
+       3,
+       "the converter makes 7 features of each frame, but the model reads 8"},
+      {{other_converter("hop_length", 1), speech}, 3, "positions, but the layer has"},
+      {{other_converter("hop_length", 100000), speech}, 3, "are more than the"},
+      {{other_converter("n_fft", 100000), speech},
+       3,
+       "preprocessor_config.json: 'n_fft' must be an integer from 2 to 65536"},
+      {{other_converter("chunk_length", 0), speech}, 3, "'chunk_length' must be an integer from 1 to 3600"},
       {{data("whisper"), broken + "cut.wav"}, 3, "a WAV file that is cut"},
       {{data("whisper"), broken + "x.mp3"}, 3, "an MP3 file; convert it to WAV or FLAC"},
       {{data("whisper"), speech, "--language", "Klingon"}, 2, "--language 'Klingon' is not one of the model's"},

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "attn/base/shape.h"
 #include "attn/base/tensor.h"
 #include "attn/open/execution.h"
 #include "attn/open/model.h"
@@ -23,6 +24,10 @@ class AudioConverter {
   [[nodiscard]] std::uint32_t rate() const { return rate_; }
   /// Returns the number of samples to which a sound is cut or padded; nothing if its length stays.
   [[nodiscard]] std::optional<std::int64_t> window() const { return window_; }
+  /// Returns the length and width of the features of a window; nothing without a window.
+  [[nodiscard]] const std::optional<Shape>& features() const { return features_; }
+  /// Returns the file and place of the config, for messages.
+  [[nodiscard]] const std::string& source() const { return source_; }
 
   /// Returns the features (1, length, width) of samples (N) at rate(). Throws Error (bad_input), or no_memory before
   /// anything large is allocated.
@@ -34,6 +39,7 @@ class AudioConverter {
   std::string source_, config_;
   std::uint32_t rate_ = 0;
   std::optional<std::int64_t> window_;
+  std::optional<Shape> features_;
   Dim prepared_ = 0;
   std::optional<run::Session> session_;
 };
