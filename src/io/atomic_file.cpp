@@ -6,14 +6,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cerrno>
 #include <charconv>
-#include <climits>
 #include <cstdint>
 #include <cstdlib>
-#include <cstring>
+#include <filesystem>
 #include <memory>
 #include <optional>
 
@@ -21,40 +19,10 @@
 #include "attn/base/system_error.h"
 #include "attn/base/text.h"
 #include "hidden_names.h"
+#include "temporaries.h"
 
 namespace attn::io {
 namespace {
-
-/// The hidden files in use, in a form that a signal handler can read: memory is never freed, and the first byte is
-/// written last. If there are more writers or a path is longer, a terminated program leaves its file behind. The
-/// target's next writer removes it.
-struct Listed {
-  std::atomic<bool> taken = false;
-  std::array<char, PATH_MAX> name{};
-};
-std::array<Listed, 8> at_work;
-
-char* enlist(const std::string& name) noexcept {
-  if (name.size() >= PATH_MAX) return nullptr;
-  for (Listed& each : at_work) {
-    if (each.taken.exchange(true)) continue;
-    std::memcpy(each.name.data() + 1, name.c_str() + 1, name.size());
-    std::atomic_signal_fence(std::memory_order_seq_cst);
-    each.name[0] = name[0];
-    return each.name.data();
-  }
-  return nullptr;
-}
-
-void strike_off(char*& listed) noexcept {
-  for (Listed& each : at_work) {
-    if (each.name.data() != listed) continue;
-    each.name[0] = '\0';
-    std::atomic_signal_fence(std::memory_order_seq_cst);
-    each.taken = false;
-  }
-  listed = nullptr;
-}
 
 std::atomic<std::int64_t> written_by_all = 0;
 
@@ -71,6 +39,18 @@ std::optional<int> descriptor_of(std::string_view path) {
     if (error == std::errc() && end == digits.data() + digits.size()) return fd;
   }
   return std::nullopt;
+}
+
+/// Returns the path of the file that a chain of symbolic links names, which does not exist yet.
+std::string behind_links(std::string path) {
+  constexpr int kMostLinks = 40;  // as Linux follows
+  for (int link = 0; link < kMostLinks; ++link) {
+    std::error_code error;
+    const std::filesystem::path next = std::filesystem::read_symlink(path, error);
+    if (error) break;
+    path = std::filesystem::path(path).parent_path() / next;
+  }
+  return path;
 }
 
 /// Removes the hidden files that killed writers of the target have left.
@@ -145,6 +125,8 @@ AtomicFile::AtomicFile(std::string path, Content content) : path_(std::move(path
     target_ = resolved.get();
   } else if (errno != ENOENT) {
     fail("cannot be written", errno);
+  } else {
+    target_ = behind_links(path_);
   }
   remove_stale(target_);
   open_temporary();
@@ -259,11 +241,6 @@ void AtomicFile::commit() {
 void AtomicFile::fail(std::string_view what, int error) const {
   const std::string place = path_ == "-" ? "stdout" : printable(path_);
   throw system_error(place, what, error);
-}
-
-void remove_temporaries() noexcept {
-  for (const Listed& each : at_work)
-    if (each.name[0] != '\0') ::unlink(each.name.data());
 }
 
 }  // namespace attn::io

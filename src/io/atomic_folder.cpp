@@ -14,6 +14,7 @@
 #include "attn/io/atomic_file.h"
 #include "attn/io/descriptor.h"
 #include "hidden_names.h"
+#include "temporaries.h"
 
 namespace attn::io {
 namespace {
@@ -53,9 +54,13 @@ AtomicFolder::AtomicFolder(std::string path) : path_(without_slashes(std::move(p
   constexpr int kAttempts = 100;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     const std::string name = hidden_name(path_);
+    strike_off(listed_);
+    listed_ = enlist(name);
     if (::mkdir(name.c_str(), 0755) != 0) {
-      if (errno == EEXIST || errno == EINTR) continue;
-      throw system_error(printable(path_), "cannot be written", errno);
+      const int error = errno;
+      strike_off(listed_);
+      if (error == EEXIST || error == EINTR) continue;
+      throw system_error(printable(path_), "cannot be written", error);
     }
     Descriptor open(::open(name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     struct stat status {};
@@ -66,12 +71,14 @@ AtomicFolder::AtomicFolder(std::string path) : path_(without_slashes(std::move(p
     lock_ = std::move(open);
     return;
   }
+  strike_off(listed_);
   throw system_error(printable(path_), "cannot be written", EEXIST);
 }
 
 AtomicFolder::~AtomicFolder() {
   std::error_code ignored;
   if (!temporary_.empty()) fs::remove_all(temporary_, ignored);
+  strike_off(listed_);
 }
 
 /// Removes the folders that killed writers of the same target left behind.
@@ -102,6 +109,7 @@ void AtomicFolder::commit() {
   if (::rename(temporary_.c_str(), path_.c_str()) != 0)  // replaces an empty folder too
     throw system_error(printable(path_), "cannot be written", errno);
   temporary_.clear();
+  strike_off(listed_);
   sync(folder_of(path_));
 }
 

@@ -79,5 +79,23 @@ TEST_CASE("atomic folder: what came to its place meanwhile stays") {
   CHECK(contents_of(around / "new/file") == "mine");
 }
 
+TEST_CASE("atomic folder: a program that ends can remove what it has begun, with all that is in it") {
+  const TemporaryFolder around;
+  {
+    AtomicFolder begun(around / "model");
+    begun.write("config.json", "{}");
+    for (int i = 0; i < 100; ++i) begun.write("assets/tokenizer/" + std::string(40, 'x') + std::to_string(i), "words");
+    AtomicFile open(begun.file("assets/open.txt"));
+    CHECK(around.names().size() == 1);
+    remove_temporaries();
+    CHECK(around.names().empty());
+  }
+  AtomicFolder whole(around / "model");
+  whole.write("config.json", "{}");
+  whole.commit();
+  remove_temporaries();
+  CHECK(contents_of(around / "model/config.json") == "{}");
+}
+
 }  // namespace
 }  // namespace attn::io

@@ -257,6 +257,12 @@ TEST_CASE("atomic file: the mode of a replaced file and a symbolic link to it ar
   const TemporaryFolder folder;
   write_text(folder / "a", "old");
   REQUIRE(::chmod((folder / "a").c_str(), 0640) == 0);
+  std::filesystem::create_symlink("b", folder / "dangling");
+  AtomicFile created(folder / "dangling");
+  created.write("made");
+  created.commit();
+  CHECK(text_of(folder / "b") == "made");
+  CHECK(std::filesystem::is_symlink(folder / "dangling"));
   std::filesystem::create_symlink("a", folder / "link");
   AtomicFile file(folder / "link");
   file.write("new");

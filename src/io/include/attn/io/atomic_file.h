@@ -73,8 +73,8 @@ void check_file_target(const std::string& path);
 /// Returns whether a path refers to a terminal: "-", /dev/stdout, /dev/tty, …
 [[nodiscard]] bool is_terminal(const std::string& path);
 
-/// Removes the hidden files of all writers in this process, for a program that ends without their destructors. May be
-/// called by a signal handler.
+/// Removes the hidden files and folders of all writers in this process, for a program that ends without their
+/// destructors. May be called by a signal handler.
 void remove_temporaries() noexcept;
 
 }  // namespace attn::io

@@ -32,6 +32,7 @@ class AtomicFolder {
   void remove_stale() const;
 
   std::string path_, temporary_;
+  char* listed_ = nullptr;  // the hidden folder's name in the list that remove_temporaries reads
   Descriptor lock_;  // on the hidden folder
 };
 
