@@ -4,6 +4,7 @@
 
 #include "attn/base/text.h"
 #include "attn/io/json_text.h"
+#include "attn/keras/json_text.h"
 #include "attn/open/folder_config.h"
 #include "preset_text.h"
 
@@ -29,7 +30,7 @@ std::optional<std::string> folder_config(const LoadedModel& loaded, const std::s
 
 std::optional<ConverterText> converter_of(const LoadedModel& loaded, const std::string& key) {
   if (const auto task = loaded.model.task(); task && task->preprocessor) {
-    const nlohmann::json model = nlohmann::json::parse(loaded.model.config({}));
+    const nlohmann::json model = keras::parse_json_text(loaded.model.config({}), loaded.file);
     if (auto config = converter_in(model["config"]["preprocessor"], key))
       return ConverterText{loaded.file, std::move(*config)};
   }

@@ -90,7 +90,9 @@ std::vector<Tensor> read_optimizer_state(const std::string& path) {
 
 std::vector<Tensor> optimizer_state_of(const open::LoadedModel& loaded) {
   if (loaded.arrays) return numbered(loaded.arrays->state, kVariables);
-  return loaded.weights ? read_optimizer_state(*loaded.weights) : std::vector<Tensor>();
+  // Folders of KerasHub and Hugging Face have no optimizer.
+  if (!loaded.weights || open::is_folder(*loaded.weights)) return {};
+  return read_optimizer_state(*loaded.weights);
 }
 
 std::string trained_config(const open::LoadedModel& loaded, const std::string& compile_config,

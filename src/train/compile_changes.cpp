@@ -31,6 +31,8 @@ Json as_json(const std::string& option, const std::string& text) {
 }
 
 /// Returns the number; empty if the text is not a finite number.
+bool in_float32(double number) { return std::isfinite(static_cast<float>(number)); }
+
 std::optional<double> as_number(const std::string& text) {
   double number = 0.0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -109,7 +111,10 @@ Json object_of(const char* module, const std::string& class_name) {
 std::vector<std::pair<const char*, Json>> optimizer_fields(const CompileChanges& changes) {
   std::vector<std::pair<const char*, Json>> out;
   const auto add = [&](const char* name, const auto& value) {
-    if (value) out.emplace_back(name, *value);
+    if (!value) return;
+    if (!in_float32(static_cast<double>(*value)))
+      throw bad_usage("`{}` {}: expected a number that float32 holds", name, *value);
+    out.emplace_back(name, *value);
   };
   if (const auto rate = changes.constant_rate()) {
     out.emplace_back("learning_rate", *rate);
@@ -199,6 +204,11 @@ void set_in_loss(Json& loss, const char* option, const char* field, const Json& 
   }
   if (!loss.is_object() || !loss.contains("class_name") || !loss.contains("config") || !loss["config"].is_object())
     throw bad_usage("{}: there are several losses, or none; write it into the JSON of `loss`", option);
+  // Beside BinaryCrossentropy, BinaryFocalCrossentropy and their categorical forms.
+  const auto class_name = loss["class_name"].is_string() ? loss["class_name"].get<std::string>() : "";
+  const bool sparse = class_name == "SparseCategoricalCrossentropy";
+  if (!class_name.ends_with("Crossentropy") || (sparse && field == std::string_view("label_smoothing")))
+    throw bad_usage("{}: the loss {} has no '{}'", option, printable(class_name), field);
   loss["config"][field] = value;
 }
 
@@ -226,8 +236,9 @@ LossScaling loss_scaling_of(const std::string& text) {
   if (text == "none") return {LossScaling::Kind::none};
   if (text == "dynamic") return {LossScaling::Kind::dynamic};
   const std::optional<double> factor = as_number(text);
-  if (!factor || !(*factor > 0.0))
-    throw bad_usage("`loss_scale` '{}': expected dynamic, none, or a number above 0, as in 1024", printable(text));
+  if (!factor || !(static_cast<float>(*factor) > 0.0F) || !in_float32(*factor))
+    throw bad_usage("`loss_scale` '{}': expected dynamic, none, or a number of float32 above 0, as in 1024",
+                    printable(text));
   return {LossScaling::Kind::fixed, *factor};
 }
 
@@ -239,9 +250,9 @@ std::string text_of(const LossScaling& scaling) {
 std::optional<double> CompileChanges::constant_rate() const {
   if (!learning_rate || is_json(*learning_rate)) return std::nullopt;
   const std::optional<double> rate = as_number(*learning_rate);
-  if (rate && *rate >= 0.0) return rate;
+  if (rate && *rate >= 0.0 && in_float32(*rate)) return rate;
   throw bad_usage(
-      "`learning_rate` '{}': expected a non-negative number, or JSON of a schedule, as in {{\"class_name\": "
+      "`learning_rate` '{}': expected a non-negative number of float32, or JSON of a schedule, as in {{\"class_name\": "
       "\"CosineDecay\", \"config\": {{…}}}}",
       printable(*learning_rate));
 }
@@ -284,7 +295,7 @@ bool has_optimizer(const keras::Model& model, const CompileChanges& changes, std
   const std::optional<std::string> own = model.compile_config();
   if (!own) return false;
   CompileChanges asked = changes;
-  Json config = Json::parse(*own);
+  Json config = keras::parse_json_text(*own, "compile_config");
   const Json rate = optimizer_config(config).value("learning_rate", Json());
   if (!asked.learning_rate && asked.moves_rate() && rate.is_object()) {  // the rate that its schedule was made from
     const Json schedule = rate.value("config", Json::object());
@@ -299,7 +310,7 @@ bool has_optimizer(const keras::Model& model, const CompileChanges& changes, std
 }
 
 std::string optimizer_title(const std::string& compile_config) {
-  Json config = Json::parse(compile_config);
+  Json config = keras::parse_json_text(compile_config, "compile_config");
   const Json name = optimizer_in(config["optimizer"]).value("class_name", Json());
   if (!name.is_string()) return "";
   return keras::optimizer_class(name.get<std::string>()).value_or(name.get<std::string>());

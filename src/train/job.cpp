@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <utility>
 
 #include "attn/base/error.h"
@@ -43,6 +44,13 @@ void in_file(const std::string& path, Read read) {
     if (error.code() != ExitCode::bad_input || std::string_view(error.what()).starts_with(name)) throw;
     throw bad_input("{} {}", name, error.what());
   }
+}
+
+/// Returns at most `count` rows, from the first on.
+Batch first_rows(const Data& data, std::int64_t count) {
+  std::vector<std::int64_t> rows(static_cast<std::size_t>(std::min(data.rows(), count)));
+  std::iota(rows.begin(), rows.end(), 0);
+  return data.gather(rows);
 }
 
 /// Arrays in memory.
@@ -94,9 +102,12 @@ class Preparation {
     in_file(place_of_compile_config(), [&] { (void)keras::compiled_optimizer(job_.compiled); });
   }
 
-  [[nodiscard]] const std::string& place_of_compile_config() const {
-    if (told_.changes.file) return *told_.changes.file;
-    return told_.model ? *told_.model : job_.loaded->file;
+  [[nodiscard]] std::string place_of_compile_config() const {
+    const std::string file = told_.changes.file ? *told_.changes.file : told_.model ? *told_.model : job_.loaded->file;
+    CompileChanges alone;
+    alone.file = told_.changes.file;
+    alone.config = told_.changes.config;
+    return told_.changes == alone ? file : file + " with the options";
   }
 
   [[nodiscard]] Error other_training(std::string_view option) const {
@@ -124,6 +135,8 @@ class Preparation {
     job_.validation_rows.emplace(job_.held_out.arrays);
     const std::int64_t rows = job_.rows->rows();
     if (rows == 0) throw bad_input("the training data has no rows");
+    if (told_.validation && job_.validation_rows->rows() == 0)
+      throw bad_input("{}: the validation data has no rows", printable(*told_.validation));
     const std::int64_t steps = job_.options.steps_in_all(rows);
     if (!told_.resume) {
       job_.compiled = with_schedule(job_.compiled, told_.changes, steps);
@@ -140,6 +153,7 @@ class Preparation {
   void begin() {
     State& state = job_.state;
     open::LoadedModel& loaded = *job_.loaded;
+    told_.check_counts();
     const auto data_now = fingerprints(job_.given.arrays);
     if (told_.resume) {
       const auto kept = loaded.weights ? read_state(*loaded.weights) : std::nullopt;
@@ -185,6 +199,7 @@ class Preparation {
   /// Lowers the graph of a step, by which data and options are checked.
   void lower() {
     lower_first_batch();
+    lower_held_out();
     const keras::LossGraph& shown = job_.shown;
     expect_labels(shown, job_.given);
     expect_labels(shown, job_.held_out);
@@ -210,6 +225,18 @@ class Preparation {
           throw bad_input("{}: compile_config: {}", printable(place_of_compile_config()), error.what())
               .about(error.field());
       throw;
+    }
+  }
+
+  /// The data that is held out must have the arrays that the training data has.
+  void lower_held_out() const {
+    if (job_.validation_rows->rows() == 0) return;
+    try {
+      (void)lowering().lower(job_.loaded->model, first_rows(*job_.validation_rows, job_.options.batch_size), true);
+    } catch (const Error& error) {
+      if (error.code() != ExitCode::bad_input) throw;
+      throw bad_input("{}: {}", told_.validation ? printable(*told_.validation) : "the validation data", error.what())
+          .about(error.field());
     }
   }
 
@@ -344,11 +371,14 @@ void Setup::check_resumed(const State& state) const {
                                               : "without `steps_per_epoch`");
 }
 
-Batch Job::first_batch() const {
-  std::vector<std::int64_t> first;
-  for (std::int64_t row = 0; row < std::min(rows->rows(), options.batch_size); ++row) first.push_back(row);
-  return rows->gather(first);
+void Setup::check_counts() const {
+  for (const auto& [name, count] : {std::pair("batch_size", batch_size),
+                                    {"shuffle", shuffled_block},
+                                    {"steps_per_epoch", steps_per_epoch.value_or(0)}})
+    if (count > kMostCounted) throw bad_usage("`{}` {}: expected at most 2^53", name, count);
 }
+
+Batch Job::first_batch() const { return first_rows(*rows, options.batch_size); }
 
 void prepare(Job& job, const Setup& setup, communicators::Communicator* ranks, const open::Listener& listener) {
   Preparation(job, setup, listener).run(ranks, std::nullopt);

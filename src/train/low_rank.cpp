@@ -142,7 +142,7 @@ std::string with_low_rank(const std::string& config, const LowRank& how, const s
 }
 
 bool has_low_rank(const std::string& config, const LowRank& how, const std::vector<std::string>& patterns) {
-  Json json = Json::parse(config);
+  Json json = keras::parse_json_text(config, "config.json");
   bool all = true;
   visit_configs(json, "", [&](const std::string& name, const std::string& class_name, Json& layer) {
     if (class_name != "Dense" && class_name != "EinsumDense" && class_name != "Embedding") return;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -162,8 +163,9 @@ void add_class_weights(open::GivenInputs& data, const std::string& json) {
   for (const auto& [name, weight] : told.items()) {
     std::int64_t label = 0;
     const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), label);
-    if (!told.is_object() || error != std::errc() || end != name.data() + name.size() || !weight.is_number() ||
-        weight < 0)
+    if (!told.is_object() || error != std::errc() || end != name.data() + name.size() ||
+        name != std::to_string(label) || !weight.is_number() || weight < 0 ||
+        weight.get<double>() > static_cast<double>(std::numeric_limits<float>::max()))
       throw bad_usage("`class_weight`: expected an object of numbers by class, as in {{\"0\": 1, \"1\": 5}}");
     weights[label] = weight;
   }

@@ -17,8 +17,6 @@ using Stored = nlohmann::json;
 using Written = nlohmann::ordered_json;
 
 constexpr int kStateVersion = 3;
-/// The largest count of steps, epochs or rows: it is exact in double, and one more does not overflow.
-constexpr std::int64_t kMostCounted = std::int64_t{1} << 53;
 
 Written json_of(const Watched& watched) {
   return {{"wait", watched.wait},

@@ -50,7 +50,7 @@ std::string with_policy(const std::string& config, const std::string& policy) {
 }
 
 bool has_policy(const std::string& config, const std::string& policy) {
-  return nlohmann::json::parse(with_policy(config, policy)) == nlohmann::json::parse(config);
+  return with_policy(config, policy) == keras::write_json_text(keras::parse_json_text(config, "config.json"));
 }
 
 keras::LossGraph TrainedModel::lower(const keras::Model& model, const Batch& batch, bool training) const {

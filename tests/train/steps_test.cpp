@@ -13,6 +13,7 @@
 #include <set>
 #include <sstream>
 
+#include "../capture.h"
 #include "../largest.h"
 #include "../places.h"
 #include "attn/backends/cpu.h"
@@ -181,8 +182,8 @@ std::vector<Tensor> check_steps(const Case& one, const backends::Backend& backen
       if (spec.path != path && !spec.path.ends_with("/" + path)) continue;
       found = true;
       const double error = largest_error(expected, trainer.weights()[i]);
-      CHECK_MESSAGE(error <= tolerance(one, "float32_error", key, largest(expected)),
-                    fmt::format("{}: {}", key, error));
+      CAPTURE_BINDING(key);
+      CHECK(error <= tolerance(one, "float32_error", key, largest(expected)));
     }
     CHECK_MESSAGE(found, spec.path);
   }
@@ -244,7 +245,10 @@ TEST_CASE("train: what recurrent layers draw moves on in an evaluation too, as K
   const std::map<std::string, std::int64_t> once = trainer.draws();
   REQUIRE(!once.empty());
   static_cast<void>(trainer.evaluate(batch));
-  for (const auto& [layer, count] : trainer.draws()) CHECK_MESSAGE(count == 2 * once.at(layer), layer);
+  for (const auto& [layer, count] : trainer.draws()) {
+    CAPTURE_BINDING(layer);
+    CHECK(count == 2 * once.at(layer));
+  }
 }
 
 TEST_CASE("train: ten steps are Keras's, on the CPU's kernels") {

@@ -14,6 +14,7 @@
 #include <set>
 #include <sstream>
 
+#include "../capture.h"
 #include "../largest.h"
 #include "../places.h"
 #include "attn/backends/cpu.h"
@@ -159,8 +160,10 @@ void check_gradients_of(const Case& one, const backends::Backend& backend) {
     REQUIRE(got.tensor.size() == expected.size());
     CHECK(largest_error(expected, got.tensor) <= tolerance(one, got.name, largest_of_all));
   }
-  for (const auto& [name, tensor] : one.expected)  // Keras returns zeros if there is no path
-    if (!seen.contains(name)) CHECK_MESSAGE(largest(tensor) == 0.0, name);
+  for (const auto& [name, tensor] : one.expected) {
+    CAPTURE_BINDING(name);
+    if (!seen.contains(name)) CHECK(largest(tensor) == 0.0);  // Keras returns zeros if there is no path
+  }
 }
 
 /// The gradients by weight of a model that computes in `dtype`. The loss is scaled as in float16 training.
@@ -229,7 +232,8 @@ TEST_CASE("training: mixed policies move the gradient of a model by what docs/tr
       }
       for (const auto& [name, gradient] : exact) {
         const auto [off, norm] = distance(gradient, half.at(name));
-        CHECK_MESSAGE(off <= bound.unit * std::max(kOfOne * norm, kOfRest * std::sqrt(size)), name);
+        CAPTURE_BINDING(name);
+        CHECK(off <= bound.unit * std::max(kOfOne * norm, kOfRest * std::sqrt(size)));
       }
       CHECK(std::sqrt(apart) <= kOfAll * bound.unit * std::sqrt(size));
     }

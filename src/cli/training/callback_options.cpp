@@ -139,7 +139,9 @@ double time_span(const std::string& text) {
     seconds += number * each;
     at = next == end ? end : next + 1;
   }
-  if (!is_right) throw bad_usage("--time-limit '{}': expected a time, as in 90s, 30m or 1h30m", printable(text));
+  constexpr double kMost = 100'000 * 3600.0;
+  if (!is_right || !(seconds <= kMost))
+    throw bad_usage("--time-limit '{}': expected a time up to 100000h, as in 90s, 30m or 1h30m", printable(text));
   return seconds;
 }
 

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "../../capture.h"
 #include "../../places.h"
 #include "../../text.h"
 #include "program.h"
@@ -45,14 +46,15 @@ bool agree(double value, double expected) {
 void check_history(const json& history, const json& expected) {
   CHECK(history.size() == expected.size());
   for (const auto& [name, values] : expected.items()) {
-    REQUIRE_MESSAGE(history.contains(name), name);
+    CAPTURE_BINDING(name);
+    REQUIRE(history.contains(name));
     REQUIRE(history[name].size() == values.size());
     for (std::size_t epoch = 0; epoch < values.size(); ++epoch) {
       const std::vector<double> got = numbers_of(history[name][epoch]), want = numbers_of(values[epoch]);
-      REQUIRE_MESSAGE(got.size() == want.size(), name);
+      CAPTURE(epoch);
+      REQUIRE(got.size() == want.size());
       for (std::size_t i = 0; i < got.size(); ++i)
-        CHECK_MESSAGE(agree(got[i], want[i]),
-                      fmt::format("{} of epoch {}: {} is not {}", name, epoch + 1, got[i], want[i]));
+        CHECK_MESSAGE(agree(got[i], want[i]), fmt::format("{} is not {}", got[i], want[i]));
     }
   }
 }

@@ -398,6 +398,47 @@ TEST_CASE("train: --expect-loss holds losses against a log, or against what Kera
   expect_refusal(extended(line, {"--rtol", "1"}), 2, "--rtol and --atol require --expect-loss");
 }
 
+TEST_CASE("train: a number that a training cannot hold is refused with its option, before any step") {
+  const TemporaryFolder folder;
+  struct Case {
+    Words words;
+    std::string says;
+  };
+  const std::vector<Case> cases = {
+      {{"--time-limit", "99999999999999h"}, "--time-limit '99999999999999h': expected a time up to 100000h"},
+      {{"--batch-size", "9223372036854775807"}, "--batch-size 9223372036854775807: expected at most 2^53"},
+      {{"--steps-per-epoch", "9223372036854775807"}, "--steps-per-epoch"},
+      {{"--learning-rate", "1e39"}, "--learning-rate '1e39': expected a non-negative number of float32"},
+      {{"--loss-scale", "1e39"}, "--loss-scale '1e39': expected dynamic, none, or a number of float32 above 0"},
+      {{"--weight-decay", "1e39"}, "--weight-decay 1e+39: expected a number that float32 holds"},
+      {{"--class-weight", R"({"0": 1e39})"}, "--class-weight: expected an object of numbers by class"},
+  };
+  for (const Case& one : cases) {
+    expect_refusal(extended({kBatchModel, "--data", kBatchData, "-o", folder / "out.keras"}, one.words), 2, one.says);
+    CHECK(!std::filesystem::exists(folder / "out.keras"));
+  }
+}
+
+TEST_CASE("train: validation data is judged before the first step, under its own name") {
+  const TemporaryFolder folder;
+  const std::vector<NamedTensor> all = io::read_tensors(in_repository(kBatchData));
+  std::vector<NamedTensor> inputs, empty;
+  for (const NamedTensor& array : all) {
+    if (!array.name.starts_with("y")) inputs.push_back(array);
+    Shape shape = array.tensor.shape();
+    shape[0] = 0;
+    empty.push_back({array.name, Tensor(array.tensor.dtype(), shape)});
+  }
+  io::write_tensors(folder / "inputs.npz", inputs);
+  io::write_tensors(folder / "empty.npz", empty);
+  for (const auto& [file, says] : {std::pair("inputs.npz", "inputs.npz: the data has no targets 'y'"),
+                                   {"empty.npz", "empty.npz: the validation data has no rows"}}) {
+    expect_refusal({kBatchModel, "--data", kBatchData, "--validation", folder / file, "-o", folder / "out.keras"}, 3,
+                   says);
+    CHECK(!std::filesystem::exists(folder / "out.keras"));
+  }
+}
+
 TEST_CASE("train: --lora takes a rank, and a finite alpha") {
   const Words line{kBatchModel, "--data", kBatchData};
   for (const std::string word : {"0", "-1", "2,", "2,x", "2,nan", "2,inf", "2,1e999", "99999999999999999999"})

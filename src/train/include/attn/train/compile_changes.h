@@ -42,6 +42,8 @@ struct CompileChanges {
   [[nodiscard]] bool moves_rate() const { return warmup_steps || (decay && *decay != "none"); }
   /// Returns the rate if it is a number. Throws Error (usage) if it is neither a number nor JSON.
   [[nodiscard]] std::optional<double> constant_rate() const;
+
+  friend bool operator==(const CompileChanges&, const CompileChanges&) = default;
 };
 
 /// Returns whether the options change more than the loss and the metrics.

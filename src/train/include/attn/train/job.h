@@ -61,6 +61,8 @@ struct Setup {
   [[nodiscard]] FitOptions fit_options() const;
   /// Throws Error (usage) if the resumed training would have another order of rows.
   void check_resumed(const State& state) const;
+  /// Throws Error (usage) for a count that a stored training could not keep.
+  void check_counts() const;
 };
 
 /// The parts of a training.

@@ -14,6 +14,9 @@
 
 namespace attn::train {
 
+/// The largest count of steps, epochs or rows: it is exact in double, and one more does not overflow.
+inline constexpr std::int64_t kMostCounted = std::int64_t{1} << 53;
+
 /// The counts of a callback.
 struct Watched {
   std::int64_t wait = 0, cooldown = 0, best_epoch = 0;
