@@ -125,6 +125,11 @@ TEST_CASE("generate: a model whose state replaces keys and values gives KerasHub
     REQUIRE_MESSAGE(result.code == 0, result.err);
     CHECK(nlohmann::json::parse(result.out)["results"][0]["token_ids"] == nlohmann::json::parse(row.ids));
   }
+  // More new tokens than the usual length of a model without one, 128.
+  const Result longer = run_attn({"generate", in_repository("tests/data/keras/families/rwkv7_causal_lm/model.keras"),
+                                  "--ids", "3,5,7", "-n", "140", "--stop-ids", "none", "--json"});
+  REQUIRE_MESSAGE(longer.code == 0, longer.err);
+  CHECK(nlohmann::json::parse(longer.out)["results"][0]["token_ids"].size() == 143);
 }
 
 }  // namespace attn::test

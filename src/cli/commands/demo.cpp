@@ -50,12 +50,14 @@ struct DemoCommand {
   [[nodiscard]] int run() const {
     std::error_code error;
     fs::create_directories(folder, error);
-    if (error) throw bad_input("{}: {}", printable(folder), error.message());
+    if (error) throw bad_input("{}: {}; give another FOLDER", printable(folder), error.message());
+    std::vector<const DemoFile*> missing;
     std::vector<std::string> names;
     for (const DemoFile& file : demo_files()) {
-      write(file);
+      if (!is_there(file)) missing.push_back(&file);
       names.emplace_back(file.name);
     }
+    for (const DemoFile* file : missing) write(*file);
     const std::string place = folder == "." ? "" : printable(shell_word(folder)) + "/";
     write_result(fmt::format("{}: {}\n\n", printable(folder), join(names, ", ")) + fmt::format(kTour, place),
                  std::nullopt);
@@ -63,16 +65,21 @@ struct DemoCommand {
   }
 
  private:
-  /// Writes the file, unless it is there. Throws Error if another file has its name.
-  void write(const DemoFile& file) const {
-    const std::string path = (fs::path(folder) / file.name).string();
-    const std::span<const std::byte> bytes = std::as_bytes(file.bytes);
-    if (std::error_code ignored; fs::exists(path, ignored)) {
-      if (holds(path, bytes)) return;
+  [[nodiscard]] std::string path_of(const DemoFile& file) const { return (fs::path(folder) / file.name).string(); }
+
+  /// Returns whether the file is there. Throws Error if another file has its name.
+  [[nodiscard]] bool is_there(const DemoFile& file) const {
+    const std::string path = path_of(file);
+    std::error_code ignored;
+    if (!fs::exists(path, ignored)) return false;
+    if (!holds(path, std::as_bytes(file.bytes)))
       throw bad_input("{}: another file has this name; give another FOLDER", printable(path));
-    }
-    io::AtomicFile target(path, io::AtomicFile::Content::binary);
-    target.write(bytes);
+    return true;
+  }
+
+  void write(const DemoFile& file) const {
+    io::AtomicFile target(path_of(file), io::AtomicFile::Content::binary);
+    target.write(std::as_bytes(file.bytes));
     target.commit();
   }
 };

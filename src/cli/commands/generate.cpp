@@ -248,6 +248,19 @@ struct GenerateCommand {
     return max_length ? *max_length : generate::usual_length(of);
   }
 
+  /// Limits the length to the longest prompt plus its new tokens, as far as the model's sequences reach.
+  void fit_length(const keras::Model& of, generate::Request& request) {
+    std::int64_t longest = 0;
+    for (const auto& prompt : request.prompts) longest = std::max<std::int64_t>(longest, std::ssize(prompt));
+    const std::int64_t room = std::numeric_limits<std::int64_t>::max() - longest;
+    const std::int64_t length = longest + std::min(room, *max_new_tokens);
+    if (!sequences_) {
+      request.max_length = length;
+    } else if (length > sequences_->length && of.reaches_length(length)) {
+      sequences_->length = request.max_length = generate::within_positions(of, length);
+    }
+  }
+
   generate::Request request_for(const keras::Model& of) {
     generate::Request request;
     request.sampler = sampler_;
@@ -261,12 +274,7 @@ struct GenerateCommand {
     tokenize_seconds_ = watch.lap();
     request.stop_token_ids = stop_tokens();
     if (as_keras_hub() && specials_) request.pad_token_id = specials_->pad;
-    if (max_new_tokens && !max_length && !sequences_) {  // limits the length to the longest prompt plus its new tokens
-      std::int64_t longest = 0;
-      for (const auto& prompt : request.prompts) longest = std::max<std::int64_t>(longest, std::ssize(prompt));
-      const std::int64_t room = std::numeric_limits<std::int64_t>::max() - longest;
-      request.max_length = longest + std::min(room, *max_new_tokens);
-    }
+    if (max_new_tokens && !max_length) fit_length(of, request);
     if (!sequences_) check_positions(of, request);
     for (std::size_t i = 0; i < request.prompts.size(); ++i) {
       if (request.prompts[i].empty()) throw bad_usage("prompt {} has no tokens and no start token", i + 1);
