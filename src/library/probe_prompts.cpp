@@ -29,7 +29,8 @@ ProbePrompts::ProbePrompts(const std::optional<std::string>& path, const open::L
   if (!path) return;
   try {
     tokenizer_ = open::open_tokenizer_of(*path, loaded);
-  } catch (const Error&) {  // ids need no tokenizer
+  } catch (const Error& error) {  // ids need no tokenizer
+    refusal_ = error;
   }
 }
 
@@ -44,8 +45,10 @@ Prompt ProbePrompts::from_ids(std::vector<Id> ids, std::vector<Id> encoder) cons
 }
 
 Prompt ProbePrompts::from_text(const std::string& text, const std::string& decoder_text) const {
-  if (tokenizer_ == nullptr)
+  if (tokenizer_ == nullptr) {
+    if (refusal_) throw *refusal_;
     throw bad_input("{}: the model has no tokenizer; pass token ids with `ids` 1,2,3", loaded_.file);
+  }
   tokenizers::EncodeOptions how;
   how.specials_in_text = special_;
   const auto task = loaded_.model.task();
@@ -82,7 +85,7 @@ Id ProbePrompts::token(const std::string& word) const {
   }
   if (word.empty()) throw bad_usage("a token is empty: give a text that is one token, or #ID");
   if (!digits.empty() && word.starts_with('#')) throw bad_usage("{}: no token has this id", printable(word));
-  if (tokenizer_ == nullptr) throw bad_usage("'{}': the model has no tokenizer; give a token as #ID", printable(word));
+  if (tokenizer_ == nullptr) throw bad_usage("'{}': no tokenizer is open; give a token as #ID", printable(word));
   const std::vector<Id> ids = tokenizer_->encode(word);
   if (ids.size() == 1) return ids.front();
   std::vector<std::string> pieces;

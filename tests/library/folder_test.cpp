@@ -118,6 +118,21 @@ TEST_CASE("a preset: the head of a Llama is the token embedding where the weight
   CHECK(relative_difference(run(folder.path(), expected)[0].tensor, expected.outputs.at("hidden")) < test::kTolerance);
 }
 
+TEST_CASE("a folder: weights given in memory take the place of its own") {
+  for (const char* name : {"gpt2/preset", "bart/preset", "llama3/hf", "gpt2_int8/preset"}) {
+    CAPTURE(name);
+    const Model model = Model::open(generation_case(name));
+    std::vector<NamedTensor> weights = model.weights();
+    Tensor& first = weights.front().tensor;
+    first = first.cast(first.dtype());
+    first.set(0, 1);
+    const std::vector<NamedTensor> kept = model.with_weights(weights).weights();
+    REQUIRE(kept.size() == weights.size());
+    CHECK(kept.front().tensor.at(0) == 1);
+    CHECK(relative_difference(kept.back().tensor, weights.back().tensor) == 0);
+  }
+}
+
 TEST_CASE("a folder whose weights are pickles is refused when they are asked for") {
   const TemporaryFolder folder;
   std::filesystem::copy(generation_case("gpt2/hf/config.json"), folder / "config.json");

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "attn/base/error.h"
 #include "attn/open/model.h"
 #include "attn/probe/subject.h"
 #include "attn/tokenizers/tokenizer.h"
@@ -43,6 +44,7 @@ class ProbePrompts {
   const open::Listener& listener_;
   bool start_, special_, has_encoder_;
   std::unique_ptr<tokenizers::Tokenizer> tokenizer_;
+  std::optional<Error> refusal_;  // why there is no tokenizer
 };
 
 }  // namespace attn::library
