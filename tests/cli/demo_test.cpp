@@ -51,7 +51,7 @@ TEST_CASE("demo: a file of another content is not overwritten, and the same file
   CHECK(read_text(place + "/letters.txt") == "mine");
   const std::string other = folder / "other";
   std::filesystem::create_directory(other);
-  folder.file("other/word.npy", "mine");
+  std::ofstream(other + "/word.npy") << "mine";
   CHECK(run_attn({"demo", other}).code == 3);
   CHECK(std::distance(std::filesystem::directory_iterator(other), {}) == 1);
 }

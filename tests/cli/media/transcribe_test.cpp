@@ -21,7 +21,7 @@ using nlohmann::json;
 
 namespace {
 
-std::string data(const std::string& name) { return in_repository("tests/data/transcribe/") + name; }
+std::string sound_case(const std::string& name) { return in_repository("tests/data/transcribe/") + name; }
 
 /// Returns the token ids of all segments.
 std::vector<int> tokens_of(const json& result) {
@@ -34,11 +34,12 @@ std::vector<int> tokens_of(const json& result) {
 }  // namespace
 
 TEST_CASE("transcribe: tokens are those of transformers, greedily and with beams, with and without timestamps") {
-  const json runs = json::parse(read_text(data("expected.json")));
+  const json runs = json::parse(read_text(sound_case("expected.json")));
   REQUIRE(runs.size() >= 7);
   for (const json& expected : runs) {
     const auto model = expected["model"].get<std::string>();
-    std::vector<std::string> words = {"transcribe", data(model), data(expected["sound"].get<std::string>()), "--json"};
+    std::vector<std::string> words = {"transcribe", sound_case(model), sound_case(expected["sound"].get<std::string>()),
+                                      "--json"};
     for (const auto& word : expected["options"]) words.push_back(word.get<std::string>());
     CAPTURE(expected["options"].dump());
     const Result result = run_attn(words);
@@ -52,7 +53,8 @@ TEST_CASE("transcribe: tokens are those of transformers, greedily and with beams
 }
 
 TEST_CASE("transcribe: a long sound is read in windows, and its segments do not overlap") {
-  const Result result = run_attn({"transcribe", data("whisper"), data("long.wav"), "--language", "en", "--json"});
+  const Result result =
+      run_attn({"transcribe", sound_case("whisper"), sound_case("long.wav"), "--language", "en", "--json"});
   REQUIRE_MESSAGE(result.code == 0, result.err);
   const json segments = json::parse(result.out)["results"][0]["segments"];
   REQUIRE(segments.size() == 3);
@@ -62,8 +64,8 @@ TEST_CASE("transcribe: a long sound is read in windows, and its segments do not 
 
 TEST_CASE("transcribe: subtitles have numbers, times and texts") {
   const TemporaryFolder folder;
-  const Result result =
-      run_attn({"transcribe", data("whisper"), data("speech.wav"), "--language", "en", "--srt", folder / "speech.srt"});
+  const Result result = run_attn({"transcribe", sound_case("whisper"), sound_case("speech.wav"), "--language", "en",
+                                  "--srt", folder / "speech.srt"});
   REQUIRE_MESSAGE(result.code == 0, result.err);
   CHECK(result.out.starts_with("[00:00:00."));
   const std::string text = read_text(folder / "speech.srt");
@@ -72,11 +74,11 @@ TEST_CASE("transcribe: subtitles have numbers, times and texts") {
 
 TEST_CASE("transcribe: wrong models, sounds and options are each an error with a way out") {
   const TemporaryFolder folder;
-  std::filesystem::copy(data("whisper"), folder / "deaf", std::filesystem::copy_options::recursive);
+  std::filesystem::copy(sound_case("whisper"), folder / "deaf", std::filesystem::copy_options::recursive);
   std::filesystem::remove(folder / "deaf/preprocessor_config.json");
   const auto other_converter = [&](const std::string& key, int value) {
     const std::string place = folder / (key + std::to_string(value));
-    std::filesystem::copy(data("whisper"), place, std::filesystem::copy_options::recursive);
+    std::filesystem::copy(sound_case("whisper"), place, std::filesystem::copy_options::recursive);
     const std::string config = place + "/preprocessor_config.json";
     json changed = json::parse(read_text(config));
     changed[key] = value;
@@ -84,7 +86,7 @@ TEST_CASE("transcribe: wrong models, sounds and options are each an error with a
     return place;
   };
   const std::string gpt2 = in_repository("tests/data/generation/gpt2/preset");
-  const std::string speech = data("speech.wav"), broken = in_repository("tests/data/audio/refused/");
+  const std::string speech = sound_case("speech.wav"), broken = in_repository("tests/data/audio/refused/");
   struct Case {
     std::vector<std::string> words;
     int code;
@@ -102,17 +104,17 @@ TEST_CASE("transcribe: wrong models, sounds and options are each an error with a
        3,
        "preprocessor_config.json: 'n_fft' must be an integer from 2 to 65536"},
       {{other_converter("chunk_length", 0), speech}, 3, "'chunk_length' must be an integer from 1 to 3600"},
-      {{data("whisper"), broken + "cut.wav"}, 3, "a WAV file that is cut"},
-      {{data("whisper"), broken + "x.mp3"}, 3, "an MP3 file; convert it to WAV or FLAC"},
-      {{data("whisper"), speech, "--language", "Klingon"}, 2, "--language 'Klingon' is not one of the model's"},
-      {{data("whisper"), speech, "--task", "sing"}, 2, "--task"},
-      {{data("whisper"), speech, "--num-beams", "0"}, 2, "--num-beams"},
-      {{data("whisper"), speech, speech, "--srt", folder / "x.srt"}, 2, "--srt requires a single FILE"},
-      {{data("moonshine"), speech, "--language", "en"}, 2, "a Moonshine model has no languages"},
-      {{data("moonshine"), in_repository("tests/data/audio/pcm_16.wav")}, 3, "a Moonshine model needs 0.1"},
-      {{data("whisper"), speech, "--mem-limit", "1"}, 4, "--mem-limit"},
+      {{sound_case("whisper"), broken + "cut.wav"}, 3, "a WAV file that is cut"},
+      {{sound_case("whisper"), broken + "x.mp3"}, 3, "an MP3 file; convert it to WAV or FLAC"},
+      {{sound_case("whisper"), speech, "--language", "Klingon"}, 2, "--language 'Klingon' is not one of the model's"},
+      {{sound_case("whisper"), speech, "--task", "sing"}, 2, "--task"},
+      {{sound_case("whisper"), speech, "--num-beams", "0"}, 2, "--num-beams"},
+      {{sound_case("whisper"), speech, speech, "--srt", folder / "x.srt"}, 2, "--srt requires a single FILE"},
+      {{sound_case("moonshine"), speech, "--language", "en"}, 2, "a Moonshine model has no languages"},
+      {{sound_case("moonshine"), in_repository("tests/data/audio/pcm_16.wav")}, 3, "a Moonshine model needs 0.1"},
+      {{sound_case("whisper"), speech, "--mem-limit", "1"}, 4, "--mem-limit"},
   };
-  const Result generated = run_attn({"generate", data("whisper"), "--ids", "1,2"});
+  const Result generated = run_attn({"generate", sound_case("whisper"), "--ids", "1,2"});
   CHECK(generated.code == 3);
   CHECK(
       contains(generated.err, "a WhisperBackbone reads sound, so it cannot continue tokens; attn transcribe runs it"));
