@@ -98,7 +98,7 @@ std::int64_t FitOptions::steps_in_all(std::int64_t rows) const {
   return std::min(all, steps.value_or(all));
 }
 
-Stretch stretch_of(std::int64_t epoch, std::int64_t rows, const FitOptions& options) {
+EpochRange epoch_range_of(std::int64_t epoch, std::int64_t rows, const FitOptions& options) {
   const std::int64_t batches = options.batches_of(rows);
   if (!options.steps_per_epoch || batches == 0) return {epoch, 0, batches};
   const std::int64_t each = std::min(*options.steps_per_epoch, batches), epochs_of_pass = (batches + each - 1) / each;
@@ -145,15 +145,15 @@ FitEnd fit(Trainer& trainer, const Data& data, const Data* validation, const Fit
   const std::int64_t size = options.batch_size;
   while (position.epoch < options.epochs) {
     const auto start = Clock::now();
-    const Stretch stretch = stretch_of(position.epoch, data.rows(), options);
-    if (events.begin) events.begin(position.epoch + 1, stretch.batches);
-    const std::vector<std::int64_t> order = order_of(options, stretch.pass, data.rows());
+    const EpochRange range = epoch_range_of(position.epoch, data.rows(), options);
+    if (events.begin) events.begin(position.epoch + 1, range.batches);
+    const std::vector<std::int64_t> order = order_of(options, range.pass, data.rows());
     if (!position.running.empty()) restore_rules(trainer, gather(data, rows_of(order, 0, size)), position.running);
-    while (position.batch < stretch.batches) {
+    while (position.batch < range.batches) {
       if (options.steps && position.step >= *options.steps) return FitEnd::steps;
       throw_if_any_stopped(trainer);
       const auto begun = Clock::now();
-      const auto rows = rows_of(order, stretch.first + position.batch, size);
+      const auto rows = rows_of(order, range.first + position.batch, size);
       const StepResult result = trainer.step(gather(data, rows));
       const auto count = static_cast<std::int64_t>(rows.size());
       RunningValues values;
@@ -168,7 +168,7 @@ FitEnd fit(Trainer& trainer, const Data& data, const Data* validation, const Fit
       if (events.step) events.step({result, position, values, count, seconds_since(begun)});
       if (options.deadline && trainer.anywhere(Clock::now() >= *options.deadline)) return FitEnd::deadline;
     }
-    EpochEvent event{position.epoch + 1, stretch.batches, 0.0, position.running, {}};
+    EpochEvent event{position.epoch + 1, range.batches, 0.0, position.running, {}};
     if (validation != nullptr) event.validation = evaluate(trainer, *validation, size);
     event.seconds = seconds_since(start);
     const bool goes_on = !events.judge || events.judge(event);

@@ -157,13 +157,13 @@ open::GivenInputs named_data(const keras::Model& model, const std::map<std::stri
 }
 
 void add_class_weights(open::GivenInputs& data, const std::string& json) {
-  const auto told = nlohmann::json::parse(json, nullptr, false);
+  const auto weights_by_class = nlohmann::json::parse(json, nullptr, false);
   std::map<std::int64_t, double> weights;
-  for (const auto& [name, weight] : told.items()) {
+  for (const auto& [name, weight] : weights_by_class.items()) {
     std::int64_t label = 0;
     const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), label);
-    if (!told.is_object() || error != std::errc() || end != name.data() + name.size() || !weight.is_number() ||
-        weight < 0)
+    if (!weights_by_class.is_object() || error != std::errc() || end != name.data() + name.size() ||
+        !weight.is_number() || weight < 0)
       throw bad_usage("`class_weight`: expected an object of numbers by class, as in {{\"0\": 1, \"1\": 5}}");
     weights[label] = weight;
   }

@@ -117,10 +117,10 @@ TEST_CASE("steps of an epoch: one that comes to the end of the data ends there, 
   options.steps_per_epoch = 4;
   std::vector<std::int64_t> passes, firsts, batches;
   for (std::int64_t epoch = 0; epoch < 5; ++epoch) {
-    const train::Stretch stretch = train::stretch_of(epoch, 38, options);  // 10 batches
-    passes.push_back(stretch.pass);
-    firsts.push_back(stretch.first);
-    batches.push_back(stretch.batches);
+    const train::EpochRange range = train::epoch_range_of(epoch, 38, options);  // 10 batches
+    passes.push_back(range.pass);
+    firsts.push_back(range.first);
+    batches.push_back(range.batches);
   }
   CHECK(passes == std::vector<std::int64_t>{0, 0, 0, 1, 1});
   CHECK(firsts == std::vector<std::int64_t>{0, 4, 8, 0, 4});
@@ -133,7 +133,7 @@ TEST_CASE("steps of an epoch: one that comes to the end of the data ends there, 
   options.epochs = std::numeric_limits<std::int64_t>::max();
   CHECK(options.steps_in_all(38) > 1'000'000'000'000);
   options.drop_remainder = true;
-  CHECK(train::stretch_of(2, 3, options).batches == 0);
+  CHECK(train::epoch_range_of(2, 3, options).batches == 0);
   CHECK(options.steps_in_all(3) == 0);
 }
 

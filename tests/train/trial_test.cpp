@@ -19,7 +19,7 @@ TEST_CASE("trial: a model has learned a batch once its loss is a tenth of the fi
 TEST_CASE("expected losses: steps and epochs that both sides have are compared") {
   const std::vector<train::Point> points{{1, 2.0, 0.1}, {2, 1.0, 0.1}};
   const std::vector<double> epochs{1.5};
-  const train::HadLosses had{points, epochs, 3};
+  const train::ActualLosses had{points, epochs, 3};
   CHECK_FALSE(train::differing_losses({{{1, 2.0}}, {{3, 1.5}}}, had, 0, 0, "log").has_value());
   const auto differs = train::differing_losses({{{2, 1.1}}, {{3, 1.6}}}, had, 0, 0, "log");
   REQUIRE(differs.has_value());

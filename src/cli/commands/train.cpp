@@ -244,7 +244,7 @@ struct TrainCommand : TrainingOptions {
     return static_cast<int>(fails ? ExitCode::differs : ExitCode::done);
   }
 
-  [[nodiscard]] static train::HadLosses losses_of(const report::TrainingReport& report) {
+  [[nodiscard]] static train::ActualLosses losses_of(const report::TrainingReport& report) {
     std::vector<double> epochs;
     if (const auto losses = report.history.find("loss"); losses != report.history.end())
       for (const std::vector<double>& loss : losses->second) epochs.push_back(loss.front());

@@ -15,7 +15,7 @@
 namespace attn::train {
 
 /// The counts of a callback.
-struct Watched {
+struct CallbackState {
   std::int64_t wait = 0, cooldown = 0, best_epoch = 0;
   std::optional<double> best;
 };
@@ -32,7 +32,7 @@ struct State {
   std::map<std::string, std::string> data;               ///< the fingerprints of the data
   std::map<std::string, std::int64_t> draws;
   std::vector<std::string> frozen;  ///< layers that options froze
-  Watched early_stopping, reduce_lr, save_best;
+  CallbackState early_stopping, reduce_lr, save_best;
   /// The weights that early stopping will restore, in the order of the model's weights; empty if there are none.
   std::vector<Tensor> best_weights;
   std::map<int, Tensor> unmerged;  ///< StoredWeights::unmerged
