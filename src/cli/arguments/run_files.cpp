@@ -188,7 +188,7 @@ class FilesRun {
 }  // namespace
 
 void FilesOptions::declare(Options& options) {
-  const InGroup group(options, OptionGroup::files);
+  const OptionGroupGuard group(options, OptionGroup::files);
   options.output("--output-dir", output_dir, "FOLDER",
                  "run each --input file separately ('in/*.npz', @LIST) and write FOLDER/NAME.npz");
   options.add("--shard", shard, "I/N", "with --output-dir: run only shard I of N, counted from 0, or auto");

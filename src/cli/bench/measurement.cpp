@@ -77,7 +77,7 @@ bool time_session(run::Session& session, std::span<const Tensor> inputs, double 
 }
 
 std::vector<report::ProfileRow> profile_session(run::Session& session, std::span<const Tensor> inputs,
-                                                const PeaksOf& peaks_of) {
+                                                const PeaksFor& peaks_of) {
   constexpr int kPasses = 5;
   std::vector<std::vector<run::StepTime>> passes;
   for (int i = 0; i < kPasses; ++i) passes.push_back(session.profile(inputs));

@@ -95,7 +95,7 @@ void measure_model(const BenchPlan& plan, const open::LoadedModel& loaded, const
 void measure_operations(const BenchPlan& plan, const open::LoadedModel& loaded, const backends::Backend& backend) {
   Prepared model = prepare(plan, loaded, backend);
   const backends::CompileOptions options = compile_options(plan);
-  const PeaksOf peaks_of = plan.peaks_of(backend, dtype_of_row(model.setting));
+  const PeaksFor peaks_of = plan.peaks_of(backend, dtype_of_row(model.setting));
   std::vector<run::Operation> operations =
       run::operations_of(backend, std::move(model.graph), model.inputs,
                          open::load_weights(loaded, plan.execution, *plan.console), options);

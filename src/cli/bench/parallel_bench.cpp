@@ -76,7 +76,7 @@ class SharedBench {
         [&] {
           loaded_ = &load();
           model_ = prepare_parallel(*loaded_, plan_.given, backend_, plan_.execution, false, ranks_, *plan_.console);
-          return model_.facts;
+          return model_.fingerprints;
         },
         [&] {
           measure_shared();

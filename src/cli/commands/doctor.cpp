@@ -165,9 +165,9 @@ struct DoctorCommand {
       throw bad_usage("--parallel requires several ranks: mpirun -np 2 attn doctor --parallel");
     Ranks world({}, {parallel::Kind::data, {}}, common.console);
     report::DoctorReport report;
-    const auto prepare = [&]() -> std::vector<Fact> {
+    const auto prepare = [&]() -> std::vector<Fingerprint> {
       if (world.speaks()) report = examine();
-      return {fact_of("attn", ATTN_VERSION)};
+      return {fingerprint_of("attn", ATTN_VERSION)};
     };
     return world.together(prepare, [&] {
       report.links = measure_links(world);

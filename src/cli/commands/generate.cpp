@@ -132,11 +132,11 @@ struct GenerateCommand {
     report.results.resize(request.prompts.size());
     if (streams())
       answer_->stream(encoded_.begun.empty() ? texts_.front() : encoded_.begun.front(),
-                      [](const std::string& part) { write_now(part, Look::model_text); });
+                      [](const std::string& part) { write_now(part, Formatting::model_text); });
     const generate::Generated generated = generate::generate(decoder(), with_draft(request, loaded, *backend));
     if (answer_) answer_->finish();
     describe(loaded, generated, request, report);
-    if (!streams()) common.write(report::render(common.form(), report), Look::model_text);
+    if (!streams()) common.write(report::render(common.form(), report), Formatting::model_text);
     if (logits) write_logits(generated);
     if (stats) tell_stats(*backend, report.stats);
     if (!expect) return static_cast<int>(ExitCode::done);

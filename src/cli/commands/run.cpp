@@ -179,7 +179,7 @@ struct RunCommand {
       report.seed = execution.seed;
       report.predicted_bytes = model_of_rank->memory_bytes;
       report.load_seconds = watch.lap();
-      return model_of_rank->facts;
+      return model_of_rank->fingerprints;
     };
     return world.together(prepare, [&] {
       backends::CompileOptions options = execution.compile_options();

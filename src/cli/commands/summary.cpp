@@ -97,7 +97,7 @@ struct SummaryCommand {
     std::string text =
         masks ? masks_text(summary, options, loaded.model.masks()) : report::render(common.form(), summary, options);
     if (line_length && common.form() == Format::table) text += '\n';  // Keras prints an empty line after its table
-    common.write(text, line_length ? Look::exact : Look::fitting);
+    common.write(text, line_length ? Formatting::exact : Formatting::fitting);
     return 0;
   }
 

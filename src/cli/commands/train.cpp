@@ -68,7 +68,7 @@ struct TrainCommand : TrainingOptions {
     PreparedTraining job;
     const auto ready = [&] {
       prepare(job, *this, &world.world(), writes);
-      return facts_of(job, *this);
+      return fingerprints_of(job, *this);
     };
     return world.together(ready, [&] { return train_with(job, &world); });
   }
@@ -78,7 +78,7 @@ struct TrainCommand : TrainingOptions {
     train::State& state = job.state;
     const SaveEvery every = save_every_of(save_every);
     if (world != nullptr) world->world().reset_counts();
-    std::optional<PipesMayClose> pipes(std::in_place);
+    std::optional<BrokenPipeGuard> pipes(std::in_place);
     const auto began = Clock::now();
     report::TrainingReport report = job.describe(execution);
     TrainingLog log(log_targets(), job.options.epochs, common.console);
@@ -192,7 +192,7 @@ struct TrainCommand : TrainingOptions {
     report.seconds = std::chrono::duration<double>(Clock::now() - job.start).count();
     log.end(report.end, report.steps);
     if (overfit) report.learned = train::has_learned(report.points, report.end);
-    if (svg) outputs.attempt([&] { write_result(report::render(Format::svg, report), svg, Look::exact); });
+    if (svg) outputs.attempt([&] { write_result(report::render(Format::svg, report), svg, Formatting::exact); });
     if (const std::string failed = log.close(); !failed.empty()) outputs.fail(bad_input("{}", failed));
     pipes.reset();
     if (writes)
@@ -259,7 +259,7 @@ struct TrainCommand : TrainingOptions {
     if (keep_now) {
       interrupt.emplace(std::move(keep_now));
     } else {
-      interrupt.emplace(Interrupt::Waits());
+      interrupt.emplace(Interrupt::WaitForWork());
     }
     try {
       return train::fit(trainer, rows, validation_rows, options, state.position, events);

@@ -93,11 +93,11 @@ void end_cleanly_on_signals() noexcept {
   }
 }
 
-PipesMayClose::PipesMayClose() noexcept { pipes_may_close = 1; }
+BrokenPipeGuard::BrokenPipeGuard() noexcept { pipes_may_close = 1; }
 
-PipesMayClose::~PipesMayClose() { pipes_may_close = 0; }
+BrokenPipeGuard::~BrokenPipeGuard() { pipes_may_close = 0; }
 
-Interrupt::Interrupt(Waits) {
+Interrupt::Interrupt(WaitForWork) {
   noted = 0;
   noting = 1;
 }

@@ -130,7 +130,7 @@ void TrainingLog::write(const report::Json& event) {
 
 void TrainingLog::say(const std::string& line) const {
   if (targets_.progress == ShownProgress::none) return;
-  write_now(line + "\n", Look::fitting);
+  write_now(line + "\n", Formatting::fitting);
 }
 
 void TrainingLog::start(const report::TrainingReport& report) {
@@ -233,7 +233,7 @@ void TrainingLog::epoch(const train::EpochEvent& event, const train::Logs& logs)
     state.values = values;
     draw(state);
   } else if (targets_.progress == ShownProgress::lines) {
-    write_now(report::epoch_line(event), Look::fitting);
+    write_now(report::epoch_line(event), Formatting::fitting);
   }
 }
 
