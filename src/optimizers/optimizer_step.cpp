@@ -170,7 +170,7 @@ std::vector<Tensor> Optimizer::directions_of(const Pass& how, const std::vector<
                                              const std::vector<Gradient>& gradients,
                                              const std::vector<double>& factors) const {
   if (!std::holds_alternative<Muon>(settings_.rule)) return {};
-  const Computing computing;
+  const ComputeGuard computing;
   std::vector<Tensor> out(weights.size());
   for_each_part(static_cast<std::int64_t>(own_parts_.size()), threads_, [&](std::int64_t i) {
     const std::size_t n = own_parts_[static_cast<std::size_t>(i)].variable;

@@ -62,7 +62,7 @@ void throw_if_any_stopped(const Trainer& trainer) {
 }
 
 Batch gather(const Data& data, std::span<const std::int64_t> rows) {
-  const Computing computing;
+  const ComputeGuard computing;
   return data.gather(rows);
 }
 
@@ -140,7 +140,7 @@ std::string_view name_of(FitEnd end) {
 
 FitEnd fit(Trainer& trainer, const Data& data, const Data* validation, const FitOptions& options, Position& position,
            const FitEvents& events) {
-  std::optional<StopHeld> held;
+  std::optional<NoStopGuard> held;
   if (trainer.has_ranks()) held.emplace();
   const std::int64_t size = options.batch_size;
   while (position.epoch < options.epochs) {

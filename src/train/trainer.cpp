@@ -312,7 +312,7 @@ Trainer::Program& Trainer::program(const Batch& batch, bool training) {
 
 void Trainer::compile(Program& program) const {
   if (program.executable) return;
-  const Computing computing;
+  const ComputeGuard computing;
   program.executable = backend_.compile(std::exchange(program.plan, {}), {}, options_.compile);
 }
 
@@ -328,10 +328,10 @@ PassResult Trainer::run(Program& program, const Batch& batch, StepTimes* times) 
   std::vector<Tensor> inputs = run::make_inputs(program.shown, given, 0);
   for (const std::size_t i : program.weights) inputs.push_back(weights_[i]);
   if (times == nullptr) {
-    const Computing computing;
+    const ComputeGuard computing;
     program.executable->run(inputs);
   } else {
-    const Computing computing;
+    const ComputeGuard computing;
     std::map<graph::NodeId, std::string> kernels;
     for (const backends::KernelChoice& choice : program.executable->choices()) kernels[choice.node] = choice.kernel;
     program.executable->run_profiled(inputs, [&](graph::NodeId node, double seconds) {

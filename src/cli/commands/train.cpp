@@ -254,7 +254,7 @@ struct TrainCommand : TrainingOptions {
   static train::FitEnd train_until(train::Trainer& trainer, const train::Data& rows, const train::Data* validation_rows,
                                    const train::FitOptions& options, train::State& state,
                                    const train::FitEvents& events, std::function<void()> keep_now) {
-    const StateChanging changing;
+    const StateChangeGuard changing;
     std::optional<Interrupt> interrupt;
     if (keep_now) {
       interrupt.emplace(std::move(keep_now));

@@ -15,32 +15,32 @@ void take_back_stop() noexcept;
 
 /// Suspends cancellation during its lifetime, for ranks: none may leave while others wait for it. The ranks agree on
 /// when to stop. One instance at a time.
-class StopHeld {
+class NoStopGuard {
  public:
-  StopHeld() noexcept;
-  ~StopHeld();
-  StopHeld(const StopHeld&) = delete;
-  StopHeld& operator=(const StopHeld&) = delete;
+  NoStopGuard() noexcept;
+  ~NoStopGuard();
+  NoStopGuard(const NoStopGuard&) = delete;
+  NoStopGuard& operator=(const NoStopGuard&) = delete;
 };
 [[nodiscard]] bool stop_is_held() noexcept;
 
 /// While an object lives, its thread changes the state that a checkpoint stores: weights, the optimizer, counts. One
 /// object at a time.
-class StateChanging {
+class StateChangeGuard {
  public:
-  StateChanging();
-  ~StateChanging();
-  StateChanging(const StateChanging&) = delete;
-  StateChanging& operator=(const StateChanging&) = delete;
+  StateChangeGuard();
+  ~StateChangeGuard();
+  StateChangeGuard(const StateChangeGuard&) = delete;
+  StateChangeGuard& operator=(const StateChangeGuard&) = delete;
 };
 /// While an object lives, its thread only computes, and another thread may read the state that a checkpoint stores.
-/// Does nothing outside of StateChanging.
-class Computing {
+/// Does nothing outside of StateChangeGuard.
+class ComputeGuard {
  public:
-  Computing();
-  ~Computing();
-  Computing(const Computing&) = delete;
-  Computing& operator=(const Computing&) = delete;
+  ComputeGuard();
+  ~ComputeGuard();
+  ComputeGuard(const ComputeGuard&) = delete;
+  ComputeGuard& operator=(const ComputeGuard&) = delete;
 
  private:
   bool releases_;
