@@ -175,7 +175,7 @@ TEST_CASE("simulated: where a rank fails or never comes, the others do not wait 
 }
 
 TEST_CASE("alone: a rank without others has a clock that collectives move on by their price") {
-  const auto world = make_alone(3, 64, [](Collective collective, std::int64_t bytes) {
+  const auto world = make_simulated_rank(3, 64, [](Collective collective, std::int64_t bytes) {
     return collective == Collective::all_reduce ? 1e-9 * static_cast<double>(bytes) : 0.5;
   });
   const Tensor x(DType::float32, {250});
@@ -186,7 +186,7 @@ TEST_CASE("alone: a rank without others has a clock that collectives move on by 
 }
 
 TEST_CASE("alone: what is begun passes beside what the rank computes, and behind what is on its way") {
-  const auto world = make_alone(0, 8, [](Collective, std::int64_t) { return 3.0; });
+  const auto world = make_simulated_rank(0, 8, [](Collective, std::int64_t) { return 3.0; });
   const Tensor x(DType::float32, {4});
   const auto begin = [&] { return world->begin_all_reduce(x.data(), x.data(), 4, DType::float32, Reduction::sum); };
   const std::int64_t first = begin();  // until 3

@@ -164,7 +164,7 @@ TEST_CASE(
   for (const int ranks : {1, 8, 64, 1024}) {
     CAPTURE(ranks);
     const Parallel local = parallelize(model.graph, Kind::tensor, 0, ranks);
-    const auto world = communicators::make_alone(0, ranks, [&](Collective collective, std::int64_t bytes) {
+    const auto world = communicators::make_simulated_rank(0, ranks, [&](Collective collective, std::int64_t bytes) {
       return seconds_of(cluster, collective, bytes, ranks);
     });
     (void)run(local.graph, local_weights(local, model.weights, 0), model.inputs, world.get());
@@ -393,7 +393,7 @@ TEST_CASE("cost: a simulated pass takes what it computes and what of the sums is
   const graph::Graph graph = bucket_sums(backward(kLayers), 1);  // each sum separate
   const Tensor x = numbers_of(graph.value(graph.inputs[0]));
   for (const double price : {0.5e-3, 20e-3}) {  // hidden behind the backward pass; longer than all of it
-    const auto world = communicators::make_alone(0, 64, [&](Collective, std::int64_t) { return price; });
+    const auto world = communicators::make_simulated_rank(0, 64, [&](Collective, std::int64_t) { return price; });
     backends::CompileOptions options;
     options.ranks = world.get();
     const plan::Plan plan = plan::make_plan(graph);
