@@ -11,6 +11,6 @@ namespace attn::generate {
 void keep_scores(const Request& request, std::span<const float> logits, Token chosen, Sequence& sequence);
 
 /// Returns one row of logits. Throws Error (bad_input) with the position if one is NaN.
-[[nodiscard]] std::span<const float> logits_of(const Ahead& ahead, Dim row, Dim position);
+[[nodiscard]] std::span<const float> logits_of(const DecoderOutput& ahead, Dim row, Dim position);
 
 }  // namespace attn::generate

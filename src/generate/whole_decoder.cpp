@@ -144,7 +144,7 @@ Tensor WholeDecoder::asked(const Advance& step) const {
   return logits;
 }
 
-Ahead WholeDecoder::advance(const Advance& step) {
+DecoderOutput WholeDecoder::advance(const Advance& step) {
   if (step.position + step.count > capacity_)
     throw internal_error("positions up to {} were requested from a decoder with {}", step.position + step.count,
                          capacity_);

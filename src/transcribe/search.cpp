@@ -14,7 +14,7 @@ namespace {
 constexpr float kUnlikely = -1e9F;
 
 /// Returns a copy of one row of logits, of the token at `position`.
-std::vector<float> logits_of(const generate::Ahead& ahead, Dim row, Dim position) {
+std::vector<float> logits_of(const generate::DecoderOutput& ahead, Dim row, Dim position) {
   const auto size = static_cast<std::size_t>(ahead.logits.shape().back());
   const auto all = ahead.logits.as<float>().subspan(static_cast<std::size_t>(row) * size, size);
   if (std::ranges::any_of(all, [](float x) { return std::isnan(x); }))
@@ -36,7 +36,7 @@ std::vector<Token> search_greedily(generate::Decoder& decoder, const Search& how
   while (std::ssize(tokens) < how.max_length) {
     throw_if_stopped();
     const Dim position = std::ssize(tokens) - std::ssize(given);
-    const generate::Ahead ahead = decoder.advance({given, 1, std::ssize(given), position, {}, false});
+    const generate::DecoderOutput ahead = decoder.advance({given, 1, std::ssize(given), position, {}, false});
     std::vector<float> logits = logits_of(ahead, 0, std::ssize(tokens));
     if (how.rules) how.rules(tokens, logits);
     given = {static_cast<Token>(std::ranges::max_element(logits) - logits.begin())};
@@ -90,8 +90,9 @@ class BeamSearch {
       given.push_back(open_[i].tokens.back());
       sources.insert(sources.end(), open_[i].rows.begin(), open_[i].rows.end());
     }
-    const generate::Ahead ahead = first ? decoder_.advance({given, 1, prompt, 0, {}, false})
-                                        : decoder_.advance({given, how_.beams, 1, position - 1, sources, false});
+    const generate::DecoderOutput ahead = first
+                                              ? decoder_.advance({given, 1, prompt, 0, {}, false})
+                                              : decoder_.advance({given, how_.beams, 1, position - 1, sources, false});
     std::vector<float> out;
     for (std::size_t i = 0; i < count_; ++i) {
       std::vector<float> row = logits_of(ahead, first ? 0 : static_cast<Dim>(i), position);

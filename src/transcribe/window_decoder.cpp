@@ -24,7 +24,7 @@ std::vector<Token> WindowDecoder::decode(const Tensor& features, const Search& h
 
 std::vector<float> WindowDecoder::next(const Tensor& features, const std::vector<Token>& prompt) {
   hear(features);
-  const generate::Ahead ahead = decoder_->advance({prompt, 1, static_cast<Dim>(prompt.size()), 0, {}, false});
+  const generate::DecoderOutput ahead = decoder_->advance({prompt, 1, static_cast<Dim>(prompt.size()), 0, {}, false});
   const auto logits = ahead.logits.as<float>();
   return {logits.begin(), logits.end()};
 }

@@ -111,15 +111,15 @@ std::vector<std::unique_ptr<attn::backends::Backend>> backends() {
 TEST_CASE("cached decoder: tokens one by one, in chunks and all at once give the same logits and hidden states") {
   for (const auto& backend : backends()) {
     CachedDecoder whole = decoder(*backend, 1, 1);
-    const Ahead all = whole.advance({kTokens, 1, 10, 0, {}, true});
+    const DecoderOutput all = whole.advance({kTokens, 1, 10, 0, {}, true});
     const std::vector<double> expected = numbers(all.logits), hidden = numbers(all.hidden);
     CachedDecoder chunked = decoder(*backend, 1, 1, 4);
-    const Ahead in_chunks = chunked.advance({kTokens, 1, 10, 0, {}, true});
+    const DecoderOutput in_chunks = chunked.advance({kTokens, 1, 10, 0, {}, true});
     check_equal(numbers(in_chunks.logits), expected);
     check_equal(numbers(in_chunks.hidden), hidden);
     CachedDecoder single = decoder(*backend, 1, 1);
     for (Dim p = 0; p < 10; ++p) {
-      const Ahead one =
+      const DecoderOutput one =
           single.advance({std::span(kTokens).subspan(static_cast<std::size_t>(p), 1), 1, 1, p, {}, false});
       check_equal(numbers(one.logits), {expected.begin() + p * kVocabulary, expected.begin() + (p + 1) * kVocabulary});
     }

@@ -24,7 +24,7 @@ struct Advance {
 };
 
 /// The results of Decoder::advance: views that are valid until its next call.
-struct Ahead {
+struct DecoderOutput {
   Tensor logits;  ///< (rows, count or 1, V) float32: predictions for the token after each position
   Tensor hidden;  ///< (rows, count, D) float32: the hidden states before the logits; empty if not requested
 };
@@ -39,7 +39,7 @@ class Decoder {
   /// Returns the maximum number of positions of a sequence.
   [[nodiscard]] virtual Dim capacity() const = 0;
   /// Reads the new tokens, and returns logits for those that follow. Throws the errors of Executable::run.
-  virtual Ahead advance(const Advance& step) = 0;
+  virtual DecoderOutput advance(const Advance& step) = 0;
 };
 
 }  // namespace attn::generate

@@ -43,7 +43,7 @@ class WholeDecoder final : public Decoder {
   [[nodiscard]] Dim capacity() const override { return capacity_; }
   /// Returns no hidden states. Throws Error (bad_input) at the first call if the prediction at a position depends on
   /// later tokens.
-  Ahead advance(const Advance& step) override;
+  DecoderOutput advance(const Advance& step) override;
 
  private:
   /// Computes logits (rows, length, V) for the current tokens, followed by `filler`.
