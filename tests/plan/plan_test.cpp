@@ -254,7 +254,7 @@ TEST_CASE("plan: bytes stay from the step that writes them to the last that read
   const ValueId sum = build.apply(Reduce{ReduceFn::sum, {1}, true}, {y});
   output(build, build.reshape(sum, {2}));
   const Plan plan = checked_plan(graph);
-  const std::vector<Stay> all = stays(plan);
+  const std::vector<Allocation> all = allocations(plan);
   REQUIRE(all.size() == 2);
   CHECK(all[0].value == dense);
   CHECK(all[0].bytes == 64);

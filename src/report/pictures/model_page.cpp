@@ -65,16 +65,17 @@ Json arena_section(const PlanReport& report, const PlanSteps& plan) {
   const auto arena = static_cast<double>(std::max<std::int64_t>(1, report.plan.arena_bytes));
   DrawnPlot drawing;
   drawing.size = {kArena, kRow * static_cast<double>(plan.steps.size())};
-  for (const plan::Stay& stay : plan.stays) {
-    const PlanStep& step = plan.steps[static_cast<std::size_t>(stay.first)];
-    const double behind = std::min(static_cast<double>(stay.last) + 1, static_cast<double>(plan.steps.size()));
+  for (const plan::Allocation& allocation : plan.allocations) {
+    const PlanStep& step = plan.steps[static_cast<std::size_t>(allocation.first)];
+    const double behind = std::min(static_cast<double>(allocation.last) + 1, static_cast<double>(plan.steps.size()));
     DrawnNode node;
     node.kind = layer_kind(step.class_name);
-    node.corner = {kArena * static_cast<double>(stay.offset) / arena, kRow * stay.first};
-    node.size = {std::max(1.0, kArena * static_cast<double>(stay.bytes) / arena), kRow * (behind - stay.first)};
-    node.title = title_of(report, plan, stay);
+    node.corner = {kArena * static_cast<double>(allocation.offset) / arena, kRow * allocation.first};
+    node.size = {std::max(1.0, kArena * static_cast<double>(allocation.bytes) / arena),
+                 kRow * (behind - allocation.first)};
+    node.title = title_of(report, plan, allocation);
     const int room = static_cast<int>((node.size.width - 20) / kCell);
-    if (room >= 4) node.lines = {shortened(fmt::format("{} {}", stay.first, step.operation), room)};
+    if (room >= 4) node.lines = {shortened(fmt::format("{} {}", allocation.first, step.operation), room)};
     drawing.nodes.push_back(std::move(node));
   }
   Json section = drawn_json(drawing);
