@@ -218,7 +218,7 @@ parallel::Parallel Trainer::parts_of(const graph::Graph& graph, Dim rows) const 
 parallel::Parallel Trainer::rows_of_rank(const Program& program, const graph::Graph& graph) const {
   const communicators::Communicator& ranks = *options_.compile.ranks;
   parallel::Parallel local = parallel::parallelize(graph, parallel::Kind::data, ranks.rank(), ranks.size());
-  parallel::Rounded rounded;
+  parallel::RoundedSums rounded;
   rounded.dtype = options_.reduce_dtype;
   if (rounded.dtype != DType::float32) {
     std::set<ValueId> gradients;

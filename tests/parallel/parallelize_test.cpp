@@ -226,7 +226,7 @@ TEST_CASE("cost: one group of ranks takes what its ranks take, and more groups s
   // Two groups fill a node, and their all-gather stays in it; that of eight groups does not.
   const std::int64_t bytes = model.graph.value(model.graph.outputs[0].value).shape.size() * 4;
   const auto gathered = [&](int groups) {
-    const RowsOfGroup rows = rows_of_group(model.graph, groups - 1, groups);
+    const GroupRows rows = rows_of_group(model.graph, groups - 1, groups);
     return predict(model.graph, Kind::tensor, 4, groups, cluster).collective -
            predict(rows.part.graph, Kind::tensor, 4, cluster).collective;
   };
@@ -242,7 +242,7 @@ TEST_CASE("groups: ranks of a group share the model over the group's rows, which
     CAPTURE(groups);
     std::int64_t from = 0;
     for (int group = 0; group < groups; ++group) {
-      const RowsOfGroup rows = rows_of_group(model.graph, group, groups);
+      const GroupRows rows = rows_of_group(model.graph, group, groups);
       graph::verify(rows.part.graph);
       REQUIRE(rows.outputs.size() == 1);
       REQUIRE(rows.outputs[0].size() == static_cast<std::size_t>(groups));

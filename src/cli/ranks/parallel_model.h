@@ -20,7 +20,7 @@ struct ParallelModel {
   std::vector<Tensor> weights, inputs;
   std::vector<Fingerprint> fingerprints;  ///< values that all ranks must agree on
   graph::Graph whole;                     ///< the graph of the whole model
-  parallel::RowsOfGroup rows;             ///< the output rows of each group, if there are several
+  parallel::GroupRows rows;               ///< the output rows of each group, if there are several
   std::int64_t memory_bytes = 0;          ///< predicted peak memory of this process
 };
 

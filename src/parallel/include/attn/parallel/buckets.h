@@ -12,7 +12,7 @@ namespace attn::parallel {
 inline constexpr std::int64_t kBucketBytes = 25 << 20;
 
 /// Sums that are sent in a narrower dtype; each summand is rounded first.
-struct Rounded {
+struct RoundedSums {
   std::set<graph::ValueId> sums;
   DType dtype = DType::float32;
 };
@@ -25,6 +25,6 @@ struct Rounded {
 /// the sums are moved behind all other nodes, so that the transfer overlaps with computation. Results stay the same
 /// except those that are `rounded`. Outputs and inputs keep their positions; values get other ids.
 [[nodiscard]] graph::Graph bucket_sums(graph::Graph graph, std::int64_t bytes = kBucketBytes,
-                                       const Rounded& rounded = {});
+                                       const RoundedSums& rounded = {});
 
 }  // namespace attn::parallel
