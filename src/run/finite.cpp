@@ -8,7 +8,7 @@
 
 #include "attn/base/finite.h"
 #include "attn/run/layer_arrays.h"
-#include "origins.h"
+#include "producers.h"
 
 namespace attn::run {
 namespace {
@@ -125,7 +125,7 @@ class Checker {
   const Graph& graph_;
   std::span<const Tensor> inputs_, weights_;
   const std::vector<LayerArray> arrays_;
-  const Origins origins_;
+  const Producers origins_;
   FiniteCheck check_;
   std::vector<const LayerOutput*> found_;             // indices as in check_.outputs
   std::map<ValueId, bool> seen_;                      // the checked outputs of layers: true if not finite

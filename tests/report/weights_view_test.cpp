@@ -39,8 +39,8 @@ DiffReport difference() {
   other.name = "w";
   other.equal = false;
   other.values = run::OutputComparison{"w", false, "", 2, 1, 0.5, {1}, 4, 4.5};
-  other.likeness.relative = 0.1;
-  other.likeness.cosine = 0.99;
+  other.similarity.relative = 0.1;
+  other.similarity.cosine = 0.99;
   run::PairedArray shapes = equal;
   shapes.name = "s";
   shapes.shape_b = {2};

@@ -8,8 +8,8 @@
 
 #include "attn/backends/registry.h"
 #include "attn/keras/model.h"
-#include "attn/run/byte_products.h"
 #include "attn/run/inputs.h"
+#include "attn/run/int8_products.h"
 #include "attn/run/noise.h"
 #include "attn/run/operations.h"
 #include "attn/run/peaks.h"
@@ -253,7 +253,7 @@ TEST_CASE("peaks: all are measured, and what is nearer is no slower") {
 TEST_CASE("peaks: products of bytes are those of layers that quantize what they read") {
   graph::QuantizedLinear weights_alone, both;
   both.inputs = graph::IntegerRange{};
-  CHECK(multiplies_bytes(both));
-  CHECK_FALSE(multiplies_bytes(weights_alone));
-  CHECK_FALSE(multiplies_bytes(graph::Linear{}));
+  CHECK(is_int8_product(both));
+  CHECK_FALSE(is_int8_product(weights_alone));
+  CHECK_FALSE(is_int8_product(graph::Linear{}));
 }

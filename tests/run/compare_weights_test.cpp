@@ -23,23 +23,23 @@ PairedArray pair(const std::vector<double>& a, const std::vector<double>& b, con
 TEST_CASE("compare_weights: NaN equals NaN and an infinity itself, and neither counts for the norms") {
   const PairedArray same = pair({1, kNaN, kInfinity, -2}, {1, kNaN, kInfinity, -2});
   CHECK(same.equal);
-  CHECK(same.likeness.relative == 0);
-  CHECK(same.likeness.cosine == doctest::Approx(1));
+  CHECK(same.similarity.relative == 0);
+  CHECK(same.similarity.cosine == doctest::Approx(1));
   const PairedArray other = pair({3, kNaN, 4}, {3, 0, 4});
   CHECK_FALSE(other.equal);
   CHECK(std::isnan(other.values->max_abs_error));
   CHECK(other.values->worst_index == std::vector<std::int64_t>{1});
-  CHECK(other.likeness.relative == 0);
+  CHECK(other.similarity.relative == 0);
 }
 
 TEST_CASE("compare_weights: relative is over the norm of a, and cosine between both") {
   const PairedArray turned = pair({3, 4}, {-4, 3});
-  CHECK(turned.likeness.cosine == doctest::Approx(0));
-  CHECK(turned.likeness.relative == doctest::Approx(std::sqrt(2.0)));
-  CHECK(pair({1, 2}, {-2, -4}).likeness.cosine == doctest::Approx(-1));
-  CHECK(std::isnan(pair({0, 0}, {1, 1}).likeness.relative));
-  CHECK(pair({0, 0}, {0, 0}).likeness.relative == 0);
-  CHECK(std::isnan(pair({0, 0}, {0, 0}).likeness.cosine));
+  CHECK(turned.similarity.cosine == doctest::Approx(0));
+  CHECK(turned.similarity.relative == doctest::Approx(std::sqrt(2.0)));
+  CHECK(pair({1, 2}, {-2, -4}).similarity.cosine == doctest::Approx(-1));
+  CHECK(std::isnan(pair({0, 0}, {1, 1}).similarity.relative));
+  CHECK(pair({0, 0}, {0, 0}).similarity.relative == 0);
+  CHECK(std::isnan(pair({0, 0}, {0, 0}).similarity.cosine));
 }
 
 TEST_CASE("compare_weights: two dtypes differ unless a tolerance is given") {
