@@ -59,6 +59,7 @@ TEST_CASE("versions: a seeded einsum kernel is drawn by the rule of the Keras th
     for (std::int64_t n = 0; n < drawn.size(); ++n)
       CHECK(std::abs(drawn.at(n) - stored[i].at(n)) <= 2 * 0x1p-24 * std::abs(stored[i].at(n)));
   }
-  const open::LoadedModel newer = open::load_model(file.string(), open::Reading{{}, keras::kNewest}, open::Silent());
+  const open::LoadedModel newer =
+      open::load_model(file.string(), open::ReadingOptions{{}, keras::kNewest}, open::Silent());
   CHECK(weights::initialize(newer.model.weights()[0], 0).at(0) != stored[0].at(0));
 }

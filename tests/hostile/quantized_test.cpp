@@ -187,7 +187,7 @@ TEST_CASE("hostile: a quantized model is not quantized again, whatever shows tha
                            "embedding_int8", "mha_int8", "mha_int4", "block_int8", "block_float8", "lora_int8"}) {
     for (const char* how : {"int8", "int4:2"}) {
       CAPTURE(name);
-      open::Reading reading;
+      open::ReadingOptions reading;
       reading.quantize = how;
       const std::string file = in_repository(fmt::format("tests/data/quantized/{}/model.keras", name));
       const std::string said = refusal([&] { (void)open::load_model(file, reading, open::Silent()); });

@@ -78,7 +78,7 @@ TEST_CASE("images: the converter of a task, a preset and an archive makes the mo
   const open::InputFiles files{{}, {image_path("wide.png"), image_path("rgb_420.jpg"), image_path("gray.jpg")}, {}};
   for (const char* name : {"preset", "classifier.keras", "preset/config.json"}) {
     CAPTURE(name);
-    const open::LoadedModel loaded = open::load_model(image_path(name), open::Reading{}, silent);
+    const open::LoadedModel loaded = open::load_model(image_path(name), open::ReadingOptions{}, silent);
     const open::GivenInputs given = open::read_input_files(loaded, files, open::Execution{}, silent);
     REQUIRE(given.arrays.size() == 1);
     const auto& [input, array] = *given.arrays.begin();

@@ -35,7 +35,7 @@ constexpr const char* kEncoder =
     R"({"name": "small", "input_shape": [3, 4], "num_layers": 1, "num_heads": 2, "key_dim": 2,
         "intermediate_dim": 4, "units": 4})";
 
-open::LoadedModel small_model(const open::Reading& how, const open::Listener& listener) {
+open::LoadedModel small_model(const open::ReadingOptions& how, const open::Listener& listener) {
   return open::load_model(open::ModelText{"small.json", kEncoder, {}, {}}, how, listener);
 }
 
@@ -43,8 +43,8 @@ open::LoadedModel small_model(const open::Reading& how, const open::Listener& li
 
 TEST_CASE("open: a sequence length that the model fixes is a warning about the field") {
   const Heard heard;
-  const open::LoadedModel fixed =
-      open::load_model(std::optional<std::string>(in_repository("configs/encoder_keras.json")), open::Reading{}, heard);
+  const open::LoadedModel fixed = open::load_model(
+      std::optional<std::string>(in_repository("configs/encoder_keras.json")), open::ReadingOptions{}, heard);
   open::warn_of_fixed_lengths(fixed.model, 7, heard);
   REQUIRE(heard.warnings.size() == 1);
   CHECK(heard.warnings[0].starts_with("`sequence_length` 7 has no effect"));

@@ -307,7 +307,8 @@ struct CompletionCommand {
     const bool is_named = !layers->empty() && *layers != "-";
     Console console;
     console.quiet = true;
-    const open::LoadedModel loaded = open::load_model(is_named ? layers : std::nullopt, open::Reading{}, console);
+    const open::LoadedModel loaded =
+        open::load_model(is_named ? layers : std::nullopt, open::ReadingOptions{}, console);
     std::string out;
     for (const std::string& name : loaded.model.layer_names()) out += printable(name) + '\n';
     return out;

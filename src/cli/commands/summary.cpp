@@ -68,7 +68,7 @@ struct SummaryCommand {
   int run() const {
     check();
     const open::LoadedModel loaded =
-        open::load_model(model, open::Reading{input_shape, {}, as_keras_hub}, common.console);
+        open::load_model(model, open::ReadingOptions{input_shape, {}, as_keras_hub}, common.console);
     warn_of_custom_classes(loaded.model, common.console);
     keras::Summary summary = loaded.model.summary();
     if (summary.preprocessor && model) tell_vocabulary(summary, *model);

@@ -61,7 +61,7 @@ struct WeightsCommand {
     if (other && sort) throw bad_usage("--sort and --expect exclude each other");
     if (!other && (tolerance.rtol > 0 || tolerance.atol > 0)) throw bad_usage("--rtol and --atol require --expect");
     std::optional<open::LoadedModel> asked;
-    if (model) asked = open::load_model(model, open::Reading{input_shape}, common.console);
+    if (model) asked = open::load_model(model, open::ReadingOptions{input_shape}, common.console);
     const open::WeightsSource source = open::read_weights(file, asked ? &*asked : nullptr, common.console);
     source.warn(common.console);
     return other ? compare(source, asked) : list(source, asked);
