@@ -75,8 +75,8 @@ TEST_CASE("work list: nothing found, an empty list, and two files of one output 
 TEST_CASE("ledger: an output is done where it is whole and made of the same input, model and options") {
   const Folder in, out;
   const WorkItem item{in.file("a.npz"), "a"};
-  const Recipe recipe{"m", "o", "0.1"};
-  const auto why = [&](const Recipe& with) { return Ledger(out / "o", with).why_do(item); };
+  const RunSettings recipe{"m", "o", "0.1"};
+  const auto why = [&](const RunSettings& with) { return Ledger(out / "o", with).why_do(item); };
   CHECK(why(recipe) == "");
   {
     const Ledger ledger(out / "o/", recipe);

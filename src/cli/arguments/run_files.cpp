@@ -46,7 +46,7 @@ std::string options_text(const open::Execution& e) {
 }
 
 /// Returns everything that determines an output, so that a later run can compare it.
-shards::Recipe recipe_of(const std::optional<std::string>& model, const open::Execution& execution) {
+shards::RunSettings recipe_of(const std::optional<std::string>& model, const open::Execution& execution) {
   if (model && *model == "-")
     throw bad_usage("--output-dir requires a model file: a model from stdin cannot be recognized in a later run");
   std::string hash = model ? shards::fingerprint(*model) : "built-in";
