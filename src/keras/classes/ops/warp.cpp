@@ -79,7 +79,7 @@ class Places {
 inline constexpr std::array<std::string_view, 2> kTransformArguments = {"images", "transform"};
 
 /// Transforms images: output (x, y) is the input at ((a₀x + a₁y + a₂)/k, (b₀x + b₁y + b₂)/k) with k = c₀x + c₁y + 1.
-class AffineTransform : public Taking<kTransformArguments> {
+class AffineTransform : public WithArguments<kTransformArguments> {
  public:
   void fields(Fields& f) override {
     f("interpolation", interpolation, 312);
@@ -148,7 +148,7 @@ class AffineTransform : public Taking<kTransformArguments> {
 inline constexpr std::array<std::string_view, 2> kCoordinateArguments = {"inputs", "coordinates"};
 
 /// Reads the inputs at the positions coordinates[0], coordinates[1], … along their axes.
-class MapCoordinates : public Taking<kCoordinateArguments> {
+class MapCoordinates : public WithArguments<kCoordinateArguments> {
  public:
   void fields(Fields& f) override {
     f.required("order", order, 304);
@@ -243,7 +243,7 @@ class MapCoordinates : public Taking<kCoordinateArguments> {
 inline constexpr std::array<std::string_view, 4> kScaleArguments = {"images", "output_shape", "scale", "translation"};
 
 /// Resizes axes with the factors `scale` and the offsets `translation`.
-class ScaleAndTranslate : public Taking<kScaleArguments> {
+class ScaleAndTranslate : public WithArguments<kScaleArguments> {
  public:
   void fields(Fields& f) override {
     f.required("spatial_dims", spatial_dims);
