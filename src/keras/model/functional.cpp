@@ -145,7 +145,7 @@ void Functional::finish_reading(const Document& of_file, std::size_t before) {
   of_file.stop_after_problems(before);
   connect();
   build_symbolic();
-  Met met;
+  FirstLayers met;
   pair_shared(*this, met);
 }
 
@@ -166,7 +166,7 @@ void Functional::pair(Layer& layer, Layer& with) {
     pair(*inner[i].layer, *others[i].layer);
 }
 
-void Functional::pair_shared(Functional& model, Met& met) {
+void Functional::pair_shared(Functional& model, FirstLayers& met) {
   for (Layer* layer : model.members_) {
     const auto id = layer->envelope.find("shared_object_id");
     if (id != layer->envelope.end() && id->is_number_integer()) {

@@ -92,12 +92,12 @@ class Functional : public Layer {
   [[nodiscard]] NodeKey producer(const TensorRef& ref, const std::string& pointer) const;
 
   /// The layers in the order of the file: the first of each name and id.
-  struct Met {
+  struct FirstLayers {
     std::map<std::string, Layer*> by_name;
     std::map<std::int64_t, Layer*> by_id;
   };
   /// Makes one layer of those that `model` and nested models share by an id.
-  void pair_shared(Functional& model, Met& met);
+  void pair_shared(Functional& model, FirstLayers& met);
   /// Makes `with` represent `layer`, and each layer below `with` the corresponding one below `layer`.
   void pair(Layer& layer, Layer& with);
   /// Returns the results of a call that cannot be lowered. They have the shapes for which their readers were built,

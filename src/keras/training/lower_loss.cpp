@@ -69,7 +69,7 @@ class PerOutput {
 constexpr std::size_t kMostMetrics = 1000;
 
 /// The loss and the loss weights from compile_config.
-struct Told {
+struct ConfiguredLoss {
   Json loss, weights;
 };
 
@@ -78,8 +78,8 @@ Json compile_config_of(const Functional& model, const LossOptions& options) {
                                 : model.envelope.value("compile_config", Json());
 }
 
-Told told(const Functional& model, const LossOptions& options, std::size_t outputs) {
-  Told out;
+ConfiguredLoss told(const Functional& model, const LossOptions& options, std::size_t outputs) {
+  ConfiguredLoss out;
   const Json compiled = compile_config_of(model, options);
   if (compiled.is_object()) out.weights = compiled.value("loss_weights", Json());
   if (options.loss) {
@@ -118,7 +118,7 @@ class LossLowering {
 
   void run(const std::vector<TensorPtr>& outputs) {
     const std::vector<std::string> names = output_names(model_, out_.graph);
-    const Told said = told(model_, options_, names.size());
+    const ConfiguredLoss said = told(model_, options_, names.size());
     const Document losses("loss", said.loss), weights("loss_weights", said.weights);
     const PerOutput loss(Ref(losses), names, "loss");
     const PerOutput weight(Ref(weights), names, "weight");
