@@ -66,7 +66,7 @@ TEST_CASE("costs: every step of every case takes the operations that an instrume
       if (!is_floating(graph.value(first).dtype)) continue;
       const std::string op(graph::name_of(node.op));
       CAPTURE(op);
-      const auto told = static_cast<std::int64_t>(graph::flops(graph, node, graph::Hidden::counted));
+      const auto told = static_cast<std::int64_t>(graph::flops(graph, node, graph::HiddenPairs::counted));
       if (takes_branches(node.op)) {
         CHECK(counts[i] <= told);
       } else {
@@ -211,7 +211,7 @@ TEST_CASE(
     std::int64_t written = 0;
     for (const graph::NodeId id : plan.steps) {
       const graph::Node& node = plan.graph.nodes[static_cast<std::size_t>(id)];
-      const auto flops = static_cast<std::int64_t>(graph::flops(plan.graph, node, graph::Hidden::counted));
+      const auto flops = static_cast<std::int64_t>(graph::flops(plan.graph, node, graph::HiddenPairs::counted));
       const std::string layer = row_of(told["layers"], outermost(plan.graph, node));
       const bool floating = node.inputs.empty() || is_floating(plan.graph.value(node.inputs.front()).dtype);
       counted[layer] += floating ? counts[static_cast<std::size_t>(id)] : 0;

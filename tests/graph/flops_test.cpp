@@ -107,7 +107,7 @@ TEST_CASE("flops: what causality hides can be counted too, as a backend that com
                    build.input("v", DType::float32, shape)});
   const std::int64_t pair = 2 * 4 * (2 * (8 + 8) + 5);
   CHECK(small(flops(graph, graph.nodes.back())) == 21 * pair);
-  CHECK(small(flops(graph, graph.nodes.back(), Hidden::counted)) == 36 * pair);
+  CHECK(small(flops(graph, graph.nodes.back(), HiddenPairs::counted)) == 36 * pair);
 }
 
 TEST_CASE("flops: the terms of a node are products of the sizes of axes") {

@@ -38,7 +38,7 @@ TEST_CASE("range: every small slice picks what a walk along the axis meets") {
         for (std::int64_t step = -4; step <= 4; ++step) {
           if (step == 0) continue;
           const Range range{start, stop, step};
-          const Picked picked = pick(range, dim);
+          const ResolvedSlice picked = pick(range, dim);
           std::vector<std::int64_t> elements;
           for (std::int64_t i = 0; i < picked.count; ++i) elements.push_back(picked.start + i * picked.step);
           REQUIRE(elements == walk(range, dim));

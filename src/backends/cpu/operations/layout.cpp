@@ -246,7 +246,7 @@ std::unique_ptr<Kernel> make_slice(const Step& step) {
   std::vector<StridedCopy::Axis> axes;
   std::int64_t start = 0;
   for (int axis = 0; axis < x.rank(); ++axis) {
-    const graph::Picked picked = graph::pick(op.ranges[at(axis)], x[axis]);
+    const graph::ResolvedSlice picked = graph::pick(op.ranges[at(axis)], x[axis]);
     start += picked.start * from[at(axis)];
     axes.push_back({picked.count, picked.step * from[at(axis)], to[at(axis)]});
   }
@@ -280,7 +280,7 @@ std::unique_ptr<Kernel> make_scatter(const Step& step) {
   std::vector<StridedCopy::Axis> axes;
   std::int64_t start = 0;
   for (int axis = 0; axis < op.shape.rank(); ++axis) {
-    const graph::Picked picked = graph::pick(op.ranges[at(axis)], op.shape[axis]);
+    const graph::ResolvedSlice picked = graph::pick(op.ranges[at(axis)], op.shape[axis]);
     start += picked.start * to[at(axis)];
     axes.push_back({x.shape[axis], from[at(axis)], picked.step * to[at(axis)]});
   }
