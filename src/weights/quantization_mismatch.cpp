@@ -1,4 +1,4 @@
-#include "quantized_otherwise.h"
+#include "quantization_mismatch.h"
 
 #include <fmt/format.h>
 
@@ -81,7 +81,7 @@ std::string held_by(const std::vector<const Tensor*>& arrays, const std::vector<
 
 }  // namespace
 
-std::string quantized_otherwise(std::span<const WeightSpec> specs, const Store& store, const Agreement& agreement) {
+std::string quantization_mismatch(std::span<const WeightSpec> specs, const Store& store, const Agreement& agreement) {
   const std::optional<std::string_view> place = first_place(specs, store, agreement);
   if (!place) return "";
   std::vector<const WeightSpec*> of_model;
