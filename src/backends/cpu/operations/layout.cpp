@@ -304,42 +304,42 @@ std::string why_not_gather(const StepInfo& step) {
 }  // namespace
 
 Kernels kernels_of(const graph::Reshape&) {
-  static constexpr KernelInfo kKernels[] = {{Takes::any, takes_all, no_memory, make_reshape}};
+  static constexpr KernelInfo kKernels[] = {{KernelDType::any, takes_all, no_memory, make_reshape}};
   return kKernels;
 }
 
 Kernels kernels_of(const graph::Transpose&) {
-  static constexpr KernelInfo kKernels[] = {{Takes::any, takes_all, no_memory, make_transpose}};
+  static constexpr KernelInfo kKernels[] = {{KernelDType::any, takes_all, no_memory, make_transpose}};
   return kKernels;
 }
 
 Kernels kernels_of(const graph::Broadcast&) {
-  static constexpr KernelInfo kKernels[] = {{Takes::any, takes_all, no_memory, make_broadcast}};
+  static constexpr KernelInfo kKernels[] = {{KernelDType::any, takes_all, no_memory, make_broadcast}};
   return kKernels;
 }
 
 Kernels kernels_of(const graph::Concat&) {
-  static constexpr KernelInfo kKernels[] = {{Takes::any, takes_all, no_memory, make_concat}};
+  static constexpr KernelInfo kKernels[] = {{KernelDType::any, takes_all, no_memory, make_concat}};
   return kKernels;
 }
 
 Kernels kernels_of(const graph::Slice&) {
-  static constexpr KernelInfo kKernels[] = {{Takes::any, takes_all, no_memory, make_slice}};
+  static constexpr KernelInfo kKernels[] = {{KernelDType::any, takes_all, no_memory, make_slice}};
   return kKernels;
 }
 
 Kernels kernels_of(const graph::Pad&) {
-  static constexpr KernelInfo kKernels[] = {{Takes::any, why_not_pad, no_memory, make_pad}};
+  static constexpr KernelInfo kKernels[] = {{KernelDType::any, why_not_pad, no_memory, make_pad}};
   return kKernels;
 }
 
 Kernels kernels_of(const graph::Scatter&) {
-  static constexpr KernelInfo kKernels[] = {{Takes::any, takes_all, no_memory, make_scatter}};
+  static constexpr KernelInfo kKernels[] = {{KernelDType::any, takes_all, no_memory, make_scatter}};
   return kKernels;
 }
 
 Kernels kernels_of(const graph::Gather&) {
-  static constexpr KernelInfo kKernels[] = {{Takes::any, why_not_gather, no_memory, make_as<GatherKernel>}};
+  static constexpr KernelInfo kKernels[] = {{KernelDType::any, why_not_gather, no_memory, make_as<GatherKernel>}};
   return kKernels;
 }
 

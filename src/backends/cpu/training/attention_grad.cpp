@@ -345,7 +345,7 @@ std::string why_not(const StepInfo& step) {
   return forward.scale > 0 ? "" : "its scale is not above 0";
 }
 
-Needs needs_of(const StepInfo& step) {
+MemoryNeeds needs_of(const StepInfo& step) {
   const ScratchLayout layout(step.inputs[1].shape[1], step.inputs[0].shape[3], step.inputs[2].shape[3]);
   return scratch_of_threads(step, layout.bytes());
 }
@@ -353,7 +353,7 @@ Needs needs_of(const StepInfo& step) {
 }  // namespace
 
 Kernels kernels_of(const graph::AttentionGrad&) {
-  static constexpr KernelInfo kKernels[] = {{Takes::float32, why_not, needs_of, make_as<AttentionGradKernel>}};
+  static constexpr KernelInfo kKernels[] = {{KernelDType::float32, why_not, needs_of, make_as<AttentionGradKernel>}};
   return kKernels;
 }
 
