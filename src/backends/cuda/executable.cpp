@@ -13,8 +13,8 @@
 #include "kernels/fault.h"
 #include "kernels/rnn.h"
 #include "product.h"
+#include "time_limits.h"
 #include "tuning.h"
-#include "watch.h"
 
 namespace attn::cuda {
 namespace {
