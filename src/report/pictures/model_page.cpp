@@ -17,7 +17,7 @@
 namespace attn::report {
 namespace {
 
-using Facts = std::vector<std::pair<std::string, std::string>>;
+using Properties = std::vector<std::pair<std::string, std::string>>;
 
 Json layers_section(const keras::Summary& summary) {
   Table table{{{"Layer (type)"}, {"Output shape"}, {"Params", Align::right}}, {}};
@@ -36,7 +36,7 @@ Json layers_section(const keras::Summary& summary) {
   return section;
 }
 
-Facts summary_facts(const keras::Summary& summary) {
+Properties summary_facts(const keras::Summary& summary) {
   const auto sized = [](keras::Count count, keras::Count bytes) {
     return fmt::format("{} ({})", with_commas(count), memory_size(bytes));
   };
@@ -49,7 +49,7 @@ Facts summary_facts(const keras::Summary& summary) {
 void add_costs(Page& page, const CostReport& costs) {
   CostOptions options;
   options.expand_nested = true;
-  Facts facts;
+  Properties facts;
   for (const CostLine& line : costs_totals(costs, options)) facts.emplace_back(line.what, line.text);
   std::string size = fmt::format("At batch {}", costs.batch);
   if (costs.seq_len) size += fmt::format(", length {}", *costs.seq_len);
@@ -103,7 +103,7 @@ void add_plan(Page& page, const PlanReport& report) {
 }
 
 void add_bench(Page& page, const BenchRow& row) {
-  Facts facts = {
+  Properties facts = {
       {"Latency", fmt::format("{} ms, the median of {} passes; 80% took {} to {} ms", measured(row.ms.median),
                               with_commas(row.iterations), measured(row.ms.p10), measured(row.ms.p90))},
       {"Speed", prefixed(row.gflops_per_second * 1e9, "FLOP/s")}};
