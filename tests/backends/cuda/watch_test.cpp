@@ -66,7 +66,7 @@ bool has(const std::string& text, std::string_view part) { return text.find(part
 
 }  // namespace
 
-TEST_CASE("cuda: a kernel that does not end is named by its layer and kernel, and no call waits for it") {
+TEST_CASE("cuda: a kernel that does not end is named with its layer, and no call waits for it") {
   const graph::Graph graph = encoder(kTiny);
   // Everything that compilation submits, one item after the other: copies, launches, and work in between.
   const std::unique_ptr<backends::Backend> backend(attn_open_backend(0));
@@ -111,7 +111,7 @@ TEST_CASE("cuda: a recorded pass that does not end is an error, and a profile na
   CHECK_MESSAGE(has(profile, "; 0 calls blocked"), profile);
 }
 
-TEST_CASE("cuda: work is given a minute, and more by what it computes") {
+TEST_CASE("cuda: the time limit is a minute, plus time in proportion to the FLOPs") {
   CHECK(cuda::TimeLimits{}.seconds_for(0) == 60);
   CHECK(cuda::TimeLimits{}.seconds_for(1e12) == 160);
 }
