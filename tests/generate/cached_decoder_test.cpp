@@ -126,7 +126,7 @@ TEST_CASE("cached decoder: tokens one by one, in chunks and all at once give the
   }
 }
 
-TEST_CASE("cached decoder: a branch goes on with the rows that its sources name") {
+TEST_CASE("cached decoder: a branch continues with the rows that its sources name") {
   for (const auto& backend : backends()) {
     CachedDecoder branching = decoder(*backend, 1, 3);
     branching.advance({std::span(kTokens).first(4), 1, 4, 0, {}, false});
@@ -147,7 +147,7 @@ TEST_CASE("cached decoder: a branch goes on with the rows that its sources name"
   }
 }
 
-TEST_CASE("cached decoder: rows side by side are those of each alone") {
+TEST_CASE("cached decoder: rows of a batch equal those of separate runs") {
   for (const auto& backend : backends()) {
     CachedDecoder both = decoder(*backend, 2, 1);
     const std::vector<Token> tokens = {1, 2, 3, 9, 8, 7};

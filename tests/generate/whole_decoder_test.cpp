@@ -65,7 +65,7 @@ std::vector<float> numbers(const Tensor& tensor) { return {tensor.as<float>().be
 
 }  // namespace
 
-TEST_CASE("whole decoder: tokens one by one, all at once, and as probabilities, give the same") {
+TEST_CASE("whole decoder: tokens one by one, all at once, and as probabilities give the same") {
   const auto backend = attn::backends::make_reference_backend();
   const std::vector<Token> tokens = {1, 5, 3, 6};
   WholeDecoder at_once = decoder_of(*backend, graph_of(1, Sees::before, false));
@@ -89,7 +89,7 @@ TEST_CASE("whole decoder: tokens one by one, all at once, and as probabilities, 
   }
 }
 
-TEST_CASE("whole decoder: a branch goes on with the rows that its sources name") {
+TEST_CASE("whole decoder: a branch continues with the rows that its sources name") {
   const auto backend = attn::backends::make_reference_backend();
   WholeDecoder branching = decoder_of(*backend, graph_of(2, Sees::before, false), 2);
   branching.advance({std::vector<Token>{1, 2}, 1, 2, 0, {}, false});
@@ -105,7 +105,7 @@ TEST_CASE("whole decoder: a branch goes on with the rows that its sources name")
   }
 }
 
-TEST_CASE("whole decoder: an encoder's tokens are filled up with 0, and too many are refused") {
+TEST_CASE("whole decoder: an encoder's tokens are padded with 0, and too many are rejected") {
   const auto backend = attn::backends::make_reference_backend();
   const std::vector<Token> tokens = {1};
   const auto logits = [&](const std::vector<Token>& source) {
@@ -117,7 +117,7 @@ TEST_CASE("whole decoder: an encoder's tokens are filled up with 0, and too many
   CHECK_THROWS_AS(logits({1, 2, 3, 4, 5}), attn::Error);
 }
 
-TEST_CASE("whole decoder: a model that looks ahead, or tells nothing of next tokens, is refused") {
+TEST_CASE("whole decoder: a model that attends to later tokens, or predicts no next token, is rejected") {
   const auto backend = attn::backends::make_reference_backend();
   WholeDecoder ahead = decoder_of(*backend, graph_of(1, Sees::all, false));
   CHECK_THROWS_AS(ahead.advance({std::vector<Token>{1, 2}, 1, 2, 0, {}, false}), attn::Error);
