@@ -29,7 +29,7 @@ std::vector<std::int64_t> walk(const Range& range, std::int64_t dim) {
 
 }  // namespace
 
-TEST_CASE("range: every small slice picks what a walk along the axis meets") {
+TEST_CASE("range: every small slice selects the elements that Python selects") {
   std::vector<std::optional<std::int64_t>> bounds{std::nullopt};
   for (std::int64_t bound = -7; bound <= 7; ++bound) bounds.emplace_back(bound);
   for (std::int64_t dim = 0; dim <= 5; ++dim) {
