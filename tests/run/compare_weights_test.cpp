@@ -20,7 +20,7 @@ PairedArray pair(const std::vector<double>& a, const std::vector<double>& b, con
   return compare_weights({array("w", a)}, {array("w", b)}, tolerance).both.at(0);
 }
 
-TEST_CASE("compare_weights: NaN equals NaN and an infinity itself, and neither counts for the norms") {
+TEST_CASE("compare_weights: NaN and infinity equal themselves, and do not count in the norms") {
   const PairedArray same = pair({1, kNaN, kInfinity, -2}, {1, kNaN, kInfinity, -2});
   CHECK(same.equal);
   CHECK(same.similarity.relative == 0);
@@ -32,7 +32,7 @@ TEST_CASE("compare_weights: NaN equals NaN and an infinity itself, and neither c
   CHECK(other.similarity.relative == 0);
 }
 
-TEST_CASE("compare_weights: relative is over the norm of a, and cosine between both") {
+TEST_CASE("compare_weights: the relative difference is over the norm of a, and the cosine between both") {
   const PairedArray turned = pair({3, 4}, {-4, 3});
   CHECK(turned.similarity.cosine == doctest::Approx(0));
   CHECK(turned.similarity.relative == doctest::Approx(std::sqrt(2.0)));
@@ -42,14 +42,14 @@ TEST_CASE("compare_weights: relative is over the norm of a, and cosine between b
   CHECK(std::isnan(pair({0, 0}, {0, 0}).similarity.cosine));
 }
 
-TEST_CASE("compare_weights: two dtypes differ unless a tolerance is given") {
+TEST_CASE("compare_weights: different dtypes differ unless a tolerance is given") {
   const std::vector<NamedTensor> a = {array("w", {1, 2})};
   const std::vector<NamedTensor> b = {array("w", {1, 2}, DType::bfloat16)};
   CHECK_FALSE(compare_weights(a, b, {0, 0}).equal());
   CHECK(compare_weights(a, b, {1e-6, 0}).equal());
 }
 
-TEST_CASE("compare_weights: shapes that differ are not compared, and lone arrays are named") {
+TEST_CASE("compare_weights: different shapes are not compared, and unpaired arrays are named") {
   const auto result =
       compare_weights({array("w", {1, 2}), array("a", {1})}, {array("b", {1}), array("w", {1})}, {0, 0});
   CHECK_FALSE(result.both.at(0).values.has_value());
@@ -58,7 +58,7 @@ TEST_CASE("compare_weights: shapes that differ are not compared, and lone arrays
   CHECK_FALSE(result.equal());
 }
 
-TEST_CASE("compare_weights: tells how many numbers it has seen, of lone arrays too") {
+TEST_CASE("compare_weights: progress counts numbers, also of unpaired arrays") {
   double seen = 0;
   const std::vector<NamedTensor> a = {array("w", {1, 2}), array("a", {1})};
   CHECK_FALSE(compare_weights(a, {array("w", {1, 2})}, {0, 0}, [&](double more) { seen += more; }).equal());
