@@ -293,7 +293,7 @@ struct BenchCommand {
       if (!measures) report.cluster = cluster_named(cluster.value_or("cpu-100g"));
       return {fingerprint_of("attn", ATTN_VERSION)};
     };
-    int code = world.together(prepare, [&] {
+    int code = world.run_on_ranks(prepare, [&] {
       if (measures) report.cluster = measure_links(world).cluster;
       return 0;
     });

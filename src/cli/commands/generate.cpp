@@ -138,7 +138,7 @@ struct GenerateCommand {
     describe(loaded, generated, request, report);
     if (!streams()) common.write(report::render(common.form(), report), Formatting::model_text);
     if (logits) write_logits(generated);
-    if (stats) tell_stats(*backend, report.stats);
+    if (stats) print_stats(*backend, report.stats);
     if (!expect) return static_cast<int>(ExitCode::done);
     const std::vector<std::string> differing = differences(*expect, expected_, generated.sequences);
     for (const std::string& difference : differing) common.console.error(difference);
@@ -438,7 +438,7 @@ struct GenerateCommand {
     report.stats.cache_bytes_read = cached_->cache_bytes_read((std::min(shortest, most) + most) / 2);
   }
 
-  void tell_stats(const backends::Backend& backend, report::GenerationStats& of) const {
+  void print_stats(const backends::Backend& backend, report::GenerationStats& of) const {
     if (cached_)
       of.bandwidth = run::measure_bandwidth(backend, execution.compile_options(), of.weight_bytes + of.cache_bytes);
     write_report(report::stats_text(of), common.console, true);

@@ -181,7 +181,7 @@ struct RunCommand {
       report.load_seconds = watch.lap();
       return model_of_rank->fingerprints;
     };
-    return world.together(prepare, [&] {
+    return world.run_on_ranks(prepare, [&] {
       backends::CompileOptions options = execution.compile_options();
       options.ranks = &world.group();
       watch.lap();

@@ -22,7 +22,7 @@ constexpr int kPipeColumns = 80;
 
 /// Adds the vocabulary size from the files of a task's tokenizer, as KerasHub shows it. Missing or unreadable files are
 /// ignored.
-void tell_vocabulary(keras::Summary& summary, const std::string& path) {
+void add_vocabulary_size(keras::Summary& summary, const std::string& path) {
   for (keras::PreprocessorPart& part : summary.preprocessor->parts) {
     if (part.image_size) continue;
     try {
@@ -71,7 +71,7 @@ struct SummaryCommand {
         open::load_model(model, open::ReadingOptions{input_shape, {}, as_keras_hub}, common.console);
     warn_of_custom_classes(loaded.model, common.console);
     keras::Summary summary = loaded.model.summary();
-    if (summary.preprocessor && model) tell_vocabulary(summary, *model);
+    if (summary.preprocessor && model) add_vocabulary_size(summary, *model);
     if (summary.unknown_optimizer)
       common.console.warn("the optimizer of the compiled model is unknown; the totals do not include it");
     if (opens()) {

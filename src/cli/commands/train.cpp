@@ -49,7 +49,7 @@ struct TrainCommand : TrainingOptions {
     expect_one_process("use --parallel data to share the work");
     PreparedTraining job;
     prepare(job, *this, nullptr, writes);
-    return plans ? tell_plan(job) : train_with(job, nullptr);
+    return plans ? print_plan(job) : train_with(job, nullptr);
   }
 
   /// Trains on all ranks: rank 0 prints and writes. All ranks read the same files, and each computes its own rows.
@@ -70,7 +70,7 @@ struct TrainCommand : TrainingOptions {
       prepare(job, *this, &world.world(), writes);
       return fingerprints_of(job, *this);
     };
-    return world.together(ready, [&] { return train_with(job, &world); });
+    return world.run_on_ranks(ready, [&] { return train_with(job, &world); });
   }
 
   [[nodiscard]] int train_with(PreparedTraining& job, Ranks* world) const {
@@ -158,7 +158,7 @@ struct TrainCommand : TrainingOptions {
       // A single rank does not have the optimizer state of the others, so it saves nothing.
       if (world != nullptr || !saves() || state.position.step == steps_before) throw;
       const std::string kept =
-          keep_what_was_trained([&](const std::string& path) { save(path, trainer.optimizer_state()); });
+          save_trained_model([&](const std::string& path) { save(path, trainer.optimizer_state()); });
       throw Error(error.code(), fmt::format("after step {}: {}; {}", state.position.step, error.what(), kept))
           .about(error.field());
     }
@@ -203,7 +203,7 @@ struct TrainCommand : TrainingOptions {
   }
 
   /// Reports the memory of the training and the time of a step, after a few measured steps.
-  [[nodiscard]] int tell_plan(PreparedTraining& job) const {
+  [[nodiscard]] int print_plan(PreparedTraining& job) const {
     report::TrainingReport report = job.describe(execution);
     const train::Position& position = job.state.position;
     report.epochs = position.epoch;
@@ -270,7 +270,7 @@ struct TrainCommand : TrainingOptions {
   }
 
   /// Saves the state before a failure, and returns a text that names the file.
-  [[nodiscard]] std::string keep_what_was_trained(const std::function<void(const std::string&)>& write) const {
+  [[nodiscard]] std::string save_trained_model(const std::function<void(const std::string&)>& write) const {
     try {
       train::write_at_end(*target, write);
     } catch (const Error& error) {
@@ -291,7 +291,7 @@ struct TrainCommand : TrainingOptions {
     if (report.end == train::FitEnd::not_finite) {
       if (writes)
         common.console.error(fmt::format("step {} is not finite, first in {}; {}", report.steps + 1, report.not_finite,
-                                         what_is_left(report)));
+                                         written_files(report)));
       return static_cast<int>(ExitCode::differs);
     }
     if (report.end == train::FitEnd::interrupted) {
@@ -304,7 +304,7 @@ struct TrainCommand : TrainingOptions {
   }
 
   /// Describes what exists after a training that ended with a non-finite step.
-  [[nodiscard]] std::string what_is_left(const report::TrainingReport& report) const {
+  [[nodiscard]] std::string written_files(const report::TrainingReport& report) const {
     if (!saves()) return "nothing was written";
     const bool is_kept = std::filesystem::exists(*target);
     if (report.file.empty()) return is_kept ? printable(*target) + " is unchanged" : "nothing was trained";

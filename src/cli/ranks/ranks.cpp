@@ -342,7 +342,7 @@ std::optional<Error> Ranks::difference(std::span<const Fingerprint> fingerprints
   return std::nullopt;
 }
 
-int Ranks::together(const std::function<std::vector<Fingerprint>()>& prepare, const std::function<int()>& work) {
+int Ranks::run_on_ranks(const std::function<std::vector<Fingerprint>()>& prepare, const std::function<int()>& work) {
   try {
     std::optional<Error> failed;
     std::vector<Fingerprint> fingerprints;

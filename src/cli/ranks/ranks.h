@@ -86,8 +86,8 @@ class Ranks {
   /// Calls `prepare` on every rank. If one throws, all ranks end in order with its exit code, and one prints its
   /// message. Then compares the returned fingerprints, and calls `work`. An exception in `work` ends all ranks at once.
   /// Returns the exit code.
-  [[nodiscard]] int together(const std::function<std::vector<Fingerprint>()>& prepare,
-                             const std::function<int()>& work);
+  [[nodiscard]] int run_on_ranks(const std::function<std::vector<Fingerprint>()>& prepare,
+                                 const std::function<int()>& work);
 
  private:
   [[nodiscard]] std::optional<Error> first_error(const std::optional<Error>& own);
