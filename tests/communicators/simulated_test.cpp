@@ -168,7 +168,7 @@ TEST_CASE("simulated: other ranks do not wait forever for a failed or missing on
   CHECK_THROWS_WITH_AS(run_ranks(2,
                                  [](Communicator& world) {
                                    world.set_deadline(0.05);
-                                   world.say("dense");
+                                   world.describe_next("dense");
                                    if (world.rank() == 0) world.barrier();
                                  }),
                        "collective 1, barrier for layer 'dense': another rank did not arrive", Error);

@@ -69,7 +69,7 @@ class Communicator {
 
   /// Describes the next collective, for the error message if it misses its deadline. The text is not copied: it must be
   /// a literal, or outlive the collective.
-  void say(std::string_view what) noexcept { what_ = what; }
+  void describe_next(std::string_view what) noexcept { what_ = what; }
   [[nodiscard]] const Counts& counts() const noexcept { return counts_; }
   void reset_counts() { counts_.clear(); }
   /// Sets the seconds after which a collective fails.
