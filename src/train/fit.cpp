@@ -66,7 +66,7 @@ Batch gather(const Data& data, std::span<const std::int64_t> rows) {
   return data.gather(rows);
 }
 
-std::vector<std::int64_t> as_they_come(std::int64_t rows) {
+std::vector<std::int64_t> file_order(std::int64_t rows) {
   std::vector<std::int64_t> order(static_cast<std::size_t>(rows));
   std::iota(order.begin(), order.end(), 0);
   return order;
@@ -78,7 +78,7 @@ std::span<const std::int64_t> rows_of(const std::vector<std::int64_t>& order, st
 }
 
 std::vector<std::int64_t> order_of(const FitOptions& options, std::int64_t pass, std::int64_t rows) {
-  if (!options.shuffle) return as_they_come(rows);
+  if (!options.shuffle) return file_order(rows);
   return options.shuffled_block > 0 ? permutation_of_blocks(options.seed, pass, rows, options.shuffled_block)
                                     : permutation(options.seed, pass, rows);
 }
@@ -108,7 +108,7 @@ EpochRange epoch_range_of(std::int64_t epoch, std::int64_t rows, const FitOption
 
 RunningValues evaluate(Trainer& trainer, const Data& data, std::int64_t batch_size) {
   RunningValues out;
-  const std::vector<std::int64_t> order = as_they_come(data.rows());
+  const std::vector<std::int64_t> order = file_order(data.rows());
   for (std::int64_t batch = 0; batch * batch_size < data.rows(); ++batch) {
     if (trainer.has_ranks()) throw_if_any_stopped(trainer);
     const auto rows = rows_of(order, batch, batch_size);

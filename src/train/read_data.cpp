@@ -80,7 +80,7 @@ Tensor joined(const std::vector<Tensor>& parts) {
 
 /// Returns whether the rows of `next` can follow those of `first`: apart from the number of rows, the arrays have the
 /// same type.
-bool goes_on(const Tensor& first, const Tensor& next) {
+bool continues_rows(const Tensor& first, const Tensor& next) {
   Shape shape = next.shape();
   shape[0] = first.shape()[0];
   return next.dtype() == first.dtype() && shape == first.shape();
@@ -129,7 +129,7 @@ open::GivenInputs read_data(const keras::Model& model, const std::vector<std::st
       expect_array(inputs, array, file);
       std::vector<Tensor>& before = parts[array.name];
       std::string& where = out.files[array.name];
-      if (!before.empty() && !goes_on(before.front(), array.tensor))
+      if (!before.empty() && !continues_rows(before.front(), array.tensor))
         throw bad_input("{}: the array '{}' is {} {}, and cannot continue that of {}, which is {} {}", printable(file),
                         printable(array.name), name_of(array.tensor.dtype()), array.tensor.shape().str(),
                         printable(where), name_of(before.front().dtype()), before.front().shape().str());

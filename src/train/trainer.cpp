@@ -183,7 +183,7 @@ std::unique_ptr<Trainer::Program> Trainer::plan_of(const Batch& batch, Purpose p
     }
     if (options_.recompute) graph = gradients::recompute(std::move(graph), backward.forward);
   }
-  if (shares_out(batch)) share_out(*program, graph, rows_of(batch));
+  if (splits_batch(batch)) share_out(*program, graph, rows_of(batch));
   program->plan = plan::make_plan(backend_.optimize(gradients::release_weights(std::move(graph))));
   program->graph = program->plan.graph;
   program->shown.values = program->graph.values;
@@ -202,7 +202,7 @@ bool Trainer::anywhere(bool here) const {
 
 /// Ranks compute a batch together if each of them gets at least one row. Otherwise every rank computes the whole batch,
 /// also if it cannot be split in two.
-bool Trainer::shares_out(const Batch& batch) const {
+bool Trainer::splits_batch(const Batch& batch) const {
   const communicators::Communicator* const ranks = options_.compile.ranks;
   if (options_.parts > 0) return rows_of(batch) > 1;
   return ranks != nullptr && ranks->size() > 1 && rows_of(batch) >= ranks->size();

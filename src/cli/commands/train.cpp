@@ -96,7 +96,7 @@ struct TrainCommand : TrainingOptions {
       if (!keep || !writes) return write(*target, variables);
       const std::int64_t step = state.position.step;
       train::write_and_keep(*target, step, *keep, state.kept, [&](const std::string& path) { save(path, variables); });
-      log.checkpoint(train::beside(*target, step), step);
+      log.checkpoint(train::checkpoint_path(*target, step), step);
     };
     std::optional<Error> last_failure, best_failure;  // the failure of the newest checkpoint, one for each kind
     const auto checkpoint = [&](bool is_best) {
@@ -177,7 +177,7 @@ struct TrainCommand : TrainingOptions {
     const bool lost = report.end == train::FitEnd::not_finite;
     if (saves() && (!lost || state.position.step > steps_before)) {
       const std::string place =
-          lost && std::filesystem::exists(*target) ? train::beside(*target, state.position.step) : *target;
+          lost && std::filesystem::exists(*target) ? train::checkpoint_path(*target, state.position.step) : *target;
       const std::vector<NamedTensor> variables = trainer.optimizer_state();
       outputs.attempt([&] {
         train::write_at_end(place, [&](const std::string& path) { write(path, variables); });

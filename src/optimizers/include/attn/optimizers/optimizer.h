@@ -112,7 +112,7 @@ class Optimizer {
 
   Tensor& add(const std::string& name, Tensor tensor);
   void add_slots();
-  void share_out(std::int64_t elements);
+  void shard_variables(std::int64_t elements);
   /// Returns whether the variable is sharded. An empty variable never is: each rank keeps its state.
   [[nodiscard]] bool is_shared(std::size_t variable) const {
     return sharing_.ranks > 1 && variables_[variable].shape.size() > 0;
