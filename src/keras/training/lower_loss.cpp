@@ -98,7 +98,7 @@ ConfiguredLoss told(const Functional& model, const LossOptions& options, std::si
 }
 
 /// Returns the input of the softmax or sigmoid that computed `x`, if one did.
-std::optional<ValueId> logits_behind(const graph::Graph& graph, ValueId x) {
+std::optional<ValueId> logits_of_probabilities(const graph::Graph& graph, ValueId x) {
   for (const graph::Node& node : graph.nodes) {
     if (node.outputs.front() != x) continue;
     const auto* softmax = std::get_if<graph::Softmax>(&node.op);
@@ -198,7 +198,7 @@ class LossLowering {
         {target, loss->labels(), predicted.rank() > 0 ? predicted.back() : 1, loss->is_bounded(), loss->ignored()});
 
     LossCall call(b_, target, b_.cast(tensor.id, computed_));
-    if (call.y_pred == tensor.id) call.logits = logits_behind(out_.graph, tensor.id);
+    if (call.y_pred == tensor.id) call.logits = logits_of_probabilities(out_.graph, tensor.id);
     if (classes) {
       if (!is_integer(b_.dtype(target))) call.y_true = b_.cast(target, DType::int32);
     } else {
@@ -217,7 +217,7 @@ class LossLowering {
       out_.sample_weights.push_back(*weights);
     }
     const ValueId prediction = b_.cast(tensor.id, computed_);
-    const auto behind = prediction == tensor.id ? logits_behind(out_.graph, tensor.id) : std::nullopt;
+    const auto behind = prediction == tensor.id ? logits_of_probabilities(out_.graph, tensor.id) : std::nullopt;
     measured_.push_back({output, {b_, target, prediction, behind, tensor.mask, weights}});
     return reduced(b_, values, weights, mask, *loss->reduction);
   }

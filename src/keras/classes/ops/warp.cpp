@@ -25,7 +25,7 @@ Expression counted(Builder& b, const Shape& shape, int axis, DType dtype) {
 }
 Expression floored(const Expression& x) { return x.unary(UnaryFn::floor); }
 Expression toward_zero(const Expression& x) { return x.unary(UnaryFn::trunc); }
-Expression rounded_away(const Expression& x) { return x.unary(UnaryFn::sign) * floored(abs(x) + 0.5); }
+Expression rounded_half_away(const Expression& x) { return x.unary(UnaryFn::sign) * floored(abs(x) + 0.5); }
 Expression clipped(const Expression& x, double low, double high) {
   return {*x.builder, x.builder->unary(UnaryFn::clip, x, low, high)};
 }
@@ -123,7 +123,7 @@ class AffineTransform : public WithArguments<kTransformArguments> {
       return Expression{b, b.expand_dims(share, -1)}.cast(images.dtype());
     };
     const auto read = [&] {
-      if (interpolation.value == "nearest") return places.at(rounded_away(in_y), rounded_away(in_x));
+      if (interpolation.value == "nearest") return places.at(rounded_half_away(in_y), rounded_half_away(in_x));
       const Expression left = floored(in_x), top = floored(in_y), right = left + 1.0, bottom = top + 1.0;
       const auto between = [&](const Expression& row) {
         return weight(right - in_x) * places.at(row, left) + weight(in_x - left) * places.at(row, right);
