@@ -132,7 +132,7 @@ class Bucketing {
 
 }  // namespace
 
-std::set<ValueId> sums_behind(const Graph& graph, const std::set<ValueId>& outputs) {
+std::set<ValueId> sums_reaching_only(const Graph& graph, const std::set<ValueId>& outputs) {
   // For each value: whether it leads to one of the outputs, and whether anything else reads it.
   std::vector<bool> leads(graph.values.size(), false), strays(graph.values.size(), false);
   for (const graph::Output& output : graph.outputs)

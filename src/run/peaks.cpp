@@ -142,7 +142,7 @@ std::int64_t beyond(std::int64_t last) {
 }
 
 /// Returns a number of bytes that fits into the last-level cache but not into the private caches; 0 if there is none.
-std::int64_t held_by_last(std::int64_t last, std::int64_t own) {
+std::int64_t last_level_bytes(std::int64_t last, std::int64_t own) {
   return last > 4 * own ? std::min(std::max<std::int64_t>(3 * own, 8 << 20), last / 2) : 0;
 }
 
@@ -151,7 +151,7 @@ std::int64_t held_by_last(std::int64_t last, std::int64_t own) {
 void measure_caches(Peaks& peaks, std::int64_t last, const backends::Backend& backend,
                     const backends::CompileOptions& options) {
   double farther = peaks.memory_bytes_per_second;
-  if (const std::int64_t held = held_by_last(last, peaks.cache_bytes); held > 0) {
+  if (const std::int64_t held = last_level_bytes(last, peaks.cache_bytes); held > 0) {
     peaks.shared_bytes = last;
     peaks.shared_bytes_per_second = farther = std::max(farther, bandwidth(held, backend, options));
   }

@@ -225,7 +225,7 @@ parallel::Parallel Trainer::rows_of_rank(const Program& program, const graph::Gr
     for (const EntrySums& sums : program.gradients)
       for (std::size_t i = 0; i < graph.outputs.size(); ++i)
         if (graph.outputs[i].value == sums.sum) gradients.insert(local.graph.outputs[i].value);
-    rounded.sums = parallel::sums_behind(local.graph, gradients);
+    rounded.sums = parallel::sums_reaching_only(local.graph, gradients);
   }
   local.graph = parallel::bucket_sums(std::move(local.graph), parallel::kBucketBytes, rounded);
   return local;

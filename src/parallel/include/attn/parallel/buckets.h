@@ -18,7 +18,8 @@ struct RoundedSums {
 };
 
 /// Returns the sums over ranks that reach only these outputs, whether unchanged, moved, or combined with other values.
-[[nodiscard]] std::set<graph::ValueId> sums_behind(const graph::Graph& graph, const std::set<graph::ValueId>& outputs);
+[[nodiscard]] std::set<graph::ValueId> sums_reaching_only(const graph::Graph& graph,
+                                                          const std::set<graph::ValueId>& outputs);
 
 /// Merges the sums that no other collective depends on, such as those of gradients, in the order in which they are
 /// ready. A bucket has one dtype and is sent once it has `bytes`; the last buckets are sent at the end. The readers of
