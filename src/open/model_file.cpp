@@ -66,7 +66,7 @@ ModelText read_hdf5_model(const std::string& path, const io::Bytes& file) {
 }
 
 /// Returns whether the archive is NumPy's .npz.
-bool holds_arrays_alone(const io::ZipReader& archive) {
+bool is_npz(const io::ZipReader& archive) {
   const auto& members = archive.members();
   return !members.empty() &&
          std::ranges::all_of(members, [](const io::ZipMember& member) { return member.name.ends_with(".npy"); });
@@ -85,7 +85,7 @@ ModelText model_text_of(const io::Bytes& file, const std::string& path) {
   switch (io::kind_of(file)) {
     case io::FileKind::zip:
       io::refuse_unsupported_format(file, path);  // PyTorch's files are archives too
-      if (holds_arrays_alone(io::ZipReader(file, path))) throw of_arrays();
+      if (is_npz(io::ZipReader(file, path))) throw of_arrays();
       return read_archive(path, file);
     case io::FileKind::hdf5:
       return read_hdf5_model(path, file);

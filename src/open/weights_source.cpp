@@ -93,7 +93,7 @@ std::vector<NamedTensor> named_weights(const WeightsSource& source, const Loaded
   return model == nullptr ? source.store.weights : weights::with_paths(model->model.weights(), source.store);
 }
 
-std::vector<NamedTensor> apart_weights(const WeightsSource& source, const LoadedModel* model) {
+std::vector<NamedTensor> weights_by_place(const WeightsSource& source, const LoadedModel* model) {
   if (model == nullptr && source.model) model = &*source.model;
   return model == nullptr ? source.store.weights : weights::with_file_names(model->model.weights(), source.store);
 }

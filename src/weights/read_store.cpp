@@ -59,7 +59,7 @@ Store read_shards(const Bytes& index, const std::string& path) {
   };
   for (const std::string& own_name : shard_names(index.text(), path)) {
     const std::string shard = (std::filesystem::path(path).parent_path() / own_name).string();
-    const Bytes file = io::read_file_beside(path, own_name);
+    const Bytes file = io::read_sibling_file(path, own_name);
     if (io::kind_of(file) == FileKind::safetensors) {
       for (NamedTensor& array : io::parse_safetensors(file, shard)) {
         if (!names.insert(array.name).second) throw twice(array.name);

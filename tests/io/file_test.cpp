@@ -96,16 +96,16 @@ TEST_CASE("file: a file in the same folder is read by name, but not through link
   const TemporaryFolder folder;
   const std::string index = folder / "index.json";
   write_text(folder / "a", "hello");
-  CHECK(read_file_beside(index, "a").text() == "hello");
-  CHECK(refusal([&] { return read_file_beside(index, "none"); }) == (folder / "none") + ": no such file");
+  CHECK(read_sibling_file(index, "a").text() == "hello");
+  CHECK(refusal([&] { return read_sibling_file(index, "none"); }) == (folder / "none") + ": no such file");
   std::filesystem::create_symlink("a", folder / "link");
-  CHECK(refusal([&] { return read_file_beside(index, "link"); }).find("a symbolic link, which is not followed") !=
+  CHECK(refusal([&] { return read_sibling_file(index, "link"); }).find("a symbolic link, which is not followed") !=
         std::string::npos);
   std::filesystem::create_directory(folder / "inner");
-  CHECK(refusal([&] { return read_file_beside(index, "inner"); }).ends_with("a directory, not a file"));
-  CHECK(refusal([&] { return read_file_beside(folder / "inner/index.json", "../a"); }).find("cannot be opened") !=
+  CHECK(refusal([&] { return read_sibling_file(index, "inner"); }).ends_with("a directory, not a file"));
+  CHECK(refusal([&] { return read_sibling_file(folder / "inner/index.json", "../a"); }).find("cannot be opened") !=
         std::string::npos);
-  CHECK(refusal([&] { return read_file_beside(folder / "none/index.json", "a"); }).find("cannot be opened") !=
+  CHECK(refusal([&] { return read_sibling_file(folder / "none/index.json", "a"); }).find("cannot be opened") !=
         std::string::npos);
 }
 
@@ -125,13 +125,13 @@ TEST_CASE("file: symlinks are followed only inside a model's folder and to blobs
   CHECK(read_file_in(model, "inside").text() == model + "/own");
   CHECK(read_file_in(model, "cached").text() == blobs + "/blob");
   CHECK(read_file_in(model, "assets/cached").text() == blobs + "/blob");
-  CHECK(read_file_beside(model + "/index.json", "cached").text() == blobs + "/blob");
+  CHECK(read_sibling_file(model + "/index.json", "cached").text() == blobs + "/blob");
   CHECK(checked_file_in(model, "cached") == model + "/cached");
   for (const std::string name : {"outside", "of_another"}) {
     CAPTURE(name);
     for (const std::string& why :
          {refusal([&] { return read_file_in(model, name); }), refusal([&] { return checked_file_in(model, name); }),
-          refusal([&] { return read_file_beside(model + "/index.json", name); })})
+          refusal([&] { return read_sibling_file(model + "/index.json", name); })})
       CHECK(why == model + "/" + name + ": a symbolic link, which is not followed here; put the file itself there");
   }
   CHECK(refusal([&] { return read_file_in(model, "dangling"); }).ends_with("no such file"));
@@ -149,7 +149,7 @@ TEST_CASE("file: a pipe, a device or a folder in place of a model's file is reje
     CAPTURE(name);
     CHECK(refusal([&] { return read_file_in(folder / ".", name); }).ends_with("not a file"));
     CHECK(refusal([&] { return checked_file_in(folder / ".", name); }).ends_with("not a file"));
-    CHECK(refusal([&] { return read_file_beside(folder / "index.json", name); }).ends_with("not a file"));
+    CHECK(refusal([&] { return read_sibling_file(folder / "index.json", name); }).ends_with("not a file"));
   }
   CHECK(refusal([] { return read_file_in("/dev", "null"); }).ends_with("not a file"));
 }

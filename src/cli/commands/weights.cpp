@@ -95,7 +95,7 @@ struct WeightsCommand {
     const open::LoadedModel* of_a = asked ? &*asked : a.model ? &*a.model : b.model ? &*b.model : nullptr;
     const open::LoadedModel* of_b = asked ? &*asked : b.model ? &*b.model : of_a;
     report::DiffReport report{file, *other, tolerance.rtol, tolerance.atol, {}};
-    report.result = compared(filtered(open::apart_weights(a, of_a)), filtered(open::apart_weights(b, of_b)));
+    report.result = compared(filtered(open::weights_by_place(a, of_a)), filtered(open::weights_by_place(b, of_b)));
     if (report.result.both.empty() && of_a == nullptr && !report.result.only_a.empty() && !report.result.only_b.empty())
       common.console.warn("no array has the same name in both files; --model pairs them");
     common.write(report::render(common.form(), report));
