@@ -45,7 +45,7 @@ TokenSampler::Candidates TokenSampler::candidates(std::span<const float> logits)
 std::vector<Token> TokenSampler::choose(std::span<const std::span<const float>> logits) {
   std::vector<Token> chosen;
   if (options_.kind == SamplerKind::greedy) {
-    for (const auto row : logits) chosen.push_back(static_cast<Token>(likeliest(row, options_.temperature)));
+    for (const auto row : logits) chosen.push_back(static_cast<Token>(most_probable(row, options_.temperature)));
     return chosen;
   }
   std::vector<Candidates> of;

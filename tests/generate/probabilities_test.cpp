@@ -48,7 +48,7 @@ TEST_CASE("argmax: the first of equal maxima is selected, for any logits") {
   }
   for (const std::vector<float>& logits : all)
     for (const double temperature : {1.0, 0.3, 50.0})
-      CHECK(likeliest(logits, temperature) == argmax(probabilities(logits, temperature)));
+      CHECK(most_probable(logits, temperature) == argmax(probabilities(logits, temperature)));
 }
 
 TEST_CASE("top k: unsorted and sorted candidates are the same, and the first of equals are selected") {
