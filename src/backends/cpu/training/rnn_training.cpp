@@ -125,14 +125,14 @@ class RnnGradKernel final : public Kernel {
     const graph::Rnn& op = step.op<graph::RnnGrad>().forward;
     const RnnSize size(op, step);
     const BackSizes back(size);
-    const bool is_left = RnnTrace::is_left(step, op);
+    const bool has_trace = RnnTrace::has_trace(step, op);
     const std::int64_t rows = bytes_times({size.B, size.T}), parts = size.parts(step.machine.threads);
     const std::int64_t numbers = plan::sum_of_bytes(
-        {is_left ? 0 : RnnTrace::numbers_of(op, size), bytes_times({rows, size.W, 2}), bytes_times({size.B, size.U, 4}),
-         HeldPanels::numbers_of(size.W, size.U), bytes_times({parts, size.U, 2})});
+        {has_trace ? 0 : RnnTrace::numbers_of(op, size), bytes_times({rows, size.W, 2}),
+         bytes_times({size.B, size.U, 4}), HeldPanels::numbers_of(size.W, size.U), bytes_times({parts, size.U, 2})});
     MemoryNeeds needs;
     needs.held = plan::sum_of_bytes({bytes_times({numbers, bytes_of(DType::float32)}),
-                                     is_left ? 0 : DynamicGemm::held_bytes({rows, size.D, size.W}),
+                                     has_trace ? 0 : DynamicGemm::held_bytes({rows, size.D, size.W}),
                                      DynamicGemm::held_bytes(back.kernel), DynamicGemm::held_bytes(back.recurrent),
                                      DynamicGemm::held_bytes(back.x)});
     needs.scratch = RnnTrace::scratch_bytes(size, step.machine.threads);
