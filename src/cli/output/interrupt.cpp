@@ -140,7 +140,7 @@ void Interrupt::watch() const {
   if (!keep_ && !ended) return end_by(noted);
   std::unique_lock<std::mutex> held;
   wait_until([&] {
-    held = try_hold_state();
+    held = try_lock_state();
     return held.owns_lock();
   });
   if (ended) return;

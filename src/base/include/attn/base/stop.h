@@ -22,7 +22,7 @@ class NoStopGuard {
   NoStopGuard(const NoStopGuard&) = delete;
   NoStopGuard& operator=(const NoStopGuard&) = delete;
 };
-[[nodiscard]] bool stop_is_held() noexcept;
+[[nodiscard]] bool stops_are_suspended() noexcept;
 
 /// While an object lives, its thread changes the state that a checkpoint stores: weights, the optimizer, counts. One
 /// object at a time.
@@ -46,11 +46,11 @@ class ComputeGuard {
   bool releases_;
 };
 /// Tries to lock the state against changes. The lock owns nothing if another thread is changing the state.
-[[nodiscard]] std::unique_lock<std::mutex> try_hold_state();
+[[nodiscard]] std::unique_lock<std::mutex> try_lock_state();
 
 /// Work calls this every few milliseconds. Throws Stopped.
 inline void throw_if_stopped() {
-  if (stop_requested() && !stop_is_held()) throw Stopped();
+  if (stop_requested() && !stops_are_suspended()) throw Stopped();
 }
 
 }  // namespace attn
