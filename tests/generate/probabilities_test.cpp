@@ -33,7 +33,7 @@ TEST_CASE("probabilities: probabilities sum to one, and a low temperature sharpe
   CHECK(std::exp(log_probability(logits, 1)) == doctest::Approx(probabilities(logits, 1.0)[1]));
 }
 
-TEST_CASE("argmax: the first of equal maxima is selected, for any logits") {
+TEST_CASE("most_probable: the first of equal probabilities is selected, for any logits") {
   constexpr float kInfinity = std::numeric_limits<float>::infinity(), kNan = std::numeric_limits<float>::quiet_NaN();
   attn::RandomStream random(5, "likeliest");
   std::vector<std::vector<float>> all{
