@@ -183,7 +183,7 @@ std::unique_ptr<Trainer::Program> Trainer::plan_of(const Batch& batch, Purpose p
     }
     if (options_.recompute) graph = gradients::recompute(std::move(graph), backward.forward);
   }
-  if (splits_batch(batch)) share_out(*program, graph, rows_of(batch));
+  if (splits_batch(batch)) parallelize_step(*program, graph, rows_of(batch));
   program->plan = plan::make_plan(backend_.optimize(gradients::release_weights(std::move(graph))));
   program->graph = program->plan.graph;
   program->shown.values = program->graph.values;
@@ -233,7 +233,7 @@ parallel::Parallel Trainer::rows_of_rank(const Program& program, const graph::Gr
 
 /// Rewrites the graph for this rank: its own rows of the batch, with an all-reduce wherever one rank would sum over all
 /// rows.
-void Trainer::share_out(Program& program, graph::Graph& graph, Dim rows) const {
+void Trainer::parallelize_step(Program& program, graph::Graph& graph, Dim rows) const {
   parallel::Parallel local = options_.parts > 0 ? parts_of(graph, rows) : rows_of_rank(program, graph);
   std::map<ValueId, ValueId> now;
   for (std::size_t i = 0; i < graph.outputs.size(); ++i) now[graph.outputs[i].value] = local.graph.outputs[i].value;

@@ -1,4 +1,4 @@
-// Facts that ranks must agree on before they compute together.
+// Hashes that ranks compare before they compute: model, data and options must be equal on all ranks.
 #pragma once
 
 #include <span>
