@@ -22,7 +22,7 @@
 #include "attn/generate/encoder_prompts.h"
 #include "attn/generate/image_prompts.h"
 #include "attn/generate/open_decoder.h"
-#include "attn/generate/open_whole.h"
+#include "attn/generate/open_uncached.h"
 #include "attn/io/tensor_file.h"
 #include "attn/keras/families.h"
 #include "attn/open/execution.h"
@@ -156,8 +156,8 @@ struct GenerateCommand {
   std::vector<std::vector<Token>> expected_;
   std::unique_ptr<generate::Drafting> drafting_;
   std::unique_ptr<generate::CachedDecoder> cached_;
-  std::unique_ptr<generate::WholeDecoder> whole_;  // for a model without a KV cache
-  std::optional<generate::WholeSequences> sequences_;
+  std::unique_ptr<generate::UncachedDecoder> uncached_;  // for a model without a KV cache
+  std::optional<generate::UncachedSequences> sequences_;
   double tokenize_seconds_ = 0.0;
 
   /// Reads the special tokens for --stop-ids auto, also for prompts of ids. Ids need no tokenizer, so a tokenizer that
@@ -177,7 +177,7 @@ struct GenerateCommand {
   }
 
   [[nodiscard]] generate::Decoder& decoder() const {
-    return cached_ ? static_cast<generate::Decoder&>(*cached_) : *whole_;
+    return cached_ ? static_cast<generate::Decoder&>(*cached_) : *uncached_;
   }
 
   [[nodiscard]] bool streams() const {
@@ -196,14 +196,14 @@ struct GenerateCommand {
     if (cache_dtype) throw bad_usage("--cache-dtype: a {} has no KV cache", loaded.model.class_name());
     if (!steering.files.empty())
       throw bad_usage("--steer requires a task of KerasHub, and this is a {}", loaded.model.class_name());
-    sequences_ = generate::whole_sequences(loaded, execution, max_length);
+    sequences_ = generate::uncached_sequences(loaded, execution, max_length);
   }
 
   /// Opens a decoder with a KV cache if the model supports it.
   void open_decoder(const open::LoadedModel& loaded, const backends::Backend& backend, generate::Request& request) {
     if (sequences_) {
-      whole_ = generate::open_whole(backend, loaded, execution, *sequences_, request.prompts.size(),
-                                    generate::branches_of(sampler_), encoded_.encoder, common.console);
+      uncached_ = generate::open_uncached(backend, loaded, execution, *sequences_, request.prompts.size(),
+                                          generate::branches_of(sampler_), encoded_.encoder, common.console);
       return;
     }
     Dim longest = 0;  // tokens that all prompts have and that one prefill reads
