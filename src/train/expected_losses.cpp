@@ -10,7 +10,7 @@
 
 #include "attn/base/error.h"
 #include "attn/base/text.h"
-#include "attn/base/whole.h"
+#include "attn/base/whole_number.h"
 #include "attn/io/file.h"
 
 namespace attn::train {
