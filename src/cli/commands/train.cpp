@@ -132,7 +132,7 @@ struct TrainCommand : TrainingOptions {
       for (const auto& [name, value] : verdict.logs) report.history[name].push_back(value);
       report.ends_of_epochs.push_back(state.position.step);
       log.epoch(event, verdict.logs);
-      if (!verdict.message.empty()) log.say(verdict.message);
+      if (!verdict.message.empty()) log.print_line(verdict.message);
       if (verdict.is_best) checkpoint(true);
       if (every.epochs > 0 && event.epoch % every.epochs == 0 && event.epoch < job.options.epochs) checkpoint(false);
     };

@@ -90,8 +90,8 @@ void refuse_page_on_terminal(Format form, const std::optional<std::string>& path
                   printable(stem), report::name_of(form));
 }
 
-void Common::write(const std::string& text, Formatting look) const {
-  write_result(text, output, look);
+void Common::write(const std::string& text, Formatting formatting) const {
+  write_result(text, output, formatting);
   std::error_code error;
   if (!output || *output == "-" || console.quiet || !std::filesystem::is_regular_file(*output, error)) return;
   const auto bytes = static_cast<std::int64_t>(std::filesystem::file_size(*output, error));

@@ -49,10 +49,10 @@ void choose_alphabet(const std::optional<std::string>& path);
 /// Writes a result to stdout, or atomically to `path` if it is given. --ascii and --color apply to both and to pipes.
 /// Throws Error if it cannot be written.
 void write_result(const std::string& text, const std::optional<std::string>& path,
-                  Formatting look = Formatting::fitting);
+                  Formatting formatting = Formatting::fitting);
 
 /// Writes a part of a result to stdout immediately.
-void write_now(std::string_view text, Formatting look);
+void write_now(std::string_view text, Formatting formatting);
 
 /// Writes the report about arrays that a command wrote. It goes to stdout, or to stderr if stdout has the arrays; on
 /// stderr, --quiet suppresses it.
