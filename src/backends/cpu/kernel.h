@@ -68,9 +68,9 @@ struct KernelInfo {
 /// Members for kernels that run every step of their operation, need no memory, and are made by a constructor.
 [[nodiscard]] inline std::string takes_all(const StepInfo&) { return ""; }
 [[nodiscard]] inline MemoryNeeds no_memory(const StepInfo&) { return {}; }
-template <typename MadeKernel>
+template <typename KernelClass>
 [[nodiscard]] std::unique_ptr<Kernel> make_as(const Step& step) {
-  return std::make_unique<MadeKernel>(step);
+  return std::make_unique<KernelClass>(step);
 }
 
 /// Returns the product of sizes. Throws Error (no_memory) if it exceeds kMaxSize.
