@@ -28,7 +28,7 @@ bool is_checkpoint(std::string_view text, std::string_view path) {
          (shard != std::string_view::npos && name.find("-of-", shard) != std::string_view::npos);
 }
 
-constexpr std::array<UnsupportedFormat, 9> kOtherKinds{
+constexpr std::array<UnsupportedFormat, 9> kUnsupportedFormats{
     {{"saved_model.pb",
       "a TensorFlow SavedModel, which contains TensorFlow graphs and is not supported; load it in Python "
       "(tf_keras.models.load_model) and save it as .keras or .h5"},
@@ -45,7 +45,7 @@ constexpr std::array<UnsupportedFormat, 9> kOtherKinds{
 
 }  // namespace
 
-std::span<const UnsupportedFormat> unsupported_formats() { return kOtherKinds; }
+std::span<const UnsupportedFormat> unsupported_formats() { return kUnsupportedFormats; }
 
 void refuse_unsupported_format(const Bytes& file, const std::string& path) {
   const std::string_view text = file.text();
@@ -53,7 +53,7 @@ void refuse_unsupported_format(const Bytes& file, const std::string& path) {
   if (first != std::string_view::npos && text[first] == '{') return;
   if (text.starts_with("GGUF")) throw bad_input("{}: {}", printable(path), kLlamaCpp);
   if (is_checkpoint(text, path)) throw bad_input("{}: {}", printable(path), kCheckpoint);
-  for (const UnsupportedFormat& kind : kOtherKinds)
+  for (const UnsupportedFormat& kind : kUnsupportedFormats)
     if (path.ends_with(kind.ending)) throw bad_input("{}: {}", printable(path), kind.what);
 }
 
