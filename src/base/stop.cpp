@@ -16,31 +16,31 @@ thread_local bool changes_state = false;
 void request_stop() noexcept { asked.store(true, std::memory_order_relaxed); }
 void take_back_stop() noexcept { asked.store(false, std::memory_order_relaxed); }
 bool stop_requested() noexcept { return asked.load(std::memory_order_relaxed); }
-bool stop_is_held() noexcept { return held.load(std::memory_order_relaxed); }
+bool stops_are_suspended() noexcept { return held.load(std::memory_order_relaxed); }
 
-StopHeld::StopHeld() noexcept { held.store(true, std::memory_order_relaxed); }
-StopHeld::~StopHeld() { held.store(false, std::memory_order_relaxed); }
+NoStopGuard::NoStopGuard() noexcept { held.store(true, std::memory_order_relaxed); }
+NoStopGuard::~NoStopGuard() { held.store(false, std::memory_order_relaxed); }
 
-StateChanging::StateChanging() {
+StateChangeGuard::StateChangeGuard() {
   state.lock();
   changes_state = true;
 }
-StateChanging::~StateChanging() {
+StateChangeGuard::~StateChangeGuard() {
   changes_state = false;
   state.unlock();
 }
 
-Computing::Computing() : releases_(changes_state) {
+ComputeGuard::ComputeGuard() : releases_(changes_state) {
   if (!releases_) return;
   changes_state = false;
   state.unlock();
 }
-Computing::~Computing() {
+ComputeGuard::~ComputeGuard() {
   if (!releases_) return;
   state.lock();
   changes_state = true;
 }
 
-std::unique_lock<std::mutex> try_hold_state() { return {state, std::try_to_lock}; }
+std::unique_lock<std::mutex> try_lock_state() { return {state, std::try_to_lock}; }
 
 }  // namespace attn

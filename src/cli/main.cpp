@@ -34,13 +34,13 @@ int run(const std::vector<std::string>& words) {
     return static_cast<int>(ExitCode::usage);
   }
   switch (line.parse(words)) {
-    case CommandLine::Asked::help:
+    case CommandLine::Action::help:
       write_result(help_text(line.named(), line.program(), help_style()), std::nullopt);
       return 0;
-    case CommandLine::Asked::version:
+    case CommandLine::Action::version:
       write_result(version_text(), std::nullopt);
       return 0;
-    case CommandLine::Asked::command:
+    case CommandLine::Action::command:
       break;
   }
   keep_command(words);

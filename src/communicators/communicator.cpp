@@ -106,8 +106,9 @@ void Communicator::finish(std::int64_t begun) {
   begun_.erase(begun);
 }
 
-std::unique_ptr<Communicator::Begun> Communicator::do_begin_all_reduce(const std::byte* in, std::byte* out,
-                                                                       std::int64_t count, DType dtype, Reduction how) {
+std::unique_ptr<Communicator::PendingAllReduce> Communicator::do_begin_all_reduce(const std::byte* in, std::byte* out,
+                                                                                  std::int64_t count, DType dtype,
+                                                                                  Reduction how) {
   do_all_reduce(in, out, count, dtype, how);
   return nullptr;
 }

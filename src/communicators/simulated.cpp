@@ -78,16 +78,16 @@ class Simulated final : public Communicator {
   }
 
   /// A pending sum. It is computed at finish, from a copy of the input, because the caller may reuse the input at once.
-  struct Later final : Begun {
+  struct DeferredAllReduce final : PendingAllReduce {
     std::shared_ptr<std::byte> in;
     std::byte* out = nullptr;
     std::int64_t count = 0;
     DType dtype = DType::float32;
     Reduction how = Reduction::sum;
   };
-  std::unique_ptr<Begun> do_begin_all_reduce(const std::byte* in, std::byte* out, std::int64_t count, DType dtype,
-                                             Reduction how) override {
-    auto begun = std::make_unique<Later>();
+  std::unique_ptr<PendingAllReduce> do_begin_all_reduce(const std::byte* in, std::byte* out, std::int64_t count,
+                                                        DType dtype, Reduction how) override {
+    auto begun = std::make_unique<DeferredAllReduce>();
     begun->in = allocate_bytes(count * bytes_of(dtype));
     copy(begun->in.get(), in, count * bytes_of(dtype));
     begun->out = out;
@@ -96,8 +96,8 @@ class Simulated final : public Communicator {
     begun->how = how;
     return begun;
   }
-  void do_finish(Begun& begun) override {
-    const auto& later = static_cast<Later&>(begun);
+  void do_finish(PendingAllReduce& begun) override {
+    const auto& later = static_cast<DeferredAllReduce&>(begun);
     do_all_reduce(later.in.get(), later.out, later.count, later.dtype, later.how);
   }
 
@@ -168,9 +168,9 @@ class Simulated final : public Communicator {
   std::int64_t result_bytes_ = 0;
 };
 
-class Priced final : public Alone {
+class PricedRank final : public SimulatedRank {
  public:
-  Priced(int rank, int size, Pricing pricing) : Alone(rank, size), pricing_(std::move(pricing)) {}
+  PricedRank(int rank, int size, Pricing pricing) : SimulatedRank(rank, size), pricing_(std::move(pricing)) {}
 
   [[nodiscard]] std::string library() const override { return "simulated"; }
   void abort(int) noexcept override {}
@@ -178,17 +178,19 @@ class Priced final : public Alone {
   void compute(double seconds) override { clock_ += seconds; }
 
  protected:
-  struct Until final : Begun {
+  struct TimedAllReduce final : PendingAllReduce {
     double seconds = 0;
   };
-  std::unique_ptr<Begun> do_begin_all_reduce(const std::byte* in, std::byte* out, std::int64_t count, DType dtype,
-                                             Reduction) override {
+  std::unique_ptr<PendingAllReduce> do_begin_all_reduce(const std::byte* in, std::byte* out, std::int64_t count,
+                                                        DType dtype, Reduction) override {
     if (out != in) copy(out, in, count * bytes_of(dtype));
-    auto begun = std::make_unique<Until>();
+    auto begun = std::make_unique<TimedAllReduce>();
     begun->seconds = sent(Collective::all_reduce, count * bytes_of(dtype));
     return begun;
   }
-  void do_finish(Begun& begun) override { clock_ = std::max(clock_, static_cast<Until&>(begun).seconds); }
+  void do_finish(PendingAllReduce& begun) override {
+    clock_ = std::max(clock_, static_cast<TimedAllReduce&>(begun).seconds);
+  }
   void do_all_reduce(const std::byte* in, std::byte* out, std::int64_t count, DType dtype, Reduction) override {
     if (out != in) copy(out, in, count * bytes_of(dtype));
     pass(Collective::all_reduce, count * bytes_of(dtype));
@@ -239,8 +241,8 @@ std::unique_ptr<Communicator> make_simulated(std::shared_ptr<World> world, int r
   return std::make_unique<Simulated>(std::move(world), rank);
 }
 
-std::unique_ptr<Alone> make_alone(int rank, int size, Pricing pricing) {
-  return std::make_unique<Priced>(rank, size, std::move(pricing));
+std::unique_ptr<SimulatedRank> make_simulated_rank(int rank, int size, Pricing pricing) {
+  return std::make_unique<PricedRank>(rank, size, std::move(pricing));
 }
 
 void run_ranks(int size, const std::function<void(Communicator&)>& body) {

@@ -123,13 +123,14 @@ Generated search_beams(Decoder& decoder, const Request& request, const Prompts& 
     if (position == prompts.first()) {
       const std::vector<Token> given = prompts.begins();
       const auto count = static_cast<Dim>(prompts.count());
-      const Ahead ahead = decoder.advance({given, count, position, 0, {}, false});
+      const DecoderOutput ahead = decoder.advance({given, count, position, 0, {}, false});
       clock.prompt_is_read(count * position);
       for (Dim row = 0; row < beams.rows(); ++row) logits.push_back(logits_of(ahead, row / beams.count(), position));
       sources.follow(beams.step(logits, position), position);
     } else {
       const std::vector<Token> given = beams.last();
-      const Ahead ahead = decoder.advance({given, beams.rows(), 1, position - 1, sources.before(position - 1), false});
+      const DecoderOutput ahead =
+          decoder.advance({given, beams.rows(), 1, position - 1, sources.before(position - 1), false});
       for (Dim row = 0; row < beams.rows(); ++row) logits.push_back(logits_of(ahead, row, position));
       sources.follow(beams.step(logits, position), position);
     }

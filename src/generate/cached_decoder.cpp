@@ -159,7 +159,7 @@ std::span<const Tensor> CachedDecoder::last_inputs() const {
 }
 
 /// Runs `count` tokens of each row, beginning with token `first` of the step.
-void CachedDecoder::run(const Advance& step, const Run& which, Ahead& out) {
+void CachedDecoder::run(const Advance& step, const Run& which, DecoderOutput& out) {
   const auto [first, count, every_position, keras_hub_step, reads_encoder, images] = which;
   const bool with_sources = !step.sources.empty();
   StepShape shape = step_shape(step.rows, count);
@@ -190,14 +190,14 @@ void CachedDecoder::run(const Advance& step, const Run& which, Ahead& out) {
   if (part.hidden != graph::kNone) out.hidden = executable.value(part.hidden);
 }
 
-Ahead CachedDecoder::advance(const Advance& step) {
+DecoderOutput CachedDecoder::advance(const Advance& step) {
   if (step.position + step.count > options_.capacity)
     throw internal_error("positions up to {} were requested from a decoder with {}", step.position + step.count,
                          options_.capacity);
-  Ahead out;
+  DecoderOutput out;
   read(step, out);
   if (options_.as_keras_hub && step.position == 0 && !step.every_position) {
-    Ahead last;
+    DecoderOutput last;
     run(step, {step.count - 1, 1, false, true, false, 0}, last);
     out.logits = last.logits;
   }
@@ -205,7 +205,7 @@ Ahead CachedDecoder::advance(const Advance& step) {
 }
 
 /// Runs all tokens of the step, in chunks if there are many.
-void CachedDecoder::read(const Advance& step, Ahead& out) {
+void CachedDecoder::read(const Advance& step, DecoderOutput& out) {
   const bool is_step = options_.as_keras_hub && step.position > 0 && step.count == 1;
   const bool reads_encoder = encoder_length_ > 0 && step.position == 0;
   const Dim images = step.position == 0 ? options_.images : 0;

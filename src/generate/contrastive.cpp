@@ -14,17 +14,17 @@
 namespace attn::generate {
 namespace {
 
-using Hidden = std::vector<float>;
+using HiddenState = std::vector<float>;
 
 /// Returns the hidden state of one row and position.
-Hidden hidden_of(const Ahead& ahead, Dim row, Dim position) {
+HiddenState hidden_of(const DecoderOutput& ahead, Dim row, Dim position) {
   if (ahead.hidden.data() == nullptr) throw internal_error("the decoder gave no hidden states");
   const Dim count = ahead.hidden.shape()[1], size = ahead.hidden.shape()[2];
   const auto all = ahead.hidden.as<float>().subspan(static_cast<std::size_t>((row * count + position) * size));
   return {all.begin(), all.begin() + size};
 }
 
-double cosine(const Hidden& x, const Hidden& y) {
+double cosine(const HiddenState& x, const HiddenState& y) {
   double product = 0.0, of_x = 0.0, of_y = 0.0;
   for (std::size_t i = 0; i < x.size(); ++i) {
     product += static_cast<double>(x[i]) * y[i];
@@ -38,14 +38,14 @@ double cosine(const Hidden& x, const Hidden& y) {
 struct Row {
   std::vector<Token> tokens;
   std::vector<float> logits;
-  std::vector<Hidden> hidden;  // hidden state of each position
-  Sequence kept;               // the scores of keep_scores
+  std::vector<HiddenState> hidden;  // hidden state of each position
+  Sequence kept;                    // the scores of keep_scores
 };
 
 /// Returns the largest cosine similarity of a candidate to an earlier position; −1 if there is none.
-double likeness(const Row& row, const Hidden& candidate) {
+double similarity(const Row& row, const HiddenState& candidate) {
   double most = -1.0;
-  for (const Hidden& before : row.hidden) most = std::max(most, cosine(before, candidate));
+  for (const HiddenState& before : row.hidden) most = std::max(most, cosine(before, candidate));
   return most;
 }
 
@@ -64,7 +64,7 @@ Generated search_contrastive(Decoder& decoder, const Request& request, const Pro
 
   if (prompts.first() < prompts.end()) {
     const std::vector<Token> given = prompts.begins();
-    const Ahead ahead = decoder.advance({given, count, prompts.first(), 0, {}, false});
+    const DecoderOutput ahead = decoder.advance({given, count, prompts.first(), 0, {}, false});
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const auto logits = logits_of(ahead, static_cast<Dim>(i), prompts.first());
       rows[i].logits.assign(logits.begin(), logits.end());
@@ -88,7 +88,7 @@ Generated search_contrastive(Decoder& decoder, const Request& request, const Pro
         likely.push_back(p[static_cast<std::size_t>(token)]);
       }
     }
-    const Ahead ahead = decoder.advance({candidates, count * k, 1, position, sources.before(position), false});
+    const DecoderOutput ahead = decoder.advance({candidates, count * k, 1, position, sources.before(position), false});
     std::vector<Dim> parents;
     for (std::size_t i = 0; i < rows.size(); ++i) {
       Row& row = rows[i];
@@ -97,7 +97,7 @@ Generated search_contrastive(Decoder& decoder, const Request& request, const Pro
       for (Dim c = 0; c < k; ++c) {
         const Dim candidate = static_cast<Dim>(i) * k + c;
         const double score = (1.0 - request.sampler.alpha) * likely[static_cast<std::size_t>(candidate)] -
-                             request.sampler.alpha * likeness(row, hidden_of(ahead, candidate, 0));
+                             request.sampler.alpha * similarity(row, hidden_of(ahead, candidate, 0));
         if (c == 0 || score > best_score) {
           best = candidate;
           best_score = score;

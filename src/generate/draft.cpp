@@ -21,7 +21,7 @@ std::vector<Token> PromptLookup::propose(std::span<const Token> tokens, Dim most
 
 Token DraftModel::read(std::span<const Token> tokens) {
   const auto position = static_cast<Dim>(read_.size()), count = static_cast<Dim>(tokens.size());
-  const Ahead ahead = decoder_.advance({tokens, 1, count, position, {}, false});
+  const DecoderOutput ahead = decoder_.advance({tokens, 1, count, position, {}, false});
   read_.insert(read_.end(), tokens.begin(), tokens.end());
   return static_cast<Token>(argmax(logits_of(ahead, 0, position + count)));
 }

@@ -77,7 +77,7 @@ std::int64_t argmax(std::span<const float> x) {
   return best;
 }
 
-std::int64_t likeliest(std::span<const float> logits, double temperature) {
+std::int64_t most_probable(std::span<const float> logits, double temperature) {
   // A logit this close below the largest may have the same probability, and the lowest index of these wins. A quotient
   // by the temperature is rounded, which moves large logits by more than that.
   constexpr float kNear = 1e-4F;

@@ -20,7 +20,7 @@ using Token = std::int32_t;
 [[nodiscard]] std::int64_t argmax(std::span<const float> x);
 
 /// argmax(probabilities(logits, temperature)), usually found without computing probabilities.
-[[nodiscard]] std::int64_t likeliest(std::span<const float> logits, double temperature);
+[[nodiscard]] std::int64_t most_probable(std::span<const float> logits, double temperature);
 
 /// Returns the indices of the k largest values (or of all, if there are fewer) in descending order; equal values by
 /// index.

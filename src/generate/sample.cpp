@@ -1,10 +1,10 @@
 #include <algorithm>
 
 #include "attn/base/stop.h"
-#include "chooser.h"
 #include "clock.h"
 #include "loops.h"
 #include "scores.h"
+#include "token_sampler.h"
 
 namespace attn::generate {
 namespace {
@@ -33,9 +33,9 @@ Generated sample(Decoder& decoder, const Request& request, const Prompts& prompt
   }
 
   Clock clock;
-  Chooser chooser(request.sampler);
+  TokenSampler sampler(request.sampler);
   const auto count = static_cast<Dim>(rows.size());
-  Ahead ahead;
+  DecoderOutput ahead;
   for (Dim position = prompts.first(); position < prompts.end(); ++position) {
     if (std::ranges::all_of(rows, &Row::ended)) break;
     throw_if_stopped();
@@ -47,7 +47,7 @@ Generated sample(Decoder& decoder, const Request& request, const Prompts& prompt
     if (is_first) clock.prompt_is_read(count * position);
     std::vector<std::span<const float>> logits;
     for (Dim row = 0; row < count; ++row) logits.push_back(logits_of(ahead, row, position));
-    const std::vector<Token> chosen = chooser.choose(logits);
+    const std::vector<Token> chosen = sampler.choose(logits);
     for (std::size_t i = 0; i < rows.size(); ++i) {
       Row& row = rows[i];
       row.last = prompts.forced(i, position, chosen[i]);

@@ -20,7 +20,7 @@ std::vector<double> score(Decoder& decoder, std::span<const Token> tokens) {
     step.position = from;
     step.tokens = tokens.subspan(static_cast<std::size_t>(from), static_cast<std::size_t>(step.count));
     step.every_position = true;
-    const Ahead ahead = decoder.advance(step);
+    const DecoderOutput ahead = decoder.advance(step);
     for (Dim i = 0; i < step.count; ++i)
       out.push_back(log_probability(logits_of(ahead, i, from + i + 1), tokens[static_cast<std::size_t>(from + i + 1)]));
   }

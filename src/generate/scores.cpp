@@ -17,7 +17,7 @@ void keep_scores(const Request& request, std::span<const float> logits, Token ch
   sequence.scores.push_back(std::move(step));
 }
 
-std::span<const float> logits_of(const Ahead& ahead, Dim row, Dim position) {
+std::span<const float> logits_of(const DecoderOutput& ahead, Dim row, Dim position) {
   const Dim size = ahead.logits.shape().back();
   const std::span<const float> all = ahead.logits.as<float>();
   const auto logits = all.subspan(static_cast<std::size_t>(row * size), static_cast<std::size_t>(size));

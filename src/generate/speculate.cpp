@@ -5,10 +5,10 @@
 #include "attn/base/error.h"
 #include "attn/base/stop.h"
 #include "attn/generate/draft.h"
-#include "chooser.h"
 #include "clock.h"
 #include "loops.h"
 #include "scores.h"
+#include "token_sampler.h"
 
 namespace attn::generate {
 namespace {
@@ -16,7 +16,7 @@ namespace {
 class Speculation {
  public:
   Speculation(const Request& request, const Prompts& prompts)
-      : request_(request), prompts_(prompts), chooser_(request.sampler) {
+      : request_(request), prompts_(prompts), sampler_(request.sampler) {
     sequence_.token_ids = prompts.begin_of(0);
     sequence_.prompt_length = prompts.length(0);
     ended_ = prompts.end_of(0) == prompts.length(0);
@@ -28,9 +28,9 @@ class Speculation {
   [[nodiscard]] Dim position() const { return std::ssize(sequence_.token_ids); }
 
   /// Appends the token chosen by the logits of a row, and returns it.
-  Token choose(const Ahead& ahead, Dim row) {
+  Token choose(const DecoderOutput& ahead, Dim row) {
     const std::span<const float> logits = logits_of(ahead, row, position());
-    const Token token = chooser_.choose({&logits, 1}).front();
+    const Token token = sampler_.choose({&logits, 1}).front();
     sequence_.token_ids.push_back(token);
     keep_scores(request_, logits, token, sequence_);
     const bool enough = request_.on_token && request_.on_token(0, token);
@@ -48,7 +48,7 @@ class Speculation {
  private:
   const Request& request_;
   const Prompts& prompts_;
-  Chooser chooser_;
+  TokenSampler sampler_;
   Sequence sequence_;
   bool ended_ = false;
 };
@@ -63,7 +63,7 @@ Generated speculate(Decoder& decoder, const Request& request, const Prompts& pro
     throw_if_stopped();
     const Dim position = growing.position();
     if (position == prompts.length(0)) {
-      const Ahead ahead = decoder.advance({growing.tokens(), 1, position, 0, {}, false});
+      const DecoderOutput ahead = decoder.advance({growing.tokens(), 1, position, 0, {}, false});
       clock.prompt_is_read(position);
       growing.choose(ahead, 0);
       clock.step_is_done();
@@ -80,7 +80,7 @@ Generated speculate(Decoder& decoder, const Request& request, const Prompts& pro
       given.insert(given.end(), guessed.begin(), guessed.end());
       given.resize(static_cast<std::size_t>(count), given.back());
     }
-    const Ahead ahead = decoder.advance({given, 1, std::ssize(given), position - 1, {}, !guessed.empty()});
+    const DecoderOutput ahead = decoder.advance({given, 1, std::ssize(given), position - 1, {}, !guessed.empty()});
     drafted += std::ssize(guessed);
     for (std::size_t i = 0;; ++i) {
       const Token token = growing.choose(ahead, static_cast<Dim>(i));

@@ -42,7 +42,7 @@ void differentiate(const graph::Slice& op, Step& step) {
   graph::Pad pad;
   bool is_block = true;
   for (int axis = 0; axis < shape.rank(); ++axis) {
-    const graph::Picked picked = graph::pick(op.ranges[static_cast<std::size_t>(axis)], shape[axis]);
+    const graph::ResolvedSlice picked = graph::pick(op.ranges[static_cast<std::size_t>(axis)], shape[axis]);
     is_block = is_block && picked.step == 1;
     pad.before.push_back(picked.start);
     pad.after.push_back(shape[axis] - picked.start - taken[axis]);

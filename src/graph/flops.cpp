@@ -71,7 +71,7 @@ struct Windowing {
 
 class Counter {
  public:
-  Counter(const Graph& graph, const Node& node, Hidden hidden) : graph_(graph), node_(node), hidden_(hidden) {}
+  Counter(const Graph& graph, const Node& node, HiddenPairs hidden) : graph_(graph), node_(node), hidden_(hidden) {}
 
   std::vector<FlopTerm> terms() && {
     // Integers and masks take no floating-point operations.
@@ -150,7 +150,7 @@ class Counter {
     if (op.varlen > 0) {  // the actual lengths are unknown; the maximum is counted
       pairs.push_back(query[1]);
       append(pairs, number(op.varlen));
-    } else if (hidden_ == Hidden::skipped && (op.causal || op.window)) {
+    } else if (hidden_ == HiddenPairs::skipped && (op.causal || op.window)) {
       append(pairs, number(seen_pairs(op, static_cast<Dim>(query[1].size), static_cast<Dim>(value[1].size))));
     } else {
       pairs.push_back(query[1]);
@@ -463,7 +463,7 @@ class Counter {
 
   const Graph& graph_;
   const Node& node_;
-  Hidden hidden_;
+  HiddenPairs hidden_;
   std::vector<FlopTerm> terms_;
 };
 
@@ -477,11 +477,11 @@ UInt128 FlopTerm::count() const {
   return *product;
 }
 
-std::vector<FlopTerm> flop_terms(const Graph& graph, const Node& node, Hidden hidden) {
+std::vector<FlopTerm> flop_terms(const Graph& graph, const Node& node, HiddenPairs hidden) {
   return Counter(graph, node, hidden).terms();
 }
 
-UInt128 flops(const Graph& graph, const Node& node, Hidden hidden) {
+UInt128 flops(const Graph& graph, const Node& node, HiddenPairs hidden) {
   UInt128 total = 0;
   for (const FlopTerm& term : flop_terms(graph, node, hidden)) total += term.count();
   return total;

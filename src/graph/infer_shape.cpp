@@ -95,7 +95,7 @@ Types infer_types(const Slice& op, Inputs in) {
     const Range& range = op.ranges[static_cast<std::size_t>(axis)];
     // A slice of an unknown axis has an unknown size, even [:1], as in Keras's GetItem.compute_output_spec.
     const Dim dim = x[axis];
-    const Picked picked = pick(range, std::max<Dim>(dim, 0));
+    const ResolvedSlice picked = pick(range, std::max<Dim>(dim, 0));
     out.push_back(dim == kUnknown ? kUnknown : picked.count);
   }
   return {{in[0].dtype, out}};

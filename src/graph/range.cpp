@@ -7,7 +7,7 @@
 
 namespace attn::graph {
 
-Picked pick(const Range& range, Dim dim) {
+ResolvedSlice pick(const Range& range, Dim dim) {
   // Python's slice.indices: https://github.com/python/cpython/blob/main/Objects/sliceobject.c
   if (range.step == 0) throw bad_input("the step of a slice is 0");
   const bool forward = range.step > 0;

@@ -55,7 +55,7 @@ std::string behind_links(std::string path) {
 
 /// Removes the hidden files that killed writers of the target have left.
 void remove_stale(const std::string& target) {
-  for (const std::string& path : hidden_beside(target)) {
+  for (const std::string& path : hidden_names_of(target)) {
     const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
     if (file && ::flock(file.get(), LOCK_EX | LOCK_NB) == 0) ::unlink(path.c_str());
   }

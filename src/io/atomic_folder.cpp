@@ -83,7 +83,7 @@ AtomicFolder::~AtomicFolder() {
 
 /// Removes the folders that killed writers of the same target left behind.
 void AtomicFolder::remove_stale() const {
-  for (const std::string& name : hidden_beside(path_)) {
+  for (const std::string& name : hidden_names_of(path_)) {
     const Descriptor open(::open(name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     std::error_code ignored;
     if (open && ::flock(open.get(), LOCK_EX | LOCK_NB) == 0) fs::remove_all(name, ignored);

@@ -225,7 +225,7 @@ std::string checked_file_in(const std::string& folder, const std::string& name) 
   return path;
 }
 
-Bytes read_file_beside(const std::string& path, const std::string& name) {
+Bytes read_sibling_file(const std::string& path, const std::string& name) {
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   const std::string place = printable((folder / name).string());
   const Descriptor directory =

@@ -44,7 +44,7 @@ std::string hidden_name(const std::string& target) {
   return folder_of(target) + "/" + prefix_of(target) + random_letters() + std::string(kSuffix);
 }
 
-std::vector<std::string> hidden_beside(const std::string& target) {
+std::vector<std::string> hidden_names_of(const std::string& target) {
   const std::string folder = folder_of(target), prefix = prefix_of(target);
   const std::size_t length = prefix.size() + random_letters().size() + kSuffix.size();
   const auto close = [](DIR* open) { ::closedir(open); };

@@ -13,6 +13,6 @@ namespace attn::io {
 [[nodiscard]] std::string hidden_name(const std::string& target);
 
 /// Returns the paths of all hidden names for the target, of active and of killed writers.
-[[nodiscard]] std::vector<std::string> hidden_beside(const std::string& target);
+[[nodiscard]] std::vector<std::string> hidden_names_of(const std::string& target);
 
 }  // namespace attn::io

@@ -134,9 +134,9 @@ std::map<std::int64_t, std::vector<std::string>> labels_for(const std::vector<ru
 }
 
 /// Labels from the model itself: the terms or tokens of its inputs, for one example of the batch.
-class OwnLabels {
+class ModelLabels {
  public:
-  OwnLabels(const graph::Graph& graph, const std::vector<Tensor>& inputs, std::int64_t item)
+  ModelLabels(const graph::Graph& graph, const std::vector<Tensor>& inputs, std::int64_t item)
       : graph_(graph), inputs_(inputs), item_(item) {}
 
   /// Adds the terms of layers that read strings.
@@ -240,7 +240,7 @@ report::HeatmapReport attention_of(const open::LoadedModel& loaded, const open::
   out.inputs = describe_inputs(graph, given);
   out.image = image_in(tensors, heads.item);
   if (heads.labels.empty()) {
-    OwnLabels labels(graph, tensors, heads.item);
+    ModelLabels labels(graph, tensors, heads.item);
     labels.add_terms(loaded.model);
     if (loaded.weights) labels.add_tokens(*loaded.weights, listener);
     labels.add_bytes(loaded.model, execution, given);

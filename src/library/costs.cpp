@@ -71,7 +71,7 @@ void add_steps(report::CostReport& report, keras::Anatomy anatomy, const keras::
     const graph::Node& node = plan.graph.nodes[at(id)];
     const std::int32_t part = owners.of(node);
     CostRow& row = part == kNone ? report.total : report.rows[at(part)];
-    const Count all = graph::flops(plan.graph, node, graph::Hidden::counted);
+    const Count all = graph::flops(plan.graph, node, graph::HiddenPairs::counted);
     row.flops += all;
     row.hidden_flops += all - graph::flops(plan.graph, node);
     for (const graph::ValueId output : node.outputs) row.activation_bytes += bytes_of(plan.graph.value(output));

@@ -57,7 +57,7 @@ open::ModelText with_options(open::ModelText text, const OpenOptions& options) {
 
 }  // namespace
 
-open::Reading reading_of(const open::ModelText& text) {
+open::ReadingOptions reading_of(const open::ModelText& text) {
   return {text.options.input_shape, text.options.keras_version, text.options.as_keras_hub, std::nullopt};
 }
 
@@ -84,7 +84,7 @@ open::Execution execution_of(const RunOptions& options) {
 }
 
 open::LoadedModel loaded_for(const open::ModelText& text, const open::Execution& execution) {
-  open::Reading how = execution.reading();
+  open::ReadingOptions how = execution.reading();
   how.as_keras_hub = text.options.as_keras_hub;
   return open::load_model(text, how, open::Silent());
 }
@@ -224,7 +224,7 @@ Runner Model::prepare(const RunOptions& options) const {
   lower.scores = options.scores;
   std::optional<open::LoadedModel> quantized;
   if (open::is_quantization(options.dtype)) {
-    open::Reading how = reading_of(parts_->source);
+    open::ReadingOptions how = reading_of(parts_->source);
     how.quantize = options.dtype;
     quantized.emplace(open::load_model(parts_->source, how, silent));
   } else {

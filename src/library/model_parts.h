@@ -32,7 +32,7 @@ struct Model::Parts {
 };
 
 /// Returns the options that the text was opened with.
-[[nodiscard]] open::Reading reading_of(const open::ModelText& text);
+[[nodiscard]] open::ReadingOptions reading_of(const open::ModelText& text);
 
 /// Reads the text once more, for a run that may quantize its weights.
 [[nodiscard]] open::LoadedModel loaded_for(const open::ModelText& text, const open::Execution& execution);

@@ -101,7 +101,7 @@ Model Model::quantized(const std::string& how, const RunOptions& options) const 
   if (!open::is_quantization(how))
     throw bad_usage("quantize '{}': expected int8, int4, or int4 with a block as in int4:64", printable(how))
         .about("quantize");
-  open::Reading reading = reading_of(parts_->source);
+  open::ReadingOptions reading = reading_of(parts_->source);
   reading.quantize = how;
   const open::LoadedModel loaded = open::load_model(parts_->source, reading, kSilent);
   auto arrays = open::stored_arrays(loaded.model.weights(), open::load_weights(loaded, execution_of(options), kSilent));

@@ -18,7 +18,7 @@ struct Parts {
   Emitter& e = step.emitter;
 
   [[nodiscard]] Name heads_first(std::size_t i) const { return e.transpose(step.in[i], {0, 2, 1, 3}); }
-  [[nodiscard]] Name heads_behind(const Name& x) const { return e.transpose(x, {0, 2, 1, 3}); }
+  [[nodiscard]] Name heads_after_positions(const Name& x) const { return e.transpose(x, {0, 2, 1, 3}); }
 
   [[nodiscard]] Size length(std::size_t i) const {
     return e.size([&](const graph::Graph& graph) { return graph.value(step.node.inputs[i]).shape[1]; });
@@ -71,7 +71,7 @@ struct Parts {
     x = e.node("Expand", {x, e.ints({1, 1, 1, queries / heads, 1})});
     Sizes wide = from;
     wide.insert(wide.begin() + 3, Size::of(queries / heads));
-    return heads_behind(e.node("Reshape", {x, e.ints({0, 0, queries, step.input(i).shape[3]})}));
+    return heads_after_positions(e.node("Reshape", {x, e.ints({0, 0, queries, step.input(i).shape[3]})}));
   }
 
   [[nodiscard]] Names by_operator() const {
@@ -89,10 +89,10 @@ struct Parts {
     }
     Names inputs{heads_first(0), heads_first(1), heads_first(2)};
     if (bias) inputs.push_back(whole(*bias).name);
-    if (!op.scores) return {heads_behind(e.node("Attention", inputs, attributes))};
+    if (!op.scores) return {heads_after_positions(e.node("Attention", inputs, attributes))};
     attributes.push_back({"qk_matmul_output_mode", std::int64_t{3}});  // scores after the softmax
     const Names made = e.nodes("Attention", inputs, 4, attributes);
-    return {heads_behind(made[0]), made[3]};
+    return {heads_after_positions(made[0]), made[3]};
   }
 
   [[nodiscard]] Names by_parts() const {
@@ -111,7 +111,7 @@ struct Parts {
     Term shares = scores.apply("Softmax", {}, {{"axis", std::int64_t{-1}}});
     if (counts && !fused) shares = where(*counts, shares, shares.number(0.0));
     shares = shares.cast(dtype);
-    Names out{heads_behind(shares.apply("MatMul", {value}).name)};
+    Names out{heads_after_positions(shares.apply("MatMul", {value}).name)};
     if (op.scores) out.push_back(shares.name);
     return out;
   }

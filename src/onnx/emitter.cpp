@@ -72,8 +72,8 @@ namespace {
 
 }  // namespace
 
-Size Emitter::size(const Look& look) const {
-  const auto found = fit(samples_, look);
+Size Emitter::size(const SizeReader& read) const {
+  const auto found = fit(samples_, read);
   if (!found) no_formula(samples_);
   return *found;
 }

@@ -50,7 +50,7 @@ class Emitter {
 
   [[nodiscard]] Sizes sizes(graph::ValueId id) const;
   /// Returns the formula of a number in the graph. Throws Error (bad_input) if the number follows none.
-  [[nodiscard]] Size size(const Look& look) const;
+  [[nodiscard]] Size size(const SizeReader& read) const;
   /// Returns an int64 vector with these sizes. Throws Error (bad_input) if one follows no formula.
   Name vector(const Sizes& sizes);
   Name rank0(const Size& size);

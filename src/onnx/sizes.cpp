@@ -85,13 +85,13 @@ bool is_size(const graph::Value& value) {
   return value.kind == graph::ValueKind::constant && is_integer(value.dtype) && value.shape.rank() == 0;
 }
 
-std::optional<Size> fit(const Samples& samples, const Look& look) {
-  const std::int64_t at_base = look(samples.base);
+std::optional<Size> fit(const Samples& samples, const SizeReader& read) {
+  const std::int64_t at_base = read(samples.base);
   if (samples.lengths.empty()) return Size::of(at_base);
   Size size;
   std::int64_t last = at_base;
   for (std::size_t i = 0; i < samples.lengths.size(); ++i) {
-    const std::int64_t there = look(samples.others[i]);
+    const std::int64_t there = read(samples.others[i]);
     if (there == at_base) continue;
     size.lengths.push_back(static_cast<int>(i));
     last = there;
@@ -112,7 +112,7 @@ std::optional<Size> fit(const Samples& samples, const Look& look) {
   for (std::size_t s = 0; s < samples.others.size(); ++s) {
     const std::int64_t expected =
         (size.fixed() ? 0 : size.factor * product(size.lengths, samples.other_lengths[s])) + size.offset;
-    if (look(samples.others[s]) != expected) return std::nullopt;
+    if (read(samples.others[s]) != expected) return std::nullopt;
   }
   return size;
 }

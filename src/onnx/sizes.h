@@ -22,10 +22,10 @@ struct Size {
 };
 
 /// Reads a number from the graph at one of its sizes.
-using Look = std::function<std::int64_t(const graph::Graph&)>;
+using SizeReader = std::function<std::int64_t(const graph::Graph&)>;
 
 /// Fits a formula to a number in all samples; empty if no formula of this form fits.
-[[nodiscard]] std::optional<Size> fit(const Samples& samples, const Look& look);
+[[nodiscard]] std::optional<Size> fit(const Samples& samples, const SizeReader& read);
 
 /// Returns whether the value is an integer that may be a size, and so may differ at another size.
 [[nodiscard]] bool is_size(const graph::Value& value);

@@ -56,9 +56,9 @@ std::span<const std::byte> bytes_of(const Tensor& tensor) {
 }
 
 /// The file with the bytes of large tensors.
-class Outside {
+class ExternalData {
  public:
-  Outside(const std::string& path, bool used) {
+  ExternalData(const std::string& path, bool used) {
     if (!used) return;
     name_ = std::filesystem::path(path + ".data").filename().string();
     file_ = std::make_unique<io::AtomicFile>(path + ".data");
@@ -98,7 +98,7 @@ class Outside {
   std::int64_t offset_ = 0;
 };
 
-Message message_of(const Tensor& tensor, const std::string& name, Outside* outside) {
+Message message_of(const Tensor& tensor, const std::string& name, ExternalData* outside) {
   Message out;
   out.numbers(1, tensor.shape().dims());
   out.number(2, type_code(tensor.dtype()));
@@ -130,7 +130,7 @@ Message message_of(const ValueInfo& value) {
   return out;
 }
 
-Message message_of(const Graph& graph, Outside* outside);
+Message message_of(const Graph& graph, ExternalData* outside);
 
 Message message_of(const Attribute& attribute) {
   enum : std::int64_t { real = 1, number = 2, text = 3, tensor = 4, graph = 5, numbers = 7 };  // AttributeType
@@ -175,7 +175,7 @@ Message message_of(const Node& node) {
   return out;
 }
 
-Message message_of(const Graph& graph, Outside* outside) {
+Message message_of(const Graph& graph, ExternalData* outside) {
   Message out;
   for (const Node& node : graph.nodes) out.message(1, message_of(node));
   out.text(2, graph.name);
@@ -191,7 +191,7 @@ void write_model(const std::string& path, const Model& model, const std::string&
   std::int64_t bytes = 0;
   for (const NamedTensor& tensor : model.graph.initializers) bytes += tensor.tensor.bytes();
   io::AtomicFile file(path, io::AtomicFile::Content::binary);
-  Outside outside(path, bytes > most_inside);
+  ExternalData outside(path, bytes > most_inside);
   Message out, opset;
   out.number(1, format_of(model.opset));
   out.text(2, "attn");

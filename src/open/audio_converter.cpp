@@ -91,7 +91,7 @@ void AudioConverter::prepare(Dim samples, const Execution& execution) {
   session_.reset();
   keras::ReadOptions options;
   options.input_shape = Shape{samples};
-  const LoadedModel layer = load_model(ModelText{source_, config_, options, {}}, Reading{}, kQuiet);
+  const LoadedModel layer = load_model(ModelText{source_, config_, options, {}}, ReadingOptions{}, kQuiet);
   keras::LowerOptions lower;
   lower.batch = 1;
   graph::Graph graph = layer.model.lower(lower);

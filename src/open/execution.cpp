@@ -6,7 +6,7 @@ bool is_quantization(const std::optional<std::string>& dtype) {
   return dtype && (*dtype == "int8" || *dtype == "int4" || dtype->starts_with("int4:"));
 }
 
-Reading Execution::reading() const {
+ReadingOptions Execution::reading() const {
   return {input_shape, keras_version, as_keras_hub, is_quantization(dtype) ? dtype : std::nullopt};
 }
 

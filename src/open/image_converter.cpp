@@ -47,7 +47,7 @@ void ImageConverter::prepare(const Shape& size, const Execution& execution) {
   session_.reset();
   keras::ReadOptions options;
   options.input_shape = size;
-  const LoadedModel layer = load_model(ModelText{source_, config_, options, {}}, Reading{}, kIgnored);
+  const LoadedModel layer = load_model(ModelText{source_, config_, options, {}}, ReadingOptions{}, kIgnored);
   keras::LowerOptions lower;
   lower.batch = 1;
   graph::Graph graph = layer.model.lower(lower);

@@ -32,18 +32,18 @@ bool is_folder(const std::string& path) {
   return std::filesystem::is_directory(path, ignored);
 }
 
-ModelText read_model_text(const std::optional<std::string>& path, const Reading& how) {
+ModelText read_model_text(const std::optional<std::string>& path, const ReadingOptions& how) {
   ModelText source = path ? read_model_file(*path) : builtin_model();
   if (how.input_shape) source.options.input_shape = how.input_shape;
   if (how.keras_version) source.options.keras_version = how.keras_version;
   return source;
 }
 
-LoadedModel load_model(const std::optional<std::string>& path, const Reading& how, const Listener& listener) {
+LoadedModel load_model(const std::optional<std::string>& path, const ReadingOptions& how, const Listener& listener) {
   return load_model(read_model_text(path, how), how, listener);
 }
 
-LoadedModel load_model(ModelText source, const Reading& how, const Listener& listener) {
+LoadedModel load_model(ModelText source, const ReadingOptions& how, const Listener& listener) {
   std::string file = printable(source.name);
   source.options.as_keras_hub = how.as_keras_hub;
   std::shared_ptr<const keras::Model> floats;

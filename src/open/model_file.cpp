@@ -11,7 +11,7 @@
 #include "attn/io/hdf5.h"
 #include "attn/io/json_text.h"
 #include "attn/io/keras_archive.h"
-#include "attn/io/other_kinds.h"
+#include "attn/io/unsupported_formats.h"
 #include "attn/io/zip.h"
 #include "attn/weights/read_store.h"
 #include "model_folder.h"
@@ -66,7 +66,7 @@ ModelText read_hdf5_model(const std::string& path, const io::Bytes& file) {
 }
 
 /// Returns whether the archive is NumPy's .npz.
-bool holds_arrays_alone(const io::ZipReader& archive) {
+bool is_npz(const io::ZipReader& archive) {
   const auto& members = archive.members();
   return !members.empty() &&
          std::ranges::all_of(members, [](const io::ZipMember& member) { return member.name.ends_with(".npy"); });
@@ -84,8 +84,8 @@ ModelText model_text_of(const io::Bytes& file, const std::string& path) {
   };
   switch (io::kind_of(file)) {
     case io::FileKind::zip:
-      io::refuse_other_kind(file, path);  // PyTorch's files are archives too
-      if (holds_arrays_alone(io::ZipReader(file, path))) throw of_arrays();
+      io::refuse_unsupported_format(file, path);  // PyTorch's files are archives too
+      if (is_npz(io::ZipReader(file, path))) throw of_arrays();
       return read_archive(path, file);
     case io::FileKind::hdf5:
       return read_hdf5_model(path, file);
@@ -93,7 +93,7 @@ ModelText model_text_of(const io::Bytes& file, const std::string& path) {
     case io::FileKind::safetensors:
       throw of_arrays();
     case io::FileKind::other:
-      io::refuse_other_kind(file, path);
+      io::refuse_unsupported_format(file, path);
       break;
   }
   const std::string name = path == "-" ? "stdin" : path;

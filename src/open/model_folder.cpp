@@ -10,7 +10,7 @@
 #include "attn/base/text.h"
 #include "attn/io/file.h"
 #include "attn/io/json_text.h"
-#include "attn/io/other_kinds.h"
+#include "attn/io/unsupported_formats.h"
 #include "attn/weights/read_store.h"
 #include "tied_embedding.h"
 
@@ -43,7 +43,7 @@ std::string file_ending_in(const std::string& folder, std::string_view ending) {
 }
 
 [[noreturn]] void refuse_without_config(const std::string& path) {
-  for (const io::OtherKind& kind : io::other_kinds())
+  for (const io::UnsupportedFormat& kind : io::unsupported_formats())
     if (!file_ending_in(path, kind.ending).empty()) throw bad_input("{}: {}", printable(path), kind.what);
   throw bad_input(
       "{}: a folder without config.json; expected a preset of KerasHub, a Hugging Face folder, or a model file (Keras "

@@ -47,12 +47,12 @@ WeightsSource read_weights(const std::string& path, const LoadedModel* model, co
   const auto work = listener.begin("reading " + path);
   if (is_folder(path)) {
     WeightsSource out;
-    if (model == nullptr) model = &out.model.emplace(load_model(path, Reading{}, listener));
+    if (model == nullptr) model = &out.model.emplace(load_model(path, ReadingOptions{}, listener));
     out.store = read_weights(wanted_weights(model->model), path);
     return out;
   }
   if (is_config(path)) {
-    LoadedModel described = load_model(path, Reading{}, listener);
+    LoadedModel described = load_model(path, ReadingOptions{}, listener);
     if (described.weights) {  // the weights of the folder with this config
       WeightsSource out = read_weights(*described.weights, model != nullptr ? model : &described, listener);
       if (model == nullptr) out.model.emplace(std::move(described));
@@ -71,7 +71,7 @@ WeightsSource read_weights(const std::string& path, const LoadedModel* model, co
   const bool layered = out.store.naming == weights::Naming::layered;
   if (model != nullptr || path == "-" || !(layered || is_archive(file, path))) return out;
   try {
-    out.model = load_model(path, Reading{}, listener);
+    out.model = load_model(path, ReadingOptions{}, listener);
   } catch (const Error& error) {
     if (error.code() != ExitCode::bad_input) throw;
     if (layered) {  // the older .h5 may hold weights only, and names them by their paths
@@ -93,7 +93,7 @@ std::vector<NamedTensor> named_weights(const WeightsSource& source, const Loaded
   return model == nullptr ? source.store.weights : weights::with_paths(model->model.weights(), source.store);
 }
 
-std::vector<NamedTensor> apart_weights(const WeightsSource& source, const LoadedModel* model) {
+std::vector<NamedTensor> weights_by_place(const WeightsSource& source, const LoadedModel* model) {
   if (model == nullptr && source.model) model = &*source.model;
   return model == nullptr ? source.store.weights : weights::with_file_names(model->model.weights(), source.store);
 }

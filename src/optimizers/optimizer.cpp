@@ -39,7 +39,7 @@ Optimizer::Optimizer(Settings settings, std::vector<Variable> variables, int thr
     for (std::int64_t begin = 0; begin < size; begin += most)
       parts_.push_back({n, begin, std::min(begin + most, size)});
   }
-  share_out(elements);
+  shard_variables(elements);
   if (settings_.loss_scale) {
     for (const auto& [name, dtype] :
          {std::pair("iteration", DType::int64), std::pair("learning_rate", DType::float32),
@@ -54,7 +54,7 @@ Optimizer::Optimizer(Settings settings, std::vector<Variable> variables, int thr
 }
 
 /// Ranks get consecutive ranges of about equal size.
-void Optimizer::share_out(std::int64_t elements) {
+void Optimizer::shard_variables(std::int64_t elements) {
   moved_.assign(static_cast<std::size_t>(sharing_.ranks), std::vector<Range>(variables_.size()));
   std::int64_t before = 0;
   for (const Part& part : parts_) {

@@ -32,7 +32,7 @@ T* from(const Tensor& tensor, std::int64_t begin = 0) {
 
 /// The values of a step that are common to all variables: the learning rate, the step's number from 1 on, and Nadam's
 /// product of momenta.
-struct Moment {
+struct StepValues {
   double rate = 0, t = 1, product = 1;
 };
 
@@ -113,8 +113,8 @@ std::optional<double> Optimizer::decay_of(const Variable& variable) const {
   return muon != nullptr && uses_adam(*muon, variable) ? muon->adam_weight_decay : settings_.weight_decay;
 }
 
-Moment Optimizer::begin_step() {
-  Moment common;
+StepValues Optimizer::begin_step() {
+  StepValues common;
   common.rate = learning_rate();
   common.t = static_cast<double>(updates() + 1);
   if (const auto* nadam = std::get_if<Nadam>(&settings_.rule)) {
@@ -140,7 +140,7 @@ Pass Optimizer::pass() const {
 
 /// Returns the step of this rank's shard. The shard is a contiguous range of the variable; slots begin with it.
 template <typename T>
-Visit<T> Optimizer::visit_of(std::size_t n, const Moment& moment, const Tensor& weight, const Gradient& gradient,
+Visit<T> Optimizer::visit_of(std::size_t n, const StepValues& values, const Tensor& weight, const Gradient& gradient,
                              double factor) const {
   const std::int64_t before = moved(n).begin;
   Visit<T> visit;
@@ -151,9 +151,9 @@ Visit<T> Optimizer::visit_of(std::size_t n, const Moment& moment, const Tensor& 
   Step<T>& step = visit.step;
   step.shape = &variables_[n].shape;
   step.size = weight.size();
-  step.rate = moment.rate;
-  step.t = moment.t;
-  step.product = moment.product;
+  step.rate = values.rate;
+  step.t = values.t;
+  step.product = values.product;
   step.v = from<T>(weight, before);
   step.g = from<const T>(gradient.sum, before);
   step.q = from<const T>(gradient.squares, before);
@@ -170,7 +170,7 @@ std::vector<Tensor> Optimizer::directions_of(const Pass& how, const std::vector<
                                              const std::vector<Gradient>& gradients,
                                              const std::vector<double>& factors) const {
   if (!std::holds_alternative<Muon>(settings_.rule)) return {};
-  const Computing computing;
+  const ComputeGuard computing;
   std::vector<Tensor> out(weights.size());
   for_each_part(static_cast<std::int64_t>(own_parts_.size()), threads_, [&](std::int64_t i) {
     const std::size_t n = own_parts_[static_cast<std::size_t>(i)].variable;
@@ -178,7 +178,7 @@ std::vector<Tensor> Optimizer::directions_of(const Pass& how, const std::vector<
     out[n] = Tensor(variables_[n].dtype, variables_[n].shape);
     with_number(variables_[n].dtype, [&](auto number) {
       using T = decltype(number);
-      find_direction(how, visit_of<T>(n, Moment(), weights[n], gradients[n], factors[n]), from<T>(out[n]));
+      find_direction(how, visit_of<T>(n, StepValues(), weights[n], gradients[n], factors[n]), from<T>(out[n]));
     });
   });
   return out;
@@ -206,7 +206,7 @@ void Optimizer::move(const std::vector<Tensor>& weights, std::vector<Gradient>& 
   }
   const Pass how = pass();
   const std::vector<Tensor> directions = directions_of(how, weights, gradients, factors);
-  const Moment moment = begin_step();
+  const StepValues values = begin_step();
   std::atomic<bool> clipped = report.clipped;
   for_each_part(static_cast<std::int64_t>(own_parts_.size()), threads_, [&](std::int64_t i) {
     const Part& part = own_parts_[static_cast<std::size_t>(i)];
@@ -215,7 +215,7 @@ void Optimizer::move(const std::vector<Tensor>& weights, std::vector<Gradient>& 
     if (!has(gradients[n])) return;
     with_number(variables_[n].dtype, [&](auto number) {
       using T = decltype(number);
-      Visit<T> visit = visit_of<T>(n, moment, weights[n], gradients[n], factors[n]);
+      Visit<T> visit = visit_of<T>(n, values, weights[n], gradients[n], factors[n]);
       if (!directions.empty()) visit.step.direction = from<const T>(directions[n]);
       if (run(how, visit, part.begin - before, part.end - before)) clipped = true;
     });

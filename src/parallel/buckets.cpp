@@ -16,7 +16,7 @@ using graph::ValueId;
 
 class Bucketing {
  public:
-  Bucketing(Graph& graph, std::int64_t bytes, const Rounded& rounded)
+  Bucketing(Graph& graph, std::int64_t bytes, const RoundedSums& rounded)
       : graph_(graph), limit_(bytes), rounded_(rounded), nodes_(std::exchange(graph.nodes, {})), build_(graph) {
     now_.resize(graph.values.size());
     for (std::size_t i = 0; i < now_.size(); ++i) now_[i] = static_cast<ValueId>(i);
@@ -120,7 +120,7 @@ class Bucketing {
 
   Graph& graph_;
   std::int64_t limit_;
-  const Rounded& rounded_;
+  const RoundedSums& rounded_;
   std::vector<Node> nodes_;
   graph::Builder build_;
   std::vector<ValueId> now_;  // the replacement of each value of the old graph
@@ -132,7 +132,7 @@ class Bucketing {
 
 }  // namespace
 
-std::set<ValueId> sums_behind(const Graph& graph, const std::set<ValueId>& outputs) {
+std::set<ValueId> sums_reaching_only(const Graph& graph, const std::set<ValueId>& outputs) {
   // For each value: whether it leads to one of the outputs, and whether anything else reads it.
   std::vector<bool> leads(graph.values.size(), false), strays(graph.values.size(), false);
   for (const graph::Output& output : graph.outputs)
@@ -152,7 +152,7 @@ std::set<ValueId> sums_behind(const Graph& graph, const std::set<ValueId>& outpu
   return sums;
 }
 
-Graph bucket_sums(Graph graph, std::int64_t bytes, const Rounded& rounded) {
+Graph bucket_sums(Graph graph, std::int64_t bytes, const RoundedSums& rounded) {
   Bucketing(graph, bytes, rounded).run();
   return graph;
 }

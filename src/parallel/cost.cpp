@@ -99,7 +99,7 @@ Cluster between_groups(Cluster cluster, int ranks) {
 
 }  // namespace
 
-std::vector<CollectiveCall> gathers(const Graph& model, const RowsOfGroup& rows) {
+std::vector<CollectiveCall> gathers(const Graph& model, const GroupRows& rows) {
   std::vector<CollectiveCall> result;
   for (std::size_t i = 0; i < model.outputs.size(); ++i)
     if (!rows.outputs[i].empty())
@@ -113,7 +113,7 @@ double seconds_across(const Cluster& cluster, const CollectiveCall& call, int ra
 
 Prediction predict(const Graph& model, Kind kind, int ranks, int groups, const Cluster& cluster) {
   if (groups == 1) return predict(model, kind, ranks, cluster);
-  const RowsOfGroup rows = rows_of_group(model, groups - 1, groups);  // the last group has the most rows
+  const GroupRows rows = rows_of_group(model, groups - 1, groups);  // the last group has the most rows
   Prediction result = predict(rows.part.graph, kind, ranks, cluster);
   result.alone = compute_seconds(model, cluster);
   for (const CollectiveCall& gather : gathers(model, rows))

@@ -22,7 +22,7 @@ using graph::Graph;
 using graph::Node;
 using graph::ValueId;
 using graph::ValueKind;
-using How = Strategy::How;
+using Method = Strategy::Method;
 
 /// Collects, for each value of the model's graph, the layouts in which its readers need it.
 class Layouts {
@@ -39,8 +39,8 @@ class Layouts {
           is_new = false;
           for (const Layout& layout : std::set<Layout>(of_[at(value)])) {
             const Strategy strategy = strategies.strategy(*node, i, layout);
-            if (strategy.how == How::cut) is_new = add(value, std::nullopt) || is_new;
-            if (strategy.how == How::gather) is_new = add(value, strategy.split) || is_new;
+            if (strategy.how == Method::cut) is_new = add(value, std::nullopt) || is_new;
+            if (strategy.how == Method::gather) is_new = add(value, strategy.split) || is_new;
             for (std::size_t k = 0; k < strategy.inputs.size(); ++k) add(node->inputs[k], strategy.inputs[k]);
           }
         }
@@ -142,7 +142,7 @@ class Writer {
       for (const bool derived : {false, true}) {
         for (const Layout& layout : layouts) {
           const Strategy strategy = strategies_.strategy(node, i, layout);
-          if ((strategy.how == How::cut || strategy.how == How::gather) != derived) continue;
+          if ((strategy.how == Method::cut || strategy.how == Method::gather) != derived) continue;
           if (made_.contains({node.outputs[i], layout})) continue;
           make(node, i, layout, strategy);
         }
@@ -153,27 +153,27 @@ class Writer {
   void make(const Node& node, std::size_t output, const Layout& layout, const Strategy& strategy) {
     const ValueId id = node.outputs[output];
     switch (strategy.how) {
-      case How::whole:
-      case How::part:
+      case Method::whole:
+      case Method::part:
         return of_inputs(node, output, strategy);
-      case How::cut:
+      case Method::cut:
         made_[{id, layout}] = cut(get(id, std::nullopt), strategy.split);
         return;
-      case How::gather:
+      case Method::gather:
         made_[{id, layout}] =
             build_.apply(graph::AllGather{strategy.split.axis, strategy.split.sizes, rank_}, {get(id, strategy.split)});
         return note(node, strategy.split);
-      case How::row_sum:
+      case Method::row_sum:
         made_[{id, layout}] = row_sum(node, strategy);
         return note(node, strategy.split);
-      case How::sum:
+      case Method::sum:
         made_[{id, layout}] = sum(node, output, strategy);
         return note(node, strategy.split);
-      case How::ring:
+      case Method::ring:
         made_[{id, layout}] = ring_attention(build_, {std::get<graph::Attention>(node.op), inputs_of(node, strategy),
                                                       strategy.split, *strategy.inputs[1], rank_});
         return note(node, strategy.split);
-      case How::look_up:
+      case Method::look_up:
         made_[{id, layout}] = look_up(node, strategy);
         return note(node, strategy.split);
     }
@@ -192,7 +192,7 @@ class Writer {
 
   /// Computes the node itself, on this rank's sizes.
   void of_inputs(const Node& node, std::size_t output, const Strategy& strategy) {
-    const bool is_part = strategy.how == How::part;
+    const bool is_part = strategy.how == Method::part;
     if (is_part && std::holds_alternative<graph::Dropout>(node.op)) {
       made_[{node.outputs[output], strategy.split}] = drop(node, strategy);
       return;
@@ -213,7 +213,7 @@ class Writer {
     if (!outputs.empty() && node.outputs.size() > 1) return outputs;
     std::vector<ValueId> inputs = inputs_of(node, strategy);
     graph::Op op = node.op;
-    if (strategy.how == How::part) fit(op, node, output, strategy, inputs);
+    if (strategy.how == Method::part) fit(op, node, output, strategy, inputs);
     outputs = build_.apply_all(std::move(op), std::move(inputs));
     return outputs;
   }

@@ -78,7 +78,7 @@ class Joining {
     std::size_t begin = 0;
     for (std::size_t i = 0; i < first.nodes.size(); ++i) {
       if (!graph::is_collective(first.nodes[i].op)) continue;
-      meet(begin, i);
+      combine(begin, i);
       begin = i + 1;
     }
     for (std::size_t part = 0; part < locals_.size(); ++part) copy(part, begin, first.nodes.size());
@@ -133,7 +133,7 @@ class Joining {
   }
 
   /// Adds the nodes of all parts from `begin` up to the collective at `index`, and the collective.
-  void meet(std::size_t begin, std::size_t index) {
+  void combine(std::size_t begin, std::size_t index) {
     const graph::Op& op = locals_[0].graph.nodes[index].op;
     ValueId met = kNone;
     if (const auto* sum = std::get_if<graph::AllReduce>(&op)) {

@@ -21,8 +21,8 @@ Error depends(const graph::Graph& graph, const Node& node) {
 
 }  // namespace
 
-RowsOfGroup rows_of_group(const graph::Graph& graph, int group, int groups) {
-  RowsOfGroup out{parallelize(graph, Kind::data, group, groups), {}, {}};
+GroupRows rows_of_group(const graph::Graph& graph, int group, int groups) {
+  GroupRows out{parallelize(graph, Kind::data, group, groups), {}, {}};
   graph::Graph& part = out.part.graph;
   std::map<ValueId, const Node*> gathered;  // values that are outputs of the groups and have no other reader
   for (const Node& node : part.nodes) {

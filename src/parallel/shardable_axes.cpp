@@ -182,7 +182,7 @@ class Finder {
   [[nodiscard]] Result of(const graph::Reshape&, const Node& node) const {
     ShardableAxes result;
     for (const auto& [axis, groups] : shardable(node, 0)) {
-      const Moved moved = moved_by_reshape(shape(node.inputs[0]), shape(node.outputs[0]), axis);
+      const MovedAxis moved = axis_after_reshape(shape(node.inputs[0]), shape(node.outputs[0]), axis);
       if (moved.axis == graph::kNone) continue;
       // Only whole groups can be distributed.
       const Dim size = shape(node.inputs[0])[axis];
@@ -368,7 +368,7 @@ int axis_below(const Shape& output, const Shape& shape, int axis) {
   return below < 0 || (shape[below] == 1 && output[axis] != 1) ? graph::kNone : below;
 }
 
-Moved moved_by_reshape(const Shape& from, const Shape& to, int axis) {
+MovedAxis axis_after_reshape(const Shape& from, const Shape& to, int axis) {
   const Dim size = from[axis], before = product(from, 0, axis);
   if (size <= 1) return {};
   for (int there = 0; there < to.rank(); ++there) {

@@ -19,11 +19,11 @@ using ShardableAxes = std::map<int, Dim>;
 
 /// The position of an axis in the output shape of a Reshape. It is `factor` times as long there, or, if `factor` is 1,
 /// `divisor` times as short. `axis` is kNone if the indices do not stay contiguous.
-struct Moved {
+struct MovedAxis {
   int axis = graph::kNone;
   Dim factor = 1, divisor = 1;
 };
-[[nodiscard]] Moved moved_by_reshape(const Shape& from, const Shape& to, int axis);
+[[nodiscard]] MovedAxis axis_after_reshape(const Shape& from, const Shape& to, int axis);
 
 /// Returns the axis of an input with `shape` that broadcasts to the output's axis (NumPy); kNone if the input is
 /// repeated along it.

@@ -9,7 +9,7 @@ using graph::at;
 using graph::kNone;
 using graph::Node;
 using graph::ValueId;
-using How = Strategy::How;
+using Method = Strategy::Method;
 
 std::vector<Layout> all_whole(const Node& node) { return std::vector<Layout>(node.inputs.size()); }
 
@@ -66,11 +66,11 @@ Strategy Strategies::strategy(const Node& node, std::size_t output, const Layout
 }
 
 Strategy Strategies::whole(const Node& node, std::size_t output) const {
-  const Strategy as_ever{How::whole, {}, all_whole(node)};
+  const Strategy as_ever{Method::whole, {}, all_whole(node)};
   const ValueId value = node.outputs[output];
   const auto gathered = [&](int axis) {
     const auto split = split_of(value, axis);
-    return split ? Strategy{How::gather, *split, {}} : as_ever;
+    return split ? Strategy{Method::gather, *split, {}} : as_ever;
   };
   if (kind_ != Kind::tensor) {
     // Masks and indices that depend only on tokens are cheaper to recompute than to gather.
@@ -85,7 +85,7 @@ Strategy Strategies::whole(const Node& node, std::size_t output) const {
     const Shape &x = shape(node.inputs[0]), &kernel = shape(node.inputs[1]);
     const int rows = x.rank() - linear->contracted;
     if (const auto split = split_of(node.inputs[0], rows); split && fixed_[at(node.inputs[1])] && !linear->residual) {
-      Strategy strategy{How::row_sum, *split, all_whole(node)};
+      Strategy strategy{Method::row_sum, *split, all_whole(node)};
       strategy.inputs[0] = split;
       strategy.inputs[1] = with_axis(*split, 0);
       return strategy;
@@ -101,7 +101,7 @@ Strategy Strategies::whole(const Node& node, std::size_t output) const {
     const bool is_large = table[0] > indices.size() && table[0] >= ranks_;
     if (gather->axis == 0 && is_large && fixed_[at(node.inputs[0])] && is_floating(graph_.value(value).dtype)) {
       const Split split{0, shares_of_axis(table[0], table[0], ranks_)};
-      return {How::look_up, split, {split, std::nullopt}};
+      return {Method::look_up, split, {split, std::nullopt}};
     }
   }
   if (std::holds_alternative<graph::Attention>(node.op)) return gathered(output == 0 ? 2 : 1);
@@ -109,9 +109,9 @@ Strategy Strategies::whole(const Node& node, std::size_t output) const {
 }
 
 Strategy Strategies::part(const Node& node, std::size_t output, const Split& split) const {
-  const Strategy cut{How::cut, split, {}};
+  const Strategy cut{Method::cut, split, {}};
   const ValueId value = node.outputs[output];
-  Strategy strategy{How::part, split, all_whole(node)};
+  Strategy strategy{Method::part, split, all_whole(node)};
   const auto& in = node.inputs;
 
   if (fixed_[at(value)]) {  // weights, possibly moved or cast: a rank keeps only its shard in memory
@@ -183,7 +183,7 @@ Strategy Strategies::part(const Node& node, std::size_t output, const Split& spl
           },
           [&](const graph::Reshape&) {
             for (const auto& [axis, groups] : shardable_[at(in[0])]) {
-              const Moved moved = moved_by_reshape(shape(in[0]), shape(value), axis);
+              const MovedAxis moved = axis_after_reshape(shape(in[0]), shape(value), axis);
               if (moved.axis != split.axis) continue;
               Split before = with_axis(split, axis);
               for (Dim& size : before.sizes) {
@@ -234,7 +234,7 @@ Strategy Strategies::part(const Node& node, std::size_t output, const Split& spl
             strategy.inputs[0] = with_axis(split, of_query);
             const auto keys_of_ranks = split_of(in[1], 1), values_of_ranks = split_of(in[2], 1);
             if (of_scores == 2 && !op.scores && !op.lse && keys_of_ranks && keys_of_ranks == values_of_ranks) {
-              strategy.how = How::ring;
+              strategy.how = Method::ring;
               strategy.inputs[1] = strategy.inputs[2] = keys_of_ranks;
             }
             if (of_scores == 0) strategy.inputs[1] = strategy.inputs[2] = strategy.inputs[0];
@@ -294,7 +294,7 @@ Strategy Strategies::part(const Node& node, std::size_t output, const Split& spl
 
 std::optional<Strategy> Strategies::sum(const Node& node, std::size_t output) const {
   const auto& in = node.inputs;
-  Strategy strategy{How::sum, {}, all_whole(node)};
+  Strategy strategy{Method::sum, {}, all_whole(node)};
   /// Shards axis `axis` of input i and axis `other` of input k alike, if either of them can be sharded.
   const auto both = [&](std::size_t i, int axis, std::size_t k, int other) -> std::optional<Strategy> {
     auto split = split_of(in[i], axis);

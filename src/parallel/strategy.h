@@ -14,7 +14,7 @@ namespace attn::parallel {
 using Layout = std::optional<Split>;
 
 struct Strategy {
-  enum class How : std::uint8_t {
+  enum class Method : std::uint8_t {
     whole,    ///< the whole value from whole inputs, as on one rank
     part,     ///< a shard from shards of inputs
     cut,      ///< a shard, cut from the whole value
@@ -24,7 +24,7 @@ struct Strategy {
     sum,      ///< the whole value: an all-reduce of summands that ranks compute from shards of inputs
     ring      ///< attention for a shard of the queries, with keys and values that circulate among ranks
   };
-  How how = How::whole;
+  Method how = Method::whole;
   Split split{};                 ///< the split of the result for `gather`, of the inputs for sums
   std::vector<Layout> inputs{};  ///< the layout of each input; empty for `cut` and `gather`
 };

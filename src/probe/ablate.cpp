@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "attn/base/error.h"
-#include "refusals.h"
+#include "requirements.h"
 
 namespace attn::probe {
 namespace {

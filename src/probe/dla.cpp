@@ -7,8 +7,8 @@
 #include "attn/base/error.h"
 #include "attn/open/session.h"
 #include "attn/probe/edits.h"
-#include "refusals.h"
-#include "wiring.h"
+#include "data_flow.h"
+#include "requirements.h"
 
 namespace attn::probe {
 namespace {
@@ -25,14 +25,14 @@ struct Norm {
 };
 
 /// Follows a value back through operations with one computed operand to a norm; no node if there is none before `stop`.
-Norm norm_before(const Wiring& wiring, ValueId value, ValueId stop) {
+Norm norm_before(const DataFlow& flow, ValueId value, ValueId stop) {
   while (value != stop) {
-    const Node* node = wiring.producer(value);
+    const Node* node = flow.producer(value);
     if (node == nullptr) break;
     if (std::holds_alternative<graph::LayerNorm>(node->op)) return {node, node->inputs[0], node->outputs[0]};
     std::vector<ValueId> computed;
     for (const ValueId id : node->inputs)
-      if (!wiring.is_fixed(id)) computed.push_back(id);
+      if (!flow.is_fixed(id)) computed.push_back(id);
     if (computed.size() != 1) break;
     value = computed[0];
   }
@@ -40,10 +40,10 @@ Norm norm_before(const Wiring& wiring, ValueId value, ValueId stop) {
 }
 
 /// Returns the value of the unembedding's product, with a bias that is added to it.
-ValueId before_cap(const Wiring& wiring, ValueId final_norm) {
+ValueId before_cap(const DataFlow& flow, ValueId final_norm) {
   ValueId value = final_norm;
-  while (!wiring.readers(value).empty()) {
-    const Node& node = wiring.graph().nodes[at(wiring.readers(value).front())];
+  while (!flow.readers(value).empty()) {
+    const Node& node = flow.graph().nodes[at(flow.readers(value).front())];
     const auto* binary = std::get_if<graph::Binary>(&node.op);
     const bool adds = binary != nullptr && binary->fn == graph::BinaryFn::add;
     const bool linear =
@@ -105,7 +105,7 @@ double dot(const std::vector<double>& direction, const Tensor& array, std::int64
 class Attributing {
  public:
   Attributing(const Subject& subject, const Prompt& prompt)
-      : subject_(subject), prompt_(prompt), lowered_(subject.lower(1, prompt)), wiring_(lowered_.graph) {
+      : subject_(subject), prompt_(prompt), lowered_(subject.lower(1, prompt)), flow_(lowered_.graph) {
     require_logits(subject, lowered_);
     blocks_ = lowered_.points.last_stack();
     stream_ = blocks_.back()->resid_post;
@@ -115,10 +115,10 @@ class Attributing {
     if (std::ranges::any_of(blocks_, [&](const Block* block) { return shape(block->resid_pre) != shape(stream_); }))
       refuse("has streams of several shapes");
     if (lowered_.points.final_norm == kNone) refuse("has no unembedding for every position");
-    final_ = norm_before(wiring_, lowered_.points.final_norm, stream_);
+    final_ = norm_before(flow_, lowered_.points.final_norm, stream_);
     if (final_.node == nullptr || without_casts(final_.input) != without_casts(stream_))
       refuse("does not have a single norm between its last block and the unembedding");
-    uncapped_ = before_cap(wiring_, lowered_.points.final_norm);
+    uncapped_ = before_cap(flow_, lowered_.points.final_norm);
     for (const Block* block : blocks_) {
       add_part(block->self);
       if (block->cross) add_part(*block->cross);
@@ -185,14 +185,14 @@ class Attributing {
   }
 
   [[nodiscard]] ValueId without_casts(ValueId id) const {
-    const Node* node = wiring_.producer(id);
+    const Node* node = flow_.producer(id);
     return node != nullptr && std::holds_alternative<graph::Cast>(node->op) ? without_casts(node->inputs[0]) : id;
   }
 
   void add_part(const AttentionPart& attention) {
     Part part;
     part.z = attention.z;
-    part.norm = norm_before(wiring_, attention.out, attention.z);
+    part.norm = norm_before(flow_, attention.out, attention.z);
     part.raw = part.norm.node == nullptr ? attention.out : part.norm.input;
     parts_.push_back(part);
   }
@@ -272,7 +272,7 @@ class Attributing {
     const ValueId begin = blocks_.front()->resid_pre;
     ValueId summand = kNone;
     while (value != kNone && value != begin) {
-      const auto& readers = wiring_.readers(value);
+      const auto& readers = flow_.readers(value);
       if (readers.empty()) return kNone;
       const Node& node = lowered_.graph.nodes[at(readers.front())];
       const auto* binary = std::get_if<graph::Binary>(&node.op);
@@ -327,7 +327,7 @@ class Attributing {
   const Subject& subject_;
   const Prompt& prompt_;
   Lowered lowered_;
-  Wiring wiring_;
+  DataFlow flow_;
   std::vector<const Block*> blocks_;
   ValueId stream_ = kNone, uncapped_ = kNone, embedded_ = kNone;
   Norm final_;

@@ -6,7 +6,7 @@
 #include "attn/base/error.h"
 #include "attn/base/parallel.h"
 #include "attn/probe/measure.h"
-#include "refusals.h"
+#include "requirements.h"
 
 namespace attn::probe {
 namespace {
@@ -91,7 +91,7 @@ Lens lens(const Subject& subject, const Prompt& prompt, const LensOptions& optio
     throw bad_input("{}: the model has no norm before its unembedding to omit", subject.loaded().file);
   std::vector<ValueId> streams;
   for (const Point& point : points) streams.push_back(point.value);
-  const Sweep sweep(subject, std::move(lowered), prompt, {site}, Wanted::all_positions, streams);
+  const Sweep sweep(subject, std::move(lowered), prompt, {site}, LogitPositions::all_positions, streams);
 
   Lens out;
   const std::int64_t positions = sweep.logits().shape()[0];

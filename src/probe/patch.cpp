@@ -13,7 +13,7 @@
 #include "attn/plan/passes.h"
 #include "attn/probe/edits.h"
 #include "metric_graph.h"
-#include "refusals.h"
+#include "requirements.h"
 
 namespace attn::probe {
 namespace {
@@ -207,7 +207,7 @@ class Patching {
 
   /// Runs the patches of these places.
   void run(const std::vector<std::size_t>& places) {
-    const Sweep sweep(subject_, lowered_, corrupt_, edited_, Wanted::last_position);
+    const Sweep sweep(subject_, lowered_, corrupt_, edited_, LogitPositions::last_position);
     const auto work = subject_.listener().begin("patching", static_cast<double>(places.size()));
     for (std::size_t i = 0; i < sites_.size(); ++i) {
       std::vector<std::size_t> own;

@@ -9,7 +9,7 @@
 
 #include "attn/base/error.h"
 #include "attn/base/text.h"
-#include "wiring.h"
+#include "data_flow.h"
 
 namespace attn::probe {
 namespace {
@@ -27,7 +27,7 @@ struct Addition {
 /// Finds the blocks of a graph.
 class Blocks {
  public:
-  explicit Blocks(const graph::Graph& graph) : graph_(graph), wiring_(graph) {}
+  explicit Blocks(const graph::Graph& graph) : graph_(graph), flow_(graph) {}
 
   std::vector<Block> find() {
     for (const Node& node : graph_.nodes)
@@ -43,7 +43,7 @@ class Blocks {
     return std::holds_alternative<graph::Attention>(node.op) || std::holds_alternative<graph::CachedAttention>(node.op);
   }
   [[nodiscard]] bool is_computed(ValueId value) const {
-    return graph_.value(value).kind == graph::ValueKind::computed && !wiring_.is_fixed(value);
+    return graph_.value(value).kind == graph::ValueKind::computed && !flow_.is_fixed(value);
   }
 
   /// Returns whether the node is an addition of two computed values of its result's shape.
@@ -57,7 +57,7 @@ class Blocks {
   /// Returns the nodes that read a value, directly or through casts.
   [[nodiscard]] std::vector<const Node*> readers(ValueId value) const {
     std::vector<const Node*> out;
-    for (const graph::NodeId id : wiring_.readers(value)) {
+    for (const graph::NodeId id : flow_.readers(value)) {
       const Node& node = graph_.nodes[at(id)];
       if (std::holds_alternative<graph::Cast>(node.op)) {
         const std::vector<const Node*> behind = readers(node.outputs[0]);
@@ -71,8 +71,8 @@ class Blocks {
 
   /// Follows a part through the first reader of each value until it is added to something; nothing if it is not.
   [[nodiscard]] std::optional<Addition> addition_of(ValueId part) const {
-    while (!wiring_.readers(part).empty()) {
-      const Node& node = graph_.nodes[at(wiring_.readers(part).front())];
+    while (!flow_.readers(part).empty()) {
+      const Node& node = graph_.nodes[at(flow_.readers(part).front())];
       if (is_attention(node)) return std::nullopt;
       if (is_sum(node)) {
         const ValueId other = node.inputs[node.inputs[0] == part ? 1 : 0];
@@ -94,7 +94,7 @@ class Blocks {
   }
 
   [[nodiscard]] ValueId without_casts(ValueId value) const {
-    const Node* node = wiring_.producer(value);
+    const Node* node = flow_.producer(value);
     return node != nullptr && std::holds_alternative<graph::Cast>(node->op) ? without_casts(node->inputs[0]) : value;
   }
 
@@ -103,7 +103,7 @@ class Blocks {
     const std::vector<const Node*> all = readers(sum);
     if (all.size() != 1 || !std::holds_alternative<graph::LayerNorm>(all[0]->op)) return kNone;
     const ValueId norm = all[0]->outputs[0];
-    const auto& behind = wiring_.readers(norm);
+    const auto& behind = flow_.readers(norm);
     const bool is_cast = behind.size() == 1 && std::holds_alternative<graph::Cast>(graph_.nodes[at(behind[0])].op);
     return is_cast ? graph_.nodes[at(behind[0])].outputs[0] : norm;
   }
@@ -113,7 +113,7 @@ class Blocks {
   [[nodiscard]] ValueId projection(ValueId operand) const {
     std::vector<ValueId> path = {operand};  // from the operand back to the product
     while (true) {
-      const Node* node = wiring_.producer(path.back());
+      const Node* node = flow_.producer(path.back());
       if (node == nullptr) return kNone;
       if (is_product(*node)) break;
       const auto computed = std::ranges::find_if(node->inputs, [&](ValueId id) { return is_computed(id); });
@@ -122,7 +122,7 @@ class Blocks {
     }
     ValueId out = kNone;
     for (auto value = path.rbegin(); value != path.rend(); ++value) {
-      const Node* node = wiring_.producer(*value);
+      const Node* node = flow_.producer(*value);
       const bool layout = std::holds_alternative<graph::Slice>(node->op) ||
                           std::holds_alternative<graph::Reshape>(node->op) ||
                           std::holds_alternative<graph::Transpose>(node->op) ||
@@ -137,10 +137,10 @@ class Blocks {
   [[nodiscard]] bool is_bias(const Node& node) const {
     const auto* binary = std::get_if<graph::Binary>(&node.op);
     return binary != nullptr && binary->fn == graph::BinaryFn::add &&
-           (wiring_.is_fixed(node.inputs[0]) || wiring_.is_fixed(node.inputs[1]));
+           (flow_.is_fixed(node.inputs[0]) || flow_.is_fixed(node.inputs[1]));
   }
   [[nodiscard]] bool leads_to_bias(ValueId value) const {
-    const auto& behind = wiring_.readers(value);
+    const auto& behind = flow_.readers(value);
     return behind.size() == 1 && is_bias(graph_.nodes[at(behind[0])]);
   }
 
@@ -166,7 +166,7 @@ class Blocks {
 
   /// Returns the input of the last product before a value, which only norms, casts, reshapes and scales follow.
   [[nodiscard]] ValueId last_product_input(ValueId value) const {
-    while (const Node* node = wiring_.producer(value)) {
+    while (const Node* node = flow_.producer(value)) {
       const auto computed = std::ranges::find_if(node->inputs, [&](ValueId id) { return is_computed(id); });
       if (computed == node->inputs.end()) return kNone;
       if (is_product(*node)) return *computed;
@@ -179,7 +179,7 @@ class Blocks {
   void add_attention(const Node& node) {
     std::optional<Addition> sum = addition_of(node.outputs[0]);
     if (!sum) return;
-    const std::vector<bool> before = wiring_.ancestors(node.inputs[0]);
+    const std::vector<bool> before = flow_.ancestors(node.inputs[0]);
     AttentionPart part = part_of(node);
     part.out = sum->part;
     if (!before[at(sum->stream)]) return add_parallel(part, *sum, before);
@@ -210,8 +210,8 @@ class Blocks {
       block.resid_post = stream;
       return;
     }
-    const std::vector<bool> behind = wiring_.descendants(stream);
-    const std::vector<bool> needed = wiring_.ancestors(sum->part);
+    const std::vector<bool> behind = flow_.descendants(stream);
+    const std::vector<bool> needed = flow_.ancestors(sum->part);
     const bool attends = std::ranges::any_of(graph_.nodes, [&](const Node& node) {
       return is_attention(node) && needed[at(node.outputs[0])] && behind[at(node.inputs[0])];
     });
@@ -228,7 +228,7 @@ class Blocks {
 
   /// Returns whether a part contains an attention whose keys do not come from the stream.
   [[nodiscard]] bool is_cross(ValueId part, ValueId stream) const {
-    const std::vector<bool> behind = wiring_.descendants(stream), needed = wiring_.ancestors(part);
+    const std::vector<bool> behind = flow_.descendants(stream), needed = flow_.ancestors(part);
     return std::ranges::any_of(graph_.nodes, [&](const Node& node) {
       return is_attention(node) && needed[at(node.outputs[0])] && behind[at(node.inputs[0])] &&
              !behind[at(node.inputs[1])];
@@ -259,7 +259,7 @@ class Blocks {
     std::erase_if(blocks_, [](const Block& block) { return block.resid_post == kNone; });
     std::vector<std::size_t> begins;
     for (std::size_t i = 0; i < blocks_.size(); ++i) {
-      const bool follows = i > 0 && wiring_.ancestors(blocks_[i].resid_pre)[at(blocks_[i - 1].resid_post)];
+      const bool follows = i > 0 && flow_.ancestors(blocks_[i].resid_pre)[at(blocks_[i - 1].resid_post)];
       if (follows)
         blocks_[i - 1].resid_post = blocks_[i].resid_pre;
       else
@@ -275,17 +275,17 @@ class Blocks {
   }
 
   const graph::Graph& graph_;
-  Wiring wiring_;
+  DataFlow flow_;
   std::vector<Block> blocks_;
   ValueId expects_cross_ = kNone;  // the sum that a cross-attention of the last block makes
 };
 
 /// Returns the input of the product at the end of a graph, behind which there are only elementwise operations.
-ValueId unembedding_input(const graph::Graph& graph, const Wiring& wiring, ValueId logits) {
-  for (ValueId value = logits; const Node* node = wiring.producer(value);) {
+ValueId unembedding_input(const graph::Graph& graph, const DataFlow& flow, ValueId logits) {
+  for (ValueId value = logits; const Node* node = flow.producer(value);) {
     std::vector<ValueId> computed;
     for (const ValueId id : node->inputs)
-      if (!wiring.is_fixed(id)) computed.push_back(id);
+      if (!flow.is_fixed(id)) computed.push_back(id);
     if (computed.size() != 1) return kNone;
     const bool product =
         std::holds_alternative<graph::Linear>(node->op) || std::holds_alternative<graph::QuantizedLinear>(node->op) ||
@@ -301,10 +301,10 @@ ValueId unembedding_input(const graph::Graph& graph, const Wiring& wiring, Value
 }
 
 /// Returns the logits: the first output, without a softmax at the end.
-ValueId logits_of(const graph::Graph& graph, const Wiring& wiring) {
+ValueId logits_of(const graph::Graph& graph, const DataFlow& flow) {
   if (graph.outputs.empty()) return kNone;
   ValueId value = graph.outputs.front().value;
-  while (const Node* node = wiring.producer(value)) {
+  while (const Node* node = flow.producer(value)) {
     if (!std::holds_alternative<graph::Softmax>(node->op)) break;
     value = node->inputs[0];
   }
@@ -312,18 +312,18 @@ ValueId logits_of(const graph::Graph& graph, const Wiring& wiring) {
 }
 
 /// Returns the rows of the token table that the stream begins with.
-ValueId embed_of(const graph::Graph& graph, const Wiring& wiring, ValueId tokens, ValueId stream) {
+ValueId embed_of(const graph::Graph& graph, const DataFlow& flow, ValueId tokens, ValueId stream) {
   if (tokens == kNone) return kNone;
-  const std::vector<bool> needed = wiring.ancestors(stream), from_tokens = wiring.descendants(tokens);
+  const std::vector<bool> needed = flow.ancestors(stream), from_tokens = flow.descendants(tokens);
   for (const Node& node : graph.nodes) {
     if (!std::holds_alternative<graph::Gather>(node.op) || !needed[at(node.outputs[0])]) continue;
-    const bool table = wiring.is_fixed(node.inputs[0]) && graph.value(node.inputs[0]).shape.rank() == 2;
+    const bool table = flow.is_fixed(node.inputs[0]) && graph.value(node.inputs[0]).shape.rank() == 2;
     const graph::Value& indices = graph.value(node.inputs[1]);
     if (table && from_tokens[at(node.inputs[1])] && indices.shape.rank() == 2) {
       // A quantized table is scaled behind the gather; the row is then the product.
       ValueId value = node.outputs[0];
-      while (!is_floating(graph.value(value).dtype) && !wiring.readers(value).empty())
-        value = graph.nodes[at(wiring.readers(value).front())].outputs[0];
+      while (!is_floating(graph.value(value).dtype) && !flow.readers(value).empty())
+        value = graph.nodes[at(flow.readers(value).front())].outputs[0];
       return value;
     }
   }
@@ -406,11 +406,11 @@ std::vector<Point> Points::select(const std::string& list) const {
 
 Points find_points(const graph::Graph& graph, ValueId tokens, ValueId encoder_tokens, bool has_logits) {
   Points out;
-  const Wiring wiring(graph);
+  const DataFlow flow(graph);
   out.blocks = Blocks(graph).find();
-  if (has_logits) out.logits = logits_of(graph, wiring);
+  if (has_logits) out.logits = logits_of(graph, flow);
   if (out.logits != kNone) {
-    const ValueId input = unembedding_input(graph, wiring, out.logits);
+    const ValueId input = unembedding_input(graph, flow, out.logits);
     if (input == kNone)
       out.logits = kNone;
     else if (graph.value(input).shape.rank() == 3)
@@ -420,8 +420,8 @@ Points find_points(const graph::Graph& graph, ValueId tokens, ValueId encoder_to
     if (value != kNone) out.named.push_back({name, value});
   };
   if (!out.blocks.empty()) {
-    out.embed = embed_of(graph, wiring, tokens, out.last_stack().front()->resid_pre);
-    out.encoder_embed = embed_of(graph, wiring, encoder_tokens, out.blocks.front().resid_pre);
+    out.embed = embed_of(graph, flow, tokens, out.last_stack().front()->resid_pre);
+    out.encoder_embed = embed_of(graph, flow, encoder_tokens, out.blocks.front().resid_pre);
   }
   if (out.encoder_embed == kNone) add("embed", out.embed);
   for (const Block& block : out.blocks) {

@@ -10,7 +10,7 @@
 #include "attn/plan/passes.h"
 #include "attn/probe/edits.h"
 #include "metric_graph.h"
-#include "refusals.h"
+#include "requirements.h"
 
 namespace attn::probe {
 namespace {

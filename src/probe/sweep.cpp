@@ -6,7 +6,7 @@
 
 #include "attn/base/error.h"
 #include "attn/probe/edits.h"
-#include "wiring.h"
+#include "data_flow.h"
 
 namespace attn::probe {
 namespace {
@@ -60,9 +60,9 @@ Tensor repeated(const Tensor& value, const Shape& shape) {
 }
 
 /// Returns logits without the batch: (T,V), or (1,V).
-Tensor positions_of(const Tensor& logits, std::int64_t row, std::int64_t rows, Wanted wanted) {
+Tensor positions_of(const Tensor& logits, std::int64_t row, std::int64_t rows, LogitPositions wanted) {
   const std::int64_t width = logits.shape().back(), positions = logits.size() / width / rows;
-  const std::int64_t first = wanted == Wanted::last_position ? positions - 1 : 0;
+  const std::int64_t first = wanted == LogitPositions::last_position ? positions - 1 : 0;
   const std::int64_t bytes = bytes_of(logits.dtype()) * width;
   const std::shared_ptr<std::byte> begin(logits.owner(), logits.data() + (row * positions + first) * bytes);
   return {logits.dtype(), Shape{positions - first, width}, begin};
@@ -77,15 +77,15 @@ Tensor row_of(const Tensor& array, std::int64_t index) {
   return {array.dtype(), shape, std::shared_ptr<std::byte>(array.owner(), array.data() + index * bytes)};
 }
 
-Sweep::Sweep(const Subject& subject, Lowered lowered, Prompt prompt, std::vector<ValueId> sites, Wanted wanted,
+Sweep::Sweep(const Subject& subject, Lowered lowered, Prompt prompt, std::vector<ValueId> sites, LogitPositions wanted,
              const std::vector<ValueId>& others)
     : subject_(subject), lowered_(std::move(lowered)), prompt_(std::move(prompt)), wanted_(wanted) {
-  const Wiring wiring(lowered_.graph);
+  const DataFlow flow(lowered_.graph);
   std::set<ValueId> needed(sites.begin(), sites.end());
   needed.insert(others.begin(), others.end());
   needed.insert(lowered_.points.logits);
   for (const ValueId site : sites) {
-    frontiers_[site] = wiring.frontier(site);
+    frontiers_[site] = flow.frontier(site);
     needed.insert(frontiers_[site].begin(), frontiers_[site].end());
   }
   const std::vector<ValueId> all(needed.begin(), needed.end());
@@ -102,7 +102,7 @@ graph::Graph Sweep::behind(ValueId site, std::int64_t rows) const {
   graph = capture(std::move(graph), lowered.points.logits, "logits");
   graph = replace(std::move(graph), site, "probe/site");
   for (const ValueId value : frontiers_.at(site)) graph = replace(std::move(graph), value, "probe/before");
-  if (wanted_ == Wanted::last_position && lowered.points.final_norm != graph::kNone &&
+  if (wanted_ == LogitPositions::last_position && lowered.points.final_norm != graph::kNone &&
       site != lowered.points.final_norm)
     graph = last_position(std::move(graph), lowered.points.final_norm);
   return graph;
@@ -110,7 +110,7 @@ graph::Graph Sweep::behind(ValueId site, std::int64_t rows) const {
 
 void Sweep::run(ValueId site, std::int64_t copies, const Fill& fill, const Visit& visit) const {
   const std::int64_t bytes =
-      wanted_ == Wanted::last_position ? logits_.bytes() : values_.at(lowered_.points.logits).bytes();
+      wanted_ == LogitPositions::last_position ? logits_.bytes() : values_.at(lowered_.points.logits).bytes();
   std::int64_t rows =
       std::min({copies, kMostRows, std::max<std::int64_t>(1, kLogitBytes / std::max<std::int64_t>(bytes, 1))});
   graph::Graph graph = behind(site, rows);

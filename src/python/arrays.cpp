@@ -14,7 +14,7 @@ using namespace nb::literals;
 namespace attn::python {
 namespace {
 
-using Given = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
+using ArrayArgument = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
 using Code = nb::dlpack::dtype_code;
 
 /// Returns the dtype of DLPack's kind and bits.
@@ -67,7 +67,7 @@ nb::object as_array(nb::handle given) {
 }  // namespace
 
 Tensor tensor_of(nb::handle array, const std::string& name) {
-  Given given;
+  ArrayArgument given;
   if (!nb::try_cast(array, given)) {
     const nb::object made = as_array(array);
     if (!made.is_valid() || !nb::try_cast(made, given))
@@ -79,7 +79,7 @@ Tensor tensor_of(nb::handle array, const std::string& name) {
   for (std::size_t i = 0; i < given.ndim(); ++i) shape.push_back(static_cast<Dim>(given.shape(i)));
   auto* data = static_cast<std::byte*>(const_cast<void*>(static_cast<const void*>(given.data())));
   // The last copy of the tensor may be destroyed without the GIL.
-  auto owner = std::make_shared<Given>(std::move(given));
+  auto owner = std::make_shared<ArrayArgument>(std::move(given));
   const std::shared_ptr<std::byte> bytes(data, [owner](std::byte*) mutable {
     const nb::gil_scoped_acquire acquire;
     owner.reset();

@@ -148,7 +148,7 @@ std::vector<OutputComparison> compare_texts(const std::vector<NamedTexts>& expec
   });
 }
 
-Likeness likeness(const Tensor& a, const Tensor& b) {
+Similarity similarity(const Tensor& a, const Tensor& b) {
   constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
   double aa = 0, bb = 0, ab = 0, difference = 0;
   for (std::int64_t i = 0; i < a.size(); ++i) {
@@ -159,7 +159,7 @@ Likeness likeness(const Tensor& a, const Tensor& b) {
     ab += x * y;
     difference += (y - x) * (y - x);
   }
-  Likeness out{};
+  Similarity out{};
   if (difference > 0) out.relative = aa > 0 ? std::sqrt(difference / aa) : kNaN;
   out.cosine = aa > 0 && bb > 0 ? std::clamp(ab / (std::sqrt(aa) * std::sqrt(bb)), -1.0, 1.0) : kNaN;
   return out;

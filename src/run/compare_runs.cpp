@@ -47,7 +47,7 @@ ArrayComparison compare_array(const PassArray& got, const Tensor& expected, cons
   if (!exact) out.tolerance = {rule.rtol, rule.of_rms ? rule.atol * root_mean_square(expected) : rule.atol};
   out.values = compare(got.name, expected, got.tensor, out.tolerance);
   if (!out.values.problem.empty()) return out;
-  out.likeness = likeness(expected, got.tensor);
+  out.similarity = similarity(expected, got.tensor);
   out.steps_dtype = coarser(out.expected_dtype, out.got_dtype);
   if (!exact) out.max_steps = most_steps(expected, got.tensor, out.steps_dtype);
   out.histogram = histogram(expected, got.tensor);

@@ -15,7 +15,7 @@ PairedArray compared(const NamedTensor& a, const Tensor& b, const Tolerance& tol
   out.dtype_b = b.dtype();
   if (out.shape_a != out.shape_b) return out;
   out.values = compare(a.name, a.tensor, b, tolerance);
-  out.likeness = likeness(a.tensor, b);
+  out.similarity = similarity(a.tensor, b);
   const bool exact = tolerance.rtol == 0 && tolerance.atol == 0;
   out.equal = out.values->pass && (!exact || out.dtype_a == out.dtype_b);
   return out;

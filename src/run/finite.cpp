@@ -8,7 +8,7 @@
 
 #include "attn/base/finite.h"
 #include "attn/run/layer_arrays.h"
-#include "origins.h"
+#include "producers.h"
 
 namespace attn::run {
 namespace {
@@ -29,7 +29,7 @@ std::vector<std::int64_t> index_of(std::int64_t element, const Shape& shape) {
 }
 
 /// Returns the counts of NaN and infinities in a tensor; empty if all elements are finite.
-std::optional<NonFinite> look_at(const std::string& name, const Tensor& tensor) {
+std::optional<NonFinite> count_non_finite(const std::string& name, const Tensor& tensor) {
   if (all_finite(tensor)) return std::nullopt;
   NonFinite found{name, tensor.dtype(), tensor.shape(), 0, 0, {}, 0};
   for (std::int64_t i = 0; i < tensor.size(); ++i) {
@@ -58,30 +58,30 @@ class Checker {
         read_weights_(graph.layers.size()) {}
 
   FiniteCheck run() {
-    look_at_inputs();
-    look_at_outputs();
+    check_inputs();
+    check_outputs();
     for (const Node& node : graph_.nodes) follow(node);
     find_sources();
     return std::move(check_);
   }
 
  private:
-  void look_at_inputs() {
+  void check_inputs() {
     for (std::size_t i = 0; i < graph_.inputs.size(); ++i) {
-      auto found = look_at(graph_.value(graph_.inputs[i]).name, inputs_[i]);
+      auto found = count_non_finite(graph_.value(graph_.inputs[i]).name, inputs_[i]);
       if (!found) continue;
       tainted_[at(graph_.inputs[i])] = true;
       check_.inputs.push_back(std::move(*found));
     }
   }
 
-  void look_at_outputs() {
+  void check_outputs() {
     for (const LayerArray& array : arrays_) {
       if (!is_floating(array.from.tensor.dtype())) continue;
       ++check_.checked;
       const ValueId value = array.from.value;
       seen_[value] = false;
-      auto found = look_at(graph_.layers[at(array.from.layer)].name, array.from.tensor);
+      auto found = count_non_finite(graph_.layers[at(array.from.layer)].name, array.from.tensor);
       if (!found) continue;
       seen_[value] = true;
       found_.push_back(&array.from);
@@ -117,7 +117,7 @@ class Checker {
       for (LayerId outer = graph_.layers[at(layer)].parent; outer != kNone; outer = graph_.layers[at(outer)].parent)
         around.insert(outer);
       for (const std::int32_t weight : read_weights_[at(layer)])
-        if (auto found = look_at(graph_.weights[at(weight)].path, weights_[at(weight)]))
+        if (auto found = count_non_finite(graph_.weights[at(weight)].path, weights_[at(weight)]))
           output.weights.push_back(std::move(*found));
     }
   }
@@ -125,7 +125,7 @@ class Checker {
   const Graph& graph_;
   std::span<const Tensor> inputs_, weights_;
   const std::vector<LayerArray> arrays_;
-  const Origins origins_;
+  const Producers origins_;
   FiniteCheck check_;
   std::vector<const LayerOutput*> found_;             // indices as in check_.outputs
   std::map<ValueId, bool> seen_;                      // the checked outputs of layers: true if not finite

@@ -24,9 +24,9 @@ std::span<const graph::ValueId> masks_in(const graph::Node& node) {
 }
 
 /// The mask of one batch item. It broadcasts to (B, N, T, S) and hides a query only if all heads hide it.
-class MaskOfItem {
+class ItemMask {
  public:
-  MaskOfItem(const Tensor& mask, std::int64_t item) : mask_(mask) {
+  ItemMask(const Tensor& mask, std::int64_t item) : mask_(mask) {
     const Shape& shape = mask.shape();
     for (int axis = 1; axis <= shape.rank() && axis <= 4; ++axis) size_[4 - axis] = shape[-axis];
     first_ = size_[0] > 1 ? item * size_[1] * size_[2] * size_[3] : 0;
@@ -63,7 +63,7 @@ std::vector<bool> hidden_queries(const graph::Graph& graph, graph::ValueId score
   const auto& how = std::get<graph::Attention>(node->op);
   std::vector<Tensor> tensors;
   for (const graph::ValueId mask : masks_in(*node)) tensors.push_back(value_of(mask));
-  std::vector<MaskOfItem> masks;
+  std::vector<ItemMask> masks;
   for (const Tensor& tensor : tensors) masks.emplace_back(tensor, item);
   const Shape& shape = graph.value(node->outputs[1]).shape;  // (B, N, T, S)
   const std::int64_t queries = shape[-2], keys = shape[-1];

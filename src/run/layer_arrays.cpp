@@ -6,12 +6,12 @@
 #include <map>
 #include <tuple>
 
-#include "origins.h"
+#include "producers.h"
 
 namespace attn::run {
 
 std::vector<LayerArray> layer_arrays(const graph::Graph& graph, const std::vector<LayerOutput>& outputs) {
-  const Origins origins(graph);
+  const Producers origins(graph);
   std::map<std::string, int> calls;
   std::vector<int> call_of;
   for (const graph::Layer& layer : graph.layers) call_of.push_back(calls[layer.name]++);

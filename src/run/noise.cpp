@@ -68,9 +68,9 @@ Noise noise_of(std::span<const double> seconds) {
   return out;
 }
 
-OtherLoad::OtherLoad() : wall_(wall_seconds()), busy_(all_seconds() - own_seconds()) {}
+SystemLoad::SystemLoad() : wall_(wall_seconds()), busy_(all_seconds() - own_seconds()) {}
 
-std::optional<double> OtherLoad::cores() const {
+std::optional<double> SystemLoad::cores() const {
   const double wall = wall_seconds() - wall_, busy = all_seconds() - own_seconds() - busy_;
   // The system counts in ticks of 10 ms, so shorter intervals are too inaccurate.
   if (std::isnan(busy) || wall < 0.1) return std::nullopt;

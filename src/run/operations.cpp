@@ -18,7 +18,7 @@ using graph::ValueId;
 
 /// Returns a graph with this node only: values that the model computes before it become inputs; weights and constants
 /// are kept.
-Graph alone(const Graph& whole, const Node& node) {
+Graph single_node_graph(const Graph& whole, const Node& node) {
   Graph out;
   out.name = graph::name_of(node.op);
   std::map<ValueId, ValueId> ids;
@@ -95,7 +95,7 @@ std::vector<Operation> operations_of(const backends::Backend& backend, Graph gra
   for (const graph::NodeId id : steps) {
     const Node& node = whole.nodes[static_cast<std::size_t>(id)];
     Operation operation;
-    operation.graph = alone(whole, node);
+    operation.graph = single_node_graph(whole, node);
     const auto [found, is_new] = known.emplace(signature(operation.graph), out.size());
     if (!is_new) {
       ++out[found->second].count;

@@ -18,7 +18,7 @@ namespace attn::run {
 namespace {
 
 /// A graph of known work for measuring a peak.
-struct Try {
+struct PeakGraph {
   Session session;
   std::vector<Tensor> inputs;
   double work = 0;  ///< FLOPs or bytes of one pass
@@ -26,7 +26,7 @@ struct Try {
 
 /// Returns the work per second of a pass, with the fastest time of each step: a disturbance then costs one step, not a
 /// pass.
-double rate_by_steps(Try& one) {
+double rate_by_steps(PeakGraph& one) {
   constexpr double kSeconds = 0.12;
   constexpr int kLeastPasses = 5;
   const Clock clock = steady_clock();
@@ -42,7 +42,7 @@ double rate_by_steps(Try& one) {
 
 /// Returns the highest rate of all candidates. A peak must be free of disturbance by other processes, so each candidate
 /// runs twice, at different times, and its fastest pass counts.
-double best_rate(std::vector<Try>& tries) {
+double best_rate(std::vector<PeakGraph>& tries) {
   constexpr int kTurns = 2;
   BenchOptions brief;
   brief.warmup_seconds = 0.02;
@@ -52,7 +52,7 @@ double best_rate(std::vector<Try>& tries) {
   brief.min_runs = 2;
   double best = 0;
   for (int turn = 0; turn < kTurns; ++turn) {
-    for (Try& one : tries) {
+    for (PeakGraph& one : tries) {
       const std::vector<double> seconds = measure_passes(one.session, one.inputs, brief);
       best = std::max(best, one.work / *std::min_element(seconds.begin(), seconds.end()));
     }
@@ -68,7 +68,7 @@ std::vector<ProductSize> product_sizes(bool on_host) {
 }
 
 double product_rate(const backends::Backend& backend, DType dtype, const backends::CompileOptions& options) {
-  std::vector<Try> tries;
+  std::vector<PeakGraph> tries;
   for (const ProductSize& size : product_sizes(backend.device() == "cpu")) {
     graph::Graph graph = product_workload(size, dtype);
     std::vector<Tensor> inputs = workload_inputs(graph, 0);
@@ -93,8 +93,8 @@ void fill_with_ones(std::span<float> numbers, int threads) {
 
 /// Traverses arrays of `bytes` in total, by adding two or by summing one. Large arrays are split into parts of `piece`
 /// bytes, between which the pass can be stopped.
-Try traversal(std::int64_t bytes, std::int64_t piece, bool adds, const backends::Backend& backend,
-              const backends::CompileOptions& options) {
+PeakGraph traversal(std::int64_t bytes, std::int64_t piece, bool adds, const backends::Backend& backend,
+                    const backends::CompileOptions& options) {
   constexpr std::int64_t kFloat = 4, kLeast = 1024;
   const auto pieces = static_cast<int>(std::max<std::int64_t>(1, bytes / piece));
   const std::int64_t arrays = adds ? 3 : 1;
@@ -114,7 +114,7 @@ double bandwidth(std::int64_t bytes, const backends::Backend& backend, const bac
   constexpr std::int64_t kPiece = 48 << 20;
   double best = 0;
   for (const bool adds : {true, false}) {  // one after the other: both together would need twice the memory
-    std::vector<Try> tries;
+    std::vector<PeakGraph> tries;
     tries.push_back(traversal(bytes, kPiece, adds, backend, options));
     best = std::max(best, best_rate(tries));
   }
@@ -142,7 +142,7 @@ std::int64_t beyond(std::int64_t last) {
 }
 
 /// Returns a number of bytes that fits into the last-level cache but not into the private caches; 0 if there is none.
-std::int64_t held_by_last(std::int64_t last, std::int64_t own) {
+std::int64_t last_level_bytes(std::int64_t last, std::int64_t own) {
   return last > 4 * own ? std::min(std::max<std::int64_t>(3 * own, 8 << 20), last / 2) : 0;
 }
 
@@ -151,7 +151,7 @@ std::int64_t held_by_last(std::int64_t last, std::int64_t own) {
 void measure_caches(Peaks& peaks, std::int64_t last, const backends::Backend& backend,
                     const backends::CompileOptions& options) {
   double farther = peaks.memory_bytes_per_second;
-  if (const std::int64_t held = held_by_last(last, peaks.cache_bytes); held > 0) {
+  if (const std::int64_t held = last_level_bytes(last, peaks.cache_bytes); held > 0) {
     peaks.shared_bytes = last;
     peaks.shared_bytes_per_second = farther = std::max(farther, bandwidth(held, backend, options));
   }
@@ -186,7 +186,7 @@ double measure_bandwidth(const backends::Backend& backend, const backends::Compi
   // Reads from private caches have one speed, except for sizes so small that the start of a pass dominates.
   const std::int64_t least = std::max<std::int64_t>(private_cache_bytes(options.threads) / 2, 1 << 20);
   constexpr std::int64_t kPiece = 8 << 20;
-  Try reading = traversal(std::min(std::max(bytes, least), most), kPiece, /*adds=*/false, backend, options);
+  PeakGraph reading = traversal(std::min(std::max(bytes, least), most), kPiece, /*adds=*/false, backend, options);
   return rate_by_steps(reading);
 }
 

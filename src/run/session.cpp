@@ -6,7 +6,7 @@
 
 #include "attn/base/stop.h"
 #include "attn/plan/plan.h"
-#include "attn/run/byte_products.h"
+#include "attn/run/int8_products.h"
 
 namespace attn::run {
 
@@ -66,7 +66,7 @@ std::vector<StepTime> Session::profile(std::span<const Tensor> inputs) {
     step.kernel = kernels[id];
     step.seconds = seconds;
     step.flops = graph::flops(graph_, node);
-    step.of_bytes = multiplies_bytes(node.op);
+    step.of_bytes = is_int8_product(node.op);
     step.bytes = traffic(graph_, node, fixed);
     out.push_back(std::move(step));
   });

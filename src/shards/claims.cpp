@@ -41,7 +41,7 @@ void remove_old_owners(const std::string& folder) {
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
     const std::string path = entry.path().string();
-    if (entry.path().filename().string().starts_with(kOwner) && is_gone(owner_of(path))) ::unlink(path.c_str());
+    if (entry.path().filename().string().starts_with(kOwner) && has_exited(owner_of(path))) ::unlink(path.c_str());
   }
 }
 
@@ -104,7 +104,7 @@ void Claims::release() {
 }
 
 bool Claims::is_alive(const std::string& path, std::int64_t last_beat) const {
-  if (is_gone(owner_of(path))) return false;
+  if (has_exited(owner_of(path))) return false;
   return now_in(folder_) - last_beat < kDeadAfter;
 }
 

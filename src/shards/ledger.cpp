@@ -72,7 +72,7 @@ void write_list(const std::string& path, const std::function<std::string()>& lin
 
 }  // namespace
 
-Ledger::Ledger(std::string folder, Recipe recipe) : folder_(std::move(folder)), recipe_(std::move(recipe)) {
+Ledger::Ledger(std::string folder, RunSettings recipe) : folder_(std::move(folder)), recipe_(std::move(recipe)) {
   while (folder_.size() > 1 && folder_.ends_with('/')) folder_.pop_back();
   for (const char* inner : {"/.done", "/.failed"}) make_folder(folder_ + inner);
   opened_ = now_in(folder_ + "/.done");
@@ -127,8 +127,8 @@ void Ledger::fail(const WorkItem& item, const std::string& error) const {
   write(failed_record(item), one_line(record));
 }
 
-Tally Ledger::tally(std::span<const WorkItem> items, std::int64_t fit) const {
-  Tally tally{fit, 0};
+FileCounts Ledger::tally(std::span<const WorkItem> items, std::int64_t fit) const {
+  FileCounts tally{fit, 0};
   for (const WorkItem& item : items) {
     if (is_new(item))
       ++tally.done;

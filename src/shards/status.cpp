@@ -63,7 +63,7 @@ std::string this_process() {
   return communicators::host_name() + " " + pid_namespace() + " " + pid + " " + start_of(pid);
 }
 
-bool is_gone(const std::string& process) {
+bool has_exited(const std::string& process) {
   const std::vector<std::string> parts = split(process, ' ');
   if (parts.size() != 4 || parts[0] != communicators::host_name() || parts[1] != pid_namespace()) return false;
   return start_of(parts[2]) != parts[3];

@@ -26,6 +26,6 @@ void make_folder(const std::string& path);
 /// later.
 [[nodiscard]] std::string this_process();
 /// Returns whether the process with that name ran on this machine and has ended.
-[[nodiscard]] bool is_gone(const std::string& process);
+[[nodiscard]] bool has_exited(const std::string& process);
 
 }  // namespace attn::shards

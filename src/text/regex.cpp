@@ -48,7 +48,7 @@ Regex::Regex(std::string_view expression, Subject subject) : subject_(subject) {
   if (subject == Subject::valid_utf8) static_cast<void>(pcre2_jit_compile(code_.get(), PCRE2_JIT_COMPLETE));
 }
 
-std::optional<Regex::Found> Regex::match(std::string_view text, std::size_t from, bool anchored) const {
+std::optional<Regex::Match> Regex::match(std::string_view text, std::size_t from, bool anchored) const {
   thread_local const auto kFound = owned(pcre2_match_data_create(1, nullptr), pcre2_match_data_free);
   thread_local const auto kContext = owned(pcre2_match_context_create(nullptr), pcre2_match_context_free);
   // A pattern in which a word ends with its spaces backtracks once per space: a run of a million spaces needs a million
@@ -62,7 +62,7 @@ std::optional<Regex::Found> Regex::match(std::string_view text, std::size_t from
   if (code == PCRE2_ERROR_NOMATCH) return std::nullopt;
   if (code < 0) throw error_of(code);
   const std::size_t* const ends = pcre2_get_ovector_pointer(kFound.get());
-  return Found{ends[0], ends[1]};
+  return Match{ends[0], ends[1]};
 }
 
 }  // namespace attn::text

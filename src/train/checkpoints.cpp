@@ -24,7 +24,7 @@ std::string followed(const std::string& path) {
 
 }  // namespace
 
-std::string beside(const std::string& file, std::int64_t step) {
+std::string checkpoint_path(const std::string& file, std::int64_t step) {
   const fs::path path(file);
   return (path.parent_path() / fmt::format("{}.step{}{}", path.stem().string(), step, path.extension().string()))
       .string();
@@ -48,11 +48,11 @@ void write_and_keep(const std::string& target, std::int64_t step, std::int64_t k
                     const WriteArchive& write) {
   const auto is_there = [&](std::int64_t each) {
     std::error_code ignored;
-    return fs::exists(beside(target, each), ignored);
+    return fs::exists(checkpoint_path(target, each), ignored);
   };
   std::erase_if(steps, [&](std::int64_t each) { return each == step || !is_there(each); });
   steps.push_back(step);
-  const std::string place = beside(target, step);
+  const std::string place = checkpoint_path(target, step);
   try {
     // Hidden files are named after the target, whatever the step: the next writer of the target removes those that a
     // killed one has left.
@@ -64,7 +64,7 @@ void write_and_keep(const std::string& target, std::int64_t step, std::int64_t k
   }
   while (static_cast<std::int64_t>(steps.size()) > keep) {
     std::error_code ignored;
-    fs::remove(beside(target, steps.front()), ignored);
+    fs::remove(checkpoint_path(target, steps.front()), ignored);
     steps.erase(steps.begin());
   }
 }

@@ -78,15 +78,15 @@ std::string parse_compile_config(const std::string& text, const std::string& pla
 }
 
 /// Finds the names of custom functions and classes, of which a file has only the name.
-void find_custom(const Json& told, std::vector<std::string>& names) {
-  if (told.is_array() || (told.is_object() && !told.contains("class_name"))) {
-    for (const Json& each : told) find_custom(each, names);
+void find_custom(const Json& serialized, std::vector<std::string>& names) {
+  if (serialized.is_array() || (serialized.is_object() && !serialized.contains("class_name"))) {
+    for (const Json& each : serialized) find_custom(each, names);
     return;
   }
-  if (!told.is_object() || !told["class_name"].is_string()) return;
-  const auto class_name = told["class_name"].get<std::string>();
-  const Json module = told.value("module", Json("keras"));
-  const Json config = told.value("config", Json());
+  if (!serialized.is_object() || !serialized["class_name"].is_string()) return;
+  const auto class_name = serialized["class_name"].get<std::string>();
+  const Json module = serialized.value("module", Json("keras"));
+  const Json config = serialized.value("config", Json());
   std::string name;
   if (class_name == "__lambda__") {
     name = "a lambda";
@@ -156,41 +156,43 @@ Json schedule_of(const CompileChanges& changes, double rate, std::int64_t steps)
 }
 
 /// Returns the object of the optimizer itself: the inner one if its loss is scaled.
-Json& optimizer_in(Json& told) {
-  if (told.is_string()) told = object_of("keras.optimizers", told.get<std::string>());
-  const bool wraps = told.is_object() && told.value("class_name", Json()) == "LossScaleOptimizer" &&
-                     told.contains("config") && told["config"].contains("inner_optimizer");
-  return wraps ? optimizer_in(told["config"]["inner_optimizer"]) : told;
+Json& optimizer_in(Json& serialized) {
+  if (serialized.is_string()) serialized = object_of("keras.optimizers", serialized.get<std::string>());
+  const bool wraps = serialized.is_object() && serialized.value("class_name", Json()) == "LossScaleOptimizer" &&
+                     serialized.contains("config") && serialized["config"].contains("inner_optimizer");
+  return wraps ? optimizer_in(serialized["config"]["inner_optimizer"]) : serialized;
 }
 
 /// Returns the optimizer with this scaling of its loss, as Keras writes it: dynamic scaling wraps it in another one.
-Json scaled(Json told, const LossScaling& scaling) {
+Json scaled(Json serialized, const LossScaling& scaling) {
   const auto has_config = [](const Json& json) { return json.contains("config") && json["config"].is_object(); };
-  Json inner = optimizer_in(told);
-  if (!has_config(inner)) return told;  // reading it reports the error
+  Json inner = optimizer_in(serialized);
+  if (!has_config(inner)) return serialized;  // reading it reports the error
   inner["config"]["loss_scale_factor"] = scaling.kind == LossScaling::Kind::fixed ? Json(scaling.factor) : Json();
   if (scaling.kind != LossScaling::Kind::dynamic) return inner;
-  const bool wraps = told.value("class_name", Json()) == "LossScaleOptimizer";
-  Json wrapped = wraps ? told : object_of("keras.optimizers", "LossScaleOptimizer");
+  const bool wraps = serialized.value("class_name", Json()) == "LossScaleOptimizer";
+  Json wrapped = wraps ? serialized : object_of("keras.optimizers", "LossScaleOptimizer");
   wrapped["config"]["inner_optimizer"] = inner;
   return wrapped;
 }
 
 /// Returns the config of the optimizer itself.
 Json& optimizer_config(Json& compile_config) {
-  Json& told = optimizer_in(compile_config["optimizer"]);
-  if (!told.is_object() || (told.contains("config") && !told["config"].is_object()))
+  Json& serialized = optimizer_in(compile_config["optimizer"]);
+  if (!serialized.is_object() || (serialized.contains("config") && !serialized["config"].is_object()))
     throw bad_input("the optimizer of the compile_config is not an object as Keras writes it");
-  if (!told.contains("config")) told["config"] = Json::object();
-  return told["config"];
+  if (!serialized.contains("config")) serialized["config"] = Json::object();
+  return serialized["config"];
 }
 
 /// Sets an object's class so that Keras finds it: only compile() accepts "adam".
-void name_class(Json& told) {
-  if (!told.is_object() || !told.contains("class_name") || !told["class_name"].is_string()) return;
-  if (told.contains("config") && told["config"].is_object() && told["config"].contains("inner_optimizer"))
-    name_class(told["config"]["inner_optimizer"]);
-  if (const auto name = keras::optimizer_class(told["class_name"].get<std::string>())) told["class_name"] = *name;
+void name_class(Json& serialized) {
+  if (!serialized.is_object() || !serialized.contains("class_name") || !serialized["class_name"].is_string()) return;
+  if (serialized.contains("config") && serialized["config"].is_object() &&
+      serialized["config"].contains("inner_optimizer"))
+    name_class(serialized["config"]["inner_optimizer"]);
+  if (const auto name = keras::optimizer_class(serialized["class_name"].get<std::string>()))
+    serialized["class_name"] = *name;
 }
 
 void set_in_loss(Json& loss, const char* option, const char* field, const Json& value) {
@@ -334,8 +336,8 @@ std::string compile_config(const keras::Model& model, const CompileChanges& chan
   if (changes.loss_weights) config["loss_weights"] = loss_weights_of(*changes.loss_weights);
   refuse_custom(config);
   if (const std::vector<std::pair<const char*, Json>> fields = optimizer_fields(changes); !fields.empty()) {
-    Json& told = optimizer_config(config);
-    for (const auto& [name, value] : fields) told[name] = value;
+    Json& serialized = optimizer_config(config);
+    for (const auto& [name, value] : fields) serialized[name] = value;
   }
   if (changes.loss_scale) config["optimizer"] = scaled(config["optimizer"], *changes.loss_scale);
   name_class(config["optimizer"]);
@@ -356,14 +358,14 @@ std::string with_schedule(const std::string& compile_config, const CompileChange
         "`decay` and `warmup_steps`: the training has no steps, as `batch_size` exceeds the number of rows");
   if (steps <= warmup) throw bad_usage("`warmup_steps` {}: the training has only {} steps in total", warmup, steps);
   Json config = keras::parse_json_text(compile_config, "compile_config");
-  Json& told = optimizer_config(config);
-  const Json given = told.value("learning_rate", Json());
+  Json& serialized = optimizer_config(config);
+  const Json given = serialized.value("learning_rate", Json());
   if (given.is_object())
     throw bad_usage(
         "the model's optimizer already has a learning rate schedule; give `learning_rate` R to replace it with "
         "`warmup_steps` and `decay`");
   const double rate = given.is_number() ? given.get<double>() : keras::compiled_optimizer(compile_config).learning_rate;
-  told["learning_rate"] = schedule_of(changes, rate, steps);
+  serialized["learning_rate"] = schedule_of(changes, rate, steps);
   name_class(config["optimizer"]);
   return keras::write_json_text(config);
 }

@@ -9,7 +9,7 @@
 
 #include "attn/base/error.h"
 #include "attn/base/rng.h"
-#include "attn/base/whole.h"
+#include "attn/base/whole_number.h"
 
 namespace attn::train {
 

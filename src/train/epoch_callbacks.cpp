@@ -28,9 +28,9 @@ std::optional<double> value_of(const EpochVerdict& verdict, const std::string& n
 
 }  // namespace
 
-EpochCallbacks::EpochCallbacks(const std::optional<Told<EarlyStopping>>& early_stopping,
-                               const std::optional<Told<ReduceLROnPlateau>>& reduce_lr, bool saves_best,
-                               const Watchable& known, const State& state)
+EpochCallbacks::EpochCallbacks(const std::optional<UnresolvedCallback<EarlyStopping>>& early_stopping,
+                               const std::optional<UnresolvedCallback<ReduceLROnPlateau>>& reduce_lr, bool saves_best,
+                               const MonitoredValues& known, const State& state)
     : best_weights_(state.best_weights) {
   if (early_stopping) {
     early_stopping_ = early_stopping->callback;
@@ -101,8 +101,8 @@ void EpochCallbacks::restore_best_weights(Trainer& trainer) const {
   if (keeps_best_weights() && !best_weights_.empty()) trainer.set_weights(best_weights_);
 }
 
-Watchable watchable(const keras::LossGraph& model, bool validates) {
-  Watchable out;
+MonitoredValues monitored_values(const keras::LossGraph& model, bool validates) {
+  MonitoredValues out;
   const auto outputs =
       std::ranges::count_if(model.terms, [](const auto& term) { return term.name != "regularization"; });
   for (const std::string prefix : {"", "val_"}) {
@@ -120,7 +120,7 @@ Watchable watchable(const keras::LossGraph& model, bool validates) {
   return out;
 }
 
-void resolve(Monitor& monitor, const std::string& mode, const Watchable& known) {
+void resolve(Monitor& monitor, const std::string& mode, const MonitoredValues& known) {
   if (monitor.monitor.empty()) monitor.monitor = known.usual;
   if (std::ranges::count(known.lists, monitor.monitor) > 0)
     throw bad_usage("'{}' has several values, such as one per class, and cannot be monitored",

@@ -10,7 +10,7 @@
 
 #include "attn/base/error.h"
 #include "attn/base/text.h"
-#include "attn/base/whole.h"
+#include "attn/base/whole_number.h"
 #include "attn/io/file.h"
 
 namespace attn::train {
@@ -85,7 +85,7 @@ bool agree(double loss, double expected, double rtol, double atol) {
 }
 
 /// The differing losses, by step or epoch.
-struct Differing {
+struct LossDifferences {
   std::string first;
   std::int64_t count = 0, compared = 0;
 
@@ -124,9 +124,9 @@ ExpectedLosses read_expected_losses(const std::string& path) {
   return out;
 }
 
-std::optional<std::string> differing_losses(const ExpectedLosses& expected, const HadLosses& had, double rtol,
+std::optional<std::string> differing_losses(const ExpectedLosses& expected, const ActualLosses& had, double rtol,
                                             double atol, const std::string& path) {
-  Differing all;
+  LossDifferences all;
   for (const Point& point : had.points) all.compare("step", expected.steps, point.step, point.loss, rtol, atol);
   std::int64_t epoch = had.last_epoch - std::ssize(had.epochs);
   for (const double loss : had.epochs) all.compare("epoch", expected.epochs, ++epoch, loss, rtol, atol);

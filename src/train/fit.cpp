@@ -62,11 +62,11 @@ void throw_if_any_stopped(const Trainer& trainer) {
 }
 
 Batch gather(const Data& data, std::span<const std::int64_t> rows) {
-  const Computing computing;
+  const ComputeGuard computing;
   return data.gather(rows);
 }
 
-std::vector<std::int64_t> as_they_come(std::int64_t rows) {
+std::vector<std::int64_t> file_order(std::int64_t rows) {
   std::vector<std::int64_t> order(static_cast<std::size_t>(rows));
   std::iota(order.begin(), order.end(), 0);
   return order;
@@ -78,7 +78,7 @@ std::span<const std::int64_t> rows_of(const std::vector<std::int64_t>& order, st
 }
 
 std::vector<std::int64_t> order_of(const FitOptions& options, std::int64_t pass, std::int64_t rows) {
-  if (!options.shuffle) return as_they_come(rows);
+  if (!options.shuffle) return file_order(rows);
   return options.shuffled_block > 0 ? permutation_of_blocks(options.seed, pass, rows, options.shuffled_block)
                                     : permutation(options.seed, pass, rows);
 }
@@ -98,7 +98,7 @@ std::int64_t FitOptions::steps_in_all(std::int64_t rows) const {
   return std::min(all, steps.value_or(all));
 }
 
-Stretch stretch_of(std::int64_t epoch, std::int64_t rows, const FitOptions& options) {
+EpochRange epoch_range_of(std::int64_t epoch, std::int64_t rows, const FitOptions& options) {
   const std::int64_t batches = options.batches_of(rows);
   if (!options.steps_per_epoch || batches == 0) return {epoch, 0, batches};
   const std::int64_t each = std::min(*options.steps_per_epoch, batches), epochs_of_pass = (batches + each - 1) / each;
@@ -108,7 +108,7 @@ Stretch stretch_of(std::int64_t epoch, std::int64_t rows, const FitOptions& opti
 
 RunningValues evaluate(Trainer& trainer, const Data& data, std::int64_t batch_size) {
   RunningValues out;
-  const std::vector<std::int64_t> order = as_they_come(data.rows());
+  const std::vector<std::int64_t> order = file_order(data.rows());
   for (std::int64_t batch = 0; batch * batch_size < data.rows(); ++batch) {
     if (trainer.has_ranks()) throw_if_any_stopped(trainer);
     const auto rows = rows_of(order, batch, batch_size);
@@ -140,20 +140,20 @@ std::string_view name_of(FitEnd end) {
 
 FitEnd fit(Trainer& trainer, const Data& data, const Data* validation, const FitOptions& options, Position& position,
            const FitEvents& events) {
-  std::optional<StopHeld> held;
+  std::optional<NoStopGuard> held;
   if (trainer.has_ranks()) held.emplace();
   const std::int64_t size = options.batch_size;
   while (position.epoch < options.epochs) {
     const auto start = Clock::now();
-    const Stretch stretch = stretch_of(position.epoch, data.rows(), options);
-    if (events.begin) events.begin(position.epoch + 1, stretch.batches);
-    const std::vector<std::int64_t> order = order_of(options, stretch.pass, data.rows());
+    const EpochRange range = epoch_range_of(position.epoch, data.rows(), options);
+    if (events.begin) events.begin(position.epoch + 1, range.batches);
+    const std::vector<std::int64_t> order = order_of(options, range.pass, data.rows());
     if (!position.running.empty()) restore_rules(trainer, gather(data, rows_of(order, 0, size)), position.running);
-    while (position.batch < stretch.batches) {
+    while (position.batch < range.batches) {
       if (options.steps && position.step >= *options.steps) return FitEnd::steps;
       throw_if_any_stopped(trainer);
       const auto begun = Clock::now();
-      const auto rows = rows_of(order, stretch.first + position.batch, size);
+      const auto rows = rows_of(order, range.first + position.batch, size);
       const StepResult result = trainer.step(gather(data, rows));
       const auto count = static_cast<std::int64_t>(rows.size());
       RunningValues values;
@@ -168,7 +168,7 @@ FitEnd fit(Trainer& trainer, const Data& data, const Data* validation, const Fit
       if (events.step) events.step({result, position, values, count, seconds_since(begun)});
       if (options.deadline && trainer.anywhere(Clock::now() >= *options.deadline)) return FitEnd::deadline;
     }
-    EpochEvent event{position.epoch + 1, stretch.batches, 0.0, position.running, {}};
+    EpochEvent event{position.epoch + 1, range.batches, 0.0, position.running, {}};
     if (validation != nullptr) event.validation = evaluate(trainer, *validation, size);
     event.seconds = seconds_since(start);
     const bool goes_on = !events.judge || events.judge(event);

@@ -61,8 +61,8 @@ struct Arrays {
 /// Goes through the parts of a training, each made from those before it.
 class Preparation {
  public:
-  Preparation(Job& job, const Setup& told, const open::Listener& listener)
-      : job_(job), told_(told), listener_(listener) {}
+  Preparation(Job& job, const Setup& setup, const open::Listener& listener)
+      : job_(job), setup_(setup), listener_(listener) {}
 
   void run(communicators::Communicator* ranks, const std::optional<Arrays>& arrays) {
     read_model();
@@ -78,48 +78,50 @@ class Preparation {
 
  private:
   void read_model() {
-    job_.options = told_.fit_options();
-    job_.backend = open::open_backend("cpu", told_.execution.backend, listener_);
-    job_.loaded.emplace(told_.text ? open::load_model(*told_.text, told_.execution.reading(), listener_)
-                                   : open::load_model(told_.model, told_.execution, listener_));
+    job_.options = setup_.fit_options();
+    job_.backend = open::open_backend("cpu", setup_.execution.backend, listener_);
+    job_.loaded.emplace(setup_.text ? open::load_model(*setup_.text, setup_.execution.reading(), listener_)
+                                    : open::load_model(setup_.model, setup_.execution, listener_));
     open::LoadedModel& loaded = *job_.loaded;
     keras::ConfigOptions whole;
     whole.assets = true;
     const std::vector<std::string> all{"*"};
-    const std::vector<std::string>& patterns = told_.lora_layers.empty() ? all : told_.lora_layers;
-    if (told_.resume) {
+    const std::vector<std::string>& patterns = setup_.lora_layers.empty() ? all : setup_.lora_layers;
+    if (setup_.resume) {
       const std::string config = loaded.model.config(whole);
-      if (told_.policy && !has_policy(config, *told_.policy)) throw other_training("`dtype`");
-      if (told_.lora && !has_low_rank(config, *told_.lora, patterns)) throw other_training("`lora`");
-      job_.compiled = compile_config(loaded.model, without_optimizer(told_.changes));
+      if (setup_.policy && !has_policy(config, *setup_.policy)) throw other_training("`dtype`");
+      if (setup_.lora && !has_low_rank(config, *setup_.lora, patterns)) throw other_training("`lora`");
+      job_.compiled = compile_config(loaded.model, without_optimizer(setup_.changes));
       return;
     }
-    if (told_.policy)
-      loaded.model = keras::Model::read(loaded.file, with_policy(loaded.model.config(whole), *told_.policy));
-    if (told_.lora)
-      loaded.model = keras::Model::read(loaded.file, with_low_rank(loaded.model.config(whole), *told_.lora, patterns));
-    job_.compiled = compile_config(loaded.model, told_.changes);
+    if (setup_.policy)
+      loaded.model = keras::Model::read(loaded.file, with_policy(loaded.model.config(whole), *setup_.policy));
+    if (setup_.lora)
+      loaded.model = keras::Model::read(loaded.file, with_low_rank(loaded.model.config(whole), *setup_.lora, patterns));
+    job_.compiled = compile_config(loaded.model, setup_.changes);
     in_file(place_of_compile_config(), [&] { (void)keras::compiled_optimizer(job_.compiled); });
   }
 
   [[nodiscard]] std::string place_of_compile_config() const {
-    const std::string file = told_.changes.file ? *told_.changes.file : told_.model ? *told_.model : job_.loaded->file;
+    const std::string file = setup_.changes.file ? *setup_.changes.file
+                             : setup_.model      ? *setup_.model
+                                                 : job_.loaded->file;
     CompileChanges alone;
-    alone.file = told_.changes.file;
-    alone.config = told_.changes.config;
-    return told_.changes == alone ? file : file + " with the options";
+    alone.file = setup_.changes.file;
+    alone.config = setup_.changes.config;
+    return setup_.changes == alone ? file : file + " with the options";
   }
 
   [[nodiscard]] Error other_training(std::string_view option) const {
     return bad_usage("`resume` continues the training in {}, which has another {}: leave out that option, or `resume`",
-                     printable(*told_.model), option);
+                     printable(*setup_.model), option);
   }
 
   void read_files() {
     const keras::Model& model = job_.loaded->model;
-    const DataReading reading{told_.execution.sequence_length, told_.files.csv_target};
-    job_.given = read_data(model, told_.files.words(model), reading);
-    if (told_.validation) job_.held_out = read_data(model, {*told_.validation}, reading);
+    const DataReading reading{setup_.execution.sequence_length, setup_.files.csv_target};
+    job_.given = read_data(model, setup_.files.words(model), reading);
+    if (setup_.validation) job_.held_out = read_data(model, {*setup_.validation}, reading);
   }
 
   void take_arrays(const Arrays& arrays) {
@@ -128,52 +130,52 @@ class Preparation {
   }
 
   void check_data() {
-    if (told_.validation_split) job_.held_out = split_off(job_.given, *told_.validation_split);
-    if (told_.overfit) keep_rows(job_.given, told_.batch_size);
-    if (told_.class_weight) add_class_weights(job_.given, *told_.class_weight);
+    if (setup_.validation_split) job_.held_out = split_off(job_.given, *setup_.validation_split);
+    if (setup_.overfit) keep_rows(job_.given, setup_.batch_size);
+    if (setup_.class_weight) add_class_weights(job_.given, *setup_.class_weight);
     job_.rows.emplace(job_.given.arrays);
     job_.validation_rows.emplace(job_.held_out.arrays);
     const std::int64_t rows = job_.rows->rows();
     if (rows == 0) throw bad_input("the training data has no rows");
-    if (told_.validation && job_.validation_rows->rows() == 0)
-      throw bad_input("{}: the validation data has no rows", printable(*told_.validation));
+    if (setup_.validation && job_.validation_rows->rows() == 0)
+      throw bad_input("{}: the validation data has no rows", printable(*setup_.validation));
     const std::int64_t steps = job_.options.steps_in_all(rows);
-    if (!told_.resume) {
-      job_.compiled = with_schedule(job_.compiled, told_.changes, steps);
-    } else if (change_optimizer(told_.changes) && !has_optimizer(job_.loaded->model, told_.changes, steps)) {
-      throw other_training("optimizer (" + optimizer_options(told_.changes) + ")");
+    if (!setup_.resume) {
+      job_.compiled = with_schedule(job_.compiled, setup_.changes, steps);
+    } else if (change_optimizer(setup_.changes) && !has_optimizer(job_.loaded->model, setup_.changes, steps)) {
+      throw other_training("optimizer (" + optimizer_options(setup_.changes) + ")");
     }
     job_.settings = keras::compiled_optimizer(job_.compiled);
-    if (const std::int64_t batches = job_.options.batches_of(rows); told_.steps_per_epoch > batches)
+    if (const std::int64_t batches = job_.options.batches_of(rows); setup_.steps_per_epoch > batches)
       listener_.warn(
-          fmt::format("`steps_per_epoch` {}: the data has only {} batches", *told_.steps_per_epoch, batches));
+          fmt::format("`steps_per_epoch` {}: the data has only {} batches", *setup_.steps_per_epoch, batches));
   }
 
   /// Sets the state at the start.
   void begin() {
     State& state = job_.state;
     open::LoadedModel& loaded = *job_.loaded;
-    told_.check_counts();
+    setup_.check_counts();
     const auto data_now = fingerprints(job_.given.arrays);
-    if (told_.resume) {
+    if (setup_.resume) {
       const auto kept = loaded.weights ? read_state(*loaded.weights) : std::nullopt;
-      if (!kept) throw bad_input("{}: the file has no training state to resume from", printable(*told_.model));
+      if (!kept) throw bad_input("{}: the file has no training state to resume from", printable(*setup_.model));
       state = *kept;
-      told_.check_resumed(state);
-      if (told_.changes.loss_scale && told_.changes.loss_scale != state.loss_scale)
+      setup_.check_resumed(state);
+      if (setup_.changes.loss_scale && setup_.changes.loss_scale != state.loss_scale)
         throw other_training("`loss_scale`");
-      if ((!told_.frozen.empty() || !told_.trained.empty()) &&
-          state.frozen != frozen_layers(loaded.model, told_.frozen, told_.trained))
+      if ((!setup_.frozen.empty() || !setup_.trained.empty()) &&
+          state.frozen != frozen_layers(loaded.model, setup_.frozen, setup_.trained))
         throw other_training("`freeze` or `train`");
       warn_of_other_data(data_now);
     } else {
-      state.seed = told_.execution.seed;
-      state.batch_size = told_.batch_size;
-      state.shuffle = !told_.no_shuffle;
-      state.shuffled_block = told_.shuffled_block;
-      state.steps_per_epoch = told_.steps_per_epoch.value_or(0);
-      state.loss_scale = told_.changes.loss_scale;
-      state.frozen = frozen_layers(loaded.model, told_.frozen, told_.trained);
+      state.seed = setup_.execution.seed;
+      state.batch_size = setup_.batch_size;
+      state.shuffle = !setup_.no_shuffle;
+      state.shuffled_block = setup_.shuffled_block;
+      state.steps_per_epoch = setup_.steps_per_epoch.value_or(0);
+      state.loss_scale = setup_.changes.loss_scale;
+      state.frozen = frozen_layers(loaded.model, setup_.frozen, setup_.trained);
     }
     state.data = data_now;
     loaded.model.freeze(state.frozen);
@@ -193,7 +195,7 @@ class Preparation {
   }
 
   [[nodiscard]] TrainedModel lowering() const {
-    return {job_.compiled, told_.execution.sequence_length, !told_.no_dropout, job_.state.seed};
+    return {job_.compiled, setup_.execution.sequence_length, !setup_.no_dropout, job_.state.seed};
   }
 
   /// Lowers the graph of a step, by which data and options are checked.
@@ -209,9 +211,10 @@ class Preparation {
       job_.settings.loss_scale.emplace();  // compile() wraps the optimizer too
       job_.settings.loss_scale_factor.reset();
     }
-    const bool watches = !told_.overfit;
-    job_.callbacks.emplace(watches ? told_.early_stopping : std::nullopt, watches ? told_.reduce_lr : std::nullopt,
-                           told_.saves_best, watchable(shown, watches && job_.validation_rows->rows() > 0), job_.state);
+    const bool watches = !setup_.overfit;
+    job_.callbacks.emplace(watches ? setup_.early_stopping : std::nullopt, watches ? setup_.reduce_lr : std::nullopt,
+                           setup_.saves_best, monitored_values(shown, watches && job_.validation_rows->rows() > 0),
+                           job_.state);
     require_memory_for(weights_and_gradients(shown.graph));
   }
 
@@ -235,20 +238,20 @@ class Preparation {
       (void)lowering().lower(job_.loaded->model, first_rows(*job_.validation_rows, job_.options.batch_size), true);
     } catch (const Error& error) {
       if (error.code() != ExitCode::bad_input) throw;
-      throw bad_input("{}: {}", told_.validation ? printable(*told_.validation) : "the validation data", error.what())
+      throw bad_input("{}: {}", setup_.validation ? printable(*setup_.validation) : "the validation data", error.what())
           .about(error.field());
     }
   }
 
   [[nodiscard]] TrainerOptions trainer_options(communicators::Communicator* ranks) const {
     TrainerOptions how;
-    how.compile = told_.execution.compile_options();
+    how.compile = setup_.execution.compile_options();
     how.compile.ranks = ranks;
-    how.tables = told_.tables;
-    how.recompute = told_.recomputes;
-    how.reduce_dtype = told_.reduce_dtype;
-    how.shares_optimizer = told_.zero == 1;
-    if (!told_.deterministic) return how;
+    how.tables = setup_.tables;
+    how.recompute = setup_.recomputes;
+    how.reduce_dtype = setup_.reduce_dtype;
+    how.shares_optimizer = setup_.zero == 1;
+    if (!setup_.deterministic) return how;
     how.parts = parallel::kParts;
     if (ranks != nullptr && ranks->size() > parallel::kParts)
       throw bad_usage("`deterministic`: a batch has {} parts, so {} ranks are unsupported: use 1 to {}",
@@ -259,7 +262,7 @@ class Preparation {
   void make_trainer(communicators::Communicator* ranks) {
     const open::LoadedModel& loaded = *job_.loaded;
     const TrainerOptions how = trainer_options(ranks);
-    std::vector<Tensor> weights = open::load_weights(loaded, told_.execution, listener_);
+    std::vector<Tensor> weights = open::load_weights(loaded, setup_.execution, listener_);
     go_on_with(job_.state.unmerged, weights);
     revive(loaded.model.weights(), weights, job_.state.seed);
     job_.trainer = std::make_unique<Trainer>(
@@ -279,7 +282,7 @@ class Preparation {
       listener_.warn(
           "the momentum of ScheduleFreeAdamW starts at the weights; Keras's fit() starts it at 0 after compile(), and "
           "after load_model() at the weights that the layers had before the file's");
-    if (told_.resume) in_file(*loaded.weights, [&] { take_over_state(); });
+    if (setup_.resume) in_file(*loaded.weights, [&] { take_over_state(); });
   }
 
   /// Reads the arrays that an archive holds in addition to Keras's; they must fit this model and optimizer.
@@ -290,8 +293,8 @@ class Preparation {
   }
 
   void require_memory_for(UInt128 bytes) const {
-    run::require_memory("training takes", bytes, open::memory_limit(told_.execution.memory_limit), [&] {
-      return fmt::format("a smaller `batch_size` takes less{}", told_.recomputes ? "" : ", as does `recompute` layer");
+    run::require_memory("training takes", bytes, open::memory_limit(setup_.execution.memory_limit), [&] {
+      return fmt::format("a smaller `batch_size` takes less{}", setup_.recomputes ? "" : ", as does `recompute` layer");
     });
   }
 
@@ -301,7 +304,7 @@ class Preparation {
       const auto at = static_cast<std::size_t>(number);
       if (number < 0 || at >= weights.size() || tensor.shape() != weights[at].shape())
         throw bad_input("{}: the stored training is of another model; continue without `resume`",
-                        printable(*told_.model));
+                        printable(*setup_.model));
       weights[at] = tensor.cast(weights[at].dtype());
     }
   }
@@ -317,15 +320,15 @@ class Preparation {
   [[nodiscard]] std::vector<Tensor> take_over_optimizer() const {
     const open::LoadedModel& loaded = *job_.loaded;
     optimizers::Optimizer& optimizer = job_.trainer->optimizer();
-    const CompileChanges& changes = told_.changes;
+    const CompileChanges& changes = setup_.changes;
     const bool is_other = changes.optimizer || changes.file || changes.schedule();
-    if (told_.execution.weights || (is_other && !told_.resume)) return {};
+    if (setup_.execution.weights || (is_other && !setup_.resume)) return {};
     std::vector<Tensor> state = optimizer_state_of(loaded);
     const std::size_t all = optimizer.state().size();
     if (state.empty() || (state.size() != all && state.size() <= optimizer.scale_variables() + 2))
       return {};  // the optimizer was never trained: it has rates and scales at most
     const bool fits = state.size() == all || state.size() + optimizer.scale_variables() == all;
-    if (!told_.resume && !fits) {  // Keras starts anew, too
+    if (!setup_.resume && !fits) {  // Keras starts anew, too
       listener_.warn(
           fmt::format("{}: the file has {} optimizer variables, but {} are needed, because other layers are trained: "
                       "the optimizer state is reset",
@@ -333,12 +336,12 @@ class Preparation {
       return {};
     }
     in_file(place_of_weights(), [&] { optimizer.set_state(state); });
-    if (const auto rate = changes.constant_rate(); rate && !told_.resume) optimizer.set_learning_rate(*rate);
+    if (const auto rate = changes.constant_rate(); rate && !setup_.resume) optimizer.set_learning_rate(*rate);
     return state;
   }
 
   Job& job_;
-  const Setup& told_;
+  const Setup& setup_;
   const open::Listener& listener_;
 };
 

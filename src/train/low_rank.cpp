@@ -12,7 +12,7 @@
 #include "attn/base/error.h"
 #include "attn/base/name_pattern.h"
 #include "attn/base/text.h"
-#include "attn/base/whole.h"
+#include "attn/base/whole_number.h"
 #include "attn/keras/json_text.h"
 #include "attn/weights/initialize.h"
 

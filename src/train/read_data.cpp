@@ -81,7 +81,7 @@ Tensor joined(const std::vector<Tensor>& parts) {
 
 /// Returns whether the rows of `next` can follow those of `first`: apart from the number of rows, the arrays have the
 /// same type.
-bool goes_on(const Tensor& first, const Tensor& next) {
+bool continues_rows(const Tensor& first, const Tensor& next) {
   Shape shape = next.shape();
   shape[0] = first.shape()[0];
   return next.dtype() == first.dtype() && shape == first.shape();
@@ -130,7 +130,7 @@ open::GivenInputs read_data(const keras::Model& model, const std::vector<std::st
       expect_array(inputs, array, file);
       std::vector<Tensor>& before = parts[array.name];
       std::string& where = out.files[array.name];
-      if (!before.empty() && !goes_on(before.front(), array.tensor))
+      if (!before.empty() && !continues_rows(before.front(), array.tensor))
         throw bad_input("{}: the array '{}' is {} {}, and cannot continue that of {}, which is {} {}", printable(file),
                         printable(array.name), name_of(array.tensor.dtype()), array.tensor.shape().str(),
                         printable(where), name_of(before.front().dtype()), before.front().shape().str());
@@ -158,12 +158,12 @@ open::GivenInputs named_data(const keras::Model& model, const std::map<std::stri
 }
 
 void add_class_weights(open::GivenInputs& data, const std::string& json) {
-  const auto told = nlohmann::json::parse(json, nullptr, false);
+  const auto weights_by_class = nlohmann::json::parse(json, nullptr, false);
   std::map<std::int64_t, double> weights;
-  for (const auto& [name, weight] : told.items()) {
+  for (const auto& [name, weight] : weights_by_class.items()) {
     std::int64_t label = 0;
     const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), label);
-    if (!told.is_object() || error != std::errc() || end != name.data() + name.size() ||
+    if (!weights_by_class.is_object() || error != std::errc() || end != name.data() + name.size() ||
         name != std::to_string(label) || !weight.is_number() || weight < 0 ||
         weight.get<double>() > static_cast<double>(std::numeric_limits<float>::max()))
       throw bad_usage("`class_weight`: expected an object of numbers by class, as in {{\"0\": 1, \"1\": 5}}");

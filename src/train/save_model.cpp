@@ -38,7 +38,7 @@ ordered_json dtype_policy(const char* name) {
 }
 
 /// Returns the module of a class beside another: keras_hub.src.models.gpt2.gpt2_causal_lm for gpt2_tokenizer.
-std::string module_beside(const std::string& module, const std::string& class_name) {
+std::string sibling_module(const std::string& module, const std::string& class_name) {
   return module.substr(0, module.rfind('.') + 1) + snake_case(class_name);
 }
 
@@ -103,7 +103,7 @@ class Objects {
     const bool generates = of_task.ends_with("CausalLM");
     const std::string class_name = of_task + "Preprocessor";
     ordered_json config = {{"name", snake_case(class_name)}, {"trainable", true}, {"dtype", dtype_policy("float32")}};
-    config["tokenizer"] = object_of(module_beside(module, form.class_name), form.class_name, std::move(tokenizer));
+    config["tokenizer"] = object_of(sibling_module(module, form.class_name), form.class_name, std::move(tokenizer));
     config["config_file"] = "preprocessor.json";
     if (of_task.ends_with("Seq2SeqLM")) return object_of(module + "_preprocessor", class_name, std::move(config));
     config["sequence_length"] = generates ? 1024 : 512;

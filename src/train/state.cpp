@@ -18,7 +18,7 @@ using Written = nlohmann::ordered_json;
 
 constexpr int kStateVersion = 3;
 
-Written json_of(const Watched& watched) {
+Written json_of(const CallbackState& watched) {
   return {{"wait", watched.wait},
           {"cooldown", watched.cooldown},
           {"best_epoch", watched.best_epoch},
@@ -92,26 +92,26 @@ class StateObject {
   std::string place_;
 };
 
-Watched watched_of(const StateObject& told) {
-  Watched out{told.count("wait"), told.count("cooldown"), told.count("best_epoch"), std::nullopt};
-  if (told.has("best")) out.best = StateObject::number_in(told.at("best"), told.place_of("best"));
+CallbackState watched_of(const StateObject& from) {
+  CallbackState out{from.count("wait"), from.count("cooldown"), from.count("best_epoch"), std::nullopt};
+  if (from.has("best")) out.best = StateObject::number_in(from.at("best"), from.place_of("best"));
   return out;
 }
 
-Running running_of(const StateObject& told, const std::string& place) {
+Running running_of(const StateObject& from, const std::string& place) {
   Running out;
-  out.total = told.list("total", StateObject::number_in);
-  out.count = told.list("count", StateObject::number_in);
+  out.total = from.list("total", StateObject::number_in);
+  out.count = from.list("count", StateObject::number_in);
   if (out.total.empty() || (!out.count.empty() && out.total.size() != out.count.size()))
     StateObject::fail(place, "as many numbers in total as in count");
   return out;
 }
 
-LossScaling scaling_of(const StateObject& told) {
+LossScaling scaling_of(const StateObject& from) {
   try {
-    return loss_scaling_of(told.text("loss_scale"));
+    return loss_scaling_of(from.text("loss_scale"));
   } catch (const Error&) {
-    StateObject::fail(told.place_of("loss_scale"), "a loss scale");
+    StateObject::fail(from.place_of("loss_scale"), "a loss scale");
   }
 }
 
@@ -144,31 +144,31 @@ std::string text_of(const State& state) {
 
 State parse_state(std::string_view text, const std::string& place) {
   const Stored parsed = io::parse_json(text, place);
-  const StateObject told(parsed, place);
-  if (told.count("version") != kStateVersion) throw bad_input("{} is of another version of attn", place);
+  const StateObject from(parsed, place);
+  if (from.count("version") != kStateVersion) throw bad_input("{} is of another version of attn", place);
   State out;
-  out.position.epoch = told.count("epoch");
-  out.position.batch = told.count("batch");
-  out.position.step = told.count("step");
-  if (!told.at("seed").is_number_unsigned()) StateObject::fail(told.place_of("seed"), "an integer from 0 on");
-  out.seed = told.at("seed").get<std::uint64_t>();
-  out.batch_size = told.count("batch_size", 1);
-  out.shuffle = told.boolean("shuffle");
-  out.shuffled_block = told.count_or_0("shuffled_block");
-  out.steps_per_epoch = told.count_or_0("steps_per_epoch");
-  if (told.has("loss_scale")) out.loss_scale = scaling_of(told);
-  if (told.has("kept"))
+  out.position.epoch = from.count("epoch");
+  out.position.batch = from.count("batch");
+  out.position.step = from.count("step");
+  if (!from.at("seed").is_number_unsigned()) StateObject::fail(from.place_of("seed"), "an integer from 0 on");
+  out.seed = from.at("seed").get<std::uint64_t>();
+  out.batch_size = from.count("batch_size", 1);
+  out.shuffle = from.boolean("shuffle");
+  out.shuffled_block = from.count_or_0("shuffled_block");
+  out.steps_per_epoch = from.count_or_0("steps_per_epoch");
+  if (from.has("loss_scale")) out.loss_scale = scaling_of(from);
+  if (from.has("kept"))
     out.kept =
-        told.list("kept", [](const Stored& each, const std::string& at) { return StateObject::count_in(each, at); });
-  const StateObject data = told.object("data"), running = told.object("running"), draws = told.object("draws");
+        from.list("kept", [](const Stored& each, const std::string& at) { return StateObject::count_in(each, at); });
+  const StateObject data = from.object("data"), running = from.object("running"), draws = from.object("draws");
   for (const std::string& name : data.keys()) out.data[name] = data.text(name);
-  out.frozen = told.list("frozen", StateObject::text_in);
+  out.frozen = from.list("frozen", StateObject::text_in);
   for (const std::string& name : running.keys())
     out.position.running[name] = running_of(running.object(name), running.place_of(name));
   for (const std::string& layer : draws.keys()) out.draws[layer] = draws.count(layer);
-  out.early_stopping = watched_of(told.object("early_stopping"));
-  out.reduce_lr = watched_of(told.object("reduce_lr"));
-  out.save_best = watched_of(told.object("save_best"));
+  out.early_stopping = watched_of(from.object("early_stopping"));
+  out.reduce_lr = watched_of(from.object("reduce_lr"));
+  out.save_best = watched_of(from.object("save_best"));
   return out;
 }
 

@@ -81,14 +81,15 @@ class Assignment {
 
   [[nodiscard]] std::optional<std::int64_t> target_column() const {
     if (!reading_.csv_target) return {};
-    const std::string& told = *reading_.csv_target;
-    const auto found = std::ranges::find(table_.columns, told);
+    const std::string& wanted = *reading_.csv_target;
+    const auto found = std::ranges::find(table_.columns, wanted);
     if (found != table_.columns.end()) return found - table_.columns.begin();
     std::int64_t place = 0;
-    const auto [end, error] = std::from_chars(told.data(), told.data() + told.size(), place);
-    if (error == std::errc() && end == told.data() + told.size() && place >= 0 && place < table_.width) return place;
-    throw bad_usage("`csv_target` '{}': {} has no such column{}; {}", printable(told), printable(file_),
-                    did_you_mean(told, std::span<const std::string>(table_.columns)),
+    const auto [end, error] = std::from_chars(wanted.data(), wanted.data() + wanted.size(), place);
+    if (error == std::errc() && end == wanted.data() + wanted.size() && place >= 0 && place < table_.width)
+      return place;
+    throw bad_usage("`csv_target` '{}': {} has no such column{}; {}", printable(wanted), printable(file_),
+                    did_you_mean(wanted, std::span<const std::string>(table_.columns)),
                     table_.columns.empty() ? fmt::format("they are 0 to {}", table_.width - 1)
                                            : "they are " + shortened(printable(join(table_.columns, ", "))));
   }

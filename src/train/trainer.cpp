@@ -183,7 +183,7 @@ std::unique_ptr<Trainer::Program> Trainer::plan_of(const Batch& batch, Purpose p
     }
     if (options_.recompute) graph = gradients::recompute(std::move(graph), backward.forward);
   }
-  if (shares_out(batch)) share_out(*program, graph, rows_of(batch));
+  if (splits_batch(batch)) parallelize_step(*program, graph, rows_of(batch));
   program->plan = plan::make_plan(backend_.optimize(gradients::release_weights(std::move(graph))));
   program->graph = program->plan.graph;
   program->shown.values = program->graph.values;
@@ -202,7 +202,7 @@ bool Trainer::anywhere(bool here) const {
 
 /// Ranks compute a batch together if each of them gets at least one row. Otherwise every rank computes the whole batch,
 /// also if it cannot be split in two.
-bool Trainer::shares_out(const Batch& batch) const {
+bool Trainer::splits_batch(const Batch& batch) const {
   const communicators::Communicator* const ranks = options_.compile.ranks;
   if (options_.parts > 0) return rows_of(batch) > 1;
   return ranks != nullptr && ranks->size() > 1 && rows_of(batch) >= ranks->size();
@@ -218,14 +218,14 @@ parallel::Parallel Trainer::parts_of(const graph::Graph& graph, Dim rows) const 
 parallel::Parallel Trainer::rows_of_rank(const Program& program, const graph::Graph& graph) const {
   const communicators::Communicator& ranks = *options_.compile.ranks;
   parallel::Parallel local = parallel::parallelize(graph, parallel::Kind::data, ranks.rank(), ranks.size());
-  parallel::Rounded rounded;
+  parallel::RoundedSums rounded;
   rounded.dtype = options_.reduce_dtype;
   if (rounded.dtype != DType::float32) {
     std::set<ValueId> gradients;
     for (const EntrySums& sums : program.gradients)
       for (std::size_t i = 0; i < graph.outputs.size(); ++i)
         if (graph.outputs[i].value == sums.sum) gradients.insert(local.graph.outputs[i].value);
-    rounded.sums = parallel::sums_behind(local.graph, gradients);
+    rounded.sums = parallel::sums_reaching_only(local.graph, gradients);
   }
   local.graph = parallel::bucket_sums(std::move(local.graph), parallel::kBucketBytes, rounded);
   return local;
@@ -233,7 +233,7 @@ parallel::Parallel Trainer::rows_of_rank(const Program& program, const graph::Gr
 
 /// Rewrites the graph for this rank: its own rows of the batch, with an all-reduce wherever one rank would sum over all
 /// rows.
-void Trainer::share_out(Program& program, graph::Graph& graph, Dim rows) const {
+void Trainer::parallelize_step(Program& program, graph::Graph& graph, Dim rows) const {
   parallel::Parallel local = options_.parts > 0 ? parts_of(graph, rows) : rows_of_rank(program, graph);
   std::map<ValueId, ValueId> now;
   for (std::size_t i = 0; i < graph.outputs.size(); ++i) now[graph.outputs[i].value] = local.graph.outputs[i].value;
@@ -312,7 +312,7 @@ Trainer::Program& Trainer::program(const Batch& batch, bool training) {
 
 void Trainer::compile(Program& program) const {
   if (program.executable) return;
-  const Computing computing;
+  const ComputeGuard computing;
   program.executable = backend_.compile(std::exchange(program.plan, {}), {}, options_.compile);
 }
 
@@ -328,10 +328,10 @@ PassResult Trainer::run(Program& program, const Batch& batch, StepTimes* times) 
   std::vector<Tensor> inputs = run::make_inputs(program.shown, given, 0);
   for (const std::size_t i : program.weights) inputs.push_back(weights_[i]);
   if (times == nullptr) {
-    const Computing computing;
+    const ComputeGuard computing;
     program.executable->run(inputs);
   } else {
-    const Computing computing;
+    const ComputeGuard computing;
     std::map<graph::NodeId, std::string> kernels;
     for (const backends::KernelChoice& choice : program.executable->choices()) kernels[choice.node] = choice.kernel;
     program.executable->run_profiled(inputs, [&](graph::NodeId node, double seconds) {

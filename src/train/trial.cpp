@@ -11,7 +11,7 @@ Plan plan_of(Trainer& trainer, const Batch& sample, std::int64_t rows, const Fit
              const Position& position, std::int64_t bytes) {
   Plan out;
   out.bytes = bytes;
-  out.steps_per_epoch = stretch_of(position.epoch, rows, options).batches;
+  out.steps_per_epoch = epoch_range_of(position.epoch, rows, options).batches;
   out.steps = std::max<std::int64_t>(0, options.steps_in_all(rows) - position.step);
   constexpr int kTried = 3;  // number of timed steps after the first, which is slower
   for (int i = 0; i <= kTried; ++i) {

@@ -9,7 +9,7 @@
 namespace attn::transcribe {
 
 /// The parts of a transcriber, by reference.
-struct Opened {
+struct TranscriberParts {
   const backends::Backend& backend;
   const open::LoadedModel& loaded;
   const tokenizers::Tokenizer& tokenizer;
@@ -18,7 +18,8 @@ struct Opened {
   const open::Listener& listener;
 };
 
-[[nodiscard]] std::unique_ptr<Transcriber> open_whisper(const Opened& parts, open::AudioConverter converter);
-[[nodiscard]] std::unique_ptr<Transcriber> open_moonshine(const Opened& parts, open::AudioConverter converter);
+[[nodiscard]] std::unique_ptr<Transcriber> open_whisper(const TranscriberParts& parts, open::AudioConverter converter);
+[[nodiscard]] std::unique_ptr<Transcriber> open_moonshine(const TranscriberParts& parts,
+                                                          open::AudioConverter converter);
 
 }  // namespace attn::transcribe

@@ -35,7 +35,7 @@ Dim capacity_of(const open::LoadedModel& loaded) {
 
 class Moonshine final : public Transcriber {
  public:
-  Moonshine(const Opened& parts, open::AudioConverter converter)
+  Moonshine(const TranscriberParts& parts, open::AudioConverter converter)
       : parts_(parts),
         converter_(std::move(converter)),
         capacity_(capacity_of(parts.loaded)),
@@ -82,7 +82,7 @@ class Moonshine final : public Transcriber {
     return out;
   }
 
-  Opened parts_;
+  TranscriberParts parts_;
   open::AudioConverter converter_;
   Dim capacity_;
   WindowDecoder decoder_;
@@ -90,7 +90,7 @@ class Moonshine final : public Transcriber {
 
 }  // namespace
 
-std::unique_ptr<Transcriber> open_moonshine(const Opened& parts, open::AudioConverter converter) {
+std::unique_ptr<Transcriber> open_moonshine(const TranscriberParts& parts, open::AudioConverter converter) {
   return std::make_unique<Moonshine>(parts, std::move(converter));
 }
 

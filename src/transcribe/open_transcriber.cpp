@@ -21,7 +21,7 @@ std::unique_ptr<Transcriber> Transcriber::open(const backends::Backend& backend,
         "{}: the model has no converter of sound; a preset of KerasHub has one in audio_converter.json or "
         "preprocessor.json, a Hugging Face folder in preprocessor_config.json",
         loaded.file);
-  const Opened parts{backend, loaded, tokenizer, execution, options, listener};
+  const TranscriberParts parts{backend, loaded, tokenizer, execution, options, listener};
   return whisper ? open_whisper(parts, std::move(*converter)) : open_moonshine(parts, std::move(*converter));
 }
 

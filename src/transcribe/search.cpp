@@ -14,7 +14,7 @@ namespace {
 constexpr float kUnlikely = -1e9F;
 
 /// Returns a copy of one row of logits, of the token at `position`.
-std::vector<float> copied_logits(const generate::Ahead& ahead, Dim row, Dim position) {
+std::vector<float> copied_logits(const generate::DecoderOutput& ahead, Dim row, Dim position) {
   const std::span<const float> row_of_logits = generate::logits_of(ahead, row, position);
   return {row_of_logits.begin(), row_of_logits.end()};
 }
@@ -33,7 +33,7 @@ std::vector<Token> search_greedily(generate::Decoder& decoder, const Search& how
   while (std::ssize(tokens) < how.max_length) {
     throw_if_stopped();
     const Dim position = std::ssize(tokens) - std::ssize(given);
-    const generate::Ahead ahead = decoder.advance({given, 1, std::ssize(given), position, {}, false});
+    const generate::DecoderOutput ahead = decoder.advance({given, 1, std::ssize(given), position, {}, false});
     std::vector<float> logits = copied_logits(ahead, 0, std::ssize(tokens));
     if (how.rules) how.rules(tokens, logits);
     given = {static_cast<Token>(std::ranges::max_element(logits) - logits.begin())};
@@ -87,8 +87,9 @@ class BeamSearch {
       given.push_back(open_[i].tokens.back());
       sources.insert(sources.end(), open_[i].rows.begin(), open_[i].rows.end());
     }
-    const generate::Ahead ahead = first ? decoder_.advance({given, 1, prompt, 0, {}, false})
-                                        : decoder_.advance({given, how_.beams, 1, position - 1, sources, false});
+    const generate::DecoderOutput ahead = first
+                                              ? decoder_.advance({given, 1, prompt, 0, {}, false})
+                                              : decoder_.advance({given, how_.beams, 1, position - 1, sources, false});
     std::vector<float> out;
     for (std::size_t i = 0; i < count_; ++i) {
       std::vector<float> row = copied_logits(ahead, first ? 0 : static_cast<Dim>(i), position);

@@ -21,7 +21,7 @@ constexpr Dim kLongestPrompt = 4;
 
 class Whisper final : public Transcriber {
  public:
-  Whisper(const Opened& parts, open::AudioConverter converter)
+  Whisper(const TranscriberParts& parts, open::AudioConverter converter)
       : parts_(parts),
         converter_(std::move(converter)),
         tokens_(whisper_tokens(parts.loaded, parts.tokenizer)),
@@ -115,7 +115,7 @@ class Whisper final : public Transcriber {
     return std::min(length, static_cast<Dim>(std::llround(found.next * seconds * rate)));
   }
 
-  Opened parts_;
+  TranscriberParts parts_;
   open::AudioConverter converter_;
   WhisperTokens tokens_;
   Dim capacity_;
@@ -125,7 +125,7 @@ class Whisper final : public Transcriber {
 
 }  // namespace
 
-std::unique_ptr<Transcriber> open_whisper(const Opened& parts, open::AudioConverter converter) {
+std::unique_ptr<Transcriber> open_whisper(const TranscriberParts& parts, open::AudioConverter converter) {
   return std::make_unique<Whisper>(parts, std::move(converter));
 }
 

@@ -21,7 +21,7 @@ void WindowDecoder::require(const Shape& features, const std::string& source) co
                       features[1], input.shape[2]);
 }
 
-void WindowDecoder::hear(const Tensor& features) {
+void WindowDecoder::encode(const Tensor& features) {
   if (decoder_ && heard_ == features.shape()) return decoder_->set_encoder_features(features);
   decoder_.reset();
   generate::CachedDecoderOptions options;
@@ -33,13 +33,13 @@ void WindowDecoder::hear(const Tensor& features) {
 }
 
 std::vector<Token> WindowDecoder::decode(const Tensor& features, const Search& how) {
-  hear(features);
+  encode(features);
   return search(*decoder_, how);
 }
 
 std::vector<float> WindowDecoder::next(const Tensor& features, const std::vector<Token>& prompt) {
-  hear(features);
-  const generate::Ahead ahead = decoder_->advance({prompt, 1, static_cast<Dim>(prompt.size()), 0, {}, false});
+  encode(features);
+  const generate::DecoderOutput ahead = decoder_->advance({prompt, 1, static_cast<Dim>(prompt.size()), 0, {}, false});
   const auto logits = ahead.logits.as<float>();
   return {logits.begin(), logits.end()};
 }

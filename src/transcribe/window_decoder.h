@@ -38,7 +38,7 @@ class WindowDecoder {
   [[nodiscard]] std::vector<float> next(const Tensor& features, const std::vector<Token>& prompt);
 
  private:
-  void hear(const Tensor& features);
+  void encode(const Tensor& features);
 
   const backends::Backend& backend_;
   const open::LoadedModel& loaded_;

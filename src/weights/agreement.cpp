@@ -13,7 +13,7 @@ using graph::WeightSpec;
 namespace {
 
 /// Text layers keep the weights of their terms among the variables of .weights.h5, and load them on their own.
-bool is_kept_beside(std::string_view name) { return name.ends_with("vars/idf_weights"); }
+bool is_layer_state(std::string_view name) { return name.ends_with("vars/idf_weights"); }
 
 /// Names the file's weights; `name_of` returns the new name for the weight of a spec.
 template <typename NameOf>
@@ -48,7 +48,7 @@ Agreement agree(std::span<const WeightSpec> specs, const Store& store) {
   for (const WeightSpec& spec : specs)
     if (!spec.store_again.empty()) again.insert(plain_name(spec.store_again));
   for (std::size_t i = 0; i < used.size(); ++i)
-    if (!used[i] && !is_kept_beside(store.weights[i].name) && !again.contains(plain_name(store.weights[i].name)))
+    if (!used[i] && !is_layer_state(store.weights[i].name) && !again.contains(plain_name(store.weights[i].name)))
       out.extra.push_back(i);
   return out;
 }

@@ -13,7 +13,7 @@
 #include "attn/weights/agreement.h"
 #include "attn/weights/read_store.h"
 #include "match.h"
-#include "quantized_otherwise.h"
+#include "quantization_mismatch.h"
 
 namespace attn::weights {
 namespace {
@@ -99,7 +99,7 @@ void check_none_left(const Store& store, const Agreement& agreement, const std::
 /// Matches every spec with a weight of the file, and requires that no weight of the file is left.
 Agreement whole_agreement(std::span<const WeightSpec> specs, const Store& store) {
   Agreement agreement = agree(specs, store);
-  const std::string hint = agreement.whole() ? "" : quantized_otherwise(specs, store, agreement);
+  const std::string hint = agreement.whole() ? "" : quantization_mismatch(specs, store, agreement);
   check_none_missing(specs, store, agreement, hint);
   check_shapes(specs, store, agreement, hint);
   check_dtypes(specs, store, agreement, hint);

@@ -115,9 +115,9 @@ bool is_whole(const Match& match) {
 }
 
 /// The specs in the order of their paths, in which those of a layer are neighbors.
-class SpecsOfLayers {
+class SpecsByLayer {
  public:
-  explicit SpecsOfLayers(std::span<const WeightSpec> specs) : specs_(specs), order_(specs.size()) {
+  explicit SpecsByLayer(std::span<const WeightSpec> specs) : specs_(specs), order_(specs.size()) {
     std::iota(order_.begin(), order_.end(), std::size_t{0});
     std::ranges::sort(order_, {}, [&](std::size_t i) -> const std::string& { return specs[i].path; });
   }
@@ -144,7 +144,7 @@ class SpecsOfLayers {
 /// their names and sizes do not agree, by order.
 Match by_order(std::span<const WeightSpec> specs, const Store& store) {
   std::vector<std::vector<std::size_t>> groups;
-  const SpecsOfLayers by_layer(specs);
+  const SpecsByLayer by_layer(specs);
   for (const StoredLayer& layer : store.layers) {
     groups.push_back(by_layer.of(layer.name));
     if (std::ssize(groups.back()) != layer.count) break;

@@ -11,8 +11,8 @@
 #include "attn/io/hdf5.h"
 #include "attn/io/keras_archive.h"
 #include "attn/io/npz.h"
-#include "attn/io/other_kinds.h"
 #include "attn/io/safetensors.h"
+#include "attn/io/unsupported_formats.h"
 #include "attn/io/zip.h"
 #include "keras_hdf5.h"
 #include "shards.h"
@@ -59,7 +59,7 @@ Store read_shards(const Bytes& index, const std::string& path) {
   };
   for (const std::string& own_name : shard_names(index.text(), path)) {
     const std::string shard = (std::filesystem::path(path).parent_path() / own_name).string();
-    const Bytes file = io::read_file_beside(path, own_name);
+    const Bytes file = io::read_sibling_file(path, own_name);
     if (io::kind_of(file) == FileKind::safetensors) {
       for (NamedTensor& array : io::parse_safetensors(file, shard)) {
         if (!names.insert(array.name).second) throw twice(array.name);
@@ -99,7 +99,7 @@ Store parse_store(const Bytes& file, const std::string& path) {
     case FileKind::npy:
       throw bad_input("{}: a .npy file holds one array without a name; use .npz for weights", printable(path));
     case FileKind::other:
-      io::refuse_other_kind(file, path);
+      io::refuse_unsupported_format(file, path);
       break;
   }
   return read_shards(file, path);

@@ -117,7 +117,7 @@ std::optional<std::size_t> before(std::string_view name, std::string_view patter
 }
 
 /// A module's part that a rule names.
-struct Found {
+struct MatchedPart {
   std::string module;
   std::string stack;
   ModuleRule rule;
@@ -133,13 +133,13 @@ std::optional<std::string> module_of(const std::string& name, const PartRule& pa
   return name.substr(0, *left == 0 ? 0 : *left - 1);
 }
 
-std::optional<Found> found_by(const std::string& name, const ModuleRule& rule) {
+std::optional<MatchedPart> found_by(const std::string& name, const ModuleRule& rule) {
   for (const PartRule& part : kParts) {
     const auto module = part.kind == rule.kind ? module_of(name, part) : std::nullopt;
     if (!module) continue;
     std::int64_t block = 0;
     const auto stack = before(*module, rule.pattern, block);
-    if (stack) return Found{*module, module->substr(0, *stack), rule, block, part.part};
+    if (stack) return MatchedPart{*module, module->substr(0, *stack), rule, block, part.part};
   }
   return std::nullopt;
 }
@@ -147,7 +147,7 @@ std::optional<Found> found_by(const std::string& name, const ModuleRule& rule) {
 using Ranks = std::map<std::string_view, int>;  // ranks of the arrays, by name
 
 /// Classifies a module with an unknown name: attention by its parts, others by the rank of their weight.
-std::optional<Found> found_by_parts(const std::string& name, const Ranks& ranks) {
+std::optional<MatchedPart> found_by_parts(const std::string& name, const Ranks& ranks) {
   for (const PartRule& part : kParts) {
     const auto module = module_of(name, part);
     if (!module) continue;
@@ -159,12 +159,12 @@ std::optional<Found> found_by_parts(const std::string& name, const Ranks& ranks)
     if (part.kind == Kind::attention) fits = has("in_proj_weight", 2) || has("q_proj_weight", 2);
     if (part.kind == Kind::dense) fits = has("weight", 2);
     if (part.kind == Kind::norm) fits = has("weight", 1) || has("gamma", 1);
-    if (fits) return Found{*module, "", {"", part.kind, Place::other, 0, ""}, 0, part.part};
+    if (fits) return MatchedPart{*module, "", {"", part.kind, Place::other, 0, ""}, 0, part.part};
   }
   return std::nullopt;
 }
 
-std::optional<Found> find(const std::string& name, const Ranks& ranks) {
+std::optional<MatchedPart> find(const std::string& name, const Ranks& ranks) {
   for (const ModuleRule& rule : kModules)
     if (auto found = found_by(name, rule)) return found;
   return found_by_parts(name, ranks);

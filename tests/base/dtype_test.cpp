@@ -8,7 +8,7 @@
 
 using namespace attn;
 
-TEST_CASE("dtype: every name leads back to its dtype") {
+TEST_CASE("dtype: every name maps back to its dtype") {
   for (int i = 0; i <= static_cast<int>(DType::boolean); ++i) {
     const auto dtype = static_cast<DType>(i);
     CAPTURE(name_of(dtype));
@@ -24,7 +24,7 @@ TEST_CASE("dtype: every name leads back to its dtype") {
   CHECK(is_floating(DType::bfloat16));
 }
 
-TEST_CASE("dtype: every 16-bit pattern survives the way to float and back") {
+TEST_CASE("dtype: every 16-bit pattern survives the conversion to float and back") {
   for (std::uint32_t pattern = 0; pattern < 0x10000; ++pattern) {
     const auto bits = static_cast<std::uint16_t>(pattern);
     const float half = float16_to_float(bits);
@@ -42,7 +42,7 @@ TEST_CASE("dtype: every 16-bit pattern survives the way to float and back") {
   }
 }
 
-TEST_CASE("dtype: float16 rounds to nearest even, overflows at 65520 and knows subnormals") {
+TEST_CASE("dtype: float16 rounds to nearest even, overflows at 65520 and has subnormals") {
   CHECK(float_to_float16(1.0F) == 0x3c00);
   CHECK(float_to_float16(65504.0F) == 0x7bff);
   CHECK(float_to_float16(65519.0F) == 0x7bff);
@@ -57,7 +57,7 @@ TEST_CASE("dtype: float16 rounds to nearest even, overflows at 65520 and knows s
   CHECK(float16_to_float(0x0001) == 0x1p-24F);
 }
 
-TEST_CASE("dtype: bfloat16 rounds to nearest even and keeps NaN whose payload sits in the lost bits") {
+TEST_CASE("dtype: bfloat16 rounds to nearest even and keeps NaN with a payload in the dropped bits") {
   CHECK(float_to_bfloat16(1.0F) == 0x3f80);
   CHECK(float_to_bfloat16(1.0F + 0x1p-8F) == 0x3f80);
   CHECK(float_to_bfloat16(1.0F + 0x3p-8F) == 0x3f82);
@@ -66,7 +66,7 @@ TEST_CASE("dtype: bfloat16 rounds to nearest even and keeps NaN whose payload si
   CHECK(std::isnan(bfloat16_to_float(double_to_bfloat16(std::bit_cast<double>(0x7ff0000000000001U)))));
 }
 
-TEST_CASE("dtype: a double is rounded once where two roundings would end elsewhere") {
+TEST_CASE("dtype: a double is rounded once, where two roundings would differ") {
   const double above_the_tie = 1.0 + 0x1p-8 + 0x1p-40;  // float rounds it onto the tie, which then falls to even
   CHECK(double_to_bfloat16(above_the_tie) == 0x3f81);
   CHECK(float_to_bfloat16(static_cast<float>(above_the_tie)) == 0x3f80);

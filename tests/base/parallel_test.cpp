@@ -8,7 +8,7 @@
 
 using namespace attn;
 
-TEST_CASE("parallel: every part is done once, on any number of threads") {
+TEST_CASE("parallel: every part runs once, on any number of threads") {
   for (const int threads : {0, 1, 2, 7, 100}) {
     for (const std::int64_t count : {0, 1, 2, 1000}) {
       std::vector<std::atomic<int>> done(static_cast<std::size_t>(count));
@@ -18,7 +18,7 @@ TEST_CASE("parallel: every part is done once, on any number of threads") {
   }
 }
 
-TEST_CASE("parallel: what a part throws comes out, and parts behind it are left out") {
+TEST_CASE("parallel: an exception of a part is rethrown, and later parts do not run") {
   for (const int threads : {1, 3}) {
     std::atomic<int> done = 0;
     const auto work = [&](std::int64_t part) {

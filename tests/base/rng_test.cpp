@@ -8,7 +8,7 @@
 using namespace attn;
 
 // numpy.random.Philox(key=np.array([seed, zlib.crc32(name)], np.uint64)).random_raw(6), NumPy 2.4
-TEST_CASE("rng: the bits are those of NumPy's Philox") {
+TEST_CASE("rng: bits equal NumPy's Philox") {
   struct Case {
     std::uint64_t seed;
     std::string_view name;
@@ -35,14 +35,14 @@ TEST_CASE("rng: the bits are those of NumPy's Philox") {
   }
 }
 
-TEST_CASE("rng: uniform numbers are those of NumPy's Generator.random") {
+TEST_CASE("rng: uniform numbers equal NumPy's Generator.random") {
   RandomStream stream(0, "x");
   for (const double expected : {0.5450133728335376, 0.8931032017087719, 0.6197028382625843, 0.1579176055286713}) {
     CHECK(stream.uniform() == expected);
   }
 }
 
-TEST_CASE("rng: normal numbers are Box-Muller pairs over the uniform ones") {
+TEST_CASE("rng: normal numbers are Box-Muller pairs of the uniform ones") {
   RandomStream uniforms(7, "a/b");
   RandomStream normals(7, "a/b");
   for (int pair = 0; pair < 3; ++pair) {
@@ -71,7 +71,7 @@ TEST_CASE("rng: normal numbers have mean 0 and deviation 1") {
   CHECK(std::abs(squares / kCount - 1.0) < 0.023);
 }
 
-TEST_CASE("rng: another seed or another name is another stream") {
+TEST_CASE("rng: a different seed or name gives a different stream") {
   CHECK(RandomStream(1, "a").bits() != RandomStream(2, "a").bits());
   CHECK(RandomStream(1, "a").bits() != RandomStream(1, "b").bits());
 }

@@ -7,13 +7,13 @@
 
 using namespace attn;
 
-TEST_CASE("shape: prints as Python prints the tuple") {
+TEST_CASE("shape: a shape prints like Python's tuple") {
   CHECK(Shape{kUnknown, 50, 512}.str() == "(None, 50, 512)");
   CHECK(Shape{3}.str() == "(3,)");
   CHECK(Shape{}.str() == "()");
 }
 
-TEST_CASE("shape: counts its elements, and nothing where a dimension is unknown or the count wraps") {
+TEST_CASE("shape: a shape counts its elements, unless a dimension is unknown or the count overflows") {
   CHECK(Shape{2, 3, 4}.elements() == 24);
   CHECK(Shape{}.elements() == 1);
   CHECK(Shape{0, 7}.size() == 0);
@@ -25,7 +25,7 @@ TEST_CASE("shape: counts its elements, and nothing where a dimension is unknown 
                        "a tensor of shape (4294967296, 4294967296) does not fit in memory", Error);
 }
 
-TEST_CASE("shape: axes count from either end") {
+TEST_CASE("shape: axes count from both ends") {
   const Shape shape{5, 6, 7};
   CHECK(shape[-1] == 7);
   CHECK(shape[0] == 5);
@@ -37,7 +37,7 @@ TEST_CASE("shape: axes count from either end") {
   CHECK_FALSE(normalize_axis(0, 0).has_value());
 }
 
-TEST_CASE("shape: broadcasts as NumPy does, with unknown dimensions") {
+TEST_CASE("shape: shapes broadcast as in NumPy, with unknown dimensions") {
   struct Case {
     Shape a, b;
     std::optional<Shape> result;
@@ -62,7 +62,7 @@ TEST_CASE("shape: broadcasts as NumPy does, with unknown dimensions") {
   }
 }
 
-TEST_CASE("size: products and sums stop before they wrap") {
+TEST_CASE("size: products and sums saturate before they overflow") {
   CHECK(checked_mul(kMaxSize / 2, 2) == kMaxSize);
   CHECK_FALSE(checked_mul(kMaxSize / 2 + 1, 2).has_value());
   CHECK(checked_mul(0, kMaxSize) == 0);

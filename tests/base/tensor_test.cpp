@@ -37,13 +37,13 @@ TEST_CASE("allocate_bytes: memory is zeroed and aligned, small or large") {
   }
 }
 
-TEST_CASE("allocate_bytes: what cannot be had is an error and no crash") {
+TEST_CASE("allocate_bytes: failed allocations are errors") {
   CHECK(code_of([] { (void)allocate_bytes(kMaxSize); }) == ExitCode::no_memory);
   CHECK(code_of([] { (void)allocate_bytes(std::int64_t{1} << 60); }) == ExitCode::no_memory);
   CHECK(code_of([] { (void)allocate_bytes(-1); }) == ExitCode::no_memory);
 }
 
-TEST_CASE("tensor: starts as zeros of its shape") {
+TEST_CASE("tensor: a tensor starts as zeros of its shape") {
   const Tensor tensor(DType::float32, {2, 3});
   CHECK(tensor.size() == 6);
   CHECK(tensor.bytes() == 24);
@@ -53,14 +53,14 @@ TEST_CASE("tensor: starts as zeros of its shape") {
   CHECK(Tensor(DType::int8, {}).size() == 1);
 }
 
-TEST_CASE("tensor: a shape whose bytes wrap, or that is not known, is refused") {
+TEST_CASE("tensor: a shape with unknown or overflowing bytes is rejected") {
   CHECK(code_of([] { Tensor(DType::float64, {kMaxSize}); }) == ExitCode::no_memory);
   CHECK(code_of([] { Tensor(DType::float64, {kMaxSize, 4}); }) == ExitCode::no_memory);
   CHECK(code_of([] { Tensor(DType::float64, {kUnknown}); }) == ExitCode::internal);
   CHECK(code_of([] { Tensor(DType::float64, {1}, nullptr); }) == ExitCode::internal);
 }
 
-TEST_CASE("tensor: set rounds to the dtype, at reads it back") {
+TEST_CASE("tensor: set rounds to the dtype, and at reads the value back") {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   struct Case {
     DType dtype;
@@ -115,7 +115,7 @@ TEST_CASE("tensor: copies and reshapes share the bytes, casts do not") {
   CHECK(code_of([&] { (void)tensor.reshaped({4}); }) == ExitCode::internal);
 }
 
-TEST_CASE("tensor: cast gives what set would store, past the size of its block too") {
+TEST_CASE("tensor: cast equals set, past the size of its block too") {
   const Tensor source(DType::float32, {1025});
   for (std::int64_t i = 0; i < source.size(); ++i) source.set(i, static_cast<double>(i) * 0.37 - 100.0);
   for (int d = 0; d <= static_cast<int>(DType::boolean); ++d) {
@@ -129,7 +129,7 @@ TEST_CASE("tensor: cast gives what set would store, past the size of its block t
   CHECK(Tensor(DType::float32, {0}).cast(DType::int8).size() == 0);
 }
 
-TEST_CASE("tensor: 64-bit integers keep every digit between each other, and saturate") {
+TEST_CASE("tensor: 64-bit integers convert to each other exactly, and saturate") {
   const Tensor source(DType::int64, {3});
   source.as<std::int64_t>()[0] = 9007199254740993;  // 2^53 + 1, which no double holds
   source.as<std::int64_t>()[1] = -5;
@@ -142,7 +142,7 @@ TEST_CASE("tensor: 64-bit integers keep every digit between each other, and satu
   CHECK(cast.cast(DType::int64).as<std::int64_t>()[1] == std::numeric_limits<std::int64_t>::max());
 }
 
-TEST_CASE("tensor: over bytes of someone else it keeps the owner alive") {
+TEST_CASE("tensor: a tensor over foreign bytes keeps their owner alive") {
   auto owner = std::make_shared<std::vector<float>>(4, 2.5F);
   const std::weak_ptr<std::vector<float>> watch = owner;
   {
@@ -154,7 +154,7 @@ TEST_CASE("tensor: over bytes of someone else it keeps the owner alive") {
   CHECK(watch.expired());
 }
 
-TEST_CASE("tensor: elements are read as their own type or as bits of their width, and as nothing else") {
+TEST_CASE("tensor: elements can be read only as their own type or as bits of their width") {
   for (const auto dtype :
        {DType::float16, DType::bfloat16, DType::float64, DType::int32, DType::uint32, DType::boolean})
     CHECK_THROWS_AS((void)Tensor(dtype, {3}).as<float>(), Error);

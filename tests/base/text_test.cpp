@@ -16,7 +16,7 @@ using Table = std::vector<std::pair<From, std::string>>;
 
 }  // namespace
 
-TEST_CASE("printable: ordinary text is kept, what could fool a terminal is escaped") {
+TEST_CASE("printable: ordinary text is kept, and text that could fool a terminal is escaped") {
   const Table<std::string> cases{
       {"dense_1", "dense_1"},
       {"größe 世界 🙂 e\u0301", "größe 世界 🙂 e\u0301"},
@@ -36,7 +36,7 @@ TEST_CASE("printable: ordinary text is kept, what could fool a terminal is escap
   for (const auto& [text, expected] : cases) CHECK(printable(text) == expected);
 }
 
-TEST_CASE("is_utf8: refuses surrogates, overlong forms, stray and missing bytes") {
+TEST_CASE("is_utf8: surrogates, overlong forms, stray and missing bytes are rejected") {
   for (const std::string_view text : {"", "a", "é", "\uffff", "\U0010ffff", "\xed\x9f\xbf"}) {
     CAPTURE(printable(text));
     CHECK(is_utf8(text));
@@ -48,7 +48,7 @@ TEST_CASE("is_utf8: refuses surrogates, overlong forms, stray and missing bytes"
   }
 }
 
-TEST_CASE("display_width: counts terminal cells as rich does") {
+TEST_CASE("display_width: the width counts terminal cells as rich does") {
   const std::vector<std::pair<std::string_view, int>> cases{
       {"", 0},     {"dense", 5}, {"größe", 5},      {"世界", 4},     {"e\u0301", 1},
       {"🙂", 2}, {"─┃", 2},    {"\u200b\x1b", 0}, {"\xff\xfe", 2}, {"👩\u200d🚀", 2},
@@ -61,7 +61,7 @@ TEST_CASE("display_width: counts terminal cells as rich does") {
   }
 }
 
-TEST_CASE("did_you_mean: names the nearest candidate, and is silent where none is near") {
+TEST_CASE("did_you_mean: the nearest candidate is suggested, if one is near") {
   const std::vector<std::string> keys{"num_heads", "key_dim", "value_dim", "dropout", "use_bias", "name"};
   const Table<std::string> cases{
       {"num_head", "num_heads"},
@@ -92,7 +92,7 @@ TEST_CASE("did_you_mean: names the nearest candidate, and is silent where none i
   CHECK(nearest(std::string(1 << 20, 'a'), tie).empty());
 }
 
-TEST_CASE("python_repr: a double as Python prints it") {
+TEST_CASE("python_repr: a double prints as in Python") {
   const Table<double> cases{
       {0.0, "0.0"},
       {-0.0, "-0.0"},
@@ -119,7 +119,7 @@ TEST_CASE("python_repr: a double as Python prints it") {
   for (const auto& [value, expected] : cases) CHECK(python_repr(value) == expected);
 }
 
-TEST_CASE("python_repr: a str as Python prints it") {
+TEST_CASE("python_repr: a str prints as in Python") {
   const Table<std::string> cases{
       {"x", "'x'"},
       {"", "''"},
@@ -134,7 +134,7 @@ TEST_CASE("python_repr: a str as Python prints it") {
   for (const auto& [text, expected] : cases) CHECK(python_repr(std::string_view(text)) == expected);
 }
 
-TEST_CASE("with_commas: groups digits, to 128 bits") {
+TEST_CASE("with_commas: digits are grouped, up to 128 bits") {
   CHECK(with_commas(std::int64_t{0}) == "0");
   CHECK(with_commas(std::int64_t{999}) == "999");
   CHECK(with_commas(std::int64_t{1234567}) == "1,234,567");
@@ -143,7 +143,7 @@ TEST_CASE("with_commas: groups digits, to 128 bits") {
   CHECK(with_commas(~UInt128{0}) == "340,282,366,920,938,463,463,374,607,431,768,211,455");
 }
 
-TEST_CASE("memory_size: steps of 1024 with two decimals, as Keras's summary") {
+TEST_CASE("memory_size: sizes have units of 1024 and two decimals, as in Keras's summary") {
   const Table<UInt128> cases{
       {0, "0.00 B"},
       {1023, "1023.00 B"},
@@ -156,7 +156,7 @@ TEST_CASE("memory_size: steps of 1024 with two decimals, as Keras's summary") {
   for (const auto& [bytes, expected] : cases) CHECK(memory_size(bytes) == expected);
 }
 
-TEST_CASE("snake_case: Keras's automatic layer names") {
+TEST_CASE("snake_case: names equal Keras's automatic layer names") {
   const Table<std::string> cases{
       {"MultiHeadAttention", "multi_head_attention"},
       {"Conv2DTranspose", "conv2d_transpose"},
@@ -172,7 +172,7 @@ TEST_CASE("snake_case: Keras's automatic layer names") {
   for (const auto& [name, expected] : cases) CHECK(snake_case(name) == expected);
 }
 
-TEST_CASE("split and join undo each other") {
+TEST_CASE("split, join: joining undoes splitting") {
   CHECK(split("a/b//", '/') == std::vector<std::string>{"a", "b", "", ""});
   CHECK(split("", '/') == std::vector<std::string>{""});
   CHECK(join(split("a/b//", '/'), "/") == "a/b//");

@@ -32,7 +32,7 @@ struct Case {
 
 }  // namespace
 
-TEST_CASE("a config that is wrong is refused with file, line, column, JSON pointer and exit code 3") {
+TEST_CASE("bad input: a wrong config is rejected with file, line, column, JSON pointer and exit code 3") {
   const std::vector<Case> cases = {
       {"broken JSON", "{\"input_shape\": [50, 512", "stdin:1:"},
       {"trailing text", "{} {}", "not valid JSON"},
@@ -158,7 +158,7 @@ TEST_CASE("a config that is wrong is refused with file, line, column, JSON point
   }
 }
 
-TEST_CASE("a path in a config is never opened") {
+TEST_CASE("bad input: a path in a config is never opened") {
   const TemporaryFolder folder;
   const std::string pipe = folder / "pipe";  // opening it would wait for a writer that never comes
   REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
@@ -177,7 +177,7 @@ TEST_CASE("a path in a config is never opened") {
   }
 }
 
-TEST_CASE("a model's graph that is wrong is refused with its place") {
+TEST_CASE("bad input: a wrong model graph is rejected with its place") {
   const auto model = [](const std::string& args, const std::string& outputs) {
     return R"({"class_name": "Functional", "config": {"name": "m", "trainable": true, "layers": [
     {"class_name": "InputLayer", "config": {"batch_shape": [null, 4], "name": "i"}, "name": "i", "inbound_nodes": []},
@@ -207,7 +207,7 @@ TEST_CASE("a model's graph that is wrong is refused with its place") {
   }
 }
 
-TEST_CASE("files that are not there, or no models, are refused by name") {
+TEST_CASE("bad input: files that are missing, or not models, are rejected by name") {
   CHECK(contains(run_attn({"summary", "nowhere.json"}).err, "nowhere.json"));
   CHECK(run_attn({"summary", "nowhere.json"}).code == 3);
   CHECK(run_attn({"summary", "configs"}).code == 3);
@@ -215,7 +215,7 @@ TEST_CASE("files that are not there, or no models, are refused by name") {
   CHECK(run_attn({"summary", fixture("model/encoder/model.weights.h5")}).code == 3);
 }
 
-TEST_CASE("weights that do not fit are refused: missing, extra, of the wrong shape") {
+TEST_CASE("bad input: mismatched weights are rejected: missing, extra, or of the wrong shape") {
   const std::string encoder = fixture("model/encoder/model.json"), other = fixture("model/frozen/model.weights.h5");
   const Result result = run_attn({"run", encoder, "--weights", other});
   CHECK(result.code == 3);
@@ -224,7 +224,7 @@ TEST_CASE("weights that do not fit are refused: missing, extra, of the wrong sha
   CHECK(run_attn({"run", encoder, "--weights", "configs/encoder.json"}).code == 3);
 }
 
-TEST_CASE("inputs that do not fit are refused: name, shape, dtype, none at all") {
+TEST_CASE("bad input: mismatched inputs are rejected: wrong name, shape or dtype, or no inputs") {
   const Result name =
       run_attn({"run", fixture("model/encoder/model.keras"), "--input", fixture("model/shared_layers/inputs.npz")});
   CHECK(name.code == 3);
@@ -241,7 +241,7 @@ TEST_CASE("inputs that do not fit are refused: name, shape, dtype, none at all")
   CHECK(contains(run_attn({"run", "--input", empty}).err, "empty.npz: contains no arrays; the inputs are input_layer"));
 }
 
-TEST_CASE("an output that cannot be written is an error and leaves nothing behind") {
+TEST_CASE("bad input: an output that cannot be written is an error and leaves no file") {
   const TemporaryFolder folder;
   CHECK(run_attn({"run", "-o", folder / "no/such/out.npz"}).code == 3);
   CHECK(run_attn({"run", "-o", folder / "out.txt"}).code == 2);
@@ -251,7 +251,7 @@ TEST_CASE("an output that cannot be written is an error and leaves nothing behin
   CHECK(folder.names().empty());
 }
 
-TEST_CASE("a file that is overwritten is the old or the new one, never a part") {
+TEST_CASE("bad input: an overwritten file is the old or the new one, never a part") {
   const TemporaryFolder folder;
   const std::string out = folder.file("out.npz", "old");
   CHECK(run_attn({"run", "--weights", "nowhere.h5", "-o", out}).code == 3);
@@ -261,7 +261,7 @@ TEST_CASE("a file that is overwritten is the old or the new one, never a part") 
   CHECK(folder.names() == std::vector<std::string>{"out.npz"});
 }
 
-TEST_CASE("names from a file cannot reach the terminal as control sequences") {
+TEST_CASE("bad input: control sequences in names from a file do not reach the terminal") {
   const std::string text = sequential("Dense", R"({"name": "d\u001b]0;x\u0007\u009b31m", "units": 2})");
   for (const std::string format : {"table", "json", "markdown", "csv"}) {
     CAPTURE(format);

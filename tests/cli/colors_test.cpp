@@ -9,7 +9,7 @@
 namespace attn::test {
 namespace {
 
-TEST_CASE("summary: in colours its table has those of Keras") {
+TEST_CASE("summary: the colored table has Keras's colors") {
   const std::string out = run_attn({"summary", "--color", "always", "--show-trainable"}).out;
   CHECK(contains(out, "\x1b[1mModel: \"encoder\"\x1b[0m"));
   CHECK(contains(out, "input_layer (\x1b[38;5;33mInputLayer\x1b[0m)"));

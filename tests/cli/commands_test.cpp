@@ -35,7 +35,7 @@ const std::vector<Backbone> kBackbones = {
 
 }  // namespace
 
-TEST_CASE("attn: --version and --help answer on stdout") {
+TEST_CASE("attn: --version and --help print to stdout") {
   const Result version = run_attn({"--version"});
   CHECK(version.code == 0);
   CHECK(version.out.rfind("attn ", 0) == 0);
@@ -53,7 +53,7 @@ TEST_CASE("attn: --version lists the backends, the companions and the libraries"
     CHECK(contains(version.out, part));
 }
 
-TEST_CASE("attn: a misspelt command is named, with the one that was meant, and exit code 2") {
+TEST_CASE("attn: a misspelled command is reported with a suggestion and exit code 2") {
   const Result result = run_attn({"sumary"});
   CHECK(result.code == 2);
   CHECK(result.out.empty());
@@ -67,12 +67,12 @@ TEST_CASE("attn: an unknown option is a usage error") {
   CHECK(run_attn({"run", "--backend", "onedn"}).code == 2);
 }
 
-TEST_CASE("attn: --color always colours the label of a message, and nothing does by default in a file") {
+TEST_CASE("attn: --color always colors the label of a message, and a file gets no color by default") {
   CHECK(contains(run_attn({"summary", "nowhere.json", "--color", "always"}).err, "\x1b["));
   CHECK_FALSE(contains(run_attn({"summary", "nowhere.json"}).err, "\x1b["));
 }
 
-TEST_CASE("attn: all commands work without arguments and leave stderr empty") {
+TEST_CASE("attn: all commands work without arguments and print nothing to stderr") {
   for (const char* command : {"summary", "run", "get-config"}) {
     CAPTURE(command);
     const Result result = run_attn({command});
@@ -83,7 +83,7 @@ TEST_CASE("attn: all commands work without arguments and leave stderr empty") {
   CHECK(run_attn({"bench", "--min-time", "0", "--iterations", "1", "--warmup", "0"}).code == 0);
 }
 
-TEST_CASE("attn: the backbones of configs/ have KerasHub's parameters and configs") {
+TEST_CASE("attn: the backbones in configs/ have KerasHub's parameters and configs") {
   for (const Backbone& backbone : kBackbones) {
     CAPTURE(backbone.name);
     const std::string path = "configs/" + backbone.name + ".json";
@@ -99,7 +99,7 @@ TEST_CASE("attn: the backbones of configs/ have KerasHub's parameters and config
   CHECK(json::parse(run.out)["outputs"].size() == 2);
 }
 
-TEST_CASE("attn: every other file of configs/ is summarised, run and written as a config") {
+TEST_CASE("attn: every other file in configs/ can be summarized, run and written as a config") {
   for (const std::string& name : kConfigs) {
     CAPTURE(name);
     const std::string path = "configs/" + name + ".json";
@@ -133,14 +133,14 @@ TEST_CASE("summary: the built-in encoder has 3,415,040 parameters, its attention
   CHECK(attention["connected_to"] == json::parse(R"(["input_layer[0][0]", "input_layer[0][0]"])"));
 }
 
-TEST_CASE("summary: the short config and the same Keras code give the same model") {
+TEST_CASE("summary: a short config and the same Keras code give the same model") {
   const Result by_hand = run_attn({"summary", "configs/encoder.json"});
   CHECK(by_hand.out == run_attn({"summary", "configs/encoder_keras.json"}).out);
   CHECK(json::parse(run_attn({"get-config", "configs/encoder.json"}).out) ==
         json::parse(read_text(attn::test::in_repository("configs/encoder_keras.json"))));
 }
 
-TEST_CASE("run: --check-finite names the layer that leaves float16's range, and says so where all is finite") {
+TEST_CASE("run: --check-finite names the layer that exceeds float16's range, or reports that all is finite") {
   const TemporaryFolder folder;
   const std::string model = R"({"module": "keras", "class_name": "Sequential", "config": {"name": "m", "layers": [
     {"module": "keras.layers", "class_name": "InputLayer", "config": {"name": "x", "batch_shape": [null, 4],
@@ -177,7 +177,7 @@ TEST_CASE("run: --check-finite names the layer that leaves float16's range, and 
   CHECK_FALSE(json::parse(run_attn({"run", "--json"}).out).contains("non_finite"));
 }
 
-TEST_CASE("run: the infinities by which attention hides padding are no finding of --check-finite") {
+TEST_CASE("run: infinities that mask padding are not a finding of --check-finite") {
   const std::string model = fixture("model/encoder_decoder/model.json");
   const TemporaryFolder folder;
   const std::string tokens = folder / "tokens.npz";
@@ -192,7 +192,7 @@ TEST_CASE("run: the infinities by which attention hides padding are no finding o
   }
 }
 
-TEST_CASE("summary: --masks says what becomes of masks, in every format, and refuses what is of the table alone") {
+TEST_CASE("summary: --masks shows the use of masks in every format, and rejects options of the table") {
   const std::string model = fixture("model/encoder_decoder/model.json");
   const Result table = run_attn({"summary", "--masks", model});
   CHECK(table.code == 0);
@@ -218,7 +218,7 @@ TEST_CASE("summary: --masks says what becomes of masks, in every format, and ref
   }
 }
 
-TEST_CASE("summary: --line-length prints Keras's own table") {
+TEST_CASE("summary: --line-length prints Keras's table") {
   const std::string model = fixture("model/encoder/model.json");
   const Result narrow = run_attn({"summary", "--line-length", "80", model});
   CHECK(narrow.out == read_text(fixture("model/encoder/summary.txt")));
@@ -226,24 +226,24 @@ TEST_CASE("summary: --line-length prints Keras's own table") {
   CHECK(wide.out == read_text(fixture("model/encoder/summary_120.txt")));
 }
 
-TEST_CASE("summary: where stdout is no terminal no name is cut") {
+TEST_CASE("summary: no name is cut if stdout is not a terminal") {
   CHECK_FALSE(contains(run_attn({"summary"}).out, "…"));
 }
 
-TEST_CASE("summary: a Dense of 10^12 units is summarised, as its weights are never made") {
+TEST_CASE("summary: a Dense of 10^12 units is summarized, because its weights are not created") {
   const Result result = run_attn({"summary", "-"}, R"({"input_shape": [4, 1000], "num_heads": 1, "intermediate_dim": 10,
                                                   "units": 1000000000000})");
   CHECK(result.code == 0);
   CHECK(contains(result.out, "1,001,000,000,000,000"));
 }
 
-TEST_CASE("summary: reads .keras archives, and models from stdin") {
+TEST_CASE("summary: .keras archives and models from stdin are read") {
   const std::string keras = fixture("model/encoder/model.keras"), model = fixture("model/encoder/model.json");
   CHECK(run_attn({"summary", keras}).out == run_attn({"summary", model}).out);
   CHECK(run_attn({"summary", "-"}, read_text(model)).out == run_attn({"summary", model}).out);
 }
 
-TEST_CASE("summary: one layer needs an input shape, from its build_config or from --input-shape") {
+TEST_CASE("summary: a single layer needs an input shape, from its build_config or from --input-shape") {
   const std::string layer = fixture("layers/multi_head_attention.json");
   const Result refused = run_attn({"summary", layer});
   CHECK(refused.code == 3);
@@ -253,7 +253,7 @@ TEST_CASE("summary: one layer needs an input shape, from its build_config or fro
   CHECK(contains(shown.out, "1,050,624"));
 }
 
-TEST_CASE("run: outputs are written under their names and meet --expect") {
+TEST_CASE("run: outputs are written under their names and agree with --expect") {
   const TemporaryFolder folder;
   const std::string out = folder / "out.npz", model = fixture("model/encoder_decoder/model.keras");
   const Result result = run_attn({"run", model, "--input", fixture("model/encoder_decoder/inputs.npz"), "-o", out,
@@ -267,7 +267,7 @@ TEST_CASE("run: outputs are written under their names and meet --expect") {
             .code == 0);
 }
 
-TEST_CASE("run: numbers that differ exit 1 and say where and by how much") {
+TEST_CASE("run: different numbers exit with code 1 and are reported with place and difference") {
   const Result result = run_attn({"run", fixture("model/encoder/model.keras"), "--seed", "1", "--batch-size", "2",
                                   "--expect", fixture("model/encoder/outputs.npz"), "--json"});
   CHECK(result.code == 1);
@@ -278,7 +278,7 @@ TEST_CASE("run: numbers that differ exit 1 and say where and by how much") {
   CHECK(compare["worst_index"].size() == 3);
 }
 
-TEST_CASE("run: an output without a finite number has no mean") {
+TEST_CASE("run: an output without finite numbers has no mean") {
   const Result result = run_attn({"run", "-", "--json", "--dtype", "float16", "--quiet"}, R"({"input_shape": [3, 8],
       "num_heads": 2, "intermediate_dim": 8,
       "kernel_initializer": {"class_name": "RandomNormal", "config": {"stddev": 1e5}}})");
@@ -288,7 +288,7 @@ TEST_CASE("run: an output without a finite number has no mean") {
   CHECK(output["max"] == nullptr);
 }
 
-TEST_CASE("run: --scores numbers the calls of a layer that is called again") {
+TEST_CASE("run: --scores numbers the calls of a shared layer") {
   const TemporaryFolder folder;
   const std::string scores = folder / "scores.npz";
   CHECK(run_attn({"run", "-", "--scores", scores}, R"({"class_name": "AlbertBackbone", "config": {"vocabulary_size": 9,
@@ -309,7 +309,7 @@ TEST_CASE("run: --scores writes the attention weights of every attention layer")
             .code == 3);
 }
 
-TEST_CASE("run: the same seed gives the same outputs on every run, another seed others") {
+TEST_CASE("run: equal seeds give equal outputs, and different seeds different ones") {
   const TemporaryFolder folder;
   const std::string a = folder / "a.npz", b = folder / "b.npz", c = folder / "c.npz";
   CHECK(run_attn({"run", "--seed", "7", "-o", a}).code == 0);
@@ -326,7 +326,7 @@ TEST_CASE("run: both backends agree on the built-in encoder") {
   CHECK(run_attn({"run", "--backend", "onednn", "--expect", out}).code == 0);
 }
 
-TEST_CASE("bench: JSON rows carry the promised keys, one row per combination") {
+TEST_CASE("bench: JSON has the documented keys, and one row per combination") {
   const Result result = run_attn({"bench", "--batch-size", "1,2", "--iterations", "2", "--warmup", "0", "--json"});
   CHECK(result.code == 0);
   const json report = json::parse(result.out);
@@ -341,7 +341,7 @@ TEST_CASE("bench: JSON rows carry the promised keys, one row per combination") {
   CHECK(report["rows"][1]["batch"] == 2);
 }
 
-TEST_CASE("bench: runs at least ten times without being told how often") {
+TEST_CASE("bench: at least ten runs are measured by default") {
   const json report = json::parse(run_attn({"bench", "--min-time", "0", "--json"}).out);
   CHECK(report["rows"][0]["iterations"] >= 10);
 }
@@ -356,7 +356,7 @@ TEST_CASE("bench: --baseline compares with an earlier result") {
   CHECK(run_attn({"bench", "--iterations", "1", "--baseline", "configs/encoder.json"}).code == 3);
 }
 
-TEST_CASE("bench: CSV has a record per operation of --ops, and --profile does not fit into it") {
+TEST_CASE("bench: CSV has a record per operation of --ops, and --csv with --profile is an error") {
   const Result operations = run_attn({"bench", "--ops", "--iterations", "1", "--warmup", "0", "--format", "csv"});
   CHECK(operations.code == 0);
   CHECK(contains(operations.out, "layer,operation,implementation,times,ms,gflop"));
@@ -366,7 +366,7 @@ TEST_CASE("bench: CSV has a record per operation of --ops, and --profile does no
   CHECK(contains(profile.err, "--profile"));
 }
 
-TEST_CASE("bench: a baseline that is none is told in our words") {
+TEST_CASE("bench: an invalid baseline is an error with attn's own message") {
   const TemporaryFolder folder;
   const auto of_counts = [](const std::string& batch, const std::string& length, const std::string& threads) {
     return R"({"schema": "attn.bench/1", "rows": [{"model": "encoder", "device": "cpu", "backend": "onednn",
@@ -394,7 +394,7 @@ TEST_CASE("bench: a baseline that is none is told in our words") {
   }
 }
 
-TEST_CASE("bench: --fail-if-slower exits 1 where a median is over the baseline's by more") {
+TEST_CASE("bench: --fail-if-slower exits with code 1 if a median exceeds the baseline's by more") {
   const TemporaryFolder folder;
   const std::string earlier = folder / "earlier.json";
   CHECK(run_attn({"bench", "--iterations", "3", "--warmup", "1", "--json", "-o", earlier}).code == 0);
@@ -417,7 +417,7 @@ TEST_CASE("bench: --fail-if-slower exits 1 where a median is over the baseline's
   CHECK(run_attn({"bench", "--fail-if-slower", "five", "--baseline", earlier}).code == 2);
 }
 
-TEST_CASE("bench: outputs are checked by the reference backend, samples are written where they are asked for") {
+TEST_CASE("bench: the reference backend checks outputs, and samples are written on request") {
   const json report = json::parse(run_attn({"bench", "--iterations", "3", "--warmup", "1", "--samples", "--json"}).out);
   CHECK(report["rows"][0]["verified"]["against"] == "reference");
   CHECK(report["rows"][0]["verified"]["pass"] == true);
@@ -431,7 +431,7 @@ TEST_CASE("bench: outputs are checked by the reference backend, samples are writ
   CHECK(repeat["rows"][0]["verified"]["pass"] == true);
 }
 
-TEST_CASE("bench: --ops measures each operation alone, and tells what bounds it") {
+TEST_CASE("bench: --ops measures each operation separately, and reports what bounds it") {
   const json alone = json::parse(run_attn({"bench", "--ops", "--iterations", "2", "--warmup", "0", "--json"}).out);
   CHECK(alone["rows"].empty());
   REQUIRE(alone["operations"].size() == 1);
@@ -441,7 +441,7 @@ TEST_CASE("bench: --ops measures each operation alone, and tells what bounds it"
   CHECK(run_attn({"bench", "--ops", "--attention"}).code == 2);
 }
 
-TEST_CASE("bench: --attention measures the sizes that --size lists, each with its own heads, in one process") {
+TEST_CASE("bench: --attention measures the sizes of --size, each with its own heads, in one process") {
   const Result result = run_attn(
       {"bench", "--attention", "--size", "1x2x16x8,2x1x9x4:causal", "--no-peak", "--iterations", "1", "--json"});
   CHECK(result.code == 0);
@@ -462,7 +462,7 @@ TEST_CASE("bench: --attention measures the sizes that --size lists, each with it
   CHECK(run_attn({"bench", "--size", "1x1x1x1"}).code == 2);
 }
 
-TEST_CASE("bench: Ctrl-C leaves what was measured, whole and marked, and exit code 130") {
+TEST_CASE("bench: Ctrl-C keeps complete measurements, marks them as interrupted, and exits with code 130") {
   const Result result = run_program(
       "/usr/bin/timeout", {"--signal=INT", "--preserve-status", "2", attn::test::attn_program(), "bench",
                            fixture("model/encoder/model.keras"), "--warmup", "0", "--min-time", "60", "--json"});
@@ -474,7 +474,7 @@ TEST_CASE("bench: Ctrl-C leaves what was measured, whole and marked, and exit co
   CHECK(report["rows"][0]["iterations"] >= 1);
 }
 
-TEST_CASE("bench: Ctrl-C ends a pass of a minute in the middle") {
+TEST_CASE("bench: Ctrl-C interrupts a pass that takes a minute") {
   const auto start = std::chrono::steady_clock::now();
   const Result result = run_program("/usr/bin/timeout",
                                     {"--signal=INT", "--preserve-status", "0.5", attn::test::attn_program(), "bench",
@@ -487,7 +487,7 @@ TEST_CASE("bench: Ctrl-C ends a pass of a minute in the middle") {
   CHECK(report["rows"].empty());
 }
 
-TEST_CASE("run: Ctrl-C leaves no hidden file, and the signal is passed on") {
+TEST_CASE("init: SIGTERM leaves no temporary file, and the exit code shows the signal") {
   const TemporaryFolder folder;
   for (const char* after : {"0.02", "0.1", "0.2", "0.4"}) {
     const Result result =
@@ -498,13 +498,13 @@ TEST_CASE("run: Ctrl-C leaves no hidden file, and the signal is passed on") {
   }
 }
 
-TEST_CASE("get-config: without arguments it prints the encoder's attention layer as Python does") {
+TEST_CASE("get-config: no arguments print the encoder's attention layer as Python does") {
   const Result result = run_attn({"get-config"});
   CHECK(result.out.rfind("{'name': 'multi_head_attention', 'trainable': True, 'dtype': {'module': 'keras'", 0) == 0);
   CHECK(contains(result.out, "'num_heads': 8, 'key_dim': 64, 'value_dim': 64, 'dropout': 0.0, 'use_bias': True"));
 }
 
-TEST_CASE("get-config: a class with key=value makes a layer on the spot") {
+TEST_CASE("get-config: a class with key=value creates a layer") {
   const Result result =
       run_attn({"get-config", "MultiHeadAttention", "num_heads=8", "key_dim=64", "--format", "python"});
   CHECK(result.out == read_text(fixture("layers/multi_head_attention.txt")));
@@ -514,7 +514,7 @@ TEST_CASE("get-config: a class with key=value makes a layer on the spot") {
   CHECK(run_attn({"get-config", "MultiHeadAttentoin", "num_heads=8"}).code == 3);
 }
 
-TEST_CASE("get-config: --keras-version leaves out keys that came later") {
+TEST_CASE("get-config: --keras-version omits newer keys") {
   const json now =
       json::parse(run_attn({"get-config", "MultiHeadAttention", "num_heads=2", "key_dim=4"}).out)["config"];
   const json then =
@@ -527,7 +527,7 @@ TEST_CASE("get-config: --keras-version leaves out keys that came later") {
   CHECK(then.contains("seed"));
 }
 
-TEST_CASE("get-config: an older Keras gets no class that it lacks, and is told since when there is one") {
+TEST_CASE("get-config: an older Keras version gets no unknown class, and the error has the first version") {
   const auto refusal = [](const char* name, std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), {"get-config", name});
     arguments.insert(arguments.end(), {"--keras-version", "3.5"});
@@ -542,7 +542,7 @@ TEST_CASE("get-config: an older Keras gets no class that it lacks, and is told s
   CHECK(contains(run_attn({"get-config", "Lambda"}).err, "the layer 'Lambda' is refused: it carries Python code"));
 }
 
-TEST_CASE("get-config: --list names every class, by the Keras that brought it or by why it is refused") {
+TEST_CASE("get-config: --list names every class, with its first Keras version or the reason why it is rejected") {
   const Result layers = run_attn({"get-config", "--list", "layers"}),
                operations = run_attn({"get-config", "--list", "operations"});
   CHECK(contains(layers.out, "Keras 3.12\n  ReversibleEmbedding\n"));
@@ -553,7 +553,7 @@ TEST_CASE("get-config: --list names every class, by the Keras that brought it or
   CHECK(run_attn({"get-config", "--list", "layers", "--format", "python"}).code == 2);
 }
 
-TEST_CASE("get-config: --list families names the classes and the folders of each family") {
+TEST_CASE("get-config: --list families shows the classes and folders of each family") {
   const json list = json::parse(run_attn({"get-config", "--list", "families", "--json"}).out);
   const auto gpt2 = std::ranges::find_if(list["families"], [](const json& family) { return family["name"] == "gpt2"; });
   REQUIRE(gpt2 != list["families"].end());
@@ -565,7 +565,7 @@ TEST_CASE("get-config: --list families names the classes and the folders of each
   CHECK(contains(table.out, "CausalLM"));
 }
 
-TEST_CASE("get-config: --layer picks one layer, also inside a nested model") {
+TEST_CASE("get-config: --layer selects one layer, also inside a nested model") {
   const std::string nested = fixture("model/nested/model.json");
   const json layer = json::parse(run_attn({"get-config", nested, "--layer", "block/dense"}).out);
   CHECK(layer["class_name"] == "Dense");
@@ -575,7 +575,7 @@ TEST_CASE("get-config: --layer picks one layer, also inside a nested model") {
   CHECK(contains(missing.err, "did you mean 'block'?"));
 }
 
-TEST_CASE("run: --seq-len builds a short config anew, and says where a model fixes its lengths") {
+TEST_CASE("run: --seq-len rebuilds a short config, and the error says where a model fixes its lengths") {
   const auto length_of = [](const std::vector<std::string>& words) {
     const Result result = run_attn(words);
     REQUIRE_MESSAGE(result.code == 0, result.err);
@@ -596,7 +596,7 @@ TEST_CASE("run: --seq-len builds a short config anew, and says where a model fix
   CHECK(rows[1]["seq_len"] == 11);
 }
 
-TEST_CASE("run: an unknown length is one that the learned positions reach") {
+TEST_CASE("run: an unknown length defaults to one that the learned positions cover") {
   const Result result = run_attn({"run", fixture("hub/gpt2_backbone/model.json"), "--json"});
   REQUIRE_MESSAGE(result.code == 0, result.err);
   CHECK(nlohmann::json::parse(result.out)["seq_len"] == 10);
@@ -605,7 +605,7 @@ TEST_CASE("run: an unknown length is one that the learned positions reach") {
   CHECK(contains(longer.err, "the input has 11 positions, but the layer has 10 (--seq-len)"));
 }
 
-TEST_CASE("run: an input shape for a model that has its own is said to be of no use") {
+TEST_CASE("run: --input-shape for a model that has one is reported as unused") {
   const Result result = run_attn({"run", "--input-shape", "3,4"});
   CHECK(result.code == 0);
   CHECK(contains(result.err, "the model has its own input shapes"));

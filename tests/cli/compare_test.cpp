@@ -58,7 +58,7 @@ std::string changed(const TemporaryFolder& folder, const std::string& from, cons
 
 }  // namespace
 
-TEST_CASE("compare: without options the reference stands against the best backend, layer by layer") {
+TEST_CASE("compare: the default compares the reference with the best backend, layer by layer") {
   const json report = compared({});
   CHECK(report["kind"] == "run");
   CHECK(report["equal"] == true);
@@ -78,7 +78,7 @@ TEST_CASE("compare: without options the reference stands against the best backen
   }
 }
 
-TEST_CASE("compare: two dtypes agree as the coarser allows, and not as float32 would") {
+TEST_CASE("compare: two dtypes agree within the coarser dtype's tolerance, and not within float32's") {
   const json usual = compared({"--dtype", "float32,bfloat16"});
   CHECK(usual["equal"] == true);
   CHECK(contains(usual["tolerance"]["reason"], "bfloat16"));
@@ -93,7 +93,7 @@ TEST_CASE("compare: two dtypes agree as the coarser allows, and not as float32 w
   CHECK(compared({"--dtype", "float32,bfloat16", "--rtol", "1e-5", "--atol", enough})["equal"] == true);
 }
 
-TEST_CASE("compare: the outputs alone, two numbers of threads, two precisions") {
+TEST_CASE("compare: outputs only, two numbers of threads and two precisions can be compared") {
   const json report = compared({"configs/encoder.json", "--outputs-only", "--threads", "1,2"});
   CHECK(report["equal"] == true);
   CHECK(report["arrays"].size() == 1);
@@ -104,7 +104,7 @@ TEST_CASE("compare: the outputs alone, two numbers of threads, two precisions") 
   CHECK(contains(products["tolerance"]["reason"], "bfloat16"));
 }
 
-TEST_CASE("compare: of two weight files it tells which weights differ and where that first shows") {
+TEST_CASE("compare: two weight files show which weights differ, and the first affected layer") {
   const TemporaryFolder folder;
   const std::string a = folder / "a.npz", model = fixture("model/encoder/model.keras");
   REQUIRE(run_attn({"convert", model, a}).code == 0);
@@ -119,7 +119,7 @@ TEST_CASE("compare: of two weight files it tells which weights differ and where 
   CHECK(compared({model, "--weights", a, "--weights", a})["weights_that_differ"].empty());
 }
 
-TEST_CASE("compare: a file that Keras made with the printed script agrees, by layer, on the inputs that it holds") {
+TEST_CASE("compare: a file from the printed Keras script agrees, layer by layer, on the inputs in it") {
   const json report = compared({fixture("model/shared_layers/model.keras"), "--expect", kSharedLayers});
   CHECK(report["equal"] == true);
   CHECK(report["a"]["file"] == kSharedLayers);
@@ -130,7 +130,7 @@ TEST_CASE("compare: a file that Keras made with the printed script agrees, by la
   CHECK(array(report, "layer_normalization[1]")["equal"] == true);
 }
 
-TEST_CASE("compare: the first array that differs from a file is named, with its worst element, and NaN is told apart") {
+TEST_CASE("compare: the first array that differs from a file is named, with its worst element, and NaN is separate") {
   const TemporaryFolder folder;
   const std::string model = fixture("model/shared_layers/model.keras");
   const std::string off = changed(folder, kSharedLayers, "multi_head_attention[1][0]", [](const attn::Tensor& tensor) {
@@ -156,7 +156,7 @@ TEST_CASE("compare: the first array that differs from a file is named, with its 
   CHECK(contains(text.out, "no tolerance would let all pass"));
 }
 
-TEST_CASE("compare: what run --dump writes agrees to the bit with the same run") {
+TEST_CASE("compare: the output of run --dump agrees to the bit with the same run") {
   const TemporaryFolder folder;
   const std::string dump = folder / "deep/dump";
   REQUIRE(run_attn({"run", "configs/vit_tiny.json", "--seed", "3", "--dump", dump}).code == 0);
@@ -174,7 +174,7 @@ TEST_CASE("compare: what run --dump writes agrees to the bit with the same run")
   CHECK(compared({"configs/vit_tiny.json", "--seed", "4", "--expect", dump})["equal"] == false);
 }
 
-TEST_CASE("compare: a file of outputs is enough, and one of another model is refused") {
+TEST_CASE("compare: a file of outputs is sufficient, and one of another model is rejected") {
   const json report = compared({fixture("model/encoder/model.keras"), "--input", fixture("model/encoder/inputs.npz"),
                                 "--expect", fixture("model/encoder/outputs.npz")});
   CHECK(report["equal"] == true);
@@ -186,7 +186,7 @@ TEST_CASE("compare: a file of outputs is enough, and one of another model is ref
   CHECK(contains(missing.err, "nowhere.npz"));
 }
 
-TEST_CASE("compare: two configs differ by keys with their pointers, and in what they make") {
+TEST_CASE("compare: two configs differ by keys with their pointers, and by their results") {
   const TemporaryFolder folder;
   CHECK(compared({"configs/encoder.json", "configs/encoder_keras.json"})["equal"] == true);
   json other = json::parse(read_text(attn::test::in_repository("configs/encoder.json")));
@@ -210,7 +210,7 @@ TEST_CASE("compare: two configs differ by keys with their pointers, and in what 
     CHECK(contains(run_attn({"compare", "configs/encoder.json", path, "--format", format}).out, "num_heads"));
 }
 
-TEST_CASE("compare: a layer under another number is the same layer, one that was put in is one difference") {
+TEST_CASE("compare: a renumbered layer is the same layer, and an inserted one is one difference") {
   const TemporaryFolder folder;
   const std::string text = run_attn({"get-config", "configs/encoder.json"}).out;
   std::string renamed = text;
@@ -244,7 +244,7 @@ TEST_CASE("compare: a layer under another number is the same layer, one that was
   CHECK(added["config"][1]["b"] == "Dropout");
 }
 
-TEST_CASE("compare: two files that hold weights are compared by them too, and one that holds none is named") {
+TEST_CASE("compare: two files with weights are compared by weights too, and one without is named") {
   const TemporaryFolder folder;
   const std::string config =
       folder.file("config.json", R"({"input_shape": [4, 8], "num_heads": 2, "intermediate_dim": 8})");
@@ -271,7 +271,7 @@ TEST_CASE("compare: two files that hold weights are compared by them too, and on
   CHECK(contains(twice.err, "only one of the two models can be -"));
 }
 
-TEST_CASE("compare: what cannot be compared is a usage error that says what can") {
+TEST_CASE("compare: an impossible comparison is a usage error that lists the possible ones") {
   for (const std::vector<std::string>& arguments :
        {std::vector<std::string>{"--backend", "reference"},
         {"--backend", "reference,onednn,cuda"},
@@ -291,7 +291,7 @@ TEST_CASE("compare: what cannot be compared is a usage error that says what can"
   }
 }
 
-TEST_CASE("compare: what a file names stays text in every form") {
+TEST_CASE("compare: names from a file are printed as text in every form") {
   const std::string evil = "=x\x1b]8;;http://e\x07<script>|\xe2\x80\xae";
   json model = json::parse(run_attn({"get-config", "configs/encoder.json"}).out);
   const TemporaryFolder folder;
@@ -318,7 +318,7 @@ TEST_CASE("compare: what a file names stays text in every form") {
   }
 }
 
-TEST_CASE("compare: the script for Keras is printed whole") {
+TEST_CASE("compare: the script for Keras is printed in full") {
   const Result result = run_attn({"compare", "--print-keras-script"});
   CHECK(result.code == 0);
   CHECK(result.out.rfind("#!/usr/bin/env python3\n", 0) == 0);
@@ -326,7 +326,7 @@ TEST_CASE("compare: the script for Keras is printed whole") {
   CHECK(result.out.ends_with("main()\n"));
 }
 
-TEST_CASE("run: --dump goes with what a pass has, and says where a folder cannot be made") {
+TEST_CASE("run: --dump requires a single pass, and reports a folder that cannot be created") {
   CHECK(run_attn({"run", "--dump", "x", "--skip-padding"}).code == 2);
   const TemporaryFolder folder;
   const std::string file = folder.file("file", "");

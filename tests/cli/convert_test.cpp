@@ -53,7 +53,7 @@ std::string archive_with(const TemporaryFolder& folder, const std::string& confi
 
 }  // namespace
 
-TEST_CASE("convert: a layer that two models share has one id in both") {
+TEST_CASE("convert: a layer shared by two models has one id in both") {
   const TemporaryFolder folder;
   const std::string shared = in_repository("tests/data/shared_layers/"), out = folder / "out.keras";
   REQUIRE(run_attn({"convert", shared + "model.keras", out}).code == 0);
@@ -66,7 +66,7 @@ TEST_CASE("convert: a layer that two models share has one id in both") {
   CHECK_FALSE(contains(run_attn({"get-config", out}).out, "shared_object_id"));
 }
 
-TEST_CASE("convert, init: the head of a MaskedLM keeps the embedding that it shares") {
+TEST_CASE("convert, init: the head of a MaskedLM keeps its shared embedding") {
   const TemporaryFolder folder;
   const std::string model = fixture("families/hub_masked_lm_head/");
   for (const std::string command : {"convert", "init"}) {
@@ -84,7 +84,7 @@ TEST_CASE("convert, init: the head of a MaskedLM keeps the embedding that it sha
             .code == 0);
 }
 
-TEST_CASE("convert: low-rank additions are merged, as Keras saves them, in every form") {
+TEST_CASE("convert: low-rank weights are merged, as Keras saves them, in every form") {
   const TemporaryFolder folder;
   const std::string model = folder / "lora.keras";
   const std::string start = "tests/data/training/norm/batch/start.keras";
@@ -104,7 +104,7 @@ TEST_CASE("convert: low-rank additions are merged, as Keras saves them, in every
   CHECK(run_attn({"run", folder / "out.keras", "--expect", folder / "y.npz", "--batch-size", "2"}).code == 0);
 }
 
-TEST_CASE("init: layers of a Keras 2 model that have names of operations for masks get others") {
+TEST_CASE("init: layers of a Keras 2 model with names of mask operations are renamed") {
   const TemporaryFolder folder;
   const std::string model =
       folder.file("model.json", R"({"class_name": "Functional", "config": {"name": "m", "layers": [
@@ -128,7 +128,7 @@ TEST_CASE("init: layers of a Keras 2 model that have names of operations for mas
   CHECK(contains(run_attn({"get-config", model}).out, R"("name": "not_equal")"));  // only archives need another name
 }
 
-TEST_CASE("convert, weights: a damaged config of an archive is an error, and a class of the user's own a warning") {
+TEST_CASE("convert, weights: a damaged config of an archive is an error, and a custom class a warning") {
   const TemporaryFolder folder;
   for (const char* config : {"", "{\"class_name\": \"Functional\"", "[]", "null", "{\"class_name\": \"Functional\"}"}) {
     CAPTURE(config);
@@ -147,7 +147,7 @@ TEST_CASE("convert, weights: a damaged config of an archive is an error, and a c
   CHECK(run_attn({"weights", own}).code == 0);
 }
 
-TEST_CASE("convert: NaN and infinities of a config are kept, and the result can be opened") {
+TEST_CASE("convert: NaN and infinity in a config are kept, and the result can be opened") {
   const TemporaryFolder folder;
   const std::string model = folder.file("model.json", R"({"class_name": "Sequential", "config": {"layers": [
     {"class_name": "InputLayer", "config": {"batch_shape": [null, 3], "dtype": "float32", "name": "x"}},
@@ -165,7 +165,7 @@ TEST_CASE("convert: NaN and infinities of a config are kept, and the result can 
             .code == 3);
 }
 
-TEST_CASE("convert: checkpoints of TensorFlow are named as such") {
+TEST_CASE("convert: TensorFlow checkpoints are rejected by name") {
   const TemporaryFolder folder;
   for (const std::string& path : {folder.file("checkpoint", "model_checkpoint_path: \"cp.ckpt\"\n"),
                                   folder.file("cp.ckpt.data-00000-of-00001", "x"),

@@ -38,7 +38,7 @@ json layers_of(const std::string& file) {
 
 }  // namespace
 
-TEST_CASE("custom objects: a pass, a summary and a conversion do without initializers, regularizers and constraints") {
+TEST_CASE("custom objects: run, summary and conversion work without initializers, regularizers and constraints") {
   const TemporaryFolder folder;
   for (const std::string file : {"model.keras", "notebook.keras", "model.h5"}) {
     CAPTURE(file);
@@ -55,7 +55,7 @@ TEST_CASE("custom objects: a pass, a summary and a conversion do without initial
   }
 }
 
-TEST_CASE("custom objects: they are written as they are read") {
+TEST_CASE("custom objects: configs are written as they are read") {
   const TemporaryFolder folder;
   for (const std::string file : {"model.keras", "notebook.keras"}) {
     CAPTURE(file);
@@ -64,7 +64,7 @@ TEST_CASE("custom objects: they are written as they are read") {
   }
 }
 
-TEST_CASE("custom objects: what needs their code is rejected by their names") {
+TEST_CASE("custom objects: work that needs their code is rejected with their names") {
   const TemporaryFolder folder;
   const Result drawn = run_attn({"init", kFolder + "model.keras", "-o", folder / "o.keras"});
   CHECK(drawn.code == 3);

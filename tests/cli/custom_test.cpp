@@ -21,7 +21,7 @@ json row(const json& summary, const std::string& name) {
   return {};
 }
 
-TEST_CASE("custom layers: summary has a row for each with the parameters of the archive, as Keras counts them") {
+TEST_CASE("custom layers: summary shows a row for each, with the archive's parameters, as Keras counts them") {
   for (const std::string name : {"classifier", "residual", "tagger"}) {
     CAPTURE(name);
     const json meta = json::parse(read_text(custom(name + "/meta.json")));
@@ -38,7 +38,7 @@ TEST_CASE("custom layers: summary has a row for each with the parameters of the 
   }
 }
 
-TEST_CASE("custom layers: a shape is that for which the layers behind were built, and unknown where none tells") {
+TEST_CASE("custom layers: a shape comes from the layers behind, and is unknown without them") {
   const json classifier = json::parse(run_attn({"summary", custom("classifier/model.keras"), "--json"}).out);
   CHECK(row(classifier, "token_and_position_embedding")["output_shape"] == json::parse("[null, 12, 16]"));
   CHECK(row(classifier, "transformer_block")["output_shape"].is_null());
@@ -74,7 +74,7 @@ TEST_CASE("custom layers: weights, plot, validate and explain open the model") {
   CHECK(run_attn({"get-config", model}).code == 0);
 }
 
-TEST_CASE("custom layers: a class of a notebook is shown, whatever the form of the file, with the way out") {
+TEST_CASE("custom layers: a class from a notebook is shown for every form of file, with the way out") {
   const json meta = json::parse(read_text(custom("notebook/meta.json")));
   for (const char* form : {"model.keras", "model.h5"}) {
     CAPTURE(form);
@@ -101,7 +101,7 @@ TEST_CASE("custom layers: a class of a notebook is shown, whatever the form of t
   }
 }
 
-TEST_CASE("custom layers: parameters that a file does not show are unknown, and so are the totals") {
+TEST_CASE("custom layers: parameters that the file lacks are unknown, and so are the totals") {
   const std::string model = custom("notebook/model.json");
   const Result result = run_attn({"summary", model, "--json"});
   REQUIRE(result.code == 0);
@@ -118,7 +118,7 @@ TEST_CASE("custom layers: parameters that a file does not show are unknown, and 
   CHECK(contains(run_attn({"summary", model, "--format", "markdown"}).out, "Total params: unknown, at least 56"));
 }
 
-TEST_CASE("custom models: a Functional or Sequential under a class of somebody's own is opened as one, by its name") {
+TEST_CASE("custom models: a subclass of Functional or Sequential is opened under its own name") {
   const std::string inputs = custom("subclass/inputs.npz");
   for (const auto& [file, expected] : {std::pair("functional.keras", "functional"),
                                        {"functional.h5", "functional"},
@@ -148,7 +148,7 @@ TEST_CASE("custom models: a Functional or Sequential under a class of somebody's
   }
 }
 
-TEST_CASE("custom layers: a class is told apart by its module and its registration, not only by its name") {
+TEST_CASE("custom layers: a class is identified by module and registration, not only by name") {
   const TemporaryFolder folder;
   const auto model = [](const std::string& class_and_module) {
     return R"({"class_name": "Sequential", "config": {"name": "s", "layers": [
@@ -178,7 +178,7 @@ TEST_CASE("custom layers: a class is told apart by its module and its registrati
   CHECK(contains(misspelled.err, "did you mean 'RMSNormalization'?"));
 }
 
-TEST_CASE("custom layers: a layer of Keras around one is a row too") {
+TEST_CASE("custom layers: a Keras wrapper around one is a row too") {
   const TemporaryFolder folder;
   const std::string inner = R"({"module": "mine", "class_name": "Block", "config": {"name": "b", "trainable": true}})";
   for (const auto& [outer, key] : {std::pair("TimeDistributed", "layer"),
@@ -201,7 +201,7 @@ TEST_CASE("custom layers: a layer of Keras around one is a row too") {
   }
 }
 
-TEST_CASE("custom layers: what would run them says what is missing and the way out") {
+TEST_CASE("custom layers: running one is an error that names what is missing and the way out") {
   for (const char* name : {"classifier", "tagger"})
     for (const std::vector<std::string>& command :
          {std::vector<std::string>{"run"}, {"bench"}, {"heatmap"}, {"plan"}, {"summary", "--costs"}}) {
@@ -215,7 +215,7 @@ TEST_CASE("custom layers: what would run them says what is missing and the way o
     }
 }
 
-TEST_CASE("custom layers: a Lambda, and a lambda as activation, are opened, and a run says why not and the way out") {
+TEST_CASE("custom layers: a Lambda and a lambda activation are shown, and running them is an error with the way out") {
   const TemporaryFolder folder;
   const auto model = [](const std::string& layer) {
     return R"({"class_name": "Sequential", "config": {"name": "s", "layers": [
@@ -247,7 +247,7 @@ TEST_CASE("custom layers: a Lambda, and a lambda as activation, are opened, and 
   }
 }
 
-TEST_CASE("flatten-script: what it made of a model computes what Keras computed") {
+TEST_CASE("flatten-script: a flattened model computes Keras's results") {
   for (const std::string name : {"classifier", "residual"}) {
     CAPTURE(name);
     const Result result = run_attn({"run", custom(name + "/flat.keras"), "--input", custom(name + "/inputs.npz"),
@@ -258,7 +258,7 @@ TEST_CASE("flatten-script: what it made of a model computes what Keras computed"
   }
 }
 
-TEST_CASE("flatten-script: the program knows the classes that attn runs") {
+TEST_CASE("flatten-script: the script knows the classes that attn runs") {
   const Result result = run_attn({"flatten-script"});
   CHECK(result.code == 0);
   CHECK(result.out.starts_with("#!/usr/bin/env python3\n"));

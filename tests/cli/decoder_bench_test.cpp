@@ -21,7 +21,7 @@ std::vector<std::string> line(const std::vector<std::string>& more) {
   return words;
 }
 
-TEST_CASE("bench: a decoder has a row for each batch, depth, prompt and count of tokens, each checked") {
+TEST_CASE("bench: a decoder has a checked row for each batch, depth, prompt and number of tokens") {
   const TemporaryFolder folder;
   const std::string file = folder / "rows.json";
   REQUIRE(
@@ -55,7 +55,7 @@ TEST_CASE("bench: a decoder has a row for each batch, depth, prompt and count of
   CHECK(contains(run_attn(line({"--pp", "2", "--format", "markdown"})).out, "test pp2"));
 }
 
-TEST_CASE("bench: prompts and depths are for decoders, whose positions end") {
+TEST_CASE("bench: prompts and depths require a decoder with enough positions") {
   for (const std::vector<std::string>& words :
        std::vector<std::vector<std::string>>{{"bench", "--depth", "5"},
                                              line({"--pp", "4", "--ops"}),

@@ -13,7 +13,7 @@
 namespace attn::test {
 namespace {
 
-TEST_CASE("demo: every command that it shows runs on the files that it wrote") {
+TEST_CASE("demo: every printed command runs on the written files") {
   const TemporaryFolder folder;
   const Result demo = run_attn({"demo", folder / "with a space"});
   REQUIRE(demo.code == 0);
@@ -31,7 +31,7 @@ TEST_CASE("demo: every command that it shows runs on the files that it wrote") {
   CHECK(commands == 7);
 }
 
-TEST_CASE("demo: the models do what they were trained for") {
+TEST_CASE("demo: the models solve their tasks") {
   const TemporaryFolder folder;
   REQUIRE(run_attn({"demo", folder / "d"}).code == 0);
   const Result counted = run_attn(
@@ -39,7 +39,7 @@ TEST_CASE("demo: the models do what they were trained for") {
   CHECK(contains(counted.out, "ninety-seven ninety-eight ninety-nine zero"));
 }
 
-TEST_CASE("demo: a file of another content is not overwritten, and the same file is no error") {
+TEST_CASE("demo: a file with other contents is not overwritten, and an equal file is accepted") {
   const TemporaryFolder folder;
   const std::string place = folder / "d";
   REQUIRE(run_attn({"demo", place}).code == 0);

@@ -23,7 +23,7 @@ using attn::test::contains;
 const std::pair<std::string, std::string> kFakeDriver{"LD_LIBRARY_PATH",
                                                       fake_driver() + (":" + in_repository("build/deps/onednn/lib"))};
 
-TEST_CASE("devices: the CPU is always there, with its instruction sets, cores and memory") {
+TEST_CASE("devices: the CPU is always listed with its instruction sets, cores and memory") {
   const Result result = run_attn({"devices", "--json"});
   REQUIRE(result.code == 0);
   const auto devices = nlohmann::json::parse(result.out);
@@ -34,7 +34,7 @@ TEST_CASE("devices: the CPU is always there, with its instruction sets, cores an
   CHECK(devices["devices"][0]["memory_bytes"] > 0);
 }
 
-TEST_CASE("devices: ATTN_ISA limits what kernels use, and another word is a usage error of every command") {
+TEST_CASE("devices: ATTN_ISA limits kernels, and an unknown value is a usage error of every command") {
   for (const char* isa : {"sse41", "avx2", "avx2_vnni", "avx512", "avx512_vnni", "avx512_bf16", "amx"}) {
     const Environment environment(Variables{{"ATTN_ISA", isa}});
     const Result result = run_attn({"devices", "--json"});
@@ -53,7 +53,7 @@ TEST_CASE("devices: ATTN_ISA limits what kernels use, and another word is a usag
   }
 }
 
-TEST_CASE("devices: each way in which a GPU can be missing is told in its own sentence, with exit code 5") {
+TEST_CASE("devices: each reason for a missing GPU has its own sentence and exit code 5") {
   struct Row {
     std::vector<std::pair<std::string, std::string>> environment;
     std::string device, sentence;
@@ -86,7 +86,7 @@ TEST_CASE("devices: each way in which a GPU can be missing is told in its own se
   }
 }
 
-TEST_CASE("devices: where the machine has no driver it is the driver that is missing") {
+TEST_CASE("devices: a machine without a driver reports the missing driver") {
   const Result result = run_attn({"devices", "--json"});
   const auto devices = nlohmann::json::parse(result.out);
   if (!devices["driver"].is_null()) return;  // this machine has a driver
@@ -96,7 +96,7 @@ TEST_CASE("devices: where the machine has no driver it is the driver that is mis
   CHECK(contains(run.err, "no NVIDIA driver"));
 }
 
-TEST_CASE("devices: auto runs on the CPU where there is no GPU, and says why") {
+TEST_CASE("devices: auto runs on the CPU if there is no GPU, and reports why") {
   const Environment environment({{"FAKE_CUDA_INIT", "100"}, kFakeDriver});
   const Result result = run_attn({"run", "--device", "auto", "--json"});
   CHECK(result.code == 0);
@@ -105,8 +105,7 @@ TEST_CASE("devices: auto runs on the CPU where there is no GPU, and says why") {
   CHECK(contains(result.err, "running on the CPU"));
 }
 
-TEST_CASE(
-    "devices: a program without its plugin says where it looked, one beside a wrong file says what the loader says") {
+TEST_CASE("devices: a missing plugin is reported with its path, a broken one with the loader's message") {
   const Environment environment({kFakeDriver});
   const TemporaryFolder folder;
   const std::string program = folder / "attn";
@@ -126,7 +125,7 @@ TEST_CASE(
   CHECK_MESSAGE(contains(other.err, "of another build"), other.err);
 }
 
-TEST_CASE("devices: a GPU's name reaches the terminal without its control characters") {
+TEST_CASE("devices: control characters of a GPU's name are not printed") {
   const Environment environment({kFakeDriver});
   const Result result = run_attn({"devices"});
   CHECK(result.code == 0);

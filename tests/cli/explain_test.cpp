@@ -14,7 +14,7 @@ using attn::test::Result;
 using attn::test::run_attn;
 using nlohmann::json;
 
-TEST_CASE("explain: a layer of the built-in encoder, line by line") {
+TEST_CASE("explain: a layer of the built-in encoder is explained line by line") {
   for (const std::vector<std::string>& arguments :
        {std::vector<std::string>{"explain", "multi_head_attention"},
         std::vector<std::string>{"explain", "configs/encoder.json", "multi_head_attention"}}) {
@@ -29,7 +29,7 @@ TEST_CASE("explain: a layer of the built-in encoder, line by line") {
   }
 }
 
-TEST_CASE("explain: all forms tell the same totals as attn summary --costs") {
+TEST_CASE("explain: all forms have the totals of attn summary --costs") {
   const json costs = json::parse(run_attn({"summary", "--costs", "--json"}).out);
   const json overview = json::parse(run_attn({"explain", "--json"}).out);
   CHECK(overview["schema"] == "attn.explain/1");
@@ -52,8 +52,7 @@ TEST_CASE("explain: all forms tell the same totals as attn summary --costs") {
   CHECK(contains(latex.out, "\\text{kernel (512, 512)} &: d_{\\text{in}} \\times d_{\\text{out}} = 262{,}144 \\\\"));
 }
 
-TEST_CASE(
-    "explain: what a layer of layers computes itself has its arithmetic, and every row of summary --depth a name") {
+TEST_CASE("explain: a composite layer shows its own arithmetic, and every row of summary --depth has a name") {
   const std::string config = R"({"module": "keras_hub.layers", "class_name": "TransformerDecoder", "config":
     {"name": "decoder", "intermediate_dim": 8, "num_heads": 2}, "registered_name": "keras_hub>TransformerDecoder"})";
   const Result decoder = run_attn({"explain", "-", "decoder", "--input-shape", "5,8"}, config);
@@ -66,7 +65,7 @@ TEST_CASE(
   CHECK(contains(attends.out, "softmax: 4 × B × h × T × S"));
 }
 
-TEST_CASE("explain: a layer that is not there is a usage error, with the one that was meant") {
+TEST_CASE("explain: an unknown layer is a usage error with a suggestion") {
   const Result result = run_attn({"explain", "configs/encoder.json", "multi_head_atention"});
   CHECK(result.code == 2);
   CHECK(result.out.empty());
@@ -74,7 +73,7 @@ TEST_CASE("explain: a layer that is not there is a usage error, with the one tha
   CHECK(run_attn({"explain", "nowhere.json"}).code == 3);
 }
 
-TEST_CASE("costs and explanations: names that mean harm stay text in every form") {
+TEST_CASE("costs and explanations: hostile names stay text in every form") {
   json config = json::parse(run_attn({"get-config", "configs/encoder.json"}).out);
   const std::string evil = "=x\x1b[31m<script>$^_\xe2\x80\xae";
   for (json& layer : config["config"]["layers"]) {
@@ -105,7 +104,7 @@ TEST_CASE("costs and explanations: names that mean harm stay text in every form"
   }
 }
 
-TEST_CASE("costs and explanations: counts of a giant batch are those of one, times it, or are refused") {
+TEST_CASE("costs and explanations: counts scale with a giant batch, or are rejected") {
   const std::string zeros = "000000000000";
   const auto rows = [](const std::string& batch) {
     std::vector<std::vector<std::string>> out;
@@ -141,7 +140,7 @@ TEST_CASE("costs and explanations: counts of a giant batch are those of one, tim
   }
 }
 
-TEST_CASE("summary: options of costs alone are refused without them, and those of Keras's table with them") {
+TEST_CASE("summary: options of costs require --costs, and options of Keras's table reject it") {
   CHECK(run_attn({"summary", "--batch-size", "2"}).code == 2);
   CHECK(run_attn({"summary", "--costs", "--masks"}).code == 2);
   CHECK(run_attn({"summary", "--costs", "--line-length", "80"}).code == 2);

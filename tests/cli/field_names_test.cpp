@@ -4,7 +4,7 @@
 
 namespace attn::cli {
 
-TEST_CASE("field names: a field in backticks becomes the option that stands for it") {
+TEST_CASE("field names: a field in backticks is replaced by its option") {
   CHECK(with_option_names("`batch` 1 `sequence_length` 64 fits") == "--batch-size 1 --seq-len 64 fits");
   CHECK(with_option_names("what `memory_limit` leaves") == "what --mem-limit leaves");
   CHECK(with_option_names("`layer` 7: no such layer; `decoder_ids` too") ==

@@ -53,7 +53,7 @@ Tensor labels(std::int64_t rows) {
 
 }  // namespace
 
-TEST_CASE("run: the optimizers of models inside a model are passed over, as Keras does") {
+TEST_CASE("run: optimizers of nested models are ignored, as in Keras") {
   const TemporaryFolder folder;
   const std::string inputs = in_repository("tests/data/nested_optimizer/inputs.npz");
   CHECK(run_attn(
@@ -65,7 +65,7 @@ TEST_CASE("run: the optimizers of models inside a model are passed over, as Kera
   CHECK(run_attn({"weights", kNested}).code == 0);  // it also lists optimizer state
 }
 
-TEST_CASE("run: outputs have the names of Keras, and those of older files are known") {
+TEST_CASE("run: outputs have Keras's names, and names in older files are known") {
   const TemporaryFolder folder;
   const std::string inputs = in_repository("tests/data/nested_optimizer/inputs.npz");
   const json report = json::parse(run_attn({"run", kNested, "--input", inputs, "--json"}).out);
@@ -78,7 +78,7 @@ TEST_CASE("run: outputs have the names of Keras, and those of older files are kn
             .code == 0);
 }
 
-TEST_CASE("run: arrays that no input takes are left aside with one warning, and a single array needs no name") {
+TEST_CASE("run: unused arrays are ignored with one warning, and a single array needs no name") {
   const TemporaryFolder folder;
   const std::string model = folder.file("m.json", classifier("int32"));
   io::write_tensors(folder / "training.npz", std::vector<NamedTensor>{{"tokens", tokens(4)}, {"y", labels(4)}});
@@ -98,7 +98,7 @@ TEST_CASE("run: arrays that no input takes are left aside with one warning, and 
   CHECK(contains(none.err, "the model has no input 'a'; its inputs are tokens"));
 }
 
-TEST_CASE("run: a misspelt input beside others is refused, and is not drawn at random") {
+TEST_CASE("run: a misspelled input is rejected, not drawn at random") {
   const TemporaryFolder folder;
   std::vector<NamedTensor> arrays = io::read_tensors(fixture("model/encoder_decoder/inputs.npz"));
   for (NamedTensor& array : arrays)
@@ -109,7 +109,7 @@ TEST_CASE("run: a misspelt input beside others is refused, and is not drawn at r
   CHECK(contains(result.err, "no input 'tagret' (did you mean 'target'?)"));
 }
 
-TEST_CASE("run: an input of floats that indexes a table is drawn as tokens") {
+TEST_CASE("run: a float input that indexes a table is drawn as tokens") {
   const TemporaryFolder folder;
   const std::string model = folder.file("m.json", classifier("float32"));
   REQUIRE(run_attn({"run", model, "--dump", folder / "dump"}).code == 0);
@@ -122,7 +122,7 @@ TEST_CASE("run: an input of floats that indexes a table is drawn as tokens") {
   }
 }
 
-TEST_CASE("run: without MODEL, files for another model than the built-in one ask for its name") {
+TEST_CASE("run: files for another model without MODEL give an error that asks for it") {
   const TemporaryFolder folder;
   io::write_tensors(folder / "x.npz", std::vector<NamedTensor>{{"tokens", tokens(4)}});
   for (const char* command : {"run", "heatmap", "report", "compare"}) {
@@ -132,7 +132,7 @@ TEST_CASE("run: without MODEL, files for another model than the built-in one ask
   }
 }
 
-TEST_CASE("run: a .keras comes from stdin with its weights") {
+TEST_CASE("run: a .keras file is read from stdin with its weights") {
   const std::string archive = read_text(kNested);
   const std::string inputs = in_repository("tests/data/nested_optimizer/inputs.npz");
   const Result result = run_attn(
@@ -140,7 +140,7 @@ TEST_CASE("run: a .keras comes from stdin with its weights") {
   CHECK_MESSAGE(result.code == 0, result.err);
 }
 
-TEST_CASE("a model of characters reads and writes texts as train does") {
+TEST_CASE("generate: a model of characters reads and writes texts in the same way as train") {
   const TemporaryFolder folder;
   const std::string model = folder.file("gpt.json", kCharacters);
   const std::string text = folder.file("pages.txt", "one text of characters, as long as some rows of the model are\n");
@@ -168,7 +168,7 @@ TEST_CASE("a model of characters reads and writes texts as train does") {
   CHECK(contains(run_attn({"generate", gpt, "--prompt", "\xc3\xa4"}).err, "the byte 195 of the text is not a token"));
 }
 
-TEST_CASE("generate: a model without a tokenizer names --ids") {
+TEST_CASE("generate: a model without a tokenizer requires --ids") {
   const TemporaryFolder folder;
   std::string words = kCharacters;
   for (auto at = words.find("128"); at != std::string::npos; at = words.find("128", at)) words.replace(at, 3, "999");
@@ -177,7 +177,7 @@ TEST_CASE("generate: a model without a tokenizer names --ids") {
   CHECK(contains(result.err, "the model has no tokenizer; pass token ids with --ids 1,2,3"));
 }
 
-TEST_CASE("train: the command that is told after a stop works as it stands, and -o is MODEL then") {
+TEST_CASE("train: the command that is printed after a stop works, and its MODEL is the file of -o") {
   const TemporaryFolder folder;
   const std::string model = folder.file("m.json", classifier("int32")), out = folder / "out.keras";
   io::write_tensors(folder / "data.npz", std::vector<NamedTensor>{{"tokens", tokens(32)}, {"y", labels(32)}});
@@ -227,7 +227,7 @@ TEST_CASE("train: the command that is told after a stop works as it stands, and 
   CHECK_MESSAGE(contains(other.err, "--resume continues the training in"), other.err);
 }
 
-TEST_CASE("grad: --check has no false alarm at the end of a training") {
+TEST_CASE("grad: --check has no false alarm after a training") {
   const TemporaryFolder folder;
   const std::string model = folder.file("m.json", classifier("int32")), out = folder / "out.keras";
   io::write_tensors(folder / "data.npz", std::vector<NamedTensor>{{"tokens", tokens(14)}, {"y", labels(14)}});
@@ -239,7 +239,7 @@ TEST_CASE("grad: --check has no false alarm at the end of a training") {
   CHECK_MESSAGE(check.code == 0, check.out);
 }
 
-TEST_CASE("compare: two models run on the same inputs, and a quantized one by the tolerance of its weights") {
+TEST_CASE("compare: two models run on the same inputs, with the tolerance of quantized weights if needed") {
   const TemporaryFolder folder;
   const std::string model = folder.file("m.json", classifier("int32")), a = folder / "a.keras", b = folder / "b.keras",
                     q = folder / "q.keras";
@@ -257,7 +257,7 @@ TEST_CASE("compare: two models run on the same inputs, and a quantized one by th
   CHECK(contains(cost.out, "quantizing to int8 changes the outputs by"));
 }
 
-TEST_CASE("attn: what other programs call a command, an option or an argument is known") {
+TEST_CASE("attn: names of commands, options and arguments in other programs are known") {
   const TemporaryFolder folder;
   const std::string npz = folder / "x.npz";
   const std::vector<std::tuple<std::vector<std::string>, std::string>> rows = {
@@ -285,7 +285,7 @@ TEST_CASE("attn: what other programs call a command, an option or an argument is
   }
 }
 
-TEST_CASE("attn: an empty file, a text and a comma too many are called so") {
+TEST_CASE("attn: an empty file, a text and a trailing comma are reported as such") {
   const TemporaryFolder folder;
   const std::vector<std::tuple<std::string, std::string, std::string>> rows = {
       {"a.keras", "", "a.keras: the file is empty"},
@@ -305,7 +305,7 @@ TEST_CASE("attn: an empty file, a text and a comma too many are called so") {
   CHECK(contains(run_attn({"summary", ""}).err, "the name of a file is empty"));
 }
 
-TEST_CASE("attn: a page and a picture are not written to a terminal, and a file is proposed") {
+TEST_CASE("attn: pages and pictures are not written to a terminal, and a file name is suggested") {
   const std::vector<std::tuple<std::vector<std::string>, std::string>> rows = {
       {{"report", "configs/encoder.json"}, "a page is not written to a terminal; write it with -o encoder.html"},
       {{"plot", "configs/encoder.json"}, "an SVG picture is not written to a terminal; write it with -o encoder.svg"},
@@ -318,7 +318,7 @@ TEST_CASE("attn: a page and a picture are not written to a terminal, and a file 
   }
 }
 
-TEST_CASE("attn: what -o writes is told with its size, but with --quiet") {
+TEST_CASE("attn: a file written by -o is reported with its size, except with --quiet") {
   const TemporaryFolder folder;
   const std::string svg = folder / "p.svg";
   CHECK(contains(run_attn({"plot", "configs/encoder.json", "-o", svg}).out, svg + ": "));

@@ -36,7 +36,7 @@ json arrays_of(const std::string& path) { return json::parse(run_attn({"weights"
 
 }  // namespace
 
-TEST_CASE("convert --to: a model goes from form to form, its weights and its tokenizer as they were") {
+TEST_CASE("convert --to: converting between formats keeps weights and tokenizer") {
   for (const std::string name : {"gpt2", "falcon", "bert_classifier"}) {
     CAPTURE(name);
     const TemporaryFolder folder;
@@ -56,7 +56,7 @@ TEST_CASE("convert --to: a model goes from form to form, its weights and its tok
   }
 }
 
-TEST_CASE("convert --to hf: every family comes back from transformers' names and layouts as it was") {
+TEST_CASE("convert --to hf: every family survives the round trip through transformers' names and layouts") {
   for (const std::string name :
        {"gpt2", "opt", "gpt_neo_x", "falcon", "llama", "llama3", "mistral", "mixtral", "qwen2", "qwen3", "phi3",
         "gemma", "gemma2", "gemma3", "bart", "t5", "t5_tied", "bert_classifier", "bert_masked_lm"}) {
@@ -74,7 +74,7 @@ TEST_CASE("convert --to hf: every family comes back from transformers' names and
   }
 }
 
-TEST_CASE("convert --to hf: each expert has arrays of its own, and blocks without experts are listed") {
+TEST_CASE("convert --to hf: each expert has separate arrays, and blocks without experts are listed") {
   for (const std::string name : {"qwen_moe", "qwen_moe_dense", "qwen3_moe"}) {
     CAPTURE(name);
     const TemporaryFolder folder;
@@ -88,7 +88,7 @@ TEST_CASE("convert --to hf: each expert has arrays of its own, and blocks withou
   }
 }
 
-TEST_CASE("convert --to hf: a Bloom that is narrower inside than transformers has it says the same with zeros") {
+TEST_CASE("convert --to hf: a Bloom narrower than transformers' is padded with zeros and scores the same") {
   const TemporaryFolder folder;
   const std::string start = model("bloom/preset"), hf = folder / "hf";
   REQUIRE(run_attn({"convert", start, hf, "--to", "hf"}).code == 0);
@@ -111,7 +111,7 @@ TEST_CASE("convert --to hf: a Bloom that is narrower inside than transformers ha
   CHECK(contains(wider.err, "= 144 features, and 145 are more"));
 }
 
-TEST_CASE("weights: weights that share a path are listed by it, and compared apart") {
+TEST_CASE("weights: weights that share a path are listed by it and compared separately") {
   for (const auto& [name, shared] : {std::pair("t5", "self_attention/embeddings"), {"smollm3", "o_proj/kernel"}}) {
     CAPTURE_BINDING(name);
     const std::string place = model(std::string(name) + "/preset");
@@ -124,7 +124,7 @@ TEST_CASE("weights: weights that share a path are listed by it, and compared apa
   }
 }
 
-TEST_CASE("folders: a T5 whose logits are not scaled has the table of its words as its head") {
+TEST_CASE("folders: a T5 without scaled logits uses its token embedding as head") {
   const TemporaryFolder folder;
   const std::string hf = folder / "hf";
   REQUIRE(run_attn({"convert", model("t5_tied/preset"), hf, "--to", "hf"}).code == 0);
@@ -143,7 +143,7 @@ TEST_CASE("folders: a T5 whose logits are not scaled has the table of its words 
   CHECK(plain["log_prob"].get<double>() > scaled["log_prob"].get<double>());  // larger logits give higher probabilities
 }
 
-TEST_CASE("convert --max-shard-size: an index says in which file each array lies") {
+TEST_CASE("convert --max-shard-size: an index names the file of each array") {
   const TemporaryFolder folder;
   REQUIRE(run_attn({"convert", model("gpt2/preset"), folder / "hf", "--to", "hf", "--max-shard-size", "60KB"}).code ==
           0);
@@ -162,7 +162,7 @@ TEST_CASE("convert --max-shard-size: an index says in which file each array lies
   CHECK(folder.names() == std::vector<std::string>{"hf"});
 }
 
-TEST_CASE("weights: a config stands for the folder that it is in") {
+TEST_CASE("weights: a config represents its folder") {
   for (const std::string file : {"gpt2/preset/config.json", "gpt2/preset/task.json", "gpt2/hf/config.json"}) {
     CAPTURE(file);
     CHECK(run_attn({"weights", model(file), "--expect", model("gpt2/preset")}).code == 0);
@@ -170,7 +170,7 @@ TEST_CASE("weights: a config stands for the folder that it is in") {
   CHECK(run_attn({"weights", "configs/encoder.json"}).code == 3);
 }
 
-TEST_CASE("summary: the table of a task's preprocessor has the size of the vocabulary") {
+TEST_CASE("summary: the preprocessor table of a task shows the vocabulary size") {
   for (const std::string name : {"gpt2", "t5", "bert_classifier"}) {
     CAPTURE(name);
     const Result result = run_attn({"summary", model(name + "/preset"), "--line-length", "80"});
@@ -178,7 +178,7 @@ TEST_CASE("summary: the table of a task's preprocessor has the size of the vocab
   }
 }
 
-TEST_CASE("convert --to: what is at the target stays, and a failure leaves nothing") {
+TEST_CASE("convert --to: an existing target is kept, and a failure leaves nothing") {
   const TemporaryFolder folder;
   const std::string kept = folder.file("kept", "mine");
   const Result over = run_attn({"convert", model("gpt2/preset"), kept, "--to", "hf"});
@@ -208,7 +208,7 @@ TEST_CASE("convert --to: what is at the target stays, and a failure leaves nothi
   CHECK(contains(run_attn({"convert", model("gpt2/preset"), "", "--to", "hf"}).err, "an output folder without a name"));
 }
 
-TEST_CASE("convert --to hf: a tokenizer whose fields have a wrong type is left out with a warning that names them") {
+TEST_CASE("convert --to hf: a tokenizer with fields of a wrong type is omitted with a warning that names them") {
   const TemporaryFolder folder;
   for (const auto& [from, field, value] : std::vector<std::array<std::string, 3>>{
            {"bloom", "add_prefix_space", "2"}, {"bert_classifier", "lowercase", "\"yes\""}}) {
@@ -226,7 +226,7 @@ TEST_CASE("convert --to hf: a tokenizer whose fields have a wrong type is left o
   }
 }
 
-TEST_CASE("folders: each command takes one as its MODEL") {
+TEST_CASE("folders: each command accepts a folder as MODEL") {
   const TemporaryFolder folder;
   for (const std::string name : {"gpt2/preset", "gpt2/hf", "bert_classifier/preset"}) {
     CAPTURE(name);
@@ -251,7 +251,7 @@ TEST_CASE("folders: each command takes one as its MODEL") {
   }
 }
 
-TEST_CASE("generate: a Hugging Face folder goes on as the preset does, and a text shows no ids without tokens") {
+TEST_CASE("generate: a Hugging Face folder continues like the preset, and a text shows no ids without tokens") {
   const std::vector<std::string> words = {"--prompt", "The model", "--seed", "1", "--max-length", "20", "--quiet"};
   const auto generated = [&](const std::string& path) {
     std::vector<std::string> all = {"generate", path};
@@ -279,7 +279,7 @@ TEST_CASE("generate: a Hugging Face folder goes on as the preset does, and a tex
   CHECK(contains(result.err, "have no text"));
 }
 
-TEST_CASE("score: a text has the sum of its tokens' log-probabilities, and the perplexity of their mean") {
+TEST_CASE("score: the score of a text is the sum of log-probabilities, and the perplexity uses their mean") {
   const std::string path = model("gpt2/preset");
   const Result result = run_attn({"score", path, "--text", "The model reads", "--json"});
   REQUIRE_MESSAGE(result.code == 0, result.err);
@@ -299,7 +299,7 @@ TEST_CASE("score: a text has the sum of its tokens' log-probabilities, and the p
   CHECK(run_attn({"score", model("bert_classifier/preset"), "--text", "a"}).code == 3);
 }
 
-TEST_CASE("score: Llama folders with linear scaling, and with heads of their own size, give what transformers gives") {
+TEST_CASE("score: Llama folders with linear scaling or a separate head size equal transformers") {
   for (const std::string name : {"rope_linear", "head_dim"}) {
     CAPTURE(name);
     const std::string path = attn::test::in_repository("tests/data/llama_variants/" + name);
@@ -320,7 +320,7 @@ TEST_CASE("score: Llama folders with linear scaling, and with heads of their own
   }
 }
 
-TEST_CASE("convert --to hf: a symlink that leads out of a folder is refused, whatever file it stands for") {
+TEST_CASE("convert --to hf: a symlink that leaves a folder is rejected, for every file") {
   for (const std::string name : {"chat_template.jinja", "tokenizer_config.json", "special_tokens_map.json",
                                  "config.json", "model.safetensors", "generation_config.json"}) {
     CAPTURE(name);
@@ -336,7 +336,7 @@ TEST_CASE("convert --to hf: a symlink that leads out of a folder is refused, wha
   }
 }
 
-TEST_CASE("preset: a symlink in the place of its weights is not followed out of the folder") {
+TEST_CASE("preset: a symlink in place of weights is not followed out of the folder") {
   for (const std::string name : {"model.weights.h5", "task.weights.h5"}) {
     CAPTURE(name);
     const TemporaryFolder folder;
@@ -349,7 +349,7 @@ TEST_CASE("preset: a symlink in the place of its weights is not followed out of 
   }
 }
 
-TEST_CASE("a snapshot of Hugging Face's cache: its symlinks to blobs are read and copied, shards too") {
+TEST_CASE("folders: a snapshot of Hugging Face's cache is read and copied through its symlinks, also for shards") {
   const TemporaryFolder folder;
   const std::string cache = folder / "models--a", snapshot = cache + "/snapshots/1";
   REQUIRE(
@@ -369,7 +369,7 @@ TEST_CASE("a snapshot of Hugging Face's cache: its symlinks to blobs are read an
   CHECK(ids_of(folder / "copy") == ids_of(model("gpt2/hf")));
 }
 
-TEST_CASE("a pipe in the place of any file of a folder is refused, and nobody waits for a writer") {
+TEST_CASE("folders: a pipe in place of any file is rejected without waiting for a writer") {
   const TemporaryFolder folder;
   REQUIRE(
       run_attn({"convert", model("gpt2/hf"), "-o", folder / "whole", "--to", "hf", "--max-shard-size", "100KB"}).code ==
@@ -400,7 +400,7 @@ TEST_CASE("a pipe in the place of any file of a folder is refused, and nobody wa
   }
 }
 
-TEST_CASE("convert: an OUT without a suffix asks which folder to write") {
+TEST_CASE("convert: an OUT without an extension is an error that asks for the kind of folder") {
   const TemporaryFolder folder;
   const Result asked = run_attn({"convert", model("gpt2/preset"), folder / "out"});
   CHECK(asked.code == 2);

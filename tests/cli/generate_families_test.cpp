@@ -47,7 +47,7 @@ void check_texts(const Result& result, const json& run) {
 
 }  // namespace
 
-TEST_CASE("generate: an encoder reads the prompts, and texts go on with the decoder's prompts") {
+TEST_CASE("generate: the encoder reads the prompts, and the decoder's prompts begin the texts") {
   for (const std::string name : {"bart", "t5"}) {
     CAPTURE(name);
     for (const std::string run : {"greedy_batch", "greedy_decoder_text"}) {
@@ -57,7 +57,7 @@ TEST_CASE("generate: an encoder reads the prompts, and texts go on with the deco
   }
 }
 
-TEST_CASE("generate: where KerasHub goes on wrongly attn says so once, and --compat keras-hub does the same") {
+TEST_CASE("generate: attn warns once where KerasHub continues wrongly, and --compat keras-hub reproduces KerasHub") {
   for (const std::string name : {"gpt_neo_x", "phi3"}) {
     CAPTURE(name);
     const json run = run_in(name, name == "phi3" ? "greedy" : "greedy_auto_stop");
@@ -89,7 +89,7 @@ TEST_CASE("generate: a Gemma 3 with attention in both directions is rejected, be
   CHECK(run_attn({"run", copy.string()}).code == 0);
 }
 
-TEST_CASE("generate: prompts of a decoder are for models with an encoder, as many as prompts or one") {
+TEST_CASE("generate: decoder prompts require an encoder, and one prompt or as many as encoder prompts") {
   struct Row {
     std::vector<std::string> words;
     std::string reason;
@@ -109,7 +109,7 @@ TEST_CASE("generate: prompts of a decoder are for models with an encoder, as man
   }
 }
 
-TEST_CASE("generate: a model whose state replaces keys and values gives KerasHub's tokens, by whole sequences") {
+TEST_CASE("generate: a model with a recurrent state gives KerasHub's tokens from whole sequences") {
   struct Row {
     const char *model, *prompt, *ids;
   };

@@ -28,7 +28,7 @@ std::string ids_of_length(int length) {
   return ids;
 }
 
-TEST_CASE("generate: with a draft the ids are those without, for each sampler") {
+TEST_CASE("generate: a draft keeps the ids for each sampler") {
   const std::vector<std::string> prompt = {"--ids", "399,51,257,399,51", "--max-new-tokens", "12", "--json", "--seed",
                                            "5"};
   for (const std::string sampler : {"greedy", "top_p"}) {
@@ -51,7 +51,7 @@ TEST_CASE("generate: with a draft the ids are those without, for each sampler") 
   }
 }
 
-TEST_CASE("generate: a draft goes with one prompt, a sampler of one sequence, and the model's vocabulary") {
+TEST_CASE("generate: a draft requires one prompt, a sampler of one sequence, and the model's vocabulary") {
   struct Row {
     std::vector<std::string> words;
     std::string reason;
@@ -121,7 +121,7 @@ TEST_CASE("generate: an option of one sampler selects it, and an option without 
   }
 }
 
-TEST_CASE("generate: what is larger than the model or any memory is refused in a sentence") {
+TEST_CASE("generate: sizes above the model's or the memory's limit are rejected in a sentence") {
   struct Row {
     std::string model;
     std::vector<std::string> words;
@@ -150,7 +150,7 @@ TEST_CASE("generate: what is larger than the model or any memory is refused in a
   CHECK(run_attn({"score", preset("gpt2"), "--ids", ids}).code == 2);
 }
 
-TEST_CASE("generate: sequences end where a model's positions do, and texts are cut to what it can read") {
+TEST_CASE("generate: sequences end at a model's last position, and long texts are cut") {
   const auto made = [](const std::string& model, const std::vector<std::string>& more) {
     std::vector<std::string> words = line(preset(model), {"--seed", "1", "--stop-ids", "none", "--json"});
     words.insert(words.end(), more.begin(), more.end());
@@ -176,7 +176,7 @@ TEST_CASE("generate: sequences end where a model's positions do, and texts are c
   CHECK(report["results"][0]["length"] == 5);
 }
 
-TEST_CASE("generate: bytes that are no letter are U+FFFD in JSON, and themselves in text") {
+TEST_CASE("generate: invalid UTF-8 bytes are U+FFFD in JSON and unchanged in text") {
   const std::vector<std::string> words = {"--prompt", "The model", "--sampler",    "random",
                                           "--seed",   "3",         "--max-length", "24"};
   CHECK(contains(run_attn(line(preset("bart"), words)).out, "asasas\321as ha"));
@@ -186,7 +186,7 @@ TEST_CASE("generate: bytes that are no letter are U+FFFD in JSON, and themselves
   CHECK(contains(made["results"][0]["text"].get<std::string>(), "asasas\357\277\275as ha"));
 }
 
-TEST_CASE("generate: ids end where a text would, and need no tokenizer for that") {
+TEST_CASE("generate: ids end where the text would end, without a tokenizer") {
   const auto made = [](const std::string& model, const std::vector<std::string>& more) {
     std::vector<std::string> words = {"--ids", "390,310,67,68,75", "--sampler", "random", "--seed",
                                       "3",     "--max-length",     "24",        "--json"};
@@ -204,7 +204,7 @@ TEST_CASE("generate: ids end where a text would, and need no tokenizer for that"
   CHECK(made(bare.string(), {})["results"][0]["length"] == 24);
 }
 
-TEST_CASE("generate: --expect takes ids as generate writes them, and exits 1 where others come") {
+TEST_CASE("generate: --expect accepts the ids that generate writes, and exits with code 1 for others") {
   const TemporaryFolder folder;
   const std::vector<std::string> words =
       line(preset("gpt2"), {"--ids", "5,6,7", "--sampler", "greedy", "--max-new-tokens", "4", "--stop-ids", "none"});
@@ -243,7 +243,7 @@ TEST_CASE("generate: --all-beams writes each beam with its log-probability, and 
   CHECK_FALSE(contains(result.err, "warning"));
 }
 
-TEST_CASE("generate: a model that is no task takes and gives ids, with an encoder too") {
+TEST_CASE("generate: a model that is not a task reads and writes ids, also with an encoder") {
   const std::vector<std::string> words = {"--ids", "11,12,13", "--decoder-ids", "1", "--max-new-tokens", "4", "--json"};
   std::vector<std::string> greedy = line("configs/encoder_decoder.json", words);
   greedy.insert(greedy.end(), {"--sampler", "greedy"});
@@ -270,7 +270,7 @@ TEST_CASE("generate: a model that is no task takes and gives ids, with an encode
             .code == 2);
 }
 
-TEST_CASE("plan: a decoder's cache is told by layer, token and length, and other models have none") {
+TEST_CASE("plan: a decoder's KV cache is shown by layer, token and length, and other models have none") {
   const json plan = json::parse(run_attn({"plan", preset("gpt2"), "--max-length", "100", "--batch-size", "2",
                                           "--cache-dtype", "bfloat16", "--json"})
                                     .out);

@@ -37,7 +37,7 @@ std::string data_with(const TemporaryFolder& folder, const std::string& file, Ch
 
 }  // namespace
 
-TEST_CASE("grad: the loss and the gradients are those of the compiled model, and --expect agrees with what -o wrote") {
+TEST_CASE("grad: loss and gradients are those of the compiled model, and --expect agrees with the file of -o") {
   const TemporaryFolder folder;
   const Result result =
       run_attn({"grad", kGradModel, "--data", kGradData, "--batch-size", "4", "-o", folder / "g.npz", "--json"});
@@ -57,7 +57,7 @@ TEST_CASE("grad: the loss and the gradients are those of the compiled model, and
   CHECK(other.code == 1);
 }
 
-TEST_CASE("grad: notes name what is zero, undetermined, or not reached") {
+TEST_CASE("grad: notes mark gradients that are zero, undetermined or not reached") {
   const Result result = run_attn({"grad", "tests/data/gradients/mha/self/model.keras", "--by", "weight", "--json"});
   REQUIRE_MESSAGE(result.code == 0, result.err);
   const json report = json::parse(result.out);
@@ -70,7 +70,7 @@ TEST_CASE("grad: notes name what is zero, undetermined, or not reached") {
   CHECK(row_of(of_price, "kind/kernel")["connected"] == 0);
 }
 
-TEST_CASE("grad: --loss-output takes the loss of one output alone") {
+TEST_CASE("grad: --loss-output selects the loss of one output") {
   const auto of = [&](const std::vector<std::string>& words) {
     std::vector<std::string> line{"grad", kGradModel, "--data", kGradData, "--by", "weight", "--json"};
     line.insert(line.end(), words.begin(), words.end());
@@ -88,7 +88,7 @@ TEST_CASE("grad: --loss-output takes the loss of one output alone") {
   CHECK_MESSAGE(contains(none.err, "no output 'prise' (did you mean 'price'?)"), none.err);
 }
 
-TEST_CASE("grad: the update ratio is how far a step of the model's own optimizer moves each weight") {
+TEST_CASE("grad: the update ratio is the relative change of a weight by one optimizer step") {
   const TemporaryFolder folder;
   const std::string model = "tests/data/training/norm/batch/start.keras",
                     data = "tests/data/training/norm/batch/data.npz";
@@ -124,7 +124,7 @@ TEST_CASE("grad: the update ratio is how far a step of the model's own optimizer
   CHECK(contains(run_attn({"grad", model, "--data", data, "--no-training"}).out, "Grad/weight"));
 }
 
-TEST_CASE("grad: --check holds gradients against central differences") {
+TEST_CASE("grad: --check compares gradients with central differences") {
   const Result result =
       run_attn({"grad", "tests/data/training/norm/batch/start.keras", "--check", "--directions", "1", "--json"});
   REQUIRE_MESSAGE(result.code == 0, result.err);
@@ -141,7 +141,7 @@ TEST_CASE("grad: --svg draws a bar for each row") {
   CHECK(contains(svg, "mha/attention_output"));
 }
 
-TEST_CASE("grad: data that does not fit is told in one sentence") {
+TEST_CASE("grad: mismatched data is rejected in one sentence") {
   const TemporaryFolder folder;
   const auto error = [](std::vector<std::string> line) {
     line.insert(line.begin(), "grad");
@@ -172,7 +172,7 @@ TEST_CASE("grad: data that does not fit is told in one sentence") {
                  "the loss 'mean_squared_eror' is not known (did you mean 'mean_squared_error'?)"));
 }
 
-TEST_CASE("grad: what is not finite ends with 1 and names the layer") {
+TEST_CASE("grad: non-finite values exit with code 1 and name the layer") {
   const TemporaryFolder folder;
   const std::string data = data_with(folder, "nan.npz", [](auto& arrays) {
     for (NamedTensor& array : arrays)

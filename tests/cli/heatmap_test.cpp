@@ -21,7 +21,7 @@ const std::string kReader =
 
 }  // namespace
 
-TEST_CASE("heatmap: figures of the heads, of all layers, one layer, one head") {
+TEST_CASE("heatmap: figures can show all layers, one layer or one head") {
   const json all = json::parse(run_attn({"heatmap", "-", "--seq-len", "9", "--json"}, kReader).out);
   CHECK(all["schema"] == "attn.heatmap/1");
   CHECK(all["layers"].size() == 2);
@@ -52,7 +52,7 @@ TEST_CASE("heatmap: every backend gives the same figures") {
   CHECK(entropy("onednn") == doctest::Approx(entropy("reference")).epsilon(1e-4));
 }
 
-TEST_CASE("heatmap: the ending of -o chooses the form") {
+TEST_CASE("heatmap: the extension of -o selects the form") {
   const TemporaryFolder folder;
   const std::vector<std::pair<std::string, std::string>> forms = {
       {"html", "<!doctype html>"}, {"svg", "<svg "}, {"png", "\x89PNG"}, {"json", "{"}, {"txt", "reader: "}};
@@ -64,7 +64,7 @@ TEST_CASE("heatmap: the ending of -o chooses the form") {
   CHECK(run_attn({"heatmap", "-o", folder / "map.gif"}).code == 2);
 }
 
-TEST_CASE("heatmap: what is not there is refused in a sentence") {
+TEST_CASE("heatmap: an unknown layer, head or item is rejected in a sentence") {
   const TemporaryFolder folder;
   const auto refused = [&](std::vector<std::string> more, int code, const std::string& message) {
     more.insert(more.begin(), {"heatmap", "-", "--seq-len", "9"});
@@ -86,7 +86,7 @@ TEST_CASE("heatmap: what is not there is refused in a sentence") {
   CHECK(contains(plain.err, "no attention layer"));
 }
 
-TEST_CASE("heatmap: the calls of a layer that is called again are told apart") {
+TEST_CASE("heatmap: calls of a shared layer are told apart") {
   const std::string albert = R"({"class_name": "AlbertBackbone", "config": {"vocabulary_size": 9, "num_layers": 2,
       "num_heads": 1, "hidden_dim": 8, "intermediate_dim": 8, "embedding_dim": 4}})";
   const Result both = run_attn({"heatmap", "-", "--seq-len", "4"}, albert);
@@ -96,7 +96,7 @@ TEST_CASE("heatmap: the calls of a layer that is called again are told apart") {
   CHECK(contains(second.out, "self_attention_layer[1]  "));
 }
 
-TEST_CASE("heatmap: labels name the positions, and --cells joins them") {
+TEST_CASE("heatmap: labels name the positions, and --cells merges them") {
   const TemporaryFolder folder;
   const std::string labels = folder.file("labels", "the\r\ncat\nsat\n<b>\non\na\nmat\n.\n[SEP]\n");
   const Result one =
@@ -109,7 +109,7 @@ TEST_CASE("heatmap: labels name the positions, and --cells joins them") {
   CHECK(contains(joined.out, "a cell is 3 queries by 3 keys and shows the mean of their weights"));
 }
 
-TEST_CASE("heatmap: padding counts for nothing in the figures, and is said") {
+TEST_CASE("heatmap: padding is excluded from the figures, and reported") {
   const std::string model = R"({"class_name": "Functional", "config": {"name": "m", "layers": [
     {"class_name": "InputLayer", "config": {"batch_shape": [null, 5], "dtype": "int32", "name": "x"}, "name": "x",
      "inbound_nodes": []},
@@ -136,7 +136,7 @@ TEST_CASE("heatmap: padding counts for nothing in the figures, and is said") {
   CHECK_FALSE(contains(text.out, "PAD1"));
 }
 
-TEST_CASE("heatmap: a picture of a few heads has their labels, else it says that it has none") {
+TEST_CASE("heatmap: a picture of a few heads shows their labels, and a larger one reports that it has none") {
   const TemporaryFolder folder;
   const std::string labels = folder.file("l.txt", "one\ntwo\nthree\n");
   const std::vector<std::string> line{"heatmap", "-", "--seq-len", "3", "--labels", labels, "--format"};

@@ -28,7 +28,7 @@ TEST_CASE("attn: --device gpu is --device cuda") {
   CHECK(gpu.err == cuda.err);
 }
 
-TEST_CASE("attn: the ending of -o chooses the form, and one of another form is refused") {
+TEST_CASE("attn: the extension of -o selects the form, and an unsupported one is rejected") {
   const TemporaryFolder folder;
   CHECK(run_attn({"summary", "-o", folder / "s.json"}).code == 0);
   CHECK(json::parse(read_text(folder / "s.json"))["schema"] == "attn.summary/1");
@@ -49,7 +49,7 @@ TEST_CASE("attn: the ending of -o chooses the form, and one of another form is r
   }
 }
 
-TEST_CASE("run: with --json, -o takes the report where its name ends so") {
+TEST_CASE("run: -o with --json writes the report if its name ends in .json") {
   const TemporaryFolder folder;
   const Result result = run_attn({"run", "--json", "-o", folder / "r.json"});
   CHECK(result.code == 0);
@@ -58,7 +58,7 @@ TEST_CASE("run: with --json, -o takes the report where its name ends so") {
   CHECK(run_attn({"run", "-o", folder / "x.json"}).code == 2);
 }
 
-TEST_CASE("attn: nothing binary is written to a terminal, whatever its name is") {
+TEST_CASE("attn: binary data is never written to a terminal") {
   const TemporaryFolder folder;
   for (const std::string name : {"terminal.npz", "terminal.onnx", "terminal.png", "terminal.keras"})
     std::filesystem::create_symlink("/dev/stdout", folder / name);
@@ -88,7 +88,7 @@ TEST_CASE("attn: nothing binary is written to a terminal, whatever its name is")
   }
 }
 
-TEST_CASE("run: random whole numbers stay inside the table that a part of them is looked up in") {
+TEST_CASE("run: random integers stay inside the table that a part of them indexes") {
   const TemporaryFolder folder;
   const std::string model =
       folder.file("part.json", R"({"class_name": "Sequential", "config": {"name": "part", "layers": [
@@ -98,7 +98,7 @@ TEST_CASE("run: random whole numbers stay inside the table that a part of them i
   CHECK_MESSAGE(run_attn({"run", model}).code == 0, run_attn({"run", model}).err);
 }
 
-TEST_CASE("run: --batch-size beside an array of another batch is told to be of no use") {
+TEST_CASE("run: --batch-size is reported as unused if an array has another batch") {
   const TemporaryFolder folder;
   const std::string path = folder / "x.npy";
   io::write_tensors(path, std::vector<NamedTensor>{{"x", Tensor(DType::float32, {2, 50, 512})}});
@@ -108,7 +108,7 @@ TEST_CASE("run: --batch-size beside an array of another batch is told to be of n
   CHECK(run_attn({"run", "--input", path, "--batch-size", "2"}).err.empty());
 }
 
-TEST_CASE("run: NaN in an output is warned of") {
+TEST_CASE("run: NaN in an output is a warning") {
   const TemporaryFolder folder;
   const std::string path = folder / "x.npy";
   Tensor x(DType::float32, {1, 50, 512});
@@ -120,7 +120,7 @@ TEST_CASE("run: NaN in an output is warned of") {
   CHECK(contains(result.err, "of its values are NaN or infinite; --check-finite names the layer"));
 }
 
-TEST_CASE("run: an array without the axis of the batch, and tokens as floats, get a hint") {
+TEST_CASE("run: an array without a batch axis, and float tokens, get a hint") {
   const TemporaryFolder folder;
   const std::string one = folder / "one.npy", floats = folder / "floats.npy", halves = folder / "halves.npy";
   io::write_tensors(one, std::vector<NamedTensor>{{"x", Tensor(DType::float32, {50, 512})}});
@@ -136,13 +136,13 @@ TEST_CASE("run: an array without the axis of the batch, and tokens as floats, ge
   CHECK_FALSE(contains(result.err, "astype"));
 }
 
-TEST_CASE("explain: products and powers are written as such in ASCII") {
+TEST_CASE("explain: products and powers have an ASCII form") {
   const Result result = run_attn({"explain", "multi_head_attention", "--ascii"});
   CHECK(result.code == 0);
   CHECK(contains(result.out, "4*d_model^2 = 1,048,576"));
 }
 
-TEST_CASE("attn: what another library wrote is answered by what it is") {
+TEST_CASE("attn: files of other libraries are rejected by their kind") {
   const TemporaryFolder folder;
   for (const auto& [name, text, words] :
        {std::tuple("m.onnx", "\x08\x08", "a model for ONNX Runtime"), std::tuple("m.gguf", "GGUF", "a llama.cpp model"),
@@ -159,7 +159,7 @@ TEST_CASE("attn: what another library wrote is answered by what it is") {
   CHECK(run_attn({"summary", folder.file("named.onnx", kTokens)}).code == 0);
 }
 
-TEST_CASE("attn: a file of arrays is no model, whatever its form, and says where it goes") {
+TEST_CASE("attn: a file of arrays given as MODEL is an error that says where it belongs") {
   const TemporaryFolder folder;
   for (const char* name : {"a.npz", "a.npy", "a.safetensors"}) {
     CAPTURE(name);
@@ -171,7 +171,7 @@ TEST_CASE("attn: a file of arrays is no model, whatever its form, and says where
   }
 }
 
-TEST_CASE("a layer that a model shares with a model inside it is one layer, with one set of weights") {
+TEST_CASE("attn: a layer shared with a nested model is one layer with one set of weights") {
   const std::string folder = in_repository("tests/data/shared_layers/");
   const json meta = json::parse(read_text(folder + "meta.json"));
   CHECK(json::parse(run_attn({"summary", folder + "model.keras", "--json"}).out)["total_params"] ==
@@ -186,7 +186,7 @@ TEST_CASE("a layer that a model shares with a model inside it is one layer, with
   CHECK(contains(validate.out, "is shared with a nested model; Keras 3.15 saves such a model"));
 }
 
-TEST_CASE("attn: where weights came from stands in every header and JSON, and pages tell how they came about") {
+TEST_CASE("attn: every header, JSON and page shows the origin of the weights") {
   const TemporaryFolder folder;
   const Environment date(Variables{{"SOURCE_DATE_EPOCH", "86400"}});
   CHECK(contains(run_attn({"run"}).out, "  weights: random, seed 0\n"));

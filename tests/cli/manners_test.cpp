@@ -108,7 +108,7 @@ class Typist {
   std::mt19937 random_;
 };
 
-TEST_CASE("attn: of 200 misspelt commands, options, layers and classes 95 % are answered with what was meant") {
+TEST_CASE("attn: 95 % of 200 misspelled commands, options, layers and classes get the right suggestion") {
   const std::vector<std::string> commands = command_names();
   REQUIRE(commands.size() >= 9);
   const std::vector<std::string> layers = layer_names();
@@ -157,7 +157,7 @@ TEST_CASE("attn: of 200 misspelt commands, options, layers and classes 95 % are 
   CHECK_MESSAGE(right >= 190, wrong);
 }
 
-TEST_CASE("attn: numbers of the command line are decimal, with zeros in front or not") {
+TEST_CASE("attn: numbers on the command line are decimal, also with leading zeros") {
   const auto summary = [](const std::string& depth) { return run_attn({"summary", "--depth", depth}).out; };
   CHECK(summary("01") == summary("1"));
   CHECK(summary("+1") == summary("1"));
@@ -213,7 +213,7 @@ TEST_CASE("attn: a wrong command line is one sentence that names the wrong word,
   }
 }
 
-TEST_CASE("attn: words that mean harm reach no terminal") {
+TEST_CASE("attn: control sequences on the command line do not reach the terminal") {
   const std::vector<std::string> words = {"\x1b]52;c;aGk=\x07",
                                           "\x1b[2J",
                                           "\xc2\x9b"
@@ -247,7 +247,7 @@ TEST_CASE("attn: words that mean harm reach no terminal") {
     }
 }
 
-TEST_CASE("attn: the examples in the help of each command run, three of them") {
+TEST_CASE("attn: the three examples in the help of each command run") {
   const TemporaryFolder folder;
   // Files for the examples: a model with its weights, an input, a compiled model with data, a preset.
   const std::string config = folder.file("model.json", R"({"name": "encoder", "input_shape": [6, 16], "num_layers": 1,
@@ -288,7 +288,7 @@ TEST_CASE("attn: the examples in the help of each command run, three of them") {
   }
 }
 
-TEST_CASE("attn: ATTN_ variables give defaults, options go before them, and a wrong value names its variable") {
+TEST_CASE("attn: ATTN_ variables set defaults, options override them, and an error names the variable") {
   const Environment variables(Variables{{"ATTN_SEED", "7"}, {"ATTN_THREADS", "1"}});
   const json run = json::parse(run_attn({"run", "--json"}).out);
   CHECK(run["seed"] == 7);
@@ -322,7 +322,7 @@ TEST_CASE("attn: ATTN_ variables give defaults, options go before them, and a wr
   CHECK(run_attn({"weights", "tests/data/io/model.weights.h5"}).code == 0);
 }
 
-TEST_CASE("attn: bold headings, colour and their off switches") {
+TEST_CASE("attn: headings and colors can be switched off") {
   const std::string bold = "\x1b[1m";
   {
     const Environment utf8(Variables{{"LC_ALL", "C.UTF-8"}, {"TERM", "xterm"}});
@@ -341,7 +341,7 @@ TEST_CASE("attn: bold headings, colour and their off switches") {
   CHECK(contains(run_attn({"devices", "--color", "always"}).out, bold));
 }
 
-TEST_CASE("attn: ASCII where asked for and where the terminal's locale has no more, never in Keras's own bytes") {
+TEST_CASE("attn: ASCII is used on request or if the locale requires it, except in Keras's own bytes") {
   const auto is_ascii = [](const std::string& text) {
     return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<signed char>(c) >= 0; });
   };
@@ -417,7 +417,7 @@ TEST_CASE("attn: ASCII where asked for and where the terminal's locale has no mo
   CHECK(json::parse(values.out)["name"] == "注意😀");
 }
 
-TEST_CASE("attn: columns are aligned around wide and combining characters") {
+TEST_CASE("attn: columns with wide and combining characters are aligned") {
   const TemporaryFolder folder;
   const std::vector<NamedTensor> arrays = {{"注意力", {DType::float32, {2}}},
                                            {"e\xcc\x81t\xc3\xa9", {DType::float32, {2}}},
@@ -430,7 +430,7 @@ TEST_CASE("attn: columns are aligned around wide and combining characters") {
   CHECK(column(lines[2]) == column(lines[4]));
 }
 
-TEST_CASE("attn: a terminal's width is kept by tables and help, and no name is cut") {
+TEST_CASE("attn: tables and help fit the terminal's width, and no name is cut") {
   const Environment utf8(Variables{{"LC_ALL", "C.UTF-8"}, {"NO_COLOR", "1"}});
   struct Row {
     int columns;  // the smallest width for lines with numbers, which are not wrapped
@@ -466,7 +466,7 @@ TEST_CASE("attn: a terminal's width is kept by tables and help, and no name is c
   CHECK(joined.substr(joined.find('A')) == whole.substr(whole.find('A')));  // numbers differ between runs
 }
 
-TEST_CASE("attn: a table too wide for a terminal breaks names at their parts, and leaves out what has no room") {
+TEST_CASE("attn: a table too wide for the terminal breaks names at their parts and omits columns") {
   const Environment utf8(Variables{{"LC_ALL", "C.UTF-8"}, {"NO_COLOR", "1"}});
   const std::string narrow = run_on_terminal({"summary", "--costs"}, 80).out;
   for (const char* whole : {"(MultiHeadAttention)", "(1, 50, 2048)", "104,960,000",
@@ -478,7 +478,7 @@ TEST_CASE("attn: a table too wide for a terminal breaks names at their parts, an
   CHECK_FALSE(contains(wide, "no room"));
 }
 
-TEST_CASE("attn: a table too wide gives up its least important columns, and says how to see them") {
+TEST_CASE("attn: a table too wide omits its least important columns, and says how to see them") {
   const Environment utf8(Variables{{"LC_ALL", "C.UTF-8"}, {"NO_COLOR", "1"}});
   const std::string weights = run_on_terminal({"weights", "tests/data/keras/model/encoder/model.keras"}, 80).out;
   for (const char* heading : {"NaN", "Inf", "Min", "| less -S"}) CHECK_MESSAGE(contains(weights, heading), heading);
@@ -494,7 +494,7 @@ TEST_CASE("attn: a table too wide gives up its least important columns, and says
     }
 }
 
-TEST_CASE("heatmap: on a terminal with colours its table fits as it does without") {
+TEST_CASE("heatmap: the colored table fits a terminal like the plain one") {
   const Environment utf8(Variables{{"LC_ALL", "C.UTF-8"}, {"TERM", "xterm-256color"}});
   std::string out =
       run_on_terminal({"heatmap", "configs/encoder.json", "--seq-len", "20", "--color", "always"}, 60).out;
@@ -513,13 +513,13 @@ TEST_CASE("heatmap: on a terminal with colours its table fits as it does without
   }
 }
 
-TEST_CASE("attn: an option that is given twice, and once is enough, is told in our words") {
+TEST_CASE("attn: a repeated option that is allowed once is an error with attn's own message") {
   const Result result = run_attn({"run", "--seed", "1", "--seed", "2"});
   CHECK(result.code == 2);
   CHECK(contains(result.err, "--seed may be given only once, not 2 times"));
 }
 
-TEST_CASE("attn: a reader that goes away ends it without a word") {
+TEST_CASE("attn: a closed pipe ends the program without a message") {
   const Result result = run_program(
       "/bin/bash",
       {"-c", "\"$1\" summary configs/bert_base.json --weights --expand-nested | head -n 1", "bash", attn_program()});
@@ -528,7 +528,7 @@ TEST_CASE("attn: a reader that goes away ends it without a word") {
   CHECK(result.err.empty());
 }
 
-TEST_CASE("attn: - is stdin and stdout for arrays too, and the report then goes to stderr") {
+TEST_CASE("attn: - is stdin and stdout for arrays too, with the report on stderr") {
   const TemporaryFolder folder;
   const Result weights = run_attn({"init", "-o", "-", "--seed", "5"});
   CHECK(weights.code == 0);
@@ -575,7 +575,7 @@ std::string progress_on_terminal(bool quiet, double total) {
   return out;
 }
 
-TEST_CASE("attn: work over a second shows its progress on a terminal, wipes it, and is silent elsewhere") {
+TEST_CASE("attn: work over a second shows its progress on a terminal, erases it, and is silent elsewhere") {
   const std::string wipe = "\r\x1b[K";
   const std::string shown = progress_on_terminal(false, 4);
   CHECK_MESSAGE(shown.starts_with(wipe + "attn: drawing\\u{1b}[2J  25%, "), shown);
@@ -590,7 +590,7 @@ TEST_CASE("attn: work over a second shows its progress on a terminal, wipes it, 
   CHECK(run_attn({"init", "-o", folder / "w.npz"}).err.empty());
 }
 
-TEST_CASE("doctor: the CPU works, what is missing says why, and variables that no option has are noticed") {
+TEST_CASE("doctor: the report shows the CPU, reasons for missing parts, and unknown variables") {
   const Environment variables(Variables{{"ATTN_DEVCE", "cuda"}, {"ATTN_SEED", "3\x1b[2J"}});
   const Result text = run_attn({"doctor"});
   CHECK(text.code == 0);
@@ -608,7 +608,7 @@ TEST_CASE("doctor: the CPU works, what is missing says why, and variables that n
   CHECK_FALSE(has_control(page.out));
 }
 
-TEST_CASE("doctor: a broken HDF5 program is told of, and the CPU works nevertheless") {
+TEST_CASE("doctor: a broken HDF5 program is reported, and the CPU still works") {
   const Environment broken(Variables{{"ATTN_HDF5", "/bin/false"}});
   const Result result = run_attn({"doctor", "--json"});
   CHECK(result.code == 0);

@@ -30,7 +30,7 @@ std::string limit_of(int megabytes) { return std::to_string(megabytes + kRecords
 
 }  // namespace
 
-TEST_CASE("memory: a pass that passes --mem-limit exits 4, and the batch that it names fits") {
+TEST_CASE("memory: a pass above --mem-limit exits with code 4, and the suggested batch fits") {
   for (const char* command : {"run", "bench", "compare", "heatmap"}) {
     CAPTURE(command);
     const Result refused = run_attn({command, "--batch-size", "1000", "--mem-limit", limit_of(100)});
@@ -48,7 +48,7 @@ TEST_CASE("memory: a pass that passes --mem-limit exits 4, and the batch that it
   CHECK(nlohmann::json::parse(ran.out)["memory"]["predicted_bytes"] <= (100 + kRecords) * 1'000'000);
 }
 
-TEST_CASE("memory: where no batch fits, a length that fits is named") {
+TEST_CASE("memory: a length that fits is suggested if no batch fits") {
   const TemporaryFolder folder;
   const std::string model = folder.file("any_length.json", R"({"class_name": "Sequential", "config": {"name": "s",
     "layers": [{"class_name": "InputLayer", "config": {"batch_shape": [null, null, 64], "name": "x"}},
@@ -59,7 +59,7 @@ TEST_CASE("memory: where no batch fits, a length that fits is named") {
   CHECK(run_attn({"run", model, "--seq-len", length, "--mem-limit", limit_of(60)}).code == 0);
 }
 
-TEST_CASE("memory: sizes are taken in bytes and their multiples, anything else is a usage error") {
+TEST_CASE("memory: sizes are in bytes or their multiples, and others are usage errors") {
   for (const char* size : {"40000000000", "40GB", "40 gb", "37.2GiB", "40g", "1tb"})
     CHECK(run_attn({"run", "--mem-limit", size}).code == 0);
   for (const char* size : {"", "many", "-1", "5 bananas", "nan", "1e400", "inf", "GB"}) {
@@ -69,7 +69,7 @@ TEST_CASE("memory: sizes are taken in bytes and their multiples, anything else i
   }
 }
 
-TEST_CASE("memory: models of 10^9 to 10^18 parameters are summarised, and refused to run") {
+TEST_CASE("memory: models of 10^9 to 10^18 parameters are summarized, and running them is rejected") {
   const TemporaryFolder folder;
   for (const char* width : {"16384", "1000000", "100000000", "500000000"}) {
     CAPTURE(width);

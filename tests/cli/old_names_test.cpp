@@ -25,7 +25,7 @@ CommandSpec command_with(const Words& options) {
   return out;
 }
 
-TEST_CASE("old names: an option has its present name, with or without a value after =") {
+TEST_CASE("old names: an old option name is replaced, with or without a value after =") {
   const CommandSpec command = command_with({"--batch-size", "--input"});
   CHECK(with_present_names(command, {"run", "--batch", "2"}) == Words{"run", "--batch-size", "2"});
   CHECK(with_present_names(command, {"run", "--batch=2"}) == Words{"run", "--batch-size=2"});
@@ -39,7 +39,7 @@ TEST_CASE("old names: a name that the command has keeps its meaning, and so does
   CHECK(with_present_names(command, {"--beams", "2"}) == Words{"--beams", "2"});
 }
 
-TEST_CASE("old names: a variable of a former name is read, unless the present one is set") {
+TEST_CASE("old names: a variable with a former name is read unless the present one is set") {
   const auto batch_of = [](const Words& variables) {
     Variables set;
     for (const std::string& name : variables) set.emplace_back(name, name == "ATTN_BATCH" ? "3" : "2");
@@ -50,7 +50,7 @@ TEST_CASE("old names: a variable of a former name is read, unless the present on
   CHECK(contains(batch_of({"ATTN_BATCH", "ATTN_BATCH_SIZE"}), "batch 2"));
 }
 
-TEST_CASE("help: the groups of options are in one order, and the common options are the last") {
+TEST_CASE("help: option groups have one order, with the common options last") {
   const std::string help = run_attn({"run", "--help"}).out;
   std::size_t last = 0;
   for (const char* heading : {"\nArguments:\n", "\nInput:\n", "\nModel:\n", "\nResult:\n", "\nExecution:\n",

@@ -22,7 +22,7 @@ const std::string kNested = "model/nested/model.keras";
 
 }  // namespace
 
-TEST_CASE("convert: .onnx holds the model under its weights' names, and says what a file of weights would") {
+TEST_CASE("convert: .onnx has the model under its weights' names, and reports what a file of weights would") {
   const TemporaryFolder folder;
   const Result done = run_attn({"convert", fixture(kNested), folder / "m.onnx", "--json"});
   CHECK(done.code == 0);
@@ -33,14 +33,14 @@ TEST_CASE("convert: .onnx holds the model under its weights' names, and says wha
   CHECK(folder.names() == std::vector<std::string>{"m.onnx"});
 }
 
-TEST_CASE("convert: a wrong ending is answered by all that it writes") {
+TEST_CASE("convert: a wrong extension is an error that lists all formats") {
   const TemporaryFolder folder;
   const Result wrong = run_attn({"convert", fixture(kNested), folder / "m.xyz"});
   CHECK(wrong.code == 2);
   CHECK(contains(wrong.err, ".weights.h5, .keras, .h5, .safetensors, .onnx or .npz"));
 }
 
-TEST_CASE("convert: in .onnx, lengths that may differ have names of their own, and those that may not have one") {
+TEST_CASE("convert: lengths in .onnx that may differ have separate names, and equal ones share a name") {
   const TemporaryFolder folder;
   const auto names = [&](const std::string& model) {
     REQUIRE(run_attn({"convert", in_repository("tests/data/generation/" + model), folder / "m.onnx"}).code == 0);
@@ -54,7 +54,7 @@ TEST_CASE("convert: in .onnx, lengths that may differ have names of their own, a
   CHECK(names("gpt2/preset") == std::set<std::string>{"\x06length"});
 }
 
-TEST_CASE("convert: --opset, --batch-size, --seq-len and --shape are of ONNX alone, and are checked") {
+TEST_CASE("convert: --opset, --batch-size, --seq-len and --shape require ONNX and are checked") {
   const TemporaryFolder folder;
   CHECK(run_attn({"convert", fixture(kNested), folder / "m.npz", "--opset", "20"}).code == 2);
   CHECK(run_attn({"convert", fixture(kNested), folder / "m.onnx", "--opset", "17"}).code == 2);
@@ -64,7 +64,7 @@ TEST_CASE("convert: --opset, --batch-size, --seq-len and --shape are of ONNX alo
   CHECK(!contains(read_text(folder / "m.onnx"), "batch"));
 }
 
-TEST_CASE("convert: an ONNX value whose elements cannot be counted is refused before a file exists") {
+TEST_CASE("convert: an ONNX value with too many elements is rejected before a file is created") {
   const TemporaryFolder folder;
   for (const char* batch : {"9223372036854775807", "4611686018427387904"}) {
     const Result done = run_attn({"convert", fixture(kNested), folder / "m.onnx", "--batch-size", batch});
@@ -74,7 +74,7 @@ TEST_CASE("convert: an ONNX value whose elements cannot be counted is refused be
   CHECK(folder.names().empty());
 }
 
-TEST_CASE("convert: --quantize writes a .keras that becomes ONNX, and no ONNX itself") {
+TEST_CASE("convert: --quantize writes a .keras file that can be exported, and does not write ONNX") {
   const TemporaryFolder folder;
   const Result direct = run_attn({"convert", fixture(kNested), folder / "m.onnx", "--quantize", "int8"});
   CHECK(direct.code == 2);
@@ -84,7 +84,7 @@ TEST_CASE("convert: --quantize writes a .keras that becomes ONNX, and no ONNX it
   CHECK(contains(read_text(folder / "m.onnx"), "MatMulInteger"));
 }
 
-TEST_CASE("bench: --dtype int8 measures weights of integers, and --train refuses it") {
+TEST_CASE("bench: --dtype int8 measures integer weights, and --train rejects it") {
   const Result done =
       run_attn({"bench", fixture(kNested), "--dtype", "int8", "--iterations", "1", "--profile", "--json"});
   CHECK(done.code == 0);
@@ -94,7 +94,7 @@ TEST_CASE("bench: --dtype int8 measures weights of integers, and --train refuses
   CHECK(contains(train.err, "quantized weights have no gradients"));
 }
 
-TEST_CASE("convert: a model whose lengths hang together is refused as ONNX until they are given") {
+TEST_CASE("convert: a model with dependent lengths requires them for ONNX") {
   const TemporaryFolder folder;
   const std::string model = fixture("families/merge/model.keras");
   const Result open = run_attn({"convert", model, folder / "m.onnx"});

@@ -58,7 +58,7 @@ int lines_of(const std::string& text) { return static_cast<int>(std::count(text.
 
 }  // namespace
 
-TEST_CASE("outputs: a path that cannot be written ends a command before it works, whichever option names it") {
+TEST_CASE("outputs: a path that cannot be written ends a command before its work, for every option") {
   const TemporaryFolder folder;
   const std::string missing = folder / "missing/", model = kCausal;
   const std::vector<Words> lines = {
@@ -92,7 +92,7 @@ TEST_CASE("outputs: a path that cannot be written ends a command before it works
   }
 }
 
-TEST_CASE("outputs: two options that name one file are refused, for one result would replace the other") {
+TEST_CASE("outputs: two options with the same file are rejected, because one result would replace the other") {
   const TemporaryFolder folder;
   fs::create_directory_symlink(folder / ".", folder / "again");
   for (const Words& line :
@@ -108,7 +108,7 @@ TEST_CASE("outputs: two options that name one file are refused, for one result w
   CHECK(folder.names() == Words{"again"});
 }
 
-TEST_CASE("outputs: no result replaces a file that the command reads") {
+TEST_CASE("outputs: a result never replaces a file that the command reads") {
   const TemporaryFolder folder;
   const std::string data = folder / "data.npz", model = folder / "model.json", x = folder / "x.npz";
   fs::copy_file(attn::test::in_repository(kOutputsData), data);
@@ -136,7 +136,7 @@ TEST_CASE("outputs: no result replaces a file that the command reads") {
   }
 }
 
-TEST_CASE("outputs: what goes to stdout is there without the report") {
+TEST_CASE("outputs: data on stdout excludes the report") {
   const TemporaryFolder folder;
   const auto trained = [&](const Words& more) { return run_attn(training(folder / "a.keras", more)); };
   const auto begins = [](const Result& result, std::string_view with) {
@@ -157,7 +157,7 @@ TEST_CASE("outputs: what goes to stdout is there without the report") {
   CHECK(contains(terminal.out, "binary data is not written to a terminal"));
 }
 
-TEST_CASE("outputs: a full disk for one output of a training is an error, and costs no other") {
+TEST_CASE("outputs: a full disk for one output of a training is an error, and keeps the others") {
   const TemporaryFolder folder;
   const std::vector<Words> outputs = {{"--log", full_disk(folder, "full.jsonl")},
                                       {"--csv", full_disk(folder, "full.csv")},
@@ -176,7 +176,7 @@ TEST_CASE("outputs: a full disk for one output of a training is an error, and co
   }
 }
 
-TEST_CASE("outputs: a full disk under the trained model is an error that says where the model is") {
+TEST_CASE("outputs: a full disk for the trained model is an error that names the file with the model") {
   const TemporaryFolder folder, other;
   const attn::test::Environment temporary({{"TMPDIR", other / ""}});
   const Result result = run_attn(training(full_disk(folder, "a.keras")));
@@ -186,7 +186,7 @@ TEST_CASE("outputs: a full disk under the trained model is an error that says wh
   CHECK(run_attn({"summary", other / other.names().front()}).code == 0);
 }
 
-TEST_CASE("outputs: a limit on a file's size is an error for every command, and leaves nothing") {
+TEST_CASE("outputs: a limit on the file size is an error for every command, and leaves nothing") {
   const TemporaryFolder folder;
   const std::string npz = folder / "a.npz";
   for (const Words& line :
@@ -200,7 +200,7 @@ TEST_CASE("outputs: a limit on a file's size is an error for every command, and 
   }
 }
 
-TEST_CASE("outputs: a training whose reader on stdout is gone writes its file") {
+TEST_CASE("outputs: a training with a closed stdout writes its file") {
   const TemporaryFolder folder;
   const std::string target = folder / "a.keras", log = folder / "a.jsonl";
   const Result piped = run_shell(shell_words(training(target, {"--log", log})) + " | head -n 1");
@@ -216,7 +216,7 @@ TEST_CASE("outputs: a training whose reader on stdout is gone writes its file") 
   }
 }
 
-TEST_CASE("outputs: the next training removes what killed ones have left, checkpoints that were kept too") {
+TEST_CASE("outputs: the next training removes temporary files and checkpoints of killed ones") {
   const TemporaryFolder folder;
   const std::string target = folder / "a.keras";
   for (const char* left : {".a.keras.abcdefghijkl.tmp", ".a.keras.222222222222.tmp", ".a.keras.short.tmp"})
@@ -236,7 +236,7 @@ TEST_CASE("outputs: --keep follows a target that is a symbolic link") {
   CHECK(run_attn({"summary", folder / "a.step2.keras"}).code == 0);
 }
 
-TEST_CASE("outputs: --csv quotes names, and --expect-loss reads them") {
+TEST_CASE("outputs: --csv quotes names, and --expect-loss reads them back") {
   const TemporaryFolder folder;
   const std::string csv = folder / "a.csv";
   const std::string metrics =
@@ -246,7 +246,7 @@ TEST_CASE("outputs: --csv quotes names, and --expect-loss reads them") {
   CHECK(run_attn(training(folder / "a.keras", {"--expect-loss", csv, "--metrics", metrics})).code == 0);
 }
 
-TEST_CASE("outputs: --expect-loss never agrees with losses that are not finite, or not there") {
+TEST_CASE("outputs: --expect-loss rejects losses that are missing or not finite") {
   const TemporaryFolder folder;
   const auto expecting = [&](const std::string& name, const std::string& text) {
     return run_attn(training(folder / "a.keras", {"--expect-loss", folder.file(name, text)}));

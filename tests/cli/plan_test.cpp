@@ -58,7 +58,7 @@ std::vector<Box> boxes_of_svg(const std::string& svg) {
   return out;
 }
 
-TEST_CASE("plan: no two results lie in one place at one time, in the JSON and in the picture") {
+TEST_CASE("plan: results that are live at one time do not overlap, in JSON and in the picture") {
   for (const std::vector<std::string>& model : std::vector<std::vector<std::string>>{
            {},
            {"configs/bert_base.json", "--seq-len", "16"},
@@ -98,7 +98,7 @@ TEST_CASE("plan: no two results lie in one place at one time, in the JSON and in
   }
 }
 
-TEST_CASE("plan: tells what the passes made of the layers, and what a step is written over") {
+TEST_CASE("plan: the effects of graph passes and overwritten results are shown") {
   const Result text = run_attn({"plan"});
   CHECK(text.code == 0);
   CHECK(contains(text.out, "linear + relu"));
@@ -120,7 +120,7 @@ TEST_CASE("plan: tells what the passes made of the layers, and what a step is wr
   CHECK(plain["steps"].size() > plan["steps"].size());
 }
 
-TEST_CASE("plan: a batch makes results larger, kernels are named where they are asked for") {
+TEST_CASE("plan: a larger batch has larger results, and kernels are named on request") {
   const auto arena = [](const std::vector<std::string>& more) {
     std::vector<std::string> words = {"plan", "--json"};
     words.insert(words.end(), more.begin(), more.end());
@@ -132,7 +132,7 @@ TEST_CASE("plan: a batch makes results larger, kernels are named where they are 
   CHECK(contains(run_attn({"plan", "--kernels"}).out, "Kernel"));
 }
 
-TEST_CASE("plan: the picture fits the terminal, and is ASCII where that is asked for") {
+TEST_CASE("plan: the picture fits the terminal, and is ASCII on request") {
   const Result narrow = run_on_terminal({"plan", "--ascii"}, 60);
   CHECK(narrow.code == 0);
   const auto from = narrow.out.find("The arena from 0");
@@ -149,7 +149,7 @@ TEST_CASE("plan: the picture fits the terminal, and is ASCII where that is asked
   CHECK(contains(odd.err, ".svg, .json, .txt"));
 }
 
-TEST_CASE("plan: a model that computes nothing has no steps") {
+TEST_CASE("plan: a model without operations has no steps") {
   const Result result = run_attn({"plan", "-"}, R"({"class_name": "Sequential", "config": {"name": "s", "layers": [
     {"class_name": "InputLayer", "config": {"batch_shape": [null, 4], "name": "i"}},
     {"class_name": "Dropout", "config": {"name": "d", "rate": 0.5}}]}})");

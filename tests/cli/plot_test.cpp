@@ -55,7 +55,7 @@ const json kInput = {{"batch_shape", {nullptr, 8}}, {"dtype", "float32"}};
 
 }  // namespace
 
-TEST_CASE("plot: the ending of -o chooses the form, --format before it, SVG without either") {
+TEST_CASE("plot: the extension of -o or --format selects the form, by default SVG") {
   const TemporaryFolder folder;
   const std::vector<std::pair<std::string, std::string>> forms = {
       {"svg", "<svg "}, {"dot", "digraph "}, {"mmd", "flowchart TB"}, {"json", "{\n  \"schema\": \"attn.plot/1\""}};
@@ -72,7 +72,7 @@ TEST_CASE("plot: the ending of -o chooses the form, --format before it, SVG with
   CHECK(contains(result.err, "expected .svg, .png, .dot"));
 }
 
-TEST_CASE("plot: a PNG is the SVG in twice as many pixels, whatever letters names are of") {
+TEST_CASE("plot: a PNG shows the SVG with twice as many pixels, for names in any script") {
   const TemporaryFolder folder;
   const auto size_of = [](const std::string& png, std::size_t at) {
     std::uint32_t size = 0;
@@ -96,7 +96,7 @@ TEST_CASE("plot: a PNG is the SVG in twice as many pixels, whatever letters name
   }
 }
 
-TEST_CASE("plot: connections of layers at the top and inside nested models, as Keras made them") {
+TEST_CASE("plot: connections between layers, also inside nested models, equal Keras's") {
   // The residual around the Dropout joins it to the Dense, and reads the input, not the Dropout that returns it.
   const json block = functional(
       "block",

@@ -73,7 +73,7 @@ TEST_CASE("probe: every operation writes JSON, CSV and text, and a picture if it
   CHECK(probed({"compare", kGpt2, kGpt2, "--ids", "5,6,7"})["points"][0]["max_abs"] == 0);
 }
 
-TEST_CASE("probe: a picture that an operation does not have is refused before arrays are written") {
+TEST_CASE("probe: a picture that an operation lacks is rejected before arrays are written") {
   const TemporaryFolder folder;
   const std::string prompts = folder.file("prompts.txt", "#5,6,7\n"), out = folder / "v.npz";
   for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
@@ -89,12 +89,12 @@ TEST_CASE("probe: a picture that an operation does not have is refused before ar
   }
 }
 
-TEST_CASE("probe: the embeddings of an encoder, which are in no layer, are patched") {
+TEST_CASE("probe: the embeddings of an encoder, which belong to no layer, can be patched") {
   const json result = probed({"patch", preset("bart"), "--clean", "a", "--corrupt", "b", "--points", "encoder.embed"});
   CHECK(result["results"][0]["layer"] == 0);
 }
 
-TEST_CASE("generate: a steering vector for too many layers, or of another size, is refused with its place") {
+TEST_CASE("generate: a steering vector with too many layers or of a wrong size is rejected with its place") {
   const TemporaryFolder folder;
   const std::string prompts = folder.file("prompts.txt", "#5,6,7\n"), vector = folder / "v.npz";
   REQUIRE(
@@ -108,7 +108,7 @@ TEST_CASE("generate: a steering vector for too many layers, or of another size, 
   CHECK(other.err.find("v.npz: the steering vector has ") != std::string::npos);
 }
 
-TEST_CASE("probe: a wrong question is answered by one sentence with what there is") {
+TEST_CASE("probe: a wrong point, head or token is an error that lists the valid ones") {
   const auto fails = [](std::vector<std::string> arguments, int code, const std::string& part) {
     arguments.insert(arguments.begin(), "probe");
     const Result result = run_attn(arguments);
@@ -151,7 +151,7 @@ TEST_CASE("probe: a wrong question is answered by one sentence with what there i
   fails({"lens", kGpt2, "--ids", many}, 2, "64 positions");
 }
 
-TEST_CASE("probe: a word of several tokens is refused with its pieces") {
+TEST_CASE("probe: a word of several tokens is rejected with its pieces") {
   const Result result = run_attn({"probe", "dla", kGpt2, "--ids", "5,6", "--token", "unbelievable"});
   CHECK(result.code == 2);
   CHECK(result.err.find("is not one token but") != std::string::npos);

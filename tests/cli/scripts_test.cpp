@@ -65,7 +65,7 @@ TEST_CASE("completion: bash offers commands, options and the values of options")
   CHECK(bash_offers(path, {"attn", "nonsense", "-"}).empty());
 }
 
-TEST_CASE("completion: bash offers the layers of the model on the line, whatever they are called") {
+TEST_CASE("completion: bash offers the layers of the given model, with any names") {
   const TemporaryFolder folder;
   const std::string path =
       folder.file("attn.bash", "PATH=" + std::filesystem::path(attn_program()).parent_path().string() + ":$PATH\n" +
@@ -84,7 +84,7 @@ TEST_CASE("completion: bash offers the layers of the model on the line, whatever
   CHECK(run_attn({"completion"}).code == 2);
 }
 
-TEST_CASE("completion: the scripts for zsh and fish are read without an error, where those shells are") {
+TEST_CASE("completion: zsh and fish accept their scripts if they are installed") {
   const TemporaryFolder folder;
   const std::string zsh = folder.file("_attn", run_attn({"completion", "zsh"}).out);
   CHECK(read_text(zsh).starts_with("#compdef attn\n"));
@@ -130,7 +130,7 @@ TEST_CASE("completion: the scripts for zsh and fish are read without an error, w
   }
 }
 
-TEST_CASE("man: a page for each command, which groff takes without a warning") {
+TEST_CASE("man: groff accepts the page of each command without a warning") {
   const TemporaryFolder folder;
   CHECK(run_attn({"man", "--all", "-o", folder / "man1"}).code == 0);
   std::set<std::string> pages;
@@ -163,7 +163,7 @@ json schema_of(const std::string& name) {
   return json::parse(read_text(path));
 }
 
-TEST_CASE("schemas: every --json output is valid by docs/schemas") {
+TEST_CASE("schemas: every --json output matches docs/schemas") {
   const TemporaryFolder folder;
   const std::string weights = "tests/data/io/model.weights.h5";
   const std::string archive = "tests/data/io/model.keras";
@@ -483,7 +483,7 @@ TEST_CASE("schemas: every --json output is valid by docs/schemas") {
   }
 }
 
-TEST_CASE("schemas: the validator finds what is missing, too much, of another type or value") {
+TEST_CASE("schemas: the validator finds missing, extra and wrong members") {
   const json schema = json::parse(R"({"type": "object", "required": ["a"], "additionalProperties": false,
     "properties": {"a": {"$ref": "#/$defs/n"}, "b": {"type": "array", "minItems": 1, "items": {"enum": ["x", null]}},
                    "c": {"anyOf": [{"type": "null"}, {"const": 3}]}},

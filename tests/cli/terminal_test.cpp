@@ -51,12 +51,12 @@ std::string hostile_preset(const TemporaryFolder& folder) {
 
 }  // namespace
 
-TEST_CASE("terminal text: the line ends of a CSV are kept, and a carriage return by itself is not") {
+TEST_CASE("terminal text: line ends of CSV are kept, and a lone carriage return is not") {
   CHECK(terminal_text("a,b\r\n1,2\r\n") == "a,b\r\n1,2\r\n");
   CHECK(terminal_text("a\rb") == "a\\u{d}b");
 }
 
-TEST_CASE("terminal text: control characters and bytes that are no UTF-8 are escaped, and nothing else") {
+TEST_CASE("terminal text: only control characters and invalid UTF-8 are escaped") {
   CHECK(terminal_text("plain\ttext\n") == "plain\ttext\n");
   CHECK(terminal_text("\x1b]0;x\x07") == "\\u{1b}]0;x\\u{7}");
   CHECK(terminal_text("\u009b31m\u0080\u009f\x7f\r\b") == "\\u{9b}31m\\u{80}\\u{9f}\\u{7f}\\u{d}\\u{8}");

@@ -25,7 +25,7 @@ std::string text_case(const std::string& path) { return attn::test::in_repositor
 
 }  // namespace
 
-TEST_CASE("text: run takes strings from a text file and JSON, and says which file they came from") {
+TEST_CASE("text: run reads strings from a text file and JSON, and reports the file") {
   const TemporaryFolder folder;
   const std::string lines = folder.file("two.txt", "The dog sat on a mat\nthe end\n");
   const std::string list = folder.file("two.json", R"({"text": ["The dog sat on a mat", "the end"]})");
@@ -54,7 +54,7 @@ TEST_CASE("text: run agrees with Keras on strings of .npz, and --output-dir runs
             .code == 0);
 }
 
-TEST_CASE("text: strings that no input takes are refused in one sentence") {
+TEST_CASE("text: unused strings are rejected in one sentence") {
   const TemporaryFolder folder;
   const std::string lines = folder.file("a.txt", "one\n"),
                     named = folder.file("a.json", R"({"txt": ["one"], "zzz": ["two"]})");
@@ -72,7 +72,7 @@ TEST_CASE("text: strings that no input takes are refused in one sentence") {
                  "the input 'text' takes strings, but its array is int32"));
 }
 
-TEST_CASE("text: a heatmap's labels are the terms that the model sees") {
+TEST_CASE("text: the labels of a heatmap are the terms that the model sees") {
   const TemporaryFolder folder;
   const std::string lines = folder.file("a.txt", "The dog sat, zebra\n");
   const Result result = run_attn({"heatmap", text_case("classifier/model.keras"), "--input", lines});
@@ -81,7 +81,7 @@ TEST_CASE("text: a heatmap's labels are the terms that the model sees") {
   CHECK(!contains(result.out, "zebra"));
 }
 
-TEST_CASE("text: numbers are hashed where they stand in an input, and what is computed is refused") {
+TEST_CASE("text: numbers of an input are hashed, and computed numbers are rejected") {
   const TemporaryFolder folder;
   const auto model = [](const std::string& reader, const std::string& between) {
     const std::string tensor = R"({"class_name": "__keras_tensor__", "config": {"shape": [null, 1], "dtype": "int64",
@@ -108,7 +108,7 @@ TEST_CASE("text: numbers are hashed where they stand in an input, and what is co
   CHECK(contains(one.err, "it crosses number, small, but some of these are missing"));
 }
 
-TEST_CASE("text: compare takes strings from the file of --expect, beside what Keras's layers gave") {
+TEST_CASE("text: compare reads strings from the --expect file, beside outputs of Keras's layers") {
   const TemporaryFolder folder;
   const std::string both = folder / "both.npz";
   const auto archive = [&](const std::string& name) { return attn::io::read_file(text_case("classifier/" + name)); };
@@ -128,7 +128,7 @@ TEST_CASE("text: compare takes strings from the file of --expect, beside what Ke
   CHECK(contains(run_attn({"compare", "--print-keras-script"}).out, "takes strings"));
 }
 
-TEST_CASE("text: a heatmap's labels are the tokens of the model's own tokenizer") {
+TEST_CASE("text: the labels of a heatmap are the tokens of the model's tokenizer") {
   const TemporaryFolder folder;
   const std::string preset = attn::test::in_repository("tests/data/generation/gpt2/preset");
   const json tokens =
@@ -147,7 +147,7 @@ TEST_CASE("text: a heatmap's labels are the tokens of the model's own tokenizer"
   for (const json& token : tokens["tokens"]) CHECK(contains(result.out, ">" + token.get<std::string>() + "<"));
 }
 
-TEST_CASE("text: what attn writes keeps the vocabulary, and training reads strings") {
+TEST_CASE("text: saved models keep the vocabulary, and training reads strings") {
   const TemporaryFolder folder;
   const std::string input = text_case("weighed/inputs.npz"), expected = text_case("weighed/outputs.npz");
   const std::string copy = folder / "copy.keras";
@@ -157,7 +157,7 @@ TEST_CASE("text: what attn writes keeps the vocabulary, and training reads strin
   CHECK_MESSAGE(trained.code == 0, trained.err);
 }
 
-TEST_CASE("text: the strings that a model gives are told, written for NumPy, and compared one by one") {
+TEST_CASE("text: string outputs are printed, written for NumPy, and compared one by one") {
   const TemporaryFolder folder;
   const std::string model = text_case("named/model.keras"), inputs = text_case("named/inputs.npz");
   const std::string out = folder / "out.npz";
@@ -182,7 +182,7 @@ TEST_CASE("text: the strings that a model gives are told, written for NumPy, and
   CHECK(contains(differs.out, "twice: the expected file has no array of this name"));
 }
 
-TEST_CASE("text: strings that a model gives are put together from the batches of many files") {
+TEST_CASE("text: string outputs of many files are joined from their batches") {
   const TemporaryFolder folder;
   const Result run = run_attn({"run", text_case("named/model.keras"), "--input", text_case("named/inputs.npz"),
                                "--batch-size", "2", "--output-dir", folder / "out"});
@@ -192,7 +192,7 @@ TEST_CASE("text: strings that a model gives are put together from the batches of
   CHECK(written.texts[0].texts.values == std::vector<std::string>{"[UNK]", "a b", "é"});
 }
 
-TEST_CASE("text: where strings that a model gives cannot go they are refused in one sentence") {
+TEST_CASE("text: string outputs are rejected in one sentence where they are unsupported") {
   const TemporaryFolder folder;
   const std::string model = text_case("named/model.keras"), inputs = text_case("named/inputs.npz");
   const auto said = [](const std::vector<std::string>& words) {

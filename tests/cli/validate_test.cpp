@@ -43,7 +43,7 @@ std::vector<std::string> pointers(const json& report) {
 
 }  // namespace
 
-TEST_CASE("validate: what is right has no problems and exit code 0") {
+TEST_CASE("validate: a valid config has no problems and exit code 0") {
   const Result result = run_attn({"validate"});
   CHECK(result.code == 0);
   CHECK(result.out == "built-in encoder: no problems\n");
@@ -62,7 +62,7 @@ TEST_CASE("validate: all cases are valid") {
   }
 }
 
-TEST_CASE("validate: problems of several layers, several fields, names and calls come at once, in the file's order") {
+TEST_CASE("validate: problems in several layers, fields, names and calls are reported at once, in the file's order") {
   json model = encoder();
   json& attention = layer(model, "multi_head_attention")["config"];
   attention.erase("num_heads");
@@ -107,7 +107,7 @@ TEST_CASE("validate: problems of several layers, several fields, names and calls
   }
 }
 
-TEST_CASE("validate: shapes are checked wherever they follow from what is right") {
+TEST_CASE("validate: shapes are checked wherever they follow from valid parts") {
   json model = encoder();
   // This layer is invalid; layers that read it are not reported.
   layer(model, "multi_head_attention")["config"]["key_dim"] = 0;
@@ -126,7 +126,7 @@ TEST_CASE("validate: shapes are checked wherever they follow from what is right"
   CHECK(contains(report["problems"][1]["message"], "cannot be reshaped"));
 }
 
-TEST_CASE("validate: regularizers and constraints are those that Keras knows, in every layer") {
+TEST_CASE("validate: unknown regularizers and constraints are reported in every layer") {
   json model = encoder();
   layer(model, "multi_head_attention")["config"]["kernel_regularizer"] = "foo";
   layer(model, "dropout_1")["config"]["activity_regularizer"] = "l3";
@@ -156,7 +156,7 @@ TEST_CASE("validate: regularizers and constraints are those that Keras knows, in
   }
 }
 
-TEST_CASE("validate: chains, nested models and short configs too") {
+TEST_CASE("validate: chains, nested models and short configs are checked too") {
   const std::string chain = R"({"class_name": "Sequential", "config": {"name": "s", "layers": [
     {"class_name": "InputLayer", "config": {"batch_shape": [null, 4, 8], "name": "i"}},
     {"class_name": "Reshape", "config": {"name": "r", "target_shape": [5, 5]}},
@@ -178,7 +178,7 @@ TEST_CASE("validate: chains, nested models and short configs too") {
   CHECK(contains(broken["problems"][0]["message"], "not valid JSON"));
 }
 
-TEST_CASE("validate: problems and warnings of a short config tell the place in the file, never in what it stands for") {
+TEST_CASE("validate: problems of a short config have places in the file, not in the generated config") {
   const std::string sizes = R"({"input_shape": [50, 512], "num_heads": 8, "intermediate_dim": 64,)";
   for (const char* rate : {"1.5", "-0.5"}) {
     CAPTURE(rate);
@@ -207,7 +207,7 @@ TEST_CASE("validate: problems and warnings of a short config tell the place in t
   CHECK(pointers(block) == std::vector<std::string>{"/layers/1/num_heads"});
 }
 
-TEST_CASE("validate: masks that end, heads that do not fill the width and numbers beyond float16 are warnings") {
+TEST_CASE("validate: lost masks, heads that do not fill the width and numbers beyond float16 are warnings") {
   const json heads = validated(R"({"input_shape": [5, 10], "num_heads": 4, "intermediate_dim": 8})");
   CHECK(heads["errors"] == 0);
   REQUIRE(heads["warnings"] == 1);
@@ -236,14 +236,14 @@ TEST_CASE("validate: masks that end, heads that do not fill the width and number
   CHECK(told);
 }
 
-TEST_CASE("validate: records have what was expected, as the JSON has") {
+TEST_CASE("validate: records have the expected value, as JSON has") {
   const Result result = run_attn({"validate", "-", "--format", "csv"},
                                  R"({"input_shape": [4, 8], "num_heads": "2", "intermediate_dim": 8})");
   CHECK(contains(result.out, "severity,file,line,column,pointer,message,expected,did_you_mean"));
   CHECK(contains(result.out, ",an integer > 0,"));
 }
 
-TEST_CASE("validate: what a file names stays text in every form") {
+TEST_CASE("validate: names from a file are printed as text in every form") {
   json model = encoder();
   const std::string evil = "=x\x1b[31m<script>\xe2\x80\xae";
   layer(model, "dense")["config"][evil] = 1;
@@ -259,7 +259,7 @@ TEST_CASE("validate: what a file names stays text in every form") {
   }
 }
 
-TEST_CASE("validate: a file that is not there, or holds no config, is one error on stderr") {
+TEST_CASE("validate: a file that is missing, or has no config, is one error on stderr") {
   const Result missing = run_attn({"validate", "nowhere.json"});
   CHECK(missing.code == 3);
   CHECK(missing.out.empty());

@@ -63,7 +63,7 @@ TEST_CASE("weights: a .keras archive's arrays have Keras's paths, in the model's
   CHECK(report["arrays"][21]["name"] == "out/bias");
 }
 
-TEST_CASE("weights: every form of file is listed, whatever it is called") {
+TEST_CASE("weights: every format of file is listed, under any name") {
   for (const char* name : {"model.weights.h5", "model.keras", "model.h5", "split.weights.json", "model.npz"}) {
     CAPTURE(name);
     const Result result = run_attn({"weights", saved(name), "--format", "csv"});
@@ -76,7 +76,7 @@ TEST_CASE("weights: every form of file is listed, whatever it is called") {
   CHECK(contains(run_attn({"weights", "-"}, read_text(saved("model.npz"))).out, "22 arrays, 360 elements"));
 }
 
-TEST_CASE("weights: NaN and infinities are counted, and left out of the statistics") {
+TEST_CASE("weights: NaN and infinities are counted, and excluded from the statistics") {
   const TemporaryFolder folder;
   const float nan = std::nanf("");
   const std::string path = folder.file("w.safetensors", safetensors({{"a", {1, nan, 3, INFINITY}}, {"b", {nan}}}));
@@ -87,7 +87,7 @@ TEST_CASE("weights: NaN and infinities are counted, and left out of the statisti
   CHECK(contains(run_attn({"weights", path}).out, "NaN or infinite values in 2 arrays"));
 }
 
-TEST_CASE("weights: --match chooses and --sort orders") {
+TEST_CASE("weights: --match selects and --sort orders") {
   const Result result =
       run_attn({"weights", "--match", "*/kernel", saved("model.keras"), "--sort", "max", "--format", "csv"});
   CHECK(contains(result.out, "zeros\r\nout/kernel,"));
@@ -95,7 +95,7 @@ TEST_CASE("weights: --match chooses and --sort orders") {
   CHECK(run_attn({"weights", saved("model.npz"), "--sort", "colour"}).code == 2);
 }
 
-TEST_CASE("weights: --model checks the file, and lists what does not agree with exit code 1") {
+TEST_CASE("weights: --model checks the file, and lists mismatches with exit code 1") {
   const Result good = run_attn({"weights", saved("model.weights.h5"), "--model", saved("model.keras")});
   CHECK(good.code == 0);
   CHECK(contains(good.out, "All 22 weights of small"));
@@ -110,7 +110,7 @@ TEST_CASE("weights: --model checks the file, and lists what does not agree with 
   CHECK(model["extra"].size() == 22);
 }
 
-TEST_CASE("weights: --model lists weights of another shape") {
+TEST_CASE("weights: --model lists weights of the wrong shape") {
   const TemporaryFolder folder;
   const std::string dense = R"({"class_name": "Dense", "config": {"name": "d", "units": 2}})";
   const std::string model = folder.file("dense.json", dense);
@@ -122,7 +122,7 @@ TEST_CASE("weights: --model lists weights of another shape") {
   CHECK(contains(result.out, "  not the model's: x (1,)\n"));
 }
 
-TEST_CASE("weights: --expect pairs weights by the model's paths, whatever the files call them") {
+TEST_CASE("weights: --expect pairs weights by the model's paths, for any names in the files") {
   for (const char* name : {"model.weights.h5", "model.h5", "split.weights.json", "model.npz"}) {
     CAPTURE(name);
     const Result result = run_attn({"weights", saved("model.keras"), "--expect", saved(name)});
@@ -132,7 +132,7 @@ TEST_CASE("weights: --expect pairs weights by the model's paths, whatever the fi
   }
 }
 
-TEST_CASE("weights: --expect says where and by how much arrays differ") {
+TEST_CASE("weights: --expect reports where and by how much arrays differ") {
   const TemporaryFolder folder;
   const std::string a = folder.file("a.safetensors", safetensors({{"same", {1}}, {"w", {3, 4}}, {"gone", {1, 2}}}));
   const std::string b = folder.file("b.safetensors", safetensors({{"same", {1}}, {"w", {3, 4.5}}, {"new", {1}}}));
@@ -159,7 +159,7 @@ TEST_CASE("weights: --expect says where and by how much arrays differ") {
   CHECK(run_attn({"weights", a, "--rtol", "0.5"}).code == 2);
 }
 
-TEST_CASE("convert: every form into every other, and back to equal numbers") {
+TEST_CASE("convert: every format converts into every other and back to equal numbers") {
   const TemporaryFolder folder;
   const std::vector<std::string> sources = {"model.weights.h5", "model.keras", "model.h5", "split.weights.json",
                                             "model.npz"};
@@ -176,7 +176,7 @@ TEST_CASE("convert: every form into every other, and back to equal numbers") {
   }
 }
 
-TEST_CASE("convert: --dtype stores halves both ways") {
+TEST_CASE("convert: --dtype stores float16 and bfloat16, and converts back") {
   const TemporaryFolder folder;
   for (const char* name : {"w.weights.h5", "w.keras", "w.safetensors"}) {
     for (const char* dtype : {"float16", "bfloat16"}) {
@@ -199,7 +199,7 @@ TEST_CASE("convert: --dtype stores halves both ways") {
   CHECK(contains(npz.err, "this format has no bfloat16"));
 }
 
-TEST_CASE("convert: numbers that float16 cannot hold are counted") {
+TEST_CASE("convert: numbers outside float16's range are counted") {
   const TemporaryFolder folder;
   const std::string path = folder.file("a.safetensors", safetensors({{"w", {65504, 65536, -1e9, INFINITY}}}));
   const Result result = run_attn({"convert", path, folder / "b.npz", "--dtype", "float16"});
@@ -207,7 +207,7 @@ TEST_CASE("convert: numbers that float16 cannot hold are counted") {
   CHECK(contains(result.err, "2 numbers are too large for float16 and became infinite"));
 }
 
-TEST_CASE("convert: a file without a layout needs --model for one that has it") {
+TEST_CASE("convert: a file without a layout requires --model for a format that has one") {
   const TemporaryFolder folder;
   for (const char* name : {"w.weights.h5", "w.h5"}) {
     const Result result = run_attn({"convert", saved("model.npz"), folder / name});
@@ -226,7 +226,7 @@ TEST_CASE("convert: a file without a layout needs --model for one that has it") 
                  "keep the names of Keras's file"));
 }
 
-TEST_CASE("convert: the file that is read is never written") {
+TEST_CASE("convert: the input file is never overwritten") {
   const TemporaryFolder folder;
   const std::string path = folder.file("w.npz", read_text(saved("model.npz")));
   for (const std::string& out : {path, folder / "./w.npz"}) {
@@ -240,7 +240,7 @@ TEST_CASE("convert: the file that is read is never written") {
   CHECK(run_attn({"init", model, "-o", model}).code == 2);
 }
 
-TEST_CASE("convert: an optimizer's state goes from one Keras file to another, and its config with it") {
+TEST_CASE("convert: the optimizer state and its config are copied between Keras files") {
   const TemporaryFolder folder;
   REQUIRE(run_attn({"convert", saved("model.keras"), folder / "w.keras"}).code == 0);
   CHECK(contains(run_attn({"weights", folder / "w.keras"}).out, "64 arrays"));
@@ -251,7 +251,7 @@ TEST_CASE("convert: an optimizer's state goes from one Keras file to another, an
   CHECK_FALSE(contains(run_attn({"get-config", folder / "i.keras", "--json"}).out, "keras.optimizers"));
 }
 
-TEST_CASE("convert: an archive that attn wrote runs as the model it was made of") {
+TEST_CASE("convert: an archive that attn wrote runs as the original model") {
   const TemporaryFolder folder;
   for (const char* name : {"model/encoder", "model/nested", "model/shared_layers", "model/lstm_attention"}) {
     CAPTURE(name);
@@ -263,7 +263,7 @@ TEST_CASE("convert: an archive that attn wrote runs as the model it was made of"
   }
 }
 
-TEST_CASE("convert: --from torch needs a model and names what has no counterpart") {
+TEST_CASE("convert: --from torch requires a model and lists weights without a counterpart") {
   const TemporaryFolder folder;
   const std::string path =
       folder.file("w.safetensors", safetensors({{"norm.weight", {1, 2}}, {"norm.bias", {3, 4}}, {"x", {1}}}));
@@ -283,7 +283,7 @@ TEST_CASE("convert: --from torch needs a model and names what has no counterpart
   CHECK(run_attn({"convert", "--from", "jax", path, folder / "w.npz"}).code == 2);
 }
 
-TEST_CASE("init: the same seed gives the same weights, another seed others, and run takes them") {
+TEST_CASE("init: equal seeds give equal weights, different seeds different ones, and run reads them") {
   const TemporaryFolder folder;
   for (const char* name : {"a.weights.h5", "a.keras", "a.h5", "a.safetensors", "a.npz"}) {
     CAPTURE(name);
@@ -305,7 +305,7 @@ TEST_CASE("init: the same seed gives the same weights, another seed others, and 
   CHECK(second.code == 0);
 }
 
-TEST_CASE("init: weights that no memory holds are refused before any is made") {
+TEST_CASE("init: weights larger than any memory are rejected before any is created") {
   const TemporaryFolder folder;
   const std::string model = folder.file(
       "big.json", R"({"input_shape": [5, 100000], "num_layers": 100, "num_heads": 10, "intermediate_dim": 1000000})");
@@ -316,7 +316,7 @@ TEST_CASE("init: weights that no memory holds are refused before any is made") {
   CHECK(run_attn({"init", fixture("layers/dense.json"), "-o", folder / "w.keras"}).code == 3);
 }
 
-TEST_CASE("weights: hostile and damaged files are one sentence and exit code 3") {
+TEST_CASE("weights: hostile and damaged files give one sentence and exit code 3") {
   const TemporaryFolder folder;
   const std::string archive = read_text(saved("model.keras"));
   const std::vector<std::string> files = {folder.file("empty", ""), folder.file("text", "hello"),
@@ -339,7 +339,7 @@ TEST_CASE("weights: hostile and damaged files are one sentence and exit code 3")
   }
 }
 
-TEST_CASE("weights: names from a file are made fit to print, in every format") {
+TEST_CASE("weights: names from a file are escaped in every format") {
   const TemporaryFolder folder;
   const std::string path = folder.file("w.safetensors", safetensors({{"a\x1b[2J|`<b>", {1}}, {"=1+1", {2}}}));
   for (const char* format : {"table", "json", "markdown", "csv"}) {

@@ -59,7 +59,7 @@ std::string launch_text() {
   return fmt::format("{} {}/{} local {}", launch.launcher, launch.rank, launch.size, launch.local_rank);
 }
 
-TEST_CASE("launch: rank and size are what the launcher's variables say, and a process without any stands alone") {
+TEST_CASE("launch: rank and size come from the launcher's variables, and default to one process") {
   const std::vector<std::pair<Variables::Given, std::string>> rows = {
       {{}, " 0/1 local 0"},
       {{{"OMPI_COMM_WORLD_RANK", "3"}, {"OMPI_COMM_WORLD_SIZE", "8"}, {"OMPI_COMM_WORLD_LOCAL_RANK", "1"}},
@@ -79,7 +79,7 @@ TEST_CASE("launch: rank and size are what the launcher's variables say, and a pr
   }
 }
 
-TEST_CASE("launch: a variable that is no number, or a rank beyond the size, is an error that names it") {
+TEST_CASE("launch: a variable that is not a number, or a rank beyond the size, is an error that names it") {
   {
     const Variables variables({{"PMI_RANK", "x"}, {"PMI_SIZE", "2"}});
     CHECK_THROWS_WITH_AS(launched(),
@@ -90,7 +90,7 @@ TEST_CASE("launch: a variable that is no number, or a rank beyond the size, is a
                        Error);
 }
 
-TEST_CASE("shard: i/N, a task of a Slurm array, and the processes of one launch make one row of shards") {
+TEST_CASE("shard: i/N, tasks of a Slurm array and processes of a launch give consecutive shards") {
   const auto text = [](std::string_view word, const Launch& launch) {
     const Shard shard = shard_of(word, launch);
     return fmt::format("{}/{}", shard.index, shard.count);
@@ -104,7 +104,7 @@ TEST_CASE("shard: i/N, a task of a Slurm array, and the processes of one launch 
   CHECK(text("auto", {1, 2, 1, "PMI"}) == "5/8");
 }
 
-TEST_CASE("shard: what names none is an error with the way out") {
+TEST_CASE("shard: an invalid shard is an error with the way out") {
   for (const char* word : {"", "3", "3/3", "-1/2", "a/b", "1/2/3"}) {
     CAPTURE(word);
     CHECK_THROWS_AS(static_cast<void>(shard_of(word, {})), Error);

@@ -109,7 +109,7 @@ void try_collectives(Communicator& world, DType dtype, Checks& checks) {
 
 constexpr std::array kDTypes = {DType::float64, DType::float32, DType::bfloat16, DType::float16, DType::int32};
 
-TEST_CASE("simulated: collectives give what they are defined to give, of every dtype and number of ranks") {
+TEST_CASE("simulated: collectives are right for every dtype and number of ranks") {
   for (const int size : {1, 2, 3, 5}) {
     for (const DType dtype : kDTypes) {
       Checks checks;
@@ -119,7 +119,7 @@ TEST_CASE("simulated: collectives give what they are defined to give, of every d
 }
 
 // mpirun -np 3 build/tests/attn_test_communicators -tc='processes:*'
-TEST_CASE("processes: collectives of ranks that a launcher started give what they are defined to give") {
+TEST_CASE("processes: collectives of ranks from a launcher are right") {
   const Launch launch = launched();
   if (launch.size == 1) return;
   const auto world = open_mpi(launch);
@@ -146,7 +146,7 @@ TEST_CASE("processes: collectives of ranks that a launcher started give what the
   CHECK(third.at(4) == 1.0);
 }
 
-TEST_CASE("simulated: the maximum of NaN and a number is NaN, whichever rank has it") {
+TEST_CASE("simulated: the maximum of NaN and a number is NaN on every rank") {
   for (const int with : {0, 1}) {
     run_ranks(2, [&](Communicator& world) {
       const double own = world.rank() == with ? std::numeric_limits<double>::quiet_NaN() : 1.0;
@@ -158,7 +158,7 @@ TEST_CASE("simulated: the maximum of NaN and a number is NaN, whichever rank has
   }
 }
 
-TEST_CASE("simulated: where a rank fails or never comes, the others do not wait for ever, and the cause is told") {
+TEST_CASE("simulated: other ranks do not wait forever for a failed or missing one, and report the cause") {
   CHECK_THROWS_WITH_AS(run_ranks(3,
                                  [](Communicator& world) {
                                    if (world.rank() == 1) throw bad_input("no such file");
@@ -168,14 +168,14 @@ TEST_CASE("simulated: where a rank fails or never comes, the others do not wait 
   CHECK_THROWS_WITH_AS(run_ranks(2,
                                  [](Communicator& world) {
                                    world.set_deadline(0.05);
-                                   world.say("dense");
+                                   world.describe_next("dense");
                                    if (world.rank() == 0) world.barrier();
                                  }),
                        "collective 1, barrier for layer 'dense': another rank did not arrive", Error);
 }
 
-TEST_CASE("alone: a rank without others has a clock that collectives move on by their price") {
-  const auto world = make_alone(3, 64, [](Collective collective, std::int64_t bytes) {
+TEST_CASE("simulated rank: collectives advance its clock by their price") {
+  const auto world = make_simulated_rank(3, 64, [](Collective collective, std::int64_t bytes) {
     return collective == Collective::all_reduce ? 1e-9 * static_cast<double>(bytes) : 0.5;
   });
   const Tensor x(DType::float32, {250});
@@ -185,8 +185,8 @@ TEST_CASE("alone: a rank without others has a clock that collectives move on by 
   CHECK(world->counts().at(Collective::all_reduce).seconds == doctest::Approx(1e-6));
 }
 
-TEST_CASE("alone: what is begun passes beside what the rank computes, and behind what is on its way") {
-  const auto world = make_alone(0, 8, [](Collective, std::int64_t) { return 3.0; });
+TEST_CASE("simulated rank: a pending collective overlaps with computation, and follows earlier collectives") {
+  const auto world = make_simulated_rank(0, 8, [](Collective, std::int64_t) { return 3.0; });
   const Tensor x(DType::float32, {4});
   const auto begin = [&] { return world->begin_all_reduce(x.data(), x.data(), 4, DType::float32, Reduction::sum); };
   const std::int64_t first = begin();  // until 3

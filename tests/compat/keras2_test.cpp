@@ -29,15 +29,15 @@ void check_case(const fs::path& path, const std::string& backend) {
 
 }  // namespace
 
-TEST_CASE("keras 2: the reference backend computes what Keras 2 computes") {
+TEST_CASE("keras 2: the reference backend computes Keras 2's results") {
   for (const fs::path& path : test::cases("keras2")) CHECK_NOTHROW(check_case(path, "reference"));
 }
 
-TEST_CASE("keras 2: the onednn backend computes what Keras 2 computes") {
+TEST_CASE("keras 2: the onednn backend computes Keras 2's results") {
   for (const fs::path& path : test::cases("keras2")) CHECK_NOTHROW(check_case(path, "onednn"));
 }
 
-TEST_CASE("keras 2: parameters are counted as Keras 2 counts them") {
+TEST_CASE("keras 2: parameter counts equal Keras 2's") {
   for (const fs::path& path : test::cases("keras2")) {
     CAPTURE(path.filename().string());
     const json meta = json::parse(test::read_text(path / "meta.json"));
@@ -47,7 +47,7 @@ TEST_CASE("keras 2: parameters are counted as Keras 2 counts them") {
   }
 }
 
-TEST_CASE("keras 2: the config is written as Keras 3's, and reads back as the same model") {
+TEST_CASE("keras 2: the config is written in Keras 3's form, and reads back as the same model") {
   for (const fs::path& path : test::cases("keras2")) {
     CAPTURE(path.filename().string());
     const keras::Model model = test::load(path / "model.json").model;

@@ -28,15 +28,15 @@ void check_version(const fs::path& path, const std::string& backend) {
 
 }  // namespace
 
-TEST_CASE("versions: the reference backend computes what each Keras 3 computed") {
+TEST_CASE("versions: the reference backend computes the results of every Keras 3 version") {
   for (const fs::path& path : test::cases("keras_versions")) CHECK_NOTHROW(check_version(path, "reference"));
 }
 
-TEST_CASE("versions: the onednn backend computes what each Keras 3 computed") {
+TEST_CASE("versions: the onednn backend computes the results of every Keras 3 version") {
   for (const fs::path& path : test::cases("keras_versions")) CHECK_NOTHROW(check_version(path, "onednn"));
 }
 
-TEST_CASE("versions: what a version of Keras 3 wrote is read without a word, and written again for it") {
+TEST_CASE("versions: a file of a Keras 3 version is read without warnings, and written again for it") {
   for (const fs::path& path : test::cases("keras_versions")) {
     CAPTURE(path.filename().string());
     const keras::Model model = test::load(path / "encoder/model.json").model;
@@ -47,7 +47,7 @@ TEST_CASE("versions: what a version of Keras 3 wrote is read without a word, and
   }
 }
 
-TEST_CASE("versions: a seeded einsum kernel is drawn by the rule of the Keras that saved it") {
+TEST_CASE("versions: a seeded einsum kernel is drawn by the rule of the Keras version that saved it") {
   const fs::path file = attn::test::in_repository("tests/data/keras_versions/3.14.1/drawn/model.keras");
   const open::LoadedModel loaded = test::load(file);
   const std::vector<graph::WeightSpec> specs = loaded.model.weights();
@@ -59,6 +59,7 @@ TEST_CASE("versions: a seeded einsum kernel is drawn by the rule of the Keras th
     for (std::int64_t n = 0; n < drawn.size(); ++n)
       CHECK(std::abs(drawn.at(n) - stored[i].at(n)) <= 2 * 0x1p-24 * std::abs(stored[i].at(n)));
   }
-  const open::LoadedModel newer = open::load_model(file.string(), open::Reading{{}, keras::kNewest}, open::Silent());
+  const open::LoadedModel newer =
+      open::load_model(file.string(), open::ReadingOptions{{}, keras::kNewest}, open::Silent());
   CHECK(weights::initialize(newer.model.weights()[0], 0).at(0) != stored[0].at(0));
 }

@@ -36,7 +36,7 @@ std::string read_text(const fs::path& path) {
 }
 
 open::LoadedModel load(const fs::path& path) {
-  return open::load_model(path.string(), open::Reading{}, open::Silent());
+  return open::load_model(path.string(), open::ReadingOptions{}, open::Silent());
 }
 
 void check_outputs(const fs::path& file, const std::string& backend_name, double relative, const std::string& weights) {

@@ -51,7 +51,7 @@ std::int64_t length_of(const std::string& path) { return path.find("moonshine") 
 
 }  // namespace
 
-TEST_CASE("costs: every step of every case takes the operations that an instrumented run counts") {
+TEST_CASE("costs: every step of every case has the FLOPs that an instrumented run counts") {
   const std::vector<std::string> cases = all_cases();
   CHECK(cases.size() > 150);
   for (const std::string& path : cases) {
@@ -66,7 +66,7 @@ TEST_CASE("costs: every step of every case takes the operations that an instrume
       if (!is_floating(graph.value(first).dtype)) continue;
       const std::string op(graph::name_of(node.op));
       CAPTURE(op);
-      const auto told = static_cast<std::int64_t>(graph::flops(graph, node, graph::Hidden::counted));
+      const auto told = static_cast<std::int64_t>(graph::flops(graph, node, graph::HiddenPairs::counted));
       if (takes_branches(node.op)) {
         CHECK(counts[i] <= told);
       } else {
@@ -76,7 +76,7 @@ TEST_CASE("costs: every step of every case takes the operations that an instrume
   }
 }
 
-TEST_CASE("costs: every function of one number takes what its longest branch takes") {
+TEST_CASE("costs: every unary function has the FLOPs of its longest branch") {
   using graph::UnaryFn;
   for (const UnaryFn fn : graph::kUnaryFns) {
     const std::string name(graph::name_of(fn));
@@ -97,7 +97,7 @@ TEST_CASE("costs: every function of one number takes what its longest branch tak
   }
 }
 
-TEST_CASE("costs: windows that reach into the padding take what lies inside") {
+TEST_CASE("costs: windows at the padding count only cells inside") {
   using graph::Padding;
   for (const Dim size : {1, 2, 7, 10}) {
     for (const std::int64_t window : {1, 2, 5, 12}) {
@@ -190,9 +190,7 @@ std::string outermost(const graph::Graph& graph, const graph::Node& node) {
 
 }  // namespace
 
-TEST_CASE(
-    "costs: attn summary --costs tells for every layer of every case what an instrumented run counts in it, and "
-    "attn explain what adds up to that") {
+TEST_CASE("costs: attn summary --costs and attn explain agree with an instrumented run for every layer of every case") {
   for (const std::string& path : all_cases()) {
     CAPTURE(path);
     const Result result = run_attn({"summary", path, "--costs", "--depth", "9", "--weights", "--seq-len",
@@ -211,7 +209,7 @@ TEST_CASE(
     std::int64_t written = 0;
     for (const graph::NodeId id : plan.steps) {
       const graph::Node& node = plan.graph.nodes[static_cast<std::size_t>(id)];
-      const auto flops = static_cast<std::int64_t>(graph::flops(plan.graph, node, graph::Hidden::counted));
+      const auto flops = static_cast<std::int64_t>(graph::flops(plan.graph, node, graph::HiddenPairs::counted));
       const std::string layer = row_of(told["layers"], outermost(plan.graph, node));
       const bool floating = node.inputs.empty() || is_floating(plan.graph.value(node.inputs.front()).dtype);
       counted[layer] += floating ? counts[static_cast<std::size_t>(id)] : 0;
@@ -240,7 +238,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("costs: an encoder by hand, at any batch and length") {
+TEST_CASE("costs: an encoder has the FLOPs computed by hand, for any batch and length") {
   const std::int64_t B = 3, T = 20, D = 512, N = 8, H = 64, F = 2048;
   const std::string text = R"({"name": "by_hand", "input_shape": [null, 512], "num_layers": 1, "num_heads": 8,
     "key_dim": 64, "intermediate_dim": 2048, "dropout": 0})";

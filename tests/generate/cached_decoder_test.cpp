@@ -111,22 +111,22 @@ std::vector<std::unique_ptr<attn::backends::Backend>> backends() {
 TEST_CASE("cached decoder: tokens one by one, in chunks and all at once give the same logits and hidden states") {
   for (const auto& backend : backends()) {
     CachedDecoder whole = decoder(*backend, 1, 1);
-    const Ahead all = whole.advance({kTokens, 1, 10, 0, {}, true});
+    const DecoderOutput all = whole.advance({kTokens, 1, 10, 0, {}, true});
     const std::vector<double> expected = numbers(all.logits), hidden = numbers(all.hidden);
     CachedDecoder chunked = decoder(*backend, 1, 1, 4);
-    const Ahead in_chunks = chunked.advance({kTokens, 1, 10, 0, {}, true});
+    const DecoderOutput in_chunks = chunked.advance({kTokens, 1, 10, 0, {}, true});
     check_equal(numbers(in_chunks.logits), expected);
     check_equal(numbers(in_chunks.hidden), hidden);
     CachedDecoder single = decoder(*backend, 1, 1);
     for (Dim p = 0; p < 10; ++p) {
-      const Ahead one =
+      const DecoderOutput one =
           single.advance({std::span(kTokens).subspan(static_cast<std::size_t>(p), 1), 1, 1, p, {}, false});
       check_equal(numbers(one.logits), {expected.begin() + p * kVocabulary, expected.begin() + (p + 1) * kVocabulary});
     }
   }
 }
 
-TEST_CASE("cached decoder: a branch goes on with the rows that its sources name") {
+TEST_CASE("cached decoder: a branch continues with the rows that its sources name") {
   for (const auto& backend : backends()) {
     CachedDecoder branching = decoder(*backend, 1, 3);
     branching.advance({std::span(kTokens).first(4), 1, 4, 0, {}, false});
@@ -147,7 +147,7 @@ TEST_CASE("cached decoder: a branch goes on with the rows that its sources name"
   }
 }
 
-TEST_CASE("cached decoder: rows side by side are those of each alone") {
+TEST_CASE("cached decoder: rows of a batch equal those of separate runs") {
   for (const auto& backend : backends()) {
     CachedDecoder both = decoder(*backend, 2, 1);
     const std::vector<Token> tokens = {1, 2, 3, 9, 8, 7};

@@ -42,7 +42,7 @@ Request drafted_by(SamplerKind kind) {
 
 }  // namespace
 
-TEST_CASE("draft: a lookup gives what followed the longest run of last tokens, at its latest place") {
+TEST_CASE("draft: a lookup proposes the tokens after the latest occurrence of the longest matching suffix") {
   PromptLookup lookup;
   const auto proposed = [&](const std::vector<Token>& tokens, Dim most) { return lookup.propose(tokens, most); };
   CHECK(proposed({1, 2, 3, 4, 1, 2}, 8) == std::vector<Token>{3, 4, 1, 2});
@@ -56,7 +56,7 @@ TEST_CASE("draft: a lookup gives what followed the longest run of last tokens, a
   CHECK(proposed({1, 1}, 0).empty());
 }
 
-TEST_CASE("draft: whatever is guessed, the sequence of every sampler is the one without a draft") {
+TEST_CASE("draft: the sequence of every sampler does not depend on the proposed tokens") {
   for (const SamplerKind kind : {SamplerKind::greedy, SamplerKind::random, SamplerKind::top_k, SamplerKind::top_p}) {
     CAPTURE(static_cast<int>(kind));
     Request request = drafted_by(kind);
@@ -86,7 +86,7 @@ TEST_CASE("draft: whatever is guessed, the sequence of every sampler is the one 
   }
 }
 
-TEST_CASE("draft: a sequence ends at its stop token or where the caller says, also in the middle of what was guessed") {
+TEST_CASE("draft: a sequence ends at its stop token or on request, also inside proposed tokens") {
   Request request = drafted_by(SamplerKind::greedy);
   Hashing plain(1, 40);
   const std::vector<Token> tokens = generate(plain, request).sequences[0].token_ids;
@@ -107,7 +107,7 @@ TEST_CASE("draft: a sequence ends at its stop token or where the caller says, al
   CHECK(ended.token_ids.size() == 8);
 }
 
-TEST_CASE("draft: a model that guesses is asked of what it has not read, and one that equals the decoder is right") {
+TEST_CASE("draft: a draft model reads only new tokens, and one equal to the decoder is always accepted") {
   for (const SamplerKind kind : {SamplerKind::greedy, SamplerKind::random}) {
     Request request = drafted_by(kind);
     Hashing plain(1, 40), decoder(1, 40), small(1, 40);
@@ -120,7 +120,7 @@ TEST_CASE("draft: a model that guesses is asked of what it has not read, and one
   }
 }
 
-TEST_CASE("draft: several prompts, and searches that follow several sequences, have none") {
+TEST_CASE("draft: several prompts, and searches over several sequences, use no draft") {
   PromptLookup lookup;
   Hashing decoder(10, 40);
   Request request = drafted_by(SamplerKind::greedy);

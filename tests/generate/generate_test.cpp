@@ -45,8 +45,7 @@ Request request_of(SamplerKind kind) {
 
 }  // namespace
 
-TEST_CASE(
-    "generate: greedy takes the likeliest token of each sequence, and leaves prompts of all lengths as they are") {
+TEST_CASE("generate: greedy selects the most probable token of each sequence, and keeps prompts of all lengths") {
   const Request request = request_of(SamplerKind::greedy);
   const Generated out = run(request);
   REQUIRE(out.sequences.size() == 3);
@@ -60,7 +59,7 @@ TEST_CASE(
   CHECK(out.stats.new_tokens == 9 + 10 + 7);
 }
 
-TEST_CASE("generate: a sequence ends behind its first stop token, and one in the prompt does not count") {
+TEST_CASE("generate: a sequence ends after its first stop token, and one in the prompt does not count") {
   Request request = request_of(SamplerKind::greedy);
   const Generated whole = run(request);
   request.stop_token_ids = {whole.sequences[0].token_ids[5], 6};
@@ -78,7 +77,7 @@ TEST_CASE("generate: a sequence ends behind its first stop token, and one in the
   CHECK(out.sequences[0].token_ids.size() <= 6);
 }
 
-TEST_CASE("generate: max_new_tokens counts for each sequence, and a prompt that fills max_length is given back") {
+TEST_CASE("generate: max_new_tokens counts for each sequence, and a prompt of max_length is returned unchanged") {
   Request request = request_of(SamplerKind::greedy);
   request.max_new_tokens = 2;
   for (const Sequence& sequence : run(request).sequences)
@@ -91,7 +90,7 @@ TEST_CASE("generate: max_new_tokens counts for each sequence, and a prompt that 
   CHECK(cut.sequences[0].token_ids.size() == 4);
 }
 
-TEST_CASE("generate: a seed repeats its draws, another gives others, and each row of a batch has draws of its own") {
+TEST_CASE("generate: a seed fixes the draws, and each row of a batch has its own") {
   for (const SamplerKind kind : {SamplerKind::random, SamplerKind::top_k, SamplerKind::top_p}) {
     Request request = request_of(kind);
     request.sampler.p = 0.9;
@@ -104,7 +103,7 @@ TEST_CASE("generate: a seed repeats its draws, another gives others, and each ro
   }
 }
 
-TEST_CASE("generate: with one candidate every sampler is greedy") {
+TEST_CASE("generate: every sampler with one candidate is greedy") {
   const Generated greedy = run(request_of(SamplerKind::greedy));
   for (const SamplerKind kind : {SamplerKind::top_k, SamplerKind::top_p, SamplerKind::beam, SamplerKind::contrastive}) {
     Request request = request_of(kind);
@@ -115,7 +114,7 @@ TEST_CASE("generate: with one candidate every sampler is greedy") {
   }
 }
 
-TEST_CASE("generate: beams are the likeliest sequences where nothing is pruned") {
+TEST_CASE("generate: beams without pruning are the most probable sequences") {
   Request request = request_of(SamplerKind::beam);
   request.prompts = {{1, 2, 3}, {4, 5, 6}};
   request.max_length = 5;
@@ -155,7 +154,7 @@ TEST_CASE("generate: beams of prompts of two lengths keep the longer prompt") {
   }
 }
 
-TEST_CASE("generate: contrastive search without a penalty is greedy, and with one follows the rows it chose") {
+TEST_CASE("generate: contrastive search without a penalty is greedy, and with one follows the selected rows") {
   Request request = request_of(SamplerKind::contrastive);
   request.sampler.k = 4;
   request.sampler.alpha = 0.0;
@@ -166,7 +165,7 @@ TEST_CASE("generate: contrastive search without a penalty is greedy, and with on
   CHECK(out.sequences[0].token_ids.size() == 12);
 }
 
-TEST_CASE("generate: what is asked for of the logits is that of the tokens that were added") {
+TEST_CASE("generate: requested logits belong to the added tokens") {
   Request request = request_of(SamplerKind::top_k);
   request.scores = true;
   request.most_likely = 2;
@@ -191,7 +190,7 @@ TEST_CASE("generate: what is asked for of the logits is that of the tokens that 
   }
 }
 
-TEST_CASE("generate: the caller hears of each token that is added, and ends a sequence") {
+TEST_CASE("generate: the caller is informed of each added token, and can end a sequence") {
   Request request = request_of(SamplerKind::greedy);
   std::vector<std::vector<Token>> heard(3);
   request.on_token = [&](std::size_t sequence, Token token) {
@@ -208,7 +207,7 @@ TEST_CASE("generate: the caller hears of each token that is added, and ends a se
   }
 }
 
-TEST_CASE("generate: where padding counts as a stop token, as in KerasHub, a prompt is given back with one of it") {
+TEST_CASE("generate: a prompt is returned with one padding token if padding counts as a stop token, as in KerasHub") {
   Request request = request_of(SamplerKind::greedy);
   request.stop_token_ids = {0};
   request.pad_token_id = 0;
@@ -217,7 +216,7 @@ TEST_CASE("generate: where padding counts as a stop token, as in KerasHub, a pro
   CHECK(out.sequences[0].finish == Finish::stop);
 }
 
-TEST_CASE("generate: options out of range are refused by their names") {
+TEST_CASE("generate: options out of range are rejected by name") {
   const auto refused = [](auto&& change) {
     Request request = request_of(SamplerKind::top_k);
     change(request.sampler);

@@ -19,11 +19,11 @@ class Hashing : public Decoder {
   [[nodiscard]] Dim vocabulary_size() const override { return kSize; }
   [[nodiscard]] Dim capacity() const override { return static_cast<Dim>(cache_[0].size()); }
 
-  Ahead advance(const Advance& step) override {
+  DecoderOutput advance(const Advance& step) override {
     const Dim branches = static_cast<Dim>(cache_.size()) / step.rows;
     const Dim asked = step.every_position ? step.count : 1;
-    Ahead out{Tensor(DType::float32, {step.rows, asked, kSize}),
-              Tensor(DType::float32, {step.rows, step.count, kWidth})};
+    DecoderOutput out{Tensor(DType::float32, {step.rows, asked, kSize}),
+                      Tensor(DType::float32, {step.rows, step.count, kWidth})};
     ++calls;
     for (Dim row = 0; row < step.rows; ++row) {
       const Dim own = row * branches;

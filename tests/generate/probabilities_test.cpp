@@ -23,7 +23,7 @@ std::vector<float> numbers(std::size_t count, const char* name, int values) {
 
 }  // namespace
 
-TEST_CASE("probabilities: they sum to one, and a low temperature sharpens them") {
+TEST_CASE("probabilities: probabilities sum to one, and a low temperature sharpens them") {
   const std::vector<float> logits = {1.0F, 2.0F, 0.5F, -3.0F};
   double sum = 0.0;
   for (const float p : probabilities(logits, 1.0)) sum += p;
@@ -33,7 +33,7 @@ TEST_CASE("probabilities: they sum to one, and a low temperature sharpens them")
   CHECK(std::exp(log_probability(logits, 1)) == doctest::Approx(probabilities(logits, 1.0)[1]));
 }
 
-TEST_CASE("likeliest: it is the first of the greatest probabilities, whatever the logits are") {
+TEST_CASE("most_probable: the first of equal probabilities is selected, for any logits") {
   constexpr float kInfinity = std::numeric_limits<float>::infinity(), kNan = std::numeric_limits<float>::quiet_NaN();
   attn::RandomStream random(5, "likeliest");
   std::vector<std::vector<float>> all{
@@ -48,10 +48,10 @@ TEST_CASE("likeliest: it is the first of the greatest probabilities, whatever th
   }
   for (const std::vector<float>& logits : all)
     for (const double temperature : {1.0, 0.3, 50.0})
-      CHECK(likeliest(logits, temperature) == argmax(probabilities(logits, temperature)));
+      CHECK(most_probable(logits, temperature) == argmax(probabilities(logits, temperature)));
 }
 
-TEST_CASE("top k: the unsorted ones are the sorted ones in another order, and of equals the first stay") {
+TEST_CASE("top k: unsorted and sorted candidates are the same, and the first of equals are selected") {
   for (int values : {3, 1000}) {
     const std::vector<float> x = numbers(200, "top", values);
     for (const std::int64_t k : {1, 2, 5, 50, 199, 200, 300}) {
@@ -66,7 +66,7 @@ TEST_CASE("top k: the unsorted ones are the sorted ones in another order, and of
   }
 }
 
-TEST_CASE("categorical: what is drawn comes as often as its probability, and what has none never") {
+TEST_CASE("categorical: tokens are drawn in proportion to their probabilities, and never with probability 0") {
   Categorical draws(7);
   const std::vector<std::vector<float>> rows(100, {0.5F, 0.0F, 0.2F, 0.3F, 0.0F});
   std::vector<int> counts(5, 0);

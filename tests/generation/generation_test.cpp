@@ -216,7 +216,7 @@ void check_run(const PresetCase& preset, const backends::Backend& backend, const
 
 }  // namespace
 
-TEST_CASE("generation: a backbone computes what KerasHub's does, and its task the logits") {
+TEST_CASE("generation: a backbone and its task compute KerasHub's hidden states and logits") {
   for (const PresetCase& preset : preset_cases()) {
     CAPTURE(preset.name);
     const auto arrays = read_arrays(preset.path / "backbone.npz");
@@ -233,7 +233,7 @@ TEST_CASE("generation: a backbone computes what KerasHub's does, and its task th
   }
 }
 
-TEST_CASE("generation: summaries are KerasHub's, byte for byte") {
+TEST_CASE("generation: summaries equal KerasHub's byte for byte") {
   for (const PresetCase& preset : preset_cases()) {
     CAPTURE(preset.name);
     CHECK(printed(preset.backbone.summary()) + "\n" == backbone_summary(preset));
@@ -244,7 +244,7 @@ TEST_CASE("generation: summaries are KerasHub's, byte for byte") {
   }
 }
 
-TEST_CASE("generation: weights have KerasHub's paths, shapes and dtypes, in its order") {
+TEST_CASE("generation: weights have KerasHub's paths, shapes, dtypes and order") {
   for (const PresetCase& preset : preset_cases()) {
     CAPTURE(preset.name);
     json got = json::array();
@@ -254,7 +254,7 @@ TEST_CASE("generation: weights have KerasHub's paths, shapes and dtypes, in its 
   }
 }
 
-TEST_CASE("generation: get-config gives the configs back") {
+TEST_CASE("generation: get-config returns the configs that were read") {
   for (const PresetCase& preset : preset_cases()) {
     CAPTURE(preset.name);
     for (const auto& [file, model] : {std::pair{"config.json", &preset.backbone}, {"task.json", &preset.task}}) {
@@ -265,7 +265,7 @@ TEST_CASE("generation: get-config gives the configs back") {
   }
 }
 
-TEST_CASE("generation: tokens are KerasHub's for every sampler and seed") {
+TEST_CASE("generation: tokens equal KerasHub's for every sampler and seed") {
   Drawn drawn;
   for (const PresetCase& preset : preset_cases()) {
     CAPTURE(preset.name);
@@ -280,7 +280,7 @@ TEST_CASE("generation: tokens are KerasHub's for every sampler and seed") {
   CHECK(20 * (drawn.runs - drawn.equal) <= drawn.runs);
 }
 
-TEST_CASE("generation: logits of tokens that come one by one are those of the whole sequence") {
+TEST_CASE("generation: logits of tokens read one by one equal those of the whole sequence") {
   for (const PresetCase& preset : preset_cases()) {
     CAPTURE(preset.name);
     const json outputs = read_json(preset.path / "outputs.json");

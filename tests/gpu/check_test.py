@@ -60,7 +60,7 @@ class Check(unittest.TestCase):
         return subprocess.run([os.path.join(ROOT, "bench/gpu/check"), *words], capture_output=True, text=True,
                               env={**os.environ, **here}, check=False)
 
-    def test_a_dry_run_tells_each_step_and_its_seconds(self):
+    def test_a_dry_run_prints_each_step_and_its_seconds(self):
         done = self.check("--dry-run")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         steps = re.findall(r"^ +(\d+) s  (\S+) ", done.stdout, re.M)
@@ -72,19 +72,19 @@ class Check(unittest.TestCase):
         for name in ("peers-attention", "peers-encoders", "tests-operations", "sanitizer-memcheck-encoder"):
             self.assertIn(name, names)
 
-    def test_every_case_on_a_gpu_is_named_by_a_step(self):
+    def test_a_step_names_every_case_on_a_gpu(self):
         told = self.check("--dry-run").stdout
         patterns = re.findall(r"-tc=(.*)$", told, re.M)
         for name in self.names:
             self.assertTrue(any(name.startswith(pattern.rstrip("*")) for pattern in patterns), name)
 
-    def test_a_dry_run_fails_where_a_case_that_a_step_names_is_gone(self):
+    def test_a_dry_run_fails_if_a_named_case_does_not_exist(self):
         self.names = [name for name in self.names if not name.startswith("gpu: every model")]
         done = self.check("--dry-run", "tests")
         self.assertEqual(done.returncode, 1)
         self.assertIn("tests-models: attn_test_gpu has no case 'gpu: every model*'", done.stdout)
 
-    def test_what_fails_is_named_and_what_comes_after_it_runs_all_the_same(self):
+    def test_a_failure_is_named_and_later_steps_still_run(self):
         done = self.check("tests", FAIL="attention in float16")
         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
         self.assertIn("gpu-check: failed: tests-attention-float16\n", done.stdout)
@@ -95,7 +95,7 @@ class Check(unittest.TestCase):
             done = self.check(part)
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
-    def test_a_part_that_there_is_not_is_refused(self):
+    def test_an_unknown_part_is_rejected(self):
         self.assertEqual(self.check("speed").returncode, 2)
 
 
@@ -111,7 +111,7 @@ class Verdict(unittest.TestCase):
         return verdict.row_of(name or row["name"], row["kind"], row["dtype"], times, ours or row["attn_ms_rounds"],
                               errors or row["relative_error"], flops)
 
-    def test_rows_follow_from_the_times_that_they_record(self):
+    def test_rows_are_computed_from_their_recorded_times(self):
         self.assertEqual({row["kind"] for row in self.rows}, {"attention", "encoder"})
         for row in self.rows:
             made = self.again(row)
@@ -122,11 +122,11 @@ class Verdict(unittest.TestCase):
                     self.assertAlmostEqual(made["peers"][peer][key], it[key], places=12)
             self.assertIsNone(verdict.failure_of(made))
 
-    def test_a_ratio_is_of_the_same_round(self):
+    def test_a_ratio_compares_times_of_one_round(self):
         row = self.again(self.rows[0], ours=[1.0, 4.0, 9.0], peers={"cudnn": [1.0, 2.0, 3.0]})
         self.assertEqual([row["peers"]["cudnn"][key] for key in ("ratio_min", "ratio", "ratio_max")], [1, 2, 3])
 
-    def test_an_error_beyond_what_is_allowed_is_a_failure(self):
+    def test_an_error_above_the_limit_is_a_failure(self):
         for row in self.rows:
             errors = copy.deepcopy(row["relative_error"])
             errors["attn"] = 0.1
@@ -142,7 +142,7 @@ class Verdict(unittest.TestCase):
             errors = {**row["relative_error"], "attn": factor * row["relative_error"]["eager"]}
             self.assertEqual(self.again(row, errors=errors)["pass"], passes)
 
-    def test_goals_are_judged_by_the_median_ratio_and_a_peer_that_failed_leaves_them_open(self):
+    def test_the_median_ratio_decides_goals_and_a_failed_peer_leaves_them_open(self):
         base = self.rows[0]
         for name, ours, met in (("attention b4 h16 s4096 d128", 1.05, True), ("attention b4 h16 s4096 d128", 1.06, False),
                                 ("attention b4 h32 s4096 d64 causal", 1.0, True),
@@ -156,7 +156,7 @@ class Verdict(unittest.TestCase):
         self.assertEqual(verdict.missed_goals([row]), [row])
         self.assertTrue(row["pass"])
 
-    def test_encoders_have_goals_by_their_batch(self):
+    def test_encoders_have_goals_for_each_batch(self):
         base = next(row for row in self.rows if row["kind"] == "encoder" and row["dtype"] == "bfloat16")
         for name, ours, met in (("bert-base b1 s128", 0.7, True), ("bert-base b1 s128", 0.71, False),
                                 ("bert-base b32 s128", 0.9, True), ("bert-base b32 s128", 0.91, False)):

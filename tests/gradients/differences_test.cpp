@@ -107,7 +107,7 @@ void check(const Case& row, std::uint64_t seed) {
 
 }  // namespace
 
-TEST_CASE("gradients: of every operation they agree with central differences on random shapes") {
+TEST_CASE("gradients: every operation agrees with central differences on random shapes") {
   const std::uint64_t draws = runs_long() ? 100 : 6;
   for (std::uint64_t seed = 1; seed <= draws; ++seed) {
     Dice dice(seed);
@@ -115,7 +115,7 @@ TEST_CASE("gradients: of every operation they agree with central differences on 
   }
 }
 
-TEST_CASE("gradients: every function of one number or of two that has a slope has a case") {
+TEST_CASE("gradients: every differentiable unary or binary function has a case") {
   std::set<graph::UnaryFn> of_one;
   std::set<graph::BinaryFn> of_two;
   Dice dice(1);
@@ -133,7 +133,7 @@ TEST_CASE("gradients: every function of one number or of two that has a slope ha
                            graph::BinaryFn::minimum, graph::BinaryFn::atan2, graph::BinaryFn::mod});
 }
 
-TEST_CASE("gradients: every operation that has one has a case") {
+TEST_CASE("gradients: every differentiable operation has a case") {
   std::set<std::size_t> kinds;
   Dice dice(1);
   for (const Case& row : gradient_cases(dice)) kinds.insert(row.op.index());

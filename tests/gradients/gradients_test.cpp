@@ -27,7 +27,7 @@ Tensor numbers(Shape shape, const std::vector<double>& values) {
 
 }  // namespace
 
-TEST_CASE("gradients: what several nodes read has the sum of what comes back from them") {
+TEST_CASE("gradients: the gradient of a value with several readers is the sum over them") {
   Graph graph;
   Builder b(graph);
   const ValueId x = b.input("x", DType::float64, {2});
@@ -39,7 +39,7 @@ TEST_CASE("gradients: what several nodes read has the sum of what comes back fro
   CHECK(dx.at(1) == -5.0);
 }
 
-TEST_CASE("gradients: a value that the loss does not depend on has none, and costs no node") {
+TEST_CASE("gradients: a value that does not affect the loss has no gradient and costs no node") {
   Graph graph;
   Builder b(graph);
   const ValueId x = b.input("x", DType::float64, {2}), w = b.input("w", DType::float64, {2});
@@ -57,7 +57,7 @@ TEST_CASE("gradients: a value that the loss does not depend on has none, and cos
   CHECK(std::count_if(out.graph.nodes.begin(), out.graph.nodes.end(), reads_w) == 1);
 }
 
-TEST_CASE("gradients: an operation that has none is an error that names it and the layer") {
+TEST_CASE("gradients: an operation without a gradient is an error that names it and the layer") {
   Graph graph;
   Builder b(graph);
   graph.layers.push_back({"block/slope", "Slope", {}, kNone});
@@ -69,7 +69,7 @@ TEST_CASE("gradients: an operation that has none is an error that names it and t
                        "layer 'block/slope': the operation 'unary_grad' has no gradient", Error);
 }
 
-TEST_CASE("gradients: a loss is one number") {
+TEST_CASE("gradients: a loss must be one number") {
   Graph graph;
   Builder b(graph);
   const ValueId x = b.input("x", DType::float64, {2});
@@ -95,7 +95,7 @@ TEST_CASE("gradients: nodes belong to the layer whose gradient they are") {
   CHECK_NOTHROW(verify(out.graph));
 }
 
-TEST_CASE("gradients: of a running product they are right where a number is 0") {
+TEST_CASE("gradients: the gradient of a cumulative product is right at 0") {
   Graph graph;
   Builder b(graph);
   const ValueId x = b.input("x", DType::float64, {3});

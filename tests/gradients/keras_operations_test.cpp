@@ -202,7 +202,7 @@ double largest_difference(const Tensor& a, const Tensor& b) {
 
 }  // namespace
 
-TEST_CASE("gradients: they are Keras's, at ties and edges too") {
+TEST_CASE("gradients: gradients of operations equal Keras's, at ties and edges too") {
   std::map<std::string, Tensor> arrays;
   for (const NamedTensor& array : io::read_tensors(in_repository("tests/data/gradients/ops.npz")))
     arrays.emplace(array.name, array.tensor);

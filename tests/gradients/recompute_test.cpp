@@ -48,7 +48,7 @@ std::vector<Tensor> numbers_for(const Graph& graph) {
 
 }  // namespace
 
-TEST_CASE("recompute: gradients keep every bit, and what is kept on the way there takes less") {
+TEST_CASE("recompute: gradients keep every bit, and activations take less memory") {
   const Blocks blocks;
   gradients::Differentiated kept = gradients::differentiate(blocks.graph, blocks.loss, blocks.weights);
   for (const ValueId id : kept.gradients) kept.graph.outputs.push_back({"", id});
@@ -64,7 +64,7 @@ TEST_CASE("recompute: gradients keep every bit, and what is kept on the way ther
     CHECK(std::memcmp(before[i].data(), after[i].data(), static_cast<std::size_t>(before[i].bytes())) == 0);
 }
 
-TEST_CASE("recompute: an output of the model stays the value that it was") {
+TEST_CASE("recompute: outputs of the model keep their values") {
   const Blocks blocks;
   gradients::Differentiated kept = gradients::differentiate(blocks.graph, blocks.loss, blocks.weights);
   kept.graph.outputs.push_back({"loss", blocks.loss});

@@ -18,7 +18,7 @@ WeightSpec spec(std::string path, std::string store_path, Shape shape) {
 
 }  // namespace
 
-TEST_CASE("builder: what would change nothing adds nothing") {
+TEST_CASE("builder: an operation without effect adds no node") {
   Graph graph;
   Builder build(graph);
   const ValueId x = build.input("x", DType::float32, {kUnknown, 5, 8});
@@ -30,7 +30,7 @@ TEST_CASE("builder: what would change nothing adds nothing") {
   verify(graph);
 }
 
-TEST_CASE("builder: small operations infer their types at once") {
+TEST_CASE("builder: an added operation infers its type at once") {
   Graph graph;
   graph.layers.push_back({"dense", "Dense", {}});
   Builder build(graph);
@@ -48,7 +48,7 @@ TEST_CASE("builder: small operations infer their types at once") {
   verify(graph);
 }
 
-TEST_CASE("builder: a weight is declared once and found again") {
+TEST_CASE("builder: a weight that is declared twice is stored once") {
   Graph graph;
   Builder build(graph);
   const ValueId kernel = build.weight(spec("dense/kernel", "layers/dense/vars/0", {8, 4}));
@@ -62,7 +62,7 @@ TEST_CASE("builder: a weight is declared once and found again") {
   verify(graph);
 }
 
-TEST_CASE("builder: weights that the graph declares beforehand keep their order") {
+TEST_CASE("builder: weights declared beforehand keep their order") {
   Graph graph;
   graph.weights = {spec("a", "a", {1}), spec("b", "b", {2})};
   Builder build(graph);

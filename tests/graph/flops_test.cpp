@@ -41,7 +41,7 @@ std::int64_t attention_flops(bool causal, std::optional<std::int64_t> window, Di
 
 }  // namespace
 
-TEST_CASE("flops: a product costs two for each multiply-add, its fused parts one for each number") {
+TEST_CASE("flops: a product counts two for each multiply-add, and fused parts count one for each element") {
   CHECK(flops_of(MatMul{}, {{5, 2, 3}, {3, 4}}) == 2 * 5 * 2 * 3 * 4);
   CHECK(flops_of(MatMul{true, false}, {{3, 2}, {3, 4}}) == 2 * 2 * 3 * 4);
   CHECK(flops_of(Linear{}, {{5, 3}, {3, 4}}) == 2 * 5 * 3 * 4);
@@ -50,7 +50,7 @@ TEST_CASE("flops: a product costs two for each multiply-add, its fused parts one
   CHECK(flops_of(Conv{{1}, {1}}, {{2, 10, 4}, {3, 4, 8}}) == 2 * 2 * 8 * 3 * 4 * 8);
 }
 
-TEST_CASE("flops: moving data costs nothing") {
+TEST_CASE("flops: moving data counts nothing") {
   CHECK(flops_of(Transpose{{1, 0}}, {{5, 3}}) == 0);
   CHECK(flops_of(Einsum{"ab->ba"}, {{5, 3}}) == 0);
   CHECK(flops_of(Cast{DType::float16}, {{5, 3}}) == 0);
@@ -77,7 +77,7 @@ TEST_CASE("flops: attention counts the pairs of positions that can see each othe
   CHECK(attention_flops(false, std::nullopt, 3, 5) == 2 * 4 * 3 * 5 * (2 * (8 + 8) + 5));
 }
 
-TEST_CASE("flops: counts beyond 64 bits are exact, and what passes 2^100 is refused") {
+TEST_CASE("flops: counts beyond 64 bits are exact, and counts above 2^100 are rejected") {
   const Dim huge = Dim{1} << 32;
   const auto h = static_cast<UInt128>(huge);
   CHECK(bool(whole_flops_of(MatMul{}, {{huge, huge}, {huge, huge}}) == 2 * h * h * h));
@@ -97,7 +97,7 @@ TEST_CASE("flops: counts beyond 64 bits are exact, and what passes 2^100 is refu
   }
 }
 
-TEST_CASE("flops: what causality hides can be counted too, as a backend that computes and hides it does it") {
+TEST_CASE("flops: hidden pairs can be counted too, for backends that compute and mask them") {
   Graph graph;
   Builder build(graph);
   Attention op;
@@ -107,7 +107,7 @@ TEST_CASE("flops: what causality hides can be counted too, as a backend that com
                    build.input("v", DType::float32, shape)});
   const std::int64_t pair = 2 * 4 * (2 * (8 + 8) + 5);
   CHECK(small(flops(graph, graph.nodes.back())) == 21 * pair);
-  CHECK(small(flops(graph, graph.nodes.back(), Hidden::counted)) == 36 * pair);
+  CHECK(small(flops(graph, graph.nodes.back(), HiddenPairs::counted)) == 36 * pair);
 }
 
 TEST_CASE("flops: the terms of a node are products of the sizes of axes") {
@@ -129,7 +129,7 @@ TEST_CASE("flops: the terms of a node are products of the sizes of axes") {
   CHECK(small(terms[1].count()) == 2 * 5 * 4 * 7);
 }
 
-TEST_CASE("flops: integers and masks take none") {
+TEST_CASE("flops: integers and masks count nothing") {
   Graph graph;
   Builder build(graph);
   const ValueId x = build.input("x", DType::int32, {5});

@@ -127,7 +127,7 @@ TEST_CASE("infer: einsum sizes every letter once") {
   });
 }
 
-TEST_CASE("infer: attention gives one context per query head, and the probabilities where asked") {
+TEST_CASE("infer: attention returns one context per query head, and probabilities if requested") {
   const Attention plain;
   Attention masked;
   masked.masks = 1;
@@ -183,7 +183,7 @@ TEST_CASE("infer: a reduction drops its axes or leaves 1") {
   });
 }
 
-TEST_CASE("infer: a reshape finds its open axis where the element count is known") {
+TEST_CASE("infer: a reshape computes its open axis if the element count is known") {
   check_all({
       {Reshape{{kU, 6}}, {f32({4, 3, 2})}, "float32 (4, 6)"},
       {Reshape{{}}, {f32({1, 1})}, "float32 ()"},
@@ -197,7 +197,7 @@ TEST_CASE("infer: a reshape finds its open axis where the element count is known
   });
 }
 
-TEST_CASE("infer: moving data keeps what is unknown unknown") {
+TEST_CASE("infer: moving data keeps unknown sizes unknown") {
   check_all({
       {Transpose{{0, 2, 1}}, {f32({kU, 5, 8})}, "float32 (None, 8, 5)"},
       {Transpose{{0, 0, 1}}, {f32({2, 5, 8})}, "(0, 0, 1) is no permutation of the axes of (2, 5, 8)"},
@@ -218,7 +218,7 @@ TEST_CASE("infer: moving data keeps what is unknown unknown") {
   });
 }
 
-TEST_CASE("infer: a slice follows Python, and of an unknown axis its size is unknown") {
+TEST_CASE("infer: a slice follows Python, and the size of a sliced unknown axis is unknown") {
   const std::int64_t least = std::numeric_limits<std::int64_t>::min(), most = std::numeric_limits<std::int64_t>::max();
   const auto slice = [](Range r) { return Slice{{r}}; };
   check_all({
@@ -238,7 +238,7 @@ TEST_CASE("infer: a slice follows Python, and of an unknown axis its size is unk
   });
 }
 
-TEST_CASE("infer: padding lengthens each axis within what its mode can mirror") {
+TEST_CASE("infer: padding lengthens each axis up to the limit of its mode") {
   const auto pad = [](PadMode mode, std::int64_t before, std::int64_t after) { return Pad{mode, {before}, {after}}; };
   check_all({
       {pad(PadMode::constant, 2, 3), {f32({4})}, "float32 (9,)"},
@@ -279,7 +279,7 @@ TEST_CASE("infer: windows give Keras's output sizes") {
   });
 }
 
-TEST_CASE("infer: a recurrent layer gives its outputs, then its states") {
+TEST_CASE("infer: a recurrent layer returns its outputs, then its states") {
   Rnn lstm;
   lstm.return_sequences = lstm.return_state = true;
   Rnn gru;
@@ -298,7 +298,7 @@ TEST_CASE("infer: a recurrent layer gives its outputs, then its states") {
   });
 }
 
-TEST_CASE("infer: a wrong number of inputs is our own bug") {
+TEST_CASE("infer: a wrong number of inputs is an internal error") {
   try {
     static_cast<void>(infer(Select{}, std::vector<TensorType>{}));
     FAIL("it was accepted");

@@ -6,14 +6,14 @@
 
 using namespace attn::graph;
 
-TEST_CASE("names: every function of one number has a name of its own") {
+TEST_CASE("names: every unary function has a unique name") {
   std::set<std::string_view> names;
   for (const UnaryFn fn : kUnaryFns) names.insert(name_of(fn));
   CHECK(names.size() == kUnaryFns.size());
   CHECK(names.count("") == 0);
 }
 
-TEST_CASE("names: an operation is called by what it computes") {
+TEST_CASE("names: the name of an operation says what it computes") {
   CHECK(name_of(Op{Unary{UnaryFn::gelu}}) == "gelu");
   CHECK(name_of(Op{Binary{BinaryFn::floor_divide}}) == "floor_divide");
   CHECK(name_of(Op{LayerNorm{NormKind::rms, {1}}}) == "rms_norm");

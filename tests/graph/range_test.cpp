@@ -29,7 +29,7 @@ std::vector<std::int64_t> walk(const Range& range, std::int64_t dim) {
 
 }  // namespace
 
-TEST_CASE("range: every small slice picks what a walk along the axis meets") {
+TEST_CASE("range: every small slice selects the elements that Python selects") {
   std::vector<std::optional<std::int64_t>> bounds{std::nullopt};
   for (std::int64_t bound = -7; bound <= 7; ++bound) bounds.emplace_back(bound);
   for (std::int64_t dim = 0; dim <= 5; ++dim) {
@@ -38,7 +38,7 @@ TEST_CASE("range: every small slice picks what a walk along the axis meets") {
         for (std::int64_t step = -4; step <= 4; ++step) {
           if (step == 0) continue;
           const Range range{start, stop, step};
-          const Picked picked = pick(range, dim);
+          const ResolvedSlice picked = pick(range, dim);
           std::vector<std::int64_t> elements;
           for (std::int64_t i = 0; i < picked.count; ++i) elements.push_back(picked.start + i * picked.step);
           REQUIRE(elements == walk(range, dim));

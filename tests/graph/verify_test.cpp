@@ -30,27 +30,27 @@ std::string complaint_about(const Graph& graph) {
 
 }  // namespace
 
-TEST_CASE("verify: a graph as built holds") { CHECK(complaint_about(relu_of_sum()).empty()); }
+TEST_CASE("verify: a graph from the builder is valid") { CHECK(complaint_about(relu_of_sum()).empty()); }
 
-TEST_CASE("verify: a node before its input is noticed") {
+TEST_CASE("verify: a node before its input is reported") {
   Graph graph = relu_of_sum();
   std::swap(graph.nodes[0], graph.nodes[1]);
   CHECK(complaint_about(graph) == "an input of node 0 (relu) is value 1, which nothing computes");
 }
 
-TEST_CASE("verify: a type that is not what its node gives is noticed") {
+TEST_CASE("verify: a wrong output type is reported") {
   Graph graph = relu_of_sum();
   graph.value(1).shape = {2, 4};
   CHECK(complaint_about(graph) == "output 0 of node 0 (add) is float32 (2, 4) instead of float32 (2, 3)");
 }
 
-TEST_CASE("verify: operands that do not fit are noticed with their node") {
+TEST_CASE("verify: operands that do not fit are reported with their node") {
   Graph graph = relu_of_sum();
   graph.nodes[1].op = Transpose{{0}};
   CHECK(complaint_about(graph) == "node 1 (transpose): (0) is no permutation of the axes of (2, 3)");
 }
 
-TEST_CASE("verify: a value made twice and ids out of range are noticed") {
+TEST_CASE("verify: duplicate values and ids out of range are reported") {
   Graph twice = relu_of_sum();
   twice.nodes.push_back(twice.nodes.back());
   CHECK(complaint_about(twice) == "value 2 is made again by node 2 (relu)");

@@ -69,7 +69,7 @@ int parse_and_compare(const io::Bytes& file) {
 
 }  // namespace
 
-TEST_CASE("npy: headers that are no plain array of numbers, or not of this file's size") {
+TEST_CASE("npy: headers that are not of a plain numeric array, or do not match the file size, are rejected") {
   const std::string f4 = "'<f4'", yes = "True", no = "False", two = "(2,)", elements = "01234567";
   const Folder folder;
   CHECK(attempt({"weights", folder.file("good.npy", npy(header(f4, no, two), elements))}).code == 0);
@@ -200,7 +200,7 @@ TEST_CASE("npy: headers that are no plain array of numbers, or not of this file'
   }
 }
 
-TEST_CASE("safetensors: what the format's own library refuses, and keys that repeat") {
+TEST_CASE("safetensors: files that the official library rejects, and repeated keys, are rejected") {
   const Folder folder;
   CHECK(attempt({"weights", folder.file("good.safetensors", one_tensor("F32", "[2]", "[0,8]"))}).code == 0);
   std::vector<std::string> files;
@@ -296,7 +296,7 @@ TEST_CASE("safetensors: what the format's own library refuses, and keys that rep
   }
 }
 
-TEST_CASE("every prefix and every flipped bit of valid files is read or refused, and no prefix is read") {
+TEST_CASE("every format: every prefix is rejected, and every flipped bit is read or rejected") {
   const auto read_npy = [](const io::Bytes& file) { static_cast<void>(io::parse_npy(file, "x.npy")); };
   const auto read_npz = [](const io::Bytes& file) { static_cast<void>(io::parse_npz(file, "x.npz")); };
   const auto read_safetensors = [](const io::Bytes& file) {
@@ -338,7 +338,7 @@ TEST_CASE("every prefix and every flipped bit of valid files is read or refused,
   CHECK(derived > 100'000);
 }
 
-TEST_CASE("silent corruption: a flipped bit of an archive's array is always found") {
+TEST_CASE("silent corruption: a flipped bit in an archive's array is always detected") {
   for (const std::string name : {"stored.npz", "deflated.npz"}) {
     std::string text = data_file(name);
     // The data of the member begins after the first local header and its name.
@@ -356,7 +356,7 @@ TEST_CASE("silent corruption: a flipped bit of an archive's array is always foun
   }
 }
 
-TEST_CASE("an index of split weights opens files of its own folder alone, and no links") {
+TEST_CASE("safetensors: an index of split weights opens only files in its folder, and no links") {
   const Folder folder;
   static_cast<void>(folder.file("x.safetensors", one_tensor("F32", "[2]", "[0,8]")));
   const auto index = [&](const std::string& name) {

@@ -9,7 +9,7 @@
 
 namespace attn::test {
 
-TEST_CASE("audio: a file that is no sound, damaged, cut or above the limits is refused by name") {
+TEST_CASE("audio: files that are not sounds, damaged, truncated or above limits are rejected by name") {
   int count = 0;
   for (const auto& entry : std::filesystem::directory_iterator(in_repository("tests/data/audio/refused"))) {
     const std::string name = entry.path().filename();
@@ -20,7 +20,7 @@ TEST_CASE("audio: a file that is no sound, damaged, cut or above the limits is r
   CHECK(count >= 28);
 }
 
-TEST_CASE("audio: a pipe, a folder and a device are refused") {
+TEST_CASE("audio: a pipe, a folder and a device are rejected") {
   for (const char* path : {"/dev/zero", "/dev/null", "tests"})
     check_refused(attempt({"transcribe", "tests/data/transcribe/whisper", path}), path);
 }

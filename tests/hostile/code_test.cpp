@@ -59,7 +59,7 @@ void check_refused_everywhere(const std::string& text, std::string_view part = "
 
 }  // namespace
 
-TEST_CASE("code: no name that Keras blocks is taken for a layer, a function or an object") {
+TEST_CASE("code: no name that Keras blocks is accepted as a layer, a function or an object") {
   REQUIRE(kBlockedByKeras.size() == 26);
   for (const std::string& api : kBlockedByKeras) {
     const std::size_t dot = api.rfind('.');
@@ -84,7 +84,7 @@ TEST_CASE("code: no name that Keras blocks is taken for a layer, a function or a
   }
 }
 
-TEST_CASE("code: CVE-2024-3660, CVE-2026-12481: a Lambda layer with its byte code") {
+TEST_CASE("code: CVE-2024-3660, CVE-2026-12481: a Lambda layer never runs its bytecode") {
   for (
       const char* config :
       {R"({"name": "l", "function": {"class_name": "__lambda__", "config": {"code": "4wEAAAAA", "defaults": null, "closure": null}}})",
@@ -95,7 +95,7 @@ TEST_CASE("code: CVE-2024-3660, CVE-2026-12481: a Lambda layer with its byte cod
   check_refused_everywhere(dense_with("activation", R"({"class_name": "__lambda__", "config": {"code": "4wEAAAAA"}})"));
 }
 
-TEST_CASE("code: CVE-2025-1550: any module and function of Python") {
+TEST_CASE("code: CVE-2025-1550: no Python module or function is called") {
   for (const char* object :
        {R"({"module": "os", "class_name": "function", "config": "system", "registered_name": "system"})",
         R"({"module": "builtins", "class_name": "function", "config": "eval", "registered_name": "function"})",
@@ -112,7 +112,7 @@ TEST_CASE("code: CVE-2025-1550: any module and function of Python") {
   }
 }
 
-TEST_CASE("code: CVE-2025-8747, CVE-2025-9906: Keras's own functions as layers' parts") {
+TEST_CASE("code: CVE-2025-8747, CVE-2025-9906: Keras's own functions are not accepted as parts of layers") {
   check_refused_everywhere(dense_with(
       "kernel_initializer",
       R"({"module": "keras.utils", "class_name": "get_file", "config": {"fname": "/tmp/x", "origin": "http://127.0.0.1/x"}})"));
@@ -123,7 +123,7 @@ TEST_CASE("code: CVE-2025-8747, CVE-2025-9906: Keras's own functions as layers' 
       R"({"module": "keras.layers", "class_name": "Dense", "config": {"name": "d", "units": 2}, "registered_name": "Package>Dense"})");
 }
 
-TEST_CASE("code: a layer of somebody's own class is shown as a row and never run") {
+TEST_CASE("code: a custom layer is shown as a row and never run") {
   for (const std::string who :
        {R"("module": "os", "registered_name": "system")", R"("registered_name": "Package>Dense")"}) {
     const std::string layer = R"({"class_name": "Dense", "config": {"name": "d", "trainable": true, "units": 2}, )" +
@@ -136,7 +136,7 @@ TEST_CASE("code: a layer of somebody's own class is shown as a row and never run
   }
 }
 
-TEST_CASE("code: CVE-2025-12058: a vocabulary's path, and every other string, is only a string") {
+TEST_CASE("code: CVE-2025-12058: a vocabulary's path, and every other string, is never opened") {
   for (const std::string path : {"/etc/passwd", "file:///etc/passwd", "http://127.0.0.1:1/x", "gs://bucket/x",
                                  "~/.ssh/id_rsa", "\\\\\\\\host\\\\share"}) {
     const std::string quoted = "\"" + path + "\"";
@@ -148,14 +148,14 @@ TEST_CASE("code: CVE-2025-12058: a vocabulary's path, and every other string, is
   }
 }
 
-TEST_CASE("code: CVE-2026-1462: layers that load something themselves") {
+TEST_CASE("code: CVE-2026-1462: layers that load files are rejected") {
   check_refused_everywhere(
       model_of("TFSMLayer", R"({"name": "t", "filepath": "/tmp/saved", "call_endpoint": "serve"})"), "TFSMLayer");
   for (const char* name : {"TorchModuleWrapper", "JaxLayer", "FlaxLayer"})
     check_refused_everywhere(model_of(name, R"({"name": "t", "module": "AAAA"})"), name);
 }
 
-TEST_CASE("code: classes and wrappers of nobody's, however they are packed") {
+TEST_CASE("code: unknown classes and wrappers are rejected, however they are nested") {
   const std::vector<std::string> layers = {
       R"({"class_name": "os.system", "config": {}})",
       R"({"class_name": "keras.layers.Dense", "config": {"units": 2}})",

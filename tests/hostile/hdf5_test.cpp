@@ -37,7 +37,7 @@ std::string contents(const fs::path& path) {
 
 }  // namespace
 
-TEST_CASE("hdf5: what leads to other files or places, grows, or is no array of numbers is refused by name") {
+TEST_CASE("hdf5: references to other files, growing data and arrays without numbers are rejected by name") {
   // Objects that weights never use are harmless on their own: these files contain a model or nothing.
   const std::set<std::string> models = {"model_config_number.h5", "model_config_list.h5", "model_config_lambda.h5",
                                         "model_config.h5", "empty.h5"};
@@ -59,7 +59,7 @@ TEST_CASE("hdf5: what leads to other files or places, grows, or is no array of n
   }
 }
 
-TEST_CASE("hdf5: every cut of a file of weights is refused, and every flipped bit of its first structures answered") {
+TEST_CASE("hdf5: every truncated weight file is rejected, and every flipped bit in its header is handled") {
   const std::string whole = contents(in_repository("tests/data/io/model.weights.h5"));
   const Folder folder;
   REQUIRE(attempt({"weights", folder.file("x.h5", whole)}).code == 0);

@@ -10,7 +10,7 @@
 
 namespace attn::test {
 
-TEST_CASE("image: a file that is no image or damaged is refused by name, and a bomb before it grows") {
+TEST_CASE("image: files that are not images or damaged are rejected by name, and bombs before they grow") {
   int count = 0;
   for (const auto& entry : std::filesystem::directory_iterator(in_repository("tests/data/images/refused"))) {
     const std::string name = entry.path().filename();
@@ -26,7 +26,7 @@ TEST_CASE("image: a file that is no image or damaged is refused by name, and a b
   CHECK(count >= 17);
 }
 
-TEST_CASE("image: a pipe, a folder and a device are refused") {
+TEST_CASE("image: a pipe, a folder and a device are rejected") {
   for (const char* path : {"/dev/zero", "/dev/null", "tests"})
     check_refused(attempt({"run", "tests/data/images/classifier.keras", "--image", path}), path);
 }

@@ -374,7 +374,7 @@ std::string many_keys(int count) {
 
 }  // namespace
 
-TEST_CASE("json: what is no JSON is refused with line and column") {
+TEST_CASE("json: invalid JSON is rejected with line and column") {
   const std::vector<std::string> texts = broken_texts();
   REQUIRE(texts.size() >= 200);
   for (const std::string& text : texts) {
@@ -383,7 +383,7 @@ TEST_CASE("json: what is no JSON is refused with line and column") {
   }
 }
 
-TEST_CASE("json: what is JSON and no model is refused as that") {
+TEST_CASE("json: JSON that is not a model is rejected as such") {
   const std::vector<std::string> texts = other_values();
   REQUIRE(texts.size() >= 85);
   for (const std::string& text : texts) {
@@ -394,7 +394,7 @@ TEST_CASE("json: what is JSON and no model is refused as that") {
   }
 }
 
-TEST_CASE("json: depth, keys that repeat, long keys and strings, and many values are refused at their limits") {
+TEST_CASE("json: depth, repeated keys, long keys and strings, and many values are rejected at their limits") {
   struct Case {
     std::string text;
     const char* message;
@@ -434,7 +434,7 @@ TEST_CASE("json: depth, keys that repeat, long keys and strings, and many values
   }
 }
 
-TEST_CASE("json: the values of key=value words have the limits of a file") {
+TEST_CASE("json: values of key=value arguments have the limits of a file") {
   const auto refused = [](const std::string& value, std::string_view part) {
     check_refused(attempt({"get-config", "Dense", "units=" + value}), "Dense:1:", part);
   };
@@ -445,14 +445,14 @@ TEST_CASE("json: the values of key=value words have the limits of a file") {
   check_refused(attempt({"get-config", "Dense", "units=2", "units=3"}), "Dense:1:", "twice");
 }
 
-TEST_CASE("json: a million layers are refused, not read for minutes") {
+TEST_CASE("json: a million layers are rejected quickly") {
   std::string text = R"({"class_name": "Sequential", "config": {"name": "s", "layers": [)";
   for (int i = 0; i < 1'000'000; ++i) text += R"({"class_name":"ReLU","config":{}},)";
   text.back() = ']';
   check_refused(attempt({"summary", "-"}, text + "}}"), "stdin:", "over 2,000,000 values");
 }
 
-TEST_CASE("json: models that call models that call models are not followed for hours") {
+TEST_CASE("json: models that call each other are rejected quickly") {
   const auto tensor = [](const std::string& layer, int call) {
     return R"({"class_name": "__keras_tensor__", "config": {"shape": [null, 2], "dtype": "float32", "keras_history": [")" +
            layer + "\", " + std::to_string(call) + ", 0]}}";
@@ -492,7 +492,7 @@ TEST_CASE("json: models that call models that call models are not followed for h
   }
 }
 
-TEST_CASE("json: a large model inside models inside models is not built again by each") {
+TEST_CASE("json: deeply nested large models are built once") {
   const std::string input = R"({"class_name": "InputLayer", "config": {"name": "in", "batch_shape": [null, 8]}})";
   std::string layers = input;
   for (int i = 0; i < 10'000; ++i)
@@ -508,7 +508,7 @@ TEST_CASE("json: a large model inside models inside models is not built again by
   if (!kIsInstrumented) CHECK(done.seconds <= kMostSeconds);
 }
 
-TEST_CASE("json: names that grow with the models around them are refused before they fill the memory") {
+TEST_CASE("json: names that grow with the nesting are rejected before they fill the memory") {
   const std::string input = R"({"class_name": "InputLayer", "config": {"name": "in", "batch_shape": [null, 2]}}, )";
   for (const bool called : {true, false}) {
     CAPTURE(called);
@@ -528,7 +528,7 @@ TEST_CASE("json: names that grow with the models around them are refused before 
   }
 }
 
-TEST_CASE("json: of a file's many problems validate tells a thousand with their places, and that there may be more") {
+TEST_CASE("json: validate reports a thousand problems with their places, and that there may be more") {
   struct Case {
     const char* layer;
     const char* message;
@@ -577,7 +577,7 @@ TEST_CASE("json: a shape has at most 64 dimensions") {
                 "stdin:3:", "more than 64 dimensions");
 }
 
-TEST_CASE("json: a dimension is an integer above 0, whatever stands there") {
+TEST_CASE("json: a dimension must be a positive integer") {
   const std::vector<std::string> numbers = {
       "0",
       "-1",
@@ -611,7 +611,7 @@ TEST_CASE("json: a dimension is an integer above 0, whatever stands there") {
   }
 }
 
-TEST_CASE("json: a model's graph may not point at itself, nowhere, or before the beginning") {
+TEST_CASE("json: a model's graph may not refer to itself, to nothing, or before its beginning") {
   const auto functional = [](const std::string& nodes, const std::string& in, const std::string& out) {
     return R"({"class_name": "Functional", "config": {"name": "m", "layers": [
     {"class_name": "InputLayer", "config": {"batch_shape": [null, 4], "name": "i"}, "name": "i", "inbound_nodes": []},

@@ -73,7 +73,7 @@ std::string bind_refusal(const std::string& name, const std::function<void(std::
 
 }  // namespace
 
-TEST_CASE("hostile: a policy that names no way to quantize is refused with its place") {
+TEST_CASE("hostile: a policy with an unknown quantization is rejected with its place") {
   check_refused(summarise(dense_of(R"("int5_from_float32")")), "/dtype", "'int5_from_float32' is not known");
   check_refused(summarise(dense_of(R"("int4/0_from_float32")")), "/dtype", "is not known");
   check_refused(summarise(dense_of(R"("int4/-2_from_float32")")), "/dtype", "is not known");
@@ -90,7 +90,7 @@ TEST_CASE("hostile: a policy that names no way to quantize is refused with its p
                 "/default_policy", "default of another");
 }
 
-TEST_CASE("hostile: a quantization config must fit the policy, and its quantizers a byte") {
+TEST_CASE("hostile: a quantization config must fit the policy, and its quantizers 8 bits") {
   const auto config = [](const std::string& class_name, const std::string& inside) {
     return fmt::format(R"(, "quantization_config": {{"class_name": "{}", "config": {}}})", class_name, inside);
   };
@@ -107,7 +107,7 @@ TEST_CASE("hostile: a quantization config must fit the policy, and its quantizer
                 "/value_range", "within");
 }
 
-TEST_CASE("hostile: arrays that do not fit a quantized kernel are named, with both shapes") {
+TEST_CASE("hostile: arrays that do not fit a quantized kernel are rejected with both shapes") {
   const std::string place = "layers/dense/vars/";
   const auto resized = [&](const std::string& index, const Shape& shape) {
     return bind_refusal("dense_int4_block", [&](auto& arrays) {
@@ -121,7 +121,7 @@ TEST_CASE("hostile: arrays that do not fit a quantized kernel are named, with bo
   CHECK(contains(resized("4", {23}), "expected (24,), found (23,)"));
 }
 
-TEST_CASE("hostile: arrays that do not fit an embedding, a GPTQ or an AWQ kernel are named, with both shapes") {
+TEST_CASE("hostile: arrays that do not fit an embedding, a GPTQ or an AWQ kernel are rejected with both shapes") {
   struct Row {
     const char *model, *array;
     Shape shape;
@@ -150,7 +150,7 @@ TEST_CASE("hostile: arrays that do not fit an embedding, a GPTQ or an AWQ kernel
   }
 }
 
-TEST_CASE("hostile: a file that is quantized in another way than its config says is refused by both names") {
+TEST_CASE("hostile: a quantization mismatch between file and config is rejected with both names") {
   struct Kind {
     std::string model, name;
   };
@@ -181,13 +181,13 @@ TEST_CASE("hostile: a file that is quantized in another way than its config says
   }
 }
 
-TEST_CASE("hostile: a quantized model is not quantized again, whatever shows that it is") {
+TEST_CASE("hostile: a quantized model cannot be quantized again, however it is recognized") {
   // The config of an attention layer does not list its quantized projections; only the file shows them.
   for (const char* name : {"dense_int8", "dense_int4", "dense_int4_block", "dense_float8", "dense_gptq", "dense_awq",
                            "embedding_int8", "mha_int8", "mha_int4", "block_int8", "block_float8", "lora_int8"}) {
     for (const char* how : {"int8", "int4:2"}) {
       CAPTURE(name);
-      open::Reading reading;
+      open::ReadingOptions reading;
       reading.quantize = how;
       const std::string file = in_repository(fmt::format("tests/data/quantized/{}/model.keras", name));
       const std::string said = refusal([&] { (void)open::load_model(file, reading, open::Silent()); });
@@ -196,7 +196,7 @@ TEST_CASE("hostile: a quantized model is not quantized again, whatever shows tha
   }
 }
 
-TEST_CASE("hostile: integers in the file of a model of floats are told, and floats in that of integers") {
+TEST_CASE("hostile: integers in the file of a float model are reported, and floats in that of an integer model") {
   const Changed integers = changed("dense_int4", [](auto&) {});
   const std::string floats = refusal([&] {
     const std::string text = model_of("Dense", R"({"name": "dense", "units": 40})");
@@ -217,9 +217,7 @@ TEST_CASE("hostile: integers in the file of a model of floats are told, and floa
   CHECK(contains(int8, "quantized"));
 }
 
-TEST_CASE(
-    "hostile: whatever arrays lie where layers inside of layers have theirs, a model is read or refused in a "
-    "sentence") {
+TEST_CASE("hostile: any arrays in place of nested layers' weights are read or rejected in a sentence") {
   const std::vector<std::function<void(Tensor&)>> changes = {[](Tensor& t) { t = Tensor(t.dtype(), {}); },
                                                              [](Tensor& t) { t = Tensor(t.dtype(), {0}); },
                                                              [](Tensor& t) {
@@ -266,7 +264,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("hostile: numbers that are not finite are not quantized, and named by their weight and place") {
+TEST_CASE("hostile: non-finite numbers are not quantized, and are reported with weight and place") {
   const std::string config = model_of("Dense", R"({"name": "d", "units": 4})");
   const auto of = [&](const std::string& how) {
     keras::ReadOptions options;
@@ -285,7 +283,7 @@ TEST_CASE("hostile: numbers that are not finite are not quantized, and named by 
   }
 }
 
-TEST_CASE("hostile: a row of a group that is not there is refused by every backend") {
+TEST_CASE("hostile: every backend rejects a row of a missing group") {
   for (const double group : {7.0, -1.0}) {
     Changed all =
         changed("dense_int4_block", [&](auto& arrays) { array(arrays, "layers/dense/vars/4").set(3, group); });

@@ -43,11 +43,11 @@ int cut_while_read(int times, std::uint64_t elements) {
 
 }  // namespace
 
-TEST_CASE("race: a file that is read into memory while it is cut short is read or refused") {
+TEST_CASE("race: a file that is truncated while it is read into memory is read or rejected") {
   CHECK(cut_while_read(runs_long() ? 400 : 80, 1 << 20) > 0);
 }
 
-TEST_CASE("race: a file that is mapped while it is cut short is read or refused, without a signal") {
+TEST_CASE("race: a mapped file that is truncated is read or rejected, without a signal") {
   CHECK(cut_while_read(runs_long() ? 100 : 25, 65 << 20) > 0);
 }
 

@@ -64,7 +64,7 @@ TEST_CASE("sizes: parameters are counted exactly, up to 10^18 and past 2^64") {
   CHECK(total_of(sum.out) == "36893488113059364872");
 }
 
-TEST_CASE("sizes: dimensions at the edges of 31, 32, 53, 62, 63 and 64 bits never become small ones") {
+TEST_CASE("sizes: dimensions near 31, 32, 53, 62, 63 and 64 bits never wrap to small ones") {
   // Each is accepted and counted exactly, or rejected: a product must never overflow.
   const std::vector<std::string> edges = {
       "2147483646",           "2147483647",           "2147483648",           "2147483649",
@@ -88,7 +88,7 @@ TEST_CASE("sizes: dimensions at the edges of 31, 32, 53, 62, 63 and 64 bits neve
   }
 }
 
-TEST_CASE("sizes: shapes that multiply past any memory are refused with their layer") {
+TEST_CASE("sizes: shapes larger than any memory are rejected with their layer") {
   const std::vector<std::pair<std::string, std::string>> layers = {
       {"Reshape", R"({"name": "r", "target_shape": [4611686018427387904, 4611686018427387904]})"},
       {"RepeatVector", R"({"name": "r", "n": 9223372036854775807})"},
@@ -118,7 +118,7 @@ TEST_CASE("sizes: shapes that multiply past any memory are refused with their la
   }
 }
 
-TEST_CASE("sizes: a length whose pairs of positions fit no table is refused before their distances are computed") {
+TEST_CASE("sizes: a length with too many pairs of positions is rejected before distances are computed") {
   for (const char* model :
        {"keras/families/deberta_v3/model.keras", "keras/families/xlnet/model.keras", "generation/t5/preset"}) {
     CAPTURE(model);
@@ -129,7 +129,7 @@ TEST_CASE("sizes: a length whose pairs of positions fit no table is refused befo
   }
 }
 
-TEST_CASE("sizes: short configs of any size are counted in a moment") {
+TEST_CASE("sizes: short configs of any size are counted quickly") {
   for (const char* layers : {"1000000000", "1000000", "9223372036854775807"}) {
     const Attempt result =
         attempt({"summary", "-"}, R"({"input_shape": [50, 512], "num_layers": )" + std::string(layers) +

@@ -127,7 +127,7 @@ void check_form(const std::string& form, const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("strings: no name of a model reaches the terminal or a document as anything but text") {
+TEST_CASE("strings: names of a model reach the terminal and documents only as text") {
   struct Command {
     std::vector<std::string> words;
     std::vector<std::string> forms;  // "": the command has a single format
@@ -174,7 +174,7 @@ TEST_CASE("strings: no name of a model reaches the terminal or a document as any
   }
 }
 
-TEST_CASE("strings: no name in an error message is a control sequence, nor of any length") {
+TEST_CASE("strings: names in error messages are escaped and of limited length") {
   for (const std::string& name : kNames) {
     CAPTURE(name);
     const std::string quoted = "\"" + name + "\"";
@@ -198,7 +198,7 @@ TEST_CASE("strings: no name in an error message is a control sequence, nor of an
   CHECK(summarise(model_of("Dense", R"({"name": ")" + mebibyte.substr(0, 65536) + R"(", "units": 2})")).code == 0);
 }
 
-TEST_CASE("strings: names of arrays and members are text too") {
+TEST_CASE("strings: names of arrays and archive members are text too") {
   const Folder folder;
   for (const std::string& name : kNames) {
     if (contains(name, "\\u0000") || contains(name, "\\ud83d")) continue;
@@ -225,7 +225,7 @@ TEST_CASE("strings: names of arrays and members are text too") {
   }
 }
 
-TEST_CASE("strings: words of the command line are quoted in part, as text, and with the code of a usage error") {
+TEST_CASE("strings: command-line arguments are quoted, shortened and escaped, with the exit code of a usage error") {
   const std::string long_word(100'000, 'x');
   std::vector<std::string> words = {long_word,
                                     "--" + long_word,

@@ -35,7 +35,7 @@ Attempt tokenize(const Folder& folder, const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("hostile tokenizer: a regular expression that runs away is stopped") {
+TEST_CASE("hostile tokenizer: a regular expression with excessive backtracking is stopped") {
   for (const std::string expression : {"(a+)+$", "(a|a)*b", "(?:a*)*c", "(a?){64}a{64}"}) {
     CAPTURE(expression);
     const Folder folder;
@@ -48,7 +48,7 @@ TEST_CASE("hostile tokenizer: a regular expression that runs away is stopped") {
   }
 }
 
-TEST_CASE("hostile tokenizer: an expression that looks through the whole text at each letter is stopped") {
+TEST_CASE("hostile tokenizer: an expression that scans the whole text at each character is stopped") {
   const Folder folder;
   const std::string split =
       R"({"type": "Split", "pattern": {"Regex": "a(?=[^b]*c)|a"}, "behavior": "Isolated", "invert": false})";
@@ -59,7 +59,7 @@ TEST_CASE("hostile tokenizer: an expression that looks through the whole text at
   CHECK(tried.seconds < 10.0);
 }
 
-TEST_CASE("hostile tokenizer: expressions that are none, or too long, are refused") {
+TEST_CASE("hostile tokenizer: invalid or long expressions are rejected") {
   const std::string expressions[] = {"(", "[a", "a{99999}", "\\\\C", std::string(5000, 'a')};
   for (const std::string& expression : expressions) {
     CAPTURE(expression.substr(0, 20));
@@ -71,7 +71,7 @@ TEST_CASE("hostile tokenizer: expressions that are none, or too long, are refuse
   }
 }
 
-TEST_CASE("hostile tokenizer: rules that give what they took, and a word of a million letters, end") {
+TEST_CASE("hostile tokenizer: rules without progress, and a word of a million characters, end") {
   const Folder folder;
   static_cast<void>(folder.file(
       "tokenizer.json", tokenizer_json("null", kLetters, R"(["a a", "aa a", "a aa", "aa aa", "aaa aaa", "b a"])")));
@@ -81,7 +81,7 @@ TEST_CASE("hostile tokenizer: rules that give what they took, and a word of a mi
   if (tried.code != 0) check_refused(tried, "tokenizer.json");
 }
 
-TEST_CASE("hostile tokenizer: ids and parts that cannot be are refused") {
+TEST_CASE("hostile tokenizer: impossible ids and parts are rejected") {
   struct Case {
     std::string text, part;
   };
@@ -103,7 +103,7 @@ TEST_CASE("hostile tokenizer: ids and parts that cannot be are refused") {
   }
 }
 
-TEST_CASE("hostile tokenizer: normalizers that make a text longer and longer are stopped") {
+TEST_CASE("hostile tokenizer: normalizers that lengthen a text repeatedly are stopped") {
   std::string rules = R"({"type": "Replace", "pattern": {"String": "a"}, "content": "aa"})";
   for (int i = 0; i < 6; ++i) rules += ", " + rules;  // 64 copies
   std::string file = tokenizer_json("null", kLetters, "[]");
@@ -116,7 +116,7 @@ TEST_CASE("hostile tokenizer: normalizers that make a text longer and longer are
   CHECK(tried.peak < std::int64_t{1} << 28);
 }
 
-TEST_CASE("hostile tokenizer: a file of SentencePiece that is cut short is refused wherever it ends") {
+TEST_CASE("hostile tokenizer: a truncated SentencePiece file is rejected at every length") {
   const Folder folder;
   const std::string preset = folder / "preset", file = preset + "/assets/tokenizer/vocabulary.spm";
   std::filesystem::copy(in_repository("tests/data/generation/t5/preset"), preset,
@@ -128,7 +128,7 @@ TEST_CASE("hostile tokenizer: a file of SentencePiece that is cut short is refus
   }
 }
 
-TEST_CASE("hostile tokenizer: a pipe or a folder in the place of a vocabulary is refused, and nobody waits") {
+TEST_CASE("hostile tokenizer: a pipe or a folder in place of a vocabulary is rejected without waiting") {
   const Folder folder;
   const std::string preset = folder / "preset", file = preset + "/assets/tokenizer/merges.txt";
   std::filesystem::copy(in_repository("tests/data/generation/gpt2/preset"), preset,
@@ -141,7 +141,7 @@ TEST_CASE("hostile tokenizer: a pipe or a folder in the place of a vocabulary is
   check_refused(attempt({"tokenize", preset, "--text", "The model"}), "merges.txt", "not a file");
 }
 
-TEST_CASE("hostile tokenizer: a vocabulary of a gigabyte is refused by its size") {
+TEST_CASE("hostile tokenizer: a vocabulary of a gigabyte is rejected by its size") {
   for (const char* name : {"tokenizer.json", "vocab.txt", "tokenizer.model", "vocab.json"}) {
     CAPTURE(name);
     const Folder folder;
@@ -152,7 +152,7 @@ TEST_CASE("hostile tokenizer: a vocabulary of a gigabyte is refused by its size"
   }
 }
 
-TEST_CASE("hostile tokenizer: a letter that is replaced, put before texts or taken away is one character") {
+TEST_CASE("hostile tokenizer: a replaced, prepended or stripped string is one character") {
   struct Case {
     std::string part, pointer;
   };
@@ -173,7 +173,7 @@ TEST_CASE("hostile tokenizer: a letter that is replaced, put before texts or tak
     }
 }
 
-TEST_CASE("hostile tokenizer: steps that each double a text are stopped before its memory is gone") {
+TEST_CASE("hostile tokenizer: steps that each double a text are stopped before memory runs out") {
   for (const std::string step :
        {R"({"type": "ByteLevel", "add_prefix_space": true, "use_regex": false})",
         R"({"type": "Metaspace", "replacement": "\u20ac", "prepend_scheme": "always", "split": true})"}) {
@@ -196,7 +196,7 @@ TEST_CASE("hostile tokenizer: steps that each double a text are stopped before i
   check_refused(tokenize(folder, "a"), "tokenizer.json", "over 256 steps are not accepted");
 }
 
-TEST_CASE("hostile tokenizer: one rule that makes a thousand bytes of each letter is stopped while it does") {
+TEST_CASE("hostile tokenizer: a rule that makes a thousand bytes of each character is stopped early") {
   for (const std::string pattern :
        {R"({"String": "a"})", R"({"String": ""})", R"({"Regex": ""})", R"({"Regex": "a"})"}) {
     CAPTURE(pattern);
@@ -225,7 +225,7 @@ TEST_CASE("hostile tokenizer: an expression may not move where its match begins"
   }
 }
 
-TEST_CASE("hostile tokenizer: a token of over a kilobyte is refused, wherever it stands") {
+TEST_CASE("hostile tokenizer: a token of over a kilobyte is rejected everywhere") {
   const std::string word(1025, 'a');
   for (const std::string& model : {R"({"type": "Unigram", "unk_id": 0, "vocab": [["a", 0], [")" + word + R"(", -1]]})",
                                    R"({"type": "WordPiece", "vocab": {"[UNK]": 0, ")" + word + R"(": 1}})"}) {
@@ -238,7 +238,7 @@ TEST_CASE("hostile tokenizer: a token of over a kilobyte is refused, wherever it
   check_refused(tokenize(folder, "ab"), "vocab.txt", "has over 1024 bytes");
 }
 
-TEST_CASE("hostile tokenizer: a template that repeats a list of special tokens for each part is refused") {
+TEST_CASE("hostile tokenizer: a template that repeats a list of special tokens is rejected") {
   const auto with_processor = [](const std::string& processor) {
     std::string text = tokenizer_json("null", kLetters, "[]");
     const std::string none = R"("post_processor": null)";
@@ -282,7 +282,8 @@ TEST_CASE("hostile tokenizer: a long list takes little more memory than its valu
   CHECK(tried.peak < std::int64_t{100} << 20);
 }
 
-TEST_CASE("tokenizers: megabytes of one letter, of spaces, marks and added tokens take linear time, for every kind") {
+TEST_CASE(
+    "tokenizers: megabytes of one character, of spaces, marks and added tokens take linear time, for every kind") {
   const std::size_t bytes = 1'000'000;
   const auto of = [&](const std::string& part) {
     std::string text;

@@ -44,7 +44,7 @@ constexpr std::uint32_t kDevice = 0020644u << 16;
 
 }  // namespace
 
-TEST_CASE("zip: an archive that is as it should be can be read, so that what follows is refused for its fault alone") {
+TEST_CASE("zip: a valid archive is read, so the other files are rejected only for their fault") {
   const Folder folder;
   CHECK(attempt({"weights", folder.file("good.npz", make(changed([](Archive&) {})))}).code == 0);
   CHECK(attempt({"weights", folder.file("zip64.npz", make(changed([](Archive& archive) { archive.zip64 = true; })))})
@@ -54,7 +54,7 @@ TEST_CASE("zip: an archive that is as it should be can be read, so that what fol
       0);
 }
 
-TEST_CASE("zip: archives that are damaged, ambiguous or lead out of their folder are refused by name") {
+TEST_CASE("zip: archives that are damaged, ambiguous or leave their folder are rejected by name") {
   const std::string data(4096, '\0');
   const std::vector<std::pair<std::string, Archive>> cases = {
       {"twice", changed([](Archive& a) { a.members[1].name = "a.npy"; })},
@@ -200,7 +200,7 @@ TEST_CASE("zip: archives that are damaged, ambiguous or lead out of their folder
   }
 }
 
-TEST_CASE("zip: bombs are refused before they are unpacked") {
+TEST_CASE("zip: bombs are rejected before they are unpacked") {
   const Folder folder;
   const std::string large = deflated(std::string(200 << 20, '\0'));
   REQUIRE(large.size() < (300 << 10));
@@ -239,7 +239,7 @@ TEST_CASE("zip: bombs are refused before they are unpacked") {
   check_refused_bomb(attempt({"weights", folder.file("nested.npz", make(outer))}), "nested.npz");
 }
 
-TEST_CASE("files of any size are refused by what they begin and end with, and are not read through") {
+TEST_CASE("file kinds: files of any size are rejected by their first and last bytes, without reading the rest") {
   const Folder folder;
   const auto huge = [&](std::string_view name, std::string_view begin) {
     const std::string path = folder.file(name, begin);
@@ -255,7 +255,7 @@ TEST_CASE("files of any size are refused by what they begin and end with, and ar
   }
 }
 
-TEST_CASE("zip: a .keras archive without a config, with weights in another form, or with text that is none") {
+TEST_CASE("zip: .keras archives without a config, with unsupported weights, or with invalid text are rejected") {
   const auto archive = [](std::vector<std::pair<std::string, std::string>> members) {
     Archive made;
     for (auto& [name, data] : members) {

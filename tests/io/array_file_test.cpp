@@ -27,7 +27,7 @@ std::string written(const TemporaryFolder& folder, const std::string& name, cons
 
 }  // namespace
 
-TEST_CASE("array_file: unicode of either order and bytes are read from .npy, without the NULs that fill them up") {
+TEST_CASE("array_file: Unicode of either byte order and bytes are read from .npy, without trailing NULs") {
   using namespace std::string_literals;
   const auto texts = [](const Bytes& file) { return parse_text_npy(file, "x.npy").value(); };
   CHECK(texts(strings_of("<U2", "(2,)", "a\0\0\0b\0\0\0\xe9\0\0\0\0\0\0\0"s)).values ==
@@ -39,7 +39,7 @@ TEST_CASE("array_file: unicode of either order and bytes are read from .npy, wit
   CHECK(parse_text_npy(data_file("float32.npy"), "x.npy") == std::nullopt);
 }
 
-TEST_CASE("array_file: strings that do not fit their header, and what is no character, are refused") {
+TEST_CASE("array_file: strings that do not fit their header, and invalid characters, are rejected") {
   using namespace std::string_literals;
   const auto said = [](const Bytes& file) {
     return refusal([&] { static_cast<void>(parse_text_npy(file, "x.npy")); });
@@ -59,7 +59,7 @@ TEST_CASE("array_file: strings that do not fit their header, and what is no char
         "x.npy: an array of strings, where numbers are expected");
 }
 
-TEST_CASE("array_file: strings are written as NumPy's U and read back, and as nothing else") {
+TEST_CASE("array_file: strings are written as NumPy's U and read back only as strings") {
   const TemporaryFolder folder;
   const std::vector<NamedTexts> texts = {
       {"words", {Shape{2, 2}, {"a", "", "\xc3\xa9", "\xf0\x9f\x98\x80z\xe6\x97\xa5"}}},
@@ -83,7 +83,7 @@ TEST_CASE("array_file: strings are written as NumPy's U and read back, and as no
   CHECK(refusal([&] { write_tensors(folder / "b.npz", {}, bytes); }).starts_with("a: a string is not UTF-8"));
 }
 
-TEST_CASE("array_file: a text file has a string in each line, and JSON lists of one length or an object of them") {
+TEST_CASE("array_file: a text file has a string per line, and JSON has lists of one length or an object of them") {
   const TemporaryFolder folder;
   const auto only = [&](const std::string& name, const std::string& text) {
     Arrays arrays = read_arrays(written(folder, name, text));

@@ -9,7 +9,7 @@ namespace {
 
 std::string contents_of(const std::string& path) { return std::string(read_file(path).text()); }
 
-TEST_CASE("atomic folder: nothing is at its place until it is whole") {
+TEST_CASE("atomic folder: the target appears only when it is complete") {
   const TemporaryFolder around;
   {
     AtomicFolder folder(around / "new");
@@ -23,7 +23,7 @@ TEST_CASE("atomic folder: nothing is at its place until it is whole") {
   CHECK(contents_of(around / "new/assets/tokenizer/merges.txt") == "a b\n");
 }
 
-TEST_CASE("atomic folder: without a commit it goes away with what is in it") {
+TEST_CASE("atomic folder: a folder without a commit is removed with its contents") {
   const TemporaryFolder around;
   {
     AtomicFolder folder(around / "new/");
@@ -32,7 +32,7 @@ TEST_CASE("atomic folder: without a commit it goes away with what is in it") {
   CHECK(around.names().empty());
 }
 
-TEST_CASE("atomic folder: what a killed writer has left goes the next time, and what another writes stays") {
+TEST_CASE("atomic folder: the next writer removes what a killed one left, and nothing of an active one") {
   const TemporaryFolder around;
   std::filesystem::create_directory(around / ".new.abcdefghijkl.tmp");
   std::ofstream(around / ".new.abcdefghijkl.tmp/config.json") << "{}";
@@ -50,7 +50,7 @@ TEST_CASE("atomic folder: what a killed writer has left goes the next time, and 
   CHECK(contents_of(around / "new/x") == "1");
 }
 
-TEST_CASE("atomic folder: what is there already is refused and stays, but for an empty folder") {
+TEST_CASE("atomic folder: an existing target is rejected and kept, unless it is an empty folder") {
   const TemporaryFolder around;
   std::ofstream(around / "file") << "mine";
   std::filesystem::create_directory(around / "full");
@@ -69,7 +69,7 @@ TEST_CASE("atomic folder: what is there already is refused and stays, but for an
   CHECK(contents_of(around / "empty/x") == "y");
 }
 
-TEST_CASE("atomic folder: what came to its place meanwhile stays") {
+TEST_CASE("atomic folder: a target that appears meanwhile is kept") {
   const TemporaryFolder around;
   AtomicFolder folder(around / "new");
   folder.write("x", "y");

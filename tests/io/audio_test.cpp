@@ -43,7 +43,7 @@ class InsteadOfAudio {
   TemporaryFolder folder_;
 };
 
-TEST_CASE("audio: every kind of WAV and FLAC has the samples and the rate that were written") {
+TEST_CASE("audio: every kind of WAV and FLAC has the written samples and rate") {
   const Arrays expected = read_arrays(audio_path("samples.npz"));
   std::size_t seen = 0;
   for (const NamedTensor& array : expected.tensors) {
@@ -59,7 +59,7 @@ TEST_CASE("audio: every kind of WAV and FLAC has the samples and the rate that w
   CHECK(seen == 20);
 }
 
-TEST_CASE("audio: files that are no sound, damaged, cut or above the limits are refused by one sentence") {
+TEST_CASE("audio: files that are not sounds, damaged, truncated or above limits are rejected in one sentence") {
   const std::string damaged = "a damaged WAV file: ",
                     formats = "; expected PCM of 8, 16, 24 or 32 bits, or floats of 32 or 64";
   const std::map<std::string, std::string> reasons = {
@@ -105,7 +105,7 @@ TEST_CASE("audio: files that are no sound, damaged, cut or above the limits are 
   CHECK(seen == reasons.size());
 }
 
-TEST_CASE("audio: prefixes and flipped bits are decoded or refused") {
+TEST_CASE("audio: prefixes and flipped bits are decoded or rejected") {
   for (const char* name : {"flac_8_1.flac", "pcm_24_extensible.wav", "float_64.wav", "chunks.wav"}) {
     CAPTURE(name);
     const std::string text(read_file(audio_path(name)).text());
@@ -119,7 +119,7 @@ TEST_CASE("audio: prefixes and flipped bits are decoded or refused") {
   }
 }
 
-TEST_CASE("audio: the end of the process that decodes is an error, not ours") {
+TEST_CASE("audio: a crash of the decoder process is an error and does not end attn") {
   const auto refusal_with = [](const std::string& script) {
     const InsteadOfAudio program(script);
     return refusal([] { return read_audio(audio_path("pcm_16.wav")); });
@@ -134,7 +134,7 @@ TEST_CASE("audio: the end of the process that decodes is an error, not ours") {
   ::unsetenv("ATTN_AUDIO");
 }
 
-TEST_CASE("audio: nothing that the process says is believed") {
+TEST_CASE("audio: all data from the decoder process is checked") {
   const auto refusal_with = [](const std::string& answer) {
     const InsteadOfAudio program("printf '" + answer + "' >&0");
     return refusal([] { return read_audio(audio_path("pcm_16.wav")); });
@@ -151,7 +151,7 @@ TEST_CASE("audio: nothing that the process says is believed") {
   CHECK(read_audio(audio_path("pcm_16.wav")).samples.at(0) == 1.0);
 }
 
-TEST_CASE("audio: tones at other rates are the same tones at the model's rate, except near their ends") {
+TEST_CASE("audio: resampled tones equal tones at the model's rate, except near their ends") {
   const Arrays arrays = read_arrays(audio_path("resampled.npz"));
   const Tensor& expected = array_of(arrays, "tone");
   for (const std::uint32_t rate : {8000U, 11025U, 44100U, 48000U, 192000U}) {
@@ -173,7 +173,7 @@ TEST_CASE("audio: a tone above the new Nyquist frequency is removed") {
   CHECK(largest <= 2e-5);
 }
 
-TEST_CASE("audio: the version of the library is told") { CHECK(audio_version().starts_with("libFLAC 1.")); }
+TEST_CASE("audio: the library's version is reported") { CHECK(audio_version().starts_with("libFLAC 1.")); }
 
 }  // namespace
 }  // namespace attn::io

@@ -15,7 +15,7 @@
 
 namespace attn::io {
 
-TEST_CASE("event file: the checksum is CRC-32C, as RFC 3720 has it for 32 zeros and for the digits") {
+TEST_CASE("event file: the checksum is CRC-32C, as in RFC 3720 for 32 zeros and for digits") {
   CHECK(io::crc32c("123456789") == 0xe3069283);
   CHECK(io::crc32c(std::string(32, '\0')) == 0x8a9136aa);
   CHECK(io::crc32c("") == 0);
@@ -50,7 +50,7 @@ TEST_CASE("event file: each record has its length, its bytes and the masked chec
   CHECK(test::contains(bytes, "epoch_loss"));
 }
 
-TEST_CASE("event file: a folder that cannot be made is told by its name") {
+TEST_CASE("event file: a folder that cannot be created is an error with its name") {
   const TemporaryFolder folder;
   std::ofstream(folder / "taken") << "a file";
   CHECK_THROWS_AS(io::EventFile(folder / "taken/logs"), Error);

@@ -21,7 +21,7 @@ void write_text(const std::string& path, std::string_view text) { std::ofstream(
 
 std::string text_of(const std::string& path) { return std::string(read_file(path).text()); }
 
-TEST_CASE("file: a file is read whole, and stays readable through its descriptor") {
+TEST_CASE("file: a file is read completely, and stays readable through its descriptor") {
   const TemporaryFolder folder;
   write_text(folder / "a", "hello");
   const Bytes bytes = read_file(folder / "a");
@@ -35,7 +35,7 @@ TEST_CASE("file: a file is read whole, and stays readable through its descriptor
   CHECK(read_file(folder / "empty").size() == 0);
 }
 
-TEST_CASE("file: what cannot be read is named with the reason") {
+TEST_CASE("file: an unreadable file is an error with the reason") {
   const TemporaryFolder folder;
   CHECK(refusal([&] { return read_file(folder / "none"); }) == (folder / "none") + ": no such file");
   CHECK(refusal([&] { return read_file(folder / "."); }).ends_with("a directory, not a file"));
@@ -46,7 +46,7 @@ TEST_CASE("file: what cannot be read is named with the reason") {
   CHECK(read_file(folder / "a", 5).size() == 5);
 }
 
-TEST_CASE("file: a large file is mapped, and writing to the mapping leaves the file as it is") {
+TEST_CASE("file: a large file is mapped, and writing to the mapping keeps the file unchanged") {
   const TemporaryFolder folder;
   const std::string path = folder / "large";
   write_text(path, "hello");
@@ -70,8 +70,7 @@ TEST_CASE("file: a pipe is read to its end") {
   CHECK(!bytes.backing());
 }
 
-TEST_CASE(
-    "file: a mapped file that is cut short ends the program with exit code 3, and no output is left half-written") {
+TEST_CASE("file: a truncated mapped file ends the program with exit code 3 and no partial output") {
   const TemporaryFolder folder;
   const std::string path = folder / "large";
   write_text(path, "hello");
@@ -93,25 +92,24 @@ TEST_CASE(
   CHECK(folder.names() == std::vector<std::string>{"large"});  // nothing of the unfinished output
 }
 
-TEST_CASE("file: a file beside another is read by its name, and neither links nor other folders are") {
+TEST_CASE("file: a file in the same folder is read by name, but not through links or other folders") {
   const TemporaryFolder folder;
   const std::string index = folder / "index.json";
   write_text(folder / "a", "hello");
-  CHECK(read_file_beside(index, "a").text() == "hello");
-  CHECK(refusal([&] { return read_file_beside(index, "none"); }) == (folder / "none") + ": no such file");
+  CHECK(read_sibling_file(index, "a").text() == "hello");
+  CHECK(refusal([&] { return read_sibling_file(index, "none"); }) == (folder / "none") + ": no such file");
   std::filesystem::create_symlink("a", folder / "link");
-  CHECK(refusal([&] { return read_file_beside(index, "link"); }).find("a symbolic link, which is not followed") !=
+  CHECK(refusal([&] { return read_sibling_file(index, "link"); }).find("a symbolic link, which is not followed") !=
         std::string::npos);
   std::filesystem::create_directory(folder / "inner");
-  CHECK(refusal([&] { return read_file_beside(index, "inner"); }).ends_with("a directory, not a file"));
-  CHECK(refusal([&] { return read_file_beside(folder / "inner/index.json", "../a"); }).find("cannot be opened") !=
+  CHECK(refusal([&] { return read_sibling_file(index, "inner"); }).ends_with("a directory, not a file"));
+  CHECK(refusal([&] { return read_sibling_file(folder / "inner/index.json", "../a"); }).find("cannot be opened") !=
         std::string::npos);
-  CHECK(refusal([&] { return read_file_beside(folder / "none/index.json", "a"); }).find("cannot be opened") !=
+  CHECK(refusal([&] { return read_sibling_file(folder / "none/index.json", "a"); }).find("cannot be opened") !=
         std::string::npos);
 }
 
-TEST_CASE(
-    "file: symlinks are followed inside a model's folder and to the blobs of Hugging Face's cache, and nowhere else") {
+TEST_CASE("file: symlinks are followed only inside a model's folder and to blobs of Hugging Face's cache") {
   const TemporaryFolder folder;
   const std::string model = folder / "models--a/snapshots/1", blobs = folder / "models--a/blobs";
   for (const std::string& path : {model + "/assets", blobs, folder / "models--b/blobs", folder / "plain"})
@@ -127,13 +125,13 @@ TEST_CASE(
   CHECK(read_file_in(model, "inside").text() == model + "/own");
   CHECK(read_file_in(model, "cached").text() == blobs + "/blob");
   CHECK(read_file_in(model, "assets/cached").text() == blobs + "/blob");
-  CHECK(read_file_beside(model + "/index.json", "cached").text() == blobs + "/blob");
+  CHECK(read_sibling_file(model + "/index.json", "cached").text() == blobs + "/blob");
   CHECK(checked_file_in(model, "cached") == model + "/cached");
   for (const std::string name : {"outside", "of_another"}) {
     CAPTURE(name);
     for (const std::string& why :
          {refusal([&] { return read_file_in(model, name); }), refusal([&] { return checked_file_in(model, name); }),
-          refusal([&] { return read_file_beside(model + "/index.json", name); })})
+          refusal([&] { return read_sibling_file(model + "/index.json", name); })})
       CHECK(why == model + "/" + name + ": a symbolic link, which is not followed here; put the file itself there");
   }
   CHECK(refusal([&] { return read_file_in(model, "dangling"); }).ends_with("no such file"));
@@ -143,7 +141,7 @@ TEST_CASE(
   CHECK(refusal([&] { return read_file_in(folder / "plain", "link"); }).find("not followed") != std::string::npos);
 }
 
-TEST_CASE("file: a pipe, a device or a folder in the place of a model's file is refused, and nobody waits") {
+TEST_CASE("file: a pipe, a device or a folder in place of a model's file is rejected without waiting") {
   const TemporaryFolder folder;
   REQUIRE(::mkfifo((folder / "pipe").c_str(), 0600) == 0);
   std::filesystem::create_directory(folder / "inner");
@@ -151,12 +149,12 @@ TEST_CASE("file: a pipe, a device or a folder in the place of a model's file is 
     CAPTURE(name);
     CHECK(refusal([&] { return read_file_in(folder / ".", name); }).ends_with("not a file"));
     CHECK(refusal([&] { return checked_file_in(folder / ".", name); }).ends_with("not a file"));
-    CHECK(refusal([&] { return read_file_beside(folder / "index.json", name); }).ends_with("not a file"));
+    CHECK(refusal([&] { return read_sibling_file(folder / "index.json", name); }).ends_with("not a file"));
   }
   CHECK(refusal([] { return read_file_in("/dev", "null"); }).ends_with("not a file"));
 }
 
-TEST_CASE("file: a pipe that holds more than is accepted is refused before it is at its end") {
+TEST_CASE("file: a pipe with more data than accepted is rejected before its end") {
   const TemporaryFolder folder;
   const std::string path = folder / "pipe";
   REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
@@ -166,7 +164,7 @@ TEST_CASE("file: a pipe that holds more than is accepted is refused before it is
   ::close(both);
 }
 
-TEST_CASE("bytes: a large slice of a mapped file gives its memory back, and can be read again") {
+TEST_CASE("bytes: a large slice of a mapped file releases its memory and can be read again") {
   const TemporaryFolder folder;
   const std::string path = folder / "large";
   write_text(path, "hello");
@@ -175,7 +173,7 @@ TEST_CASE("bytes: a large slice of a mapped file gives its memory back, and can 
   for (int turn = 0; turn < 2; ++turn) CHECK(bytes.slice(0, kMapFrom / 2).text().starts_with("hello"));
 }
 
-TEST_CASE("bytes: a slice must lie inside") {
+TEST_CASE("bytes: a slice must be inside the bytes") {
   const Bytes bytes = bytes_of_text("hello");
   CHECK(bytes.slice(5, 0).size() == 0);
   CHECK_THROWS_AS(static_cast<void>(bytes.slice(5, 1)), Error);
@@ -183,7 +181,7 @@ TEST_CASE("bytes: a slice must lie inside") {
   CHECK_THROWS_AS(static_cast<void>(bytes.slice(1, -1)), Error);
 }
 
-TEST_CASE("atomic file: the target appears on commit and not before") {
+TEST_CASE("atomic file: the target appears only on commit") {
   const TemporaryFolder folder;
   {
     AtomicFile file(folder / "a");
@@ -198,7 +196,7 @@ TEST_CASE("atomic file: the target appears on commit and not before") {
   CHECK(folder.names() == std::vector<std::string>{"a"});
 }
 
-TEST_CASE("atomic file: without a commit the target stays as it was and nothing is left behind") {
+TEST_CASE("atomic file: a file without a commit leaves the target unchanged and nothing behind") {
   const TemporaryFolder folder;
   write_text(folder / "a", "old");
   {
@@ -209,7 +207,7 @@ TEST_CASE("atomic file: without a commit the target stays as it was and nothing 
   CHECK(folder.names() == std::vector<std::string>{"a"});
 }
 
-TEST_CASE("atomic file: what a killed writer left is removed, what a living one writes is not") {
+TEST_CASE("atomic file: files of a killed writer are removed, those of an active one are not") {
   const TemporaryFolder folder;
   AtomicFile living(folder / "a");
   living.write("living");
@@ -231,7 +229,7 @@ TEST_CASE("atomic file: what a killed writer left is removed, what a living one 
   CHECK(folder.names() == std::vector<std::string>{"a"});
 }
 
-TEST_CASE("atomic file: a program that ends can remove what its writers have begun, and only that") {
+TEST_CASE("atomic file: a program that ends can remove the files of its own writers, and only those") {
   const TemporaryFolder folder;
   write_text(folder / "b", "old");
   {
@@ -253,7 +251,7 @@ TEST_CASE("atomic file: a program that ends can remove what its writers have beg
   CHECK(text_of(folder / "b") == "old");
 }
 
-TEST_CASE("atomic file: the mode of a replaced file and a symbolic link to it are kept") {
+TEST_CASE("atomic file: the mode of a replaced file and a symlink to it are kept") {
   const TemporaryFolder folder;
   write_text(folder / "a", "old");
   REQUIRE(::chmod((folder / "a").c_str(), 0640) == 0);
@@ -274,7 +272,7 @@ TEST_CASE("atomic file: the mode of a replaced file and a symbolic link to it ar
   CHECK((status.st_mode & 0777) == 0640);
 }
 
-TEST_CASE("atomic file: a target that cannot be written is refused before anything is written") {
+TEST_CASE("atomic file: a target that cannot be written is rejected before anything is written") {
   const TemporaryFolder folder;
   CHECK(refusal([&] { AtomicFile file(folder / "."); }).ends_with("a directory, not a file"));
   CHECK(refusal([&] { AtomicFile file(folder / "none/a"); }).ends_with("No such file or directory"));
@@ -305,7 +303,7 @@ TEST_CASE("atomic file: a pipe and an open descriptor are written directly") {
   ::close(ends[1]);
 }
 
-TEST_CASE("atomic file: of many writers at once one wins whole") {
+TEST_CASE("atomic file: one of many concurrent writers wins with a complete file") {
   const TemporaryFolder folder;
   constexpr int kWriters = 8;
   std::vector<std::thread> writers;

@@ -39,7 +39,7 @@ void check_keras_weights(const Hdf5File& file) {
   CHECK(!at(file, "layers/dropout/vars").tensor);
 }
 
-TEST_CASE("hdf5: the weights of a Keras model, in a file or in an archive, over the file's own bytes") {
+TEST_CASE("hdf5: weights of a Keras model are read without copies, from a file or an archive") {
   const Bytes file = data_file("model.weights.h5");
   const Hdf5File weights = read_hdf5(file, "model.weights.h5");
   check_keras_weights(weights);
@@ -49,11 +49,11 @@ TEST_CASE("hdf5: the weights of a Keras model, in a file or in an archive, over 
   check_keras_weights(read_hdf5(*parse_keras_archive(data_file("model.keras"), "").weights, "model.keras"));
 }
 
-TEST_CASE("hdf5: bytes that lie in no file are read too") {
+TEST_CASE("hdf5: bytes in memory are read too") {
   check_keras_weights(read_hdf5(Bytes::copy_of(data_file("model.weights.h5").span()), ""));
 }
 
-TEST_CASE("hdf5: the older .h5 layout with its lists of names") {
+TEST_CASE("hdf5: the older .h5 layout with its lists of names is read") {
   const Hdf5File file = read_hdf5(data_file("legacy.h5"), "legacy.h5");
   CHECK(text_at(file, "", "keras_version") == std::vector<std::string>{"3.15.1"});
   CHECK(text_at(file, "", "model_config").front().starts_with("{\"class_name\": \"Sequential\""));
@@ -65,7 +65,7 @@ TEST_CASE("hdf5: the older .h5 layout with its lists of names") {
   check_counts(tensor_at(file, "model_weights/a/" + names[0]), DType::bfloat16, {3, 2});
 }
 
-TEST_CASE("hdf5: every type and layout of h5py, and its strings") {
+TEST_CASE("hdf5: every type and layout of h5py, and its strings, are read") {
   const Hdf5File file = read_hdf5(data_file("types.h5"), "types.h5");
   for (const DType dtype : kAllTypes) {
     if (dtype != DType::bfloat16) check_counts(tensor_at(file, std::string(name_of(dtype))), dtype, {2, 3});
@@ -83,7 +83,7 @@ TEST_CASE("hdf5: every type and layout of h5py, and its strings") {
   CHECK(!at(file, "").attributes.contains("number"));
 }
 
-TEST_CASE("hdf5: links, outside data, other types, other filters and bombs are refused by name") {
+TEST_CASE("hdf5: links, external data, other types, other filters and bombs are rejected by name") {
   const std::pair<const char*, const char*> cases[] = {
       {"soft_link", "/link: a link to another place"},
       {"external_link", "/link: a link to another place"},
@@ -108,13 +108,13 @@ TEST_CASE("hdf5: links, outside data, other types, other filters and bombs are r
   }
 }
 
-TEST_CASE("hdf5: what is no HDF5 file is refused") {
+TEST_CASE("hdf5: a file that is not HDF5 is rejected") {
   for (const char* text : {"", "x", "\x89HDF\r\n\x1a\n", "{\"class_name\": \"Functional\"}"}) {
     CHECK(refusal([&] { return read_hdf5(bytes_of_text(text), "x"); }) == "x: not an HDF5 file, or damaged");
   }
 }
 
-TEST_CASE("hdf5: prefixes are refused, and flipped bits are read or refused") {
+TEST_CASE("hdf5: prefixes are rejected, and flipped bits are read or rejected") {
   // A process for each takes milliseconds, so only a sample is tested.
   const std::string text(data_file("model.weights.h5").text());
   for (std::size_t size = 0; size < text.size(); size += 997) {
@@ -130,7 +130,7 @@ TEST_CASE("hdf5: prefixes are refused, and flipped bits are read or refused") {
   }
 }
 
-TEST_CASE("hdf5: writing and reading gives the same file, and the same contents give the same bytes") {
+TEST_CASE("hdf5: a written file reads back equal, and equal contents give equal bytes") {
   const TemporaryFolder folder;
   Hdf5File file;
   file.objects[""].attributes["keras_version"] = {{"3.15.1"}, false};
@@ -168,7 +168,7 @@ TEST_CASE("hdf5: writing and reading gives the same file, and the same contents 
   }
 }
 
-TEST_CASE("hdf5: what cannot be written is refused and leaves no file") {
+TEST_CASE("hdf5: contents that cannot be written are rejected and leave no file") {
   const TemporaryFolder folder;
   Hdf5File file;
   file.objects["a"].tensor = counting(DType::float32, {1 << 20});
@@ -199,12 +199,12 @@ std::string refusal_with(const std::string& script) {
   return refusal([] { return read_hdf5(data_file("types.h5"), "x"); });
 }
 
-TEST_CASE("hdf5: the end of the process that reads is an error, not ours") {
+TEST_CASE("hdf5: a crash of the reader process is an error and does not end attn") {
   CHECK(refusal_with("kill -SEGV $$") == "x: not a readable HDF5 file (the HDF5 library was stopped by signal 11)");
   CHECK(refusal_with("exit 7") == "x: not a readable HDF5 file (the HDF5 library ended with status 7)");
 }
 
-TEST_CASE("hdf5: nothing that the process says is believed") {
+TEST_CASE("hdf5: all data from the reader process is checked") {
   const auto nonsense = [](const std::string& answer) {
     CAPTURE(answer);
     return refusal_with("printf '" + answer + "' >&0").find("makes no sense") != std::string::npos;
@@ -223,7 +223,7 @@ TEST_CASE("hdf5: nothing that the process says is believed") {
   CHECK(refusal_with("printf 'E\\4\\0\\0\\0a\\033[m' >&0") == "x: a\\u{1b}[m");
 }
 
-TEST_CASE("hdf5: the library's version is told, and a program that is another one is found out") {
+TEST_CASE("hdf5: the library's version is reported, and a wrong program is detected") {
   CHECK(hdf5_version().starts_with("1."));
   const TemporaryFolder folder;
   const auto stand_in = [&](const std::string& name, std::string_view script) {
@@ -240,7 +240,7 @@ TEST_CASE("hdf5: the library's version is told, and a program that is another on
   ::unsetenv("ATTN_HDF5");
 }
 
-TEST_CASE("hdf5: a program that is not there is named") {
+TEST_CASE("hdf5: a missing program is an error with its name") {
   ::setenv("ATTN_HDF5", "/nowhere/attn-hdf5", 1);
   CHECK(refusal([] { return read_hdf5(data_file("types.h5"), "x"); }) ==
         "HDF5 files need /nowhere/attn-hdf5: No such file or directory");

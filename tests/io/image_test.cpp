@@ -47,12 +47,12 @@ TEST_CASE("image: every kind of JPEG and PNG has the pixels that Pillow reads") 
   }
 }
 
-TEST_CASE("image: bytes that lie in no file are decoded too") {
+TEST_CASE("image: bytes in memory are decoded too") {
   const Tensor pixels = decode_image(Bytes::copy_of(read_file(image_path("wide.png")).span()), "x");
   CHECK(pixels.shape() == Shape{9, 40, 3});
 }
 
-TEST_CASE("image: files that are no image, too large, damaged or truncated are refused by one sentence") {
+TEST_CASE("image: files that are not images, too large, damaged or truncated are rejected in one sentence") {
   const std::string most = "; at most 67108864 are allowed";
   const std::map<std::string, std::string> reasons = {
       {"bomb.png", "the image has 60000 by 60000 pixels" + most},
@@ -84,7 +84,7 @@ TEST_CASE("image: files that are no image, too large, damaged or truncated are r
   CHECK(seen == reasons.size());
 }
 
-TEST_CASE("image: prefixes and flipped bits are decoded or refused") {
+TEST_CASE("image: prefixes and flipped bits are decoded or rejected") {
   for (const char* name : {"rgb_420.jpg", "progressive.jpg", "palette_4_interlaced.png", "rgba_16.png"}) {
     CAPTURE(name);
     const Bytes file = read_file(image_path(name));
@@ -99,7 +99,7 @@ TEST_CASE("image: prefixes and flipped bits are decoded or refused") {
   }
 }
 
-TEST_CASE("image: the end of the process that decodes is an error, not ours") {
+TEST_CASE("image: a crash of the decoder process is an error and does not end attn") {
   const auto refusal_with = [](const std::string& script) {
     const InsteadOfImage program(script);
     return refusal([] { return read_image(image_path("wide.png")); });
@@ -114,7 +114,7 @@ TEST_CASE("image: the end of the process that decodes is an error, not ours") {
   ::unsetenv("ATTN_IMAGE");
 }
 
-TEST_CASE("image: nothing that the process says is believed") {
+TEST_CASE("image: all data from the decoder process is checked") {
   const auto refusal_with = [](const std::string& answer) {
     const InsteadOfImage program("printf '" + answer + "' >&0");
     return refusal([] { return read_image(image_path("wide.png")); });
@@ -133,7 +133,7 @@ TEST_CASE("image: nothing that the process says is believed") {
   CHECK(read_image(image_path("wide.png")).at(1) == 'b');
 }
 
-TEST_CASE("image: the versions of the libraries are told") { CHECK(image_version().starts_with("libjpeg-turbo ")); }
+TEST_CASE("image: the libraries' versions are reported") { CHECK(image_version().starts_with("libjpeg-turbo ")); }
 
 }  // namespace
 }  // namespace attn::io

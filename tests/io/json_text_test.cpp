@@ -26,7 +26,7 @@ TEST_CASE("json text: values of every kind are read") {
   CHECK(json["c"].empty());
 }
 
-TEST_CASE("json text: what is no JSON is refused with its place") {
+TEST_CASE("json text: invalid JSON is rejected with its place") {
   CHECK(refused("{\"a\": 1,}") == "x.json: not valid JSON at its byte 9: a comma before '}'");
   CHECK(refused("") == "x.json: not valid JSON at its byte 1: an empty text");
   CHECK(refused("1 2").starts_with("x.json: not valid JSON"));
@@ -35,12 +35,12 @@ TEST_CASE("json text: what is no JSON is refused with its place") {
   CHECK(refused(std::string_view("1\0", 2)) == "x.json: not valid JSON: a null character");
 }
 
-TEST_CASE("json text: a key that stands twice in one object is refused, in two objects it is read") {
+TEST_CASE("json text: a repeated key in one object is rejected, in two objects accepted") {
   CHECK(refused(R"({"a": 1, "b\u001b": 2, "b\u001b": 3})") == "x.json: the key 'b\\u{1b}' occurs twice in one object");
   CHECK(parse_json(R"([{"a": 1}, {"a": {"a": 2}}])", "x.json")[1]["a"]["a"] == 2);
 }
 
-TEST_CASE("json text: depth, keys, strings, values and bytes have their limits") {
+TEST_CASE("json text: depth, keys, strings, values and bytes are limited") {
   CHECK(is_accepted([] { static_cast<void>(parse_json(repeated("[", 64) + repeated("]", 64), "x")); }));
   CHECK(refused(repeated("[", 65)) == "x.json: nesting deeper than 64 is not accepted");
   const std::string key(1025, 'k');
@@ -53,7 +53,7 @@ TEST_CASE("json text: depth, keys, strings, values and bytes have their limits")
   CHECK(refused(std::string((64 << 20) + 1, ' ')) == "x.json: JSON of over 64 MiB is not accepted");
 }
 
-TEST_CASE("json text: a table's members are taken one by one, and the rest is a tree") {
+TEST_CASE("json text: a table's members are read one by one, and the rest as a tree") {
   std::string taken;
   const std::vector<JsonTable> tables = {
       {"/model/vocab",

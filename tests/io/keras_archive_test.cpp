@@ -24,7 +24,7 @@ Bytes archive_of(std::initializer_list<const char*> names) {
   return read_file(folder / "a.keras");
 }
 
-TEST_CASE("keras archive: what is written is read again, and so is one without weights") {
+TEST_CASE("keras archive: a written archive reads back, with and without weights") {
   const TemporaryFolder folder;
   KerasArchive archive;
   archive.config = "{}";
@@ -42,7 +42,7 @@ TEST_CASE("keras archive: what is written is read again, and so is one without w
   CHECK(!parse_keras_archive(archive_of({"metadata.json", "config.json"}), "a.keras").weights.has_value());
 }
 
-TEST_CASE("keras archive: a target that is written directly gets the same bytes as one that is replaced") {
+TEST_CASE("keras archive: a target that is written directly gets the bytes of a replaced one") {
   const TemporaryFolder folder;
   KerasArchive archive;
   archive.config = "{}";
@@ -59,13 +59,13 @@ TEST_CASE("keras archive: a target that is written directly gets the same bytes 
   CHECK(read_file(folder / "a.keras").text() == read_file(folder / "b.keras").text());
 }
 
-TEST_CASE("keras archive: one without a config is none") {
+TEST_CASE("keras archive: an archive without a config is rejected") {
   const Bytes file = archive_of({"metadata.json", "model.weights.h5"});
   CHECK(refusal([&] { static_cast<void>(parse_keras_archive(file, "a.keras")); }).find("config.json") !=
         std::string::npos);
 }
 
-TEST_CASE("keras archive: weights in another form are refused by their name, with the way out") {
+TEST_CASE("keras archive: weights in another format are rejected by name, with the way out") {
   for (const char* name : {"model.weights.npz", "model.weights.json"}) {
     const Bytes file = archive_of({"metadata.json", "config.json", name});
     CHECK(refusal([&] { static_cast<void>(parse_keras_archive(file, "a.keras")); }) ==

@@ -12,7 +12,7 @@ Bytes npy_of(std::string_view header, std::size_t elements) {
   return bytes_of_text(text.append(header).append(elements, '\0'));
 }
 
-TEST_CASE("npy: files of NumPy are read, whatever their order and version") {
+TEST_CASE("npy: NumPy's files of any order and version are read") {
   check_counts(parse_npy(data_file("float32.npy"), ""), DType::float32, {2, 3});
   check_counts(parse_npy(data_file("version3.npy"), ""), DType::float32, {2, 3});
   check_counts(parse_npy(data_file("float64_fortran.npy"), ""), DType::float64, {2, 3, 4});
@@ -22,12 +22,12 @@ TEST_CASE("npy: files of NumPy are read, whatever their order and version") {
   check_counts(parse_npy(data_file("empty.npy"), ""), DType::float32, {0, 3});
 }
 
-TEST_CASE("npy: the elements are shared with the file where they are aligned") {
+TEST_CASE("npy: elements are shared with the file if they are aligned") {
   const Bytes file = data_file("float32.npy");
   CHECK(parse_npy(file, "").data() == file.data().get() + 128);
 }
 
-TEST_CASE("npy: what is no plain array of numbers is refused by name") {
+TEST_CASE("npy: anything except a plain numeric array is rejected by name") {
   CHECK(refusal([] { return parse_npy(data_file("object.npy"), "x.npy"); }).find("the dtype '|O'") !=
         std::string::npos);
   CHECK(refusal([] { return parse_npy(data_file("complex.npy"), "x.npy"); }).find("the dtype '<c8'") !=
@@ -36,7 +36,7 @@ TEST_CASE("npy: what is no plain array of numbers is refused by name") {
         std::string::npos);
 }
 
-TEST_CASE("npy: writing and reading gives the same array, with bfloat16 as float32") {
+TEST_CASE("npy: a written array reads back equal, with bfloat16 as float32") {
   const TemporaryFolder folder;
   for (const DType dtype : kAllTypes) {
     for (const Shape& shape : {Shape{}, Shape{0}, Shape{7}, Shape{2, 3}, Shape{3, 1, 2, 2}}) {
@@ -49,7 +49,7 @@ TEST_CASE("npy: writing and reading gives the same array, with bfloat16 as float
   }
 }
 
-TEST_CASE("npy: what is written is what NumPy writes") {
+TEST_CASE("npy: written bytes equal NumPy's") {
   const TemporaryFolder folder;
   AtomicFile file(folder / "a.npy");
   write_npy(file, counting(DType::float32, {2, 3}));
@@ -57,7 +57,7 @@ TEST_CASE("npy: what is written is what NumPy writes") {
   CHECK(read_file(folder / "a.npy").text() == data_file("float32.npy").text());
 }
 
-TEST_CASE("npy: headers that say the same in other words are read, and every other one is refused") {
+TEST_CASE("npy: equivalent headers are read, and all others rejected") {
   const auto accepted = [](std::string_view header, std::size_t elements) {
     return is_accepted([&] { return parse_npy(npy_of(header, elements), "x"); });
   };
@@ -87,7 +87,7 @@ TEST_CASE("npy: headers that say the same in other words are read, and every oth
   CHECK(!accepted("{'descr': '<f4', 'fortran_order': False, 'shape': (2,)}", 9));
 }
 
-TEST_CASE("npy: shapes beyond any file are refused without memory") {
+TEST_CASE("npy: shapes larger than any file are rejected without allocating") {
   for (const char* shape : {"4611686018427387904,", "9223372036854775807,4", "9223372036854775808,",
                             "1099511627776,1048576", "2147483648,2147483648,4", "4294967296,4294967296",
                             "99999999999999999999999,", "0,4611686018427387904,4", "18446744073709551617,"}) {
@@ -105,7 +105,7 @@ TEST_CASE("npy: shapes beyond any file are refused without memory") {
   CHECK(refusal([&] { return parse_npy(of_rank(9), ""); }).find("more than 8 dimensions") != std::string::npos);
 }
 
-TEST_CASE("npy: a header that declares more than the file holds, or more than 10000 bytes, is refused") {
+TEST_CASE("npy: a header that declares more than the file has, or more than 10000 bytes, is rejected") {
   CHECK(!is_accepted([] { return parse_npy(bytes_of_text(std::string_view("\x93NUMPY\1\0\xff\xff{}", 12)), "x"); }));
   CHECK(!is_accepted(
       [] { return parse_npy(bytes_of_text(std::string_view("\x93NUMPY\2\0\xff\xff\xff\xff{}", 14)), "x"); }));
@@ -116,19 +116,19 @@ TEST_CASE("npy: a header that declares more than the file holds, or more than 10
   CHECK(refusal([&] { return parse_npy(npy_of(header, 4), "x"); }).find("10001 bytes") != std::string::npos);
 }
 
-TEST_CASE("npy: other versions are refused") {
+TEST_CASE("npy: other versions are rejected") {
   CHECK(!is_accepted([] { return parse_npy(bytes_of_text(std::string_view("\x93NUMPY\0\0\2\0{}", 12)), "x"); }));
   CHECK(!is_accepted([] { return parse_npy(bytes_of_text(std::string_view("\x93NUMPY\4\0\2\0\0\0{}", 14)), "x"); }));
   CHECK(!is_accepted([] { return parse_npy(bytes_of_text(std::string_view("\x93NUMPY\1\1\2\0{}", 12)), "x"); }));
 }
 
-TEST_CASE("npy: a bool that is neither 0 nor 1 is refused") {
+TEST_CASE("npy: a bool other than 0 and 1 is rejected") {
   std::string text(npy_header(DType::boolean, {2}));
   CHECK(refusal([&] { return parse_npy(bytes_of_text(text + std::string("\1\2", 2)), "x"); }) ==
         "x: element 1 of a bool array is 2, neither 0 nor 1");
 }
 
-TEST_CASE("npy: every prefix is refused, and every flipped bit is read or refused") {
+TEST_CASE("npy: every prefix is rejected, and every flipped bit is read or rejected") {
   const auto parse = [](const Bytes& file) { return parse_npy(file, "x"); };
   const Bytes file = data_file("float64_fortran.npy");
   check_prefixes_are_refused(file.text(), parse);
@@ -136,7 +136,7 @@ TEST_CASE("npy: every prefix is refused, and every flipped bit is read or refuse
   CHECK(count_accepted_flips(file.text(), 128, parse) < 20);
 }
 
-TEST_CASE("npy: control characters from a file do not reach the message") {
+TEST_CASE("npy: control characters from a file do not appear in the message") {
   const std::string message = refusal([] {
     return parse_npy(npy_of("{'descr': '\x1b]52;c;x\x07', 'fortran_order': False, 'shape': (1,)}", 4), "a\x1b[0m");
   });

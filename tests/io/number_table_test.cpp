@@ -23,7 +23,7 @@ std::string refusal_of(std::string_view text) {
 
 }  // namespace
 
-TEST_CASE("number table: the first line has names where one of its cells is no number") {
+TEST_CASE("number table: the first line has names if one of its cells is not a number") {
   const NumberTable named = read_number_table("a,\"b c\", y \n1,-2.5e1,+3\n.5,0,1\n", "t.csv");
   CHECK(named.columns == std::vector<std::string>{"a", "b c", "y"});
   CHECK(named.rows == 2);
@@ -35,13 +35,13 @@ TEST_CASE("number table: the first line has names where one of its cells is no n
   CHECK(plain.numbers == std::vector<double>{1, 2, 3, 4});
 }
 
-TEST_CASE("number table: a byte order mark, carriage returns, spaces and empty lines at the end do not count") {
+TEST_CASE("number table: a byte order mark, carriage returns, spaces and trailing empty lines are ignored") {
   const NumberTable table = read_number_table("\xEF\xBB\xBFx,y\r\n 1 ,\t2\r\n\r\n  \n", "t.csv");
   CHECK(table.columns == std::vector<std::string>{"x", "y"});
   CHECK(table.numbers == std::vector<double>{1, 2});
 }
 
-TEST_CASE("number table: what is no finite number is told with its line and column") {
+TEST_CASE("number table: a cell that is not a finite number is reported with line and column") {
   CHECK(refusal_of("a,b\n1,2\n3,x\n") == "t.csv: line 3, column 'b': 'x' is not a finite number");
   CHECK(refusal_of("1,2\n3,\n") == "t.csv: line 2, column 2: '' is not a finite number");
   CHECK(refusal_of("a,b\n1,nan\n") == "t.csv: line 2, column 'b': 'nan' is not a finite number");

@@ -21,7 +21,7 @@ bool refused_for(std::string_view header, std::string_view reason, std::size_t d
   return message.starts_with("x: ") && message.find(reason) != std::string::npos;
 }
 
-TEST_CASE("safetensors: a file of the library is read, over its own bytes where they are aligned") {
+TEST_CASE("safetensors: the library's files are read without copies if they are aligned") {
   const Bytes file = data_file("all.safetensors");
   const std::vector<NamedTensor> tensors = parse_safetensors(file, "all.safetensors");
   CHECK(tensors.size() == 14);
@@ -32,7 +32,7 @@ TEST_CASE("safetensors: a file of the library is read, over its own bytes where 
   CHECK(data < file.data().get() + file.size());
 }
 
-TEST_CASE("safetensors: writing and reading gives the same tensors, and the same bytes in any order") {
+TEST_CASE("safetensors: written tensors read back equal, with the same bytes for any order") {
   const TemporaryFolder folder;
   std::vector<NamedTensor> tensors;
   for (const DType dtype : kAllTypes)
@@ -59,7 +59,7 @@ TEST_CASE("safetensors: writing and reading gives the same tensors, and the same
   }
 }
 
-TEST_CASE("safetensors: names that it cannot hold are refused when writing") {
+TEST_CASE("safetensors: names that the format cannot store are rejected on writing") {
   const TemporaryFolder folder;
   AtomicFile file(folder / "a");
   const Tensor tensor = counting(DType::float32, {1});
@@ -74,7 +74,7 @@ TEST_CASE("safetensors: names that it cannot hold are refused when writing") {
         }).find("two arrays") != std::string::npos);
 }
 
-TEST_CASE("safetensors: a header that says anything else is refused") {
+TEST_CASE("safetensors: a header with anything else is rejected") {
   const auto accepted = [](std::string_view header, std::size_t data) {
     return is_accepted([&] { return parse_safetensors(file_of(header, data), "x"); });
   };
@@ -127,7 +127,7 @@ TEST_CASE("safetensors: a header that says anything else is refused") {
   CHECK(refused_for(R"({"a":{"dtype":"BOOL","shape":[8],"data_offsets":[0,8]})", "not valid JSON"));
 }
 
-TEST_CASE("safetensors: shapes beyond any file and deep nesting are refused") {
+TEST_CASE("safetensors: shapes larger than any file and deep nesting are rejected") {
   for (const char* shape : {"4294967296,4294967296", "9223372036854775807,2", "18446744073709551615,2",
                             "18446744073709551616", "2305843009213693954,8", "0,4611686018427387904,4"}) {
     CAPTURE(shape);
@@ -140,7 +140,7 @@ TEST_CASE("safetensors: shapes beyond any file and deep nesting are refused") {
   CHECK(!is_accepted([&] { return parse_safetensors(file_of("{\"a\":" + std::string(100'000, '['), 0), "x"); }));
 }
 
-TEST_CASE("safetensors: a header size beyond the file or the limit is refused") {
+TEST_CASE("safetensors: a header size beyond the file or the limit is rejected") {
   std::string text(8, '\xff');
   CHECK(refusal([&] { return parse_safetensors(bytes_of_text(text + "{}"), "x"); }).find("at most 100000000") !=
         std::string::npos);
@@ -148,7 +148,7 @@ TEST_CASE("safetensors: a header size beyond the file or the limit is refused") 
       !is_accepted([&] { return parse_safetensors(bytes_of_text(std::string_view("\3\0\0\0\0\0\0\0{}", 10)), "x"); }));
 }
 
-TEST_CASE("safetensors: every prefix is refused, and every flipped bit is read or refused") {
+TEST_CASE("safetensors: every prefix is rejected, and every flipped bit is read or rejected") {
   const auto parse = [](const Bytes& file) { return parse_safetensors(file, "x"); };
   const Bytes file = data_file("all.safetensors");
   check_prefixes_are_refused(file.text(), parse);

@@ -8,7 +8,7 @@
 namespace attn::io {
 namespace {
 
-TEST_CASE("tensor file: the contents tell the format, whatever the name") {
+TEST_CASE("tensor file: the contents determine the format, not the name") {
   const TemporaryFolder folder;
   const auto copy_as = [&](const char* name, const char* other) {
     std::filesystem::copy_file(data_path(name), folder / other);
@@ -21,7 +21,7 @@ TEST_CASE("tensor file: the contents tell the format, whatever the name") {
   CHECK(copy_as("all.safetensors", "b").size() == 14);
 }
 
-TEST_CASE("tensor file: other files are refused with what they are") {
+TEST_CASE("tensor file: other files are rejected with their kind") {
   CHECK(refusal([] { return read_tensors(data_path("model.keras")); }).find("a .keras archive") != std::string::npos);
   CHECK(refusal([] { return read_tensors(data_path("types.h5")); }).find("an HDF5 file") != std::string::npos);
   CHECK(refusal([] { return read_tensors(data_path("generate.py")); }).find("neither a .npy, a .npz nor") !=
@@ -29,7 +29,7 @@ TEST_CASE("tensor file: other files are refused with what they are") {
   CHECK(refusal([] { return parse_tensors(Bytes(), "x"); }).find("neither") != std::string::npos);
 }
 
-TEST_CASE("tensor file: the extension tells the format to write") {
+TEST_CASE("tensor file: the extension determines the format to write") {
   const TemporaryFolder folder;
   const std::vector<NamedTensor> tensors = {{"a", counting(DType::float32, {2, 3})},
                                             {"b", counting(DType::int32, {2})}};
@@ -44,7 +44,7 @@ TEST_CASE("tensor file: the extension tells the format to write") {
   CHECK(kind_of(read_file(folder / "x.npy")) == FileKind::npy);
 }
 
-TEST_CASE("tensor file: an extension or a count that cannot be is a usage error that leaves no file") {
+TEST_CASE("tensor file: an invalid extension or count is a usage error that leaves no file") {
   const TemporaryFolder folder;
   const std::vector<NamedTensor> tensors = {{"a", counting(DType::float32, {2})}, {"b", counting(DType::int32, {2})}};
   for (const char* name : {"x.txt", "x", "npz", ".npz", "x.npy"}) {
@@ -61,7 +61,7 @@ TEST_CASE("tensor file: an extension or a count that cannot be is a usage error 
   CHECK_NOTHROW(check_tensor_path("x.npy"));
 }
 
-TEST_CASE("keras archive: config, metadata and a view of the weights") {
+TEST_CASE("keras archive: config, metadata and a view of the weights are read") {
   const Bytes file = data_file("model.keras");
   const KerasArchive archive = parse_keras_archive(file, "model.keras");
   CHECK(archive.config.starts_with("{\"module\": \"keras\", \"class_name\": \"Sequential\""));
@@ -71,7 +71,7 @@ TEST_CASE("keras archive: config, metadata and a view of the weights") {
   CHECK(archive.weights->data().get() > file.data().get());
 }
 
-TEST_CASE("keras archive: what lacks a config or has its weights elsewhere is refused") {
+TEST_CASE("keras archive: an archive without a config, or with weights elsewhere, is rejected") {
   const TemporaryFolder folder;
   const auto archive_of = [&](std::initializer_list<const char*> names) {
     AtomicFile file(folder / "a");

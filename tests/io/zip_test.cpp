@@ -91,7 +91,7 @@ Part packed_part(const std::string& contents) {
   return part;
 }
 
-TEST_CASE("zip: stored members are views, deflated ones are unpacked") {
+TEST_CASE("zip: stored members are views, and deflated ones are unpacked") {
   const std::string text = "hello hello hello hello";
   Part packed = packed_part(text);
   packed.name = "folder/b";
@@ -113,14 +113,14 @@ TEST_CASE("zip: an empty archive and one with a comment are read") {
   CHECK(ZipReader(bytes_of_text(archive_of({Part{}}, "", "", "a comment")), "").members().size() == 1);
 }
 
-TEST_CASE("zip: bytes before, between and after are refused") {
+TEST_CASE("zip: bytes before, between and after members are rejected") {
   CHECK(refused_for(archive_of({Part{}}, "x"), "overlap or leave a gap"));
   CHECK(refused_for(archive_of({Part{}}, "", "x"), "1 bytes before its directory"));
   CHECK(refused_for(archive_of({Part{}}) + "x", "bytes after"));
   CHECK(refused_for(archive_of({}, "x"), "1 bytes before its directory"));
 }
 
-TEST_CASE("zip: members that overlap, repeat or disagree with the directory are refused") {
+TEST_CASE("zip: members that overlap, repeat or contradict the directory are rejected") {
   CHECK(refused_for(archive_of({Part{}, Part{}}), "occurs twice"));
   CHECK(refused_for(archive_of({Part{}, Part{.name = "b", .offset = 0}}), "overlap"));
   CHECK(refused_for(archive_of({Part{.local_name = "b"}}), "disagree"));
@@ -128,7 +128,7 @@ TEST_CASE("zip: members that overlap, repeat or disagree with the directory are 
   CHECK(refused_for(archive_of({Part{.offset = 1 << 30}}), "overlap or leave a gap"));
 }
 
-TEST_CASE("zip: names that leave the folder or cannot be printed are refused") {
+TEST_CASE("zip: names that leave the folder or cannot be printed are rejected") {
   CHECK(refused_for(archive_of({Part{.name = ""}}), "is empty"));
   CHECK(refused_for(archive_of({Part{.name = "/etc/passwd"}}), "absolute"));
   CHECK(refused_for(archive_of({Part{.name = "a/../../b"}}), "leaves"));
@@ -141,7 +141,7 @@ TEST_CASE("zip: names that leave the folder or cannot be printed are refused") {
   CHECK(is_accepted([] { ZipReader(bytes_of_text(archive_of({Part{.name = "..a/b:0"}})), ""); }));
 }
 
-TEST_CASE("zip: encryption, links, other methods and unknown features are refused") {
+TEST_CASE("zip: encryption, links, other methods and unknown features are rejected") {
   CHECK(refused_for(archive_of({Part{.flags = 1}}), "encrypted"));
   CHECK(refused_for(archive_of({Part{.flags = 1 << 5}}), "not supported"));
   CHECK(refused_for(archive_of({Part{.method = 12}}), "method 12"));
@@ -151,7 +151,7 @@ TEST_CASE("zip: encryption, links, other methods and unknown features are refuse
   CHECK(refused_for(archive_of({Part{.directory_extra = number(1, 2) + number(8, 2)}}), "8 more bytes"));
 }
 
-TEST_CASE("zip: damaged contents are found by their checksum, size and end") {
+TEST_CASE("zip: damaged contents are detected by checksum, size and end") {
   CHECK(refused_for(archive_of({Part{.unpacked = "other"}}), "checksum"));
   const std::string text(1000, 'x');
   Part part = packed_part(text);
@@ -171,7 +171,7 @@ TEST_CASE("zip: damaged contents are found by their checksum, size and end") {
   CHECK(refused_for(archive_of({noise}), "damaged"));
 }
 
-TEST_CASE("zip: what grows out of proportion is refused before it is unpacked") {
+TEST_CASE("zip: data with an excessive compression ratio is rejected before it is unpacked") {
   Part bomb = packed_part(std::string(20 << 20, '\0'));
   CHECK(refused_for(archive_of({bomb}), "bomb"));
   // A false size of a small member allocates no memory either.
@@ -186,7 +186,7 @@ TEST_CASE("zip: what grows out of proportion is refused before it is unpacked") 
   CHECK(refused_for(archive_of(many), "bomb"));
 }
 
-TEST_CASE("zip: more members than anyone needs are refused") {
+TEST_CASE("zip: an excessive number of members is rejected") {
   std::vector<Part> many;
   for (std::size_t i = 0; i <= ZipReader::kMaxMembers; ++i) many.push_back({.name = std::to_string(i), .contents = ""});
   CHECK(refused_for(archive_of(many), "at most 10000"));
@@ -194,7 +194,7 @@ TEST_CASE("zip: more members than anyone needs are refused") {
   CHECK(is_accepted([&] { ZipReader(bytes_of_text(archive_of(many)), ""); }));
 }
 
-TEST_CASE("zip: 64-bit sizes are read where they are needed, and must agree") {
+TEST_CASE("zip: 64-bit sizes are read if needed, and must agree") {
   const std::string text = "hello";
   const std::string extra = number(1, 2) + number(16, 2) + number(5, 8) + number(5, 8);
   const std::string local = "PK\3\4" + number(45, 2) + number(0, 2) + number(0, 2) + number(0, 4) +
@@ -221,7 +221,7 @@ TEST_CASE("zip: 64-bit sizes are read where they are needed, and must agree") {
   CHECK(refused_for(ended(1, directory.size(), local.size() + 1, 0xFFFF), "does not end where it should"));
 }
 
-TEST_CASE("zip: the writer's archives are read again, and the same contents give the same bytes") {
+TEST_CASE("zip: written archives read back, and equal contents give equal bytes") {
   const TemporaryFolder folder;
   for (const char* name : {"a.zip", "b.zip"}) {
     AtomicFile file(folder / name);
@@ -241,8 +241,7 @@ TEST_CASE("zip: the writer's archives are read again, and the same contents give
   CHECK(reader.read(*reader.find("two"), kMaxSize).text().empty());
 }
 
-TEST_CASE(
-    "zip: a member whose size is known once it is written is as one that was given, in 64 bits where it may be large") {
+TEST_CASE("zip: a member written without a known size equals one with it, in 64 bits if it may be large") {
   const TemporaryFolder folder;
   const std::string text = "hello";
   const auto written = [&](const std::string& name, std::int64_t most) {
@@ -265,7 +264,7 @@ TEST_CASE(
   CHECK(reader.read(*reader.find("two"), kMaxSize).text() == text);
 }
 
-TEST_CASE("zip: an archive of more members than 16 bits count has its number in 64") {
+TEST_CASE("zip: an archive with more than 65535 members stores their number in 64 bits") {
   const TemporaryFolder folder;
   AtomicFile file(folder / "a.zip");
   ZipWriter writer(file);
@@ -276,7 +275,7 @@ TEST_CASE("zip: an archive of more members than 16 bits count has its number in 
         "a.zip: a zip archive of 70000 members; at most 10000 are accepted");
 }
 
-TEST_CASE("npz: files of NumPy are read, stored, deflated or streamed") {
+TEST_CASE("npz: NumPy's stored, deflated and streamed files are read") {
   for (const char* name : {"stored.npz", "deflated.npz"}) {
     const std::vector<NamedTensor> tensors = parse_npz(data_file(name), name);
     CHECK(tensors.size() == 12);
@@ -289,7 +288,7 @@ TEST_CASE("npz: files of NumPy are read, stored, deflated or streamed") {
   check_counts(named(streamed, "b"), DType::float32, {2, 3});
 }
 
-TEST_CASE("npz: members that are no arrays are refused by name") {
+TEST_CASE("npz: members that are not arrays are rejected by name") {
   const auto parse = [](const std::string& archive) {
     return refusal([&] { return parse_npz(bytes_of_text(archive), "x.npz"); });
   };
@@ -297,7 +296,7 @@ TEST_CASE("npz: members that are no arrays are refused by name") {
   CHECK(parse(archive_of({Part{.name = "a.npy"}})).starts_with("x.npz: a.npy: "));
 }
 
-TEST_CASE("npz: writing and reading gives the same arrays in their order") {
+TEST_CASE("npz: written arrays read back equal and in order") {
   const TemporaryFolder folder;
   std::vector<NamedTensor> tensors;
   for (const DType dtype : kAllTypes) {
@@ -315,7 +314,7 @@ TEST_CASE("npz: writing and reading gives the same arrays in their order") {
   }
 }
 
-TEST_CASE("npz: names that are the same or no names are refused when writing") {
+TEST_CASE("npz: duplicate and invalid names are rejected on writing") {
   const TemporaryFolder folder;
   AtomicFile file(folder / "a.npz");
   const Tensor tensor = counting(DType::float32, {1});
@@ -327,7 +326,7 @@ TEST_CASE("npz: names that are the same or no names are refused when writing") {
         }).find("leaves") != std::string::npos);
 }
 
-TEST_CASE("npz: every prefix is refused; a flipped bit is refused unless it changes nothing that is read") {
+TEST_CASE("npz: every prefix is rejected, and a flipped bit is rejected unless it has no effect") {
   const auto parse = [](const Bytes& file) { return parse_npz(file, "x"); };
   for (const char* name : {"streamed.npz", "deflated.npz"}) {
     CAPTURE(name);

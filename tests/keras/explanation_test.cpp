@@ -72,7 +72,7 @@ keras::ReadOptions shape(Shape shape) {
 
 }  // namespace
 
-TEST_CASE("explanation: the lines of every layer of every case add up to what the summary tells") {
+TEST_CASE("explanation: the lines of every layer of every case add up to the summary's totals") {
   namespace fs = std::filesystem;
   int cases = 0;
   for (const auto& entry : fs::recursive_directory_iterator(attn::test::in_repository("tests/data/keras"))) {
@@ -119,7 +119,7 @@ TEST_CASE("explanation: the lines of every layer of every case add up to what th
   CHECK(cases > 150);
 }
 
-TEST_CASE("explanation: the textbook's 4·d² where heads fill the width, and the long way where they do not") {
+TEST_CASE("explanation: attention has 4·d² parameters if heads fill the width, and a longer formula if not") {
   const Explained explained(keras::Model::builtin_encoder());
   const keras::Explanation it = explained.of("multi_head_attention");
   REQUIRE(it.params.size() == 8);
@@ -142,7 +142,7 @@ TEST_CASE("explanation: the textbook's 4·d² where heads fill the width, and th
   CHECK(other.identities[0].since.empty());
 }
 
-TEST_CASE("explanation: groups share heads, gates stand side by side, letters are those of the equation") {
+TEST_CASE("explanation: grouped heads, gated layers and the equation's letters are shown") {
   const Explained grouped(
       layer("GroupQueryAttention", R"("head_dim": 4, "num_query_heads": 6, "num_key_value_heads": 2)"), shape({3, 10}));
   CHECK(spelled(grouped.of("it").params[2]) == "d_model.g.d_head");
@@ -171,7 +171,7 @@ using Lines = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("explanation: windows are told by what they read, by the cells of the output and by filters") {
+TEST_CASE("explanation: convolutions are shown by their inputs, output cells and filters") {
   CHECK(flops_of("Conv1D", R"("filters": 6, "kernel_size": 3)", {5, 4}) ==
         Lines{"multiply and add: 2.B.o.k.c_in.f", "bias: B.o.f"});
   CHECK(flops_of("Conv1D", R"("filters": 6, "kernel_size": 3, "padding": "same")", {5, 4}) ==
@@ -195,7 +195,7 @@ TEST_CASE("explanation: windows are told by what they read, by the cells of the 
     if (symbol.symbol == "r") CHECK(bool(symbol.value == 5 * 3 - 2));
 }
 
-TEST_CASE("explanation: attention without projections has its scores, its scale and its values by name") {
+TEST_CASE("explanation: attention without projections shows its scores, scale and values") {
   const auto of_case = [](const std::string& name, const std::string& layer_name) {
     const Explained explained(
         read_text(attn::test::in_repository("tests/data/keras/attention/") + name + "/model.json"));
@@ -210,7 +210,7 @@ TEST_CASE("explanation: attention without projections has its scores, its scale 
   CHECK(of_case("concat", "attention")[4] == "concat_score_weight: multiply: B.T.S");
 }
 
-TEST_CASE("explanation: embeddings and heads count a vocabulary, and what a layer of layers has itself is named") {
+TEST_CASE("explanation: embeddings and heads count a vocabulary, and a composite layer's own part is named") {
   const Explained backward(
       read_text(attn::test::in_repository("tests/data/keras/families/hub_masked_lm_head/model.json")));
   int heads = 0;
@@ -233,7 +233,7 @@ TEST_CASE("explanation: embeddings and heads count a vocabulary, and what a laye
     if (row.class_name == "ViTPatchingAndEmbedding") CHECK(row.how == "those of the 2 layers in it, and its own");
 }
 
-TEST_CASE("explanation: a layer without parameters says why") {
+TEST_CASE("explanation: a layer without parameters shows the reason") {
   const std::vector<std::pair<std::string, std::string>> rows = {{"Dropout", "only in training"},
                                                                  {"Flatten", "only moves elements"},
                                                                  {"GlobalAveragePooling1D", "means or maxima"},
@@ -249,7 +249,7 @@ TEST_CASE("explanation: a layer without parameters says why") {
   }
 }
 
-TEST_CASE("explanation: a part of a layer is found by its path, and what is in a nested model by its own") {
+TEST_CASE("explanation: a part of a layer is found by its path, also in a nested model") {
   const Explained explained(keras::Model::builtin_encoder());
   CHECK(explained.of("multi_head_attention/query").total_params == 512 * 8 * 64 + 512);
   CHECK(explained.explainer.find("multi_head_attention/attention").has_value());

@@ -58,7 +58,7 @@ bool has(const std::string& text, const std::string& part) { return text.find(pa
 
 }  // namespace
 
-TEST_CASE("keras 2: what Keras 3 does not have is refused with the place and the reason") {
+TEST_CASE("keras 2: features that Keras 3 lacks are rejected with place and reason") {
   struct Row {
     std::string layers, reason;
   };
@@ -92,7 +92,7 @@ TEST_CASE("keras 2: what Keras 3 does not have is refused with the place and the
   }
 }
 
-TEST_CASE("keras 2: a Lambda is opened as a row of its own, and its code is never run") {
+TEST_CASE("keras 2: a Lambda is shown as a row, and its code is never run") {
   const keras::Model model = keras::Model::read("m.json", model_json(one_layer("Lambda", R"("function": "f")")));
   CHECK(model.custom_classes() == std::vector<std::string>{"Lambda"});
   std::string said;
@@ -104,14 +104,14 @@ TEST_CASE("keras 2: a Lambda is opened as a row of its own, and its code is neve
   CHECK(has(said, "it carries Python code"));
 }
 
-TEST_CASE("keras 2: places in messages are those of the file, also where layers are put in") {
+TEST_CASE("keras 2: places in messages are those of the file, also with inserted layers") {
   const std::string text = R"({"class_name": "Sequential", "keras_version": "2.1.0", "config": [
     {"class_name": "Dense", "config": {"name": "a", "units": 3, "batch_input_shape": [null, 4]}},
     {"class_name": "Dense", "config": {"name": "b", "unitz": 3}}]})";
   CHECK(refusal(text) == "m.json:3:53: /config/1/config/unitz: unknown key (did you mean 'units'?)");
 }
 
-TEST_CASE("keras 2: a chain whose config is the list of its layers, the oldest form") {
+TEST_CASE("keras 2: a Sequential whose config is a list of layers, the oldest form, is read") {
   const auto model = keras::Model::read("m.json", R"({"class_name": "Sequential", "config": [
     {"class_name": "Dense", "config": {"name": "a", "units": 3, "batch_input_shape": [null, 4], "dtype": "float32"}},
     {"class_name": "Dense", "config": {"name": "b", "units": 2}}]})");
@@ -119,7 +119,7 @@ TEST_CASE("keras 2: a chain whose config is the list of its layers, the oldest f
   CHECK(model.summary().total_params == 23);
 }
 
-TEST_CASE("keras 2: objects are spelt as Keras 3 spells them") {
+TEST_CASE("keras 2: objects are written in Keras 3's form") {
   const std::string initializer =
       R"({"class_name": "VarianceScaling", "config": {"scale": 1.0, "mode": "fan_avg", "distribution": "normal",
           "seed": null, "dtype": "float32"}})";
@@ -140,14 +140,14 @@ TEST_CASE("keras 2: objects are spelt as Keras 3 spells them") {
   CHECK(has(text, "'class_name': 'Zeros'"));
 }
 
-TEST_CASE("keras 2: a causal attention layer is one that is called so in Keras 3") {
+TEST_CASE("keras 2: a causal attention layer is causal in its calls in Keras 3") {
   const std::string text =
       model_json(R"({"class_name": "Attention", "name": "y", "config": {"name": "y", "causal": true},
     "inbound_nodes": [[["x", 0, 0, {}], ["x", 0, 0, {}]]]})");
   CHECK(has(keras::Model::read("m.json", text).config({}), R"("kwargs": {"use_causal_mask": true})"));
 }
 
-TEST_CASE("keras 2: a layer and a bare config are read without a model around them") {
+TEST_CASE("keras 2: a layer and a bare config are read without an enclosing model") {
   const auto model = keras::Model::read("m.json", model_json(one_layer("LayerNormalization", R"("axis": [2])")));
   CHECK(model.summary().total_params == 12);
   CHECK(refusal(R"({"name": "m", "layers": [{"class_name": "InputLayer", "name": "x", "inbound_nodes": [],
@@ -155,7 +155,7 @@ TEST_CASE("keras 2: a layer and a bare config are read without a model around th
     "output_layers": [["x", 0, 0]]})") == "accepted");
 }
 
-TEST_CASE("keras 2: a model whose masks Keras 3 treats otherwise has one warning, which names the first such layer") {
+TEST_CASE("keras 2: a model whose masks differ in Keras 3 has one warning with the first such layer") {
   const auto warnings = [](const std::string& name) {
     std::ifstream file(test::in_repository("tests/data/keras2/" + name + "/model.json"));
     const std::string text{std::istreambuf_iterator<char>(file), {}};

@@ -51,7 +51,7 @@ std::int64_t params(const keras::Model& model) { return static_cast<std::int64_t
 
 }  // namespace
 
-TEST_CASE("keras_hub: what KerasHub refuses is refused with the place and the reason") {
+TEST_CASE("keras_hub: configs that KerasHub rejects are rejected with place and reason") {
   struct Row {
     std::string class_name, config;
     std::optional<Shape> input;
@@ -192,7 +192,7 @@ TEST_CASE("keras_hub: what KerasHub refuses is refused with the place and the re
   }
 }
 
-TEST_CASE("keras_hub: a backbone is told by what its constructor needs, and written with all that it takes") {
+TEST_CASE("keras_hub: a backbone needs only required arguments, and is written with all") {
   const keras::Model model = read(object("BertBackbone", kSizes));
   CHECK(model.name() == "bert_backbone");
   const json written = json::parse(model.config({}));
@@ -204,7 +204,7 @@ TEST_CASE("keras_hub: a backbone is told by what its constructor needs, and writ
   CHECK(params(read(written.dump())) == params(model));
 }
 
-TEST_CASE("keras_hub: a family that attn lacks is refused with the reason, not with a neighbor's name") {
+TEST_CASE("keras_hub: an unsupported family is rejected with the reason, not with another family's name") {
   struct Row {
     std::string class_name, reason;
   };
@@ -227,7 +227,7 @@ TEST_CASE("keras_hub: a family that attn lacks is refused with the reason, not w
   }
 }
 
-TEST_CASE("keras_hub: presets of KerasNLP, its old name, are read and written under the new one") {
+TEST_CASE("keras_hub: presets of KerasNLP, the old name, are read and written under the new one") {
   json preset = json::parse(object("GPT2Backbone", kSizes));
   preset["module"] = "keras_nlp.src.models.gpt2.gpt2_backbone";
   preset["registered_name"] = "keras_nlp>GPT2Backbone";
@@ -236,7 +236,7 @@ TEST_CASE("keras_hub: presets of KerasNLP, its old name, are read and written un
   CHECK(written["registered_name"] == "keras_hub>GPT2Backbone");
 }
 
-TEST_CASE("keras_hub: a backbone of the right name from another module is refused at its place") {
+TEST_CASE("keras_hub: a backbone from another module is rejected at its place") {
   json task = json::parse(
       object("GPT2CausalLM",
              R"("backbone": )" + object("GPT2Backbone", R"("name": "backbone", "trainable": true, )" + kSizes)));
@@ -255,7 +255,7 @@ TEST_CASE("keras_hub: a frozen backbone freezes every layer in it") {
   for (const keras::SummaryRow& row : summary.rows) CHECK(row.trainable.value_or(false) == false);
 }
 
-TEST_CASE("keras_hub: ALBERT's blocks are shared by the layers of a group") {
+TEST_CASE("keras_hub: layers of a group share ALBERT's blocks") {
   const auto with = [](const std::string& more) {
     return params(read(object("AlbertBackbone", kSizes + R"(, "embedding_dim": 4)" + more)));
   };
@@ -263,7 +263,7 @@ TEST_CASE("keras_hub: ALBERT's blocks are shared by the layers of a group") {
   CHECK(with(R"(, "num_groups": 2)") == with(R"(, "num_inner_repetitions": 2)"));
 }
 
-TEST_CASE("keras_hub: a summary makes no table of positions, however long") {
+TEST_CASE("keras_hub: a summary creates no table of positions, for any length") {
   const std::string encoding = object("SinePositionEncoding", "");
   CHECK(hub_refusal(encoding, Shape{5'000'000'000, 8'000'000'000}).empty());
   CHECK(hub_refusal(object("RotaryEmbedding", ""), Shape{5'000'000'000, 8'000'000'000}).empty());

@@ -35,7 +35,7 @@ std::string nested(const std::string& class_name, const std::string& config) {
 
 }  // namespace
 
-TEST_CASE("layers: configs that Keras refuses are refused with the place and the reason") {
+TEST_CASE("layers: configs that Keras rejects are rejected with place and reason") {
   struct Row {
     std::string class_name, config;
     Shape input;
@@ -101,7 +101,7 @@ TEST_CASE("layers: configs that Keras refuses are refused with the place and the
   }
 }
 
-TEST_CASE("layers: shapes with unknown dimensions are Keras's") {
+TEST_CASE("layers: shapes with unknown dimensions equal Keras's") {
   struct Row {
     std::string class_name, config;
     Shape input;
@@ -135,13 +135,13 @@ TEST_CASE("layers: shapes with unknown dimensions are Keras's") {
   }
 }
 
-TEST_CASE("layers: a summary of 10^12 parameters allocates none of them") {
+TEST_CASE("layers: a summary of 10^12 parameters allocates no weights") {
   CHECK(shown_shape("LSTM", R"("units": 500000000)", {4, 6}) == "(None, 500000000)");
   CHECK(shown_shape("EinsumDense", R"("equation": "ab,bc->ac", "output_shape": 1000000000000)", {4}) ==
         "(None, 1000000000000)");
 }
 
-TEST_CASE("layers: axes are lists once a layer is built, as Keras writes them") {
+TEST_CASE("layers: axes of a built layer are written as lists, as in Keras") {
   const std::string text = layer_json("LayerNormalization", R"("axis": -1)");
   keras::ConfigOptions options;
   options.format = keras::ConfigFormat::python;
@@ -151,7 +151,7 @@ TEST_CASE("layers: axes are lists once a layer is built, as Keras writes them") 
   CHECK(keras::Model::read("it.json", text, built).config(options).find("'axis': [-1],") != std::string::npos);
 }
 
-TEST_CASE("layers: keys appear in the Keras versions that have them") {
+TEST_CASE("layers: keys are written only for Keras versions that have them") {
   const auto config = [](const std::string& class_name, const std::string& fields, int version) {
     keras::ConfigOptions options;
     options.format = keras::ConfigFormat::python;
@@ -171,7 +171,7 @@ TEST_CASE("layers: keys appear in the Keras versions that have them") {
   CHECK(config("ELU", R"("alpha": 0.5)", 315).find("{'name': 'it', 'alpha': 0.5, 'trainable': True") == 0);
 }
 
-TEST_CASE("layers: Bidirectional makes its backward layer from the forward one") {
+TEST_CASE("layers: Bidirectional derives its backward layer from the forward one") {
   const std::string layer = nested("LSTM", R"("name": "lstm", "units": 3, "return_sequences": true)");
   const std::string text = layer_json("Bidirectional", R"("layer": )" + layer);
   keras::ReadOptions options;

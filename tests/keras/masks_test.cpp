@@ -66,7 +66,7 @@ const Shape kMask{kUnknown, 7};
 
 }  // namespace
 
-TEST_CASE("masks: an Embedding makes one, Dropout keeps it, attention uses it, Flatten ends it") {
+TEST_CASE("masks: Embedding creates a mask, Dropout passes it on, attention uses it, Flatten drops it") {
   const MaskTrace trace = trace_of({layer("Dropout", "dropout", R"("rate": 0.1)", {from("embedding")}),
                                     layer("MultiHeadAttention", "attention", R"("num_heads": 2, "key_dim": 4)",
                                           {from("dropout") + "," + from("dropout")}),
@@ -90,7 +90,7 @@ TEST_CASE("masks: an Embedding makes one, Dropout keeps it, attention uses it, F
         "'flatten' (Flatten) does not support masks: that of 'attention' ends there, and Keras warns");
 }
 
-TEST_CASE("masks: attention that takes the mask off the residual is told, and so is the + that drops it") {
+TEST_CASE("masks: attention that removes the residual's mask is reported, and so is the addition that drops it") {
   const MaskTrace trace = trace_of({layer("MultiHeadAttention", "attention", R"("num_heads": 2, "key_dim": 4)",
                                           {from("embedding") + "," + from("embedding")}),
                                     layer("Add", "add", "", {from("embedding") + "," + from("attention")}, "keras.ops"),
@@ -105,7 +105,7 @@ TEST_CASE("masks: attention that takes the mask off the residual is told, and so
             "'add' (Add) silently drops the mask of 'attention', as all operations do"});
 }
 
-TEST_CASE("masks: a lost mask is no warning where no later layer uses masks, or where one is handed over") {
+TEST_CASE("masks: a lost mask is a warning only if a later layer uses masks and gets none") {
   const std::string attention = layer("MultiHeadAttention", "attention", R"("num_heads": 2, "key_dim": 4)",
                                       {from("embedding") + "," + from("embedding")});
   const std::string add = layer("Add", "add", "", {from("embedding") + "," + from("attention")}, "keras.ops");
@@ -125,7 +125,7 @@ TEST_CASE("masks: a lost mask is no warning where no later layer uses masks, or 
   CHECK(far.warnings.size() == 2);
 }
 
-TEST_CASE("masks: the probabilities that attention gives carry its mask, which a Softmax uses") {
+TEST_CASE("masks: attention probabilities carry a mask, which a Softmax uses") {
   std::string attention = layer("MultiHeadAttention", "attention", R"("num_heads": 2, "key_dim": 4)",
                                 {from("embedding") + "," + from("embedding")});
   const std::string none = R"("kwargs": {})";
@@ -138,7 +138,7 @@ TEST_CASE("masks: the probabilities that attention gives carry its mask, which a
   CHECK(row_of(trace, "softmax").inputs[0].mask == Shape{kUnknown, 1, 7, 7});
 }
 
-TEST_CASE("masks: a merge of two masks, and a pooling that uses one") {
+TEST_CASE("masks: a merge of two masks and a masked pooling are traced") {
   const MaskTrace trace = trace_of({layer("Masking", "masking", "", {from("embedding")}),
                                     layer("Add", "add", "", {"[" + from("embedding") + "," + from("masking") + "]"}),
                                     layer("GlobalAveragePooling1D", "mean", "", {from("add")})},
@@ -150,7 +150,7 @@ TEST_CASE("masks: a merge of two masks, and a pooling that uses one") {
   CHECK(trace.warnings.empty());
 }
 
-TEST_CASE("masks: the calls in a nested model are rows of their own, and its second call is counted") {
+TEST_CASE("masks: calls in a nested model have separate rows, and repeated calls are counted") {
   const std::string inner =
       functional("sub",
                  {layer("InputLayer", "inner", R"("batch_shape": [null, 7, 8], "dtype": "float32")", {}),
@@ -172,7 +172,7 @@ TEST_CASE("masks: the calls in a nested model are rows of their own, and its sec
   CHECK(row_of(trace, "sub").keeps);
 }
 
-TEST_CASE("masks: a model without an input shape is refused with the way out") {
+TEST_CASE("masks: a model without an input shape is rejected with the way out") {
   const std::string text =
       R"({"module": "keras", "class_name": "Sequential", "config": {"name": "s", "layers": [)"
       R"({"module": "keras.layers", "class_name": "Dense", "config": {"name": "d", "units": 3}}]}})";

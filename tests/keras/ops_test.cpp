@@ -160,7 +160,7 @@ void check_refused(const Call& call, const std::vector<Given>& inputs, const std
 
 // ---------------------------------------------------------------------------------------------------- dtypes
 
-TEST_CASE("operations: a Python number takes the dtype of the tensor that it meets") {
+TEST_CASE("operations: a Python number takes the dtype of the other operand") {
   check_exact({kNumpy, "Add", "", "[$x, 2]"}, {x_of(DType::uint8, {1, 2})}, DType::uint8, {1, 2}, {3, 4});
   check_exact({kNumpy, "Multiply", "", "[0.5, $x]"}, {x_of(DType::float16, {1, 2})}, DType::float16, {1, 2}, {0.5, 1});
   check_exact({kNumpy, "Add", "", "[$x, 1]"}, {x_of(DType::boolean, {0, 1})}, DType::int32, {1, 2}, {1, 2});
@@ -176,7 +176,7 @@ TEST_CASE("operations: constant arrays keep their dtype") {
               {2.5, 4.5});
 }
 
-TEST_CASE("layers: constant arrays are inputs too, cast and broadcast as Keras does") {
+TEST_CASE("layers: constant arrays are inputs, cast and broadcast as in Keras") {
   const auto array = [](const std::string& value, const std::string& dtype = "float32") {
     return R"({"class_name": "__numpy__", "config": {"value": )" + value + R"(, "dtype": ")" + dtype + R"("}})";
   };
@@ -191,7 +191,7 @@ TEST_CASE("layers: constant arrays are inputs too, cast and broadcast as Keras d
   check_refused({kLayer, "Add", "", "[[$x, [$x]]]"}, {counted()}, "must be a list of tensors");
 }
 
-TEST_CASE("layers: a constant that is not rectangular is refused before its first rows say how large it is") {
+TEST_CASE("layers: a constant that is not rectangular is rejected before its first rows determine a size") {
   std::string value = "[[" + std::string(200'000, '1');
   for (std::size_t i = 3; i < value.size(); i += 2) value[i] = ',';
   value.back() = ']';
@@ -201,7 +201,7 @@ TEST_CASE("layers: a constant that is not rectangular is refused before its firs
                 {counted()}, "a constant must be rectangular");
 }
 
-TEST_CASE("operations: a division of integers is one of float32, a floor division stays") {
+TEST_CASE("operations: integer division is in float32, and floor division in integers") {
   check_exact({kNumpy, "TrueDivide", "", "[$x, 2]"}, {x_of(DType::int32, {-3, 4})}, DType::float32, {1, 2}, {-1.5, 2});
   check_exact({kNumpy, "FloorDivide", "", "[$x, 2]"}, {x_of(DType::int32, {-3, 4})}, DType::int32, {1, 2}, {-2, 2});
   check_exact({kNumpy, "Mod", "", "[$x, 3]"}, {x_of(DType::int32, {-4, 4})}, DType::int32, {1, 2}, {2, 1});
@@ -213,12 +213,12 @@ TEST_CASE("operations: functions of floats cast integers first") {
   check_exact({kNumpy, "Square", "", "[$x]"}, {x_of(DType::int32, {4, 9})}, DType::int32, {1, 2}, {16, 81});
 }
 
-TEST_CASE("operations: comparisons see a Python float as a float32") {
+TEST_CASE("operations: a comparison treats a Python float as float32") {
   // 0.1 in float16 is 0.0999755859375, which differs from 0.1 in float32.
   check_exact({kNumpy, "Less", "", "[$x, 0.1]"}, {x_of(DType::float16, {0.1, 0.2})}, DType::boolean, {1, 2}, {1, 0});
 }
 
-TEST_CASE("operations: sums widen small integers, means make floats") {
+TEST_CASE("operations: sums widen small integers, and means are floats") {
   check_exact({kNumpy, "Sum", R"(, "axis": -1, "keepdims": false)", "[$x]"}, {x_of(DType::int8, {100, 100})},
               DType::int32, {1}, {200});
   check_exact({kNumpy, "Mean", R"(, "axis": [1], "keepdims": true)", "[$x]"}, {x_of(DType::int32, {1, 2})},
@@ -229,7 +229,7 @@ TEST_CASE("operations: sums widen small integers, means make floats") {
 
 // ---------------------------------------------------------------------------------------------------- numbers
 
-TEST_CASE("operations: choices by condition") {
+TEST_CASE("operations: Where and Select choose by condition") {
   check_exact({kNumpy, "Where", "", "[$x, 1, 0.5]"}, {x_of(DType::boolean, {1, 0})}, DType::float32, {1, 2}, {1, 0.5});
   check_exact({kNumpy, "Where", "", "[$x, $y, 0.0]"},
               {x_of(DType::boolean, {1, 0}), {"y", DType::float32, {1, 2}, {7, 8}}}, DType::float32, {1, 2}, {7, 0});
@@ -239,7 +239,7 @@ TEST_CASE("operations: choices by condition") {
   check_refused({kNumpy, "Where", "", "[$x]"}, {x_of(DType::boolean, {1, 0})}, "pass x1 and x2");
 }
 
-TEST_CASE("operations: activations with their numbers") {
+TEST_CASE("operations: activations with parameters are written and computed") {
   const Given x = x_of(DType::float32, {-2, 3});
   check_exact({kNn, "Relu6", "", "[$x]"}, {x_of(DType::float32, {-2, 9})}, DType::float32, {1, 2}, {0, 6});
   check_exact({kNn, "LeakyRelu", R"(, "negative_slope": 0.5)", "[$x]"}, {x}, DType::float32, {1, 2}, {-1, 3});
@@ -251,7 +251,7 @@ TEST_CASE("operations: activations with their numbers") {
   check_close({kNn, "Gelu", "", "[$x]"}, {x}, {-0.04540231, 2.99636261});
 }
 
-TEST_CASE("operations: softmax over one axis, several, or all elements") {
+TEST_CASE("operations: softmax works over one axis, several, or all elements") {
   const Given even{"x", DType::float32, {1, 2, 2}, {3, 3, 3, 3}};
   check_exact({kNn, "Softmax", R"(, "axis": -1)", "[$x]"}, {even}, DType::float32, {1, 2, 2}, {0.5, 0.5, 0.5, 0.5});
   check_exact({kNn, "Softmax", R"(, "axis": [1, 2])", "[$x]"}, {even}, DType::float32, {1, 2, 2},
@@ -260,7 +260,7 @@ TEST_CASE("operations: softmax over one axis, several, or all elements") {
               {0.25, 0.25, 0.25, 0.25});
 }
 
-TEST_CASE("operations: reductions with their own parameters") {
+TEST_CASE("operations: reductions have their own parameters") {
   check_exact({kNumpy, "Max", R"(, "axis": 2, "keepdims": false, "initial": 3.5)", "[$x]"}, {counted()}, DType::float32,
               {1, 2}, {3.5, 5});
   check_exact({kNumpy, "Argmax", R"(, "axis": null, "keepdims": true)", "[$x]"}, {counted()}, DType::int32, {1, 1, 1},
@@ -274,7 +274,7 @@ TEST_CASE("operations: reductions with their own parameters") {
               {1, 2}, {1, 4});
 }
 
-TEST_CASE("operations: norms") {
+TEST_CASE("operations: norms have their order and axes") {
   check_exact({"linalg", "Norm", R"(, "ord": null, "axis": -1, "keepdims": true)", "[$x]"},
               {x_of(DType::float32, {3, 4})}, DType::float32, {1, 1}, {5});
   check_exact({"linalg", "Norm", R"(, "ord": 1, "axis": [1], "keepdims": false)", "[$x]"},
@@ -287,7 +287,7 @@ TEST_CASE("operations: norms") {
 
 // ---------------------------------------------------------------------------------------------------- layout
 
-TEST_CASE("operations: subscripts") {
+TEST_CASE("operations: subscripts select as in Python") {
   const auto slice = [](const std::string& start, const std::string& stop, const std::string& step) {
     return R"({"class_name": "__slice__", "config": {"start": )" + start + R"(, "stop": )" + stop + R"(, "step": )" +
            step + "}}";
@@ -303,14 +303,14 @@ TEST_CASE("operations: subscripts") {
   check_refused(item("0, 0, 0, 0"), {counted()}, "more indices than (None, 2, 3) has axes");
 }
 
-TEST_CASE("operations: a part of an axis that is not known is shown as None") {
+TEST_CASE("operations: a slice of an unknown axis is shown as None") {
   const std::string first = R"([{"class_name": "__slice__", "config": {"start": null, "stop": 1, "step": null}}])";
   CHECK(run({kNumpy, "GetItem", "", "[$x, " + first + "]"}, {counted()}).shown == std::vector<Shape>{{kUnknown, 2, 3}});
   CHECK(run({kCore, "Slice", R"(, "shape": [1, 1, -1])", "[$x, [0, 1, 1]]"}, {counted()}).shown ==
         std::vector<Shape>{{1, 1, 2}});
 }
 
-TEST_CASE("operations: new shapes") {
+TEST_CASE("operations: reshapes and transposes move elements as in Keras") {
   const Ran ran = run({kNumpy, "Reshape", R"(, "newshape": [-1, 3])", "[$x]"}, {counted()});
   CHECK(ran.shown == std::vector<Shape>{{kUnknown, 3}});
   CHECK(ran.outputs.front().shape() == Shape{2, 3});
@@ -327,7 +327,7 @@ TEST_CASE("operations: new shapes") {
   check_refused({kNumpy, "Reshape", R"(, "newshape": [-1, 4])", "[$x]"}, {counted()}, "cannot take the shape");
 }
 
-TEST_CASE("operations: patterns of axes") {
+TEST_CASE("operations: rearrange follows its pattern of axes") {
   check_exact({"einops", "Rearrange", "", R"j([$x, "b t (n d) -> b n (t d)"])j", R"({"n": 3})"}, {counted()},
               DType::float32, {1, 3, 2}, {0, 3, 1, 4, 2, 5});
   check_refused({"einops", "Rearrange", "", R"([$x, "b t d -> b t"])"}, {counted()}, "must name the same axes");
@@ -335,7 +335,7 @@ TEST_CASE("operations: patterns of axes") {
                 "cannot be split");
 }
 
-TEST_CASE("operations: copies and order") {
+TEST_CASE("operations: repeats, tiles and rolls order elements as in Keras") {
   check_exact({kNumpy, "Repeat", R"(, "repeats": 2, "axis": 1)", "[$x]"}, {x_of(DType::int32, {1, 2})}, DType::int32,
               {1, 4}, {1, 1, 2, 2});
   check_exact({kNumpy, "Repeat", R"(, "repeats": [0, 3], "axis": 1)", "[$x]"}, {x_of(DType::int32, {1, 2})},
@@ -355,7 +355,7 @@ TEST_CASE("operations: copies and order") {
               {x_of(DType::int32, {1, 2})}, DType::int32, {1, 4}, {2, 1, 2, 1});
 }
 
-TEST_CASE("operations: triangles and diagonals") {
+TEST_CASE("operations: triangles and diagonals equal Keras's") {
   check_exact({kNumpy, "Tril", R"(, "k": 0)", "[$x]"}, {counted()}, DType::float32, {1, 2, 3}, {0, 0, 0, 3, 4, 0});
   check_exact({kNumpy, "Triu", R"(, "k": 1)", "[$x]"}, {counted()}, DType::float32, {1, 2, 3}, {0, 1, 2, 0, 0, 5});
   check_exact({kNumpy, "Diagonal", R"(, "offset": 1, "axis1": 1, "axis2": 2)", "[$x]"}, {counted()}, DType::float32,
@@ -364,7 +364,7 @@ TEST_CASE("operations: triangles and diagonals") {
               {3});
 }
 
-TEST_CASE("operations: elements by index") {
+TEST_CASE("operations: elements are taken by index") {
   const Given indices{"i", DType::int32, {1, 2, 2}, {0, -1, 2, 0}};
   check_exact({kNumpy, "Take", R"(, "axis": 2)", "[$x, [2, -3]]"}, {counted()}, DType::float32, {1, 2, 2},
               {2, 0, 5, 3});
@@ -375,7 +375,7 @@ TEST_CASE("operations: elements by index") {
   check_refused({kNumpy, "TakeAlongAxis", R"(, "axis": -1)", "[$x, $i]"}, {counted(), outside}, "is outside the table");
 }
 
-TEST_CASE("operations: several tensors into one") {
+TEST_CASE("operations: several tensors are joined into one") {
   const Given y{"y", DType::float16, {1, 2}, {3, 4}};
   check_exact({kNumpy, "Concatenate", R"(, "axis": -1)", "[[$x, $y]]"}, {x_of(DType::int32, {1, 2}), y}, DType::float16,
               {1, 4}, {1, 2, 3, 4});
@@ -385,7 +385,7 @@ TEST_CASE("operations: several tensors into one") {
               {1, 2, 3, 4});
 }
 
-TEST_CASE("operations: one tensor into several") {
+TEST_CASE("operations: one tensor is split into several") {
   const Ran at = run({kNumpy, "Split", R"(, "indices_or_sections": [1], "axis": 2)", "[$x]", "{}", 2}, {counted()});
   CHECK(at.shown == std::vector<Shape>{{kUnknown, 2, 1}, {kUnknown, 2, 2}});
   CHECK(numbers(at) == std::vector<double>{0, 3, 1, 2, 4, 5});
@@ -400,7 +400,7 @@ TEST_CASE("operations: one tensor into several") {
                 "cannot be split into 9000000000 parts");
 }
 
-TEST_CASE("operations: tensors that take only their shape from another") {
+TEST_CASE("operations: zeros_like and similar take only the shape of a tensor") {
   check_exact({kNumpy, "OnesLike", R"(, "dtype": "bool")", "[$x]"}, {counted()}, DType::boolean, {1, 2, 3},
               {1, 1, 1, 1, 1, 1});
   check_exact({kNumpy, "FullLike", R"(, "dtype": null)", "[$x, 2.5]"}, {x_of(DType::float32, {1, 2})}, DType::float32,
@@ -413,7 +413,7 @@ TEST_CASE("operations: tensors that take only their shape from another") {
 
 // ---------------------------------------------------------------------------------------------------- products
 
-TEST_CASE("operations: products of matrices") {
+TEST_CASE("operations: matrix products support vectors, numbers and integers") {
   const Given y{"y", DType::float32, {1, 3, 1}, {1, 2, 3}};
   check_exact({kNumpy, "Matmul", "", "[$x, $y]"}, {counted(), y}, DType::float32, {1, 2, 1}, {8, 26});
   check_exact({kNumpy, "Matmul", "", "[$x, [[1], [2]]]"}, {x_of(DType::int8, {3, 4})}, DType::int32, {1, 1}, {11});
@@ -425,13 +425,13 @@ TEST_CASE("operations: products of matrices") {
   check_exact({kNumpy, "Outer", "", "[$x, [1, 2]]"}, {x_of(DType::int32, {3, 4})}, DType::int32, {2, 2}, {3, 6, 4, 8});
 }
 
-TEST_CASE("operations: two int8 make an int32 in a product") {
+TEST_CASE("operations: the product of two int8 tensors is int32") {
   const Given y{"y", DType::int8, {1, 2}, {100, 100}};
   check_exact({kNumpy, "Einsum", R"(, "subscripts": "bi,bi->b")", "[$x, $y]"}, {x_of(DType::int8, {100, 100}), y},
               DType::int32, {1}, {20000});
 }
 
-TEST_CASE("operations: einsum writes down what its equation leaves out") {
+TEST_CASE("operations: einsum writes the full equation") {
   const std::vector<double> outer = {0, 0, 0, 9, 12, 15};
   check_exact({kNumpy, "Einsum", R"(, "subscripts": "bij")", "[$x]"}, {counted()}, DType::float32, {1, 2, 3},
               count_up(6));
@@ -448,7 +448,7 @@ TEST_CASE("operations: einsum writes down what its equation leaves out") {
 
 // ---------------------------------------------------------------------------------------------------- networks
 
-TEST_CASE("operations: normalizations with and without their vectors") {
+TEST_CASE("operations: normalizations work with and without their weights") {
   const Given x{"x", DType::float32, {1, 2, 2}, {1, 3, 5, 5}};
   const std::string exact = R"(, "epsilon": 0.0)";
   check_exact({kNn, "LayerNorm", R"(, "axis": -1, "epsilon": 1.0, "rms_scaling": false)", "[$x, null, [0.5, 0.5]]"},
@@ -465,7 +465,7 @@ TEST_CASE("operations: normalizations with and without their vectors") {
   CHECK(numbers(moments) == std::vector<double>{3, 4, 4, 1});
 }
 
-TEST_CASE("operations: attention, fused and with a bias") {
+TEST_CASE("operations: attention works fused and with a bias") {
   // One head of size 1: the scores of the second query are log 1 and log 3.
   const Given query{"q", DType::float32, {1, 2, 1, 1}, {0, 1}},
       key{"k", DType::float32, {1, 2, 1, 1}, {0, std::log(3.0)}}, value{"v", DType::float32, {1, 2, 1, 1}, {0, 8}};
@@ -489,7 +489,7 @@ TEST_CASE("operations: the summary shows the query's shape for attention, as Ker
   CHECK(ran.outputs.front().shape() == Shape{1, 1, 1, 2});
 }
 
-TEST_CASE("operations: convolution, pooling and patches") {
+TEST_CASE("operations: convolution, pooling and patches equal Keras's") {
   const Given x{"x", DType::float32, {1, 4, 1}, {1, 2, 3, 4}};
   const std::string last = R"(, "data_format": "channels_last")", first = R"(, "data_format": "channels_first")";
   check_exact({kNn, "Conv", R"(, "strides": 1, "padding": "valid")" + last + R"(, "dilation_rate": 1)",
@@ -508,7 +508,7 @@ TEST_CASE("operations: convolution, pooling and patches") {
 
 // ---------------------------------------------------------------------------------------------------- configs
 
-TEST_CASE("operations: what a config says comes back as it was") {
+TEST_CASE("operations: a config is written as it was read") {
   const std::vector<Given> x = {counted()};
   const std::vector<Call> calls = {
       {kNumpy, "Add", "", "[$x, 1.5]"},
@@ -531,7 +531,7 @@ TEST_CASE("operations: what a config says comes back as it was") {
   }
 }
 
-TEST_CASE("operations: keys that only newer versions write are left out for older ones") {
+TEST_CASE("operations: keys of newer versions are omitted for older ones") {
   const Given q{"q", DType::float32, {1, 1, 1, 1}, {1}};
   const std::string json = model_json({kNn, "DotProductAttention", "", "[$q, $q, $q]"}, {q});
   keras::ConfigOptions old;
@@ -541,7 +541,7 @@ TEST_CASE("operations: keys that only newer versions write are left out for olde
         std::string::npos);
 }
 
-TEST_CASE("operations: what is not known is told by name and place") {
+TEST_CASE("operations: unknown names and arguments are reported with their place") {
   const std::vector<Given> x = {counted()};
   check_refused({kNumpy, "Mean", R"(, "axes": 1)", "[$x]"}, x, "unknown key (did you mean 'axis'?)");
   check_refused({kNumpy, "Concatenat", "", "[$x]"}, x, "did you mean 'Concatenate'?");
@@ -555,7 +555,7 @@ TEST_CASE("operations: what is not known is told by name and place") {
   check_refused({kNumpy, "Tile", R"(, "repeats": [4611686018427387904])", "[$x]"}, x, "too many");
 }
 
-TEST_CASE("operations: transforms, matrices, bits and images that cannot be are told why") {
+TEST_CASE("operations: invalid transforms, matrices, bits and images are rejected with the reason") {
   const std::vector<Given> x = {{"x", DType::float32, {1, 3, 4}, count_up(12)}};
   const std::vector<Given> half = {{"x", DType::float16, {1, 3, 4}, count_up(12)}};
   const std::vector<Given> wide = {{"x", DType::float32, {1, 300, 300}, count_up(90'000)}};
@@ -583,14 +583,14 @@ TEST_CASE("operations: transforms, matrices, bits and images that cannot be are 
   check_refused({"image", "MapCoordinates", R"(, "order": 1)", "[$x, [[1.0]]]"}, x, "do not fit inputs");
 }
 
-TEST_CASE("operations: the inverse of erf is infinite at 1, and no number beyond") {
+TEST_CASE("operations: erfinv is infinite at 1 and NaN beyond") {
   const double infinity = std::numeric_limits<double>::infinity();
   check_exact({kMath, "Erfinv", "", "[$x]"}, {x_of(DType::float32, {-1, 0, 1})}, DType::float32, {1, 3},
               {-infinity, 0, infinity});
   CHECK(std::isnan(numbers(run({kMath, "Erfinv", "", "[$x]"}, {x_of(DType::float32, {1.5})})).front()));
 }
 
-TEST_CASE("operations: a segment that no row is in has the dtype's least number, 0 or 1; a negative id is in none") {
+TEST_CASE("operations: an empty segment has the dtype's minimum, 0 or 1, and a negative id belongs to none") {
   const auto segments = [](const std::string& name, const std::vector<double>& expected) {
     const std::string ids = R"({"class_name": "__numpy__", "config": {"value": [-1], "dtype": "int32"}})";
     check_exact({kMath, name, ", \"num_segments\": 2", "[$x, " + ids + "]"}, {x_of(DType::int32, {5})}, DType::int32,
@@ -606,18 +606,18 @@ TEST_CASE("operations: a segment that no row is in has the dtype's least number,
                   "outside the table");
 }
 
-TEST_CASE("operations: an index that is outside of what is scattered into is an error that names it") {
+TEST_CASE("operations: scattering to an index out of range is an error that names it") {
   check_refused({kCore, "Scatter", ", \"shape\": [2, 3]", "[[[2]], $x]"}, {x_of(DType::float32, {1, 2, 3})}, "index 2");
   check_refused({kCore, "ScatterUpdate", "", "[$x, [[0, -1]], [1.0]]"}, {x_of(DType::float32, {1, 2, 3})}, "index 3");
 }
 
-TEST_CASE("operations: Keras's summary has the number of axes as a row of that many") {
+TEST_CASE("operations: Keras's summary shows a rank as a row with that many entries") {
   const Ran ran = run({kNumpy, "Ndim", "", "[$x]"}, {counted()});
   CHECK(ran.shown == std::vector<Shape>{{3}});
   CHECK(numbers(ran) == std::vector<double>{3});
 }
 
-TEST_CASE("operations: integers keep their dtype through relu, and become float32 through a leaky one") {
+TEST_CASE("operations: relu keeps integers, and leaky_relu converts them to float32") {
   check_exact({kNn, "Relu", "", "[$x]"}, {x_of(DType::int64, {-2, 2})}, DType::int64, {1, 2}, {0, 2});
   check_exact({kNn, "LeakyRelu", ", \"negative_slope\": 0.25", "[$x]"}, {x_of(DType::int64, {-2, 2})}, DType::float32,
               {1, 2}, {-0.5, 2});

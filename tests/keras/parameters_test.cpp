@@ -83,7 +83,7 @@ const std::vector<Published>& published() {
 
 }  // namespace
 
-TEST_CASE("parameters: configs of published models count what is published of them") {
+TEST_CASE("parameters: configs of published models have the published parameter counts") {
   for (const Published& row : published()) {
     CAPTURE(row.name);
     const json object = {{"class_name", row.backbone}, {"config", row.config}};

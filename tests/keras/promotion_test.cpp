@@ -40,7 +40,7 @@ constexpr std::array<std::string_view, 15> kTable = {
 
 }  // namespace
 
-TEST_CASE("promotion: every pair of dtypes meets where Keras says") {
+TEST_CASE("promotion: every pair of dtypes is promoted as in Keras") {
   for (std::size_t row = 0; row < kTable.size(); ++row) {
     const std::vector<std::string> expected = split(kTable[row], ' ');
     for (std::size_t column = 0; column < kTable.size(); ++column) {
@@ -52,14 +52,14 @@ TEST_CASE("promotion: every pair of dtypes meets where Keras says") {
   }
 }
 
-TEST_CASE("promotion: three dtypes meet at once, whatever their order") {
+TEST_CASE("promotion: the common dtype of three does not depend on their order") {
   CHECK(result_type({DType::int8, DType::uint8, kPythonInt}) == DType::int16);
   CHECK(result_type({kPythonInt, DType::uint8, DType::int8}) == DType::int16);
   CHECK(result_type({DType::float16, DType::bfloat16, kPythonFloat}) == DType::float32);
   CHECK(result_type({DType::boolean, kPythonInt, kPythonFloat}) == DType::float32);
 }
 
-TEST_CASE("promotion: sums of small integers are made in 32 bits") {
+TEST_CASE("promotion: sums of small integers are in 32 bits") {
   CHECK(as_accumulator(DType::boolean) == DType::int32);
   CHECK(as_accumulator(DType::uint16) == DType::uint32);
   CHECK(as_accumulator(DType::int64) == DType::int64);

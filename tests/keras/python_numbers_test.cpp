@@ -38,7 +38,7 @@ std::string model_with(const std::string& class_name, const std::string& module,
          kwargs + R"(}}]}], "input_layers": [["x", 0, 0]], "output_layers": [["op", 0, 0]]}, "registered_name": null})";
 }
 
-TEST_CASE("JSON of Python: NaN and infinities are numbers, are written alike, and stay text inside of strings") {
+TEST_CASE("JSON of Python: NaN and infinity are numbers, are written unchanged, and stay text inside strings") {
   const std::string text =
       R"([Infinity, -Infinity, {"NaN": "Infinity", "a\"NaN": NaN}, "-Infinity \\", [[NaN,-Infinity]], 1e-05, 0.1])";
   const auto json = parse_json_text(text, "m.json");
@@ -54,7 +54,7 @@ TEST_CASE("JSON of Python: NaN and infinities are numbers, are written alike, an
   CHECK(parse_json_text("\xEF\xBB\xBF\n[-Infinity]", "m.json")[0] == -INFINITY);
 }
 
-TEST_CASE("JSON of Python: what only looks like such a number is no JSON, and errors keep their places") {
+TEST_CASE("JSON of Python: similar words are invalid JSON, and errors keep their places") {
   for (const char* text : {"[Infinityx]", "[+Infinity]", "[-NaN]", "[1NaN]", "[Inf]", "[nan]", "[infinity]",
                            "[\"a\"NaN]", "[NaN NaN]", "[--Infinity]", "{NaN: 1}", "{\"a\": Infinity: 1}"}) {
     CAPTURE(text);
@@ -65,7 +65,7 @@ TEST_CASE("JSON of Python: what only looks like such a number is no JSON, and er
   CHECK(test::contains(error_of("[\"Infinity, 1"), "not valid JSON"));
 }
 
-TEST_CASE("JSON of Python: a config with bounds that are infinite is read and written as Keras has it") {
+TEST_CASE("JSON of Python: a config with infinite bounds is read and written as in Keras") {
   const std::string values = model_with("Clip", "keras.src.ops.numpy", R"(, "x_min": -1, "x_max": Infinity)");
   const std::string written = Model::read("m.json", values).config({});
   CHECK(test::contains(written, R"("x_max": Infinity)"));
@@ -76,7 +76,7 @@ TEST_CASE("JSON of Python: a config with bounds that are infinite is read and wr
   CHECK(test::contains(Model::read("m.json", padded).config({}), R"("constant_values": -Infinity)"));
 }
 
-TEST_CASE("JSON of Python: a rate, an epsilon or a size that is not finite is refused at its place") {
+TEST_CASE("JSON of Python: a rate, an epsilon or a size that is not finite is rejected at its place") {
   const auto refused = [](const std::string& class_name, const std::string& config, const std::string& pointer) {
     try {
       static_cast<void>(Model::read("m.json", model_with(class_name, "keras.layers", config)));
@@ -94,7 +94,7 @@ TEST_CASE("JSON of Python: a rate, an epsilon or a size that is not finite is re
   CHECK(refused("Rescaling", R"(, "scale": -Infinity)", "/scale"));
 }
 
-TEST_CASE("JSON of Python: an integer that double does not hold is written as the number that is computed with") {
+TEST_CASE("JSON of Python: an integer that double cannot hold is written as the number used") {
   const auto written = [](const std::string& class_name, const std::string& config) {
     return Model::read("m.json", model_with(class_name, "keras.layers", config)).config({});
   };

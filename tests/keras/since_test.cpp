@@ -62,7 +62,7 @@ const keras::ClassTable& classes(bool operation) {
 
 }  // namespace
 
-TEST_CASE("since: every record says what the table says") {
+TEST_CASE("since: every record agrees with the table") {
   const json rows = table();
   for (const bool operation : {false, true}) {
     const json& known = rows[operation ? "operations" : "layers"];
@@ -84,7 +84,7 @@ TEST_CASE("since: every record says what the table says") {
   }
 }
 
-TEST_CASE("since: a record names the arguments of calls that came after the class") {
+TEST_CASE("since: a record lists the call arguments that are newer than the class") {
   const json rows = table();
   for (const bool operation : {false, true}) {
     for (const keras::Family family : classes(operation).families()) {
@@ -111,7 +111,7 @@ TEST_CASE("since: a record names the arguments of calls that came after the clas
   }
 }
 
-TEST_CASE("since: a config for a version has the keys that this version writes") {
+TEST_CASE("since: a config for a version has that version's keys") {
   const json rows = table();
   for (const bool operation : {false, true}) {
     for (const keras::Family family : classes(operation).families()) {

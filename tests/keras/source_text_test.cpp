@@ -9,7 +9,7 @@
 namespace attn::keras {
 namespace {
 
-TEST_CASE("source text: a JSON pointer leads to its value or key, and is cut to what the text holds of it") {
+TEST_CASE("source text: a JSON pointer resolves to its value or key, or to the nearest existing part") {
   const std::string json = R"({"a": [1, {"b/c": "x\"]", "": null}, []], "\u0064~e": {"f": -1.5e3}, "g": "}"})";
   struct Case {
     std::string pointer, found;
@@ -42,7 +42,7 @@ TEST_CASE("source text: a JSON pointer leads to its value or key, and is cut to 
   }
 }
 
-TEST_CASE("source text: positions count lines and bytes from 1, in whatever order they are asked for") {
+TEST_CASE("source text: positions count lines and bytes from 1, in any order of requests") {
   const SourceText text("ab\n\ncd\n");
   const std::vector<Position> all = {{1, 1}, {1, 2}, {1, 3}, {2, 1}, {3, 1}, {3, 2}, {3, 3}, {4, 1}};
   const auto check = [&](std::size_t offset) {

@@ -21,7 +21,7 @@ using namespace attn;
 
 }  // namespace
 
-TEST_CASE("table: a class has one record, and a refusal names it and says why") {
+TEST_CASE("table: a class has one record, and a rejected class has a reason") {
   for (const bool operation : {false, true}) {
     std::set<std::string_view> seen;
     for (const keras::Family family : (operation ? keras::operation_classes() : keras::layer_classes()).families()) {
@@ -46,7 +46,7 @@ TEST_CASE("table: a class has one record, and a refusal names it and says why") 
   }
 }
 
-TEST_CASE("table: symbols of variables name a variable, then a letter for each of its dimensions") {
+TEST_CASE("table: symbols name a variable, then a letter for each of its dimensions") {
   for (const keras::Family family : keras::layer_classes().families()) {
     for (const keras::ClassInfo& info : family) {
       CAPTURE(info.name);
@@ -64,7 +64,7 @@ TEST_CASE("table: symbols of variables name a variable, then a letter for each o
   }
 }
 
-TEST_CASE("table: the classes that are listed are those of the records, what runs before what is refused") {
+TEST_CASE("table: every record is listed, supported classes before rejected ones") {
   for (const bool operation : {false, true}) {
     const auto listed = operation ? keras::known_operations() : keras::known_layers();
     std::size_t records = 0;

@@ -29,7 +29,7 @@ TEST_CASE("trainable: a frozen Dense and a frozen LSTM have no trainable paramet
   CHECK(summary_of("LSTM", R"("units": 3)").trainable_params == 0U);
 }
 
-TEST_CASE("trainable: a frozen wrapper does not freeze the layer in it, as in Keras") {
+TEST_CASE("trainable: a frozen wrapper does not freeze its inner layer, as in Keras") {
   const Summary wrapped =
       summary_of("TimeDistributed", R"("layer": {"class_name": "Dense", "config": {"name": "d", "units": 3}})");
   CHECK(wrapped.trainable_params == 27U);
@@ -49,7 +49,7 @@ TEST_CASE("trainable: a frozen model has no trainable parameters") {
   CHECK(frozen.non_trainable_params == 27U);
 }
 
-TEST_CASE("trainable: a Sequential leaves its own flag behind when it is read, as in Keras") {
+TEST_CASE("trainable: a Sequential drops its own flag when it is read, as in Keras") {
   const Summary frozen = Model::read("test", R"({"class_name": "Sequential", "config": {"name": "s", "trainable": false,
       "layers": [{"class_name": "InputLayer", "config": {"batch_shape": [null, 8], "name": "i"}},
                  {"class_name": "Dense", "config": {"name": "d", "units": 3}}]}})")

@@ -41,7 +41,7 @@ bool has(const std::string& text, const std::string& part) { return text.find(pa
 
 }  // namespace
 
-TEST_CASE("keras: a regularizer or constraint is written as Keras writes it, with its module and all arguments") {
+TEST_CASE("keras: a regularizer or constraint is written as in Keras, with its module and all arguments") {
   const std::string text = written(layer_json("Dense", R"("units": 4, "kernel_regularizer": "l2",
       "bias_regularizer": {"class_name": "L1", "config": {"l1": 0.1}}, "activity_regularizer": "L1L2",
       "kernel_constraint": "max_norm", "bias_constraint": {"class_name": "MinMaxNorm", "config": {"rate": 0.5}})"),
@@ -61,7 +61,7 @@ TEST_CASE("keras: a regularizer or constraint is written as Keras writes it, wit
             object("bias_regularizer", "OrthogonalRegularizer", "'factor': 0.009999999776482582, 'mode': 'rows'")));
 }
 
-TEST_CASE("versions: keys of other versions are read over with one warning that names them and their places") {
+TEST_CASE("versions: keys of other versions are skipped with one warning that names them and their places") {
   const auto model = keras::Model::read(
       "it.json", layer_json("LSTM", R"("units": 3, "implementation": 2, "time_major": false, "seed": null)"));
   REQUIRE(model.warnings().size() == 1);
@@ -71,7 +71,7 @@ TEST_CASE("versions: keys of other versions are read over with one warning that 
   CHECK(keras::Model::read("it.json", R"({"name": "lstm", "units": 3})").warnings().empty());
 }
 
-TEST_CASE("versions: an unknown key is an error, in a newer file only where it has a value") {
+TEST_CASE("versions: an unknown key is an error, in a newer file only if it has a value") {
   const std::string misspelt = layer_json("Dense", R"("units": 3, "use_bia": true)");
   CHECK(has(refusal(misspelt), "/config/use_bia: unknown key (did you mean 'use_bias'?)"));
   CHECK(has(refusal(misspelt, 315), "unknown key"));
@@ -87,7 +87,7 @@ TEST_CASE("versions: an unknown key is an error, in a newer file only where it h
   CHECK(has(refusal(layer_json("Dense", R"("units": 3, "warp": 0)"), 400), "unknown key in a file of Keras"));
 }
 
-TEST_CASE("versions: what a version lacks is left out where that changes nothing, and else refused") {
+TEST_CASE("versions: a feature that a version lacks is omitted if that changes nothing, else rejected") {
   const std::string heads = R"("num_heads": 2, "key_dim": 4)";
   const std::string plain = written(layer_json("MultiHeadAttention", heads), 303);
   for (const char* key : {"'use_gate'", "'sliding_window'", "'input_axes'", "'bias_constraint': None, 'seed'"})
@@ -131,7 +131,7 @@ TEST_CASE("versions: what a version lacks is left out where that changes nothing
   CHECK(has(written(orthogonal, 307), "'Orthogonal', 'config'"));
 }
 
-TEST_CASE("versions: version numbers are read from what Keras calls itself") {
+TEST_CASE("versions: version numbers are read from Keras's version strings") {
   CHECK(keras::version_of("3.15.1") == 315);
   CHECK(keras::version_of("2.4.0-tf") == 204);
   CHECK(keras::version_of("3.0.0.dev2023") == 300);

@@ -49,7 +49,7 @@ void write_shards(const std::string& whole, const TemporaryFolder& folder) {
 
 }  // namespace
 
-TEST_CASE("a preset: the folder is the task, its config.json the backbone, and both have the folder's weights") {
+TEST_CASE("a preset: the folder opens the task, its config.json the backbone, both with the folder's weights") {
   const auto expected = expected_of("gpt2");
   const std::string folder = generation_case("gpt2/preset");
   CHECK(relative_difference(run(folder, expected)[0].tensor, expected.outputs.at("logits")) < test::kTolerance);
@@ -61,19 +61,19 @@ TEST_CASE("a preset: the folder is the task, its config.json the backbone, and b
   CHECK(Model::open(folder + "/config.json").name() == "gpt2_backbone");
 }
 
-TEST_CASE("a preset: a task has what task.weights.h5 holds beside the backbone") {
+TEST_CASE("a preset: a task reads its own weights from task.weights.h5") {
   const auto expected = expected_of("bert_classifier");
   const auto outputs = run(generation_case("bert_classifier/preset"), expected);
   CHECK(relative_difference(outputs[0].tensor, expected.outputs.at("task_output")) < test::kTolerance);
 }
 
-TEST_CASE("a task's .keras gives what its preset gives") {
+TEST_CASE("a preset: a task's .keras file gives the same model") {
   const auto expected = expected_of("gpt2");
   const auto of_archive = run(generation_case("gpt2/task.keras"), expected);
   CHECK(relative_difference(of_archive[0].tensor, run(generation_case("gpt2/preset"), expected)[0].tensor) == 0.0);
 }
 
-TEST_CASE("a preset: weights that KerasHub has split are read as one") {
+TEST_CASE("a preset: split weights of KerasHub are read") {
   const auto expected = expected_of("gpt2");
   const TemporaryFolder folder;
   copy_preset("gpt2", folder);
@@ -84,7 +84,7 @@ TEST_CASE("a preset: weights that KerasHub has split are read as one") {
   CHECK(refusal([&] { run(folder.path(), expected); }).find("model_00001.weights.h5") != std::string::npos);
 }
 
-TEST_CASE("a preset: weights can come from another folder, or from a file of the backbone alone") {
+TEST_CASE("a preset: weights can come from another folder or from a file of the backbone") {
   const auto expected = expected_of("gpt2");
   const TemporaryFolder folder;
   copy_preset("gpt2", folder);
@@ -99,7 +99,7 @@ TEST_CASE("a preset: weights can come from another folder, or from a file of the
   }
 }
 
-TEST_CASE("a preset: the head of a Llama is the token embedding where the weights have no other") {
+TEST_CASE("a preset: a Llama without head weights uses its token embedding") {
   const auto expected = expected_of("llama3");
   const TemporaryFolder folder;
   copy_preset("llama3", folder);
@@ -133,7 +133,7 @@ TEST_CASE("a folder: weights given in memory take the place of its own") {
   }
 }
 
-TEST_CASE("a folder whose weights are pickles is refused when they are asked for") {
+TEST_CASE("a folder: pickled weights are rejected when they are needed") {
   const TemporaryFolder folder;
   std::filesystem::copy(generation_case("gpt2/hf/config.json"), folder / "config.json");
   folder.write("pytorch_model.bin", "\x80\x02");
@@ -142,7 +142,7 @@ TEST_CASE("a folder whose weights are pickles is refused when they are asked for
         std::string::npos);
 }
 
-TEST_CASE("a folder of another kind is refused with the way out") {
+TEST_CASE("a folder: an unsupported kind is rejected, with the way out") {
   const auto refused = [](std::string_view name, std::string_view text) {
     const TemporaryFolder folder;
     folder.write(name, text);

@@ -22,7 +22,7 @@ Generator gpt2() { return Model::open(generation_case("gpt2/preset")).generator(
 
 }  // namespace
 
-TEST_CASE("Tokenizer: a preset's tokenizer makes its tokens of a text, and the text of them") {
+TEST_CASE("Tokenizer: a preset's tokenizer encodes a text and decodes its tokens") {
   const Tokenizer tokenizer = Tokenizer::open(generation_case("gpt2/preset"));
   const std::vector<std::int32_t> tokens(kPrompt.begin() + 1, kPrompt.end());  // without the start token
   CHECK(tokenizer.encode("The model") == tokens);
@@ -48,7 +48,7 @@ TEST_CASE("Generator: greedy decoding gives KerasHub's tokens and text") {
   CHECK(generator.generate_ids({kPrompt}, two).front().size() == kPrompt.size() + 2);
 }
 
-TEST_CASE("Generator: a text that greedy decoding made is likelier than another") {
+TEST_CASE("Generator: a text from greedy decoding scores higher than another") {
   Generator generator = gpt2();
   const std::vector<double> scores = generator.score(kContinued);
   REQUIRE(scores.size() == kContinued.size() - 1);
@@ -58,7 +58,7 @@ TEST_CASE("Generator: a text that greedy decoding made is likelier than another"
   CHECK_THROWS_AS((void)generator.score({1}), Error);
 }
 
-TEST_CASE("Generator: what cannot be asked for is an error of usage, and a classifier no decoder") {
+TEST_CASE("Generator: impossible requests are usage errors, and a classifier is not a decoder") {
   Generator generator = gpt2();
   GenerateOptions options;
   options.sampler = "best";

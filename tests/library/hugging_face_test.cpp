@@ -61,7 +61,7 @@ std::string config_refused(Folder& folder) {
 
 }  // namespace
 
-TEST_CASE("a Hugging Face folder: the model gives what the preset of the same weights gives") {
+TEST_CASE("a Hugging Face folder: the model computes the results of a preset with the same weights") {
   struct Case {
     const char *name, *output;
     bool with_head;
@@ -81,7 +81,7 @@ TEST_CASE("a Hugging Face folder: the model gives what the preset of the same we
   }
 }
 
-TEST_CASE("a Hugging Face folder: the model gives what transformers gives") {
+TEST_CASE("a Hugging Face folder: the model computes the results of transformers") {
   for (const auto& entry : std::filesystem::directory_iterator(test::in_repository("tests/data/hugging_face"))) {
     if (!entry.is_directory()) continue;
     CAPTURE(entry.path().filename().string());
@@ -102,7 +102,7 @@ TEST_CASE("a Hugging Face folder: the model gives what transformers gives") {
   }
 }
 
-TEST_CASE("a Hugging Face folder: names may lack their prefix, and normalizations have TensorFlow's names") {
+TEST_CASE("a Hugging Face folder: names may lack their prefix, and normalizations may have TensorFlow's names") {
   Folder folder("bert_classifier");
   const auto expected = expected_of("bert_classifier");
   for (NamedTensor& array : folder.arrays) {
@@ -116,7 +116,7 @@ TEST_CASE("a Hugging Face folder: names may lack their prefix, and normalization
         test::kTolerance);
 }
 
-TEST_CASE("a Hugging Face folder: weights are in one file or in several, in float32, bfloat16 or float16") {
+TEST_CASE("a Hugging Face folder: weights may be in several files, in float32, bfloat16 or float16") {
   const auto expected = expected_of("gpt2");
   struct Case {
     DType dtype;
@@ -143,7 +143,7 @@ TEST_CASE("a Hugging Face folder: weights are in one file or in several, in floa
   }
 }
 
-TEST_CASE("a Hugging Face folder: arrays that are missing, of another shape or of no weight are named") {
+TEST_CASE("a Hugging Face folder: arrays that are missing, unknown or of the wrong shape are named") {
   Folder shorter("gpt2");
   std::erase_if(shorter.arrays, [](const NamedTensor& array) { return array.name.ends_with("h.1.mlp.c_fc.bias"); });
   CHECK(refused(shorter).find("1 of the model's arrays is not in it: 'h.1.mlp.c_fc.bias' (128,)") != std::string::npos);
@@ -165,7 +165,7 @@ TEST_CASE("a Hugging Face folder: arrays that are missing, of another shape or o
   CHECK_NOTHROW(static_cast<void>(Model::open(masks.written()).prepare()));
 }
 
-TEST_CASE("a Hugging Face config: values that KerasHub's converter leaves out are read") {
+TEST_CASE("a Hugging Face config: values that KerasHub's converter ignores are read") {
   Folder folder("llama3");
   folder.config.erase("architectures");
   folder.config["rms_norm_eps"] = 1e-5;
@@ -193,7 +193,7 @@ TEST_CASE("a Hugging Face config: values that KerasHub's converter leaves out ar
   CHECK(Model::open(bert.written(), as_keras_hub).config().find("\"activation\": \"gelu\"") == std::string::npos);
 }
 
-TEST_CASE("a Hugging Face config: what KerasHub's class does not compute is refused at its place") {
+TEST_CASE("a Hugging Face config: features that KerasHub's class lacks are rejected at their place") {
   const auto message = [](const std::string& name, const char* key, const json& value) {
     Folder folder(name);
     folder.config.erase("architectures");
@@ -216,7 +216,7 @@ TEST_CASE("a Hugging Face config: what KerasHub's class does not compute is refu
   CHECK(config_refused(lacking).find("the key 'vocab_size' is missing") != std::string::npos);
 }
 
-TEST_CASE("a Hugging Face config: reading as KerasHub does is advised only where its converter reads the file") {
+TEST_CASE("a Hugging Face config: the advice to read as KerasHub appears only if its converter reads the file") {
   const auto advised = [](json config) {
     TemporaryFolder folder;
     folder.write("config.json", config.dump());
@@ -245,7 +245,7 @@ TEST_CASE("a Hugging Face config: reading as KerasHub does is advised only where
   CHECK(!advised(with("gpt_neox", {{"rope_scaling", yarn}})));
 }
 
-TEST_CASE("a Hugging Face config: the sizes of published models give their counts of parameters") {
+TEST_CASE("a Hugging Face config: the sizes of published models give their parameter counts") {
   struct Case {
     const char *config, *count;
   };

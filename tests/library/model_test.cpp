@@ -30,7 +30,7 @@ struct Asked {
 
 }  // namespace
 
-TEST_CASE("Model: two threads that use one model at a time get what each gets alone") {
+TEST_CASE("Model: two threads that share a model get the same results as one") {
   const Model model = Model::parse("small.json", kSmall);
   Asked first, second;
   // A dtype and a length that differ from the model's own are set on its layers while it is lowered.
@@ -57,7 +57,7 @@ TEST_CASE("Model: two threads that use one model at a time get what each gets al
   CHECK(equal[1]);
 }
 
-TEST_CASE("Model: sizes that no array has are errors of usage") {
+TEST_CASE("Model: impossible sizes are usage errors") {
   const Model model = Model::parse("small.json", kSmall);
   const auto refused = [&](const RunOptions& options, const char* field) {
     CHECK_THROWS_WITH_AS((void)model.prepare(options), doctest::Contains(field), Error);
@@ -80,7 +80,7 @@ TEST_CASE("Model: sizes that no array has are errors of usage") {
   CHECK_THROWS_WITH_AS((void)Model::parse("small.json", kSmall, open), doctest::Contains("input_shape"), Error);
 }
 
-TEST_CASE("Error: what may be set otherwise is a field of the options, and no message names an option of the program") {
+TEST_CASE("Error: messages name fields of the options, and no option of the program") {
   const Model model = Model::parse("small.json", kSmall);
   const auto error_of = [](auto&& call) {
     try {

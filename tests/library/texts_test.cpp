@@ -52,7 +52,7 @@ std::string with_vocabulary(const std::string& name, const std::string& layer, c
 
 }  // namespace
 
-TEST_CASE("texts: models that read strings compute what Keras computes, and their summaries are Keras's") {
+TEST_CASE("texts: models that read strings compute Keras's results and have Keras's summaries") {
   for (const char* name : {"classifier", "weighed", "nested", "layers", "integers"}) {
     CAPTURE(name);
     const Model model = Model::open(text_case(name + std::string("/model.keras")));
@@ -73,7 +73,7 @@ TEST_CASE("texts: models that read strings compute what Keras computes, and thei
   }
 }
 
-TEST_CASE("texts: without strings a model that reads them runs on random integers") {
+TEST_CASE("texts: a model that reads strings runs on random integers if it gets none") {
   const Model model = Model::open(text_case("classifier/model.keras"));
   CHECK(model.input_names() == std::vector<std::string>{"text"});
   CHECK(model.text_input_names() == std::vector<std::string>{"text"});
@@ -81,7 +81,7 @@ TEST_CASE("texts: without strings a model that reads them runs on random integer
   CHECK(outputs.at(0).tensor.shape() == Shape{1, 3});
 }
 
-TEST_CASE("texts: a config alone has no vocabulary, which is said where strings are given and not before") {
+TEST_CASE("texts: a config without a vocabulary is an error only if strings are given") {
   const io::Bytes file = io::read_file(text_case("classifier/model.keras"));
   const Model model = Model::parse("m.json", io::parse_keras_archive(file, "m").config);
   CHECK(model.summary(80) == test::text_of(text_case("classifier/summary.txt")));
@@ -90,7 +90,7 @@ TEST_CASE("texts: a config alone has no vocabulary, which is said where strings 
       "'vectorize': its vocabulary is missing: a config does not contain the result of adapt(); open the .keras file");
 }
 
-TEST_CASE("texts: a vocabulary that the layer cannot have is refused with its place in the archive") {
+TEST_CASE("texts: an invalid vocabulary is rejected with its place in the archive") {
   const TemporaryFolder folder;
   const auto said = [&](const std::string& name, const std::string& layer, const std::string& text) {
     const std::string path = with_vocabulary(name, layer, text, folder);
@@ -114,7 +114,7 @@ TEST_CASE("texts: a vocabulary that the layer cannot have is refused with its pl
   CHECK(said("integers", "integer_lookup", "-1\n7\nx") == "vocabulary.txt: line 3: expected an integer, got 'x'");
 }
 
-TEST_CASE("texts: strings in a shape that the input does not take are refused") {
+TEST_CASE("texts: strings of the wrong shape are rejected") {
   const Model model = Model::open(text_case("classifier/model.keras"));
   CHECK(model.encode_texts({{"text", {{2}, {"the cat", "a dog"}}}}).at("vectorize").shape() == Shape{2, 6});
   CHECK(refusal([&] {

@@ -81,7 +81,7 @@ TEST_CASE("Trainer: data that does not fit the model is an error that names the 
   CHECK_THROWS_AS((void)model.trainer(data_of(model, 8)), Error);  // a model that was never compiled needs a loss
 }
 
-TEST_CASE("Runner: weights can be quantized as the model is prepared") {
+TEST_CASE("Runner: weights can be quantized while the model is prepared") {
   const Model model = Model::parse("small.json", kSmall);
   RunOptions options;
   const std::vector<NamedTensor> floats = model.prepare(options).run({});
@@ -92,7 +92,7 @@ TEST_CASE("Runner: weights can be quantized as the model is prepared") {
   CHECK(difference < 0.2);
 }
 
-TEST_CASE("Runner: a model that passes the memory limit is refused before it is prepared") {
+TEST_CASE("Runner: a model above the memory limit is rejected before it is prepared") {
   const Model model = Model::parse("small.json", kSmall);
   RunOptions options;
   options.batch = 50'000'000;
@@ -108,7 +108,7 @@ TEST_CASE("Runner: a model that passes the memory limit is refused before it is 
   CHECK_THROWS_WITH_AS((void)model.prepare(options), doctest::Contains("matmul_precision 'low'"), Error);
 }
 
-TEST_CASE("Runner: with skip_padding the positions that are no padding have the same numbers") {
+TEST_CASE("Runner: skip_padding keeps the results at positions without padding") {
   const Model model = Model::open(generation_case("bert_classifier/preset/config.json"));
   const auto inputs = expected_of("bert_classifier").inputs;
   RunOptions options;
@@ -135,7 +135,7 @@ TEST_CASE("Runner: with skip_padding the positions that are no padding have the 
   }
 }
 
-TEST_CASE("Trainer: the model that it returns has the trained weights, and its training continues") {
+TEST_CASE("Trainer: the returned model has the trained weights and can be trained further") {
   const Model model = Model::parse("small.json", kSmall);
   const auto data = data_of(model, 8);
   TrainOptions whole = options_of(4), half = options_of(2);
@@ -153,7 +153,7 @@ TEST_CASE("Trainer: the model that it returns has the trained weights, and its t
   for (std::size_t i = 0; i < got.size(); ++i) CHECK(relative_difference(got[i].tensor, expected[i].tensor) == 0);
 }
 
-TEST_CASE("Trainer: events come after each step and each epoch, and an exception in one ends the training") {
+TEST_CASE("Trainer: events follow each step and epoch, and an exception in one ends the training") {
   const Model model = Model::parse("small.json", kSmall);
   const auto data = data_of(model, 8);
   Trainer trainer = model.trainer(data, options_of(3));
@@ -174,7 +174,7 @@ TEST_CASE("Trainer: events come after each step and each epoch, and an exception
   CHECK_THROWS_WITH((void)stopped.fit(events), "enough");
 }
 
-TEST_CASE("Model: compile settings as Keras writes them replace those of the model") {
+TEST_CASE("Model: compile settings in Keras's format replace the model's own") {
   const Model model = Model::parse("small.json", kSmall);
   const auto data = data_of(model, 8);
   const Model compiled = model.compiled(R"({"optimizer": {"class_name": "Adam", "config": {"learning_rate": 0.01}},
@@ -189,7 +189,7 @@ TEST_CASE("Model: compile settings as Keras writes them replace those of the mod
   CHECK_THROWS_AS((void)model.compiled(R"({"optimizer": "adma", "loss": "mse"})"), Error);
 }
 
-TEST_CASE("Model: gradients are the slopes of the loss") {
+TEST_CASE("Model: gradients equal the slopes of the loss") {
   const Model model = Model::parse("small.json", kSmall);
   const auto data = data_of(model, 8);
   RunOptions options;

@@ -15,7 +15,7 @@ Tensor first_output(const Model& model, const RunOptions& options = {}) {
 
 }  // namespace
 
-TEST_CASE("Model: weights in memory take the place of drawn ones, by their paths") {
+TEST_CASE("Model: weights in memory replace random ones, by their paths") {
   const Model model = Model::parse("small.json", kEncoder);
   RunOptions other;
   other.seed = 5;
@@ -36,7 +36,7 @@ TEST_CASE("Model: weights in memory take the place of drawn ones, by their paths
   CHECK(refusal([&] { (void)model.with_weights(weights); }).starts_with("the weights: 1 of the model's"));
 }
 
-TEST_CASE("Model: saved weights are read again, and an archive is the whole model") {
+TEST_CASE("Model: saved weights can be read again, and an archive holds the whole model") {
   const TemporaryFolder folder;
   const Model drawn = Model::parse("small.json", kEncoder);
   RunOptions other;
@@ -67,7 +67,7 @@ TEST_CASE("Model: saved weights are read again, and an archive is the whole mode
   CHECK_THROWS_WITH_AS(model.save(folder / "no", half), doctest::Contains("form 'folder'"), Error);
 }
 
-TEST_CASE("Model: a quantized model is Keras's, and is saved as such") {
+TEST_CASE("Model: a quantized model equals Keras's and is saved quantized") {
   const TemporaryFolder folder;
   const Model model = Model::parse("small.json", kEncoder);
   RunOptions options;
@@ -97,7 +97,7 @@ TEST_CASE("Model: a task is saved with its tokenizer") {
   }
 }
 
-TEST_CASE("Model: outputs have Keras's names, and inputs their open sizes") {
+TEST_CASE("Model: outputs have Keras's names, and inputs keep their open sizes") {
   const Model model = Model::parse("small.json", kEncoder);
   REQUIRE(model.output_names().size() == 1);
   CHECK(model.output_names().front() == model.layers().back().name);
@@ -105,7 +105,7 @@ TEST_CASE("Model: outputs have Keras's names, and inputs their open sizes") {
   CHECK(shapes.at(model.input_names().front()) == Shape{kUnknown, 3, 4});
 }
 
-TEST_CASE("Generator: encode puts the start token before a text, and score takes its ids") {
+TEST_CASE("Generator: encode adds the start token, and score accepts its ids") {
   Generator generator = Model::open(generation_case("gpt2/preset")).generator();
   const std::vector<std::int32_t> ids = generator.encode("the the");
   REQUIRE(ids.size() >= 2);

@@ -32,7 +32,7 @@ CASE = ROOT / 'tests/data/keras/model/encoder_decoder'
 
 
 class Mpi(RankCase):
-    def test_ranks_give_what_keras_computed(self):
+    def test_ranks_compute_kerass_results(self):
         for kind, ranks in (('tensor', 2), ('data', 2), ('sequence', 2), ('sequence', 3)):
             code, out, err = run(ranks, 'run', str(CASE / 'model.keras'), '--input', str(CASE / 'inputs.npz'), '--expect',
                                  str(CASE / 'outputs.npz'), '--atol', '1e-5', '--parallel', kind, '--json', folder=self.folder)
@@ -41,7 +41,7 @@ class Mpi(RankCase):
             self.assertEqual((told['kind'], told['ranks'], len(told['per_rank'])), (kind, ranks, ranks))
             self.assertIn('Open MPI', told['library'])
 
-    def test_ranks_that_slurm_names_meet_by_the_plugin_that_is_there(self):
+    def test_ranks_of_slurm_connect_through_the_installed_plugin(self):
         slurm = ('env -u OMPI_COMM_WORLD_SIZE SLURM_JOB_ID=7 SLURM_STEP_ID=0 SLURM_PROCID=RANK '
                  'SLURM_STEP_NUM_TASKS=3 SLURM_LOCALID=RANK ATTN ')
         code, out, err, _ = self.shell(3, slurm + 'run m.json --parallel tensor --json')
@@ -51,7 +51,7 @@ class Mpi(RankCase):
         self.fails(slurm.replace('TASKS=3', 'TASKS=4') + 'run m.json --parallel tensor -o y.npz', 5,
                    'Slurm started rank 0 of 4, and Open MPI', 3)
 
-    def test_counts_are_those_of_the_plan(self):
+    def test_counts_equal_the_plans(self):
         words = ('m.json', '--batch-size', '2', '--parallel')
         code, out, err = run(3, 'run', *words, 'tensor=3', '--json', folder=self.folder)
         self.assertEqual(code, 0, err)
@@ -60,7 +60,7 @@ class Mpi(RankCase):
                   for one in (json.loads(out)['parallel']['collectives'], json.loads(plan.stdout)['collectives'])]
         self.assertEqual(counts[0], counts[1])
 
-    def test_rows_that_ranks_share_have_the_bits_of_one_process_that_computes_as_many(self):
+    def test_shared_rows_have_the_bits_of_one_process_with_as_many_rows(self):
         """Kernels are selected by the number of rows: on AMX, another kernel runs below 57 rows."""
         rows = 12
         arrays.write(self.folder / 'all.npz', {'input_layer': (rows, 8, 16)})
@@ -78,7 +78,7 @@ class Mpi(RankCase):
                 shared = next(iter(arrays.read(self.folder / 'shared.npz').values()))
                 self.assertEqual(list(shared), expected, f'{dtype} on {ranks} ranks')
 
-    def test_a_measurement_counts_what_the_plan_predicts(self):
+    def test_a_measurement_counts_the_predicted_collectives(self):
         cluster = json.dumps({'ranks_per_node': 2, 'peak': 1e11, 'memory_bw': 1e10, 'between': {'alpha': 1e-5, 'beta': 1e9}})
         words = ('m.json', '--batch-size', '2,3', '--cluster', cluster, '--json')
         code, out, err = run(2, 'bench', *words, '--parallel', 'tensor', '--min-time', '0.1', folder=self.folder)
@@ -97,7 +97,7 @@ class Mpi(RankCase):
             self.assertAlmostEqual(row['efficiency'], row['alone_ms']['median'] / row['ms']['median'] / 2)
             self.assertEqual(len(row['parallel']['per_rank']), 2)
 
-    def test_groups_share_rows_and_their_ranks_the_model(self):
+    def test_groups_share_rows_and_ranks_of_a_group_the_model(self):
         words = ('m.json', '--batch-size', '5', '--json', '--parallel')
         self.assertEqual(run(1, 'run', 'm.json', '--batch-size', '5', '-o', 'one.npz', folder=self.folder)[0], 0)
         for word, ranks in (('tensor=2,data=2', 4), ('data=3,tensor=1', 3), ('sequence=2,data=2', 4)):
@@ -123,12 +123,12 @@ class Mpi(RankCase):
                          [each['bytes'] for each in plan['collectives']])
         self.assertEqual(row['predicted_ms'], plan['ms'])
 
-    def test_the_same_ranks_give_the_same_bits(self):
+    def test_equal_ranks_give_equal_bits(self):
         for name in ('a.npz', 'b.npz'):
             self.assertEqual(run(3, 'run', 'm.json', '--parallel', 'tensor', '-o', name, folder=self.folder)[0], 0)
         self.assertEqual((self.folder / 'a.npz').read_bytes(), (self.folder / 'b.npz').read_bytes())
 
-    def test_doctor_measures_what_a_plan_takes_for_its_cluster(self):
+    def test_doctor_measures_the_cluster_that_plan_reads(self):
         code, out, err = run(2, 'doctor', '--parallel', '--json', folder=self.folder)
         self.assertEqual(code, 0, err)
         told = json.loads(out)['parallel']

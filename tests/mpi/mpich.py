@@ -46,7 +46,7 @@ class Mpich(RankCase):
         out, err = process.communicate(timeout=120)
         return process.returncode, out, err
 
-    def test_ranks_of_mpich_give_what_keras_computed(self):
+    def test_ranks_of_mpich_compute_kerass_results(self):
         for kind in ('tensor', 'data', 'sequence'):
             code, out, err = self.mpich(2, 'run', str(CASE / 'model.keras'), '--input', str(CASE / 'inputs.npz'), '--expect',
                                         str(CASE / 'outputs.npz'), '--atol', '1e-5', '--parallel', kind, '--json')
@@ -63,12 +63,12 @@ class Mpich(RankCase):
         self.assertEqual(code, 0, err)
         self.assertEqual(arrays.largest_difference(self.folder / '1.npz', self.folder / '2.npz'), 0)
 
-    def test_one_sentence_of_mpichs_ranks_tells_what_is_wrong(self):
+    def test_ranks_of_mpich_report_an_error_in_one_sentence(self):
         code, out, err = self.mpich(2, 'run', 'not_here.json', '--parallel', 'tensor', '-o', 'y.npz')
         self.assertEqual((code, out, len(sentences(err))), (3, '', 1), err)
         self.assertFalse((self.folder / 'y.npz').exists())
 
-    def test_a_rank_of_mpich_that_is_killed_ends_all(self):
+    def test_a_killed_rank_of_mpich_ends_all(self):
         process = self.start(2, 'bench', 'long.json', '--parallel', 'tensor', '--min-time', '60')
         deadline = time.monotonic() + 60
         while len(found := ranks_below(process.pid)) < 2 and time.monotonic() < deadline:

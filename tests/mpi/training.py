@@ -24,7 +24,7 @@ class Training(RankCase):
         self.assertEqual(code, 0, err)
         return out
 
-    def test_twenty_steps_are_those_of_one_rank(self):
+    def test_twenty_steps_equal_those_of_one_rank(self):
         for case, batch in SMALL:
             words = (str(CASES / case / 'start.keras'), '--data', str(CASES / case / 'data.npz'), '--epochs', '20', '--steps', '20',
                      '--batch-size', str(batch), '--optimizer', 'sgd')
@@ -43,7 +43,7 @@ class Training(RankCase):
                 difference = arrays.largest_difference(self.folder / '1.npz', self.folder / f'{ranks}.npz')
                 self.assertEqual(difference, 0, f'{case} on {ranks}')
 
-    def test_parts_that_ranks_cannot_share_are_refused(self):
+    def test_parts_that_ranks_cannot_share_are_rejected(self):
         (self.folder / 'm.json').write_text(json.dumps(MODEL))
         arrays.write(self.folder / 'd.npz', {'input_layer': (6, 16, 32), 'y': (6, 16, 32)})
         words = ('train', 'm.json', '--loss', 'mse', '--data', 'd.npz', '-o', 'o.keras', '--parallel', 'data', '--deterministic')
@@ -54,7 +54,7 @@ class Training(RankCase):
         self.assertEqual(code, 2)
         self.assertIn('--deterministic cannot be combined with --reduce-dtype bfloat16', err)
 
-    def test_buckets_travel_while_others_are_computed_and_give_the_numbers_of_one_rank(self):
+    def test_overlapped_buckets_give_the_results_of_one_rank(self):
         model = {'name': 'wide', 'input_shape': [4, 512], 'num_layers': 4, 'num_heads': 8, 'key_dim': 64, 'intermediate_dim': 3072}
         (self.folder / 'm.json').write_text(json.dumps(model))
         arrays.write(self.folder / 'd.npz', {'input_layer': (6, 4, 512), 'y': (6, 4, 512)})
@@ -67,7 +67,7 @@ class Training(RankCase):
                 self.assertGreaterEqual(sums['count'], 2 * 3)  # two steps with 67 MB of gradients each
                 self.assertGreater(sums['bytes'], 2 * 64e6)
 
-    def test_any_number_of_ranks_resumes_what_others_began(self):
+    def test_any_number_of_ranks_resumes_a_checkpoint_of_others(self):
         case = CASES / 'dropout/attention'
         words = ('--data', str(case / 'data.npz'), '--epochs', '20', '--batch-size', '4')
         self.train(1, str(case / 'start.keras'), *words, '--steps', '20', '-o', 'one.keras', '--dump', 'one.npz')
@@ -76,13 +76,13 @@ class Training(RankCase):
             self.train(ranks, 'half.keras', *words, '--resume', '--steps', '20', '-o', 'all.keras', '--dump', 'all.npz')
             self.assertLess(arrays.largest_difference(self.folder / 'one.npz', self.folder / 'all.npz'), 1e-5)
 
-    def test_counts_are_told_by_one_document(self):
+    def test_counts_are_printed_in_one_document(self):
         case = CASES / 'mask/token_weights'
         told = json.loads(self.train(2, str(case / 'start.keras'), '--data', str(case / 'data.npz'), '-o', 'o.keras', '--json'))
         self.assertEqual((told['parallel']['kind'], told['parallel']['ranks']), ('data', 2))
         self.assertEqual({each['op'] for each in told['parallel']['collectives']}, {'all_reduce'})
 
-    def test_gradients_that_travel_as_halves_take_half_the_bytes_and_train_alike(self):
+    def test_half_precision_gradients_take_half_the_bytes_and_train_alike(self):
         case = CASES / 'dropout/attention'
         words = (str(case / 'start.keras'), '--data', str(case / 'data.npz'), '--epochs', '20', '--steps', '20', '--batch-size',
                  '4', '--optimizer', 'sgd', '-o', 'o.keras', '--json')
@@ -99,7 +99,7 @@ class Training(RankCase):
         self.assertEqual(done.returncode, 2)
         self.assertIn('--reduce-dtype requires --parallel data', done.stderr)
 
-    def test_ranks_that_share_the_optimizer_train_to_the_same_file(self):
+    def test_ranks_with_a_sharded_optimizer_write_the_same_file(self):
         case = CASES / 'dropout/attention'
         words = ('--data', str(case / 'data.npz'), '--epochs', '20', '--batch-size', '4')
         for zero in ('0', '1'):
@@ -156,15 +156,15 @@ class Training(RankCase):
         process.communicate(timeout=30)
         self.assertNotEqual(process.returncode, 0)
 
-    def test_a_rank_that_is_killed_ends_all_and_leaves_the_last_checkpoint(self):
+    def test_a_killed_rank_ends_all_and_keeps_the_last_checkpoint(self):
         self.kill(1)
         self.expect_whole()
 
-    def test_the_rank_that_writes_is_killed_and_leaves_a_checkpoint_that_is_not_torn(self):
+    def test_a_killed_writing_rank_keeps_a_complete_checkpoint(self):
         self.kill(0)
         self.expect_untorn()
 
-    def test_a_rank_that_hangs_is_given_up(self):
+    def test_a_hanging_rank_ends_the_others(self):
         process, pids = self.begin(2, '--timeout', '4')
         os.kill(pids[1], signal.SIGSTOP)
         try:
@@ -185,14 +185,14 @@ class Training(RankCase):
         self.fails(script.replace('TRAIN ', words), code, sentence)
         self.assertFalse((self.folder / 'o.keras').exists())
 
-    def test_ranks_with_other_data_are_refused(self):
+    def test_ranks_with_different_data_are_rejected(self):
         self.refused('TRAIN data --data dRANK.npz', 3, 'rank 1 differs from rank 0 in its data')
 
-    def test_ranks_with_other_options_are_refused(self):
+    def test_ranks_with_different_options_are_rejected(self):
         self.refused('TRAIN data --data d0.npz --epochs 1RANK', 3, 'rank 1 differs from rank 0 in its options')
 
-    def test_a_rank_without_data_is_told(self):
+    def test_a_rank_without_data_is_reported(self):
         self.refused('rm -f d1.npz; TRAIN data --data dRANK.npz', 3, 'rank 1 of 2')
 
-    def test_what_ranks_cannot_share_of_a_step_is_refused(self):
+    def test_a_step_that_ranks_cannot_share_is_rejected(self):
         self.refused('TRAIN tensor --data d0.npz', 2, 'training supports only --parallel data')

@@ -28,7 +28,7 @@ Graph widened(Graph graph, int opset) {
 const std::string kWide = "Cast " + std::to_string(kFloat), kNarrow = "Cast " + std::to_string(kBfloat16);
 using Words = std::vector<std::string>;
 
-TEST_CASE("onnx: an operator that takes no bfloat16 in the operator set computes between two casts") {
+TEST_CASE("onnx: an operator without bfloat16 support computes between two casts") {
   Graph graph;
   graph.inputs = {{"x", DType::bfloat16, {}, true}};
   graph.initializers = {{"kernel", Tensor(DType::bfloat16, {2, 2})}};
@@ -44,7 +44,7 @@ TEST_CASE("onnx: an operator that takes no bfloat16 in the operator set computes
   CHECK(old.nodes.back().outputs == Words{"y"});
 }
 
-TEST_CASE("onnx: what is no bfloat16 is left as it is: other types, and the indices that TopK gives") {
+TEST_CASE("onnx: types other than bfloat16, and the indices of TopK, stay unchanged") {
   Graph graph;
   graph.inputs = {{"x", DType::bfloat16, {}, true}, {"z", DType::float32, {}, true}};
   graph.initializers = {{"k", Tensor(DType::int64, {1})}};

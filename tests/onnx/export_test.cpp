@@ -128,7 +128,7 @@ TEST_CASE("onnx: weights are in the file under Keras's paths, byte for byte") {
   }
 }
 
-TEST_CASE("onnx: every function of one number has a form in every operator set that has its types") {
+TEST_CASE("onnx: every unary function has a form in every operator set that has its types") {
   for (const graph::UnaryFn fn : graph::kUnaryFns) {
     onnx::Samples samples;
     graph::Builder build(samples.base);
@@ -144,7 +144,7 @@ TEST_CASE("onnx: every function of one number has a form in every operator set t
   }
 }
 
-TEST_CASE("onnx: every name that is read was given before, and none twice") {
+TEST_CASE("onnx: every name is defined once, and before it is read") {
   for (const char* name : {"model/nested", "model/shared_layers", "rnn/lstm_sequences"}) {
     CAPTURE(name);
     const Written written(name);
@@ -165,7 +165,7 @@ TEST_CASE("onnx: every name that is read was given before, and none twice") {
   }
 }
 
-TEST_CASE("onnx: weights of integers stay as they are stored, and their products are of integers") {
+TEST_CASE("onnx: integer weights are stored as integers, and their products are integer products") {
   for (const auto& [name, product] : {std::pair{"dense_int8", "MatMulInteger"}, {"dense_int4_block", "MatMul"}}) {
     CAPTURE_BINDING(name);
     const Written written(std::string("../quantized/") + name);
@@ -180,7 +180,7 @@ TEST_CASE("onnx: weights of integers stay as they are stored, and their products
   }
 }
 
-TEST_CASE("onnx: operator set 23 has an operator for attention, an older one the products it is made of") {
+TEST_CASE("onnx: attention is one operator in operator set 23, and its products in older sets") {
   std::multiset<std::string> operators;
   {
     const Written written("model/nested");
@@ -194,7 +194,7 @@ TEST_CASE("onnx: operator set 23 has an operator for attention, an older one the
   CHECK(older.operators().count("Softmax") == operators.count("Softmax") + operators.count("Attention"));
 }
 
-TEST_CASE("onnx: sizes that the model leaves open have names, and others are numbers") {
+TEST_CASE("onnx: open sizes of the model have names, and others are numbers") {
   const Written written("model/nested");
   const std::vector<std::string> in = shape_of(written.graph.messages(field::kGraphInput).at(0));
   CHECK(in.at(0) == "batch");
@@ -202,7 +202,7 @@ TEST_CASE("onnx: sizes that the model leaves open have names, and others are num
   CHECK(shape_of(written.graph.messages(field::kGraphOutput).at(0)).at(0) == "batch");
 }
 
-TEST_CASE("onnx: weights that are too many for one file lie beside it") {
+TEST_CASE("onnx: weights too large for one file are stored beside it") {
   const Written written("model/nested", onnx::kNewestOpset, 1000);
   const std::string data = bytes_in(written.folder.path / "model.onnx.data");
   int outside = 0;
@@ -245,7 +245,7 @@ bool has_fixed_sizes(const fs::path& path) {
 
 }  // namespace
 
-TEST_CASE("onnx: every model of the fixtures has a counterpart in the oldest and in the newest operator set") {
+TEST_CASE("onnx: every model of the fixtures can be exported to the oldest and the newest operator set") {
   int exported = 0;
   std::vector<fs::path> paths;
   for (const char* folder : {"tests/data/keras", "tests/data/quantized"})
@@ -286,7 +286,7 @@ TEST_CASE("onnx: an operation without a counterpart is named with its layer") {
                        "'noise' (Dropout): ONNX has no equivalent of the operation dropout", Error);
 }
 
-TEST_CASE("onnx: a size follows from lengths by a factor and an offset, or as a product") {
+TEST_CASE("onnx: a size is derived from lengths by a factor and an offset, or as a product") {
   onnx::Samples samples;
   samples.lengths = {{"batch", 0, 0}, {"steps", 0, 1}};
   samples.base_lengths = {2, 64};

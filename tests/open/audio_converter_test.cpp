@@ -38,7 +38,7 @@ std::string audio_refusal(const std::string& config) {
   return "";
 }
 
-TEST_CASE("audio converter: the log-mel spectrogram and normalized samples are KerasHub's") {
+TEST_CASE("audio converter: the log-mel spectrogram and normalized samples equal KerasHub's") {
   const std::map<std::string, Tensor> arrays = features();
   open::AudioConverter whisper("x.json", R"({"class_name": "WhisperAudioConverter", "config": {}})");
   CHECK(whisper.rate() == 16000);
@@ -56,7 +56,7 @@ TEST_CASE("audio converter: the log-mel spectrogram and normalized samples are K
   CHECK(error_of_first(samples, arrays.at("moonshine")) <= 1e-5);
 }
 
-TEST_CASE("audio converter: other classes, rates and lengths are refused by name") {
+TEST_CASE("audio converter: other classes, rates and lengths are rejected by name") {
   CHECK(audio_refusal("[]").find("expected an object with 'class_name' and 'config'") != std::string::npos);
   CHECK(audio_refusal(R"({"class_name": "ViTImageConverter", "config": {}})").find("got 'ViTImageConverter'") !=
         std::string::npos);

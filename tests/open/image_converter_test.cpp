@@ -51,7 +51,7 @@ std::string image_refusal(const std::string& config) {
 
 }  // namespace
 
-TEST_CASE("images: every converter gives what KerasHub gives") {
+TEST_CASE("images: every converter computes KerasHub's result") {
   const nlohmann::json cases = nlohmann::json::parse(std::ifstream(image_path("converters.json")));
   const std::map<std::string, Tensor> expected = arrays_of("converted.npz");
   REQUIRE(cases.size() >= 40);
@@ -72,13 +72,13 @@ TEST_CASE("images: every converter gives what KerasHub gives") {
   }
 }
 
-TEST_CASE("images: the converter of a task, a preset and an archive makes the model's input") {
+TEST_CASE("images: converters of a task, a preset and an archive make the model's input") {
   const std::map<std::string, Tensor> expected = arrays_of("classified_inputs.npz");
   const open::Silent silent;
   const open::InputFiles files{{}, {image_path("wide.png"), image_path("rgb_420.jpg"), image_path("gray.jpg")}, {}};
   for (const char* name : {"preset", "classifier.keras", "preset/config.json"}) {
     CAPTURE(name);
-    const open::LoadedModel loaded = open::load_model(image_path(name), open::Reading{}, silent);
+    const open::LoadedModel loaded = open::load_model(image_path(name), open::ReadingOptions{}, silent);
     const open::GivenInputs given = open::read_input_files(loaded, files, open::Execution{}, silent);
     REQUIRE(given.arrays.size() == 1);
     const auto& [input, array] = *given.arrays.begin();
@@ -88,7 +88,7 @@ TEST_CASE("images: the converter of a task, a preset and an archive makes the mo
   }
 }
 
-TEST_CASE("images: a config that is no converter of images is refused") {
+TEST_CASE("images: a config that is not an image converter is rejected") {
   CHECK(image_refusal("[]") == "x.json: expected an object with 'class_name' and 'config'");
   CHECK(image_refusal(R"({"class_name": "Dense", "config": {"units": 3}})") ==
         "x.json: expected an ImageConverter of KerasHub, got 'Dense'");

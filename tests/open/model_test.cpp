@@ -35,7 +35,7 @@ constexpr const char* kEncoder =
     R"({"name": "small", "input_shape": [3, 4], "num_layers": 1, "num_heads": 2, "key_dim": 2,
         "intermediate_dim": 4, "units": 4})";
 
-open::LoadedModel small_model(const open::Reading& how, const open::Listener& listener) {
+open::LoadedModel small_model(const open::ReadingOptions& how, const open::Listener& listener) {
   return open::load_model(open::ModelText{"small.json", kEncoder, {}, {}}, how, listener);
 }
 
@@ -43,14 +43,14 @@ open::LoadedModel small_model(const open::Reading& how, const open::Listener& li
 
 TEST_CASE("open: a sequence length that the model fixes is a warning about the field") {
   const Heard heard;
-  const open::LoadedModel fixed =
-      open::load_model(std::optional<std::string>(in_repository("configs/encoder_keras.json")), open::Reading{}, heard);
+  const open::LoadedModel fixed = open::load_model(
+      std::optional<std::string>(in_repository("configs/encoder_keras.json")), open::ReadingOptions{}, heard);
   open::warn_of_fixed_lengths(fixed.model, 7, heard);
   REQUIRE(heard.warnings.size() == 1);
   CHECK(heard.warnings[0].starts_with("`sequence_length` 7 has no effect"));
 }
 
-TEST_CASE("open: a session runs with drawn weights, and the listener hears of the work") {
+TEST_CASE("open: a session runs with random weights, and the listener is informed of the work") {
   const Heard heard;
   const open::LoadedModel loaded = small_model({}, heard);
   open::Execution execution;
@@ -65,7 +65,7 @@ TEST_CASE("open: a session runs with drawn weights, and the listener hears of th
   CHECK(open::weights_origin(loaded, execution) == "random, seed 0");
 }
 
-TEST_CASE("open: int8 weights are quantized as they are read, and bytes are fewer") {
+TEST_CASE("open: int8 weights are quantized while they are read, and take fewer bytes") {
   const open::Silent silent;
   open::Execution execution;
   execution.dtype = "int8";
@@ -76,7 +76,7 @@ TEST_CASE("open: int8 weights are quantized as they are read, and bytes are fewe
   CHECK(std::ranges::any_of(weights, [](const Tensor& weight) { return weight.dtype() == DType::int8; }));
 }
 
-TEST_CASE("open: a pass that passes the memory limit is an error that names a batch that fits") {
+TEST_CASE("open: a pass above the memory limit is an error that names a batch that fits") {
   const open::Silent silent;
   const open::LoadedModel loaded = small_model({}, silent);
   open::Execution execution;

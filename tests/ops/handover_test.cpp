@@ -71,7 +71,7 @@ Tensor run(const std::vector<Layer>& layers, const Tensor& x, int threads) {
   return out;
 }
 
-TEST_CASE("handover: rows left as bytes by a normalization and by a dense map give the bits that stored ones do") {
+TEST_CASE("handover: rows handed over as int8 give the bits of rows stored as float32") {
   constexpr Dim kWidth = 37;  // neither a whole panel nor a whole quad
   for (const UnaryFn activation : {UnaryFn::linear, UnaryFn::relu, UnaryFn::gelu}) {
     const std::vector<Layer> layers{normalization(kWidth), dense("up", kWidth, 70, activation),

@@ -11,7 +11,7 @@
 namespace attn::test {
 namespace {
 
-TEST_CASE("memory: a kernel's record tells at least what the made kernel holds") {
+TEST_CASE("memory: a kernel's record states at least the memory that the kernel holds") {
   for (const bool emulate_tiles : {false, true}) {
     const auto backend = backends::make_cpu_backend({.work_per_thread = 1.0, .emulate_tiles = emulate_tiles});
     for (const Case& row : all_cases()) {

@@ -64,7 +64,7 @@ void check_same(const std::vector<Tensor>& expected, const std::vector<Tensor>& 
 
 const EncoderSize kSmall{.B = 2, .T = 5, .D = 12, .N = 3, .H = 4, .F = 17, .L = 2};
 
-TEST_CASE("models: a plan's memory gives what separate tensors give, bit for bit") {
+TEST_CASE("models: a plan with shared memory computes the bits of separate tensors") {
   const Graph graph = encoder(kSmall);
   const auto inputs = draw_inputs(graph);
   const auto weights = draw_weights(graph);
@@ -72,7 +72,7 @@ TEST_CASE("models: a plan's memory gives what separate tensors give, bit for bit
   check_same(run_without_plan(graph, inputs, weights), run_planned(*backend, graph, inputs, weights), 0.0, "planned");
 }
 
-TEST_CASE("models: every pass keeps what the graph computes") {
+TEST_CASE("models: every graph pass keeps the results") {
   using Pass = std::function<Graph(Graph)>;
   const Pass fuse_activation = [](Graph g) {
     return plan::fuse_activation(std::move(g), [](const graph::Unary&) { return true; });
@@ -108,7 +108,7 @@ TEST_CASE("models: every pass keeps what the graph computes") {
   }
 }
 
-TEST_CASE("models: a normalization of halves is the one between casts, rounded once") {
+TEST_CASE("models: a half-precision normalization equals float32 between casts, rounded once") {
   for (const DType half : {DType::bfloat16, DType::float16}) {
     for (const DType factors : {DType::float32, half}) {
       Graph graph;
@@ -134,7 +134,7 @@ TEST_CASE("models: a normalization of halves is the one between casts, rounded o
   }
 }
 
-TEST_CASE("models: the encoder on onednn agrees with the reference on any number of threads, each time the same bits") {
+TEST_CASE("models: the encoder on onednn agrees with the reference, with the same bits for any number of threads") {
   EncoderSize size{.B = 3, .T = 33, .D = 96, .N = 4, .H = 24, .F = 130, .L = 2};
   for (const DType dtype : {DType::float32, DType::bfloat16}) {
     size.dtype = dtype;
@@ -154,7 +154,7 @@ TEST_CASE("models: the encoder on onednn agrees with the reference on any number
   }
 }
 
-TEST_CASE("models: onednn runs the float32 encoder without the reference's kernels and drops the weights it packed") {
+TEST_CASE("models: onednn runs the float32 encoder without reference kernels, and drops weights that it packed") {
   const Graph graph = encoder({});
   const auto backend = backends::make_cpu_backend();
   const plan::Plan plan = plan::make_plan(backend->optimize(graph));
@@ -179,7 +179,7 @@ Graph power_graph(Dim rows, int times) {
   return graph;
 }
 
-TEST_CASE("models: onednn packs a weight once that several products use") {
+TEST_CASE("models: onednn packs a weight once for all products that read it") {
   for (const Dim rows : {4, 400}) {  // panels, oneDNN's blocks or tiles
     const auto backend = backends::make_cpu_backend();
     const auto bytes = [&](int times) {
@@ -196,7 +196,7 @@ TEST_CASE("models: onednn packs a weight once that several products use") {
   }
 }
 
-TEST_CASE("models: attention over many tiles of keys is the reference's, with what no row sees left out or not") {
+TEST_CASE("models: attention over many tiles of keys agrees with the reference, with and without skipped keys") {
   struct Case {
     std::string name;
     Dim T, S;
@@ -261,7 +261,7 @@ TEST_CASE("models: attention over many tiles of keys is the reference's, with wh
   }
 }
 
-TEST_CASE("models: the encoder on emulated tiles, at each precision, in no more memory than was told") {
+TEST_CASE("models: the encoder on emulated tiles needs no more memory than estimated, at every precision") {
   EncoderSize size{.B = 3, .T = 33, .D = 96, .N = 4, .H = 24, .F = 130, .L = 2};
   using Precision = backends::MatmulPrecision;
   struct Row {

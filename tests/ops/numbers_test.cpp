@@ -49,13 +49,13 @@ void hold(const std::vector<Case>& cases, Allowed allowed) {
   }
 }
 
-TEST_CASE("numbers: sums and products of small whole numbers are exact to the bit") {
+TEST_CASE("numbers: sums and products of small integers are exact") {
   const std::vector<Case> cases = exact_cases();
   REQUIRE(cases.size() >= 300);
   hold(cases, Allowed::nothing);
 }
 
-TEST_CASE("numbers: huge, denormal, infinite and missing numbers spread as in the reference") {
+TEST_CASE("numbers: huge, denormal, infinite and NaN values spread as in the reference") {
   const std::vector<Case> cases = extreme_cases();
   REQUIRE(cases.size() >= 200);
   hold(cases, Allowed::tolerance);

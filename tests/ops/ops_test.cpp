@@ -37,7 +37,7 @@ TEST_CASE("ops: every case agrees with the reference on every backend") {
   }
 }
 
-TEST_CASE("ops: every kind of operation has a case, and every case a name of its own") {
+TEST_CASE("ops: every kind of operation has a case with a unique name") {
   std::set<std::size_t> kinds;
   std::set<std::string> names;
   for (const Case& row : all_cases()) {
@@ -47,7 +47,7 @@ TEST_CASE("ops: every kind of operation has a case, and every case a name of its
   CHECK(kinds.size() == std::variant_size_v<graph::Op::Variant>);
 }
 
-TEST_CASE("ops: the reference writes its outputs and not a byte beside them") {
+TEST_CASE("ops: the reference writes only its outputs") {
   constexpr std::int64_t kGuard = 64;
   constexpr int kSentinel = 0x5A;
   for (const Case& row : all_cases()) {

@@ -103,7 +103,7 @@ std::optional<std::string> problem_of(const backends::Backend& backend, const Ca
 
 }  // namespace
 
-TEST_CASE("ops: ranks that share an operation out compute what one does") {
+TEST_CASE("ops: ranks that share an operation compute the result of one rank") {
   const auto loops = backends::make_reference_backend({.poison_arena = true});
   const auto kernels = backends::make_cpu_backend({.poison_arena = true});
   std::map<Kind, std::set<std::string_view>> shared;

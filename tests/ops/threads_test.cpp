@@ -32,7 +32,7 @@ bool is_divided_by_onednn(const Case& row) {
           std::holds_alternative<graph::Rnn>(row.op));
 }
 
-TEST_CASE("ops: all but cached attention has the same bits on one, two and three threads") {
+TEST_CASE("ops: every operation except cached attention has the same bits on one, two and three threads") {
   const auto backend = backends::make_cpu_backend({.work_per_thread = 1.0});
   for (const Case& row : all_cases()) {
     // Threads share the rows of a long cache, and their sums are added.

@@ -48,7 +48,7 @@ TEST_CASE("optimizer: steps give the same bits for any number of threads") {
   CHECK(same(results[0], results[1]));
 }
 
-TEST_CASE("optimizer: ranks that share one, each with a part of its variables, move weights to the same bits as one") {
+TEST_CASE("optimizer: ranks with shards of the variables update weights to the bits of one rank") {
   const std::vector<Variable> variables = {
       {"table", {300, 500}, {}}, {"bias", {7}, Constraint{}}, {"none", {0, 3}, {}}, {"kernel", {40, 30}, {}}};
   const std::vector<Rule> rules = {SGD{},     Adam{},    Adamax{},   Nadam{}, Lamb{}, ScheduleFreeAdamW{},
@@ -136,7 +136,7 @@ TEST_CASE("optimizer: ranks that share one, each with a part of its variables, m
   }
 }
 
-TEST_CASE("optimizer: a step of Muon that is stopped leaves weights and state as they were") {
+TEST_CASE("optimizer: a stopped step of Muon keeps weights and state unchanged") {
   Settings settings;
   settings.rule = Muon{};
   settings.use_ema = true;
@@ -160,7 +160,7 @@ TEST_CASE("optimizer: a step of Muon that is stopped leaves weights and state as
   }
 }
 
-TEST_CASE("optimizer: what a file keeps of it must have its shapes, counts and scales") {
+TEST_CASE("optimizer: a stored state must have the optimizer's shapes, counts and scales") {
   Settings settings;
   settings.rule = Nadam{};
   settings.loss_scale.emplace();
@@ -189,7 +189,7 @@ TEST_CASE("optimizer: what a file keeps of it must have its shapes, counts and s
     CHECK_THROWS_AS(optimizer.set_state(with(3, scale)), Error);  // the loss scale
 }
 
-TEST_CASE("optimizer: a variable without a gradient stays, and its decay too") {
+TEST_CASE("optimizer: a variable without a gradient is not changed, not even by its decay") {
   Settings settings;
   settings.rule = SGD{};
   settings.weight_decay = 0.5;
@@ -201,7 +201,7 @@ TEST_CASE("optimizer: a variable without a gradient stays, and its decay too") {
   CHECK(optimizer.iteration() == 1);
 }
 
-TEST_CASE("optimizer: under a loss scale it has no variables that Keras's LossScaleOptimizer does not save") {
+TEST_CASE("optimizer: loss scaling removes variables that Keras's LossScaleOptimizer does not save") {
   // The order of keras.optimizers.LossScaleOptimizer(Nadam()) and (Adafactor()) for a kernel and a bias.
   Settings settings;
   settings.loss_scale.emplace();
@@ -214,7 +214,7 @@ TEST_CASE("optimizer: under a loss scale it has no variables that Keras's LossSc
   CHECK(Optimizer(settings, variables, 1).state().size() == 2 + 4 + 1);
 }
 
-TEST_CASE("optimizer: Nadam goes on bit for bit under a loss scale, whose file lacks its product") {
+TEST_CASE("optimizer: Nadam with loss scaling resumes bit for bit, although its file lacks the product") {
   Settings settings;
   settings.rule = Nadam{};
   settings.loss_scale.emplace();
@@ -234,7 +234,7 @@ TEST_CASE("optimizer: Nadam goes on bit for bit under a loss scale, whose file l
   CHECK(same(a[0], b[0]));
 }
 
-TEST_CASE("optimizer: what it is given is not changed") {
+TEST_CASE("optimizer: the gradients are not changed") {
   Settings settings;
   settings.rule = SGD{};
   settings.clipnorm = 1e-3;
@@ -244,7 +244,7 @@ TEST_CASE("optimizer: what it is given is not changed") {
   CHECK(same(gradient, drawn({2}, "g")));
 }
 
-TEST_CASE("optimizer: the state of another optimizer is refused") {
+TEST_CASE("optimizer: the state of another optimizer is rejected") {
   Settings settings;
   settings.rule = Adam{};
   settings.name = "adam";

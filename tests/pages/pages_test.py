@@ -112,7 +112,7 @@ class Pages(unittest.TestCase):
         self.assertGreaterEqual(colours[1], 25 * 25)  # one cell, of at most 36 pixels if space is limited
         self.check_quiet(page)
 
-    def test_heatmap_hover_tells_the_weight(self):
+    def test_heatmap_hover_shows_the_weight(self):
         path = self.write('hover.html', 'heatmap', '-', '--seq-len', '9', model=READER)
         page = self.open(path)
         page.run('document.querySelector("canvas.picture").focus()')
@@ -128,7 +128,7 @@ class Pages(unittest.TestCase):
         page.move(2, 2)
         self.assertIn('largest weight', page.run('document.querySelector(".readout").textContent'))
 
-    def test_heatmap_keys_and_pickers(self):
+    def test_heatmap_keys_and_pickers_select_views(self):
         path = self.write('keys.html', 'heatmap', '-', '--seq-len', '9', model=READER)
         page = self.open(path)
         for key, name, value in [('n', 'head', '1'), ('n', 'head', '2'), ('p', 'head', '1'), ('j', 'layer', '1'),
@@ -157,7 +157,7 @@ class Pages(unittest.TestCase):
         self.assertEqual({**self.state(far)}, {'layer': '2', 'head': '3', 'view': 'matrix', 'colours': 'head'})
         self.check_quiet(far)
 
-    def test_heatmap_lines_and_labels(self):
+    def test_heatmap_has_lines_and_labels(self):
         words = ['the', 'cat', HOSTILE, 'sat', 'on', 'a', 'mat', '.', '[SEP]']
         path = self.write('labels.html', 'heatmap', '-', '--seq-len', '9', '--labels', self.labels(words), model=READER)
         page = self.open(path, '#view=lines')
@@ -241,7 +241,7 @@ class Pages(unittest.TestCase):
             self.assertIn('</script><script>', page.run('document.querySelector("text").textContent'))
             self.check_quiet(page)
 
-    def test_the_policy_refuses_scripts_and_requests(self):
+    def test_the_policy_blocks_scripts_and_requests(self):
         page = self.open(self.write('policy.html', 'heatmap', '-', '--seq-len', '5', model=READER))
         refused = page.run('''(async () => {
           const refused = [];
@@ -289,7 +289,7 @@ class Pages(unittest.TestCase):
         self.assertEqual(self.state(page)['colours'], 'spread')
         self.check_quiet(page)
 
-    def test_graph_is_searched_and_zoomed(self):
+    def test_graph_can_be_searched_and_zoomed(self):
         path = self.write('graph.html', 'report', '-', '--no-heatmap', model=READER)
         page = self.open(path)
         search = 'document.querySelector(".graph input")'

@@ -74,7 +74,7 @@ Held hold(const Model& model, Kind kind, int ranks) {
   return held;
 }
 
-TEST_CASE("tensor: a block has two all_reduces, and as many heads, columns and rows of a vocabulary as ranks share") {
+TEST_CASE("tensor: a block has two all-reduces, and ranks share heads, columns and rows of the vocabulary") {
   for (const int ranks : {2, 3, 4}) {
     CAPTURE(ranks);
     const Model model = block({.heads = 5, .key_heads = 5, .feed_forward = 260});
@@ -88,7 +88,7 @@ TEST_CASE("tensor: a block has two all_reduces, and as many heads, columns and r
   }
 }
 
-TEST_CASE("tensor: ranks hold parts of the weights that make up the whole, but for what is small") {
+TEST_CASE("tensor: ranks hold shards that make up the whole weights, except small ones") {
   const Model model = block({.heads = 4, .key_heads = 4, .feed_forward = 256});
   std::int64_t whole = 0, parts = 0, largest_rank = 0;
   for (const Tensor& weight : model.weights) whole += weight.bytes();
@@ -103,7 +103,7 @@ TEST_CASE("tensor: ranks hold parts of the weights that make up the whole, but f
   CHECK(largest_rank < whole * 3 / 10);
 }
 
-TEST_CASE("tensor: keys that several queries read go with them, and are given to all where there are too few") {
+TEST_CASE("tensor: shared key heads stay with their queries, and are replicated if there are too few") {
   for (const auto& [key_heads, ranks] : std::vector<std::pair<int, int>>{{3, 3}, {3, 2}, {2, 3}, {1, 4}}) {
     CAPTURE_BINDING(key_heads);
     CAPTURE_BINDING(ranks);
@@ -113,7 +113,7 @@ TEST_CASE("tensor: keys that several queries read go with them, and are given to
   }
 }
 
-TEST_CASE("data: rows are computed by themselves, and come back in order with the bits of one rank") {
+TEST_CASE("data: ranks compute separate rows, and the joined rows have the bits of one rank") {
   for (const int ranks : {2, 3}) {
     const Held held = hold(block({.batch = 5, .heads = 2, .key_heads = 2, .masked = true}), Kind::data, ranks);
     CHECK(held.error == 0.0);
@@ -122,7 +122,7 @@ TEST_CASE("data: rows are computed by themselves, and come back in order with th
   }
 }
 
-TEST_CASE("sequence: positions are sharded, causal and windowed ones too, and keys and values circulate") {
+TEST_CASE("sequence: positions are sharded, also causal and windowed ones, and keys and values circulate") {
   for (const int ranks : {2, 3, 4}) {
     for (const bool causal : {false, true}) {
       for (const Dim window : {0, 3}) {
@@ -140,7 +140,7 @@ TEST_CASE("sequence: positions are sharded, causal and windowed ones too, and ke
   }
 }
 
-TEST_CASE("sequence: a rank passes on the keys that are hidden from its own rows") {
+TEST_CASE("sequence: a rank passes on keys that are hidden from its own rows") {
   for (const int ranks : {2, 3}) {
     const Held held = hold(block({.length = 7, .causal = true}), Kind::sequence, ranks);
     CHECK(held.error < 1e-6);
@@ -148,7 +148,7 @@ TEST_CASE("sequence: a rank passes on the keys that are hidden from its own rows
   }
 }
 
-TEST_CASE("parallelize: what nobody can share is refused with a number of ranks that works") {
+TEST_CASE("parallelize: a model that cannot be shared is rejected with a number of ranks that works") {
   const Model model = block({.heads = 2, .key_heads = 2});
   CHECK_THROWS_WITH_AS(
       static_cast<void>(parallelize(model.graph, Kind::tensor, 0, 3)),
@@ -158,13 +158,14 @@ TEST_CASE("parallelize: what nobody can share is refused with a number of ranks 
 }
 
 TEST_CASE(
-    "cost: what a rank counts is what is predicted, and a simulated run takes the predicted time on 64 and 1,024") {
+    "cost: predicted counts equal a rank's counts, and a simulated run takes the predicted time on 64 and 1,024 "
+    "ranks") {
   const Model model = block({.length = 4, .heads = 1024, .key_heads = 1024, .feed_forward = 1024, .head_size = 1});
   const Cluster cluster = cluster_of("h200-ndr");
   for (const int ranks : {1, 8, 64, 1024}) {
     CAPTURE(ranks);
     const Parallel local = parallelize(model.graph, Kind::tensor, 0, ranks);
-    const auto world = communicators::make_alone(0, ranks, [&](Collective collective, std::int64_t bytes) {
+    const auto world = communicators::make_simulated_rank(0, ranks, [&](Collective collective, std::int64_t bytes) {
       return seconds_of(cluster, collective, bytes, ranks);
     });
     (void)run(local.graph, local_weights(local, model.weights, 0), model.inputs, world.get());
@@ -178,7 +179,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("cost: all_reduce takes what a ring and a tree take inside and between nodes") {
+TEST_CASE("cost: all_reduce has the cost of a ring and a tree, inside and between nodes") {
   // 8 and 64 ranks, 8 per node, over 1 GB: latency + bytes / bandwidth inside a node, then between nodes.
   const Cluster cluster = cluster_of("h200-ndr");
   CHECK(seconds_of(cluster, Collective::all_reduce, 1'000'000'000, 8) == doctest::Approx(12e-6 + 1.75 * 1e9 / 360e9));
@@ -187,7 +188,7 @@ TEST_CASE("cost: all_reduce takes what a ring and a tree take inside and between
   CHECK(seconds_of(cluster, Collective::all_reduce, 8, 1) == 0.0);
 }
 
-TEST_CASE("cost: the training efficiencies of five sizes on two clusters are those of the model they were taken from") {
+TEST_CASE("cost: training efficiencies of five sizes on two clusters match the model they come from") {
   struct Size {
     double layers, width, inner, length, batch;
     std::vector<double> gpus, cpus;  // for 2, 8, 16, 64, 256 and 1,024 ranks, computed independently
@@ -215,7 +216,7 @@ TEST_CASE("cost: the training efficiencies of five sizes on two clusters are tho
   }
 }
 
-TEST_CASE("cost: one group of ranks takes what its ranks take, and more groups share rows and gradients") {
+TEST_CASE("cost: one group costs what its ranks cost, and more groups share rows and gradients") {
   const Cluster cluster = cluster_of("h200-ndr");
   const Model model = block({.batch = 17, .heads = 4, .key_heads = 4, .feed_forward = 256});
   const Prediction alone = predict(model.graph, Kind::tensor, 4, cluster);
@@ -226,7 +227,7 @@ TEST_CASE("cost: one group of ranks takes what its ranks take, and more groups s
   // Two groups fill a node, and their all-gather stays in it; that of eight groups does not.
   const std::int64_t bytes = model.graph.value(model.graph.outputs[0].value).shape.size() * 4;
   const auto gathered = [&](int groups) {
-    const RowsOfGroup rows = rows_of_group(model.graph, groups - 1, groups);
+    const GroupRows rows = rows_of_group(model.graph, groups - 1, groups);
     return predict(model.graph, Kind::tensor, 4, groups, cluster).collective -
            predict(rows.part.graph, Kind::tensor, 4, cluster).collective;
   };
@@ -235,14 +236,14 @@ TEST_CASE("cost: one group of ranks takes what its ranks take, and more groups s
   CHECK(training_efficiency(alone, 1000, 250, 4, 8, cluster) < training_efficiency(alone, 1000, 250, 4, 2, cluster));
 }
 
-TEST_CASE("groups: ranks of a group share the model over the group's rows, which together are all") {
+TEST_CASE("groups: ranks of a group share the model over the group's rows, and groups cover all rows") {
   const Model model = block({.batch = 5, .heads = 4, .key_heads = 4, .feed_forward = 256, .masked = true});
   const Tensor expected = run(model.graph, model.weights, model.inputs, nullptr)[0];
   for (const int groups : {2, 3, 5}) {
     CAPTURE(groups);
     std::int64_t from = 0;
     for (int group = 0; group < groups; ++group) {
-      const RowsOfGroup rows = rows_of_group(model.graph, group, groups);
+      const GroupRows rows = rows_of_group(model.graph, group, groups);
       graph::verify(rows.part.graph);
       REQUIRE(rows.outputs.size() == 1);
       REQUIRE(rows.outputs[0].size() == static_cast<std::size_t>(groups));
@@ -264,7 +265,7 @@ TEST_CASE("groups: ranks of a group share the model over the group's rows, which
   CHECK_THROWS_AS(static_cast<void>(rows_of_group(model.graph, 0, 6)), Error);
 }
 
-TEST_CASE("groups: rows that depend on each other are refused") {
+TEST_CASE("groups: rows that depend on each other are rejected") {
   using namespace graph;
   Graph graph;
   Builder b(graph);
@@ -275,7 +276,7 @@ TEST_CASE("groups: rows that depend on each other are refused") {
                        "the rows of the batch depend on each other, so groups of ranks cannot share them", Error);
 }
 
-TEST_CASE("cluster: JSON is read, and missing or unknown fields are named") {
+TEST_CASE("cluster: JSON is read, and errors name missing or unknown fields") {
   const Cluster cluster = cluster_of(R"({"ranks_per_node": 4, "peak": 1e12, "memory_bw": 1e11,
       "between": {"alpha": 1e-5, "beta": 1e10}})");
   CHECK(cluster.ranks_per_node == 4);
@@ -289,7 +290,7 @@ TEST_CASE("cluster: JSON is read, and missing or unknown fields are named") {
   CHECK_THROWS_AS(static_cast<void>(cluster_of("{")), Error);
 }
 
-TEST_CASE("links: what is made of measured sums predicts them, inside a machine and between machines") {
+TEST_CASE("links: parameters fitted to measured sums predict them, inside and between machines") {
   for (const int ranks : {2, 3, 8}) {
     for (const int nodes : {1, ranks}) {
       CAPTURE(ranks);
@@ -302,7 +303,7 @@ TEST_CASE("links: what is made of measured sums predicts them, inside a machine 
   }
 }
 
-TEST_CASE("links: ranks measure the same sums, and count them") {
+TEST_CASE("links: ranks measure and count the same sums") {
   communicators::run_ranks(3, [](Communicator& world) {
     const std::vector<MeasuredSum> sums = measure_sums(world);
     std::vector<double> seconds;
@@ -315,7 +316,7 @@ TEST_CASE("links: ranks measure the same sums, and count them") {
   });
 }
 
-TEST_CASE("buckets: sums that no other collective depends on become one, and all numbers stay") {
+TEST_CASE("buckets: independent sums become one, and the results stay equal") {
   using namespace graph;
   Graph graph;
   Builder b(graph);
@@ -366,8 +367,7 @@ Tensor numbers_of(const graph::Value& value) {
   return numbers;
 }
 
-TEST_CASE(
-    "buckets: what travels beside other steps has the bits of what does not, whatever is in its place meanwhile") {
+TEST_CASE("buckets: overlapped sums have the bits of sums without overlap") {
   const graph::Graph graph = backward(5);
   const Tensor x = numbers_of(graph.value(graph.inputs[0]));
   for (const std::int64_t bytes : {std::int64_t{1}, std::int64_t{600}}) {
@@ -387,13 +387,13 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("cost: a simulated pass takes what it computes and what of the sums is not hidden behind that") {
+TEST_CASE("cost: a simulated pass takes its computation plus the sums that computation does not hide") {
   constexpr int kLayers = 6;
   constexpr double kStep = 1e-3;
   const graph::Graph graph = bucket_sums(backward(kLayers), 1);  // each sum separate
   const Tensor x = numbers_of(graph.value(graph.inputs[0]));
   for (const double price : {0.5e-3, 20e-3}) {  // hidden behind the backward pass; longer than all of it
-    const auto world = communicators::make_alone(0, 64, [&](Collective, std::int64_t) { return price; });
+    const auto world = communicators::make_simulated_rank(0, 64, [&](Collective, std::int64_t) { return price; });
     backends::CompileOptions options;
     options.ranks = world.get();
     const plan::Plan plan = plan::make_plan(graph);
@@ -408,7 +408,7 @@ TEST_CASE("cost: a simulated pass takes what it computes and what of the sums is
   }
 }
 
-TEST_CASE("buckets: sums that are rounded on their way take half the bytes, and others keep their bits") {
+TEST_CASE("buckets: rounded sums take half the bytes, and other sums keep their bits") {
   using namespace graph;
   Graph graph;
   Builder b(graph);
@@ -433,7 +433,7 @@ TEST_CASE("buckets: sums that are rounded on their way take half the bytes, and 
   });
 }
 
-TEST_CASE("shares: parts differ by one at the most, and long axes are cut in blocks of 64") {
+TEST_CASE("shares: shards differ by at most one, and long axes are cut into blocks of 64") {
   CHECK(shares(16, 3) == std::vector<Dim>{5, 5, 6});
   CHECK(shares(2, 3) == std::vector<Dim>{0, 1, 1});
   CHECK(shares_of_axis(3072, 3072, 5) == std::vector<Dim>{576, 640, 576, 640, 640});

@@ -30,7 +30,7 @@ void check_apart(const std::vector<Lifetime>& lifetimes, const Placement& placem
 
 }  // namespace
 
-TEST_CASE("arena: TFLite Micro's example gets TFLite Micro's offsets") {
+TEST_CASE("arena: the example of TFLite Micro has its offsets") {
   // TestGreedyMedium of tensorflow/lite/micro/memory_planner/greedy_memory_planner_test.cc, in units of the alignment.
   const std::int64_t unit = kAlignment;
   const std::vector<Lifetime> lifetimes{
@@ -40,18 +40,18 @@ TEST_CASE("arena: TFLite Micro's example gets TFLite Micro's offsets") {
   CHECK(placement.bytes == 90 * unit);
 }
 
-TEST_CASE("arena: buffers that never meet share their place") {
+TEST_CASE("arena: buffers with disjoint lifetimes share memory") {
   const Placement placement = place(std::vector<Lifetime>{{10, 0, 1}, {10, 2, 3}});
   CHECK(placement.offsets == std::vector<std::int64_t>{0, 0});
   CHECK(placement.bytes == 64);
 }
 
-TEST_CASE("arena: empty buffers take no room") {
+TEST_CASE("arena: empty buffers take no memory") {
   CHECK(place({}).bytes == 0);
   CHECK(place(std::vector<Lifetime>{{0, 0, 9}, {0, 0, 9}}).bytes == 0);
 }
 
-TEST_CASE("arena: random buffers that live at the same time lie apart") {
+TEST_CASE("arena: random buffers with overlapping lifetimes do not overlap") {
   RandomStream random(1, "arena");
   const auto below = [&](std::int64_t limit) {
     return static_cast<std::int64_t>(random.bits() % static_cast<std::uint64_t>(limit));
@@ -71,7 +71,7 @@ TEST_CASE("arena: random buffers that live at the same time lie apart") {
   }
 }
 
-TEST_CASE("arena: a hundred thousand buffers are placed too, in no more than twice what lives at a time") {
+TEST_CASE("arena: a hundred thousand buffers take at most twice the peak of live bytes") {
   RandomStream random(1, "arena");
   std::vector<Lifetime> lifetimes;
   std::vector<std::int64_t> living(100'016, 0);  // bytes of each step
@@ -93,7 +93,7 @@ TEST_CASE("arena: a hundred thousand buffers are placed too, in no more than twi
   CHECK_THROWS_AS(static_cast<void>(place(std::vector<Lifetime>(20'000, Lifetime{kMaxSize / 2 + 1, 0, 1}))), Error);
 }
 
-TEST_CASE("arena: sizes that pass the largest are refused") {
+TEST_CASE("arena: sizes above the maximum are rejected") {
   CHECK_THROWS_AS(static_cast<void>(place(std::vector<Lifetime>{{kMaxSize, 0, 1}})), Error);
   CHECK_THROWS_AS(static_cast<void>(place(std::vector<Lifetime>{{kMaxSize / 2 + 1, 0, 1}, {kMaxSize / 2 + 1, 0, 1}})),
                   Error);

@@ -30,7 +30,7 @@ bool any_function(const Unary&) { return true; }
 
 }  // namespace
 
-TEST_CASE("remove_dead: what no output needs goes, and its layer's outputs with it") {
+TEST_CASE("remove_dead: nodes that no output needs are removed, also from their layer's outputs") {
   Graph graph;
   Builder build(graph);
   const ValueId x = build.input("x", DType::float32, {2, 3});
@@ -46,7 +46,7 @@ TEST_CASE("remove_dead: what no output needs goes, and its layer's outputs with 
   CHECK(after.layers[1].outputs.empty());
 }
 
-TEST_CASE("remove_dead: attention probabilities are made only for who reads them") {
+TEST_CASE("remove_dead: attention computes probabilities only for readers") {
   Graph graph;
   Builder build(graph);
   const ValueId x = build.input("x", DType::float32, {1, 5, 2, 4});
@@ -59,7 +59,7 @@ TEST_CASE("remove_dead: attention probabilities are made only for who reads them
   CHECK(std::get<Attention>(checked(graph, remove_dead(graph)).nodes[0].op).scores);
 }
 
-TEST_CASE("fold_identities: casts, reshapes and transposes that lead back vanish") {
+TEST_CASE("fold_identities: casts, reshapes and transposes without effect are removed") {
   Graph graph;
   Builder build(graph);
   const ValueId x = build.input("x", DType::float16, {2, 3, 4});
@@ -74,7 +74,7 @@ TEST_CASE("fold_identities: casts, reshapes and transposes that lead back vanish
         "%0 = input x float16 (2, 3, 4)\n%7 = relu(%0) float16 (2, 3, 4)\noutput_0 = %7\noutput_1 = %0\n");
 }
 
-TEST_CASE("fold_identities: of two equal casts or reshapes of one value the second is the first") {
+TEST_CASE("fold_identities: equal casts or reshapes of one value are computed once") {
   Graph graph;
   Builder build(graph);
   const ValueId x = build.input("x", DType::float32, {2, 3});
@@ -104,7 +104,7 @@ Graph norm_of_halves(DType half, DType back, bool others_read) {
 
 }  // namespace
 
-TEST_CASE("narrow_norms: a normalization between casts of half precision takes the halves") {
+TEST_CASE("narrow_norms: a normalization between casts reads half precision") {
   const Graph bfloat16 = norm_of_halves(DType::bfloat16, DType::bfloat16, false);
   CHECK(print(checked(bfloat16, narrow_norms(bfloat16))) ==
         "%0 = input x bfloat16 (2, 3)\n%4 = layer_norm(%0, gamma, axes=(1,), epsilon=0.001) "
@@ -115,7 +115,7 @@ TEST_CASE("narrow_norms: a normalization between casts of half precision takes t
     CHECK(print(checked(kept, narrow_norms(kept))) == print(kept));
 }
 
-TEST_CASE("fold_identities: a cast through a narrower dtype stays, as it rounds") {
+TEST_CASE("fold_identities: a cast through a narrower dtype stays, because it rounds") {
   Graph graph;
   Builder build(graph);
   const ValueId x = build.input("x", DType::float32, {2});
@@ -123,7 +123,7 @@ TEST_CASE("fold_identities: a cast through a narrower dtype stays, as it rounds"
   CHECK(checked(graph, fold_identities(graph)).nodes.size() == 2);
 }
 
-TEST_CASE("fold_identities: transposes and reshapes in a row become one") {
+TEST_CASE("fold_identities: consecutive transposes or reshapes become one") {
   Graph graph;
   Builder build(graph);
   const ValueId x = build.input("x", DType::float32, {2, 3, 4});
@@ -138,7 +138,7 @@ TEST_CASE("fold_identities: transposes and reshapes in a row become one") {
         "output_1 = %4\n");
 }
 
-TEST_CASE("fuse_activation: a dense layer takes the function that alone reads it") {
+TEST_CASE("fuse_activation: a dense layer absorbs a function that is its only reader") {
   Graph graph;
   Builder build(graph);
   const ValueId x = build.input("x", DType::float32, {2, 8});
@@ -163,7 +163,7 @@ TEST_CASE("fuse_activation: a dense layer takes the function that alone reads it
   CHECK(checked(graph, fuse_activation(graph, any_function)).nodes.size() == 2);
 }
 
-TEST_CASE("fuse_activation: a convolution takes one, a function to bool is none") {
+TEST_CASE("fuse_activation: a convolution absorbs a function, unless the function returns bool") {
   Graph graph;
   Builder build(graph);
   const ValueId x = build.input("x", DType::float32, {2, 10, 3});
@@ -177,7 +177,7 @@ TEST_CASE("fuse_activation: a convolution takes one, a function to bool is none"
   CHECK(std::get<Conv>(after.nodes[1].op).activation.fn == UnaryFn::linear);
 }
 
-TEST_CASE("fuse_residual: a dense layer takes what is added to it, on either side") {
+TEST_CASE("fuse_residual: a dense layer absorbs an addition on either side") {
   for (const bool left : {true, false}) {
     Graph graph;
     Builder build(graph);
@@ -206,7 +206,7 @@ ValueId byte_weight(Builder& build, const std::string& name, Shape shape) {
 
 }  // namespace
 
-TEST_CASE("fuse_residual: a dense map by integers takes what is added to it too") {
+TEST_CASE("fuse_residual: an integer dense map absorbs an addition") {
   Graph graph;
   Builder build(graph);
   const ValueId x = build.input("x", DType::float32, {2, 8});
@@ -220,7 +220,7 @@ TEST_CASE("fuse_residual: a dense map by integers takes what is added to it too"
   CHECK(after.nodes[0].inputs.back() == x);
 }
 
-TEST_CASE("fuse_residual: of two dense layers the later one takes the other") {
+TEST_CASE("fuse_residual: the later of two dense layers absorbs their addition") {
   Graph graph;
   Builder build(graph);
   const ValueId x = build.input("x", DType::float32, {2, 8});
@@ -234,7 +234,7 @@ TEST_CASE("fuse_residual: of two dense layers the later one takes the other") {
   CHECK(after.nodes[2].inputs.back() == after.nodes[1].outputs[0]);
 }
 
-TEST_CASE("fuse_residual: a summand that is broadcast, comes later, or a result that others read keeps its addition") {
+TEST_CASE("fuse_residual: an addition stays if a summand is broadcast or comes later, or if others read the product") {
   const auto left_alone = [](const auto& add_to) {
     Graph graph;
     Builder build(graph);
@@ -280,7 +280,7 @@ std::string simplified(const std::string& equation, const Shape& x, const Shape&
 
 }  // namespace
 
-TEST_CASE("simplify_einsum: a product with a weight is a dense map") {
+TEST_CASE("simplify_einsum: a product with a weight becomes a dense map") {
   CHECK(simplified("abc,cde->abde", {2, 5, 16}, {16, 4, 8}, true) == "linear");       // MultiHeadAttention's query
   CHECK(simplified("abcd,cde->abe", {2, 5, 4, 8}, {4, 8, 16}, true) == "linear");     // MultiHeadAttention's output
   CHECK(simplified("abc,dc->abd", {2, 5, 16}, {7, 16}, true) == "transpose linear");  // a transposed kernel
@@ -288,7 +288,7 @@ TEST_CASE("simplify_einsum: a product with a weight is a dense map") {
   CHECK(simplified("abc,c->ab", {2, 5, 16}, {16}, true) == "linear");
 }
 
-TEST_CASE("simplify_einsum: a product of activations is a matmul over its batches") {
+TEST_CASE("simplify_einsum: a product of activations becomes a batched matmul") {
   CHECK(simplified("abc,acd->abd", {2, 5, 16}, {2, 16, 7}, false) == "matmul");
   CHECK(simplified("abc,adc->abd", {2, 5, 16}, {2, 7, 16}, false) == "matmul_y");
   CHECK(simplified("acb,acd->abd", {2, 16, 5}, {2, 16, 7}, false) == "matmul_x");
@@ -299,7 +299,7 @@ TEST_CASE("simplify_einsum: a product of activations is a matmul over its batche
   CHECK(simplified("abc,cde->abde", {2, 5, 16}, {16, 4, 8}, false) == "reshape reshape matmul reshape");
 }
 
-TEST_CASE("simplify_einsum: what is no matrix product stays") {
+TEST_CASE("simplify_einsum: an einsum that is not a matrix product stays") {
   CHECK(simplified("ab,b->ab", {2, 3}, {3}, true) == "einsum");
   CHECK(simplified("ab,ab->a", {2, 3}, {2, 3}, false) == "einsum");
   CHECK(simplified("abc,cd->ad", {2, 5, 3}, {3, 4}, true) == "einsum");
@@ -307,7 +307,7 @@ TEST_CASE("simplify_einsum: what is no matrix product stays") {
   CHECK(simplified("abc,cd->abd", {kUnknown, 5, 3}, {3, 4}, true) == "einsum");
 }
 
-TEST_CASE("simplify_conv: patches of an image are rows of a dense map") {
+TEST_CASE("simplify_conv: a convolution over disjoint patches becomes a dense map") {
   Graph graph;
   Builder build(graph);
   const ValueId x = build.input("x", DType::float32, {2, 6, 8, 3});
@@ -326,7 +326,7 @@ TEST_CASE("simplify_conv: patches of an image are rows of a dense map") {
   CHECK(after.value(after.nodes[2].inputs[0]).shape == Shape{2, 2, 4, 3, 2, 3});
 }
 
-TEST_CASE("simplify_conv: windows that overlap, leave something over, or have groups stay convolutions") {
+TEST_CASE("simplify_conv: convolutions with overlap, a remainder or groups stay") {
   const auto stays = [](Shape x, Shape kernel, std::int64_t stride, std::int64_t groups) {
     Graph graph;
     Builder build(graph);
@@ -346,7 +346,8 @@ TEST_CASE("simplify_conv: windows that overlap, leave something over, or have gr
   CHECK(stays({1, 8, 4}, {2, 2, 6}, 2, 2));
 }
 
-TEST_CASE("pack_projections: query, key and value from one value become one product, with fewer heads of the key too") {
+TEST_CASE(
+    "pack_projections: query, key and value projections of one value become one product, also with fewer key heads") {
   for (const Dim keys : {Dim{4}, Dim{2}}) {
     Graph graph;
     Builder build(graph);
@@ -364,7 +365,7 @@ TEST_CASE("pack_projections: query, key and value from one value become one prod
   }
 }
 
-TEST_CASE("pack_projections: of bytes with a scale for each column too, if all three are quantized alike") {
+TEST_CASE("pack_projections: int8 projections with a scale per column are packed if all three are quantized alike") {
   for (const bool alike : {true, false}) {
     Graph graph;
     Builder build(graph);
@@ -391,7 +392,7 @@ TEST_CASE("pack_projections: of bytes with a scale for each column too, if all t
   }
 }
 
-TEST_CASE("pack_projections: projections of two values, or ones that something else reads, stay as they are") {
+TEST_CASE("pack_projections: projections of two values, or with other readers, stay separate") {
   for (const bool shared : {false, true}) {
     Graph graph;
     Builder build(graph);

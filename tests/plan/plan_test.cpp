@@ -69,7 +69,7 @@ Plan checked_plan(const Graph& graph) {
 
 }  // namespace
 
-TEST_CASE("plan: nodes without a path to an output are gone") {
+TEST_CASE("plan: nodes without a path to an output are removed") {
   Graph graph;
   Builder build(graph);
   const ValueId x = build.input("x", DType::float32, {2, 3});
@@ -83,7 +83,7 @@ TEST_CASE("plan: nodes without a path to an output are gone") {
   CHECK(plan.arena_bytes == 64);
 }
 
-TEST_CASE("plan: what depends on weights and constants alone is prepared once") {
+TEST_CASE("plan: values that depend only on weights and constants are computed once") {
   Graph graph;
   Builder build(graph);
   const ValueId x = build.input("x", DType::float32, {2, 8});
@@ -104,7 +104,7 @@ TEST_CASE("plan: what depends on weights and constants alone is prepared once") 
   CHECK(plan.prepared_bytes == 2 * 4 * 8 * 4);
 }
 
-TEST_CASE("plan: views share the bytes of what they view and are no steps") {
+TEST_CASE("plan: views share the bytes of their source and are not steps") {
   Graph graph;
   Builder build(graph);
   const ValueId x = build.input("x", DType::float32, {2, 1, 8});
@@ -123,7 +123,7 @@ TEST_CASE("plan: views share the bytes of what they view and are no steps") {
   CHECK(slot(plan, moved).alias_of == kNone);
 }
 
-TEST_CASE("plan: an output may be an input, a weight or a constant itself") {
+TEST_CASE("plan: an output may be an input, a weight or a constant") {
   Graph graph;
   Builder build(graph);
   const ValueId x = build.input("x", DType::float32, {2});
@@ -140,7 +140,7 @@ TEST_CASE("plan: an output may be an input, a weight or a constant itself") {
   CHECK(slot(plan, filled).place == Place::prepared);
 }
 
-TEST_CASE("plan: functions of single numbers write over an input that dies with them") {
+TEST_CASE("plan: elementwise functions overwrite an input that is not read again") {
   Graph graph;
   Builder build(graph);
   const ValueId x = build.input("x", DType::float32, {2, 3});
@@ -160,7 +160,7 @@ TEST_CASE("plan: functions of single numbers write over an input that dies with 
   CHECK(slot(plan, f).alias_of == c);
 }
 
-TEST_CASE("plan: nothing writes over an output, over what is still read, or over its own broadcast input") {
+TEST_CASE("plan: outputs, values that are still read, and broadcast inputs are never overwritten") {
   Graph graph;
   Builder build(graph);
   const ValueId x = build.input("x", DType::float32, {4, 1});
@@ -226,7 +226,7 @@ TEST_CASE("plan: random graphs run without one value overwriting another") {
   }
 }
 
-TEST_CASE("plan: unknown shapes are our own bug, sizes beyond belief are refused") {
+TEST_CASE("plan: unknown shapes are an internal error, and excessive sizes are rejected") {
   Graph unknown;
   Builder build(unknown);
   output(build, build.unary(UnaryFn::relu, build.input("x", DType::float32, {kUnknown})));
@@ -243,7 +243,7 @@ TEST_CASE("plan: unknown shapes are our own bug, sizes beyond belief are refused
   }
 }
 
-TEST_CASE("plan: bytes stay from the step that writes them to the last that reads what lies there") {
+TEST_CASE("plan: an allocation lasts from the step that writes it to the last step that reads it") {
   Graph graph;
   Builder build(graph);
   const ValueId x = build.input("x", DType::float32, {2, 8});
@@ -254,7 +254,7 @@ TEST_CASE("plan: bytes stay from the step that writes them to the last that read
   const ValueId sum = build.apply(Reduce{ReduceFn::sum, {1}, true}, {y});
   output(build, build.reshape(sum, {2}));
   const Plan plan = checked_plan(graph);
-  const std::vector<Stay> all = stays(plan);
+  const std::vector<Allocation> all = allocations(plan);
   REQUIRE(all.size() == 2);
   CHECK(all[0].value == dense);
   CHECK(all[0].bytes == 64);

@@ -16,7 +16,7 @@ const std::map<std::string, std::string> kSites = {{"z", "head"}, {"attn_out", "
 
 }  // namespace
 
-TEST_CASE("probe: the changes without a head, an attention and an MLP are the reference's") {
+TEST_CASE("probe: ablating a head, an attention and an MLP changes the metric as in the reference") {
   for (const Run& run : runs(kSingleStacks)) {
     const std::string& name = run.name;
     Case test(name, run.way);
@@ -50,7 +50,7 @@ TEST_CASE("probe: the changes without a head, an attention and an MLP are the re
   }
 }
 
-TEST_CASE("probe: heads of encoder, decoder and cross-attention are ablated alike") {
+TEST_CASE("probe: heads of encoder, decoder and cross-attention can be ablated") {
   Case test("t5_tied", {"onednn", "float32"});
   probe::Prompt prompt = test.prompt("decoder");
   prompt.encoder = test.prompt("encoder").ids;

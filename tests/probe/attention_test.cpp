@@ -57,7 +57,7 @@ TEST_CASE("probe: scores of heads on a repeated sequence, and their attention to
   }
 }
 
-TEST_CASE("probe: a repeated prompt has each of its random tokens twice, and depends only on the seed") {
+TEST_CASE("probe: a repeated prompt contains each random token twice, and depends only on the seed") {
   Case test("gpt2", {"onednn", "float32"});
   const probe::Prompt prompt = probe::repeated_prompt(test.subject(), 12, 7);
   REQUIRE(prompt.ids.size() == 24);
@@ -67,7 +67,7 @@ TEST_CASE("probe: a repeated prompt has each of its random tokens twice, and dep
   CHECK(probe::repeated_prompt(test.subject(), 12, 8).ids != prompt.ids);
 }
 
-TEST_CASE("probe: massive activations are those above both limits") {
+TEST_CASE("probe: massive activations exceed both limits") {
   for (const Run& run : runs(kSingleStacks)) {
     Case test(run.name, run.way);
     probe::OutlierOptions options;
@@ -101,7 +101,7 @@ TEST_CASE("probe: massive activations are those above both limits") {
   }
 }
 
-TEST_CASE("probe: a model is compared with the same model, one point of which is halved") {
+TEST_CASE("probe: compare finds the one halved point of an otherwise equal model") {
   for (const Run& run : runs(kSingleStacks)) {
     Case test(run.name, run.way);
     const probe::Subject other(test.subject().loaded(), test.subject().execution(), test.subject().backend(),

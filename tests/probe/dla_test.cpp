@@ -10,7 +10,7 @@
 using namespace attn;
 using namespace attn::test;
 
-TEST_CASE("probe: the parts of a logit are the reference's, and add up to it") {
+TEST_CASE("probe: the parts of a logit equal the reference's and add up to the logit") {
   for (const Way& way : kWays)
     for (const std::string& name : kDecoders)
       for (const char* kind : {"pair", "token"}) {
@@ -39,7 +39,7 @@ TEST_CASE("probe: the parts of a logit are the reference's, and add up to it") {
       }
 }
 
-TEST_CASE("probe: the parts of a post-norm model do not add up, and are refused") {
+TEST_CASE("probe: attribution rejects a post-norm model, whose parts do not add up") {
   Case test("bert_classifier", {"onednn", "float32"});
   CHECK_THROWS_WITH_AS(static_cast<void>(probe::attribute(test.subject(), test.prompt("clean"), {})),
                        doctest::Contains("use ablate or patch"), Error);

@@ -72,7 +72,7 @@ struct Studied {
 
 }  // namespace
 
-TEST_CASE("probe: every family has every point, and the last row of its lens is its prediction") {
+TEST_CASE("probe: every family has every point, and the last row of the lens is the prediction") {
   for (const std::string& name : kFamilies) {
     CAPTURE(name);
     Studied model(name);
@@ -110,7 +110,7 @@ TEST_CASE("probe: every family can be ablated, and attention adds up to 1") {
   }
 }
 
-TEST_CASE("probe: the parts of every pre-norm decoder add up to its logit, also of int8 and int4 weights") {
+TEST_CASE("probe: the parts of every pre-norm decoder add up to its logit, with int8 and int4 weights too") {
   for (const std::string& name : kFamilies) {
     if (name.starts_with("bert") || name == "bart") continue;  // post-norm
     CAPTURE(name);
@@ -126,7 +126,7 @@ TEST_CASE("probe: the parts of every pre-norm decoder add up to its logit, also 
   }
 }
 
-TEST_CASE("probe: a patch of the whole stream gives the clean run, for every family") {
+TEST_CASE("probe: a patch of the whole stream reproduces the clean run for every family") {
   for (const std::string& name : kFamilies) {
     CAPTURE(name);
     Studied model(name);
@@ -141,7 +141,7 @@ TEST_CASE("probe: a patch of the whole stream gives the clean run, for every fam
   }
 }
 
-TEST_CASE("probe: float models have gradients, and a quantized one names the layer that has none") {
+TEST_CASE("probe: float models have gradients, and an error names the layer of a quantized model") {
   for (const std::string& name : kFamilies) {
     CAPTURE(name);
     Studied model(name);

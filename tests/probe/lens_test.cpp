@@ -9,7 +9,7 @@
 using namespace attn;
 using namespace attn::test;
 
-TEST_CASE("probe: the lens reads every point as the model reads its last one") {
+TEST_CASE("probe: the lens reads every point in the same way as the model reads the last one") {
   for (const Run& run : runs(kDecoders)) {
     Case test(run.name, run.way);
     const probe::Prompt prompt = test.prompt("ids");
@@ -40,7 +40,7 @@ TEST_CASE("probe: the lens reads every point as the model reads its last one") {
   }
 }
 
-TEST_CASE("probe: a lens of an encoder-decoder reads its decoder, and one of a classifier its classes") {
+TEST_CASE("probe: the lens of an encoder-decoder reads its decoder, and that of a classifier its classes") {
   for (const Way& way : kWays) {
     Case t5("t5_tied", way);
     probe::Prompt prompt = t5.prompt("decoder");

@@ -137,7 +137,7 @@ void ask_everything(Opened& model, const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("probe: every model is opened with all its questions, or refused by one sentence") {
+TEST_CASE("probe: every model answers all questions or rejects them in one sentence") {
   std::set<std::string> opened;
   for (const auto& entry : std::filesystem::directory_iterator(in_repository("tests/data/keras/families"))) {
     const std::string name = entry.path().filename().string(), path = (entry.path() / "model.keras").string();

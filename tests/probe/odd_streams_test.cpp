@@ -70,7 +70,7 @@ std::string compare_refusal(const Odd& a, const Odd& b, const std::string& point
 
 }  // namespace
 
-TEST_CASE("probe: a tagger, whose logits are fewer than its tokens, has no loss and no next token") {
+TEST_CASE("probe: a tagger with fewer logits than tokens has no loss and no next token") {
   const Odd model("narrow_logits");
   const probe::Ablated ablated = probe::ablate(model.subject(), kOddPrompt, {});
   CHECK_FALSE(ablated.baseline.loss);
@@ -81,13 +81,13 @@ TEST_CASE("probe: a tagger, whose logits are fewer than its tokens, has no loss 
   CHECK(probe::saliency(model.subject(), kOddPrompt, {}).tokens.size() == 8);
 }
 
-TEST_CASE("probe: a lens refuses a token outside the logits") {
+TEST_CASE("probe: a lens rejects a token outside the logits") {
   probe::LensOptions options;
   options.target = 20;
   CHECK(lens_refusal(Odd("plain"), options) == "token 20 is outside the model's logits, 0 to 19");
 }
 
-TEST_CASE("probe: a stream whose shape changes is refused where the model's end reads it, and read elsewhere") {
+TEST_CASE("probe: a stream whose shape changes is rejected only for the model's end") {
   const Odd widths("other_widths"), lengths("other_lengths");
   const std::string refused = lens_refusal(widths);
   CHECK(refused.find("resid_pre.0 has the shape (1, 8, 16)") != std::string::npos);
@@ -96,7 +96,7 @@ TEST_CASE("probe: a stream whose shape changes is refused where the model's end 
   CHECK(lens_refusal(lengths).find("have the shape (1, 4, 20)") != std::string::npos);
 }
 
-TEST_CASE("probe: logits that are not one row for each token are refused with their shape") {
+TEST_CASE("probe: logits without a row for each token are rejected with their shape") {
   for (const auto& [name, shape] : std::vector<std::pair<std::string, std::string>>{
            {"longer_logits", "(1, 16, 20)"}, {"logits_of_rank_4", "(1, 8, 4, 5)"}, {"other_lengths", "(1, 4, 20)"}}) {
     CAPTURE_BINDING(name);
@@ -106,7 +106,7 @@ TEST_CASE("probe: logits that are not one row for each token are refused with th
   }
 }
 
-TEST_CASE("probe: rollout and head scores refuse attention that is not square") {
+TEST_CASE("probe: rollout and head scores reject attention that is not square") {
   for (const char* name : {"fewer_keys", "other_lengths"}) {
     CAPTURE(name);
     const Odd model(name);
@@ -117,7 +117,7 @@ TEST_CASE("probe: rollout and head scores refuse attention that is not square") 
   }
 }
 
-TEST_CASE("probe: outliers and saliency refuse a stream that has no row for each token") {
+TEST_CASE("probe: outliers and saliency reject a stream without a row for each token") {
   const Odd twice("tokens_read_twice");
   CHECK(refusal_of([&] {
           static_cast<void>(probe::saliency(twice.subject(), kOddPrompt, {}));
@@ -132,14 +132,14 @@ TEST_CASE("probe: outliers and saliency refuse a stream that has no row for each
   }
 }
 
-TEST_CASE("probe: points with other numbers of rows are not compared, nor prompts whose rows differ") {
+TEST_CASE("probe: compare rejects points and prompts with different numbers of rows") {
   const Odd plain("plain");
   CHECK(compare_refusal(plain, Odd("fewer_keys"), "k").find("equally many rows") != std::string::npos);
   CHECK(compare_refusal(plain, Odd("other_lengths"), "resid_post").find("equally many rows") != std::string::npos);
   CHECK(compare_refusal(plain, Odd("other_widths"), "resid_post").empty());
 }
 
-TEST_CASE("probe: a model compared with itself is aligned, by products of rows or of features") {
+TEST_CASE("probe: a model aligns with itself, by products of rows or of features") {
   const Odd plain("plain");
   for (const std::size_t prompts : {1, 4}) {  // 8 rows of 8 features, and 32
     const std::vector<probe::Prompt> all(prompts, kOddPrompt);
@@ -148,7 +148,7 @@ TEST_CASE("probe: a model compared with itself is aligned, by products of rows o
   }
 }
 
-TEST_CASE("probe: a factor is finite, and NaN and infinity are refused at the point where they appear") {
+TEST_CASE("probe: a factor must be finite, and NaN and infinity are rejected at the point where they appear") {
   const auto outliers_of = [](double factor) {
     const Odd model("plain", {{"mlp_out.0", factor}});
     return refusal_of([&] { static_cast<void>(probe::lens(model.subject(), kOddPrompt, {})); });

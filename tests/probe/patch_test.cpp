@@ -23,7 +23,7 @@ std::map<std::string, std::vector<double>> by_kind(const probe::Patched& patched
 
 }  // namespace
 
-TEST_CASE("probe: a patch at every place gives the reference's metric, and one gradient its estimate") {
+TEST_CASE("probe: a patch at every place has the reference's metric, and one gradient the estimates") {
   for (const Run& run : runs(kSingleStacks)) {
     const std::string& name = run.name;
     Case test(name, run.way);
@@ -51,7 +51,7 @@ TEST_CASE("probe: a patch at every place gives the reference's metric, and one g
   }
 }
 
-TEST_CASE("probe: the streams of encoder and decoder are patched from another encoder sequence") {
+TEST_CASE("probe: the streams of encoder and decoder can be patched from another encoder sequence") {
   Case test("t5_tied", {"onednn", "float32"});
   probe::Prompt clean = test.prompt("decoder"), corrupt = clean;
   clean.encoder = test.prompt("encoder").ids;
@@ -79,7 +79,7 @@ TEST_CASE("probe: the largest estimates are confirmed by exact patches") {
   CHECK(exact == 3);
 }
 
-TEST_CASE("probe: prompts of other lengths cannot be patched, and equal prompts restore no share") {
+TEST_CASE("probe: prompts of different lengths cannot be patched, and equal prompts restore nothing") {
   Case test("gpt2", {"onednn", "float32"});
   CHECK_THROWS_WITH_AS(static_cast<void>(probe::patch(test.subject(), test.prompt("clean"), test.prompt("ids"), {})),
                        doctest::Contains("10 tokens and the corrupted one 12"), Error);

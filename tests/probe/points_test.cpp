@@ -10,7 +10,7 @@
 using namespace attn;
 using namespace attn::test;
 
-TEST_CASE("probe: every point of every family is the reference's value") {
+TEST_CASE("probe: every point of every family has the reference's value") {
   for (const Run& run : runs(kSingleStacks)) {
     const std::string& name = run.name;
     Case test(name, run.way);
@@ -29,7 +29,7 @@ TEST_CASE("probe: every point of every family is the reference's value") {
   }
 }
 
-TEST_CASE("probe: encoder and decoder have points of their own, and cross-attention a third kind") {
+TEST_CASE("probe: encoder, decoder and cross-attention have separate points") {
   Case test("t5_tied", {"onednn", "float32"});
   probe::Prompt prompt = test.prompt("decoder");
   prompt.encoder = test.prompt("encoder").ids;
@@ -47,7 +47,7 @@ TEST_CASE("probe: encoder and decoder have points of their own, and cross-attent
   check("logits", "logits", 1);
 }
 
-TEST_CASE("probe: layers count from the end with negative numbers, and a wrong name suggests the nearest") {
+TEST_CASE("probe: negative layer numbers count from the end, and a wrong name suggests the nearest") {
   Case test("gpt2", {"onednn", "float32"});
   const probe::Points points = test.subject().lower(1, test.prompt("ids")).points;
   CHECK(points.find("z.-1").name == "z.1");
@@ -56,7 +56,7 @@ TEST_CASE("probe: layers count from the end with negative numbers, and a wrong n
   CHECK_THROWS_AS(static_cast<void>(points.find("z.2")), Error);
 }
 
-TEST_CASE("probe: prompts of other lengths are padded, with an array of lengths") {
+TEST_CASE("probe: prompts of different lengths are padded, and an array has their lengths") {
   Case test("gpt2", {"onednn", "float32"});
   std::vector<probe::Prompt> both = {test.prompt("ids"), test.prompt("clean")};
   const auto arrays = probe::captured(test.subject(), both, "resid_post.0,pattern.1");

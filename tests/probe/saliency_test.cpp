@@ -8,7 +8,7 @@
 using namespace attn;
 using namespace attn::test;
 
-TEST_CASE("probe: gradients and integrated gradients of the embeddings are the reference's") {
+TEST_CASE("probe: gradients and integrated gradients of the embeddings equal the reference's") {
   for (const Way& way : kWays)
     for (const std::string& name : kSingleStacks) {
       Case test(name, way);
@@ -45,7 +45,7 @@ TEST_CASE("probe: gradients and integrated gradients of the embeddings are the r
     }
 }
 
-TEST_CASE("probe: saliency of an encoder-decoder is for the tokens of both sides") {
+TEST_CASE("probe: saliency of an encoder-decoder covers the tokens of both sides") {
   Case test("t5_tied", {"onednn", "float32"});
   probe::Prompt prompt = test.prompt("decoder");
   prompt.encoder = test.prompt("encoder").ids;

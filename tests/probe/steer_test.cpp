@@ -35,7 +35,7 @@ generate::Sequence generated(Case& test, const probe::Steering& steering, Dim ch
 
 }  // namespace
 
-TEST_CASE("probe: a steering vector is the difference of means at the last position, or over all") {
+TEST_CASE("probe: a steering vector is the difference of means at the last position or over all positions") {
   for (const Run& run : runs(kDecoders)) {
     Case test(run.name, run.way);
     const auto vector = [&](probe::SteerAt at) {
@@ -47,7 +47,7 @@ TEST_CASE("probe: a steering vector is the difference of means at the last posit
   }
 }
 
-TEST_CASE("probe: steered decoding gives the reference's tokens, however the prompt is read") {
+TEST_CASE("probe: steered decoding gives the reference's tokens for every way of reading the prompt") {
   for (const Way& way : {kWays[1], kWays[2]})
     for (const std::string& name : kDecoders) {
       Case test(name, way);
@@ -69,7 +69,7 @@ TEST_CASE("probe: steered decoding gives the reference's tokens, however the pro
     }
 }
 
-TEST_CASE("probe: a vector of another size is refused with both sizes") {
+TEST_CASE("probe: a vector of the wrong size is rejected with both sizes") {
   Case test("gpt2", kWays[2]);
   const probe::Steering steering{"resid_post.0", Tensor(DType::float32, {31}), 1.0, 0};
   CHECK_THROWS_WITH_AS(
@@ -77,7 +77,7 @@ TEST_CASE("probe: a vector of another size is refused with both sizes") {
       doctest::Contains("31 elements"), Error);
 }
 
-TEST_CASE("probe: an edit changes what later operations read, and only from its position on") {
+TEST_CASE("probe: an edit affects only later operations, from its position on") {
   Case test("gpt2", kWays[0]);
   const probe::Prompt prompt = test.prompt("ids");
   const probe::Lowered plain = test.subject().lower(1, prompt);

@@ -66,7 +66,7 @@ def error_of(function, *arguments, **named):
 
 
 class Fixtures(unittest.TestCase):
-    def test_predict_computes_what_keras_computes(self):
+    def test_predict_returns_kerass_results(self):
         # The tolerance of tests/fixtures: 4 times the error of Keras's own float32 run, or 1e-6 of the largest output;
         # in half precision twice the error of Keras under the same policy.
         self.assertGreater(len(CASES), 100)
@@ -102,7 +102,7 @@ class Fixtures(unittest.TestCase):
                         layer = layers[wanted['name']]
                         self.assertEqual((layer.class_name, layer.params), (wanted['class'], wanted['params']))
 
-    def test_scores_are_what_the_layer_itself_returns(self):
+    def test_scores_equal_the_layers_return_value(self):
         # The model has two outputs: the layer's result and its attention scores.
         path = KERAS / 'mha/scores'
         scores = attn.Model(str(path / 'model.keras')).scores(arrays(path / 'inputs.npz'))
@@ -122,12 +122,12 @@ class Inputs(unittest.TestCase):
     def same(self, x):
         np.testing.assert_array_equal(self.model.predict(x), self.y)
 
-    def test_an_array_a_dict_and_numbers_in_lists_are_one_input(self):
+    def test_an_array_a_dict_and_nested_lists_are_accepted_as_input(self):
         (name,) = self.model.input_names
         self.same({name: self.x})
         self.same(self.x.tolist())
 
-    def test_arrays_may_lie_anyhow(self):
+    def test_arrays_may_have_any_strides(self):
         self.same(np.asfortranarray(self.x))
         self.same(np.repeat(self.x, 2, axis=1)[:, ::2])
         self.same(self.x[::-1][::-1])
@@ -148,7 +148,7 @@ class Inputs(unittest.TestCase):
             np.testing.assert_allclose(self.model.predict(x, batch_size=batch_size), whole, rtol=0, atol=1e-6)
         self.assertEqual(error_of(self.model.predict, x, batch_size=0).code, BAD_USAGE)
 
-    def test_a_model_that_fixes_its_batch_gets_it(self):
+    def test_a_fixed_batch_size_is_used(self):
         config = {'class_name': 'Sequential', 'config': {'name': 'fixed', 'layers': [
             {'class_name': 'InputLayer', 'config': {'batch_shape': [40, 3], 'name': 'x'}},
             {'class_name': 'Dense', 'config': {'name': 'dense', 'units': 2}}]}}
@@ -157,12 +157,12 @@ class Inputs(unittest.TestCase):
             path.write_text(json.dumps(config))
             self.assertEqual(attn.Model(path).predict(np.zeros((40, 3), 'float32')).shape, (40, 2))
 
-    def test_each_batch_size_is_compiled_for_itself(self):
+    def test_each_batch_size_is_compiled_separately(self):
         for batch in (1, 3, 1, 5, 2, 7, 3):
             np.testing.assert_allclose(self.model.predict(np.repeat(self.x[:1], batch, axis=0)),
                                        np.repeat(self.y[:1], batch, axis=0), rtol=0, atol=1e-6)
 
-    def test_several_inputs_come_as_a_list_or_a_dict(self):
+    def test_several_inputs_are_a_list_or_a_dict(self):
         path = KERAS / 'model/encoder_decoder'
         model = attn.Model(str(path / 'model.keras'))
         given = arrays(path / 'inputs.npz')
@@ -176,7 +176,7 @@ class Inputs(unittest.TestCase):
         self.assertIn('list of arrays', str(error_of(model.predict, listed[0])))
         self.assertIn('1 arrays', str(error_of(model.predict, listed[:1])))
 
-    def test_a_large_input_is_read_where_it_lies(self):
+    def test_a_large_input_is_read_without_a_copy(self):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / 'mean.json'
             path.write_text(json.dumps({
@@ -206,7 +206,7 @@ class Inputs(unittest.TestCase):
         np.testing.assert_array_equal(first_view, kept[0])
         self.assertTrue(first_view.flags.writeable)
 
-    def test_threads_take_turns_and_get_their_own_numbers(self):
+    def test_threads_take_turns_and_get_their_own_results(self):
         wrong = []
 
         def work(batch):
@@ -222,7 +222,7 @@ class Inputs(unittest.TestCase):
             thread.join()
         self.assertEqual(wrong, [])
 
-    def test_what_speaks_dlpack_is_an_array(self):
+    def test_objects_with_dlpack_are_arrays(self):
         class Spoken:
             """An array that supports only DLPack."""
 
@@ -266,7 +266,7 @@ def resident_peak():
 
 
 class Texts(unittest.TestCase):
-    def test_strings_and_hashed_numbers_give_what_keras_gives(self):
+    def test_strings_and_hashed_numbers_give_kerass_results(self):
         for name in ('classifier', 'hashes', 'integers', 'layers', 'nested', 'weighed'):
             with self.subTest(name):
                 folder = ROOT / 'tests/data/text' / name
@@ -276,7 +276,7 @@ class Texts(unittest.TestCase):
                 for output, expected in wanted.items():
                     np.testing.assert_allclose(got[output], expected, rtol=1e-4, atol=1e-5)
 
-    def test_strings_that_a_model_gives_are_arrays_of_str(self):
+    def test_string_outputs_are_arrays_of_str(self):
         for name in ('decoded', 'named'):
             folder = ROOT / 'tests/data/text' / name
             model = attn.Model(folder / 'model.keras')
@@ -287,7 +287,7 @@ class Texts(unittest.TestCase):
                     self.assertEqual(got[output].dtype.kind, expected.dtype.kind)
                     np.testing.assert_array_equal(got[output], expected)
 
-    def test_strings_come_in_lists_and_as_bytes(self):
+    def test_strings_may_be_lists_and_bytes(self):
         model = attn.Model(ROOT / 'tests/data/text/classifier/model.keras')
         text = 'The dog sat on a mat.'
         y = model.predict(np.array([[text]]))
@@ -296,7 +296,7 @@ class Texts(unittest.TestCase):
 
 
 class Options(unittest.TestCase):
-    def test_backends_seeds_and_dtypes_are_the_programs(self):
+    def test_backends_seeds_and_dtypes_equal_the_programs(self):
         config = str(ROOT / 'configs/encoder.json')
         x = np.random.default_rng(0).standard_normal((1, 50, 512), 'float32')
         y = attn.Model(config, seed=3).predict(x)
@@ -305,13 +305,13 @@ class Options(unittest.TestCase):
         np.testing.assert_allclose(attn.Model(config, seed=3, backend='reference').predict(x), y, rtol=1e-3, atol=1e-6)
         np.testing.assert_allclose(attn.Model(config, seed=3, dtype='bfloat16').predict(x), y, atol=1e-2)
 
-    def test_weights_come_from_a_file(self):
+    def test_weights_are_read_from_a_file(self):
         path = ENCODER
         (x,) = arrays(path / 'inputs.npz').values()
         model = attn.Model(path / 'model.json', weights=path / 'model.weights.h5')
         np.testing.assert_array_equal(model.predict(x), attn.Model(str(path / 'model.keras')).predict(x))
 
-    def test_a_layer_alone_takes_a_shape(self):
+    def test_a_single_layer_requires_a_shape(self):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / 'dense.json'
             path.write_text('{"class_name": "Dense", "config": {"units": 4}}')
@@ -330,20 +330,20 @@ class Errors(unittest.TestCase):
         self.assertIn('missing.keras', str(error))
         self.assertEqual(error.code, BAD_INPUT)
 
-    def test_what_is_no_input_is_named(self):
+    def test_unknown_inputs_are_named_in_the_error(self):
         self.assertIn("'wrong'", str(error_of(self.model.predict, {'wrong': self.x})))
         for bad in (np.array(['a']), object(), [[1.0], [1.0, 2.0]], None, self.x.astype(complex), {}, {3: self.x}):
             with self.subTest(type(bad).__name__):
                 with self.assertRaises((attn.Error, ValueError, TypeError)):
                     self.model.predict(bad)
 
-    def test_a_wrong_shape_is_refused_and_the_model_goes_on(self):
+    def test_a_wrong_shape_is_rejected_and_the_model_stays_usable(self):
         y = self.model.predict(self.x)
         for bad in (self.x[..., :-1], self.x[0], np.zeros(()), np.zeros((0,), 'float32')):
             self.assertEqual(error_of(self.model.predict, bad).code, BAD_INPUT)
         np.testing.assert_array_equal(self.model.predict(self.x), y)
 
-    def test_options_that_there_are_not_are_refused(self):
+    def test_unknown_options_are_rejected(self):
         self.assertEqual(error_of(attn.Model, str(ENCODER / 'model.keras'), compat='torch').code, BAD_USAGE)
         self.assertEqual(error_of(attn.Model(str(ENCODER / 'model.keras'), device='tpu').predict, self.x).code, BAD_USAGE)
         self.assertEqual(error_of(attn.Model(str(ENCODER / 'model.keras'), threads=-1).predict, self.x).code, BAD_USAGE)
@@ -355,7 +355,7 @@ class Errors(unittest.TestCase):
         if not pathlib.Path('/proc/driver/nvidia').exists():
             self.assertEqual(error_of(attn.Model(str(ENCODER / 'model.keras'), device='cuda').predict, self.x).code, NO_DEVICE)
 
-    def test_a_file_that_is_cut_off_is_refused(self):
+    def test_a_truncated_file_is_rejected(self):
         whole = (ENCODER / 'model.keras').read_bytes()
         with tempfile.TemporaryDirectory() as folder:
             for size in (0, 100, len(whole) // 2):
@@ -400,7 +400,7 @@ class Pictures(unittest.TestCase):
             path.write_text(json.dumps(config))
             self.assertNotIn('<script', attn.Model(str(path))._repr_html_())
 
-    def test_a_model_says_what_it_is(self):
+    def test_a_model_has_a_repr(self):
         self.assertRegex(repr(self.model), r'^<attn\.Model \w+: \d+ layers, [\d,]+ parameters>$')
         self.assertRegex(repr(self.model.layers[0]), r'^<Layer ')
         self.assertRegex(repr(self.model.plot()), r'^<attn\.Svg of [\d,]+ characters>$')
@@ -434,10 +434,10 @@ class Program(unittest.TestCase):
     def run_program(self, *arguments):
         return subprocess.run([sys.executable, '-m', 'attn', *arguments], capture_output=True, encoding='utf-8')
 
-    def test_it_is_of_the_modules_version(self):
+    def test_the_program_has_the_modules_version(self):
         self.assertIn(attn.__version__, self.run_program('--version').stdout)
 
-    def test_it_prints_the_modules_summary(self):
+    def test_the_program_prints_the_modules_summary(self):
         # tests/fixtures compares the program's table with Keras's.
         for path in (KERAS / 'model').iterdir():
             model = str(path / 'model.keras')
@@ -446,7 +446,7 @@ class Program(unittest.TestCase):
             self.assertEqual(self.run_program('summary', model).stdout.rstrip('\n'),
                              attn.Model(model).summary_text().rstrip('\n'))
 
-    def test_it_reads_hdf5_and_ends_with_its_own_codes(self):
+    def test_the_program_reads_hdf5_and_has_its_exit_codes(self):
         self.assertEqual(self.run_program('weights', str(ENCODER / 'model.weights.h5')).returncode, 0)
         self.assertEqual(self.run_program('run', str(ENCODER / 'model.keras'), '--quiet').returncode, 0)
         failed = self.run_program('summary', 'missing.keras')
@@ -454,11 +454,11 @@ class Program(unittest.TestCase):
         self.assertTrue(failed.stderr.startswith('attn: error: '))
 
     @unittest.skipUnless(PROGRAM.with_name('libattn_sentencepiece.so').exists(), 'built without SentencePiece')
-    def test_it_finds_sentencepiece(self):
+    def test_the_program_finds_sentencepiece(self):
         done = self.run_program('tokenize', str(ROOT / 'tests/data/generation/t5/preset'), '--text', 'the', '--format', 'ids')
         self.assertEqual((done.returncode, done.stdout.split()[0]), (0, '6'), done.stderr)
 
-    def test_its_scores_are_the_modules(self):
+    def test_the_programs_scores_equal_the_modules(self):
         model, inputs = str(ENCODER / 'model.keras'), str(ENCODER / 'inputs.npz')
         with tempfile.TemporaryDirectory() as folder:
             path = f'{folder}/scores.npz'
@@ -501,7 +501,7 @@ class Training(unittest.TestCase):
         self.assertLess(history.history['loss'][-1], history.history['loss'][0])
         self.assertLess(self.model.evaluate(self.x, self.y, verbose=0)[0], before[0])
 
-    def test_evaluate_gives_numbers_in_kerass_order(self):
+    def test_evaluate_returns_values_in_kerass_order(self):
         error = self.model.predict(self.x) - self.y
         values = self.model.evaluate(self.x, self.y, verbose=0)
         np.testing.assert_allclose(values, [(error ** 2).mean(), np.abs(error).mean()], rtol=1e-5)
@@ -510,7 +510,7 @@ class Training(unittest.TestCase):
         self.model.compile(ADAM, 'mse')
         self.assertEqual(self.model.evaluate(self.x, self.y, verbose=0), values[0])
 
-    def test_validation_data_and_weights_of_samples_count(self):
+    def test_validation_data_and_sample_weights_are_used(self):
         weight = np.repeat(np.array([[0.0]] * 6 + [[2.0]] * 6, 'float32'), 3, axis=1)
         self.model.compile({'class_name': 'SGD', 'config': {'learning_rate': 0.0}}, 'mse')
         history = self.model.fit(self.x, self.y, sample_weight=weight, batch_size=12, verbose=0,
@@ -555,7 +555,7 @@ class Training(unittest.TestCase):
         with self.assertWarns(RuntimeWarning):
             self.assertEqual(self.model.fit(self.x, self.y, verbose=0).history, {})
 
-    def test_data_that_does_not_fit_is_refused(self):
+    def test_mismatched_data_is_rejected(self):
         self.assertIn('rows', str(error_of(self.model.fit, self.x, self.y[:5], verbose=0)))
         self.assertIn('loss', str(error_of(small_model().fit, self.x, self.y, verbose=0)))
         with self.assertRaises(ValueError):
@@ -565,7 +565,7 @@ class Training(unittest.TestCase):
         self.assertEqual(error_of(self.model.fit, self.x, self.y, epochs=0, verbose=0).code, BAD_USAGE)
         self.assertIn('adma', str(error_of(self.model.compile, 'adma', 'mse')))
 
-    def test_gradients_are_the_slopes_of_the_loss(self):
+    def test_gradients_equal_the_slopes_of_the_loss(self):
         loss, gradients = self.model.grad(self.x, self.y, input_gradients=True)
         self.assertAlmostEqual(loss, self.model.evaluate(self.x, self.y, verbose=0)[0], places=5)
         self.assertEqual(list(gradients), [*self.model.weights, 'input:' + self.model.input_names[0]])
@@ -595,7 +595,7 @@ class Weights(unittest.TestCase):
             model.set_weights(other.get_weights()[:-1])
         self.assertIn('not in it', str(error_of(model.set_weights, dict(list(weights.items())[:-1]))))
 
-    def test_files_of_weights_are_read_and_written(self):
+    def test_weight_files_are_read_and_written(self):
         model = small_model(seed=3)
         x, _ = small_data(2)
         y = model.predict(x)
@@ -636,7 +636,7 @@ class Generation(unittest.TestCase):
     def setUpClass(cls):
         cls.model = attn.Model(GPT2)
 
-    def test_ids_are_those_of_the_tokenizer(self):
+    def test_ids_equal_the_tokenizers(self):
         ids = self.model.tokenize('the cat')
         self.assertEqual(self.model.detokenize(ids), 'the cat')
         self.assertEqual(self.model.tokenize(['the cat', 'the']), [ids, self.model.tokenize('the')])
@@ -647,7 +647,7 @@ class Generation(unittest.TestCase):
         self.assertIsInstance(tokenizer.id_to_token(ids[0]), str)
         self.assertEqual(error_of(tokenizer.detokenize, [10 ** 6]).code, BAD_USAGE)
 
-    def test_texts_and_ids_come_back_in_their_form(self):
+    def test_texts_and_ids_are_returned_in_the_form_of_the_input(self):
         named = {'sampler': 'greedy', 'max_new_tokens': 4}
         text = self.model.generate('the', **named)
         self.assertTrue(text.startswith('the'))
@@ -669,7 +669,7 @@ class Generation(unittest.TestCase):
         np.testing.assert_array_equal(both[0], scores)
         self.assertGreaterEqual(len(both[1]), len(scores))
 
-    def test_a_model_that_is_no_decoder_is_refused(self):
+    def test_a_model_that_is_not_a_decoder_is_rejected(self):
         model = small_model()
         self.assertEqual(error_of(model.generate, [1, 2]).code, BAD_INPUT)
         self.assertEqual(error_of(self.model.generate, 'the', sampler='best').code, BAD_USAGE)
@@ -693,7 +693,7 @@ class Probes(unittest.TestCase):
         wanted = arrays(self.folder / f'{file}.npz')[name][rows]
         np.testing.assert_allclose(got, wanted, rtol=0, atol=2e-5 * max(1, np.abs(wanted).max()), err_msg=name)
 
-    def test_the_lens(self):
+    def test_the_lens_equals_the_programs(self):
         lens = self.probe.lens(self.ids, mid=True)
         self.assertEqual(lens.points[:2], ['resid_pre.0', 'resid_mid.0'])
         np.testing.assert_array_equal(lens.top_ids, arrays(self.folder / 'lens.npz')['top_ids'])
@@ -793,7 +793,7 @@ class Probes(unittest.TestCase):
         model.set_weights([array * 0.5 for array in model.get_weights()])
         self.assertGreater(np.abs(model.probe.lens(self.ids).entropy - before).max(), 1e-3)
 
-    def test_a_wrong_question_raises_one_sentence(self):
+    def test_a_wrong_argument_raises_one_sentence(self):
         for wrong in (lambda: self.probe.ablate(self.ids, how='nothing'), lambda: self.probe.lens([]),
                       lambda: self.probe.capture(self.ids, 'z.9'), lambda: self.probe.lens(self.ids, top=0),
                       lambda: self.probe.patch(self.clean, self.ids)):
@@ -808,7 +808,7 @@ class LikeTheProgram(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout
 
-    def test_it_generates_and_scores_the_same(self):
+    def test_the_module_generates_and_scores_like_the_program(self):
         model = attn.Model(GPT2)
         for prompt in ('the', 'the cat'):
             shown = json.loads(self.output_of('generate', GPT2, '--prompt', prompt, '--sampler', 'greedy',
@@ -818,7 +818,7 @@ class LikeTheProgram(unittest.TestCase):
         found = [token['log_prob'] for token in shown['results'][0]['tokens'] if token.get('log_prob') is not None]
         np.testing.assert_allclose(model.score('the cat the'), found, rtol=1e-9)
 
-    def test_its_gradients_are_the_same(self):
+    def test_gradients_equal_the_programs(self):
         model = small_model()
         x, y = small_data(5)
         with tempfile.TemporaryDirectory() as folder:
@@ -833,7 +833,7 @@ class LikeTheProgram(unittest.TestCase):
         for name, gradient in gradients.items():
             np.testing.assert_array_equal(gradient, wanted[name])
 
-    def test_it_quantizes_the_same(self):
+    def test_quantized_weights_equal_the_programs(self):
         with tempfile.TemporaryDirectory() as folder:
             self.output_of('convert', ENCODER / 'model.keras', f'{folder}/int8.keras', '--quantize', 'int8')
             wanted = attn.Model(f'{folder}/int8.keras').weights
@@ -879,7 +879,7 @@ class LiveKeras(unittest.TestCase):
         self.x = np.random.default_rng(0).standard_normal((20, 6, 8), 'float32')
         self.y = np.random.default_rng(1).standard_normal((20, 6, 3)).astype('float32')
 
-    def test_it_predicts_the_same(self):
+    def test_predictions_equal_live_kerass(self):
         keras_model = self.encoder()
         model = attn.Model(keras_model)
         np.testing.assert_allclose(model.predict(self.x), keras_model.predict(self.x, verbose=0), rtol=1e-4, atol=1e-5)
@@ -890,7 +890,7 @@ class LiveKeras(unittest.TestCase):
         keras_model.summary(print_fn=lambda text, **named: shown.append(text))
         self.assertEqual(model.summary_text(line_length=None).split()[-1], '\n'.join(shown).split()[-1])
 
-    def test_its_losses_are_kerass(self):
+    def test_losses_equal_live_kerass(self):
         import keras
         for optimizer, metrics in (('sgd', None), (keras.optimizers.Adam(1e-2), ['mae']), ('rmsprop', ['mse'])):
             keras_model = self.encoder()
@@ -922,7 +922,7 @@ class LiveKeras(unittest.TestCase):
         np.testing.assert_allclose(model.fit(self.x, self.y, **named).history['loss'],
                                    loaded.fit(self.x, self.y, **named).history['loss'], rtol=1e-4)
 
-    def test_quantized_weights_are_kerass(self):
+    def test_quantized_weights_equal_live_kerass(self):
         keras_model = self.encoder()
         model = attn.Model(keras_model)
         model.quantize('int8')
@@ -987,7 +987,7 @@ class Types(unittest.TestCase):
                               capture_output=True, encoding='utf-8', env={**os.environ, 'MYPYPATH': str(folder.parent)})
         self.assertEqual(done.returncode, 0, done.stdout)
 
-    def test_a_wrong_argument_is_found(self):
+    def test_a_type_checker_finds_a_wrong_argument(self):
         code, said = self.check('import attn\nattn.Model(3)\nattn.Model("m").layer\n')
         self.assertEqual(code, 1)
         self.assertIn('arg-type', said)

@@ -100,7 +100,7 @@ TEST_CASE("heatmap: hostile names and labels stay text in every form") {
   CHECK(contains(data["sections"][0]["layers"][1]["name"], "</script><script>pwned = 1</script>]]>\"'<!--"));
 }
 
-TEST_CASE("heatmap: a page's weights read back to half a level") {
+TEST_CASE("heatmap: a page's weights are exact to half a level") {
   const HeatmapReport report = example(30, 3, 2);
   const std::string html = report::render(report::Format::html, report, {});
   const json section = json::parse(between(html, "id=\"data\">", "</script>"))["sections"][0];
@@ -121,14 +121,14 @@ TEST_CASE("heatmap: a page's weights read back to half a level") {
   CHECK(worst < 2.0 / 131070 * 1.01);
 }
 
-TEST_CASE("heatmap: a page of as many cells as are let in is smaller than 5 MB, whatever they hold") {
+TEST_CASE("heatmap: a page with the maximum number of cells is smaller than 5 MB") {
   const HeatmapReport report = example(151, 12, 12);  // 12 × 12 × 151 × 151 = 3,283,344
   const std::string html = report::render(report::Format::html, report, {});
   CHECK(html.size() < 5'000'000);
   CHECK(contains(html, "rounded to 255 levels"));
 }
 
-TEST_CASE("heatmap: a page may run its own scripts and load nothing") {
+TEST_CASE("heatmap: a page may run only its own scripts, and load nothing") {
   const std::string html = report::render(report::Format::html, example(4, 1, 1), {});
   const std::string policy = between(html, "Content-Security-Policy\" content=\"", "\"");
   CHECK(policy.rfind("default-src 'none'; script-src 'sha256-", 0) == 0);
@@ -161,7 +161,7 @@ TEST_CASE("heatmap: a PNG reads back to its pixels") {
   CHECK(pixels == std::string("\0\x01\x02\x03\xfa\xfb\xfc", 7));
 }
 
-TEST_CASE("heatmap: base64, colours and shades at their ends") {
+TEST_CASE("heatmap: base64, colors and shades are right at their limits") {
   CHECK(report::base64("") == "");
   CHECK(report::base64("f") == "Zg==");
   CHECK(report::base64("fo") == "Zm8=");

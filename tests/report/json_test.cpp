@@ -26,7 +26,7 @@ TEST_CASE("json: members keep their order, plain lists stay on one line, empty o
         "}\n");
 }
 
-TEST_CASE("json: numbers are written whole, and what JSON lacks is null") {
+TEST_CASE("json: numbers are written in full, and NaN and infinity as null") {
   CHECK(json_document(0.1) == "0.1\n");
   CHECK(json_document(3.0) == "3.0\n");
   CHECK(json_document(1e300) == "1e+300\n");
@@ -38,7 +38,7 @@ TEST_CASE("json: numbers are written whole, and what JSON lacks is null") {
   CHECK(json_document(json_integer(~attn::UInt128{0})) == "340282366920938463463374607431768211455\n");
 }
 
-TEST_CASE("json: unsafe characters are escaped and come back; bytes that are not UTF-8 are spelled out") {
+TEST_CASE("json: unsafe characters are escaped reversibly, and bytes that are not UTF-8 are spelled out") {
   const std::string unsafe = std::string("a\"\\\x1b\x7f\n\0", 7) + "\xc2\x9b\xe2\x80\xae\xf3\xa0\x80\x81日";
   const std::string text = json_document(json_text(unsafe));
   CHECK(text == "\"a\\\"\\\\\\u001b\\u007f\\n\\u0000\\u009b\\u202e\\udb40\\udc01日\"\n");

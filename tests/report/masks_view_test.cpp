@@ -36,7 +36,7 @@ MaskTrace trace_of(const std::string& embedding = "embedding") {
 
 }  // namespace
 
-TEST_CASE("masks: the table says what comes in, what becomes of it and what goes out") {
+TEST_CASE("masks: the table shows the mask of each input, its use and the mask of the output") {
   CHECK(report::render(report::Format::table, "model", trace_of(), true) ==
         "Model: \"model\", its masks\n"
         "\n"
@@ -52,7 +52,7 @@ TEST_CASE("masks: the table says what comes in, what becomes of it and what goes
         "Warning: 'a' drops the mask of 'b'\n");
 }
 
-TEST_CASE("masks: calls inside nested models are shown on request, the warnings always") {
+TEST_CASE("masks: calls inside nested models are shown on request, warnings always") {
   const std::string text = report::render(report::Format::table, "model", trace_of(), false);
   CHECK(text.find("attention[2]") == std::string::npos);
   CHECK(text.find("Warning") != std::string::npos);

@@ -6,7 +6,7 @@
 
 using namespace attn::report;
 
-TEST_CASE("number: six significant digits, and one spelling of NaN") {
+TEST_CASE("number: numbers have six significant digits, and NaN one spelling") {
   CHECK(number(0.1) == "0.1");
   CHECK(number(1.0 / 3) == "0.333333");
   CHECK(number(-12345678.0) == "-1.23457e+07");
@@ -27,7 +27,7 @@ TEST_CASE("number: measured values have three digits and commas, also where roun
   CHECK(measured(1e20) == "1e+20");
 }
 
-TEST_CASE("number: a duration takes the unit that keeps it short") {
+TEST_CASE("number: a duration has the unit that keeps it short") {
   CHECK(duration(0) == "0 s");
   CHECK(duration(812e-9) == "812 ns");
   CHECK(duration(12.34e-6) == "12.3 µs");
@@ -38,7 +38,7 @@ TEST_CASE("number: a duration takes the unit that keeps it short") {
   CHECK(duration(125.4) == "2 min 05 s");
 }
 
-TEST_CASE("number: rates take prefixes of 1000, bytes steps of 1024") {
+TEST_CASE("number: rates have prefixes of 1000, bytes units of 1024") {
   CHECK(prefixed(1.234e9, "FLOP/s") == "1.23 GFLOP/s");
   CHECK(prefixed(999.7, "B") == "1.00 kB");
   CHECK(prefixed(12, "runs/s") == "12.0 runs/s");

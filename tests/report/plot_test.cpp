@@ -35,7 +35,7 @@ const std::string kHostile = "\x1b[31m\xc2\x9b\xe2\x80\xae<script>alert(1)</scri
 
 }  // namespace
 
-TEST_CASE("layered: boxes of one rank do not overlap, and links run down past the boxes between") {
+TEST_CASE("layered: boxes of one layer do not overlap, and links pass between boxes") {
   std::mt19937 random(1);
   std::vector<Size> boxes;
   for (int i = 0; i < 60; ++i) boxes.push_back({40.0 + static_cast<double>(random() % 150), 40});
@@ -69,7 +69,7 @@ TEST_CASE("layered: boxes of one rank do not overlap, and links run down past th
   }
 }
 
-TEST_CASE("layered: nothing, one box, a box that reads itself, and a link backwards") {
+TEST_CASE("layered: an empty graph, one box, a self-link and a backward link are placed") {
   CHECK(report::place({}, {}).size.width == 0);
   CHECK(report::place({{50, 20}}, {}).size.height == 20);
   const report::Layout layout = report::place({{50, 20}, {50, 20}}, {{0, 1}, {1, 0}, {1, 1}});
@@ -79,7 +79,7 @@ TEST_CASE("layered: nothing, one box, a box that reads itself, and a link backwa
   CHECK(layout.routes[2].points.empty());
 }
 
-TEST_CASE("layered: links of a graph in which all is linked to all do not pass each rank") {
+TEST_CASE("layered: long links of a dense graph do not pass through each layer") {
   constexpr int kBoxes = 300;
   std::vector<Link> links;
   for (int to = 1; to < kBoxes; ++to)
@@ -99,7 +99,7 @@ TEST_CASE("layered: links of a graph in which all is linked to all do not pass e
   CHECK(points == 4 * chain.size());
 }
 
-TEST_CASE("plot: a box holds what is in it") {
+TEST_CASE("plot: a box encloses its contents") {
   report::PlotGraph graph;
   graph.name = "m";
   graph.nodes = {node("in"), node("box"), node("a", 1), node("b", 1), node("out")};
@@ -147,7 +147,7 @@ TEST_CASE("plot: hostile names stay text in every form") {
   CHECK(nlohmann::json::parse(report::render(report::Format::json, graph))["nodes"][0]["name"] == kHostile);
 }
 
-TEST_CASE("plot: a tip holds name, class, parameters and shape in lines of their own") {
+TEST_CASE("plot: a tooltip has name, class, parameters and shape on separate lines") {
   report::PlotGraph graph;
   graph.nodes = {node("dense\n2")};
   graph.nodes[0].params = 1234;
@@ -157,7 +157,7 @@ TEST_CASE("plot: a tip holds name, class, parameters and shape in lines of their
   CHECK(page["nodes"][0]["title"] == report::Json({"dense\\u{a}2", "Dense", "1,234 params", "(None, 8)"}));
 }
 
-TEST_CASE("escape: each language gets what it reads back as the same text") {
+TEST_CASE("escape: each language reads the escaped text back unchanged") {
   CHECK(report::xml_text("<a b=\"c\">&'") == "&lt;a b=&quot;c&quot;&gt;&amp;&#39;");
   CHECK(report::xml_text("\xef\xbf\xbf") == "\\u{ffff}");
   CHECK(report::dot_text("a\"b\\N&lt;") == "a\\\"b\\\\N&amp;lt;");

@@ -106,7 +106,7 @@ std::string error_of(const keras::Summary& summary, const SummaryOptions& option
 
 }  // namespace
 
-TEST_CASE("summary: the table is byte for byte the one that Keras prints") {
+TEST_CASE("summary: the table equals Keras's byte for byte") {
   for (const std::string name : {"encoder", "nested", "chain", "unbuilt", "empty", "names"}) {
     const json value = golden(name);
     for (const json& table : value["tables"]) {
@@ -120,7 +120,7 @@ TEST_CASE("summary: the table is byte for byte the one that Keras prints") {
   }
 }
 
-TEST_CASE("summary: without a width no name is cut, and the table stays bounded") {
+TEST_CASE("summary: a table without a width cuts no name and stays bounded") {
   const json value = golden("names");
   const std::string text = render(Format::table, summary_of(value), {});
   CHECK(text.find("…") == std::string::npos);
@@ -133,21 +133,21 @@ TEST_CASE("summary: without a width no name is cut, and the table stays bounded"
   CHECK(huge.find("…") == std::string::npos);
 }
 
-TEST_CASE("summary: without a width a layer and its class share a line") {
+TEST_CASE("summary: a table without a width puts a layer and its class on one line") {
   keras::Summary summary = chain({"multi_head_attention_with_a_name"});
   summary.rows[0].class_name = "MultiHeadAttention";
   CHECK(render(Format::table, summary, {}).find("│ multi_head_attention_with_a_name (MultiHeadAttention) │") !=
         std::string::npos);
 }
 
-TEST_CASE("summary: too short a line is a usage error in Keras's words") {
+TEST_CASE("summary: a line length that is too short is a usage error with Keras's message") {
   CHECK(error_of(chain({"a"}), of_length(10)).starts_with("Insufficient console width to print summary"));
   CHECK(error_of(chain({"a"}), of_length(0)).starts_with("Insufficient console width"));
   CHECK(error_of(chain({"a"}), of_length(-80)).starts_with("Insufficient console width"));
   CHECK(error_of(chain({"a"}), of_length(2000000000)) == "the line length 2000000000 is beyond 10000");
 }
 
-TEST_CASE("summary: a layer range without a match is a usage error in Keras's words") {
+TEST_CASE("summary: a layer range without a match is a usage error with Keras's message") {
   SummaryOptions options = of_length(80);
   options.layer_range = report::LayerRange{"nothing", "a"};
   CHECK(error_of(chain({"a", "b"}), options) ==
@@ -158,7 +158,7 @@ TEST_CASE("summary: a layer range without a match is a usage error in Keras's wo
   CHECK(error_of(chain({"a"}), options) == "layer range: '(' is not a regular expression: missing closing parenthesis");
 }
 
-TEST_CASE("summary: a layer range takes the regular expressions of Python") {
+TEST_CASE("summary: a layer range accepts Python's regular expressions") {
   const keras::Summary summary = chain({"dense", "dense_1", "größe", "a_a"});
   for (const char* pattern :
        {R"(dense_\d$)", R"((?P<first>dense)_1)", R"(d(?!ense$))", R"(gr\w{3}$)", R"((\w)_\1)", "gr..e"}) {
@@ -170,7 +170,7 @@ TEST_CASE("summary: a layer range takes the regular expressions of Python") {
   }
 }
 
-TEST_CASE("summary: a layer range does not choke on a name of any length") {
+TEST_CASE("summary: a layer range matches names of any length") {
   SummaryOptions options = of_length(80);
   for (const std::size_t length : {500, 10000}) {
     options.layer_range = report::LayerRange{"(a|b)*z", "last"};
@@ -183,7 +183,7 @@ TEST_CASE("summary: a layer range does not choke on a name of any length") {
   CHECK(error_of(chain({std::string(1000000, 'a'), "last"}), options).empty());
 }
 
-TEST_CASE("summary: a layer range that would match for hours is a usage error") {
+TEST_CASE("summary: a layer range with excessive backtracking is a usage error") {
   const auto goes_too_far = [](const std::string& pattern, std::size_t length) {
     SummaryOptions options = of_length(80);
     options.layer_range = report::LayerRange{pattern, "last"};
@@ -196,7 +196,7 @@ TEST_CASE("summary: a layer range that would match for hours is a usage error") 
   CHECK(goes_too_far("(a|b)*z", 1000000));
 }
 
-TEST_CASE("summary: no control character of a name reaches the text") {
+TEST_CASE("summary: control characters of names are not printed") {
   keras::Summary summary = chain({"a\x1b[31mred\x07\r\n\t", std::string("\0z", 2), "\xff\xfe",
                                   "\xe2\x80\xae"
                                   "rtl",
@@ -221,7 +221,7 @@ TEST_CASE("summary: no control character of a name reaches the text") {
   }
 }
 
-TEST_CASE("summary: JSON holds exact counts, null for unknown sizes, and nested layers inside their parent") {
+TEST_CASE("summary: JSON has exact counts, null for unknown sizes, and nested layers inside their parent") {
   keras::Summary summary = chain({"first", "block", "inside", "deeper", "last"});
   summary.rows[1].output_shapes = {Shape{kUnknown, 4}, Shape{kUnknown, 2, 2}};
   summary.rows[2].level = 1;
@@ -260,7 +260,7 @@ TEST_CASE("summary: JSON holds exact counts, null for unknown sizes, and nested 
   CHECK(!json::parse(report::render(report::Format::json, summary, {}))["layers"][1].contains("layers"));
 }
 
-TEST_CASE("summary: markdown and CSV keep their form whatever the names are") {
+TEST_CASE("summary: Markdown and CSV stay valid for any names") {
   keras::Summary summary = chain({"a|b", "=1+2", "say \"hi\", you", "[x](http://y)"});
   const std::string markdown = report::render(report::Format::markdown, summary, {});
   CHECK(markdown.find("| a\\|b") != std::string::npos);

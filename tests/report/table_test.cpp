@@ -4,7 +4,7 @@
 
 using namespace attn::report;
 
-TEST_CASE("table: columns are aligned by the cells that a terminal gives them") {
+TEST_CASE("table: columns are aligned by the cells of a terminal") {
   const Table table{{{"name"}, {"value", Align::right}}, {{"日本", "1"}, {"a", "1,234"}}};
   CHECK(plain_table(table) ==
         "name  value\n"
@@ -13,7 +13,7 @@ TEST_CASE("table: columns are aligned by the cells that a terminal gives them") 
         "a     1,234\n");
 }
 
-TEST_CASE("table: Markdown marks right alignment and escapes what it would read as markup") {
+TEST_CASE("table: Markdown marks right alignment and escapes markup") {
   const Table table{{{"name"}, {"n", Align::right}}, {{"a|b_c *x* <i> _y_", "1"}}};
   CHECK(markdown_table(table) ==
         "| name                      |   n |\n"
@@ -21,7 +21,7 @@ TEST_CASE("table: Markdown marks right alignment and escapes what it would read 
         "| a\\|b_c \\*x\\* &lt;i> \\_y\\_ |   1 |\n");
 }
 
-TEST_CASE("table: CSV quotes by RFC 4180 and does not let a cell be a formula") {
+TEST_CASE("table: CSV quotes as in RFC 4180 and escapes formulas") {
   const Table table{{{"a"}, {"b"}}, {{"x,y", "q\"q"}, {"=A1", "+x"}, {"-1.5e3", "-x"}, {"@f", "line\nfeed"}}};
   CHECK(csv_table(table) ==
         "a,b\r\n"

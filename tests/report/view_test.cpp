@@ -62,7 +62,7 @@ BenchReport bench_report(std::vector<BenchRow> rows) {
 
 }  // namespace
 
-TEST_CASE("run: the text names the setting, each output and the times") {
+TEST_CASE("run: the text shows the setting, each output and the times") {
   CHECK(render(Format::table, run_report()) ==
         "encoder: cpu (onednn), float32, batch 1, length 50, 2 threads, seed 3\n"
         "  input x (1, 50, 512) float32: random\n"
@@ -74,7 +74,7 @@ TEST_CASE("run: the text names the setting, each output and the times") {
         "load 1.20 ms, prepare 3.40 ms, run 5.60 ms\n");
 }
 
-TEST_CASE("run: a difference is a sentence with the worst index and both values") {
+TEST_CASE("run: a difference is one sentence with the worst index and both values") {
   CHECK(compare_text(difference()) ==
         "Differs from expected.npz (rtol 0.0001, atol 1e-06)\n"
         "  output_0: 2 of 25,600 values differ, max abs error 0.5; worst at [0, 3, 7]: expected 1, got 1.5\n"
@@ -82,7 +82,7 @@ TEST_CASE("run: a difference is a sentence with the worst index and both values"
         "  output_2: expected shape (1, 5), got (1, 6)\n");
 }
 
-TEST_CASE("run: JSON has numbers as numbers, and counts what is not finite") {
+TEST_CASE("run: JSON has numbers as numbers, and counts non-finite ones") {
   RunReport report = run_report();
   report.outputs[0].mean = kNaN;
   report.outputs[0].non_finite = 4;
@@ -105,7 +105,7 @@ TEST_CASE("run: JSON has numbers as numbers, and counts what is not finite") {
   CHECK(render(Format::table, report).find("output_0: 4 of its values are NaN or infinite\n") != std::string::npos);
 }
 
-TEST_CASE("bench: a JSON row has exactly the promised members, and more only where they were asked for") {
+TEST_CASE("bench: a JSON row has exactly the documented members, and others only on request") {
   BenchReport report = bench_report({bench_row(1, 2.0)});
   const json row = json::parse(bench_json(report))["rows"][0];
   std::vector<std::string> keys;
@@ -132,7 +132,7 @@ TEST_CASE("bench: a JSON row has exactly the promised members, and more only whe
   CHECK(more["verified"]["against"] == "reference");
 }
 
-TEST_CASE("bench: the table leaves out what all rows share and what no row has") {
+TEST_CASE("bench: the table omits columns that are constant or empty") {
   const BenchReport report = bench_report({bench_row(1, 2.0), bench_row(8, 4.0)});
   CHECK(render(Format::table, report) ==
         "a machine\n"
@@ -144,7 +144,7 @@ TEST_CASE("bench: the table leaves out what all rows share and what no row has")
         "    8   100       4.00  3.95  4.10  4.20   100,000     62.5  4.00 MB\n");
 }
 
-TEST_CASE("bench: a profile follows the table, and no time gives no rate") {
+TEST_CASE("bench: a profile follows the table, and a missing time has no rate") {
   BenchReport report = bench_report({bench_row(1, 2.0)});
   report.rows[0].profile = {{"mha", "Attention", "sdpa", 1.5, 0.15, 3, 0.75, true}, {"add", "Add", "loop"}};
   CHECK(render(Format::table, report)
@@ -166,7 +166,7 @@ TEST_CASE("bench: CSV has one record per measurement") {
                          "125,4194304\r\n"));
 }
 
-TEST_CASE("bench: JSON Lines are the head, a line per measurement, and whether it went on to the end") {
+TEST_CASE("bench: JSON Lines have a header, a line per measurement, and a line that says whether the run is partial") {
   BenchReport report = bench_report({bench_row(1, 2.0), bench_row(8, 4.0)});
   report.partial = true;
   const std::string text = bench_json_lines(report);
@@ -180,7 +180,7 @@ TEST_CASE("bench: JSON Lines are the head, a line per measurement, and whether i
   CHECK(json::parse(bench_json(report))["rows"][1] == lines[2]);
 }
 
-TEST_CASE("bench: a quiet machine gives no warning, and each disturbance one that names it") {
+TEST_CASE("bench: an idle machine has no warning, and each disturbance has its own") {
   BenchRow row = bench_row(1, 2.0);
   CHECK(noise_warnings(row).empty());
   row.noise.spread = 0.2;
@@ -196,6 +196,6 @@ TEST_CASE("bench: a quiet machine gives no warning, and each disturbance one tha
   CHECK(warnings[3].find("1.5 cores") != std::string::npos);
 }
 
-TEST_CASE("bench: nothing measured is said, not crashed on") {
+TEST_CASE("bench: a report without measurements says so") {
   CHECK(render(Format::table, BenchReport{}) == "nothing was measured\n");
 }

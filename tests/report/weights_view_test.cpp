@@ -39,8 +39,8 @@ DiffReport difference() {
   other.name = "w";
   other.equal = false;
   other.values = run::OutputComparison{"w", false, "", 2, 1, 0.5, {1}, 4, 4.5};
-  other.likeness.relative = 0.1;
-  other.likeness.cosine = 0.99;
+  other.similarity.relative = 0.1;
+  other.similarity.cosine = 0.99;
   run::PairedArray shapes = equal;
   shapes.name = "s";
   shapes.shape_b = {2};
@@ -54,7 +54,7 @@ DiffReport difference() {
 
 }  // namespace
 
-TEST_CASE("weights: the table, the totals, and what the check found") {
+TEST_CASE("weights: the text shows the table, the totals and the findings of the check") {
   WeightsReport weights = two_arrays();
   weights.check = failing_check();
   CHECK(render(Format::table, weights) ==
@@ -73,7 +73,7 @@ TEST_CASE("weights: the table, the totals, and what the check found") {
   CHECK(render(Format::table, weights).ends_with("All 2 weights of small\n"));
 }
 
-TEST_CASE("weights: JSON carries numbers as numbers, and the lists of the check") {
+TEST_CASE("weights: JSON has numbers as numbers, and the lists of the check") {
   WeightsReport weights = two_arrays();
   weights.check = failing_check();
   const json parsed = json::parse(render(Format::json, weights));
@@ -85,12 +85,12 @@ TEST_CASE("weights: JSON carries numbers as numbers, and the lists of the check"
   CHECK(parsed["model"]["mismatched"][0]["dtype"] == "float16");
 }
 
-TEST_CASE("weights: a page has the totals as a list under its table") {
+TEST_CASE("weights: a page shows the totals as a list below its table") {
   CHECK(render(Format::markdown, two_arrays())
             .ends_with("|\n\n- 2 arrays, 9 elements, 30.00 B\n- NaN or infinite values in 1 array\n"));
 }
 
-TEST_CASE("weights: a difference shows what differs alone") {
+TEST_CASE("weights: a difference shows only arrays that differ") {
   CHECK(render(Format::table, difference()) ==
         "Differs  Shape        Dtype              Values  Max abs  Relative  Cosine  Worst at  A    B\n───────  "
         "───────────  ─────────────────  ──────  ───────  ────────  ──────  ────────  ─  ───\nw        (1,)         "

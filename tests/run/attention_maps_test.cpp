@@ -38,7 +38,7 @@ graph::Graph graph_of(const Shape& logits, const std::vector<int>& axes) {
 
 }  // namespace
 
-TEST_CASE("attention maps: entropy, distance and the rest of a head, as they are by hand") {
+TEST_CASE("attention maps: entropy, distance and other figures of a head equal those by hand") {
   // One query attends to one key, one to two equally, one to four equally, one to none.
   const NamedTensor tensor =
       scores({1, 1, 4, 4}, {0, 0, 1, 0, 0.5F, 0.5F, 0, 0, 0.25F, 0.25F, 0.25F, 0.25F, 0, 0, 0, 0});
@@ -57,7 +57,7 @@ TEST_CASE("attention maps: entropy, distance and the rest of a head, as they are
   CHECK(stats.key == 2);
 }
 
-TEST_CASE("attention maps: a cell is the mean of its block, also of one that is cut short") {
+TEST_CASE("attention maps: a cell is the mean of its block, also of a partial block") {
   const NamedTensor tensor = scores({1, 1, 3, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9});
   MapOptions options = whole();
   options.most_rows = 2;
@@ -66,7 +66,7 @@ TEST_CASE("attention maps: a cell is the mean of its block, also of one that is 
   CHECK(map.heads.front().cells == std::vector<float>{3, 4.5, 7.5, 9});
 }
 
-TEST_CASE("attention maps: item, head, halves, threads and weights that are no numbers") {
+TEST_CASE("attention maps: item, head, half precision, threads and NaN weights are right") {
   // (items 2, heads 2, queries 1, keys 2)
   NamedTensor tensor = scores({2, 2, 1, 2}, {0.1F, 0.9F, 0.2F, 0.8F, 0.3F, 0.7F, 0.4F, 0.6F});
   MapOptions options = whole();
@@ -85,7 +85,7 @@ TEST_CASE("attention maps: item, head, halves, threads and weights that are no n
   CHECK(maps.front().heads.front().cells[1] == 0);
 }
 
-TEST_CASE("attention maps: the axes of scores with and without heads, and over several axes") {
+TEST_CASE("attention maps: axes of scores with and without heads, and over several axes, are right") {
   const auto layout = [](const Shape& shape, const std::vector<int>& axes) {
     return run::scores_layouts(graph_of(shape, axes)).front();
   };
@@ -98,7 +98,7 @@ TEST_CASE("attention maps: the axes of scores with and without heads, and over s
   CHECK(is(layout({2, 8, 3, 4, 3, 4}, {4, 5}), {2, 8, 12, 12}));  // attention_axes=(1, 2)
 }
 
-TEST_CASE("attention maps: the smallest block that keeps to every limit") {
+TEST_CASE("attention maps: the smallest block within every limit is selected") {
   MapOptions options;
   options.most_cells = 144 * 128 * 128;
   options.most_rows = 4096;

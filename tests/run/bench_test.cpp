@@ -8,8 +8,8 @@
 
 #include "attn/backends/registry.h"
 #include "attn/keras/model.h"
-#include "attn/run/byte_products.h"
 #include "attn/run/inputs.h"
+#include "attn/run/int8_products.h"
 #include "attn/run/noise.h"
 #include "attn/run/operations.h"
 #include "attn/run/peaks.h"
@@ -50,7 +50,7 @@ Case encoder() {
 
 }  // namespace
 
-TEST_CASE("session: a pass whose steps are told gives the same bits, and their shares make a whole") {
+TEST_CASE("session: a profiled pass gives the same bits, and its shares add up to the whole") {
   const Case model = encoder();
   for (const char* name : {"reference", "onednn"}) {
     const auto backend = backends::make_backend("cpu", name).backend;
@@ -70,7 +70,7 @@ TEST_CASE("session: a pass whose steps are told gives the same bits, and their s
   }
 }
 
-TEST_CASE("measure: warms up for as long as passes get faster, and no longer than it may") {
+TEST_CASE("measure: warm-up lasts as long as passes get faster, up to its limit") {
   BenchOptions options;
   options.min_seconds = 0;
   // Each of the first hundred passes is 1 % faster than the one before.
@@ -83,7 +83,7 @@ TEST_CASE("measure: warms up for as long as passes get faster, and no longer tha
   CHECK(never.now < options.max_warmup_seconds + 1);
 }
 
-TEST_CASE("measure: at least ten runs, and as many as the time asks for") {
+TEST_CASE("measure: at least ten runs are measured, and more if the time allows") {
   BenchOptions options;
   options.min_seconds = 3;
   Runs fast{[](int) { return 0.125; }};
@@ -93,7 +93,7 @@ TEST_CASE("measure: at least ten runs, and as many as the time asks for") {
   CHECK(slow.count == 13);  // three warm-up runs
 }
 
-TEST_CASE("measure: a number of warm-up runs that was asked for is kept to") {
+TEST_CASE("measure: the requested number of warm-up runs is used") {
   BenchOptions options;
   options.warmup_runs = 7;
   options.warmup_seconds = options.max_warmup_seconds = 0;
@@ -103,14 +103,14 @@ TEST_CASE("measure: a number of warm-up runs that was asked for is kept to") {
   CHECK(runs.count == 11);
 }
 
-TEST_CASE("measure: stops between runs when it is told to, with what it has") {
+TEST_CASE("measure: a stop request ends between runs and keeps the results") {
   BenchOptions options;
   Runs runs{[](int) { return 1.0; }};
   options.stop = [&] { return runs.count >= 8; };
   CHECK(runs.measured(options).size() == 5);  // three warm-up runs
 }
 
-TEST_CASE("latency: percentiles are NumPy's") {
+TEST_CASE("latency: percentiles equal NumPy's") {
   std::vector<double> seconds;
   for (int i = 100; i >= 0; --i) seconds.push_back(1e-3 * i);
   const Latency latency = latency_of(seconds);
@@ -122,7 +122,7 @@ TEST_CASE("latency: percentiles are NumPy's") {
   CHECK(latency.max == doctest::Approx(100));
 }
 
-TEST_CASE("noise: even times have none; an outlier, a drift and a spread are each seen as what they are") {
+TEST_CASE("noise: even times have no noise, and an outlier, a drift and a spread are recognized") {
   const std::vector<double> even(30, 0.5);
   CHECK(noise_of(even).spread == 0);
   CHECK(noise_of(even).outliers == 0);
@@ -144,7 +144,7 @@ TEST_CASE("noise: even times have none; an outlier, a drift and a spread are eac
   CHECK(noise_of(std::vector<double>{1}).drift == 0);
 }
 
-TEST_CASE("relative error: NaN meets NaN and infinity its like; a NaN that meets a number is no number") {
+TEST_CASE("relative error: NaN and infinity equal themselves, and NaN beside a number gives NaN") {
   const auto tensor = [](std::initializer_list<float> values) {
     Tensor out(DType::float32, {static_cast<Dim>(values.size())});
     std::copy(values.begin(), values.end(), out.as<float>().begin());
@@ -161,7 +161,7 @@ TEST_CASE("relative error: NaN meets NaN and infinity its like; a NaN that meets
   CHECK(std::isinf(relative_error(tensor({1}), tensor({1, 1}))));
 }
 
-TEST_CASE("verify: right outputs pass, one wrong number in an output does not, nor does NaN") {
+TEST_CASE("verify: right outputs pass, and one wrong number or NaN fails") {
   const Case model = encoder();
   const auto backend = backends::make_backend("cpu", "onednn").backend;
   Session session(*backend, model.graph, model.weights, {});
@@ -181,7 +181,7 @@ TEST_CASE("verify: right outputs pass, one wrong number in an output does not, n
   CHECK(verify_repeat(outputs, outputs).pass);
 }
 
-TEST_CASE("operations: each distinct one stands once, with its count, and gives alone what it gives in a pass") {
+TEST_CASE("operations: each distinct operation is listed once, and computes the results of a pass") {
   const Case model = encoder();
   for (const std::string name : {"reference", "onednn"}) {
     const auto backend = backends::make_backend("cpu", name).backend;
@@ -204,7 +204,7 @@ TEST_CASE("operations: each distinct one stands once, with its count, and gives 
   }
 }
 
-TEST_CASE("bound: the slower of computing and moving sets it, and what fits into a cache comes from it") {
+TEST_CASE("bound: the slower of computing and moving is the bound, and small data comes from the cache") {
   const Peaks peaks{DType::float32, 100, 10, 25, 50, 4000, 1000};  // per second; 4000 and 1000 are bytes
   const Traffic one{1, 0}, weights{20, 0}, fresh{0, 20};
   CHECK(bound_of(peaks, 200, one, 5000).seconds == doctest::Approx(2));
@@ -220,7 +220,7 @@ TEST_CASE("bound: the slower of computing and moving sets it, and what fits into
   CHECK(bound_of(peaks, 0, {0, 5000}, 9000).seconds == doctest::Approx(500));
 }
 
-TEST_CASE("bound: weights, and what was computed from them, are told from what a pass computes") {
+TEST_CASE("bound: weights and values computed from them are separate from a pass's values") {
   graph::Graph graph;
   graph::Builder build(graph);
   const graph::ValueId x = build.input("x", DType::float32, {2, 3});
@@ -233,7 +233,7 @@ TEST_CASE("bound: weights, and what was computed from them, are told from what a
   CHECK(traffic.total() == 4 * 31);
 }
 
-TEST_CASE("peaks: all are measured, and what is nearer is no slower") {
+TEST_CASE("peaks: all peaks are measured, and a nearer cache is not slower") {
   const auto backend = backends::make_backend("cpu", "onednn").backend;
   const Peaks peaks = measure_peaks(*backend, DType::float32, {});
   CHECK(peaks.flops_per_second > 0);
@@ -250,10 +250,10 @@ TEST_CASE("peaks: all are measured, and what is nearer is no slower") {
   CHECK(bytes.flops_per_second > 0);
 }
 
-TEST_CASE("peaks: products of bytes are those of layers that quantize what they read") {
+TEST_CASE("peaks: int8 products are those of layers that quantize their input") {
   graph::QuantizedLinear weights_alone, both;
   both.inputs = graph::IntegerRange{};
-  CHECK(multiplies_bytes(both));
-  CHECK_FALSE(multiplies_bytes(weights_alone));
-  CHECK_FALSE(multiplies_bytes(graph::Linear{}));
+  CHECK(is_int8_product(both));
+  CHECK_FALSE(is_int8_product(weights_alone));
+  CHECK_FALSE(is_int8_product(graph::Linear{}));
 }

@@ -23,7 +23,7 @@ std::vector<PassArray> pass(const std::vector<double>& first, const std::vector<
 
 const ToleranceRule kRule{0, 0.1, false};
 
-TEST_CASE("compare_runs: the first that differs is the first in the order of execution") {
+TEST_CASE("compare_runs: the first difference is the first in execution order") {
   const RunComparison same = compare_passes(pass({1, 2}, {3}), pass({1, 2.05}, {3}), kRule);
   CHECK(same.equal());
   CHECK(same.first() == nullptr);
@@ -35,26 +35,26 @@ TEST_CASE("compare_runs: the first that differs is the first in the order of exe
   CHECK(found.arrays.size() == 3);
 }
 
-TEST_CASE("compare_runs: tells of each array that it is done with") {
+TEST_CASE("compare_runs: progress is reported for each compared array") {
   double seen = 0;
   const auto advance = [&](double more) { seen += more; };
   CHECK(compare_passes(pass({1, 2}, {3}), pass({1, 2}, {3}), kRule, advance).equal());
   CHECK(seen == 3);
 }
 
-TEST_CASE("compare_runs: atol of the root mean square follows the scale of each array") {
+TEST_CASE("compare_runs: an atol relative to the root mean square follows the scale of each array") {
   const ToleranceRule rule{0, 0.1, true};
   CHECK(compare_passes(pass({1000, 1000}, {1e-6}), pass({1090, 1000}, {1.09e-6}), rule).equal());
   CHECK_FALSE(compare_passes(pass({1, 1}, {1e-6}), pass({1, 1}, {0}), rule).equal());
 }
 
-TEST_CASE("compare_runs: integers are compared exactly, whatever the tolerance") {
+TEST_CASE("compare_runs: integers are compared exactly, for any tolerance") {
   const std::vector<PassArray> a = {{"output_0", "", 1, array({1, 2}, DType::int32)}};
   const std::vector<PassArray> b = {{"output_0", "", 1, array({1, 3}, DType::int32)}};
   CHECK_FALSE(compare_passes(a, b, {10, 10, false}).equal());
 }
 
-TEST_CASE("compare_runs: a file of layers covers the outputs that they give, and what lies inside a layer is finer") {
+TEST_CASE("compare_runs: a file of layers covers their outputs, and values inside a layer are finer") {
   const std::vector<NamedTensor> file = {
       {"x", floats({9})}, {"dense", floats({1, 2})}, {"block/norm", floats({3})}, {"block/norm/part", floats({7})}};
   const RunComparison found = compare_with_file(file, pass({1, 2}, {3}), {"x"}, kRule, "f.npz");
@@ -65,7 +65,7 @@ TEST_CASE("compare_runs: a file of layers covers the outputs that they give, and
   CHECK_FALSE(compare_with_file(file, pass({1, 2}, {4}), {"x"}, kRule, "f.npz").equal());
 }
 
-TEST_CASE("compare_runs: an output that a file lacks, and an array that the model lacks, are differences") {
+TEST_CASE("compare_runs: missing outputs and unknown arrays of a file are differences") {
   const RunComparison without = compare_with_file({{"dense", floats({1, 2})}}, pass({1, 2}, {3}), {}, kRule, "f.npz");
   CHECK_FALSE(without.equal());
   CHECK(without.first()->name == "output_0");
@@ -79,18 +79,18 @@ TEST_CASE("compare_runs: an output that a file lacks, and an array that the mode
                   Error);
 }
 
-TEST_CASE("compare_runs: a file of one array is the model's one output, whatever it is called") {
+TEST_CASE("compare_runs: a file with one array is the model's only output, under any name") {
   CHECK(compare_with_file({{"arr_0", floats({3})}}, pass({1}, {3}), {}, kRule, "f.npy").equal());
   CHECK_FALSE(compare_with_file({{"arr_0", floats({4})}}, pass({1}, {3}), {}, kRule, "f.npy").equal());
 }
 
-TEST_CASE("compare_runs: an array of another shape is a difference that says so") {
+TEST_CASE("compare_runs: an array of the wrong shape is a difference that says so") {
   const RunComparison found = compare_passes(pass({1, 2}, {3}), pass({1, 2, 3}, {3}), kRule);
   REQUIRE_FALSE(found.equal());
   CHECK(found.first()->values.problem == "expected shape (2,), got (3,)");
 }
 
-TEST_CASE("layer_arrays: calls and results beyond the first are numbered, and layers come before the model around") {
+TEST_CASE("layer_arrays: repeated calls and results are numbered, and layers precede the enclosing model") {
   graph::Graph graph;
   graph.layers = {{"block", "Functional", {}, graph::kNone},
                   {"block/dense", "Dense", {}, 0},

@@ -22,7 +22,7 @@ OutputComparison compared(const std::vector<double>& expected, const std::vector
   return compare("x", doubles(expected), doubles(got), tolerance);
 }
 
-TEST_CASE("compare: an element may be off by atol and by rtol of what was expected") {
+TEST_CASE("compare: an element may differ by atol plus rtol of the expected value") {
   CHECK(compared({100}, {101.1}, {0.01, 0.11}).pass);
   CHECK_FALSE(compared({100}, {101.2}, {0.01, 0.11}).pass);
   CHECK(compared({-100}, {-101}, {0.01, 0}).pass);
@@ -31,7 +31,7 @@ TEST_CASE("compare: an element may be off by atol and by rtol of what was expect
   CHECK(compared({101.005}, {100}, {0.01, 0}).pass);
 }
 
-TEST_CASE("compare: the tolerance it takes passes, and a percent less does not") {
+TEST_CASE("compare: the suggested tolerance passes, and one percent less fails") {
   const std::vector<double> expected = {1, -20, 0.001, 300}, got = {1.02, -20.1, 0.004, 300.5};
   const Tolerance given{1e-4, 1e-3};
   const OutputComparison found = compared(expected, got, given);
@@ -49,7 +49,7 @@ TEST_CASE("compare: the tolerance it takes passes, and a percent less does not")
   CHECK(compared({1, 2}, {1, 2}).needed.rtol == 0);
 }
 
-TEST_CASE("compare: NaN agrees with NaN and is counted, and nothing allows NaN or an infinity against a number") {
+TEST_CASE("compare: NaN equals NaN and is counted, and no tolerance accepts NaN or infinity beside a number") {
   const OutputComparison same = compared({kNaN, kInfinity, -kInfinity, 1}, {kNaN, kInfinity, -kInfinity, 1});
   CHECK(same.pass);
   CHECK(same.nan_pairs == 1);
@@ -71,7 +71,7 @@ TEST_CASE("compare: NaN agrees with NaN and is counted, and nothing allows NaN o
   }
 }
 
-TEST_CASE("compare: the worst element is a NaN, else an infinity, else the one furthest beyond its tolerance") {
+TEST_CASE("compare: the worst element is NaN, then infinity, then the one furthest beyond its tolerance") {
   CHECK(compared({1, 1, 1, 1}, {9, kInfinity, kNaN, 5}).worst_index == std::vector<std::int64_t>{2});
   CHECK(compared({1, 1, 1}, {9, kInfinity, 5}).worst_index == std::vector<std::int64_t>{1});
   // 100 may differ by 10.
@@ -80,7 +80,7 @@ TEST_CASE("compare: the worst element is a NaN, else an infinity, else the one f
   CHECK(compared({1, 1}, {1.1, 1.2}, {0, 1}).worst_index == std::vector<std::int64_t>{1});
 }
 
-TEST_CASE("difference: steps are counted between neighbours of a dtype, also across zero") {
+TEST_CASE("difference: steps count neighbors of a dtype, also across zero") {
   CHECK(*steps_between(1, 1 + std::ldexp(1, -23), DType::float32) == 1);
   CHECK(*steps_between(1, 1 + std::ldexp(1, -52), DType::float64) == 1);
   CHECK(*steps_between(1, 1 + std::ldexp(1, -7), DType::bfloat16) == 1);
@@ -96,7 +96,7 @@ TEST_CASE("difference: steps are counted between neighbours of a dtype, also acr
   CHECK(most_steps(doubles({1, kNaN, kInfinity, 2}), doubles({1, 1, 1, 2 + std::ldexp(1, -21)}), DType::float32) == 2);
 }
 
-TEST_CASE("difference: the coarser of two dtypes is the floating one with the larger steps") {
+TEST_CASE("difference: the coarser of two dtypes is the floating-point one with larger steps") {
   CHECK(coarser(DType::float32, DType::bfloat16) == DType::bfloat16);
   CHECK(coarser(DType::float16, DType::float64) == DType::float16);
   CHECK(coarser(DType::float16, DType::bfloat16) == DType::bfloat16);
@@ -119,7 +119,7 @@ TEST_CASE("difference: a histogram counts every element once, by powers of ten")
   CHECK(histogram(doubles({1}), doubles({1})).bins.empty());
 }
 
-TEST_CASE("difference: a histogram of differences over many powers of ten keeps ten bins, the first from 0") {
+TEST_CASE("difference: a histogram over many powers of ten keeps ten bins, the first from 0") {
   const Histogram found = histogram(doubles({0, 0, 0}), doubles({1e-30, 1e-20, 1}));
   REQUIRE(found.bins.size() == 10);
   CHECK(found.bins.front().from == 0);

@@ -20,36 +20,36 @@ PairedArray pair(const std::vector<double>& a, const std::vector<double>& b, con
   return compare_weights({array("w", a)}, {array("w", b)}, tolerance).both.at(0);
 }
 
-TEST_CASE("compare_weights: NaN equals NaN and an infinity itself, and neither counts for the norms") {
+TEST_CASE("compare_weights: NaN and infinity equal themselves, and do not count in the norms") {
   const PairedArray same = pair({1, kNaN, kInfinity, -2}, {1, kNaN, kInfinity, -2});
   CHECK(same.equal);
-  CHECK(same.likeness.relative == 0);
-  CHECK(same.likeness.cosine == doctest::Approx(1));
+  CHECK(same.similarity.relative == 0);
+  CHECK(same.similarity.cosine == doctest::Approx(1));
   const PairedArray other = pair({3, kNaN, 4}, {3, 0, 4});
   CHECK_FALSE(other.equal);
   CHECK(std::isnan(other.values->max_abs_error));
   CHECK(other.values->worst_index == std::vector<std::int64_t>{1});
-  CHECK(other.likeness.relative == 0);
+  CHECK(other.similarity.relative == 0);
 }
 
-TEST_CASE("compare_weights: relative is over the norm of a, and cosine between both") {
+TEST_CASE("compare_weights: the relative difference is over the norm of a, and the cosine between both") {
   const PairedArray turned = pair({3, 4}, {-4, 3});
-  CHECK(turned.likeness.cosine == doctest::Approx(0));
-  CHECK(turned.likeness.relative == doctest::Approx(std::sqrt(2.0)));
-  CHECK(pair({1, 2}, {-2, -4}).likeness.cosine == doctest::Approx(-1));
-  CHECK(std::isnan(pair({0, 0}, {1, 1}).likeness.relative));
-  CHECK(pair({0, 0}, {0, 0}).likeness.relative == 0);
-  CHECK(std::isnan(pair({0, 0}, {0, 0}).likeness.cosine));
+  CHECK(turned.similarity.cosine == doctest::Approx(0));
+  CHECK(turned.similarity.relative == doctest::Approx(std::sqrt(2.0)));
+  CHECK(pair({1, 2}, {-2, -4}).similarity.cosine == doctest::Approx(-1));
+  CHECK(std::isnan(pair({0, 0}, {1, 1}).similarity.relative));
+  CHECK(pair({0, 0}, {0, 0}).similarity.relative == 0);
+  CHECK(std::isnan(pair({0, 0}, {0, 0}).similarity.cosine));
 }
 
-TEST_CASE("compare_weights: two dtypes differ unless a tolerance is given") {
+TEST_CASE("compare_weights: different dtypes differ unless a tolerance is given") {
   const std::vector<NamedTensor> a = {array("w", {1, 2})};
   const std::vector<NamedTensor> b = {array("w", {1, 2}, DType::bfloat16)};
   CHECK_FALSE(compare_weights(a, b, {0, 0}).equal());
   CHECK(compare_weights(a, b, {1e-6, 0}).equal());
 }
 
-TEST_CASE("compare_weights: shapes that differ are not compared, and lone arrays are named") {
+TEST_CASE("compare_weights: different shapes are not compared, and unpaired arrays are named") {
   const auto result =
       compare_weights({array("w", {1, 2}), array("a", {1})}, {array("b", {1}), array("w", {1})}, {0, 0});
   CHECK_FALSE(result.both.at(0).values.has_value());
@@ -58,7 +58,7 @@ TEST_CASE("compare_weights: shapes that differ are not compared, and lone arrays
   CHECK_FALSE(result.equal());
 }
 
-TEST_CASE("compare_weights: tells how many numbers it has seen, of lone arrays too") {
+TEST_CASE("compare_weights: progress counts numbers, also of unpaired arrays") {
   double seen = 0;
   const std::vector<NamedTensor> a = {array("w", {1, 2}), array("a", {1})};
   CHECK_FALSE(compare_weights(a, {array("w", {1, 2})}, {0, 0}, [&](double more) { seen += more; }).equal());

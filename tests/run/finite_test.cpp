@@ -63,7 +63,7 @@ const std::vector<std::string> kBackends = {"reference", "onednn"};
 
 }  // namespace
 
-TEST_CASE("finite: a model whose numbers are finite has no finding, and every layer was looked at") {
+TEST_CASE("finite: a model with finite numbers has no finding, and every layer is checked") {
   for (const std::string& backend : kBackends) {
     CAPTURE(backend);
     const FiniteCheck found =
@@ -74,8 +74,7 @@ TEST_CASE("finite: a model whose numbers are finite has no finding, and every la
   }
 }
 
-TEST_CASE(
-    "finite: the Dense in which float16 overflows is named, inside a nested model, and what follows is no source") {
+TEST_CASE("finite: a Dense that overflows float16 inside a nested model is named, and later layers are not") {
   const std::string inner =
       sequential("block", {dense("small", "mixed_float16"), dense("big", "mixed_float16", "relu"), kDropout});
   for (const std::string& backend : kBackends) {
@@ -100,7 +99,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("finite: what came in with the input is the input's, also where a layer makes NaN of it") {
+TEST_CASE("finite: non-finite input is attributed to the input, also if a layer makes NaN of it") {
   for (const std::string& backend : kBackends) {
     CAPTURE(backend);
     const FiniteCheck found =
@@ -114,7 +113,7 @@ TEST_CASE("finite: what came in with the input is the input's, also where a laye
   }
 }
 
-TEST_CASE("finite: an input that a layer's float16 cannot hold is the layer's finding") {
+TEST_CASE("finite: an input beyond a layer's float16 range is attributed to the layer") {
   for (const std::string& backend : kBackends) {
     CAPTURE(backend);
     const FiniteCheck found = check(backend, sequential("m", {dense("a", "mixed_float16")}), 1e6, 1);
@@ -125,7 +124,7 @@ TEST_CASE("finite: an input that a layer's float16 cannot hold is the layer's fi
   }
 }
 
-TEST_CASE("finite: NaN in a weight is named with the layer that reads it") {
+TEST_CASE("finite: NaN in a weight is reported with the layer that reads it") {
   for (const std::string& backend : kBackends) {
     CAPTURE(backend);
     const FiniteCheck found =
@@ -142,7 +141,7 @@ TEST_CASE("finite: NaN in a weight is named with the layer that reads it") {
   }
 }
 
-TEST_CASE("finite: without Keep::layer_outputs a session has none") {
+TEST_CASE("finite: a session without Keep::layer_outputs has no findings") {
   const graph::Graph graph = keras::Model::read("it.json", sequential("m", {dense("a", "float32")}), {}).lower({});
   std::vector<Tensor> weights;
   for (const graph::WeightSpec& spec : graph.weights) weights.emplace_back(spec.dtype, spec.shape);

@@ -94,7 +94,7 @@ constexpr double kTolerance = 1e-5;
 
 }  // namespace
 
-TEST_CASE("skip_padding: positions that count are computed as with padding, and the others are 0") {
+TEST_CASE("skip_padding: unmasked positions have the same results, and others are 0") {
   const Tensor tokens = tokens_of(kTokens);
   for (const bool causal : {false, true}) {
     CAPTURE(causal);
@@ -113,7 +113,7 @@ TEST_CASE("skip_padding: positions that count are computed as with padding, and 
   }
 }
 
-TEST_CASE("skip_padding: what does not come from attention keeps its padding") {
+TEST_CASE("skip_padding: values that do not come from attention keep their padding") {
   const Tensor tokens = tokens_of(kTokens);
   Encoder encoder(false);
   encoder.graph.outputs = {{"output", encoder.last}, {"embedded", encoder.embedded}};
@@ -121,7 +121,7 @@ TEST_CASE("skip_padding: what does not come from attention keeps its padding") {
   CHECK(test::largest_error(encoder.run(*backend, tokens, false)[1], encoder.run(*backend, tokens, true)[1]) == 0.0);
 }
 
-TEST_CASE("skip_padding: a mean over what the mask leaves is what it is with padding") {
+TEST_CASE("skip_padding: a masked mean has the same result as with padding") {
   const Tensor tokens = tokens_of({1, 2, 3, 0, 0, 7, 0, 0, 0, 0, 0, 4, 0, 5, 6});
   Encoder encoder(false);
   Builder& build = encoder.build;
@@ -136,7 +136,7 @@ TEST_CASE("skip_padding: a mean over what the mask leaves is what it is with pad
         kTolerance);
 }
 
-TEST_CASE("skip_padding: a batch of nothing but padding gives zeros") {
+TEST_CASE("skip_padding: a batch of padding only gives zeros") {
   const Tensor tokens = tokens_of(std::vector<double>(kBatch * kLength, 0.0));
   Encoder encoder(false);
   encoder.graph.outputs = {{"output", encoder.last}};
@@ -144,7 +144,7 @@ TEST_CASE("skip_padding: a batch of nothing but padding gives zeros") {
     CHECK(test::largest(encoder.run(*backend, tokens, true)[0]) == 0.0);
 }
 
-TEST_CASE("skip_padding: a layer that reads padding is named") {
+TEST_CASE("skip_padding: a layer that reads padding is an error that names it") {
   Encoder encoder(false);
   encoder.graph.layers.push_back({"pooled", "GlobalAveragePooling1D", {}});
   encoder.build.set_layer(0);
@@ -156,7 +156,7 @@ TEST_CASE("skip_padding: a layer that reads padding is named") {
                        Error);
 }
 
-TEST_CASE("skip_padding: a model without a padding mask is refused") {
+TEST_CASE("skip_padding: a model without a padding mask is rejected") {
   graph::Graph graph;
   Builder build(graph);
   const ValueId x = build.input("x", DType::float32, {1, 4, 2, 8});
@@ -165,7 +165,7 @@ TEST_CASE("skip_padding: a model without a padding mask is refused") {
   CHECK_THROWS_AS(static_cast<void>(run::skip_padding(graph, inputs)), Error);
 }
 
-TEST_CASE("pad_randomly: sequences lose their ends, and keep at least one position") {
+TEST_CASE("pad_randomly: sequences are shortened and keep at least one position") {
   Encoder encoder(false);
   encoder.graph.outputs = {{"output", encoder.last}};
   std::vector<Tensor> inputs{tokens_of(std::vector<double>(kBatch * kLength, 3.0))};

@@ -37,7 +37,7 @@ graph::Attention attention(double scale, graph::AttentionPath path = graph::Atte
 
 }  // namespace
 
-TEST_CASE("score range: a product beyond float16's range is found, with its layer, before the scale or behind it") {
+TEST_CASE("score range: a product beyond float16's range is reported with its layer, before or after the scale") {
   const std::vector<run::LargeScore> fused = scores_of(attention(0.5), 300.0, 300.0);
   REQUIRE(fused.size() == 1);
   CHECK(fused[0].layer == "block/mha");
@@ -47,7 +47,7 @@ TEST_CASE("score range: a product beyond float16's range is found, with its laye
   CHECK(scores_of(attention(0.5, graph::AttentionPath::explicit_), 120.0, 300.0).size() == 1);
 }
 
-TEST_CASE("score range: scores that are hidden, negative or in a wider dtype are left out") {
+TEST_CASE("score range: scores that are hidden, negative or in a wider dtype are ignored") {
   graph::Attention op;
   CHECK(scores_of(op, -300.0, 300.0).empty());
   CHECK(scores_of(op, 300.0, 300.0, DType::float32).empty());

@@ -62,7 +62,7 @@ TEST_CASE("work list: patterns, lists and paths give each file once, sorted") {
   CHECK(stems({in / "[d].npz"}) == "[d] ");
 }
 
-TEST_CASE("work list: nothing found, an empty list, and two files of one output are errors") {
+TEST_CASE("work list: no files, an empty list, and two files with one output are errors") {
   const Folder in;
   (void)in.file("x/a.npz");
   (void)in.file("y/a.npz");
@@ -72,11 +72,11 @@ TEST_CASE("work list: nothing found, an empty list, and two files of one output 
   CHECK_THROWS_AS(stems({"@" + in / "nowhere.txt"}), Error);
 }
 
-TEST_CASE("ledger: an output is done where it is whole and made of the same input, model and options") {
+TEST_CASE("ledger: an output is complete if it is whole and made from the same input, model and options") {
   const Folder in, out;
   const WorkItem item{in.file("a.npz"), "a"};
-  const Recipe recipe{"m", "o", "0.1"};
-  const auto why = [&](const Recipe& with) { return Ledger(out / "o", with).why_do(item); };
+  const RunSettings recipe{"m", "o", "0.1"};
+  const auto why = [&](const RunSettings& with) { return Ledger(out / "o", with).why_do(item); };
   CHECK(why(recipe) == "");
   {
     const Ledger ledger(out / "o/", recipe);
@@ -101,7 +101,7 @@ TEST_CASE("ledger: an output is done where it is whole and made of the same inpu
   CHECK(why(recipe) == "");
 }
 
-TEST_CASE("ledger: lists tell what all processes have done, and a failure counts until a later run tries again") {
+TEST_CASE("ledger: lists show the results of all processes, and a failure counts until a later run retries it") {
   const Folder in, out;
   const std::vector<WorkItem> items = {{in.file("a.npz"), "a"}, {in.file("b.npz"), "b"}, {in.file("c.npz"), "c"}};
   {
@@ -125,7 +125,7 @@ TEST_CASE("ledger: lists tell what all processes have done, and a failure counts
   CHECK(!fs::exists(out / "o/failed.jsonl"));
 }
 
-TEST_CASE("claims: of several processes one gets a file, and gives it back") {
+TEST_CASE("claims: one of several processes gets a file, and releases it") {
   const Folder out;
   const WorkItem item{"a.npz", "a"};
   Claims one(out / "o"), two(out / "o");
@@ -136,7 +136,7 @@ TEST_CASE("claims: of several processes one gets a file, and gives it back") {
   CHECK(!one.take(item));
 }
 
-TEST_CASE("claims: that of a process of this machine that is gone is taken over at once, by one") {
+TEST_CASE("claims: another process takes over the claim of a dead local process at once") {
   const Folder out;
   const WorkItem item{"a.npz", "a"};
   const pid_t child = ::fork();
@@ -155,7 +155,7 @@ TEST_CASE("claims: that of a process of this machine that is gone is taken over 
   CHECK(!fs::exists(out / "o/.claims/a.0"));
 }
 
-TEST_CASE("claims: that of another machine holds while it beats, and a minute longer") {
+TEST_CASE("claims: a claim of another machine holds while it is renewed, and a minute longer") {
   const Folder out;
   const WorkItem item{"a.npz", "a"};
   make_folder(out / "o/.claims");

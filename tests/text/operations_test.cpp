@@ -39,7 +39,7 @@ std::vector<std::string> strings_of(const json& list) {
 
 }  // namespace
 
-TEST_CASE("text: strings fall into the buckets of TensorFlow's fast and strong hash, whatever their length") {
+TEST_CASE("text: strings of any length have the buckets of TensorFlow's fast and strong hash") {
   const std::vector<std::string> strings = strings_of(operations()["strings"]);
   const auto buckets = operations()["buckets"].get<std::int64_t>();
   REQUIRE(strings.size() > 70);
@@ -54,7 +54,7 @@ TEST_CASE("text: strings fall into the buckets of TensorFlow's fast and strong h
   }
 }
 
-TEST_CASE("text: letters are made small and punctuation is stripped as tf.strings.lower and regex_replace do it") {
+TEST_CASE("text: lowercasing and stripping equal tf.strings.lower and regex_replace") {
   const std::vector<std::string> texts = strings_of(operations()["texts"]);
   const std::vector<std::string> lower = strings_of(operations()["lower"]), strip = strings_of(operations()["strip"]);
   for (std::size_t i = 0; i < texts.size(); ++i) {
@@ -64,7 +64,7 @@ TEST_CASE("text: letters are made small and punctuation is stripped as tf.string
   }
 }
 
-TEST_CASE("text: texts are split at whitespace and into characters as TensorFlow splits them, also what is no UTF-8") {
+TEST_CASE("text: texts are split as in TensorFlow, at whitespace or characters, also if they are not UTF-8") {
   const std::vector<std::string> texts = strings_of(operations()["texts"]);
   for (std::size_t i = 0; i < texts.size(); ++i) {
     CAPTURE(texts[i]);
@@ -74,7 +74,7 @@ TEST_CASE("text: texts are split at whitespace and into characters as TensorFlow
   }
 }
 
-TEST_CASE("text: n-grams come width after width, and none of a width that the text does not have") {
+TEST_CASE("text: n-grams are ordered by width, and the text has none wider than itself") {
   const std::vector<std::string> terms = strings_of(operations()["terms"]);
   for (const json& row : operations()["ngrams"])
     CHECK(ngrams_of(terms, row["widths"].get<std::vector<std::int64_t>>()) == strings_of(row["grams"]));

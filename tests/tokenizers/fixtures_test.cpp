@@ -25,7 +25,7 @@ const char* key_of(const nlohmann::json& row, const char* tensorflow, const char
   return row.contains(tensorflow) ? tensorflow : python;
 }
 
-TEST_CASE("tokenizers: a preset gives KerasHub's ids and texts, in both of its forms") {
+TEST_CASE("tokenizers: both forms of a preset give KerasHub's ids and texts") {
   for (const std::string name : test::kCases) {
     CAPTURE(name);
     const nlohmann::json expected = json_file(tokenizer_case(name + "/tokens.json"));
@@ -46,7 +46,7 @@ TEST_CASE("tokenizers: a preset gives KerasHub's ids and texts, in both of its f
   }
 }
 
-TEST_CASE("tokenizers: source code, whose words fall apart at their signs, has the ids of sentencepiece") {
+TEST_CASE("tokenizers: source code, which splits at punctuation, has the ids of sentencepiece") {
   const std::string code = "for (int i = 0; i < n; ++i)\n    out[i] = f(a->b, \"the_model\");  // reads\n";
   struct Row {
     const char* model;
@@ -70,7 +70,7 @@ TEST_CASE("tokenizers: source code, whose words fall apart at their signs, has t
   }
 }
 
-TEST_CASE("tokenizers: of two equal ways to cut a text that stands which sums of single precision choose") {
+TEST_CASE("tokenizers: float32 sums decide between two equal segmentations") {
   const auto tokenizer = open_tokenizer(tokenizer_case("t5/preset"));
   struct Row {
     const char* text;
@@ -92,7 +92,7 @@ TEST_CASE("tokenizers: of two equal ways to cut a text that stands which sums of
   CHECK(tokenizer->encode(text) == ids);
 }
 
-TEST_CASE("tokenizers: a class's special tokens have the ids that KerasHub gives them") {
+TEST_CASE("tokenizers: a class's special tokens have KerasHub's ids") {
   for (const std::string name : test::kCases) {
     CAPTURE(name);
     const nlohmann::json special = json_file(tokenizer_case(name + "/tokens.json"))["special"];
@@ -119,7 +119,7 @@ TEST_CASE("tokenizers: a class's special tokens have the ids that KerasHub gives
   }
 }
 
-TEST_CASE("tokenizers: a line of RWKV's vocabulary that is not an id, a Python string and its length is an error") {
+TEST_CASE("tokenizers: a line of RWKV's vocabulary must have an id, a Python string and its length") {
   struct Row {
     const char *line, *message;
   };
@@ -169,7 +169,7 @@ TEST_CASE("tokenizers: a Hugging Face folder gives the ids and texts of Hugging 
   }
 }
 
-TEST_CASE("tokenizers: an added token that is normalized decodes as its normalizer writes it") {
+TEST_CASE("tokenizers: a normalized added token decodes to its normalized text") {
   for (const nlohmann::json& row : json_file(tokenizer_case("normalized_added_tokens.json"))["rows"]) {
     CAPTURE(row.dump());
     const nlohmann::json file = {

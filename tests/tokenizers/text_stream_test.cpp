@@ -10,7 +10,7 @@
 namespace attn::tokenizers {
 namespace {
 
-TEST_CASE("text stream: the parts are whole letters, and together the text of all ids") {
+TEST_CASE("text stream: parts contain whole characters and add up to the text of all ids") {
   for (const std::string name : test::kCases) {
     CAPTURE(name);
     const auto tokenizer = open_tokenizer(test::tokenizer_case(name + "/preset"));
@@ -29,7 +29,7 @@ TEST_CASE("text stream: the parts are whole letters, and together the text of al
   }
 }
 
-TEST_CASE("text stream: a letter comes when its last byte is there") {
+TEST_CASE("text stream: a character is returned with its last byte") {
   const auto tokenizer = open_tokenizer(test::tokenizer_case("gpt2/preset"));
   const std::vector<Id> ids = tokenizer->encode("🙂");
   REQUIRE(ids.size() > 1);
@@ -41,7 +41,7 @@ TEST_CASE("text stream: a letter comes when its last byte is there") {
   CHECK(stream.finish() == tokenizer->decode(std::vector<Id>{ids[0]}));
 }
 
-TEST_CASE("text stream: spaces of SentencePiece stay where tokens that are no text stand between") {
+TEST_CASE("text stream: spaces of SentencePiece stay if tokens without text are in between") {
   const auto tokenizer = open_tokenizer(test::tokenizer_case("llama/preset"));
   std::vector<Id> ids = tokenizer->encode("the model");
   ids.insert(ids.begin(), *tokenizer->specials().start);
@@ -54,7 +54,7 @@ TEST_CASE("text stream: spaces of SentencePiece stay where tokens that are no te
   CHECK(text + stream.finish() == tokenizer->decode(ids));
 }
 
-TEST_CASE("text stream: letters that are bytes side by side come one by one") {
+TEST_CASE("text stream: adjacent byte tokens are returned character by character") {
   for (const std::string name : test::kFolders) {
     CAPTURE(name);
     const auto tokenizer = open_tokenizer(test::tokenizer_case(name + "/hf"));
@@ -73,7 +73,7 @@ TEST_CASE("text stream: letters that are bytes side by side come one by one") {
   }
 }
 
-TEST_CASE("text stream: many ids without text, and many bytes that are no letters, take linear time") {
+TEST_CASE("text stream: many ids without text, and many invalid bytes, take linear time") {
   const auto gpt2 = open_tokenizer(test::tokenizer_case("gpt2/preset"));
   const Id byte = gpt2->encode("🙂").front();  // the first byte or bytes of a character
   TextStream bytes(*gpt2);
@@ -91,7 +91,7 @@ TEST_CASE("text stream: many ids without text, and many bytes that are no letter
   CHECK(text + stream.finish() == llama->decode(ids));
 }
 
-TEST_CASE("text stream: an id that is none of the vocabulary is refused") {
+TEST_CASE("text stream: an id outside the vocabulary is rejected") {
   const auto tokenizer = open_tokenizer(test::tokenizer_case("t5/preset"));
   TextStream stream(*tokenizer);
   CHECK_THROWS_AS(static_cast<void>(stream.push(100000)), Error);

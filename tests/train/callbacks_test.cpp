@@ -25,7 +25,7 @@ int stops_at(train::EarlyStopping callback, const std::vector<double>& values) {
 
 }  // namespace
 
-TEST_CASE("early stopping: it counts epochs without improvement, and the first never ends it") {
+TEST_CASE("early stopping: epochs without improvement are counted, and the first never ends the training") {
   train::EarlyStopping callback;
   callback.patience = 2;
   CHECK(stops_at(callback, {3, 2, 2, 2, 1}) == 3);
@@ -39,7 +39,7 @@ TEST_CASE("early stopping: it counts epochs without improvement, and the first n
   CHECK(stops_at(rising, {0.1, 0.2, 0.2}) == 2);
 }
 
-TEST_CASE("early stopping: what does not beat the baseline goes on being counted") {
+TEST_CASE("early stopping: an epoch that does not beat the baseline counts") {
   train::EarlyStopping callback;
   callback.patience = 3;
   callback.baseline = 1.0;
@@ -47,7 +47,7 @@ TEST_CASE("early stopping: what does not beat the baseline goes on being counted
   CHECK(stops_at(callback, {4, 0.5, 2, 2, 2}) == 4);
 }
 
-TEST_CASE("reduce lr: the rate falls behind the patience, rests, and has a floor") {
+TEST_CASE("reduce lr: the rate falls after the patience, waits for the cooldown, and has a minimum") {
   train::ReduceLROnPlateau callback;
   callback.factor = 0.5;
   callback.patience = 1;
@@ -61,7 +61,7 @@ TEST_CASE("reduce lr: the rate falls behind the patience, rests, and has a floor
   CHECK(!callback.end_of_epoch(1.0, static_cast<double>(0.3F)));
 }
 
-TEST_CASE("running values: areas under curves are those of keras.metrics.AUC") {
+TEST_CASE("running values: areas under curves equal keras.metrics.AUC") {
   // Counts at the thresholds 0, 1/2 and 1 for the predictions 0.9 (true), 0.6 (false) and 0.3 (true).
   train::Running area{{2, 1, 0, 1, 1, 0, 0, 0, 1, 0, 1, 2}, {}, keras::AreaRule{}};
   CHECK(area.value() == doctest::Approx(0.25));
@@ -69,7 +69,7 @@ TEST_CASE("running values: areas under curves are those of keras.metrics.AUC") {
   CHECK(area.value() == doctest::Approx(0.5472673));
 }
 
-TEST_CASE("running values: a class that an IoU lists a hundred thousand times is added up once") {
+TEST_CASE("running values: a class that an IoU lists a hundred thousand times is added once") {
   constexpr std::int64_t kClasses = 2000;
   train::Running overlap{std::vector<double>(kClasses * kClasses, 0.0), {}, keras::OverlapRule{}};
   overlap.total[0] = 3.0;
@@ -81,7 +81,7 @@ TEST_CASE("running values: a class that an IoU lists a hundred thousand times is
   CHECK(overlap.value() == doctest::Approx(0.75));
 }
 
-TEST_CASE("class weights: the largest of a row is its class, and a class without weight counts 1") {
+TEST_CASE("class weights: the largest entry of a row is its class, and a class without weight counts 1") {
   Tensor one_hot(DType::float32, {2, 3});
   one_hot.set(2, 1.0);
   one_hot.set(3, 1.0);
@@ -91,7 +91,7 @@ TEST_CASE("class weights: the largest of a row is its class, and a class without
   CHECK_THROWS_AS((void)train::class_weights(Tensor(DType::int32, {2, 3, 1}), {}), Error);
 }
 
-TEST_CASE("class weights: a target that is not an integer of 64 bits is of no class") {
+TEST_CASE("class weights: a target that is not a 64-bit integer has no class") {
   const std::vector<double> targets{std::numeric_limits<double>::quiet_NaN(), HUGE_VAL, -HUGE_VAL, 1e300, -1e300, 1.0};
   Tensor labels(DType::float64, {std::ssize(targets)});
   for (std::int64_t i = 0; i < labels.size(); ++i) labels.set(i, targets[static_cast<std::size_t>(i)]);
@@ -100,7 +100,7 @@ TEST_CASE("class weights: a target that is not an integer of 64 bits is of no cl
   CHECK(weights.at(weights.size() - 1) == 3.0);
 }
 
-TEST_CASE("blocks of rows: each row comes once, those of a block one behind the other") {
+TEST_CASE("blocks of rows: each row occurs once, and rows of a block stay together") {
   const std::vector<std::int64_t> order = train::permutation_of_blocks(3, 1, 40, 7);
   std::vector<std::int64_t> sorted = order, blocks;
   std::ranges::sort(sorted);
@@ -111,16 +111,16 @@ TEST_CASE("blocks of rows: each row comes once, those of a block one behind the 
   CHECK(order != train::permutation_of_blocks(3, 2, 40, 7));
 }
 
-TEST_CASE("steps of an epoch: one that comes to the end of the data ends there, as Keras has it") {
+TEST_CASE("steps of an epoch: an epoch ends at the end of the data, as in Keras") {
   train::FitOptions options;
   options.batch_size = 4;
   options.steps_per_epoch = 4;
   std::vector<std::int64_t> passes, firsts, batches;
   for (std::int64_t epoch = 0; epoch < 5; ++epoch) {
-    const train::Stretch stretch = train::stretch_of(epoch, 38, options);  // 10 batches
-    passes.push_back(stretch.pass);
-    firsts.push_back(stretch.first);
-    batches.push_back(stretch.batches);
+    const train::EpochRange range = train::epoch_range_of(epoch, 38, options);  // 10 batches
+    passes.push_back(range.pass);
+    firsts.push_back(range.first);
+    batches.push_back(range.batches);
   }
   CHECK(passes == std::vector<std::int64_t>{0, 0, 0, 1, 1});
   CHECK(firsts == std::vector<std::int64_t>{0, 4, 8, 0, 4});
@@ -133,7 +133,7 @@ TEST_CASE("steps of an epoch: one that comes to the end of the data ends there, 
   options.epochs = std::numeric_limits<std::int64_t>::max();
   CHECK(options.steps_in_all(38) > 1'000'000'000'000);
   options.drop_remainder = true;
-  CHECK(train::stretch_of(2, 3, options).batches == 0);
+  CHECK(train::epoch_range_of(2, 3, options).batches == 0);
   CHECK(options.steps_in_all(3) == 0);
 }
 

@@ -70,7 +70,7 @@ void check_near(const Tensor& got, const Tensor& expected, DType dtype, const st
 
 }  // namespace
 
-TEST_CASE("optimizers: ten steps in float64, float32, float16 and bfloat16 are Keras's") {
+TEST_CASE("optimizers: ten steps in float64, float32, float16 and bfloat16 equal Keras's") {
   const Steps steps;
   for (const DType dtype : {DType::float64, DType::float32, DType::float16, DType::bfloat16}) {
     for (const auto& [name, config] : steps.optimizers.items()) {
@@ -99,7 +99,7 @@ TEST_CASE("optimizers: ten steps in float64, float32, float16 and bfloat16 are K
   }
 }
 
-TEST_CASE("optimizers: arrays of another dtype or shape than a variable's are rejected") {
+TEST_CASE("optimizers: arrays of another dtype or shape than the variable's are rejected") {
   optimizers::Optimizer optimizer({}, {{"a", {3}, {}, DType::bfloat16}}, 1);
   const Tensor right(DType::bfloat16, {3}), wide(DType::float32, {3}), longer(DType::bfloat16, {4});
   optimizer.begin({right});

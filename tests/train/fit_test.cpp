@@ -28,7 +28,7 @@ Tensor of_values(const Shape& shape, const std::vector<double>& values) {
 
 }  // namespace
 
-TEST_CASE("fit: an epoch whose end fails is not done, and its end alone comes again, with the same values") {
+TEST_CASE("fit: an epoch whose end fails is not complete, and only its end is repeated, with the same values") {
   const keras::Model model = keras::Model::read("dense.json", kDense);
   const auto lower = [&](const train::Batch& batch, bool training) {
     keras::LowerOptions options;

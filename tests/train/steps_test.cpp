@@ -234,7 +234,7 @@ std::vector<fs::path> case_folders() {
 
 }  // namespace
 
-TEST_CASE("train: what recurrent layers draw moves on in an evaluation too, as Keras's does") {
+TEST_CASE("train: random states of recurrent layers advance in an evaluation too, as in Keras") {
   const Case one = read_case(in_repository("tests/data/training/dropout/rnn"));
   const auto backend = backends::make_cpu_backend();
   train::Trainer trainer(*backend,
@@ -256,7 +256,7 @@ TEST_CASE("train: ten steps are Keras's, on the CPU's kernels") {
     static_cast<void>(check_steps(read_case(folder), *backends::make_cpu_backend(), 2));
 }
 
-TEST_CASE("train: ten steps that ranks share out by rows are Keras's") {
+TEST_CASE("train: ten steps that ranks share by rows are Keras's") {
   const auto backend = backends::make_cpu_backend();
   for (const fs::path& folder : case_folders()) {
     for (const int ranks : {2, 3})
@@ -268,7 +268,7 @@ TEST_CASE("train: ten steps that ranks share out by rows are Keras's") {
   }
 }
 
-TEST_CASE("train: ten steps of a batch in parts are Keras's, and the same bits on every number of ranks") {
+TEST_CASE("train: ten steps of a batch in parts are Keras's, with the same bits on every number of ranks") {
   const auto backend = backends::make_cpu_backend();
   for (const fs::path& folder : case_folders()) {
     const std::vector<Tensor> alone = check_steps(read_case(folder), *backend, 1, nullptr, false, 8);
@@ -282,7 +282,7 @@ TEST_CASE("train: ten steps of a batch in parts are Keras's, and the same bits o
   }
 }
 
-TEST_CASE("train: a transformer block in a mixed policy is as near to Keras as Keras's own ways to run it are") {
+TEST_CASE("train: a transformer block in a mixed policy differs from Keras no more than Keras's execution modes do") {
   for (const char* policy : {"float16", "bfloat16"}) {
     CAPTURE(policy);
     const Case one = read_case(in_repository(std::string("tests/data/training/block/") + policy));

@@ -92,7 +92,7 @@ TEST_CASE("trainer: steps have the same bits for any number of threads") {
   CHECK(same_bits(train_encoder(1, false, "bfloat16"), train_encoder(3, false, "bfloat16")));
 }
 
-TEST_CASE("trainer: ranks meet once in a step, over the gradients and the loss, and end with the same weights") {
+TEST_CASE("trainer: ranks reduce gradients and loss once in a step, and end with the same weights") {
   const Outcome alone = train_encoder(1, false);
   std::int64_t weights = 0;
   for (const Tensor& weight : alone.weights) weights += weight.bytes();
@@ -123,7 +123,7 @@ TEST_CASE("trainer: ranks meet once in a step, over the gradients and the loss, 
   }
 }
 
-TEST_CASE("trainer: ranks that share the optimizer come to the same bits, and hold less") {
+TEST_CASE("trainer: ranks with a sharded optimizer compute the same bits and hold less") {
   std::int64_t weights = 0;
   for (const Tensor& weight : train_encoder(1, false).weights) weights += weight.bytes();
   for (const int ranks : {2, 3, 6}) {
@@ -141,7 +141,7 @@ TEST_CASE("trainer: ranks that share the optimizer come to the same bits, and ho
   }
 }
 
-TEST_CASE("trainer: a batch in parts gives the same bits on every number of ranks, and on one process without") {
+TEST_CASE("trainer: a batch in parts gives the same bits on every number of ranks, and on one process") {
   for (const std::optional<std::string>& dtype :
        {std::optional<std::string>(), std::optional<std::string>("bfloat16")}) {
     for (const Dim rows : {Dim{1}, kBatch, Dim{19}}) {
@@ -161,13 +161,13 @@ TEST_CASE("trainer: a batch in parts gives the same bits on every number of rank
   }
 }
 
-TEST_CASE("trainer: activations that are computed twice have the same bits, and take less memory") {
+TEST_CASE("trainer: recomputed activations give the same bits and take less memory") {
   const Outcome kept = train_encoder(2, false), again = train_encoder(2, true);
   CHECK(same_bits(kept, again));
   CHECK(again.told < kept.told);
 }
 
-TEST_CASE("trainer: in bfloat16 the loss is float32's to what 8 bits tell") {
+TEST_CASE("trainer: the loss in bfloat16 agrees with float32 to 8 bits") {
   const Outcome single = train_encoder(2, false), half = train_encoder(2, false, "bfloat16");
   for (std::size_t i = 0; i < single.losses.size(); ++i)
     CHECK(std::abs(half.losses[i] - single.losses[i]) <= 0.02 * single.losses[i]);

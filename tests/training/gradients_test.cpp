@@ -202,16 +202,16 @@ std::pair<double, double> distance(const Tensor& x, const Tensor& y) {
 
 }  // namespace
 
-TEST_CASE("training: gradients of models are Keras's, on the reference backend") {
+TEST_CASE("training: gradients of models equal Keras's on the reference backend") {
   for (const fs::path& folder : case_folders())
     check_gradients_of(read_case(folder), *backends::make_reference_backend());
 }
 
-TEST_CASE("training: gradients of models are Keras's, on the CPU's kernels") {
+TEST_CASE("training: gradients of models equal Keras's on the CPU kernels") {
   for (const fs::path& folder : case_folders()) check_gradients_of(read_case(folder), *backends::make_cpu_backend());
 }
 
-TEST_CASE("training: mixed policies move the gradient of a model by what docs/train.md says, and that of a weight") {
+TEST_CASE("training: mixed policies change gradients by no more than docs/train.md says") {
   struct Bound {
     const char* dtype;
     double unit;

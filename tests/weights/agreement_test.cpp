@@ -15,7 +15,7 @@ Store store_of(const std::vector<std::pair<std::string, Tensor>>& weights) {
   return store;
 }
 
-TEST_CASE("agree: what is missing, extra, and of another shape or dtype") {
+TEST_CASE("agree: missing, extra and mismatched weights are listed") {
   const std::vector<WeightSpec> specs = {weight("a", {2}), weight("b", {3}), weight("c", {1}), weight("d", {1})};
   const Store store = store_of({{"d", Tensor(DType::int8, {1})},
                                 {"x", Tensor(DType::float32, {1})},
@@ -31,7 +31,7 @@ TEST_CASE("agree: what is missing, extra, and of another shape or dtype") {
   CHECK(agree({specs.data(), 1}, store_of({{"a", Tensor(DType::bfloat16, {2})}})).whole());
 }
 
-TEST_CASE("with_paths, with_file_names: the model's order and paths first, then what it does not have") {
+TEST_CASE("with_paths, with_file_names: weights of the model come first, in its order and with its paths") {
   const std::vector<WeightSpec> specs = {stored("dense/kernel", "layers/a/vars/0", {1}),
                                          stored("dense/kernel", "layers/b/vars/0", {1}),
                                          stored("dense/bias", "layers/a/vars/1", {1})};

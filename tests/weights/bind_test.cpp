@@ -64,7 +64,7 @@ std::vector<double> firsts(const std::vector<Tensor>& tensors) {
   return out;
 }
 
-TEST_CASE("bind: every form in which Keras saves a model's weights") {
+TEST_CASE("bind: every format in which Keras saves weights is read") {
   const std::vector<WeightSpec> specs = small_model();
   for (const char* name : {"model.weights.h5", "model.keras", "model.h5", "split.weights.json", "model.npz"}) {
     CAPTURE(name);
@@ -72,13 +72,13 @@ TEST_CASE("bind: every form in which Keras saves a model's weights") {
   }
 }
 
-TEST_CASE("bind: the file's content decides what it is, not its name") {
+TEST_CASE("bind: the content of a file decides its format, not its name") {
   const TemporaryFolder folder;
   std::filesystem::copy_file(data_path("model.weights.h5"), folder / "weights.npz");
   check_counts(small_model(), weights::bind(small_model(), folder / "weights.npz"));
 }
 
-TEST_CASE("bind: arrays may have Keras's paths or its places for names") {
+TEST_CASE("bind: arrays may be named by Keras's paths or by Keras's places") {
   const std::vector<WeightSpec> specs = small_model();
   std::vector<NamedTensor> by_path;
   std::vector<NamedTensor> by_place;
@@ -96,7 +96,7 @@ TEST_CASE("bind: arrays may have Keras's paths or its places for names") {
   }
 }
 
-TEST_CASE("bind: what older versions of Keras called a weight's place") {
+TEST_CASE("bind: names of places in older Keras versions are known") {
   const std::vector<WeightSpec> specs = {
       stored("mha/query/kernel", "layers/multi_head_attention/query_dense/vars/0", {1}),
       stored("mha/gate/kernel", "layers/multi_head_attention/_gate_dense/vars/0", {1}),
@@ -108,7 +108,7 @@ TEST_CASE("bind: what older versions of Keras called a weight's place") {
         std::vector<double>{0, 1, 2});
 }
 
-TEST_CASE("bind: an exact name goes before a similar one, and two similar ones decide nothing") {
+TEST_CASE("bind: an exact name takes precedence over a similar one, and two similar names decide nothing") {
   const std::vector<WeightSpec> both = {stored("a", "x/vars/0", {1}), stored("b", "_x/vars/0", {1})};
   CHECK(firsts(weights::bind(both, store_of(Naming::store_path, {{"_x/vars/0", {1}}, {"x/vars/0", {1}}}))) ==
         std::vector<double>{1, 0});
@@ -116,7 +116,7 @@ TEST_CASE("bind: an exact name goes before a similar one, and two similar ones d
             .starts_with("f: 1 of the model's 1 weights is not in it: 'x/vars/0' (1,)"));
 }
 
-TEST_CASE("bind: paths that two weights share are told apart by their places") {
+TEST_CASE("bind: two weights with one path are told apart by their places") {
   const std::vector<WeightSpec> specs = {stored("dense/kernel", "layers/a/vars/0", {1}),
                                          stored("dense/kernel", "layers/b/vars/0", {1})};
   CHECK(firsts(weights::bind(specs, store_of(Naming::path, {{"layers/b/vars/0", {1}}, {"layers/a/vars/0", {1}}}))) ==
@@ -126,7 +126,7 @@ TEST_CASE("bind: paths that two weights share are told apart by their places") {
       std::string::npos);
 }
 
-TEST_CASE("bind: arrays named by the paths of a model that Keras loaded, which lack the layers around") {
+TEST_CASE("bind: names from a model that Keras loaded, which lack the outer layers, are matched") {
   const std::vector<WeightSpec> specs = {weight("dense/kernel", {1}), weight("both/forward/cell/kernel", {1}),
                                          weight("both/backward/cell/kernel", {1}), weight("inner/bias", {1})};
   CHECK(firsts(weights::bind(specs, store_of(Naming::path, {{"backward/cell/kernel", {1}},
@@ -140,14 +140,14 @@ TEST_CASE("bind: arrays named by the paths of a model that Keras loaded, which l
             .starts_with("f: 1 of the model's 1 weights is not in it"));
 }
 
-TEST_CASE("bind: a name of a million parts is a name that no weight has") {
+TEST_CASE("bind: a name with a million parts matches no weight") {
   std::string name;
   for (int i = 0; i < 1'000'000; ++i) name += "a/";
   CHECK(bind_refusal({weight("a", {1})}, store_of(Naming::path, {{name, {1}}}))
             .starts_with("f: 1 of the model's 1 weights"));
 }
 
-TEST_CASE("bind: thousands of low-rank factors and layers are looked up in a file of as many names") {
+TEST_CASE("bind: thousands of low-rank factors and layers are looked up in a file with as many names") {
   std::vector<WeightSpec> specs;
   Store store = store_of(Naming::layered, {});
   for (int i = 0; i < 20'000; ++i) {
@@ -161,7 +161,7 @@ TEST_CASE("bind: thousands of low-rank factors and layers are looked up in a fil
   CHECK(weights::bind(specs, store).size() == specs.size());
 }
 
-TEST_CASE("bind: Keras 2's .h5 goes by the order in its layers where names differ") {
+TEST_CASE("bind: weights of Keras 2's .h5 are matched by their order in a layer if names differ") {
   std::vector<WeightSpec> specs = {weight("lstm/lstm_cell/kernel", {1}), weight("lstm/lstm_cell/bias", {1}),
                                    weight("norm/moving_mean", {1}), weight("norm/gamma", {1})};
   specs[2].trainable = false;
@@ -178,7 +178,7 @@ TEST_CASE("bind: Keras 2's .h5 goes by the order in its layers where names diffe
   CHECK(firsts(weights::bind(specs, store)) == std::vector<double>{0, 1, 3, 2});
 }
 
-TEST_CASE("bind: floating dtypes are converted to the model's, whole numbers never") {
+TEST_CASE("bind: floating-point dtypes are converted to the model's, integers never") {
   const std::vector<WeightSpec> specs = {weight("w", {2}, {}, DType::bfloat16)};
   const Tensor bound = weights::bind(specs, store_of(Naming::path, {{"w", {2}}}, DType::float64)).front();
   CHECK(bound.dtype() == DType::bfloat16);
@@ -189,7 +189,7 @@ TEST_CASE("bind: floating dtypes are converted to the model's, whole numbers nev
         "f: 1 weight is not of the model's dtype: 'w' (expected int32, found int64)");
 }
 
-TEST_CASE("bind: missing weights are listed, with what may have been meant") {
+TEST_CASE("bind: missing weights are listed with likely candidates") {
   CHECK(bind_refusal({weight("a/kernel", {2, 3}), weight("a/bias", {3})},
                      store_of(Naming::path, {{"a/kernel", {2, 3}}, {"a/bais", {3}}})) ==
         "f: 1 of the model's 2 weights is not in it: 'a/bias' (3,) (did you mean 'a/bais'?); 1 in the file but not in "
@@ -201,24 +201,24 @@ TEST_CASE("bind: missing weights are listed, with what may have been meant") {
         "f: 7 of the model's 7 weights are not in it: 'aaa' (), 'bbb' (), 'ccc' (), 'ddd' (), 'eee' () and 2 more");
 }
 
-TEST_CASE("bind: weights of another shape are listed with both shapes") {
+TEST_CASE("bind: weights of the wrong shape are listed with both shapes") {
   CHECK(
       bind_refusal({weight("a", {2, 3}), weight("b", {3}), weight("c", {1})},
                    store_of(Naming::path, {{"a", {3, 2}}, {"b", {3}}, {"c", {}}})) ==
       "f: 2 weights are not of the model's shape: 'a' (expected (2, 3), found (3, 2)), 'c' (expected (1,), found ())");
 }
 
-TEST_CASE("bind: weights that the model does not have are listed") {
+TEST_CASE("bind: weights that the model lacks are listed") {
   CHECK(bind_refusal({weight("a", {})}, store_of(Naming::path, {{"a", {}}, {"b", {2}}, {"c", {3}}})) ==
         "f: 2 weights are not the model's: 'b' (2,), 'c' (3,)");
 }
 
-TEST_CASE("bind: names from a file are made fit to print") {
+TEST_CASE("bind: names from a file are escaped") {
   CHECK(bind_refusal({}, store_of(Naming::path, {{"a\x1b[2J", {}}})) ==
         "f: 1 weight is not the model's: 'a\\u{1b}[2J' ()");
 }
 
-TEST_CASE("plain_name: a name without what differs between versions") {
+TEST_CASE("plain_name: the name lacks the parts that differ between versions") {
   CHECK(plain_name("_layer_checkpoint_dependencies\\dense/vars/0") == "layers/dense/vars/0");
   CHECK(plain_name("mha/query/kernel:0") == "mha/query/kernel");
   CHECK(plain_name("/a/__b_c/_") == "a/b_c");

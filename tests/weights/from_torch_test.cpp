@@ -86,7 +86,7 @@ std::string torch_refusal(const std::vector<WeightSpec>& specs, const Store& sto
   return refusal([&] { static_cast<void>(from_torch(specs, store)); });
 }
 
-TEST_CASE("torch: in_proj_weight is split into query, key and value, and each part turned") {
+TEST_CASE("torch: in_proj_weight is split into query, key and value, each transposed") {
   std::vector<WeightSpec> specs;
   add_attention(specs, "attention");
   const Store store = state_dict(
@@ -107,7 +107,7 @@ TEST_CASE("torch: in_proj_weight is split into query, key and value, and each pa
     for (int d = 0; d < 4; ++d) CHECK(output.at(nh * 4 + d) == 200 + d * 4 + nh);
 }
 
-TEST_CASE("torch: keys and values of other sizes have weights of their own") {
+TEST_CASE("torch: keys and values of different sizes have separate weights") {
   std::vector<WeightSpec> specs = {weight("a/query/kernel", {4, 2, 2}), weight("a/key/kernel", {3, 2, 2}),
                                    weight("a/value/kernel", {5, 2, 2}), weight("a/attention_output/kernel", {2, 2, 4})};
   const Store store = state_dict({{"x.k_proj_weight", {4, 3}},
@@ -119,7 +119,7 @@ TEST_CASE("torch: keys and values of other sizes have weights of their own") {
                                  "a/value/kernel < x.v_proj_weight", "a/attention_output/kernel < x.out_proj.weight"});
 }
 
-TEST_CASE("torch: layers go in the order of their numbers, not of their names") {
+TEST_CASE("torch: layers are ordered by their numbers, not by their names") {
   std::vector<std::pair<std::string, Shape>> arrays;
   for (const char* number : {"0", "1", "10", "11", "2", "3", "4", "5", "6", "7", "8", "9"})
     add_torch_layer(arrays, "encoder.layers." + std::string(number) + ".");
@@ -131,7 +131,7 @@ TEST_CASE("torch: layers go in the order of their numbers, not of their names") 
   CHECK(has(found, "dense_23/bias < encoder.layers.11.linear2.bias"));
 }
 
-TEST_CASE("torch: a layer on its own, a last normalization, and dense layers around the blocks") {
+TEST_CASE("torch: a single layer, a last normalization, and dense layers around the blocks are matched") {
   std::vector<std::pair<std::string, Shape>> one;
   add_torch_layer(one, "");
   CHECK(has(origins(encoder(1), state_dict(one)), "dense_1/kernel < linear2.weight"));
@@ -153,7 +153,7 @@ TEST_CASE("torch: a layer on its own, a last normalization, and dense layers aro
   CHECK(has(found, "dense_0/kernel < blocks.0.linear1.weight"));
 }
 
-TEST_CASE("torch: BERT onto KerasHub's backbone, with and without the prefix and the old names of LayerNorm") {
+TEST_CASE("torch: BERT is matched to KerasHub's backbone, with and without prefix and old LayerNorm names") {
   std::vector<WeightSpec> specs = {weight("token_embedding/embeddings", {9, 4}),
                                    weight("position_embedding/embeddings", {7, 4}),
                                    weight("segment_embedding/embeddings", {2, 4})};
@@ -217,7 +217,7 @@ TEST_CASE("torch: BERT onto KerasHub's backbone, with and without the prefix and
   }
 }
 
-TEST_CASE("torch: what has no counterpart is listed on both sides") {
+TEST_CASE("torch: weights without a counterpart are listed on both sides") {
   std::vector<std::pair<std::string, Shape>> arrays;
   add_torch_layer(arrays, "layers.0.");
   arrays.push_back({"cls.decoder.weight", {9, 4}});
@@ -232,7 +232,7 @@ TEST_CASE("torch: what has no counterpart is listed on both sides") {
         "f: no counterpart for 1 of the file's 1 arrays ('in_proj_weight')");
 }
 
-TEST_CASE("torch: sizes and dtypes that do not fit are listed") {
+TEST_CASE("torch: mismatched sizes and dtypes are listed") {
   std::vector<WeightSpec> specs;
   add_dense(specs, "head", 4, 5);
   CHECK(torch_refusal(specs, state_dict({{"head.weight", {4, 5}}, {"head.bias", {5}}})) ==
@@ -243,7 +243,7 @@ TEST_CASE("torch: sizes and dtypes that do not fit are listed") {
             .starts_with("f: no counterpart for 2 of the file's 2 arrays"));
 }
 
-TEST_CASE("torch: layers of two stacks have no order") {
+TEST_CASE("torch: layers of two stacks are not ordered") {
   std::vector<std::pair<std::string, Shape>> arrays;
   add_torch_layer(arrays, "encoder.layers.0.");
   add_torch_layer(arrays, "decoder.layers.0.");
@@ -252,7 +252,7 @@ TEST_CASE("torch: layers of two stacks have no order") {
         "is unknown");
 }
 
-TEST_CASE("torch: a normalization too many leaves all of them without a counterpart") {
+TEST_CASE("torch: an extra normalization leaves all of them without a counterpart") {
   std::vector<WeightSpec> specs = encoder(1);
   add_norm(specs, "last");
   std::vector<std::pair<std::string, Shape>> arrays;
@@ -261,7 +261,7 @@ TEST_CASE("torch: a normalization too many leaves all of them without a counterp
         std::string::npos);
 }
 
-TEST_CASE("torch: modules that are numbered alike go by their numbers, others alike decide nothing") {
+TEST_CASE("torch: modules of equal shape are matched by their numbers, and not matched without numbers") {
   std::vector<WeightSpec> specs;
   add_dense(specs, "dense", 4, 4);
   add_dense(specs, "dense_1", 4, 4);

@@ -48,7 +48,7 @@ double steps_between(double a, double b, DType dtype) {
   return std::fabs(a - b) / std::ldexp(1.0, exponent + 1 - digits.at(dtype));
 }
 
-TEST_CASE("initialize: an integer seed gives the numbers that Keras draws on TensorFlow") {
+TEST_CASE("initialize: an integer seed gives the numbers of Keras on TensorFlow") {
   std::ifstream file(data_path("initializers.json"));
   const json cases = json::parse(file);
   std::map<std::string, Tensor> expected;
@@ -100,7 +100,7 @@ Moments moments_of(const Tensor& tensor) {
 
 // With 20,000 draws, the standard error of a standard normal's mean is 0.007 and that of its deviation 0.005. The draws
 // are always the same; the bounds are four standard errors.
-TEST_CASE("initialize: without a seed of its own a weight has its distribution's moments") {
+TEST_CASE("initialize: a weight without its own seed has its distribution's moments") {
   const Shape shape{100, 200};
   Initializer normal = initializer("RandomNormal");
   normal.mean = 2.0;
@@ -128,7 +128,7 @@ TEST_CASE("initialize: without a seed of its own a weight has its distribution's
   CHECK(m.stddev == doctest::Approx(std::sqrt(2.0 / 100.0)).epsilon(0.02));
 }
 
-TEST_CASE("initialize: the seed and the path decide a weight, and nothing else") {
+TEST_CASE("initialize: only the seed and the path determine a weight") {
   const WeightSpec spec = weight("dense/kernel", {4, 4}, initializer("GlorotUniform"));
   const Tensor first = initialize(spec, 7);
   static_cast<void>(initialize(weight("other", {9}, initializer("RandomNormal")), 7));
@@ -137,7 +137,7 @@ TEST_CASE("initialize: the seed and the path decide a weight, and nothing else")
   CHECK_FALSE(same_bytes(first, initialize(weight("dense_1/kernel", {4, 4}, initializer("GlorotUniform")), 7)));
 }
 
-TEST_CASE("initialize: unseeded draws are those of the stream of seed and path") {
+TEST_CASE("initialize: draws without a seed come from the stream of the command's seed and the path") {
   Initializer uniform = initializer("RandomUniform");
   uniform.minval = -1.0;
   uniform.maxval = 3.0;
@@ -146,7 +146,7 @@ TEST_CASE("initialize: unseeded draws are those of the stream of seed and path")
   for (std::int64_t i = 0; i < drawn.size(); ++i) CHECK(drawn.at(i) == -1.0 + 4.0 * stream.uniform());
 }
 
-TEST_CASE("initialize: numbers drawn many at a time, on any number of threads, are those drawn one by one") {
+TEST_CASE("initialize: batched draws on any number of threads equal single draws") {
   struct Distribution {
     const char* class_name;
     double first, second;
@@ -189,14 +189,14 @@ TEST_CASE("initialize: numbers drawn many at a time, on any number of threads, a
   }
 }
 
-TEST_CASE("initialize: threads change nothing about seeded numbers and orthogonal vectors") {
+TEST_CASE("initialize: seeded numbers and orthogonal vectors do not depend on threads") {
   Initializer seeded = initializer("TruncatedNormal");
   seeded.seed = 9;
   for (const Initializer& one : {seeded, initializer("Orthogonal")})
     CHECK(same_bytes(initialize(weight("w", {90, 130}, one), 1, 1), initialize(weight("w", {90, 130}, one), 1, 3)));
 }
 
-TEST_CASE("initialize: an integer seed does not depend on path or command seed") {
+TEST_CASE("initialize: an integer seed does not depend on the path or the command's seed") {
   Initializer seeded = initializer("HeNormal");
   seeded.seed = 3;
   CHECK(same_bytes(initialize(weight("a", {4, 4}, seeded), 1), initialize(weight("b", {4, 4}, seeded), 2)));
@@ -237,7 +237,7 @@ TEST_CASE("initialize: a constant may be a number or an array of the weight's si
   }
 }
 
-TEST_CASE("initialize: an LSTM's bias has its forget gate at one, and draws the gates around it by themselves") {
+TEST_CASE("initialize: an LSTM's bias is one for the forget gate, and drawn separately for the gates around it") {
   Initializer drawn = initializer("RandomUniform");
   drawn.seed = 5;
   const Tensor first = initialize(weight("lstm/bias", {3}, drawn), 0);
@@ -257,7 +257,7 @@ TEST_CASE("initialize: an LSTM's bias has its forget gate at one, and draws the 
   }
 }
 
-TEST_CASE("initialize: what does not suit the weight is refused in one sentence") {
+TEST_CASE("initialize: an initializer that does not suit the weight is rejected in one sentence") {
   const auto refused = [](const WeightSpec& spec) { return refusal([&] { static_cast<void>(initialize(spec, 0)); }); };
   CHECK(refused(weight("a/b", {2}, initializer("GlorotUnifrom"))) ==
         "weight 'a/b': unknown initializer 'GlorotUnifrom' (did you mean 'GlorotUniform'?)");
@@ -286,7 +286,7 @@ TEST_CASE("initialize: what does not suit the weight is refused in one sentence"
         "weight 'w': its GlorotUniform counts axis 2 among its inputs or outputs, but the shape is (2, 2)");
 }
 
-TEST_CASE("initialize: a weight that does not fit in memory is an error, not a crash") {
+TEST_CASE("initialize: a weight that does not fit in memory is an error") {
   try {
     static_cast<void>(initialize(weight("w", {std::int64_t{1} << 40, std::int64_t{1} << 20}), 0));
     FAIL("it was made");

@@ -19,7 +19,7 @@ WeightSpec part(std::string path, QuantizedPart::Kind kind, DType dtype, const S
 
 }  // namespace
 
-TEST_CASE("quantize: a float weight is asked for once, and let go of before the next one") {
+TEST_CASE("quantize: a float weight is requested once, and freed before the next one") {
   using Kind = QuantizedPart::Kind;
   const std::vector<WeightSpec> floats{weight("a/kernel", {3, 2}), weight("b/kernel", {3, 2})};
   const std::vector<WeightSpec> quantized{

@@ -35,7 +35,7 @@ Saved some_weights() {
   return out;
 }
 
-TEST_CASE("save: what was saved binds to the same bytes") {
+TEST_CASE("save: saved weights bind to the same bytes") {
   const Saved saved = some_weights();
   const TemporaryFolder folder;
   for (const char* name : {"w.weights.h5", "w.safetensors", "w.npz"}) {
@@ -46,7 +46,7 @@ TEST_CASE("save: what was saved binds to the same bytes") {
   }
 }
 
-TEST_CASE("save: .weights.h5 says each layer's name, as Keras does") {
+TEST_CASE("save: .weights.h5 stores each layer's name, as Keras does") {
   const Saved saved = some_weights();
   const TemporaryFolder folder;
   const std::string path = folder / "w.weights.h5";
@@ -62,7 +62,7 @@ TEST_CASE("save: .weights.h5 says each layer's name, as Keras does") {
 /// Returns all attributes and tensors of an HDF5 file.
 io::Hdf5File contents_of(const std::string& path) { return io::read_hdf5(io::read_file(path), path); }
 
-TEST_CASE("save: .keras holds the config, a version of Keras and a date") {
+TEST_CASE("save: .keras stores the config, a Keras version and a date") {
   const Saved saved = some_weights();
   const TemporaryFolder folder;
   setenv("SOURCE_DATE_EPOCH", "86400", 1);
@@ -75,7 +75,7 @@ TEST_CASE("save: .keras holds the config, a version of Keras and a date") {
   for (std::size_t i = 0; i < read.size(); ++i) CHECK(same_bytes(read[i], saved.tensors[i]));
 }
 
-TEST_CASE("save: a weight that two layers hold is in both places of .weights.h5, and read from its own") {
+TEST_CASE("save: a shared weight is stored for both layers in .weights.h5, and read from its own") {
   std::vector<WeightSpec> specs = {weight("spectral/dense/kernel", {2}, initializer("RandomNormal"))};
   specs[0].store_path = "layers/spectral/layer/vars/0";
   specs[0].store_again = "layers/spectral/vars/0";
@@ -89,7 +89,7 @@ TEST_CASE("save: a weight that two layers hold is in both places of .weights.h5,
   CHECK(same_bytes(weights::bind(specs, path).front(), tensors[0]));
 }
 
-TEST_CASE("save: an optimizer's state stays where it was") {
+TEST_CASE("save: an optimizer's state keeps its place") {
   const Saved saved = some_weights();
   const TemporaryFolder folder;
   const Tensor step(DType::int64, {});
@@ -101,7 +101,7 @@ TEST_CASE("save: an optimizer's state stays where it was") {
   CHECK(same_bytes(store.state[0].tensor, step));
 }
 
-TEST_CASE("save: the older .h5 has the layers in order, trainable weights first, and bfloat16 as float32") {
+TEST_CASE("save: the older .h5 stores layers in order, trainable weights first, and bfloat16 as float32") {
   std::vector<WeightSpec> specs;
   const auto add = [&](const char* path, const char* place, DType dtype = DType::float32) {
     specs.push_back(weight(path, {2}, initializer("RandomNormal"), dtype));
@@ -130,7 +130,7 @@ TEST_CASE("save: the older .h5 has the layers in order, trainable weights first,
   for (std::size_t i = 0; i < read.size(); ++i) CHECK(same_bytes(read[i], tensors[i]));
 }
 
-TEST_CASE("save: a list of names that passes what an attribute holds goes on in the next") {
+TEST_CASE("save: a list of names too long for one attribute continues in the next") {
   std::vector<WeightSpec> specs;
   for (int i = 0; i < 4001; ++i) {
     specs.push_back(weight("layer_" + std::to_string(i) + "/scale", {}));
@@ -145,7 +145,7 @@ TEST_CASE("save: a list of names that passes what an attribute holds goes on in 
   CHECK(read_store(folder / "w.h5").weights.size() == 4001);
 }
 
-TEST_CASE("save: another ending is refused before anything is written") {
+TEST_CASE("save: an unknown extension is rejected before anything is written") {
   const TemporaryFolder folder;
   for (const char* name : {"w.hdf5", "w.npy", "w"}) {
     try {

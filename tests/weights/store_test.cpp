@@ -23,7 +23,7 @@ io::Hdf5Object list(const std::string& attribute, std::vector<std::string> names
 
 io::Hdf5Object dataset() { return {Tensor(DType::float32, {1}), {}}; }
 
-TEST_CASE("store: what was saved beside the weights is kept apart") {
+TEST_CASE("store: other contents of the file are kept separate from weights") {
   const Store store = read_store(data_path("model.weights.h5"));
   CHECK(store.naming == Naming::store_path);
   CHECK(store.weights.size() == 22);
@@ -51,7 +51,7 @@ TEST_CASE("store: the older .h5 keeps the order of its layers") {
   CHECK(store.weights[8].name == "norm/gamma");
 }
 
-TEST_CASE("store: lists of names may come in pieces, and at the root") {
+TEST_CASE("store: lists of names may be split, and may be at the root") {
   io::Hdf5File contents;
   contents.objects[""] = list("layer_names0", {"b"});
   contents.objects[""].attributes["layer_names1"] = {{"a"}, true};
@@ -70,7 +70,7 @@ TEST_CASE("store: lists of names may come in pieces, and at the root") {
         "f: layer 'a' has no list of its weights (weight_names)");
 }
 
-TEST_CASE("store: an index of split weights names files in its own folder, each read once") {
+TEST_CASE("store: an index of split weights names files in its own folder, and each is read once") {
   CHECK(shard_names(R"({"weight_map": {"/a": "x.h5", "/b": ["x.h5", "y.h5"], "/c": []}})", "d/x.weights.json") ==
         std::vector<std::string>{"x.h5", "y.h5"});
   CHECK(shard_names(R"({"weight_map": {"/a": "x.h5"}})", "x.weights.json") == std::vector<std::string>{"x.h5"});
@@ -88,14 +88,14 @@ TEST_CASE("store: an index of split weights names files in its own folder, each 
         "d/x.weights.json: the key '/a' occurs twice in one object");
 }
 
-TEST_CASE("store: a missing piece of split weights is an error that names it") {
+TEST_CASE("store: a missing shard is an error that names it") {
   const TemporaryFolder folder;
   write_text(folder / "x.weights.json", R"({"weight_map": {"/a": "gone.h5"}})");
   CHECK(refusal([&] { static_cast<void>(read_store(folder / "x.weights.json")); }).find("gone.h5") !=
         std::string::npos);
 }
 
-TEST_CASE("store: a weight that two pieces have is refused") {
+TEST_CASE("store: a weight in two shards is rejected") {
   const TemporaryFolder folder;
   std::filesystem::copy_file(data_path("model.weights.h5"), folder / "a.h5");
   std::filesystem::copy_file(data_path("model.weights.h5"), folder / "b.h5");
@@ -105,7 +105,7 @@ TEST_CASE("store: a weight that two pieces have is refused") {
         }).ends_with("is in more than one of its files"));
 }
 
-TEST_CASE("store: a single array has no name to go by") {
+TEST_CASE("store: a single array has no name") {
   const TemporaryFolder folder;
   io::write_tensors(folder / "w.npy", std::vector<NamedTensor>{{"w", Tensor(DType::float32, {1})}});
   CHECK(refusal([&] {
@@ -113,7 +113,7 @@ TEST_CASE("store: a single array has no name to go by") {
         }).ends_with("a .npy file holds one array without a name; use .npz for weights"));
 }
 
-TEST_CASE("store: the counters of random generators among a model's variables are no weights") {
+TEST_CASE("store: counters of random generators are not weights") {
   const TemporaryFolder folder;
   const Tensor one(DType::float32, {1});
   io::write_tensors(folder / "w.npz", std::vector<NamedTensor>{{"seed_generator_1/seed_generator_state", one},
@@ -140,7 +140,7 @@ TEST_CASE("store: an index may name .safetensors") {
         }).ends_with("the weight 'a' is in more than one of its files"));
 }
 
-TEST_CASE("store: a Python pickle is refused with the way out") {
+TEST_CASE("store: a Python pickle is rejected with the way out") {
   const TemporaryFolder folder;
   write_text(folder / "old.bin", "\x80\x02}q\x01.");
   write_text(folder / "new.pt", std::string("PK\3\4") + std::string(26, '\0') + "archive/data.pkl");
@@ -151,7 +151,7 @@ TEST_CASE("store: a Python pickle is refused with the way out") {
   }
 }
 
-TEST_CASE("store: a .safetensors is one whatever the size of its header begins with") {
+TEST_CASE("store: a .safetensors file is recognized whatever byte its header size begins with") {
   const TemporaryFolder folder;
   const std::string path = folder / "w.safetensors";
   // Files with headers of 640 and 1,152 bytes begin like pickles.

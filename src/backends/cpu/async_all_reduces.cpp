@@ -42,7 +42,7 @@ void AsyncAllReduces::before(std::size_t step) {
 void AsyncAllReduces::begin(std::size_t step, const Storage& storage) {
   const graph::Node& node = plan_.graph.nodes[graph::at(plan_.steps[step])];
   const Tensor own = storage.tensor(node.inputs[0]), sum = storage.tensor(node.outputs[0]);
-  if (node.layer != graph::kNone) ranks_->say(plan_.graph.layers[graph::at(node.layer)].name);
+  if (node.layer != graph::kNone) ranks_->describe_next(plan_.graph.layers[graph::at(node.layer)].name);
   const auto how =
       std::get<graph::AllReduce>(node.op).maximum ? communicators::Reduction::max : communicators::Reduction::sum;
   pending_.push_back({*read_at_[step], ranks_->begin_all_reduce(own.data(), sum.data(), own.size(), own.dtype(), how)});

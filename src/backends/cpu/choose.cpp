@@ -14,7 +14,7 @@ namespace {
 constexpr auto kLine = static_cast<std::int64_t>(kAlignment);
 
 /// A step whose outputs have no elements.
-class Nothing final : public Kernel {
+class EmptyKernel final : public Kernel {
  public:
   void run() override {}
   [[nodiscard]] std::string_view name() const override { return "nothing to do"; }
@@ -67,7 +67,7 @@ StepInfo widened(const StepInfo& step) {
 }
 
 /// Adds the memory of the copies to `needs`, the needs of the step's float32 kernel.
-Needs needs_of_widened(const StepInfo& step, const StepInfo& wide, Needs needs) {
+MemoryNeeds needs_of_widened(const StepInfo& step, const StepInfo& wide, MemoryNeeds needs) {
   const auto bytes_of_copy = [](const Operand& operand) {
     const std::int64_t size = bytes_times({operand.size(), bytes_of(DType::float32)});
     return bytes_times({(size + kLine - 1) / kLine, kLine});
@@ -95,9 +95,9 @@ Needs needs_of_widened(const StepInfo& step, const StepInfo& wide, Needs needs) 
 
 /// Runs a float32 kernel on copies of half-precision operands. Inputs are widened before; outputs are rounded once
 /// afterwards. The copies are in the memory that kernels share, except for those of weights.
-class Widened final : public Kernel {
+class WidenedKernel final : public Kernel {
  public:
-  explicit Widened(const Step& step) : engine_(step.engine) {
+  explicit WidenedKernel(const Step& step) : engine_(step.engine) {
     Step wide{widened(step), step.fixed, step.engine, {}};
     // The kernel has pointers to the elements, so the vector must not grow.
     copies_.reserve(step.inputs.size() + step.outputs.size());
@@ -116,7 +116,7 @@ class Widened final : public Kernel {
     }
     engine_.operands.reserve(shared_bytes_);
 
-    Made made = make_kernel(choose(wide), wide);
+    MadeKernel made = make_kernel(choose(wide), wide);
     kernel_ = std::move(made.kernel);
     why_ = std::move(made.why);
     name_ = std::string(kernel_->name()) + ", widened to float32";
@@ -191,55 +191,57 @@ class Widened final : public Kernel {
   std::string why_, name_;
 };
 
-Made by_reference(const Step& step, std::string why) { return {std::make_unique<Reference>(step), std::move(why), {}}; }
+MadeKernel by_reference(const Step& step, std::string why) {
+  return {std::make_unique<Reference>(step), std::move(why), {}};
+}
 
 }  // namespace
 
 Choice choose(const StepInfo& step) {
   // A rank with an empty shard still takes part in the collective, by the reference loop.
-  if (graph::is_collective(step.node.op)) return {Choice::Way::reference, nullptr, ""};
-  if (std::ranges::all_of(step.outputs, is_empty)) return {Choice::Way::nothing};
+  if (graph::is_collective(step.node.op)) return {Choice::Method::reference, nullptr, ""};
+  if (std::ranges::all_of(step.outputs, is_empty)) return {Choice::Method::nothing};
   const Kernels kernels = kernels_of(step);
-  if (kernels.empty()) return {Choice::Way::reference, nullptr, "no kernel here for this operation"};
+  if (kernels.empty()) return {Choice::Method::reference, nullptr, "no kernel here for this operation"};
   const DType dtype = step.inputs[0].dtype;
   const bool has_empty = std::ranges::any_of(step.inputs, is_empty);
   bool may_widen = is_half(dtype);
   std::string why = fmt::format("no kernel here for {}", name_of(dtype));
   for (const KernelInfo& kernel : kernels) {
-    if (kernel.takes == Takes::any) {
+    if (kernel.takes == KernelDType::any) {
       may_widen = false;
     } else {
-      if (has_empty) return {Choice::Way::reference, nullptr, "an input has no elements"};
+      if (has_empty) return {Choice::Method::reference, nullptr, "an input has no elements"};
       const bool takes =
-          dtype == DType::float32 || (dtype == DType::bfloat16 && kernel.takes == Takes::float32_or_bfloat16);
+          dtype == DType::float32 || (dtype == DType::bfloat16 && kernel.takes == KernelDType::float32_or_bfloat16);
       if (!takes) continue;
     }
     why = kernel.why_not(step);
-    if (why.empty()) return {Choice::Way::kernel, &kernel, "", kernel.needs(step)};
+    if (why.empty()) return {Choice::Method::kernel, &kernel, "", kernel.needs(step)};
   }
-  if (!may_widen) return {Choice::Way::reference, nullptr, std::move(why)};
+  if (!may_widen) return {Choice::Method::reference, nullptr, std::move(why)};
   const StepInfo wide = widened(step);
   Choice inner = choose(wide);
-  return {Choice::Way::widened, nullptr, std::move(inner.why), needs_of_widened(step, wide, std::move(inner.needs))};
+  return {Choice::Method::widened, nullptr, std::move(inner.why), needs_of_widened(step, wide, std::move(inner.needs))};
 }
 
-Made make_kernel(const Choice& choice, const Step& step) {
-  switch (choice.way) {
-    case Choice::Way::nothing:
-      return {std::make_unique<Nothing>(), "", {}};
-    case Choice::Way::kernel:
+MadeKernel make_kernel(const Choice& choice, const Step& step) {
+  switch (choice.method) {
+    case Choice::Method::nothing:
+      return {std::make_unique<EmptyKernel>(), "", {}};
+    case Choice::Method::kernel:
       try {
         return {choice.kernel->make(step), "", choice.needs.copied};
       } catch (const dnnl::error& error) {
         if (error.status == dnnl_out_of_memory) throw std::bad_alloc();
         return by_reference(step, fmt::format("oneDNN: {}", error.what()));
       }
-    case Choice::Way::widened: {
-      auto kernel = std::make_unique<Widened>(step);
+    case Choice::Method::widened: {
+      auto kernel = std::make_unique<WidenedKernel>(step);
       std::string why = kernel->why();
       return {std::move(kernel), std::move(why), choice.needs.copied};
     }
-    case Choice::Way::reference:
+    case Choice::Method::reference:
       break;
   }
   return by_reference(step, choice.why);

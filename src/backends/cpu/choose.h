@@ -10,22 +10,22 @@
 
 namespace attn::backends::cpu {
 
-/// The selected way to run a step, decided before anything is allocated.
+/// The selected method of running a step, decided before anything is allocated.
 struct Choice {
-  enum class Way : std::uint8_t { nothing, kernel, widened, reference };
-  Way way;
-  const KernelInfo* kernel = nullptr;  ///< null unless the way has a kernel
+  enum class Method : std::uint8_t { nothing, kernel, widened, reference };
+  Method method;
+  const KernelInfo* kernel = nullptr;  ///< null unless the method has a kernel
   std::string why{};                   ///< the reasons why better kernels are not used, or ""
-  Needs needs{};
+  MemoryNeeds needs{};
 };
 [[nodiscard]] Choice choose(const StepInfo& step);
 
-struct Made {
+struct MadeKernel {
   std::unique_ptr<Kernel> kernel;
   std::string why;
-  std::vector<bool> copied;  ///< same as in Needs
+  std::vector<bool> copied;  ///< same as in MemoryNeeds
 };
 /// Makes the selected kernel; falls back to the reference loops if oneDNN fails.
-[[nodiscard]] Made make_kernel(const Choice& choice, const Step& step);
+[[nodiscard]] MadeKernel make_kernel(const Choice& choice, const Step& step);
 
 }  // namespace attn::backends::cpu

@@ -19,7 +19,7 @@ using graph::ValueId;
 
 /// Returns whether everything that the kernel would pack from this input is already packed.
 bool is_packed(const StepInfo& step, const Choice& choice, const Engine& engine, std::size_t input) {
-  if (choice.way != Choice::Way::kernel) return false;
+  if (choice.method != Choice::Method::kernel) return false;
   bool any = false;
   for (const Packing& packing : choice.needs.packs) {
     if (packing.input != input) continue;
@@ -106,7 +106,7 @@ void CpuExecutable::make_kernels() {
   const std::vector<bool> wanted = wanted_values(plan_, engine_);
   const auto is_wanted = [&](ValueId id) { return wanted[at(readers.root(id))]; };
 
-  const std::vector<Handed> handed = handovers(plan_, machine());
+  const std::vector<HandoverSpec> handed = handovers(plan_, machine());
   const std::vector<std::vector<NodeId>> preparation = preparation_by_step(plan_);
   for (std::size_t i = 0; i < preparation.size(); ++i) {
     for (const NodeId id : preparation[i]) {
@@ -130,7 +130,7 @@ void CpuExecutable::make_kernels() {
       step.handover.range = handed[i].range;
     }
     if (i > 0 && handed[i - 1].bytes > 0) step.handover.takes = &engine_.handovers[(i - 1) % 2];
-    Made made = make_kernel(choose(step), step);
+    MadeKernel made = make_kernel(choose(step), step);
     choices_.push_back({id, std::string(made.kernel->name()), std::move(made.why)});
     kernels_.push_back(std::move(made.kernel));
     for (std::size_t k = 0; k < made.copied.size(); ++k) {

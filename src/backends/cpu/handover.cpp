@@ -33,19 +33,19 @@ class Handovers {
   }
 
   /// Returns the handover of quantized rows from a step to an int8 product; empty if there is none.
-  [[nodiscard]] Handed rows(std::size_t step) const {
+  [[nodiscard]] HandoverSpec rows(std::size_t step) const {
     const StepInfo from = describe(plan_, plan_.steps[step], machine_);
     const StepInfo to = describe(plan_, plan_.steps[step + 1], machine_);
     if (from.node.outputs[0] != to.node.inputs[0] || !std::holds_alternative<graph::QuantizedLinear>(to.node.op))
       return {};
-    std::optional<LeftRows> left;
+    std::optional<ProducedRows> left;
     if (std::holds_alternative<graph::LayerNorm>(from.node.op)) left = rows_of_normalization(from);
     if (std::holds_alternative<graph::QuantizedLinear>(from.node.op)) left = rows_of_quantized(from);
-    const std::optional<TakenRows> taken = left ? rows_for_quantized(to) : std::nullopt;
+    const std::optional<ConsumedRows> taken = left ? rows_for_quantized(to) : std::nullopt;
     if (!taken || left->rows != taken->rows || left->length != taken->length) return {};
-    if (left->in_place_of_output && !is_alone(from.node.outputs[0])) return {};
+    if (left->in_place_of_output && !has_one_reader(from.node.outputs[0])) return {};
     const std::int64_t bytes = ByteRows::bytes(taken->rows, taken->length);
-    return bytes <= kMost ? Handed{bytes, taken->range} : Handed{};
+    return bytes <= kMost ? HandoverSpec{bytes, taken->range} : HandoverSpec{};
   }
 
   /// Returns the bytes of the tiles that a step's product packs for the product on tiles in the next step; 0 if it does
@@ -55,7 +55,7 @@ class Handovers {
     const graph::Node& next = plan_.graph.nodes[at(plan_.steps[step + 1])];
     const auto from = size_of(plan_.steps[step]), to = size_of(plan_.steps[step + 1]);
     const ValueId value = node.outputs[0];
-    if (!from || !to || next.inputs[0] != value || !is_alone(value)) return 0;
+    if (!from || !to || next.inputs[0] != value || !has_one_reader(value)) return 0;
     if (std::get<graph::Linear>(node.op).residual) return 0;
     if (from->rows != to->rows || from->width != to->depth || to->depth % kTileBlock != 0) return 0;
     const int parts = tile_parts(plan_.graph.value(value).dtype, machine_.multiplication.precision);
@@ -66,7 +66,7 @@ class Handovers {
 
  private:
   /// Returns whether only one step reads the value.
-  [[nodiscard]] bool is_alone(ValueId value) const {
+  [[nodiscard]] bool has_one_reader(ValueId value) const {
     return readers_[at(value)] == 1 && plan_.slots[at(value)].alias_of == graph::kNone;
   }
 
@@ -90,9 +90,9 @@ class Handovers {
 
 }  // namespace
 
-std::vector<Handed> handovers(const plan::Plan& plan, const Machine& machine) {
+std::vector<HandoverSpec> handovers(const plan::Plan& plan, const Machine& machine) {
   const Handovers all(plan, machine);
-  std::vector<Handed> result(plan.steps.size());
+  std::vector<HandoverSpec> result(plan.steps.size());
   for (std::size_t step = 0; step + 1 < plan.steps.size(); ++step) {
     result[step] = all.rows(step);
     // A product on tiles that takes a handover cannot leave one.

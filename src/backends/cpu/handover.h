@@ -12,12 +12,12 @@
 namespace attn::backends::cpu {
 
 /// The data that a step leaves for the next one.
-struct Handed {
+struct HandoverSpec {
   std::int64_t bytes = 0;                      ///< 0: the step leaves nothing
   std::optional<graph::IntegerRange> range{};  ///< the range for quantized rows
 };
 
 /// Returns the handover of each step of the plan.
-[[nodiscard]] std::vector<Handed> handovers(const plan::Plan& plan, const Machine& machine);
+[[nodiscard]] std::vector<HandoverSpec> handovers(const plan::Plan& plan, const Machine& machine);
 
 }  // namespace attn::backends::cpu

@@ -34,7 +34,7 @@ struct Packing {
 };
 
 /// The memory of a kernel in bytes.
-struct Needs {
+struct MemoryNeeds {
   std::int64_t held = 0;         ///< private memory, for the kernel's lifetime
   std::vector<Packing> packs{};  ///< packed weights, shared with other kernels that read the weight
   std::int64_t making = 0;       ///< memory only while the kernel is made
@@ -45,7 +45,7 @@ struct Needs {
 };
 
 /// The dtype that a kernel computes in; the first input decides.
-enum class Takes : std::uint8_t {
+enum class KernelDType : std::uint8_t {
   any,                 ///< any dtype, and arrays without elements: the kernel only moves bytes
   float32,             ///< float32; half precision is widened before the kernel runs
   float32_or_bfloat16  ///< float32 or bfloat16; float16 is widened, and bfloat16 if the kernel declines the step
@@ -53,13 +53,13 @@ enum class Takes : std::uint8_t {
 
 /// A kernel's record. Members that are references have no default, so a record without one of them does not compile.
 struct KernelInfo {
-  Takes takes;
+  KernelDType takes;
   /// Returns the reason not to use the kernel for the step, or "". Called only if `takes` holds and every output has
   /// elements.
   std::string (&why_not)(const StepInfo& step);
   /// Returns an upper bound of the kernel's memory, slightly above the actual amount. Throws Error (no_memory) if it
   /// overflows.
-  Needs (&needs)(const StepInfo& step);
+  MemoryNeeds (&needs)(const StepInfo& step);
   std::unique_ptr<Kernel> (&make)(const Step& step);
   /// Returns whether a fixed input may stay in half precision if the step is widened to float32. Null: no input may.
   bool (*keeps_half)(const StepInfo& step, std::size_t input) = nullptr;
@@ -67,10 +67,10 @@ struct KernelInfo {
 
 /// Members for kernels that run every step of their operation, need no memory, and are made by a constructor.
 [[nodiscard]] inline std::string takes_all(const StepInfo&) { return ""; }
-[[nodiscard]] inline Needs no_memory(const StepInfo&) { return {}; }
-template <typename Made>
+[[nodiscard]] inline MemoryNeeds no_memory(const StepInfo&) { return {}; }
+template <typename KernelClass>
 [[nodiscard]] std::unique_ptr<Kernel> make_as(const Step& step) {
-  return std::make_unique<Made>(step);
+  return std::make_unique<KernelClass>(step);
 }
 
 /// Returns the product of sizes. Throws Error (no_memory) if it exceeds kMaxSize.

@@ -17,9 +17,9 @@ using graph::at;
 using graph::NodeId;
 using graph::ValueId;
 
-class Pricing {
+class MemoryEstimator {
  public:
-  Pricing(const plan::Plan& plan, const Machine& machine) : plan_(plan), machine_(machine), readers_(plan) {}
+  MemoryEstimator(const plan::Plan& plan, const Machine& machine) : plan_(plan), machine_(machine), readers_(plan) {}
 
   std::int64_t run() {
     for (const graph::WeightSpec& spec : plan_.graph.weights) {
@@ -35,7 +35,7 @@ class Pricing {
     hold(plan_.arena_bytes);
     hold(scratch_);
     std::array<std::int64_t, 2> most{};
-    const std::vector<Handed> handed = handovers(plan_, machine_);
+    const std::vector<HandoverSpec> handed = handovers(plan_, machine_);
     for (std::size_t i = 0; i < handed.size(); ++i) most[i % 2] = std::max(most[i % 2], handed[i].bytes);
     for (const std::int64_t bytes : most) hold(bytes);
     hold(operands_);
@@ -60,7 +60,7 @@ class Pricing {
   }
 
   void make(NodeId id) {
-    const Needs needs = hold_kernel(id);
+    const MemoryNeeds needs = hold_kernel(id);
     const graph::Node& node = plan_.graph.nodes[at(id)];
     for (std::size_t i = 0; i < needs.copied.size(); ++i) {
       if (needs.copied[i]) leave(node.inputs[i]);
@@ -68,9 +68,9 @@ class Pricing {
   }
 
   /// Accounts for the memory that a kernel keeps; the memory to make it counts only towards the peak.
-  Needs hold_kernel(NodeId id) {
+  MemoryNeeds hold_kernel(NodeId id) {
     const Choice choice = choose(describe(plan_, id, machine_));
-    const Needs& needs = choice.needs;
+    const MemoryNeeds& needs = choice.needs;
     std::int64_t kept = needs.held;
     for (const Packing& packing : needs.packs) {
       const ValueId weight = plan_.graph.nodes[at(id)].inputs[packing.input];
@@ -101,6 +101,8 @@ class Pricing {
 
 }  // namespace
 
-std::int64_t memory_needed(const plan::Plan& plan, const Machine& machine) { return Pricing(plan, machine).run(); }
+std::int64_t memory_needed(const plan::Plan& plan, const Machine& machine) {
+  return MemoryEstimator(plan, machine).run();
+}
 
 }  // namespace attn::backends::cpu

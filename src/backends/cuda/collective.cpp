@@ -9,7 +9,7 @@
 #include "device.h"
 #include "kernels/plain.h"
 #include "nccl_ranks.h"
-#include "watch.h"
+#include "time_limits.h"
 
 namespace attn::cuda {
 namespace {
@@ -64,9 +64,9 @@ void copy_blocks(const Blocks& blocks, std::byte* array, std::byte* parts, bool 
 }
 
 /// One collective over NCCL. Its intermediate results use the scratch memory that steps share.
-class OverNccl {
+class NcclCollective {
  public:
-  OverNccl(const Step& step, Nccl& ranks)
+  NcclCollective(const Step& step, Nccl& ranks)
       : in_(step.inputs[0]),
         out_(step.outputs[0]),
         ranks_(ranks),
@@ -193,7 +193,7 @@ CollectiveLaunch make_collective(const Step& step, const graph::Graph& graph, co
   if (auto* const nccl = dynamic_cast<Nccl*>(ranks)) {
     made.name = "nccl";
     made.can_be_recorded = true;
-    made.launch = std::visit([&](const auto& op) { return OverNccl(step, *nccl).make(op); }, step.op);
+    made.launch = std::visit([&](const auto& op) { return NcclCollective(step, *nccl).make(op); }, step.op);
   } else {
     made.name = "over the host";
     made.launch = over_host(step, graph, ranks);

@@ -4,8 +4,8 @@
 
 #include <array>
 
-#include "answer.h"
 #include "attn/base/error.h"
+#include "status.h"
 
 namespace attn::cuda {
 namespace {
@@ -92,7 +92,7 @@ Event make_event() {
 }
 
 double seconds_between(cudaEvent_t from, cudaEvent_t to, double limit, std::string_view doing) {
-  check(answer_of(to, limit, doing), doing);
+  check(status_of(to, limit, doing), doing);
   float milliseconds = 0;
   check(cudaEventElapsedTime(&milliseconds, from, to), "reading a timer");
   return 1e-3 * static_cast<double>(milliseconds);

@@ -43,7 +43,7 @@ struct DestroyEvent {
 using Event = std::unique_ptr<CUevent_st, DestroyEvent>;
 [[nodiscard]] Event make_event();
 /// Returns the seconds between two recorded events. Waits at most `limit` seconds for the second one. Throws Error as
-/// await() does (watch.h).
+/// await() does (time_limits.h).
 [[nodiscard]] double seconds_between(cudaEvent_t from, cudaEvent_t to, double limit, std::string_view doing);
 
 /// The GPU that a backend runs on. Construction creates CUDA's context.

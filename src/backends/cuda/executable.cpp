@@ -13,8 +13,8 @@
 #include "kernels/fault.h"
 #include "kernels/rnn.h"
 #include "product.h"
+#include "time_limits.h"
 #include "tuning.h"
-#include "watch.h"
 
 namespace attn::cuda {
 namespace {
@@ -95,7 +95,7 @@ CudaExecutable::CudaExecutable(std::shared_ptr<const Device> device, plan::Plan 
   bytes_ += scratch_.bytes;
 
   try_out(first_trials, nullptr);
-  for (const Prepared& step : preparation) run_alone(step);
+  for (const Prepared& step : preparation) run_unrecorded(step);
   finish();
   raw_.reset();
   if (options.tune) {
@@ -236,17 +236,17 @@ void CudaExecutable::place(const std::vector<Tensor>& weights) {
   Pieces raw_pieces, weight_pieces, constant_pieces, input_pieces, staging_pieces;
   const std::vector<bool> stays = read_by_steps();
   std::vector<std::int64_t> offsets(values.size(), 0), staging_offsets(values.size(), -1);
-  std::vector<bool> comes_down(values.size(), false);
-  for (const graph::Output& output : plan_.graph.outputs) comes_down[at(root(output.value))] = true;
-  for (const graph::Scores& scores : plan_.graph.scores) comes_down[at(root(scores.value))] = true;
+  std::vector<bool> is_result(values.size(), false);
+  for (const graph::Output& output : plan_.graph.outputs) is_result[at(root(output.value))] = true;
+  for (const graph::Scores& scores : plan_.graph.scores) is_result[at(root(scores.value))] = true;
   for (std::size_t i = 0; i < values.size(); ++i) {
     const plan::Slot& slot = plan_.slots[i];
     if (slot.alias_of != graph::kNone) continue;
     if (slot.place == Place::weight) offsets[i] = (stays[i] ? weight_pieces : raw_pieces).add(slot.bytes);
     if (slot.place == Place::constant) offsets[i] = (stays[i] ? constant_pieces : raw_pieces).add(slot.bytes);
     if (slot.place == Place::input) offsets[i] = input_pieces.add(slot.bytes);
-    if (slot.place == Place::input || comes_down[i]) staging_offsets[i] = staging_pieces.add(slot.bytes);
-    if (comes_down[i]) results_.push_back(static_cast<ValueId>(i));
+    if (slot.place == Place::input || is_result[i]) staging_offsets[i] = staging_pieces.add(slot.bytes);
+    if (is_result[i]) results_.push_back(static_cast<ValueId>(i));
   }
   const std::int64_t fault_offset = staging_pieces.add(sizeof(Fault));
 
@@ -325,7 +325,7 @@ Step CudaExecutable::step_of(NodeId id) {
 void CudaExecutable::warm_up() {
   static_assert(Fault::warming_up == -1);
   check(cudaMemsetAsync(fault_bytes_.get(), 0xFF, sizeof(Fault), stream_.get()), "clearing memory");
-  for (const Prepared& step : steps_) run_alone(step);
+  for (const Prepared& step : steps_) run_unrecorded(step);
   // ignores faults that the zero inputs cause
   check(cudaMemsetAsync(fault_bytes_.get(), 0, sizeof(Fault), stream_.get()), "clearing memory");
   finish();
@@ -385,7 +385,7 @@ std::string CudaExecutable::running(const Prepared& step) const {
 }
 
 /// Runs one step and waits for it.
-void CudaExecutable::run_alone(const Prepared& step) {
+void CudaExecutable::run_unrecorded(const Prepared& step) {
   step.launch(stream_.get());
   if (nccl_ != nullptr) return nccl_->wait(stream_.get());
   await(stream_.get(), step.seconds, running(step));

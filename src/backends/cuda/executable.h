@@ -60,7 +60,7 @@ class CudaExecutable final : public backends::Executable, public backends::Devic
   void finish();
   [[nodiscard]] Prepared prepared(Choice choice, graph::NodeId node) const;
   [[nodiscard]] std::string running(const Prepared& step) const;
-  void run_alone(const Prepared& step);
+  void run_unrecorded(const Prepared& step);
 
   std::shared_ptr<const Device> device_;
   std::shared_ptr<CudaStore> store_;

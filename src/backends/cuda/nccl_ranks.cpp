@@ -11,7 +11,7 @@
 #include "attn/base/error.h"
 #include "attn/base/text.h"
 #include "device.h"
-#include "watch.h"
+#include "time_limits.h"
 
 #if __has_include(<nccl.h>)
 #include <nccl.h>
@@ -304,7 +304,7 @@ void Nccl::sum_on(cudaStream_t, const std::byte*, std::byte*, std::int64_t, DTyp
 void Nccl::gather_on(cudaStream_t, const std::byte*, std::byte*, std::span<const std::int64_t>) {}
 void Nccl::scatter_on(cudaStream_t, const std::byte*, std::byte*, std::span<const std::int64_t>, DType) {}
 void Nccl::shift_on(cudaStream_t, std::span<const std::byte>, std::span<std::byte>) {}
-void Nccl::wait(cudaStream_t stream) { cuda::await(stream, patience().seconds, "running the pass"); }
+void Nccl::wait(cudaStream_t stream) { cuda::await(stream, time_limits().seconds, "running the pass"); }
 void Nccl::end() noexcept {}
 
 #endif

@@ -10,7 +10,7 @@
 #include "attn/base/error.h"
 #include "attn/base/tensor.h"
 #include "device.h"
-#include "watch.h"
+#include "time_limits.h"
 
 namespace attn::cuda {
 namespace {
@@ -248,7 +248,7 @@ bool keeps_nan(Prepared& prepared, std::byte* workspace, cudaStream_t stream) {
                           cudaMemcpyDeviceToHost, stream),
           doing);
   }
-  await(stream, patience().seconds, doing);
+  await(stream, time_limits().seconds, doing);
   const auto is_nan = [&](std::int64_t i) { return std::isnan(Tensor::load(product.dtype, ends.data(), i)); };
   return is_nan(0) && (product.m * product.n == 1 || is_nan(1));
 }

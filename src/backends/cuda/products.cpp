@@ -54,7 +54,7 @@ std::int64_t product_of(const Shape& shape, int first, int last) {
 }
 
 /// A product, and attn's own kernel for the part of the epilogue that cuBLASLt cannot apply.
-struct Apart {
+struct ProductWithEpilogue {
   PreparedProduct prepared;
   std::optional<EpilogueStep> epilogue;
 
@@ -72,7 +72,8 @@ struct Apart {
 };
 
 /// Returns whether attn's small-product kernel is faster than cuBLASLt with its separate epilogue.
-bool is_faster(const SmallProduct& small, const Apart& library, const Device& device, const Tuning& tuning) {
+bool is_faster(const SmallProduct& small, const ProductWithEpilogue& library, const Device& device,
+               const Tuning& tuning) {
   const auto operands = [&](int call) { return library.prepared.operands(tuning.space, call); };
   std::vector<Launch> launches;
   for (int call = 0; call < kCallsToMeasure; ++call) {
@@ -100,14 +101,14 @@ bool is_faster(const SmallProduct& small, const Apart& library, const Device& de
 }
 
 /// Makes cuBLASLt's product. If products are tuned, attn's small-product kernel replaces it if that is faster.
-Choice with_race(Apart apart, std::string name, const graph::Linear& op, const Step& step,
+Choice with_race(ProductWithEpilogue apart, std::string name, const graph::Linear& op, const Step& step,
                  const ProductOptions& options) {
-  struct Both {
-    Apart library;
+  struct Candidates {
+    ProductWithEpilogue library;
     SmallProduct product;
     Launch small;
   };
-  const auto both = std::make_shared<Both>(Both{std::move(apart), small_product_of(op, step), nullptr});
+  const auto both = std::make_shared<Candidates>(Candidates{std::move(apart), small_product_of(op, step), nullptr});
   options.tune_later.push_back(both->library.prepared.tune);
   if (why_not_small_product(both->product, step.device).empty()) {
     options.trials.push_back(
@@ -127,14 +128,14 @@ Choice with_race(Apart apart, std::string name, const graph::Linear& op, const S
 }
 
 /// In Keras the relu of NaN is NaN. A trial checks cuBLASLt's relu; if it drops NaN, attn's own kernel applies relu.
-Choice with_tried_relu(PreparedProduct fused, std::string name, Apart apart, const std::string& apart_name,
-                       const Step& step, const ProductOptions& options) {
-  struct Both {
+Choice with_tried_relu(PreparedProduct fused, std::string name, ProductWithEpilogue apart,
+                       const std::string& apart_name, const Step& step, const ProductOptions& options) {
+  struct Candidates {
     PreparedProduct fused;
-    Apart apart;
+    ProductWithEpilogue apart;
     bool takes_apart = false;
   };
-  const auto both = std::make_shared<Both>(Both{std::move(fused), std::move(apart)});
+  const auto both = std::make_shared<Candidates>(Candidates{std::move(fused), std::move(apart)});
   options.tune_later.push_back(both->fused.tune);
   options.trials.push_back(
       {step.node, [both, apart_name](cudaStream_t stream, const Tuning* tuning) -> std::optional<Trial::Change> {
@@ -199,8 +200,9 @@ Choice make_product(const graph::Linear& op, const Step& step, const ProductOpti
       return with_race({std::move(prepared), std::nullopt}, name_of_product(fused, false), op, step, options);
     }
   }
-  Apart apart{prepare_product(product, step.device, step.scratch),
-              EpilogueStep{step.outputs[0].data, product.m, product.n, product.dtype, bias, op.activation, residual}};
+  ProductWithEpilogue apart{
+      prepare_product(product, step.device, step.scratch),
+      EpilogueStep{step.outputs[0].data, product.m, product.n, product.dtype, bias, op.activation, residual}};
   if (!apart.prepared.launch) return Choice(std::move(apart.prepared.why_not));
   std::string name = name_of_product(product, true);
   if (!separate) {

@@ -1,7 +1,7 @@
 #include "recording.h"
 
-#include "answer.h"
 #include "device.h"
+#include "status.h"
 
 namespace attn::cuda {
 

@@ -1,7 +1,7 @@
 #include "store.h"
 
 #include "attn/base/error.h"
-#include "watch.h"
+#include "time_limits.h"
 
 namespace attn::cuda {
 
@@ -24,7 +24,7 @@ Tensor CudaStore::state(const std::string& name) const {
   check(cudaMemcpyAsync(copy.data(), state.data.get(), static_cast<std::size_t>(state.bytes), cudaMemcpyDeviceToHost,
                         stream_.get()),
         "copying a state from the GPU");
-  await(stream_.get(), patience().seconds, "copying a state from the GPU");
+  await(stream_.get(), time_limits().seconds, "copying a state from the GPU");
   return copy;
 }
 
@@ -39,7 +39,7 @@ void CudaStore::set_state(const std::string& name, const Tensor& value) {
   check(cudaMemcpyAsync(state.data.get(), value.data(), static_cast<std::size_t>(state.bytes), cudaMemcpyHostToDevice,
                         stream_.get()),
         "copying a state to the GPU");
-  await(stream_.get(), patience().seconds, "copying a state to the GPU");
+  await(stream_.get(), time_limits().seconds, "copying a state to the GPU");
 }
 
 std::byte* CudaStore::open(const graph::Value& value) {
@@ -55,7 +55,7 @@ std::byte* CudaStore::open(const graph::Value& value) {
         check(cudaMemsetAsync(state.data.get(), 0, static_cast<std::size_t>(state.bytes), stream_.get()),
               "clearing a state");
       }
-      await(stream_.get(), patience().seconds, "clearing a state");
+      await(stream_.get(), time_limits().seconds, "clearing a state");
     } catch (...) {
       states_.erase(at);
       throw;

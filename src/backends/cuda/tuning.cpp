@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "recording.h"
-#include "watch.h"
+#include "time_limits.h"
 
 namespace attn::cuda {
 
@@ -31,7 +31,7 @@ std::optional<double> seconds_of(const std::function<bool(int)>& call, cudaStrea
     check(cudaGraphLaunch(calls.get(), stream), "timing a product");
     check(cudaEventRecord(to.get(), stream), "timing a product");
     const double seconds =
-        seconds_between(from.get(), to.get(), patience().seconds, "timing a product") / kCallsToMeasure;
+        seconds_between(from.get(), to.get(), time_limits().seconds, "timing a product") / kCallsToMeasure;
     if (replay == 1 || (replay > 1 && seconds < fastest)) fastest = seconds;
   }
   return fastest;

@@ -36,14 +36,15 @@ double masked_score(AttentionPath path, DType dtype) {
   return dtype == DType::float16 ? -3e4 : -1e9;
 }
 
-OverScores::OverScores(const Tensor& array, const Shape& scores)
+BroadcastToScores::BroadcastToScores(const Tensor& array, const Shape& scores)
     : numbers(read<double>(array)), strides(broadcast_strides(array.shape(), scores)) {}
 
 bool Rules::sees(Dim b, Dim n, Dim t, Dim s) const {
   const Dim place = first + t;
   if (causal && s > place) return false;
   if (window && std::abs(place - s) >= *window) return false;
-  return std::all_of(masks.begin(), masks.end(), [&](const OverScores& mask) { return mask.at(b, n, t, s) != 0.0; });
+  return std::all_of(masks.begin(), masks.end(),
+                     [&](const BroadcastToScores& mask) { return mask.at(b, n, t, s) != 0.0; });
 }
 
 double score_of(const Rules& rules, double product, Dim b, Dim n, Dim t, Dim s) {

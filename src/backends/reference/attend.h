@@ -13,11 +13,11 @@
 namespace attn::backends::reference {
 
 /// An array that is broadcast to (B,N,T,S).
-struct OverScores {
+struct BroadcastToScores {
   std::vector<double> numbers;
   Offsets strides;  // one per axis of the scores; 0 along broadcast axes
 
-  OverScores(const Tensor& array, const Shape& scores);
+  BroadcastToScores(const Tensor& array, const Shape& scores);
   [[nodiscard]] std::size_t offset(Dim b, Dim n, Dim t, Dim s) const {
     return static_cast<std::size_t>(b * strides[0] + n * strides[1] + t * strides[2] + s * strides[3]);
   }
@@ -33,8 +33,8 @@ struct Rules {
   std::optional<std::int64_t> window;
   Dim first = 0;        ///< position of the first query among the keys
   double hidden = 0.0;  ///< the score of an invisible pair
-  std::optional<OverScores> bias;
-  std::vector<OverScores> masks;
+  std::optional<BroadcastToScores> bias;
+  std::vector<BroadcastToScores> masks;
 
   /// Reads the bias and the masks, which follow the operation's other inputs.
   void read_further(const auto& op, Tensors further, const Shape& scores) {

@@ -15,7 +15,7 @@ void evaluate(const graph::Node& node, const graph::Graph& graph, std::span<cons
       return evaluate(node, graph, inputs, outputs, alone.get());
     }
     if (ranks != nullptr && node.layer != graph::kNone)
-      ranks->say(graph.layers[static_cast<std::size_t>(node.layer)].name);
+      ranks->describe_next(graph.layers[static_cast<std::size_t>(node.layer)].name);
     std::visit(
         [&](const auto& op) {
           if constexpr (requires { reference::compute(op, inputs, outputs, *ranks); })

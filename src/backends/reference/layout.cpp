@@ -95,7 +95,7 @@ void compute(const graph::Concat& op, Tensors in, Tensors out) {
 void compute(const graph::Slice& op, Tensors in, Tensors out) {
   std::vector<std::vector<Dim>> indices;
   for (std::size_t axis = 0; axis < op.ranges.size(); ++axis) {
-    const graph::Picked picked = graph::pick(op.ranges[axis], in[0].shape()[static_cast<int>(axis)]);
+    const graph::ResolvedSlice picked = graph::pick(op.ranges[axis], in[0].shape()[static_cast<int>(axis)]);
     indices.emplace_back();
     for (Dim i = 0; i < picked.count; ++i) indices.back().push_back(picked.start + i * picked.step);
   }

@@ -9,7 +9,7 @@ namespace {
 using graph::RnnCell;
 
 /// The intermediate results of one step, with its initial states.
-struct Kept {
+struct StepTrace {
   std::size_t t = 0;
   bool counts = true;
   Vector h, c;       // states before the step
@@ -66,7 +66,7 @@ class Backward {
  private:
   /// Computes one sample and returns the gradients of its initial states.
   std::vector<Vector> sample(std::size_t b) {
-    const std::vector<Kept> kept = forward(b);
+    const std::vector<StepTrace> kept = forward(b);
     std::vector<Vector> dstates(given_.initial.size(), Vector(units_, 0.0));
     for (std::size_t s = 0; s < dfinals_.size(); ++s)
       for (std::size_t u = 0; u < units_; ++u) dstates[s][u] = dfinals_[s][b * units_ + u];
@@ -88,12 +88,12 @@ class Backward {
     return dstates;
   }
 
-  std::vector<Kept> forward(std::size_t b) const {
+  std::vector<StepTrace> forward(std::size_t b) const {
     std::vector<Vector> states = given_.initial_states(b);
-    std::vector<Kept> kept;
+    std::vector<StepTrace> kept;
     for (std::size_t i = 0; i < given_.steps; ++i) {
       throw_if_stopped();
-      Kept step;
+      StepTrace step;
       step.t = given_.time(i);
       step.counts = given_.counts(b, step.t);
       if (step.counts) advance(given_.at(b, step.t), states, step);
@@ -102,7 +102,7 @@ class Backward {
     return kept;
   }
 
-  void advance(std::span<const double> x, std::vector<Vector>& states, Kept& kept) const {
+  void advance(std::span<const double> x, std::vector<Vector>& states, StepTrace& kept) const {
     Vector& h = states[0];
     kept.h = h;
     kept.input = cell_.input_part(x);
@@ -121,7 +121,7 @@ class Backward {
     kept.cell = states[1];
   }
 
-  void advance_gru(Vector& h, Kept& kept) const {
+  void advance_gru(Vector& h, StepTrace& kept) const {
     const bool after = cell_.op.reset_after;
     kept.recurrent.resize(width_);
     add_product(std::span(kept.recurrent).first(after ? width_ : 2 * units_), h, cell_.recurrent_kernel, width_, 0);
@@ -144,17 +144,17 @@ class Backward {
   }
 
   /// Returns the pre-activation of gate g of a GRU.
-  [[nodiscard]] double before_gate(const Kept& kept, std::size_t g, std::size_t u) const {
+  [[nodiscard]] double before_gate(const StepTrace& kept, std::size_t g, std::size_t u) const {
     return kept.input[g * units_ + u] + kept.recurrent[g * units_ + u];
   }
-  [[nodiscard]] double gate_of(const Kept& kept, std::size_t g, std::size_t u) const {
+  [[nodiscard]] double gate_of(const StepTrace& kept, std::size_t g, std::size_t u) const {
     return cell_.gate(before_gate(kept, g, u));
   }
   [[nodiscard]] double act_slope(double x) const { return derivative(cell_.op.activation, x); }
   [[nodiscard]] double gate_slope(double x) const { return derivative(cell_.op.recurrent_activation, x); }
 
   /// Computes the gradients of the states before a step from those after it.
-  void back(std::size_t b, const Kept& kept, std::vector<Vector>& dstates) {
+  void back(std::size_t b, const StepTrace& kept, std::vector<Vector>& dstates) {
     Vector& dh = dstates[0];
     Vector dinput(width_), drecurrent;
     Vector dh_before(units_, 0.0);
@@ -187,7 +187,7 @@ class Backward {
     dh = std::move(dh_before);
   }
 
-  void back_lstm(const Kept& kept, const Vector& dh, Vector& dc, Vector& dinput) const {
+  void back_lstm(const StepTrace& kept, const Vector& dh, Vector& dc, Vector& dinput) const {
     for (std::size_t u = 0; u < units_; ++u) {
       const auto z = [&](std::size_t g) { return kept.input[g * units_ + u]; };
       const double input = cell_.gate(z(0)), forget = cell_.gate(z(1)), output = cell_.gate(z(3));
@@ -200,7 +200,7 @@ class Backward {
     }
   }
 
-  void back_gru(const Kept& kept, const Vector& dh, Vector& dh_before, Vector& dinput, Vector& drecurrent) {
+  void back_gru(const StepTrace& kept, const Vector& dh, Vector& dh_before, Vector& dinput, Vector& drecurrent) {
     const std::size_t last = 2 * units_;
     Vector dreset(units_, 0.0);
     for (std::size_t u = 0; u < units_; ++u) {

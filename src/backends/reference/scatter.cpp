@@ -13,7 +13,7 @@ void compute(const graph::Scatter& op, Tensors in, Tensors out) {
   Offsets steps;
   std::int64_t start = 0;
   for (std::size_t axis = 0; axis < op.ranges.size(); ++axis) {
-    const graph::Picked picked = graph::pick(op.ranges[axis], op.shape[static_cast<int>(axis)]);
+    const graph::ResolvedSlice picked = graph::pick(op.ranges[axis], op.shape[static_cast<int>(axis)]);
     start += picked.start * strides[axis];
     steps.push_back(picked.step * strides[axis]);
   }

@@ -12,7 +12,7 @@ void add_execution(Options& options, open::Execution& execution) {
   add_keras_version(options, execution.keras_version);
   add_compat(options, execution.as_keras_hub);
   add_memory_limit(options, execution.memory_limit);
-  const InGroup group(options, OptionGroup::execution);
+  const OptionGroupGuard group(options, OptionGroup::execution);
   options.flag("--skip-padding", execution.skip_padding,
                "skip positions that the padding mask hides; their outputs are 0");
   add_matmul_precision(options, execution.precision);

@@ -9,7 +9,7 @@
 namespace attn::cli {
 
 void PromptWords::declare(Options& options) {
-  const InGroup group(options, OptionGroup::input);
+  const OptionGroupGuard group(options, OptionGroup::input);
   options.add("--prompt", texts, "TEXT", "text to continue; repeatable (default stdin)").repeatable();
   options.add("--prompts", file, "FILE", "file of prompts: a JSON array, or a .txt with one per line; - is stdin");
   options.add("--ids", ids, "IDS", "token ids to continue instead of text: 1,2,3; no start token is added; repeatable")

@@ -46,7 +46,7 @@ std::string options_text(const open::Execution& e) {
 }
 
 /// Returns everything that determines an output, so that a later run can compare it.
-shards::Recipe recipe_of(const std::optional<std::string>& model, const open::Execution& execution) {
+shards::RunSettings recipe_of(const std::optional<std::string>& model, const open::Execution& execution) {
   if (model && *model == "-")
     throw bad_usage("--output-dir requires a model file: a model from stdin cannot be recognized in a later run");
   std::string hash = model ? shards::fingerprint(*model) : "built-in";
@@ -188,7 +188,7 @@ class FilesRun {
 }  // namespace
 
 void FilesOptions::declare(Options& options) {
-  const InGroup group(options, OptionGroup::files);
+  const OptionGroupGuard group(options, OptionGroup::files);
   options.output("--output-dir", output_dir, "FOLDER",
                  "run each --input file separately ('in/*.npz', @LIST) and write FOLDER/NAME.npz");
   options.add("--shard", shard, "I/N", "with --output-dir: run only shard I of N, counted from 0, or auto");

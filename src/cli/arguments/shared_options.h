@@ -54,7 +54,7 @@ void add_seed(Options& options, std::uint64_t& seed);
 /// Adds --rtol and --atol.
 template <typename Number>
 void add_tolerance(Options& options, Number& rtol, Number& atol, const std::string& of = "") {
-  const InGroup group(options, OptionGroup::result);
+  const OptionGroupGuard group(options, OptionGroup::result);
   options.add("--rtol", rtol, "R", "relative tolerance" + of).not_negative();
   options.add("--atol", atol, "A", "absolute tolerance" + of).not_negative();
 }

@@ -61,7 +61,7 @@ class DecoderBench {
     run::reset_peak_memory();
     if (test.depth > 0) read(0, test.depth);
     std::vector<std::vector<double>> times;  // seconds of the prompt, or of each token, by round
-    const run::OtherLoad others;
+    const run::SystemLoad others;
     std::vector<double> rounds = run::measure_timed([&] { return timed(test, times); }, plan_.options);
     if (rounds.empty()) return;
     row.noise = run::noise_of(rounds);

@@ -56,7 +56,7 @@ DType dtype_of_row(const report::Setting& setting) {
 
 bool time_session(run::Session& session, std::span<const Tensor> inputs, double flops, const run::BenchOptions& options,
                   const Console& console, report::BenchRow& row) {
-  const run::OtherLoad others;
+  const run::SystemLoad others;
   const std::vector<double> seconds = run::measure_passes(session, inputs, options);
   if (seconds.empty()) return false;
   row.noise = run::noise_of(seconds);
@@ -77,7 +77,7 @@ bool time_session(run::Session& session, std::span<const Tensor> inputs, double 
 }
 
 std::vector<report::ProfileRow> profile_session(run::Session& session, std::span<const Tensor> inputs,
-                                                const PeaksOf& peaks_of) {
+                                                const PeaksFor& peaks_of) {
   constexpr int kPasses = 5;
   std::vector<std::vector<run::StepTime>> passes;
   for (int i = 0; i < kPasses; ++i) passes.push_back(session.profile(inputs));

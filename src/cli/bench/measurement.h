@@ -24,10 +24,10 @@ bool time_session(run::Session& session, std::span<const Tensor> inputs, double 
 [[nodiscard]] DType dtype_of_row(const report::Setting& setting);
 
 /// Returns the peaks of int8 products, or those of all other operations.
-using PeaksOf = std::function<const run::Peaks&(bool of_bytes)>;
+using PeaksFor = std::function<const run::Peaks&(bool of_bytes)>;
 
 /// Runs a few passes, and returns for each step the median time and its lower bound.
 [[nodiscard]] std::vector<report::ProfileRow> profile_session(run::Session& session, std::span<const Tensor> inputs,
-                                                              const PeaksOf& peaks_of);
+                                                              const PeaksFor& peaks_of);
 
 }  // namespace attn::cli

@@ -12,8 +12,8 @@
 #include "attn/open/memory.h"
 #include "attn/open/model.h"
 #include "attn/open/session.h"
-#include "attn/run/byte_products.h"
 #include "attn/run/inputs.h"
+#include "attn/run/int8_products.h"
 #include "attn/run/operations.h"
 #include "attn/run/padding.h"
 #include "attn/run/verify.h"
@@ -95,14 +95,14 @@ void measure_model(const BenchPlan& plan, const open::LoadedModel& loaded, const
 void measure_operations(const BenchPlan& plan, const open::LoadedModel& loaded, const backends::Backend& backend) {
   Prepared model = prepare(plan, loaded, backend);
   const backends::CompileOptions options = compile_options(plan);
-  const PeaksOf peaks_of = plan.peaks_of(backend, dtype_of_row(model.setting));
+  const PeaksFor peaks_of = plan.peaks_of(backend, dtype_of_row(model.setting));
   std::vector<run::Operation> operations =
       run::operations_of(backend, std::move(model.graph), model.inputs,
                          open::load_weights(loaded, plan.execution, *plan.console), options);
   report::OperationsReport report{model.setting, {}, false};
   for (run::Operation& operation : operations) {
     if (plan.stopped()) break;
-    const bool of_bytes = std::ranges::any_of(operation.graph.nodes, run::multiplies_bytes, &graph::Node::op);
+    const bool of_bytes = std::ranges::any_of(operation.graph.nodes, run::is_int8_product, &graph::Node::op);
     run::Session session(backend, std::move(operation.graph), operation.weights, options);
     const auto flops = static_cast<double>(operation.flops), bytes = static_cast<double>(operation.bytes.total());
     const std::vector<double> seconds = run::measure_passes(session, operation.inputs, plan.options);

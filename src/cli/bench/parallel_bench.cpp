@@ -19,14 +19,14 @@ namespace {
 using communicators::Communicator;
 
 /// Broadcasts rank 0's decision whether to run another pass; all ranks return it.
-bool told(Communicator& world, bool goes_on) {
+bool broadcast_decision(Communicator& world, bool goes_on) {
   auto word = static_cast<std::byte>(goes_on ? 1 : 0);
   world.broadcast({&word, 1}, 0);
   return word != std::byte{0};
 }
 
 /// Runs `pass` on all ranks, as long as rank 0 decides. Returns the seconds of the timed passes.
-std::vector<double> measure_together(Communicator& world, const std::function<void()>& pass,
+std::vector<double> measure_on_ranks(Communicator& world, const std::function<void()>& pass,
                                      const run::BenchOptions& options) {
   const run::Clock clock = run::steady_clock();
   const auto timed = [&] {
@@ -36,10 +36,10 @@ std::vector<double> measure_together(Communicator& world, const std::function<vo
   };
   std::vector<double> seconds;
   if (world.rank() == 0) {
-    seconds = run::measure_timed([&] { return told(world, true), timed(); }, options);
-    told(world, false);
+    seconds = run::measure_timed([&] { return broadcast_decision(world, true), timed(); }, options);
+    broadcast_decision(world, false);
   } else {
-    while (told(world, true)) seconds.push_back(timed());
+    while (broadcast_decision(world, true)) seconds.push_back(timed());
   }
   return seconds;
 }
@@ -72,15 +72,15 @@ class SharedBench {
       : plan_(plan), backend_(backend), ranks_(ranks), report_(report) {}
 
   int run(const std::function<const open::LoadedModel&()>& load) {
-    return ranks_.together(
+    return ranks_.run_on_ranks(
         [&] {
           loaded_ = &load();
           model_ = prepare_parallel(*loaded_, plan_.given, backend_, plan_.execution, false, ranks_, *plan_.console);
-          return model_.facts;
+          return model_.fingerprints;
         },
         [&] {
           measure_shared();
-          measure_alone();
+          measure_one_rank();
           const Ranks::Groups groups = ranks_.groups();
           row_.prediction = parallel::predict(model_.whole, ranks_.kind(), groups.ranks, groups.count, report_.cluster);
           report_.rows.push_back(std::move(row_));
@@ -101,9 +101,9 @@ class SharedBench {
       session.run(model_.inputs);
       outputs = gather_groups(ranks_, session.outputs(), model_.rows.outputs);
     };
-    static_cast<void>(measure_together(world, pass, warm_up_of(plan_.options)));
+    static_cast<void>(measure_on_ranks(world, pass, warm_up_of(plan_.options)));
     ranks_.reset_counts();
-    std::vector<double> seconds = measure_together(world, pass, without_warm_up(plan_.options));
+    std::vector<double> seconds = measure_on_ranks(world, pass, without_warm_up(plan_.options));
     communicators::Counts counts = ranks_.counts();
     counts.erase(communicators::Collective::broadcast);  // the broadcasts only sent the decisions
     row_.iterations = static_cast<std::int64_t>(seconds.size());
@@ -144,28 +144,28 @@ class SharedBench {
 
   /// Rank 0 measures the whole model. The other ranks get a message for every pass, so that their wait does not time
   /// out.
-  void measure_alone() {
+  void measure_one_rank() {
     Communicator& world = ranks_.world();
     if (!ranks_.speaks()) {
-      static_cast<void>(measure_together(
+      static_cast<void>(measure_on_ranks(
           world, [] {}, plan_.options));
       return;
     }
-    if (!fits_alone()) {
-      told(world, false);
+    if (!fits_one_rank()) {
+      broadcast_decision(world, false);
       return;
     }
     run::Session session(backend_, model_.whole, open::load_weights(*loaded_, plan_.execution, *plan_.console),
                          plan_.execution.compile_options());
     const auto pass = [&] { session.run(model_.inputs); };
-    row_.alone_ms = run::latency_of(measure_together(world, pass, plan_.options));
+    row_.alone_ms = run::latency_of(measure_on_ranks(world, pass, plan_.options));
     row_.difference = 0;
     const std::vector<NamedTensor> expected = session.outputs();
     for (std::size_t i = 0; i < expected.size(); ++i)
       row_.difference = std::max(*row_.difference, run::relative_error(expected[i].tensor, outputs_[i].tensor));
   }
 
-  [[nodiscard]] bool fits_alone() const {
+  [[nodiscard]] bool fits_one_rank() const {
     try {
       static_cast<void>(open::require_memory(*loaded_, open::lower_options(plan_.execution, plan_.given), model_.whole,
                                              backend_, plan_.execution));

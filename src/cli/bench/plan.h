@@ -29,7 +29,7 @@ struct BenchPlan {
 
   /// Returns the peaks for a measurement in `dtype`. Int8 products have their own peaks on a CPU; on a GPU they run on
   /// plain kernels.
-  [[nodiscard]] PeaksOf peaks_of(const backends::Backend& backend, DType dtype) const {
+  [[nodiscard]] PeaksFor peaks_of(const backends::Backend& backend, DType dtype) const {
     return [this, &backend, dtype](bool of_bytes) -> const run::Peaks& {
       return peaks(backend, of_bytes && backend.device() == "cpu" ? DType::int8 : dtype);
     };

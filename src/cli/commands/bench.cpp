@@ -64,10 +64,10 @@ std::vector<std::int64_t> parse_depths(const std::string& text) {
 }
 
 /// Counts finished measurements. The current one counts by the share of its expected time.
-class Pace {
+class MeasurementProgress {
  public:
   /// `seconds` is the expected time of a measurement; 0 if unknown.
-  explicit Pace(double seconds) : seconds_(seconds) {}
+  explicit MeasurementProgress(double seconds) : seconds_(seconds) {}
 
   void advance() {
     start_ = Clock::now();
@@ -190,7 +190,7 @@ struct BenchCommand {
     if (streams()) write_result(report::bench_json_head(report), std::nullopt);
     const run::BenchOptions options = bench_options();
     // With --ops, each operation takes this time, and a model has several dozen operations.
-    Pace pace(iterations || operations ? 0 : options.warmup_seconds + options.min_seconds);
+    MeasurementProgress pace(iterations || operations ? 0 : options.warmup_seconds + options.min_seconds);
     const Progress progress(common.console, "measuring", static_cast<double>(measurements()),
                             [&pace] { return pace.done(); });
     const BenchPlan plan = plan_of(report, pace);
@@ -287,13 +287,13 @@ struct BenchCommand {
     report.machine = run::machine_name();
     std::unique_ptr<backends::Backend> backend;
     std::optional<open::LoadedModel> loaded;
-    const auto prepare = [&]() -> std::vector<Fact> {
+    const auto prepare = [&]() -> std::vector<Fingerprint> {
       backend = open::open_backend(world.device_of(devices.front()), execution.backend, common.console);
       loaded.emplace(open::load_model(model, execution, common.console));
       if (!measures) report.cluster = cluster_named(cluster.value_or("cpu-100g"));
-      return {fact_of("attn", ATTN_VERSION)};
+      return {fingerprint_of("attn", ATTN_VERSION)};
     };
-    int code = world.together(prepare, [&] {
+    int code = world.run_on_ranks(prepare, [&] {
       if (measures) report.cluster = measure_links(world).cluster;
       return 0;
     });
@@ -320,7 +320,7 @@ struct BenchCommand {
     return of(devices) * of(dtypes) * of(batches) * of(lengths) * std::max<std::size_t>(1, tests.size());
   }
 
-  [[nodiscard]] BenchPlan plan_of(report::BenchReport& report, Pace& pace) const {
+  [[nodiscard]] BenchPlan plan_of(report::BenchReport& report, MeasurementProgress& pace) const {
     BenchPlan plan;
     plan.execution = execution;
     plan.options = bench_options();

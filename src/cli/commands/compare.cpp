@@ -105,7 +105,7 @@ struct CompareCommand {
     const open::WeightsSource of_b = open::read_weights(*b.weights, &b, common.console);
     const Progress progress(common.console, "comparing weights");
     return {*model, *other, 0, 0,
-            run::compare_weights(open::apart_weights(of_a, &a), open::apart_weights(of_b, &b), {0, 0})};
+            run::compare_weights(open::weights_by_place(of_a, &a), open::weights_by_place(of_b, &b), {0, 0})};
   }
 
   [[nodiscard]] static bool is_quantized(const open::LoadedModel& loaded) {

@@ -289,7 +289,7 @@ struct CompletionCommand {
   [[nodiscard]] int run() const {
     if (layers) {
       if (shell) throw bad_usage("--layers cannot be combined with a SHELL");
-      write_result(names_of_layers(), output, Look::exact);
+      write_result(names_of_layers(), output, Formatting::exact);
       return 0;
     }
     if (!shell) throw bad_usage("attn completion requires a SHELL: bash, zsh or fish");
@@ -297,7 +297,7 @@ struct CompletionCommand {
     const std::string script = *shell == "bash"  ? bash_script(tree)
                                : *shell == "zsh" ? zsh_script(tree)
                                                  : fish_script(tree);
-    write_result(script, output, Look::exact);
+    write_result(script, output, Formatting::exact);
     return 0;
   }
 
@@ -307,7 +307,8 @@ struct CompletionCommand {
     const bool is_named = !layers->empty() && *layers != "-";
     Console console;
     console.quiet = true;
-    const open::LoadedModel loaded = open::load_model(is_named ? layers : std::nullopt, open::Reading{}, console);
+    const open::LoadedModel loaded =
+        open::load_model(is_named ? layers : std::nullopt, open::ReadingOptions{}, console);
     std::string out;
     for (const std::string& name : loaded.model.layer_names()) out += printable(name) + '\n';
     return out;

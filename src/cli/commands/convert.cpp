@@ -113,7 +113,7 @@ struct ConvertCommand {
     if (quantize && from == "torch") throw bad_usage("--quantize: convert to Keras first, then quantize the result");
     if (from == "torch" && !model) throw bad_usage("--from torch requires --model to name the arrays");
     std::optional<open::LoadedModel> asked;
-    if (model) asked = open::load_model(model, open::Reading{input_shape}, common.console);
+    if (model) asked = open::load_model(model, open::ReadingOptions{input_shape}, common.console);
     const bool by_torch = from == "torch";  // matched by PyTorch's names, not by the model's order
     open::WeightsSource source = open::read_weights(in, asked && !by_torch ? &*asked : nullptr, common.console);
     std::erase_if(source.store.weights, [&](const NamedTensor& array) { return matches_any(array.name, ignored); });
@@ -131,7 +131,7 @@ struct ConvertCommand {
     const std::int64_t shard_bytes = shard_size ? parse_bytes("--max-shard-size", *shard_size) : train::kShardBytes;
     train::check_model_target(out, *form);
     const open::LoadedModel floats =
-        open::load_model(model ? model : std::optional(in), open::Reading{input_shape}, common.console);
+        open::load_model(model ? model : std::optional(in), open::ReadingOptions{input_shape}, common.console);
     open::WeightsSource source = open::read_weights(in, &floats, common.console);
     std::optional<open::LoadedModel> integers = quantized();
     const open::LoadedModel& loaded = integers ? *integers : floats;
@@ -148,7 +148,7 @@ struct ConvertCommand {
     if (quantize)
       throw bad_usage("--quantize does not support ONNX; quantize to .keras first, then convert that to ONNX");
     const open::LoadedModel loaded =
-        open::load_model(model ? model : std::optional(in), open::Reading{input_shape}, common.console);
+        open::load_model(model ? model : std::optional(in), open::ReadingOptions{input_shape}, common.console);
     const open::WeightsSource source = open::read_weights(in, &loaded, common.console);
     OnnxOptions options{opset.value_or(onnx::kNewestOpset), batch, sequence_length, {}, dtype};
     for (const std::string& text : shapes) {
@@ -162,7 +162,7 @@ struct ConvertCommand {
   /// Returns the model of --quantize; nothing without that option.
   [[nodiscard]] std::optional<open::LoadedModel> quantized() const {
     if (!quantize) return std::nullopt;
-    return open::load_model(model ? model : std::optional(in), open::Reading{input_shape, {}, false, quantize},
+    return open::load_model(model ? model : std::optional(in), open::ReadingOptions{input_shape, {}, false, quantize},
                             common.console);
   }
 

@@ -152,10 +152,10 @@ struct DoctorCommand {
 
   [[nodiscard]] int run() const {
     if (parallel) return run_shared();
-    return tell(examine());
+    return print(examine());
   }
 
-  [[nodiscard]] int tell(const report::DoctorReport& report) const {
+  [[nodiscard]] int print(const report::DoctorReport& report) const {
     common.write(report::render(common.form(), report));
     return static_cast<int>(report.works ? ExitCode::done : ExitCode::no_device);
   }
@@ -165,13 +165,13 @@ struct DoctorCommand {
       throw bad_usage("--parallel requires several ranks: mpirun -np 2 attn doctor --parallel");
     Ranks world({}, {parallel::Kind::data, {}}, common.console);
     report::DoctorReport report;
-    const auto prepare = [&]() -> std::vector<Fact> {
+    const auto prepare = [&]() -> std::vector<Fingerprint> {
       if (world.speaks()) report = examine();
-      return {fact_of("attn", ATTN_VERSION)};
+      return {fingerprint_of("attn", ATTN_VERSION)};
     };
-    return world.together(prepare, [&] {
+    return world.run_on_ranks(prepare, [&] {
       report.links = measure_links(world);
-      return world.speaks() ? tell(report) : static_cast<int>(ExitCode::done);
+      return world.speaks() ? print(report) : static_cast<int>(ExitCode::done);
     });
   }
 

@@ -41,7 +41,7 @@ struct ExplainCommand {
     std::optional<std::string> path = model, wanted = layer;
     // A single word that is not a file can be a layer of the built-in encoder.
     if (path && !wanted && *path != "-" && !open::is_file(*path) && is_builtin_layer(*path)) std::swap(path, wanted);
-    const open::LoadedModel loaded = open::load_model(path, open::Reading{input_shape}, common.console);
+    const open::LoadedModel loaded = open::load_model(path, open::ReadingOptions{input_shape}, common.console);
     warn_of_custom_classes(loaded.model, common.console);
     keras::LowerOptions size;
     size.batch = batch;

@@ -48,7 +48,7 @@ struct FlattenScriptCommand {
     std::string script = kFlattenPy;
     put(script, "%LAYERS%", names_of(keras::known_layers()));
     put(script, "%OPERATIONS%", names_of(keras::known_operations()));
-    common.write(script, Look::exact);
+    common.write(script, Formatting::exact);
     return 0;
   }
 };

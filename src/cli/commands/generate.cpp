@@ -22,7 +22,7 @@
 #include "attn/generate/encoder_prompts.h"
 #include "attn/generate/image_prompts.h"
 #include "attn/generate/open_decoder.h"
-#include "attn/generate/open_whole.h"
+#include "attn/generate/open_uncached.h"
 #include "attn/io/tensor_file.h"
 #include "attn/keras/families.h"
 #include "attn/open/execution.h"
@@ -132,13 +132,13 @@ struct GenerateCommand {
     report.results.resize(request.prompts.size());
     if (streams())
       answer_->stream(encoded_.begun.empty() ? texts_.front() : encoded_.begun.front(),
-                      [](const std::string& part) { write_now(part, Look::model_text); });
+                      [](const std::string& part) { write_now(part, Formatting::model_text); });
     const generate::Generated generated = generate::generate(decoder(), with_draft(request, loaded, *backend));
     if (answer_) answer_->finish();
     describe(loaded, generated, request, report);
-    if (!streams()) common.write(report::render(common.form(), report), Look::model_text);
+    if (!streams()) common.write(report::render(common.form(), report), Formatting::model_text);
     if (logits) write_logits(generated);
-    if (stats) tell_stats(*backend, report.stats);
+    if (stats) print_stats(*backend, report.stats);
     if (!expect) return static_cast<int>(ExitCode::done);
     const std::vector<std::string> differing = differences(*expect, expected_, generated.sequences);
     for (const std::string& difference : differing) common.console.error(difference);
@@ -156,8 +156,8 @@ struct GenerateCommand {
   std::vector<std::vector<Token>> expected_;
   std::unique_ptr<generate::Drafting> drafting_;
   std::unique_ptr<generate::CachedDecoder> cached_;
-  std::unique_ptr<generate::WholeDecoder> whole_;  // for a model without a KV cache
-  std::optional<generate::WholeSequences> sequences_;
+  std::unique_ptr<generate::UncachedDecoder> uncached_;  // for a model without a KV cache
+  std::optional<generate::UncachedSequences> sequences_;
   double tokenize_seconds_ = 0.0;
 
   /// Reads the special tokens for --stop-ids auto, also for prompts of ids. Ids need no tokenizer, so a tokenizer that
@@ -177,7 +177,7 @@ struct GenerateCommand {
   }
 
   [[nodiscard]] generate::Decoder& decoder() const {
-    return cached_ ? static_cast<generate::Decoder&>(*cached_) : *whole_;
+    return cached_ ? static_cast<generate::Decoder&>(*cached_) : *uncached_;
   }
 
   [[nodiscard]] bool streams() const {
@@ -196,14 +196,14 @@ struct GenerateCommand {
     if (cache_dtype) throw bad_usage("--cache-dtype: a {} has no KV cache", loaded.model.class_name());
     if (!steering.files.empty())
       throw bad_usage("--steer requires a task of KerasHub, and this is a {}", loaded.model.class_name());
-    sequences_ = generate::whole_sequences(loaded, execution, max_length);
+    sequences_ = generate::uncached_sequences(loaded, execution, max_length);
   }
 
   /// Opens a decoder with a KV cache if the model supports it.
   void open_decoder(const open::LoadedModel& loaded, const backends::Backend& backend, generate::Request& request) {
     if (sequences_) {
-      whole_ = generate::open_whole(backend, loaded, execution, *sequences_, request.prompts.size(),
-                                    generate::branches_of(sampler_), encoded_.encoder, common.console);
+      uncached_ = generate::open_uncached(backend, loaded, execution, *sequences_, request.prompts.size(),
+                                          generate::branches_of(sampler_), encoded_.encoder, common.console);
       return;
     }
     Dim longest = 0;  // tokens that all prompts have and that one prefill reads
@@ -446,7 +446,7 @@ struct GenerateCommand {
     report.stats.cache_bytes_read = cached_->cache_bytes_read((std::min(shortest, most) + most) / 2);
   }
 
-  void tell_stats(const backends::Backend& backend, report::GenerationStats& of) const {
+  void print_stats(const backends::Backend& backend, report::GenerationStats& of) const {
     if (cached_)
       of.bandwidth = run::measure_bandwidth(backend, execution.compile_options(), of.weight_bytes + of.cache_bytes);
     write_report(report::stats_text(of), common.console, true);

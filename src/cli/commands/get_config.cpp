@@ -54,7 +54,8 @@ struct GetConfigCommand {
     options.indent = kIndent;
     if (words.empty() && !layer) {
       // The default is the encoder's attention layer, whose config the notebook prints.
-      const open::LoadedModel loaded = open::load_model(std::nullopt, open::Reading{input_shape}, common.console);
+      const open::LoadedModel loaded =
+          open::load_model(std::nullopt, open::ReadingOptions{input_shape}, common.console);
       options.layer = loaded.model.first_attention();
       if (common.form() == Format::table) options.format = keras::ConfigFormat::python;
       return write(loaded.model, options);
@@ -63,7 +64,7 @@ struct GetConfigCommand {
     const std::optional<std::string> path = words.empty() ? std::nullopt : std::optional(words.front());
     if (words.size() > 1)
       throw bad_usage("key=value arguments require the name of a class, not the file {}", printable(words.front()));
-    const open::LoadedModel loaded = open::load_model(path, open::Reading{input_shape}, common.console);
+    const open::LoadedModel loaded = open::load_model(path, open::ReadingOptions{input_shape}, common.console);
     warn_of_custom_classes(loaded.model, common.console);
     return write(loaded.model, options);
   }

@@ -33,7 +33,7 @@ namespace {
 using graph::ValueId;
 using Wanted = train::WantedGradient;
 
-enum class By : std::uint8_t { layer, weight, block };
+enum class Grouping : std::uint8_t { layer, weight, block };
 enum class Order : std::uint8_t { depth, norm };
 
 double rounding_of(DType dtype) {
@@ -58,7 +58,7 @@ struct GradCommand {
   std::optional<std::int64_t> directions;
   std::optional<double> step;
   std::optional<double> rtol, atol;
-  By by = By::layer;
+  Grouping by = Grouping::layer;
   Order order = Order::depth;
 
   void declare(Options& options) {
@@ -86,8 +86,9 @@ struct GradCommand {
     options.add("--directions", directions, "N", "with --check: random directions per array (default 3)").above_zero();
     options.add("--eps", step, "A", "with --check: step size (default 1e-6, larger if rounding dominates)")
         .above_zero();
-    options.choice<By>("--by", by, {{"layer", By::layer}, {"weight", By::weight}, {"block", By::block}}, "WHAT",
-                       "group gradients by layer, weight or block (default layer)");
+    options.choice<Grouping>("--by", by,
+                             {{"layer", Grouping::layer}, {"weight", Grouping::weight}, {"block", Grouping::block}},
+                             "WHAT", "group gradients by layer, weight or block (default layer)");
     options.choice<Order>("--sort", order, {{"depth", Order::depth}, {"norm", Order::norm}}, "HOW",
                           "row order: depth follows the model, norm is largest first (default depth)");
     options.group(OptionGroup::result);
@@ -159,7 +160,7 @@ struct GradCommand {
     }
     if (expect) report.compare = compared(results);
     if (check) report.check = checked(report, loaded, given, weights);
-    if (svg) write_result(report::render(Format::svg, report), svg, Look::exact);
+    if (svg) write_result(report::render(Format::svg, report), svg, Formatting::exact);
     write_report(report::render(common.form(), report), common.console, arrays == "-" || svg == "-");
     return static_cast<int>(verdict(report));
   }
@@ -183,11 +184,11 @@ struct GradCommand {
         report.rows.back().update_norm = found->second;
       if (is_weight) report.norm = std::hypot(report.norm, report.rows.back().norm);
     }
-    report.by = by == By::weight ? "weight" : by == By::block ? "block" : "layer";
-    if (by != By::weight) {
+    report.by = by == Grouping::weight ? "weight" : by == Grouping::block ? "block" : "layer";
+    if (by != Grouping::weight) {
       report.rows = run::grouped(report.rows, [&](const std::string& name) {
         if (name.starts_with("input:")) return name;
-        const auto slash = by == By::block ? name.find('/') : name.rfind('/');
+        const auto slash = by == Grouping::block ? name.find('/') : name.rfind('/');
         return name.substr(0, slash);
       });
     }

@@ -67,7 +67,7 @@ struct HeatmapCommand {
     if (const std::string why = report::why_no_labels(form, report); !heads.labels.empty() && !why.empty())
       common.console.warn("--labels: " + why);
     const bool plain = form == Format::json || form == Format::table;  // pages and pictures are never folded
-    common.write(report::render(form, report, preview), plain ? Look::fitting : Look::exact);
+    common.write(report::render(form, report, preview), plain ? Formatting::fitting : Formatting::exact);
     return 0;
   }
 

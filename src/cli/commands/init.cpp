@@ -18,7 +18,7 @@ namespace {
 struct InitCommand {
   Common common;
   std::optional<std::string> model;
-  open::Reading how;
+  open::ReadingOptions how;
   std::optional<std::int64_t> memory;
   std::string out;
   std::uint64_t seed = 0;

@@ -164,7 +164,7 @@ struct ManCommand {
   [[nodiscard]] int run() const {
     if (all) return write_all();
     write_result(command.empty() ? program_page(*program) : command_page(program->command(command)), output,
-                 Look::exact);
+                 Formatting::exact);
     return 0;
   }
 
@@ -174,9 +174,9 @@ struct ManCommand {
     std::error_code error;
     std::filesystem::create_directories(*output, error);
     if (error) throw bad_input("{}: {}", printable(*output), error.message());
-    write_result(program_page(*program), *output + "/attn.1", Look::exact);
+    write_result(program_page(*program), *output + "/attn.1", Formatting::exact);
     for (const CommandSpec& each : program->commands())
-      write_result(command_page(each), *output + "/attn-" + each.name + ".1", Look::exact);
+      write_result(command_page(each), *output + "/attn-" + each.name + ".1", Formatting::exact);
     return 0;
   }
 };

@@ -78,7 +78,7 @@ struct PlanCommand {
     }
     if (kernels) report.kernels = kernels_of(loaded, lower, report, *backend);
     common.write(report::render(form, report, terminal_columns().value_or(100)),
-                 form == Format::svg ? Look::exact : Look::fitting);
+                 form == Format::svg ? Formatting::exact : Formatting::fitting);
     return 0;
   }
 

@@ -30,10 +30,10 @@ struct PlotCommand {
   [[nodiscard]] int run() const {
     const Format form = common.form_of_output();
     refuse_page_on_terminal(form, common.output, model);
-    const open::LoadedModel loaded = open::load_model(model, open::Reading{input_shape}, common.console);
+    const open::LoadedModel loaded = open::load_model(model, open::ReadingOptions{input_shape}, common.console);
     warn_of_custom_classes(loaded.model, common.console);
     common.write(report::render(form, library::layer_graph(loaded.model, expand_nested)),
-                 form == Format::json ? Look::fitting : Look::exact);
+                 form == Format::json ? Formatting::fitting : Formatting::exact);
     return 0;
   }
 };

@@ -343,7 +343,7 @@ struct ProbeCommand : ProbeWords {
     if (report_.findings.grids.empty()) refuse_picture();
     const std::string text = report::render(form, report_);
     if (common.output || target != "-")
-      common.write(text, picture ? Look::exact : Look::fitting);
+      common.write(text, picture ? Formatting::exact : Formatting::fitting);
     else
       write_report(text, common.console, true);
   }

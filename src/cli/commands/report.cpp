@@ -64,7 +64,7 @@ struct ReportCommand {
       page.heatmap = library::attention_of(loaded, execution, given, heads, limits, common.console);
     }
     page.provenance = provenance_of(model);
-    common.write(report::render(common.form(), page), Look::exact);
+    common.write(report::render(common.form(), page), Formatting::exact);
     return 0;
   }
 

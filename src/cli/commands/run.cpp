@@ -179,9 +179,9 @@ struct RunCommand {
       report.seed = execution.seed;
       report.predicted_bytes = model_of_rank->memory_bytes;
       report.load_seconds = watch.lap();
-      return model_of_rank->facts;
+      return model_of_rank->fingerprints;
     };
-    return world.together(prepare, [&] {
+    return world.run_on_ranks(prepare, [&] {
       backends::CompileOptions options = execution.compile_options();
       options.ranks = &world.group();
       watch.lap();
@@ -200,14 +200,14 @@ struct RunCommand {
       report.parallel =
           parallel_report(world, model_of_rank->local.shared, counts, report.run_seconds, report.setting.threads);
       if (!world.speaks()) return static_cast<int>(ExitCode::done);
-      return tell(outputs, texts, maps, run::output_names(model_of_rank->whole), report);
+      return write_outputs(outputs, texts, maps, run::output_names(model_of_rank->whole), report);
     });
   }
 
   /// Writes the outputs and the report, and returns the exit code.
-  [[nodiscard]] int tell(const std::vector<NamedTensor>& given, const std::vector<keras::TextOutput>& texts,
-                         const std::vector<NamedTensor>& maps, const run::OutputNames& names,
-                         report::RunReport& report) const {
+  [[nodiscard]] int write_outputs(const std::vector<NamedTensor>& given, const std::vector<keras::TextOutput>& texts,
+                                  const std::vector<NamedTensor>& maps, const run::OutputNames& names,
+                                  report::RunReport& report) const {
     const open::Outputs outputs = told(given, texts, names, report);
     write_results(outputs, maps);
     if (expect) report.compare = compared(outputs, names);

@@ -9,7 +9,7 @@
 #include "attn/base/error.h"
 #include "attn/base/text.h"
 #include "attn/generate/open_decoder.h"
-#include "attn/generate/open_whole.h"
+#include "attn/generate/open_uncached.h"
 #include "attn/open/execution.h"
 #include "attn/open/model.h"
 #include "attn/open/session.h"
@@ -107,14 +107,14 @@ struct ScoreCommand {
       throw bad_input("{}: a {} does not return next-token logits, so it cannot score texts", loaded.file,
                       loaded.model.class_name());
     const bool takes_it = loaded.model.reaches_length(longest);
-    const generate::WholeSequences sequences =
-        generate::whole_sequences(loaded, execution, takes_it ? std::optional<std::int64_t>(longest) : std::nullopt);
+    const generate::UncachedSequences sequences =
+        generate::uncached_sequences(loaded, execution, takes_it ? std::optional<std::int64_t>(longest) : std::nullopt);
     if (sequences.inputs.encoder)
       throw bad_input("{}: the model has an encoder; only decoders score texts", loaded.file);
     if (longest > sequences.length)
       throw bad_usage("a text has {} tokens, but the model's sequences have {}: give shorter texts", longest,
                       sequences.length);
-    return generate::open_whole(backend, loaded, execution, sequences, 1, 1, {}, common.console);
+    return generate::open_uncached(backend, loaded, execution, sequences, 1, 1, {}, common.console);
   }
 
   void read_texts(const open::LoadedModel& loaded) {

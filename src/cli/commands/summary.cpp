@@ -22,7 +22,7 @@ constexpr int kPipeColumns = 80;
 
 /// Adds the vocabulary size from the files of a task's tokenizer, as KerasHub shows it. Missing or unreadable files are
 /// ignored.
-void tell_vocabulary(keras::Summary& summary, const std::string& path) {
+void add_vocabulary_size(keras::Summary& summary, const std::string& path) {
   for (keras::PreprocessorPart& part : summary.preprocessor->parts) {
     if (part.image_size) continue;
     try {
@@ -68,10 +68,10 @@ struct SummaryCommand {
   int run() const {
     check();
     const open::LoadedModel loaded =
-        open::load_model(model, open::Reading{input_shape, {}, as_keras_hub}, common.console);
+        open::load_model(model, open::ReadingOptions{input_shape, {}, as_keras_hub}, common.console);
     warn_of_custom_classes(loaded.model, common.console);
     keras::Summary summary = loaded.model.summary();
-    if (summary.preprocessor && model) tell_vocabulary(summary, *model);
+    if (summary.preprocessor && model) add_vocabulary_size(summary, *model);
     if (summary.unknown_optimizer)
       common.console.warn("the optimizer of the compiled model is unknown; the totals do not include it");
     if (opens()) {
@@ -97,7 +97,7 @@ struct SummaryCommand {
     std::string text =
         masks ? masks_text(summary, options, loaded.model.masks()) : report::render(common.form(), summary, options);
     if (line_length && common.form() == Format::table) text += '\n';  // Keras prints an empty line after its table
-    common.write(text, line_length ? Look::exact : Look::fitting);
+    common.write(text, line_length ? Formatting::exact : Formatting::fitting);
     return 0;
   }
 

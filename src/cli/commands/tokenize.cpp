@@ -63,7 +63,7 @@ struct TokenizeCommand {
     for (std::string& text : all_texts()) report.texts.push_back(encoded(*tokenizer, std::move(text)));
     for (const std::string& list : ids) report.texts.push_back(decoded(*tokenizer, parse_ids("--ids", list)));
     if (common.console.verbose && how.workflow == Workflow::of_files) note_differences(report);
-    common.write(report::render(form(), report), form() == Format::text ? Look::model_text : Look::fitting);
+    common.write(report::render(form(), report), form() == Format::text ? Formatting::model_text : Formatting::fitting);
     return 0;
   }
 

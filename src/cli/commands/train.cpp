@@ -49,7 +49,7 @@ struct TrainCommand : TrainingOptions {
     expect_one_process("use --parallel data to share the work");
     PreparedTraining job;
     prepare(job, *this, nullptr, writes);
-    return plans ? tell_plan(job) : train_with(job, nullptr);
+    return plans ? print_plan(job) : train_with(job, nullptr);
   }
 
   /// Trains on all ranks: rank 0 prints and writes. All ranks read the same files, and each computes its own rows.
@@ -68,9 +68,9 @@ struct TrainCommand : TrainingOptions {
     PreparedTraining job;
     const auto ready = [&] {
       prepare(job, *this, &world.world(), writes);
-      return facts_of(job, *this);
+      return fingerprints_of(job, *this);
     };
-    return world.together(ready, [&] { return train_with(job, &world); });
+    return world.run_on_ranks(ready, [&] { return train_with(job, &world); });
   }
 
   [[nodiscard]] int train_with(PreparedTraining& job, Ranks* world) const {
@@ -78,7 +78,7 @@ struct TrainCommand : TrainingOptions {
     train::State& state = job.state;
     const SaveEvery every = save_every_of(save_every);
     if (world != nullptr) world->world().reset_counts();
-    std::optional<PipesMayClose> pipes(std::in_place);
+    std::optional<BrokenPipeGuard> pipes(std::in_place);
     const auto began = Clock::now();
     report::TrainingReport report = job.describe(execution);
     TrainingLog log(log_targets(), job.options.epochs, common.console);
@@ -96,7 +96,7 @@ struct TrainCommand : TrainingOptions {
       if (!keep || !writes) return write(*target, variables);
       const std::int64_t step = state.position.step;
       train::write_and_keep(*target, step, *keep, state.kept, [&](const std::string& path) { save(path, variables); });
-      log.checkpoint(train::beside(*target, step), step);
+      log.checkpoint(train::checkpoint_path(*target, step), step);
     };
     std::optional<Error> last_failure, best_failure;  // the failure of the newest checkpoint, one for each kind
     const auto checkpoint = [&](bool is_best) {
@@ -132,7 +132,7 @@ struct TrainCommand : TrainingOptions {
       for (const auto& [name, value] : verdict.logs) report.history[name].push_back(value);
       report.ends_of_epochs.push_back(state.position.step);
       log.epoch(event, verdict.logs);
-      if (!verdict.message.empty()) log.say(verdict.message);
+      if (!verdict.message.empty()) log.print_line(verdict.message);
       if (verdict.is_best) checkpoint(true);
       if (every.epochs > 0 && event.epoch % every.epochs == 0 && event.epoch < job.options.epochs) checkpoint(false);
     };
@@ -158,7 +158,7 @@ struct TrainCommand : TrainingOptions {
       // A single rank does not have the optimizer state of the others, so it saves nothing.
       if (world != nullptr || !saves() || state.position.step == steps_before) throw;
       const std::string kept =
-          keep_what_was_trained([&](const std::string& path) { save(path, trainer.optimizer_state()); });
+          save_trained_model([&](const std::string& path) { save(path, trainer.optimizer_state()); });
       throw Error(error.code(), fmt::format("after step {}: {}; {}", state.position.step, error.what(), kept))
           .about(error.field());
     }
@@ -177,7 +177,7 @@ struct TrainCommand : TrainingOptions {
     const bool lost = report.end == train::FitEnd::not_finite;
     if (saves() && (!lost || state.position.step > steps_before)) {
       const std::string place =
-          lost && std::filesystem::exists(*target) ? train::beside(*target, state.position.step) : *target;
+          lost && std::filesystem::exists(*target) ? train::checkpoint_path(*target, state.position.step) : *target;
       const std::vector<NamedTensor> variables = trainer.optimizer_state();
       outputs.attempt([&] {
         train::write_at_end(place, [&](const std::string& path) { write(path, variables); });
@@ -192,7 +192,7 @@ struct TrainCommand : TrainingOptions {
     report.seconds = std::chrono::duration<double>(Clock::now() - job.start).count();
     log.end(report.end, report.steps);
     if (overfit) report.learned = train::has_learned(report.points, report.end);
-    if (svg) outputs.attempt([&] { write_result(report::render(Format::svg, report), svg, Look::exact); });
+    if (svg) outputs.attempt([&] { write_result(report::render(Format::svg, report), svg, Formatting::exact); });
     if (const std::string failed = log.close(); !failed.empty()) outputs.fail(bad_input("{}", failed));
     pipes.reset();
     if (writes)
@@ -203,7 +203,7 @@ struct TrainCommand : TrainingOptions {
   }
 
   /// Reports the memory of the training and the time of a step, after a few measured steps.
-  [[nodiscard]] int tell_plan(PreparedTraining& job) const {
+  [[nodiscard]] int print_plan(PreparedTraining& job) const {
     report::TrainingReport report = job.describe(execution);
     const train::Position& position = job.state.position;
     report.epochs = position.epoch;
@@ -244,7 +244,7 @@ struct TrainCommand : TrainingOptions {
     return static_cast<int>(fails ? ExitCode::differs : ExitCode::done);
   }
 
-  [[nodiscard]] static train::HadLosses losses_of(const report::TrainingReport& report) {
+  [[nodiscard]] static train::ActualLosses losses_of(const report::TrainingReport& report) {
     std::vector<double> epochs;
     if (const auto losses = report.history.find("loss"); losses != report.history.end())
       for (const std::vector<double>& loss : losses->second) epochs.push_back(loss.front());
@@ -254,12 +254,12 @@ struct TrainCommand : TrainingOptions {
   static train::FitEnd train_until(train::Trainer& trainer, const train::Data& rows, const train::Data* validation_rows,
                                    const train::FitOptions& options, train::State& state,
                                    const train::FitEvents& events, std::function<void()> keep_now) {
-    const StateChanging changing;
+    const StateChangeGuard changing;
     std::optional<Interrupt> interrupt;
     if (keep_now) {
       interrupt.emplace(std::move(keep_now));
     } else {
-      interrupt.emplace(Interrupt::Waits());
+      interrupt.emplace(Interrupt::WaitForWork());
     }
     try {
       return train::fit(trainer, rows, validation_rows, options, state.position, events);
@@ -270,7 +270,7 @@ struct TrainCommand : TrainingOptions {
   }
 
   /// Saves the state before a failure, and returns a text that names the file.
-  [[nodiscard]] std::string keep_what_was_trained(const std::function<void(const std::string&)>& write) const {
+  [[nodiscard]] std::string save_trained_model(const std::function<void(const std::string&)>& write) const {
     try {
       train::write_at_end(*target, write);
     } catch (const Error& error) {
@@ -291,7 +291,7 @@ struct TrainCommand : TrainingOptions {
     if (report.end == train::FitEnd::not_finite) {
       if (writes)
         common.console.error(fmt::format("step {} is not finite, first in {}; {}", report.steps + 1, report.not_finite,
-                                         what_is_left(report)));
+                                         written_files(report)));
       return static_cast<int>(ExitCode::differs);
     }
     if (report.end == train::FitEnd::interrupted) {
@@ -304,7 +304,7 @@ struct TrainCommand : TrainingOptions {
   }
 
   /// Describes what exists after a training that ended with a non-finite step.
-  [[nodiscard]] std::string what_is_left(const report::TrainingReport& report) const {
+  [[nodiscard]] std::string written_files(const report::TrainingReport& report) const {
     if (!saves()) return "nothing was written";
     const bool is_kept = std::filesystem::exists(*target);
     if (report.file.empty()) return is_kept ? printable(*target) + " is unchanged" : "nothing was trained";

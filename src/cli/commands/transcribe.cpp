@@ -72,7 +72,7 @@ struct TranscribeCommand {
       progress.advance(1);
     }
     if (srt) write_result(report::subtitles(report.transcripts.front()), srt);
-    if (srt != "-") common.write(report::render(common.form(), report), Look::model_text);
+    if (srt != "-") common.write(report::render(common.form(), report), Formatting::model_text);
     return static_cast<int>(ExitCode::done);
   }
 };

@@ -15,7 +15,7 @@ namespace {
 struct ValidateCommand {
   Common common;
   std::optional<std::string> model;
-  open::Reading how;
+  open::ReadingOptions how;
   bool strict = false;
 
   void declare(Options& options) {

@@ -61,7 +61,7 @@ struct WeightsCommand {
     if (other && sort) throw bad_usage("--sort and --expect exclude each other");
     if (!other && (tolerance.rtol > 0 || tolerance.atol > 0)) throw bad_usage("--rtol and --atol require --expect");
     std::optional<open::LoadedModel> asked;
-    if (model) asked = open::load_model(model, open::Reading{input_shape}, common.console);
+    if (model) asked = open::load_model(model, open::ReadingOptions{input_shape}, common.console);
     const open::WeightsSource source = open::read_weights(file, asked ? &*asked : nullptr, common.console);
     source.warn(common.console);
     return other ? compare(source, asked) : list(source, asked);
@@ -95,7 +95,7 @@ struct WeightsCommand {
     const open::LoadedModel* of_a = asked ? &*asked : a.model ? &*a.model : b.model ? &*b.model : nullptr;
     const open::LoadedModel* of_b = asked ? &*asked : b.model ? &*b.model : of_a;
     report::DiffReport report{file, *other, tolerance.rtol, tolerance.atol, {}};
-    report.result = compared(filtered(open::apart_weights(a, of_a)), filtered(open::apart_weights(b, of_b)));
+    report.result = compared(filtered(open::weights_by_place(a, of_a)), filtered(open::weights_by_place(b, of_b)));
     if (report.result.both.empty() && of_a == nullptr && !report.result.only_a.empty() && !report.result.only_b.empty())
       common.console.warn("no array has the same name in both files; --model pairs them");
     common.write(report::render(common.form(), report));

@@ -47,7 +47,7 @@ Program CommandLine::program() const { return Program(*app_); }
 
 CommandSpec CommandLine::named() const { return spec_of(chosen_ == nullptr ? *app_ : *chosen_); }
 
-CommandLine::Asked CommandLine::parse(const std::vector<std::string>& words) {
+CommandLine::Action CommandLine::parse(const std::vector<std::string>& words) {
   chosen_ = nullptr;
   words_ = words;
   try {
@@ -56,16 +56,16 @@ CommandLine::Asked CommandLine::parse(const std::vector<std::string>& words) {
     if (chosen_ != nullptr) words_ = with_present_names(spec_of(*chosen_), words);
     app_->parse(std::vector<std::string>(words_.rbegin(), words_.rend()));
   } catch (const CLI::CallForHelp&) {
-    return Asked::help;
+    return Action::help;
   } catch (const CLI::CallForVersion&) {
-    return Asked::version;
+    return Action::version;
   } catch (const CLI::ParseError& error) {
     throw usage_error(*app_, chosen_, error, words_);
   } catch (const Error& error) {  // a value that an option rejects
     if (chosen_ == nullptr) throw;
     throw with_way_out(error, *chosen_, words_);
   }
-  return Asked::command;
+  return Action::command;
 }
 
 const CommandLine::Parsed& CommandLine::chosen() const {

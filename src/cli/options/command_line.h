@@ -13,7 +13,7 @@ namespace attn::cli {
 /// All commands and their options.
 class CommandLine {
  public:
-  enum class Asked { command, help, version };
+  enum class Action { command, help, version };
 
   /// `version` is the output of --version.
   CommandLine(std::span<const Command> commands, const std::string& version);
@@ -22,7 +22,7 @@ class CommandLine {
   ~CommandLine();
 
   /// Throws Error (usage) for an invalid command line.
-  [[nodiscard]] Asked parse(const std::vector<std::string>& words);
+  [[nodiscard]] Action parse(const std::vector<std::string>& words);
   /// Runs the parsed command and returns its exit code.
   [[nodiscard]] int run() const;
 

@@ -133,12 +133,12 @@ class Options {
 
 /// While it lives, options are declared in this group of the help. Functions that declare options for several commands
 /// use it.
-class InGroup {
+class OptionGroupGuard {
  public:
-  InGroup(Options& options, OptionGroup group) : options_(options), before_(options.group(group)) {}
-  ~InGroup() { options_.group(before_); }
-  InGroup(const InGroup&) = delete;
-  InGroup& operator=(const InGroup&) = delete;
+  OptionGroupGuard(Options& options, OptionGroup group) : options_(options), before_(options.group(group)) {}
+  ~OptionGroupGuard() { options_.group(before_); }
+  OptionGroupGuard(const OptionGroupGuard&) = delete;
+  OptionGroupGuard& operator=(const OptionGroupGuard&) = delete;
 
  private:
   Options& options_;

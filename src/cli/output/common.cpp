@@ -90,8 +90,8 @@ void refuse_page_on_terminal(Format form, const std::optional<std::string>& path
                   printable(stem), report::name_of(form));
 }
 
-void Common::write(const std::string& text, Look look) const {
-  write_result(text, output, look);
+void Common::write(const std::string& text, Formatting formatting) const {
+  write_result(text, output, formatting);
   std::error_code error;
   if (!output || *output == "-" || console.quiet || !std::filesystem::is_regular_file(*output, error)) return;
   const auto bytes = static_cast<std::int64_t>(std::filesystem::file_size(*output, error));
@@ -111,7 +111,7 @@ Format Common::form_of_output() const {
 
 void add_common(Options& options, Common& common, const std::vector<Format>& formats, bool with_output) {
   common.formats = formats;
-  const InGroup group(options, OptionGroup::result);
+  const OptionGroupGuard group(options, OptionGroup::result);
   if (with_output)
     options.output("-o,--output", common.output, "FILE", "write the result to this file (default stdout)");
   std::vector<std::pair<std::string, std::optional<Format>>> words;
@@ -132,7 +132,7 @@ void add_common(Options& options, Common& common, const std::vector<Format>& for
 }
 
 void add_color(Options& options) {
-  const InGroup group(options, OptionGroup::common);
+  const OptionGroupGuard group(options, OptionGroup::common);
   options.choice<Color>("--color", Console::color,
                         {{"always", Color::always}, {"auto", Color::automatic}, {"never", Color::never}}, "WHEN",
                         "color messages and Keras's table, print bold headings (default auto)");

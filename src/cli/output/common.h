@@ -33,7 +33,7 @@ struct Common {
   /// stderr if stdout has the arrays.
   void write_report(const std::string& text, const std::optional<std::string>& target, bool stdout_is_taken) const;
   /// Writes the result to -o, and its name and size to stdout; without -o writes it to stdout.
-  void write(const std::string& text, Look look = Look::fitting) const;
+  void write(const std::string& text, Formatting formatting = Formatting::fitting) const;
 };
 
 /// Adds --format, --json, -o, --quiet, --verbose, --ascii and --color. Commands whose -o is not a text file add it

@@ -58,20 +58,20 @@ bool wants_color(int descriptor) {
 
 /// Makes a text safe for its destination: terminal, pipe or file. A model's text consists of its tokens; any other text
 /// may contain parts of files.
-std::string safe(std::string text, Look look, bool is_terminal, bool is_colored = false) {
-  if (look == Look::fitting) return terminal_text(text, is_colored ? Colors::kept : Colors::escaped);
-  if (!is_terminal || (look == Look::model_text && Console::raw)) return text;
+std::string safe(std::string text, Formatting formatting, bool is_terminal, bool is_colored = false) {
+  if (formatting == Formatting::fitting) return terminal_text(text, is_colored ? Colors::kept : Colors::escaped);
+  if (!is_terminal || (formatting == Formatting::model_text && Console::raw)) return text;
   return terminal_text(text);
 }
 
 bool wants_ascii(int descriptor) { return Console::ascii || (isatty(descriptor) == 1 && !locale_is_utf8()); }
 
-void put(std::string text, int descriptor, Look look) {
+void put(std::string text, int descriptor, Formatting formatting) {
   const std::optional<int> columns = descriptor == STDOUT_FILENO ? terminal_columns() : std::nullopt;
-  text = safe(std::move(text), look, isatty(descriptor) == 1, wants_color(descriptor));
-  if (look == Look::fitting && columns) text = report::folded_tables(text, *columns);
-  if (look == Look::fitting && wants_color(descriptor)) text = report::colored_result(text);
-  if (look == Look::fitting && wants_ascii(descriptor)) text = report::ascii_text(text);
+  text = safe(std::move(text), formatting, isatty(descriptor) == 1, wants_color(descriptor));
+  if (formatting == Formatting::fitting && columns) text = report::folded_tables(text, *columns);
+  if (formatting == Formatting::fitting && wants_color(descriptor)) text = report::colored_result(text);
+  if (formatting == Formatting::fitting && wants_ascii(descriptor)) text = report::ascii_text(text);
   const auto hidden = StatusLine::hide();
   try {
     io::AtomicFile file(descriptor == STDOUT_FILENO ? "-" : "/dev/stderr");
@@ -130,28 +130,28 @@ void choose_alphabet(const std::optional<std::string>& path) {
   report::write_cells_in(ascii ? report::Alphabet::ascii : report::Alphabet::unicode);
 }
 
-void write_result(const std::string& text, const std::optional<std::string>& path, Look look) {
+void write_result(const std::string& text, const std::optional<std::string>& path, Formatting formatting) {
   if (path && *path != "-") {
-    std::string written = io::is_terminal(*path) ? safe(text, look, true) : text;
-    if (Console::ascii && look == Look::fitting) written = report::ascii_text(written);
+    std::string written = io::is_terminal(*path) ? safe(text, formatting, true) : text;
+    if (Console::ascii && formatting == Formatting::fitting) written = report::ascii_text(written);
     io::AtomicFile file(*path);
     file.write(std::as_bytes(std::span(written)));
     file.commit();
     return;
   }
-  put(text, STDOUT_FILENO, look);
+  put(text, STDOUT_FILENO, formatting);
 }
 
-void write_now(std::string_view text, Look look) {
+void write_now(std::string_view text, Formatting formatting) {
   const auto hidden = StatusLine::hide();
-  const std::string shown = safe(std::string(text), look, isatty(STDOUT_FILENO) == 1);
+  const std::string shown = safe(std::string(text), formatting, isatty(STDOUT_FILENO) == 1);
   std::fwrite(shown.data(), 1, shown.size(), stdout);
   std::fflush(stdout);
 }
 
 void write_report(const std::string& text, const Console& console, bool stdout_is_taken) {
   if (!stdout_is_taken) return write_result(text, std::nullopt);
-  if (!console.quiet) put(text, STDERR_FILENO, Look::fitting);
+  if (!console.quiet) put(text, STDERR_FILENO, Formatting::fitting);
 }
 
 bool colors_results() { return wants_color(STDOUT_FILENO); }

@@ -37,7 +37,7 @@ struct Console : open::Listener {
 };
 
 /// The formatting of a result on a terminal.
-enum class Look : std::uint8_t {
+enum class Formatting : std::uint8_t {
   fitting,    ///< tables folded to the terminal's width, bold headings with color, ASCII if the locale requires it
   exact,      ///< byte for byte, except control characters on a terminal
   model_text  ///< the exact text of a model or a tokenizer; a terminal gets control characters only with --raw
@@ -48,10 +48,11 @@ void choose_alphabet(const std::optional<std::string>& path);
 
 /// Writes a result to stdout, or atomically to `path` if it is given. --ascii and --color apply to both and to pipes.
 /// Throws Error if it cannot be written.
-void write_result(const std::string& text, const std::optional<std::string>& path, Look look = Look::fitting);
+void write_result(const std::string& text, const std::optional<std::string>& path,
+                  Formatting formatting = Formatting::fitting);
 
 /// Writes a part of a result to stdout immediately.
-void write_now(std::string_view text, Look look);
+void write_now(std::string_view text, Formatting formatting);
 
 /// Writes the report about arrays that a command wrote. It goes to stdout, or to stderr if stdout has the arrays; on
 /// stderr, --quiet suppresses it.

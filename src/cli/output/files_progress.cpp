@@ -18,7 +18,7 @@ using Steady = std::chrono::steady_clock;
 
 }  // namespace
 
-std::string files_line(const shards::Tally& tally, std::int64_t before, std::size_t total, double seconds) {
+std::string files_line(const shards::FileCounts& tally, std::int64_t before, std::size_t total, double seconds) {
   std::string line = fmt::format("{}/{} files", tally.done, total);
   if (tally.failed > 0) line += fmt::format(", {} failed", tally.failed);
   const auto passed = static_cast<double>(tally.done + tally.failed - before);
@@ -29,7 +29,7 @@ std::string files_line(const shards::Tally& tally, std::int64_t before, std::siz
 }
 
 FilesProgress::FilesProgress(const Console& console, bool speaks, std::size_t total,
-                             std::function<shards::Tally()> tally)
+                             std::function<shards::FileCounts()> tally)
     : total_(total), tally_(std::move(tally)) {
   if (speaks && !console.quiet) thread_ = std::thread([this] { draw_until_done(); });
 }
@@ -53,7 +53,7 @@ void FilesProgress::draw_until_done() {
   const auto over = [this] { return over_; };
   while (!ended_.wait_for(lock, on_terminal ? 1s : 30s, over)) {
     lock.unlock();  // counting many files takes a while, so the mutex is free meanwhile
-    const shards::Tally tally = tally_();
+    const shards::FileCounts tally = tally_();
     lock.lock();
     if (over()) return;
     const double seconds = std::chrono::duration<double>(Steady::now() - start).count();

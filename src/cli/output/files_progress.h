@@ -17,7 +17,7 @@ namespace attn::cli {
 class FilesProgress {
  public:
   /// Silent unless `speaks` is set, because only one of many processes prints. `tally` is called by another thread.
-  FilesProgress(const Console& console, bool speaks, std::size_t total, std::function<shards::Tally()> tally);
+  FilesProgress(const Console& console, bool speaks, std::size_t total, std::function<shards::FileCounts()> tally);
   ~FilesProgress();
   FilesProgress(const FilesProgress&) = delete;
   FilesProgress& operator=(const FilesProgress&) = delete;
@@ -26,14 +26,14 @@ class FilesProgress {
   void draw_until_done();
 
   std::size_t total_;
-  std::function<shards::Tally()> tally_;
+  std::function<shards::FileCounts()> tally_;
   std::condition_variable ended_;
   bool over_ = false;  // guarded by StatusLine::mutex()
   std::thread thread_;
 };
 
 /// Returns the line for the count of files after this many seconds; `before` were already done at the start.
-[[nodiscard]] std::string files_line(const shards::Tally& tally, std::int64_t before, std::size_t total,
+[[nodiscard]] std::string files_line(const shards::FileCounts& tally, std::int64_t before, std::size_t total,
                                      double seconds);
 
 }  // namespace attn::cli

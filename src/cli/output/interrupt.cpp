@@ -93,11 +93,11 @@ void end_cleanly_on_signals() noexcept {
   }
 }
 
-PipesMayClose::PipesMayClose() noexcept { pipes_may_close = 1; }
+BrokenPipeGuard::BrokenPipeGuard() noexcept { pipes_may_close = 1; }
 
-PipesMayClose::~PipesMayClose() { pipes_may_close = 0; }
+BrokenPipeGuard::~BrokenPipeGuard() { pipes_may_close = 0; }
 
-Interrupt::Interrupt(Waits) {
+Interrupt::Interrupt(WaitForWork) {
   noted = 0;
   noting = 1;
 }
@@ -140,7 +140,7 @@ void Interrupt::watch() const {
   if (!keep_ && !ended) return end_by(noted);
   std::unique_lock<std::mutex> held;
   wait_until([&] {
-    held = try_hold_state();
+    held = try_lock_state();
     return held.owns_lock();
   });
   if (ended) return;

@@ -14,12 +14,12 @@ void end_cleanly_on_signals() noexcept;
 
 /// While it exists, a write to a closed pipe fails and does not end the program. The files that are written at the end
 /// matter more than the printed lines. At most one exists at a time.
-class PipesMayClose {
+class BrokenPipeGuard {
  public:
-  PipesMayClose() noexcept;
-  ~PipesMayClose();
-  PipesMayClose(const PipesMayClose&) = delete;
-  PipesMayClose& operator=(const PipesMayClose&) = delete;
+  BrokenPipeGuard() noexcept;
+  ~BrokenPipeGuard();
+  BrokenPipeGuard(const BrokenPipeGuard&) = delete;
+  BrokenPipeGuard& operator=(const BrokenPipeGuard&) = delete;
 };
 
 /// For a command whose partial results are useful. While it exists, the first SIGINT, SIGTERM or SIGHUP only requests
@@ -33,8 +33,8 @@ class Interrupt {
   /// thread, and the program ends with exit_code().
   explicit Interrupt(std::function<void()> keep);
   /// For ranks, which end together: the program waits until the work stops.
-  struct Waits {};
-  explicit Interrupt(Waits);
+  struct WaitForWork {};
+  explicit Interrupt(WaitForWork);
   ~Interrupt();
   Interrupt(const Interrupt&) = delete;
   Interrupt& operator=(const Interrupt&) = delete;

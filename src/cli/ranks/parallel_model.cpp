@@ -33,8 +33,9 @@ ParallelModel prepare_parallel(const open::LoadedModel& loaded, const open::Give
   const std::vector<Tensor> all = open::load_weights(loaded, execution, console);
   out.weights = groups.count > 1 ? parallel::local_weights(out.rows.part, all, groups.group) : all;
   if (shares_model) out.weights = parallel::local_weights(out.local, out.weights, groups.rank);
-  out.facts = {fact_of("attn", ATTN_VERSION), fact_of("plan", graph::print(out.whole)), fact_of("weights", all),
-               fact_of("inputs", out.inputs), fact_of("kind of device", std::string(backend.name()))};
+  out.fingerprints = {fingerprint_of("attn", ATTN_VERSION), fingerprint_of("plan", graph::print(out.whole)),
+                      fingerprint_of("weights", all), fingerprint_of("inputs", out.inputs),
+                      fingerprint_of("kind of device", std::string(backend.name()))};
   ranks.runs_on(backend);
   return out;
 }

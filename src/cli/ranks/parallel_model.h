@@ -18,10 +18,10 @@ namespace attn::cli {
 struct ParallelModel {
   parallel::Parallel local;
   std::vector<Tensor> weights, inputs;
-  std::vector<Fact> facts;        ///< values that all ranks must agree on
-  graph::Graph whole;             ///< the graph of the whole model
-  parallel::RowsOfGroup rows;     ///< the output rows of each group, if there are several
-  std::int64_t memory_bytes = 0;  ///< predicted peak memory of this process
+  std::vector<Fingerprint> fingerprints;  ///< values that all ranks must agree on
+  graph::Graph whole;                     ///< the graph of the whole model
+  parallel::GroupRows rows;               ///< the output rows of each group, if there are several
+  std::int64_t memory_bytes = 0;          ///< predicted peak memory of this process
 };
 
 /// Prepares all data of a rank. Throws Error.

@@ -46,7 +46,7 @@ parallel::Cluster cluster_named(const std::string& word) {
 namespace {
 
 /// Replaces the cost of one group by the cost of all groups.
-void add_groups(report::ParallelPlanReport& report, const graph::Graph& model, const parallel::RowsOfGroup& rows,
+void add_groups(report::ParallelPlanReport& report, const graph::Graph& model, const parallel::GroupRows& rows,
                 const ParallelWord& word, std::int64_t weights) {
   const int ranks = *word.ranks;
   report.data = word.groups;
@@ -86,7 +86,7 @@ report::ParallelPlanReport parallel_plan(const open::LoadedModel& loaded, const 
     throw bad_usage("--parallel {}: the number of ranks is missing, as in {}=8", name_of(word.kind),
                     name_of(word.kind));
   const graph::Graph model = plan::simplify_einsum(loaded.model.lower(lower));
-  std::optional<parallel::RowsOfGroup> rows;
+  std::optional<parallel::GroupRows> rows;
   if (word.groups > 1) rows = parallel::rows_of_group(model, word.groups - 1, word.groups);
   const graph::Graph& graph = rows ? rows->part.graph : model;
   report::ParallelPlanReport report;

@@ -51,9 +51,9 @@ std::chrono::milliseconds turn_of(int rank) {
 
 /// Ends the process if the ranks have not met in time. MPI_Init and MPI_Comm_split wait for all ranks and cannot be
 /// canceled.
-class MeetingDeadline {
+class StartupDeadline {
  public:
-  MeetingDeadline(double seconds, int rank, const std::function<void()>& tell)
+  StartupDeadline(double seconds, int rank, const std::function<void()>& tell)
       : watch_([this, seconds, rank, tell] {
           std::unique_lock lock(mutex_);
           // Limits the wait, because the clock counts nanoseconds in 64 bits.
@@ -64,7 +64,7 @@ class MeetingDeadline {
           tell();
           std::_Exit(static_cast<int>(ExitCode::no_device));
         }) {}
-  ~MeetingDeadline() {
+  ~StartupDeadline() {
     {
       const std::lock_guard lock(mutex_);
       is_over_ = true;
@@ -72,8 +72,8 @@ class MeetingDeadline {
     have_met_.notify_one();
     watch_.join();
   }
-  MeetingDeadline(const MeetingDeadline&) = delete;
-  MeetingDeadline& operator=(const MeetingDeadline&) = delete;
+  StartupDeadline(const StartupDeadline&) = delete;
+  StartupDeadline& operator=(const StartupDeadline&) = delete;
 
  private:
   std::mutex mutex_;
@@ -83,7 +83,7 @@ class MeetingDeadline {
 };
 
 std::unique_ptr<Communicator> open_within(const communicators::Launch& launch, double seconds, const Console& console) {
-  const MeetingDeadline deadline(seconds, launch.rank, [&] {
+  const StartupDeadline deadline(seconds, launch.rank, [&] {
     console.error(
         fmt::format("rank {} of {} ({}): not all ranks started within {:.3g} s: one hangs, has exited or is "
                     "unreachable; use --timeout to wait longer",
@@ -161,13 +161,13 @@ std::optional<ParallelWord> parse_parallel(const std::string& word) {
 }
 
 void add_parallel(Options& options, std::optional<std::string>& word) {
-  const InGroup group(options, OptionGroup::ranks);
+  const OptionGroupGuard group(options, OptionGroup::ranks);
   options.add("--parallel", word, "KIND",
               "parallelism across ranks: data, tensor or sequence; tensor=4 for four ranks");
 }
 
 void RanksOptions::declare(Options& options) {
-  const InGroup group(options, OptionGroup::ranks);
+  const OptionGroupGuard group(options, OptionGroup::ranks);
   add_parallel(options, parallel);
   options.add("--communicator", communicator, "NAME", "with --parallel: transport between ranks (default auto)")
       .one_of({"auto", "mpi", "nccl", "self"});
@@ -273,7 +273,7 @@ void Ranks::form_groups() {
     return;
   }
   const Groups own = groups();
-  const MeetingDeadline deadline(timeout_, world_->rank(), [this] {
+  const StartupDeadline deadline(timeout_, world_->rank(), [this] {
     console_.error(
         fmt::format("{}: not all ranks formed groups within {:.3g} s: one hangs, has exited or is unreachable; use "
                     "--timeout to wait longer",
@@ -324,37 +324,37 @@ std::optional<Error> Ranks::first_error(const std::optional<Error>& own) {
   return std::nullopt;
 }
 
-std::optional<Error> Ranks::difference(std::span<const Fact> facts) {
+std::optional<Error> Ranks::difference(std::span<const Fingerprint> fingerprints) {
   std::string own;
-  for (const Fact& fact : facts)
-    own += fact.hash.substr(0, kHash) + std::string(kHash - std::min(kHash, fact.hash.size()), ' ');
+  for (const Fingerprint& fingerprint : fingerprints)
+    own += fingerprint.hash.substr(0, kHash) + std::string(kHash - std::min(kHash, fingerprint.hash.size()), ' ');
   const std::vector<std::byte> all = gather(*world_, std::as_bytes(std::span(own)));
-  for (std::size_t i = 0; i < facts.size(); ++i) {
+  for (std::size_t i = 0; i < fingerprints.size(); ++i) {
     for (int rank = 1; rank < world_->size(); ++rank) {
       const std::byte* first = all.data() + i * kHash;
       const std::byte* other = first + static_cast<std::size_t>(rank) * own.size();
       if (std::memcmp(first, other, kHash) == 0) continue;
       return bad_input(
           "rank {} differs from rank 0 in its {}: all ranks need the same files, options and version of attn", rank,
-          facts[i].name);
+          fingerprints[i].name);
     }
   }
   return std::nullopt;
 }
 
-int Ranks::together(const std::function<std::vector<Fact>()>& prepare, const std::function<int()>& work) {
+int Ranks::run_on_ranks(const std::function<std::vector<Fingerprint>()>& prepare, const std::function<int()>& work) {
   try {
     std::optional<Error> failed;
-    std::vector<Fact> facts;
+    std::vector<Fingerprint> fingerprints;
     try {
-      facts = prepare();
+      fingerprints = prepare();
     } catch (const Error&) {
       failed = current_error();
     } catch (const std::bad_alloc&) {
       failed = current_error();
     }
     failed = first_error(failed);
-    if (!failed) failed = difference(facts);
+    if (!failed) failed = difference(fingerprints);
     if (!failed) failed = join_gpus();
     if (!failed) form_groups();
     if (failed) {

@@ -14,7 +14,7 @@
 #include "attn/parallel/parallelize.h"
 #include "options/options.h"
 #include "output/console.h"
-#include "ranks/facts.h"
+#include "ranks/fingerprints.h"
 
 namespace attn::cli {
 
@@ -84,13 +84,14 @@ class Ranks {
   [[nodiscard]] bool speaks() const { return world_->rank() == 0; }
 
   /// Calls `prepare` on every rank. If one throws, all ranks end in order with its exit code, and one prints its
-  /// message. Then compares the returned facts, and calls `work`. An exception in `work` ends all ranks at once.
+  /// message. Then compares the returned fingerprints, and calls `work`. An exception in `work` ends all ranks at once.
   /// Returns the exit code.
-  [[nodiscard]] int together(const std::function<std::vector<Fact>()>& prepare, const std::function<int()>& work);
+  [[nodiscard]] int run_on_ranks(const std::function<std::vector<Fingerprint>()>& prepare,
+                                 const std::function<int()>& work);
 
  private:
   [[nodiscard]] std::optional<Error> first_error(const std::optional<Error>& own);
-  [[nodiscard]] std::optional<Error> difference(std::span<const Fact> facts);
+  [[nodiscard]] std::optional<Error> difference(std::span<const Fingerprint> fingerprints);
   [[nodiscard]] std::optional<Error> join_gpus();
   void form_groups();
   [[nodiscard]] std::string own_name() const;

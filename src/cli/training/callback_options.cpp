@@ -77,19 +77,19 @@ class Arguments {
 };
 
 template <typename Callback>
-void take_monitor(Arguments& arguments, train::Told<Callback>& told) {
-  arguments.take("monitor", told.callback.watched.monitor);
-  arguments.take("min_delta", told.callback.watched.min_delta);
-  arguments.take("patience", told.callback.patience);
-  arguments.take("mode", told.mode);
-  if (told.mode != "auto" && told.mode != "min" && told.mode != "max")
-    throw bad_usage("unknown mode '{}'; expected auto, min or max", printable(told.mode));
+void take_monitor(Arguments& arguments, train::UnresolvedCallback<Callback>& unresolved) {
+  arguments.take("monitor", unresolved.callback.watched.monitor);
+  arguments.take("min_delta", unresolved.callback.watched.min_delta);
+  arguments.take("patience", unresolved.callback.patience);
+  arguments.take("mode", unresolved.mode);
+  if (unresolved.mode != "auto" && unresolved.mode != "min" && unresolved.mode != "max")
+    throw bad_usage("unknown mode '{}'; expected auto, min or max", printable(unresolved.mode));
 }
 
 }  // namespace
 
-train::Told<train::EarlyStopping> early_stopping_of(const std::string& text) {
-  train::Told<train::EarlyStopping> out;
+train::UnresolvedCallback<train::EarlyStopping> early_stopping_of(const std::string& text) {
+  train::UnresolvedCallback<train::EarlyStopping> out;
   Arguments arguments("--early-stopping", text);
   take_monitor(arguments, out);
   arguments.take("baseline", out.callback.baseline);
@@ -99,8 +99,8 @@ train::Told<train::EarlyStopping> early_stopping_of(const std::string& text) {
   return out;
 }
 
-train::Told<train::ReduceLROnPlateau> reduce_lr_of(const std::string& text) {
-  train::Told<train::ReduceLROnPlateau> out;
+train::UnresolvedCallback<train::ReduceLROnPlateau> reduce_lr_of(const std::string& text) {
+  train::UnresolvedCallback<train::ReduceLROnPlateau> out;
   Arguments arguments("--reduce-lr", text);
   take_monitor(arguments, out);
   arguments.take("factor", out.callback.factor);

@@ -11,9 +11,9 @@
 namespace attn::cli {
 
 /// Parses the arguments of Keras's EarlyStopping. Throws Error (usage) for an unknown argument or an invalid value.
-[[nodiscard]] train::Told<train::EarlyStopping> early_stopping_of(const std::string& text);
+[[nodiscard]] train::UnresolvedCallback<train::EarlyStopping> early_stopping_of(const std::string& text);
 /// Parses the arguments of Keras's ReduceLROnPlateau. Throws Error (usage) for an unknown argument or an invalid value.
-[[nodiscard]] train::Told<train::ReduceLROnPlateau> reduce_lr_of(const std::string& text);
+[[nodiscard]] train::UnresolvedCallback<train::ReduceLROnPlateau> reduce_lr_of(const std::string& text);
 
 /// The interval of checkpoints; 0: never.
 struct SaveEvery {

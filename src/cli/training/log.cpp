@@ -128,9 +128,9 @@ void TrainingLog::write(const report::Json& event) {
   check(events_, targets_.events);
 }
 
-void TrainingLog::say(const std::string& line) const {
+void TrainingLog::print_line(const std::string& line) const {
   if (targets_.progress == ShownProgress::none) return;
-  write_now(line + "\n", Look::fitting);
+  write_now(line + "\n", Formatting::fitting);
 }
 
 void TrainingLog::start(const report::TrainingReport& report) {
@@ -147,9 +147,9 @@ void TrainingLog::start(const report::TrainingReport& report) {
          {"seed", report.seed},
          {"data", {{"rows", report.rows}, {"sha256", report.data}}},
          {"memory", report.memory}});
-  say(fmt::format("{}: {} of {} parameters, {}, {}, {}, seed {}", printable(report.setting.model),
-                  with_commas(report.trainable), with_commas(report.params), printable(report.optimizer),
-                  printable(report.loss), report::counted(report.rows, "row"), report.seed));
+  print_line(fmt::format("{}: {} of {} parameters, {}, {}, {}, seed {}", printable(report.setting.model),
+                         with_commas(report.trainable), with_commas(report.params), printable(report.optimizer),
+                         printable(report.loss), report::counted(report.rows, "row"), report.seed));
 }
 
 void TrainingLog::begin_epoch(std::int64_t epoch, std::int64_t batches) {
@@ -158,7 +158,7 @@ void TrainingLog::begin_epoch(std::int64_t epoch, std::int64_t batches) {
   steps_behind_first_ = 0;
   drawn_at_ = -1.0;
   width_ = 0;
-  say(fmt::format("Epoch {}/{}", epoch, epochs_));
+  print_line(fmt::format("Epoch {}/{}", epoch, epochs_));
 }
 
 void TrainingLog::draw(const report::BarState& state) {
@@ -233,7 +233,7 @@ void TrainingLog::epoch(const train::EpochEvent& event, const train::Logs& logs)
     state.values = values;
     draw(state);
   } else if (targets_.progress == ShownProgress::lines) {
-    write_now(report::epoch_line(event), Look::fitting);
+    write_now(report::epoch_line(event), Formatting::fitting);
   }
 }
 

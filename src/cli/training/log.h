@@ -38,7 +38,7 @@ class TrainingLog {
   /// Closes the files. Returns the failure if one could not be written completely, otherwise "".
   [[nodiscard]] std::string close();
   /// Prints a line of text.
-  void say(const std::string& line) const;
+  void print_line(const std::string& line) const;
 
  private:
   void write(const report::Json& event);

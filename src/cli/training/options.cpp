@@ -33,7 +33,7 @@ std::int64_t shuffled_block_of(const std::string& text) {
 }
 
 void declare_files(Options& options, train::DataFiles& files) {
-  const InGroup group(options, OptionGroup::input);
+  const OptionGroupGuard group(options, OptionGroup::input);
   options
       .add("--data", files.data, "FILE",
            "training data: inputs by name, targets y or y:<output>, sample_weight (.npz, .npy, .safetensors), a table "

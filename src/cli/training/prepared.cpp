@@ -43,7 +43,7 @@ report::TrainingReport PreparedTraining::describe(const open::Execution& executi
   report.seed = state.seed;
   report.rows = rows->rows();
   report.policy = policy_of(shown.graph, report.setting.dtype);
-  report.data = fact_of("data", prints_of(state.data)).hash;
+  report.data = fingerprint_of("data", prints_of(state.data)).hash;
   report.memory = memory;
   for (const graph::WeightSpec& spec : shown.graph.weights) {
     report.params += spec.shape.size();
@@ -69,14 +69,14 @@ void prepare(PreparedTraining& job, const TrainingOptions& options, communicator
                         options.keep.value_or(0) + 1);
 }
 
-std::vector<Fact> facts_of(const PreparedTraining& job, const TrainingOptions& options) {
+std::vector<Fingerprint> fingerprints_of(const PreparedTraining& job, const TrainingOptions& options) {
   const std::string arrays = prints_of(job.state.data) + prints_of(train::fingerprints(job.held_out.arrays));
-  return {fact_of("attn", ATTN_VERSION),
-          fact_of("model", graph::print(job.shown.graph) + job.compiled),
-          fact_of("options", options.decisive() + fmt::format(" {}", job.state.position.step)),
-          fact_of("data", arrays),
-          fact_of("weights", job.trainer->weights()),
-          fact_of("optimizer", job.taken_over)};
+  return {fingerprint_of("attn", ATTN_VERSION),
+          fingerprint_of("model", graph::print(job.shown.graph) + job.compiled),
+          fingerprint_of("options", options.decisive() + fmt::format(" {}", job.state.position.step)),
+          fingerprint_of("data", arrays),
+          fingerprint_of("weights", job.trainer->weights()),
+          fingerprint_of("optimizer", job.taken_over)};
 }
 
 }  // namespace attn::cli

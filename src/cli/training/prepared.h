@@ -9,7 +9,7 @@
 #include "attn/report/training.h"
 #include "attn/train/expected_losses.h"
 #include "attn/train/job.h"
-#include "ranks/facts.h"
+#include "ranks/fingerprints.h"
 #include "training/options.h"
 
 namespace attn::cli {
@@ -26,7 +26,7 @@ struct PreparedTraining : train::Job {
 /// the process that writes. Throws Error.
 void prepare(PreparedTraining& job, const TrainingOptions& options, communicators::Communicator* ranks, bool writes);
 
-/// Returns the facts on which ranks must agree.
-[[nodiscard]] std::vector<Fact> facts_of(const PreparedTraining& job, const TrainingOptions& options);
+/// Returns the fingerprints on which ranks must agree.
+[[nodiscard]] std::vector<Fingerprint> fingerprints_of(const PreparedTraining& job, const TrainingOptions& options);
 
 }  // namespace attn::cli

@@ -76,8 +76,8 @@ class Mpi final : public Communicator {
     wait_for(sum.requests);
   }
 
-  std::unique_ptr<Begun> do_begin_all_reduce(const std::byte* in, std::byte* out, std::int64_t count, DType dtype,
-                                             Reduction how) override {
+  std::unique_ptr<PendingAllReduce> do_begin_all_reduce(const std::byte* in, std::byte* out, std::int64_t count,
+                                                        DType dtype, Reduction how) override {
     if (is_half(dtype) && count <= kMostAtOnce) return begin_sum_of_halves(in, out, count, dtype, how);
     if (is_half(dtype)) return Communicator::do_begin_all_reduce(in, out, count, dtype, how);
     auto sum = std::make_unique<Sum>();
@@ -87,11 +87,11 @@ class Mpi final : public Communicator {
     return sum;
   }
 
-  void do_progress(Begun& begun) override {
+  void do_progress(PendingAllReduce& begun) override {
     if (have_ended(static_cast<Sum&>(begun).requests) && !unadded_.empty() && unadded_.front() == &begun) add_up();
   }
 
-  void do_finish(Begun& begun) override {
+  void do_finish(PendingAllReduce& begun) override {
     while (std::ranges::find(unadded_, &begun) != unadded_.end()) {
       wait_for(unadded_.front()->requests);
       add_up();
@@ -171,7 +171,7 @@ class Mpi final : public Communicator {
   }
 
  private:
-  struct Sum : Begun {
+  struct Sum : PendingAllReduce {
     std::vector<MPI_Request> requests;
   };
 

@@ -18,7 +18,7 @@ Audio read_audio_answer(Channel& channel, const std::string& place) {
     return tag;
   };
   const auto expect = [](bool valid) {
-    if (!valid) throw ChannelBroken{ChannelBroken::Why::nonsense};
+    if (!valid) throw ChannelBroken{ChannelBroken::Reason::invalid_data};
   };
   expect(next() == AudioTag::rate);
   Audio out;

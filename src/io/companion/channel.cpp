@@ -37,7 +37,7 @@ void Channel::flush() {
 
 std::string Channel::text() {
   const std::uint32_t size = u32();
-  if (size > text_left_) throw ChannelBroken{ChannelBroken::Why::nonsense};
+  if (size > text_left_) throw ChannelBroken{ChannelBroken::Reason::invalid_data};
   text_left_ -= size;
   // Grows as bytes arrive: a claimed length allocates nothing.
   std::string text;
@@ -70,11 +70,11 @@ void Channel::bytes(std::span<std::byte> to) {
 void Channel::wait(short events) const {
   while (true) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline_ - Clock::now()).count();
-    if (left <= 0) throw ChannelBroken{ChannelBroken::Why::late};
+    if (left <= 0) throw ChannelBroken{ChannelBroken::Reason::timed_out};
     pollfd waiting{socket_.get(), events, 0};
     const int ready = ::poll(&waiting, 1, static_cast<int>(std::min<std::int64_t>(left, 60'000)));
     if (ready > 0) return;
-    if (ready < 0 && errno != EINTR) throw ChannelBroken{ChannelBroken::Why::closed};
+    if (ready < 0 && errno != EINTR) throw ChannelBroken{ChannelBroken::Reason::closed};
   }
 }
 
@@ -84,7 +84,7 @@ void Channel::send(const std::byte* from, std::size_t size) {
     const ssize_t sent = ::send(socket_.get(), from, size, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent < 0) {
       if (errno == EINTR || errno == EAGAIN) continue;
-      throw ChannelBroken{ChannelBroken::Why::closed};
+      throw ChannelBroken{ChannelBroken::Reason::closed};
     }
     from += sent;
     size -= static_cast<std::size_t>(sent);
@@ -97,7 +97,7 @@ std::size_t Channel::receive(std::byte* to, std::size_t size) {
     const ssize_t got = ::recv(socket_.get(), to, size, MSG_DONTWAIT);
     if (got > 0) return static_cast<std::size_t>(got);
     if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
-    throw ChannelBroken{ChannelBroken::Why::closed};
+    throw ChannelBroken{ChannelBroken::Reason::closed};
   }
 }
 

@@ -21,7 +21,7 @@ inline constexpr std::int64_t kMaxChannelText = std::int64_t{256} << 20;
 
 /// The peer has exited, timed out, or sent invalid data.
 struct ChannelBroken {
-  enum class Why { closed, late, nonsense } why;
+  enum class Reason { closed, timed_out, invalid_data } why;
 };
 
 /// One end of a socket: sends and receives numbers, texts and bytes, with one deadline. Throws ChannelBroken.

@@ -159,8 +159,9 @@ void CompanionProcess::fail(const ChannelBroken& broken) {
   const auto unreadable = [&](const std::string& why) {
     return bad_input("{}: not a readable {} file ({})", place_, companion_.format, why);
   };
-  if (broken.why == ChannelBroken::Why::late) throw unreadable(fmt::format("it took longer than {} s", limit_.count()));
-  if (broken.why == ChannelBroken::Why::nonsense) throw unreadable("the answer about it makes no sense");
+  if (broken.why == ChannelBroken::Reason::timed_out)
+    throw unreadable(fmt::format("it took longer than {} s", limit_.count()));
+  if (broken.why == ChannelBroken::Reason::invalid_data) throw unreadable("the answer about it makes no sense");
   const int status = reap();
   const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
   if (signal == SIGKILL || signal == SIGXCPU || signal == SIGPROF)

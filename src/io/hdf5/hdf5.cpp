@@ -101,11 +101,11 @@ void write_to(int fd, std::int64_t offset, const Hdf5File& contents, const std::
       channel.flush();
     } catch (const ChannelBroken& broken) {
       // If the process ended early, its last message gives the reason.
-      if (broken.why != ChannelBroken::Why::closed) throw;
+      if (broken.why != ChannelBroken::Reason::closed) throw;
     }
     const auto tag = static_cast<Hdf5Tag>(channel.u8());
     if (tag == Hdf5Tag::error) throw bad_input("{}: {}", place, printable(channel.text()));
-    if (tag != Hdf5Tag::end) throw ChannelBroken{ChannelBroken::Why::nonsense};
+    if (tag != Hdf5Tag::end) throw ChannelBroken{ChannelBroken::Reason::invalid_data};
   } catch (const ChannelBroken& broken) {
     process.fail(broken);
   }

@@ -12,7 +12,7 @@
 namespace attn::io {
 namespace {
 
-ChannelBroken nonsense() { return {ChannelBroken::Why::nonsense}; }
+ChannelBroken invalid_data() { return {ChannelBroken::Reason::invalid_data}; }
 
 class Answer {
  public:
@@ -35,7 +35,7 @@ class Answer {
           break;
         }
         case Hdf5Tag::attribute:
-          if (object == nullptr) throw nonsense();
+          if (object == nullptr) throw invalid_data();
           read_attribute(*object);
           break;
         case Hdf5Tag::error:
@@ -43,14 +43,14 @@ class Answer {
         case Hdf5Tag::end:
           return result;
         default:
-          throw nonsense();
+          throw invalid_data();
       }
     }
   }
 
  private:
   Hdf5Object& add(Hdf5File& result, std::string path) const {
-    if (static_cast<std::int64_t>(result.objects.size()) == kMaxHdf5Objects) throw nonsense();
+    if (static_cast<std::int64_t>(result.objects.size()) == kMaxHdf5Objects) throw invalid_data();
     if (!is_utf8(path)) throw bad_input("{}: the name /{} is not UTF-8", place_, printable(path));
     const auto [added, is_new] = result.objects.try_emplace(std::move(path));
     if (!is_new) throw bad_input("{}: /{} occurs twice", place_, printable(added->first));
@@ -60,12 +60,12 @@ class Answer {
   Tensor read_tensor(const std::string& place) {
     const std::uint8_t dtype_number = channel_.u8();
     const std::uint8_t rank = channel_.u8();
-    if (dtype_number > static_cast<std::uint8_t>(DType::boolean) || rank > kMaxRank) throw nonsense();
+    if (dtype_number > static_cast<std::uint8_t>(DType::boolean) || rank > kMaxRank) throw invalid_data();
     const auto dtype = static_cast<DType>(dtype_number);
     std::vector<Dim> dims;
     for (int axis = 0; axis < rank; ++axis) {
       const std::uint64_t dim = channel_.u64();
-      if (dim > static_cast<std::uint64_t>(kMaxSize)) throw nonsense();
+      if (dim > static_cast<std::uint64_t>(kMaxSize)) throw invalid_data();
       dims.push_back(static_cast<Dim>(dim));
     }
     const auto size = byte_count(dtype, dims);
@@ -84,12 +84,12 @@ class Answer {
       }
       case Hdf5Storage::here:
         copied_ = checked_add(copied_, *size).value_or(kMaxSize);
-        if (is_bomb(copied_, file_.size())) throw nonsense();
+        if (is_bomb(copied_, file_.size())) throw invalid_data();
         bytes = Bytes(allocate_bytes(*size), *size);
         channel_.bytes({bytes.data().get(), static_cast<std::size_t>(*size)});
         break;
       default:
-        throw nonsense();
+        throw invalid_data();
     }
     return tensor_over(dtype, std::move(dims), bytes, place);
   }
@@ -100,7 +100,7 @@ class Answer {
     text.is_list = channel_.u8() != 0;
     const std::uint32_t count = channel_.u32();
     strings_ += count;
-    if (strings_ > kMaxHdf5Objects || (!text.is_list && count != 1)) throw nonsense();
+    if (strings_ > kMaxHdf5Objects || (!text.is_list && count != 1)) throw invalid_data();
     for (std::uint32_t i = 0; i < count; ++i) text.values.push_back(channel_.text());
     object.attributes.insert_or_assign(std::move(name), std::move(text));
   }

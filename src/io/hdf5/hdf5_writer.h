@@ -42,7 +42,7 @@ class Hdf5Writer {
         case Hdf5Tag::end:
           return;
         default:
-          throw ChannelBroken{ChannelBroken::Why::nonsense};
+          throw ChannelBroken{ChannelBroken::Reason::invalid_data};
       }
     }
   }

@@ -22,11 +22,12 @@ ImageTag next_tag(Channel& channel, const std::string& place) {
 
 Tensor read_image_answer(Channel& channel, const std::string& place) {
   const auto expect = [&](ImageTag tag) {
-    if (next_tag(channel, place) != tag) throw ChannelBroken{ChannelBroken::Why::nonsense};
+    if (next_tag(channel, place) != tag) throw ChannelBroken{ChannelBroken::Reason::invalid_data};
   };
   expect(ImageTag::size);
   const std::int64_t height = channel.u32(), width = channel.u32();
-  if (height < 1 || width < 1 || height > kMaxImagePixels / width) throw ChannelBroken{ChannelBroken::Why::nonsense};
+  if (height < 1 || width < 1 || height > kMaxImagePixels / width)
+    throw ChannelBroken{ChannelBroken::Reason::invalid_data};
   std::vector<std::byte> pixels;
   const auto row = static_cast<std::size_t>(width) * 3;
   for (std::int64_t y = 0; y < height; ++y) {

@@ -184,7 +184,7 @@ Count Explainer::flops_of(std::int32_t part) const {
   Count total = 0;
   for (std::int32_t inner = part; inner < end_of(part); ++inner)
     for (const graph::NodeId id : nodes_[at(inner)])
-      if (is_step_[at(id)]) total += graph::flops(graph_, graph_.nodes[at(id)], graph::Hidden::counted);
+      if (is_step_[at(id)]) total += graph::flops(graph_, graph_.nodes[at(id)], graph::HiddenPairs::counted);
   return total;
 }
 
@@ -288,7 +288,7 @@ void Explainer::add_flops(Explanation& out, std::int32_t part, Names& names, std
     const bool attends = group.layer != nullptr && group.layer->info->role == Role::dot_attention;
     axes.pass(node, attends);
     if (!is_step_[at(id)] || (only != kNone && inner != only)) continue;
-    for (const graph::FlopTerm& term : graph::flop_terms(graph_, node, graph::Hidden::counted)) {
+    for (const graph::FlopTerm& term : graph::flop_terms(graph_, node, graph::HiddenPairs::counted)) {
       if (term.count() == 0) continue;
       const bool grouped = inner != part && !group.rest;
       Product line;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "analysis/surprises.h"
+#include "analysis/model_warnings.h"
 #include "attn/base/text.h"
 #include "frontends/read_model.h"
 #include "model/names.h"
@@ -35,7 +35,7 @@ std::vector<Problem> validate(const std::string& source, std::string text, const
     const Document& file = read.file();
     for (const std::string& pointer : file.foreign_key_pointers())
       add_problem(as_warning(file.problem(pointer, true, "a key of another Keras version, ignored")), problems);
-    find_surprises(*read.root, file, problems);
+    find_model_warnings(*read.root, file, problems);
     if (Functional* model = read.model(); model != nullptr && model->connected) {
       for (const std::string& warning : trace_masks(*model).warnings) {
         const Layer* layer = find_quoted(*model, warning);

@@ -1,7 +1,7 @@
 // A number field that may be NaN or infinite, such as a bound or a fill value.
 #pragma once
 
-#include "attn/base/whole.h"
+#include "attn/base/whole_number.h"
 #include "config/any_number.h"
 #include "config/fields.h"
 

@@ -156,30 +156,30 @@ void DenseKernel::declare_calibrated(Weights& w) {
 
 ValueId DenseKernel::groups(Call& call) const { return call.builder().cast(call.weight(groups_), DType::int32); }
 
-ValueId DenseKernel::multiply(Call& call, ValueId x, Beside beside) const {
+ValueId DenseKernel::multiply(Call& call, ValueId x, Summand summand) const {
   graph::Builder& b = call.builder();
   x = b.cast(x, call.compute_dtype());  // integers are not yet cast to the compute dtype
   switch (how_->mode) {
     case QuantizationMode::int8:
-      return product_of_int8(call, x, beside);
+      return product_of_int8(call, x, summand);
     case QuantizationMode::float8:
       return product_of_floats(call, through_float8(call, x, inputs_scale_),
-                               through_float8(call, call.weight(kernel_), scale_), beside);
+                               through_float8(call, call.weight(kernel_), scale_), summand);
     case QuantizationMode::int4:
     case QuantizationMode::gptq:
     case QuantizationMode::awq:
       break;
   }
-  return product_of_matrix(call, x, beside);
+  return product_of_matrix(call, x, summand);
 }
 
 /// Returns whether the bias can be fused into the matrix product: not if another term is added before it.
-bool DenseKernel::takes_bias(Beside beside) const { return floats_.bias && *floats_.bias == columns_ && !beside; }
+bool DenseKernel::takes_bias(Summand summand) const { return floats_.bias && *floats_.bias == columns_ && !summand; }
 
 /// Adds the remaining terms to a product. `has_bias` means that the product already includes the bias.
-ValueId DenseKernel::with_rest(Call& call, ValueId y, Beside beside, bool has_bias) const {
+ValueId DenseKernel::with_rest(Call& call, ValueId y, Summand summand, bool has_bias) const {
   graph::Builder& b = call.builder();
-  if (beside) y = b.binary(BinaryFn::add, y, *beside);
+  if (summand) y = b.binary(BinaryFn::add, y, *summand);
   if (!floats_.bias || has_bias) return y;
   ValueId bias = call.weight(bias_);
   // Keras rounds the bias, so that a GPU can fuse it into the product.
@@ -188,7 +188,7 @@ ValueId DenseKernel::with_rest(Call& call, ValueId y, Beside beside, bool has_bi
   return b.binary(BinaryFn::add, y, bias);
 }
 
-ValueId DenseKernel::product_of_int8(Call& call, ValueId x, Beside beside) const {
+ValueId DenseKernel::product_of_int8(Call& call, ValueId x, Summand summand) const {
   graph::Builder& b = call.builder();
   const EinsumLetters& letters = floats_.letters;
   const std::string summed = without(letters.kernel, letters.out), units = without(letters.kernel, summed);
@@ -197,12 +197,12 @@ ValueId DenseKernel::product_of_int8(Call& call, ValueId x, Beside beside) const
   // the input are summed.
   const bool is_dense_map = shared(units, letters.in).empty() && shared(rest, letters.out) == rest &&
                             shared(summed, letters.in) == summed && letters.out.size() == rest.size() + units.size();
-  if (!is_dense_map) return sums_of_int8(call, x, beside);
+  if (!is_dense_map) return sums_of_int8(call, x, summand);
   graph::QuantizedLinear op;
   op.contracted = static_cast<int>(summed.size());
   op.units = columns_;
   op.inputs = inputs_;
-  op.bias = takes_bias(beside) && letters.out == rest + units;
+  op.bias = takes_bias(summand) && letters.out == rest + units;
   ValueId kernel = call.raw_weight(kernel_), scale = call.weight(scale_);
   if (const auto order = places_of(summed + units, letters.kernel); !is_order(order))
     kernel = b.transpose(kernel, order);
@@ -217,11 +217,11 @@ ValueId DenseKernel::product_of_int8(Call& call, ValueId x, Beside beside) const
   if (op.bias) inputs.push_back(call.weight(bias_));
   ValueId y = b.apply(op, inputs);
   if (const auto order = places_of(letters.out, rest + units); !is_order(order)) y = b.transpose(y, order);
-  return with_rest(call, y, beside, op.bias);
+  return with_rest(call, y, summand, op.bias);
 }
 
 /// Adds an einsum of integers, for products that are not a dense map.
-ValueId DenseKernel::sums_of_int8(Call& call, ValueId x, Beside beside) const {
+ValueId DenseKernel::sums_of_int8(Call& call, ValueId x, Summand summand) const {
   graph::Builder& b = call.builder();
   const EinsumLetters& letters = floats_.letters;
   const DType compute = call.compute_dtype();
@@ -250,17 +250,17 @@ ValueId DenseKernel::sums_of_int8(Call& call, ValueId x, Beside beside) const {
   } else {
     sums = b.apply(graph::Einsum{letters.equation()}, {x, b.cast(call.raw_weight(kernel_), compute)});
   }
-  return with_rest(call, b.binary(BinaryFn::divide, b.cast(sums, compute), scale), beside, false);
+  return with_rest(call, b.binary(BinaryFn::divide, b.cast(sums, compute), scale), summand, false);
 }
 
-ValueId DenseKernel::product_of_matrix(Call& call, ValueId x, Beside beside) const {
+ValueId DenseKernel::product_of_matrix(Call& call, ValueId x, Summand summand) const {
   graph::Builder& b = call.builder();
   const int contracted = floats_.letters.contracted();
   const Dim rows = rows_.size();
   // Keras dequantizes a kernel first if its memory is interpreted with other axes.
   const bool fits = contracted > 0 && how_->mode != QuantizationMode::awq &&
                     (how_->mode == QuantizationMode::int4 || b.shape(call.raw_weight(groups_))[0] == rows);
-  if (!fits) return product_of_floats(call, x, dequantized(call), beside);
+  if (!fits) return product_of_floats(call, x, dequantized(call), summand);
   graph::QuantizedLinear op;
   op.contracted = contracted;
   op.units = columns_;
@@ -269,11 +269,11 @@ ValueId DenseKernel::product_of_matrix(Call& call, ValueId x, Beside beside) con
   op.pairs = how_->bits == 4 ? graph::Pairs::outputs : graph::Pairs::none;
   op.rounded = floats_.by_einsum;
   op.inputs = how_->mode == QuantizationMode::int4 && !op.grouped ? inputs_ : std::nullopt;
-  op.bias = takes_bias(beside);
+  op.bias = takes_bias(summand);
   std::vector<ValueId> inputs = {x, call.raw_weight(kernel_), call.weight(scale_)};
   if (op.grouped) inputs.insert(inputs.end(), {call.raw_weight(zero_), groups(call)});
   if (op.bias) inputs.push_back(call.weight(bias_));
-  return with_rest(call, b.apply(op, inputs), beside, op.bias);
+  return with_rest(call, b.apply(op, inputs), summand, op.bias);
 }
 
 /// Returns the kernel dequantized to the compute dtype, in its own shape.
@@ -296,7 +296,7 @@ ValueId DenseKernel::dequantized(Call& call) const {
   return b.reshape(kernel, floats_.kernel);
 }
 
-ValueId DenseKernel::product_of_floats(Call& call, ValueId x, ValueId kernel, Beside beside) const {
+ValueId DenseKernel::product_of_floats(Call& call, ValueId x, ValueId kernel, Summand summand) const {
   graph::Builder& b = call.builder();
   const EinsumLetters& letters = floats_.letters;
   std::optional<ValueId> scale;
@@ -319,7 +319,7 @@ ValueId DenseKernel::product_of_floats(Call& call, ValueId x, ValueId kernel, Be
   ValueId y = contracted > 0 ? b.apply(graph::Linear{contracted}, {x, kernel})
                              : b.apply(graph::Einsum{letters.equation()}, {x, kernel});
   if (scale) y = b.binary(BinaryFn::divide, y, *scale);
-  return with_rest(call, y, beside, false);
+  return with_rest(call, y, summand, false);
 }
 
 ValueId DenseKernel::through_float8(Call& call, ValueId x, int scale) const {

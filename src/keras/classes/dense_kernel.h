@@ -30,23 +30,23 @@ class DenseKernel {
   void declare(Weights& w, const Quantization& how, const QuantizationConfig& config, Floats floats);
   [[nodiscard]] bool is_quantized() const { return how_.has_value(); }
   [[nodiscard]] const EinsumLetters& letters() const { return floats_.letters; }
-  /// Computes x·kernel + `beside` + bias; `beside` is an optional term.
-  [[nodiscard]] graph::ValueId multiply(Call& call, graph::ValueId x, std::optional<graph::ValueId> beside = {}) const;
+  /// Computes x·kernel + `summand` + bias; `summand` is an optional term.
+  [[nodiscard]] graph::ValueId multiply(Call& call, graph::ValueId x, std::optional<graph::ValueId> summand = {}) const;
 
  private:
-  using Beside = std::optional<graph::ValueId>;
+  using Summand = std::optional<graph::ValueId>;
 
   void declare_integers(Weights& w);
   void declare_float8(Weights& w);
   void declare_calibrated(Weights& w);
   [[nodiscard]] Shape matrix() const;
-  [[nodiscard]] graph::ValueId product_of_int8(Call& call, graph::ValueId x, Beside beside) const;
-  [[nodiscard]] graph::ValueId sums_of_int8(Call& call, graph::ValueId x, Beside beside) const;
-  [[nodiscard]] graph::ValueId product_of_matrix(Call& call, graph::ValueId x, Beside beside) const;
+  [[nodiscard]] graph::ValueId product_of_int8(Call& call, graph::ValueId x, Summand summand) const;
+  [[nodiscard]] graph::ValueId sums_of_int8(Call& call, graph::ValueId x, Summand summand) const;
+  [[nodiscard]] graph::ValueId product_of_matrix(Call& call, graph::ValueId x, Summand summand) const;
   [[nodiscard]] graph::ValueId product_of_floats(Call& call, graph::ValueId x, graph::ValueId kernel,
-                                                 Beside beside) const;
-  [[nodiscard]] bool takes_bias(Beside beside) const;
-  [[nodiscard]] graph::ValueId with_rest(Call& call, graph::ValueId y, Beside beside, bool has_bias) const;
+                                                 Summand summand) const;
+  [[nodiscard]] bool takes_bias(Summand summand) const;
+  [[nodiscard]] graph::ValueId with_rest(Call& call, graph::ValueId y, Summand summand, bool has_bias) const;
   [[nodiscard]] graph::ValueId dequantized(Call& call) const;
   [[nodiscard]] graph::ValueId through_float8(Call& call, graph::ValueId x, int scale) const;
   [[nodiscard]] graph::ValueId groups(Call& call) const;

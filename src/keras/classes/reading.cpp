@@ -99,15 +99,16 @@ bool is_custom_layer(const Ref& ref, std::string_view class_name) {
 
 /// Returns a reference to a class of which only the name is known: from a notebook, an .h5 file, KerasHub, or a newer
 /// Keras. Empty for a name that may be misspelled.
-std::optional<Foreign> unknown_class(const Ref& ref, const Ref& class_ref, std::string_view class_name,
-                                     std::string_view module, const ClassInfo* info) {
+std::optional<CustomReference> unknown_class(const Ref& ref, const Ref& class_ref, std::string_view class_name,
+                                             std::string_view module, const ClassInfo* info) {
   if (info != nullptr) {
     if (!is_of_another_module(module, *info)) return std::nullopt;
-    return Foreign{class_ref, fmt::format("the class '{}' of the module '{}' is not known; only built-in classes run",
-                                          printable(class_name), printable(module))};
+    return CustomReference{class_ref,
+                           fmt::format("the class '{}' of the module '{}' is not known; only built-in classes run",
+                                       printable(class_name), printable(module))};
   }
   if (const std::string_view why = missing_family(class_name); !why.empty() && module.starts_with("keras_hub."))
-    return Foreign{class_ref, fmt::format("the class '{}' is not supported: {}", printable(class_name), why)};
+    return CustomReference{class_ref, fmt::format("the class '{}' is not supported: {}", printable(class_name), why)};
   const std::string meant = did_you_mean(class_name, ref.document().layers().names());
   // Keras 2 files have no modules; the translation adds them.
   const bool has_module = ref.find("module") && !ref.document().is_keras2();
@@ -115,12 +116,12 @@ std::optional<Foreign> unknown_class(const Ref& ref, const Ref& class_ref, std::
   const bool written_by_keras = has_module || ref.document().keras_version() != 0;
   if (!meant.empty() && (of_keras || !written_by_keras)) return std::nullopt;
   if (!is_custom_layer(ref, class_name) && model_of_layers(ref).empty()) return std::nullopt;
-  return Foreign{class_ref,
-                 fmt::format("the layer '{}' is not known{}; only built-in classes run", printable(class_name), meant)};
+  return CustomReference{
+      class_ref, fmt::format("the layer '{}' is not known{}; only built-in classes run", printable(class_name), meant)};
 }
 
 /// Returns the custom class inside a Keras wrapper layer, at any depth: TimeDistributed(Block()).
-std::optional<Foreign> wrapped_custom_class(const Ref& ref) {
+std::optional<CustomReference> wrapped_custom_class(const Ref& ref) {
   const auto config = ref.is_object() ? ref.find("config") : std::nullopt;
   if (!config || !config->is_object()) return std::nullopt;
   for (const char* key : {"layer", "forward_layer", "backward_layer", "cell", "cells"}) {
@@ -203,12 +204,12 @@ LayerPtr read_layer(const Ref& ref, std::vector<std::string>& warnings) {
   const auto [package, class_name] = package_and_class(class_ref.text());
   const auto module_ref = ref.find("module");
   const std::string module = module_ref && module_ref->is_string() ? module_ref->text() : std::string();
-  std::optional<Foreign> foreign = foreign_class(ref);
+  std::optional<CustomReference> foreign = foreign_class(ref);
   if (const auto config = ref.find("config"); !foreign && config) foreign = foreign_activation(*config);
   const ClassTable& layers = ref.document().layers();
   const ClassInfo* const named = layers.find(class_name);
   if (!foreign && named != nullptr && carries_code(*named) && is_custom_layer(ref, class_name))
-    foreign = Foreign{class_ref, refusal("layer", *named)};
+    foreign = CustomReference{class_ref, refusal("layer", *named)};
 
   const bool operation = module.starts_with("keras.src.ops") || module.starts_with("keras.ops") ||
                          is_unnamed_operation(ref, class_name, layers);
@@ -271,9 +272,9 @@ void check_arguments(const Layer& layer, const Json& nodes, Version version) {
 }
 
 /// A key that the version lacks may be omitted only if its value is that version's behavior.
-void check_left_out(const Layer& layer, const std::vector<Fields::LeftOut>& keys, Version version) {
+void check_omitted_keys(const Layer& layer, const std::vector<Fields::OmittedKey>& keys, Version version) {
   Json defaults = Json::object();
-  for (const Fields::LeftOut& key : keys) {
+  for (const Fields::OmittedKey& key : keys) {
     if (key.value.is_null() || key.value == false || key.key == "seed") continue;
     if (defaults.empty()) {
       const LayerPtr fresh = made(*layer.info);
@@ -296,7 +297,7 @@ Json layer_config(Layer& layer, Version version) {
   Json out = object_with_room(16);
   Fields fields(out, version);
   layer.config(fields);
-  check_left_out(layer, fields.left_out(), version);
+  check_omitted_keys(layer, fields.omitted_keys(), version);
   if (layer.is_operation() && version < 311) {
     const Version until = layer.info->named_until;
     if (until == kWhereAlone ? out.size() > 1 : version > until) out.erase("name");

@@ -20,13 +20,13 @@ std::int64_t seed_of(const Json& seed, const std::string& layer, std::uint64_t r
 }
 
 /// A random draw of a layer, before the graph input of the draw exists.
-struct Begun {
+struct PendingDraw {
   Training& training;
   std::string layer;
   std::string input;  ///< name of the graph input
 };
 
-Begun begin_draw(Lowering& lowering, const Layer& layer) {
+PendingDraw begin_draw(Lowering& lowering, const Layer& layer) {
   Training& training = *lowering.training;
   training.random.insert(&layer);
   const std::string name = lowering.scope() + layer.name;
@@ -45,7 +45,7 @@ bool drops(Call& call, double rate) { return drops(call.lowering(), rate); }
 graph::ValueId dropped(Lowering& lowering, const Layer& layer, graph::ValueId x, double rate, const Json& seed,
                        const Shape& noise) {
   graph::Builder& b = lowering.builder();
-  const Begun draw = begin_draw(lowering, layer);
+  const PendingDraw draw = begin_draw(lowering, layer);
   if (rate >= 1.0) return b.binary(graph::BinaryFn::multiply, x, b.scalar_like(x, 0.0));
   const graph::ValueId count = b.input(draw.input, DType::int64, {});
   draw.training.draws.push_back({draw.layer, count});
@@ -67,7 +67,7 @@ Shape noise_of(const Json& noise_shape, Shape input) {
 }
 
 graph::ValueId normal_noise(Call& call, const Shape& shape, const Json& seed) {
-  const Begun draw = begin_draw(call.lowering(), call.layer());
+  const PendingDraw draw = begin_draw(call.lowering(), call.layer());
   const graph::ValueId numbers = call.builder().input(draw.input, call.compute_dtype(), shape);
   draw.training.draws.push_back({draw.layer, numbers, seed_of(seed, draw.layer, draw.training.seed)});
   return numbers;

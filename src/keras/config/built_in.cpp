@@ -166,24 +166,27 @@ std::pair<std::string_view, std::string_view> package_and_class(std::string_view
                                       : std::pair{name.substr(0, at), name.substr(at + 1)};
 }
 
-std::optional<Foreign> foreign_class(const Ref& object) {
+std::optional<CustomReference> foreign_class(const Ref& object) {
   if (const auto module = object.find("module");
       module && module->is_string() && !module->text().empty() && !is_keras_module(module->text()))
-    return Foreign{*module, fmt::format("the class '{}' of the module '{}' is not Keras's; only built-in classes run",
-                                        printable(object["class_name"].text()), printable(module->text()))};
+    return CustomReference{*module,
+                           fmt::format("the class '{}' of the module '{}' is not Keras's; only built-in classes run",
+                                       printable(object["class_name"].text()), printable(module->text()))};
   // The form in .h5 files.
   if (const auto class_name = object.find("class_name"); class_name && class_name->is_string()) {
     if (const auto package = package_and_class(class_name->text()).first; !is_keras_package(package))
-      return Foreign{*class_name, fmt::format("the class '{}' is registered by custom code; only built-in classes run",
-                                              printable(class_name->text()))};
+      return CustomReference{*class_name,
+                             fmt::format("the class '{}' is registered by custom code; only built-in classes run",
+                                         printable(class_name->text()))};
   }
   if (const auto registered = object.find("registered_name"); registered && registered->is_string()) {
     // A class that was defined in a notebook has no module; Keras writes the module of all its own classes.
     const auto module = object.find("module");
     const bool of_notebook = module && module->is_null() && registered->text().find('>') == std::string::npos;
     if (of_notebook || !is_keras_package(package_and_class(registered->text()).first))
-      return Foreign{*registered, fmt::format("the class '{}' is registered by custom code; only built-in classes run",
-                                              printable(registered->text()))};
+      return CustomReference{*registered,
+                             fmt::format("the class '{}' is registered by custom code; only built-in classes run",
+                                         printable(registered->text()))};
   }
   return std::nullopt;
 }
@@ -235,16 +238,17 @@ std::string object_name(const Json& object) {
   return custom_object(Ref(document)).value_or(object.value("class_name", ""));
 }
 
-std::optional<Foreign> foreign_activation(const Ref& config) {
+std::optional<CustomReference> foreign_activation(const Ref& config) {
   const auto activation = config.is_object() ? config.find("activation") : std::nullopt;
   if (!activation || !activation->is_object()) return std::nullopt;
-  if (is_lambda(*activation)) return Foreign{*activation, kLambdaRefusal};
+  if (is_lambda(*activation)) return CustomReference{*activation, kLambdaRefusal};
   const auto kind = activation->find("class_name"), function = activation->find("config");
   if (!kind || !kind->is_string() || kind->text() != "function" || !function || !function->is_string())
     return std::nullopt;
   if (is_keras_package(package_and_class(function->text()).first)) return std::nullopt;
-  return Foreign{*activation, fmt::format("the function '{}' is registered by custom code; only built-in classes run",
-                                          shortened(function->text()))};
+  return CustomReference{*activation,
+                         fmt::format("the function '{}' is registered by custom code; only built-in classes run",
+                                     shortened(function->text()))};
 }
 
 void check_built_in(const Ref& object) {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "attn/base/text.h"
-#include "attn/base/whole.h"
+#include "attn/base/whole_number.h"
 #include "config/built_in.h"
 
 namespace attn::keras {

@@ -89,7 +89,7 @@ class Fields {
     } else if (version_ >= since) {
       (*out_)[std::string(key)] = write(value);
     } else {
-      left_out_.push_back({std::string(key), since, write(value)});
+      omitted_keys_.push_back({std::string(key), since, write(value)});
     }
   }
   /// Reads or writes a required key.
@@ -123,12 +123,12 @@ class Fields {
   void check_keys() const;
 
   /// A key that the requested version does not have, and its value.
-  struct LeftOut {
+  struct OmittedKey {
     std::string key;
     Version since;
     Json value;
   };
-  [[nodiscard]] const std::vector<LeftOut>& left_out() const noexcept { return left_out_; }
+  [[nodiscard]] const std::vector<OmittedKey>& omitted_keys() const noexcept { return omitted_keys_; }
 
  private:
   void read(const Ref& ref, bool& value) { value = ref.boolean(); }
@@ -210,7 +210,7 @@ class Fields {
   Json* out_ = nullptr;
   Version version_ = kNewest;
   std::vector<std::string> known_, ignored_, foreign_, missing_;
-  std::vector<LeftOut> left_out_;
+  std::vector<OmittedKey> omitted_keys_;
 };
 
 }  // namespace attn::keras

@@ -10,16 +10,16 @@
 namespace attn::keras {
 
 /// A reference to custom code, and the message that rejects it.
-struct Foreign {
+struct CustomReference {
   Ref place;
   std::string why;
 };
 
 /// Returns the reference if a serialized object names a module or registration of custom code.
-[[nodiscard]] std::optional<Foreign> foreign_class(const Ref& object);
+[[nodiscard]] std::optional<CustomReference> foreign_class(const Ref& object);
 
 /// Returns the reference if the activation in a layer's config is a lambda or a custom registered function.
-[[nodiscard]] std::optional<Foreign> foreign_activation(const Ref& config);
+[[nodiscard]] std::optional<CustomReference> foreign_activation(const Ref& config);
 
 /// Returns the name of a custom initializer, regularizer or constraint: a class or function that a user registered or
 /// passed, or "a lambda". Empty for an object of Keras, and for a form that Keras does not write for custom objects.

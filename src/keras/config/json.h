@@ -166,14 +166,14 @@ class Document {
 };
 
 /// While it exists, the document's problems are thrown instead of collected, so that a caller can catch them.
-class NotCollecting {
+class ThrowGuard {
  public:
-  explicit NotCollecting(const Document& document) : document_(document), problems_(document.collected()) {
+  explicit ThrowGuard(const Document& document) : document_(document), problems_(document.collected()) {
     document.collect(nullptr);
   }
-  ~NotCollecting() { document_.collect(problems_); }
-  NotCollecting(const NotCollecting&) = delete;
-  NotCollecting& operator=(const NotCollecting&) = delete;
+  ~ThrowGuard() { document_.collect(problems_); }
+  ThrowGuard(const ThrowGuard&) = delete;
+  ThrowGuard& operator=(const ThrowGuard&) = delete;
 
  private:
   const Document& document_;

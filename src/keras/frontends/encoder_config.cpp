@@ -77,7 +77,7 @@ void check_rate(const Ref& config) {
 }
 
 /// Checks constraints between keys. Reports every problem of the config, not only the first.
-void check_together(const Ref& config, const EncoderConfig& read) {
+void check_constraints(const Ref& config, const EncoderConfig& read) {
   const auto refuse = [&](const char* key, const std::string& message) {
     config.document().attempt([&] { key == nullptr ? config.fail(message) : config[key].fail(message); });
   };
@@ -117,7 +117,7 @@ EncoderConfig read(const Ref& config, std::vector<std::string>& warnings) {
   const auto layers = f.take("layers");
   f.check_keys();
   check_rate(config);
-  check_together(config, out);
+  check_constraints(config, out);
   const Document& document = config.document();
   if (layers) {
     document.attempt([&] {

@@ -14,7 +14,7 @@ constexpr std::int64_t kSmallFile = std::int64_t{1} << 20;
 constexpr std::size_t kFloat8Arrays = 7;  // number of arrays of a float8 layer with a kernel, besides the bias
 
 /// A dense map or an embedding inside another layer, without quantization according to its config.
-struct Inner {
+struct InnerLayer {
   std::string pointer;  ///< JSON pointer of the enclosing layer whose config is in the file
   std::string place;    ///< place relative to the enclosing layer's key, without "/vars"
   std::string stored;   ///< full key in the weight file, including "/vars/"
@@ -28,9 +28,9 @@ std::string place_of(const std::string& store_path) {
 
 std::string kind_of(const graph::WeightSpec& spec) { return spec.path.substr(spec.path.rfind('/') + 1); }
 
-std::vector<Inner> inner_layers(Layer& root) {
+std::vector<InnerLayer> inner_layers(Layer& root) {
   std::map<std::string, std::string> places;  // key of the outermost layer at each pointer
-  std::vector<Inner> out;
+  std::vector<InnerLayer> out;
   visit_variables(root, [&](const Variable& variable) {
     const graph::WeightSpec spec = variable.named();
     const std::string& around = places.emplace(variable.layer.pointer, variable.store).first->second;
@@ -38,7 +38,7 @@ std::vector<Inner> inner_layers(Layer& root) {
     const std::string kind = kind_of(spec);
     if (place.size() <= around.size() + std::string_view("vars/").size() || !place.starts_with(around)) return;
     if ((kind == "kernel" || kind == "embeddings") && is_floating(spec.dtype)) {
-      Inner inner{variable.layer.pointer, place.substr(around.size()), place, spec.shape};
+      InnerLayer inner{variable.layer.pointer, place.substr(around.size()), place, spec.shape};
       inner.place.resize(inner.place.size() - std::string_view("/vars/").size());
       out.push_back(std::move(inner));
     } else if (kind == "bias" && !out.empty() && out.back().stored == place) {
@@ -59,7 +59,7 @@ Dim group_size(const Tensor& groups) {
 }
 
 /// Returns the quantization that a layer's arrays show; empty if the arrays are not quantized, or are inconsistent.
-std::optional<Quantization> shown_by(const std::vector<Tensor>& arrays, const Inner& inner) {
+std::optional<Quantization> shown_by(const std::vector<Tensor>& arrays, const InnerLayer& inner) {
   const std::size_t bias = inner.has_bias ? 1 : 0;
   if (arrays.empty()) return std::nullopt;
   Quantization out;
@@ -104,7 +104,7 @@ bool may_hide(Layer& root, const ReadOptions& options) {
 std::map<std::string, std::shared_ptr<const StoredQuantization>, std::less<>> hidden_quantization(
     Layer& root, const ReadOptions& options) {
   std::map<std::string, std::shared_ptr<const StoredQuantization>, std::less<>> out;
-  const std::vector<Inner> inner = inner_layers(root);
+  const std::vector<InnerLayer> inner = inner_layers(root);
   if (inner.empty() || !options.stored || !may_hide(root, options)) return out;
   std::map<std::string, std::map<std::int64_t, Tensor>> numbered;
   for (const NamedTensor& array : options.stored()) {
@@ -115,7 +115,7 @@ std::map<std::string, std::shared_ptr<const StoredQuantization>, std::less<>> hi
     numbered[place_of(array.name)].emplace(std::stoll(number), array.tensor);
   }
   std::map<std::string, StoredQuantization> found;
-  for (const Inner& layer : inner) {
+  for (const InnerLayer& layer : inner) {
     const auto at = numbered.find(layer.stored);
     if (at == numbered.end()) continue;
     std::vector<Tensor> list;

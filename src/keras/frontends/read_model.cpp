@@ -46,7 +46,7 @@ std::optional<Shape> built_shape(const Ref& ref) {
 std::string class_of_bare_config(const Ref& config) {
   if (config.find("layers")) return config.find("input_layers") ? "Functional" : "Sequential";
   std::vector<std::string> fitting;
-  const NotCollecting trying(config.document());
+  const ThrowGuard trying(config.document());
   for (const std::string_view class_name : config.document().layers().names()) {
     std::vector<std::string> ignored;
     try {

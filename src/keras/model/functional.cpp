@@ -141,11 +141,11 @@ bool Functional::is_functional_member(std::string_view layer) const {
 }
 
 void Functional::finish_reading(const Document& of_file, std::size_t before) {
-  if (of_file.collects()) check_what_is_right(of_file);
+  if (of_file.collects()) check_valid_parts(of_file);
   of_file.stop_after_problems(before);
   connect();
   build_symbolic();
-  Met met;
+  FirstLayers met;
   pair_shared(*this, met);
 }
 
@@ -166,7 +166,7 @@ void Functional::pair(Layer& layer, Layer& with) {
     pair(*inner[i].layer, *others[i].layer);
 }
 
-void Functional::pair_shared(Functional& model, Met& met) {
+void Functional::pair_shared(Functional& model, FirstLayers& met) {
   for (Layer* layer : model.members_) {
     const auto id = layer->envelope.find("shared_object_id");
     if (id != layer->envelope.end() && id->is_number_integer()) {
@@ -330,7 +330,7 @@ std::vector<TensorPtr> Functional::run(Lowering& lowering, const std::vector<Ten
       const auto given = tensors_of(ArgList{args, kwargs});
       const bool runs = as_custom(layer) == nullptr && std::none_of(given.begin(), given.end(), is_unknown);
       const std::vector<TensorPtr> outputs =
-          runs ? tensors_of(lowering.apply(layer, args, kwargs)) : told_results(lowering, node);
+          runs ? tensors_of(lowering.apply(layer, args, kwargs)) : expected_results(lowering, node);
       if (record) {
         layer.node_shapes.resize(layer.nodes.size());
         auto& shapes = layer.node_shapes[static_cast<std::size_t>(node.index)];
@@ -346,7 +346,7 @@ std::vector<TensorPtr> Functional::run(Lowering& lowering, const std::vector<Ten
   return out;
 }
 
-std::vector<TensorPtr> Functional::told_results(Lowering& lowering, const NodeKey& node) {
+std::vector<TensorPtr> Functional::expected_results(Lowering& lowering, const NodeKey& node) {
   if (!unknown_results_) {
     unknown_results_.emplace();
     for (const Layer* reader : members_) unknown_results_->learn(*reader);

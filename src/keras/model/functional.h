@@ -84,7 +84,7 @@ class Functional : public Layer {
   [[nodiscard]] bool is_wrong(const std::string& layer_name) const { return wrong_.contains(layer_name); }
   /// Checks the names and indices of all calls, and the shapes of the calls whose inputs are valid. Used while problems
   /// are collected (Document::attempt).
-  void check_what_is_right(const Document& document);
+  void check_valid_parts(const Document& document);
   /// Lowers every call of valid layers with valid inputs.
   void check_calls(const Document& document);
 
@@ -92,17 +92,17 @@ class Functional : public Layer {
   [[nodiscard]] NodeKey producer(const TensorRef& ref, const std::string& pointer) const;
 
   /// The layers in the order of the file: the first of each name and id.
-  struct Met {
+  struct FirstLayers {
     std::map<std::string, Layer*> by_name;
     std::map<std::int64_t, Layer*> by_id;
   };
   /// Makes one layer of those that `model` and nested models share by an id.
-  void pair_shared(Functional& model, Met& met);
+  void pair_shared(Functional& model, FirstLayers& met);
   /// Makes `with` represent `layer`, and each layer below `with` the corresponding one below `layer`.
   void pair(Layer& layer, Layer& with);
   /// Returns the results of a call that cannot be lowered. They have the shapes for which their readers were built,
   /// otherwise unknown shapes.
-  [[nodiscard]] std::vector<TensorPtr> told_results(Lowering& lowering, const NodeKey& node);
+  [[nodiscard]] std::vector<TensorPtr> expected_results(Lowering& lowering, const NodeKey& node);
 
   std::vector<LayerPtr> owned_;
   std::vector<Layer*> members_;  ///< owned and borrowed members

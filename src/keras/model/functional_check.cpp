@@ -11,7 +11,7 @@
 
 namespace attn::keras {
 
-void Functional::check_what_is_right(const Document& of_file) {
+void Functional::check_valid_parts(const Document& of_file) {
   const auto check = [&](const std::vector<TensorRef>& refs, const std::string& at) {
     for (const TensorRef& ref : refs)
       if (!is_wrong(ref.layer)) of_file.attempt([&] { (void)producer(ref, at); });

@@ -44,7 +44,8 @@ void MaskRecorder::finish() {
     if (warning.is_due) trace_.warnings.push_back(warning.text);
 }
 
-MaskRecorder::Call MaskRecorder::begin(const Layer& layer, const Bound& bound, const Arg& args, const Arg& kwargs) {
+MaskRecorder::Call MaskRecorder::begin(const Layer& layer, const BoundArguments& bound, const Arg& args,
+                                       const Arg& kwargs) {
   MaskRow row;
   row.name = layer.name;
   row.class_name = layer.class_name();

@@ -13,7 +13,7 @@ namespace attn::keras {
 
 class MaskRecorder {
  public:
-  using Bound = std::map<std::string, Arg, std::less<>>;
+  using BoundArguments = std::map<std::string, Arg, std::less<>>;
 
   MaskRecorder(const graph::Graph& graph, MaskTrace& trace) : graph_(graph), trace_(trace) {}
 
@@ -33,7 +33,7 @@ class MaskRecorder {
   };
 
   /// `bound` are the arguments with their masks filled in, `args` and `kwargs` those of the caller.
-  [[nodiscard]] Call begin(const Layer& layer, const Bound& bound, const Arg& args, const Arg& kwargs);
+  [[nodiscard]] Call begin(const Layer& layer, const BoundArguments& bound, const Arg& args, const Arg& kwargs);
   /// Called when the layer has computed its results, before they get masks. `uses_masks`: also if no operation of the
   /// graph shows it.
   void computed(const Call& call, bool uses_masks);

@@ -71,9 +71,9 @@ Arg ModelLowering::as_inputs(const Arg& arg, std::optional<DType> dtype) {
   return arg;
 }
 
-ModelLowering::Bound ModelLowering::bind(Layer& layer, const Arg& args, const Arg& kwargs) {
+ModelLowering::BoundArguments ModelLowering::bind(Layer& layer, const Arg& args, const Arg& kwargs) {
   const auto names = layer.arguments();
-  Bound bound;
+  BoundArguments bound;
   const ArgList& list = *args.as<ArgList>();
   if (list.size() > names.size()) throw bad_input("called with {} arguments, it takes {}", list.size(), names.size());
   for (std::size_t i = 0; i < list.size(); ++i) bound.emplace(std::string(names[i]), list[i]);
@@ -88,7 +88,7 @@ ModelLowering::Bound ModelLowering::bind(Layer& layer, const Arg& args, const Ar
   return bound;
 }
 
-void ModelLowering::fill_masks(Layer& layer, Bound& bound) {
+void ModelLowering::fill_masks(Layer& layer, BoundArguments& bound) {
   const auto names = layer.arguments();
   const auto takes = [&](std::string_view name) { return std::find(names.begin(), names.end(), name) != names.end(); };
   const auto missing = [&](std::string_view name) {

@@ -47,10 +47,10 @@ class ModelLowering final : public Lowering {
 
   /// Sizes that replace unknown ones in the results of custom layers, all of whose elements are 0. The graph is then
   /// for counting, not for running. If empty, such a layer is an error.
-  struct Opened {
+  struct AssumedSizes {
     std::int64_t batch = 1, length = 1;
   };
-  std::optional<Opened> opened;
+  std::optional<AssumedSizes> opened;
 
   /// The results of text layers so far.
   std::vector<TextStage> texts;
@@ -83,11 +83,11 @@ class ModelLowering final : public Lowering {
     const auto found = ones.find(&layer);
     return found == ones.end() ? &layer : found->second;
   }
-  using Bound = std::map<std::string, Arg, std::less<>>;
-  static Bound bind(Layer& layer, const Arg& args, const Arg& kwargs);
+  using BoundArguments = std::map<std::string, Arg, std::less<>>;
+  static BoundArguments bind(Layer& layer, const Arg& args, const Arg& kwargs);
   /// Converts arrays to tensors, and casts float tensors to `dtype`, the layer's dtype, if it has one.
   Arg as_inputs(const Arg& arg, std::optional<DType> dtype);
-  static void fill_masks(Layer& layer, Bound& bound);
+  static void fill_masks(Layer& layer, BoundArguments& bound);
   /// Throws Error (bad_input) if a layer that computes with numbers would read strings.
   static void check_texts(const Layer& layer, const Arg& args, const Arg& kwargs);
   void count(const Layer& layer);

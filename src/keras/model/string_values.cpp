@@ -4,7 +4,7 @@
 
 #include "attn/base/error.h"
 #include "attn/base/text.h"
-#include "classes/layers/preprocessing/gives_texts.h"
+#include "classes/layers/preprocessing/string_output.h"
 
 namespace attn::keras {
 namespace {
@@ -24,14 +24,14 @@ bool same_terms(const text::Lookup& a, const text::Lookup& b) {
 }  // namespace
 
 bool gives_texts(const Layer& layer) {
-  return dynamic_cast<const GivesTexts*>(&layer) != nullptr && !layer.takes_texts();
+  return dynamic_cast<const StringOutput*>(&layer) != nullptr && !layer.takes_texts();
 }
 
 Strings strings_of(const graph::Graph& graph, const std::vector<const Layer*>& callees) {
   Strings out;
   for (std::size_t i = 0; i < callees.size() && i < graph.layers.size(); ++i) {
     if (!gives_texts(*callees[i])) continue;
-    const auto terms = std::make_shared<const text::Lookup>(dynamic_cast<const GivesTexts&>(*callees[i]).places());
+    const auto terms = std::make_shared<const text::Lookup>(dynamic_cast<const StringOutput&>(*callees[i]).places());
     for (const graph::ValueId value : graph.layers[i].outputs) out.emplace(value, terms);
   }
   if (out.empty()) return out;

@@ -103,7 +103,7 @@ Thresholds Thresholds::spread(std::int64_t count) {
 }
 
 ValueId confusion(const MetricCall& call, const Thresholds& thresholds, const ConfusionFields& fields,
-                  std::initializer_list<Confused> kinds) {
+                  std::initializer_list<ConfusionKind> kinds) {
   Builder& b = call.b;
   LossCall matched(b, call.y_true, call.y_pred);
   match_targets(matched);
@@ -139,9 +139,9 @@ ValueId confusion(const MetricCall& call, const Thresholds& thresholds, const Co
   const Expression above = passing(flat(pred), thresholds).cast(pred.dtype());  // (N, L, T)
   const Expression below = 1.0 - above;
   std::vector<ValueId> rows;
-  for (const Confused kind : kinds) {
-    const bool is_label = kind == Confused::true_positives || kind == Confused::false_negatives;
-    const bool is_above = kind == Confused::true_positives || kind == Confused::false_positives;
+  for (const ConfusionKind kind : kinds) {
+    const bool is_label = kind == ConfusionKind::true_positives || kind == ConfusionKind::false_negatives;
+    const bool is_above = kind == ConfusionKind::true_positives || kind == ConfusionKind::false_positives;
     rows.push_back(((is_label ? labels : others) * (is_above ? above : below)).reduced({ReduceFn::sum, {0}, true}));
   }
   return b.apply(graph::Concat{0}, rows);

@@ -32,12 +32,12 @@ struct ConfusionFields {
   std::vector<double> label_weights;
 };
 
-enum class Confused : std::uint8_t { true_positives, false_positives, true_negatives, false_negatives };
+enum class ConfusionKind : std::uint8_t { true_positives, false_positives, true_negatives, false_negatives };
 
 /// Returns the weighted number of predictions of each kind: (kinds, labels, thresholds), where `labels` is 1 unless
 /// `multi_label`. Throws Error (bad_input) if targets or weights do not have the shape of the predictions.
 [[nodiscard]] graph::ValueId confusion(const MetricCall& call, const Thresholds& thresholds,
-                                       const ConfusionFields& fields, std::initializer_list<Confused> kinds);
+                                       const ConfusionFields& fields, std::initializer_list<ConfusionKind> kinds);
 
 /// Reads the field `thresholds` of a config: null or a list of numbers from 0 to 1. If `one`, it may also be a single
 /// number, and the list must not be empty.

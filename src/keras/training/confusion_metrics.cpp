@@ -22,7 +22,7 @@ class AtThresholds : public Metric {
   std::optional<std::vector<double>> given_;
 };
 
-template <Confused kKind, bool kUp>
+template <ConfusionKind kKind, bool kUp>
 class ConfusionCount : public AtThresholds {
  public:
   MetricSums sums(const MetricCall& call) const override {
@@ -34,7 +34,7 @@ class ConfusionCount : public AtThresholds {
 
 /// The number of true positives divided by the sum of true positives and another kind: false positives (precision), or
 /// false negatives (recall).
-template <Confused kOther>
+template <ConfusionKind kOther>
 class ConfusionShare : public AtThresholds {
  public:
   void fields(Fields& f) override {
@@ -45,7 +45,7 @@ class ConfusionShare : public AtThresholds {
   MetricSums sums(const MetricCall& call) const override {
     constexpr double kBelowAll = -1e10;
     const Thresholds at = thresholds(of_.top_k ? kBelowAll : 0.5);
-    const graph::ValueId hits = confusion(call, at, of_, {Confused::true_positives});
+    const graph::ValueId hits = confusion(call, at, of_, {ConfusionKind::true_positives});
     const graph::ValueId misses = confusion(call, at, of_, {kOther});
     return {hits, call.b.binary(graph::BinaryFn::add, hits, misses), MeanRule{}, std::ssize(at.at)};
   }
@@ -55,12 +55,12 @@ class ConfusionShare : public AtThresholds {
 };
 
 constexpr MetricInfo kConfusionMetrics[] = {
-    {"TruePositives", "", "", make_metric<ConfusionCount<Confused::true_positives, true>>},
-    {"TrueNegatives", "", "", make_metric<ConfusionCount<Confused::true_negatives, true>>},
-    {"FalsePositives", "", "", make_metric<ConfusionCount<Confused::false_positives, false>>},
-    {"FalseNegatives", "", "", make_metric<ConfusionCount<Confused::false_negatives, false>>},
-    {"Precision", "", "", make_metric<ConfusionShare<Confused::false_positives>>},
-    {"Recall", "", "", make_metric<ConfusionShare<Confused::false_negatives>>},
+    {"TruePositives", "", "", make_metric<ConfusionCount<ConfusionKind::true_positives, true>>},
+    {"TrueNegatives", "", "", make_metric<ConfusionCount<ConfusionKind::true_negatives, true>>},
+    {"FalsePositives", "", "", make_metric<ConfusionCount<ConfusionKind::false_positives, false>>},
+    {"FalseNegatives", "", "", make_metric<ConfusionCount<ConfusionKind::false_negatives, false>>},
+    {"Precision", "", "", make_metric<ConfusionShare<ConfusionKind::false_positives>>},
+    {"Recall", "", "", make_metric<ConfusionShare<ConfusionKind::false_negatives>>},
 };
 
 }  // namespace

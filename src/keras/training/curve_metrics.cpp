@@ -14,8 +14,8 @@ constexpr std::int64_t kMostThresholds = 1'000'000;
 
 MetricSums all_kinds(const MetricCall& call, const Thresholds& at, const ConfusionFields& of, MetricRule rule) {
   return {confusion(call, at, of,
-                    {Confused::true_positives, Confused::false_positives, Confused::true_negatives,
-                     Confused::false_negatives}),
+                    {ConfusionKind::true_positives, ConfusionKind::false_positives, ConfusionKind::true_negatives,
+                     ConfusionKind::false_negatives}),
           graph::kNone, std::move(rule)};
 }
 

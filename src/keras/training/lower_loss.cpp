@@ -69,7 +69,7 @@ class PerOutput {
 constexpr std::size_t kMostMetrics = 1000;
 
 /// The loss and the loss weights from compile_config.
-struct Told {
+struct ConfiguredLoss {
   Json loss, weights;
 };
 
@@ -78,8 +78,8 @@ Json compile_config_of(const Functional& model, const LossOptions& options) {
                                 : model.envelope.value("compile_config", Json());
 }
 
-Told told(const Functional& model, const LossOptions& options, std::size_t outputs) {
-  Told out;
+ConfiguredLoss told(const Functional& model, const LossOptions& options, std::size_t outputs) {
+  ConfiguredLoss out;
   const Json compiled = compile_config_of(model, options);
   if (compiled.is_object()) out.weights = compiled.value("loss_weights", Json());
   if (options.loss) {
@@ -98,7 +98,7 @@ Told told(const Functional& model, const LossOptions& options, std::size_t outpu
 }
 
 /// Returns the input of the softmax or sigmoid that computed `x`, if one did.
-std::optional<ValueId> logits_behind(const graph::Graph& graph, ValueId x) {
+std::optional<ValueId> logits_of_probabilities(const graph::Graph& graph, ValueId x) {
   for (const graph::Node& node : graph.nodes) {
     if (node.outputs.front() != x) continue;
     const auto* softmax = std::get_if<graph::Softmax>(&node.op);
@@ -118,7 +118,7 @@ class LossLowering {
 
   void run(const std::vector<TensorPtr>& outputs) {
     const std::vector<std::string> names = output_names(model_, out_.graph);
-    const Told said = told(model_, options_, names.size());
+    const ConfiguredLoss said = told(model_, options_, names.size());
     const Document losses("loss", said.loss), weights("loss_weights", said.weights);
     const PerOutput loss(Ref(losses), names, "loss");
     const PerOutput weight(Ref(weights), names, "weight");
@@ -198,7 +198,7 @@ class LossLowering {
         {target, loss->labels(), predicted.rank() > 0 ? predicted.back() : 1, loss->is_bounded(), loss->ignored()});
 
     LossCall call(b_, target, b_.cast(tensor.id, computed_));
-    if (call.y_pred == tensor.id) call.logits = logits_behind(out_.graph, tensor.id);
+    if (call.y_pred == tensor.id) call.logits = logits_of_probabilities(out_.graph, tensor.id);
     if (classes) {
       if (!is_integer(b_.dtype(target))) call.y_true = b_.cast(target, DType::int32);
     } else {
@@ -217,7 +217,7 @@ class LossLowering {
       out_.sample_weights.push_back(*weights);
     }
     const ValueId prediction = b_.cast(tensor.id, computed_);
-    const auto behind = prediction == tensor.id ? logits_behind(out_.graph, tensor.id) : std::nullopt;
+    const auto behind = prediction == tensor.id ? logits_of_probabilities(out_.graph, tensor.id) : std::nullopt;
     measured_.push_back({output, {b_, target, prediction, behind, tensor.mask, weights}});
     return reduced(b_, values, weights, mask, *loss->reduction);
   }

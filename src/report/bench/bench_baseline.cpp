@@ -35,13 +35,13 @@ bool too_deep(std::string_view text) {
 }
 
 /// Thrown for a number that is not a count.
-struct NoCount {};
+struct InvalidCount {};
 
 /// Reads a count strictly: the library would also convert a fraction, true, and a number that exceeds 64 bits.
 template <typename Count>
 Count count_of(const Json& value) {
   const std::int64_t count = value.is_number_integer() ? value.get<std::int64_t>() : -1;  // negative also above 63 bits
-  if (count < 0 || count > std::numeric_limits<Count>::max()) throw NoCount{};
+  if (count < 0 || count > std::numeric_limits<Count>::max()) throw InvalidCount{};
   return static_cast<Count>(count);
 }
 
@@ -85,7 +85,7 @@ std::vector<BenchRow> parse_bench_json(const std::string& name, std::string_view
     throw bad_input("{}: not written by attn bench as JSON: it is not valid JSON", file);
   } catch (const Json::exception&) {
     throw unfit();
-  } catch (const NoCount&) {
+  } catch (const InvalidCount&) {
     throw unfit();
   }
 }

@@ -17,7 +17,7 @@
 namespace attn::report {
 namespace {
 
-using Facts = std::vector<std::pair<std::string, std::string>>;
+using Properties = std::vector<std::pair<std::string, std::string>>;
 
 Json layers_section(const keras::Summary& summary) {
   Table table{{{"Layer (type)"}, {"Output shape"}, {"Params", Align::right}}, {}};
@@ -36,7 +36,7 @@ Json layers_section(const keras::Summary& summary) {
   return section;
 }
 
-Facts summary_facts(const keras::Summary& summary) {
+Properties summary_facts(const keras::Summary& summary) {
   const auto sized = [](keras::Count count, keras::Count bytes) {
     return fmt::format("{} ({})", with_commas(count), memory_size(bytes));
   };
@@ -49,7 +49,7 @@ Facts summary_facts(const keras::Summary& summary) {
 void add_costs(Page& page, const CostReport& costs) {
   CostOptions options;
   options.expand_nested = true;
-  Facts facts;
+  Properties facts;
   for (const CostLine& line : costs_totals(costs, options)) facts.emplace_back(line.what, line.text);
   std::string size = fmt::format("At batch {}", costs.batch);
   if (costs.seq_len) size += fmt::format(", length {}", *costs.seq_len);
@@ -65,16 +65,17 @@ Json arena_section(const PlanReport& report, const PlanSteps& plan) {
   const auto arena = static_cast<double>(std::max<std::int64_t>(1, report.plan.arena_bytes));
   DrawnPlot drawing;
   drawing.size = {kArena, kRow * static_cast<double>(plan.steps.size())};
-  for (const plan::Stay& stay : plan.stays) {
-    const PlanStep& step = plan.steps[static_cast<std::size_t>(stay.first)];
-    const double behind = std::min(static_cast<double>(stay.last) + 1, static_cast<double>(plan.steps.size()));
+  for (const plan::Allocation& allocation : plan.allocations) {
+    const PlanStep& step = plan.steps[static_cast<std::size_t>(allocation.first)];
+    const double behind = std::min(static_cast<double>(allocation.last) + 1, static_cast<double>(plan.steps.size()));
     DrawnNode node;
     node.kind = layer_kind(step.class_name);
-    node.corner = {kArena * static_cast<double>(stay.offset) / arena, kRow * stay.first};
-    node.size = {std::max(1.0, kArena * static_cast<double>(stay.bytes) / arena), kRow * (behind - stay.first)};
-    node.title = title_of(report, plan, stay);
+    node.corner = {kArena * static_cast<double>(allocation.offset) / arena, kRow * allocation.first};
+    node.size = {std::max(1.0, kArena * static_cast<double>(allocation.bytes) / arena),
+                 kRow * (behind - allocation.first)};
+    node.title = title_of(report, plan, allocation);
     const int room = static_cast<int>((node.size.width - 20) / kCell);
-    if (room >= 4) node.lines = {shortened(fmt::format("{} {}", stay.first, step.operation), room)};
+    if (room >= 4) node.lines = {shortened(fmt::format("{} {}", allocation.first, step.operation), room)};
     drawing.nodes.push_back(std::move(node));
   }
   Json section = drawn_json(drawing);
@@ -102,7 +103,7 @@ void add_plan(Page& page, const PlanReport& report) {
 }
 
 void add_bench(Page& page, const BenchRow& row) {
-  Facts facts = {
+  Properties facts = {
       {"Latency", fmt::format("{} ms, the median of {} passes; 80% took {} to {} ms", measured(row.ms.median),
                               with_commas(row.iterations), measured(row.ms.p10), measured(row.ms.p90))},
       {"Speed", prefixed(row.gflops_per_second * 1e9, "FLOP/s")}};

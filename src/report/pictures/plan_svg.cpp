@@ -54,16 +54,16 @@ std::string plan_svg(const PlanReport& report) {
       out += fmt::format("<g class=\"box\"><rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\"/></g>\n",
                          left, y, kArena, kRow);
   }
-  for (const plan::Stay& stay : plan.stays) {
-    const PlanStep& step = plan.steps[static_cast<std::size_t>(stay.first)];
-    const double x = left + kArena * static_cast<double>(stay.offset) / arena;
-    const double wide = std::max(1.0, kArena * static_cast<double>(stay.bytes) / arena);
-    const double y = kTop + kRow * stay.first;
-    const double end = kTop + kRow * static_cast<double>(std::min<std::size_t>(static_cast<std::size_t>(stay.last) + 1,
-                                                                               plan.steps.size()));
+  for (const plan::Allocation& allocation : plan.allocations) {
+    const PlanStep& step = plan.steps[static_cast<std::size_t>(allocation.first)];
+    const double x = left + kArena * static_cast<double>(allocation.offset) / arena;
+    const double wide = std::max(1.0, kArena * static_cast<double>(allocation.bytes) / arena);
+    const double y = kTop + kRow * allocation.first;
+    const double end = kTop + kRow * static_cast<double>(std::min<std::size_t>(
+                                         static_cast<std::size_t>(allocation.last) + 1, plan.steps.size()));
     out += fmt::format(
         "<g class=\"{}\"><title>{}</title><rect x=\"{:.2f}\" y=\"{:.1f}\" width=\"{:.2f}\" height=\"{:.1f}\"/>",
-        layer_kind(step.class_name), xml_lines(title_of(report, plan, stay)), x, y, wide, end - y);
+        layer_kind(step.class_name), xml_lines(title_of(report, plan, allocation)), x, y, wide, end - y);
     const int room = static_cast<int>((wide - 10) / kCell);
     if (room >= 4) out += text_at(x + 5, y + kRow - 6, "detail", "start", shortened(step.operation, room));
     out += "</g>\n";

@@ -106,11 +106,11 @@ void add_idle_layers(const PlanReport& report, PlanSteps& out) {
 }
 
 /// Returns the used bytes of the arena at each step.
-std::vector<std::int64_t> live_bytes_of(const std::vector<plan::Stay>& stays, std::size_t steps) {
+std::vector<std::int64_t> live_bytes_of(const std::vector<plan::Allocation>& allocations, std::size_t steps) {
   std::vector<std::int64_t> changes(steps + 1, 0);
-  for (const plan::Stay& stay : stays) {
-    changes[std::min(static_cast<std::size_t>(stay.first), steps)] += stay.bytes;
-    changes[std::min(static_cast<std::size_t>(stay.last) + 1, steps)] -= stay.bytes;
+  for (const plan::Allocation& allocation : allocations) {
+    changes[std::min(static_cast<std::size_t>(allocation.first), steps)] += allocation.bytes;
+    changes[std::min(static_cast<std::size_t>(allocation.last) + 1, steps)] -= allocation.bytes;
   }
   std::partial_sum(changes.begin(), changes.end(), changes.begin());
   return changes;
@@ -121,18 +121,18 @@ std::vector<std::int64_t> live_bytes_of(const std::vector<plan::Stay>& stays, st
 PlanSteps steps_of(const PlanReport& report) {
   const plan::Plan& plan = report.plan;
   PlanSteps out;
-  out.stays = plan::stays(plan);
-  std::map<ValueId, std::size_t> stay_of;
-  for (std::size_t i = 0; i < out.stays.size(); ++i) stay_of.emplace(out.stays[i].value, i);
-  const auto stay = [&](ValueId id) -> std::optional<std::size_t> {
+  out.allocations = plan::allocations(plan);
+  std::map<ValueId, std::size_t> allocation_of;
+  for (std::size_t i = 0; i < out.allocations.size(); ++i) allocation_of.emplace(out.allocations[i].value, i);
+  const auto allocation = [&](ValueId id) -> std::optional<std::size_t> {
     const plan::Slot& slot = plan.slots[graph::at(id)];
-    const auto found = stay_of.find(slot.alias_of == graph::kNone ? id : slot.alias_of);
-    if (slot.place != plan::Place::arena || found == stay_of.end()) return std::nullopt;
+    const auto found = allocation_of.find(slot.alias_of == graph::kNone ? id : slot.alias_of);
+    if (slot.place != plan::Place::arena || found == allocation_of.end()) return std::nullopt;
     return found->second;
   };
 
-  const std::vector<std::int64_t> live_bytes = live_bytes_of(out.stays, plan.steps.size());
-  std::vector<int> writer(out.stays.size());  // the last step that wrote to the memory of each stay
+  const std::vector<std::int64_t> live_bytes = live_bytes_of(out.allocations, plan.steps.size());
+  std::vector<int> writer(out.allocations.size());  // the last step that wrote to the memory of each allocation
   for (const graph::NodeId id : plan.steps) {
     const int number = static_cast<int>(out.steps.size());
     PlanStep step;
@@ -148,15 +148,15 @@ PlanSteps steps_of(const PlanReport& report) {
       step.why = kernel->second.why;
     }
     for (const ValueId input : step.node->inputs)
-      if (const auto read = stay(input); read && std::ranges::find(step.reads, *read) == step.reads.end())
+      if (const auto read = allocation(input); read && std::ranges::find(step.reads, *read) == step.reads.end())
         step.reads.push_back(*read);
     for (const ValueId output : step.node->outputs) {
-      PlanResult result{output, plan.slots[graph::at(output)].bytes, stay(output).value(), std::nullopt};
-      if (out.stays[result.stay].value != output) {
-        result.in_place_of = writer[result.stay];
+      PlanResult result{output, plan.slots[graph::at(output)].bytes, allocation(output).value(), std::nullopt};
+      if (out.allocations[result.allocation].value != output) {
+        result.in_place_of = writer[result.allocation];
         ++out.in_place;
       }
-      writer[result.stay] = number;
+      writer[result.allocation] = number;
       out.unshared_bytes += result.bytes;
       step.results.push_back(result);
     }
@@ -174,8 +174,8 @@ PlanSteps steps_of(const PlanReport& report) {
   return out;
 }
 
-bool to_the_end(const plan::Stay& stay, const PlanSteps& plan) {
-  return static_cast<std::size_t>(stay.last) >= plan.steps.size();
+bool to_the_end(const plan::Allocation& allocation, const PlanSteps& plan) {
+  return static_cast<std::size_t>(allocation.last) >= plan.steps.size();
 }
 
 Table steps_table(const PlanReport& report, const PlanSteps& plan) {
@@ -196,15 +196,15 @@ Table steps_table(const PlanReport& report, const PlanSteps& plan) {
     bool first = true;
     for (const PlanResult& result : step.results) {
       const graph::Value& value = report.plan.graph.value(result.value);
-      const plan::Stay& stay = plan.stays[result.stay];
+      const plan::Allocation& allocation = plan.allocations[result.allocation];
       std::vector<std::string> row = {first ? std::to_string(number) : "",
                                       first ? step.layer : "",
                                       first ? step.operation : "",
                                       fmt::format("{} {}", value.shape.str(), name_of(value.dtype)),
                                       with_commas(result.bytes),
-                                      with_commas(stay.offset),
-                                      with_commas(stay.offset + stay.bytes),
-                                      to_the_end(stay, plan) ? "end" : std::to_string(stay.last),
+                                      with_commas(allocation.offset),
+                                      with_commas(allocation.offset + allocation.bytes),
+                                      to_the_end(allocation, plan) ? "end" : std::to_string(allocation.last),
                                       result.in_place_of ? fmt::format("step {}", *result.in_place_of) : ""};
       if (kernels) row.push_back(first ? step.kernel : "");
       table.rows.push_back(std::move(row));
@@ -214,14 +214,15 @@ Table steps_table(const PlanReport& report, const PlanSteps& plan) {
   return table;
 }
 
-std::vector<std::string> title_of(const PlanReport& report, const PlanSteps& plan, const plan::Stay& stay) {
+std::vector<std::string> title_of(const PlanReport& report, const PlanSteps& plan, const plan::Allocation& allocation) {
   constexpr int kTitleCells = 400;
-  const PlanStep& step = plan.steps[static_cast<std::size_t>(stay.first)];
-  const graph::Value& value = report.plan.graph.value(stay.value);
+  const PlanStep& step = plan.steps[static_cast<std::size_t>(allocation.first)];
+  const graph::Value& value = report.plan.graph.value(allocation.value);
   return {shortened(printable(step.layer), kTitleCells), step.operation,
           fmt::format("{} {}", value.shape.str(), name_of(value.dtype)),
-          fmt::format("{} bytes from {}", with_commas(stay.bytes), with_commas(stay.offset)),
-          fmt::format("steps {} to {}", stay.first, to_the_end(stay, plan) ? "the end" : std::to_string(stay.last))};
+          fmt::format("{} bytes from {}", with_commas(allocation.bytes), with_commas(allocation.offset)),
+          fmt::format("steps {} to {}", allocation.first,
+                      to_the_end(allocation, plan) ? "the end" : std::to_string(allocation.last))};
 }
 
 }  // namespace attn::report

@@ -16,7 +16,7 @@ namespace attn::report {
 struct PlanResult {
   graph::ValueId value = graph::kNone;
   std::int64_t bytes = 0;
-  std::size_t stay = 0;            ///< index into PlanSteps::stays
+  std::size_t allocation = 0;      ///< index into PlanSteps::allocations
   std::optional<int> in_place_of;  ///< the step whose result this result overwrites
 };
 
@@ -26,7 +26,7 @@ struct PlanStep {
   std::string operation;          ///< name of the operation: "linear + relu"
   std::string kernel, why;        ///< kernel and reason from StepKernel; "" if not requested
   std::vector<PlanResult> results;
-  std::vector<std::size_t> reads;  ///< indices of the stays that the step reads
+  std::vector<std::size_t> reads;  ///< indices of the allocations that the step reads
   std::int64_t live_bytes = 0;     ///< used bytes of the arena while the step runs
 };
 
@@ -37,7 +37,7 @@ struct PlanChange {
 };
 
 struct PlanSteps {
-  std::vector<plan::Stay> stays;
+  std::vector<plan::Allocation> allocations;
   std::vector<PlanStep> steps;
   std::int64_t peak_bytes = 0;      ///< the maximum of live_bytes
   int peak_step = 0;                ///< the first step with peak_bytes
@@ -51,13 +51,13 @@ struct PlanSteps {
 [[nodiscard]] PlanSteps steps_of(const PlanReport& report);
 
 /// Returns whether the result is read after the last step, like an output.
-[[nodiscard]] bool to_the_end(const plan::Stay& stay, const PlanSteps& plan);
+[[nodiscard]] bool to_the_end(const plan::Allocation& allocation, const PlanSteps& plan);
 
 /// Returns a row for each result of a step.
 [[nodiscard]] Table steps_table(const PlanReport& report, const PlanSteps& plan);
 
-/// Returns the lines that describe a stay: its first writer.
+/// Returns the lines that describe an allocation: its first writer.
 [[nodiscard]] std::vector<std::string> title_of(const PlanReport& report, const PlanSteps& plan,
-                                                const plan::Stay& stay);
+                                                const plan::Allocation& allocation);
 
 }  // namespace attn::report

@@ -76,18 +76,19 @@ enum class Use : std::uint8_t { none, kept, read, written };
 std::vector<Use> uses_of(const PlanSteps& plan, std::int64_t arena, std::size_t cells, std::size_t from,
                          std::size_t to) {
   std::vector<Use> out(cells, Use::none);
-  const auto mark = [&](const plan::Stay& stay, Use use) {
-    if (stay.bytes == 0) return;
+  const auto mark = [&](const plan::Allocation& allocation, Use use) {
+    if (allocation.bytes == 0) return;
     const double scale = static_cast<double>(cells) / static_cast<double>(arena);
-    const auto first = static_cast<std::size_t>(static_cast<double>(stay.offset) * scale);
-    const auto last = static_cast<std::size_t>(static_cast<double>(stay.offset + stay.bytes - 1) * scale);
+    const auto first = static_cast<std::size_t>(static_cast<double>(allocation.offset) * scale);
+    const auto last = static_cast<std::size_t>(static_cast<double>(allocation.offset + allocation.bytes - 1) * scale);
     for (std::size_t cell = first; cell <= std::min(last, cells - 1); ++cell) out[cell] = std::max(out[cell], use);
   };
-  for (const plan::Stay& stay : plan.stays)
-    if (stay.first < static_cast<int>(to) && static_cast<int>(from) <= stay.last) mark(stay, Use::kept);
+  for (const plan::Allocation& allocation : plan.allocations)
+    if (allocation.first < static_cast<int>(to) && static_cast<int>(from) <= allocation.last)
+      mark(allocation, Use::kept);
   for (std::size_t number = from; number < to; ++number) {
-    for (const std::size_t read : plan.steps[number].reads) mark(plan.stays[read], Use::read);
-    for (const PlanResult& result : plan.steps[number].results) mark(plan.stays[result.stay], Use::written);
+    for (const std::size_t read : plan.steps[number].reads) mark(plan.allocations[read], Use::read);
+    for (const PlanResult& result : plan.steps[number].results) mark(plan.allocations[result.allocation], Use::written);
   }
   return out;
 }
@@ -145,9 +146,9 @@ Json step_json(const PlanReport& report, const PlanSteps& plan, std::size_t numb
     one["shape"] = json_shape(value.shape);
     one["dtype"] = name_of(value.dtype);
     one["bytes"] = result.bytes;
-    const plan::Stay& stay = plan.stays[result.stay];
-    one["offset"] = stay.offset;
-    one["last_read"] = to_the_end(stay, plan) ? Json(nullptr) : Json(stay.last);
+    const plan::Allocation& allocation = plan.allocations[result.allocation];
+    one["offset"] = allocation.offset;
+    one["last_read"] = to_the_end(allocation, plan) ? Json(nullptr) : Json(allocation.last);
     one["in_place_of"] = result.in_place_of ? Json(*result.in_place_of) : Json(nullptr);
     json["results"].push_back(std::move(one));
   }

@@ -122,7 +122,7 @@ constexpr std::array<std::string_view, 4> kTotals = {
     " Total params: ", " Trainable params: ", " Non-trainable params: ", " Optimizer params: "};
 
 /// Colors a line outside Keras's table: its title, and the totals.
-std::string beside_table(const std::string& line) {
+std::string outside_table(const std::string& line) {
   if (line.starts_with("Model: \"") || line.starts_with("Preprocessor: \"")) return bold(line);
   for (const std::string_view total : kTotals)
     if (line.starts_with(total)) {
@@ -142,7 +142,7 @@ void color_keras_table(std::vector<std::string>& lines) {
     } else if (line.starts_with("├") || line.starts_with("└") || line.starts_with("┡")) {
       rows.end_row();
     } else {
-      line = beside_table(line);
+      line = outside_table(line);
     }
   }
 }

@@ -49,8 +49,8 @@ Table table_of(const RunComparisonReport& report) {
   for (const ArrayComparison& array : report.result.arrays) {
     std::vector<std::string> row = {array.name, class_text(array)};
     if (array.values.problem.empty()) {
-      row.insert(row.end(), {array.shape.str(), number(array.values.max_abs_error), number(array.likeness.relative),
-                             number(array.likeness.cosine), with_commas(static_cast<UInt128>(array.max_steps))});
+      row.insert(row.end(), {array.shape.str(), number(array.values.max_abs_error), number(array.similarity.relative),
+                             number(array.similarity.cosine), with_commas(static_cast<UInt128>(array.max_steps))});
     } else {
       row.resize(table.columns.size() - 1, "-");
     }
@@ -134,8 +134,8 @@ std::vector<std::string> details(const ArrayComparison& array, const RunComparis
   std::string distance = fmt::format("at most {} apart, or {} steps of {} (ULP)", number(values.max_abs_error),
                                      with_commas(static_cast<UInt128>(array.max_steps)), name_of(array.steps_dtype));
   if (!is_floating(array.steps_dtype)) distance = fmt::format("at most {} apart", number(values.max_abs_error));
-  out.push_back(fmt::format("{}; relative {}, cosine {}", distance, number(array.likeness.relative),
-                            number(array.likeness.cosine)));
+  out.push_back(fmt::format("{}; relative {}, cosine {}", distance, number(array.similarity.relative),
+                            number(array.similarity.cosine)));
   if (values.nan_pairs > 0) out.push_back(fmt::format("NaN in both, which agrees: {}", with_commas(values.nan_pairs)));
   if (values.unordered > 0)
     out.push_back(
@@ -156,8 +156,8 @@ std::vector<std::string> notes(const RunComparisonReport& report) {
     double relative = 0, cosine = 1;
     for (const ArrayComparison& array : report.result.arrays) {
       if (!array.is_output() || !array.values.problem.empty()) continue;
-      relative = std::max(relative, array.likeness.relative);
-      cosine = std::min(cosine, array.likeness.cosine);
+      relative = std::max(relative, array.similarity.relative);
+      cosine = std::min(cosine, array.similarity.cosine);
     }
     out.push_back(fmt::format(
         "quantizing to int{} changes the outputs by {} of their norm (cosine {}), and weights take {} instead of {}",
@@ -233,8 +233,8 @@ Json array_json(const ArrayComparison& array) {
   json["nan_in_both"] = values.nan_pairs;
   json["not_finite_in_one"] = values.unordered;
   json["max_abs_error"] = values.max_abs_error;
-  json["relative"] = array.likeness.relative;
-  json["cosine"] = array.likeness.cosine;
+  json["relative"] = array.similarity.relative;
+  json["cosine"] = array.similarity.cosine;
   json["max_ulp"] = array.max_steps;
   json["ulp_dtype"] = name_of(array.steps_dtype);
   json["worst_index"] = values.worst_index;

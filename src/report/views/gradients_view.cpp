@@ -41,7 +41,7 @@ double update_of(const GradientRow& row) {
 }
 
 /// Returns whether the size of a weight update is known.
-bool tells_updates(const GradientsReport& report) {
+bool has_updates(const GradientsReport& report) {
   return std::ranges::any_of(report.rows, [](const GradientRow& row) { return row.update_norm.has_value(); });
 }
 
@@ -65,7 +65,7 @@ std::string share_of_zeros(const GradientRow& row) {
 std::string row_header(const std::string& by) { return by == "weight" ? "Weight" : by == "block" ? "Block" : "Layer"; }
 
 std::string gradients_table(const GradientsReport& report) {
-  const bool updates = tells_updates(report);
+  const bool updates = has_updates(report);
   Table table{{{row_header(report.by)},
                {report.by == "weight" ? "Shape" : "Params", Align::right},
                {"Norm", Align::right},

@@ -31,7 +31,7 @@ std::string masks_of(const std::vector<MaskedTensor>& tensors) {
   return join(texts, ", ");
 }
 
-std::string what_happens(const MaskRow& row) {
+std::string mask_effect(const MaskRow& row) {
   std::vector<std::string> words;
   if (row.makes) words.emplace_back("makes");
   if (!row.uses.empty()) words.push_back("uses " + join(row.uses, ", "));
@@ -57,7 +57,7 @@ Table table_of(const MaskTrace& trace, bool expand_nested) {
   Table table{{{"Layer (type)"}, {"Masks in"}, {"What it does"}, {"Masks out"}}, {}};
   for (const MaskRow* row : shown(trace, expand_nested))
     table.rows.push_back({fmt::format("{}{} ({})", indent(row->level), call_name(*row), row->class_name),
-                          masks_of(row->inputs), what_happens(*row), masks_of(row->outputs)});
+                          masks_of(row->inputs), mask_effect(*row), masks_of(row->outputs)});
   return table;
 }
 
@@ -91,7 +91,7 @@ std::string masks_csv(const MaskTrace& trace, bool expand_nested) {
   Table table{{{"name"}, {"class_name"}, {"level"}, {"call"}, {"masks_in"}, {"what_it_does"}, {"masks_out"}}, {}};
   for (const MaskRow* row : shown(trace, expand_nested))
     table.rows.push_back({row->name, row->class_name, fmt::format("{}", row->level), fmt::format("{}", row->call),
-                          masks_of(row->inputs), what_happens(*row), masks_of(row->outputs)});
+                          masks_of(row->inputs), mask_effect(*row), masks_of(row->outputs)});
   return csv_table(table);
 }
 

@@ -8,8 +8,8 @@
 namespace attn::report {
 namespace {
 
-using run::LoneArray;
 using run::PairedArray;
+using run::UnpairedArray;
 
 /// "(3, 4)", or "(3, 4) → (4, 3)".
 template <typename Text>
@@ -38,7 +38,7 @@ Table differing(const DiffReport& report) {
     std::vector<std::string> row = {pair.name, shape_text(pair), dtype_text(pair)};
     if (pair.values) {
       row.insert(row.end(), {with_commas(pair.values->mismatches), number(pair.values->max_abs_error),
-                             number(pair.likeness.relative), number(pair.likeness.cosine)});
+                             number(pair.similarity.relative), number(pair.similarity.cosine)});
     }
     if (pair.values && pair.values->mismatches > 0) {
       row.insert(row.end(), {fmt::format("[{}]", fmt::join(pair.values->worst_index, ", ")),
@@ -50,10 +50,10 @@ Table differing(const DiffReport& report) {
   return table;
 }
 
-std::string lone_text(const std::vector<LoneArray>& arrays, const std::string& file) {
+std::string lone_text(const std::vector<UnpairedArray>& arrays, const std::string& file) {
   if (arrays.empty()) return {};
   std::string out = fmt::format("Only in {}:\n", printable(file));
-  for (const LoneArray& array : arrays)
+  for (const UnpairedArray& array : arrays)
     out += fmt::format("  {} {} {}\n", printable(array.name), array.shape.str(), name_of(array.dtype));
   return out;
 }
@@ -68,9 +68,9 @@ std::string totals_text(const DiffReport& report) {
                      report.result.only_b.size(), number(report.rtol), number(report.atol));
 }
 
-Json lone_json(const std::vector<LoneArray>& arrays) {
+Json lone_json(const std::vector<UnpairedArray>& arrays) {
   Json json = Json::array();
-  for (const LoneArray& array : arrays) {
+  for (const UnpairedArray& array : arrays) {
     json.push_back({{"name", json_text(array.name)},
                     {"shape", json_shape(array.shape)},
                     {"dtype", json_text(name_of(array.dtype))}});
@@ -90,8 +90,8 @@ Json pair_json(const PairedArray& pair) {
   json["elements"] = pair.values->elements;
   json["mismatches"] = pair.values->mismatches;
   json["max_abs_error"] = pair.values->max_abs_error;
-  json["relative"] = pair.likeness.relative;
-  json["cosine"] = pair.likeness.cosine;
+  json["relative"] = pair.similarity.relative;
+  json["cosine"] = pair.similarity.cosine;
   json["worst_index"] = pair.values->worst_index;
   json["a"] = pair.values->expected;
   json["b"] = pair.values->got;
@@ -111,7 +111,7 @@ std::string diff_markdown(const DiffReport& report) {
   for (const auto* side : {&report.result.only_a, &report.result.only_b}) {
     if (side->empty()) continue;
     out += fmt::format("\nOnly in {}:\n\n", markdown_text(side == &report.result.only_a ? report.a : report.b));
-    for (const LoneArray& array : *side) {
+    for (const UnpairedArray& array : *side) {
       out += fmt::format("- {} {} {}\n", markdown_text(array.name), array.shape.str(), name_of(array.dtype));
     }
   }
@@ -139,18 +139,18 @@ std::string diff_csv(const DiffReport& report) {
         pair.shape_b.str(), std::string(name_of(pair.dtype_a)), std::string(name_of(pair.dtype_b))};
     if (pair.values) {
       row.insert(row.end(), {std::to_string(pair.values->mismatches), python_repr(pair.values->max_abs_error),
-                             python_repr(pair.likeness.relative), python_repr(pair.likeness.cosine),
+                             python_repr(pair.similarity.relative), python_repr(pair.similarity.cosine),
                              fmt::format("{}", fmt::join(pair.values->worst_index, " ")),
                              python_repr(pair.values->expected), python_repr(pair.values->got)});
     }
     row.resize(table.columns.size());
     table.rows.push_back(std::move(row));
   }
-  for (const LoneArray& array : report.result.only_a) {
+  for (const UnpairedArray& array : report.result.only_a) {
     table.rows.push_back({array.name, "only in a", array.shape.str(), "", std::string(name_of(array.dtype))});
     table.rows.back().resize(table.columns.size());
   }
-  for (const LoneArray& array : report.result.only_b) {
+  for (const UnpairedArray& array : report.result.only_b) {
     table.rows.push_back({array.name, "only in b", "", array.shape.str(), "", std::string(name_of(array.dtype))});
     table.rows.back().resize(table.columns.size());
   }

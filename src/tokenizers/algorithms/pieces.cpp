@@ -9,7 +9,7 @@ std::vector<Part> parts_by(const Pattern& pattern, std::string_view text, const 
   std::vector<Part> parts;
   std::size_t done = 0;  // bytes already assigned to parts
   for (std::size_t from = 0; from <= text.size();) {
-    const std::optional<Pattern::Found> found = pattern.find(text, from);
+    const std::optional<Pattern::Match> found = pattern.find(text, from);
     if (!found) break;
     limit.spend_match(pattern);
     const auto [begin, end] = *found;

@@ -73,7 +73,7 @@ SentencePieceModel::SentencePieceModel(std::string_view file, const std::string&
   cut_ = cut();
   squeezes_ = squeezes();
   cuts_at_lines_ = cuts_at_lines();
-  if (pieces_ && cut_ == Cut::without_space && !proto_.changes_ascii) {
+  if (pieces_ && cut_ == SpaceSplit::without_space && !proto_.changes_ascii) {
     std::string normalized;
     append_whole("a~", normalized);
     keeps_ascii_ = normalized == std::string(kMark) + "a~";
@@ -84,30 +84,31 @@ SentencePieceModel::SentencePieceModel(std::string_view file, const std::string&
 
 /// Decides whether texts can be cut at spaces. They can if no piece has a space after another character, because the
 /// words are then independent. A trial shows whether the library puts a space before each text.
-SentencePieceModel::Cut SentencePieceModel::cut() const {
-  if (!proto_.pieces.find(kMark)) return Cut::never;
+SentencePieceModel::SpaceSplit SentencePieceModel::cut() const {
+  if (!proto_.pieces.find(kMark)) return SpaceSplit::never;
   for (Id id = 0; id < proto_.pieces.end(); ++id) {
     const std::string_view piece = proto_.pieces.token(id).value_or("");
     std::size_t at = 0;
     while (piece.substr(at).starts_with(kMark)) at += kMark.size();
-    if (piece.find(kMark, at) != std::string_view::npos || piece.find(' ') != std::string_view::npos) return Cut::never;
+    if (piece.find(kMark, at) != std::string_view::npos || piece.find(' ') != std::string_view::npos)
+      return SpaceSplit::never;
   }
   return pieces_ ? tried<std::string>() : tried<std::vector<Id>>();
 }
 
 template <typename Out>
-SentencePieceModel::Cut SentencePieceModel::tried() const {
+SentencePieceModel::SpaceSplit SentencePieceModel::tried() const {
   constexpr std::string_view kWords[] = {"ab", "c1,", "(of)", "z~"};
-  const auto by = [&](Cut how) {
+  const auto by = [&](SpaceSplit how) {
     Out out;
     for (const std::string_view word : kWords)
-      append_whole((how == Cut::with_space && word != kWords[0] ? " " : "") + std::string(word), out);
+      append_whole((how == SpaceSplit::with_space && word != kWords[0] ? " " : "") + std::string(word), out);
     return out;
   };
   Out whole;
   append_whole("ab c1, (of) z~", whole);
-  if (by(Cut::without_space) == whole) return Cut::without_space;
-  return by(Cut::with_space) == whole ? Cut::with_space : Cut::never;
+  if (by(SpaceSplit::without_space) == whole) return SpaceSplit::without_space;
+  return by(SpaceSplit::with_space) == whole ? SpaceSplit::with_space : SpaceSplit::never;
 }
 
 void SentencePieceModel::append_whole(std::string_view text, std::vector<Id>& ids) const {
@@ -123,7 +124,7 @@ void SentencePieceModel::append_whole(std::string_view text, std::string& normal
 /// Returns whether the library collapses white space between words. This is used only for models whose text the library
 /// normalizes and attn cuts into pieces.
 bool SentencePieceModel::squeezes() const {
-  if (!pieces_ || cut_ != Cut::without_space) return false;
+  if (!pieces_ || cut_ != SpaceSplit::without_space) return false;
   std::string whole, words;
   append_whole("ab\n  cd\t ef \r\ng!", whole);
   for (const std::string_view word : {"ab", "cd", "ef", "g!"}) append_whole(word, words);
@@ -133,7 +134,7 @@ bool SentencePieceModel::squeezes() const {
 /// Returns whether texts can also be cut at newlines. They cannot if a piece contains a newline, or if unknown
 /// characters around it would become one token.
 bool SentencePieceModel::cuts_at_lines() const {
-  if (pieces_ || cut_ != Cut::without_space) return false;
+  if (pieces_ || cut_ != SpaceSplit::without_space) return false;
   for (Id id = 0; id < proto_.pieces.end(); ++id)
     if (proto_.pieces.token(id).value_or("").find('\n') != std::string_view::npos) return false;
   const auto byte = proto_.pieces.find("<0x0A>");
@@ -219,7 +220,7 @@ std::optional<char> SentencePieceModel::stop_letter() const {
 /// takes that space, and both are removed from the result.
 std::vector<Id> SentencePieceModel::inside_of(std::string_view part) const {
   std::vector<Id> ids;
-  if (cut_ == Cut::with_space) {
+  if (cut_ == SpaceSplit::with_space) {
     append_whole(part, ids);
     return ids;
   }
@@ -233,7 +234,7 @@ std::vector<Id> SentencePieceModel::inside_of(std::string_view part) const {
 /// library gives the same ids.
 Seams SentencePieceModel::seams() const {
   const Seams all(proto_);
-  if (pieces_ || cut_ == Cut::never || (cut_ == Cut::without_space && !stop_)) return {};
+  if (pieces_ || cut_ == SpaceSplit::never || (cut_ == SpaceSplit::without_space && !stop_)) return {};
   for (char left = '!'; left <= '~'; ++left)
     for (char right = '!'; right <= '~'; ++right) {
       if (!all.between(left, right)) continue;
@@ -252,13 +253,13 @@ template <typename Out>
 Out SentencePieceModel::all_of(std::string_view text) const {
   constexpr std::string_view kBlank = " \t\r\n";
   Out out;
-  if (cut_ == Cut::never) {
+  if (cut_ == SpaceSplit::never) {
     append_whole(text, out);
     return out;
   }
   for (std::size_t from = 0, to = 0; from < text.size(); from = to) {
     std::size_t begin = from;  // beginning of the word itself
-    if (from > 0 && cut_ == Cut::without_space && text[from] != '\n') ++begin;
+    if (from > 0 && cut_ == SpaceSplit::without_space && text[from] != '\n') ++begin;
     if (from > 0 && squeezes_) begin = text.find_first_not_of(kBlank, from);
     // Cuts only between two ASCII characters, because Unicode normalization composes nothing across such a position.
     for (to = text.find_first_of(kBlank, begin + 1); to < text.size(); to = text.find_first_of(kBlank, to + 1)) {

@@ -12,8 +12,8 @@
 #include "attn/tokenizers/tables.h"
 #include "attn/tokenizers/tokenizer.h"
 #include "files/model_proto.h"
-#include "piece_cut.h"
 #include "pipeline/seams.h"
+#include "sentence_piece_unigram.h"
 #include "sentencepiece_plugin.h"
 #include "text/word_memory.h"
 
@@ -36,14 +36,14 @@ class SentencePieceModel {
 
  private:
   /// Whether a text may be cut before its spaces.
-  enum class Cut : std::uint8_t {
+  enum class SpaceSplit : std::uint8_t {
     never,
     with_space,     ///< the space stays with the next word
     without_space,  ///< without the space, because the library adds one to each text
   };
-  [[nodiscard]] Cut cut() const;
+  [[nodiscard]] SpaceSplit cut() const;
   template <typename Out>
-  [[nodiscard]] Cut tried() const;
+  [[nodiscard]] SpaceSplit tried() const;
   void append_whole(std::string_view text, std::vector<Id>& ids) const;
   void append_whole(std::string_view text, std::string& normalized) const;
   template <typename Out>
@@ -62,8 +62,8 @@ class SentencePieceModel {
   Id unknown_ = 0;
   const SentencePieceFunctions* library_;
   std::unique_ptr<void, void (*)(void*)> model_;
-  std::optional<PieceCut> pieces_;  // for a Unigram model, whose text the library only normalizes
-  Cut cut_ = Cut::never;
+  std::optional<SentencePieceUnigram> pieces_;  // for a Unigram model, whose text the library only normalizes
+  SpaceSplit cut_ = SpaceSplit::never;
   bool squeezes_ = false;       // adjacent spaces, tabs and newlines count as one space
   bool cuts_at_lines_ = false;  // a newline is encoded as bytes, which are part of no other piece
   bool keeps_ascii_ = false;    // normalization only adds a space before an ASCII word

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "attn/base/error.h"
-#include "likeliest_cut.h"
+#include "viterbi_segmentation.h"
 
 namespace attn::tokenizers {
 namespace {
@@ -32,9 +32,9 @@ Unigram::Unigram(Vocabulary vocabulary, std::vector<double> scores, std::optiona
 
 void Unigram::encode(std::string_view piece, std::vector<Id>& ids, Memory*) const {
   const auto score_of = [&](std::size_t, Id id) { return scores_[static_cast<std::size_t>(id)]; };
-  std::vector<CutPart> way;
-  const auto is_unknown = [&](const CutPart& part) { return part.id < 0 || part.id == unknown_; };
-  likeliest_cut(piece, trie_, score_of, unknown_score_, [&](const CutPart& part) {
+  std::vector<Segment> way;
+  const auto is_unknown = [&](const Segment& part) { return part.id < 0 || part.id == unknown_; };
+  viterbi_segmentation(piece, trie_, score_of, unknown_score_, [&](const Segment& part) {
     // Adjacent unknown letters become one part.
     if (is_unknown(part) && !way.empty() && is_unknown(way.back())) {
       way.back().to = part.to;
@@ -42,7 +42,7 @@ void Unigram::encode(std::string_view piece, std::vector<Id>& ids, Memory*) cons
       way.push_back(part);
     }
   });
-  for (const CutPart& found : way) {
+  for (const Segment& found : way) {
     const std::string_view text = piece.substr(found.from, found.to - found.from);
     if (found.id >= 0 && found.id != unknown_) {
       ids.push_back(found.id);

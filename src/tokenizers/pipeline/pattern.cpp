@@ -81,13 +81,13 @@ Pattern Pattern::regex(std::string expression, std::string place) {
   return pattern;
 }
 
-std::optional<Pattern::Found> Pattern::find(std::string_view subject, std::size_t from) const try {
+std::optional<Pattern::Match> Pattern::find(std::string_view subject, std::size_t from) const try {
   if (!regex_) {
     const std::size_t at = subject.find(text_, from);
     if (at == std::string_view::npos) return std::nullopt;
-    return Found{at, at + text_.size()};
+    return Match{at, at + text_.size()};
   }
-  const std::optional<Found> found = regex_->find(subject, from);
+  const std::optional<Match> found = regex_->find(subject, from);
   if (found && (found->first < from || found->first > found->second))
     throw bad_input("{}: '{}' matches backwards", place_, shortened(text_));
   return found;

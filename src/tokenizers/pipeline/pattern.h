@@ -13,7 +13,7 @@ namespace attn::tokenizers {
 /// The pattern of a file's {"Regex": …} or {"String": …}.
 class Pattern {
  public:
-  using Found = text::Regex::Found;
+  using Match = text::Regex::Match;
 
   /// Matches `text` literally.
   [[nodiscard]] static Pattern literal(std::string text);
@@ -23,7 +23,7 @@ class Pattern {
 
   /// Returns the first match at or after `from` in valid UTF-8. Throws Error (bad_input) if a match needs more than a
   /// million backtracking steps, or two for each byte of the text. No expression for splitting words needs as many.
-  [[nodiscard]] std::optional<Found> find(std::string_view text, std::size_t from) const;
+  [[nodiscard]] std::optional<Match> find(std::string_view text, std::size_t from) const;
 
   [[nodiscard]] const std::string& text() const noexcept { return text_; }
   [[nodiscard]] const std::string& place() const noexcept { return place_; }

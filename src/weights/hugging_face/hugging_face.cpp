@@ -107,7 +107,7 @@ std::vector<FoundName> names_of(const NameTable& table, std::span<const WeightSp
 
 /// The weights of a model that one array of the file stores. The array is their concatenation along an axis, after
 /// `skipped` entries that are not used.
-struct Joined {
+struct ConcatenatedWeights {
   std::vector<std::size_t> specs;
   Dim skipped = 0;
 };
@@ -117,13 +117,13 @@ bool is_initialized(const FoundName& found) { return found.row->hugging_face.emp
 
 /// Groups weights by the array of the file that stores them. Keys are the names of these arrays; for a stack of
 /// experts, the name of the first one's array.
-std::map<std::string, Joined> arrays_of(const std::vector<FoundName>& names) {
+std::map<std::string, ConcatenatedWeights> arrays_of(const std::vector<FoundName>& names) {
   std::map<std::string, std::map<const NameRow*, std::size_t>> parts;
   for (std::size_t i = 0; i < names.size(); ++i)
     if (!is_initialized(names[i])) parts[names[i].array()].emplace(names[i].row, i);
-  std::map<std::string, Joined> out;
+  std::map<std::string, ConcatenatedWeights> out;
   for (const auto& [name, rows] : parts) {
-    Joined& joined = out[name];
+    ConcatenatedWeights& joined = out[name];
     for (const auto& [row, spec] : rows) {  // sorted by address, which is the order of the table
       joined.specs.push_back(spec);
       joined.skipped = row->skipped;
@@ -165,7 +165,7 @@ class Reader {
   }
 
  private:
-  void read(const std::string& name, const Joined& joined) {
+  void read(const std::string& name, const ConcatenatedWeights& joined) {
     const std::size_t first = joined.specs.front();
     if (has_experts(names_[first])) return read_experts(names_[first], first);
     const Layout& layout = names_[first].row->layout;

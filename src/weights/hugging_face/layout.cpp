@@ -13,7 +13,7 @@ constexpr Dim kTile = 64;  // rows and columns of a tile that fits into the L1 c
 
 /// Transposes `count` matrices (rows, columns).
 template <typename Element>
-void turn(const std::byte* from_bytes, std::byte* to_bytes, Dim count, Dim rows, Dim columns) {
+void transpose(const std::byte* from_bytes, std::byte* to_bytes, Dim count, Dim rows, Dim columns) {
   const auto* from = reinterpret_cast<const Element*>(from_bytes);
   auto* to = reinterpret_cast<Element*>(to_bytes);
   for (Dim matrix = 0; matrix < count; ++matrix, from += rows * columns, to += rows * columns)
@@ -23,19 +23,19 @@ void turn(const std::byte* from_bytes, std::byte* to_bytes, Dim count, Dim rows,
           for (Dim j = column; j < std::min(column + kTile, columns); ++j) to[j * rows + i] = from[i * columns + j];
 }
 
-Tensor turned(const Tensor& array, Shape shape, Dim count, Dim rows, Dim columns) {
+Tensor transposed(const Tensor& array, Shape shape, Dim count, Dim rows, Dim columns) {
   Tensor out(array.dtype(), std::move(shape));
-  const auto turn_bytes = bytes_of(array.dtype()) == 1   ? turn<std::uint8_t>
-                          : bytes_of(array.dtype()) == 2 ? turn<std::uint16_t>
-                          : bytes_of(array.dtype()) == 4 ? turn<std::uint32_t>
-                                                         : turn<std::uint64_t>;
-  turn_bytes(array.data(), out.data(), count, rows, columns);
+  const auto transpose_bytes = bytes_of(array.dtype()) == 1   ? transpose<std::uint8_t>
+                               : bytes_of(array.dtype()) == 2 ? transpose<std::uint16_t>
+                               : bytes_of(array.dtype()) == 4 ? transpose<std::uint32_t>
+                                                              : transpose<std::uint64_t>;
+  transpose_bytes(array.data(), out.data(), count, rows, columns);
   return out;
 }
 
 /// Permutes (a, b, c) to (c, b, a).
 Tensor reversed(const Tensor& array, Shape shape, Dim a, Dim b, Dim c) {
-  const Tensor rows = turned(array, {array.size()}, 1, a, b * c);  // (b, c, a)
+  const Tensor rows = transposed(array, {array.size()}, 1, a, b * c);  // (b, c, a)
   Tensor out(array.dtype(), std::move(shape));
   const std::int64_t bytes = a * bytes_of(array.dtype());
   for (Dim i = 0; i < b; ++i)
@@ -95,9 +95,9 @@ Tensor to_keras(const Tensor& array, const Layout& layout, const Shape& keras) {
     case Order::flat:
       break;
     case Order::transposed:
-      return turned(array, keras, 1, own[0], own[1]);
+      return transposed(array, keras, 1, own[0], own[1]);
     case Order::by_head:
-      return turned(array, keras, keras[0], keras[2], keras[1]);
+      return transposed(array, keras, keras[0], keras[2], keras[1]);
     case Order::convolution:
       return reversed(array, keras, own[0], own[1], product(own, 2, own.rank()));
   }
@@ -113,9 +113,9 @@ Tensor to_hugging_face(const Tensor& weight, const Layout& layout) {
     case Order::flat:
       break;
     case Order::transposed:
-      return turned(weight, shape, 1, shape[1], shape[0]);
+      return transposed(weight, shape, 1, shape[1], shape[0]);
     case Order::by_head:
-      return turned(weight, shape, own[0], own[1], own[2]);
+      return transposed(weight, shape, own[0], own[1], own[2]);
     case Order::convolution:
       return reversed(weight, shape, product(own, 0, own.rank() - 2), own[own.rank() - 2], own[own.rank() - 1]);
   }

@@ -10,7 +10,7 @@
 namespace attn::backends::cpu {
 namespace {
 
-TEST_CASE("convert: every number of half precision is widened to the bit") {
+TEST_CASE("convert: every half-precision number is widened exactly") {
   std::vector<std::uint16_t> halves(1 << 16);
   std::iota(halves.begin(), halves.end(), std::uint16_t{0});
   std::vector<float> wide(halves.size());
@@ -25,8 +25,7 @@ TEST_CASE("convert: every number of half precision is widened to the bit") {
   }
 }
 
-TEST_CASE(
-    "convert: float32 is rounded to the nearest half precision, ties to even, at and about every number and tie") {
+TEST_CASE("convert: float32 rounds to the nearest half-precision number, ties to even, at every number and tie") {
   for (const DType half : {DType::float16, DType::bfloat16}) {
     const bool is_float16 = half == DType::float16;
     std::vector<float> numbers;

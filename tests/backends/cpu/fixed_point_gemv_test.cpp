@@ -67,7 +67,7 @@ struct Few {
   }
 };
 
-TEST_CASE("fixed point gemv: a few decomposed rows give the products of bytes and of nibbles, in every group") {
+TEST_CASE("fixed point gemv: a few decomposed rows equal int8 and int4 products in every group") {
   if (!has_int8_dots()) return;
   const std::vector<std::vector<std::int64_t>> all_ends{{8}, {3}, {16}, {35}, {8, 16, 40}, {64, 72, 99}, {128, 256}};
   for (const IntegerForm form : {IntegerForm::bytes, IntegerForm::nibbles}) {
@@ -102,7 +102,7 @@ TEST_CASE("fixed point gemv: a few decomposed rows give the products of bytes an
   }
 }
 
-TEST_CASE("fixed point gemv: rows with NaN, infinite or too small numbers are rejected") {
+TEST_CASE("fixed point gemv: rows with NaN, infinity or numbers that are too small are rejected") {
   if (!has_int8_dots()) return;
   for (const float number : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
     Few few(IntegerForm::nibbles, true, 1, {64});

@@ -53,7 +53,7 @@ struct Bytes {
   }
 };
 
-TEST_CASE("int8 dots: every instruction set of this CPU gives the integers of plain loops, at every edge") {
+TEST_CASE("int8 dots: every instruction set of this CPU computes the integers of plain loops") {
   RandomStream stream(0, "bytes");
   const auto any = [&] { return static_cast<int>(stream.uniform() * 256.0); };
   for (const std::int64_t rows : {1, 2, 3, 4, 7, 12, 13, 15, 16, 17, 31, 32, 33, 48, 63, 96}) {

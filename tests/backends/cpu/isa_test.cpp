@@ -11,7 +11,7 @@
 namespace attn::backends::cpu {
 namespace {
 
-TEST_CASE("isa: the words of ATTN_ISA, and any other is a usage error that names them") {
+TEST_CASE("isa: unknown values of ATTN_ISA are usage errors that list the valid ones") {
   for (const Isa isa :
        {Isa::sse41, Isa::avx2, Isa::avx2_vnni, Isa::avx512, Isa::avx512_vnni, Isa::avx512_bf16, Isa::amx})
     CHECK(parse_isa(name_of(isa)) == isa);
@@ -28,7 +28,7 @@ TEST_CASE("isa: the words of ATTN_ISA, and any other is a usage error that names
   }
 }
 
-TEST_CASE("isa: kernels use no more than ATTN_ISA says, nor does oneDNN") {
+TEST_CASE("isa: kernels and oneDNN use only what ATTN_ISA allows") {
   CHECK(kernel_isa() == name_of(isa()));
   const char* const limit = std::getenv("ATTN_ISA");
   if (limit == nullptr || *limit == '\0') return;

@@ -7,7 +7,7 @@
 namespace attn::backends::cpu {
 namespace {
 
-TEST_CASE("parallel: every piece is done once, by a thread of the team") {
+TEST_CASE("parallel: every piece runs once, on a thread of the team") {
   Pool pool(4);
   for (const int threads : {1, 2, 4}) {
     for (const std::int64_t count : {0, 1, 2, 3, 1000}) {
@@ -23,7 +23,7 @@ TEST_CASE("parallel: every piece is done once, by a thread of the team") {
   }
 }
 
-TEST_CASE("parallel: what the pieces wrote is there when the call returns, thousands of times") {
+TEST_CASE("parallel: results of the pieces are visible when the call returns, thousands of times") {
   Pool pool(3);
   const Team team{&pool, 3};
   std::vector<std::int64_t> numbers(64);
@@ -34,7 +34,7 @@ TEST_CASE("parallel: what the pieces wrote is there when the call returns, thous
   }
 }
 
-TEST_CASE("parallel: a pool ends whenever it is told to, also right after a call or unused") {
+TEST_CASE("parallel: a pool can end right after a call, or unused") {
   for (int round = 0; round < 2000; ++round) {
     Pool pool(3);
     std::atomic<int> done = 0;
@@ -43,7 +43,7 @@ TEST_CASE("parallel: a pool ends whenever it is told to, also right after a call
   }
 }
 
-TEST_CASE("parallel: threads that have gone to sleep come back for the next call") {
+TEST_CASE("parallel: sleeping threads wake up for the next call") {
   Pool pool(2);
   for (int round = 0; round < 3; ++round) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -53,7 +53,7 @@ TEST_CASE("parallel: threads that have gone to sleep come back for the next call
   }
 }
 
-TEST_CASE("parallel: ranges cover everything and do not overlap") {
+TEST_CASE("parallel: ranges cover all pieces and do not overlap") {
   Pool pool(3);
   for (const std::int64_t size : {0, 1, 5, 12, 1001}) {
     std::vector<std::atomic<int>> seen(static_cast<std::size_t>(size));

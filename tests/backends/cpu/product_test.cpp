@@ -56,7 +56,7 @@ void check(Make make, const Product::Size& size, const graph::Unary& activation,
   CHECK(worst <= 1.0);
 }
 
-TEST_CASE("product: panels and oneDNN agree with plain sums, at every tile's edge, fused and not") {
+TEST_CASE("product: panels and oneDNN agree with plain sums, at every tile edge, fused and not") {
   for (const auto make : {&kPanelProduct.make, &kOnednnProduct.make}) {
     for (const std::int64_t rows : {1, 2, 11, 12, 13, 25, 128, 129, 300}) {
       for (const std::int64_t width : {1, 31, 32, 33, 65}) {
@@ -70,7 +70,7 @@ TEST_CASE("product: panels and oneDNN agree with plain sums, at every tile's edg
   }
 }
 
-TEST_CASE("product: panels of bfloat16 give the bits of panels of the same numbers in float32") {
+TEST_CASE("product: bfloat16 panels give the bits of float32 panels of the same numbers") {
   for (const Product::Size& size :
        {Product::Size{1, 17, 1}, {13, 1, 33}, {300, 65, 40}, {25, 1100, 96}, {500, 2100, 31}, {7, 48, 128}}) {
     CAPTURE(size.rows);
@@ -90,7 +90,7 @@ TEST_CASE("product: panels of bfloat16 give the bits of panels of the same numbe
   }
 }
 
-TEST_CASE("product: a relu keeps the NaN that it is given") {
+TEST_CASE("product: relu keeps NaN") {
   for (const auto make : {&kPanelProduct.make, &kOnednnProduct.make}) {
     const Tensor w = draw("w", {4, 40});
     Tensor x = draw("x", {130, 4});

@@ -34,7 +34,7 @@ std::vector<float> parts_of(float x, int count) {
   return parts;
 }
 
-TEST_CASE("tiles: a product of two adds 32 products to each sum, pairs as TDPBF16PS has them") {
+TEST_CASE("tiles: a tile product adds 32 products to each sum, in the order of TDPBF16PS") {
   std::vector<Bfloat16> left(kTileNumbers), right(kTileNumbers);
   std::vector<float> sums(256);
   for (int m = 0; m < 16; ++m)
@@ -66,7 +66,7 @@ float sum_of_products(float before, const std::vector<std::pair<float, float>>& 
   return sums[0];
 }
 
-TEST_CASE("tiles: even and odd products are summed apart, from 0, and then added to what was there") {
+TEST_CASE("tiles: even and odd products are summed separately from 0, then added to the accumulator") {
   const float small = 0x1p-24F;
   CHECK(sum_of_products(1.0F, {{small, 1}, {0, 0}, {small, 1}, {0, 0}}) == 1.0F + 2 * small);
   CHECK(sum_of_products(0.0F, {{1, 1}, {0, 0}, {small, 1}, {0, 0}, {small, 1}}) == 1.0F);      // one after the other
@@ -92,7 +92,7 @@ std::vector<float> two_products(const std::vector<Bfloat16>& left, const std::ve
   return sums;
 }
 
-TEST_CASE("tiles: AMX, where this CPU has it, gives the bits of the emulated tiles") {
+TEST_CASE("tiles: AMX gives the bits of emulated tiles, if this CPU has it") {
   if (isa() < Isa::amx) return;
   RandomStream stream(0, "bits");
   for (int round = 0; round < 200; ++round) {
@@ -115,7 +115,7 @@ TEST_CASE("tiles: AMX, where this CPU has it, gives the bits of the emulated til
 }
 #endif
 
-TEST_CASE("tiles: denormals count as zero and become zero, infinity and NaN spread") {
+TEST_CASE("tiles: denormals are flushed to zero, and infinity and NaN spread") {
   const float least = 0x1p-126F;
   CHECK(sum_of_products(0.0F, {{0x1p-127F, 0x1p100F}}) == 0.0F);
   CHECK(sum_of_products(0x1p-130F, {}) == 0.0F);
@@ -132,7 +132,7 @@ TEST_CASE("tiles: denormals count as zero and become zero, infinity and NaN spre
   CHECK(sum_of_products(0.0F, {{least, 1.0F}, {}, {-0x1p-76F, 0x1p-76F}}) == least);
 }
 
-TEST_CASE("tiles: three parts are the number, for all of its size range but the smallest") {
+TEST_CASE("tiles: the sum of three parts equals the number, except for the smallest numbers") {
   RandomStream stream(0, "parts");
   for (int exponent = -149; exponent <= 127; ++exponent) {
     for (int i = 0; i < 50; ++i) {
@@ -153,7 +153,7 @@ TEST_CASE("tiles: three parts are the number, for all of its size range but the 
   }
 }
 
-TEST_CASE("tiles: the largest numbers stay finite in parts, infinity and NaN are one part") {
+TEST_CASE("tiles: parts of the largest numbers stay finite, and infinity and NaN are one part") {
   const float largest = std::numeric_limits<float>::max();
   for (const float x : {largest, -largest, std::nextafter(largest, 0.0F), 0x1.ffp127F}) {
     for (const int count : {1, 2, 3}) {
@@ -270,7 +270,7 @@ Errors errors_of(const std::vector<float>& y, const Operands& operands) {
   return errors;
 }
 
-TEST_CASE("tiles: float32 in three parts is no less exact than oneDNN's float32, whatever the numbers") {
+TEST_CASE("tiles: float32 in three parts is as exact as oneDNN's float32 for any numbers") {
   std::string table =
       "| rows × depth × width | numbers | six products | three | one | oneDNN float32 | panels |\n"
       "|---|---|---|---|---|---|---|\n";
@@ -306,7 +306,7 @@ std::vector<Tiles> tiles_at_hand() {
   return all;
 }
 
-TEST_CASE("tiles: dot products of bfloat16 err no more than tiles do, whatever the numbers") {
+TEST_CASE("tiles: bfloat16 dot products are as exact as tiles for any numbers") {
   if (isa() < Isa::avx512_bf16) return;
   for (const Product::Size& size : std::vector<Product::Size>{{1, 7, 1}, {13, 64, 96}, {44, 2049, 130}}) {
     for (const Distribution& distribution : distributions()) {
@@ -322,7 +322,7 @@ TEST_CASE("tiles: dot products of bfloat16 err no more than tiles do, whatever t
   }
 }
 
-TEST_CASE("tiles: of numbers near the smallest, what tiles take for zero is lost and no more") {
+TEST_CASE("tiles: numbers near the smallest lose only what tiles flush to zero") {
   for (const double size : {1e-31, 1e-34, 1e-37, 1e-40}) {
     CAPTURE(size);
     const Distribution small{"small", [&](RandomStream& stream) { return size * stream.normal(); }, normal};
@@ -356,7 +356,7 @@ void check_kinds(const Operands& operands) {
   }
 }
 
-TEST_CASE("tiles: infinity and NaN are in the result where a float32 product has them, in x and in w") {
+TEST_CASE("tiles: infinity and NaN in x or w appear where a float32 product has them") {
   for (const float special : {kInf, -kInf, NAN}) {
     for (const bool in_x : {true, false}) {
       for (const std::size_t at : {0, 5, 70 * 40 - 1}) {
@@ -377,7 +377,7 @@ TEST_CASE("tiles: infinity and NaN are in the result where a float32 product has
   }
 }
 
-TEST_CASE("tiles: finite numbers stay finite where their float32 product is, and overflow where it does") {
+TEST_CASE("tiles: results are finite or overflow as in a float32 product") {
   const float largest = std::numeric_limits<float>::max();
   struct Row {
     float x, w;
@@ -393,7 +393,7 @@ TEST_CASE("tiles: finite numbers stay finite where their float32 product is, and
 
 graph::Unary relu() { return {graph::UnaryFn::relu, 0.0, 0.0, kInf}; }
 
-TEST_CASE("tiles: bias, activation and residual follow the product, at every edge, for both dtypes and any threads") {
+TEST_CASE("tiles: bias, activation and residual follow the product at every edge, for both dtypes and any threads") {
   struct Row {
     Tiles tiles;
     DType dtype;
@@ -453,7 +453,7 @@ TEST_CASE("tiles: bias, activation and residual follow the product, at every edg
   }
 }
 
-TEST_CASE("tiles: what a product hands over packed has the bits of what it stores") {
+TEST_CASE("tiles: a packed handover has the bits of a stored result") {
   for (const Tiles tiles : tiles_at_hand()) {
     for (const DType dtype : {DType::float32, DType::bfloat16}) {
       if (tiles == Tiles::dots && dtype == DType::float32) continue;
@@ -489,7 +489,7 @@ TEST_CASE("tiles: what a product hands over packed has the bits of what it store
   }
 }
 
-TEST_CASE("tiles: the bits are the same for any number of threads and of rows beside") {
+TEST_CASE("tiles: the bits do not depend on threads or other rows") {
   const Operands operands = draw({200, 96, 160}, {"normal", normal, normal});
   std::vector<float> first;
   for (const int threads : {1, 2, 7}) {
@@ -506,7 +506,7 @@ TEST_CASE("tiles: the bits are the same for any number of threads and of rows be
   CHECK(std::equal(row.begin(), row.end(), first.begin() + 17 * 160));
 }
 
-TEST_CASE("tiles: more rows than a cache holds are packed in groups, and the scratch memory is as estimated") {
+TEST_CASE("tiles: rows that exceed a cache are packed in groups, within the estimated scratch memory") {
   // 48 KB for each block of 32 rows and step: a second-level cache of 2 MB holds 32 of these.
   const Product::Size size{1700, 256, 33};
   const Multiplication multiplication{Tiles::emulated, MatmulPrecision::highest};

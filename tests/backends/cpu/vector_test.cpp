@@ -26,13 +26,13 @@ double worst(float from, float to, const std::function<float(float)>& f, const s
 /// Not inlined: the compiler would warn about reads past arrays whose size it sees, in loops that do not run then.
 [[gnu::noinline]] float sum(const float* x, std::int64_t size) { return sum_of(x, size); }
 
-TEST_CASE("vector: exp is right to 2 units in the last place over its whole range") {
+TEST_CASE("vector: exp is exact to 2 ulp over its whole range") {
   const auto exact = [](double x) { return std::exp(x); };
   CHECK(worst(-87.0F, 88.7F, exp_of, exact, exact) < 4.0);
   CHECK(worst(-87.0F, 0.0F, exp_below_0, exact, exact) < 4.0);
 }
 
-TEST_CASE("vector: exp at its ends, at infinities and at NaN") {
+TEST_CASE("vector: exp is right at its limits, at infinity and at NaN") {
   CHECK(exp_of(89.0F) == kInf);
   CHECK(exp_of(kInf) == kInf);
   CHECK(exp_of(-104.0F) == 0.0F);
@@ -66,7 +66,7 @@ float lane_of(float x) {
   return y[0];
 }
 
-TEST_CASE("vector: gelu and sigmoid") {
+TEST_CASE("vector: gelu and sigmoid keep their precision over the whole range") {
   constexpr auto& gelu_of = lane_of<cpu::gelu_of>;
   constexpr auto& gelu_tanh_of = lane_of<cpu::gelu_tanh_of>;
   const auto gelu_tanh = [](double x) {
@@ -92,7 +92,7 @@ TEST_CASE("vector: gelu and sigmoid") {
   CHECK(sigmoid_of(kInf) == 1.0F);
 }
 
-TEST_CASE("vector: sums and maxima take tails, and a maximum passes over NaN") {
+TEST_CASE("vector: sums and maxima handle tails, and a maximum ignores NaN") {
   std::vector<float> x(149);
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i) - 20.0F;
   for (std::int64_t size : {0, 1, 15, 16, 17, 33, 64, 149}) {

@@ -20,7 +20,7 @@ bool holds(const std::byte* bytes, std::int64_t count, std::byte value) {
   return std::all_of(bytes, bytes + count, [value](std::byte byte) { return byte == value; });
 }
 
-TEST_CASE("weight memory: weights of any size are zeros, aligned, and apart from each other") {
+TEST_CASE("weight memory: weights of any size are zeroed, aligned and disjoint") {
   WeightMemory memory;
   std::vector<std::pair<std::shared_ptr<std::byte>, std::int64_t>> blocks;
   for (const std::int64_t bytes :
@@ -37,7 +37,7 @@ TEST_CASE("weight memory: weights of any size are zeros, aligned, and apart from
     CHECK(holds(blocks[i].first.get(), blocks[i].second, static_cast<std::byte>(i + 1)));
 }
 
-TEST_CASE("weight memory: a weight lives on when the memory and its neighbours are gone") {
+TEST_CASE("weight memory: a weight outlives the memory and its neighbors") {
   auto memory = std::make_unique<WeightMemory>();
   std::shared_ptr<std::byte> neighbour = memory->allocate(kMegabyte), kept = memory->allocate(kMegabyte);
   std::memset(kept.get(), 7, kMegabyte);

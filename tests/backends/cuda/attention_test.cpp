@@ -17,26 +17,26 @@ AttentionCount check(std::string_view name, std::initializer_list<DType> dtypes)
 
 }  // namespace
 
-TEST_CASE("attention: the plain kernel takes every problem in every dtype") {
+TEST_CASE("attention: the plain kernel supports every problem in every dtype") {
   CHECK(check("plain", {DType::float64, DType::float32, DType::float16, DType::bfloat16}).declined == 0);
 }
 
-TEST_CASE("attention: the tiled kernel in float32 takes every mask, and head sizes to 256") {
+TEST_CASE("attention: the tiled kernel in float32 supports every mask and head sizes up to 256") {
   CHECK(check("flash fma", {DType::float32}).declined == 1);
 }
 
 TEST_CASE(
-    "attention: the kernel on tensor cores takes half precision with every mask but lengths and a window, and head "
-    "sizes to 256") {
+    "attention: the tensor-core kernel in half precision supports masks except lengths and windows, and head sizes up "
+    "to 256") {
   CHECK(check("flash mma", {DType::float16, DType::bfloat16}).declined == (test::runs_long() ? 6 : 3));
 }
 
-TEST_CASE("attention: the kernel that shares out keys takes few queries over many keys, whatever hides some of them") {
+TEST_CASE("attention: the split kernel supports few queries over many keys, with any mask") {
   const int dtypes = test::runs_long() ? 3 : 1;
   CHECK(check("flash split", {DType::float32, DType::float16, DType::bfloat16}).taken == dtypes * kTakenBySplit);
 }
 
-TEST_CASE("attention: the kernel on Hopper's instructions takes long queries in half precision") {
+TEST_CASE("attention: the Hopper kernel supports long queries in half precision") {
   const int dtypes = test::runs_long() ? 2 : 1;
   CHECK(check("flash sm90", {DType::float16, DType::bfloat16}).taken == dtypes * kTakenBySm90 + kHeavyTakenBySm90);
 }

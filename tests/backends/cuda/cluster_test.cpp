@@ -53,7 +53,7 @@ TEST_CASE("emulator: the blocks of a cluster run at once and read each other's s
   for (int schedule = 0; schedule < 4; ++schedule) CHECK(run(Fault::none) == kExpected);
 }
 
-TEST_CASE("emulator: a cluster whose blocks do not wait for each other is told, or reads what is nobody's") {
+TEST_CASE("emulator: a cluster without a barrier between its blocks is reported, or computes wrong results") {
   bool is_wrong = false, is_told = false;
   for (int schedule = 0; schedule < 4; ++schedule) {
     is_wrong = run(Fault::does_not_meet) != kExpected || is_wrong;
@@ -65,7 +65,7 @@ TEST_CASE("emulator: a cluster whose blocks do not wait for each other is told, 
   CHECK(what_is_told(Fault::does_not_wait) == "a thread of a kernel has ended without waiting for the kernel ahead");
 }
 
-TEST_CASE("emulator: a cluster that the GPU cannot schedule is refused") {
+TEST_CASE("emulator: a cluster that the GPU cannot schedule is rejected") {
   const unsigned clusters = simt::machine().cluster;
   simt::machine().cluster = 2;
   const LaunchShape shape{.grid = dim3(8), .block = dim3(32), .shared_bytes = 4, .cluster = 4};

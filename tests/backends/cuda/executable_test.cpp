@@ -79,7 +79,7 @@ TEST_CASE("cuda: a pass is one graph launch, and passes after the first allocate
   CHECK(machine().graph_launches == launches + 3);
 }
 
-TEST_CASE("cuda: a post-norm layer takes seven kernels: packed projections, attention, three products, two norms") {
+TEST_CASE("cuda: a post-norm layer needs seven kernels: packed projections, attention, three products, two norms") {
   EncoderSize size = kSmall;
   const auto steps = [&](int layers) {
     size.L = layers;
@@ -104,7 +104,7 @@ TEST_CASE("cuda: a graph without inputs is compiled and run") {
   for (int i = 0; i < 3; ++i) CHECK(sum.at(i) == 2 * (i + 1));
 }
 
-TEST_CASE("cuda: a reshape into other memory is recorded as a kernel") {
+TEST_CASE("cuda: a reshape into different memory is recorded as a kernel") {
   const cuda::Device device(0);
   const cuda::Stream stream = cuda::make_stream();
   constexpr int kCount = 21;
@@ -148,7 +148,7 @@ TEST_CASE("cuda: an executable runs on its own GPU in every thread, whichever GP
   CHECK(cudaSetDevice(0) == cudaSuccess);
 }
 
-TEST_CASE("cuda: an executable gives its memory back") {
+TEST_CASE("cuda: an executable frees its memory") {
   const auto before = machine().used_bytes;
   {
     const graph::Graph graph = encoder(kSmall);
@@ -160,7 +160,7 @@ TEST_CASE("cuda: an executable gives its memory back") {
   CHECK(machine().used_bytes == before);
 }
 
-TEST_CASE("cuda: what does not fit is refused before anything is allocated, with what would fit") {
+TEST_CASE("cuda: an executable that does not fit is rejected before allocation, with a size that fits") {
   const MachineGuard guard;
   EncoderSize size = kSmall;
   size.B = 4000;
@@ -175,7 +175,7 @@ TEST_CASE("cuda: what does not fit is refused before anything is allocated, with
   CHECK_MESSAGE(message.find("of this batch would fit") != std::string::npos, message);
 }
 
-TEST_CASE("cuda: memory that runs out after the check is out of memory too, and nothing stays allocated") {
+TEST_CASE("cuda: a failed allocation after the check is out of memory too, and nothing stays allocated") {
   const MachineGuard guard;
   const graph::Graph graph = encoder(kSmall);
   const auto weights = draw_weights(graph);
@@ -190,7 +190,7 @@ TEST_CASE("cuda: memory that runs out after the check is out of memory too, and 
   }
 }
 
-TEST_CASE("cuda: a kernel fault ends the pass with the device's own words and exit code 5") {
+TEST_CASE("cuda: a kernel fault ends the pass with CUDA's description and exit code 5") {
   const MachineGuard guard;
   const graph::Graph graph = encoder(kSmall);
   const auto inputs = draw_inputs(graph);
@@ -202,7 +202,7 @@ TEST_CASE("cuda: a kernel fault ends the pass with the device's own words and ex
   CHECK_MESSAGE(message.find("bug in attn") != std::string::npos, message);
 }
 
-TEST_CASE("cuda: an index out of range is named once, and the next pass is right again") {
+TEST_CASE("cuda: an index out of range is reported once, and the next pass is right") {
   graph::Graph graph;
   graph::Builder build(graph);
   const ValueId table = build.input("table", DType::float32, {5, 3});
@@ -224,7 +224,7 @@ TEST_CASE("cuda: an index out of range is named once, and the next pass is right
   CHECK(executable->value(graph.outputs[0].value).at(6) == 12);
 }
 
-TEST_CASE("cuda: a profile has a time for every step that is launched, and the results of a pass") {
+TEST_CASE("cuda: a profile has a time for every launched step, and the results of a pass") {
   const graph::Graph graph = encoder(kSmall);
   const auto inputs = draw_inputs(graph);
   const auto backend = open();
@@ -242,7 +242,7 @@ TEST_CASE("cuda: a profile has a time for every step that is launched, and the r
   for (std::int64_t i = 0; i < once.size(); ++i) CHECK(once.at(i) == again.at(i));
 }
 
-TEST_CASE("cuda: the device's clock times passes, with a warm cache and a cold one") {
+TEST_CASE("cuda: the device's clock times passes with a warm and a cold cache") {
   const graph::Graph graph = encoder(kSmall);
   const auto backend = open();
   const auto executable = compile(*backend, graph, draw_weights(graph));
@@ -252,7 +252,7 @@ TEST_CASE("cuda: the device's clock times passes, with a warm cache and a cold o
   CHECK(executable->device_clock()->pass_seconds(true) > 0);
 }
 
-TEST_CASE("cuda: measured algorithms are kept in a file for the GPU and the library, and found there again") {
+TEST_CASE("cuda: measured algorithms are stored in a file for the GPU and the library, and reused") {
   const std::filesystem::path folder = std::filesystem::temp_directory_path() / fmt::format("attn-tuning-{}", getpid());
   std::filesystem::create_directories(folder);
   const cuda::Device device(0);
@@ -279,7 +279,7 @@ TEST_CASE("cuda: measured algorithms are kept in a file for the GPU and the libr
   CHECK_FALSE(cuda::TuningCache("", device).find("key"));  // no place to store it
 }
 
-TEST_CASE("cuda: tuning measures each kind of product once, and takes what the cache knows without measuring") {
+TEST_CASE("cuda: tuning measures each kind of product once, and reuses cached algorithms") {
   const std::filesystem::path folder = std::filesystem::temp_directory_path() / fmt::format("attn-tuned-{}", getpid());
   setenv("XDG_CACHE_HOME", folder.c_str(), 1);
   const graph::Graph graph = encoder(kSmall);
@@ -301,7 +301,7 @@ TEST_CASE("cuda: tuning measures each kind of product once, and takes what the c
   std::filesystem::remove_all(folder);
 }
 
-TEST_CASE("cuda: where an algorithm that cuBLASLt proposes cannot be launched, the next one is taken") {
+TEST_CASE("cuda: the next algorithm is used if one that cuBLASLt proposes cannot be launched") {
   const MachineGuard guard;
   machine().refused_algorithm = 1;
   const graph::Graph graph = encoder(kSmall);
@@ -339,7 +339,7 @@ TEST_CASE("cuda: more than 65535 products of a batch go to cuBLASLt in parts") {
   CHECK(machine().largest_batch == 65535);
 }
 
-TEST_CASE("cuda: a side too long for cuBLASLt's launches is left to the plain kernel, with the reason") {
+TEST_CASE("cuda: a side too long for cuBLASLt runs on the plain kernel, with the reason") {
   graph::Graph graph;
   graph::Builder build(graph);
   constexpr std::int64_t kRows = 65535 * 32 + 1;
@@ -352,7 +352,7 @@ TEST_CASE("cuda: a side too long for cuBLASLt's launches is left to the plain ke
   CHECK_MESSAGE(choice.why.find("a side is beyond") != std::string::npos, choice.why);
 }
 
-TEST_CASE("cuda: strict float32 leaves gelu's tanh to our own kernel, and half precision fuses it") {
+TEST_CASE("cuda: strict float32 computes gelu's tanh in attn's own kernel, and half precision fuses it") {
   for (const auto& [dtype, fused] : {std::pair(DType::float32, false), std::pair(DType::bfloat16, true)}) {
     graph::Graph graph;
     graph::Builder build(graph);
@@ -367,7 +367,7 @@ TEST_CASE("cuda: strict float32 leaves gelu's tanh to our own kernel, and half p
   }
 }
 
-TEST_CASE("cuda: relu of NaN is NaN, also where cuBLASLt's relu makes a number of it: our own kernel has it then") {
+TEST_CASE("cuda: relu of NaN is NaN, with attn's own kernel if cuBLASLt's relu drops NaN") {
   for (const bool loses : {false, true}) {
     for (const bool has_bias : {false, true}) {
       for (const bool tune : {false, true}) {
@@ -414,7 +414,7 @@ TEST_CASE("cuda: relu of NaN is NaN, also where cuBLASLt's relu makes a number o
   }
 }
 
-TEST_CASE("cuda: what only the preparation reads is given back: packed weights are there once") {
+TEST_CASE("cuda: memory for preparation is freed, and packed weights are stored once") {
   const graph::Graph graph = encoder(kSmall);
   const auto backend = open();
   const auto plan = plan::make_plan(backend->optimize(graph));
@@ -426,7 +426,7 @@ TEST_CASE("cuda: what only the preparation reads is given back: packed weights a
                                                    plan.input_bytes + cuda::kWorkspaceBytes + 256 * 40);
 }
 
-TEST_CASE("cuda: memory is priced with the scratch of recurrent layers before anything is allocated") {
+TEST_CASE("cuda: memory estimates include the scratch memory of recurrent layers") {
   const MachineGuard guard;
   graph::Graph graph;
   graph::Builder build(graph);
@@ -446,8 +446,7 @@ TEST_CASE("cuda: memory is priced with the scratch of recurrent layers before an
   CHECK(machine().allocations == allocations);
 }
 
-TEST_CASE(
-    "cuda: which attention kernel runs follows the GPU: Hopper's own, those with less shared memory, older code") {
+TEST_CASE("cuda: the GPU determines the attention kernel: Hopper, less shared memory, or older code") {
   struct Row {
     int major, minor;
     std::int64_t shared_kib;  // A100 has 163, sm_86 and sm_89 99, H100 227; the others are edge cases
@@ -479,7 +478,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("cuda: a GPU that is too old or not there is refused") {
+TEST_CASE("cuda: a GPU that is too old or missing is rejected") {
   const MachineGuard guard;
   machine().major = 7;
   machine().minor = 5;

@@ -42,7 +42,7 @@ Distance distance_of(DType dtype, int digits, int smallest) {
 
 }  // namespace
 
-TEST_CASE("cuda: gelu by tanh is further off than half precision rounds, so erf-gelu has a kernel of ours") {
+TEST_CASE("cuda: tanh-gelu is less exact than half precision, so erf-gelu has its own kernel") {
   const Distance half = distance_of(DType::float16, 10, -14), brain = distance_of(DType::bfloat16, 7, -126);
   CAPTURE(half.at);
   CAPTURE(brain.at);

@@ -20,7 +20,7 @@ Outcome run_plain(const graph::Op& op, const std::vector<Tensor>& inputs) {
   return run_kernel(op, inputs, {[](const cuda::Step& step) { return cuda::make_plain(step); }});
 }
 
-TEST_CASE("cuda faults: an index that is out of range is reported with its table, and the rest is gathered") {
+TEST_CASE("cuda faults: an index out of range is reported with its table, and the rest is gathered") {
   const Tensor table = tensor(DType::float32, {3, 4}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12});
   for (const double wrong : {3.0, -4.0, 1e9, -1e9}) {
     const Tensor indices = tensor(DType::int32, {3}, {2, wrong, -1});
@@ -64,7 +64,7 @@ TEST_CASE("cuda faults: an integer to a negative power is reported with its expo
   CHECK(outcome.outputs[0].at(0) == 81);
 }
 
-TEST_CASE("cuda faults: of several faults one stays whole") {
+TEST_CASE("cuda faults: one of several faults is reported completely") {
   const Tensor table = tensor(DType::float32, {2, 1}, {1, 2});
   const Tensor indices = tensor(DType::int64, {4}, {5, 6, 7, 8});
   const Outcome outcome = run_plain(graph::Gather{0}, {table, indices});

@@ -37,7 +37,7 @@ Tensor by_fast_kernel(const Op& op, const std::vector<Tensor>& inputs, int shift
   return run_kernel(op, inputs, {[](const cuda::Step& step) { return cuda::make_fast(step); }, shift}).outputs.at(0);
 }
 
-TEST_CASE("cuda fused: a residual and a layer norm give the bytes of the two kernels one after the other") {
+TEST_CASE("cuda fused: a residual and a layer norm give the bytes of two separate kernels") {
   const cuda::Stream stream = cuda::make_stream();
   for (const DType dtype : kPackable) {
     for (const NormKind kind : {NormKind::layer, NormKind::rms, NormKind::rms_layer}) {
@@ -81,7 +81,7 @@ TEST_CASE("cuda fused: a residual and a layer norm give the bytes of the two ker
   }
 }
 
-TEST_CASE("cuda fused: a gathered row plus its position gives the bytes of the two kernels one after the other") {
+TEST_CASE("cuda fused: a gathered row plus its position gives the bytes of two separate kernels") {
   const cuda::Stream stream = cuda::make_stream();
   for (const DType dtype : kPackable) {
     for (const auto& [columns, shift] : {std::pair{64, 0}, {64, 1}, {33, 0}}) {
@@ -125,7 +125,7 @@ TEST_CASE("cuda fused: a gathered row plus its position gives the bytes of the t
   }
 }
 
-TEST_CASE("cuda fused: an epilogue gives what a product by one with its bias, function and residual gives") {
+TEST_CASE("cuda fused: an epilogue equals a product by one with bias, function and residual") {
   const cuda::Stream stream = cuda::make_stream();
   for (const DType dtype : {DType::float32, DType::float16, DType::bfloat16, DType::float64}) {
     for (const Unary& activation : std::vector<Unary>{{UnaryFn::linear},

@@ -35,9 +35,7 @@ void check_fast(const std::vector<Case>& cases, const std::string& kernel) {
   }
 }
 
-TEST_CASE(
-    "cuda kernels: every case but attention and states agrees with the reference, and nothing beside the output "
-    "changes") {
+TEST_CASE("cuda kernels: every case except attention and states agrees with the reference, and only outputs change") {
   for (const Case& row : forward_cases()) {
     const bool has_state = std::ranges::any_of(row.inputs, &Operand::state);
     if (!has_state && !std::holds_alternative<Attention>(row.op)) check_case(question_of(row));
@@ -91,7 +89,7 @@ TEST_CASE("cuda kernels: softmax of every width, few rows and many, agrees with 
   check_fast(cases, "rows in registers");
 }
 
-TEST_CASE("cuda kernels: functions of one and two numbers in packs agree with the reference") {
+TEST_CASE("cuda kernels: vectorized unary and binary functions agree with the reference") {
   std::vector<Case> cases;
   for (const DType dtype : kPackable) {
     const std::string name(name_of(dtype));
@@ -240,7 +238,7 @@ TEST_CASE("cuda kernels: integers stay exact at the ends of their range") {
   }
 }
 
-TEST_CASE("cuda kernels: a threshold that the dtype does not have parts its neighbours as in double") {
+TEST_CASE("cuda kernels: a threshold between two values of the dtype separates them as in double") {
   for (const DType dtype : kPackable) {
     for (const double threshold : {0.1, 0.3, 0.7}) {
       Tensor x(dtype, Shape{5});
@@ -256,7 +254,7 @@ TEST_CASE("cuda kernels: a threshold that the dtype does not have parts its neig
   }
 }
 
-TEST_CASE("cuda kernels: of zeros argmax takes the first positive one and argmin the first negative one") {
+TEST_CASE("cuda kernels: argmax of zeros selects the first positive one, and argmin the first negative one") {
   Tensor x(DType::float32, Shape{70});
   for (const std::int64_t negative : {0, 1, 33, 40}) x.set(negative, -0.0);
   for (const ReduceFn fn : {ReduceFn::argmax, ReduceFn::argmin}) {
@@ -346,7 +344,7 @@ TEST_CASE("cuda kernels: operations on nine axes agree with the reference") {
   check_cases(cases);
 }
 
-TEST_CASE("cuda kernels: more axes than a kernel walks are refused in words, and many that merge are taken") {
+TEST_CASE("cuda kernels: more axes than a kernel supports are rejected, and axes that merge are accepted") {
   Shape odd, even, ones;
   for (int axis = 0; axis < 17; ++axis) {
     odd.push_back(axis % 2 == 0 ? 2 : 1);
@@ -361,7 +359,7 @@ TEST_CASE("cuda kernels: more axes than a kernel walks are refused in words, and
   check_cases({{"add of 17 axes that merge", Binary{BinaryFn::add}, {in(odd), in(ones)}}});
 }
 
-TEST_CASE("cuda kernels: einsum takes diagonals, eight inputs and axes in any order, and says what is too much") {
+TEST_CASE("cuda kernels: einsum supports diagonals, eight inputs and axes in any order, and rejects more") {
   check_cases({{"einsum trace", Einsum{"ii->"}, {in({17, 17})}},
                {"einsum batch diagonal", Einsum{"bii->bi"}, {in({3, 5, 5})}},
                {"einsum outer", Einsum{"a,b->ba"}, {in({17}), in({5})}},

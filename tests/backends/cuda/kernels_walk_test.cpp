@@ -60,7 +60,7 @@ TEST_CASE("cuda walk: a walk over no axes has one element, and one over an empty
   CHECK(cuda::walk_over<1>({{3, 0}, {{1, 1}}})->count == 0);
 }
 
-TEST_CASE("cuda walk: more than 16 axes that do not merge are no walk") {
+TEST_CASE("cuda walk: more than 16 axes that do not merge are rejected") {
   Axes axes{{}, {{}}};
   for (int axis = 0; axis < 17; ++axis) {
     axes.sizes.push_back(2);

@@ -96,7 +96,7 @@ std::string wrong_with_model(Kind kind, Host host, bool over_host) {
   return error < 1e-5 ? "" : fmt::format("differs by {}", error);
 }
 
-TEST_CASE("nccl: ranks that share a model give what it gives alone, in one recorded pass, and count what they did") {
+TEST_CASE("nccl: ranks that share a model compute the result of one, in one recorded pass, and count collectives") {
   load_stand_in();
   for (const Kind kind : {Kind::tensor, Kind::data})
     for (const int ranks : {2, 3}) {
@@ -105,7 +105,7 @@ TEST_CASE("nccl: ranks that share a model give what it gives alone, in one recor
     }
 }
 
-TEST_CASE("nccl: ranks without it share a model by way of the host, step by step") {
+TEST_CASE("nccl: ranks without NCCL share a model through the host, step by step") {
   CHECK(run_forked(2, [&](Host host) { return wrong_with_model(Kind::tensor, std::move(host), true); }) == "");
 }
 
@@ -158,7 +158,7 @@ std::string wrong_with_collectives(DType dtype, Host given) {
   return "";
 }
 
-TEST_CASE("nccl: collectives over any dtype, along any axis, in parts of any size give what the reference gives") {
+TEST_CASE("nccl: collectives over any dtype, axis and part size equal the reference") {
   load_stand_in();
   for (const DType dtype : {DType::float32, DType::float64, DType::float16, DType::bfloat16, DType::int8, DType::int16,
                             DType::int32, DType::int64, DType::uint8, DType::uint16, DType::boolean}) {
@@ -168,7 +168,7 @@ TEST_CASE("nccl: collectives over any dtype, along any axis, in parts of any siz
   CHECK(run_forked(3, [&](Host host) { return wrong_with_collectives(DType::bfloat16, std::move(host)); }) == "");
 }
 
-TEST_CASE("nccl: a rank that dies, or does not come within the deadline, ends the pass of the others with a sentence") {
+TEST_CASE("nccl: a rank that dies, or misses the deadline, ends the pass of the others with an error") {
   load_stand_in();
   for (const bool dies : {true, false}) {
     const std::string told = run_forked(2, [&](Host host) -> std::string {
@@ -196,7 +196,7 @@ TEST_CASE("nccl: a rank that dies, or does not come within the deadline, ends th
   }
 }
 
-TEST_CASE("nccl: a library that is too old is named") {
+TEST_CASE("nccl: a library that is too old is rejected by name") {
   load_stand_in();
   const std::string told = run_forked(1, [](Host) -> std::string {
     ::setenv("FAKE_NCCL_VERSION", "21403", 1);

@@ -49,7 +49,7 @@ Case linear(const Sizes& size, DType dtype, UnaryFn activation, bool bias, bool 
 
 }  // namespace
 
-TEST_CASE("cuda small product: sums, activation and residual are the reference's, for any number of rows to 128") {
+TEST_CASE("cuda small product: sums, activation and residual equal the reference for up to 128 rows") {
   const unsigned clusters = machine().cluster;
   for (const DType dtype : {DType::float16, DType::bfloat16}) {
     // Into 1, 8, 1, 8, 6, 3 and 2 parts, if clusters of that size fit.
@@ -74,7 +74,7 @@ TEST_CASE("cuda small product: sums, activation and residual are the reference's
   machine().cluster = clusters;
 }
 
-TEST_CASE("cuda small product: what it does not take is left to others, with the reason") {
+TEST_CASE("cuda small product: unsupported products are declined with the reason") {
   const auto why = [](const Sizes& size, DType dtype, UnaryFn activation = UnaryFn::linear, int shift = 0) {
     const Case row = linear(size, dtype, activation, false, false);
     return run_kernel(row.op, draw(row), {make, shift}).kernel;
@@ -86,7 +86,7 @@ TEST_CASE("cuda small product: what it does not take is left to others, with the
   CHECK(why({8, 64, 64}, DType::float16, UnaryFn::softsign) == "its activation has no fast code");
 }
 
-TEST_CASE("cuda small product: a layer of BERT-base takes eight launches at batch 1") {
+TEST_CASE("cuda small product: a layer of BERT-base needs eight launches at batch 1") {
   const auto launches = [](int layers) {
     const EncoderSize size{.B = 1,
                            .T = 128,
@@ -110,8 +110,7 @@ TEST_CASE("cuda small product: a layer of BERT-base takes eight launches at batc
   CHECK(launches(2) - launches(1) == 8);
 }
 
-TEST_CASE(
-    "cuda small product: tuning takes it where cuBLASLt with what follows is slower, for all products of a kind") {
+TEST_CASE("cuda small product: tuning selects it if cuBLASLt plus epilogue is slower, for all products of a kind") {
   Graph graph;
   Builder build(graph);
   Linear op;

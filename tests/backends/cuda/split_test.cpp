@@ -66,7 +66,7 @@ std::vector<Tensor> inputs_of(const graph::Graph& graph, int length) {
 
 }  // namespace
 
-TEST_CASE("cuda: one recorded step serves every length of a cache, with sources, a bias and capped scores") {
+TEST_CASE("cuda: one recorded step supports every length of a cache, with sources, a bias and capped scores") {
   const std::unique_ptr<backends::Backend> backend(attn_open_backend(0));
   const auto reference = backends::make_reference_backend();
   for (const CacheCase& row : {CacheCase{}, CacheCase{.sources = true}, CacheCase{.bias = true},

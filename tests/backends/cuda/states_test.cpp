@@ -72,7 +72,7 @@ std::string error_of(const Backend& backend, Dim rows, const std::vector<Tensor>
   return "";
 }
 
-TEST_CASE("cuda states: they are zeros at first, and one executable goes on where another has stopped") {
+TEST_CASE("cuda states: states start at zero, and one executable continues where another stopped") {
   const auto backend = open();
   const auto store = backend->make_store({});
   backends::CompileOptions options;
@@ -89,7 +89,7 @@ TEST_CASE("cuda states: they are zeros at first, and one executable goes on wher
   CHECK(numbers(store->state("cache")) == std::vector<double>{3, 3, 3, 3, 5, 5, 0, 0, 7, 7, 7, 7});
 }
 
-TEST_CASE("cuda states: a state is overwritten, by its own type alone, and known by its name") {
+TEST_CASE("cuda states: a state is known by its name and overwritten only by its own type") {
   const auto backend = open();
   const auto store = backend->make_store({});
   backends::CompileOptions options;
@@ -111,7 +111,7 @@ TEST_CASE("cuda states: a state is overwritten, by its own type alone, and known
   CHECK_THROWS_AS((void)backend->compile(plan::make_plan(step_of(1)), {}, options), Error);
 }
 
-TEST_CASE("cuda states: what is out of range has the reference's words, and nothing is written after it") {
+TEST_CASE("cuda states: an index out of range has the reference's message, and nothing is written after it") {
   const auto backend = open();
   const auto reference = backends::make_reference_backend();
   struct Wrong {
@@ -135,7 +135,7 @@ TEST_CASE("cuda states: what is out of range has the reference's words, and noth
   CHECK(numbers(store->state("cache")) == std::vector<double>{0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1});
 }
 
-TEST_CASE("cuda states: each is there once however many executables use it, and goes with the last of them") {
+TEST_CASE("cuda states: executables share each state, and the last one frees it") {
   const auto before = machine().used_bytes;
   {
     const auto backend = open();

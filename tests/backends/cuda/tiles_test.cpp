@@ -34,7 +34,7 @@ double balance(const Tiling& tiling, unsigned rows, unsigned keys, unsigned proc
 
 }  // namespace
 
-TEST_CASE("tiles: every tile of every head is some block's, whatever the group") {
+TEST_CASE("tiles: every tile of every head belongs to one block, for every group") {
   for (const unsigned heads : {1U, 7U, 12U, 64U}) {
     for (unsigned limit = 1; limit <= heads; ++limit) {
       const Tiling tiling{5, heads, heads_of_group(limit, heads)};
@@ -51,7 +51,7 @@ TEST_CASE("tiles: every tile of every head is some block's, whatever the group")
   }
 }
 
-TEST_CASE("tiles: causal tiles of 132 processors are done at nearly the same time") {
+TEST_CASE("tiles: causal tiles on 132 processors end at nearly the same time") {
   struct Row {
     unsigned length, heads, limit, rows, keys;  // limit: heads that half of an L2 cache of 60 MB holds
     double least;

@@ -1,6 +1,4 @@
 // GPU work that never ends, over an emulated CUDA.
-#include "watch.h"
-
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 #include <sys/wait.h>
@@ -15,6 +13,7 @@
 #include "attn/plan/plan.h"
 #include "models.h"
 #include "runtime.h"
+#include "time_limits.h"
 
 extern "C" attn::backends::Backend* attn_open_backend(int index);
 
@@ -67,7 +66,7 @@ bool has(const std::string& text, std::string_view part) { return text.find(part
 
 }  // namespace
 
-TEST_CASE("cuda: a kernel that does not end is named by its layer and kernel, and no call waits for it") {
+TEST_CASE("cuda: a kernel that does not end is named with its layer, and no call waits for it") {
   const graph::Graph graph = encoder(kTiny);
   // Everything that compilation submits, one item after the other: copies, launches, and work in between.
   const std::unique_ptr<backends::Backend> backend(attn_open_backend(0));
@@ -78,7 +77,7 @@ TEST_CASE("cuda: a kernel that does not end is named by its layer and kernel, an
   int named = 0;
   for (std::int64_t piece = 1; piece <= pieces; ++piece) {
     const std::string text = in_another_process([&] {
-      cuda::patience() = {.seconds = 0.01, .flops_per_second = 1e10};
+      cuda::time_limits() = {.seconds = 0.01, .flops_per_second = 1e10};
       machine().hang_at = machine().submitted + piece;
       return told([&] { (void)compile(*backend, graph); });
     });
@@ -97,7 +96,7 @@ TEST_CASE("cuda: a recorded pass that does not end is an error, and a profile na
   const std::unique_ptr<backends::Backend> backend(attn_open_backend(0));
   const auto run = [&](bool profiled) {
     return in_another_process([&] {
-      cuda::patience() = {.seconds = 0.01, .flops_per_second = 1e10};
+      cuda::time_limits() = {.seconds = 0.01, .flops_per_second = 1e10};
       const auto watched = compile(*backend, graph);  // its limits are set at compilation
       machine().hang_at = machine().submitted + (profiled ? 6 : 2);
       return told(
@@ -112,9 +111,9 @@ TEST_CASE("cuda: a recorded pass that does not end is an error, and a profile na
   CHECK_MESSAGE(has(profile, "; 0 calls blocked"), profile);
 }
 
-TEST_CASE("cuda: work is given a minute, and more by what it computes") {
-  CHECK(cuda::Patience{}.seconds_for(0) == 60);
-  CHECK(cuda::Patience{}.seconds_for(1e12) == 160);
+TEST_CASE("cuda: the time limit is a minute, plus time in proportion to the FLOPs") {
+  CHECK(cuda::TimeLimits{}.seconds_for(0) == 60);
+  CHECK(cuda::TimeLimits{}.seconds_for(1e12) == 160);
 }
 
 }  // namespace attn::test

@@ -27,7 +27,7 @@ Attention attention(AttentionPath path, int masks, double scale = 0.5) {
   return op;
 }
 
-TEST_CASE("attention: causal sees from the top left, also where T is not S") {
+TEST_CASE("attention: causality starts at the top left, also for different T and S") {
   check_near(result(Attention{.scale = 0.5, .causal = true, .window = {}}, {kQuery, kKey, kValue}),
              {0.909297426826, 0.427379880234, -0.255541102027, -0.818277111064, -0.996164608836, -0.70554032557,
               0.387830878771, 0.506756867097, 0.387347182532, 0.399000370005, 0.000244672910895, -0.398626097676,
@@ -53,14 +53,14 @@ TEST_CASE("attention: a fully masked row of the explicit path gives zeros, and s
                                    0.35411572132,  0, 0.540493102741, 0.105391175939, 0, 0, 0, 0, 0, 1, 0, 0});
 }
 
-TEST_CASE("attention: a window sees positions nearer than its size on both sides") {
+TEST_CASE("attention: a window includes positions nearer than its size on both sides") {
   check_near(result(Attention{.scale = 0.5, .window = 2}, {kQuery, kKey, kValue}),
              {0.565398398538, 0.479727760941, 0.168433661421, -0.337580612801, -0.602687805049, -0.584341505326,
               0.0133897117848, 0.0443304560347, 0.054421894129, 0.325371590138, 0.0938908157421, -0.181748276382,
               0.00886930064171, 0.0578905516855, 0.0796849717068, 0.0133320049599, 0.307616185894, 0.457223667967});
 }
 
-TEST_CASE("attention: query heads share key and value heads in runs") {
+TEST_CASE("attention: consecutive query heads share a key and value head") {
   const graph::Slice first{{{}, {}, {0, 1}, {}}};
   const Tensor key = evaluate(first, {kKey}).front();
   const Tensor value = evaluate(first, {kValue}).front();
@@ -70,7 +70,7 @@ TEST_CASE("attention: query heads share key and value heads in runs") {
               0.188476670287, 0.131592165932, 0.0128178097547, 0.232398263622, -0.0337970210192, -0.284097038582});
 }
 
-TEST_CASE("attention: masks of any rank meet, and causal meets them") {
+TEST_CASE("attention: masks of any rank are combined with each other and with causality") {
   const Tensor all = tensor({1, 1, 1, 4}, {1, 1, 1, 0}, DType::boolean);
   const Tensor rows = tensor({1, 1, 3, 1}, {1, 1, 0}, DType::boolean);
   Attention op = attention(AttentionPath::explicit_, 2);
@@ -86,7 +86,7 @@ TEST_CASE("attention: masks of any rank meet, and causal meets them") {
   }
 }
 
-TEST_CASE("attention: masked float16 scores become -3e4, which a real score may undercut") {
+TEST_CASE("attention: masked float16 scores become -3e4, and a real score may be lower") {
   const Tensor query = tensor({1, 1, 1, 1}, {200}, DType::float16);
   const Tensor key = tensor({1, 2, 1, 1}, {-200, 0}, DType::float16);
   const Tensor value = tensor({1, 2, 1, 1}, {1, 2}, DType::float16);
@@ -95,7 +95,7 @@ TEST_CASE("attention: masked float16 scores become -3e4, which a real score may 
   check_near(result(attention(AttentionPath::fused, 1, 1.0), {query, key, value, mask}), {1});
 }
 
-TEST_CASE("attention: no keys give zeros, no queries give nothing") {
+TEST_CASE("attention: the result is zeros without keys and empty without queries") {
   const Tensor none = tensor({1, 0, 2, 2}, {});
   const auto y = evaluate(attention(AttentionPath::fused, 0), {kQuery, none, tensor({1, 0, 2, 3}, {})}).front();
   check_near(numbers(y), std::vector<double>(18, 0.0));
@@ -107,19 +107,19 @@ TEST_CASE("softmax: large logits do not overflow") {
   check_near(result(Softmax{SoftmaxKind::log_softmax, {0}}, {tensor({3}, {1e4, -1e4, 0})}), {0, -2e4, -1e4});
 }
 
-TEST_CASE("softmax: over two axes jointly") {
+TEST_CASE("softmax: softmax over two axes normalizes them jointly") {
   const Tensor x = evaluate(graph::Slice{{{}, {0, 2}, {0, 1}}}, {wave({2, 4, 3}, 0)}).front();
   check_near(result(Softmax{SoftmaxKind::softmax, {0, 1}}, {x}),
              {0.162970025641, 0.386362349639, 0.383049874071, 0.0676177506493});
 }
 
-TEST_CASE("softmax: NaN, +inf or nothing but -inf give NaN in the whole row and in no other") {
+TEST_CASE("softmax: a row with NaN, +inf or only -inf becomes NaN, and no other row") {
   const Tensor x = tensor({4, 2}, {kNan, 1, kInf, 1, -kInf, -kInf, 0, 0});
   const std::vector<double> expected{kNan, kNan, kNan, kNan, kNan, kNan, 0.5, 0.5};
   check_near(result(Softmax{SoftmaxKind::softmax, {1}}, {x}), expected);
 }
 
-TEST_CASE("softmax: sparsemax is the one of Keras") {
+TEST_CASE("softmax: sparsemax equals Keras's") {
   check_near(result(Softmax{SoftmaxKind::sparsemax, {1}}, {wave({2, 4}, 0)}), {0, 0, 0, 0, 0.675391613845, 0, 0, 0});
   check_near(result(Softmax{SoftmaxKind::sparsemax, {0}}, {tensor({3}, {1e4, -1e4, 0})}), {1, 0, 0});
 }

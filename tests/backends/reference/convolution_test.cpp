@@ -13,20 +13,20 @@ using graph::Pool;
 const Tensor kLine = wave({1, 5, 2}, 0);
 const Tensor kPlane = wave({1, 4, 3, 1}, 0);
 
-TEST_CASE("conv: causal and dilated over one axis") {
+TEST_CASE("conv: convolution over one axis can be causal and dilated") {
   const Conv op{{1}, {2}, Padding::causal, 1, true};
   check_near(result(op, {kLine, wave({2, 2, 2}, 1), wave({2}, 2)}),
              {0.340160311738, 0.186521919905, -0.456264100422, -0.858660749328, 1.44937868742, 0.257855535829,
               3.72282377443, 2.65981619074, 1.32563023578, 1.35578586745});
 }
 
-TEST_CASE("conv: groups, strides and same padding") {
+TEST_CASE("conv: groups, strides and same padding are right") {
   const Conv op{{2}, {1}, Padding::same, 2, true};
   check_near(result(op, {kLine, wave({2, 1, 2}, 1), wave({2}, 2)}),
              {1.57493243572, 1.10212070822, 0.602462892111, 0.0386694667949, 0.378104867379, 0.444053633671});
 }
 
-TEST_CASE("conv: two and three axes, with an activation") {
+TEST_CASE("conv: convolution over two and three axes has an activation") {
   const double inf = std::numeric_limits<double>::infinity();
   const Conv strided{{2, 2}, {1, 1}, Padding::same, 1, true, {graph::UnaryFn::relu, 0, 0, inf}};
   check_near(result(strided, {kPlane, wave({3, 2, 1, 2}, 1), wave({2}, 2)}),
@@ -39,12 +39,12 @@ TEST_CASE("conv: two and three axes, with an activation") {
              {1.16726728307, 1.12031265957, -0.981507647543, -1.21699173148});
 }
 
-TEST_CASE("conv: an empty batch gives nothing") {
+TEST_CASE("conv: an empty batch gives an empty result") {
   const Conv op{{1}, {1}, Padding::same};
   check_near(result(op, {tensor({0, 5, 2}, {}), wave({2, 2, 2}, 1)}), {});
 }
 
-TEST_CASE("pool: maximum and average count only cells inside") {
+TEST_CASE("pool: maximum and average count only cells inside the input") {
   const Pool maximum{false, {2, 2}, {2, 2}, Padding::same};
   check_near(result(maximum, {kPlane}), {0.863209366649, 0.985449729988, 0.656986598719, 0.988168233877});
   const Pool average{true, {2, 2}, {2, 2}, Padding::same};

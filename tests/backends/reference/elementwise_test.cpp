@@ -72,7 +72,7 @@ const std::vector<Row> kRows{
     {"isfinite", {UnaryFn::isfinite}, {0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1}},
 };
 
-TEST_CASE("unary: every activation is Keras's, also at infinities and NaN") {
+TEST_CASE("unary: every activation equals Keras's, also at infinity and NaN") {
   for (const Row& row : kRows) {
     CAPTURE(row.name);
     check_near(result(row.op, {tensor({11}, kArguments)}), row.expected, 2e-6);
@@ -91,7 +91,7 @@ TEST_CASE("unary: a half float is computed in double and rounded once") {
   }
 }
 
-TEST_CASE("binary: shapes broadcast") {
+TEST_CASE("binary: shapes are broadcast") {
   const Tensor x = tensor({2, 1}, {10, 20});
   const Tensor y = tensor({3}, {1, 2, 3});
   check_near(result(Binary{BinaryFn::subtract}, {x, y}), {9, 8, 7, 19, 18, 17});
@@ -109,14 +109,14 @@ TEST_CASE("binary: division, remainder and NaN follow Keras") {
   check_near(result(Binary{BinaryFn::less_equal}, {x, x}), {1, 1, 1, 1, 1, 0});
 }
 
-TEST_CASE("binary: integers divide towards minus infinity") {
+TEST_CASE("binary: integer division rounds towards minus infinity") {
   const Tensor x = tensor({5}, {7, -7, 7, -7, 0}, DType::int32);
   const Tensor y = tensor({5}, {2, 2, -2, -2, 3}, DType::int32);
   check_near(result(Binary{BinaryFn::floor_divide}, {x, y}), {3, -4, -4, 3, 0});
   check_near(result(Binary{BinaryFn::mod}, {x, y}), {1, 1, -1, -1, 0});
 }
 
-TEST_CASE("binary: 64-bit integers beyond 2^53 stay exact and wrap") {
+TEST_CASE("binary: 64-bit integers beyond 2^53 are exact and wrap") {
   Tensor x(DType::int64, {3});
   x.as<std::int64_t>()[0] = (std::int64_t{1} << 53) + 1;
   x.as<std::int64_t>()[1] = std::numeric_limits<std::int64_t>::max();
@@ -129,7 +129,7 @@ TEST_CASE("binary: 64-bit integers beyond 2^53 stay exact and wrap") {
   CHECK(z.as<std::int64_t>()[2] == std::numeric_limits<std::int64_t>::min());
 }
 
-TEST_CASE("binary: an unsigned 64-bit number above 2^63 is large, not negative") {
+TEST_CASE("binary: an unsigned 64-bit number above 2^63 is positive") {
   Tensor x(DType::uint64, {1}), y(DType::uint64, {1});
   x.as<std::uint64_t>()[0] = ~std::uint64_t{0};
   y.as<std::uint64_t>()[0] = 1;
@@ -137,19 +137,19 @@ TEST_CASE("binary: an unsigned 64-bit number above 2^63 is large, not negative")
   CHECK(evaluate(Binary{BinaryFn::maximum}, {x, y}).front().as<std::uint64_t>()[0] == ~std::uint64_t{0});
 }
 
-TEST_CASE("binary: dividing integers by zero is refused") {
+TEST_CASE("binary: integer division by zero is rejected") {
   const Tensor x = tensor({1}, {5}, DType::int32);
   const Tensor zero = tensor({1}, {0}, DType::int32);
   CHECK_THROWS_WITH_AS(result(Binary{BinaryFn::mod}, {x, zero}), "integer division of 5 by zero", Error);
   CHECK_THROWS_AS(result(Binary{BinaryFn::power}, {x, tensor({1}, {-1}, DType::int32)}), Error);
 }
 
-TEST_CASE("select: takes from either side, broadcast, and passes NaN of the side not taken") {
+TEST_CASE("select: elements come from either side, broadcast, whatever the other side has") {
   const Tensor condition = tensor({2, 1}, {1, 0}, DType::boolean);
   check_near(result(graph::Select{}, {condition, tensor({2}, {1, 2}), tensor({1}, {kNan})}), {1, 2, kNan, kNan});
 }
 
-TEST_CASE("cast: to integers truncates, to bool asks for non-zero, between integers keeps the low bits") {
+TEST_CASE("cast: casts truncate to integers, compare with zero for bool, and keep the low bits between integers") {
   const Tensor x = tensor({4}, {3.9, -3.9, 0.0, 0.1});
   check_near(result(graph::Cast{DType::int32}, {x}), {3, -3, 0, 0});
   check_near(result(graph::Cast{DType::boolean}, {tensor({3}, {kNan, 0.0, 0.1})}), {1, 0, 1});
@@ -159,7 +159,7 @@ TEST_CASE("cast: to integers truncates, to bool asks for non-zero, between integ
   CHECK(evaluate(graph::Cast{DType::uint64}, {wide}).front().as<std::uint64_t>()[0] == (std::uint64_t{1} << 62) + 258);
 }
 
-TEST_CASE("fill and iota: every element from its position alone") {
+TEST_CASE("fill, iota: every element depends only on its position") {
   check_near(result(graph::Fill{{2, 2}, DType::float16, 0.5}, {}), {0.5, 0.5, 0.5, 0.5});
   check_near(result(graph::Iota{{2, 3}, DType::int32, 1, 1.0, 2.0}, {}), {1, 3, 5, 1, 3, 5});
   check_near(result(graph::Iota{{2, 3}, DType::float32, 0, 0.0, -1.0}, {}), {0, 0, 0, -1, -1, -1});

@@ -77,7 +77,7 @@ const std::vector<Row> kRows{
 
 Dim gates_of(RnnCell cell) { return cell == RnnCell::lstm ? 4 : cell == RnnCell::gru ? 3 : 1; }
 
-TEST_CASE("rnn: every cell, forwards, backwards under a mask, and from a state with masked outputs zeroed") {
+TEST_CASE("rnn: every cell runs forwards, backwards under a mask, and from a state with masked outputs zeroed") {
   for (const Row& row : kRows) {
     CAPTURE(static_cast<int>(row.cell));
     CAPTURE(static_cast<int>(row.variant));
@@ -100,7 +100,7 @@ TEST_CASE("rnn: every cell, forwards, backwards under a mask, and from a state w
   }
 }
 
-TEST_CASE("rnn: gru with the reset gate before the recurrent product") {
+TEST_CASE("rnn: a GRU can apply the reset gate before the recurrent product") {
   Rnn op;
   op.cell = RnnCell::gru;
   op.reset_after = false;
@@ -111,7 +111,7 @@ TEST_CASE("rnn: gru with the reset gate before the recurrent product") {
               -0.182381552117, 0.635975084503, -0.213305858325, 0.264268504108});
 }
 
-TEST_CASE("rnn: without a bias, and the last output alone") {
+TEST_CASE("rnn: a layer can have no bias and return only the last output") {
   Rnn op;
   op.cell = RnnCell::gru;
   op.bias = false;
@@ -119,7 +119,7 @@ TEST_CASE("rnn: without a bias, and the last output alone") {
              {0.177195061901, 0.463216724139, 0.0792696819427, 0.197218196456});
 }
 
-TEST_CASE("rnn: no steps leave the output at 0 and the state as it was") {
+TEST_CASE("rnn: zero steps keep the output at 0 and the state unchanged") {
   Rnn op;
   op.cell = RnnCell::simple;
   op.initial_state = op.return_state = true;

@@ -43,7 +43,7 @@ Tensor embedded(const std::string& model, std::vector<std::string> options = {})
 
 }  // namespace
 
-TEST_CASE("embed: the vectors are KerasHub's, for empty, short and cut texts and those with special tokens") {
+TEST_CASE("embed: vectors equal KerasHub's for empty, short and cut texts and for special tokens") {
   for (const auto& [model, vectors] :
        {std::pair{"bert", "bert.npz"}, {"qwen3", "qwen3.npz"}, {"gemma3.keras", "gemma3.npz"}}) {
     CAPTURE_BINDING(model);
@@ -54,7 +54,7 @@ TEST_CASE("embed: the vectors are KerasHub's, for empty, short and cut texts and
   }
 }
 
-TEST_CASE("embed: a vector does not depend on the texts that run with it") {
+TEST_CASE("embed: a vector does not depend on other texts of the run") {
   const Tensor together = embedded(data("bert"));
   for (const char* batch : {"1", "2", "3"}) {
     CAPTURE(batch);
@@ -78,7 +78,7 @@ TEST_CASE("embed: the similarity of two texts is the dot product of their vector
   CHECK(square == doctest::Approx(1.0));
 }
 
-TEST_CASE("embed: --seq-len cuts texts, and the report says so") {
+TEST_CASE("embed: --seq-len cuts texts, and the report shows it") {
   const Result result = run_attn({"embed", data("bert"), "--seq-len", "5", "--text", "mars the red planet", "--json"});
   REQUIRE_MESSAGE(result.code == 0, result.err);
   const json text = json::parse(result.out)["results"][0];
@@ -87,7 +87,7 @@ TEST_CASE("embed: --seq-len cuts texts, and the report says so") {
   CHECK(contains(run_attn({"embed", data("bert"), "--seq-len", "5", "--text", "mars the red planet"}).out, "5 (cut)"));
 }
 
-TEST_CASE("embed: many texts are each shown with the most similar other one") {
+TEST_CASE("embed: many texts are shown with the most similar other text") {
   std::vector<std::string> command = {"embed", data("bert")};
   for (const char* text : {"mars", "venus", "red", "the planet", "mars", "a", "b", "c", "d"})
     command.insert(command.end(), {"--text", text});
@@ -97,7 +97,7 @@ TEST_CASE("embed: many texts are each shown with the most similar other one") {
   CHECK(contains(result.out, "9 texts, vectors of 12 numbers"));
 }
 
-TEST_CASE("embed: the similarities of more than 1,000 texts are left out, so the work is linear in the texts") {
+TEST_CASE("embed: more than 1,000 texts have no similarities, so the work is linear in the texts") {
   const TemporaryFolder folder;
   std::ofstream texts(folder / "texts.txt");
   for (int i = 0; i <= 1000; ++i) texts << "mars\n";
@@ -116,7 +116,7 @@ TEST_CASE("embed: the similarities of more than 1,000 texts are left out, so the
   CHECK(report["similarity"].is_null());
 }
 
-TEST_CASE("embed: wrong models, texts, lengths and files are each an error with a way out") {
+TEST_CASE("embed: wrong models, texts, lengths and files are errors with a way out") {
   const std::string gpt2 = attn::test::in_repository("tests/data/generation/gpt2/preset");
   const TemporaryFolder folder;
   std::ofstream(folder / "none.txt").flush();

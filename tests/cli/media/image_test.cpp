@@ -20,7 +20,7 @@ const std::string kModel = kImages + "classifier.keras";
 
 }  // namespace
 
-TEST_CASE("image: each file is a row of the batch, and the predictions are Keras's") {
+TEST_CASE("image: each file is a row of the batch, and predictions equal Keras's") {
   for (const std::string& model : {kModel, kImages + "preset"}) {
     CAPTURE(model);
     const Result run = run_attn({"run", model, "--image", kImages + "wide.png", "--image", kImages + "rgb_420.jpg",
@@ -33,7 +33,7 @@ TEST_CASE("image: each file is a row of the batch, and the predictions are Keras
   }
 }
 
-TEST_CASE("image: heatmap and report take images too") {
+TEST_CASE("image: heatmap and report accept images too") {
   const TemporaryFolder folder;
   const Result map = run_attn({"heatmap", kModel, "--image", kImages + "rotated_exif.jpg", "--json"});
   CAPTURE(map.err);
@@ -42,7 +42,7 @@ TEST_CASE("image: heatmap and report take images too") {
   CHECK(page.code == 0);
 }
 
-TEST_CASE("image: what has no converter, no input of images, or one that is given is refused by one sentence") {
+TEST_CASE("image: a model without a converter or an image input is rejected in one sentence") {
   const auto refused = [](const std::vector<std::string>& words, int code, const std::string& part) {
     const Result run = run_attn(words);
     CAPTURE(run.err);

@@ -44,7 +44,7 @@ std::vector<std::string> joined(std::vector<std::string> words, const std::vecto
 
 }  // namespace
 
-TEST_CASE("labels: the probabilities of texts for images are KerasHub's") {
+TEST_CASE("labels: probabilities of texts for images equal KerasHub's") {
   const TemporaryFolder folder;
   for (const std::string name : {"clip", "clip_end_padded", "metaclip_2", "siglip"}) {
     CAPTURE(name);
@@ -77,7 +77,7 @@ TEST_CASE("labels: the table has the most probable text first, and --text takes 
   CHECK(contains(run.out, "wide.png"));
 }
 
-TEST_CASE("labels: a model that compares no images with texts, and texts without images, are refused") {
+TEST_CASE("labels: models that do not compare images with texts, and texts without images, are rejected") {
   const auto refused = [](const std::vector<std::string>& words, int code, const std::string& part) {
     CAPTURE(words.back());
     const Result run = run_attn(words);
@@ -92,7 +92,7 @@ TEST_CASE("labels: a model that compares no images with texts, and texts without
           "cannot be combined with --output-dir");
 }
 
-TEST_CASE("generate: prompts with images continue with KerasHub's tokens") {
+TEST_CASE("generate: prompts with images give KerasHub's tokens") {
   for (const std::string name : {"pali_gemma", "gemma3"}) {
     CAPTURE(name);
     const json expected = expected_of(name);
@@ -112,7 +112,7 @@ TEST_CASE("generate: prompts with images continue with KerasHub's tokens") {
   }
 }
 
-TEST_CASE("generate: beams share an image, and give the tokens of a search by themselves") {
+TEST_CASE("generate: beams share an image and give the tokens of a separate search") {
   const std::vector<std::string> words = {"generate", kCases + "pali_gemma/preset",
                                           "--json",   "--stop-ids",
                                           "none",     "--sampler",
@@ -129,7 +129,7 @@ TEST_CASE("generate: beams share an image, and give the tokens of a search by th
   CHECK(json::parse(one.out)["results"][0]["token_ids"] == json::parse(two.out)["results"][0]["token_ids"]);
 }
 
-TEST_CASE("generate: images that do not match the prompts are refused") {
+TEST_CASE("generate: images that do not match the prompts are rejected") {
   const auto refused = [](const std::vector<std::string>& words, const std::string& part) {
     const Result run = run_attn(joined({"generate"}, words));
     CAPTURE(part);

@@ -33,7 +33,7 @@ std::vector<int> tokens_of(const json& result) {
 
 }  // namespace
 
-TEST_CASE("transcribe: tokens are those of transformers, greedily and with beams, with and without timestamps") {
+TEST_CASE("transcribe: tokens equal those of transformers, greedily and with beams, with and without timestamps") {
   const json runs = json::parse(read_text(sound_case("expected.json")));
   REQUIRE(runs.size() >= 7);
   for (const json& expected : runs) {
@@ -52,7 +52,7 @@ TEST_CASE("transcribe: tokens are those of transformers, greedily and with beams
   }
 }
 
-TEST_CASE("transcribe: a long sound is read in windows, and its segments do not overlap") {
+TEST_CASE("transcribe: a long recording is read in windows, and segments do not overlap") {
   const Result result =
       run_attn({"transcribe", sound_case("whisper"), sound_case("long.wav"), "--language", "en", "--json"});
   REQUIRE_MESSAGE(result.code == 0, result.err);
@@ -72,7 +72,7 @@ TEST_CASE("transcribe: subtitles have numbers, times and texts") {
   if (!text.empty()) CHECK(text.starts_with("1\n00:00:0"));
 }
 
-TEST_CASE("transcribe: wrong models, sounds and options are each an error with a way out") {
+TEST_CASE("transcribe: wrong models, sounds and options are errors with a way out") {
   const TemporaryFolder folder;
   std::filesystem::copy(sound_case("whisper"), folder / "deaf", std::filesystem::copy_options::recursive);
   std::filesystem::remove(folder / "deaf/preprocessor_config.json");

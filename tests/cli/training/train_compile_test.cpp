@@ -27,7 +27,7 @@ Result trained(std::vector<std::string> line) {
 
 }  // namespace
 
-TEST_CASE("train: what a model was compiled with of its own is told by name, with the options in its place") {
+TEST_CASE("train: custom objects of the compile_config are named, with the options that replace them") {
   const TemporaryFolder folder;
   const std::string own = folder.file("own.json", R"({
     "optimizer": {"module": null, "class_name": "MyAdam", "config": {}, "registered_name": "MyAdam"},
@@ -55,7 +55,7 @@ TEST_CASE("train: what a model was compiled with of its own is told by name, wit
   CHECK(!contains(none.out, "mae: "));
 }
 
-TEST_CASE("train: --dtype trains in a mixed policy, which the file keeps for those who go on with it") {
+TEST_CASE("train: --dtype trains in a mixed policy, which the file keeps for a resume") {
   const TemporaryFolder folder;
   const auto losses = [&](const std::vector<std::string>& words, const std::string& name) {
     std::vector<std::string> line{kNormModel,     "--data", kNormData, "-o", folder / (name + ".keras"),
@@ -81,8 +81,7 @@ TEST_CASE("train: --dtype trains in a mixed policy, which the file keeps for tho
   CHECK(losses({"--dtype", "float32"}, "same") == single);
 }
 
-TEST_CASE(
-    "train: options change single fields of the compile_config, which Keras finds in the file as it writes them") {
+TEST_CASE("train: options change single fields of compile_config, in Keras's format") {
   const TemporaryFolder folder;
   const auto compiled = [&](std::vector<std::string> line) {
     for (const std::string& word :
@@ -129,7 +128,7 @@ TEST_CASE("train: a compile_config may have NaN where nothing reads it, and the 
   CHECK_MESSAGE(next.code != 70, next.err);
 }
 
-TEST_CASE("train: a function of Keras's own is known by its name, as a loss and as a metric") {
+TEST_CASE("train: a Keras function is known by its name, as a loss and as a metric") {
   const TemporaryFolder folder;
   const std::string function = R"({"module": "builtins", "class_name": "function", "config": "mean_absolute_error",
                                    "registered_name": "function"})";
@@ -140,7 +139,7 @@ TEST_CASE("train: a function of Keras's own is known by its name, as a loss and 
   CHECK(contains(result.out, "mean_absolute_error: "));
 }
 
-TEST_CASE("train: --compile trains by another compile_config, which goes into the file") {
+TEST_CASE("train: --compile trains with another compile_config, which the file keeps") {
   const TemporaryFolder folder;
   const std::string told = folder.file("compile.json", R"({"loss": "mae", "metrics": ["mse"],
     "optimizer": {"module": "keras.optimizers", "class_name": "SGD", "config": {"learning_rate": 0.25}}})");
@@ -156,7 +155,7 @@ TEST_CASE("train: --compile trains by another compile_config, which goes into th
   CHECK(contains(wrong.err, "list.json: not a compile_config"));
 }
 
-TEST_CASE("train: a fresh ScheduleFreeAdamW is said to start elsewhere than Keras's, and a resumed one is not") {
+TEST_CASE("train: a new ScheduleFreeAdamW warns about a different start than Keras's, and a resumed one does not") {
   const TemporaryFolder folder;
   const Result fresh =
       trained({kNormModel, "--data", kNormData, "-o", folder / "a.keras", "--optimizer", "ScheduleFreeAdamW"});

@@ -44,8 +44,7 @@ void expect_one_error(const Result& result, int code, const std::string& message
 
 }  // namespace
 
-TEST_CASE(
-    "train: a number of an optimizer, loss, metric or schedule that is out of its range is rejected in one line") {
+TEST_CASE("train: numbers of an optimizer, loss, metric or schedule out of range are rejected in one line") {
   const auto optimizer = [](const std::string& name, const std::string& config, const std::string& message) {
     return Case{"--optimizer", object(name, config), message};
   };
@@ -139,7 +138,7 @@ TEST_CASE(
   CHECK(run_attn({"train", kHostileModel, "--data", kHostileData, "--threads", "100000"}).code == 2);
 }
 
-TEST_CASE("train: a regularizer or constraint of wrong types or numbers is rejected in one line") {
+TEST_CASE("train: a regularizer or constraint with wrong types or numbers is rejected in one line") {
   const TemporaryFolder folder;
   const std::string data = folder / "data.npz";
   io::write_tensors(
@@ -175,7 +174,7 @@ TEST_CASE("train: a regularizer or constraint of wrong types or numbers is rejec
   }
 }
 
-TEST_CASE("train: 0 clips nothing, overwrites nothing and accumulates nothing, as in Keras") {
+TEST_CASE("train: 0 disables clipping, overwriting and accumulation, as in Keras") {
   const TemporaryFolder folder;
   const auto dump_with = [&](const std::string& config) {
     const Result result = train_with(folder, {"--optimizer", object("SGD", config), "--dump", folder / "dump.npz"});
@@ -188,7 +187,7 @@ TEST_CASE("train: 0 clips nothing, overwrites nothing and accumulates nothing, a
   CHECK(dump_with(R"("use_ema": true, "ema_overwrite_frequency": 0)") == dump_with(R"("use_ema": true)"));
 }
 
-TEST_CASE("train: an attn_state.json of wrong types, repeated keys, any depth or a null character is rejected") {
+TEST_CASE("train: an attn_state.json with wrong types, repeated keys, deep nesting or a null character is rejected") {
   train::State state;
   state.position.step = 2;
   state.batch_size = 32;

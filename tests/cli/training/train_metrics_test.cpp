@@ -88,7 +88,7 @@ TEST_CASE("train: every metric of Keras has Keras's values, with weights and mas
   CHECK(cases == 7);
 }
 
-TEST_CASE("train: an epoch that is resumed has the values of one that was not left") {
+TEST_CASE("train: an epoch with a resume has the metrics of an uninterrupted one") {
   const TemporaryFolder folder;
   for (const std::string name : {"binary", "one_hot", "regression"}) {
     CAPTURE(name);
@@ -115,7 +115,7 @@ TEST_CASE("train: an epoch that is resumed has the values of one that was not le
   }
 }
 
-TEST_CASE("train: a metric of several numbers is a list in logs and its mean in lines") {
+TEST_CASE("train: a metric with several numbers is a list in logs and its mean in lines") {
   const TemporaryFolder folder;
   const Result result = trained("one_hot", {"-o", folder / "o.keras", "--metrics", "f1_score", "--log",
                                             folder / "log.jsonl", "--csv", folder / "log.csv"});
@@ -146,7 +146,7 @@ TEST_CASE("train: a metric of several numbers is a list in logs and its mean in 
   CHECK_MESSAGE(contains(watched.err, "'val_f1_score' has several values"), watched.err);
 }
 
-TEST_CASE("train: the class Accuracy compares numbers, and the word accuracy is chosen by the shapes") {
+TEST_CASE("train: the class Accuracy compares numbers, and the string accuracy is resolved by the shapes") {
   const TemporaryFolder folder;
   const auto value_of = [&](const std::string& metrics) {
     const Result result = trained("classes", {"-o", folder / "o.keras", "--metrics", metrics, "--json"});
@@ -159,7 +159,7 @@ TEST_CASE("train: the class Accuracy compares numbers, and the word accuracy is 
         value_of("accuracy"));
 }
 
-TEST_CASE("train: a metric that cannot be known is rejected, and the message names --metrics none") {
+TEST_CASE("train: an unknown metric is rejected with a hint at --metrics none") {
   const TemporaryFolder folder;
   const std::string wrapped = R"("fn": {"module": "builtins", "class_name": "function", "config": "mine"})";
   struct Case {
@@ -184,7 +184,7 @@ TEST_CASE("train: a metric that cannot be known is rejected, and the message nam
   }
 }
 
-TEST_CASE("summary: a compiled model has Keras's line of the optimizer's parameters, byte for byte") {
+TEST_CASE("summary: a compiled model shows Keras's line of optimizer parameters, byte for byte") {
   for (const auto& entry : std::filesystem::directory_iterator(in_repository(kCases))) {
     const std::string name = entry.path().filename().string();
     CAPTURE(name);

@@ -69,7 +69,7 @@ void expect_refusal(const Words& line, int code, const std::string& why) {
 
 }  // namespace
 
-TEST_CASE("train: epochs of --steps-per-epoch go through the data one behind the other, and a resume goes on in one") {
+TEST_CASE("train: epochs of --steps-per-epoch read the data consecutively, and a resume continues in one") {
   const TemporaryFolder folder;
   const Words data{"--data", kBatchData, "--batch-size", "16"};  // 3 batches
   const Words short_epochs = extended(data, {"--epochs", "4", "--steps-per-epoch", "2"});
@@ -89,7 +89,7 @@ TEST_CASE("train: epochs of --steps-per-epoch go through the data one behind the
   CHECK(json::parse(longer.out)["steps"] == 3);
 }
 
-TEST_CASE("train: --loss-weights say what each output counts, and stand in the file as Keras writes them") {
+TEST_CASE("train: --loss-weights weight the outputs, and the file keeps them in Keras's format") {
   const TemporaryFolder folder;
   const auto history = [&](const std::string& weights) {
     const Result result = train_with({kTwoModel, "--data", kTwoData, "-o", folder / "a.keras", "--batch-size", "40",
@@ -109,7 +109,7 @@ TEST_CASE("train: --loss-weights say what each output counts, and stand in the f
   expect_refusal(extended(line, {R"({"prise": 1})"}), 3, "did you mean 'price'?");
 }
 
-TEST_CASE("train: --x, --y and --sample-weight take one array each, by the name of an input or output or without") {
+TEST_CASE("train: --x, --y and --sample-weight take one array each, with or without the name of an input or output") {
   const TemporaryFolder folder;
   Tensor weights(DType::float32, {40, 5});
   for (std::int64_t i = 0; i < weights.size(); ++i) weights.set(i, 0.5 + static_cast<double>(i % 3));
@@ -149,7 +149,7 @@ NamedTensor rows_of(const NamedTensor& array, std::int64_t from, std::int64_t to
                              std::shared_ptr<std::byte>(array.tensor.owner(), array.tensor.data() + from * bytes))};
 }
 
-TEST_CASE("train: the rows of an array in several files are one sequence") {
+TEST_CASE("train: an array may be split over several files") {
   const TemporaryFolder folder;
   std::vector<NamedTensor> first, second;
   for (const NamedTensor& array : io::read_tensors(in_repository(kBatchData))) {
@@ -169,7 +169,7 @@ TEST_CASE("train: the rows of an array in several files are one sequence") {
                  "the array 'y' is float32 (4, 1), and cannot continue that of");
 }
 
-TEST_CASE("train: a table of numbers is data, its columns by name, by --csv-target and in their order") {
+TEST_CASE("train: a table of numbers is data, with columns by name, by --csv-target and in order") {
   const TemporaryFolder folder;
   const std::string model =
       folder.file("model.json", R"({"class_name": "Sequential", "config": {"name": "line", "layers": [
@@ -202,7 +202,7 @@ TEST_CASE("train: a table of numbers is data, its columns by name, by --csv-targ
   expect_refusal(extended(out, {with_empty_cell}), 3, "line 2, column 'b': '' is not a finite number");
 }
 
-TEST_CASE("train: --warmup-steps and --decay are a schedule of Keras's, over all steps of the training") {
+TEST_CASE("train: --warmup-steps and --decay set a Keras schedule over all steps of the training") {
   const TemporaryFolder folder;
   const Words common{kBatchModel, "--data",   kBatchData, "-o",    folder / "a.keras",   "--batch-size",
                      "8",         "--epochs", "2",        "--log", folder / "log.jsonl", "--learning-rate",
@@ -242,7 +242,7 @@ TEST_CASE("train: --warmup-steps and --decay are a schedule of Keras's, over all
                  "the model's optimizer already has a learning rate schedule");
 }
 
-TEST_CASE("train: --learning-rate takes a schedule as Keras writes it, and the file keeps it") {
+TEST_CASE("train: --learning-rate accepts a schedule in Keras's format, and the file keeps it") {
   const TemporaryFolder folder;
   const Words common{kBatchModel, "--data", kBatchData, "-o", folder / "a.keras", "--batch-size", "8"};
   const std::string schedule =
@@ -270,8 +270,7 @@ TEST_CASE("train: --learning-rate takes a schedule as Keras writes it, and the f
                  "already has a learning rate schedule");
 }
 
-TEST_CASE(
-    "train: --loss-scale scales by a number, as Keras's LossScaleOptimizer, or not at all, and a resume goes on so") {
+TEST_CASE("train: --loss-scale scales by a number, as LossScaleOptimizer, or not at all, also after a resume") {
   const TemporaryFolder folder;
   const std::string model = "tests/data/training/mixed/float16/start.keras",
                     data = "tests/data/training/mixed/float16/data.npz";
@@ -296,7 +295,7 @@ TEST_CASE(
   expect_refusal(extended(line, {"--loss-scale", "0"}), 2, "--loss-scale '0': expected dynamic, none, or a number");
 }
 
-TEST_CASE("train: a scaled loss moves the weights as one that is not scaled, where nothing is lost") {
+TEST_CASE("train: loss scaling keeps the weights' updates if nothing underflows") {
   const TemporaryFolder folder;
   const Words line{kBatchModel, "--data", kBatchData, "--batch-size", "8", "--optimizer", "sgd"};
   const auto plain = dump_of(folder, line);
@@ -309,7 +308,7 @@ TEST_CASE("train: a scaled loss moves the weights as one that is not scaled, whe
   CHECK(times("dynamic") == weights);
 }
 
-TEST_CASE("train: an index of the data that no table has is told before the first step") {
+TEST_CASE("train: an index outside a table is reported before the first step") {
   const TemporaryFolder folder;
   std::vector<NamedTensor> arrays = io::read_tensors(in_repository("tests/data/training/embedding/adam/data.npz"));
   for (NamedTensor& array : arrays)
@@ -320,7 +319,7 @@ TEST_CASE("train: an index of the data that no table has is told before the firs
                  3, "has the index 5000 in row ");
 }
 
-TEST_CASE("train: --keep leaves the last checkpoints beside the model, and each of them can be gone on from") {
+TEST_CASE("train: --keep keeps the last checkpoints beside the model, and each can be resumed") {
   const TemporaryFolder folder, kept;
   const Words common{"--data", kBatchData, "--batch-size", "8", "--epochs", "2"};  // 10 steps
   const auto whole = dump_of(folder, extended({kBatchModel}, common));
@@ -334,7 +333,7 @@ TEST_CASE("train: --keep leaves the last checkpoints beside the model, and each 
                  "--keep requires --save-every");
 }
 
-TEST_CASE("train: --plan tells memory, steps and time, and trains nothing") {
+TEST_CASE("train: --plan reports memory, steps and time without training") {
   const TemporaryFolder folder;
   const Words line{kBatchModel, "--data", kBatchData, "--batch-size", "16", "--epochs", "5", "--plan"};
   const Result result = train_with(extended(line, {"--json"}));
@@ -352,7 +351,7 @@ TEST_CASE("train: --plan tells memory, steps and time, and trains nothing") {
   CHECK(train_with(extended(line, {"--mem-limit", "1MB"})).code == 4);
 }
 
-TEST_CASE("train: --overfit tries whether the first batch can be learned, and exits 1 where its loss stays") {
+TEST_CASE("train: --overfit checks whether the first batch can be learned, and exits with code 1 if not") {
   const TemporaryFolder folder;
   const Words line{"tests/data/training/loss/top_k/start.keras",
                    "--data",
@@ -379,7 +378,7 @@ TEST_CASE("train: --overfit tries whether the first batch can be learned, and ex
   expect_refusal(extended(line, {"--overfit", "2", "--steps", "3"}), 2, "cannot be combined with --steps");
 }
 
-TEST_CASE("train: --expect-loss holds losses against a log, or against what Keras's CSVLogger wrote") {
+TEST_CASE("train: --expect-loss compares losses with a log or with the file of Keras's CSVLogger") {
   const TemporaryFolder folder;
   const Words line{kBatchModel, "--data", kBatchData, "-o", folder / "a.keras", "--batch-size", "8", "--epochs", "2"};
   REQUIRE(train_with(extended(line, {"--log", folder / "log.jsonl", "--csv", folder / "log.csv"})).code == 0);
@@ -439,13 +438,13 @@ TEST_CASE("train: validation data is judged before the first step, under its own
   }
 }
 
-TEST_CASE("train: --lora takes a rank, and a finite alpha") {
+TEST_CASE("train: --lora requires a rank and a finite alpha") {
   const Words line{kBatchModel, "--data", kBatchData};
   for (const std::string word : {"0", "-1", "2,", "2,x", "2,nan", "2,inf", "2,1e999", "99999999999999999999"})
     expect_refusal(extended(line, {"--lora", word}), 2, "expected a rank, as in 8, or a rank and lora_alpha");
 }
 
-TEST_CASE("train: --lora-output writes the low-rank additions alone") {
+TEST_CASE("train: --lora-output writes only the low-rank weights") {
   const TemporaryFolder folder;
   const Words line{kBatchModel, "--data", kBatchData, "--lora-output", folder / "lora.npz"};
   const auto dump = dump_of(folder, extended(line, {"--lora", "2"}));
@@ -460,7 +459,7 @@ TEST_CASE("train: --lora-output writes the low-rank additions alone") {
   expect_refusal(extended(line, {"-o", folder / "a.keras"}), 2, "no layer has a LoRA adapter");
 }
 
-TEST_CASE("train: --shuffle block:N keeps blocks of rows together; blocks of one row, or of all, are rows") {
+TEST_CASE("train: --shuffle block:N keeps blocks of rows together, for blocks of one row up to all") {
   const TemporaryFolder folder;
   const Words line{kBatchModel, "--data", kBatchData, "--batch-size", "8"};
   const auto rows = dump_of(folder, line);

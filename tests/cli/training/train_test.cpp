@@ -53,7 +53,7 @@ Result train(std::vector<std::string> line) {
 
 }  // namespace
 
-TEST_CASE("train: steps, a stop and a resume give the bits of one run, whatever the threads") {
+TEST_CASE("train: a stop and a resume give the bits of one run, for any number of threads") {
   const TemporaryFolder folder;
   const std::vector<std::string> common{"--data", kData, "--batch-size", "7", "--epochs", "3"};
   const auto with = [&](std::vector<std::string> line) {
@@ -69,7 +69,7 @@ TEST_CASE("train: steps, a stop and a resume give the bits of one run, whatever 
   CHECK(!contains(resumed.out, "Epoch 1/3"));
 }
 
-TEST_CASE("train: without --resume the weights and the optimizer go on, and the epochs begin again") {
+TEST_CASE("train: weights and optimizer state continue without --resume, and epochs begin again") {
   const TemporaryFolder folder;
   REQUIRE(train({kModel, "--data", kData, "-o", folder / "a.keras", "--batch-size", "4"}).code == 0);
   const Result again = train(
@@ -79,7 +79,7 @@ TEST_CASE("train: without --resume the weights and the optimizer go on, and the 
     if (array.name == "optimizer:0") CHECK(array.tensor.at(0) == 20.0);  // 40 rows in two epochs
 }
 
-TEST_CASE("train: the log has an event in each line, and --json the history of the epochs") {
+TEST_CASE("train: the log has one event per line, and --json the history of the epochs") {
   const TemporaryFolder folder;
   const Result result = train({kModel, "--data", kData, "-o", folder / "a.keras", "--epochs", "2", "--batch-size", "16",
                                "--validation-split", "0.25", "--log", folder / "log.jsonl", "--json"});
@@ -109,7 +109,7 @@ TEST_CASE("train: the log has an event in each line, and --json the history of t
   CHECK(last["checkpoint"]["sha256"] == io::sha256(std::as_bytes(std::span(archive))));
 }
 
-TEST_CASE("train: a step of the log has the metrics of its batch alone") {
+TEST_CASE("train: a step in the log has the metrics of its batch only") {
   const TemporaryFolder folder;
   const std::string model = "tests/data/training/loss/two_outputs/start.keras";
   const std::string data = "tests/data/training/loss/two_outputs/data.npz";
@@ -128,7 +128,7 @@ TEST_CASE("train: a step of the log has the metrics of its batch alone") {
   CHECK(sum / 2.0 == doctest::Approx(over_epoch));
 }
 
-TEST_CASE("train: a loss that is not finite ends with 1 and leaves the file as it was") {
+TEST_CASE("train: a non-finite loss exits with code 1 and keeps the file unchanged") {
   const TemporaryFolder folder;
   std::vector<NamedTensor> arrays = io::read_tensors(in_repository(kData));
   for (NamedTensor& array : arrays)
@@ -141,7 +141,7 @@ TEST_CASE("train: a loss that is not finite ends with 1 and leaves the file as i
   CHECK(read_text(kept) == "kept");
 }
 
-TEST_CASE("train: what does not fit is told in one sentence") {
+TEST_CASE("train: mismatched data is rejected in one sentence") {
   const TemporaryFolder folder;
   const auto error = [&](std::vector<std::string> line, int code) {
     const Result result = train(std::move(line));
@@ -161,7 +161,7 @@ TEST_CASE("train: what does not fit is told in one sentence") {
                  "the input 'x' has the shape (None, 6, 8), but its array has"));
 }
 
-TEST_CASE("train: what does not fit the memory is told before it begins, with the way out") {
+TEST_CASE("train: a training above the memory limit is rejected before it begins, with the way out") {
   const TemporaryFolder folder;
   const Result result =
       train({kModel, "--data", kData, "-o", folder / "a.keras", "--batch-size", "7", "--mem-limit", "1MB"});
@@ -171,7 +171,7 @@ TEST_CASE("train: what does not fit the memory is told before it begins, with th
   CHECK(!std::filesystem::exists(folder / "a.keras"));
 }
 
-TEST_CASE("train: computing activations once more gives the same bits") {
+TEST_CASE("train: recomputing activations gives the same bits") {
   const TemporaryFolder folder;
   const auto with = [&](const std::string& file, const std::string& checkpoint) {
     const Result result = train({kModel, "--data", kData, "-o", folder / "a.keras", "--batch-size", "7", "--dump",
@@ -182,7 +182,7 @@ TEST_CASE("train: computing activations once more gives the same bits") {
   CHECK(with("kept.npz", "none") == with("again.npz", "layer"));
 }
 
-TEST_CASE("train: early stopping ends the training, and a resume counts on where it was") {
+TEST_CASE("train: early stopping ends the training, and a resume continues its counts") {
   const TemporaryFolder folder;
   const std::vector<std::string> common{"--data",
                                         kData,
@@ -219,7 +219,7 @@ TEST_CASE("train: early stopping ends the training, and a resume counts on where
   CHECK(weights_in(folder / "b.keras") == 0);
 }
 
-TEST_CASE("train: a frozen layer stays as it is, in files too") {
+TEST_CASE("train: a frozen layer keeps its weights, in files too") {
   const TemporaryFolder folder;
   const std::string start = "tests/data/training/dropout/noise/start.keras",
                     data = "tests/data/training/dropout/noise/data.npz";
@@ -239,7 +239,7 @@ TEST_CASE("train: a frozen layer stays as it is, in files too") {
   CHECK(contains(train({start, "--data", data, "-o", folder / "c.keras", "--freeze", "dens"}).err, "no layer matches"));
 }
 
-TEST_CASE("train: class weights are sample weights by class") {
+TEST_CASE("train: class weights act as sample weights by class") {
   const TemporaryFolder folder;
   const std::string start = "tests/data/training/loss/top_k/start.keras",
                     data = "tests/data/training/loss/top_k/data.npz";
@@ -264,7 +264,7 @@ TEST_CASE("train: class weights are sample weights by class") {
             .code == 2);
 }
 
-TEST_CASE("train: low-rank additions go on where they were, and files hold their sum") {
+TEST_CASE("train: low-rank weights resume with their values, and files hold the merged weights") {
   const TemporaryFolder folder;
   const std::vector<std::string> common{"--data", kData, "--batch-size", "8", "--epochs", "2"};
   const auto with = [&](std::vector<std::string> line) {
@@ -280,7 +280,7 @@ TEST_CASE("train: low-rank additions go on where they were, and files hold their
   CHECK(contains(run_attn({"get-config", folder / "a.keras"}).out, "\"lora_alpha\": 4"));
 }
 
-TEST_CASE("train: a time that is over ends after a step, and the way on is told") {
+TEST_CASE("train: a time limit ends the training after a step, and the resume command is printed") {
   const TemporaryFolder folder;
   const Result result = train({kModel, "--data", kData, "-o", folder / "a.keras", "--batch-size", "4", "--time-limit",
                                "0s", "--json", "--log", folder / "log.jsonl"});
@@ -291,7 +291,7 @@ TEST_CASE("train: a time that is over ends after a step, and the way on is told"
   CHECK(contains(result.err, "time limit reached after step 1; resume with: attn train "));
 }
 
-TEST_CASE("train: data that has changed since the checkpoint is told") {
+TEST_CASE("train: data that has changed since the checkpoint is reported") {
   const TemporaryFolder folder;
   std::vector<NamedTensor> arrays = io::read_tensors(in_repository(kData));
   io::write_tensors(folder / "data.npz", arrays);
@@ -305,7 +305,7 @@ TEST_CASE("train: data that has changed since the checkpoint is told") {
   CHECK(contains(result.err, "the array 'x' of the data has changed"));
 }
 
-TEST_CASE("train: what fails after some steps keeps them, and a resume gives the bits of a run that never failed") {
+TEST_CASE("train: a failed training keeps its steps, and a resume gives the bits of an uninterrupted run") {
   const TemporaryFolder folder;
   const std::string start = folder.file("start.json", R"({"class_name": "Sequential", "config": {"layers": [
     {"class_name": "InputLayer", "config": {"batch_shape": [null, 3], "dtype": "int32", "name": "x"}},
@@ -349,7 +349,7 @@ TEST_CASE("train: what fails after some steps keeps them, and a resume gives the
   CHECK(!std::filesystem::exists(folder / "d.keras"));
 }
 
-TEST_CASE("train: a label that is none of the classes is told before the first step, with its row") {
+TEST_CASE("train: a label outside the classes is reported before the first step, with its row") {
   const TemporaryFolder folder;
   const std::string start = "tests/data/training/loss/top_k/start.keras",
                     data = "tests/data/training/loss/top_k/data.npz";
@@ -381,7 +381,7 @@ TEST_CASE("train: a label that is none of the classes is told before the first s
             .code == 0);
 }
 
-TEST_CASE("train: a step that is not finite leaves what was trained before it, in a file of its own") {
+TEST_CASE("train: a non-finite step saves the model before it in a separate file") {
   const TemporaryFolder folder;
   const auto with = [&](std::vector<std::string> line) {
     for (const char* word : {"--batch-size", "4", "--no-shuffle", "--epochs", "2"}) line.emplace_back(word);
@@ -417,7 +417,7 @@ TEST_CASE("train: a step that is not finite leaves what was trained before it, i
   CHECK(!std::filesystem::exists(folder / "d.keras"));
 }
 
-TEST_CASE("train: the curves are a picture, and TensorBoard gets files of records") {
+TEST_CASE("train: the curves are written as a picture, and as TensorBoard event files") {
   const TemporaryFolder folder;
   REQUIRE(train({kModel, "--data", kData, "-o", folder / "a.keras", "--batch-size", "8", "--epochs", "2", "--svg",
                  folder / "a.svg", "--tensorboard", folder / "logs", "--validation-split", "0.2"})
@@ -432,7 +432,7 @@ TEST_CASE("train: the curves are a picture, and TensorBoard gets files of record
   CHECK(files == 2);
 }
 
-TEST_CASE("train: a layer whose training is not known is told by its name") {
+TEST_CASE("train: a layer that training does not support is named in the error") {
   const TemporaryFolder folder;
   const auto error_of = [&](const std::string& layer) {
     const std::string config = R"({"class_name": "Sequential", "config": {"name": "s", "layers": [

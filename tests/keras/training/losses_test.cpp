@@ -75,7 +75,7 @@ struct LossCase {
 
 }  // namespace
 
-TEST_CASE("losses: values and gradients are Keras's, under every reduction, with weights and with a mask") {
+TEST_CASE("losses: values and gradients equal Keras's, with every reduction, weights and masks") {
   const Arrays arrays = read_arrays();
   std::ifstream file(in_repository("tests/data/training/losses.json"));
   int compared = 0;
@@ -114,7 +114,7 @@ TEST_CASE("losses: values and gradients are Keras's, under every reduction, with
   CHECK(compared > 400);
 }
 
-TEST_CASE("losses: a name is that of a class or of a function, and others are told") {
+TEST_CASE("losses: a name refers to a class or a function, and unknown names are reported") {
   const auto read = [](const Json& config, const Shape& predictions = {2, 3}, std::optional<Shape> targets = {}) {
     const keras::Document document("loss", config);
     return keras::read_loss(keras::Ref(document), predictions, targets)->name;
@@ -131,7 +131,7 @@ TEST_CASE("losses: a name is that of a class or of a function, and others are to
                        Error);
 }
 
-TEST_CASE("losses: weights and masks of another shape than the values are refused") {
+TEST_CASE("losses: weights and masks of the wrong shape are rejected") {
   graph::Graph graph;
   graph::Builder b(graph);
   const ValueId values = b.input("values", DType::float32, {4, 4});

@@ -56,7 +56,7 @@ std::string why_not_append(const StepInfo& step) {
 }  // namespace
 
 Kernels kernels_of(const graph::Append&) {
-  static constexpr KernelInfo kKernels[] = {{Takes::any, why_not_append, no_memory, make_as<Append>}};
+  static constexpr KernelInfo kKernels[] = {{KernelDType::any, why_not_append, no_memory, make_as<Append>}};
   return kKernels;
 }
 

@@ -133,7 +133,7 @@ class RowAttention final : public Kernel {
   Team team_;
 };
 
-Needs needs_of(const StepInfo& step) {
+MemoryNeeds needs_of(const StepInfo& step) {
   const AttentionSize size(step);
   return scratch_of_threads(step, scratch_for(size.keys, size.head_size, size.value_size));
 }
@@ -142,9 +142,9 @@ Needs needs_of(const StepInfo& step) {
 
 Kernels kernels_of(const graph::Attention&) {
   static constexpr KernelInfo kKernels[] = {
-      {Takes::float32_or_bfloat16, why_not_on_tiles, tile_attention_needs, make_tile_attention},
-      {Takes::float32, why_not_flash, flash_attention_needs, make_flash_attention},
-      {Takes::float32, takes_all, needs_of, make_as<RowAttention>}};
+      {KernelDType::float32_or_bfloat16, why_not_on_tiles, tile_attention_needs, make_tile_attention},
+      {KernelDType::float32, why_not_flash, flash_attention_needs, make_flash_attention},
+      {KernelDType::float32, takes_all, needs_of, make_as<RowAttention>}};
   return kKernels;
 }
 

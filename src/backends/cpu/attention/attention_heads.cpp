@@ -58,7 +58,7 @@ AttentionHeads::AttentionHeads(const Step& step, const graph::Attention& attenti
   hidden_score = std::max(hidden / scale, -std::numeric_limits<float>::max());
 }
 
-OverScores::OverScores(const Operand& array, const Shape& all) : operand(array) {
+BroadcastToScores::BroadcastToScores(const Operand& array, const Shape& all) : operand(array) {
   std::int64_t stride = 1;
   for (int axis = array.shape.rank() - 1; axis >= 0; --axis) {
     if (array.shape[axis] != 1) strides[axis + all.rank() - array.shape.rank()] = stride;
@@ -114,7 +114,7 @@ void AttentionHeads::find_seen(const Sequence& sequence, std::int64_t n, std::in
   last = std::min(last, end);
   std::fill_n(seen, end - begin, std::uint8_t{0});
   if (first < last) std::fill(seen + (first - begin), seen + (last - begin), std::uint8_t{1});
-  for (const OverScores& mask : masks_) {
+  for (const BroadcastToScores& mask : masks_) {
     const auto* const row = mask.row<std::uint8_t>(sequence.b, n, t);
     if (mask.strides[3] == 1) {
       and_row(seen, row + begin, end - begin);
@@ -167,8 +167,8 @@ AttentionSize::AttentionSize(const StepInfo& step) {
   value_size = step.inputs[is_packed ? 0 : 2].shape[3];
 }
 
-Needs scratch_of_threads(const StepInfo& step, std::int64_t bytes) {
-  Needs needs;
+MemoryNeeds scratch_of_threads(const StepInfo& step, std::int64_t bytes) {
+  MemoryNeeds needs;
   needs.scratch = bytes_times({step.machine.threads, bytes});
   return needs;
 }

@@ -15,8 +15,8 @@
 namespace attn::backends::cpu {
 
 /// A bias or mask, broadcast to the shape (B,N,T,S) of the scores.
-struct OverScores {
-  OverScores(const Operand& array, const Shape& all);
+struct BroadcastToScores {
+  BroadcastToScores(const Operand& array, const Shape& all);
   /// Returns the first number of row t of head n in batch entry b.
   template <typename Number>
   [[nodiscard]] const Number* row(std::int64_t b, std::int64_t n, std::int64_t t) const {
@@ -131,8 +131,8 @@ class AttentionHeads {
   std::int64_t query_row_, key_row_, value_row_;          // strides between positions
   std::int64_t first_key_ = 0, first_value_ = 0;          // offsets of key and value
   Operand starts_{};                                      // first row of each concatenated sequence
-  std::optional<OverScores> bias_;
-  std::vector<OverScores> masks_;  // bool masks
+  std::optional<BroadcastToScores> bias_;
+  std::vector<BroadcastToScores> masks_;  // bool masks
 };
 
 /// Rounds `size` up to a multiple of kPanel.
@@ -153,17 +153,17 @@ struct AttentionSize {
 [[nodiscard]] std::int64_t scratch_size(std::initializer_list<std::pair<std::int64_t, std::int64_t>> arrays,
                                         std::int64_t bytes);
 /// Returns the needs of a kernel with `bytes` of scratch memory for each thread.
-[[nodiscard]] Needs scratch_of_threads(const StepInfo& step, std::int64_t bytes);
+[[nodiscard]] MemoryNeeds scratch_of_threads(const StepInfo& step, std::int64_t bytes);
 
 /// Attention by products of bfloat16 tiles, for float32 or bfloat16. StepInfo::machine determines whether float32 may
 /// use it.
 [[nodiscard]] std::string why_not_on_tiles(const StepInfo& step);
-[[nodiscard]] Needs tile_attention_needs(const StepInfo& step);
+[[nodiscard]] MemoryNeeds tile_attention_needs(const StepInfo& step);
 [[nodiscard]] std::unique_ptr<Kernel> make_tile_attention(const Step& step);
 
 /// Attention that computes scores for a block of queries and keys at a time (Dao et al., FlashAttention, 2022).
 [[nodiscard]] std::string why_not_flash(const StepInfo& step);
-[[nodiscard]] Needs flash_attention_needs(const StepInfo& step);
+[[nodiscard]] MemoryNeeds flash_attention_needs(const StepInfo& step);
 [[nodiscard]] std::unique_ptr<Kernel> make_flash_attention(const Step& step);
 
 }  // namespace attn::backends::cpu

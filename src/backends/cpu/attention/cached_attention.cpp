@@ -82,8 +82,8 @@ ATTN_VECTORIZED(void, add_weighted, const float* weights, std::int64_t queries, 
 }
 
 /// The partition of a step's work, and its sizes.
-struct Cut {
-  explicit Cut(const StepInfo& step)
+struct Partition {
+  explicit Partition(const StepInfo& step)
       : B(step.inputs[0].shape[0]),
         T(step.inputs[0].shape[1]),
         N(step.inputs[0].shape[2]),
@@ -262,7 +262,7 @@ class CachedAttention final : public Kernel {
     const std::int64_t place = block.length - cut_.T + query.t;
     for (std::int64_t s = begin; s < end; ++s) {
       bool is_seen = (!op_.causal || s <= place) && (!op_.window || std::abs(place - s) < *op_.window);
-      for (const OverScores& mask : masks_)
+      for (const BroadcastToScores& mask : masks_)
         is_seen = is_seen && mask.row<std::uint8_t>(block.b, query.n, query.t)[s * mask.strides[3]] != 0;
       seen[s - begin] = is_seen ? 1 : 0;
     }
@@ -389,11 +389,11 @@ class CachedAttention final : public Kernel {
 
   Engine& engine_;
   graph::CachedAttention op_;
-  Cut cut_;
+  Partition cut_;
   std::vector<Operand> inputs_;
   Operand context_;
-  std::optional<OverScores> bias_;
-  std::vector<OverScores> masks_;
+  std::optional<BroadcastToScores> bias_;
+  std::vector<BroadcastToScores> masks_;
   float hidden_ = 0.0F;
 };
 
@@ -405,16 +405,16 @@ std::string why_not_cached(const StepInfo& step) {
   return step.inputs[1].size() > 0 ? "" : "its cache has no elements";
 }
 
-Needs needs_of(const StepInfo& step) {
-  Needs needs;
-  needs.scratch = Cut(step).scratch_bytes(step.machine.threads);
+MemoryNeeds needs_of(const StepInfo& step) {
+  MemoryNeeds needs;
+  needs.scratch = Partition(step).scratch_bytes(step.machine.threads);
   return needs;
 }
 
 }  // namespace
 
 Kernels kernels_of(const graph::CachedAttention&) {
-  static constexpr KernelInfo kKernels[] = {{Takes::any, why_not_cached, needs_of, make_as<CachedAttention>}};
+  static constexpr KernelInfo kKernels[] = {{KernelDType::any, why_not_cached, needs_of, make_as<CachedAttention>}};
   return kKernels;
 }
 

@@ -182,7 +182,7 @@ std::string why_not_flash(const StepInfo& step) {
   return op.scale > 0 ? "" : "its scale is not above 0";
 }
 
-Needs flash_attention_needs(const StepInfo& step) {
+MemoryNeeds flash_attention_needs(const StepInfo& step) {
   const AttentionSize size(step);
   return scratch_of_threads(step, scratch_for(size.keys, size.head_size, size.value_size));
 }

@@ -308,7 +308,7 @@ class TileAttention final : public Kernel {
   void multiply_keys(Tiles& tiles, const Head& head, const Tile& tile, bool safe) const {
     const Scratch& scratch = head.scratch;
     const Bfloat16* const queries = scratch.queries + tile.block * layout_.query_block;
-    Ahead nothing{nullptr, 0};
+    Prefetch nothing{nullptr, 0};
     for (std::int64_t i = 0; i < tile.keys; i += kTileBlock) {
       const Bfloat16* const keys = scratch.keys + (tile.s + i) / kTileBlock * layout_.query_block;
       multiply_tile_block<kParts>(tiles, queries, keys, tile_steps(heads_.H), tile.rows, nothing, scratch.scores + i,
@@ -323,7 +323,7 @@ class TileAttention final : public Kernel {
   void multiply_values(Tiles& tiles, const Head& head, const Tile& tile) const {
     const Scratch& scratch = head.scratch;
     const bool safe = is_safe(head.largest_value, 1.0F, tile.keys);
-    Ahead nothing{nullptr, 0};
+    Prefetch nothing{nullptr, 0};
     for (std::int64_t v = 0; v < heads_.V; v += kTileBlock) {
       const Bfloat16* const values =
           scratch.values + v / kTileBlock * layout_.value_block + tile.s / kTileDepth * kParts * kTilePart;
@@ -374,7 +374,7 @@ std::string why_not_on_tiles(const StepInfo& step) {
   return parts < 3 || AttentionSize(step).keys >= kLeastKeys ? "" : "too few keys";
 }
 
-Needs tile_attention_needs(const StepInfo& step) {
+MemoryNeeds tile_attention_needs(const StepInfo& step) {
   const int parts = tile_parts(step.inputs[0].dtype, step.machine.multiplication.precision);
   const AttentionSize size(step);
   const ScratchLayout layout(step.op<graph::Attention>(), parts, size.keys, size.head_size, size.value_size);

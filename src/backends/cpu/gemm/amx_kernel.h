@@ -11,7 +11,7 @@ namespace attn::backends::cpu {
 
 /// Data to prefetch into the L2 cache, a few cache lines at a time: `lines` with each product of two tiles. Prefetching
 /// everything at once would delay the tile loads.
-struct Ahead {
+struct Prefetch {
   const char* next;
   std::int64_t lines;
 
@@ -56,7 +56,7 @@ template <int kTile, bool kStreams, typename Tiles>
 /// columns, then the last rows. Tiles 4 and 5 hold a part of x, and 6 and 7 one of w; they are not reloaded if the
 /// previous pair had the same part.
 template <int kRowTiles, Pair kPair, Pair kBefore, Keep kX, Keep kW, typename Tiles>
-[[gnu::always_inline]] inline void multiply_pair(Tiles& tiles, const Bfloat16* x, const Bfloat16* w, Ahead& ahead) {
+[[gnu::always_inline]] inline void multiply_pair(Tiles& tiles, const Bfloat16* x, const Bfloat16* w, Prefetch& ahead) {
   constexpr bool kStreamsX = kX == Keep::none || (kX == Keep::first_parts && kPair.x > 0);
   constexpr bool kStreamsW = kW == Keep::none || (kW == Keep::first_parts && kPair.w > 0);
   if constexpr (kPair.x != kBefore.x) load<4, kStreamsX>(tiles, x + kPair.x * kTilePart);
@@ -78,7 +78,7 @@ template <int kRowTiles, Pair kPair, Pair kBefore, Keep kX, Keep kW, typename Ti
 /// Accumulates the products of `kPairs` over all steps.
 template <int kParts, int kRowTiles, const auto& kPairs, Keep kX, Keep kW, typename Tiles, std::size_t... kIndex>
 [[gnu::always_inline]] inline void add_pairs(Tiles& tiles, const Bfloat16* x, const Bfloat16* w, std::int64_t steps,
-                                             Ahead& ahead, std::index_sequence<kIndex...>) {
+                                             Prefetch& ahead, std::index_sequence<kIndex...>) {
   for (std::int64_t step = 0; step < steps; ++step) {
     (multiply_pair < kRowTiles, kPairs[kIndex], kIndex == 0 ? kNothing : kPairs[kIndex == 0 ? 0 : kIndex - 1], kX,
      kW > (tiles, x, w, ahead), ...);
@@ -95,8 +95,8 @@ template <int kParts, int kRowTiles, const auto& kPairs, Keep kX, Keep kW, typen
 /// the magnitude of the result, and the error is below that of a float32 product. With one part the accumulators start
 /// with `start`, which is laid out as y; null: zeros. `kOnce`: x is not read again soon.
 template <int kParts, int kRowTiles, bool kOnce, typename Tiles>
-void multiply_row_tiles(Tiles& tiles, const Bfloat16* x, const Bfloat16* w, std::int64_t steps, Ahead& ahead, float* y,
-                        std::int64_t stride, const float* start) {
+void multiply_row_tiles(Tiles& tiles, const Bfloat16* x, const Bfloat16* w, std::int64_t steps, Prefetch& ahead,
+                        float* y, std::int64_t stride, const float* start) {
   using tiles::Keep;
   if (kParts == 1 && start != nullptr) {
     tiles.template load_sums<0>(start, stride);
@@ -141,7 +141,7 @@ void multiply_row_tiles(Tiles& tiles, const Bfloat16* x, const Bfloat16* w, std:
 /// written to y + i·stride; a few more rows of y may be overwritten.
 template <int kParts, bool kOnce = false, typename Tiles>
 void multiply_tile_block(Tiles& tiles, const Bfloat16* x, const Bfloat16* w, std::int64_t steps, std::int64_t rows,
-                         Ahead& ahead, float* y, std::int64_t stride = kTileBlock, const float* start = nullptr) {
+                         Prefetch& ahead, float* y, std::int64_t stride = kTileBlock, const float* start = nullptr) {
   if (rows > kTileRows) {
     multiply_row_tiles<kParts, 2, kOnce>(tiles, x, w, steps, ahead, y, stride, start);
   } else {

@@ -288,7 +288,7 @@ class TileProduct final : public Product {
         float* earlier = waiting;
         for (std::int64_t p = first; p < last; ++p) {
           const bool is_last = p + 1 == last, is_done = is_last && section + 1 == blocking_.sections;
-          Ahead ahead =
+          Prefetch ahead =
               ahead_of<kParts>(blocks, is_done ? panel(last) : section_of(is_last ? first : p + 1, section + is_last));
           for (std::int64_t b = part.first_block; b < part.last_block; ++b, earlier += kSums) {
             alignas(64) std::array<float, kSums> sums;
@@ -309,7 +309,7 @@ class TileProduct final : public Product {
 
   /// Prefetches a section of a panel while `blocks` blocks multiply another section.
   template <int kParts>
-  [[nodiscard]] Ahead ahead_of(std::int64_t blocks, const Bfloat16* next) const {
+  [[nodiscard]] Prefetch ahead_of(std::int64_t blocks, const Bfloat16* next) const {
     constexpr std::int64_t kLine = 64, kPairs = kParts == 3 ? 6 : kParts == 2 ? 3 : 1, kProducts = 4 * kPairs;
     const std::int64_t lines = kParts * kTilePart * 2 / kLine;  // cache lines of one step
     return {reinterpret_cast<const char*>(next), (lines + blocks * kProducts - 1) / (blocks * kProducts)};
@@ -318,7 +318,7 @@ class TileProduct final : public Product {
   /// Adds the products of a section to a block's sums; the first section starts the sums.
   template <int kParts>
   void multiply_section(Tiles& tiles, std::int64_t section, const Bfloat16* x, std::int64_t rows, std::int64_t p,
-                        Ahead& ahead, float* sums) const {
+                        Prefetch& ahead, float* sums) const {
     const std::int64_t first = section * blocking_.section_steps;
     const std::int64_t last = std::min(first + blocking_.section_steps, blocking_.steps);
     const Bfloat16* w = section_of(p, section);

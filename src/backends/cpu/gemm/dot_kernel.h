@@ -22,7 +22,7 @@ namespace dots {
 /// Multiplies kRows rows. VDPBF16PS flushes denormals, as tiles do, and adds the odd product of each pair before the
 /// even one.
 template <int kRows>
-ATTN_DOTS void multiply_rows(const Bfloat16* x, const Bfloat16* w, std::int64_t steps, Ahead& ahead, float* y,
+ATTN_DOTS void multiply_rows(const Bfloat16* x, const Bfloat16* w, std::int64_t steps, Prefetch& ahead, float* y,
                              std::int64_t stride, const float* start) {
   __m512 sums[kRows][2];
   ATTN_EACH(r, kRows) {
@@ -55,7 +55,7 @@ ATTN_DOTS void multiply_rows(const Bfloat16* x, const Bfloat16* w, std::int64_t 
   }
 }
 
-using MultiplyRows = void (*)(const Bfloat16*, const Bfloat16*, std::int64_t, Ahead&, float*, std::int64_t,
+using MultiplyRows = void (*)(const Bfloat16*, const Bfloat16*, std::int64_t, Prefetch&, float*, std::int64_t,
                               const float*);
 inline constexpr std::array<MultiplyRows, 12> kMultiplyRows{
     multiply_rows<1>, multiply_rows<2>, multiply_rows<3>, multiply_rows<4>,  multiply_rows<5>,  multiply_rows<6>,
@@ -69,11 +69,11 @@ inline constexpr std::array<MultiplyRows, 12> kMultiplyRows{
 /// in groups of similar height, whose accumulators stay in registers.
 template <int kParts, bool kOnce = false>
 void multiply_tile_block(DotProducts&, const Bfloat16* x, const Bfloat16* w, std::int64_t steps, std::int64_t rows,
-                         Ahead& ahead, float* y, std::int64_t stride = kTileBlock, const float* start = nullptr) {
+                         Prefetch& ahead, float* y, std::int64_t stride = kTileBlock, const float* start = nullptr) {
   static_assert(kParts == 1);
   constexpr auto kMost = static_cast<std::int64_t>(dots::kMultiplyRows.size());
   const std::int64_t groups = (rows + kMost - 1) / kMost;
-  Ahead nothing{nullptr, 0};
+  Prefetch nothing{nullptr, 0};
   for (std::int64_t group = 0; group < groups; ++group) {
     const std::int64_t first = rows * group / groups, count = rows * (group + 1) / groups - first;
     dots::kMultiplyRows[static_cast<std::size_t>(count - 1)](x + first * kTileDepth, w, steps,

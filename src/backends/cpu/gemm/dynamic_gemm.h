@@ -67,8 +67,8 @@ class DynamicGemm {
 
 /// Returns the needs of a kernel with such a product.
 template <typename Gemm>
-[[nodiscard]] Needs needs_of_dynamic_gemm(const DynamicGemmSize& size, int threads) {
-  Needs needs;
+[[nodiscard]] MemoryNeeds needs_of_dynamic_gemm(const DynamicGemmSize& size, int threads) {
+  MemoryNeeds needs;
   needs.held = Gemm::held_bytes(size);
   needs.scratch = Gemm::scratch_bytes(size, threads);
   return needs;

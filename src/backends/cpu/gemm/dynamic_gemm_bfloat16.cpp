@@ -35,7 +35,7 @@ std::int64_t height_of(const DynamicGemmSize& size) {
   return count_of(size.rows, count_of(size.rows, most));
 }
 
-std::int64_t panels_together(const DynamicGemmSize& size) {
+std::int64_t panels_per_block(const DynamicGemmSize& size) {
   return std::min(count_of(size.width, kPanel), std::max<std::int64_t>(1, kPackedNumbers / panel_numbers(size)));
 }
 
@@ -210,7 +210,7 @@ DynamicGemmBfloat16::DynamicGemmBfloat16(Engine& engine, const DynamicGemmSize& 
       finish_(activation, residual),
       panels_(count_of(size.width, kPanel)),
       blocks_(count_of(size.rows, height_of(size))),
-      most_panels_(panels_together(size)) {
+      most_panels_(panels_per_block(size)) {
   const auto rows = static_cast<double>(std::max<std::int64_t>(size.rows, 8));
   team_ = engine.team_for(rows * static_cast<double>(size.depth) * static_cast<double>(size.width));
   if (team_.threads > 1) {
@@ -223,7 +223,7 @@ DynamicGemmBfloat16::DynamicGemmBfloat16(Engine& engine, const DynamicGemmSize& 
 }
 
 std::int64_t DynamicGemmBfloat16::scratch_bytes(const DynamicGemmSize& size, int threads) {
-  return plan::sum_of_bytes({panels_together(size) * panel_numbers(size) * bytes_of(DType::bfloat16),
+  return plan::sum_of_bytes({panels_per_block(size) * panel_numbers(size) * bytes_of(DType::bfloat16),
                              threads * numbers_of_a_thread(size) * bytes_of(DType::bfloat16)});
 }
 
@@ -269,7 +269,7 @@ void DynamicGemmBfloat16::run_piece(std::int64_t piece, int thread, std::int64_t
   const Number* from = on.x + first * size_.depth;
   std::int64_t row = size_.depth;
   if (lays_out(size_)) {
-    Number* const own = packed + panels_together(size_) * panel_numbers(size_) + thread * numbers_of_a_thread(size_);
+    Number* const own = packed + panels_per_block(size_) * panel_numbers(size_) + thread * numbers_of_a_thread(size_);
     if (std::exchange(laid_out_[static_cast<std::size_t>(thread)], block) != block) lay_out(first, rows, on.x, own);
     row = row_numbers(size_);
     from = own;

@@ -173,7 +173,7 @@ std::string why_not_einsum(const StepInfo& step) {
 }  // namespace
 
 Kernels kernels_of(const graph::Einsum&) {
-  static constexpr KernelInfo kKernels[] = {{Takes::float32, why_not_einsum, no_memory, make_as<EinsumKernel>}};
+  static constexpr KernelInfo kKernels[] = {{KernelDType::float32, why_not_einsum, no_memory, make_as<EinsumKernel>}};
   return kKernels;
 }
 

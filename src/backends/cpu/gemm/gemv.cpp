@@ -116,8 +116,8 @@ template <int kRows, typename Number>
 }
 
 template <typename Number>
-bool dot_together(const float* x, std::int64_t rows, const Number* w, std::int64_t columns, std::int64_t depth,
-                  float* y, std::int64_t stride) {
+bool dot_shared(const float* x, std::int64_t rows, const Number* w, std::int64_t columns, std::int64_t depth, float* y,
+                std::int64_t stride) {
   static constexpr auto kByRows = []<int... kBefore>(std::integer_sequence<int, kBefore...>) {
     return std::array{dot_all_rows<kBefore + 2, Number>...};
   }
@@ -127,7 +127,7 @@ bool dot_together(const float* x, std::int64_t rows, const Number* w, std::int64
   return true;
 }
 #else
-bool dot_together(...) { return false; }
+bool dot_shared(...) { return false; }
 #endif
 
 class Gemv final : public Kernel {
@@ -161,7 +161,7 @@ class Gemv final : public Kernel {
       const float* const x = x_.data<float>();
       const Number* const w = w_.data<Number>() + begin * depth_;
       float* const y = y_.data<float>() + begin;
-      if (!dot_together(x, rows, w, end - begin, depth_, y, width_)) {
+      if (!dot_shared(x, rows, w, end - begin, depth_, y, width_)) {
         dot_each(x, rows, w, end - begin, depth_, y, width_);
       }
     });

@@ -48,8 +48,8 @@ std::string why_not_linear(const StepInfo& step) {
   return find_product(query_of(step)) == nullptr ? "no tiles for it" : "";
 }
 
-Needs linear_needs(const StepInfo& step) {
-  Needs needs;
+MemoryNeeds linear_needs(const StepInfo& step) {
+  MemoryNeeds needs;
   add_shared_product(step, query_of(step), 1, false, needs);
   needs.copied.assign(step.inputs.size(), false);
   needs.copied[1] = true;
@@ -100,7 +100,7 @@ class DynamicLinear final : public Kernel {
 };
 
 template <typename Gemm>
-Needs dynamic_linear_needs(const StepInfo& step) {
+MemoryNeeds dynamic_linear_needs(const StepInfo& step) {
   return needs_of_dynamic_gemm<Gemm>(dynamic_gemm_size(step), step.machine.threads);
 }
 
@@ -138,8 +138,8 @@ std::string why_not_by_weight(const StepInfo& step) {
   return is_by_weight(step) ? "" : "the right side is not a weight of rank 2";
 }
 
-Needs needs_by_weight(const StepInfo& step) {
-  Needs needs;
+MemoryNeeds needs_by_weight(const StepInfo& step) {
+  MemoryNeeds needs;
   const bool is_transposed = step.op<graph::MatMul>().transpose_y;
   add_shared_product(step, query_of_matmul(step), 1, is_transposed, needs);
   if (is_transposed) needs.making = bytes_times({step.inputs[1].size(), bytes_of(DType::float32)});
@@ -164,20 +164,20 @@ bool keeps_stored(const StepInfo& step, std::size_t input) { return input == 1 &
 
 Kernels kernels_of(const graph::Linear&) {
   static constexpr KernelInfo kKernels[] = {
-      {Takes::float32_or_bfloat16, why_not_linear, linear_needs, make_linear, keeps_half},
-      {Takes::float32_or_bfloat16, why_not_half_linear, dynamic_linear_needs<DynamicGemmBfloat16>,
+      {KernelDType::float32_or_bfloat16, why_not_linear, linear_needs, make_linear, keeps_half},
+      {KernelDType::float32_or_bfloat16, why_not_half_linear, dynamic_linear_needs<DynamicGemmBfloat16>,
        make_as<DynamicLinear<DynamicGemmBfloat16, std::uint16_t>>},
-      {Takes::float32, takes_all, dynamic_linear_needs<DynamicGemm>, make_as<DynamicLinear<DynamicGemm, float>>}};
+      {KernelDType::float32, takes_all, dynamic_linear_needs<DynamicGemm>, make_as<DynamicLinear<DynamicGemm, float>>}};
   return kKernels;
 }
 
 Kernels kernels_of(const graph::MatMul&) {
   static constexpr KernelInfo kKernels[] = {
-      {Takes::float32, why_not_gemv, no_memory, make_gemv, keeps_stored},
-      {Takes::float32, why_not_by_weight, needs_by_weight, make_by_weight},
-      {Takes::float32_or_bfloat16, why_not_single_half, single_half_needs, make_single_half},
-      {Takes::float32, why_not_single, single_needs, make_single},
-      {Takes::float32, takes_all, matmul_needs, make_matmul}};
+      {KernelDType::float32, why_not_gemv, no_memory, make_gemv, keeps_stored},
+      {KernelDType::float32, why_not_by_weight, needs_by_weight, make_by_weight},
+      {KernelDType::float32_or_bfloat16, why_not_single_half, single_half_needs, make_single_half},
+      {KernelDType::float32, why_not_single, single_needs, make_single},
+      {KernelDType::float32, takes_all, matmul_needs, make_matmul}};
   return kKernels;
 }
 

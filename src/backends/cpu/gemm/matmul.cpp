@@ -145,7 +145,7 @@ std::string why_not_single(const StepInfo& step) {
   return is_batched ? "the products are batched" : "";
 }
 
-Needs single_needs(const StepInfo& step) {
+MemoryNeeds single_needs(const StepInfo& step) {
   return needs_of_dynamic_gemm<DynamicGemm>(size_of_single(step), step.machine.threads);
 }
 
@@ -158,7 +158,7 @@ std::string why_not_single_half(const StepInfo& step) {
   return why.empty() ? why_not_single(step) : why;
 }
 
-Needs single_half_needs(const StepInfo& step) {
+MemoryNeeds single_half_needs(const StepInfo& step) {
   return needs_of_dynamic_gemm<DynamicGemmBfloat16>(size_of_single(step), step.machine.threads);
 }
 
@@ -166,10 +166,10 @@ std::unique_ptr<Kernel> make_single_half(const Step& step) {
   return std::make_unique<SingleMatmul<DynamicGemmBfloat16, std::uint16_t>>(step);
 }
 
-Needs matmul_needs(const StepInfo& step) {
+MemoryNeeds matmul_needs(const StepInfo& step) {
   const Shape& x = step.inputs[0].shape;
   const Dim depth = step.op<graph::MatMul>().transpose_x && x.rank() > 1 ? x[-2] : x.back();
-  Needs needs;
+  MemoryNeeds needs;
   needs.scratch = bytes_times({step.machine.threads, depth, kPanel, bytes_of(DType::float32)});
   return needs;
 }

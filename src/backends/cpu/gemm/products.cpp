@@ -19,7 +19,7 @@ const ProductInfo& product_for(const ProductQuery& query) {
 }
 
 /// Adds the needs of a product except its packed weights.
-void add_beside(const StepInfo& step, const ProductQuery& query, const ProductInfo& product, Needs& needs) {
+void add_other_needs(const StepInfo& step, const ProductQuery& query, const ProductInfo& product, MemoryNeeds& needs) {
   needs.held = plan::sum_of_bytes({needs.held, product.held_bytes(query)});
   needs.scratch = std::max(needs.scratch, product.scratch_bytes(query, step.machine.threads));
   needs.uses_library = needs.uses_library || product.is_library;
@@ -38,16 +38,16 @@ std::unique_ptr<Product> make_product(Engine& engine, const Product::Size& size,
 }
 
 void add_shared_product(const StepInfo& step, const ProductQuery& query, std::size_t input, bool is_transposed,
-                        Needs& needs) {
+                        MemoryNeeds& needs) {
   const ProductInfo& product = product_for(query);
   needs.packs.push_back({input, is_transposed, product.layout(query), product.packed_bytes(query)});
-  add_beside(step, query, product, needs);
+  add_other_needs(step, query, product, needs);
 }
 
-void add_product(const StepInfo& step, const ProductQuery& query, Needs& needs) {
+void add_product(const StepInfo& step, const ProductQuery& query, MemoryNeeds& needs) {
   const ProductInfo& product = product_for(query);
   needs.held = plan::sum_of_bytes({needs.held, product.packed_bytes(query)});
-  add_beside(step, query, product, needs);
+  add_other_needs(step, query, product, needs);
 }
 
 }  // namespace attn::backends::cpu

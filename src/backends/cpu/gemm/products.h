@@ -16,8 +16,8 @@ namespace attn::backends::cpu {
 
 /// Adds the needs of a product with the weight in `input`, which other kernels may find packed.
 void add_shared_product(const StepInfo& step, const ProductQuery& query, std::size_t input, bool is_transposed,
-                        Needs& needs);
+                        MemoryNeeds& needs);
 /// Adds the needs of a product with a private weight.
-void add_product(const StepInfo& step, const ProductQuery& query, Needs& needs);
+void add_product(const StepInfo& step, const ProductQuery& query, MemoryNeeds& needs);
 
 }  // namespace attn::backends::cpu

@@ -92,11 +92,11 @@ std::string why_not(const StepInfo& step) {
   return "";
 }
 
-Needs needs_of(const StepInfo& step) {
+MemoryNeeds needs_of(const StepInfo& step) {
   constexpr std::int64_t kBlock = 16;  // oneDNN pads channels and filters to blocks of this size
   const auto whole = [](std::int64_t size) { return bytes_times({(size + kBlock - 1) / kBlock, kBlock}); };
   const Shape& kernel = step.inputs[1].shape;
-  Needs needs;
+  MemoryNeeds needs;
   needs.held = bytes_times(
       {kernel.slice(0, kernel.rank() - 2).size(), whole(kernel[-2]), whole(kernel.back()), bytes_of(DType::float32)});
   if (step.op<graph::Conv>().bias)
@@ -110,8 +110,8 @@ Needs needs_of(const StepInfo& step) {
 }  // namespace
 
 Kernels kernels_of(const graph::Conv&) {
-  static constexpr KernelInfo kKernels[] = {{Takes::float32, why_not, needs_of, make_as<ConvKernel>},
-                                            {Takes::float32, takes_all, dynamic_conv_needs, make_dynamic_conv}};
+  static constexpr KernelInfo kKernels[] = {{KernelDType::float32, why_not, needs_of, make_as<ConvKernel>},
+                                            {KernelDType::float32, takes_all, dynamic_conv_needs, make_dynamic_conv}};
   return kKernels;
 }
 

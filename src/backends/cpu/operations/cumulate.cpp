@@ -78,7 +78,7 @@ class CumulateKernel final : public Kernel {
 }  // namespace
 
 Kernels kernels_of(const graph::Cumulate&) {
-  static constexpr KernelInfo kKernels[] = {{Takes::float32, takes_all, no_memory, make_as<CumulateKernel>}};
+  static constexpr KernelInfo kKernels[] = {{KernelDType::float32, takes_all, no_memory, make_as<CumulateKernel>}};
   return kKernels;
 }
 

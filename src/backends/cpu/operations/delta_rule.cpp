@@ -103,7 +103,7 @@ std::string why_not(const StepInfo& step) {
 }  // namespace
 
 Kernels kernels_of(const graph::DeltaRule&) {
-  static constexpr KernelInfo kKernels[] = {{Takes::float32, why_not, no_memory, make_as<DeltaRuleKernel>}};
+  static constexpr KernelInfo kKernels[] = {{KernelDType::float32, why_not, no_memory, make_as<DeltaRuleKernel>}};
   return kKernels;
 }
 

@@ -200,17 +200,17 @@ std::string why_not_cast(const StepInfo& step) {
 }  // namespace
 
 Kernels kernels_of(const graph::Binary&) {
-  static constexpr KernelInfo kKernels[] = {{Takes::float32, why_not_binary, no_memory, make_as<BinaryKernel>}};
+  static constexpr KernelInfo kKernels[] = {{KernelDType::float32, why_not_binary, no_memory, make_as<BinaryKernel>}};
   return kKernels;
 }
 
 Kernels kernels_of(const graph::Select&) {
-  static constexpr KernelInfo kKernels[] = {{Takes::any, why_not_select, no_memory, make_as<SelectKernel>}};
+  static constexpr KernelInfo kKernels[] = {{KernelDType::any, why_not_select, no_memory, make_as<SelectKernel>}};
   return kKernels;
 }
 
 Kernels kernels_of(const graph::Cast&) {
-  static constexpr KernelInfo kKernels[] = {{Takes::any, why_not_cast, no_memory, make_as<CastKernel>}};
+  static constexpr KernelInfo kKernels[] = {{KernelDType::any, why_not_cast, no_memory, make_as<CastKernel>}};
   return kKernels;
 }
 

@@ -246,7 +246,7 @@ std::unique_ptr<Kernel> make_slice(const Step& step) {
   std::vector<StridedCopy::Axis> axes;
   std::int64_t start = 0;
   for (int axis = 0; axis < x.rank(); ++axis) {
-    const graph::Picked picked = graph::pick(op.ranges[at(axis)], x[axis]);
+    const graph::ResolvedSlice picked = graph::pick(op.ranges[at(axis)], x[axis]);
     start += picked.start * from[at(axis)];
     axes.push_back({picked.count, picked.step * from[at(axis)], to[at(axis)]});
   }
@@ -280,7 +280,7 @@ std::unique_ptr<Kernel> make_scatter(const Step& step) {
   std::vector<StridedCopy::Axis> axes;
   std::int64_t start = 0;
   for (int axis = 0; axis < op.shape.rank(); ++axis) {
-    const graph::Picked picked = graph::pick(op.ranges[at(axis)], op.shape[axis]);
+    const graph::ResolvedSlice picked = graph::pick(op.ranges[at(axis)], op.shape[axis]);
     start += picked.start * to[at(axis)];
     axes.push_back({x.shape[axis], from[at(axis)], picked.step * to[at(axis)]});
   }
@@ -304,42 +304,42 @@ std::string why_not_gather(const StepInfo& step) {
 }  // namespace
 
 Kernels kernels_of(const graph::Reshape&) {
-  static constexpr KernelInfo kKernels[] = {{Takes::any, takes_all, no_memory, make_reshape}};
+  static constexpr KernelInfo kKernels[] = {{KernelDType::any, takes_all, no_memory, make_reshape}};
   return kKernels;
 }
 
 Kernels kernels_of(const graph::Transpose&) {
-  static constexpr KernelInfo kKernels[] = {{Takes::any, takes_all, no_memory, make_transpose}};
+  static constexpr KernelInfo kKernels[] = {{KernelDType::any, takes_all, no_memory, make_transpose}};
   return kKernels;
 }
 
 Kernels kernels_of(const graph::Broadcast&) {
-  static constexpr KernelInfo kKernels[] = {{Takes::any, takes_all, no_memory, make_broadcast}};
+  static constexpr KernelInfo kKernels[] = {{KernelDType::any, takes_all, no_memory, make_broadcast}};
   return kKernels;
 }
 
 Kernels kernels_of(const graph::Concat&) {
-  static constexpr KernelInfo kKernels[] = {{Takes::any, takes_all, no_memory, make_concat}};
+  static constexpr KernelInfo kKernels[] = {{KernelDType::any, takes_all, no_memory, make_concat}};
   return kKernels;
 }
 
 Kernels kernels_of(const graph::Slice&) {
-  static constexpr KernelInfo kKernels[] = {{Takes::any, takes_all, no_memory, make_slice}};
+  static constexpr KernelInfo kKernels[] = {{KernelDType::any, takes_all, no_memory, make_slice}};
   return kKernels;
 }
 
 Kernels kernels_of(const graph::Pad&) {
-  static constexpr KernelInfo kKernels[] = {{Takes::any, why_not_pad, no_memory, make_pad}};
+  static constexpr KernelInfo kKernels[] = {{KernelDType::any, why_not_pad, no_memory, make_pad}};
   return kKernels;
 }
 
 Kernels kernels_of(const graph::Scatter&) {
-  static constexpr KernelInfo kKernels[] = {{Takes::any, takes_all, no_memory, make_scatter}};
+  static constexpr KernelInfo kKernels[] = {{KernelDType::any, takes_all, no_memory, make_scatter}};
   return kKernels;
 }
 
 Kernels kernels_of(const graph::Gather&) {
-  static constexpr KernelInfo kKernels[] = {{Takes::any, why_not_gather, no_memory, make_as<GatherKernel>}};
+  static constexpr KernelInfo kKernels[] = {{KernelDType::any, why_not_gather, no_memory, make_as<GatherKernel>}};
   return kKernels;
 }
 

@@ -207,8 +207,8 @@ std::string why_not_layers(const StepInfo& step) {
 }
 
 /// Returns the bytes of gamma and beta in float32.
-Needs layer_needs(const StepInfo& step) {
-  Needs needs;
+MemoryNeeds layer_needs(const StepInfo& step) {
+  MemoryNeeds needs;
   for (std::size_t i = 1; i < step.inputs.size(); ++i) {
     if (step.inputs[i].dtype != DType::float32)
       needs.held += bytes_times({step.inputs[i].size(), bytes_of(DType::float32)});
@@ -217,30 +217,30 @@ Needs layer_needs(const StepInfo& step) {
 }
 
 /// Returns the bytes of the shift and the scale of each channel.
-Needs batch_needs(const StepInfo& step) {
-  Needs needs;
+MemoryNeeds batch_needs(const StepInfo& step) {
+  MemoryNeeds needs;
   needs.held = bytes_times({3, step.inputs[1].size(), bytes_of(DType::float32)});
   return needs;
 }
 
 }  // namespace
 
-std::optional<LeftRows> rows_of_normalization(const StepInfo& step) {
+std::optional<ProducedRows> rows_of_normalization(const StepInfo& step) {
   const Operand& x = step.inputs[0];
   if (x.dtype != DType::float32 || x.size() == 0 || !why_not_layers(step).empty()) return std::nullopt;
   const auto axes = static_cast<int>(step.op<graph::LayerNorm>().axes.size());
   const std::int64_t length = x.shape.slice(x.shape.rank() - axes, x.shape.rank()).size();
-  return LeftRows{x.size() / length, length};
+  return ProducedRows{x.size() / length, length};
 }
 
 Kernels kernels_of(const graph::LayerNorm&) {
   static constexpr KernelInfo kKernels[] = {
-      {Takes::float32_or_bfloat16, why_not_layers, layer_needs, make_as<LayerNormKernel>}};
+      {KernelDType::float32_or_bfloat16, why_not_layers, layer_needs, make_as<LayerNormKernel>}};
   return kKernels;
 }
 
 Kernels kernels_of(const graph::BatchNorm&) {
-  static constexpr KernelInfo kKernels[] = {{Takes::float32, takes_all, batch_needs, make_as<BatchNormKernel>}};
+  static constexpr KernelInfo kKernels[] = {{KernelDType::float32, takes_all, batch_needs, make_as<BatchNormKernel>}};
   return kKernels;
 }
 

@@ -292,8 +292,8 @@ std::string why_not_pool_grad(const StepInfo& step) {
   return x.slice(1, x.rank() - 1).size() <= kMost ? "" : "a sample has too many cells for the numbers of this kernel";
 }
 
-Needs pool_grad_needs(const StepInfo& step) {
-  Needs needs;
+MemoryNeeds pool_grad_needs(const StepInfo& step) {
+  MemoryNeeds needs;
   needs.scratch = PoolGradKernel::scratch_of(step);
   return needs;
 }
@@ -301,13 +301,13 @@ Needs pool_grad_needs(const StepInfo& step) {
 }  // namespace
 
 Kernels kernels_of(const graph::Pool&) {
-  static constexpr KernelInfo kKernels[] = {{Takes::float32, takes_all, no_memory, make_as<PoolKernel>}};
+  static constexpr KernelInfo kKernels[] = {{KernelDType::float32, takes_all, no_memory, make_as<PoolKernel>}};
   return kKernels;
 }
 
 Kernels kernels_of(const graph::PoolGrad&) {
   static constexpr KernelInfo kKernels[] = {
-      {Takes::float32, why_not_pool_grad, pool_grad_needs, make_as<PoolGradKernel>}};
+      {KernelDType::float32, why_not_pool_grad, pool_grad_needs, make_as<PoolGradKernel>}};
   return kKernels;
 }
 

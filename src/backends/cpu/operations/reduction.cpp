@@ -105,8 +105,8 @@ std::string why_not(const StepInfo& step) {
   return are_neighbours ? "" : "the axes are not adjacent";
 }
 
-Needs needs_of(const StepInfo& step) {
-  Needs needs;
+MemoryNeeds needs_of(const StepInfo& step) {
+  MemoryNeeds needs;
   needs.scratch = ReduceSize(step).scratch();
   return needs;
 }
@@ -114,7 +114,7 @@ Needs needs_of(const StepInfo& step) {
 }  // namespace
 
 Kernels kernels_of(const graph::Reduce&) {
-  static constexpr KernelInfo kKernels[] = {{Takes::float32, why_not, needs_of, make_as<ReduceKernel>}};
+  static constexpr KernelInfo kKernels[] = {{KernelDType::float32, why_not, needs_of, make_as<ReduceKernel>}};
   return kKernels;
 }
 

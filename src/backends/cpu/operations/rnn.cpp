@@ -288,13 +288,13 @@ std::string why_not(const StepInfo& step) {
   return "";
 }
 
-Needs needs_of(const StepInfo& step) {
+MemoryNeeds needs_of(const StepInfo& step) {
   const auto& op = step.op<graph::Rnn>();
   const Shape& x = step.inputs[0].shape;
   const Shape& recurrent = step.inputs[2].shape;
   const std::int64_t samples = x[0], rows = bytes_times({samples, x[1]}), units = recurrent[0], width = recurrent[1];
   constexpr std::int64_t kArrays = 8;  // upper bound of states and gates
-  Needs needs;
+  MemoryNeeds needs;
   needs.held = plan::sum_of_bytes({bytes_times({rows, width, bytes_of(DType::float32)}),
                                    bytes_times({samples, width, kArrays, bytes_of(DType::float32)})});
   needs.making = bytes_times({recurrent.size(), bytes_of(DType::float32)});
@@ -324,8 +324,9 @@ Needs needs_of(const StepInfo& step) {
 }  // namespace
 
 Kernels kernels_of(const graph::Rnn&) {
-  static constexpr KernelInfo kKernels[] = {{Takes::float32, why_not, needs_of, make_as<RnnKernel>},
-                                            {Takes::float32, why_not_dynamic_rnn, dynamic_rnn_needs, make_dynamic_rnn}};
+  static constexpr KernelInfo kKernels[] = {
+      {KernelDType::float32, why_not, needs_of, make_as<RnnKernel>},
+      {KernelDType::float32, why_not_dynamic_rnn, dynamic_rnn_needs, make_dynamic_rnn}};
   return kKernels;
 }
 

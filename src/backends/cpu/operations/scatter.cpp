@@ -30,8 +30,8 @@ class ScatterAddKernel final : public Kernel {
     team_ = step.engine.team_for(static_cast<double>(4 * table_.size() + 8 * updates_.size()));
   }
 
-  [[nodiscard]] static Needs needs_of(const StepInfo& step) {
-    Needs needs;
+  [[nodiscard]] static MemoryNeeds needs_of(const StepInfo& step) {
+    MemoryNeeds needs;
     constexpr auto kNumber = static_cast<std::int64_t>(sizeof(std::int64_t));
     needs.held = bytes_times({step.op<graph::ScatterAdd>().size + 1 + step.inputs[1].size(), kNumber});
     return needs;
@@ -109,7 +109,7 @@ std::string why_not(const StepInfo& step) {
 
 Kernels kernels_of(const graph::ScatterAdd&) {
   static constexpr KernelInfo kKernels[] = {
-      {Takes::float32, why_not, ScatterAddKernel::needs_of, make_as<ScatterAddKernel>}};
+      {KernelDType::float32, why_not, ScatterAddKernel::needs_of, make_as<ScatterAddKernel>}};
   return kKernels;
 }
 

@@ -61,7 +61,7 @@ std::string why_not(const StepInfo& step) {
 }  // namespace
 
 Kernels kernels_of(const graph::Softmax&) {
-  static constexpr KernelInfo kKernels[] = {{Takes::float32, why_not, no_memory, make_as<SoftmaxKernel>}};
+  static constexpr KernelInfo kKernels[] = {{KernelDType::float32, why_not, no_memory, make_as<SoftmaxKernel>}};
   return kKernels;
 }
 

@@ -255,7 +255,7 @@ std::optional<Eltwise> eltwise_of(const Unary& f) {
 }
 
 Kernels kernels_of(const Unary&) {
-  static constexpr KernelInfo kKernels[] = {{Takes::float32, why_not, no_memory, make_as<LoopKernel>}};
+  static constexpr KernelInfo kKernels[] = {{KernelDType::float32, why_not, no_memory, make_as<LoopKernel>}};
   return kKernels;
 }
 

@@ -35,21 +35,21 @@ class ByteRows {
 };
 
 /// Rows that a step can leave quantized for the next one.
-struct LeftRows {
+struct ProducedRows {
   std::int64_t rows = 0, length = 0;
   bool in_place_of_output = false;  ///< whether the rows replace the step's output; otherwise they are additional
 };
 
 /// Returns the output rows of a layer normalization.
-[[nodiscard]] std::optional<LeftRows> rows_of_normalization(const StepInfo& step);
+[[nodiscard]] std::optional<ProducedRows> rows_of_normalization(const StepInfo& step);
 /// Returns the output rows of a quantized dense map, if there are enough rows for each thread to compute whole ones.
-[[nodiscard]] std::optional<LeftRows> rows_of_quantized(const StepInfo& step);
+[[nodiscard]] std::optional<ProducedRows> rows_of_quantized(const StepInfo& step);
 
 /// Rows that a quantized dense map multiplies as int8.
-struct TakenRows {
+struct ConsumedRows {
   std::int64_t rows, length;
   graph::IntegerRange range;
 };
-[[nodiscard]] std::optional<TakenRows> rows_for_quantized(const StepInfo& step);
+[[nodiscard]] std::optional<ConsumedRows> rows_for_quantized(const StepInfo& step);
 
 }  // namespace attn::backends::cpu

@@ -155,7 +155,7 @@ std::string why_not(const StepInfo& step) {
 }  // namespace
 
 Kernels kernels_of(const Dequantize&) {
-  static constexpr KernelInfo kKernels[] = {{Takes::any, why_not, no_memory, make_as<DequantizeKernel>}};
+  static constexpr KernelInfo kKernels[] = {{KernelDType::any, why_not, no_memory, make_as<DequantizeKernel>}};
   return kKernels;
 }
 

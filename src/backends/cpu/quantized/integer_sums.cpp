@@ -12,7 +12,8 @@ namespace {
 /// memory.
 template <bool kHasResidual>
 [[gnu::always_inline]] inline void write_panels(const std::int32_t* sums, const float* scale, const float* scales_x,
-                                                std::int64_t rows, const Added& added, float* y, std::int64_t stride) {
+                                                std::int64_t rows, const AddedTerms& added, float* y,
+                                                std::int64_t stride) {
   static_assert(kPanel == 2 * std::int64_t{kLanes});
   Lanes scale_a, scale_b, bias_a{}, bias_b{};
   load(scale, scale_a);
@@ -39,7 +40,7 @@ template <bool kHasResidual>
 }
 
 ATTN_VECTORIZED(void, write_products_of, const std::int32_t* sums, const float* scale, const float* scales_x,
-                std::int64_t rows, const Added& added, float* y, std::int64_t stride, std::int64_t count) {
+                std::int64_t rows, const AddedTerms& added, float* y, std::int64_t stride, std::int64_t count) {
   if (count == kPanel) {
     if (added.residual != nullptr) return write_panels<true>(sums, scale, scales_x, rows, added, y, stride);
     return write_panels<false>(sums, scale, scales_x, rows, added, y, stride);
@@ -54,8 +55,8 @@ ATTN_VECTORIZED(void, write_products_of, const std::int32_t* sums, const float* 
   }
 }
 
-ATTN_VECTORIZED(void, write_sums_of, const float* sums, const float* scale, float scale_x, const Added& added, float* y,
-                std::int64_t count) {
+ATTN_VECTORIZED(void, write_sums_of, const float* sums, const float* scale, float scale_x, const AddedTerms& added,
+                float* y, std::int64_t count) {
   for (std::int64_t j = 0; j < count; ++j) {
     const float divisor = scale != nullptr ? scale[j] * scale_x : scale_x;
     const float quotient = divisor == 1.0F ? sums[j] : sums[j] / divisor;
@@ -67,11 +68,11 @@ ATTN_VECTORIZED(void, write_sums_of, const float* sums, const float* scale, floa
 }  // namespace
 
 void write_products(const std::int32_t* sums, const float* scale, const float* scales_x, std::int64_t rows,
-                    const Added& added, float* y, std::int64_t stride, std::int64_t count) {
+                    const AddedTerms& added, float* y, std::int64_t stride, std::int64_t count) {
   write_products_of(sums, scale, scales_x, rows, added, y, stride, count);
 }
 
-void write_sums(const float* sums, const float* scale, float scale_x, const Added& added, float* y,
+void write_sums(const float* sums, const float* scale, float scale_x, const AddedTerms& added, float* y,
                 std::int64_t count) {
   write_sums_of(sums, scale, scale_x, added, y, count);
 }

@@ -80,7 +80,7 @@ class QuantizedProduct final : public Kernel {
     takes_digits_ = size_.rows <= kMostFixedPointRows && has_fixed_point_gemv(form_, size_.depth, groups_of(0));
     const auto rows = static_cast<double>(std::max<std::int64_t>(size_.rows, 8));
     team_ = engine_.team_for(rows * static_cast<double>(size_.depth) * static_cast<double>(size_.width));
-    const std::int64_t block_rows = leaves() ? LeftBlocks(size_).rows : kMostBlockRows;
+    const std::int64_t block_rows = leaves() ? CachedBlocks(size_).rows : kMostBlockRows;
     blocks_ = (size_.rows + block_rows - 1) / block_rows;
     const bool is_whole = team_.threads == 1 || leaves();
     const std::int64_t pieces = team_.threads * (size_.rows < kFewRows ? kPiecesOfFewRows : kPiecesPerThread);
@@ -174,7 +174,7 @@ class QuantizedProduct final : public Kernel {
       Piece part{first, last - first, size_.panels() * group / groups_, size_.panels() * (group + 1) / groups_};
       part.sums = behind_rows + thread * scratch.thread;
       part.y = leaves() ? reinterpret_cast<float*>(part.sums + scratch.left) : y_.data<float>() + first * size_.width;
-      part.stride = leaves() ? LeftBlocks(size_).stride : size_.width;
+      part.stride = leaves() ? CachedBlocks(size_).stride : size_.width;
       run(part);
     });
   }
@@ -301,8 +301,8 @@ class QuantizedProduct final : public Kernel {
   void run_piece(const Piece& piece) const {
     const float* const residual = op_.residual ? residual_.data<float>() + piece.first * size_.width : nullptr;
     for (std::int64_t p = piece.begin; p < piece.end; ++p) {
-      const Added added{bias_.empty() ? nullptr : bias_.data() + p * kPanel,
-                        writes_residual_ ? residual + p * kPanel : nullptr};
+      const AddedTerms added{bias_.empty() ? nullptr : bias_.data() + p * kPanel,
+                             writes_residual_ ? residual + p * kPanel : nullptr};
       if (form_ == IntegerForm::quads) {
         by_dots(piece, p, added, piece.y + p * kPanel);
       } else {
@@ -328,7 +328,7 @@ class QuantizedProduct final : public Kernel {
   }
   [[nodiscard]] std::int64_t columns(std::int64_t p) const { return std::min(kPanel, size_.width - p * kPanel); }
 
-  void by_dots(const Piece& piece, std::int64_t p, const Added& added, float* y) const {
+  void by_dots(const Piece& piece, std::int64_t p, const AddedTerms& added, float* y) const {
     auto* const sums = reinterpret_cast<std::int32_t*>(piece.sums);
     const auto* const x = reinterpret_cast<const std::uint8_t*>(piece.x);
     const std::int32_t* const starts = starts_.data() + p * kPanel;
@@ -354,7 +354,7 @@ class QuantizedProduct final : public Kernel {
     }
   }
 
-  void by_floats(const Piece& piece, std::int64_t p, const Added& added, float* y) const {
+  void by_floats(const Piece& piece, std::int64_t p, const AddedTerms& added, float* y) const {
     auto* const sums = reinterpret_cast<float*>(piece.sums);
     const auto* const x = reinterpret_cast<const float*>(piece.x);
     const std::int64_t row_x = piece.row_x / bytes_of(DType::float32);
@@ -414,10 +414,10 @@ std::string why_not_quantized(const StepInfo& step) {
   return "";
 }
 
-Needs quantized_needs(const StepInfo& step) {
+MemoryNeeds quantized_needs(const StepInfo& step) {
   const auto& op = step.op<QuantizedLinear>();
   const QuantizedSize size = quantized_size(step);
-  Needs needs;
+  MemoryNeeds needs;
   const bool is_table = is_by_stored_table(op, size.rows);
   if (!is_table) needs.packs.push_back({1, op.transposed, integer_layout(step), packed_bytes(op, size)});
   needs.held = bytes_times({size.panels(), kPanel, 2 * size.groups + 2, bytes_of(DType::float32)}) +
@@ -432,23 +432,23 @@ Needs quantized_needs(const StepInfo& step) {
 
 }  // namespace
 
-std::optional<LeftRows> rows_of_quantized(const StepInfo& step) {
+std::optional<ProducedRows> rows_of_quantized(const StepInfo& step) {
   if (!why_not_quantized(step).empty()) return std::nullopt;
   const QuantizedSize size = quantized_size(step);
   if (!leaves_rows(step.op<QuantizedLinear>(), size, step.machine.threads)) return std::nullopt;
-  return LeftRows{size.rows, size.width, /*in_place_of_output=*/true};
+  return ProducedRows{size.rows, size.width, /*in_place_of_output=*/true};
 }
 
-std::optional<TakenRows> rows_for_quantized(const StepInfo& step) {
+std::optional<ConsumedRows> rows_for_quantized(const StepInfo& step) {
   const auto& op = step.op<QuantizedLinear>();
   if (!is_by_dots(op) || !why_not_quantized(step).empty()) return std::nullopt;
   const QuantizedSize size = quantized_size(step);
-  return TakenRows{size.rows, size.depth, *op.inputs};
+  return ConsumedRows{size.rows, size.depth, *op.inputs};
 }
 
 Kernels kernels_of(const QuantizedLinear&) {
   static constexpr KernelInfo kKernels[] = {
-      {Takes::any, why_not_quantized, quantized_needs, make_as<QuantizedProduct>}};
+      {KernelDType::any, why_not_quantized, quantized_needs, make_as<QuantizedProduct>}};
   return kKernels;
 }
 

@@ -29,7 +29,7 @@ IntegerForm integer_form(const graph::QuantizedLinear& op) {
   return op.pairs == graph::Pairs::none ? IntegerForm::bytes : IntegerForm::nibbles;
 }
 
-LeftBlocks::LeftBlocks(const QuantizedSize& size) {
+CachedBlocks::CachedBlocks(const QuantizedSize& size) {
   constexpr std::int64_t kBytes = 400 << 10, kApart = 2 * kPanel;
   rows = std::min(kMostBlockRows, kBytes / (size.width * bytes_of(DType::float32)));
   stride = size.panels() * kPanel + kApart;
@@ -37,7 +37,7 @@ LeftBlocks::LeftBlocks(const QuantizedSize& size) {
 
 bool leaves_rows(const graph::QuantizedLinear& op, const QuantizedSize& size, int threads) {
   constexpr std::int64_t kLeastRows = 16, kBlocksPerThread = 4;
-  const std::int64_t rows = LeftBlocks(size).rows;
+  const std::int64_t rows = CachedBlocks(size).rows;
   return is_by_dots(op) && !op.residual && rows >= kLeastRows && size.rows >= kBlocksPerThread * threads * rows;
 }
 
@@ -53,7 +53,7 @@ QuantizedScratch::QuantizedScratch(const graph::QuantizedLinear& op, const Quant
     digits = size.rows * row_digits;
   }
   if (leaves_rows(op, size, threads)) {
-    const LeftBlocks blocks(size);
+    const CachedBlocks blocks(size);
     left = thread;
     thread += line(bytes_times({blocks.rows, blocks.stride, bytes_of(DType::float32)}));
   }

@@ -25,11 +25,11 @@ struct QuantizedSize {
 inline constexpr std::int64_t kMostBlockRows = 96;
 
 /// Blocks of rows whose results stay in a thread's cache until whole rows are complete and can be quantized.
-struct LeftBlocks {
+struct CachedBlocks {
   std::int64_t rows;    ///< rows per block
   std::int64_t stride;  ///< row stride, chosen to avoid cache set conflicts
 
-  explicit LeftBlocks(const QuantizedSize& size);
+  explicit CachedBlocks(const QuantizedSize& size);
 };
 /// Returns whether there are such blocks for all threads.
 [[nodiscard]] bool leaves_rows(const graph::QuantizedLinear& op, const QuantizedSize& size, int threads);

@@ -23,7 +23,7 @@ constexpr std::int64_t kTile = 256, kScores = 16'384, kLeastRows = 16, kMostRows
 std::int64_t tile_for(std::int64_t keys) { return std::clamp(padded(keys), kPanel, kTile); }
 std::int64_t rows_for(std::int64_t keys) { return std::clamp(kScores / tile_for(keys), kLeastRows, kMostRows); }
 /// Returns the row stride of transposed scores.
-std::int64_t turned_stride(std::int64_t keys) { return rows_for(keys) + kLanes; }
+std::int64_t transposed_stride(std::int64_t keys) { return rows_for(keys) + kLanes; }
 
 /// Computes eˣ to about 1 ulp, for x that exceeds 0 only by rounding; 0 below −87.
 [[gnu::always_inline]] inline void exp_of_lanes(const Lanes& x, Lanes& to) {
@@ -117,7 +117,7 @@ struct ScratchLayout {
       : rows(kept_rows(rows_for(keys))), tile(tile_for(keys)) {
     const std::int64_t sizes[] = {rows * tile,
                                   rows * tile,
-                                  tile * turned_stride(keys),
+                                  tile * transposed_stride(keys),
                                   head_size * padded(keys),
                                   value_size * padded(keys),
                                   keys * padded(head_size),
@@ -168,14 +168,14 @@ class AttentionGradKernel final : public Kernel {
   };
 
   struct Scratch {
-    float* scores;    // (rows, tile), later probabilities
-    float* dscores;   // (rows, tile)
-    float* turned;    // (tile, rows): scores or dscores, transposed
-    float* keys;      // panels (H, kPanel) of 32 keys
-    float* values;    // panels (V, kPanel) of 32 keys
-    float* features;  // panels (S, kPanel) of 32 features of the keys
-    float* queries;   // panels (rows, kPanel) of 32 features of the queries
-    float* outs;      // panels (rows, kPanel) of 32 features of dcontext
+    float* scores;      // (rows, tile), later probabilities
+    float* dscores;     // (rows, tile)
+    float* transposed;  // (tile, rows): scores or dscores, transposed
+    float* keys;        // panels (H, kPanel) of 32 keys
+    float* values;      // panels (V, kPanel) of 32 keys
+    float* features;    // panels (S, kPanel) of 32 features of the keys
+    float* queries;     // panels (rows, kPanel) of 32 features of the queries
+    float* outs;        // panels (rows, kPanel) of 32 features of dcontext
     std::uint8_t* seen;
   };
 
@@ -293,7 +293,7 @@ class AttentionGradKernel final : public Kernel {
   /// dquery += dscores·key, dkey += dscoresᵀ·query, dvalue += probabilitiesᵀ·dcontext
   void add_products(const Sequence& sequence, std::int64_t n, const Block& block, const Scratch& scratch) const {
     const std::int64_t H = heads_.H, V = heads_.V, S = heads_.S, K = heads_.K, k = n / (heads_.N / K);
-    const std::int64_t stride = turned_stride(S);
+    const std::int64_t stride = transposed_stride(S);
     float* const dquery = dq_.data<float>() + ((sequence.b * heads_.T + block.first) * heads_.N + n) * H;
     multiply_panels({.x = {scratch.dscores, layout_.tile, 1},
                      .panel = scratch.features + block.s * kPanel,
@@ -303,8 +303,8 @@ class AttentionGradKernel final : public Kernel {
                      .stride = heads_.N * H,
                      .adds = block.s > 0},
                     S, H);
-    turn(scratch.dscores, layout_.tile, block.rows, block.keys, scratch.turned, stride);
-    multiply_panels({.x = {scratch.turned, stride, 1},
+    turn(scratch.dscores, layout_.tile, block.rows, block.keys, scratch.transposed, stride);
+    multiply_panels({.x = {scratch.transposed, stride, 1},
                      .panel = scratch.queries,
                      .rows = block.keys,
                      .depth = block.rows,
@@ -312,8 +312,8 @@ class AttentionGradKernel final : public Kernel {
                      .stride = K * H,
                      .adds = true},
                     block.rows, H);
-    turn(scratch.scores, layout_.tile, block.rows, block.keys, scratch.turned, stride);
-    multiply_panels({.x = {scratch.turned, stride, 1},
+    turn(scratch.scores, layout_.tile, block.rows, block.keys, scratch.transposed, stride);
+    multiply_panels({.x = {scratch.transposed, stride, 1},
                      .panel = scratch.outs,
                      .rows = block.keys,
                      .depth = block.rows,
@@ -345,7 +345,7 @@ std::string why_not(const StepInfo& step) {
   return forward.scale > 0 ? "" : "its scale is not above 0";
 }
 
-Needs needs_of(const StepInfo& step) {
+MemoryNeeds needs_of(const StepInfo& step) {
   const ScratchLayout layout(step.inputs[1].shape[1], step.inputs[0].shape[3], step.inputs[2].shape[3]);
   return scratch_of_threads(step, layout.bytes());
 }
@@ -353,7 +353,7 @@ Needs needs_of(const StepInfo& step) {
 }  // namespace
 
 Kernels kernels_of(const graph::AttentionGrad&) {
-  static constexpr KernelInfo kKernels[] = {{Takes::float32, why_not, needs_of, make_as<AttentionGradKernel>}};
+  static constexpr KernelInfo kKernels[] = {{KernelDType::float32, why_not, needs_of, make_as<AttentionGradKernel>}};
   return kKernels;
 }
 

@@ -361,16 +361,16 @@ std::string why_not_statistics_grad(const StepInfo& step) {
 }
 
 /// Returns the needs of the kernels, which hold a few doubles per channel.
-Needs needs_of(const BatchSize& size, std::int64_t sums, std::int64_t held) {
-  Needs needs;
+MemoryNeeds needs_of(const BatchSize& size, std::int64_t sums, std::int64_t held) {
+  MemoryNeeds needs;
   needs.held = bytes_times({held, size.channels, bytes_of(DType::float64)});
   needs.scratch = size.scratch(sums);
   return needs;
 }
-Needs statistics_needs(const StepInfo& step) {
+MemoryNeeds statistics_needs(const StepInfo& step) {
   return needs_of(BatchSize(step.op<graph::BatchNormTraining>(), step.inputs[0].shape), 1, 4);
 }
-Needs statistics_grad_needs(const StepInfo& step) {
+MemoryNeeds statistics_grad_needs(const StepInfo& step) {
   return needs_of(BatchSize(step.op<graph::BatchNormGrad>().forward, step.inputs[0].shape), 3, 8);
 }
 
@@ -378,13 +378,13 @@ Needs statistics_grad_needs(const StepInfo& step) {
 
 Kernels kernels_of(const graph::BatchNormTraining&) {
   static constexpr KernelInfo kKernels[] = {
-      {Takes::float32, why_not_statistics, statistics_needs, make_as<BatchNormTrainingKernel>}};
+      {KernelDType::float32, why_not_statistics, statistics_needs, make_as<BatchNormTrainingKernel>}};
   return kKernels;
 }
 
 Kernels kernels_of(const graph::BatchNormGrad&) {
   static constexpr KernelInfo kKernels[] = {
-      {Takes::float32, why_not_statistics_grad, statistics_grad_needs, make_as<BatchNormGradKernel>}};
+      {KernelDType::float32, why_not_statistics_grad, statistics_grad_needs, make_as<BatchNormGradKernel>}};
   return kKernels;
 }
 

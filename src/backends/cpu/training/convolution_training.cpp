@@ -249,33 +249,33 @@ std::int64_t blocked_bytes(const Shape& kernel, std::int64_t copies) {
                       bytes_of(DType::float32), copies});
 }
 
-Needs needs_of_blocked(const Shape& kernel, std::int64_t copies) {
-  Needs needs;
+MemoryNeeds needs_of_blocked(const Shape& kernel, std::int64_t copies) {
+  MemoryNeeds needs;
   needs.held = blocked_bytes(kernel, copies);
   needs.uses_library = true;
   return needs;
 }
 
-Needs input_grad_needs(const StepInfo& step) { return needs_of_blocked(step.inputs[0].shape, 1); }
-Needs kernel_grad_needs(const StepInfo& step) {
+MemoryNeeds input_grad_needs(const StepInfo& step) { return needs_of_blocked(step.inputs[0].shape, 1); }
+MemoryNeeds kernel_grad_needs(const StepInfo& step) {
   return needs_of_blocked(step.outputs[0].shape, parts_of_batch(step.inputs[0].shape[0]) + 1);
 }
 
 }  // namespace
 
-Needs dynamic_conv_needs(const StepInfo& step) { return needs_of_blocked(step.inputs[1].shape, 1); }
+MemoryNeeds dynamic_conv_needs(const StepInfo& step) { return needs_of_blocked(step.inputs[1].shape, 1); }
 
 std::unique_ptr<Kernel> make_dynamic_conv(const Step& step) { return std::make_unique<DynamicConv>(step); }
 
 Kernels kernels_of(const graph::ConvInputGrad&) {
   static constexpr KernelInfo kKernels[] = {
-      {Takes::float32, takes_all, input_grad_needs, make_as<ConvInputGradKernel>}};
+      {KernelDType::float32, takes_all, input_grad_needs, make_as<ConvInputGradKernel>}};
   return kKernels;
 }
 
 Kernels kernels_of(const graph::ConvKernelGrad&) {
   static constexpr KernelInfo kKernels[] = {
-      {Takes::float32, takes_all, kernel_grad_needs, make_as<ConvKernelGradKernel>}};
+      {KernelDType::float32, takes_all, kernel_grad_needs, make_as<ConvKernelGradKernel>}};
   return kKernels;
 }
 

@@ -7,7 +7,7 @@
 
 namespace attn::backends::cpu {
 
-[[nodiscard]] Needs dynamic_conv_needs(const StepInfo& step);
+[[nodiscard]] MemoryNeeds dynamic_conv_needs(const StepInfo& step);
 [[nodiscard]] std::unique_ptr<Kernel> make_dynamic_conv(const Step& step);
 
 }  // namespace attn::backends::cpu

@@ -154,12 +154,12 @@ std::string why_not(const StepInfo& step) {
 }  // namespace
 
 Kernels kernels_of(const graph::SoftmaxCrossEntropy&) {
-  static constexpr KernelInfo kKernels[] = {{Takes::float32, why_not, no_memory, make_as<Loss>}};
+  static constexpr KernelInfo kKernels[] = {{KernelDType::float32, why_not, no_memory, make_as<Loss>}};
   return kKernels;
 }
 
 Kernels kernels_of(const graph::SoftmaxCrossEntropyGrad&) {
-  static constexpr KernelInfo kKernels[] = {{Takes::float32, why_not, no_memory, make_as<LossGrad>}};
+  static constexpr KernelInfo kKernels[] = {{KernelDType::float32, why_not, no_memory, make_as<LossGrad>}};
   return kKernels;
 }
 

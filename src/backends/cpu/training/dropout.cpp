@@ -114,7 +114,7 @@ std::string why_not(const StepInfo& step) {
 }  // namespace
 
 Kernels kernels_of(const graph::Dropout&) {
-  static constexpr KernelInfo kKernels[] = {{Takes::any, why_not, no_memory, make_as<DropoutKernel>}};
+  static constexpr KernelInfo kKernels[] = {{KernelDType::any, why_not, no_memory, make_as<DropoutKernel>}};
   return kKernels;
 }
 

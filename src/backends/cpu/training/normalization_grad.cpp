@@ -157,8 +157,8 @@ std::string why_not(const StepInfo& step) {
   return NormSize(step).length > 1 ? "" : "it normalizes single numbers";
 }
 
-Needs needs_of(const StepInfo& step) {
-  Needs needs;
+MemoryNeeds needs_of(const StepInfo& step) {
+  MemoryNeeds needs;
   needs.scratch = NormSize(step).scratch();
   return needs;
 }
@@ -166,7 +166,7 @@ Needs needs_of(const StepInfo& step) {
 }  // namespace
 
 Kernels kernels_of(const graph::LayerNormGrad&) {
-  static constexpr KernelInfo kKernels[] = {{Takes::float32, why_not, needs_of, make_as<LayerNormGradKernel>}};
+  static constexpr KernelInfo kKernels[] = {{KernelDType::float32, why_not, needs_of, make_as<LayerNormGradKernel>}};
   return kKernels;
 }
 

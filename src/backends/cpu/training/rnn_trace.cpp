@@ -110,7 +110,7 @@ std::shared_ptr<RnnTrace> RnnTrace::make(const Step& step, const graph::Rnn& op)
   return trace;
 }
 
-bool RnnTrace::is_left(const StepInfo& step, const graph::Rnn& op) {
+bool RnnTrace::has_trace(const StepInfo& step, const graph::Rnn& op) {
   bool moves = false;  // layers whose weights are packed once leave no trace
   for (std::size_t i = 1; i < (op.bias ? 4U : 3U); ++i) moves = moves || !step.is_fixed(i);
   const std::vector<graph::ValueId> read = key_of_layer(step, op).second;

@@ -44,7 +44,7 @@ class RnnTrace {
   /// Makes a new trace, which find() returns as long as it exists.
   [[nodiscard]] static std::shared_ptr<RnnTrace> make(const Step& step, const graph::Rnn& op);
   /// Returns whether there will be a trace to find; known before any kernel is made.
-  [[nodiscard]] static bool is_left(const StepInfo& step, const graph::Rnn& op);
+  [[nodiscard]] static bool has_trace(const StepInfo& step, const graph::Rnn& op);
 
   /// Returns how many floats a trace holds.
   [[nodiscard]] static std::int64_t numbers_of(const graph::Rnn& op, const RnnSize& size);

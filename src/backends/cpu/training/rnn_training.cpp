@@ -121,18 +121,18 @@ class RnnGradKernel final : public Kernel {
     work_.resize(static_cast<std::size_t>(trace_.parts * trace_.size.U * 2));
   }
 
-  [[nodiscard]] static Needs needs_of(const StepInfo& step) {
+  [[nodiscard]] static MemoryNeeds needs_of(const StepInfo& step) {
     const graph::Rnn& op = step.op<graph::RnnGrad>().forward;
     const RnnSize size(op, step);
     const BackSizes back(size);
-    const bool is_left = RnnTrace::is_left(step, op);
+    const bool has_trace = RnnTrace::has_trace(step, op);
     const std::int64_t rows = bytes_times({size.B, size.T}), parts = size.parts(step.machine.threads);
     const std::int64_t numbers = plan::sum_of_bytes(
-        {is_left ? 0 : RnnTrace::numbers_of(op, size), bytes_times({rows, size.W, 2}), bytes_times({size.B, size.U, 4}),
-         HeldPanels::numbers_of(size.W, size.U), bytes_times({parts, size.U, 2})});
-    Needs needs;
+        {has_trace ? 0 : RnnTrace::numbers_of(op, size), bytes_times({rows, size.W, 2}),
+         bytes_times({size.B, size.U, 4}), HeldPanels::numbers_of(size.W, size.U), bytes_times({parts, size.U, 2})});
+    MemoryNeeds needs;
     needs.held = plan::sum_of_bytes({bytes_times({numbers, bytes_of(DType::float32)}),
-                                     is_left ? 0 : DynamicGemm::held_bytes({rows, size.D, size.W}),
+                                     has_trace ? 0 : DynamicGemm::held_bytes({rows, size.D, size.W}),
                                      DynamicGemm::held_bytes(back.kernel), DynamicGemm::held_bytes(back.recurrent),
                                      DynamicGemm::held_bytes(back.x)});
     needs.scratch = RnnTrace::scratch_bytes(size, step.machine.threads);
@@ -312,11 +312,11 @@ std::string why_not_back(const StepInfo& step) { return RnnTrace::why_not(step.o
 
 std::string why_not_dynamic_rnn(const StepInfo& step) { return RnnTrace::why_not(step.op<graph::Rnn>()); }
 
-Needs dynamic_rnn_needs(const StepInfo& step) {
+MemoryNeeds dynamic_rnn_needs(const StepInfo& step) {
   const auto& op = step.op<graph::Rnn>();
   const RnnSize size(op, step);
   const std::int64_t numbers = plan::sum_of_bytes({RnnTrace::numbers_of(op, size), bytes_times({size.B, size.U})});
-  Needs needs;
+  MemoryNeeds needs;
   needs.held = plan::sum_of_bytes(
       {bytes_times({numbers, bytes_of(DType::float32)}), DynamicGemm::held_bytes({size.B * size.T, size.D, size.W})});
   needs.scratch = RnnTrace::scratch_bytes(size, step.machine.threads);
@@ -327,7 +327,7 @@ std::unique_ptr<Kernel> make_dynamic_rnn(const Step& step) { return std::make_un
 
 Kernels kernels_of(const graph::RnnGrad&) {
   static constexpr KernelInfo kKernels[] = {
-      {Takes::float32, why_not_back, RnnGradKernel::needs_of, make_as<RnnGradKernel>}};
+      {KernelDType::float32, why_not_back, RnnGradKernel::needs_of, make_as<RnnGradKernel>}};
   return kKernels;
 }
 

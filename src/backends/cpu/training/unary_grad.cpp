@@ -206,7 +206,8 @@ SlopeLoop::SlopeLoop(const Unary& function)
 }
 
 Kernels kernels_of(const graph::UnaryGrad&) {
-  static constexpr KernelInfo kKernels[] = {{Takes::float32_or_bfloat16, takes_all, no_memory, make_as<SlopeKernel>}};
+  static constexpr KernelInfo kKernels[] = {
+      {KernelDType::float32_or_bfloat16, takes_all, no_memory, make_as<SlopeKernel>}};
   return kKernels;
 }
 

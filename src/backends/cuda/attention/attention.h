@@ -31,7 +31,7 @@ struct HeadsView {
 
 /// An array that broadcasts to (B, N, T, S); strides in elements, 0 along broadcast axes.
 template <typename T>
-struct OverScores {
+struct BroadcastToScores {
   T* data = nullptr;
   std::int64_t strides[4] = {0, 0, 0, 0};
 
@@ -39,8 +39,8 @@ struct OverScores {
     return b * strides[0] + n * strides[1] + t * strides[2] + s * strides[3];
   }
 };
-using MaskView = OverScores<const bool>;
-using BiasView = OverScores<std::byte>;
+using MaskView = BroadcastToScores<const bool>;
+using BiasView = BroadcastToScores<std::byte>;
 
 inline constexpr int kMaxMasks = 4;
 

@@ -11,7 +11,7 @@
 #include "attn/base/error.h"
 #include "kernels.h"
 #include "tensor_map.h"
-#include "watch.h"
+#include "time_limits.h"
 
 namespace attn::cuda {
 namespace {
@@ -115,7 +115,7 @@ Launch prepare_flash_sm90(const AttentionProblem& problem, const Device& device)
   given.tiling = tile_queries(problem, tiles.queries(), device);
   const std::shared_ptr<std::byte> ticket = allocate_device(sizeof(unsigned));
   check(cudaMemsetAsync(ticket.get(), 0, sizeof(unsigned), nullptr), "clearing a counter");
-  await(cudaStream_t{}, patience().seconds, "clearing a counter");
+  await(cudaStream_t{}, time_limits().seconds, "clearing a counter");
   given.next_block = reinterpret_cast<unsigned*>(ticket.get());
   const int blocks = static_cast<int>(std::min<std::int64_t>(given.tiling.blocks(), device.processors()));
   const Launch launch = problem.dtype == DType::float16 ? make_flash_sm90<__half>(given, tiles, blocks)

@@ -34,7 +34,7 @@ class Consumer {
     const std::uint64_t key = ptx::descriptor(ptx::shared_address(shared_.key), 16, 1024);
     const std::uint64_t value = ptx::descriptor(ptx::shared_address(shared_.value), Keys * 128, 1024);
     const float scale = given_.scale;
-    Turn keys;
+    RingPosition keys;
     unsigned queries = 0;
     float scores[Keys / 2], context[D / 2];
     std::uint32_t weights[Keys / 16][4];
@@ -160,7 +160,7 @@ class Consumer {
         if (first_cut == 0) hide(0);
         update_softmax();
         round_weights();
-        Turn next{keys.count + 1};
+        RingPosition next{keys.count + 1};
         if (work.tiles > 1) ptx::wait_barrier(&shared_.key_full[next.stage()], next.parity());
         const auto go_over = [&](int first, int last, auto hides) {
 #pragma unroll 1
@@ -180,7 +180,7 @@ class Consumer {
             // where no wgmma would overlap them.
             const bool moved =
                 __any_sync(~0U, factor[0] != 1.0F || factor[1] != 1.0F || !(sum[0] + sum[1] >= 0.0F)) != 0;
-            const Turn after{next.count + 1};
+            const RingPosition after{next.count + 1};
             if (tile + 1 < work.tiles) ptx::wait_barrier(&shared_.key_full[after.stage()], after.parity());
             ptx::wait_products<0>();
             free(lane, &shared_.value_empty[keys.stage()]);

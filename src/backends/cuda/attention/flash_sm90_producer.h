@@ -20,7 +20,7 @@ class Producer {
   /// would miss phases of the barriers, because only clear() synchronizes all lanes.
   __device__ __forceinline__ void run() {
     const int lane = static_cast<int>(threadIdx.x) % 32;
-    Turn first;  // the stage for the next keys and values
+    RingPosition first;  // the stage for the next keys and values
     unsigned queries = 0, cuts = 0;
 #pragma unroll 1
     for (bool is_first = true;; is_first = false) {
@@ -60,7 +60,7 @@ class Producer {
     for (int g = 0; g < Groups; ++g) ptx::count_in(ticket_for(g), kTicketThreads);
   }
 
-  __device__ __forceinline__ void load_all_but_last(const Work& work, Turn turn, unsigned query_parity) {
+  __device__ __forceinline__ void load_all_but_last(const Work& work, RingPosition turn, unsigned query_parity) {
     const int b = work.batch(given_), k = work.n / (given_.N / given_.K);
     ptx::wait_barrier(&shared_.query_empty, query_parity ^ 1);
     ptx::arrive_expecting(&shared_.query_full, static_cast<int>(sizeof(shared_.query)));
@@ -79,14 +79,15 @@ class Producer {
       load(shared_.key[turn.stage()], given_.key, &shared_.key_full[turn.stage()], &shared_.key_empty[turn.stage()],
            turn.parity(), k, row, b);
       if (tile == 0) continue;
-      const Turn last{turn.count - 1};
+      const RingPosition last{turn.count - 1};
       load(shared_.value[last.stage()], given_.value, &shared_.value_full[last.stage()],
            &shared_.value_empty[last.stage()], last.parity(), k, row - Keys, b);
     }
   }
 
   /// Loads the last tile of values. Only this tile may contain rows of padding or of another sequence.
-  __device__ __forceinline__ void load_last_values(const Work& work, const Turn& turn, unsigned& cuts, int lane) {
+  __device__ __forceinline__ void load_last_values(const Work& work, const RingPosition& turn, unsigned& cuts,
+                                                   int lane) {
     auto& to = shared_.value[turn.stage()];
     std::uint64_t* const full = &shared_.value_full[turn.stage()];
     const int row = (work.tiles - 1) * Keys, inside = work.keys - row;

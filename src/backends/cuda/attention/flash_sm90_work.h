@@ -34,7 +34,7 @@ constexpr int ticket_read_by(int group) { return 7 + group; }
 constexpr int kTicketThreads = 32 + 128;  // the producer warp, and the warpgroup that reads the ticket
 
 /// A position in the ring of kStages stages.
-struct Turn {
+struct RingPosition {
   unsigned count = 0;
 
   __device__ __forceinline__ unsigned stage() const { return count % kStages; }

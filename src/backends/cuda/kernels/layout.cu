@@ -149,7 +149,7 @@ Choice make_plain(const graph::Concat& op, const Step& step) {
 PickedSteps picked_steps(const graph::Slice& op, const Shape& shape) {
   PickedSteps result{steps_of(shape)};
   for (std::size_t axis = 0; axis < op.ranges.size(); ++axis) {
-    const graph::Picked picked = graph::pick(op.ranges[axis], shape[static_cast<int>(axis)]);
+    const graph::ResolvedSlice picked = graph::pick(op.ranges[axis], shape[static_cast<int>(axis)]);
     result.start += picked.start * result.steps[axis];
     result.steps[axis] *= picked.count > 1 ? picked.step : 0;
   }

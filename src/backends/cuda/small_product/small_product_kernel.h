@@ -20,7 +20,7 @@
 
 namespace attn::cuda {
 
-struct SmallProductGiven {
+struct SmallProductArguments {
   SmallProductMaps maps;
   const std::byte *bias, *residual;
   std::byte* out;
@@ -55,7 +55,7 @@ class Block {
   static constexpr int kBoxBytes = 64 * 64 * sizeof(Half);
 
  public:
-  __device__ __forceinline__ Block(const SmallProductGiven& given, SharedMemory& shared)
+  __device__ __forceinline__ Block(const SmallProductArguments& given, SharedMemory& shared)
       : given_(given), shared_(shared), rank_(given.parts > 1 ? ptx::rank_in_cluster() : 0) {
     const auto tiles = static_cast<unsigned>(given.depth_tiles);
     first_ = static_cast<int>(tiles * rank_ / given.parts);
@@ -182,7 +182,7 @@ class Block {
     if (lane == 0) ptx::arrive(&shared_.empty[stage]);
   }
 
-  const SmallProductGiven& given_;
+  const SmallProductArguments& given_;
   SharedMemory& shared_;
   unsigned rank_;
   int first_, count_;  // tiles of K
@@ -202,11 +202,11 @@ struct Columns {
   bool inside;
   float bias[kWide] = {};
 
-  __device__ __forceinline__ Columns(const SmallProductGiven& given, int tile_column)
+  __device__ __forceinline__ Columns(const SmallProductArguments& given, int tile_column)
       : in_tile(static_cast<int>(threadIdx.x) % kThreadsOfRow * kWide),
         first(tile_column + in_tile),
         inside(first < given.columns) {}
-  __device__ __forceinline__ void load_bias(const SmallProductGiven& given) {
+  __device__ __forceinline__ void load_bias(const SmallProductArguments& given) {
     if (inside && given.bias != nullptr) load_pack(numbers_at<Half>(given.bias, first), bias);
   }
 };
@@ -214,7 +214,7 @@ struct Columns {
 /// Reduces this block's share of the rows over all blocks of the cluster, and stores the epilogue's results. Loads for
 /// up to four rows are issued together, ahead of their use.
 template <typename Half, unsigned Parts>
-__device__ __forceinline__ void reduce_and_store(const SmallProductGiven& given, const Block<Half>& block,
+__device__ __forceinline__ void reduce_and_store(const SmallProductArguments& given, const Block<Half>& block,
                                                  const Columns<Half>& columns) {
   constexpr int kWide = Columns<Half>::kWide, kAll = (8 + static_cast<int>(Parts) - 1) / static_cast<int>(Parts);
   constexpr int kUnits = kAll < 4 ? kAll : 4, kTurns = (kAll + kUnits - 1) / kUnits;
@@ -266,7 +266,7 @@ __device__ __forceinline__ void reduce_and_store(const SmallProductGiven& given,
 }
 
 template <typename Half>
-__device__ __forceinline__ void multiply_and_write(const SmallProductGiven& given) {
+__device__ __forceinline__ void multiply_and_write(const SmallProductArguments& given) {
   Block<Half> block(given, *shared_memory<Shared<Half>>());
   block.begin();
   Columns<Half> columns(given, block.first_column());
@@ -292,7 +292,7 @@ __device__ __forceinline__ void multiply_and_write(const SmallProductGiven& give
 }  // namespace small
 
 template <typename Half>
-__global__ void __launch_bounds__(2 * 128 + 32, 1) small_product(const __grid_constant__ SmallProductGiven given) {
+__global__ void __launch_bounds__(2 * 128 + 32, 1) small_product(const __grid_constant__ SmallProductArguments given) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL) || defined(ATTN_CUDA_EMULATED)
   let_next_kernel_start();
   small::multiply_and_write<Half>(given);
@@ -303,7 +303,7 @@ __global__ void __launch_bounds__(2 * 128 + 32, 1) small_product(const __grid_co
 
 template <typename Half>
 Launch make_small_product(const SmallProduct& product, const SmallProductMaps& maps, const SmallTiling& tiling) {
-  SmallProductGiven given;
+  SmallProductArguments given;
   given.maps = maps;
   given.bias = product.bias;
   given.residual = product.residual;
@@ -321,7 +321,7 @@ Launch make_small_product(const SmallProduct& product, const SmallProductMaps& m
   shape.block.x = static_cast<unsigned>(tiling.groups * 128 + 32);
   shape.shared_bytes = sizeof(small::Shared<Half>);
   if (shape.cluster > 1 && !can_be_launched(small_product<Half>, shape)) return nullptr;
-  return [given = SmallProductGiven(given), shape](cudaStream_t stream) {
+  return [given = SmallProductArguments(given), shape](cudaStream_t stream) {
     check(launch(small_product<Half>, shape, stream, given), "launching a product");
   };
 }

@@ -15,12 +15,12 @@ using graph::ValueId;
 
 constexpr std::string_view kEllipsis = "...";
 
-enum class Elided : std::uint8_t { none, left, right };
+enum class EllipsisSide : std::uint8_t { none, left, right };
 
 /// An equation such as "ab,bc->ac", possibly with "..." before or after both the input and the output.
 struct Equation {
   std::string input, kernel, output;
-  Elided elided = Elided::none;
+  EllipsisSide elided = EllipsisSide::none;
 };
 
 bool is_letters(std::string_view text) {
@@ -35,16 +35,16 @@ std::optional<Equation> parse(std::string_view text) {
   const std::string_view kernel = text.substr(comma + 1, arrow - comma - 1);
   Equation out;
   if (input.starts_with(kEllipsis) && output.starts_with(kEllipsis)) {
-    out.elided = Elided::left;
+    out.elided = EllipsisSide::left;
     input.remove_prefix(kEllipsis.size());
     output.remove_prefix(kEllipsis.size());
   } else if (input.ends_with(kEllipsis) && output.ends_with(kEllipsis)) {
-    out.elided = Elided::right;
+    out.elided = EllipsisSide::right;
     input.remove_suffix(kEllipsis.size());
     output.remove_suffix(kEllipsis.size());
   }
   if (!is_letters(input) || !is_letters(kernel) || !is_letters(output)) return std::nullopt;
-  if (out.elided == Elided::right && input.size() < 2) return std::nullopt;
+  if (out.elided == EllipsisSide::right && input.size() < 2) return std::nullopt;
   out.input = input;
   out.kernel = kernel;
   out.output = output;
@@ -187,9 +187,9 @@ class EinsumDense : public Layer {
     Analysis out;
     const int named = static_cast<int>(equation.input.size());
     out.elided = in.rank() - named;
-    if (out.elided < 0 || (out.elided > 0 && equation.elided == Elided::none))
+    if (out.elided < 0 || (out.elided > 0 && equation.elided == EllipsisSide::none))
       throw bad_input("the equation '{}' does not fit an input of {}", equation_text, in.str());
-    const bool left = equation.elided == Elided::left;
+    const bool left = equation.elided == EllipsisSide::left;
 
     std::vector<Dim> output = {in[0]};
     output.insert(output.end(), output_shape.begin(), output_shape.end());
@@ -238,7 +238,7 @@ class EinsumDense : public Layer {
   /// Returns the letters of all axes, with `elided_axes` letters for "...".
   [[nodiscard]] EinsumLetters letters(int elided_axes) const {
     const std::string elided = elided_letters(elided_axes);
-    const bool left = equation.elided == Elided::left;
+    const bool left = equation.elided == EllipsisSide::left;
     return {left ? elided + equation.input : equation.input + elided, equation.kernel,
             left ? elided + equation.output : equation.output + elided};
   }

@@ -28,28 +28,28 @@ constexpr graph::Unary kSparsePlus{UnaryFn::sparse_plus};
 constexpr graph::Unary kSparseSigmoid{UnaryFn::sparse_sigmoid};
 
 template <const graph::Unary& kFunction>
-class Plain : public Taking<kX> {
+class SimpleActivation : public WithArguments<kX> {
  public:
   Arg call(Call& call) override { return Call::result(activated(call.builder(), kFunction, call.tensor("x")->id)); }
 };
 
 /// An activation with a parameter `a` in its config.
-struct WithNumber {
+struct ParametricFunction {
   graph::Unary unary;  ///< `a` is Keras's default
   std::string_view key;
   bool integral = false;  ///< Keras's default is an integer
 };
-constexpr WithNumber kLeakyRelu{{UnaryFn::relu, 0.2, 0.0, kInfinity}, "negative_slope"};
-constexpr WithNumber kElu{{UnaryFn::elu, 1.0}, "alpha"};
-constexpr WithNumber kCelu{{UnaryFn::celu, 1.0}, "alpha"};
-constexpr WithNumber kSoftShrink{{UnaryFn::soft_shrink, 0.5}, "threshold"};
-constexpr WithNumber kHardShrink{{UnaryFn::hard_shrink, 0.5}, "threshold"};
-constexpr WithNumber kSquareplus{{UnaryFn::squareplus, 4.0}, "b", true};
+constexpr ParametricFunction kLeakyRelu{{UnaryFn::relu, 0.2, 0.0, kInfinity}, "negative_slope"};
+constexpr ParametricFunction kElu{{UnaryFn::elu, 1.0}, "alpha"};
+constexpr ParametricFunction kCelu{{UnaryFn::celu, 1.0}, "alpha"};
+constexpr ParametricFunction kSoftShrink{{UnaryFn::soft_shrink, 0.5}, "threshold"};
+constexpr ParametricFunction kHardShrink{{UnaryFn::hard_shrink, 0.5}, "threshold"};
+constexpr ParametricFunction kSquareplus{{UnaryFn::squareplus, 4.0}, "b", true};
 
-template <const WithNumber& kRow>
-class Shaped : public Taking<kX> {
+template <const ParametricFunction& kRow>
+class ParametricActivation : public WithArguments<kX> {
  public:
-  Shaped() { number.integral = kRow.integral; }
+  ParametricActivation() { number.integral = kRow.integral; }
   void fields(Fields& f) override { f(kRow.key, number); }
   Arg call(Call& call) override {
     graph::Unary unary = kRow.unary;
@@ -61,7 +61,7 @@ class Shaped : public Taking<kX> {
   Number number{kRow.unary.a};
 };
 
-class Threshold : public Taking<kX> {
+class Threshold : public WithArguments<kX> {
  public:
   void fields(Fields& f) override {
     // Keras 3.8 to 3.10 used other keys.
@@ -77,7 +77,7 @@ class Threshold : public Taking<kX> {
   AnyNumber threshold, default_value;
 };
 
-class Gelu : public Taking<kX> {
+class Gelu : public WithArguments<kX> {
  public:
   void fields(Fields& f) override { f("approximate", approximate); }
   Arg call(Call& call) override {
@@ -89,7 +89,7 @@ class Gelu : public Taking<kX> {
 };
 
 /// The first half of an axis times the sigmoid of the second.
-class Glu : public Taking<kX> {
+class Glu : public WithArguments<kX> {
  public:
   void fields(Fields& f) override { f("axis", axis); }
   Arg call(Call& call) override {
@@ -114,7 +114,7 @@ class Glu : public Taking<kX> {
 
 /// Softmax and similar functions over one or several axes, or over all elements.
 template <SoftmaxKind kKind>
-class SoftmaxOver : public Taking<kX> {
+class SoftmaxOperation : public WithArguments<kX> {
  public:
   void fields(Fields& f) override { f("axis", axis); }
   Arg call(Call& call) override {
@@ -128,34 +128,40 @@ class SoftmaxOver : public Taking<kX> {
 };
 
 constexpr std::array kActivationOperations = {
-    ClassInfo{"Relu", make_layer<Plain<kRelu>>, 300, kNnOps},
-    ClassInfo{"Relu6", make_layer<Plain<kRelu6>>, 300, kNnOps},
-    ClassInfo{"Sigmoid", make_layer<Plain<kSigmoid>>, 300, kNnOps},
-    ClassInfo{"Silu", make_layer<Plain<kSilu>>, 300, kNnOps},
-    ClassInfo{"Selu", make_layer<Plain<kSelu>>, 300, kNnOps},
-    ClassInfo{"Softplus", make_layer<Plain<kSoftplus>>, 300, kNnOps},
-    ClassInfo{"Softsign", make_layer<Plain<kSoftsign>>, 300, kNnOps},
-    ClassInfo{"HardSigmoid", make_layer<Plain<kHardSigmoid>>, 300, kNnOps},
-    ClassInfo{"HardSilu", make_layer<Plain<kHardSilu>>, 300, kNnOps},
-    ClassInfo{
-        .name = "HardTanh", .make = make_layer<Plain<kHardTanh>>, .since = 307, .module = kNnOps, .named_until = 0},
-    ClassInfo{"LogSigmoid", make_layer<Plain<kLogSigmoid>>, 300, kNnOps},
-    ClassInfo{
-        .name = "TanhShrink", .make = make_layer<Plain<kTanhShrink>>, .since = 307, .module = kNnOps, .named_until = 0},
-    ClassInfo{"SparsePlus", make_layer<Plain<kSparsePlus>>, 308, kNnOps},
-    ClassInfo{"SparseSigmoid", make_layer<Plain<kSparseSigmoid>>, 310, kNnOps},
-    ClassInfo{"LeakyRelu", make_layer<Shaped<kLeakyRelu>>, 300, kNnOps},
-    ClassInfo{"Elu", make_layer<Shaped<kElu>>, 300, kNnOps},
-    ClassInfo{"Celu", make_layer<Shaped<kCelu>>, 307, kNnOps},
-    ClassInfo{"SoftShrink", make_layer<Shaped<kSoftShrink>>, 307, kNnOps},
-    ClassInfo{"HardShrink", make_layer<Shaped<kHardShrink>>, 307, kNnOps},
-    ClassInfo{"Squareplus", make_layer<Shaped<kSquareplus>>, 307, kNnOps},
+    ClassInfo{"Relu", make_layer<SimpleActivation<kRelu>>, 300, kNnOps},
+    ClassInfo{"Relu6", make_layer<SimpleActivation<kRelu6>>, 300, kNnOps},
+    ClassInfo{"Sigmoid", make_layer<SimpleActivation<kSigmoid>>, 300, kNnOps},
+    ClassInfo{"Silu", make_layer<SimpleActivation<kSilu>>, 300, kNnOps},
+    ClassInfo{"Selu", make_layer<SimpleActivation<kSelu>>, 300, kNnOps},
+    ClassInfo{"Softplus", make_layer<SimpleActivation<kSoftplus>>, 300, kNnOps},
+    ClassInfo{"Softsign", make_layer<SimpleActivation<kSoftsign>>, 300, kNnOps},
+    ClassInfo{"HardSigmoid", make_layer<SimpleActivation<kHardSigmoid>>, 300, kNnOps},
+    ClassInfo{"HardSilu", make_layer<SimpleActivation<kHardSilu>>, 300, kNnOps},
+    ClassInfo{.name = "HardTanh",
+              .make = make_layer<SimpleActivation<kHardTanh>>,
+              .since = 307,
+              .module = kNnOps,
+              .named_until = 0},
+    ClassInfo{"LogSigmoid", make_layer<SimpleActivation<kLogSigmoid>>, 300, kNnOps},
+    ClassInfo{.name = "TanhShrink",
+              .make = make_layer<SimpleActivation<kTanhShrink>>,
+              .since = 307,
+              .module = kNnOps,
+              .named_until = 0},
+    ClassInfo{"SparsePlus", make_layer<SimpleActivation<kSparsePlus>>, 308, kNnOps},
+    ClassInfo{"SparseSigmoid", make_layer<SimpleActivation<kSparseSigmoid>>, 310, kNnOps},
+    ClassInfo{"LeakyRelu", make_layer<ParametricActivation<kLeakyRelu>>, 300, kNnOps},
+    ClassInfo{"Elu", make_layer<ParametricActivation<kElu>>, 300, kNnOps},
+    ClassInfo{"Celu", make_layer<ParametricActivation<kCelu>>, 307, kNnOps},
+    ClassInfo{"SoftShrink", make_layer<ParametricActivation<kSoftShrink>>, 307, kNnOps},
+    ClassInfo{"HardShrink", make_layer<ParametricActivation<kHardShrink>>, 307, kNnOps},
+    ClassInfo{"Squareplus", make_layer<ParametricActivation<kSquareplus>>, 307, kNnOps},
     ClassInfo{"Threshold", make_layer<Threshold>, 308, kNnOps},
     ClassInfo{"Gelu", make_layer<Gelu>, 300, kNnOps},
     ClassInfo{"Glu", make_layer<Glu>, 307, kNnOps},
-    ClassInfo{"Softmax", make_layer<SoftmaxOver<SoftmaxKind::softmax>>, 300, kNnOps},
-    ClassInfo{"LogSoftmax", make_layer<SoftmaxOver<SoftmaxKind::log_softmax>>, 300, kNnOps},
-    ClassInfo{"Sparsemax", make_layer<SoftmaxOver<SoftmaxKind::sparsemax>>, 308, kNnOps},
+    ClassInfo{"Softmax", make_layer<SoftmaxOperation<SoftmaxKind::softmax>>, 300, kNnOps},
+    ClassInfo{"LogSoftmax", make_layer<SoftmaxOperation<SoftmaxKind::log_softmax>>, 300, kNnOps},
+    ClassInfo{"Sparsemax", make_layer<SoftmaxOperation<SoftmaxKind::sparsemax>>, 308, kNnOps},
 };
 
 }  // namespace

@@ -16,7 +16,7 @@ using graph::ValueId;
 inline constexpr std::array<std::string_view, 6> kArguments = {"query", "key", "value", "bias", "mask", "scale"};
 
 /// Computes softmax(scale·QKᵀ + bias, masked)·V of query (B,T,N,H), key (B,S,K,H) and value (B,S,K,H).
-class DotProductAttention : public Taking<kArguments> {
+class DotProductAttention : public WithArguments<kArguments> {
  public:
   void fields(Fields& f) override {
     f("is_causal", is_causal);

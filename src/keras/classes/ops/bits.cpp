@@ -76,7 +76,7 @@ Expression shifted_right(const Expression& x, const Expression& y, DType dtype) 
 }
 
 template <BitRule kRule>
-class OfBits : public Taking<kXY> {
+class BitwiseOperation : public WithArguments<kXY> {
  public:
   Arg call(Call& call) override {
     const Operand x(call, "x"), y(call, "y");
@@ -89,7 +89,7 @@ class OfBits : public Taking<kXY> {
   }
 };
 
-class Inverted : public Taking<kX> {
+class BitwiseNot : public WithArguments<kX> {
  public:
   Arg call(Call& call) override {
     const Operand given(call, "x");
@@ -102,15 +102,15 @@ class Inverted : public Taking<kX> {
 };
 
 constexpr std::array kBitOperations = {
-    unnamed_before_311("BitwiseAnd", make_layer<OfBits<common_bits>>, 306, kNumpyOps),
-    unnamed_before_311("BitwiseOr", make_layer<OfBits<any_bits>>, 306, kNumpyOps),
-    unnamed_before_311("BitwiseXor", make_layer<OfBits<differing_bits>>, 306, kNumpyOps),
-    unnamed_before_311("BitwiseNot", make_layer<Inverted>, 306, kNumpyOps),
-    unnamed_before_311("BitwiseInvert", make_layer<Inverted>, 306, kNumpyOps),
-    unnamed_before_311("BitwiseLeftShift", make_layer<OfBits<shifted_left>>, 306, kNumpyOps),
-    unnamed_before_311("LeftShift", make_layer<OfBits<shifted_left>>, 306, kNumpyOps),
-    unnamed_before_311("BitwiseRightShift", make_layer<OfBits<shifted_right>>, 306, kNumpyOps),
-    unnamed_before_311("RightShift", make_layer<OfBits<shifted_right>>, 306, kNumpyOps),
+    unnamed_before_311("BitwiseAnd", make_layer<BitwiseOperation<common_bits>>, 306, kNumpyOps),
+    unnamed_before_311("BitwiseOr", make_layer<BitwiseOperation<any_bits>>, 306, kNumpyOps),
+    unnamed_before_311("BitwiseXor", make_layer<BitwiseOperation<differing_bits>>, 306, kNumpyOps),
+    unnamed_before_311("BitwiseNot", make_layer<BitwiseNot>, 306, kNumpyOps),
+    unnamed_before_311("BitwiseInvert", make_layer<BitwiseNot>, 306, kNumpyOps),
+    unnamed_before_311("BitwiseLeftShift", make_layer<BitwiseOperation<shifted_left>>, 306, kNumpyOps),
+    unnamed_before_311("LeftShift", make_layer<BitwiseOperation<shifted_left>>, 306, kNumpyOps),
+    unnamed_before_311("BitwiseRightShift", make_layer<BitwiseOperation<shifted_right>>, 306, kNumpyOps),
+    unnamed_before_311("RightShift", make_layer<BitwiseOperation<shifted_right>>, 306, kNumpyOps),
 };
 
 }  // namespace

@@ -24,7 +24,7 @@ ValueId applied(Formula formula, Builder& b, ValueId x) { return formula({b, x})
 
 /// Computes f(x), in the dtype that `kRule` returns.
 template <auto kFunction, DTypeRule kRule = same>
-class OfOne : public Taking<kX> {
+class UnaryOperation : public WithArguments<kX> {
  public:
   Arg call(Call& call) override {
     Builder& b = call.builder();
@@ -65,7 +65,7 @@ Expression sinc(const Expression& x) {
   return where(x == 0.0, x.number(1.0), angle.unary(UnaryFn::sin) / angle);
 }
 
-class NanToNum : public Taking<kX> {
+class NanToNum : public WithArguments<kX> {
  public:
   void fields(Fields& f) override {
     f("nan", nan, 303);
@@ -86,7 +86,7 @@ class NanToNum : public Taking<kX> {
   std::optional<AnyNumber> posinf, neginf;
 };
 
-class Clip : public Taking<kX> {
+class Clip : public WithArguments<kX> {
  public:
   void fields(Fields& f) override {
     f.required("x_min", x_min);
@@ -103,7 +103,7 @@ class Clip : public Taking<kX> {
 };
 
 /// Rounds to a number of decimals, halves to even.
-class Round : public Taking<kX> {
+class Round : public WithArguments<kX> {
  public:
   void fields(Fields& f) override { f("decimals", decimals); }
   Arg call(Call& call) override {
@@ -123,7 +123,7 @@ class Round : public Taking<kX> {
 // ---- Two tensors
 
 /// Returns the dtype in which two operands are computed.
-using MeetingRule = DType (*)(const Operand&, const Operand&);
+using PromotionRule = DType (*)(const Operand&, const Operand&);
 DType common(const Operand& x, const Operand& y) { return result_type({x.type(), y.type()}); }
 DType common_number(const Operand& x, const Operand& y) { return as_number(common(x, y)); }
 DType common_floating(const Operand& x, const Operand& y) { return as_floating(common(x, y)); }
@@ -139,8 +139,8 @@ ValueId applied(BinaryFn fn, Builder& b, ValueId x, ValueId y) { return b.binary
 ValueId applied(PairFormula formula, Builder& b, ValueId x, ValueId y) { return formula({b, x}, {b, y}); }
 
 /// Computes f(x1, x2) with NumPy broadcasting, in the dtype that `kRule` returns.
-template <auto kFunction, MeetingRule kRule = common>
-class OfTwo : public Taking<kX1X2> {
+template <auto kFunction, PromotionRule kRule = common>
+class BinaryOperation : public WithArguments<kX1X2> {
  public:
   Arg call(Call& call) override {
     const Operand x1(call, "x1"), x2(call, "x2");
@@ -189,7 +189,7 @@ Expression is_close(const Operand& x1, const Operand& x2, Builder& b, double rto
 
 inline constexpr std::array<std::string_view, 4> kIscloseArguments = {"x1", "x2", "rtol", "atol"};
 
-class Isclose : public Taking<kIscloseArguments> {
+class Isclose : public WithArguments<kIscloseArguments> {
  public:
   void fields(Fields& f) override { f("equal_nan", equal_nan, 311); }
   Arg call(Call& call) override {
@@ -201,7 +201,7 @@ class Isclose : public Taking<kIscloseArguments> {
   bool equal_nan = false;
 };
 
-class AllClose : public Taking<kX1X2> {
+class AllClose : public WithArguments<kX1X2> {
  public:
   void fields(Fields& f) override {
     f("rtol", rtol);
@@ -219,7 +219,7 @@ class AllClose : public Taking<kX1X2> {
 };
 
 /// Returns whether x1 is an element of x2.
-class IsIn : public Taking<kX1X2> {
+class IsIn : public WithArguments<kX1X2> {
  public:
   void fields(Fields& f) override {
     f("assume_unique", assume_unique);
@@ -242,7 +242,7 @@ class IsIn : public Taking<kX1X2> {
 
 inline constexpr std::array<std::string_view, 3> kWhereArguments = {"condition", "x1", "x2"};
 
-class Where : public Taking<kWhereArguments> {
+class Where : public WithArguments<kWhereArguments> {
  public:
   Arg call(Call& call) override {
     if (!call.has("x1") || !call.has("x2"))
@@ -258,7 +258,7 @@ class Where : public Taking<kWhereArguments> {
 inline constexpr std::array<std::string_view, 3> kSelectArguments = {"condlist", "choicelist", "default"};
 
 /// Returns the choice of the first condition that is true.
-class Select : public Taking<kSelectArguments> {
+class Select : public WithArguments<kSelectArguments> {
  public:
   Arg call(Call& call) override {
     const std::vector<Operand> conditions = operands(call, "condlist"), choices = operands(call, "choicelist");
@@ -282,89 +282,92 @@ class Select : public Taking<kSelectArguments> {
 
 constexpr std::array kElementwiseOperations = {
     // functions of one tensor
-    ClassInfo{"Absolute", make_layer<OfOne<absolute>>, 300, kNumpyOps},
-    ClassInfo{"Abs", make_layer<OfOne<absolute>>, 300, kNumpyOps},
-    ClassInfo{"Fabs", make_layer<OfOne<UnaryFn::absolute, as_floating>>, 315, kNumpyOps},
-    ClassInfo{"Negative", make_layer<OfOne<UnaryFn::negative>>, 300, kNumpyOps},
-    ClassInfo{"Sign", make_layer<OfOne<UnaryFn::sign>>, 300, kNumpyOps},
-    ClassInfo{"Reciprocal", make_layer<OfOne<UnaryFn::reciprocal>>, 300, kNumpyOps},
-    ClassInfo{"Square", make_layer<OfOne<UnaryFn::square, as_number>>, 300, kNumpyOps},
-    ClassInfo{"Sqrt", make_layer<OfOne<UnaryFn::sqrt, as_floating>>, 300, kNumpyOps},
-    ClassInfo{"Rsqrt", make_layer<OfOne<UnaryFn::rsqrt>>, 300, kMathOps},
-    ClassInfo{"Cbrt", make_layer<OfOne<cbrt, as_wide_floating>>, 311, kNumpyOps},
-    ClassInfo{"Exp", make_layer<OfOne<UnaryFn::exponential, as_floating>>, 300, kNumpyOps},
-    ClassInfo{"Exp2", make_layer<OfOne<exp2, as_floating>>, 307, kNumpyOps},
-    ClassInfo{"Expm1", make_layer<OfOne<UnaryFn::expm1, as_floating>>, 300, kNumpyOps},
-    ClassInfo{"Log", make_layer<OfOne<UnaryFn::log, as_floating>>, 300, kNumpyOps},
-    ClassInfo{"Log10", make_layer<OfOne<UnaryFn::log10, as_floating>>, 300, kNumpyOps},
-    ClassInfo{"Log1p", make_layer<OfOne<UnaryFn::log1p, as_floating>>, 300, kNumpyOps},
-    ClassInfo{"Log2", make_layer<OfOne<UnaryFn::log2, as_floating>>, 300, kNumpyOps},
-    ClassInfo{"Sin", make_layer<OfOne<UnaryFn::sin, as_floating>>, 300, kNumpyOps},
-    ClassInfo{"Cos", make_layer<OfOne<UnaryFn::cos, as_floating>>, 300, kNumpyOps},
-    ClassInfo{"Tan", make_layer<OfOne<UnaryFn::tan, as_floating>>, 300, kNumpyOps},
-    ClassInfo{"Arcsin", make_layer<OfOne<UnaryFn::asin, as_floating>>, 300, kNumpyOps},
-    ClassInfo{"Arccos", make_layer<OfOne<UnaryFn::acos, as_floating>>, 300, kNumpyOps},
-    ClassInfo{"Arctan", make_layer<OfOne<UnaryFn::atan, as_floating>>, 300, kNumpyOps},
-    ClassInfo{"Sinh", make_layer<OfOne<UnaryFn::sinh, as_floating>>, 300, kNumpyOps},
-    ClassInfo{"Cosh", make_layer<OfOne<UnaryFn::cosh, as_floating>>, 300, kNumpyOps},
-    ClassInfo{"Tanh", make_layer<OfOne<UnaryFn::tanh, as_floating>>, 300, kNumpyOps},
-    ClassInfo{"Arcsinh", make_layer<OfOne<UnaryFn::asinh, as_floating>>, 300, kNumpyOps},
-    ClassInfo{"Arccosh", make_layer<OfOne<UnaryFn::acosh, as_floating>>, 300, kNumpyOps},
-    ClassInfo{"Arctanh", make_layer<OfOne<UnaryFn::atanh, as_floating>>, 300, kNumpyOps},
-    ClassInfo{"Sinc", make_layer<OfOne<sinc, as_floating>>, 314, kNumpyOps},
-    ClassInfo{"Deg2rad", make_layer<OfOne<deg2rad, as_wide_floating>>, 311, kNumpyOps},
-    ClassInfo{"Rad2deg", make_layer<OfOne<rad2deg, as_wide_floating>>, 314, kNumpyOps},
-    ClassInfo{"Erf", make_layer<OfOne<UnaryFn::erf>>, 300, kMathOps},
-    ClassInfo{"Erfc", make_layer<OfOne<erfc>>, 315, kMathOps},
-    ClassInfo{"Floor", make_layer<OfOne<UnaryFn::floor, as_floating>>, 300, kNumpyOps},
-    ClassInfo{"Ceil", make_layer<OfOne<UnaryFn::ceil, as_floating>>, 300, kNumpyOps},
-    ClassInfo{
-        .name = "Trunc", .make = make_layer<OfOne<truncated>>, .since = 306, .module = kNumpyOps, .named_until = 0},
+    ClassInfo{"Absolute", make_layer<UnaryOperation<absolute>>, 300, kNumpyOps},
+    ClassInfo{"Abs", make_layer<UnaryOperation<absolute>>, 300, kNumpyOps},
+    ClassInfo{"Fabs", make_layer<UnaryOperation<UnaryFn::absolute, as_floating>>, 315, kNumpyOps},
+    ClassInfo{"Negative", make_layer<UnaryOperation<UnaryFn::negative>>, 300, kNumpyOps},
+    ClassInfo{"Sign", make_layer<UnaryOperation<UnaryFn::sign>>, 300, kNumpyOps},
+    ClassInfo{"Reciprocal", make_layer<UnaryOperation<UnaryFn::reciprocal>>, 300, kNumpyOps},
+    ClassInfo{"Square", make_layer<UnaryOperation<UnaryFn::square, as_number>>, 300, kNumpyOps},
+    ClassInfo{"Sqrt", make_layer<UnaryOperation<UnaryFn::sqrt, as_floating>>, 300, kNumpyOps},
+    ClassInfo{"Rsqrt", make_layer<UnaryOperation<UnaryFn::rsqrt>>, 300, kMathOps},
+    ClassInfo{"Cbrt", make_layer<UnaryOperation<cbrt, as_wide_floating>>, 311, kNumpyOps},
+    ClassInfo{"Exp", make_layer<UnaryOperation<UnaryFn::exponential, as_floating>>, 300, kNumpyOps},
+    ClassInfo{"Exp2", make_layer<UnaryOperation<exp2, as_floating>>, 307, kNumpyOps},
+    ClassInfo{"Expm1", make_layer<UnaryOperation<UnaryFn::expm1, as_floating>>, 300, kNumpyOps},
+    ClassInfo{"Log", make_layer<UnaryOperation<UnaryFn::log, as_floating>>, 300, kNumpyOps},
+    ClassInfo{"Log10", make_layer<UnaryOperation<UnaryFn::log10, as_floating>>, 300, kNumpyOps},
+    ClassInfo{"Log1p", make_layer<UnaryOperation<UnaryFn::log1p, as_floating>>, 300, kNumpyOps},
+    ClassInfo{"Log2", make_layer<UnaryOperation<UnaryFn::log2, as_floating>>, 300, kNumpyOps},
+    ClassInfo{"Sin", make_layer<UnaryOperation<UnaryFn::sin, as_floating>>, 300, kNumpyOps},
+    ClassInfo{"Cos", make_layer<UnaryOperation<UnaryFn::cos, as_floating>>, 300, kNumpyOps},
+    ClassInfo{"Tan", make_layer<UnaryOperation<UnaryFn::tan, as_floating>>, 300, kNumpyOps},
+    ClassInfo{"Arcsin", make_layer<UnaryOperation<UnaryFn::asin, as_floating>>, 300, kNumpyOps},
+    ClassInfo{"Arccos", make_layer<UnaryOperation<UnaryFn::acos, as_floating>>, 300, kNumpyOps},
+    ClassInfo{"Arctan", make_layer<UnaryOperation<UnaryFn::atan, as_floating>>, 300, kNumpyOps},
+    ClassInfo{"Sinh", make_layer<UnaryOperation<UnaryFn::sinh, as_floating>>, 300, kNumpyOps},
+    ClassInfo{"Cosh", make_layer<UnaryOperation<UnaryFn::cosh, as_floating>>, 300, kNumpyOps},
+    ClassInfo{"Tanh", make_layer<UnaryOperation<UnaryFn::tanh, as_floating>>, 300, kNumpyOps},
+    ClassInfo{"Arcsinh", make_layer<UnaryOperation<UnaryFn::asinh, as_floating>>, 300, kNumpyOps},
+    ClassInfo{"Arccosh", make_layer<UnaryOperation<UnaryFn::acosh, as_floating>>, 300, kNumpyOps},
+    ClassInfo{"Arctanh", make_layer<UnaryOperation<UnaryFn::atanh, as_floating>>, 300, kNumpyOps},
+    ClassInfo{"Sinc", make_layer<UnaryOperation<sinc, as_floating>>, 314, kNumpyOps},
+    ClassInfo{"Deg2rad", make_layer<UnaryOperation<deg2rad, as_wide_floating>>, 311, kNumpyOps},
+    ClassInfo{"Rad2deg", make_layer<UnaryOperation<rad2deg, as_wide_floating>>, 314, kNumpyOps},
+    ClassInfo{"Erf", make_layer<UnaryOperation<UnaryFn::erf>>, 300, kMathOps},
+    ClassInfo{"Erfc", make_layer<UnaryOperation<erfc>>, 315, kMathOps},
+    ClassInfo{"Floor", make_layer<UnaryOperation<UnaryFn::floor, as_floating>>, 300, kNumpyOps},
+    ClassInfo{"Ceil", make_layer<UnaryOperation<UnaryFn::ceil, as_floating>>, 300, kNumpyOps},
+    ClassInfo{.name = "Trunc",
+              .make = make_layer<UnaryOperation<truncated>>,
+              .since = 306,
+              .module = kNumpyOps,
+              .named_until = 0},
     ClassInfo{"Round", make_layer<Round>, 300, kNumpyOps},
     ClassInfo{"Clip", make_layer<Clip>, 300, kNumpyOps},
     ClassInfo{"NanToNum", make_layer<NanToNum>, 300, kNumpyOps},
-    ClassInfo{"Conjugate", make_layer<OfOne<unchanged>>, 300, kNumpyOps},
-    ClassInfo{"Conj", make_layer<OfOne<unchanged>>, 300, kNumpyOps},
-    ClassInfo{"Real", make_layer<OfOne<unchanged>>, 300, kNumpyOps},
-    ClassInfo{"Angle", make_layer<OfOne<angle, as_floating>>, 310, kNumpyOps},
-    ClassInfo{"Imag", make_layer<OfOne<imaginary>>, 300, kNumpyOps},
-    ClassInfo{"Isreal", make_layer<OfOne<is_real>>, 312, kNumpyOps},
-    ClassInfo{"Signbit", make_layer<OfOne<signbit>>, 309, kNumpyOps},
-    ClassInfo{"LogicalNot", make_layer<OfOne<UnaryFn::logical_not, as_boolean>>, 300, kNumpyOps},
-    ClassInfo{"Isnan", make_layer<OfOne<UnaryFn::isnan>>, 300, kNumpyOps},
-    ClassInfo{"Isinf", make_layer<OfOne<UnaryFn::isinf>>, 300, kNumpyOps},
-    ClassInfo{"Isfinite", make_layer<OfOne<UnaryFn::isfinite>>, 300, kNumpyOps},
-    ClassInfo{"Isneginf", make_layer<OfOne<isneginf>>, 312, kNumpyOps},
-    ClassInfo{"Isposinf", make_layer<OfOne<isposinf>>, 312, kNumpyOps},
+    ClassInfo{"Conjugate", make_layer<UnaryOperation<unchanged>>, 300, kNumpyOps},
+    ClassInfo{"Conj", make_layer<UnaryOperation<unchanged>>, 300, kNumpyOps},
+    ClassInfo{"Real", make_layer<UnaryOperation<unchanged>>, 300, kNumpyOps},
+    ClassInfo{"Angle", make_layer<UnaryOperation<angle, as_floating>>, 310, kNumpyOps},
+    ClassInfo{"Imag", make_layer<UnaryOperation<imaginary>>, 300, kNumpyOps},
+    ClassInfo{"Isreal", make_layer<UnaryOperation<is_real>>, 312, kNumpyOps},
+    ClassInfo{"Signbit", make_layer<UnaryOperation<signbit>>, 309, kNumpyOps},
+    ClassInfo{"LogicalNot", make_layer<UnaryOperation<UnaryFn::logical_not, as_boolean>>, 300, kNumpyOps},
+    ClassInfo{"Isnan", make_layer<UnaryOperation<UnaryFn::isnan>>, 300, kNumpyOps},
+    ClassInfo{"Isinf", make_layer<UnaryOperation<UnaryFn::isinf>>, 300, kNumpyOps},
+    ClassInfo{"Isfinite", make_layer<UnaryOperation<UnaryFn::isfinite>>, 300, kNumpyOps},
+    ClassInfo{"Isneginf", make_layer<UnaryOperation<isneginf>>, 312, kNumpyOps},
+    ClassInfo{"Isposinf", make_layer<UnaryOperation<isposinf>>, 312, kNumpyOps},
     // functions of two tensors
-    ClassInfo{"Add", make_layer<OfTwo<BinaryFn::add>>, 300, kNumpyOps},
-    ClassInfo{"Subtract", make_layer<OfTwo<BinaryFn::subtract>>, 300, kNumpyOps},
-    ClassInfo{"Multiply", make_layer<OfTwo<BinaryFn::multiply>>, 300, kNumpyOps},
-    ClassInfo{"Divide", make_layer<OfTwo<BinaryFn::divide, common_floating>>, 300, kNumpyOps},
-    ClassInfo{"TrueDivide", make_layer<OfTwo<BinaryFn::divide, common_floating>>, 300, kNumpyOps},
-    ClassInfo{"DivideNoNan", make_layer<OfTwo<divide_no_nan, common_floating>>, 300, kNumpyOps},
-    ClassInfo{"FloorDivide", make_layer<OfTwo<BinaryFn::floor_divide>>, 300, kNumpyOps},
-    ClassInfo{"Mod", make_layer<OfTwo<BinaryFn::mod, common_number>>, 300, kNumpyOps},
-    ClassInfo{"Fmod", make_layer<OfTwo<fmod, common_number>>, 314, kNumpyOps},
-    ClassInfo{"Power", make_layer<OfTwo<BinaryFn::power>>, 300, kNumpyOps},
-    ClassInfo{"Maximum", make_layer<OfTwo<BinaryFn::maximum>>, 300, kNumpyOps},
-    ClassInfo{"Minimum", make_layer<OfTwo<BinaryFn::minimum>>, 300, kNumpyOps},
-    ClassInfo{"Fmax", make_layer<OfTwo<fmax>>, 315, kNumpyOps},
-    ClassInfo{"Fmin", make_layer<OfTwo<fmin>>, 315, kNumpyOps},
-    ClassInfo{"Arctan2", make_layer<OfTwo<BinaryFn::atan2, compared_floating>>, 300, kNumpyOps},
-    ClassInfo{"Hypot", make_layer<OfTwo<hypot, common_wide_floating>>, 312, kNumpyOps},
-    ClassInfo{"Heaviside", make_layer<OfTwo<heaviside, common_wide_floating>>, 311, kNumpyOps},
-    ClassInfo{"Logaddexp", make_layer<OfTwo<logaddexp, common_floating>>, 300, kNumpyOps},
-    ClassInfo{"Logaddexp2", make_layer<OfTwo<logaddexp2, common_floating>>, 312, kNumpyOps},
-    ClassInfo{"Equal", make_layer<OfTwo<BinaryFn::equal, compared>>, 300, kNumpyOps},
-    ClassInfo{"NotEqual", make_layer<OfTwo<BinaryFn::not_equal, compared>>, 300, kNumpyOps},
-    ClassInfo{"Less", make_layer<OfTwo<BinaryFn::less, compared>>, 300, kNumpyOps},
-    ClassInfo{"LessEqual", make_layer<OfTwo<BinaryFn::less_equal, compared>>, 300, kNumpyOps},
-    ClassInfo{"Greater", make_layer<OfTwo<BinaryFn::greater, compared>>, 300, kNumpyOps},
-    ClassInfo{"GreaterEqual", make_layer<OfTwo<BinaryFn::greater_equal, compared>>, 300, kNumpyOps},
-    ClassInfo{"LogicalAnd", make_layer<OfTwo<BinaryFn::logical_and, both_boolean>>, 300, kNumpyOps},
-    ClassInfo{"LogicalOr", make_layer<OfTwo<BinaryFn::logical_or, both_boolean>>, 300, kNumpyOps},
-    ClassInfo{"LogicalXor", make_layer<OfTwo<BinaryFn::logical_xor, both_boolean>>, 300, kNumpyOps},
+    ClassInfo{"Add", make_layer<BinaryOperation<BinaryFn::add>>, 300, kNumpyOps},
+    ClassInfo{"Subtract", make_layer<BinaryOperation<BinaryFn::subtract>>, 300, kNumpyOps},
+    ClassInfo{"Multiply", make_layer<BinaryOperation<BinaryFn::multiply>>, 300, kNumpyOps},
+    ClassInfo{"Divide", make_layer<BinaryOperation<BinaryFn::divide, common_floating>>, 300, kNumpyOps},
+    ClassInfo{"TrueDivide", make_layer<BinaryOperation<BinaryFn::divide, common_floating>>, 300, kNumpyOps},
+    ClassInfo{"DivideNoNan", make_layer<BinaryOperation<divide_no_nan, common_floating>>, 300, kNumpyOps},
+    ClassInfo{"FloorDivide", make_layer<BinaryOperation<BinaryFn::floor_divide>>, 300, kNumpyOps},
+    ClassInfo{"Mod", make_layer<BinaryOperation<BinaryFn::mod, common_number>>, 300, kNumpyOps},
+    ClassInfo{"Fmod", make_layer<BinaryOperation<fmod, common_number>>, 314, kNumpyOps},
+    ClassInfo{"Power", make_layer<BinaryOperation<BinaryFn::power>>, 300, kNumpyOps},
+    ClassInfo{"Maximum", make_layer<BinaryOperation<BinaryFn::maximum>>, 300, kNumpyOps},
+    ClassInfo{"Minimum", make_layer<BinaryOperation<BinaryFn::minimum>>, 300, kNumpyOps},
+    ClassInfo{"Fmax", make_layer<BinaryOperation<fmax>>, 315, kNumpyOps},
+    ClassInfo{"Fmin", make_layer<BinaryOperation<fmin>>, 315, kNumpyOps},
+    ClassInfo{"Arctan2", make_layer<BinaryOperation<BinaryFn::atan2, compared_floating>>, 300, kNumpyOps},
+    ClassInfo{"Hypot", make_layer<BinaryOperation<hypot, common_wide_floating>>, 312, kNumpyOps},
+    ClassInfo{"Heaviside", make_layer<BinaryOperation<heaviside, common_wide_floating>>, 311, kNumpyOps},
+    ClassInfo{"Logaddexp", make_layer<BinaryOperation<logaddexp, common_floating>>, 300, kNumpyOps},
+    ClassInfo{"Logaddexp2", make_layer<BinaryOperation<logaddexp2, common_floating>>, 312, kNumpyOps},
+    ClassInfo{"Equal", make_layer<BinaryOperation<BinaryFn::equal, compared>>, 300, kNumpyOps},
+    ClassInfo{"NotEqual", make_layer<BinaryOperation<BinaryFn::not_equal, compared>>, 300, kNumpyOps},
+    ClassInfo{"Less", make_layer<BinaryOperation<BinaryFn::less, compared>>, 300, kNumpyOps},
+    ClassInfo{"LessEqual", make_layer<BinaryOperation<BinaryFn::less_equal, compared>>, 300, kNumpyOps},
+    ClassInfo{"Greater", make_layer<BinaryOperation<BinaryFn::greater, compared>>, 300, kNumpyOps},
+    ClassInfo{"GreaterEqual", make_layer<BinaryOperation<BinaryFn::greater_equal, compared>>, 300, kNumpyOps},
+    ClassInfo{"LogicalAnd", make_layer<BinaryOperation<BinaryFn::logical_and, both_boolean>>, 300, kNumpyOps},
+    ClassInfo{"LogicalOr", make_layer<BinaryOperation<BinaryFn::logical_or, both_boolean>>, 300, kNumpyOps},
+    ClassInfo{"LogicalXor", make_layer<BinaryOperation<BinaryFn::logical_xor, both_boolean>>, 300, kNumpyOps},
     ClassInfo{.name = "Isclose",
               .make = make_layer<Isclose>,
               .since = 300,

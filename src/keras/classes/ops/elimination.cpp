@@ -170,7 +170,7 @@ Expression diagonal(const Expression& x) {
   return {b, sliced(b, cells, shape.rank() - 2, {0, times(n, n), n + 1})};
 }
 
-Reflected reflected(const Expression& x) {
+QrFactors qr_factors(const Expression& x) {
   const Dim m = rows_of(x), n = columns_of(x);
   Expression q = unit_like(x, m), left = x;
   std::vector<Expression> done;

@@ -38,9 +38,9 @@ struct Eliminated {
 [[nodiscard]] Expression diagonal(const Expression& x);
 
 /// Q and R of (…, m, n) by Householder reflections, with the signs of LAPACK and Eigen; Q is complete (…, m, m).
-struct Reflected {
+struct QrFactors {
   Expression q, r;
 };
-[[nodiscard]] Reflected reflected(const Expression& x);
+[[nodiscard]] QrFactors qr_factors(const Expression& x);
 
 }  // namespace attn::keras

@@ -18,7 +18,7 @@ inline constexpr std::array<std::string_view, 1> kImages = {"images"};
 constexpr Dim kMostCells = Dim{1} << 24;  // maximum elements of a kernel
 
 /// An operation on an image (H,W,C) or a batch of images.
-class OfImages : public Taking<kImages> {
+class ImageOperation : public WithArguments<kImages> {
  public:
   void fields(Fields& f) override { data_format.fields(f); }
   Arg call(Call& call) override {
@@ -42,7 +42,7 @@ class OfImages : public Taking<kImages> {
   OpDataFormat data_format;
 };
 
-class Resize : public OfImages {
+class Resize : public ImageOperation {
  public:
   void fields(Fields& f) override {
     f.required("size", size);
@@ -87,7 +87,7 @@ Expression joined(const Expression& x, const Expression& y, const Expression& z)
   return {*x.builder, x.builder->apply(graph::Concat{x.shape().rank() - 1}, {x, y, z})};
 }
 
-class RGBToGrayscale : public OfImages {
+class RGBToGrayscale : public ImageOperation {
   [[nodiscard]] Expression changed(const Expression& images) const override {
     const Dim channels = images.shape().back();
     if (channels == 1) return images;
@@ -103,7 +103,7 @@ class RGBToGrayscale : public OfImages {
 };
 
 /// Hue, saturation and value as in tf.image, with hues from 0 to 1.
-class RGBToHSV : public OfImages {
+class RGBToHSV : public ImageOperation {
   [[nodiscard]] Expression changed(const Expression& images) const override {
     expect_floats(images);
     const auto [red, green, blue] = channels_of(images);
@@ -118,7 +118,7 @@ class RGBToHSV : public OfImages {
   }
 };
 
-class HSVToRGB : public OfImages {
+class HSVToRGB : public ImageOperation {
   [[nodiscard]] Expression changed(const Expression& images) const override {
     expect_floats(images);
     const auto [hue, saturation, value] = channels_of(images);
@@ -153,7 +153,7 @@ Expression convolved(const Expression& images, const std::vector<std::vector<dou
   return {b, alone ? b.apply(graph::Reshape{b.shape(out).slice(1, 4)}, {out}) : out};
 }
 
-class GaussianBlur : public OfImages {
+class GaussianBlur : public ImageOperation {
  public:
   void fields(Fields& f) override {
     f("kernel_size", kernel_size);
@@ -190,7 +190,7 @@ class GaussianBlur : public OfImages {
 };
 
 /// The gradients along rows and columns: (…, C, 2).
-class SobelEdges : public Taking<kImages> {
+class SobelEdges : public WithArguments<kImages> {
  public:
   void fields(Fields& f) override { data_format.fields(f); }
   Arg call(Call& call) override {
@@ -215,7 +215,7 @@ class SobelEdges : public Taking<kImages> {
 
 /// Pads or crops rows and columns. Two of the three numbers (both margins and the size) determine the third.
 template <bool kPad>
-class Framed : public OfImages {
+class PadOrCrop : public ImageOperation {
  public:
   void fields(Fields& f) override {
     constexpr std::string_view kKind = kPad ? "padding" : "cropping";
@@ -277,9 +277,12 @@ constexpr std::array kImageOperations = {
     ClassInfo{"HSVToRGB", make_layer<HSVToRGB>, 304, kImageOps},
     ClassInfo{"GaussianBlur", make_layer<GaussianBlur>, 309, kImageOps, Role::kernel},
     ClassInfo{"SobelEdges", make_layer<SobelEdges>, 315, kImageOps, Role::kernel},
-    unnamed_before_311("PadImages", make_layer<Framed<true>>, 300, kImageOps),
-    ClassInfo{
-        .name = "CropImages", .make = make_layer<Framed<false>>, .since = 301, .module = kImageOps, .named_until = 310},
+    unnamed_before_311("PadImages", make_layer<PadOrCrop<true>>, 300, kImageOps),
+    ClassInfo{.name = "CropImages",
+              .make = make_layer<PadOrCrop<false>>,
+              .since = 301,
+              .module = kImageOps,
+              .named_until = 310},
 };
 
 }  // namespace

@@ -41,7 +41,7 @@ using MatrixFunction = Expression (*)(const Expression&);
 
 /// A function of square matrices.
 template <MatrixFunction kFunction>
-class OfSquare : public Taking<kX> {
+class SquareMatrixOperation : public WithArguments<kX> {
  public:
   Arg call(Call& call) override {
     const Expression x{call.builder(), Operand(call, "x").value()};
@@ -50,7 +50,7 @@ class OfSquare : public Taking<kX> {
   }
 };
 
-class Slogdet : public Taking<kX> {
+class Slogdet : public WithArguments<kX> {
  public:
   Arg call(Call& call) override {
     const Expression x{call.builder(), Operand(call, "x").value()};
@@ -67,7 +67,7 @@ class Slogdet : public Taking<kX> {
   }
 };
 
-class Cholesky : public Taking<kX> {
+class Cholesky : public WithArguments<kX> {
  public:
   void fields(Fields& f) override { f("upper", upper, 312); }
   Arg call(Call& call) override {
@@ -82,7 +82,7 @@ class Cholesky : public Taking<kX> {
 };
 
 /// The inverse of a matrix, given its Cholesky decomposition x.
-class CholeskyInverse : public Taking<kX> {
+class CholeskyInverse : public WithArguments<kX> {
  public:
   void fields(Fields& f) override { f("upper", upper); }
   Arg call(Call& call) override {
@@ -115,12 +115,12 @@ Arg solution(Call& call, Solve solve) {
   return Call::result(builder.apply(graph::Reshape{shape.slice(0, shape.rank() - 1)}, {out}));
 }
 
-class Solve : public Taking<kAB> {
+class Solve : public WithArguments<kAB> {
  public:
   Arg call(Call& call) override { return solution(call, solved); }
 };
 
-class SolveTriangular : public Taking<kAB> {
+class SolveTriangular : public WithArguments<kAB> {
  public:
   void fields(Fields& f) override { f("lower", lower); }
   Arg call(Call& call) override {
@@ -132,7 +132,7 @@ class SolveTriangular : public Taking<kAB> {
 };
 
 /// The LU factorization: both triangles in one matrix, and the permutation of rows.
-class LuFactor : public Taking<kX> {
+class LuFactor : public WithArguments<kX> {
  public:
   Arg call(Call& call) override {
     Builder& b = call.builder();
@@ -151,14 +151,14 @@ class LuFactor : public Taking<kX> {
   }
 };
 
-class Qr : public Taking<kX> {
+class Qr : public WithArguments<kX> {
  public:
   void fields(Fields& f) override { f("mode", mode); }
   Arg call(Call& call) override {
     Builder& b = call.builder();
     const Expression x{b, Operand(call, "x").value()};
     expect_matrices(x);
-    const Reflected out = reflected(x);
+    const QrFactors out = qr_factors(x);
     if (mode.value == "complete") return ArgList{Call::result(out.q), Call::result(out.r)};
     const int rank = x.shape().rank();
     const Dim count = std::min(x.shape()[-2], x.shape()[-1]);
@@ -171,9 +171,9 @@ class Qr : public Taking<kX> {
 };
 
 constexpr std::array kLinalgOperations = {
-    unnamed_before_311("Inv", make_layer<OfSquare<inverse>>, 300, kLinalgOps),
-    unnamed_before_311("Det", make_layer<OfSquare<determinant>>, 300, kLinalgOps),
-    unnamed_before_311("Logdet", make_layer<OfSquare<log_determinant>>, 306, kMathOps),
+    unnamed_before_311("Inv", make_layer<SquareMatrixOperation<inverse>>, 300, kLinalgOps),
+    unnamed_before_311("Det", make_layer<SquareMatrixOperation<determinant>>, 300, kLinalgOps),
+    unnamed_before_311("Logdet", make_layer<SquareMatrixOperation<log_determinant>>, 306, kMathOps),
     unnamed_before_311("Slogdet", make_layer<Slogdet>, 303, kNumpyOps),
     unnamed_before_311("Cholesky", make_layer<Cholesky>, 300, kLinalgOps),
     ClassInfo{"CholeskyInverse", make_layer<CholeskyInverse>, 312, kLinalgOps},

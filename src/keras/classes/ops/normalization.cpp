@@ -69,7 +69,7 @@ ValueId normalized(Call& call, NormKind kind, const Axes& axis, std::optional<Nu
 
 inline constexpr std::array<std::string_view, 3> kLayerNormArguments = {"x", "gamma", "beta"};
 
-class LayerNorm : public Taking<kLayerNormArguments> {
+class LayerNorm : public WithArguments<kLayerNormArguments> {
  public:
   void fields(Fields& f) override {
     f("axis", axis);
@@ -90,7 +90,7 @@ class LayerNorm : public Taking<kLayerNormArguments> {
 
 inline constexpr std::array<std::string_view, 2> kRmsNormArguments = {"x", "scale"};
 
-class RmsNorm : public Taking<kRmsNormArguments> {
+class RmsNorm : public WithArguments<kRmsNormArguments> {
  public:
   void fields(Fields& f) override {
     Opaque none;  // reads the scale, which was not an argument of the call before 3.11
@@ -107,7 +107,7 @@ class RmsNorm : public Taking<kRmsNormArguments> {
 
 inline constexpr std::array<std::string_view, 5> kBatchNormArguments = {"x", "mean", "variance", "offset", "scale"};
 
-class BatchNorm : public Taking<kBatchNormArguments> {
+class BatchNorm : public WithArguments<kBatchNormArguments> {
  public:
   void fields(Fields& f) override {
     f.required("axis", axis);
@@ -129,7 +129,7 @@ class BatchNorm : public Taking<kBatchNormArguments> {
 };
 
 /// Mean and variance.
-class Moments : public Taking<kX> {
+class Moments : public WithArguments<kX> {
  public:
   void fields(Fields& f) override {
     f.required("axes", axes);
@@ -150,7 +150,7 @@ class Moments : public Taking<kX> {
 };
 
 /// x divided by its norm of a given order along some axes; the norm is at least epsilon.
-class Normalize : public Taking<kX> {
+class Normalize : public WithArguments<kX> {
  public:
   void fields(Fields& f) override {
     f("axis", axis);

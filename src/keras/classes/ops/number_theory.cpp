@@ -44,7 +44,7 @@ Expression common_divisor(Expression a, Expression b) {
   return a;
 }
 
-class Gcd : public Taking<kX1X2> {
+class Gcd : public WithArguments<kX1X2> {
  public:
   Arg call(Call& call) override {
     const auto [a, b] = integers(call);
@@ -52,7 +52,7 @@ class Gcd : public Taking<kX1X2> {
   }
 };
 
-class Lcm : public Taking<kX1X2> {
+class Lcm : public WithArguments<kX1X2> {
  public:
   Arg call(Call& call) override {
     const auto [a, b] = integers(call);
@@ -64,7 +64,7 @@ class Lcm : public Taking<kX1X2> {
 };
 
 /// Computes x1·2^x2.
-class Ldexp : public Taking<kX1X2> {
+class Ldexp : public WithArguments<kX1X2> {
  public:
   Arg call(Call& call) override {
     const Operand x1(call, "x1"), x2(call, "x2");
@@ -79,7 +79,7 @@ class Ldexp : public Taking<kX1X2> {
 
 /// The inverse of erf: M. Giles, Approximating the erfinv function (2010), then two steps of Newton's method in double
 /// precision.
-class Erfinv : public Taking<kX> {
+class Erfinv : public WithArguments<kX> {
  public:
   Arg call(Call& call) override {
     const Operand given(call, "x");

@@ -21,7 +21,7 @@ class Operation : public Layer {
 
 /// An operation whose call() takes the arguments `kNames`.
 template <const auto& kNames>
-class Taking : public Operation {
+class WithArguments : public Operation {
  public:
   [[nodiscard]] std::span<const std::string_view> arguments() const override { return kNames; }
 };

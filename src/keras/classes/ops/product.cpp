@@ -62,7 +62,7 @@ ValueId contracted(Builder& b, ValueId x, const std::vector<int>& x_axes, ValueI
   return b.apply(graph::Einsum{left + "," + right + "->" + out}, {x, y});
 }
 
-class Matmul : public Taking<kX1X2> {
+class Matmul : public WithArguments<kX1X2> {
  public:
   Arg call(Call& call) override {
     const Operand x1(call, "x1"), x2(call, "x2");
@@ -75,7 +75,7 @@ using ProductRule = ValueId (*)(Builder&, ValueId, ValueId);
 
 /// A product of two tensors, which is elementwise if one is a scalar.
 template <ProductRule kRule>
-class Product : public Taking<kX1X2> {
+class Product : public WithArguments<kX1X2> {
  public:
   Arg call(Call& call) override {
     const Operand x1(call, "x1"), x2(call, "x2");
@@ -98,7 +98,7 @@ ValueId vdot(Builder& b, ValueId x, ValueId y) {
 }
 
 /// Flattened x1 as a column times flattened x2 as a row.
-class Outer : public Taking<kX1X2> {
+class Outer : public WithArguments<kX1X2> {
  public:
   Arg call(Call& call) override {
     const Operand x1(call, "x1"), x2(call, "x2");
@@ -110,7 +110,7 @@ class Outer : public Taking<kX1X2> {
 };
 
 /// The Kronecker product: each element of x1 is replaced by the block of that element times x2.
-class Kron : public Taking<kX1X2> {
+class Kron : public WithArguments<kX1X2> {
  public:
   Arg call(Call& call) override {
     const Operand x1(call, "x1"), x2(call, "x2");
@@ -146,7 +146,7 @@ class Kron : public Taking<kX1X2> {
 };
 
 /// `axes` is the number of contracted axes (the last of x1, the first of x2), or a list of axes for each.
-class Tensordot : public Taking<kX1X2> {
+class Tensordot : public WithArguments<kX1X2> {
  public:
   void fields(Fields& f) override { f("axes", axes); }
   Arg call(Call& call) override {
@@ -193,7 +193,7 @@ inline constexpr std::array<std::string_view, 16> kOperands = {
 
 /// Einsum with Keras's equations. The graph's equations are explicit, so the ellipsis is replaced by letters and an
 /// implied output is added.
-class Einsum : public Taking<kOperands> {
+class Einsum : public WithArguments<kOperands> {
  public:
   void fields(Fields& f) override { f.required("subscripts", subscripts); }
 

@@ -17,61 +17,61 @@ using graph::UnaryFn;
 using graph::ValueId;
 
 /// The reduced axes, and whether they are kept with size 1.
-struct Over {
+struct ReducedAxes {
   std::vector<int> axes;
   bool keepdims = false;
   [[nodiscard]] graph::Reduce by(ReduceFn fn) const { return {fn, axes, keepdims}; }
-  [[nodiscard]] Over kept() const { return {axes, true}; }
+  [[nodiscard]] ReducedAxes kept() const { return {axes, true}; }
 };
 
-using Formula = Expression (*)(const Expression&, const Over&);
-Expression applied(ReduceFn fn, const Expression& x, const Over& over) { return x.reduced(over.by(fn)); }
-Expression applied(Formula formula, const Expression& x, const Over& over) { return formula(x, over); }
+using Formula = Expression (*)(const Expression&, const ReducedAxes&);
+Expression applied(ReduceFn fn, const Expression& x, const ReducedAxes& over) { return x.reduced(over.by(fn)); }
+Expression applied(Formula formula, const Expression& x, const ReducedAxes& over) { return formula(x, over); }
 
-Expression sum(const Expression& x, const Over& over) { return x.reduced(over.by(ReduceFn::sum)); }
-Expression mean(const Expression& x, const Over& over) { return x.reduced(over.by(ReduceFn::mean)); }
-Expression greatest(const Expression& x, const Over& over) { return x.reduced(over.by(ReduceFn::max)); }
-Expression least(const Expression& x, const Over& over) { return x.reduced(over.by(ReduceFn::min)); }
-Expression range(const Expression& x, const Over& over) { return greatest(x, over) - least(x, over); }
-Expression nonzero(const Expression& x, const Over& over) {
+Expression sum(const Expression& x, const ReducedAxes& over) { return x.reduced(over.by(ReduceFn::sum)); }
+Expression mean(const Expression& x, const ReducedAxes& over) { return x.reduced(over.by(ReduceFn::mean)); }
+Expression greatest(const Expression& x, const ReducedAxes& over) { return x.reduced(over.by(ReduceFn::max)); }
+Expression least(const Expression& x, const ReducedAxes& over) { return x.reduced(over.by(ReduceFn::min)); }
+Expression range(const Expression& x, const ReducedAxes& over) { return greatest(x, over) - least(x, over); }
+Expression nonzero(const Expression& x, const ReducedAxes& over) {
   return sum(x.cast(DType::boolean).cast(DType::int32), over);
 }
 
-Expression variance(const Expression& x, const Over& over) {
+Expression variance(const Expression& x, const ReducedAxes& over) {
   const Expression precise = x.cast(as_precise(x.dtype()));
   return mean(square(precise - mean(precise, over.kept())), over).cast(x.dtype());
 }
-Expression deviation(const Expression& x, const Over& over) { return sqrt(variance(x, over)); }
+Expression deviation(const Expression& x, const ReducedAxes& over) { return sqrt(variance(x, over)); }
 
 Expression number_or(const Expression& x, double value) { return where(isnan(x), x.number(value), x); }
-Expression numbers_sum(const Expression& x, const Over& over) {
+Expression numbers_sum(const Expression& x, const ReducedAxes& over) {
   return sum(is_floating(x.dtype()) ? number_or(x, 0.0) : x, over);
 }
-Expression numbers_mean(const Expression& x, const Over& over) {
+Expression numbers_mean(const Expression& x, const ReducedAxes& over) {
   const Expression counted = isnan(x).unary(UnaryFn::logical_not).cast(x.dtype());
   return numbers_sum(x, over) / sum(counted, over);
 }
 
 /// The maximum or minimum of all elements except NaN; NaN if there are no others.
 template <ReduceFn kFn>
-Expression numbers_extremum(const Expression& x, const Over& over) {
+Expression numbers_extremum(const Expression& x, const ReducedAxes& over) {
   if (!is_floating(x.dtype())) return x.reduced(over.by(kFn));
   const Expression extremum = number_or(x, kFn == ReduceFn::max ? -kInfinity : kInfinity).reduced(over.by(kFn));
   return where(isnan(x).reduced(over.by(ReduceFn::all)), x.number(std::nan("")), extremum);
 }
-Expression numbers_product(const Expression& x, const Over& over) {
+Expression numbers_product(const Expression& x, const ReducedAxes& over) {
   return (is_floating(x.dtype()) ? number_or(x, 1.0) : x).reduced(over.by(ReduceFn::prod));
 }
-Expression numbers_variance(const Expression& x, const Over& over) {
+Expression numbers_variance(const Expression& x, const ReducedAxes& over) {
   const Expression counted = isnan(x).unary(UnaryFn::logical_not);
   const Expression centered = where(counted, x - numbers_mean(x, over.kept()), x.number(0.0));
   return sum(square(centered), over) / sum(counted.cast(x.dtype()), over);
 }
-Expression numbers_deviation(const Expression& x, const Over& over) { return sqrt(numbers_variance(x, over)); }
+Expression numbers_deviation(const Expression& x, const ReducedAxes& over) { return sqrt(numbers_variance(x, over)); }
 
 /// A reduction over axes, in the dtype that `kRule` returns.
 template <auto kFunction, DTypeRule kRule = same>
-class Reduction : public Taking<kX> {
+class Reduction : public WithArguments<kX> {
  public:
   void fields(Fields& f) override {
     f("axis", axis);
@@ -109,7 +109,7 @@ class Extremum : public Reduction<kFunction> {
   std::optional<AnyNumber> initial;
 };
 
-class Prod : public Taking<kX> {
+class Prod : public WithArguments<kX> {
  public:
   void fields(Fields& f) override {
     f("axis", axis);
@@ -129,7 +129,7 @@ class Prod : public Taking<kX> {
   std::optional<DType> dtype;
 };
 
-class CountNonzero : public Taking<kX> {
+class CountNonzero : public WithArguments<kX> {
  public:
   void fields(Fields& f) override { f("axis", axis); }
   Arg call(Call& call) override {
@@ -143,7 +143,7 @@ class CountNonzero : public Taking<kX> {
 
 /// Argmax and Argmin: the index of the maximum or minimum along an axis, or in the flattened tensor.
 template <ReduceFn kFn>
-class IndexOf : public Taking<kX> {
+class IndexOf : public WithArguments<kX> {
  public:
   void fields(Fields& f) override {
     f("axis", axis);
@@ -166,7 +166,7 @@ class IndexOf : public Taking<kX> {
 
 /// Nanargmax and Nanargmin: the index of the maximum or minimum among elements that are not NaN; −1 if all are NaN.
 template <ReduceFn kFn>
-class NumbersIndexOf : public Taking<kX> {
+class NumbersIndexOf : public WithArguments<kX> {
  public:
   void fields(Fields& f) override {
     f("axis", axis);
@@ -195,7 +195,7 @@ class NumbersIndexOf : public Taking<kX> {
 };
 
 template <bool kProduct, bool kSkipNan = false>
-class Running : public Taking<kX> {
+class Running : public WithArguments<kX> {
  public:
   void fields(Fields& f) override {
     f("axis", axis);
@@ -219,13 +219,13 @@ class Running : public Taking<kX> {
 inline constexpr std::array<std::string_view, 2> kAverageArguments = {"x", "weights"};
 
 /// A mean, optionally with weights: one for each element, or one for each position of the axis.
-class Average : public Taking<kAverageArguments> {
+class Average : public WithArguments<kAverageArguments> {
  public:
   void fields(Fields& f) override { f("axis", axis); }
   Arg call(Call& call) override {
     Builder& b = call.builder();
     const Operand x(call, "x");
-    const Over over{axes_in(axis, x.shape()), false};
+    const ReducedAxes over{axes_in(axis, x.shape()), false};
     if (!call.has("weights")) return Call::result(mean({b, x.as(as_floating(x.own_dtype()))}, over));
     const Operand given(call, "weights");
     const DType dtype = result_type({x.type(), given.type(), kPythonFloat});
@@ -245,7 +245,7 @@ class Average : public Taking<kAverageArguments> {
 };
 
 /// A vector norm over one axis, or the Frobenius norm over one or two axes.
-class Norm : public Taking<kX> {
+class Norm : public WithArguments<kX> {
  public:
   void fields(Fields& f) override {
     f("ord", ord);
@@ -256,7 +256,7 @@ class Norm : public Taking<kX> {
     Builder& b = call.builder();
     const ValueId value = call.tensor("x")->id;
     const Expression x{b, b.cast(value, as_floating(b.dtype(value)))};
-    const Over over{axes_in(axis, x.shape()), keepdims};
+    const ReducedAxes over{axes_in(axis, x.shape()), keepdims};
     const std::size_t count = over.axes.size();
     const bool euclidean = ord.json.is_null() || (count == 1 && ord.json == 2) || (count == 2 && ord.json == "fro");
     if (euclidean && (count == 1 || count == 2)) return Call::result(sqrt(sum(square(x), over)));

@@ -40,7 +40,7 @@ using Transform = Complex (*)(const Complex&);
 
 /// A transform over the last kAxes axes.
 template <Transform kTransform, int kAxes>
-class TransformOf : public Taking<kX> {
+class TransformOf : public WithArguments<kX> {
  public:
   Arg call(Call& call) override {
     const Complex x = complex_argument(call);
@@ -49,7 +49,7 @@ class TransformOf : public Taking<kX> {
   }
 };
 
-class RFFT : public Taking<kX> {
+class RFFT : public WithArguments<kX> {
  public:
   void fields(Fields& f) override { f("fft_length", fft_length); }
   Arg call(Call& call) override {
@@ -62,7 +62,7 @@ class RFFT : public Taking<kX> {
   std::optional<Positive> fft_length;
 };
 
-class IRFFT : public Taking<kX> {
+class IRFFT : public WithArguments<kX> {
  public:
   void fields(Fields& f) override { f("fft_length", fft_length, 312); }
   Arg call(Call& call) override {
@@ -77,7 +77,7 @@ class IRFFT : public Taking<kX> {
   std::optional<Positive> fft_length;
 };
 
-class ExtractSequences : public Taking<kX> {
+class ExtractSequences : public WithArguments<kX> {
  public:
   void fields(Fields& f) override {
     f.required("sequence_length", sequence_length);
@@ -94,7 +94,7 @@ class ExtractSequences : public Taking<kX> {
 };
 
 /// The common part of the short-time transform and its inverse.
-class ShortTimeOperation : public Taking<kX> {
+class ShortTimeOperation : public WithArguments<kX> {
  protected:
   void cutting(Fields& f) {
     f.required("sequence_length", sequence_length);

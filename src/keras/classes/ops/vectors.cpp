@@ -15,7 +15,7 @@ using graph::ReduceFn;
 using graph::ValueId;
 
 /// The cross product of vectors with three numbers; a vector with two numbers has 0 as its third.
-class Cross : public Taking<kX1X2> {
+class Cross : public WithArguments<kX1X2> {
  public:
   void fields(Fields& f) override {
     f("axisa", axisa, 312);
@@ -60,7 +60,7 @@ class Cross : public Taking<kX1X2> {
 inline constexpr std::array<std::string_view, 2> kDistanceArguments = {"x", "y"};
 
 /// The distance of each row of x to each row of y.
-class CDist : public Taking<kDistanceArguments> {
+class CDist : public WithArguments<kDistanceArguments> {
  public:
   Arg call(Call& call) override {
     Builder& b = call.builder();
@@ -75,7 +75,7 @@ class CDist : public Taking<kDistanceArguments> {
 };
 
 /// The correlation of each row with every other row.
-class Corrcoef : public Taking<kX> {
+class Corrcoef : public WithArguments<kX> {
  public:
   Arg call(Call& call) override {
     Builder& b = call.builder();
@@ -97,7 +97,7 @@ class Corrcoef : public Taking<kX> {
 };
 
 /// Slides x2 over x1, and sums the products at each position.
-class Correlate : public Taking<kX1X2> {
+class Correlate : public WithArguments<kX1X2> {
  public:
   void fields(Fields& f) override { f("mode", mode, 312); }
   Arg call(Call& call) override {

@@ -25,7 +25,7 @@ Expression counted(Builder& b, const Shape& shape, int axis, DType dtype) {
 }
 Expression floored(const Expression& x) { return x.unary(UnaryFn::floor); }
 Expression toward_zero(const Expression& x) { return x.unary(UnaryFn::trunc); }
-Expression rounded_away(const Expression& x) { return x.unary(UnaryFn::sign) * floored(abs(x) + 0.5); }
+Expression rounded_half_away(const Expression& x) { return x.unary(UnaryFn::sign) * floored(abs(x) + 0.5); }
 Expression clipped(const Expression& x, double low, double high) {
   return {*x.builder, x.builder->unary(UnaryFn::clip, x, low, high)};
 }
@@ -79,7 +79,7 @@ class Places {
 inline constexpr std::array<std::string_view, 2> kTransformArguments = {"images", "transform"};
 
 /// Transforms images: output (x, y) is the input at ((a₀x + a₁y + a₂)/k, (b₀x + b₁y + b₂)/k) with k = c₀x + c₁y + 1.
-class AffineTransform : public Taking<kTransformArguments> {
+class AffineTransform : public WithArguments<kTransformArguments> {
  public:
   void fields(Fields& f) override {
     f("interpolation", interpolation, 312);
@@ -123,7 +123,7 @@ class AffineTransform : public Taking<kTransformArguments> {
       return Expression{b, b.expand_dims(share, -1)}.cast(images.dtype());
     };
     const auto read = [&] {
-      if (interpolation.value == "nearest") return places.at(rounded_away(in_y), rounded_away(in_x));
+      if (interpolation.value == "nearest") return places.at(rounded_half_away(in_y), rounded_half_away(in_x));
       const Expression left = floored(in_x), top = floored(in_y), right = left + 1.0, bottom = top + 1.0;
       const auto between = [&](const Expression& row) {
         return weight(right - in_x) * places.at(row, left) + weight(in_x - left) * places.at(row, right);
@@ -148,7 +148,7 @@ class AffineTransform : public Taking<kTransformArguments> {
 inline constexpr std::array<std::string_view, 2> kCoordinateArguments = {"inputs", "coordinates"};
 
 /// Reads the inputs at the positions coordinates[0], coordinates[1], … along their axes.
-class MapCoordinates : public Taking<kCoordinateArguments> {
+class MapCoordinates : public WithArguments<kCoordinateArguments> {
  public:
   void fields(Fields& f) override {
     f.required("order", order, 304);
@@ -243,7 +243,7 @@ class MapCoordinates : public Taking<kCoordinateArguments> {
 inline constexpr std::array<std::string_view, 4> kScaleArguments = {"images", "output_shape", "scale", "translation"};
 
 /// Resizes axes with the factors `scale` and the offsets `translation`.
-class ScaleAndTranslate : public Taking<kScaleArguments> {
+class ScaleAndTranslate : public WithArguments<kScaleArguments> {
  public:
   void fields(Fields& f) override {
     f.required("spatial_dims", spatial_dims);

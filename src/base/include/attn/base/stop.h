@@ -15,42 +15,42 @@ void take_back_stop() noexcept;
 
 /// Suspends cancellation during its lifetime, for ranks: none may leave while others wait for it. The ranks agree on
 /// when to stop. One instance at a time.
-class StopHeld {
+class NoStopGuard {
  public:
-  StopHeld() noexcept;
-  ~StopHeld();
-  StopHeld(const StopHeld&) = delete;
-  StopHeld& operator=(const StopHeld&) = delete;
+  NoStopGuard() noexcept;
+  ~NoStopGuard();
+  NoStopGuard(const NoStopGuard&) = delete;
+  NoStopGuard& operator=(const NoStopGuard&) = delete;
 };
-[[nodiscard]] bool stop_is_held() noexcept;
+[[nodiscard]] bool stops_are_suspended() noexcept;
 
 /// While an object lives, its thread changes the state that a checkpoint stores: weights, the optimizer, counts. One
 /// object at a time.
-class StateChanging {
+class StateChangeGuard {
  public:
-  StateChanging();
-  ~StateChanging();
-  StateChanging(const StateChanging&) = delete;
-  StateChanging& operator=(const StateChanging&) = delete;
+  StateChangeGuard();
+  ~StateChangeGuard();
+  StateChangeGuard(const StateChangeGuard&) = delete;
+  StateChangeGuard& operator=(const StateChangeGuard&) = delete;
 };
 /// While an object lives, its thread only computes, and another thread may read the state that a checkpoint stores.
-/// Does nothing outside of StateChanging.
-class Computing {
+/// Does nothing outside of StateChangeGuard.
+class ComputeGuard {
  public:
-  Computing();
-  ~Computing();
-  Computing(const Computing&) = delete;
-  Computing& operator=(const Computing&) = delete;
+  ComputeGuard();
+  ~ComputeGuard();
+  ComputeGuard(const ComputeGuard&) = delete;
+  ComputeGuard& operator=(const ComputeGuard&) = delete;
 
  private:
   bool releases_;
 };
 /// Tries to lock the state against changes. The lock owns nothing if another thread is changing the state.
-[[nodiscard]] std::unique_lock<std::mutex> try_hold_state();
+[[nodiscard]] std::unique_lock<std::mutex> try_lock_state();
 
 /// Work calls this every few milliseconds. Throws Stopped.
 inline void throw_if_stopped() {
-  if (stop_requested() && !stop_is_held()) throw Stopped();
+  if (stop_requested() && !stops_are_suspended()) throw Stopped();
 }
 
 }  // namespace attn

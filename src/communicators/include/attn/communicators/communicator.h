@@ -69,7 +69,7 @@ class Communicator {
 
   /// Describes the next collective, for the error message if it misses its deadline. The text is not copied: it must be
   /// a literal, or outlive the collective.
-  void say(std::string_view what) noexcept { what_ = what; }
+  void describe_next(std::string_view what) noexcept { what_ = what; }
   [[nodiscard]] const Counts& counts() const noexcept { return counts_; }
   void reset_counts() { counts_.clear(); }
   /// Sets the seconds after which a collective fails.
@@ -85,17 +85,18 @@ class Communicator {
   virtual void do_barrier() = 0;
 
   /// A pending all-reduce.
-  struct Begun {
-    Begun() = default;
-    virtual ~Begun() = default;
-    Begun(const Begun&) = delete;
-    Begun& operator=(const Begun&) = delete;
+  struct PendingAllReduce {
+    PendingAllReduce() = default;
+    virtual ~PendingAllReduce() = default;
+    PendingAllReduce(const PendingAllReduce&) = delete;
+    PendingAllReduce& operator=(const PendingAllReduce&) = delete;
   };
   /// Returns null if the all-reduce is already complete, as in libraries without asynchronous sums.
-  [[nodiscard]] virtual std::unique_ptr<Begun> do_begin_all_reduce(const std::byte* in, std::byte* out,
-                                                                   std::int64_t count, DType dtype, Reduction how);
-  virtual void do_progress(Begun&) {}
-  virtual void do_finish(Begun&) {}
+  [[nodiscard]] virtual std::unique_ptr<PendingAllReduce> do_begin_all_reduce(const std::byte* in, std::byte* out,
+                                                                              std::int64_t count, DType dtype,
+                                                                              Reduction how);
+  virtual void do_progress(PendingAllReduce&) {}
+  virtual void do_finish(PendingAllReduce&) {}
   /// Returns whether an all-reduce is pending.
   [[nodiscard]] bool has_begun() const noexcept { return !begun_.empty(); }
 
@@ -117,7 +118,7 @@ class Communicator {
   };
   struct Open {
     Work work;
-    std::unique_ptr<Begun> begun;
+    std::unique_ptr<PendingAllReduce> begun;
   };
 
   int rank_, size_;

@@ -25,7 +25,7 @@ void run_ranks(int size, const std::function<void(Communicator&)>& body);
 
 /// Rank `rank` of `size` without the other ranks, whose contributions are taken to equal this rank's. A collective
 /// advances a virtual clock by its price. It predicts the time of a graph on more ranks than this machine has threads.
-class Alone : public Communicator {
+class SimulatedRank : public Communicator {
  public:
   using Communicator::Communicator;
   /// Returns the virtual clock. Collectives run one after the other. A collective that was begun runs in parallel with
@@ -34,6 +34,6 @@ class Alone : public Communicator {
   /// Advances the clock by a computation of this duration.
   virtual void compute(double seconds) = 0;
 };
-[[nodiscard]] std::unique_ptr<Alone> make_alone(int rank, int size, Pricing pricing);
+[[nodiscard]] std::unique_ptr<SimulatedRank> make_simulated_rank(int rank, int size, Pricing pricing);
 
 }  // namespace attn::communicators

@@ -78,7 +78,7 @@ class CachedDecoder final : public Decoder {
 
   [[nodiscard]] Dim vocabulary_size() const override { return vocabulary_size_; }
   [[nodiscard]] Dim capacity() const override { return options_.capacity; }
-  Ahead advance(const Advance& step) override;
+  DecoderOutput advance(const Advance& step) override;
 
   /// Replaces the encoder's features, which have the same shape as those in the options. The next sequences begin at
   /// position 0.
@@ -112,8 +112,8 @@ class CachedDecoder final : public Decoder {
     bool every_position = false, keras_hub_step = false, reads_encoder = false;
     Dim images = 0;
   };
-  void run(const Advance& step, const Run& which, Ahead& out);
-  void read(const Advance& step, Ahead& out);
+  void run(const Advance& step, const Run& which, DecoderOutput& out);
+  void read(const Advance& step, DecoderOutput& out);
 
   const backends::Backend& backend_;
   LowerStep lower_;

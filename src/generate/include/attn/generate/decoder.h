@@ -24,14 +24,14 @@ struct Advance {
 };
 
 /// The results of Decoder::advance: views that are valid until its next call.
-struct Ahead {
+struct DecoderOutput {
   Tensor logits;  ///< (rows, count or 1, V) float32: predictions for the token after each position
   Tensor hidden;  ///< (rows, count, D) float32: the hidden states before the logits; empty if not requested
 };
 
 /// Returns one row of logits. Throws Error (bad_input) with the position of the token that they are for if they give no
 /// distribution: one is NaN or +∞, or all are −∞.
-[[nodiscard]] std::span<const float> logits_of(const Ahead& ahead, Dim row, Dim position);
+[[nodiscard]] std::span<const float> logits_of(const DecoderOutput& ahead, Dim row, Dim position);
 
 /// A model that reads each token once, in order. It has `branches` rows for each sequence, a number that is fixed when
 /// it is created: a search follows several continuations. In a call with one row for each sequence, row b·branches
@@ -43,7 +43,7 @@ class Decoder {
   /// Returns the maximum number of positions of a sequence.
   [[nodiscard]] virtual Dim capacity() const = 0;
   /// Reads the new tokens, and returns logits for those that follow. Throws the errors of Executable::run.
-  virtual Ahead advance(const Advance& step) = 0;
+  virtual DecoderOutput advance(const Advance& step) = 0;
 };
 
 }  // namespace attn::generate

@@ -116,14 +116,15 @@ struct FlopTerm {
 
 /// Attention to positions hidden by causality or a window: Keras and the reference backend compute and then mask them,
 /// a kernel may skip them.
-enum class Hidden : std::uint8_t { skipped, counted };
+enum class HiddenPairs : std::uint8_t { skipped, counted };
 
 /// Returns the floating-point operations of one node of known shapes, term by term. An addition, multiplication,
 /// division or elementary function counts 1, so a multiply-add 2. Comparing, selecting, moving and integer arithmetic
 /// count 0.
-[[nodiscard]] std::vector<FlopTerm> flop_terms(const Graph& graph, const Node& node, Hidden hidden = Hidden::skipped);
+[[nodiscard]] std::vector<FlopTerm> flop_terms(const Graph& graph, const Node& node,
+                                               HiddenPairs hidden = HiddenPairs::skipped);
 /// Returns their sum. Throws Error (no_memory) if a term exceeds kMaxCount.
-[[nodiscard]] UInt128 flops(const Graph& graph, const Node& node, Hidden hidden = Hidden::skipped);
+[[nodiscard]] UInt128 flops(const Graph& graph, const Node& node, HiddenPairs hidden = HiddenPairs::skipped);
 
 /// Appends to a graph and infers shapes immediately.
 class Builder {

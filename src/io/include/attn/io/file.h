@@ -29,7 +29,7 @@ inline constexpr std::int64_t kMaxStream = std::int64_t{1} << 30;
 
 /// Returns the contents of the file `name` in the folder of `path`, for names that come from a file and must not lead
 /// elsewhere. Throws as read_file_in does, and for every symlink but those of Hugging Face's cache.
-[[nodiscard]] Bytes read_file_beside(const std::string& path, const std::string& name);
+[[nodiscard]] Bytes read_sibling_file(const std::string& path, const std::string& name);
 
 /// A mapped file that another process truncates raises SIGBUS on access to the lost part. This turns the signal into
 /// one line on stderr and exit code 3. Called once, at the start of a program.

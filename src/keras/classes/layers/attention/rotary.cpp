@@ -27,7 +27,7 @@ Angles shared_angles(Call& call, const Rotary& rotary, const std::string& place,
 }
 
 /// Returns (−x₂, x₁) for the halves x₁, x₂ of the last axis.
-Expression half_turned(const Expression& x) {
+Expression rotate_half(const Expression& x) {
   const Dim width = x.shape().back();
   const auto half = [&](std::int64_t from) {
     graph::Slice slice;
@@ -128,7 +128,7 @@ Angles angles_at(Call& call, const Rotary& rotary, ValueId positions, int rank) 
 
 Expression turned(const Expression& x, const Angles& angles) {
   Builder& b = *x.builder;
-  return x * Expression(b, angles.cos) + half_turned(x) * Expression(b, angles.sin);
+  return x * Expression(b, angles.cos) + rotate_half(x) * Expression(b, angles.sin);
 }
 
 ValueId turned(Call& call, ValueId x, const Rotary& rotary) {

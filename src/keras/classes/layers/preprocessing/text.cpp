@@ -7,7 +7,7 @@
 
 #include "classes/layers/layers.h"
 #include "classes/layers/preprocessing/categories.h"
-#include "classes/layers/preprocessing/gives_texts.h"
+#include "classes/layers/preprocessing/string_output.h"
 #include "classes/layers/preprocessing/vocabulary.h"
 
 namespace attn::keras {
@@ -107,7 +107,7 @@ class VocabularyLayer : public TextLayer {
   Vocabulary vocabulary;
 };
 
-class StringLookup : public VocabularyLayer, public GivesTexts {
+class StringLookup : public VocabularyLayer, public StringOutput {
  public:
   void fields(Fields& f) override {
     constexpr Version kSalt = 314;
@@ -174,11 +174,11 @@ class StringLookup : public VocabularyLayer, public GivesTexts {
 };
 
 /// An option of text processing: one of a few words, or null for none.
-struct Treatment {
+struct TextOption {
   std::optional<std::string> word;
   std::vector<std::string_view> allowed;
 };
-void read_field(const Ref& ref, Treatment& treatment, std::vector<std::string>& /*warnings*/) {
+void read_field(const Ref& ref, TextOption& treatment, std::vector<std::string>& /*warnings*/) {
   treatment.word.reset();
   if (ref.is_null()) return;
   if (ref.is_object())
@@ -189,7 +189,7 @@ void read_field(const Ref& ref, Treatment& treatment, std::vector<std::string>& 
     ref.fail(fmt::format("expected null or one of {}, got '{}'", fmt::join(treatment.allowed, ", "), printable(word)));
   treatment.word = word;
 }
-Json write_field(const Treatment& treatment, Version /*version*/) {
+Json write_field(const TextOption& treatment, Version /*version*/) {
   return treatment.word ? Json(*treatment.word) : Json();
 }
 
@@ -283,8 +283,8 @@ class TextVectorization : public VocabularyLayer {
     }
   }
 
-  Treatment standardize{"lower_and_strip_punctuation", {"lower", "strip_punctuation", "lower_and_strip_punctuation"}};
-  Treatment split{"whitespace", {"whitespace", "character"}};
+  TextOption standardize{"lower_and_strip_punctuation", {"lower", "strip_punctuation", "lower_and_strip_punctuation"}};
+  TextOption split{"whitespace", {"whitespace", "character"}};
   Json ngrams;
   std::vector<std::int64_t> widths;
   std::optional<Positive> output_sequence_length;

@@ -96,9 +96,9 @@ class RNN : public Recurrent {
 
 /// A recurrent layer that creates its cell.
 template <typename OwnCell>
-class OfCell : public Recurrent {
+class RecurrentWithOwnCell : public Recurrent {
  public:
-  explicit OfCell(std::string_view cell_class) {
+  explicit RecurrentWithOwnCell(std::string_view cell_class) {
     cell_.info = &class_in(rnn_cell_classes(), cell_class);
     cell_.name = snake_case(cell_class);
   }
@@ -120,7 +120,7 @@ class OfCell : public Recurrent {
 
 template <typename OwnCell>
 LayerPtr make_of_cell(std::string_view cell_class) {
-  return std::make_unique<OfCell<OwnCell>>(cell_class);
+  return std::make_unique<RecurrentWithOwnCell<OwnCell>>(cell_class);
 }
 
 constexpr std::array kRecurrentKeras2 = {Keras2Key{"implementation"}, Keras2Key{"time_major", {}, "false"},

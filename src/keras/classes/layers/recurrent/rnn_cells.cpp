@@ -54,7 +54,7 @@ void GatedCell::declare(Weights& w, Dim width) {
   if (use_bias) w.add("bias", bias_shape(), bias_values());
 }
 
-GatedCell::Dropped GatedCell::draw_dropped(Lowering& lowering, const Steps& steps) const {
+GatedCell::DropoutFactors GatedCell::draw_dropout_factors(Lowering& lowering, const Steps& steps) const {
   graph::Builder& b = lowering.builder();
   const bool gated = kind_ != graph::RnnCell::simple;
   const std::int64_t factors = gated && recurrent_dropout > 0.0 ? gates_ : 1;
@@ -71,7 +71,7 @@ GatedCell::Dropped GatedCell::draw_dropped(Lowering& lowering, const Steps& step
     }
     return out;
   };
-  Dropped out;
+  DropoutFactors out;
   out.input = draw(dropout, b.shape(steps.x)[2]);
   out.state = draw(recurrent_dropout, units);
   return out;
@@ -81,7 +81,7 @@ CellResults GatedCell::run(Lowering& lowering, const Steps& steps) {
   graph::Builder& b = lowering.builder();
   const bool elementwise =
       activation.whole == WholeActivation::none && recurrent_activation.whole == WholeActivation::none;
-  const Dropped factors = draw_dropped(lowering, steps);
+  const DropoutFactors factors = draw_dropout_factors(lowering, steps);
   const bool by_step = !elementwise || !factors.state.empty() || factors.input.size() > 1;
   if (by_step && !lowering.symbolic()) return run_unrolled(lowering, steps, factors);
   const DType dtype = policy.compute;
@@ -112,7 +112,7 @@ CellResults GatedCell::run(Lowering& lowering, const Steps& steps) {
   return results;
 }
 
-CellResults GatedCell::run_unrolled(Lowering& lowering, const Steps& steps, const Dropped& factors) {
+CellResults GatedCell::run_unrolled(Lowering& lowering, const Steps& steps, const DropoutFactors& factors) {
   graph::Builder& b = lowering.builder();
   const DType dtype = policy.compute;
   const auto variable = [&](int index) { return Expression{b, b.cast(lowering.weight(*this, index), dtype)}; };

@@ -25,12 +25,12 @@ class GatedCell : public Cell {
   [[nodiscard]] virtual bool reset_after_product() const { return false; }
   /// Dropout in training, equal for all steps: factors (B,D) for the input and (B,U) for the state; one for each gate,
   /// a single one, or none.
-  struct Dropped {
+  struct DropoutFactors {
     std::vector<graph::ValueId> input, state;
   };
-  [[nodiscard]] Dropped draw_dropped(Lowering& lowering, const Steps& steps) const;
+  [[nodiscard]] DropoutFactors draw_dropout_factors(Lowering& lowering, const Steps& steps) const;
   /// Unrolled over the steps, for an activation that needs all units of a step (softmax), and for dropout of the state.
-  [[nodiscard]] CellResults run_unrolled(Lowering& lowering, const Steps& steps, const Dropped& factors);
+  [[nodiscard]] CellResults run_unrolled(Lowering& lowering, const Steps& steps, const DropoutFactors& factors);
   void initializer_fields(Fields& f);
   void penalty_fields(Fields& f, Order order);
 

@@ -31,7 +31,7 @@ ValueId flipped(Builder& b, ValueId x, std::span<const int> axes) {
   return b.apply(slice, {x});
 }
 
-class Flip : public Taking<kX> {
+class Flip : public WithArguments<kX> {
  public:
   void fields(Fields& f) override { f("axis", axis); }
   Arg call(Call& call) override {
@@ -45,7 +45,7 @@ class Flip : public Taking<kX> {
 };
 
 template <int kAxis>
-class FlipAxis : public Taking<kX> {
+class FlipAxis : public WithArguments<kX> {
  public:
   Arg call(Call& call) override {
     Builder& b = call.builder();
@@ -57,7 +57,7 @@ class FlipAxis : public Taking<kX> {
 inline constexpr std::array<std::string_view, 1> kRot90Arguments = {"array"};
 
 /// Rotates the plane of two axes by 90 degrees, from the first axis towards the second.
-class Rot90 : public Taking<kRot90Arguments> {
+class Rot90 : public WithArguments<kRot90Arguments> {
  public:
   void fields(Fields& f) override {
     f("k", k);
@@ -90,7 +90,7 @@ class Rot90 : public Taking<kRot90Arguments> {
   Tuple axes{{0, 1}};
 };
 
-class Roll : public Taking<kX> {
+class Roll : public WithArguments<kX> {
  public:
   void fields(Fields& f) override {
     f.required("shift", shift);
@@ -127,7 +127,7 @@ class Roll : public Taking<kX> {
 // ---- copies
 
 /// Repeats each element. There is one count for all elements, or one for each.
-class Repeat : public Taking<kX> {
+class Repeat : public WithArguments<kX> {
  public:
   void fields(Fields& f) override {
     f.required("repeats", repeats);
@@ -158,7 +158,7 @@ class Repeat : public Taking<kX> {
   std::optional<std::int64_t> axis;
 };
 
-class Tile : public Taking<kX> {
+class Tile : public WithArguments<kX> {
  public:
   void fields(Fields& f) override { f.required("repeats", repeats); }
   Arg call(Call& call) override {
@@ -195,7 +195,7 @@ class Tile : public Taking<kX> {
 inline constexpr std::array<std::string_view, 1> kA = {"a"};
 
 /// Differences of neighboring elements, computed n times.
-class Diff : public Taking<kA> {
+class Diff : public WithArguments<kA> {
  public:
   void fields(Fields& f) override {
     f("n", n);
@@ -218,7 +218,7 @@ class Diff : public Taking<kA> {
 
 inline constexpr std::array<std::string_view, 2> kPadArguments = {"x", "constant_values"};
 
-class Pad : public Taking<kPadArguments> {
+class Pad : public WithArguments<kPadArguments> {
  public:
   void fields(Fields& f) override {
     f("pad_width", pad_width);

@@ -10,7 +10,7 @@ namespace {
 using graph::Builder;
 using graph::ValueId;
 
-class Cast : public Taking<kX> {
+class Cast : public WithArguments<kX> {
  public:
   void fields(Fields& f) override {
     f("dtype", dtype);
@@ -23,7 +23,7 @@ class Cast : public Taking<kX> {
 };
 
 /// Casts after clamping to the range of the dtype.
-class SaturateCast : public Taking<kX> {
+class SaturateCast : public WithArguments<kX> {
  public:
   void fields(Fields& f) override {
     f("dtype", dtype);
@@ -37,7 +37,7 @@ class SaturateCast : public Taking<kX> {
 
 /// The number of elements or axes of a tensor.
 template <bool kElements>
-class Extent : public Taking<kX> {
+class Extent : public WithArguments<kX> {
  public:
   Arg call(Call& call) override {
     const Shape& shape = call.shape("x");
@@ -50,7 +50,7 @@ class Extent : public Taking<kX> {
 };
 
 /// array(x, dtype) and convert_to_tensor(x, dtype): returns x itself, or a cast.
-class Array : public Taking<kX> {
+class Array : public WithArguments<kX> {
  public:
   void fields(Fields& f) override { f("dtype", dtype, 311); }
   Arg call(Call& call) override {
@@ -76,7 +76,7 @@ class ConvertToTensor : public Array {
 
 /// zeros_like, ones_like and empty_like.
 template <int kValue>
-class Like : public Taking<kX> {
+class Like : public WithArguments<kX> {
  public:
   void fields(Fields& f) override { f("dtype", dtype, 311); }
   Arg call(Call& call) override {
@@ -92,7 +92,7 @@ class Like : public Taking<kX> {
 
 inline constexpr std::array<std::string_view, 2> kFullLikeArguments = {"x", "fill_value"};
 
-class FullLike : public Taking<kFullLikeArguments> {
+class FullLike : public WithArguments<kFullLikeArguments> {
  public:
   void fields(Fields& f) override { f("dtype", dtype, 311); }
   Arg call(Call& call) override {
@@ -107,7 +107,7 @@ class FullLike : public Taking<kFullLikeArguments> {
 
 inline constexpr std::array<std::string_view, 1> kFillValue = {"fill_value"};
 
-class Full : public Taking<kFillValue> {
+class Full : public WithArguments<kFillValue> {
  public:
   void fields(Fields& f) override {
     f.required("shape", shape, 311);
@@ -124,7 +124,7 @@ class Full : public Taking<kFillValue> {
 };
 
 /// Adds an axis of `num_classes` elements, with 1 at index x.
-class OneHot : public Taking<kX> {
+class OneHot : public WithArguments<kX> {
  public:
   void fields(Fields& f) override {
     f.required("num_classes", num_classes);

@@ -16,7 +16,7 @@ using graph::ValueId;
 
 /// Keeps x where column − row ≤ k (≥ k for the upper triangle), and sets the rest to 0.
 template <bool kUpper>
-class Triangle : public Taking<kX> {
+class Triangle : public WithArguments<kX> {
  public:
   void fields(Fields& f) override { f("k", k); }
   Arg call(Call& call) override {
@@ -55,7 +55,7 @@ ValueId diagonal_of(Builder& b, ValueId x, std::int64_t offset, std::int64_t axi
   return sliced(b, x, rank - 2, {start, stop, columns + 1});
 }
 
-class Diagonal : public Taking<kX> {
+class Diagonal : public WithArguments<kX> {
  public:
   void fields(Fields& f) override {
     f("offset", offset);
@@ -99,7 +99,7 @@ ValueId plane_around(Builder& b, ValueId x, std::int64_t k) {
 }
 
 /// Creates a matrix from its diagonal, or extracts the diagonal of a matrix.
-class Diag : public Taking<kX> {
+class Diag : public WithArguments<kX> {
  public:
   void fields(Fields& f) override { f("k", k); }
   Arg call(Call& call) override {
@@ -115,7 +115,7 @@ class Diag : public Taking<kX> {
   std::int64_t k = 0;
 };
 
-class Diagflat : public Taking<kX> {
+class Diagflat : public WithArguments<kX> {
  public:
   void fields(Fields& f) override { f("k", k); }
   Arg call(Call& call) override {

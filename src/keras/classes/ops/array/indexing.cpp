@@ -16,7 +16,7 @@ using graph::ValueId;
 inline constexpr std::array<std::string_view, 2> kXKey = {"x", "key"};
 
 /// x[key]: integers, slices, None and one ellipsis.
-class GetItem : public Taking<kXKey> {
+class GetItem : public WithArguments<kXKey> {
  public:
   Arg call(Call& call) override {
     Builder& b = call.builder();
@@ -95,7 +95,7 @@ std::vector<std::int64_t> starts_of(Call& call) {
 }
 
 /// A window with the given starts and shape; −1 means the rest of the axis.
-class Slice : public Taking<kSliceArguments> {
+class Slice : public WithArguments<kSliceArguments> {
  public:
   void fields(Fields& f) override { f.required("shape", shape, 311); }
 
@@ -142,7 +142,7 @@ DType index_dtype(const Operand& indices) {
 }
 
 /// Returns slices of an axis (or elements of the flat array) by index.
-class Take : public Taking<kTakeArguments> {
+class Take : public WithArguments<kTakeArguments> {
  public:
   void fields(Fields& f) override { f("axis", axis); }
   Arg call(Call& call) override {
@@ -158,7 +158,7 @@ class Take : public Taking<kTakeArguments> {
   std::optional<std::int64_t> axis;
 };
 
-class TakeAlongAxis : public Taking<kTakeArguments> {
+class TakeAlongAxis : public WithArguments<kTakeArguments> {
  public:
   void fields(Fields& f) override { f("axis", axis); }
   Arg call(Call& call) override {
@@ -176,7 +176,7 @@ class TakeAlongAxis : public Taking<kTakeArguments> {
 inline constexpr std::array<std::string_view, 3> kUpdateArguments = {"inputs", "start_indices", "updates"};
 
 /// Replaces a window of x, at the given starts.
-class SliceUpdate : public Taking<kUpdateArguments> {
+class SliceUpdate : public WithArguments<kUpdateArguments> {
  public:
   Arg call(Call& call) override {
     Builder& b = call.builder();

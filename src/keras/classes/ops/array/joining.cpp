@@ -37,7 +37,7 @@ Shape joined_shape(const std::vector<Shape>& parts, std::int64_t axis) {
 }
 
 /// Concatenates tensors along an existing axis.
-class Joined : public Taking<kXs> {
+class ConcatenateOperation : public WithArguments<kXs> {
  public:
   Arg call(Call& call) override {
     const std::vector<ValueId> parts = promoted(call, "xs");
@@ -53,7 +53,7 @@ class Joined : public Taking<kXs> {
   [[nodiscard]] virtual std::int64_t along(const Shape& shape) const = 0;
 };
 
-class Concatenate : public Joined {
+class Concatenate : public ConcatenateOperation {
  public:
   void fields(Fields& f) override { f("axis", axis); }
 
@@ -62,7 +62,7 @@ class Concatenate : public Joined {
   std::int64_t axis = 0;
 };
 
-class Stack : public Taking<kX> {
+class Stack : public WithArguments<kX> {
  public:
   void fields(Fields& f) override { f("axis", axis); }
   Arg call(Call& call) override {
@@ -73,7 +73,7 @@ class Stack : public Taking<kX> {
     for (ValueId& part : parts) part = b.expand_dims(part, *at);
     return Call::result(concatenated(b, parts, *at));
   }
-  /// Keras's symbolic shape, as for Joined.
+  /// Keras's symbolic shape, as for ConcatenateOperation.
   [[nodiscard]] std::optional<std::vector<Shape>> symbolic_shapes(Call& call) override {
     const std::vector<Operand> parts = operands(call, "x");
     const Shape first = parts.front().shape();
@@ -88,16 +88,16 @@ class Stack : public Taking<kX> {
   std::int64_t axis = 0;
 };
 
-class Hstack : public Joined {
+class Hstack : public ConcatenateOperation {
   [[nodiscard]] std::int64_t along(const Shape& shape) const override { return shape.rank() == 1 ? 0 : 1; }
 };
 
-class Vstack : public Joined {
+class Vstack : public ConcatenateOperation {
   [[nodiscard]] std::int64_t along(const Shape&) const override { return 0; }
 };
 
 /// Along the third axis; (n) counts as (1, n, 1) and (n, m) as (n, m, 1).
-class Dstack : public Taking<kXs> {
+class Dstack : public WithArguments<kXs> {
  public:
   Arg call(Call& call) override {
     Builder& b = call.builder();
@@ -120,7 +120,7 @@ class Dstack : public Taking<kXs> {
   }
 };
 
-class Append : public Taking<kX1X2> {
+class Append : public WithArguments<kX1X2> {
  public:
   void fields(Fields& f) override { f("axis", axis); }
   Arg call(Call& call) override {
@@ -145,7 +145,7 @@ inline constexpr std::array<std::string_view, 8> kGridArguments = {"x 0", "x 1",
                                                                    "x 4", "x 5", "x 6", "x 7"};
 
 /// Flattens each tensor, gives it an axis of its own, and broadcasts it over the axes of the other tensors.
-class Meshgrid : public Taking<kGridArguments> {
+class Meshgrid : public WithArguments<kGridArguments> {
  public:
   void fields(Fields& f) override { f("indexing", indexing); }
   Arg call(Call& call) override {
@@ -207,7 +207,7 @@ Arg pieces(Call& call, const Axes& indices_or_sections, std::int64_t along) {
 }
 
 /// split, and hsplit, vsplit and dsplit, which have a fixed axis.
-class SplitAlong : public Taking<kX> {
+class SplitAlong : public WithArguments<kX> {
  public:
   Arg call(Call& call) override { return pieces(call, indices_or_sections, along(call.shape("x"))); }
   /// Between two given indices Keras knows the size, also for unknown axes.
@@ -257,7 +257,7 @@ class SplitAxis : public SplitAlong {
 };
 
 /// Splits into parts whose sizes differ by at most one, the larger ones first.
-class ArraySplit : public Taking<kX> {
+class ArraySplit : public WithArguments<kX> {
  public:
   void fields(Fields& f) override {
     f.required("indices_or_sections", sections);
@@ -280,7 +280,7 @@ class ArraySplit : public Taking<kX> {
   std::int64_t sections = 1, axis = 0;
 };
 
-class Unstack : public Taking<kX> {
+class Unstack : public WithArguments<kX> {
  public:
   void fields(Fields& f) override {
     f("num", num);

@@ -54,7 +54,7 @@ namespace {
 // ---- Shapes
 
 /// Reshapes. One dimension may be open: −1, or None if Keras did not know it.
-class Reshape : public Taking<kX> {
+class Reshape : public WithArguments<kX> {
  public:
   void fields(Fields& f) override {
     if (!f.reading()) {
@@ -79,12 +79,12 @@ class Reshape : public Taking<kX> {
   Shape shape;
 };
 
-class Ravel : public Taking<kX> {
+class Ravel : public WithArguments<kX> {
  public:
   Arg call(Call& call) override { return Call::result(call.builder().reshape(call.tensor("x")->id, {kUnknown})); }
 };
 
-class ExpandDims : public Taking<kX> {
+class ExpandDims : public WithArguments<kX> {
  public:
   void fields(Fields& f) override { f.required("axis", axis); }
   Arg call(Call& call) override {
@@ -104,7 +104,7 @@ class ExpandDims : public Taking<kX> {
   Axes axis = std::int64_t{0};
 };
 
-class Squeeze : public Taking<kX> {
+class Squeeze : public WithArguments<kX> {
  public:
   void fields(Fields& f) override { f("axis", axis); }
   Arg call(Call& call) override {
@@ -126,7 +126,7 @@ class Squeeze : public Taking<kX> {
   std::optional<Axes> axis;
 };
 
-class BroadcastTo : public Taking<kX> {
+class BroadcastTo : public WithArguments<kX> {
  public:
   void fields(Fields& f) override { f.required("shape", shape); }
   Arg call(Call& call) override {
@@ -139,7 +139,7 @@ class BroadcastTo : public Taking<kX> {
 
 // ---- Axes
 
-class Transpose : public Taking<kX> {
+class Transpose : public WithArguments<kX> {
  public:
   void fields(Fields& f) override { f("axes", axes); }
   Arg call(Call& call) override {
@@ -158,7 +158,7 @@ class Transpose : public Taking<kX> {
   std::optional<Axes> axes;
 };
 
-class Swapaxes : public Taking<kX> {
+class Swapaxes : public WithArguments<kX> {
  public:
   void fields(Fields& f) override {
     f.required("axis1", axis1);
@@ -178,7 +178,7 @@ class Swapaxes : public Taking<kX> {
   std::int64_t axis1 = 0, axis2 = 0;
 };
 
-class Moveaxis : public Taking<kX> {
+class Moveaxis : public WithArguments<kX> {
  public:
   void fields(Fields& f) override {
     f.required("source", source);
@@ -201,14 +201,14 @@ class Moveaxis : public Taking<kX> {
 
 // ---- Identity
 
-class Copy : public Taking<kX> {
+class Copy : public WithArguments<kX> {
  public:
   Arg call(Call& call) override { return Call::result(call.tensor("x")->id); }
 };
 
 inline constexpr std::array<std::string_view, 1> kVariable = {"variable"};
 
-class StopGradient : public Taking<kVariable> {
+class StopGradient : public WithArguments<kVariable> {
  public:
   Arg call(Call& call) override { return Call::result(call.tensor("variable")->id); }
 };

@@ -105,7 +105,7 @@ Expression update_rows(Builder& b, ValueId updates, const RowPlaces& places) {
 inline constexpr std::array<std::string_view, 3> kScatterArguments = {"indices", "values", "shape"};
 
 /// Returns zeros of `shape`, plus every value at the place that its index selects.
-class Scatter : public Taking<kScatterArguments> {
+class Scatter : public WithArguments<kScatterArguments> {
  public:
   void fields(Fields& f) override { f("shape", shape, 311); }
   Arg call(Call& call) override {
@@ -137,7 +137,7 @@ class Scatter : public Taking<kScatterArguments> {
 inline constexpr std::array<std::string_view, 3> kScatterUpdateArguments = {"inputs", "indices", "updates"};
 
 /// Returns the inputs with the selected elements replaced by the updates, or reduced together with the updates.
-class ScatterUpdate : public Taking<kScatterUpdateArguments> {
+class ScatterUpdate : public WithArguments<kScatterUpdateArguments> {
  public:
   void fields(Fields& f) override { f("reduction", reduction, 314); }
   Arg call(Call& call) override {
@@ -186,7 +186,7 @@ inline constexpr std::array<std::string_view, 2> kSegmentArguments = {"data", "s
 
 /// Reduces the rows of data that belong to the same segment. A row with a negative id is in no segment.
 template <ReduceFn kFn>
-class Segment : public Taking<kSegmentArguments> {
+class Segment : public WithArguments<kSegmentArguments> {
  public:
   void fields(Fields& f) override {
     f("num_segments", num_segments, 312);

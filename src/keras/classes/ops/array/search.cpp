@@ -27,7 +27,7 @@ Expression is_greater(const Expression& number, const Expression& x) { return x 
 
 inline constexpr std::array<std::string_view, 3> kSearchArguments = {"sorted_sequence", "values", "side"};
 
-class SearchSorted : public Taking<kSearchArguments> {
+class SearchSorted : public WithArguments<kSearchArguments> {
  public:
   void fields(Fields& f) override { f("side", side, 312); }
   Arg call(Call& call) override {
@@ -48,7 +48,7 @@ class SearchSorted : public Taking<kSearchArguments> {
 inline constexpr std::array<std::string_view, 2> kBinArguments = {"x", "bins"};
 
 /// The bin of each number; NaN is after the last bin.
-class Digitize : public Taking<kBinArguments> {
+class Digitize : public WithArguments<kBinArguments> {
  public:
   Arg call(Call& call) override {
     const Operand x(call, "x"), bins(call, "bins");
@@ -66,7 +66,7 @@ inline constexpr std::array<std::string_view, 2> kTopArguments = {"targets", "pr
 
 /// Whether the prediction of the target is among the k greatest of its row. A row with a number that is not finite has
 /// no order.
-class InTopK : public Taking<kTopArguments> {
+class InTopK : public WithArguments<kTopArguments> {
  public:
   void fields(Fields& f) override { f.required("k", k); }
   Arg call(Call& call) override {
@@ -93,7 +93,7 @@ class InTopK : public Taking<kTopArguments> {
 inline constexpr std::array<std::string_view, 1> kIndices = {"indices"};
 
 /// Converts flat indices to one index for each axis of a shape.
-class UnravelIndex : public Taking<kIndices> {
+class UnravelIndex : public WithArguments<kIndices> {
  public:
   void fields(Fields& f) override { f.required("shape", shape); }
   Arg call(Call& call) override {

@@ -54,7 +54,7 @@ ValueId axis_back(Builder& b, ValueId x, int axis) {
 
 /// sort and argsort along an axis, or of the flattened tensor.
 template <bool kIndices>
-class Sort : public Taking<kX> {
+class Sort : public WithArguments<kX> {
  public:
   void fields(Fields& f) override { f("axis", axis); }
   Arg call(Call& call) override {
@@ -75,7 +75,7 @@ class Sort : public Taking<kX> {
 };
 
 /// The k largest elements of the last axis and their indices, in descending order.
-class TopK : public Taking<kX> {
+class TopK : public WithArguments<kX> {
  public:
   void fields(Fields& f) override {
     f.required("k", k);
@@ -185,7 +185,7 @@ ValueId at_share_of_numbers(Builder& b, ValueId x, const std::vector<int>& axes,
 
 /// The median, and the base class of other quantiles.
 template <bool kSkipNan = false>
-class Median : public Taking<kX> {
+class Median : public WithArguments<kX> {
  public:
   void fields(Fields& f) override {
     f("axis", axis);

@@ -20,7 +20,7 @@ using graph::ValueId;
 inline constexpr std::array<std::string_view, 2> kStartStop = {"start", "stop"};
 
 /// `num` numbers from start to stop on a new axis.
-class Linspace : public Taking<kStartStop> {
+class Linspace : public WithArguments<kStartStop> {
  public:
   void fields(Fields& f) override {
     f("num", num, 312);
@@ -116,7 +116,7 @@ class Geomspace : public Linspace {
 };
 
 /// x to the powers 0 to N − 1 on a new last axis, with the greatest power first.
-class Vander : public Taking<kX> {
+class Vander : public WithArguments<kX> {
  public:
   void fields(Fields& f) override {
     f("N", count);
@@ -145,7 +145,7 @@ class Vander : public Taking<kX> {
 inline constexpr std::array<std::string_view, 1> kY = {"y"};
 
 /// The area below y by the trapezoidal rule. The points are at `x`, or `dx` apart.
-class Trapezoid : public Taking<kY> {
+class Trapezoid : public WithArguments<kY> {
  public:
   void fields(Fields& f) override {
     if (f.reading()) {

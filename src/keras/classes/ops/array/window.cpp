@@ -28,7 +28,7 @@ graph::Padding padding_of(const Choice& choice) {
 inline constexpr std::array<std::string_view, 1> kInputs = {"inputs"};
 
 template <bool kAverage>
-class PoolBy : public Taking<kInputs> {
+class PoolBy : public WithArguments<kInputs> {
  public:
   void fields(Fields& f) override {
     f.required("pool_size", pool_size);
@@ -54,7 +54,7 @@ class PoolBy : public Taking<kInputs> {
 
 inline constexpr std::array<std::string_view, 2> kConvArguments = {"inputs", "kernel"};
 
-class Conv : public Taking<kConvArguments> {
+class Conv : public WithArguments<kConvArguments> {
  public:
   void fields(Fields& f) override {
     f("strides", strides);
@@ -135,7 +135,7 @@ class SeparableConv : public Conv {
 inline constexpr std::array<std::string_view, 1> kPatchesOf = {"images"};
 
 /// Extracts patches of images: (B, rows, columns, height·width·C).
-class ExtractPatches : public Taking<kPatchesOf> {
+class ExtractPatches : public WithArguments<kPatchesOf> {
  public:
   /// Since 3.14, this is the only config without a name.
   void config(Fields& f) override {
@@ -204,7 +204,7 @@ class ExtractPatches : public Taking<kPatchesOf> {
 };
 
 /// Converts blocks of an image to columns and back: (B, C, H, W) and (B, C·height·width, blocks).
-class Blocks : public Taking<kX> {
+class Blocks : public WithArguments<kX> {
  public:
   void fields(Fields& f) override {
     f.required("kernel_size", kernel_size);
@@ -311,7 +311,7 @@ class Fold : public Blocks {
 
 /// Moves blocks of cells into channels, or back.
 template <bool kToDepth>
-class BlockDepth : public Taking<kX> {
+class BlockDepth : public WithArguments<kX> {
  public:
   void fields(Fields& f) override {
     f.required("block_size", block_size);

@@ -12,7 +12,7 @@
 namespace attn::open {
 
 /// Options for reading a model.
-struct Reading {
+struct ReadingOptions {
   std::optional<Shape> input_shape{};  ///< input shape without the batch; for a layer or a chain without an input
   std::optional<keras::Version> keras_version{};  ///< version of Keras that wrote the model, unless the file states it
   bool as_keras_hub = false;                      ///< read the model as KerasHub does, including its errors
@@ -36,7 +36,7 @@ struct Execution {
   backends::MatmulPrecision precision = backends::MatmulPrecision::highest;
 
   [[nodiscard]] backends::CompileOptions compile_options() const { return {threads, precision, false}; }
-  [[nodiscard]] Reading reading() const;
+  [[nodiscard]] ReadingOptions reading() const;
 };
 
 /// Returns whether the dtype is a kind of quantization: "int8", "int4", "int4:64".

@@ -29,15 +29,15 @@ struct LoadedModel {
 [[nodiscard]] bool is_folder(const std::string& path);
 
 /// Reads the config at `path`, as load_model does. Throws Error (bad_input) for a file without a config.
-[[nodiscard]] ModelText read_model_text(const std::optional<std::string>& path, const Reading& how = {});
+[[nodiscard]] ModelText read_model_text(const std::optional<std::string>& path, const ReadingOptions& how = {});
 
 /// Opens the model at `path`: Keras JSON, the short encoder config, a .keras archive, a whole-model .h5 or a folder (a
 /// preset of KerasHub, or of Hugging Face), detected by content; "-" is stdin, no path the built-in encoder. Throws
 /// Error.
-[[nodiscard]] LoadedModel load_model(const std::optional<std::string>& path, const Reading& how,
+[[nodiscard]] LoadedModel load_model(const std::optional<std::string>& path, const ReadingOptions& how,
                                      const Listener& listener);
 /// Opens a model whose config was already read.
-[[nodiscard]] LoadedModel load_model(ModelText source, const Reading& how, const Listener& listener);
+[[nodiscard]] LoadedModel load_model(ModelText source, const ReadingOptions& how, const Listener& listener);
 /// Opens the model at `path` for a run with these options. Warns if the sequence length has no effect on the model.
 [[nodiscard]] LoadedModel load_model(const std::optional<std::string>& path, const Execution& execution,
                                      const Listener& listener);

@@ -34,6 +34,6 @@ struct WeightsSource {
 [[nodiscard]] std::vector<NamedTensor> named_weights(const WeightsSource& source, const LoadedModel* model);
 /// Returns the weights under distinct names: weights that share a path in the model get their store_path instead.
 /// Without a model, the names are the file's own.
-[[nodiscard]] std::vector<NamedTensor> apart_weights(const WeightsSource& source, const LoadedModel* model);
+[[nodiscard]] std::vector<NamedTensor> weights_by_place(const WeightsSource& source, const LoadedModel* model);
 
 }  // namespace attn::open

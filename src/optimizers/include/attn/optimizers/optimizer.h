@@ -46,7 +46,7 @@ struct Range {
 };
 
 struct Pass;
-struct Moment;
+struct StepValues;
 template <typename T>
 struct Visit;
 
@@ -112,7 +112,7 @@ class Optimizer {
 
   Tensor& add(const std::string& name, Tensor tensor);
   void add_slots();
-  void share_out(std::int64_t elements);
+  void shard_variables(std::int64_t elements);
   /// Returns whether the variable is sharded. An empty variable never is: each rank keeps its state.
   [[nodiscard]] bool is_shared(std::size_t variable) const {
     return sharing_.ranks > 1 && variables_[variable].shape.size() > 0;
@@ -127,11 +127,11 @@ class Optimizer {
   /// these.
   void check(const std::vector<Tensor>& weights, const std::vector<Gradient>& gradients) const;
   [[nodiscard]] std::optional<double> decay_of(const Variable& variable) const;
-  [[nodiscard]] Moment begin_step();
+  [[nodiscard]] StepValues begin_step();
   [[nodiscard]] Pass pass() const;
   template <typename T>
-  [[nodiscard]] Visit<T> visit_of(std::size_t n, const Moment& moment, const Tensor& weight, const Gradient& gradient,
-                                  double factor) const;
+  [[nodiscard]] Visit<T> visit_of(std::size_t n, const StepValues& values, const Tensor& weight,
+                                  const Gradient& gradient, double factor) const;
   /// Returns the update directions of Muon, by variable. They are computed before any weight changes, because this
   /// takes long and can be stopped.
   [[nodiscard]] std::vector<Tensor> directions_of(const Pass& how, const std::vector<Tensor>& weights,

@@ -50,7 +50,7 @@ struct Prediction {
 /// gathered from all groups. Throws Error (usage) as rows_of_group() does.
 [[nodiscard]] Prediction predict(const graph::Graph& model, Kind kind, int ranks, int groups, const Cluster& cluster);
 /// Returns the all-gathers of the outputs: one for each output whose rows are distributed over groups.
-[[nodiscard]] std::vector<CollectiveCall> gathers(const graph::Graph& model, const RowsOfGroup& rows);
+[[nodiscard]] std::vector<CollectiveCall> gathers(const graph::Graph& model, const GroupRows& rows);
 [[nodiscard]] double seconds_across(const Cluster& cluster, const CollectiveCall& call, int ranks, int groups);
 
 /// Returns the weak-scaling efficiency of a training step with a fixed number of rows per rank. The all-reduce of the

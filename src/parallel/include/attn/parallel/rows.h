@@ -9,7 +9,7 @@
 
 namespace attn::parallel {
 
-struct RowsOfGroup {
+struct GroupRows {
   /// The graph of a data-parallel rank, except that its outputs hold only the group's rows.
   Parallel part;
   /// The rows of each group, for each output and for each array of scores. Empty if every group has all rows.
@@ -18,6 +18,6 @@ struct RowsOfGroup {
 
 /// Returns the graph of a group's rows. Throws Error (usage) if there are fewer rows than groups, or if a row's result
 /// depends on other rows.
-[[nodiscard]] RowsOfGroup rows_of_group(const graph::Graph& graph, int group, int groups);
+[[nodiscard]] GroupRows rows_of_group(const graph::Graph& graph, int group, int groups);
 
 }  // namespace attn::parallel

@@ -60,13 +60,13 @@ struct Plan {
 
 /// A range of the arena and the steps during which it is in use, from the one that writes it to the last that reads it.
 /// All values that share the range count: views, and results that overwrite it.
-struct Stay {
+struct Allocation {
   graph::ValueId value = graph::kNone;  ///< the value written first
   std::int64_t offset = 0, bytes = 0;
   int first = 0, last = 0;  ///< step numbers; the number of steps stands for the end of a run
 };
 
-/// Returns every stay, ordered by first step.
-[[nodiscard]] std::vector<Stay> stays(const Plan& plan);
+/// Returns every allocation, ordered by first step.
+[[nodiscard]] std::vector<Allocation> allocations(const Plan& plan);
 
 }  // namespace attn::plan

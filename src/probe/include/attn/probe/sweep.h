@@ -14,7 +14,7 @@
 namespace attn::probe {
 
 /// The positions whose logits a sweep computes.
-enum class Wanted { all_positions, last_position };
+enum class LogitPositions { all_positions, last_position };
 
 /// The pass of a prompt, and copies of it that share everything before the edited point. They run as rows of a batch.
 class Sweep {
@@ -22,7 +22,7 @@ class Sweep {
   /// Runs the prompt once, and keeps what copies with edits at these values of `lowered`, a graph for one row, need;
   /// and the values `others`.
   Sweep(const Subject& subject, Lowered lowered, Prompt prompt, std::vector<graph::ValueId> sites,
-        Wanted wanted = Wanted::all_positions, const std::vector<graph::ValueId>& others = {});
+        LogitPositions wanted = LogitPositions::all_positions, const std::vector<graph::ValueId>& others = {});
 
   [[nodiscard]] const Lowered& lowered() const { return lowered_; }
   [[nodiscard]] const Prompt& prompt() const { return prompt_; }
@@ -44,7 +44,7 @@ class Sweep {
   const Subject& subject_;
   Lowered lowered_;
   Prompt prompt_;
-  Wanted wanted_;
+  LogitPositions wanted_;
   std::map<graph::ValueId, std::vector<graph::ValueId>> frontiers_;
   Values values_;
   Tensor logits_;

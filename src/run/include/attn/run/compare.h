@@ -48,10 +48,10 @@ struct OutputComparison {
                                                           const std::vector<NamedTexts>& got);
 
 /// Similarity of two arrays of one shape, over the elements that are finite on both sides.
-struct Likeness {
+struct Similarity {
   /// ‖b − a‖ / ‖a‖ and a·b / (‖a‖ ‖b‖). NaN if the divisor is 0; the relative difference of equal arrays is 0.
   double relative = 0, cosine = 0;
 };
-[[nodiscard]] Likeness likeness(const Tensor& a, const Tensor& b);
+[[nodiscard]] Similarity similarity(const Tensor& a, const Tensor& b);
 
 }  // namespace attn::run

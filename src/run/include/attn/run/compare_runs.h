@@ -56,7 +56,7 @@ struct ArrayComparison {
   Tolerance tolerance;
   OutputComparison values;
   // Set if the values could be compared:
-  Likeness likeness;
+  Similarity similarity;
   DType steps_dtype = DType::float32;  ///< `max_steps` counts steps (ULP) of this dtype, the coarser of the two
   std::uint64_t max_steps = 0;
   Histogram histogram;

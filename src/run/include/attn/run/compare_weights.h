@@ -13,7 +13,7 @@
 namespace attn::run {
 
 /// An array on one side only.
-struct LoneArray {
+struct UnpairedArray {
   std::string name;
   Shape shape;
   DType dtype = DType::float32;
@@ -26,12 +26,12 @@ struct PairedArray {
   DType dtype_a = DType::float32, dtype_b = DType::float32;
   /// Compares b with a; empty if the shapes differ.
   std::optional<OutputComparison> values;
-  Likeness likeness;  ///< valid if `values` is set
+  Similarity similarity;  ///< valid if `values` is set
   bool equal = false;
 };
 
 struct WeightsComparison {
-  std::vector<LoneArray> only_a, only_b;
+  std::vector<UnpairedArray> only_a, only_b;
   std::vector<PairedArray> both;  ///< the arrays in the order of `a`
   [[nodiscard]] bool equal() const;
 };

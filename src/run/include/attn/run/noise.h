@@ -23,9 +23,9 @@ struct Noise {
 [[nodiscard]] Noise noise_of(std::span<const double> seconds);
 
 /// Measures the CPU time of other processes (Linux: /proc/stat minus this process's own time).
-class OtherLoad {
+class SystemLoad {
  public:
-  OtherLoad();
+  SystemLoad();
   /// Returns the mean number of busy cores since construction; empty before two clock ticks have passed.
   [[nodiscard]] std::optional<double> cores() const;
 

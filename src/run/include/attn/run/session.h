@@ -29,7 +29,7 @@ struct StepTime {
   std::string kernel;     ///< name of the implementation that ran
   double seconds = 0;
   UInt128 flops = 0;
-  bool of_bytes = false;  ///< whether multiplies_bytes() is true of the operation
+  bool of_bytes = false;  ///< whether is_int8_product() is true of the operation
   Traffic bytes;          ///< all bytes that the step reads and writes, each counted once
 };
 

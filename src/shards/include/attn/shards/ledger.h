@@ -11,14 +11,14 @@
 namespace attn::shards {
 
 /// The settings that all outputs of a run depend on.
-struct Recipe {
+struct RunSettings {
   std::string model;    ///< hash of the model's files
   std::string options;  ///< the options that change results, as text
   std::string attn;     ///< version of attn
 };
 
 /// Numbers of finished and failed files.
-struct Tally {
+struct FileCounts {
   std::int64_t done = 0, failed = 0;
 };
 
@@ -27,7 +27,7 @@ struct Tally {
 class Ledger {
  public:
   /// Creates the folder if it does not exist.
-  Ledger(std::string folder, Recipe recipe);
+  Ledger(std::string folder, RunSettings recipe);
 
   [[nodiscard]] const std::string& folder() const noexcept { return folder_; }
   /// Returns the path of the output, out/<stem>.npz.
@@ -48,7 +48,7 @@ class Ledger {
   void fail(const WorkItem& item, const std::string& error) const;
 
   /// Counts these items since this ledger was opened, over all processes; the `fit` items from before count as done.
-  [[nodiscard]] Tally tally(std::span<const WorkItem> items, std::int64_t fit) const;
+  [[nodiscard]] FileCounts tally(std::span<const WorkItem> items, std::int64_t fit) const;
 
   /// Writes manifest.jsonl, a line for each output of the items, and failed.jsonl, a line for each failure, from the
   /// records of all processes. The process that ends last writes the complete lists.
@@ -63,7 +63,7 @@ class Ledger {
   }
 
   std::string folder_;
-  Recipe recipe_;
+  RunSettings recipe_;
   std::int64_t opened_ = 0;  // time of opening in nanoseconds, by the file system's clock
 };
 

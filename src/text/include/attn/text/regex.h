@@ -26,7 +26,7 @@ class Regex {
  public:
   enum class Subject : std::uint8_t { any_bytes, valid_utf8 };
   /// A range of a text: its first byte, and the first byte after it.
-  using Found = std::pair<std::size_t, std::size_t>;
+  using Match = std::pair<std::size_t, std::size_t>;
 
   /// Throws RegexError if `expression` is invalid or longer than 32 KiB.
   Regex(std::string_view expression, Subject subject);
@@ -35,7 +35,7 @@ class Regex {
   /// steps, or two for each byte of the text.
   [[nodiscard]] bool matches_start(std::string_view text) const { return match(text, 0, true).has_value(); }
   /// Returns the first match at or after `from`. Throws RegexError under the same limits.
-  [[nodiscard]] std::optional<Found> find(std::string_view text, std::size_t from) const {
+  [[nodiscard]] std::optional<Match> find(std::string_view text, std::size_t from) const {
     return match(text, from, false);
   }
 
@@ -43,7 +43,7 @@ class Regex {
   struct Free {
     void operator()(pcre2_real_code_8* code) const;
   };
-  [[nodiscard]] std::optional<Found> match(std::string_view text, std::size_t from, bool anchored) const;
+  [[nodiscard]] std::optional<Match> match(std::string_view text, std::size_t from, bool anchored) const;
 
   Subject subject_;
   std::unique_ptr<pcre2_real_code_8, Free> code_;

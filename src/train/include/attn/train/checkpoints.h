@@ -12,7 +12,7 @@ namespace attn::train {
 using WriteArchive = std::function<void(const std::string& path)>;
 
 /// Returns "trained.step12.keras" for "trained.keras".
-[[nodiscard]] std::string beside(const std::string& file, std::int64_t step);
+[[nodiscard]] std::string checkpoint_path(const std::string& file, std::int64_t step);
 
 /// Writes to `file`, else to the system's folder for temporary files and throws an error with that path: a full disk
 /// must not lose the training.

@@ -16,22 +16,22 @@ namespace attn::train {
 
 /// A callback before its direction is resolved.
 template <typename Callback>
-struct Told {
+struct UnresolvedCallback {
   Callback callback;
   std::string mode = "auto";
 };
 
 /// The values that a training has for each epoch.
-struct Watchable {
+struct MonitoredValues {
   std::vector<std::string> names;   ///< "loss", "val_loss", …
   std::vector<std::string> lists;   ///< names of values with several numbers, which cannot be monitored
   std::vector<std::string> rising;  ///< names of values for which more is better
   std::string usual;  ///< name of the default value: "val_loss" if there is validation data, otherwise "loss"
 };
-[[nodiscard]] Watchable watchable(const keras::LossGraph& model, bool validates);
+[[nodiscard]] MonitoredValues monitored_values(const keras::LossGraph& model, bool validates);
 
 /// Sets the default name of the monitor and its direction. Throws Error (usage) for an unknown name.
-void resolve(Monitor& monitor, const std::string& mode, const Watchable& known);
+void resolve(Monitor& monitor, const std::string& mode, const MonitoredValues& known);
 
 struct EpochVerdict {
   Logs logs;                            ///< Keras's logs of the epoch
@@ -45,9 +45,9 @@ struct EpochVerdict {
 class EpochCallbacks {
  public:
   /// Takes the counts of a resumed training. Throws Error (usage) for a value that the training lacks.
-  EpochCallbacks(const std::optional<Told<EarlyStopping>>& early_stopping,
-                 const std::optional<Told<ReduceLROnPlateau>>& reduce_lr, bool saves_best, const Watchable& known,
-                 const State& state);
+  EpochCallbacks(const std::optional<UnresolvedCallback<EarlyStopping>>& early_stopping,
+                 const std::optional<UnresolvedCallback<ReduceLROnPlateau>>& reduce_lr, bool saves_best,
+                 const MonitoredValues& known, const State& state);
 
   /// Counts the epoch, and changes the learning rate; an exception leaves all counts unchanged.
   EpochVerdict end_of_epoch(const EpochEvent& event, Trainer& trainer);

@@ -22,7 +22,7 @@ struct ExpectedLosses {
 [[nodiscard]] ExpectedLosses read_expected_losses(const std::string& path);
 
 /// The losses of the training.
-struct HadLosses {
+struct ActualLosses {
   std::span<const Point> points;
   std::vector<double> epochs;  ///< losses by epoch; the last one belongs to `last_epoch`
   std::int64_t last_epoch = 0;
@@ -30,7 +30,7 @@ struct HadLosses {
 
 /// Describes the first loss that differs and counts the others; nothing if all agree. Losses of steps and epochs that
 /// only one side has are ignored; throws Error (bad_input) if they have none in common.
-[[nodiscard]] std::optional<std::string> differing_losses(const ExpectedLosses& expected, const HadLosses& had,
+[[nodiscard]] std::optional<std::string> differing_losses(const ExpectedLosses& expected, const ActualLosses& had,
                                                           double rtol, double atol, const std::string& path);
 
 }  // namespace attn::train

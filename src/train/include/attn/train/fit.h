@@ -37,12 +37,12 @@ struct FitOptions {
 };
 
 /// The range of the data that an epoch reads.
-struct Stretch {
+struct EpochRange {
   std::int64_t pass = 0;                ///< number of complete passes over the data before the range
   std::int64_t first = 0, batches = 0;  ///< batches of the current pass
 };
 /// `epoch` counts from 0. Matches keras/src/trainers/epoch_iterator.py for arrays.
-[[nodiscard]] Stretch stretch_of(std::int64_t epoch, std::int64_t rows, const FitOptions& options);
+[[nodiscard]] EpochRange epoch_range_of(std::int64_t epoch, std::int64_t rows, const FitOptions& options);
 
 /// The sums of a metric over batches.
 struct Running {

@@ -35,8 +35,8 @@ struct Setup {
   std::optional<double> validation_split;
   std::optional<std::string> class_weight;  ///< weights by class, as JSON
   CompileChanges changes;
-  std::optional<Told<EarlyStopping>> early_stopping;
-  std::optional<Told<ReduceLROnPlateau>> reduce_lr;
+  std::optional<UnresolvedCallback<EarlyStopping>> early_stopping;
+  std::optional<UnresolvedCallback<ReduceLROnPlateau>> reduce_lr;
   std::vector<std::string> frozen, trained;  ///< patterns of layers
   std::optional<LowRank> lora;
   std::vector<std::string> lora_layers;  ///< patterns of layers; empty: all layers

@@ -18,7 +18,7 @@ namespace attn::train {
 inline constexpr std::int64_t kMostCounted = std::int64_t{1} << 53;
 
 /// The counts of a callback.
-struct Watched {
+struct CallbackState {
   std::int64_t wait = 0, cooldown = 0, best_epoch = 0;
   std::optional<double> best;
 };
@@ -35,7 +35,7 @@ struct State {
   std::map<std::string, std::string> data;               ///< the fingerprints of the data
   std::map<std::string, std::int64_t> draws;
   std::vector<std::string> frozen;  ///< layers that options froze
-  Watched early_stopping, reduce_lr, save_best;
+  CallbackState early_stopping, reduce_lr, save_best;
   /// The weights that early stopping will restore, in the order of the model's weights; empty if there are none.
   std::vector<Tensor> best_weights;
   std::map<int, Tensor> unmerged;  ///< StoredWeights::unmerged

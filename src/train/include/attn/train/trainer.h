@@ -137,8 +137,8 @@ class Trainer {
   Program& planned(const Batch& batch, bool training);
   /// Makes everything of a program except the executable.
   [[nodiscard]] std::unique_ptr<Program> plan_of(const Batch& batch, Purpose purpose);
-  [[nodiscard]] bool shares_out(const Batch& batch) const;
-  void share_out(Program& program, graph::Graph& graph, Dim rows) const;
+  [[nodiscard]] bool splits_batch(const Batch& batch) const;
+  void parallelize_step(Program& program, graph::Graph& graph, Dim rows) const;
   [[nodiscard]] parallel::Parallel parts_of(const graph::Graph& graph, Dim rows) const;
   [[nodiscard]] parallel::Parallel rows_of_rank(const Program& program, const graph::Graph& graph) const;
   void compile(Program& program) const;

@@ -7,10 +7,10 @@
 
 namespace attn::run {
 
-class Origins {
+class Producers {
  public:
   /// The graph must outlive this.
-  explicit Origins(const graph::Graph& graph) : graph_(graph), producer_(graph.values.size(), graph::kNone) {
+  explicit Producers(const graph::Graph& graph) : graph_(graph), producer_(graph.values.size(), graph::kNone) {
     for (std::size_t i = 0; i < graph.nodes.size(); ++i)
       for (const graph::ValueId output : graph.nodes[i].outputs)
         producer_[static_cast<std::size_t>(output)] = static_cast<graph::NodeId>(i);

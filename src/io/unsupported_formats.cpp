@@ -1,4 +1,4 @@
-#include "attn/io/other_kinds.h"
+#include "attn/io/unsupported_formats.h"
 
 #include <array>
 
@@ -28,7 +28,7 @@ bool is_checkpoint(std::string_view text, std::string_view path) {
          (shard != std::string_view::npos && name.find("-of-", shard) != std::string_view::npos);
 }
 
-constexpr std::array<OtherKind, 9> kOtherKinds{
+constexpr std::array<UnsupportedFormat, 9> kUnsupportedFormats{
     {{"saved_model.pb",
       "a TensorFlow SavedModel, which contains TensorFlow graphs and is not supported; load it in Python "
       "(tf_keras.models.load_model) and save it as .keras or .h5"},
@@ -45,15 +45,15 @@ constexpr std::array<OtherKind, 9> kOtherKinds{
 
 }  // namespace
 
-std::span<const OtherKind> other_kinds() { return kOtherKinds; }
+std::span<const UnsupportedFormat> unsupported_formats() { return kUnsupportedFormats; }
 
-void refuse_other_kind(const Bytes& file, const std::string& path) {
+void refuse_unsupported_format(const Bytes& file, const std::string& path) {
   const std::string_view text = file.text();
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   if (first != std::string_view::npos && text[first] == '{') return;
   if (text.starts_with("GGUF")) throw bad_input("{}: {}", printable(path), kLlamaCpp);
   if (is_checkpoint(text, path)) throw bad_input("{}: {}", printable(path), kCheckpoint);
-  for (const OtherKind& kind : kOtherKinds)
+  for (const UnsupportedFormat& kind : kUnsupportedFormats)
     if (path.ends_with(kind.ending)) throw bad_input("{}: {}", printable(path), kind.what);
 }
 

@@ -10,6 +10,6 @@ namespace attn::keras {
 
 /// Collects warnings about the layers of a built model, such as heads that do not fill the width, and numbers beyond
 /// float16. `document` has the layers' locations. Throws Collected if the list of problems is full.
-void find_surprises(Layer& root, const Document& document, std::vector<Problem>& problems);
+void find_model_warnings(Layer& root, const Document& document, std::vector<Problem>& problems);
 
 }  // namespace attn::keras

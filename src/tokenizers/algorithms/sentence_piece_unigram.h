@@ -12,9 +12,9 @@ namespace attn::tokenizers {
 
 /// Sums are in single precision in the order of the library's release 0.2. Rounding decides between equal segmentations
 /// ("t" and "tt", "tt" and "t"), and older releases add in another order.
-class PieceCut {
+class SentencePieceUnigram {
  public:
-  explicit PieceCut(const ModelProto& proto);
+  explicit SentencePieceUnigram(const ModelProto& proto);
 
   /// Appends the ids of a text's pieces. Letters that are not pieces become bytes if the model has them; otherwise
   /// adjacent ones become one unknown piece.

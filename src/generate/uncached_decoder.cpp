@@ -1,4 +1,4 @@
-#include "attn/generate/whole_decoder.h"
+#include "attn/generate/uncached_decoder.h"
 
 #include <algorithm>
 #include <cmath>
@@ -37,13 +37,13 @@ bool is_softmax(const graph::Graph& graph, graph::ValueId output) {
 
 }  // namespace
 
-WholeInputs whole_inputs(const graph::Graph& graph, const std::string& name) {
+SequenceInputs sequence_inputs(const graph::Graph& graph, const std::string& name) {
   const auto refuse = [&](std::string_view what) { return bad_input("{}: {}, so it cannot generate", name, what); };
   if (graph.outputs.size() != 1) throw refuse("it does not have exactly one output");
   const graph::Value& output = graph.value(graph.outputs.front().value);
   if (output.shape.rank() != 3 || !is_floating(output.dtype))
     throw refuse("its output is not logits (batch, length, vocabulary)");
-  WholeInputs out;
+  SequenceInputs out;
   bool found = false;
   for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
     if (graph.value(graph.inputs[i]).name == "padding_mask") {
@@ -64,10 +64,10 @@ WholeInputs whole_inputs(const graph::Graph& graph, const std::string& name) {
   return out;
 }
 
-WholeDecoder::WholeDecoder(const backends::Backend& backend, graph::Graph graph, std::vector<Tensor> weights,
-                           const WholeInputs& inputs, Dim branches,
-                           const std::vector<std::vector<Token>>& encoder_tokens,
-                           const backends::CompileOptions& options)
+UncachedDecoder::UncachedDecoder(const backends::Backend& backend, graph::Graph graph, std::vector<Tensor> weights,
+                                 const SequenceInputs& inputs, Dim branches,
+                                 const std::vector<std::vector<Token>>& encoder_tokens,
+                                 const backends::CompileOptions& options)
     : tokens_input_(inputs.tokens), mask_input_(inputs.mask) {
   const graph::ValueId output = graph.outputs.front().value;
   const Shape shape = graph.value(output).shape;
@@ -91,9 +91,9 @@ WholeDecoder::WholeDecoder(const backends::Backend& backend, graph::Graph graph,
   session_ = std::make_unique<run::Session>(backend, std::move(graph), std::move(weights), options);
 }
 
-WholeDecoder::~WholeDecoder() = default;
+UncachedDecoder::~UncachedDecoder() = default;
 
-void WholeDecoder::run(Token filler) {
+void UncachedDecoder::run(Token filler) {
   const Tensor& array = inputs_[tokens_input_];
   for (Dim row = 0; row < rows_; ++row) {
     const auto& tokens = tokens_[static_cast<std::size_t>(row)];
@@ -108,7 +108,7 @@ void WholeDecoder::run(Token filler) {
 }
 
 /// Appends the tokens of the step to the rows that they continue.
-void WholeDecoder::place(const Advance& step) {
+void UncachedDecoder::place(const Advance& step) {
   const Dim each = rows_ / step.rows;
   const std::vector<std::vector<Token>> before = tokens_;
   for (Dim row = 0; row < rows_; ++row) {
@@ -126,7 +126,7 @@ void WholeDecoder::place(const Advance& step) {
 }
 
 /// Returns the logits that the step requests. For a softmax output, ln p is used.
-Tensor WholeDecoder::asked(const Advance& step) const {
+Tensor UncachedDecoder::asked(const Advance& step) const {
   const Dim count = step.every_position ? step.count : 1, each = rows_ / step.rows;
   Tensor logits(DType::float32, {step.rows, count, vocabulary_size_});
   const auto to = logits.as<float>();
@@ -144,7 +144,7 @@ Tensor WholeDecoder::asked(const Advance& step) const {
   return logits;
 }
 
-Ahead WholeDecoder::advance(const Advance& step) {
+DecoderOutput UncachedDecoder::advance(const Advance& step) {
   if (step.position + step.count > capacity_)
     throw internal_error("positions up to {} were requested from a decoder with {}", step.position + step.count,
                          capacity_);
@@ -155,7 +155,7 @@ Ahead WholeDecoder::advance(const Advance& step) {
 }
 
 /// Checks that tokens after the current ones do not change the result.
-void WholeDecoder::check_causal(const Advance& step) {
+void UncachedDecoder::check_causal(const Advance& step) {
   is_checked_ = true;
   run(0);
   const Tensor padded = asked(step);

@@ -1,4 +1,4 @@
-#include "refusals.h"
+#include "requirements.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "answer.h"
+#include "status.h"
 
 #include <fmt/format.h>
 
@@ -36,10 +36,10 @@ cudaError_t answer(const Ask& ask, double seconds, std::string_view doing) {
 
 }  // namespace
 
-cudaError_t answer_of(cudaStream_t stream, double seconds, std::string_view doing) {
+cudaError_t status_of(cudaStream_t stream, double seconds, std::string_view doing) {
   return answer([stream] { return cudaStreamQuery(stream); }, seconds, doing);
 }
-cudaError_t answer_of(cudaEvent_t event, double seconds, std::string_view doing) {
+cudaError_t status_of(cudaEvent_t event, double seconds, std::string_view doing) {
   return answer([event] { return cudaEventQuery(event); }, seconds, doing);
 }
 

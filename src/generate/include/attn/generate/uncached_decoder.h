@@ -17,7 +17,7 @@ class Session;
 namespace attn::generate {
 
 /// The graph inputs that are tokens, (rows, length) integers each.
-struct WholeInputs {
+struct SequenceInputs {
   std::size_t tokens = 0;              ///< the sequence that is continued
   std::optional<std::size_t> encoder;  ///< the sequence that the encoder reads
   std::optional<std::size_t> mask;     ///< "padding_mask": 1 for the tokens of the continued sequence, then 0
@@ -27,23 +27,23 @@ struct WholeInputs {
 /// The continued one is as long as the single output (rows, length, V) and indexes V rows; the last such input if there
 /// are several. Another one belongs to the encoder. Throws Error (bad_input) with the graph's `name` if the graph
 /// differs.
-[[nodiscard]] WholeInputs whole_inputs(const graph::Graph& graph, const std::string& name);
+[[nodiscard]] SequenceInputs sequence_inputs(const graph::Graph& graph, const std::string& name);
 
 /// Fills missing positions with token 0. Its only state is the tokens, so branches cost nothing.
-class WholeDecoder final : public Decoder {
+class UncachedDecoder final : public Decoder {
  public:
   /// `encoder_tokens` has a sequence for each row, no longer than the encoder's input, if the graph has one. The rows
   /// of the graph are a batch times `branches`. The backend must outlive this.
-  WholeDecoder(const backends::Backend& backend, graph::Graph graph, std::vector<Tensor> weights,
-               const WholeInputs& inputs, Dim branches, const std::vector<std::vector<Token>>& encoder_tokens,
-               const backends::CompileOptions& options);
-  ~WholeDecoder() override;
+  UncachedDecoder(const backends::Backend& backend, graph::Graph graph, std::vector<Tensor> weights,
+                  const SequenceInputs& inputs, Dim branches, const std::vector<std::vector<Token>>& encoder_tokens,
+                  const backends::CompileOptions& options);
+  ~UncachedDecoder() override;
 
   [[nodiscard]] Dim vocabulary_size() const override { return vocabulary_size_; }
   [[nodiscard]] Dim capacity() const override { return capacity_; }
   /// Returns no hidden states. Throws Error (bad_input) at the first call if the prediction at a position depends on
   /// later tokens.
-  Ahead advance(const Advance& step) override;
+  DecoderOutput advance(const Advance& step) override;
 
  private:
   /// Computes logits (rows, length, V) for the current tokens, followed by `filler`.

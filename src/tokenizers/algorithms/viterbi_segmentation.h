@@ -12,7 +12,7 @@
 namespace attn::tokenizers {
 
 /// A part of a text; id -1: a letter that is not a token.
-struct CutPart {
+struct Segment {
   std::size_t from, to;
   Id id;
 };
@@ -22,7 +22,8 @@ struct CutPart {
 /// whose rounding decides between almost equal segmentations. The first one found of equal sums wins: the search goes
 /// from left to right, so its last token is the longest.
 template <typename Number, typename ScoreOf, typename Take>
-void likeliest_cut(std::string_view text, const Trie& trie, ScoreOf&& score_of, Number unknown_score, Take&& take) {
+void viterbi_segmentation(std::string_view text, const Trie& trie, ScoreOf&& score_of, Number unknown_score,
+                          Take&& take) {
   struct Best {
     Number score = 0;
     std::size_t from = std::string_view::npos;
@@ -30,7 +31,7 @@ void likeliest_cut(std::string_view text, const Trie& trie, ScoreOf&& score_of, 
   };
   std::size_t base = 0;       // parts before this position are final
   std::vector<Best> best(1);  // the best segmentation up to each position from `base` on, as far as a token reaches
-  std::vector<CutPart> parts;
+  std::vector<Segment> parts;
   const auto offer = [&](std::size_t to, Number score, std::size_t from, Id id) {
     if (to - base >= best.size()) best.resize(to - base + 1);
     Best& there = best[to - base];

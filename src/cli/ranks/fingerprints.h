@@ -1,4 +1,4 @@
-// Facts that ranks must agree on before they compute together.
+// Hashes that ranks compare before they compute: model, data and options must be equal on all ranks.
 #pragma once
 
 #include <span>
@@ -8,13 +8,13 @@
 
 namespace attn::cli {
 
-struct Fact {
+struct Fingerprint {
   std::string name;  ///< the subject of "rank 1 has not the same model"
   std::string hash;  ///< 64 hexadecimal digits
 };
 
-[[nodiscard]] Fact fact_of(std::string name, const std::string& text);
+[[nodiscard]] Fingerprint fingerprint_of(std::string name, const std::string& text);
 /// Returns a hash of a few sampled numbers of every array. Different files almost always differ in it.
-[[nodiscard]] Fact fact_of(std::string name, std::span<const Tensor> tensors);
+[[nodiscard]] Fingerprint fingerprint_of(std::string name, std::span<const Tensor> tensors);
 
 }  // namespace attn::cli

@@ -1,4 +1,4 @@
-#include "ranks/facts.h"
+#include "ranks/fingerprints.h"
 
 #include <algorithm>
 #include <utility>
@@ -7,11 +7,11 @@
 
 namespace attn::cli {
 
-Fact fact_of(std::string name, const std::string& text) {
+Fingerprint fingerprint_of(std::string name, const std::string& text) {
   return {std::move(name), io::sha256(std::as_bytes(std::span(text)))};
 }
 
-Fact fact_of(std::string name, std::span<const Tensor> tensors) {
+Fingerprint fingerprint_of(std::string name, std::span<const Tensor> tensors) {
   constexpr std::int64_t kSamples = 64;
   std::string text;
   for (const Tensor& tensor : tensors) {
@@ -21,7 +21,7 @@ Fact fact_of(std::string name, std::span<const Tensor> tensors) {
       text.append(reinterpret_cast<const char*>(tensor.data() + i * bytes), static_cast<std::size_t>(bytes));
     }
   }
-  return fact_of(std::move(name), text);
+  return fingerprint_of(std::move(name), text);
 }
 
 }  // namespace attn::cli

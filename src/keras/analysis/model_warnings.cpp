@@ -1,4 +1,4 @@
-#include "analysis/surprises.h"
+#include "analysis/model_warnings.h"
 
 #include <cmath>
 #include <limits>
@@ -137,7 +137,7 @@ class Watcher {
 
 }  // namespace
 
-void find_surprises(Layer& root, const Document& document, std::vector<Problem>& problems) {
+void find_model_warnings(Layer& root, const Document& document, std::vector<Problem>& problems) {
   Watcher(document, problems).watch(root);
 }
 

@@ -6,9 +6,9 @@
 namespace attn::keras {
 
 /// The call returns vocabulary indices (int64) instead of strings as in Keras, because a graph contains only numbers.
-class GivesTexts {
+class StringOutput {
  public:
-  virtual ~GivesTexts() = default;
+  virtual ~StringOutput() = default;
   /// The vocabulary.
   [[nodiscard]] virtual text::Lookup places() const = 0;
 };

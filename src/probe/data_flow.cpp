@@ -1,4 +1,4 @@
-#include "wiring.h"
+#include "data_flow.h"
 
 #include <algorithm>
 
@@ -8,7 +8,7 @@ using graph::at;
 using graph::NodeId;
 using graph::ValueId;
 
-Wiring::Wiring(const graph::Graph& graph)
+DataFlow::DataFlow(const graph::Graph& graph)
     : graph_(graph),
       producer_(graph.values.size(), graph::kNone),
       readers_(graph.values.size()),
@@ -23,12 +23,12 @@ Wiring::Wiring(const graph::Graph& graph)
   }
 }
 
-const graph::Node* Wiring::producer(ValueId value) const {
+const graph::Node* DataFlow::producer(ValueId value) const {
   const NodeId node = producer_[at(value)];
   return node == graph::kNone ? nullptr : &graph_.nodes[at(node)];
 }
 
-std::vector<bool> Wiring::descendants(ValueId value) const {
+std::vector<bool> DataFlow::descendants(ValueId value) const {
   std::vector<bool> out(graph_.values.size(), false);
   out[at(value)] = true;
   for (const graph::Node& node : graph_.nodes) {
@@ -38,7 +38,7 @@ std::vector<bool> Wiring::descendants(ValueId value) const {
   return out;
 }
 
-std::vector<bool> Wiring::ancestors(ValueId value) const {
+std::vector<bool> DataFlow::ancestors(ValueId value) const {
   std::vector<bool> out(graph_.values.size(), false);
   out[at(value)] = true;
   for (std::size_t i = graph_.nodes.size(); i-- > 0;) {
@@ -49,7 +49,7 @@ std::vector<bool> Wiring::ancestors(ValueId value) const {
   return out;
 }
 
-std::vector<ValueId> Wiring::frontier(ValueId value) const {
+std::vector<ValueId> DataFlow::frontier(ValueId value) const {
   const std::vector<bool> behind = descendants(value);
   std::vector<ValueId> out;
   for (const graph::Node& node : graph_.nodes) {

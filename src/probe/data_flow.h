@@ -8,9 +8,9 @@
 namespace attn::probe {
 
 /// The graph must outlive this, and not change.
-class Wiring {
+class DataFlow {
  public:
-  explicit Wiring(const graph::Graph& graph);
+  explicit DataFlow(const graph::Graph& graph);
 
   [[nodiscard]] const graph::Graph& graph() const { return graph_; }
   /// Returns the node that computes a value; null for inputs, weights and constants.

@@ -10,14 +10,14 @@
 namespace attn::io {
 
 /// A format, recognized by the file's extension.
-struct OtherKind {
+struct UnsupportedFormat {
   std::string_view ending;
   std::string_view what;  ///< the format's name, and what to give instead
 };
 
-[[nodiscard]] std::span<const OtherKind> other_kinds();
+[[nodiscard]] std::span<const UnsupportedFormat> unsupported_formats();
 
 /// Throws Error (bad_input) for a file in such a format. A file that begins as a JSON object is always accepted.
-void refuse_other_kind(const Bytes& file, const std::string& path);
+void refuse_unsupported_format(const Bytes& file, const std::string& path);
 
 }  // namespace attn::io

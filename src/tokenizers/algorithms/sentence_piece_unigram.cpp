@@ -1,11 +1,11 @@
-#include "piece_cut.h"
+#include "sentence_piece_unigram.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <limits>
 
-#include "likeliest_cut.h"
+#include "viterbi_segmentation.h"
 
 namespace attn::tokenizers {
 namespace {
@@ -15,7 +15,7 @@ constexpr double kUserDefinedPenalty = 0.1;    // subtracted from bytes · highe
 
 }  // namespace
 
-PieceCut::PieceCut(const ModelProto& proto) : scores_(proto.scores) {
+SentencePieceUnigram::SentencePieceUnigram(const ModelProto& proto) : scores_(proto.scores) {
   using Kind = ModelProto::Kind;
   float least = std::numeric_limits<float>::max();
   highest_ = std::numeric_limits<float>::lowest();
@@ -38,16 +38,16 @@ PieceCut::PieceCut(const ModelProto& proto) : scores_(proto.scores) {
   }
 }
 
-float PieceCut::score_of(std::size_t length, Id id) const {
+float SentencePieceUnigram::score_of(std::size_t length, Id id) const {
   const auto at = static_cast<std::size_t>(id);
   if (!user_defined_[at]) return scores_[at];
   return static_cast<float>(static_cast<float>(length) * highest_ - kUserDefinedPenalty);
 }
 
-void PieceCut::encode(std::string_view normalized, std::vector<Id>& ids) const {
+void SentencePieceUnigram::encode(std::string_view normalized, std::vector<Id>& ids) const {
   const auto score = [&](std::size_t length, Id id) { return score_of(length, id); };
   bool was_unknown = false;
-  likeliest_cut(normalized, trie_, score, unknown_score_, [&](const CutPart& part) {
+  viterbi_segmentation(normalized, trie_, score, unknown_score_, [&](const Segment& part) {
     const std::string_view text = normalized.substr(part.from, part.to - part.from);
     const auto byte_id = [&](char c) { return bytes_[static_cast<unsigned char>(c)]; };
     if (part.id >= 0) {

@@ -1,4 +1,4 @@
-#include "attn/generate/whole_decoder.h"
+#include "attn/generate/uncached_decoder.h"
 
 #include <doctest/doctest.h>
 
@@ -55,9 +55,9 @@ std::vector<Tensor> weights() {
   return {table};
 }
 
-WholeDecoder decoder_of(const attn::backends::Backend& backend, Graph graph, Dim branches = 1,
-                        const std::vector<std::vector<Token>>& encoder = {}) {
-  const WholeInputs inputs = whole_inputs(graph, "a model");
+UncachedDecoder decoder_of(const attn::backends::Backend& backend, Graph graph, Dim branches = 1,
+                           const std::vector<std::vector<Token>>& encoder = {}) {
+  const SequenceInputs inputs = sequence_inputs(graph, "a model");
   return {backend, std::move(graph), weights(), inputs, branches, encoder, {}};
 }
 
@@ -65,16 +65,16 @@ std::vector<float> numbers(const Tensor& tensor) { return {tensor.as<float>().be
 
 }  // namespace
 
-TEST_CASE("whole decoder: tokens one by one, all at once, and as probabilities, give the same") {
+TEST_CASE("uncached decoder: tokens one by one, all at once, and as probabilities give the same") {
   const auto backend = attn::backends::make_reference_backend();
   const std::vector<Token> tokens = {1, 5, 3, 6};
-  WholeDecoder at_once = decoder_of(*backend, graph_of(1, Sees::before, false));
+  UncachedDecoder at_once = decoder_of(*backend, graph_of(1, Sees::before, false));
   CHECK(at_once.capacity() == kLength);
   CHECK(at_once.vocabulary_size() == kVocabulary);
   const std::vector<float> all = numbers(at_once.advance({tokens, 1, 4, 0, {}, true}).logits);
   REQUIRE(all.size() == 4 * kVocabulary);
-  WholeDecoder single = decoder_of(*backend, graph_of(1, Sees::before, false));
-  WholeDecoder likely = decoder_of(*backend, graph_of(1, Sees::before, true));
+  UncachedDecoder single = decoder_of(*backend, graph_of(1, Sees::before, false));
+  UncachedDecoder likely = decoder_of(*backend, graph_of(1, Sees::before, true));
   for (std::size_t p = 0; p < 4; ++p) {
     const Advance step{std::span(tokens).subspan(p, 1), 1, 1, static_cast<Dim>(p), {}, false};
     const std::vector<float> one = numbers(single.advance(step).logits);
@@ -89,9 +89,9 @@ TEST_CASE("whole decoder: tokens one by one, all at once, and as probabilities, 
   }
 }
 
-TEST_CASE("whole decoder: a branch goes on with the rows that its sources name") {
+TEST_CASE("uncached decoder: a branch continues with the rows that its sources name") {
   const auto backend = attn::backends::make_reference_backend();
-  WholeDecoder branching = decoder_of(*backend, graph_of(2, Sees::before, false), 2);
+  UncachedDecoder branching = decoder_of(*backend, graph_of(2, Sees::before, false), 2);
   branching.advance({std::vector<Token>{1, 2}, 1, 2, 0, {}, false});
   branching.advance({std::vector<Token>{5, 6}, 2, 1, 2, std::vector<std::int32_t>{0, 0, 0, 0}, false});
   const std::vector<std::int32_t> crossed = {0, 0, 1, 0, 0, 0};
@@ -99,17 +99,17 @@ TEST_CASE("whole decoder: a branch goes on with the rows that its sources name")
       numbers(branching.advance({std::vector<Token>{3, 4}, 2, 1, 3, crossed, false}).logits);
   for (const std::size_t row : {std::size_t{0}, std::size_t{1}}) {
     const std::vector<Token> context = row == 0 ? std::vector<Token>{1, 2, 6, 3} : std::vector<Token>{1, 2, 5, 4};
-    WholeDecoder alone = decoder_of(*backend, graph_of(1, Sees::before, false));
+    UncachedDecoder alone = decoder_of(*backend, graph_of(1, Sees::before, false));
     const auto at = both.begin() + static_cast<std::ptrdiff_t>(row) * kVocabulary;
     CHECK(numbers(alone.advance({context, 1, 4, 0, {}, false}).logits) == std::vector<float>(at, at + kVocabulary));
   }
 }
 
-TEST_CASE("whole decoder: an encoder's tokens are filled up with 0, and too many are refused") {
+TEST_CASE("uncached decoder: an encoder's tokens are padded with 0, and too many are rejected") {
   const auto backend = attn::backends::make_reference_backend();
   const std::vector<Token> tokens = {1};
   const auto logits = [&](const std::vector<Token>& source) {
-    WholeDecoder decoder = decoder_of(*backend, graph_of(1, Sees::before, false, true), 1, {source});
+    UncachedDecoder decoder = decoder_of(*backend, graph_of(1, Sees::before, false, true), 1, {source});
     return numbers(decoder.advance({tokens, 1, 1, 0, {}, false}).logits);
   };
   CHECK(logits({2, 3}) == logits({2, 3, 0, 0}));
@@ -117,14 +117,14 @@ TEST_CASE("whole decoder: an encoder's tokens are filled up with 0, and too many
   CHECK_THROWS_AS(logits({1, 2, 3, 4, 5}), attn::Error);
 }
 
-TEST_CASE("whole decoder: a model that looks ahead, or tells nothing of next tokens, is refused") {
+TEST_CASE("uncached decoder: a model that attends to later tokens, or predicts no next token, is rejected") {
   const auto backend = attn::backends::make_reference_backend();
-  WholeDecoder ahead = decoder_of(*backend, graph_of(1, Sees::all, false));
+  UncachedDecoder ahead = decoder_of(*backend, graph_of(1, Sees::all, false));
   CHECK_THROWS_AS(ahead.advance({std::vector<Token>{1, 2}, 1, 2, 0, {}, false}), attn::Error);
   Graph hidden = graph_of(1, Sees::before, false);
   hidden.outputs.front().value = hidden.nodes.front().outputs.front();  // (1, length, width)
-  CHECK_THROWS_AS((void)whole_inputs(hidden, "a model"), attn::Error);
+  CHECK_THROWS_AS((void)sequence_inputs(hidden, "a model"), attn::Error);
   Graph two = graph_of(1, Sees::before, false);
   two.outputs.push_back(two.outputs.front());
-  CHECK_THROWS_AS((void)whole_inputs(two, "a model"), attn::Error);
+  CHECK_THROWS_AS((void)sequence_inputs(two, "a model"), attn::Error);
 }

@@ -12,9 +12,9 @@ namespace attn::generate {
 
 /// A sampler that decides by the logits of one step (keras_hub/src/samplers: greedy, random, top_k, top_p). Counts its
 /// draws.
-class Chooser {
+class TokenSampler {
  public:
-  explicit Chooser(const SamplerOptions& options);
+  explicit TokenSampler(const SamplerOptions& options);
   /// Returns a token for each row of logits.
   [[nodiscard]] std::vector<Token> choose(std::span<const std::span<const float>> logits);
 

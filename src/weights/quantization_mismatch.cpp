@@ -1,4 +1,4 @@
-#include "quantized_otherwise.h"
+#include "quantization_mismatch.h"
 
 #include <fmt/format.h>
 
@@ -40,7 +40,7 @@ bool has(const std::vector<const WeightSpec*>& specs, std::string_view name) {
   return std::ranges::any_of(specs, [&](const WeightSpec* spec) { return spec->path.ends_with(name); });
 }
 
-std::string said_by(const std::vector<const WeightSpec*>& specs) {
+std::string quantization_in_config(const std::vector<const WeightSpec*>& specs) {
   for (const WeightSpec* spec : specs) {
     if (spec->quantized) return integers(spec->quantized->bits == 8, spec->quantized->group > 0);
     if (spec->dtype == DType::uint8) return std::string(has(specs, "/awq_scales") ? kAwq : kGptq);
@@ -50,7 +50,8 @@ std::string said_by(const std::vector<const WeightSpec*>& specs) {
 
 /// int8 has as many bytes as the float weight has elements, int4 half as many. A GPTQ or AWQ config does not have that
 /// number, but for int8 by columns the number of scales is known.
-std::string held_by(const std::vector<const Tensor*>& arrays, const std::vector<const WeightSpec*>& specs) {
+std::string quantization_in_file(const std::vector<const Tensor*>& arrays,
+                                 const std::vector<const WeightSpec*>& specs) {
   const std::size_t bias = has(specs, "/bias") ? 1 : 0;
   const auto holds = [&](DType dtype) {
     return std::ranges::any_of(arrays, [&](const Tensor* array) { return array->dtype() == dtype; });
@@ -81,7 +82,7 @@ std::string held_by(const std::vector<const Tensor*>& arrays, const std::vector<
 
 }  // namespace
 
-std::string quantized_otherwise(std::span<const WeightSpec> specs, const Store& store, const Agreement& agreement) {
+std::string quantization_mismatch(std::span<const WeightSpec> specs, const Store& store, const Agreement& agreement) {
   const std::optional<std::string_view> place = first_place(specs, store, agreement);
   if (!place) return "";
   std::vector<const WeightSpec*> of_model;
@@ -91,7 +92,7 @@ std::string quantized_otherwise(std::span<const WeightSpec> specs, const Store& 
   for (const NamedTensor& array : store.weights)
     if (place_of(array.name) == place) of_file.push_back(&array.tensor);
   if (of_model.empty() || of_file.empty()) return "";
-  const std::string said = said_by(of_model), held = held_by(of_file, of_model);
+  const std::string said = quantization_in_config(of_model), held = quantization_in_file(of_file, of_model);
   if (said == held) return "";
   if (held == kFloats) return "; the config is quantized, but the file is not";
   if (said == kFloats) return "; the file is quantized, but the config is not";

@@ -6,17 +6,17 @@ namespace attn::plan {
 
 using graph::ValueId;
 
-std::vector<Stay> stays(const Plan& plan) {
+std::vector<Allocation> allocations(const Plan& plan) {
   const auto at = [](std::int32_t id) { return static_cast<std::size_t>(id); };
-  std::vector<Stay> out;
-  std::vector<std::size_t> stay_of(plan.slots.size());  // for each root in the arena
+  std::vector<Allocation> out;
+  std::vector<std::size_t> allocation_of(plan.slots.size());  // for each root in the arena
   const auto root = [&](ValueId id) {
     const ValueId alias = plan.slots[at(id)].alias_of;
     return alias == graph::kNone ? id : alias;
   };
   const auto read = [&](ValueId id, int step) {
     if (plan.slots[at(id)].place != Place::arena) return;
-    int& last = out[stay_of[at(root(id))]].last;
+    int& last = out[allocation_of[at(root(id))]].last;
     last = std::max(last, step);
   };
   int step = 0;
@@ -25,7 +25,7 @@ std::vector<Stay> stays(const Plan& plan) {
     for (const ValueId output : node.outputs) {
       const Slot& slot = plan.slots[at(output)];
       if (slot.place != Place::arena || slot.alias_of != graph::kNone) continue;
-      stay_of[at(output)] = out.size();
+      allocation_of[at(output)] = out.size();
       out.push_back({output, slot.offset, slot.bytes, step, step});
     }
     for (const ValueId input : node.inputs) read(input, step);

@@ -1,4 +1,4 @@
-#include "chooser.h"
+#include "token_sampler.h"
 
 #include <numeric>
 #include <random>
@@ -14,9 +14,9 @@ std::int64_t seed_of(const SamplerOptions& options) {
 
 }  // namespace
 
-Chooser::Chooser(const SamplerOptions& options) : options_(options), draws_(seed_of(options)) {}
+TokenSampler::TokenSampler(const SamplerOptions& options) : options_(options), draws_(seed_of(options)) {}
 
-Chooser::Candidates Chooser::candidates(std::span<const float> logits) const {
+TokenSampler::Candidates TokenSampler::candidates(std::span<const float> logits) const {
   const std::vector<float> p = probabilities(logits, options_.temperature);
   Candidates out;
   switch (options_.kind) {
@@ -42,10 +42,10 @@ Chooser::Candidates Chooser::candidates(std::span<const float> logits) const {
   return out;
 }
 
-std::vector<Token> Chooser::choose(std::span<const std::span<const float>> logits) {
+std::vector<Token> TokenSampler::choose(std::span<const std::span<const float>> logits) {
   std::vector<Token> chosen;
   if (options_.kind == SamplerKind::greedy) {
-    for (const auto row : logits) chosen.push_back(static_cast<Token>(likeliest(row, options_.temperature)));
+    for (const auto row : logits) chosen.push_back(static_cast<Token>(most_probable(row, options_.temperature)));
     return chosen;
   }
   std::vector<Candidates> of;
