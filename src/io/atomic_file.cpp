@@ -43,7 +43,7 @@ std::optional<int> descriptor_of(std::string_view path) {
 
 /// Returns the path of the file that a chain of symbolic links names, which does not exist yet.
 std::string behind_links(std::string path) {
-  constexpr int kMostLinks = 40;  // as Linux follows
+  constexpr int kMostLinks = 40;  // the limit in Linux
   for (int link = 0; link < kMostLinks; ++link) {
     std::error_code error;
     const std::filesystem::path next = std::filesystem::read_symlink(path, error);
@@ -242,5 +242,7 @@ void AtomicFile::fail(std::string_view what, int error) const {
   const std::string place = path_ == "-" ? "stdout" : printable(path_);
   throw system_error(place, what, error);
 }
+
+void remove_temporaries() noexcept { remove_listed(); }
 
 }  // namespace attn::io

@@ -12,8 +12,6 @@
 #include <cstring>
 #include <string_view>
 
-#include "attn/io/atomic_file.h"
-
 namespace attn::io {
 namespace {
 
@@ -24,7 +22,7 @@ struct Listed {
 };
 std::array<Listed, 8> at_work;
 
-/// Removes a file or a folder in `parent` with all that is in it, by system calls alone. Returns whether it is gone.
+/// Removes a file or a folder in `parent` with all that is in it, with only system calls. Returns whether it is gone.
 bool remove_all(int parent, const char* name, int depth) noexcept {
   if (::unlinkat(parent, name, 0) == 0) return true;
   if (depth == 0 || (errno != EISDIR && errno != EPERM)) return false;
@@ -72,8 +70,8 @@ void strike_off(char*& listed) noexcept {
   listed = nullptr;
 }
 
-void remove_temporaries() noexcept {
-  constexpr int kDepth = 4;  // of the folders in a folder of a model
+void remove_listed() noexcept {
+  constexpr int kDepth = 4;  // deeper than the folders in a preset
   for (const Listed& each : at_work)
     if (each.name[0] != '\0') remove_all(AT_FDCWD, each.name.data(), kDepth);
 }

@@ -74,7 +74,7 @@ Matrix fused(const Tensor& pattern, Fuse fuse) {
 
 Matrix product(const Matrix& a, const Matrix& b) {
   Matrix out(a.size(), std::vector<double>(b.front().size()));
-  std::vector<std::size_t> ends;  // of the columns of `b` that are not 0: causal attention has few
+  std::vector<std::size_t> ends;  // for each row of `b`, the end of its columns that are not 0
   for (const auto& row : b) {
     const auto last = std::find_if(row.rbegin(), row.rend(), [](double value) { return value != 0; });
     ends.push_back(static_cast<std::size_t>(row.rend() - last));
