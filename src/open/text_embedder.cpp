@@ -1,7 +1,7 @@
 #include "attn/open/text_embedder.h"
 
 #include <algorithm>
-#include <cstring>
+#include <cmath>
 #include <functional>
 #include <map>
 
@@ -98,10 +98,15 @@ Tensor TextEmbedder::embed(std::span<const EmbeddedText> texts) {
     const Tensor vectors = embed_batch(batch);
     const std::int64_t width = vectors.shape()[1];
     if (from == 0) out = Tensor(DType::float32, {std::ssize(texts), width});
-    for (std::size_t i = 0; i < count; ++i)
-      std::memcpy(out.as<float>().data() + (batch[i] - texts.data()) * width,
-                  vectors.as<float>().data() + static_cast<std::int64_t>(i) * width,
-                  static_cast<std::size_t>(width) * sizeof(float));
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto vector =
+          vectors.as<float>().subspan(i * static_cast<std::size_t>(width), static_cast<std::size_t>(width));
+      const std::ptrdiff_t text = batch[i] - texts.data();
+      if (std::ranges::any_of(vector, [](float x) { return !std::isfinite(x); }))
+        throw bad_input("{}: the vector of text {} is NaN or infinite; attn run --check-finite names the layer",
+                        loaded().file, text + 1);
+      std::ranges::copy(vector, out.as<float>().begin() + text * width);
+    }
     work->advance(static_cast<double>(count));
   }
   return out;

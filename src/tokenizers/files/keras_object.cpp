@@ -14,10 +14,10 @@ constexpr const char* kObjectFile = "tokenizer.json";
 /// Returns the folder of a preset tokenizer's files: it has the name of the config file up to the first dot.
 std::string preset_folder(const JsonNode& object) {
   const JsonNode file = object["config"]["config_file"];
-  std::string name = file.text(kObjectFile);
-  name.resize(std::min(name.find('.'), name.size()));
+  const std::string whole = file.text(kObjectFile);
+  const std::string name = whole.substr(0, whole.find('.'));
   if (name.empty() || name.find_first_of("/\\") != std::string::npos || name.find('\0') != std::string::npos)
-    throw bad_input("{}: '{}' is not the name of a folder", file.place(), shortened(name));
+    throw bad_input("{}: '{}' does not begin with the name of a folder", file.place(), shortened(whole));
   return "assets/" + name;
 }
 

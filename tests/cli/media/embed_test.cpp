@@ -1,6 +1,7 @@
 // Vectors of texts as scripts see them.
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <tuple>
@@ -10,6 +11,7 @@
 #include "../../places.h"
 #include "../../text.h"
 #include "attn/io/tensor_file.h"
+#include "attn/weights/read_store.h"
 #include "program.h"
 
 using attn::Tensor;
@@ -114,6 +116,21 @@ TEST_CASE("embed: more than 1,000 texts have no similarities, so the work is lin
   const json report = json::parse(result.out);
   CHECK(report["results"].size() == 1001);
   CHECK(report["similarity"].is_null());
+}
+
+TEST_CASE("embed: a vector that is not finite is an error, and no file is written") {
+  const TemporaryFolder folder;
+  std::vector<attn::NamedTensor> weights = attn::weights::read_store(data("bert") + "/model.weights.h5").weights;
+  for (attn::NamedTensor& weight : weights) {
+    weight.tensor = weight.tensor.cast(weight.tensor.dtype());
+    weight.tensor.set(0, std::nan(""));
+  }
+  attn::io::write_tensors(folder / "nan.npz", weights);
+  const Result result =
+      run_attn({"embed", data("bert"), "--weights", folder / "nan.npz", "--text", "a", "-o", folder / "x.npz"});
+  CHECK(result.code == 3);
+  CHECK_MESSAGE(contains(result.err, "the vector of text 1 is NaN or infinite"), result.err);
+  CHECK(!std::filesystem::exists(folder / "x.npz"));
 }
 
 TEST_CASE("embed: wrong models, texts, lengths and files are errors with a way out") {
