@@ -149,8 +149,14 @@ std::pair<std::string, Id> language_token(const WhisperTokens& tokens, const std
     if (wanted == code || wanted == row->name) return {code, id};
     known.push_back(code);
   }
+  constexpr std::size_t kShown = 10;
+  std::vector<std::string> codes(known.begin(), known.end());
+  codes.resize(std::min(codes.size(), kShown));
   for (const Language& other : kLanguages) known.push_back(other.name);
-  throw bad_usage("`language` '{}' is not one of the model's{}", printable(language), did_you_mean(wanted, known));
+  const std::string near = did_you_mean(wanted, known);
+  throw bad_usage(
+      "`language` '{}' is not one of the model's{}", printable(language),
+      near.empty() ? fmt::format(": {}{}", join(codes, ", "), tokens.languages.size() > kShown ? ", …" : "") : near);
 }
 
 }  // namespace attn::transcribe
