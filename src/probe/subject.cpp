@@ -106,7 +106,8 @@ Lowered Subject::lower(std::int64_t rows, const Prompt& length) const {
   options.scores = true;
   if (has_encoder_)
     for (const std::string& name : loaded_.model.array_names())
-      options.input_shapes[name] = Shape{rows, length_of(Role::other, name, length)};
+      if (name.ends_with("token_ids") || name.ends_with("mask"))
+        options.input_shapes[name] = Shape{rows, length_of(Role::other, name, length)};
   Lowered out{loaded_.model.lower(options), {}, std::ssize(length.ids)};
   const std::vector<Role> roles = roles_of(out.graph, loaded_);
   const auto input_of = [&](Role role) {

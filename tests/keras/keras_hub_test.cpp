@@ -24,6 +24,9 @@ const std::string kSides =
     R"( "encoder_num_attention_heads": 2, "encoder_num_key_value_heads": 1, "encoder_head_dim": 4,)"
     R"( "decoder_hidden_dim": 8, "decoder_intermediate_dim": 12, "decoder_num_layers": 1,)"
     R"( "decoder_num_attention_heads": 2, "decoder_num_key_value_heads": 1, "decoder_head_dim": 4)";
+const std::string kVideos =
+    R"("num_frames": 2, "patch_size": 4, "hidden_dim": 8, "intermediate_dim": 12, "num_heads": 2,)"
+    R"( "num_spatial_layers": 1, "num_temporal_layers": 1, "num_auxiliary_layers": 0)";
 const std::string kImages = R"("num_layers": 1, "num_heads": 2, "hidden_dim": 8, "mlp_dim": 12)";
 
 std::string object(const std::string& class_name, const std::string& config) {
@@ -127,6 +130,30 @@ TEST_CASE("keras_hub: configs that KerasHub rejects are rejected with place and 
                   R"( "vit_num_layers": 1, "vit_pooling": "gap")",
        {},
        "/config/vit_pooling: expected null"},
+      {"BLIP2Backbone",
+       R"("vision_encoder": null, "qformer": null, "language_model": {"class_name": "Dense", "config": {"units": 2}})",
+       {},
+       "/config/language_model: expected a BLIP2CustomOPT or a BLIP2FlanT5"},
+      {"BLIP2Backbone",
+       R"("vision_encoder": null, "qformer": null, "language_model": )" +
+           object("BLIP2CustomOPT",
+                  kSizes +
+                      R"(, "num_query_tokens": 2, "dropout": 0.1, "max_sequence_length": 9, "qformer_hidden_dim": 4)"),
+       {},
+       "/config/language_model: the text model reads 2 query tokens, and there is no Q-Former"},
+      {"BLIP2CustomOPT",
+       kSizes + R"(, "num_query_tokens": 3, "dropout": 0.1, "max_sequence_length": 3, "qformer_hidden_dim": 4)",
+       {},
+       "/config/max_sequence_length: 3 positions are too few behind 3 query tokens"},
+      {"VideoPrismBackbone", kVideos + R"(, "image_shape": [9, 8, 3])", {}, "frames of 9 by 8 cannot be divided"},
+      {"VideoPrismBackbone",
+       kVideos + R"(, "image_shape": [8, 8, 3], "num_text_layers": 1)",
+       {},
+       "/config/vocabulary_size: a text encoder needs tokens"},
+      {"VideoPrismBackbone",
+       kVideos + R"(, "image_shape": [8, 8, 3], "num_text_layers": -1)",
+       {},
+       "/config/num_text_layers: expected a number of blocks"},
       {"Gemma3Backbone",
        kGrouped + R"(, "head_dim": 4, "image_size": null, "is_embedding_model": true, "embedding_dim": 8)",
        {},
@@ -211,7 +238,11 @@ TEST_CASE("keras_hub: an unsupported family is rejected with the reason, not wit
   for (const Row& row : {Row{"DenseNetBackbone", "it is a convolutional network"},
                          {"StableDiffusion3Backbone", "image generation by diffusion"},
                          {"DFineBackbone", "boxes around objects"},
-                         {"VideoPrismBackbone", "it reads videos"},
+                         {"FeaturePyramidBackbone", "it is a convolutional network"},
+                         {"MobileNetV5ImageClassifier", "a convolutional network with attention over cells"},
+                         {"RQVAEBackbone", "it quantizes vectors, without attention"},
+                         {"FluxTextToImage", "image generation by diffusion"},
+                         {"SAM3PromptableConceptImageSegmenter", "it finds objects by texts"},
                          {"Gemma4Backbone", "attn has no layers of this family"}}) {
     json text = json::parse(object(row.class_name, R"("name": "x", "trainable": true)"));
     text["module"] = "keras_hub.src.models.some.some_backbone";

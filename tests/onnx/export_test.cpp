@@ -238,7 +238,8 @@ bool has_fixed_sizes(const fs::path& path) {
                                      "hub_positions", "merge",
                                      "conv_lstm",     "symbolic_shapes",
                                      "pali_gemma",    "whisper",
-                                     "moonshine"};
+                                     "moonshine",     "blip2",
+                                     "video_prism"};
   const std::string name = path.parent_path().filename();
   return std::ranges::any_of(kNames, [&](const char* prefix) { return name.starts_with(prefix); });
 }

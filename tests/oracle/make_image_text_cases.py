@@ -116,7 +116,41 @@ def gemma3():
     return M.Gemma3CausalLM(preprocessor, backbone)
 
 
+def blip2_images():
+    encoder = M.BLIP2VisionEncoder(
+        image_size=16, patch_size=4, num_layers=2, num_heads=2, hidden_dim=12, intermediate_dim=20, use_patch_bias=True,
+        use_class_token=True, use_mha_bias=True, use_mlp_bias=True, dropout_rate=0.0, layer_norm_epsilon=1e-6, initializer_range=0.02)
+    return encoder, M.BLIP2QFormer(
+        num_query_tokens=3, num_layers=2, num_heads=2, hidden_dim=8, intermediate_dim=16, vision_dim=12, cross_attention_frequency=2,
+        dropout=0.0, layer_norm_epsilon=1e-5)
+
+
+@case
+def blip2():
+    letters = "".join(sorted(set("".join(SENTENCES) + " abcdefghijklmnopqrstuvwxyz")))
+    marks = ["<s>", "<pad>", "</s>", "\u010a"]
+    words = dict.fromkeys([*marks, "<image>", *(letter.replace(" ", "\u0120") for letter in letters), "\u0120a", "\u0120p", "ph", "ot"])
+    tokenizer = M.BLIP2OPTTokenizer({word: i for i, word in enumerate(words)}, ["\u0120 a", "\u0120 p", "p h", "o t"])
+    language_model = M.BLIP2CustomOPT(
+        vocabulary_size=tokenizer.vocabulary_size(), num_layers=2, num_heads=2, hidden_dim=16, intermediate_dim=24, num_query_tokens=3,
+        dropout=0.0, max_sequence_length=50, qformer_hidden_dim=8)
+    preprocessor = M.BLIP2CausalLMPreprocessor(tokenizer, keras_hub.layers.BLIP2ImageConverter(image_size=(16, 16)), 24)
+    return M.BLIP2CausalLM(preprocessor, M.BLIP2Backbone(*blip2_images(), language_model))
+
+
+@case
+def blip2_flan_t5():
+    tokenizer = M.BLIP2FlanT5Tokenizer(pieces(pad_id=0, eos_id=1, unk_id=2, bos_id=-1))
+    language_model = M.BLIP2FlanT5(
+        vocabulary_size=tokenizer.vocabulary_size(), num_layers=2, num_heads=2, hidden_dim=16, intermediate_dim=24, num_query_tokens=3,
+        qformer_hidden_dim=8)
+    preprocessor = M.BLIP2Seq2SeqLMPreprocessor(tokenizer, keras_hub.layers.BLIP2ImageConverter(image_size=(16, 16)), 20, 24)
+    return M.BLIP2Seq2SeqLM(M.BLIP2Backbone(*blip2_images(), language_model), preprocessor)
+
+
 RUNS = {
+    "blip2": [(["wide.png"], ["a photo"]), (["wide.png", "gray.jpg"], ["a cat", "a dog"])],
+    "blip2_flan_t5": [(["wide.png"], ["what is in the photo"]), (["wide.png", "gray.jpg"], ["a photo", "what is in the photo"])],
     "pali_gemma": [(["wide.png"], ["what is in the photo"]), (["wide.png", "gray.jpg"], ["a photo", "a photo"]),
                    (["rgb_420.jpg"], [""])],
     "gemma3": [(["wide.png"], ["a <start_of_image> photo"]), (["wide.png", "gray.jpg"], ["<start_of_image><start_of_image>what is"]),
@@ -165,23 +199,28 @@ def compared(folder, images, made):
 
 def generated(folder, images, task, name):
     draw(task.backbone, 5)
+    task.compile(sampler="greedy")
     task.save_to_preset(str(folder / "preset"))
     runs, converter = [], task.preprocessor.image_converter
     for files, prompts in RUNS[name]:
-        x = {"prompts": prompts}
+        x = {"prompts": prompts, "text": prompts, "encoder_text": prompts}
         # Images of different sizes are resized one by one; the preprocessor then finds the size that it needs.
         shown = [keras.ops.convert_to_numpy(converter(pixels(images, file)[None]))[0] for file in files]
         if name == "pali_gemma":
             x["images"] = np.stack(shown)
             task.preprocessor.image_converter = None
+        elif name.startswith("blip2"):
+            x["images"] = np.stack(shown)
+            task.preprocessor.image_converter = lambda images: images
         elif files:
             sized = [(image + 1) * 127.5 for image in shown]
             x["images"] = [sized] if len(prompts) == 1 else [[image] for image in sized]
         input_ids = task.preprocessor.generate_preprocess(x, sequence_length=40)
-        masks = keras.ops.convert_to_numpy(input_ids["padding_mask"]).astype(int)
+        side = "decoder_" if isinstance(task, M.Seq2SeqLM) else ""
+        masks = keras.ops.convert_to_numpy(input_ids[side + "padding_mask"]).astype(int)
         out = task.generate_step(keras.tree.map_structure(keras.ops.convert_to_tensor, input_ids), stop_token_ids=None)
         runs.append({"images": files, "prompts": prompts, "lengths": masks.sum(-1).tolist(),
-                     "token_ids": keras.ops.convert_to_numpy(out["token_ids"]).tolist()})
+                     "token_ids": keras.ops.convert_to_numpy(out[side + "token_ids"]).tolist()})
     return {"max_length": 40, "runs": runs}
 
 

@@ -925,6 +925,83 @@ def pali_gemma_mixed_bfloat16():
     return pali_gemma_backbone(dtype="mixed_bfloat16")
 
 
+def blip2_sight(queries, dtype=None):
+    encoder = keras_hub.models.BLIP2VisionEncoder(
+        image_size=(6, 8), patch_size=(3, 2), num_layers=2, num_heads=2, hidden_dim=6, intermediate_dim=10, use_patch_bias=False,
+        use_class_token=True, use_mha_bias=True, use_mlp_bias=True, dropout_rate=0.0, layer_norm_epsilon=1e-5, initializer_range=0.02,
+        dtype=dtype, name="sight")
+    qformer = keras_hub.models.BLIP2QFormer(
+        num_query_tokens=queries, num_layers=3, num_heads=2, hidden_dim=4, intermediate_dim=7, vision_dim=6, cross_attention_frequency=2,
+        dropout=0.1, layer_norm_epsilon=1e-4, dtype=dtype)
+    return encoder, qformer
+
+
+def blip2_opt(queries, dtype=None, **more):
+    return keras_hub.models.BLIP2CustomOPT(
+        vocabulary_size=VOCABULARY, num_layers=2, num_heads=2, hidden_dim=8, intermediate_dim=12, num_query_tokens=queries, dropout=0.1,
+        max_sequence_length=14, qformer_hidden_dim=4, dtype=dtype, **more)
+
+
+def blip2_flan_t5(queries, **more):
+    return keras_hub.models.BLIP2FlanT5(
+        vocabulary_size=VOCABULARY, num_layers=2, num_heads=2, hidden_dim=8, intermediate_dim=12, num_query_tokens=queries,
+        qformer_hidden_dim=4, key_value_dim=3, layer_norm_epsilon=1e-5, **more)
+
+
+@case
+def blip2():
+    return keras_hub.models.BLIP2Backbone(*blip2_sight(3), blip2_opt(3, initializer_range=0.05, layer_norm_epsilon=1e-4))
+
+
+@case
+def blip2_causal_lm():
+    return keras_hub.models.BLIP2CausalLM(None, keras_hub.models.BLIP2Backbone(*blip2_sight(2), blip2_opt(2)))
+
+
+@case
+def blip2_text_causal_lm():
+    return keras_hub.models.BLIP2CausalLM(None, keras_hub.models.BLIP2Backbone(None, None, blip2_opt(0)))
+
+
+@case
+def blip2_seq_2_seq_lm():
+    return keras_hub.models.BLIP2Seq2SeqLM(keras_hub.models.BLIP2Backbone(*blip2_sight(2), blip2_flan_t5(2)))
+
+
+@case
+def blip2_text_seq_2_seq_lm():
+    projection = L.Dense(8, use_bias=False, name="unused")
+    return keras_hub.models.BLIP2Seq2SeqLM(keras_hub.models.BLIP2Backbone(
+        None, None, blip2_flan_t5(0, language_projection=projection, dropout=0.0)))
+
+
+@case
+def blip2_mixed_bfloat16():
+    dtype = "mixed_bfloat16"
+    return keras_hub.models.BLIP2Backbone(*blip2_sight(3, dtype), blip2_opt(3, dtype), dtype=dtype)
+
+
+def video_prism_backbone(**more):
+    return keras_hub.models.VideoPrismBackbone(
+        num_frames=3, patch_size=2, hidden_dim=8, intermediate_dim=12, num_heads=2, num_spatial_layers=2, num_temporal_layers=1,
+        image_shape=(4, 6, 2), **more)
+
+
+@case
+def video_prism():
+    return video_prism_backbone(num_auxiliary_layers=0, attention_logit_soft_cap=3.0, dropout_rate=0.1, layer_norm_epsilon=1e-4)
+
+
+@case
+def video_prism_texts():
+    return video_prism_backbone(num_auxiliary_layers=1, num_text_layers=2, vocabulary_size=VOCABULARY)
+
+
+@case
+def video_prism_mixed_bfloat16():
+    return video_prism_backbone(num_auxiliary_layers=0, num_text_layers=1, vocabulary_size=VOCABULARY, dtype="mixed_bfloat16")
+
+
 def gemma3_with_images(**more):
     encoder = Gemma3VisionEncoder(image_size=8, patch_size=2, num_heads=2, hidden_dim=6, num_layers=2, intermediate_dim=10, output_dim=8,
                                   pool_size=2, layer_norm_epsilon=1e-3)

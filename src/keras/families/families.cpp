@@ -13,7 +13,7 @@
               row(roformer_v2) row(deberta_v3) row(xlnet) row(rwkv7) row(edrec) row(bart) row(t5) row(t5gemma)         \
                   row(t5gemma2) row(vit) row(deit) row(dinov2) row(dinov3) row(clip) row(siglip) row(mit)              \
                       row(swin_transformer) row(vit_det) row(sam) row(depth_anything) row(parseq) row(pali_gemma)      \
-                          row(whisper) row(moonshine) row(other_tokenizers)
+                          row(blip2) row(video_prism) row(whisper) row(moonshine) row(other_tokenizers)
 
 namespace attn::keras {
 
@@ -53,7 +53,8 @@ const ModelFamily* family_of_model(std::string_view class_name) {
 
 std::string_view default_sampler(std::string_view task) {
   const ModelFamily* const family = family_of_model(task);
-  return family == nullptr ? ModelFamily{}.sampler : family->sampler;
+  // A family's sampler is that of its CausalLM.
+  return family == nullptr || task.ends_with("Seq2SeqLM") ? ModelFamily{}.sampler : family->sampler;
 }
 
 std::span<const weights::NameTable> weight_names() {

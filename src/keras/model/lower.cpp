@@ -139,7 +139,7 @@ graph::ValueId sources_behind(graph::Builder& b, const DecodeOptions& options, D
 }
 
 /// Adds the inputs of an encoder.
-EncoderSequences encoder_sequences(const Decodes& model, const DecodeOptions& options, graph::Builder& b) {
+EncoderSequences encoder_sequences(Decodes& model, const DecodeOptions& options, graph::Builder& b) {
   EncoderSequences encoder;
   encoder.entries = options.encoder_entries;
   encoder.length = options.encoder_length;
@@ -151,6 +151,7 @@ EncoderSequences encoder_sequences(const Decodes& model, const DecodeOptions& op
       encoder.input = b.input("encoder_features", DType::float32, {shape[0], shape[1], features->width});
     return encoder;
   }
+  if (const auto images = model.image_prompt(); images && images->begins_prompt()) encoder.length += images->tokens;
   encoder.padding = b.input("encoder_padding_mask", DType::int32, shape);
   if (options.reads_encoder) encoder.input = b.input("encoder_token_ids", DType::int32, shape);
   return encoder;
@@ -165,9 +166,9 @@ void lower_decoding(Functional& model, const DecodeOptions& options, ModelLoweri
   const graph::ValueId tokens = b.input("token_ids", DType::int32, {options.rows, options.count});
   Decoding decoding;
   decoding.position = b.input("position", DType::int32, {});
-  // The positions of an image in front of each prompt are not counted in the options.
+  // The positions of an image in front of each prompt are not counted in the options. An encoder has its own.
   const auto images = decodes->image_prompt();
-  const Dim front = images && images->begins_prompt() ? images->tokens : 0;
+  const Dim front = images && images->begins_prompt() && !decodes->has_encoder() ? images->tokens : 0;
   const Dim count = options.count + (options.images > 0 ? front : 0);
   if (front > 0 && options.images == 0)
     decoding.position =

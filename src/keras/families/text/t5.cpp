@@ -10,15 +10,14 @@
 #include "attn/graph/graph.h"
 #include "families/blocks/config_keys.h"
 #include "families/blocks/t5_layers.h"
+#include "families/blocks/t5_stacks.h"
 #include "families/blocks/tokens.h"
 #include "families/model_family.h"
-#include "model/backbones/text.h"
-#include "model/tasks/seq_2_seq_lm.h"
 
 namespace attn::keras::t5 {
 namespace {
 
-class T5Backbone : public TextBackbone {
+class T5Backbone : public T5Stacks {
  public:
   void fields(Fields& f) override {
     f.required("vocabulary_size", vocabulary_size);
@@ -35,17 +34,10 @@ class T5Backbone : public TextBackbone {
   }
 
  protected:
-  void check_fields(const Ref& config) override {
-    TextBackbone::check_fields(config);
-    if (!key_value_dim && hidden_dim < num_heads)
-      config["num_heads"].fail(fmt::format("{} features are too few for {} heads", hidden_dim.value, num_heads.value));
-  }
   void assemble() override {
     const Sides in{tokens("encoder_token_ids"), tokens("encoder_padding_mask"), tokens("decoder_token_ids"),
                    tokens("decoder_padding_mask")};
-    Json initializer = Initializer("TruncatedNormal").json;
-    initializer["config"]["mean"] = 1.0;  // KerasHub passes the value as the first argument of TruncatedNormal
-    Layer& rows = token_embedding({{"tie_weights", tie_embedding_weights}, {"embeddings_initializer", initializer}});
+    Layer& rows = token_rows(tie_embedding_weights);
     TensorRef x = dropped_out("encoder_embedding_dropout", call(rows, {in.encoder_tokens}));
     const TensorRef encoder_mask = with_query_axis(in.encoder_mask);
     const TensorRef encoded =
@@ -62,79 +54,30 @@ class T5Backbone : public TextBackbone {
   }
 
  private:
-  /// x[:, None, :]
-  TensorRef with_query_axis(const TensorRef& x) {
-    return operation("GetItem", Json::object(), {x, ArgList{SliceArg{}, Arg(), SliceArg{}}});
-  }
-
-  /// Calls the layers of a stack. The first layer computes the position bias, which all later layers receive.
-  TensorRef through(const std::string& side, TensorRef x, const ArgDict& kwargs) {
-    std::optional<TensorRef> bias;
-    for (std::int64_t i = 0; i < num_layers; ++i) {
-      ArgDict all = kwargs;
-      if (bias) all.emplace_back("position_bias", *bias);
-      x = call("T5TransformerLayer", fmt::format("transformer_{}_layer_{}", side, i),
-               {{"is_decoder", side == "decoder"},
-                {"hidden_dim", hidden_dim.value},
-                {"intermediate_dim", intermediate_dim.value},
-                {"key_value_dim", key_value_dim ? key_value_dim->value : hidden_dim / num_heads},
-                {"dropout", dropout.value},
-                {"activation", activation.json},
-                {"layer_norm_epsilon", layer_norm_epsilon.value},
-                {"num_heads", num_heads.value},
-                {"use_gated_activation", use_gated_activation},
-                {"use_relative_attention_bias", i == 0}},
-               {x}, all);
-      bias = TensorRef{x.layer, x.node, 1};
-    }
-    return x;
-  }
-  TensorRef ended(const std::string& side, const TensorRef& x) {
-    return dropped_out(side + "_output_dropout",
-                       call("T5LayerNorm", side + "_output_layer_norm", {{"epsilon", layer_norm_epsilon.value}}, {x}));
-  }
-
-  Positive num_heads;
-  Activation activation = *Activation::named("relu");
-  std::optional<Positive> key_value_dim;
-  bool use_gated_activation = true, tie_embedding_weights = true;
-  Number layer_norm_epsilon{1e-6};
+  bool tie_embedding_weights = true;
 };
 
-class T5Seq2SeqLM final : public Seq2SeqLM {
+class T5Seq2SeqLM final : public T5StacksLM {
  protected:
-  [[nodiscard]] std::optional<Packing> packing() const override { return Packing{false, {SpecialToken::pad}}; }
   [[nodiscard]] std::optional<double> hidden_scale() override {
     if (!backbone_flag("tie_embedding_weights")) return std::nullopt;
     return 1.0 / std::sqrt(static_cast<double>(backbone_size("hidden_dim")));
   }
   TensorPtr encode(Lowering& lowering, const TensorPtr& tokens, const TensorPtr& mask) override {
-    return through(lowering, "encoder", tokens, {{"attention_mask", with_query_axis(lowering, mask)}});
+    return through(lowering, "encoder", embedded(lowering, tokens), num_layers(),
+                   {{"attention_mask", with_query_axis(lowering, mask)}});
   }
   TensorPtr decode_behind(Lowering& lowering, const TensorPtr& tokens, const TensorPtr& encoded,
                           const TensorPtr& mask) override {
-    return through(lowering, "decoder", tokens,
+    return through(lowering, "decoder", embedded(lowering, tokens), num_layers(),
                    {{"encoder_hidden_states", encoded},
                     {"encoder_attention_mask", with_query_axis(lowering, mask)},
                     {"use_causal_mask", true}});
   }
 
  private:
-  static TensorPtr with_query_axis(Lowering& lowering, const TensorPtr& mask) {
-    return Call::result(lowering.builder().expand_dims(mask->id, 1));
-  }
-
-  TensorPtr through(Lowering& lowering, const std::string& side, const TensorPtr& tokens, const ArgDict& kwargs) {
-    TensorPtr x = call_layer(lowering, "token_embedding", {tokens});
-    TensorPtr bias;
-    for (std::int64_t i = 0, count = num_layers(); i < count; ++i) {
-      ArgDict all = kwargs;
-      if (bias != nullptr) all.emplace_back("position_bias", bias);
-      const auto results = results_of(lowering, fmt::format("transformer_{}_layer_{}", side, i), {x}, all);
-      x = results[0];
-      bias = results[1];
-    }
-    return call_layer(lowering, side + "_output_layer_norm", {x});
+  TensorPtr embedded(Lowering& lowering, const TensorPtr& tokens) {
+    return call_layer(lowering, "token_embedding", {tokens});
   }
 };
 

@@ -30,10 +30,13 @@ Decoded Seq2SeqLM::decode(Lowering& lowering, ValueId token_ids, bool every_posi
     asked = b.apply(last, {asked});
   }
   if (const auto scale = hidden_scale()) asked = Expression(b, asked) * *scale;
-  const Arg logits = lowering.apply(token_embedding(), ArgList{Call::result(asked)}, ArgDict{{"reverse", true}});
-  Expression capped(b, (*logits.as<TensorPtr>())->id);
+  Expression capped(b, logits_of(lowering, Call::result(asked))->id);
   if (const auto cap = logits_cap()) capped = (capped / *cap).unary(graph::UnaryFn::tanh) * *cap;
   return {capped, hidden->id};
+}
+
+TensorPtr Seq2SeqLM::logits_of(Lowering& lowering, const TensorPtr& hidden) {
+  return *lowering.apply(token_embedding(), ArgList{hidden}, ArgDict{{"reverse", true}}).as<TensorPtr>();
 }
 
 void Seq2SeqLM::assemble() {

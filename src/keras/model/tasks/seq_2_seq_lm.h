@@ -32,12 +32,17 @@ class Seq2SeqLM : public Task, public Decodes {
   /// The soft cap of the logits; empty if there is none.
   [[nodiscard]] virtual std::optional<double> logits_cap() { return std::nullopt; }
 
-  /// Calls a layer of the backbone and returns its first result.
+  /// Returns the logits of hidden states.
+  virtual TensorPtr logits_of(Lowering& lowering, const TensorPtr& hidden);
+  /// Returns the model whose layers encode and decode.
+  [[nodiscard]] virtual Functional& text_model() const { return backbone(); }
+
+  /// Calls a layer of the text model and returns its first result.
   TensorPtr call_layer(Lowering& lowering, const std::string& called, ArgList args, ArgDict kwargs = {}) {
     return results_of(lowering, called, std::move(args), std::move(kwargs)).front();
   }
   std::vector<TensorPtr> results_of(Lowering& lowering, const std::string& called, ArgList args, ArgDict kwargs) {
-    return tensors_of(lowering.apply(*backbone().find(called), std::move(args), std::move(kwargs)));
+    return tensors_of(lowering.apply(*text_model().find(called), std::move(args), std::move(kwargs)));
   }
   [[nodiscard]] std::int64_t num_layers() { return backbone_size("num_layers"); }
 };
