@@ -27,35 +27,47 @@ ValueId front_sources(Call& call, Dim rows, Dim count) {
   return call.builder().constant(std::move(sources));
 }
 
+/// Returns a number of positions, plus those of the rows in front of them.
+ValueId behind_front(graph::Builder& b, ValueId count, Dim front) {
+  return front == 0 ? count : b.binary(graph::BinaryFn::add, count, b.scalar_like(count, static_cast<double>(front)));
+}
+
 }  // namespace
 
-ValueId attend_cached(Call& call, ValueId query, ValueId key, ValueId value, graph::CachedAttention op,
-                      const std::vector<ValueId>& further, const FrontRows& front) {
+CachedKeys append_keys(Call& call, ValueId key, ValueId value, const FrontRows& front) {
   Decoding& decoding = *call.lowering().decoding;
   graph::Builder& b = call.builder();
-  const auto behind_front = [&](ValueId count) {
-    const auto added = static_cast<double>(front.count);
-    return front.count == 0 ? count : b.binary(graph::BinaryFn::add, count, b.scalar_like(count, added));
-  };
   const auto appended = [&](std::string_view what, ValueId x, ValueId before) {
     const Shape shape = b.shape(x);
     const Dim capacity = front.count + decoding.capacity;
     ValueId cache = decoding.state(call, what, {decoding.entries, shape[2], capacity, shape[3]}, b.dtype(x));
     if (before != graph::kNone)
       cache = b.apply(graph::Append{}, {cache, before, b.scalar_like(decoding.position, 0.0)});
-    return b.apply(graph::Append{}, {cache, x, behind_front(decoding.position)});
+    return b.apply(graph::Append{}, {cache, x, behind_front(b, decoding.position, front.count)});
   };
   const EncodedKeys written = front.written.value_or(EncodedKeys{});
-  std::vector<ValueId> inputs = {query, appended("keys", key, written.key), appended("values", value, written.value),
-                                 behind_front(decoding.length)};
+  const ValueId keys = appended("keys", key, written.key);
+  return {keys, appended("values", value, written.value)};
+}
+
+ValueId attend_to_cache(Call& call, ValueId query, const CachedKeys& cached, graph::CachedAttention op,
+                        const std::vector<ValueId>& further, Dim front) {
+  const Decoding& decoding = *call.lowering().decoding;
+  graph::Builder& b = call.builder();
+  std::vector<ValueId> inputs = {query, cached.keys, cached.values, behind_front(b, decoding.length, front)};
   op.sources = decoding.sources.has_value();
-  if (op.sources && front.count == 0) inputs.push_back(*decoding.sources);
-  if (op.sources && front.count > 0) {
-    const ValueId before = front_sources(call, b.shape(query)[0], front.count);
+  if (op.sources && front == 0) inputs.push_back(*decoding.sources);
+  if (op.sources && front > 0) {
+    const ValueId before = front_sources(call, b.shape(query)[0], front);
     inputs.push_back(b.apply(graph::Concat{1}, {before, *decoding.sources}));
   }
   inputs.insert(inputs.end(), further.begin(), further.end());
   return b.apply(op, inputs);
+}
+
+ValueId attend_cached(Call& call, ValueId query, ValueId key, ValueId value, graph::CachedAttention op,
+                      const std::vector<ValueId>& further, const FrontRows& front) {
+  return attend_to_cache(call, query, append_keys(call, key, value, front), op, further, front.count);
 }
 
 ValueId attend_encoded(Call& call, ValueId query, const std::optional<EncodedKeys>& read, Dim heads, Dim size,

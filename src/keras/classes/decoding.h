@@ -55,10 +55,22 @@ struct FrontRows {
   std::optional<EncodedKeys> written{};  ///< (B,count,K,H), in each call that writes them
 };
 
-/// Adds attention of the new queries (B,T,N,H) to the cached and the new keys and values. The new ones, (B,T,K,H) each,
-/// are appended to the cache. `op` sets the scale, soft cap, window, causality, and the path (one of Keras's two
-/// computations). `further` holds the bias, if there is one, and the masks; all are broadcast to (B,N,T,S). All queries
-/// see the rows of `front`, which S includes. Returns the context (B,T,N,H).
+/// The cache of a layer (C,K,S,H each), with the keys and values of the new tokens appended.
+struct CachedKeys {
+  graph::ValueId keys = graph::kNone, values = graph::kNone;
+};
+
+/// Appends new keys and values, (B,T,K,H) each, to the current layer's cache, behind the rows of `front`.
+[[nodiscard]] CachedKeys append_keys(Call& call, graph::ValueId key, graph::ValueId value, const FrontRows& front = {});
+
+/// Adds attention of the new queries (B,T,N,H) to a cache that has the new keys and values. `op` sets the scale, soft
+/// cap, window, causality, and the path (one of Keras's two computations). `further` holds the bias, if there is one,
+/// and the masks; all are broadcast to (B,N,T,S). All queries see the first `front` rows, which S includes. Returns the
+/// context (B,T,N,H).
+[[nodiscard]] graph::ValueId attend_to_cache(Call& call, graph::ValueId query, const CachedKeys& cached,
+                                             graph::CachedAttention op, const std::vector<graph::ValueId>& further = {},
+                                             Dim front = 0);
+/// The same for new keys and values (B,T,K,H), which are appended to the cache first.
 [[nodiscard]] graph::ValueId attend_cached(Call& call, graph::ValueId query, graph::ValueId key, graph::ValueId value,
                                            graph::CachedAttention op, const std::vector<graph::ValueId>& further = {},
                                            const FrontRows& front = {});

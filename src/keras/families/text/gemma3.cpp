@@ -206,9 +206,7 @@ class Gemma3Backbone : public GemmaFamilyBackbone, public SizedInputs {
     f("use_bidirectional_attention", use_bidirectional_attention);
     f("layer_norm_epsilon", layer_norm_epsilon);
     f("dropout", dropout);
-    f("is_embedding_model", is_embedding_model);
-    f("pooling_intermediate_dim", pooling_intermediate_dim);
-    f("embedding_dim", embedding_dim);
+    pooling_fields(f);
   }
   /// Returns the vision encoder; null for a text model.
   [[nodiscard]] Gemma3VisionEncoder* encoder() const {
@@ -228,8 +226,6 @@ class Gemma3Backbone : public GemmaFamilyBackbone, public SizedInputs {
     if (vision_encoder_ != nullptr && vision_encoder_->class_name() != "Gemma3VisionEncoder")
       config["vision_encoder"].fail(
           fmt::format("expected a Gemma3VisionEncoder, not a {}", vision_encoder_->class_name()));
-    if (is_embedding_model && (!pooling_intermediate_dim || !embedding_dim))
-      config["is_embedding_model"].fail("expected false without pooling_intermediate_dim and embedding_dim");
   }
   void assemble() override {
     const auto further = [&](std::int64_t i) -> Json {
@@ -260,23 +256,13 @@ class Gemma3Backbone : public GemmaFamilyBackbone, public SizedInputs {
     set_inputs({token_ids, padding_mask, images, indices, vision_mask});
     output_struct = ended(final_norm(kNorm, through), padding_mask);
   }
-  /// EmbeddingGemma pools the positions, and projects the mean twice.
   Arg ended(const TensorRef& sequence, const TensorRef& padding_mask) override {
-    if (!is_embedding_model) return sequence;
-    const auto projected = [&](const char* called, std::int64_t units, const TensorRef& x) {
-      return call("Dense", called, {{"units", units}, {"use_bias", false}}, {x});
-    };
-    TensorRef x =
-        call("Gemma3MeanPooling", "mean_pooling", Json::object(), {sequence}, {{"padding_mask", padding_mask}});
-    x = projected("pooling_dense_1", *pooling_intermediate_dim, x);
-    x = projected("embedding_projection", *embedding_dim, x);
-    x = call("UnitNormalization", "unit_normalization", {{"axis", -1}}, {x});
-    return ArgDict{{"sequence_output", sequence}, {"pooled_output", x}};
+    return pooled("Gemma3MeanPooling", sequence, padding_mask);
   }
 
  private:
-  std::optional<Positive> image_size, pooling_intermediate_dim, embedding_dim;
-  bool use_query_key_norm = true, use_bidirectional_attention = false, is_embedding_model = false;
+  std::optional<Positive> image_size;
+  bool use_query_key_norm = true, use_bidirectional_attention = false;
   Number local_rope_scaling_factor{1.0}, global_rope_scaling_factor{1.0};
   LayerPtr vision_encoder_;
 };
@@ -313,24 +299,6 @@ class Gemma3CausalLM final : public ImageCausalLM, public SizedInputs {
 
  private:
   [[nodiscard]] Gemma3Backbone& own() const { return dynamic_cast<Gemma3Backbone&>(backbone()); }
-};
-
-/// The mean of the positions (B,T,D) that are no padding: (B,D).
-class Gemma3MeanPooling final : public Layer {
- public:
-  [[nodiscard]] std::span<const std::string_view> arguments() const override {
-    static constexpr std::array<std::string_view, 2> kNames = {"inputs", "padding_mask"};
-    return kNames;
-  }
-  [[nodiscard]] bool supports_masking() const override { return true; }
-  Arg call(Call& call) override {
-    graph::Builder& b = call.builder();
-    const Expression x(b, call.tensor("inputs")->id);
-    const Expression mask(b, b.expand_dims(b.cast(call.tensor("padding_mask")->id, x.dtype()), -1));
-    const graph::Reduce over_positions{graph::ReduceFn::sum, {1}};
-    const Expression count = mask.reduced(over_positions);
-    return Call::result((x * mask).reduced(over_positions) / max(count, count.number(1e-9)));
-  }
 };
 
 /// The embedder of EmbeddingGemma returns the backbone's own vectors.
@@ -415,7 +383,7 @@ constexpr std::array kLayers = {
               .module = "keras_hub.src.models.gemma3.gemma3_layers",
               .role = Role::merge},
     ClassInfo{.name = "Gemma3MeanPooling",
-              .make = make_layer<Gemma3MeanPooling>,
+              .make = make_gemma_pooling,
               .since = kAnyKeras,
               .module = "keras_hub.src.models.gemma3.gemma3_layers"},
     ClassInfo{.name = "Gemma3DecoderBlock",

@@ -13,6 +13,16 @@ namespace attn::keras {
 [[nodiscard]] Attended attend(Call& call, graph::ValueId query, graph::ValueId key, graph::ValueId value,
                               const Attending& how);
 
+/// The keys and values (B,S,K,H) of a layer. In a decode step they are those of the cache, with the new ones appended.
+struct KeptKeys {
+  graph::ValueId key = graph::kNone, value = graph::kNone;
+};
+/// The first half of a call of attend() that caches keys and values. Several calls of attend_to() can follow, also
+/// those of other layers.
+[[nodiscard]] KeptKeys keep(Call& call, graph::ValueId key, graph::ValueId value);
+/// Adds attention of queries (B,T,N,H) to all kept keys and values.
+[[nodiscard]] Attended attend_to(Call& call, graph::ValueId query, const KeptKeys& kept, const Attending& how);
+
 /// Returns the path that is closest to KerasHub's attention layers, which use a Softmax layer in float32. In float32, a
 /// row without visible keys becomes 0. In half precision it is the fused path, in which such a row becomes the mean of
 /// all values.

@@ -1,4 +1,4 @@
-// The common part of the backbones of Gemma 1, 2 and 3, and of their configs in transformers.
+// The common part of the backbones of Gemma 1 to 4, and of their configs in transformers.
 #pragma once
 
 #include <cmath>
@@ -18,6 +18,14 @@ class GemmaFamilyBackbone : public TextBackbone {
     if (num_query_heads % num_key_value_heads != 0)
       config["num_key_value_heads"].fail(fmt::format("{} query heads cannot share {} heads of keys and values evenly",
                                                      num_query_heads.value, num_key_value_heads.value));
+    if (is_embedding_model && (!pooling_intermediate_dim || !embedding_dim))
+      config["is_embedding_model"].fail("expected false without pooling_intermediate_dim and embedding_dim");
+  }
+  /// Reads or writes the fields of a model that embeds texts, which Gemma 3 and later have.
+  void pooling_fields(Fields& f) {
+    f("is_embedding_model", is_embedding_model);
+    f("pooling_intermediate_dim", pooling_intermediate_dim);
+    f("embedding_dim", embedding_dim);
   }
 
   /// Assembles the whole model. `further(i)` gives additional arguments of block i.
@@ -67,11 +75,25 @@ class GemmaFamilyBackbone : public TextBackbone {
   /// Assembles what follows the last norm.
   virtual Arg ended(const TensorRef& sequence, const TensorRef& /*padding_mask*/) { return sequence; }
 
+  /// A model that embeds texts, such as EmbeddingGemma, pools the positions and projects the mean twice.
+  Arg pooled(std::string_view pooling_class, const TensorRef& sequence, const TensorRef& padding_mask) {
+    if (!is_embedding_model) return sequence;
+    const auto projected = [&](const char* called, std::int64_t units, const TensorRef& x) {
+      return call("Dense", called, {{"units", units}, {"use_bias", false}}, {x});
+    };
+    TensorRef x = call(pooling_class, "mean_pooling", Json::object(), {sequence}, {{"padding_mask", padding_mask}});
+    x = projected("pooling_dense_1", *pooling_intermediate_dim, x);
+    x = projected("embedding_projection", *embedding_dim, x);
+    x = call("UnitNormalization", "unit_normalization", {{"axis", -1}}, {x});
+    return ArgDict{{"sequence_output", sequence}, {"pooled_output", x}};
+  }
+
   static Json number(const std::optional<Number>& value) { return value ? Json(value->value) : Json(); }
 
   Positive num_query_heads, num_key_value_heads, head_dim, sliding_window_size = 4096;
   bool query_head_dim_normalize = true, use_post_ffw_norm = false, use_post_attention_norm = false,
-       use_sliding_window_attention = false;
+       use_sliding_window_attention = false, is_embedding_model = false;
+  std::optional<Positive> pooling_intermediate_dim, embedding_dim;
   std::optional<Number> attention_logit_soft_cap, final_logit_soft_cap;
   Number layer_norm_epsilon{1e-6};
 };

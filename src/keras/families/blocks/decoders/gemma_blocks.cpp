@@ -237,7 +237,7 @@ class GemmaBlock final : public DecoderBlock {
     const LayerScope scope(call.lowering(), name);
     graph::Builder& b = call.builder();
     TensorPtr in = sequence(call);
-    if (is_clamped(call)) in = Call::result(clamped(Expression(b, in->id)));
+    if (is_clamped(call)) in = clamped(call, in);
     const ArgDict how = sight(call, in);
     TensorPtr attended = apply(call, *attention_, {apply(call, *pre_attention_norm_, {in})}, how);
     if (post_attention_norm_ != nullptr) attended = apply(call, *post_attention_norm_, {attended});
@@ -259,7 +259,7 @@ class GemmaBlock final : public DecoderBlock {
 
   /// Returns the arguments of the attention.
   [[nodiscard]] ArgDict sight(Call& call, const TensorPtr& in) const {
-    if (use_bidirectional_attention) return both_ways(call, in);
+    if (use_bidirectional_attention) return attending_both_ways(call, in);
     if (generation_ == GemmaGeneration::third && call.has("vision_mask")) return beside_images(call, in);
     if (generation_ == GemmaGeneration::pali) return behind_image(call, in);
     return attending(call, in);
@@ -290,32 +290,12 @@ class GemmaBlock final : public DecoderBlock {
     return {{"attention_mask", Call::result(mask)}, {"use_causal_mask", false}};
   }
 
-  /// Returns the arguments of an attention in which neither keys nor queries are padding.
-  static ArgDict both_ways(Call& call, const TensorPtr& in) {
-    if (call.lowering().decoding != nullptr)
-      throw bad_input("a model with bidirectional attention cannot generate text");
-    graph::Builder& b = call.builder();
-    const Arg keys = merged_mask(call, in, "padding_mask", "");
-    if (keys.is_none()) return {{"use_causal_mask", false}};
-    const Expression mask(b, (*keys.as<TensorPtr>())->id);  // (B,1,T)
-    const Expression all = mask * Expression(b, b.transpose(mask, {0, 2, 1}));
-    return {{"attention_mask", Call::result(all)}, {"use_causal_mask", false}};
-  }
-
   /// Returns whether results are clamped to the range of float16, and added in float32: so does Gemma 3.
   [[nodiscard]] bool is_clamped(Call& call) const {
     return generation_ == GemmaGeneration::third && call.compute_dtype() == DType::float16;
   }
-  static Expression clamped(const Expression& x) {
-    constexpr double kLargest = 65504.0;
-    return min(max(x, x.number(-kLargest)), x.number(kLargest));
-  }
-  TensorPtr added(Call& call, const TensorPtr& x, const TensorPtr& y) const {
-    if (!is_clamped(call)) return sum(call, x, y);
-    const auto wide = [&](const TensorPtr& tensor) {
-      return Expression(call.builder(), tensor->id).cast(DType::float32);
-    };
-    return Call::result(clamped(wide(x) + wide(y)).cast(DType::float16));
+  [[nodiscard]] TensorPtr added(Call& call, const TensorPtr& x, const TensorPtr& y) const {
+    return is_clamped(call) ? clamped_sum(call, x, y) : sum(call, x, y);
   }
 
   GemmaGeneration generation_;
@@ -335,6 +315,24 @@ class GemmaBlock final : public DecoderBlock {
   Layer* ffw_linear_ = nullptr;
 };
 
+/// The mean of the positions (B,T,D) that are no padding: (B,D).
+class GemmaMeanPooling final : public Layer {
+ public:
+  [[nodiscard]] std::span<const std::string_view> arguments() const override {
+    static constexpr std::array<std::string_view, 2> kNames = {"inputs", "padding_mask"};
+    return kNames;
+  }
+  [[nodiscard]] bool supports_masking() const override { return true; }
+  Arg call(Call& call) override {
+    graph::Builder& b = call.builder();
+    const Expression x(b, call.tensor("inputs")->id);
+    const Expression mask(b, b.expand_dims(b.cast(call.tensor("padding_mask")->id, x.dtype()), -1));
+    const graph::Reduce over_positions{graph::ReduceFn::sum, {1}};
+    const Expression count = mask.reduced(over_positions);
+    return Call::result((x * mask).reduced(over_positions) / max(count, count.number(1e-9)));
+  }
+};
+
 }  // namespace
 
 ValueId window_around(graph::Builder& b, Dim length, Dim size) {
@@ -343,7 +341,32 @@ ValueId window_around(graph::Builder& b, Dim length, Dim size) {
   return (query - key < static_cast<double>((size + 1) / 2)) & (key - query < static_cast<double>(size / 2 + 1));
 }
 
+ArgDict attending_both_ways(Call& call, const TensorPtr& in) {
+  if (call.lowering().decoding != nullptr) throw bad_input("a model with bidirectional attention cannot generate text");
+  graph::Builder& b = call.builder();
+  const Arg keys = merged_mask(call, in, "padding_mask", "");
+  if (keys.is_none()) return {{"use_causal_mask", false}};
+  const Expression mask(b, (*keys.as<TensorPtr>())->id);  // (B,1,T)
+  const Expression all = mask * Expression(b, b.transpose(mask, {0, 2, 1}));
+  return {{"attention_mask", Call::result(all)}, {"use_causal_mask", false}};
+}
+
+TensorPtr clamped(Call& call, const TensorPtr& x) {
+  constexpr double kLargest = 65504.0;
+  const Expression value(call.builder(), x->id);
+  return Call::result(min(max(value, value.number(-kLargest)), value.number(kLargest)));
+}
+
+TensorPtr clamped_sum(Call& call, const TensorPtr& x, const TensorPtr& y) {
+  const auto wide = [&](const TensorPtr& tensor) {
+    return Expression(call.builder(), tensor->id).cast(DType::float32);
+  };
+  const TensorPtr all = clamped(call, Call::result(wide(x) + wide(y)));
+  return Call::result(Expression(call.builder(), all->id).cast(DType::float16));
+}
+
 LayerPtr make_gemma_norm() { return std::make_unique<GemmaRMSNormalization>(); }
+LayerPtr make_gemma_pooling() { return std::make_unique<GemmaMeanPooling>(); }
 template <GemmaGeneration kGeneration>
 LayerPtr make_gemma_attention() {
   return std::make_unique<GemmaAttention>(kGeneration);

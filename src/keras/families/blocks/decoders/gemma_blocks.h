@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "attn/graph/graph.h"
+#include "classes/call.h"
 #include "classes/class_info.h"
 
 namespace attn::keras {
@@ -16,7 +17,16 @@ enum class GemmaGeneration : std::uint8_t { first, pali, third };
 /// after the query than before it.
 [[nodiscard]] graph::ValueId window_around(graph::Builder& b, Dim length, Dim size);
 
+/// Returns the arguments of an attention in which neither keys nor queries are padding. Throws Error (bad_input) in a
+/// decode step.
+[[nodiscard]] ArgDict attending_both_ways(Call& call, const TensorPtr& in);
+/// Clamps values to the range of float16.
+[[nodiscard]] TensorPtr clamped(Call& call, const TensorPtr& x);
+/// Returns x + y in float16, added in float32 and clamped.
+[[nodiscard]] TensorPtr clamped_sum(Call& call, const TensorPtr& x, const TensorPtr& y);
+
 [[nodiscard]] LayerPtr make_gemma_norm();
+[[nodiscard]] LayerPtr make_gemma_pooling();
 template <GemmaGeneration kGeneration>
 [[nodiscard]] LayerPtr make_gemma_attention();
 template <GemmaGeneration kGeneration>
