@@ -37,8 +37,8 @@ std::vector<Role> roles_of(const graph::Graph& graph, const open::LoadedModel& l
         role = value.name.starts_with("encoder_") ? Role::encoder_tokens : Role::tokens;
       else if (value.name.ends_with("mask"))
         role = Role::mask;
-      else if (value.name == "mask_positions")  // a masked language model predicts every position
-        role = Role::places;
+      else if (value.name == "mask_positions" || value.name == "position_ids")
+        role = Role::places;  // a masked language model predicts every position
     } else if (run::indexed_rows(graph, id)) {
       role = Role::tokens;
     }

@@ -109,6 +109,26 @@ TEST_CASE("generate: decoder prompts require an encoder, and one prompt or as ma
   }
 }
 
+TEST_CASE("generate: layers that share keys and values give KerasHub's tokens, with one cache for all of them") {
+  struct Row {
+    const char *model, *prompt, *ids;
+  };
+  for (const Row& row : {Row{"gemma3n_causal_lm", "3,5,7", "[3,5,7,1,4,1,4,1,4,1,4,1]"},
+                         Row{"gemma3n_causal_lm", "4,2,8,1", "[4,2,8,1,4,1,4,1,4,1,4,1]"},
+                         Row{"gemma4_causal_lm", "3,5,7", "[3,5,7,6,5,6,5,6,5,6,5,6]"},
+                         Row{"gemma4_causal_lm", "4,2,8,1", "[4,2,8,1,6,4,6,5,6,5,6,5]"}}) {
+    CAPTURE(row.model);
+    CAPTURE(row.prompt);
+    const std::string model = in_repository(std::string("tests/data/keras/families/") + row.model + "/model.keras");
+    for (const char* chunk : {"1", "3"}) {
+      const Result result = run_attn({"generate", model, "--ids", row.prompt, "--max-length", "12", "--stop-ids",
+                                      "none", "--sampler", "greedy", "--prefill-chunk", chunk, "--json"});
+      REQUIRE_MESSAGE(result.code == 0, result.err);
+      CHECK(nlohmann::json::parse(result.out)["results"][0]["token_ids"] == nlohmann::json::parse(row.ids));
+    }
+  }
+}
+
 TEST_CASE("generate: a model with a recurrent state gives KerasHub's tokens from whole sequences") {
   struct Row {
     const char *model, *prompt, *ids;

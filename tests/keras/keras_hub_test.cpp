@@ -27,6 +27,13 @@ const std::string kSides =
 const std::string kVideos =
     R"("num_frames": 2, "patch_size": 4, "hidden_dim": 8, "intermediate_dim": 12, "num_heads": 2,)"
     R"( "num_spatial_layers": 1, "num_temporal_layers": 1, "num_auxiliary_layers": 0)";
+const std::string kGemma4 = kGrouped + R"(, "head_dim": 4, "image_size": null)";
+const std::string kGemma3n =
+    R"("text_vocab_size": 9, "text_hidden_size": 8, "num_hidden_layers": 2, "pad_token_id": 0,)"
+    R"( "num_attention_heads": 2, "num_key_value_heads": 1, "head_dim": 4, "intermediate_size": [4, 4],)"
+    R"( "layer_types": ["full_attention", "sliding_attention"], "sliding_window": 3, "rope_theta": 100.0,)"
+    R"( "max_position_embeddings": 16, "vocab_size_per_layer_input": 9, "hidden_size_per_layer_input": 2,)"
+    R"( "laurel_rank": 2)";
 const std::string kImages = R"("num_layers": 1, "num_heads": 2, "hidden_dim": 8, "mlp_dim": 12)";
 
 std::string object(const std::string& class_name, const std::string& config) {
@@ -158,6 +165,55 @@ TEST_CASE("keras_hub: configs that KerasHub rejects are rejected with place and 
        kGrouped + R"(, "head_dim": 4, "image_size": null, "is_embedding_model": true, "embedding_dim": 8)",
        {},
        "/config/is_embedding_model: expected false without pooling_intermediate_dim"},
+      {"Gemma4Backbone",
+       kGemma4 + R"(, "vision_encoder": {"class_name": "Gemma4VisionEncoder", "config": {}})",
+       {},
+       "/config/vision_encoder: expected null: attn supports Gemma 4 only for text, not for images"},
+      {"Gemma4Backbone",
+       kGemma4 + R"(, "vision_encoder": null, "audio_encoder": {"class_name": "Gemma4AudioEncoder", "config": {}})",
+       {},
+       "/config/audio_encoder: expected null: attn supports Gemma 4 only for text, not for sounds"},
+      {"Gemma4Backbone", kGemma4 + R"(, "layer_types": [])", {}, "/config/layer_types: 0 types for 1 layers"},
+      {"Gemma4Backbone",
+       kGemma4 + R"(, "num_kv_shared_layers": 1)",
+       {},
+       "/config/num_kv_shared_layers: expected fewer layers than num_layers"},
+      {"Gemma4Backbone",
+       kGemma4 + R"(, "hidden_size_per_layer_input": -1)",
+       {},
+       "/config/hidden_size_per_layer_input: expected an integer from 0"},
+      {"Gemma4Backbone",
+       kGemma4 + R"(, "enable_moe_block": true, "num_experts": 4)",
+       {},
+       "expected false without num_experts and expert_intermediate_dim"},
+      {"Gemma4Backbone",
+       kGemma4 + R"(, "enable_moe_block": true, "num_experts": 2, "expert_intermediate_dim": 4)",
+       {},
+       "8 experts cannot be chosen of 2"},
+      {"Gemma3nBackbone",
+       kGemma3n + R"(, "altup_num_inputs": 2, "hidden_activation": "relu", "vision_encoder_config": {"name": "a"})",
+       {},
+       "/config/vision_encoder_config: expected null: attn supports Gemma 3n only for text, not for images"},
+      {"Gemma3nBackbone",
+       kGemma3n + R"(, "altup_num_inputs": 2, "hidden_activation": "relu", "audio_encoder_config": {"name": "a"})",
+       {},
+       "/config/audio_encoder_config: expected null: attn supports Gemma 3n only for text, not for sounds"},
+      {"Gemma3nBackbone",
+       kGemma3n + R"(, "altup_num_inputs": 2, "hidden_activation": "relu", "num_kv_shared_layers": 1)",
+       {},
+       "layer 1 shares keys, but no layer of its type before the shared ones has any"},
+      {"Gemma3nBackbone",
+       kGemma3n + R"(, "altup_num_inputs": 1000000000000, "hidden_activation": "relu")",
+       {},
+       "more than 64 inputs are not accepted"},
+      {"Gemma3nBackbone",
+       kGemma3n + R"(, "altup_num_inputs": 2, "altup_active_idx": 2, "hidden_activation": "relu")",
+       {},
+       "expected an integer from 0 to 1"},
+      {"Gemma3nBackbone",
+       kGemma3n + R"(, "altup_num_inputs": 2, "hidden_activation": "rule")",
+       {},
+       "expected the name of an activation"},
       {"Qwen3MoeBackbone", kGrouped + kExperts, {}, "3 experts cannot be chosen of 2"},
       {"QwenMoeBackbone",
        kGrouped + kExperts + R"(, "shared_expert_intermediate_dim": 4, "output_router_logits": true)",
@@ -243,7 +299,7 @@ TEST_CASE("keras_hub: an unsupported family is rejected with the reason, not wit
                          {"RQVAEBackbone", "it quantizes vectors, without attention"},
                          {"FluxTextToImage", "image generation by diffusion"},
                          {"SAM3PromptableConceptImageSegmenter", "it finds objects by texts"},
-                         {"Gemma4Backbone", "attn has no layers of this family"}}) {
+                         {"Gemma4VisionEncoder", "attn has the text model of this family"}}) {
     json text = json::parse(object(row.class_name, R"("name": "x", "trainable": true)"));
     text["module"] = "keras_hub.src.models.some.some_backbone";
     std::string message;

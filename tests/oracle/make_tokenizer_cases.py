@@ -35,7 +35,7 @@ def pieces(specials, **options):
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(SENTENCES * 4), model_writer=model, vocab_size=60, model_type="unigram", hard_vocab_limit=False,
-        normalization_rule_name="identity", user_defined_symbols=[], **specials, **options)
+        normalization_rule_name="identity", **specials, **{"user_defined_symbols": [], **options})
     return model.getvalue()
 
 
@@ -105,6 +105,22 @@ def pali_gemma():
         dict(pad_id=0, eos_id=1, bos_id=2, unk_id=3, bos_piece="<bos>", eos_piece="<eos>")))
 
 
+GEMMA = dict(pad_id=0, eos_id=1, bos_id=2, unk_id=3, pad_piece="<pad>", bos_piece="<bos>", eos_piece="<eos>")
+
+
+@case
+def gemma3n():
+    return keras_hub.tokenizers.Gemma3nTokenizer(pieces(GEMMA, user_defined_symbols=[
+        "<mask>", "[multimodal]", "<start_of_turn>", "<end_of_turn>", "<start_of_image>", "<image_soft_token>", "<end_of_image>",
+        "<start_of_audio>", "<audio_soft_token>", "<end_of_audio>"]))
+
+
+@case
+def gemma4():
+    return keras_hub.tokenizers.Gemma4Tokenizer(pieces(GEMMA, user_defined_symbols=[
+        "<|turn>", "<turn|>", "<|image>", "<|image|>", "<image|>"]), has_video_tokens=False)
+
+
 def write_esm_folder(tokenizer, folder):
     import transformers
 
@@ -130,7 +146,7 @@ def write_case(name, folder):
             path.unlink()
     special = {}
     for key in dir(tokenizer):
-        if key.endswith("_token") and isinstance(getattr(tokenizer, key + "_id", None), int) and key != "oov_token":
+        if key.endswith(("_token", "_placeholder")) and isinstance(getattr(tokenizer, key + "_id", None), int) and key != "oov_token":
             special[key] = [getattr(tokenizer, key), getattr(tokenizer, key + "_id")]
     if name == "rwkv7":
         special["end_token"] = [tokenizer.id_to_token(tokenizer.end_token_id).decode(), tokenizer.end_token_id]

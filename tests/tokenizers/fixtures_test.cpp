@@ -111,6 +111,8 @@ TEST_CASE("tokenizers: a class's special tokens have KerasHub's ids") {
     if (special.contains("end_token2")) stop.push_back(special["end_token2"][1].get<Id>());
     if (tokenizer->class_name() == "Gemma3Tokenizer")  // stands for <end_of_turn>, which this vocabulary lacks
       stop.push_back(*tokenizer->id("<unk>"));
+    if (tokenizer->class_name() == "Gemma3nTokenizer") stop.push_back(*tokenizer->id("<end_of_turn>"));
+    if (tokenizer->class_name() == "Gemma4Tokenizer") stop.push_back(*tokenizer->id("<turn|>"));
     if (tokenizer->class_name() == "RWKVTokenizer") all = {0};  // its end token is text
     std::sort(all.begin(), all.end());
     all.erase(std::unique(all.begin(), all.end()), all.end());

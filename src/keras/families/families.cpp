@@ -8,10 +8,10 @@
 // Lists one row for each family, whose file defines `const ModelFamily& <row>::family()`.
 #define ATTN_FAMILIES(row)                                                                                             \
   row(llama) row(mistral) row(mixtral) row(qwen) row(qwen3) row(qwen_moe) row(qwen3_moe) row(qwen3_5) row(qwen3_5_moe) \
-      row(gpt_oss) row(phi3) row(smollm3) row(gemma) row(gemma3) row(gpt2) row(opt) row(gpt_neo_x) row(bloom)          \
-          row(falcon) row(bert) row(albert) row(electra) row(distil_bert) row(roberta) row(f_net) row(esm)             \
-              row(roformer_v2) row(deberta_v3) row(xlnet) row(rwkv7) row(edrec) row(bart) row(t5) row(t5gemma)         \
-                  row(t5gemma2) row(vit) row(deit) row(dinov2) row(dinov3) row(clip) row(siglip) row(mit)              \
+      row(gpt_oss) row(phi3) row(smollm3) row(gemma) row(gemma3) row(gemma3n) row(gemma4) row(gpt2) row(opt)           \
+          row(gpt_neo_x) row(bloom) row(falcon) row(bert) row(albert) row(electra) row(distil_bert) row(roberta)       \
+              row(f_net) row(esm) row(roformer_v2) row(deberta_v3) row(xlnet) row(rwkv7) row(edrec) row(bart) row(t5)  \
+                  row(t5gemma) row(t5gemma2) row(vit) row(deit) row(dinov2) row(dinov3) row(clip) row(siglip) row(mit) \
                       row(swin_transformer) row(vit_det) row(sam) row(depth_anything) row(parseq) row(pali_gemma)      \
                           row(blip2) row(video_prism) row(whisper) row(moonshine) row(other_tokenizers)
 

@@ -34,6 +34,7 @@ constexpr std::string_view kConvolutions =
     "it is a convolutional network, and attn opens KerasHub's models with attention";
 constexpr std::string_view kDiffusion = "it is a part of image generation by diffusion, which attn does not do";
 constexpr std::string_view kDetection = "it finds boxes around objects, for which attn has no layers";
+constexpr std::string_view kOnlyTexts = "attn has the text model of this family, without images and sounds";
 constexpr std::string_view kNoLayers = "attn has no layers of this family";
 constexpr std::array kMissingFamilies = {
     MissingFamily{"BASNet", kConvolutions},
@@ -44,8 +45,8 @@ constexpr std::array kMissingFamilies = {
     MissingFamily{"EfficientNet", kConvolutions},
     MissingFamily{"FeaturePyramid", kConvolutions},
     MissingFamily{"Flux", kDiffusion},
-    MissingFamily{"Gemma3n", kNoLayers},
-    MissingFamily{"Gemma4", kNoLayers},
+    MissingFamily{"Gemma3n", kOnlyTexts},
+    MissingFamily{"Gemma4", kOnlyTexts},
     MissingFamily{"HGNetV2", kConvolutions},
     MissingFamily{"MMDiT", kDiffusion},
     MissingFamily{"MobileNetV5",

@@ -1,0 +1,282 @@
+// Gemma 3n without its encoders of images and sounds (keras_hub/src/models/gemma3n).
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "classes/class_table.h"
+#include "classes/decoding.h"
+#include "classes/ops/expression.h"
+#include "classes/ops/ops.h"
+#include "families/blocks/absent_field.h"
+#include "families/blocks/decoders/gemma3n_attention.h"
+#include "families/blocks/decoders/gemma3n_block.h"
+#include "families/blocks/decoders/gemma3n_model.h"
+#include "families/blocks/tokens.h"
+#include "families/model_family.h"
+#include "model/backbones/text.h"
+#include "model/decodes.h"
+#include "model/tasks/task.h"
+
+namespace attn::keras::gemma3n {
+namespace {
+
+constexpr std::string_view kTextModule = "keras_hub.src.models.gemma3n.gemma3n_text_layers";
+
+/// Two layers: one that looks up tokens, and the text model.
+class Gemma3nBackbone final : public TextBackbone {
+ public:
+  Gemma3nBackbone() { dropout = 0; }
+  void fields(Fields& f) override {
+    f.required("text_vocab_size", vocabulary_size);
+    f.required("text_hidden_size", hidden_dim);
+    f.required("num_hidden_layers", num_layers);
+    f.required("pad_token_id", pad_token_id);
+    f.required("num_attention_heads", num_attention_heads);
+    f.required("num_key_value_heads", num_key_value_heads);
+    f.required("head_dim", head_dim);
+    f.required("intermediate_size", intermediate_size);
+    f.required("hidden_activation", hidden_activation);
+    f.required("layer_types", layer_types);
+    f.required("sliding_window", sliding_window);
+    f.required("rope_theta", rope_theta);
+    f.required("max_position_embeddings", max_position_embeddings);
+    f.required("vocab_size_per_layer_input", vocab_size_per_layer_input);
+    f.required("hidden_size_per_layer_input", hidden_size_per_layer_input);
+    f.required("altup_num_inputs", altup_num_inputs);
+    f.required("laurel_rank", laurel_rank);
+    f("attention_bias", attention_bias);
+    f("attention_dropout", attention_dropout);
+    f("rope_scaling", rope_scaling);
+    f("rope_local_base_freq", rope_local_base_freq);
+    f("activation_sparsity_pattern", activation_sparsity_pattern);
+    f("altup_coef_clip", altup_coef_clip);
+    f("altup_active_idx", altup_active_idx);
+    f("altup_correct_scale", altup_correct_scale);
+    f("num_kv_shared_layers", num_kv_shared_layers);
+    f("final_logit_soft_cap", final_logit_soft_cap);
+    absent_field(f, "vision_encoder_config", "attn supports Gemma 3n only for text, not for images");
+    f("vision_hidden_size", vision_hidden_size);
+    f("vision_vocab_size", vision_vocab_size);
+    f("vision_vocab_offset", vision_vocab_offset);
+    f("vision_soft_tokens_per_image", vision_soft_tokens_per_image);
+    f("image_token_id", image_token_id);
+    absent_field(f, "audio_encoder_config", "attn supports Gemma 3n only for text, not for sounds");
+    f("audio_hidden_size", audio_hidden_size);
+    f("audio_vocab_size", audio_vocab_size);
+    f("audio_vocab_offset", audio_vocab_offset);
+    f("audio_soft_tokens_per_image", audio_soft_tokens_per_image);
+    f("audio_token_id", audio_token_id);
+    f("rms_norm_eps", rms_norm_eps);
+  }
+  [[nodiscard]] Gemma3nTextModel& text_model() const { return *model_; }
+
+ protected:
+  void assemble() override {
+    const TensorRef token_ids = tokens("token_ids"),
+                    padding_mask = input("padding_mask", {kUnknown, kUnknown}, DType::boolean);
+    auto& processor =
+        dynamic_cast<Gemma3nProcessor&>(layer("Gemma3nMultimodalEmbeddingProcessor", "multimodal_embedding_processor",
+                                              {{"vision_soft_tokens_per_image", vision_soft_tokens_per_image.json},
+                                               {"audio_soft_tokens_per_image", audio_soft_tokens_per_image.json},
+                                               {"image_token_id", image_token_id.json},
+                                               {"audio_token_id", audio_token_id.json},
+                                               {"vocab_size_per_layer_input", vocab_size_per_layer_input.value}}));
+    model_ = &dynamic_cast<Gemma3nTextModel&>(layer("Gemma3nTextModel", "text_model", text_arguments()));
+    processor.model = model_;
+    const TensorRef rows = call(processor, {ArgDict{{"token_ids", token_ids}}});
+    TensorRef inputs = rows;
+    inputs.tensor = 1;
+    set_inputs({token_ids, padding_mask});
+    output_struct = call(*model_, {token_ids, padding_mask, rows, inputs});
+  }
+
+ private:
+  [[nodiscard]] Json text_arguments() const {
+    const auto or_null = [](const auto& value) { return value ? Json(value->value) : Json(); };
+    return {{"pad_token_id", pad_token_id.json},
+            {"vocab_size", vocabulary_size.value},
+            {"hidden_size", hidden_dim.value},
+            {"num_hidden_layers", num_layers.value},
+            {"rms_norm_eps", rms_norm_eps.value},
+            {"num_attention_heads", num_attention_heads.value},
+            {"num_key_value_heads", num_key_value_heads.value},
+            {"head_dim", head_dim.value},
+            {"attention_bias", attention_bias},
+            {"attention_dropout", attention_dropout.value},
+            {"layer_types", layer_types},
+            {"sliding_window", sliding_window.value},
+            {"rope_theta", rope_theta.value},
+            {"rope_scaling", or_null(rope_scaling)},
+            {"rope_local_base_freq", rope_local_base_freq.value},
+            {"max_position_embeddings", max_position_embeddings.json},
+            {"intermediate_size", intermediate_size},
+            {"hidden_activation", hidden_activation},
+            {"activation_sparsity_pattern", activation_sparsity_pattern.json},
+            {"altup_num_inputs", altup_num_inputs.value},
+            {"altup_coef_clip", or_null(altup_coef_clip)},
+            {"altup_active_idx", altup_active_idx},
+            {"altup_correct_scale", altup_correct_scale},
+            {"laurel_rank", laurel_rank.value},
+            {"hidden_size_per_layer_input", hidden_size_per_layer_input.value},
+            {"vocab_size_per_layer_input", vocab_size_per_layer_input.value},
+            {"num_kv_shared_layers", num_kv_shared_layers},
+            {"final_logit_soft_cap", or_null(final_logit_soft_cap)}};
+  }
+
+  Positive num_attention_heads, num_key_value_heads, head_dim, sliding_window, vocab_size_per_layer_input,
+      hidden_size_per_layer_input, altup_num_inputs, laurel_rank;
+  std::vector<std::int64_t> intermediate_size;
+  std::vector<std::string> layer_types;
+  std::string hidden_activation;
+  Number rope_theta, attention_dropout{0.0}, rope_local_base_freq{10000.0}, rms_norm_eps{1e-6};
+  std::optional<Number> rope_scaling, altup_coef_clip, final_logit_soft_cap;
+  std::int64_t altup_active_idx = 0, num_kv_shared_layers = 0;
+  bool attention_bias = false, altup_correct_scale = true;
+  // The sizes of images and sounds have no effect on texts.
+  Opaque pad_token_id, max_position_embeddings, activation_sparsity_pattern, vision_hidden_size{2048},
+      vision_vocab_size{128}, vision_vocab_offset{100}, vision_soft_tokens_per_image{256}, image_token_id{98},
+      audio_hidden_size{32}, audio_vocab_size{128}, audio_vocab_offset{228}, audio_soft_tokens_per_image{188},
+      audio_token_id{99};
+  Gemma3nTextModel* model_ = nullptr;
+};
+
+/// The product of the hidden states with the transposed embedding.
+class EmbeddingProduct final : public WithArguments<kX1X2> {
+ public:
+  explicit EmbeddingProduct(Gemma3nTextModel& model) : model_(model) {}
+  Arg call(Call& call) override { return Call::result(of(call.lowering(), call.tensor("x1")->id)); }
+  /// KerasHub's constructor computes with the values that the embedding has then, so its model keeps the logits of
+  /// these after it loads weights. Its generate() uses the loaded ones, as attn does.
+  [[nodiscard]] graph::ValueId of(Lowering& lowering, graph::ValueId hidden) const {
+    graph::Builder& b = lowering.builder();
+    const Layer& table = *model_.token_embedding().sublayers().front().layer;
+    const graph::ValueId rows = lowering.weight(table, 0);
+    const DType wide = b.dtype(hidden) == DType::float64 ? DType::float64 : b.dtype(rows);
+    return b.apply(graph::MatMul{false, true}, {b.cast(hidden, wide), b.cast(rows, wide)});
+  }
+
+ private:
+  Gemma3nTextModel& model_;
+};
+
+class Gemma3nCausalLM final : public Task, public Decodes {
+ public:
+  [[nodiscard]] Decoded decode(Lowering& lowering, graph::ValueId token_ids, bool every_position) override {
+    graph::Builder& b = lowering.builder();
+    const Shape shape = b.shape(token_ids);
+    const graph::ValueId all = b.cast(b.apply(graph::Fill{shape, DType::int32, 1.0}, {}), DType::boolean);
+    const ArgDict inputs = {{"token_ids", Call::result(token_ids)}, {"padding_mask", Call::result(all)}};
+    const Arg result = lowering.apply(backbone(), ArgList{inputs}, ArgDict{});
+    const graph::ValueId hidden = (*result.as<TensorPtr>())->id;
+    graph::ValueId asked = hidden;
+    if (!every_position) {
+      graph::Slice last;
+      last.ranges = {{}, {shape[1] - 1, shape[1], 1}, {}};
+      asked = b.apply(last, {hidden});
+    }
+    Expression logits(b, EmbeddingProduct(text_model()).of(lowering, asked));
+    if (const auto cap = soft_cap()) logits = (logits / *cap).unary(graph::UnaryFn::tanh) * *cap;
+    return {logits, hidden};
+  }
+
+ protected:
+  [[nodiscard]] std::string_view kind() const override { return "CausalLM"; }
+  void assemble() override {
+    const TensorRef hidden = backbone_result();
+    auto made = std::make_unique<EmbeddingProduct>(text_model());
+    made->info = operation_classes().find("Matmul");
+    made->name = "matmul";
+    Layer& product = *made;
+    add(std::move(made));
+    TensorRef x = call(product, {hidden});
+    if (const auto cap = soft_cap()) {
+      x = operation("TrueDivide", Json::object(), {x, *cap});
+      x = operation("Tanh", Json::object(), {x});
+      x = operation("Multiply", Json::object(), {x, *cap});
+    }
+    output_struct = x;
+  }
+
+ private:
+  [[nodiscard]] Gemma3nTextModel& text_model() const { return dynamic_cast<Gemma3nBackbone&>(backbone()).text_model(); }
+  [[nodiscard]] std::optional<double> soft_cap() {
+    const Json cap = backbone_value("final_logit_soft_cap");
+    return cap.is_null() ? std::nullopt : std::optional(cap.get<double>());
+  }
+};
+
+constexpr std::array kLayers = {
+    ClassInfo{.name = "Gemma3nRMSNorm",
+              .make = make_gemma3n_norm,
+              .since = kAnyKeras,
+              .module = "keras_hub.src.models.gemma3n.rms_normalization",
+              .role = Role::normalization,
+              .symbols = "scale: d_model"},
+    ClassInfo{.name = "Gemma3nTextScaledWordEmbedding",
+              .make = make_gemma3n_embedding,
+              .since = kAnyKeras,
+              .module = kTextModule,
+              .role = Role::embedding},
+    ClassInfo{.name = "Gemma3nTextMLP", .make = make_gemma3n_mlp, .since = kAnyKeras, .module = kTextModule},
+    ClassInfo{.name = "Gemma3nTextLaurelBlock", .make = make_gemma3n_laurel, .since = kAnyKeras, .module = kTextModule},
+    ClassInfo{.name = "Gemma3nTextAltUp",
+              .make = make_layer<Gemma3nTextAltUp>,
+              .since = kAnyKeras,
+              .module = kTextModule,
+              .symbols = "correct_output_scale: d_model"},
+    ClassInfo{.name = "Gemma3nTextAttention",
+              .make = make_gemma3n_attention,
+              .since = kAnyKeras,
+              .module = "keras_hub.src.models.gemma3n.gemma3n_attention",
+              .role = Role::attention,
+              .symbols = "q_proj/kernel: d_model -; k_proj/kernel: d_model -; v_proj/kernel: d_model -;"
+                         " o_proj/kernel: - d_model; q_norm/scale: d_head; k_norm/scale: d_head"},
+    ClassInfo{.name = "Gemma3nTextDecoderBlock",
+              .make = make_layer<Gemma3nTextDecoderBlock>,
+              .since = kAnyKeras,
+              .module = "keras_hub.src.models.gemma3n.gemma3n_text_decoder",
+              .role = Role::transformer},
+    ClassInfo{.name = "Gemma3nTextModel",
+              .make = make_layer<Gemma3nTextModel>,
+              .since = kAnyKeras,
+              .module = "keras_hub.src.models.gemma3n.gemma3n_text_model",
+              .role = Role::transformer},
+    ClassInfo{.name = "Gemma3nMultimodalEmbeddingProcessor",
+              .make = make_layer<Gemma3nProcessor>,
+              .since = kAnyKeras,
+              .module = "keras_hub.src.models.gemma3n.gemma3n_backbone",
+              .role = Role::embedding},
+};
+
+constexpr std::array kModels = {
+    model_record<Gemma3nBackbone>("Gemma3nBackbone", "keras_hub.src.models.gemma3n.gemma3n_backbone"),
+    model_record<Gemma3nCausalLM>("Gemma3nCausalLM", "keras_hub.src.models.gemma3n.gemma3n_causal_lm"),
+};
+
+constexpr std::array<std::string_view, 10> kMoreTokens{
+    "<image_soft_token>", "<audio_soft_token>", "<start_of_image>", "<end_of_image>", "<start_of_audio>",
+    "<end_of_audio>",     "<start_of_turn>",    "<end_of_turn>",    "<mask>",         "[multimodal]"};
+// Gemma3nCausalLM.generate also stops at the end of the turn.
+constexpr std::array kTokenizers = {
+    tokenizers::KerasClass{.name = "Gemma3nTokenizer",
+                           .kind = tokenizers::TokenizerKind::sentence_piece,
+                           .start = "<bos>",
+                           .end = "<eos>",
+                           .pad = kPadToken,
+                           .more = kMoreTokens,
+                           .turn_end = "<end_of_turn>"},
+};
+
+}  // namespace
+
+const ModelFamily& family() {
+  static constexpr ModelFamily kFamily{
+      .name = "gemma3n", .layers = kLayers, .models = kModels, .tokenizer_classes = kTokenizers, .sampler = "greedy"};
+  return kFamily;
+}
+
+}  // namespace attn::keras::gemma3n
