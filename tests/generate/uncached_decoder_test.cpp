@@ -56,7 +56,7 @@ std::vector<Tensor> weights() {
 }
 
 UncachedDecoder decoder_of(const attn::backends::Backend& backend, Graph graph, Dim branches = 1,
-                        const std::vector<std::vector<Token>>& encoder = {}) {
+                           const std::vector<std::vector<Token>>& encoder = {}) {
   const SequenceInputs inputs = sequence_inputs(graph, "a model");
   return {backend, std::move(graph), weights(), inputs, branches, encoder, {}};
 }
