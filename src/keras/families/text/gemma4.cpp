@@ -1,6 +1,7 @@
 // Gemma 4 without its encoders of images and sounds (keras_hub/src/models/gemma4).
 //
 // Letters: B batch, T tokens, D width, L layers, P features of the input for each layer.
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "classes/class_table.h"
+#include "classes/composite.h"
 #include "classes/decoding.h"
 #include "classes/ops/expression.h"
 #include "classes/ops/ops.h"
