@@ -154,7 +154,7 @@ TEST_CASE("keras_hub: configs that KerasHub rejects are rejected with place and 
        "/config/max_sequence_length: 3 positions are too few behind 3 query tokens"},
       {"VideoPrismBackbone", kVideos + R"(, "image_shape": [9, 8, 3])", {}, "frames of 9 by 8 cannot be divided"},
       {"VideoPrismBackbone",
-       kVideos + R"(, "image_shape": [8, 8, 3], "num_text_layers": 1)",
+       kVideos + R"(, "image_shape": [8, 8, 3], "num_text_layers": 1, "vocabulary_size": 0)",
        {},
        "/config/vocabulary_size: a text encoder needs tokens"},
       {"VideoPrismBackbone",

@@ -122,7 +122,11 @@ class VideoPrismAttention final : public Composite {
       how.masks = {b.cast(b.expand_dims(mask->id, 1), DType::boolean)};
     const ValueId context = attended_heads(call, query->id, key->id, value->id, how, dropout_rate);
     const Shape in = b.shape(context);
-    return apply(call, *output_, {Call::result(b.reshape(context, {in[0], in[1], num_heads, key_dim}))});
+    const TensorPtr out = apply(call, *output_, {Call::result(b.reshape(context, {in[0], in[1], num_heads, key_dim}))});
+    // Keras's symbolic shape of an EinsumDense has no length; that of this layer is the query's.
+    const Shape asked = call.shape("query");
+    if (!call.lowering().symbolic() || asked[1] == kUnknown) return out;
+    return Call::result(b.reshape(out->id, {asked[0], asked[1], hidden_dim}));
   }
 
  private:
@@ -287,9 +291,7 @@ class AttenTokenPooling final : public Composite {
     Builder& b = call.builder();
     const ValueId query =
         b.apply(graph::Broadcast{{call.shape(rows)[0], num_queries, *query_dim}}, {b.expand_dims(call.weight(0), 0)});
-    TensorPtr x = apply(call, *attention_, {Call::result(query), rows, rows});
-    // Keras's symbolic shape of an EinsumDense has no length.
-    if (call.lowering().symbolic()) x = Call::result(b.reshape(x->id, {b.shape(query)[0], num_queries, hidden_dim}));
+    const TensorPtr x = apply(call, *attention_, {Call::result(query), rows, rows});
     return apply(call, *dropout_, {apply(call, *norm_, {x})});
   }
 
