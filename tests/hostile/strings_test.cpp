@@ -169,7 +169,7 @@ TEST_CASE("strings: names of a model reach the terminal and documents only as te
       CHECK(result.code == 0);
       CHECK(is_clean(result.err));
       check_form(form, result.out);
-      std::ranges::rotate(names, names.begin() + 1);  // the model gets another name for the next format
+      std::rotate(names.begin(), names.begin() + 1, names.end());  // the model gets another name for the next format
     }
   }
 }

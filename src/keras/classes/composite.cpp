@@ -13,17 +13,19 @@ LayerPtr make_sublayer(const Layer& maker, std::string_view class_name, std::str
   arguments["name"] = std::string(name);
   arguments["dtype"] = maker.policy.source_name();
   if (maker.document == nullptr) throw internal_error("'{}' creates layers without a document", maker.name);
-  const Document document(std::string(class_name), std::move(arguments), &maker.document->layers());
+  const auto document =
+      std::make_shared<const Document>(std::string(class_name), std::move(arguments), &maker.document->layers());
   std::vector<std::string> warnings;  // discarded, because they are about configs that no user wrote
   LayerPtr layer;
   try {
-    layer = read_layer_config(class_name, Ref(document), warnings);
+    layer = read_layer_config(class_name, Ref(*document), warnings);
   } catch (const Error& error) {
     maker.fail(error.what());
   }
   if (!layer->is_operation()) layer->policy = maker.policy.of(name, attribute);
   if (maker.policy.asked) layer->quantize(*maker.policy.asked);
   layer->document = maker.document;
+  layer->own_document = document;
   layer->pointer = maker.pointer;
   return layer;
 }

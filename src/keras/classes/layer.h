@@ -43,6 +43,8 @@ class Layer {
   Json envelope = Json::object();      ///< module, registered_name, build_config and inbound_nodes as read
   std::string pointer;                 ///< location of the config, for messages
   const Document* document = nullptr;  ///< null if the config is in no file
+  /// The config that another layer gave this one; the layers inside this one refer to it.
+  std::shared_ptr<const Document> own_document;
 
   /// Reads or writes the whole get_config() in Keras's order: name, trainable, dtype, then the fields of the class.
   virtual void config(Fields& f);
