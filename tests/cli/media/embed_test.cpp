@@ -11,7 +11,6 @@
 #include "../../places.h"
 #include "../../text.h"
 #include "attn/io/tensor_file.h"
-#include "attn/weights/read_store.h"
 #include "program.h"
 
 using attn::Tensor;
@@ -120,7 +119,8 @@ TEST_CASE("embed: more than 1,000 texts have no similarities, so the work is lin
 
 TEST_CASE("embed: a vector that is not finite is an error, and no file is written") {
   const TemporaryFolder folder;
-  std::vector<attn::NamedTensor> weights = attn::weights::read_store(data("bert") + "/model.weights.h5").weights;
+  REQUIRE(run_attn({"convert", data("bert"), "-o", folder / "weights.npz"}).code == 0);
+  std::vector<attn::NamedTensor> weights = attn::io::read_tensors(folder / "weights.npz");
   for (attn::NamedTensor& weight : weights) {
     weight.tensor = weight.tensor.cast(weight.tensor.dtype());
     weight.tensor.set(0, std::nan(""));
