@@ -23,7 +23,8 @@ struct Search {
 
 /// Returns the tokens after the prompt, including the end token. The decoder must have `beams` rows. More than one beam
 /// is transformers' beam search with its defaults: scores are means of log-probabilities, and the search stops if the
-/// best open beam is worse than the worst ended one. Throws Error (bad_input) if logits are NaN or infinite, and Stopped.
+/// best open beam is worse than the worst ended one. Throws Error (bad_input) if logits are NaN or infinite, and
+/// Stopped.
 [[nodiscard]] std::vector<Token> search(generate::Decoder& decoder, const Search& how);
 
 }  // namespace attn::transcribe

@@ -33,7 +33,7 @@ class AtomicFolder {
 
   std::string path_, temporary_;
   char* listed_ = nullptr;  // the hidden folder's name in the list that remove_temporaries reads
-  Descriptor lock_;  // on the hidden folder
+  Descriptor lock_;         // on the hidden folder
 };
 
 /// Throws Error (bad_input) if an AtomicFolder could not be made at `path`, so that a command can fail early.
