@@ -43,6 +43,10 @@ Layer& Composite::make(std::string_view class_name, std::string_view called, std
   return *parts_.back().layer;
 }
 
+Layer& Composite::make_unbiased(std::string_view called, std::int64_t units) {
+  return make("Dense", called, called, {{"units", units}, {"use_bias", false}});
+}
+
 Layer& Composite::make_detached(std::string_view class_name, std::string_view called, std::string_view attribute,
                                 Json arguments) {
   Layer& out = make(class_name, called, attribute, std::move(arguments));

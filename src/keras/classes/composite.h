@@ -1,6 +1,7 @@
 // Layers that create other layers, in their Python constructors or in build().
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +30,8 @@ class Composite : public Layer {
   /// key in .weights.h5.
   Layer& make(std::string_view class_name, std::string_view called, std::string_view attribute,
               Json arguments = Json::object());
+  /// Creates a Dense without bias, whose attribute has its name.
+  Layer& make_unbiased(std::string_view called, std::int64_t units);
   /// Creates a sublayer that Keras builds before the name scope of this layer, so its variable paths do not include
   /// this layer's name.
   Layer& make_detached(std::string_view class_name, std::string_view called, std::string_view attribute,

@@ -38,8 +38,7 @@ class SharedMoeBlock final : public QwenSparseMoeBlock {
                            {{"intermediate_dim", shared_expert_intermediate_dim.value},
                             {"hidden_dim", hidden_dim.value},
                             {"kernel_initializer", kernel_initializer.json}});
-    shared_gate_ =
-        &make("Dense", "shared_expert_gate_dense", "shared_expert_gate_dense", {{"units", 1}, {"use_bias", false}});
+    shared_gate_ = &make_unbiased("shared_expert_gate_dense", 1);
   }
 
  private:

@@ -47,9 +47,6 @@ void Gemma3nTextDecoderBlock::build(Weights&, Call&) {
   const auto norm = [&](const char* called) {
     return &make("Gemma3nRMSNorm", called, called, {{"dim", hidden_size.value}, {"eps", rms_norm_eps.value}});
   };
-  const auto dense = [&](const char* called, std::int64_t units) {
-    return &make("Dense", called, called, {{"units", units}, {"use_bias", false}});
-  };
   attention_ = &make("Gemma3nTextAttention", "attention", "attention",
                      {{"hidden_size", hidden_size.value},
                       {"num_attention_heads", num_attention_heads.value},
@@ -81,8 +78,8 @@ void Gemma3nTextDecoderBlock::build(Weights&, Call&) {
   laurel_ = &make(
       "Gemma3nTextLaurelBlock", "laurel", "laurel",
       {{"hidden_size", hidden_size.value}, {"laurel_rank", laurel_rank.value}, {"rms_norm_eps", rms_norm_eps.value}});
-  gate_ = dense("per_layer_input_gate", hidden_size_per_layer_input);
-  projection_ = dense("per_layer_projection", hidden_size);
+  gate_ = &make_unbiased("per_layer_input_gate", hidden_size_per_layer_input);
+  projection_ = &make_unbiased("per_layer_projection", hidden_size);
   own_norm_ = norm("post_per_layer_input_norm");
 }
 

@@ -111,8 +111,7 @@ void Gemma3nTextModel::make_layers() {
   norm_ = norm("norm", "final_normalization", hidden_size);
   embed_per_layer_ =
       embedding("embed_tokens_per_layer", vocab_size_per_layer_input, all, root(hidden_size_per_layer_input));
-  projection_ =
-      &make("Dense", "per_layer_model_projection", "per_layer_model_projection", {{"units", all}, {"use_bias", false}});
+  projection_ = &make_unbiased("per_layer_model_projection", all);
   projection_norm_ = norm("per_layer_projection_norm", "per_layer_projection_norm", hidden_size_per_layer_input);
   const auto projections = [&](const char* called, const char* list, std::vector<Layer*>& out) {
     for (std::int64_t i = 1; i < altup_num_inputs; ++i)

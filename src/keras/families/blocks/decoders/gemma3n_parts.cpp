@@ -62,12 +62,9 @@ class Gemma3nTextMLP final : public Composite {
     return kNames;
   }
   void build(Weights&, Call&) override {
-    const auto dense = [&](const char* called, std::int64_t units) {
-      return &make("Dense", called, called, {{"units", units}, {"use_bias", false}});
-    };
-    gate_ = dense("gate_proj", intermediate_size);
-    up_ = dense("up_proj", intermediate_size);
-    down_ = dense("down_proj", hidden_size);
+    gate_ = &make_unbiased("gate_proj", intermediate_size);
+    up_ = &make_unbiased("up_proj", intermediate_size);
+    down_ = &make_unbiased("down_proj", hidden_size);
   }
   Arg call(Call& call) override {
     const LayerScope scope(call.lowering(), name);
@@ -111,11 +108,8 @@ class Gemma3nTextLaurelBlock final : public Composite {
     return kNames;
   }
   void build(Weights&, Call&) override {
-    const auto dense = [&](const char* called, std::int64_t units) {
-      return &make("Dense", called, called, {{"units", units}, {"use_bias", false}});
-    };
-    left_ = dense("linear_left", laurel_rank);
-    right_ = dense("linear_right", hidden_size);
+    left_ = &make_unbiased("linear_left", laurel_rank);
+    right_ = &make_unbiased("linear_right", hidden_size);
     norm_ = &make("Gemma3nRMSNorm", "post_laurel_norm", "post_laurel_norm",
                   {{"dim", hidden_size.value}, {"eps", rms_norm_eps.value}});
   }
@@ -170,13 +164,10 @@ std::span<const std::string_view> Gemma3nTextAltUp::arguments() const {
 
 void Gemma3nTextAltUp::build(Weights& w, Call&) {
   const std::int64_t inputs = altup_num_inputs;
-  const auto dense = [&](const char* called, std::int64_t units) {
-    return &make("Dense", called, called, {{"units", units}, {"use_bias", false}});
-  };
   if (altup_correct_scale) scale_ = w.add("correct_output_scale", {hidden_size}, Initializer("zeros"));
-  correction_ = dense("correction_coefs", inputs);
-  prediction_ = dense("prediction_coefs", inputs * inputs);
-  router_ = dense("modality_router", inputs);
+  correction_ = &make_unbiased("correction_coefs", inputs);
+  prediction_ = &make_unbiased("prediction_coefs", inputs * inputs);
+  router_ = &make_unbiased("modality_router", inputs);
   norm_ =
       &make("Gemma3nRMSNorm", "router_norm", "router_norm", {{"dim", hidden_size.value}, {"eps", rms_norm_eps.value}});
 }

@@ -87,11 +87,8 @@ class Gemma4TextDecoderBlock final : public DecoderBlock {
     ffw_linear_ = &make_dense("ffw_linear", "ffw_linear", "btf,fd->btd", hidden_dim);
     if (enable_moe_block) make_mixture();
     if (hidden_size_per_layer_input == 0) return;
-    const auto dense = [&](const char* called, std::int64_t units) {
-      return &make("Dense", called, called, {{"units", units}, {"use_bias", false}});
-    };
-    per_layer_input_gate_ = dense("per_layer_input_gate", hidden_size_per_layer_input);
-    per_layer_up_proj_ = dense("per_layer_up_proj", hidden_dim);
+    per_layer_input_gate_ = &make_unbiased("per_layer_input_gate", hidden_size_per_layer_input);
+    per_layer_up_proj_ = &make_unbiased("per_layer_up_proj", hidden_dim);
     post_per_layer_input_norm_ = &make_norm("post_per_layer_input_norm");
   }
 
@@ -183,7 +180,7 @@ class Gemma4TextDecoderBlock final : public DecoderBlock {
     const TensorPtr normal = apply(call, *pre_ffw_norm_, {x});
     const graph::ValueId gate = b.unary(graph::UnaryFn::gelu_tanh, apply(call, *gating_ffw_, {normal})->id);
     const graph::ValueId inner = b.binary(graph::BinaryFn::multiply, gate, apply(call, *gating_ffw_2_, {normal})->id);
-    const TensorPtr dense = apply(call, *ffw_linear_, {Call::result(inner)});
+    TensorPtr dense = apply(call, *ffw_linear_, {Call::result(inner)});
     if (!enable_moe_block) return dense;
     const TensorPtr shares = apply(call, *moe_router_, {x});
     const Shape shape = call.shape(x);

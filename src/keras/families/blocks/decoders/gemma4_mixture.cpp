@@ -30,7 +30,7 @@ class Gemma4Router final : public Composite {
     width_ = call.shape("x").back();
     scale_ = w.add("per_dim_scale", {width_}, Initializer("ones"));
     norm_ = &make("Gemma4VNorm", "rms_norm", "rms_norm", {{"epsilon", layer_norm_epsilon.value}});
-    projection_ = &make("Dense", "proj", "proj", {{"units", num_experts.value}, {"use_bias", false}});
+    projection_ = &make_unbiased("proj", num_experts);
   }
   Arg call(Call& call) override {
     const LayerScope scope(call.lowering(), name);
