@@ -130,6 +130,11 @@ TensorRef AssembledModel::first_token(const TensorRef& x) {
   return operation("GetItem", Json::object(), {x, ArgList{SliceArg{}, std::int64_t{0}, SliceArg{}}});
 }
 
+TensorRef AssembledModel::soft_capped(const TensorRef& x, double cap) {
+  const TensorRef share = operation("TrueDivide", Json::object(), {x, cap});
+  return operation("Multiply", Json::object(), {operation("Tanh", Json::object(), {share}), cap});
+}
+
 Json normal_initializer(std::string_view class_name, double stddev) {
   Json out = Initializer(class_name).json;
   out["config"]["stddev"] = stddev;

@@ -50,6 +50,8 @@ class AssembledModel : public Functional {
   TensorRef operation(std::string_view class_name, Json parameters, ArgList args);
   /// Returns x[:, 0, :].
   TensorRef first_token(const TensorRef& x);
+  /// Returns cap·tanh(x/cap).
+  TensorRef soft_capped(const TensorRef& x, double cap);
 
  private:
   /// Returns whether an operation of this model or of a model in it has the name.

@@ -15,6 +15,11 @@ struct Decoded {
   graph::ValueId hidden = graph::kNone;  ///< hidden states (B,T,D) before the logits
 };
 
+/// Returns the last position (B,1,D) of x (B,T,D).
+[[nodiscard]] graph::ValueId last_position(graph::Builder& b, graph::ValueId x);
+/// Returns cap·tanh(x/cap).
+[[nodiscard]] graph::ValueId soft_capped(graph::Builder& b, graph::ValueId x, double cap);
+
 /// The features (B,T,width) that an encoder reads instead of tokens.
 struct EncoderFeatures {
   Dim width = 0;

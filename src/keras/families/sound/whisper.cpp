@@ -59,7 +59,6 @@ class WhisperBackbone final : public TextBackbone, public Decodes {
     return EncoderFeatures{num_mels, (length + 1) / 2};
   }
   [[nodiscard]] Decoded decode(Lowering& lowering, graph::ValueId token_ids, bool every_position) override {
-    graph::Builder& b = lowering.builder();
     const TensorPtr tokens = Call::result(token_ids);
     TensorPtr encoded = tokens;  // a placeholder: not read if the encoder's keys and values are cached
     if (lowering.decoding->encoder->input) {
@@ -71,11 +70,7 @@ class WhisperBackbone final : public TextBackbone, public Decodes {
     for (std::int64_t i = 0; i < num_layers; ++i)
       x = apply(lowering, fmt::format(kDecoder, i), {}, {{"decoder_sequence", x}, {"encoder_sequence", encoded}});
     x = apply(lowering, "decoder_layer_norm", {x});
-    graph::ValueId asked = x->id;
-    if (!every_position) {
-      const Dim length = b.shape(asked)[1];
-      asked = b.apply(graph::Slice{{{}, {length - 1, length, 1}, {}}}, {asked});
-    }
+    const graph::ValueId asked = every_position ? x->id : last_position(lowering.builder(), x->id);
     const Arg logits = lowering.apply(embedding(), ArgList{Call::result(asked)}, ArgDict{{"reverse", true}});
     return {(*logits.as<TensorPtr>())->id, x->id};
   }

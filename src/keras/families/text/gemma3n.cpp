@@ -167,20 +167,14 @@ class Gemma3nCausalLM final : public Task, public Decodes {
  public:
   [[nodiscard]] Decoded decode(Lowering& lowering, graph::ValueId token_ids, bool every_position) override {
     graph::Builder& b = lowering.builder();
-    const Shape shape = b.shape(token_ids);
-    const graph::ValueId all = b.cast(b.apply(graph::Fill{shape, DType::int32, 1.0}, {}), DType::boolean);
+    const graph::ValueId all = b.cast(b.apply(graph::Fill{b.shape(token_ids), DType::int32, 1.0}, {}), DType::boolean);
     const ArgDict inputs = {{"token_ids", Call::result(token_ids)}, {"padding_mask", Call::result(all)}};
     const Arg result = lowering.apply(backbone(), ArgList{inputs}, ArgDict{});
     const graph::ValueId hidden = (*result.as<TensorPtr>())->id;
-    graph::ValueId asked = hidden;
-    if (!every_position) {
-      graph::Slice last;
-      last.ranges = {{}, {shape[1] - 1, shape[1], 1}, {}};
-      asked = b.apply(last, {hidden});
-    }
-    Expression logits(b, EmbeddingProduct(text_model()).of(lowering, asked));
-    if (const auto cap = soft_cap()) logits = (logits / *cap).unary(graph::UnaryFn::tanh) * *cap;
-    return {logits, hidden};
+    const graph::ValueId asked = every_position ? hidden : last_position(b, hidden);
+    const graph::ValueId logits = EmbeddingProduct(text_model()).of(lowering, asked);
+    const auto cap = soft_cap();
+    return {cap ? keras::soft_capped(b, logits, *cap) : logits, hidden};
   }
 
  protected:
@@ -192,13 +186,9 @@ class Gemma3nCausalLM final : public Task, public Decodes {
     made->name = "matmul";
     Layer& product = *made;
     add(std::move(made));
-    TensorRef x = call(product, {hidden});
-    if (const auto cap = soft_cap()) {
-      x = operation("TrueDivide", Json::object(), {x, *cap});
-      x = operation("Tanh", Json::object(), {x});
-      x = operation("Multiply", Json::object(), {x, *cap});
-    }
-    output_struct = x;
+    const TensorRef logits = call(product, {hidden});
+    const auto cap = soft_cap();
+    output_struct = cap ? soft_capped(logits, *cap) : logits;
   }
 
  private:

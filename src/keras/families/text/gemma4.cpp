@@ -245,10 +245,7 @@ class Gemma4CausalLM final : public CausalLM {
                             {"token_ids", Call::result(token_ids)}};
     const Arg hidden = lowering.apply(backbone(), ArgList{inputs}, ArgDict{});
     Decoded decoded = answered(lowering, (*hidden.as<TensorPtr>())->id, every_position);
-    if (final_logit_cap) {
-      const Expression x = Expression(b, decoded.logits) / final_logit_cap->value;
-      decoded.logits = x.unary(graph::UnaryFn::tanh) * final_logit_cap->value;
-    }
+    if (final_logit_cap) decoded.logits = keras::soft_capped(b, decoded.logits, *final_logit_cap);
     return decoded;
   }
 
@@ -259,13 +256,8 @@ class Gemma4CausalLM final : public CausalLM {
     if (final_logit_cap && *final_logit_cap == 0.0) config["final_logit_cap"].fail("expected another number than 0");
   }
   void assemble() override {
-    TensorRef x = reverse_embedding(backbone_result());
-    if (final_logit_cap) {
-      x = operation("TrueDivide", Json::object(), {x, final_logit_cap->value});
-      x = operation("Tanh", Json::object(), {x});
-      x = operation("Multiply", Json::object(), {x, final_logit_cap->value});
-    }
-    output_struct = x;
+    const TensorRef logits = reverse_embedding(backbone_result());
+    output_struct = final_logit_cap ? soft_capped(logits, *final_logit_cap) : logits;
   }
 
  private:

@@ -17,14 +17,7 @@ Decoded CausalLM::decode(Lowering& lowering, ValueId token_ids, bool every_posit
 }
 
 Decoded CausalLM::answered(Lowering& lowering, ValueId hidden, bool every_position) {
-  graph::Builder& b = lowering.builder();
-  ValueId asked = hidden;
-  if (!every_position) {
-    const Dim length = b.shape(hidden)[1];
-    graph::Slice last;
-    last.ranges = {{}, {length - 1, length, 1}, {}};
-    asked = b.apply(last, {hidden});
-  }
+  const ValueId asked = every_position ? hidden : last_position(lowering.builder(), hidden);
   const Arg logits = lowering.apply(token_embedding(), ArgList{Call::result(asked)}, ArgDict{{"reverse", true}});
   return {(*logits.as<TensorPtr>())->id, hidden};
 }

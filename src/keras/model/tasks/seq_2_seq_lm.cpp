@@ -22,17 +22,11 @@ Decoded Seq2SeqLM::decode(Lowering& lowering, ValueId token_ids, bool every_posi
     lowering.decoding = decoding;
   }
   const TensorPtr hidden = decode_behind(lowering, tokens, encoded, mask);
-  const Shape shape = b.shape(hidden->id);
-  ValueId asked = hidden->id;
-  if (!every_position) {
-    graph::Slice last;
-    last.ranges = {{}, {shape[1] - 1, shape[1], 1}, {}};
-    asked = b.apply(last, {asked});
-  }
+  ValueId asked = every_position ? hidden->id : last_position(b, hidden->id);
   if (const auto scale = hidden_scale()) asked = Expression(b, asked) * *scale;
-  Expression capped(b, logits_of(lowering, Call::result(asked))->id);
-  if (const auto cap = logits_cap()) capped = (capped / *cap).unary(graph::UnaryFn::tanh) * *cap;
-  return {capped, hidden->id};
+  const ValueId logits = logits_of(lowering, Call::result(asked))->id;
+  const auto cap = logits_cap();
+  return {cap ? keras::soft_capped(b, logits, *cap) : logits, hidden->id};
 }
 
 TensorPtr Seq2SeqLM::logits_of(Lowering& lowering, const TensorPtr& hidden) {
@@ -42,12 +36,9 @@ TensorPtr Seq2SeqLM::logits_of(Lowering& lowering, const TensorPtr& hidden) {
 void Seq2SeqLM::assemble() {
   TensorRef hidden = backbone_result("decoder_sequence_output");
   if (const auto scale = hidden_scale()) hidden = operation("Multiply", Json::object(), {hidden, *scale});
-  TensorRef logits = reverse_embedding(hidden);
-  if (const auto cap = logits_cap()) {
-    logits = operation("Tanh", Json::object(), {operation("TrueDivide", Json::object(), {logits, *cap})});
-    logits = operation("Multiply", Json::object(), {logits, *cap});
-  }
-  output_struct = logits;
+  const TensorRef logits = reverse_embedding(hidden);
+  const auto cap = logits_cap();
+  output_struct = cap ? soft_capped(logits, *cap) : logits;
 }
 
 }  // namespace attn::keras
