@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "classes/layers/attention/head_attention.h"
 #include "classes/layers/attention/rotary.h"
 #include "classes/ops/expression.h"
+#include "families/blocks/decoders/gemma_heads.h"
 #include "families/blocks/rms_norm.h"
 
 namespace attn::keras {
@@ -42,7 +42,7 @@ class Gemma4VNorm final : public Layer {
 
 /// Grouped attention without a scale, with norms of queries, keys and values. It may take its keys and values from an
 /// earlier layer, and its values may be the keys before their norm. A call also returns the keys and values.
-class Gemma4TextAttention final : public HeadAttention {
+class Gemma4TextAttention final : public GemmaHeads {
  public:
   void fields(Fields& f) override {
     f.required("head_dim", head_dim);
@@ -91,10 +91,13 @@ class Gemma4TextAttention final : public HeadAttention {
       w.scope(called, called, [&] { index = w.add("scale", {head_dim}, Initializer("ones")); });
       return index;
     };
-    query_ = declare_heads(w, "query", "query_dense", num_query_heads);
+    const auto kernel = [&](std::string_view called, std::string_view attribute, Dim heads) {
+      return declare_heads(w, called, attribute, {heads, width_, head_dim});
+    };
+    query_ = kernel("query", "query_dense", num_query_heads);
     if (!is_kv_shared_layer) {
-      key_ = declare_heads(w, "key", "key_dense", shared_heads());
-      if (!values_are_keys()) value_ = declare_heads(w, "value", "value_dense", shared_heads());
+      key_ = kernel("key", "key_dense", shared_heads());
+      if (!values_are_keys()) value_ = kernel("value", "value_dense", shared_heads());
       key_norm_ = norm("key_norm");
     }
     query_norm_ = norm("query_norm");
@@ -111,12 +114,13 @@ class Gemma4TextAttention final : public HeadAttention {
     how.masks = masks(call, std::nullopt);
     if (use_sliding_window_attention && !use_bidirectional_attention) how.window = sliding_window_size.value;
     how.scores = call.lowering().want_scores;
-    const ValueId query = placed(call, normalized(call, heads_of(call, x, query_), query_norm_));
+    const ValueId query = placed(call, normalized(call, project_heads(call, x, query_), query_norm_));
     TensorPtr stack = call.optional_tensor("shared_kv");
     KeptKeys kept;
     if (!is_kv_shared_layer) {
-      const ValueId raw = heads_of(call, x, key_), key = placed(call, normalized(call, raw, key_norm_));
-      const ValueId value = unit_rms(call, values_are_keys() ? raw : heads_of(call, x, value_), layer_norm_epsilon);
+      const ValueId raw = project_heads(call, x, key_), key = placed(call, normalized(call, raw, key_norm_));
+      const ValueId value =
+          unit_rms(call, values_are_keys() ? raw : project_heads(call, x, value_), layer_norm_epsilon);
       kept = keep(call, key, value);
       stack = stacked_keys(call, key, value, kept);
     } else if (stack) {
@@ -136,27 +140,6 @@ class Gemma4TextAttention final : public HeadAttention {
     return values_are_keys() && num_global_key_value_heads ? *num_global_key_value_heads : num_key_value_heads;
   }
 
-  Projection declare_heads(Weights& w, std::string_view called, std::string_view attribute, Dim heads) {
-    Projection projection;
-    w.scope(called, attribute, [&] {
-      const Shape shape{heads, width_, head_dim};
-      const graph::Initializer drawn = kernel_initializer.with_axes({1}, {0, 2});
-      if (const DTypePolicy inner = policy.of(called, attribute); inner.quantization) {
-        quantized_parts.emplace_back(inner.path, *inner.quantization);
-        projection.integers.declare(w, *inner.quantization, {}, {{"btd", "ndh", "btnh"}, shape, drawn});
-      } else {
-        projection.kernel = w.add("kernel", shape, drawn);
-      }
-    });
-    return projection;
-  }
-  /// Returns the projected x (B,T,heads,H).
-  static ValueId heads_of(Call& call, ValueId x, const Projection& projection) {
-    if (projection.integers.is_quantized()) return projection.integers.multiply(call, x);
-    Builder& b = call.builder();
-    const ValueId kernel = b.transpose(call.weight(projection.kernel), {1, 0, 2});
-    return b.apply(graph::Linear{1}, {b.cast(x, call.compute_dtype()), kernel});
-  }
   [[nodiscard]] ValueId normalized(Call& call, ValueId x, int scale) const {
     return rms_normalized(call.builder(), x, call.weight(scale), layer_norm_epsilon, call.compute_dtype());
   }

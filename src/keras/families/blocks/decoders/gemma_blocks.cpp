@@ -5,12 +5,12 @@
 #include <cmath>
 
 #include "classes/decoding.h"
-#include "classes/layers/attention/head_attention.h"
 #include "classes/layers/attention/padding_mask.h"
 #include "classes/layers/attention/rotary.h"
 #include "classes/layers/layers.h"
 #include "classes/ops/expression.h"
 #include "families/blocks/decoders/decoder_block.h"
+#include "families/blocks/decoders/gemma_heads.h"
 #include "families/blocks/images/image_masks.h"
 #include "families/blocks/rms_norm.h"
 
@@ -41,8 +41,8 @@ class GemmaRMSNormalization final : public Layer {
   Number epsilon{1e-6};
 };
 
-/// Groups of query heads share heads of keys and values; kernels are stored as (heads, D, H).
-class GemmaAttention final : public HeadAttention {
+/// Groups of query heads share heads of keys and values.
+class GemmaAttention final : public GemmaHeads {
  public:
   explicit GemmaAttention(GemmaGeneration generation) : generation_(generation) {}
 
@@ -85,18 +85,7 @@ class GemmaAttention final : public HeadAttention {
   void build(Weights& w, Call& call) override {
     width_ = call.shape("x").back();
     const auto kernel = [&](std::string_view called, std::string_view attribute, Dim heads) {
-      Projection projection;
-      w.scope(called, attribute, [&] {
-        const Shape shape{heads, width_, head_dim};
-        const graph::Initializer drawn = kernel_initializer.with_axes({1}, {0, 2});
-        if (const DTypePolicy inner = policy.of(called, attribute); inner.quantization) {
-          quantized_parts.emplace_back(inner.path, *inner.quantization);
-          projection.integers.declare(w, *inner.quantization, {}, {{"btd", "ndh", "btnh"}, shape, drawn});
-        } else {
-          projection.kernel = w.add("kernel", shape, drawn);
-        }
-      });
-      return projection;
+      return declare_heads(w, called, attribute, {heads, width_, head_dim});
     };
     const auto norm = [&](std::string_view called) {
       int index = 0;
@@ -129,23 +118,15 @@ class GemmaAttention final : public HeadAttention {
       how.masks.push_back(window_around(call.builder(), call.shape("x")[1], sliding_window_size));
     how.scores = call.lowering().want_scores;
     const ValueId query = turned(call, x, query_, query_norm_), key = turned(call, x, key_, key_norm_);
-    const Attended attended = keras::attend(call, query, key, heads_of(call, x, value_), how);
+    const Attended attended = keras::attend(call, query, key, project_heads(call, x, value_), how);
     return results(call, project(call, attended.context, output_, 2), {attended, {}}, std::nullopt);
   }
 
  private:
-  /// Returns the projected x (B,T,heads,H).
-  static ValueId heads_of(Call& call, ValueId x, const Projection& projection) {
-    if (projection.integers.is_quantized()) return projection.integers.multiply(call, x);
-    graph::Builder& b = call.builder();
-    const ValueId kernel = b.transpose(call.weight(projection.kernel), {1, 0, 2});
-    return b.apply(graph::Linear{1}, {b.cast(x, call.compute_dtype()), kernel});
-  }
-
   /// Applies rotary positions. Gemma 1 and 2 then interleave the pairs of features in queries and keys, which does not
   /// change the scores.
   [[nodiscard]] ValueId turned(Call& call, ValueId x, const Projection& projection, std::optional<int> norm) const {
-    ValueId heads = heads_of(call, x, projection);
+    ValueId heads = project_heads(call, x, projection);
     if (norm) heads = normalized(call, heads, *norm, layer_norm_epsilon);
     return keras::turned(call, heads, {inverse_frequencies(rope_wavelength, head_dim, rope_scaling_factor)});
   }
@@ -338,7 +319,8 @@ class GemmaMeanPooling final : public Layer {
 ValueId window_around(graph::Builder& b, Dim length, Dim size) {
   const Expression query(b, b.apply(graph::Iota{{1, 1, length, 1}, DType::int32, 2}, {}));
   const Expression key(b, b.apply(graph::Iota{{1, 1, 1, length}, DType::int32, 3}, {}));
-  return (query - key < static_cast<double>((size + 1) / 2)) & (key - query < static_cast<double>(size / 2 + 1));
+  const Dim before = (size + 1) / 2, after = size / 2 + 1;
+  return (query - key < static_cast<double>(before)) & (key - query < static_cast<double>(after));
 }
 
 ArgDict attending_both_ways(Call& call, const TensorPtr& in) {
