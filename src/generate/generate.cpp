@@ -46,7 +46,8 @@ Dim branches_of(const SamplerOptions& sampler) {
 Generated generate(Decoder& decoder, const Request& request) {
   expect_sampler(request.sampler);
   for (std::size_t i = 0; i < request.prompts.size(); ++i)
-    if (request.prompts[i].empty()) throw bad_usage("prompt {} has no tokens", i);
+    if (request.prompts[i].empty()) throw bad_usage("prompt {} has no tokens", i + 1);
+  for (const auto& prompt : request.prompts) expect_ids(prompt, decoder.vocabulary_size());
   if (request.max_length > decoder.capacity())
     throw internal_error("{} positions were requested from a decoder with {}", request.max_length, decoder.capacity());
   if (request.sampler.kind == SamplerKind::contrastive && branches_of(request.sampler) > decoder.vocabulary_size())

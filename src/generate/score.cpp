@@ -10,6 +10,7 @@ namespace attn::generate {
 
 std::vector<double> score(Decoder& decoder, std::span<const Token> tokens) {
   constexpr Dim kAtATime = 128;  // number of positions whose logits are in memory together
+  expect_ids(tokens, decoder.vocabulary_size());
   std::vector<double> out;
   const auto count = static_cast<Dim>(tokens.size()) - 1;  // logits after the last token are not needed
   for (Dim from = 0; from < count; from += kAtATime) {

@@ -49,14 +49,6 @@ generate::SamplerOptions sampler_of(const GenerateOptions& options, const keras:
   return out;
 }
 
-void check_ids(const std::vector<std::vector<Token>>& prompts, std::int64_t size) {
-  for (std::size_t i = 0; i < prompts.size(); ++i) {
-    if (prompts[i].empty()) throw bad_usage("prompt {} has no tokens", i + 1);
-    for (const Token token : prompts[i])
-      if (token < 0 || token >= size) throw bad_usage("token {} is not in the model's vocabulary of {}", token, size);
-  }
-}
-
 /// Returns the positions of a sequence: the requested number, else the number that prompts and new tokens need, else
 /// the default.
 std::int64_t length_for(const std::vector<std::vector<Token>>& prompts, const GenerateOptions& options,
@@ -119,10 +111,11 @@ std::unique_ptr<generate::CachedDecoder> Generator::Parts::decoder_for(const gen
   return generate::open_decoder(*backend, loaded, execution, {}, options, shortest, kSilent);
 }
 
-generate::Generated Generator::Parts::generated(const generate::Request& request) const {
+generate::Generated Generator::Parts::generated(const generate::Request& request,
+                                                const GenerateOptions& options) const {
   generate::expect_sampler(request.sampler);
   const auto decoder = decoder_for(request);
-  check_ids(request.prompts, decoder->vocabulary_size());
+  if (options.stop_ids) generate::expect_ids(*options.stop_ids, decoder->vocabulary_size());
   return generate::generate(*decoder, request);
 }
 
@@ -141,7 +134,7 @@ std::vector<std::string> Generator::generate(const std::vector<std::string>& pro
   generate::AnswerText answer(how, *tokenizer);
   request.on_token = [&](std::size_t sequence, Token token) { return answer.take(sequence, token); };
   std::vector<std::string> out;
-  for (const generate::Sequence& sequence : parts_->generated(request).sequences)
+  for (const generate::Sequence& sequence : parts_->generated(request, options).sequences)
     out.push_back(tokenizers::valid_utf8(answer.of(sequence).text.value_or("")));
   return out;
 }
@@ -150,7 +143,7 @@ std::vector<std::vector<std::int32_t>> Generator::generate_ids(const std::vector
                                                                const GenerateOptions& options) {
   if (!options.stop.empty()) throw bad_usage("stop: texts that end a text need texts; with ids give stop_ids");
   std::vector<std::vector<std::int32_t>> out;
-  generate::Generated made = parts_->generated(request_for(prompts, options, parts_->loaded.model));
+  generate::Generated made = parts_->generated(request_for(prompts, options, parts_->loaded.model), options);
   for (generate::Sequence& sequence : made.sequences) out.push_back(std::move(sequence.token_ids));
   return out;
 }
@@ -164,7 +157,6 @@ std::vector<double> Generator::score(const std::vector<std::int32_t>& ids) {
   request.sampler.kind = generate::SamplerKind::greedy;
   request.max_length = std::ssize(ids);
   const auto decoder = parts_->decoder_for(request);
-  check_ids(request.prompts, decoder->vocabulary_size());
   return generate::score(*decoder, ids);
 }
 

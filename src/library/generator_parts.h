@@ -24,7 +24,7 @@ struct Generator::Parts {
   [[nodiscard]] std::shared_ptr<const tokenizers::Tokenizer> tokenizer();
   /// Makes a decoder for the prompts of the request.
   [[nodiscard]] std::unique_ptr<generate::CachedDecoder> decoder_for(const generate::Request& request) const;
-  [[nodiscard]] generate::Generated generated(const generate::Request& request) const;
+  [[nodiscard]] generate::Generated generated(const generate::Request& request, const GenerateOptions& options) const;
 
   std::optional<std::string> path;
   open::Execution execution;

@@ -98,6 +98,7 @@ TEST_CASE("generate: an option of one sampler selects it, and an option without 
   for (const Refused& one : std::vector<Refused>{
            {{"--top-p", "1.5"}, "--top-p '1.5': expected a number from 0 to 1"},
            {{"--top-p", "-0.5"}, "expected a number from 0 to 1"},
+           {{"--stop-ids", "3,400"}, "token 400 is outside the model's vocabulary of 400"},
            {{"--temperature", "0"}, "--temperature 0: expected at least 1e-30; use --sampler greedy"},
            {{"--temperature", "-1"}, "--temperature -1: expected at least 1e-30"},
            {{"--temperature", "1e-300"}, "--temperature 1e-300: expected at least 1e-30; use --sampler greedy"},

@@ -77,6 +77,9 @@ TEST_CASE("Generator: impossible requests are usage errors, and a classifier is 
   }
   CHECK_THROWS_AS((void)generator.generate_ids({{1'000'000}}, greedy()), Error);
   CHECK_THROWS_AS((void)generator.generate_ids({{}}, greedy()), Error);
+  options = greedy();
+  options.stop_ids = {3, 400};
+  CHECK_THROWS_WITH_AS((void)generator.generate_ids({{5}}, options), doctest::Contains("token 400 is outside"), Error);
   const Model classifier = Model::open(generation_case("bert_classifier/preset"));
   CHECK_THROWS_WITH_AS((void)classifier.generator(), doctest::Contains("is not a decoder"), Error);
 }

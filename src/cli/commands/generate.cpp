@@ -369,9 +369,8 @@ struct GenerateCommand {
 
   void check_ids(const generate::Request& request, std::int64_t size) const {
     for (const auto* rows : {&request.prompts, &encoded_.encoder})
-      for (const auto& row : *rows)
-        for (const Token token : row)
-          if (token >= size) throw bad_usage("token {} is outside the model's vocabulary of {}", token, size);
+      for (const auto& row : *rows) generate::expect_ids(row, size);
+    if (stop_ids != "auto") generate::expect_ids(request.stop_token_ids, size);
   }
 
   /// Warns if the tokenizer and the model have different numbers of tokens.

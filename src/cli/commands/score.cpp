@@ -141,9 +141,6 @@ struct ScoreCommand {
   }
 
   [[nodiscard]] report::ScoredText scored(generate::Decoder& decoder, const Text& text) const {
-    for (const Token token : text.ids)
-      if (token >= decoder.vocabulary_size())
-        throw bad_usage("token {} is outside the model's vocabulary of {}", token, decoder.vocabulary_size());
     const std::vector<double> scores = generate::score(decoder, text.ids);
     report::ScoredText out{text.text, {}};
     for (std::size_t i = 0; i < text.ids.size(); ++i) {

@@ -23,6 +23,9 @@ struct Advance {
   bool every_position = false;
 };
 
+/// Throws Error (usage) if an id is negative, or no token of a model with `vocabulary_size` tokens.
+void expect_ids(std::span<const Token> ids, Dim vocabulary_size);
+
 /// The results of Decoder::advance: views that are valid until its next call.
 struct DecoderOutput {
   Tensor logits;  ///< (rows, count or 1, V) float32: predictions for the token after each position

@@ -8,8 +8,9 @@
 
 namespace attn::generate {
 
-/// ln p of each token except the first, given the tokens before it: one value fewer than tokens. Throws Error
-/// (bad_input) if logits are NaN or infinite, and the errors of Executable::run.
+/// ln p of each token except the first, given the tokens before it: one value fewer than tokens. Throws Error (usage)
+/// if a token is outside the vocabulary, Error (bad_input) if logits are NaN or infinite, and the errors of
+/// Executable::run.
 [[nodiscard]] std::vector<double> score(Decoder& decoder, std::span<const Token> tokens);
 
 }  // namespace attn::generate
