@@ -151,7 +151,7 @@ void T5GemmaFamilyBackbone::assemble() {
   encoded = call(encoder_dropout, {call(encoder_norm, {encoded})});
   TensorRef x = call(decoder_dropout, {embedded(decoder_rows, decoder_, in.decoder_tokens)});
   for (Layer* each : decoder_layers)
-    x = call(*each, {ArgList{x, encoded}},
+    x = call(*each, {Arg(ArgList{x, encoded})},
              {{"self_attention_padding_mask", in.decoder_mask}, {"cross_attention_padding_mask", in.encoder_mask}});
   x = call(decoder_dropout, {call(decoder_norm, {x})});
   set_inputs({in.encoder_tokens, in.encoder_mask, in.decoder_tokens, in.decoder_mask});
@@ -183,7 +183,7 @@ TensorPtr T5GemmaFamilySeq2SeqLM::decode_behind(Lowering& lowering, const Tensor
                                                 const TensorPtr& mask) {
   TensorPtr x = embedded(lowering, "decoder", tokens);
   for (std::int64_t i = 0, count = backbone_size("decoder_num_layers"); i < count; ++i)
-    x = call_layer(lowering, fmt::format("decoder_layer_{}", i), {ArgList{x, encoded}},
+    x = call_layer(lowering, fmt::format("decoder_layer_{}", i), {Arg(ArgList{x, encoded})},
                    {{"cross_attention_padding_mask", mask}});
   return call_layer(lowering, kDecoderNorm, {x});
 }

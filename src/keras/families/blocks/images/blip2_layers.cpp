@@ -87,8 +87,8 @@ class QFormerLayer final : public Composite {
   Arg call(Call& call) override {
     const LayerScope scope(call.lowering(), name);
     const std::vector<TensorPtr> given = pair_of(call);
-    TensorPtr x = apply(call, *self_attention_, {ArgList{given[0], given[0]}});
-    if (cross_attention_ != nullptr) x = apply(call, *cross_attention_, {ArgList{x, given[1]}});
+    TensorPtr x = apply(call, *self_attention_, {Arg(ArgList{given[0], given[0]})});
+    if (cross_attention_ != nullptr) x = apply(call, *cross_attention_, {Arg(ArgList{x, given[1]})});
     const TensorPtr inner = apply(call, *output_dense_, {apply(call, *intermediate_dense_, {x})});
     return apply(call, *output_norm_, {sum(call, x, apply(call, *output_dropout_, {inner}))});
   }

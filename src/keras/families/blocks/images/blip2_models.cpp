@@ -106,7 +106,7 @@ void Blip2QFormer::assemble() {
               {"vision_dim", vision_dim.value},
               {"layer_norm_epsilon", layer_norm_epsilon.value},
               {"dropout", dropout.value}},
-             {ArgList{x, patches}});
+             {Arg(ArgList{x, patches})});
   input_struct = patches;
   output_struct = x;
 }
