@@ -114,15 +114,20 @@ Attempt summarise(const std::string& text) {
   return result;
 }
 
+void check_costs(const Attempt& attempt, double most_seconds, std::int64_t most_bytes) {
+  if (kIsInstrumented) return;
+  CHECK(attempt.seconds <= most_seconds);
+  CHECK(attempt.peak <= most_bytes);
+}
+
 void check_refused(const Attempt& attempt, std::string_view place, std::string_view part) {
   check_sentence(attempt, place, part);
-  if (!kIsInstrumented) CHECK(attempt.seconds <= kMostSeconds);
+  check_costs(attempt, kMostSeconds);
 }
 
 void check_refused_bomb(const Attempt& attempt, std::string_view place, std::string_view part) {
   check_sentence(attempt, place, part);
-  if (!kIsInstrumented) CHECK(attempt.seconds <= 0.2);
-  if (!kIsInstrumented) CHECK(attempt.peak <= std::int64_t{64} << 20);
+  check_costs(attempt, 0.2, std::int64_t{64} << 20);
 }
 
 bool is_clean(std::string_view text) {

@@ -25,6 +25,8 @@ struct Attempt {
 /// Processor time in which a hostile file is refused. A slow virtual CPU takes 1.2 s to parse 64 MiB of JSON.
 inline constexpr double kMostSeconds = 1.5;
 
+/// Checks the processor time and the peak of memory, except in an instrumented build, which takes more of both.
+void check_costs(const Attempt& attempt, double most_seconds, std::int64_t most_bytes = INT64_MAX);
 /// Checks for exit code 3, an empty stdout, and one printable line on stderr that names `place` and contains `part`,
 /// within kMostSeconds.
 void check_refused(const Attempt& attempt, std::string_view place, std::string_view part = "");
