@@ -54,9 +54,8 @@ std::vector<int> choose_layer(graph::Graph& graph, const std::optional<std::stri
   if (kept.empty()) {
     std::vector<std::string> names;
     for (const graph::Scores& scores : graph.scores) names.push_back(scores.name);
-    throw bad_usage("`layer` {}: the model has {} attention layer{}, from 0 on, and none of that name{}",
-                    printable(*wanted), names.size(), names.size() == 1 ? "" : "s",
-                    did_you_mean(*wanted, std::span<const std::string>(names)));
+    throw bad_usage("`layer` {}: no attention layer has this name or number; there are {}, numbered from 0{}",
+                    printable(*wanted), names.size(), did_you_mean(*wanted, std::span<const std::string>(names)));
   }
   graph.scores = std::move(kept);
   return indices;
@@ -125,8 +124,8 @@ std::map<std::int64_t, std::vector<std::string>> labels_for(const std::vector<ru
     if (!lengths.contains(count)) {
       std::vector<std::string> wanted;
       for (const std::int64_t length : lengths) wanted.push_back(std::to_string(length));
-      throw bad_input("{}: holds {} lines, but there are {} positions: one line for each", printable(path), count,
-                      join(wanted, " or "));
+      throw bad_input("{}: expected {} lines, one for each position, got {}", printable(path), join(wanted, " or "),
+                      count);
     }
     out[count] = std::move(lines);
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <string_view>
 
 namespace attn::report {
@@ -43,9 +44,13 @@ bool is_causal(const run::LayerMap& layer, const run::HeadMap& head) {
   return true;
 }
 
-bool is_uniform(const run::HeadMap& head) {
-  const auto [least, largest] = std::minmax_element(head.cells.begin(), head.cells.end());
-  return least != head.cells.end() && *least > 0 && *largest - *least<0.25F * *largest&& * largest> * least;
+std::optional<float> uniform_least(const run::HeadMap& head) {
+  float least = std::numeric_limits<float>::infinity(), largest = 0;
+  for (const float weight : head.cells) {
+    if (weight > 0) least = std::min(least, weight);  // a mask hides the others
+    largest = std::max(largest, weight);
+  }
+  return largest > least && largest - least < 0.25F * largest ? std::optional(least) : std::nullopt;
 }
 
 Shades::Shades(const run::LayerMap& layer, const run::HeadMap& head, bool log_scale)
@@ -58,8 +63,8 @@ Shades::Shades(const run::LayerMap& layer, const run::HeadMap& head, bool log_sc
       const auto first = head.cells.begin() + row * layer.columns;
       largest_of_rows_.push_back(*std::max_element(first, first + layer.columns));
     }
-  } else if (is_uniform(head)) {
-    least_ = *std::min_element(head.cells.begin(), head.cells.end());
+  } else {
+    least_ = uniform_least(head).value_or(0);
   }
 }
 
@@ -72,8 +77,8 @@ double Shades::at(std::int64_t row, std::int64_t column) const {
 
 std::string Shades::words() const {
   if (log_scale_) return "four decades up to each head's largest";
-  if (!largest_of_rows_.empty()) return "up to each query's largest";
-  return least_ > 0 ? "from each head's smallest to its largest" : "up to each head's largest";
+  if (!largest_of_rows_.empty()) return "from 0 to each query's largest";
+  return least_ > 0 ? "from each head's smallest to its largest" : "from 0 to each head's largest";
 }
 
 }  // namespace attn::report

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,8 +26,9 @@ inline constexpr std::array<const char*, 5> kDarkRamp = {"#161b23", "#203c66", "
 
 /// Returns whether the layer has at least three positions and no query attends to a later key.
 [[nodiscard]] bool is_causal(const run::LayerMap& layer, const run::HeadMap& head);
-/// Returns whether the head's weights differ by less than a quarter of the largest weight.
-[[nodiscard]] bool is_uniform(const run::HeadMap& head);
+/// Returns the smallest weight of a uniform head, whose weights differ by less than a quarter of the largest. Zeros,
+/// which a mask leaves, do not count.
+[[nodiscard]] std::optional<float> uniform_least(const run::HeadMap& head);
 
 /// The shades of a head's cells, 0 to 1. For a causal head they are relative to the largest weight of each query. For a
 /// uniform head they are relative to the range from smallest to largest weight, otherwise to the largest weight. They
@@ -35,7 +37,7 @@ class Shades {
  public:
   Shades(const run::LayerMap& layer, const run::HeadMap& head, bool log_scale);
   [[nodiscard]] double at(std::int64_t row, std::int64_t column) const;
-  /// Returns the meaning of a shade for a caption: "up to each query's largest".
+  /// Returns the meaning of a shade for a caption: "from 0 to each query's largest".
   [[nodiscard]] std::string words() const;
 
  private:

@@ -34,7 +34,7 @@ builders.heatmap = async (section) => {
     }
     if (state.colours === "spread") {
       const least = leastOf(head);
-      return least < 1 ? (share - least) / (1 - least) : 0;
+      return least < 1 ? Math.max(0, (share - least) / (1 - least)) : 0;
     }
     if (state.colours === "log") return share > 0 ? Math.max(0, 1 + Math.log10(share) / DECADES) : 0;
     return share;
@@ -47,7 +47,7 @@ builders.heatmap = async (section) => {
     return head.rowsMost;
   };
   const leastOf = (head) => {
-    if (head.least === undefined) head.least = (head.levels.reduce((a, b) => Math.min(a, b), most) / most) ** 2;
+    if (head.least === undefined) head.least = (head.levels.reduce((a, b) => b > 0 ? Math.min(a, b) : a, most) / most) ** 2;
     return head.least;
   };
   const number = (value) => value === null ? "-" : value === 0 ? "0" : value >= 1e-4 ? value.toPrecision(3) : value.toExponential(1);
@@ -87,7 +87,7 @@ builders.heatmap = async (section) => {
   const [headLabel, headSelect] = choose("Head", [], "head");
   const [colourLabel, colourSelect] = choose("Colors", [["head", "up to the head’s largest"],
     ["one", "from 0 to 1"], ["log", "logarithmic, 4 decades"],
-    ["row", "up to each query’s largest"], ["spread", "from the head’s smallest to its largest"]], "colours");
+    ["row", "from 0 to each query’s largest"], ["spread", "from the head’s smallest to its largest"]], "colours");
   const views = [["matrix", "Matrix"], ["lines", "Lines"], ["heads", "All heads"], ["overlaid", "Overlaid"],
     ...(layers.some((layer) => layer.grid) ? [["image", "On the image"]] : [])].map(([view, text]) => {
     const button = el("button", {type: "button"}, text);

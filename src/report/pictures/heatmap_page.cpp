@@ -51,7 +51,7 @@ Json head_json(const HeadMap& head, float scale) {
 std::string scaling_of(const LayerMap& layer) {
   const auto all = [&](auto&& holds) { return std::all_of(layer.heads.begin(), layer.heads.end(), holds); };
   if (all([&](const HeadMap& head) { return is_causal(layer, head); })) return "row";
-  return all([&](const HeadMap& head) { return is_uniform(head); }) ? "spread" : "head";
+  return all([&](const HeadMap& head) { return uniform_least(head).has_value(); }) ? "spread" : "head";
 }
 
 /// Returns the image patches that the keys of a layer stand for, after any class tokens; null if they are not patches.
@@ -138,7 +138,7 @@ std::vector<std::string> heatmap_notes(const HeatmapReport& report) {
 std::string padding_note(const HeatmapReport& report) {
   const auto hides = std::ranges::find_if(report.layers, [](const LayerMap& layer) { return layer.hidden > 0; });
   if (hides == report.layers.end()) return "";
-  return fmt::format("Figures leave out padding: {} of the {} queries of {}, which its mask hides from all keys",
+  return fmt::format("Averages exclude padding: the mask of {2} hides {0} of its {1} queries",
                      with_commas(hides->hidden), with_commas(hides->queries), printable(hides->name));
 }
 

@@ -52,7 +52,7 @@ std::string style_svg() {
       "svg { color-scheme: light dark; }\n"
       "text { font: 12px ui-monospace, \"DejaVu Sans Mono\", Menlo, Consolas, monospace; fill: #1a2230; }\n"
       ".soft { fill: #5b6678; }\n"
-      ".frame { fill: none; stroke: #b9c2d0; stroke-width: 1; vector-effect: non-scaling-stroke; }\n";
+      ".frame { fill: none; stroke: #b9c2d0;; }\n";
   const auto levels = [](const auto& ramp) {
     std::string rules = fmt::format(".paper {{ fill: {}; }}\n", ramp.front());
     for (int level = 1; level < kLevels; ++level)
@@ -136,11 +136,13 @@ class Figure {
     const double cell = side / static_cast<double>(std::max(layer.rows, layer.columns));
     out_ += fmt::format("<g transform=\"translate({:.1f} {:.1f}) scale({:.5g})\" shape-rendering=\"crispEdges\">\n", x,
                         y, cell);
-    const auto rectangle = [&](const char* kind) {
-      return fmt::format("<rect class=\"{}\" width=\"{}\" height=\"{}\"/>\n", kind, layer.columns, layer.rows);
-    };
-    out_ += rectangle("paper") + cells_svg(layer, head, report_.log_scale) + rectangle("frame") + "</g>\n";
-    width_ = std::max(width_, x + cell * static_cast<double>(layer.columns));
+    out_ += fmt::format("<rect class=\"paper\" width=\"{}\" height=\"{}\"/>\n", layer.columns, layer.rows) +
+            cells_svg(layer, head, report_.log_scale) + "</g>\n";
+    // Outside the scaled group: not every renderer knows strokes that do not scale.
+    const double width = cell * static_cast<double>(layer.columns), height = cell * static_cast<double>(layer.rows);
+    out_ += fmt::format("<rect class=\"frame\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\"/>\n", x, y,
+                        width, height);
+    width_ = std::max(width_, x + width);
   }
 
   double add_heads(const LayerMap& layer, double y, double side, std::size_t across) {
@@ -248,7 +250,7 @@ std::size_t heads_in_a_row(const HeatmapReport& report) {
 
 std::string why_no_labels(Format format, const HeatmapReport& report) {
   if (report.labels.empty()) return "";
-  if (format == Format::png) return "a PNG has no labels of positions; an SVG and a page have";
+  if (format == Format::png) return "a PNG has no labels of positions; write .svg or .html for them";
   std::size_t heads = 0;
   for (const LayerMap& layer : report.layers) heads += layer.heads.size();
   if (format != Format::svg || heads <= kMostLabelled) return "";

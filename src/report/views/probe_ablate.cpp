@@ -96,9 +96,11 @@ ProbeFindings findings_of(const Ablated& ablated, const std::string& with, const
   out.text += fmt::format("metric: {}, {:.4f} without ablation\n\n", metric_text(ablated.metric, word),
                           ablated.baseline.metric);
   for (const Grid& grid : out.grids) out.text += grid_text(grid) + '\n';
-  out.text += fmt::format("the {} of {} with the largest change\n\n", counted(std::ssize(order), "part"),
-                          with_commas(std::ssize(ablated.parts))) +
-              plain_table(table);
+  out.text += std::ssize(order) == std::ssize(ablated.parts)
+                  ? "all parts, largest change first\n\n"
+                  : fmt::format("the {} of {} with the largest change\n\n", counted(std::ssize(order), "part"),
+                                with_commas(std::ssize(ablated.parts)));
+  out.text += plain_table(table);
   return out;
 }
 

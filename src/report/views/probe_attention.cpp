@@ -100,9 +100,9 @@ ProbeFindings findings_of(const std::vector<HeadScores>& heads, double sink) {
   for (const Grid& grid : out.grids) out.text += grid_text(grid) + '\n';
   const auto sinks = std::ranges::count_if(heads, [&](const HeadScores& head) { return head.first > sink; });
   out.text += plain_table(best) + fmt::format(
-                                      "\nlayer.head and its score; {} of {} have more than {} of their "
-                                      "attention on the first token: attention sinks\n",
-                                      sinks, counted(std::ssize(heads), "head"), sink);
+                                      "\nlayer.head and its score; attention sinks, heads with more than "
+                                      "{2} of their attention on the first token: {0} of {1}\n",
+                                      sinks, std::ssize(heads), sink);
   return out;
 }
 
@@ -139,7 +139,7 @@ ProbeFindings findings_of(const std::vector<probe::OutlierLayer>& layers, const 
     json.push_back({{"layer", layer.layer}, {"median", layer.median}, {"count", layer.count}, {"top", std::move(top)}});
   }
   out.members = {{"min", options.least}, {"ratio", options.ratio}, {"layers", std::move(json)}};
-  out.text = fmt::format("stream behind each layer; massive: above {} and above {} times the median\n\n",
+  out.text = fmt::format("stream after each layer; massive: above {} and above {} times the median\n\n",
                          number(options.least), number(options.ratio)) +
              plain_table(table);
   return out;
