@@ -155,7 +155,8 @@ std::vector<HeadScores> head_scores(const Subject& subject, const Prompt& prompt
 Prompt repeated_prompt(const Subject& subject, std::int64_t length, std::uint64_t seed) {
   if (length < 2) throw bad_usage("a sequence that is repeated has at least 2 tokens, not {}", length);
   const std::int64_t vocabulary = subject.vocabulary().value_or(0);
-  if (const auto positions = subject.loaded().model.most_positions()) length = std::min(length, *positions / 2);
+  for (const auto& positions : {subject.loaded().model.most_positions(), subject.fixed_length()})
+    if (positions) length = std::min(length, *positions / 2);
   length = std::min(length, vocabulary);
   if (length < 2)
     throw bad_input("{}: the model has too few tokens or positions for a repeated sequence", subject.loaded().file);

@@ -20,6 +20,8 @@ using graph::ValueId;
 
 enum class Role { tokens, encoder_tokens, mask, places, other };
 
+const Prompt kOneToken{{0}, {0}, {}};
+
 /// Returns the meaning of each input (rows, length). An input of token ids indexes a table; KerasHub names it.
 std::vector<Role> roles_of(const graph::Graph& graph, const open::LoadedModel& loaded) {
   std::vector<Role> out;
@@ -132,11 +134,20 @@ Lowered Subject::lower(std::int64_t rows, const Prompt& length) const {
 
 bool Subject::predicts_next() const { return !loaded_.model.class_name().ends_with("MaskedLM"); }
 
+graph::ValueId Subject::tokens_of(const graph::Graph& graph) const {
+  const std::vector<Role> roles = roles_of(graph, loaded_);
+  return graph.inputs[static_cast<std::size_t>(std::ranges::find(roles, Role::tokens) - roles.begin())];
+}
+
 std::optional<std::int64_t> Subject::vocabulary() const {
-  const Lowered one = lower(1, {{0}, {0}, {}});
-  const std::vector<Role> roles = roles_of(one.graph, loaded_);
-  const auto tokens = static_cast<std::size_t>(std::ranges::find(roles, Role::tokens) - roles.begin());
-  return run::indexed_rows(one.graph, one.graph.inputs[tokens]);
+  const Lowered one = lower(1, kOneToken);
+  return run::indexed_rows(one.graph, tokens_of(one.graph));
+}
+
+std::optional<std::int64_t> Subject::fixed_length() const {
+  const Lowered one = lower(1, kOneToken);
+  const Dim length = one.graph.value(tokens_of(one.graph)).shape[1];
+  return length == 1 ? std::nullopt : std::optional(length);
 }
 
 std::vector<Tensor> Subject::inputs(const graph::Graph& graph, std::span<const Prompt> rows) const {

@@ -27,7 +27,7 @@ struct OutlierLayer {
   std::vector<Outlier> top;  ///< the largest by magnitude
 };
 
-/// Examines the stream behind each block of the last stack.
+/// Examines the stream after each block of the last stack.
 [[nodiscard]] std::vector<OutlierLayer> outliers(const Subject& subject, const Prompt& prompt,
                                                  const OutlierOptions& options);
 

@@ -63,6 +63,8 @@ class Subject {
   [[nodiscard]] bool predicts_next() const;
   /// Returns the number of rows of the token table; empty if the model has none.
   [[nodiscard]] std::optional<std::int64_t> vocabulary() const;
+  /// Returns the number of tokens that every prompt must have; empty if the model takes any number.
+  [[nodiscard]] std::optional<std::int64_t> fixed_length() const;
 
   /// Lowers the model for `rows` copies of prompts of this length. Throws Error, naming the model's class, if it reads
   /// no token ids or has no attention with a residual stream.
@@ -79,6 +81,8 @@ class Subject {
   [[nodiscard]] Values run(const Lowered& lowered, const Prompt& prompt, std::span<const graph::ValueId> values) const;
 
  private:
+  /// Returns the input of the decoder's, or the only, token ids.
+  [[nodiscard]] graph::ValueId tokens_of(const graph::Graph& graph) const;
   [[nodiscard]] graph::Graph remaining(graph::Graph graph) const;
 
   const open::LoadedModel& loaded_;
