@@ -88,8 +88,10 @@ std::string cleaned(std::string_view text, keras::TextCleaning how) {
 Tensor label_ids(const LoadedModel& loaded, std::span<const std::string> texts, const Listener& listener) {
   const auto how = loaded.model.image_texts();
   if (!how)
-    throw bad_input("{}: `texts` requires a model that compares images with texts, as CLIP and SigLIP do, not a {}",
-                    loaded.file, loaded.model.class_name());
+    throw bad_input(
+        "{}: `texts` requires a model that compares images with texts, as CLIP and SigLIP do, not a {}; attn "
+        "generate, score, embed, probe and heatmap read prompts",
+        loaded.file, loaded.model.class_name());
   if (!loaded.weights || !is_folder(*loaded.weights))
     throw bad_input("{}: `texts` requires a preset folder, which has a tokenizer; give token ids by `inputs`",
                     loaded.file);

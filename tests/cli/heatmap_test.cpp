@@ -74,16 +74,32 @@ TEST_CASE("heatmap: an unknown layer, head or item is rejected in a sentence") {
     CHECK(contains(result.err, message));
   };
   refused({"--layer", "multi_head_atention"}, 2, "did you mean 'multi_head_attention'?");
-  refused({"--layer", "2"}, 2, "the model has 2 attention layers, from 0 on");
+  refused({"--layer", "2"}, 2, "there are 2, numbered from 0");
   refused({"--head", "2"}, 2, "--head 2: the layers have fewer heads");
   refused({"--item", "1"}, 2, "there are 1 in the batch");
-  refused({"--labels", folder.file("labels", "a\nb\n")}, 3, "holds 2 lines, but there are 9 positions");
+  refused({"--labels", folder.file("labels", "a\nb\n")}, 3, "expected 9 lines, one for each position, got 2");
   refused({"--skip-padding"}, 2, "not computed");
   const Result plain = run_attn({"heatmap", "-"}, R"({"class_name": "Sequential", "config": {"name": "s", "layers": [
     {"class_name": "InputLayer", "config": {"batch_shape": [null, 4], "name": "i"}},
     {"class_name": "Dense", "config": {"name": "d", "units": 2}}]}})");
   CHECK(plain.code == 3);
   CHECK(contains(plain.err, "no attention layer"));
+}
+
+TEST_CASE("heatmap: a prompt is read as the model's preprocessor reads it, and its tokens label the positions") {
+  const Result map = run_attn({"heatmap", attn::test::preset("gpt2"), "--prompt", "the cat sat", "--layer", "0"});
+  REQUIRE_MESSAGE(map.code == 0, map.err);
+  CHECK(contains(map.out, "token_ids"));
+  CHECK(contains(map.out, "the prompt"));
+  CHECK(contains(map.out, "<|endoftext|>"));  // the start token
+  const auto fails = [](const std::vector<std::string>& words, const std::string& reason) {
+    const Result result = run_attn(words, kReader);
+    CHECK(result.code == 2);
+    CHECK_MESSAGE(contains(result.err, reason), result.err);
+  };
+  fails({"heatmap", "--prompt", "a"}, "--prompt requires a MODEL");
+  fails({"heatmap", attn::test::preset("gpt2"), "--prompt", "a", "--input", "x.npz"}, "--prompt replaces --input");
+  fails({"heatmap", attn::test::preset("gpt2"), "--decoder-prompt", "a"}, "--decoder-prompt requires --prompt");
 }
 
 TEST_CASE("heatmap: calls of a shared layer are told apart") {
@@ -132,7 +148,7 @@ TEST_CASE("heatmap: padding is excluded from the figures, and reported") {
   CHECK(out["layers"][0]["heads"][0]["attending_queries"] == 3);
   CHECK(out["layers"][0]["heads"][0]["entropy_bits"].get<double>() <= 1.5851);  // log2 of three keys
   const Result text = run_attn({"heatmap", path, "--input", folder / "x.npz", "--labels", labels});
-  CHECK(contains(text.out, "Figures leave out padding: 2 of the 5 queries of a"));
+  CHECK(contains(text.out, "Averages exclude padding: the mask of a"));
   CHECK_FALSE(contains(text.out, "PAD1"));
 }
 
@@ -147,7 +163,7 @@ TEST_CASE("heatmap: a picture of a few heads shows their labels, and a larger on
     return run_attn(words, model);
   };
   const Result two = drawn("svg", {"--layer", "0"}, kReader);
-  CHECK(two.err.empty());
+  CHECK(contains(two.err, "the inputs are random, not these labels"));
   for (const char* word : {">one</text>", ">three</text>", "queries down, keys across", "seed 0"})
     CHECK_MESSAGE(contains(two.out, word), word);
   const Result bare = drawn("svg", {"--layer", "0", "--no-header"}, kReader);

@@ -8,6 +8,7 @@
 #include "arguments/shared_options.h"
 #include "attn/base/error.h"
 #include "attn/library/attention.h"
+#include "attn/library/prompt_inputs.h"
 #include "attn/open/execution.h"
 #include "attn/open/input_files.h"
 #include "attn/open/model.h"
@@ -26,6 +27,7 @@ struct HeatmapCommand {
   std::optional<std::string> model;
   open::InputFiles inputs;
   LabelWords label_texts;
+  std::optional<std::string> prompt, decoder_prompt;
   std::optional<std::int64_t> cells;
   bool no_header = false;
 
@@ -35,6 +37,12 @@ struct HeatmapCommand {
     add_model(options, model);
     add_forward(options, execution, inputs);
     label_texts.declare(options);
+    {
+      const OptionGroupGuard group(options, OptionGroup::input);
+      options.add("--prompt", prompt, "TEXT", "text that the model reads, and whose tokens label the positions");
+      options.add("--decoder-prompt", decoder_prompt, "TEXT",
+                  "with --prompt: start of the output of an encoder-decoder model");
+    }
     add_heads(options, heads);
     options.add("--cells", cells, "N", "maximum number of cells per side of a map; more weights share a cell")
         .between(2, 4096);
@@ -49,8 +57,9 @@ struct HeatmapCommand {
     refuse_page_on_terminal(form, common.output, model);
     if (!heads.labels.empty() && form == Format::json) common.console.warn("--labels has no effect with --format json");
     const open::LoadedModel loaded = open::load_model(model, execution, common.console);
-    const open::GivenInputs given =
-        open::read_input_files(loaded, label_texts.added_to(inputs), execution, common.console, heads.item + 1);
+    const open::GivenInputs given = read_inputs(loaded);
+    if (!heads.labels.empty() && given.arrays.empty())
+      common.console.warn("--labels: the inputs are random, not these labels; give --input or --prompt");
     const report::PreviewOptions preview{ink(to_stdout), terminal_columns().value_or(100)};
     const auto limits = [&](const std::vector<run::ScoresLayout>& layouts) {
       run::MapOptions out;
@@ -69,6 +78,16 @@ struct HeatmapCommand {
     const bool plain = form == Format::json || form == Format::table;  // pages and pictures are never folded
     common.write(report::render(form, report, preview), plain ? Formatting::fitting : Formatting::exact);
     return 0;
+  }
+
+  [[nodiscard]] open::GivenInputs read_inputs(const open::LoadedModel& loaded) const {
+    if (!prompt && decoder_prompt) throw bad_usage("--decoder-prompt requires --prompt");
+    if (!prompt)
+      return open::read_input_files(loaded, label_texts.added_to(inputs), execution, common.console, heads.item + 1);
+    if (!model) throw bad_usage("--prompt requires a MODEL with a tokenizer");
+    if (!inputs.inputs.empty() || !inputs.images.empty() || label_texts.are_given())
+      throw bad_usage("--prompt replaces --input, --image and --text");
+    return library::prompt_inputs(loaded, *model, *prompt, decoder_prompt.value_or(""), execution, common.console);
   }
 
   /// Returns the characters and colors of the preview for its terminal.
