@@ -34,7 +34,7 @@ constexpr std::array<UnsupportedFormat, 9> kUnsupportedFormats{
       "(tf_keras.models.load_model) and save it as .keras or .h5"},
      {".gguf", kLlamaCpp},
      {".onnx",
-      "a model for ONNX Runtime, which is not supported; use the Hugging Face folder or the Keras model that it was "
+      "an ONNX model, which attn writes but does not read; use the Hugging Face folder or the Keras model that it was "
       "made from"},
      {".pb", "a TensorFlow graph, which is not supported; use the Keras model that it was made from"},
      {".tflite", "a LiteRT model, which is not supported; use the Keras model that it was made from"},

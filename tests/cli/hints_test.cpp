@@ -45,7 +45,7 @@ TEST_CASE("attn: the extension of -o selects the form, and an unsupported one is
     CAPTURE(words);
     const Result result = run_attn(words);
     CHECK(result.code == 2);
-    CHECK(contains(result.err, "the extension does not match"));
+    CHECK(contains(result.err, "no format of the result has this extension"));
   }
 }
 
@@ -145,7 +145,7 @@ TEST_CASE("explain: products and powers have an ASCII form") {
 TEST_CASE("attn: files of other libraries are rejected by their kind") {
   const TemporaryFolder folder;
   for (const auto& [name, text, words] :
-       {std::tuple("m.onnx", "\x08\x08", "a model for ONNX Runtime"), std::tuple("m.gguf", "GGUF", "a llama.cpp model"),
+       {std::tuple("m.onnx", "\x08\x08", "an ONNX model"), std::tuple("m.gguf", "GGUF", "a llama.cpp model"),
         std::tuple("saved_model.pb", "\x08\x01", "a TensorFlow SavedModel"),
         std::tuple("m.pt", "\x80\x02", "a Python pickle"), std::tuple("m.tflite", "\x1c", "a LiteRT model")}) {
     CAPTURE_BINDING(name);

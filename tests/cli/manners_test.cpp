@@ -197,7 +197,7 @@ TEST_CASE("attn: a wrong command line is one sentence that names the wrong word,
       {{"convert", "in.npz"}, "OUT is missing: attn convert IN OUT [options]"},
       {{"init"}, "--output FILE is missing: attn init [MODEL] --output FILE [options]"},
       {{"init", "--sed", "3"}, "unknown option '--sed' (did you mean '--seed'?)"},
-      {{"summary", "a", "b"}, "attn summary takes only MODEL, and 'b' is one too many"},
+      {{"summary", "a", "b"}, "attn summary takes only MODEL, but got also 'b'"},
       {{"devices", "x"}, "attn devices takes no argument, got 'x'"},
       {{"help", "sumary"}, "unknown command 'sumary' (did you mean 'summary'?)"},
       {{"explain", "dens"}, "there is no layer 'dens' (did you mean 'dense'?)"},
@@ -482,9 +482,9 @@ TEST_CASE("attn: a table too wide omits its least important columns, and says ho
   const Environment utf8(Variables{{"LC_ALL", "C.UTF-8"}, {"NO_COLOR", "1"}});
   const std::string weights = run_on_terminal({"weights", "tests/data/keras/model/encoder/model.keras"}, 80).out;
   for (const char* heading : {"NaN", "Inf", "Min", "| less -S"}) CHECK_MESSAGE(contains(weights, heading), heading);
-  const std::string compare = run_on_terminal({"compare", "configs/encoder.json"}, 80).out;
+  const std::string compare = run_on_terminal({"compare", "configs/encoder.json", "--quiet"}, 80).out;
   CHECK(contains(compare, "Result"));
-  const std::string grad = run_on_terminal({"grad", "configs/encoder.json"}, 80).out;
+  const std::string grad = run_on_terminal({"grad", "configs/encoder.json", "--quiet"}, 80).out;
   for (const char* heading : {"Flow", "Note"}) CHECK_MESSAGE(contains(grad, heading), heading);
   // Sentences are wrapped between words.
   for (const std::string& text : {weights, compare, grad})

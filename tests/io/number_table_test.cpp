@@ -50,7 +50,7 @@ TEST_CASE("number table: a cell that is not a finite number is reported with lin
   CHECK(refusal_of("a,b\n\n1,2\n") == "t.csv: line 2 has 1 cells, and the first one 2");
   CHECK(refusal_of("a,b,a\n1,2,3\n") == "t.csv: two columns have the name 'a'");
   for (const std::string_view empty : {"", "\n\n", "a,b\n", "\xEF\xBB\xBF"})
-    CHECK(refusal_of(empty) == "t.csv: a table without a row of numbers");
+    CHECK(refusal_of(empty) == "t.csv: no line is a row of numbers");
 }
 
 }  // namespace attn::io

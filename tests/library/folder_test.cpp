@@ -150,7 +150,7 @@ TEST_CASE("a folder: an unsupported kind is rejected, with the way out") {
   };
   CHECK(refused("saved_model.pb", "").find("a TensorFlow SavedModel") != std::string::npos);
   CHECK(refused("model-q4.gguf", "GGUF").find("a llama.cpp model") != std::string::npos);
-  CHECK(refused("model.onnx", "").find("a model for ONNX Runtime") != std::string::npos);
+  CHECK(refused("model.onnx", "").find("an ONNX model") != std::string::npos);
   CHECK(refused("notes.txt", "").find("a folder without config.json") != std::string::npos);
   CHECK(refused("config.json", R"({"architecture": "vit_base_patch16_224"})").find("models of timm") !=
         std::string::npos);

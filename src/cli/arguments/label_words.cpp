@@ -8,7 +8,7 @@ namespace attn::cli {
 
 void LabelWords::declare(Options& options) {
   const OptionGroupGuard group(options, OptionGroup::input);
-  options.add("--text", texts, "TEXT", "label to compare with the images, as in CLIP; repeatable").repeatable();
+  options.add("--text", texts, "TEXT", "label to compare with the images (CLIP, SigLIP); repeatable").repeatable();
   options.add("--texts", file, "FILE", "file of labels: a JSON array, or a .txt with one per line; - is stdin");
 }
 

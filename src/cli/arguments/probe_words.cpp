@@ -67,7 +67,7 @@ void ProbeWords::declare(Options& options) {
   options.add("--length", length, "N", "heads, scan: length of the sequence that is repeated (default 50)")
       .above_zero()
       .without_variable();
-  options.add("--sink", sink, "SHARE", "heads, scan: attention to the first token of a sink (default 0.3)")
+  options.add("--sink", sink, "SHARE", "heads, scan: share of a sink's attention on the first token (default 0.3)")
       .not_negative();
   options.add("--min", least, "R", "outliers: least magnitude of a massive activation (default 100)").not_negative();
   options.add("--ratio", ratio, "R", "outliers: least ratio to the median (default 1000)").not_negative();

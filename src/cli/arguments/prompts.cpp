@@ -33,6 +33,7 @@ std::vector<std::string> read_texts(const PromptWords& words) {
   }
   if (texts.empty()) {
     std::string text = read_stdin("prompt");
+    if (text.empty()) throw bad_usage("there is no prompt: stdin is empty; give --prompt TEXT");
     if (text.ends_with('\n')) text.pop_back();
     texts.push_back(std::move(text));
   }

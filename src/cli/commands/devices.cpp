@@ -61,7 +61,7 @@ report::DevicesReport find_devices() {
 }
 
 Command devices_command() {
-  return command_of<DevicesCommand>("devices", "list the devices that can run a model, and what others lack");
+  return command_of<DevicesCommand>("devices", "list the devices that can run a model, and why others cannot");
 }
 
 }  // namespace attn::cli

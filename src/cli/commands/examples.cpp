@@ -66,7 +66,7 @@ constexpr std::array kRows = {
     Row{"probe",
         {{{"list the points of a model that can be read and changed", "attn probe preset --list"},
           {"show what the model would predict after each layer", "attn probe lens preset --prompt 'The quick brown'"},
-          {"find the heads whose loss matters most",
+          {"find the heads that the predictions need most",
            "attn probe ablate preset --ids 1,2,3,4 --json -o ablated.json"}}}},
     Row{"report",
         {{{"write a report", "attn report model.keras -o report.html"},

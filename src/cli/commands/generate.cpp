@@ -279,7 +279,7 @@ struct GenerateCommand {
     for (std::size_t i = 0; i < request.prompts.size(); ++i) {
       if (request.prompts[i].empty()) throw bad_usage("prompt {} has no tokens and no start token", i + 1);
       if (std::ssize(request.prompts[i]) >= request.max_length)
-        common.console.warn(fmt::format("prompt {} fills the {} tokens of --max-length: nothing is generated", i + 1,
+        common.console.warn(fmt::format("prompt {} fills all {} tokens of --max-length: nothing is generated", i + 1,
                                         request.max_length));
     }
     if (answer_)

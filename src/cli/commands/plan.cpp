@@ -121,8 +121,6 @@ struct PlanCommand {
 
 }  // namespace
 
-Command plan_command() {
-  return command_of<PlanCommand>("plan", "show the steps of a forward pass and their places in memory");
-}
+Command plan_command() { return command_of<PlanCommand>("plan", "show the steps of a forward pass and their memory"); }
 
 }  // namespace attn::cli

@@ -89,6 +89,8 @@ struct ProbeCommand : ProbeWords {
     if (known != kOperations.end()) return *known;
     std::vector<std::string> names;
     for (const Operation& each : kOperations) names.emplace_back(each.name);
+    if (model && std::ranges::find(names, *model) != names.end())
+      throw bad_usage("the operation comes first: attn probe {} {}", *model, printable(operation));
     throw bad_usage("'{}' is not an operation of attn probe{}: {}", printable(operation),
                     did_you_mean(operation, std::span<const std::string>(names)), join(names, ", "));
   }

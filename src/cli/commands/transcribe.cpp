@@ -35,7 +35,7 @@ struct TranscribeCommand {
     options.add("files", files, "FILE", "WAV or FLAC files").required();
     options.group(OptionGroup::input);
     options.add("--language", words.language, "LANG",
-                "language that is spoken, as a code or in English: fr, French (default detected)");
+                "spoken language, as a code or in English: fr, French (default detected)");
     options.add("--task", task, "TASK", "transcribe, or translate into English (default transcribe)")
         .one_of({"transcribe", "translate"});
     options.flag("--timestamps", words.timestamps, "let the model divide the text into segments with times");

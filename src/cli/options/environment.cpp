@@ -114,6 +114,7 @@ Error with_way_out(const Error& error, const CLI::App& command, const std::vecto
     const std::string variable = variable_behind(*option, words);
     const std::string way_out = !variable.empty()       ? fmt::format(" ({})", with_value(variable))
                                 : given(*option, words) ? fmt::format(" ({})", spec.title())
+                                : spec.value.empty()    ? ""  // this command's option of the name is a switch
                                                         : fmt::format("; give {} {}", spec.title(), spec.value);
     return {error.code(), message + way_out};
   }

@@ -80,7 +80,9 @@ OptionSpec spec_of(const CLI::Option& option) {
   out.repeated = option.get_items_expected_max() > 1 && option.get_expected_max() > 1;
   if (option.get_type_size() == 0) return out;
   const std::string type = option.get_type_name();
-  const auto colon = type.find(':');
+  auto colon = type.find(':');
+  if (colon != std::string::npos && type.substr(0, colon).ends_with('['))
+    colon = type.find(':', type.find(']'));  // FILE[:SCALE]
   out.kind = out.value = type.substr(0, colon);
   if (colon == std::string::npos) return out;
   const std::string_view description = std::string_view(type).substr(colon + 1);

@@ -45,8 +45,8 @@ std::string too_many(const CommandSpec& command, const std::string& word) {
   for (const OptionSpec& option : command.options)
     if (option.positional()) places.push_back(option.value);
   if (places.empty()) return fmt::format("attn {} takes no argument, got {}", command.name, in_quotes(word));
-  return fmt::format("attn {} takes only {}, and {} is one too many{}", command.name, join(places, " and "),
-                     in_quotes(word), meant_argument(word, command));
+  return fmt::format("attn {} takes only {}, but got also {}{}", command.name, join(places, " and "), in_quotes(word),
+                     meant_argument(word, command));
 }
 
 /// Returns the rejected value of an option: the last one, unless the message names an earlier value of a list.

@@ -52,7 +52,7 @@ void Common::check_ending() const {
     if (output->ends_with(ending.text)) other = !fits;
   }
   if (other)
-    throw bad_usage("-o {}: the extension does not match the result's format; expected {}", printable(*output),
+    throw bad_usage("-o {}: no format of the result has this extension; expected {}", printable(*output),
                     join(known, ", "));
 }
 

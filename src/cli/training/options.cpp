@@ -203,7 +203,7 @@ void exclude(bool one, bool other, const char* why) {
 }  // namespace
 
 void TrainingOptions::check() const {
-  if (!target && saves()) throw bad_usage("-o FILE is missing: it is required for the trained model");
+  if (!target && saves()) throw bad_usage("-o FILE is missing: where to write the trained model");
   exclude(plans, overfit.has_value(), "--plan and --overfit exclude each other");
   exclude(overfit.has_value(), resume, "--overfit and --resume exclude each other");
   exclude(overfit.has_value(), steps || steps_per_epoch,

@@ -68,7 +68,7 @@ class Reader {
       }
       take_row(cells);
     }
-    if (out_.rows == 0) throw bad_input("{}: a table without a row of numbers", printable(file_));
+    if (out_.rows == 0) throw bad_input("{}: no line is a row of numbers", printable(file_));
     return std::move(out_);
   }
 

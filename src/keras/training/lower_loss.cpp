@@ -229,8 +229,12 @@ class LossLowering {
     const bool fits = classes && truth == one_each;
     one_each.push_back(1);
     if (fits || (classes ? truth == one_each : truth == pred)) return;
+    const std::string wanted = !classes ? pred.str()
+                               : truth == pred
+                                   ? "class numbers for this loss; categorical_crossentropy takes one-hot rows"
+                                   : one_each.slice(0, pred.rank() - 1).str();
     throw bad_input("the targets '{}' {} do not fit the output '{}' {}: they must be {}", printable(name), given.str(),
-                    printable(output), pred.str(), classes ? one_each.slice(0, pred.rank() - 1).str() : pred.str());
+                    printable(output), pred.str(), wanted);
   }
 
   /// Throws Error for weights and targets that belong to no output, because they would be ignored silently.
