@@ -67,6 +67,11 @@ def deberta_v3():
 
 
 @case
+def parseq():
+    return keras_hub.tokenizers.PARSeqTokenizer()
+
+
+@case
 def rwkv7():
     """All bytes, words in both forms of Python's literals, and a hole in the ids."""
     words = {word for sentence in SENTENCES for word in sentence.split()} | {"\n\n", " the", "don't", 'a "quote"', "\\", "東京", "ï"}
@@ -154,6 +159,8 @@ def write_case(name, folder):
     for text in TEXTS:
         ids = [int(i) for i in tokenizer.tokenize(text)]
         decoded = tokenizer.detokenize(ids) if ids else ""
+        if name == "parseq":
+            decoded = "".join(decoded)
         row = {"text": text, "ids": ids, "decoded": str(decoded[0] if isinstance(decoded, list) else decoded)}
         in_graph = [int(i) for i in next(iter(tf.data.Dataset.from_tensors(text).map(tokenizer)))]
         if in_graph != ids:

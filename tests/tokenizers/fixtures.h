@@ -21,10 +21,10 @@ inline std::unique_ptr<Tokenizer> open_tokenizer(const std::string& path, const 
 namespace attn::test {
 
 inline const char* const kCases[] = {
-    "bart",        "bert_classifier", "bert_masked_lm", "bloom",   "clip",       "deberta_v3", "esm",       "f_net",
-    "falcon",      "gemma",           "gemma3",         "gemma3n", "gemma4",     "gpt2",       "gpt_neo_x", "llama",
-    "llama3",      "metaclip_2",      "mistral",        "opt",     "pali_gemma", "phi3",       "qwen2",     "qwen3",
-    "roformer_v2", "rwkv7",           "siglip",         "smollm3", "t5"};
+    "bart",   "bert_classifier", "bert_masked_lm", "bloom",   "clip",       "deberta_v3", "esm",       "f_net",
+    "falcon", "gemma",           "gemma3",         "gemma3n", "gemma4",     "gpt2",       "gpt_neo_x", "llama",
+    "llama3", "metaclip_2",      "mistral",        "opt",     "pali_gemma", "parseq",     "phi3",      "qwen2",
+    "qwen3",  "roformer_v2",     "rwkv7",          "siglip",  "smollm3",    "t5"};
 // The cases with a folder hf/.
 inline const char* const kFolders[] = {"bert_classifier", "esm", "gemma", "gpt2", "llama3"};
 

@@ -279,6 +279,7 @@ KerasSource source_of(const ModelFiles& files, const Configs& configs, const Tok
       out.lowercase = configs.tokenizer["do_lower_case"].flag(false);
       break;
     case TokenizerKind::longest_match:
+    case TokenizerKind::characters:
       out.vocabulary = kVocabTxt;
       break;
     case TokenizerKind::sentence_piece:

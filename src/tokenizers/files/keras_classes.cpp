@@ -15,6 +15,7 @@ std::vector<std::string> asset_names(TokenizerKind kind) {
       return {"vocabulary.json", "merges.txt"};
     case TokenizerKind::word_piece:
     case TokenizerKind::longest_match:
+    case TokenizerKind::characters:
       return {"vocabulary.txt"};
     case TokenizerKind::sentence_piece:
       break;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "algorithms/byte_pairs.h"
+#include "algorithms/character_table.h"
 #include "algorithms/keras_words.h"
 #include "algorithms/longest_match.h"
 #include "algorithms/sentence_piece.h"
@@ -12,6 +13,7 @@
 #include "attn/base/error.h"
 #include "attn/base/text.h"
 #include "pipeline/pipeline.h"
+#include "text/characters.h"
 #include "text_lines.h"
 
 namespace attn::tokenizers {
@@ -188,6 +190,42 @@ std::unique_ptr<Tokenizer> make_longest_match(const KerasClass& row, const JsonN
   return std::make_unique<Pipeline>(std::move(parts));
 }
 
+/// The lines of the vocabulary hold its characters. The end token comes before them, the others after them.
+std::unique_ptr<Tokenizer> make_characters(const KerasClass& row, const JsonNode& config, const KerasAssets& assets) {
+  const std::string place = assets.files->place(assets.vocabulary);
+  for (const char* key : {"remove_whitespace", "normalize_unicode"})
+    if (!config[key].flag(true)) throw bad_input("{}: attn supports only true", config[key].place());
+  constexpr std::int64_t kMostCharacters = 25;
+  const std::int64_t most =
+      config["max_label_length"].is_null() ? kMostCharacters : config["max_label_length"].integer();
+  if (most < 1) throw bad_input("{}: expected 1 or more", config["max_label_length"].place());
+  std::string characters;
+  const io::Bytes file = assets.files->read(assets.vocabulary, kMaxAsset);
+  for (const std::string_view line : lines_of(file.text(), place)) characters += line;
+  Vocabulary vocabulary(place);
+  vocabulary.add(row.end, 0);
+  bool has_lower = false, has_upper = false;
+  for (std::size_t at = 0; at < characters.size();) {
+    const std::size_t from = at;
+    const char32_t point = next_point(characters, at);
+    has_lower = has_lower || (point >= 'a' && point <= 'z');
+    has_upper = has_upper || (point >= 'A' && point <= 'Z');
+    vocabulary.add(std::string_view(characters).substr(from, at - from), vocabulary.end(),
+                   Vocabulary::Repeats::last_counts);
+  }
+  vocabulary.add(row.start, vocabulary.end());
+  vocabulary.add(row.pad, vocabulary.end());
+  PipelineParts parts;
+  parts.class_name = row.name;
+  parts.specials = specials_of(row, config, place, [&](std::string_view token) { return vocabulary.find(token); });
+  parts.normalizers.push_back(make_form(NormalForm::nfkd));
+  const auto letters = !has_upper   ? CharacterTable::Case::lower
+                       : !has_lower ? CharacterTable::Case::upper
+                                    : CharacterTable::Case::kept;
+  parts.model = std::make_unique<CharacterTable>(std::move(vocabulary), letters, most);
+  return std::make_unique<Pipeline>(std::move(parts));
+}
+
 /// Adds the steps of CLIP's tokenizer (clip_tokenizer.py in KerasHub), in both workflows.
 void add_clip_words(PipelineParts& parts, const KerasClass& row, bool add_prefix_space, const OpenOptions& options) {
   const std::string name(row.name);
@@ -260,6 +298,7 @@ std::unique_ptr<Tokenizer> make_keras_tokenizer(const KerasClass& row, const Jso
   if (row.kind == TokenizerKind::word_piece) return make_word_piece(row, config, assets, options);
   if (row.kind == TokenizerKind::sentence_piece) return make_sentence_piece(row, config, assets);
   if (row.kind == TokenizerKind::longest_match) return make_longest_match(row, config, assets);
+  if (row.kind == TokenizerKind::characters) return make_characters(row, config, assets);
   const auto bytes = [&](const std::string& name) { return assets.files->read(name, kMaxAsset); };
   std::vector<std::string> unsplittable;
   for (const JsonNode& token : config["unsplittable_tokens"].items()) unsplittable.push_back(token.text());

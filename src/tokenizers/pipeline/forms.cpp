@@ -214,6 +214,7 @@ std::vector<io::NamedBytes> files_of_class(const std::string& path, const KerasF
       break;
     case Kind::clip_pairs:
     case Kind::longest_match:
+    case Kind::characters:
       throw bad_input("{}: attn does not write transformers' files for a {}", printable(path), row.name);
     case Kind::sentence_piece: {
       if (row.transformers_class.empty())

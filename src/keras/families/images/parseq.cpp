@@ -281,10 +281,19 @@ constexpr std::array kModels = {
     model_record<PARSeqCausalLM>("PARSeqCausalLM", "keras_hub.src.models.parseq.parseq_causal_lm"),
 };
 
+constexpr std::array kTokenizers = {
+    tokenizers::KerasClass{.name = "PARSeqTokenizer",
+                           .kind = tokenizers::TokenizerKind::characters,
+                           .start = "[B]",
+                           .end = "[E]",
+                           .pad = "[P]"},
+};
+
 }  // namespace
 
 const ModelFamily& family() {
-  static constexpr ModelFamily kFamily{.name = "parseq", .layers = kLayers, .models = kModels};
+  static constexpr ModelFamily kFamily{
+      .name = "parseq", .layers = kLayers, .models = kModels, .tokenizer_classes = kTokenizers};
   return kFamily;
 }
 

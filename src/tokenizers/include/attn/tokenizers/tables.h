@@ -36,6 +36,7 @@ enum class TokenizerKind : std::uint8_t {
   word_piece,
   sentence_piece,
   longest_match,
+  characters,  ///< each character is a token
   clip_pairs  ///< byte pairs of CLIP: texts are normalized, and a mark ends each word
 };
 
