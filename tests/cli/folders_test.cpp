@@ -178,6 +178,25 @@ TEST_CASE("summary: the preprocessor table of a task shows the vocabulary size")
   }
 }
 
+TEST_CASE("summary: the preprocessor table of a task shows what its audio converter returns") {
+  json task = json::parse(read_text(in_repository("tests/data/keras/families/moonshine/model.json")));
+  const auto shape_of = [&](const char* class_name, const json& config) {
+    task["config"]["preprocessor"] = {{"module", "keras_hub.models"},
+                                      {"class_name", "MoonshineAudioToTextPreprocessor"},
+                                      {"registered_name", "keras_hub>MoonshineAudioToTextPreprocessor"},
+                                      {"config",
+                                       {{"name", "p"},
+                                        {"audio_converter",
+                                         {{"module", "keras_hub.layers"},
+                                          {"class_name", class_name},
+                                          {"registered_name", std::string("keras_hub>") + class_name},
+                                          {"config", config}}}}}};
+    return run_attn({"summary", "-", "--line-length", "100"}, task.dump()).out;
+  };
+  CHECK(contains(shape_of("MoonshineAudioConverter", {{"name", "a"}}), "Audio shape: (None) "));
+  CHECK(contains(shape_of("WhisperAudioConverter", {{"name", "a"}, {"num_mels", 128}}), "Audio shape: (30, 128) "));
+}
+
 TEST_CASE("convert --to: an existing target is kept, and a failure leaves nothing") {
   const TemporaryFolder folder;
   const std::string kept = folder.file("kept", "mine");

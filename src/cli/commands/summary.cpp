@@ -24,7 +24,7 @@ constexpr int kPipeColumns = 80;
 /// ignored.
 void add_vocabulary_size(keras::Summary& summary, const std::string& path) {
   for (keras::PreprocessorPart& part : summary.preprocessor->parts) {
-    if (part.image_size) continue;
+    if (part.image_size || part.audio_shape) continue;
     try {
       part.vocabulary_size = tokenizers::open_tokenizer(path, keras::tokenizer_tables())->size();
     } catch (const Error& error) {

@@ -236,6 +236,11 @@ void append_preprocessor(std::string& out, const keras::Preprocessor& preprocess
     std::string config = "Vocab size: " + number(part.vocabulary_size.value_or(-1));
     if (part.image_size)
       config = fmt::format("Image size: ({}, {})", number((*part.image_size)[0]), number((*part.image_size)[1]));
+    if (part.audio_shape) {
+      std::vector<std::string> sizes;
+      for (const std::int64_t size : *part.audio_shape) sizes.push_back(number(size));
+      config = "Audio shape: (" + join(sizes, ", ") + ")";
+    }
     const std::string layer = printable(part.name) + " (" + printable(part.class_name) + ")";
     table.rows.push_back({code_points(fit(layer, options)), code_points(config)});
   }

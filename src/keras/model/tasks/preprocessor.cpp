@@ -29,6 +29,15 @@ Shape image_size_in(const Ref& config) {
   return size->shape();
 }
 
+/// Returns what audio_shape() of a converter of this class returns.
+std::vector<std::int64_t> audio_shape_in(const Ref& config, std::string_view class_name) {
+  const auto count = [&](std::string_view key, std::int64_t otherwise) {
+    return count_in(config, key).value_or(otherwise);
+  };
+  if (class_name == "WhisperAudioConverter") return {count("max_audio_length", 30), count("num_mels", 80)};
+  return {kUnknown};
+}
+
 /// Adds the tokenizers and converters in the order of the config's keys, which is the order of the constructor's
 /// arguments.
 void add_parts(const Ref& config, std::vector<PreprocessorPart>& parts) {
@@ -39,12 +48,14 @@ void add_parts(const Ref& config, std::vector<PreprocessorPart>& parts) {
     const Ref inner = value["config"];
     inner.expect_object();
     const bool tokenizer = class_name.ends_with("Tokenizer"), image = class_name.ends_with("ImageConverter");
-    if (!tokenizer && !image) {
+    const bool audio = class_name.ends_with("AudioConverter");
+    if (!tokenizer && !image && !audio) {
       add_parts(inner, parts);
       continue;
     }
-    PreprocessorPart part{name_of_object(inner, class_name), class_name, {}, {}};
+    PreprocessorPart part{name_of_object(inner, class_name), class_name, {}, {}, {}};
     if (image) part.image_size = image_size_in(inner);
+    if (audio) part.audio_shape = audio_shape_in(inner, class_name);
     parts.push_back(std::move(part));
   }
 }

@@ -10,11 +10,13 @@
 
 namespace attn::keras {
 
-/// A layer in a preprocessor that converts inputs to numbers: a tokenizer or an image converter.
+/// A layer in a preprocessor that converts inputs to numbers: a tokenizer, or a converter of images or sounds.
 struct PreprocessorPart {
   std::string name, class_name;
-  /// For an image converter: (height, width) in pixels, with kUnknown if its config has none. Empty for a tokenizer.
+  /// For an image converter: (height, width) in pixels, with kUnknown if its config has none. Empty for the others.
   std::optional<Shape> image_size;
+  /// For a converter of sounds: the result of its audio_shape(), with kUnknown for None. Empty for the others.
+  std::optional<std::vector<std::int64_t>> audio_shape;
   /// For a tokenizer: the size of its vocabulary, if its files were read.
   std::optional<std::int64_t> vocabulary_size;
 };
