@@ -49,8 +49,6 @@ constexpr std::array kMissingFamilies = {
     MissingFamily{"Gemma4", kOnlyTexts},
     MissingFamily{"HGNetV2", kConvolutions},
     MissingFamily{"MMDiT", kDiffusion},
-    MissingFamily{"MobileNetV5",
-                  "it is a convolutional network with attention over cells, for which attn has no layers"},
     MissingFamily{"MobileNet", kConvolutions},
     MissingFamily{"Qwen3_5", "attn has the text model of this family, without images"},
     MissingFamily{"RQVAE", "it quantizes vectors, without attention"},
