@@ -634,6 +634,26 @@ def gemma3n_causal_lm():
                                                                    final_logit_soft_cap=4.0))
 
 
+def gemma3n_with_images(**kwargs):
+    """Images of 2 x 2 positions (token 8), and rows of their own for the tokens 5 to 7. KerasHub's Gemma3nCausalLM with images
+    passes them as tokens; make_image_text_cases.py has its generate()."""
+    encoder = mobilenetv5_backbone([["er"], ["uir", "mqa"]], strides=[[2], [2, 1]], kv_strides=[[1], [1, 2]], num_features=10,
+                                   msfa_output_resolution=2, image_shape=(16, 16, 3))
+    keras.backend.clear_session()  # the layers of the encoder inside are numbered from 0, as after loading a file
+    return gemma3n_backbone(num_hidden_layers=2, num_kv_shared_layers=0, vision_encoder_config=encoder.get_config(), vision_hidden_size=10,
+                            vision_vocab_size=3, vision_vocab_offset=5, vision_soft_tokens_per_image=4, image_token_id=8, **kwargs)
+
+
+@case
+def gemma3n_vision():
+    return gemma3n_with_images()
+
+
+@case
+def gemma3n_vision_mixed_bfloat16():
+    return gemma3n_with_images(dtype="mixed_bfloat16")
+
+
 def gemma4_backbone(**kwargs):
     sizes = dict(vocabulary_size=VOCABULARY, image_size=16, num_layers=4, num_query_heads=4, num_key_value_heads=2, hidden_dim=12,
                  intermediate_dim=10, head_dim=8, sliding_window_size=3, sliding_window_pattern=2)

@@ -45,7 +45,7 @@ constexpr std::array kMissingFamilies = {
     MissingFamily{"EfficientNet", kConvolutions},
     MissingFamily{"FeaturePyramid", kConvolutions},
     MissingFamily{"Flux", kDiffusion},
-    MissingFamily{"Gemma3n", kOnlyTexts},
+    MissingFamily{"Gemma3n", "attn has the models of texts and images of this family, without sounds"},
     MissingFamily{"Gemma4", kOnlyTexts},
     MissingFamily{"HGNetV2", kConvolutions},
     MissingFamily{"MMDiT", kDiffusion},

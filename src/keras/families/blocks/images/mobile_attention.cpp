@@ -31,6 +31,12 @@ class MultiQueryAttention2d final : public MobileLayer {
     f("norm_layer", norm_layer);
     f("use_bias", use_bias);
   }
+  void check(const Ref& config) override {
+    MobileLayer::check(config);
+    for (const auto& [key, size] :
+         {std::pair<const char*, std::int64_t>("num_heads", num_heads), {"key_dim", key_dim}, {"value_dim", value_dim}})
+      if (size < 0 || static_cast<double>(size) > kMostChannels) config[key].fail("expected a number from 0 to 1e9");
+  }
   [[nodiscard]] std::optional<Heads> heads() const override { return Heads{num_heads, key_dim}; }
 
   void build(Weights&, Call& call) override {
@@ -138,9 +144,7 @@ class MobileAttention final : public MobileBlock {
       config["query_strides"].fail("attn supports only (1, 1)");
     for (const auto& [key, rate] : {std::pair("attn_drop", attn_drop), {"proj_drop", proj_drop}})
       if (rate != 0.0) config[key].fail("attn supports only 0");
-    for (const auto& [key, size] : {std::pair("key_dim", key_dim), {"value_dim", value_dim}})
-      if (size < 0) config[key].fail("expected an integer >= 0");
-    if (!num_heads && key_dim == 0) config["num_heads"].fail("expected a number of heads, or a key_dim");
+    if (!num_heads && key_dim <= 0) config["num_heads"].fail("expected a number of heads, or a key_dim");
   }
 
   void build(Weights&, Call& call) override {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "classes/layers/resampling.h"
+#include "classes/layers/spatial.h"
 #include "families/blocks/absent_field.h"
 #include "families/blocks/images/mobile_layers.h"
 
@@ -154,6 +155,8 @@ class MultiScaleFusionAdapter final : public MobileLayer {
     const LayerScope scope(call.lowering(), name);
     Builder& b = call.builder();
     const std::vector<TensorPtr> inputs = call.tensors("inputs");
+    if (inputs.empty()) throw bad_input("expected at least one input");
+    for (const TensorPtr& input : inputs) expect_rank(call.shape(input), 4);
     const Shape first = call.shape(inputs.front());
     std::vector<ValueId> resized;
     for (const TensorPtr& input : inputs)

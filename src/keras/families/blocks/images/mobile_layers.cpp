@@ -27,11 +27,11 @@ class RmsNorm2d final : public Layer {
     Builder& b = call.builder();
     const ValueId x = call.tensor("inputs")->id, gamma = call.weight(0);
     const DType given = b.dtype(x);
+    expect_rank(b.shape(x), 4);
     if (given == DType::float32 || given == DType::float64)
       return Call::result(rms_normalized(b, x, gamma, eps, given));
-    const int last = b.shape(x).rank() - 1;
     const ValueId normal =
-        b.apply(graph::LayerNorm{graph::NormKind::rms, {last}, eps, false, false}, {b.cast(x, DType::float32)});
+        b.apply(graph::LayerNorm{graph::NormKind::rms, {3}, eps, false, false}, {b.cast(x, DType::float32)});
     return Call::result(b.binary(graph::BinaryFn::multiply, b.cast(normal, given), gamma));
   }
 
