@@ -27,6 +27,15 @@ const std::string kSides =
 const std::string kVideos =
     R"("num_frames": 2, "patch_size": 4, "hidden_dim": 8, "intermediate_dim": 12, "num_heads": 2,)"
     R"( "num_spatial_layers": 1, "num_temporal_layers": 1, "num_auxiliary_layers": 0)";
+/// A MobileNetV5 of two stages with a block each.
+const std::string kMobile =
+    R"("stackwise_block_types": [["er"], ["uir"]], "stackwise_num_blocks": [1, 1],)"
+    R"( "stackwise_num_filters": [[8], [16]], "stackwise_strides": [[2], [2]], "stackwise_act_layers": [["relu"], ["relu"]],)"
+    R"( "stackwise_exp_ratios": [[2.0], [2.0]], "stackwise_se_ratios": [[0.0], [0.0]],)"
+    R"( "stackwise_dw_kernel_sizes": [[0], [3]], "stackwise_dw_start_kernel_sizes": [[0], [0]],)"
+    R"( "stackwise_dw_end_kernel_sizes": [[0], [0]], "stackwise_exp_kernel_sizes": [[3], [0]],)"
+    R"( "stackwise_pw_kernel_sizes": [[1], [0]], "stackwise_num_heads": [[0], [0]], "stackwise_key_dims": [[0], [0]],)"
+    R"( "stackwise_value_dims": [[0], [0]], "stackwise_kv_strides": [[0], [0]], "stackwise_use_cpe": [[false], [false]])";
 const std::string kGemma4 = kGrouped + R"(, "head_dim": 4, "image_size": null)";
 const std::string kGemma3n =
     R"("text_vocab_size": 9, "text_hidden_size": 8, "num_hidden_layers": 2, "pad_token_id": 0,)"
@@ -38,6 +47,10 @@ const std::string kImages = R"("num_layers": 1, "num_heads": 2, "hidden_dim": 8,
 
 std::string object(const std::string& class_name, const std::string& config) {
   return R"({"class_name": ")" + class_name + R"(", "config": {)" + config + "}}";
+}
+
+std::string with(std::string text, const std::string& from, const std::string& to) {
+  return text.replace(text.find(from), from.size(), to);
 }
 
 keras::Model read(const std::string& text, std::optional<Shape> input = {}) {
@@ -111,6 +124,35 @@ TEST_CASE("keras_hub: configs that KerasHub rejects are rejected with place and 
        R"( "layerwise_strides": [2, 2], "max_drop_path_rate": 0.1)",
        {},
        "/config/hidden_dims: expected a value for each of the 2 stages"},
+      {"MobileNetV5Backbone",
+       with(kMobile, R"([["er"], ["uir"]])", R"([["er"], ["mha"]])"),
+       {},
+       "/config/stackwise_block_types: blocks of the type 'mha' are not supported; KerasHub with TensorFlow builds "
+       "only"},
+      {"MobileNetV5Backbone",
+       with(kMobile, "[1, 1]", "[1, 2]"),
+       {},
+       "/config/stackwise_block_types: expected a value for each of the 2 blocks of stage 1"},
+      {"MobileNetV5Backbone", with(kMobile, "[1, 1]", "[1, 1001]"), {}, "more than 1000 blocks are not accepted"},
+      {"MobileNetV5Backbone",
+       with(kMobile, "[[0.0], [0.0]]", "[[0.25], [0.0]]"),
+       {},
+       "/config/stackwise_se_ratios: expected ratios of 0"},
+      {"MobileNetV5Backbone",
+       with(kMobile, R"("stackwise_strides": [[2], [2]])", R"("stackwise_strides": [[1], [2]], "stem_size": 24)"),
+       {},
+       "/config: KerasHub would fuse 32 channels, and expects 24"},
+      {"MobileNetV5Backbone", kMobile + R"(, "msfa_indices": [3])", {}, "/config/msfa_indices: there are 3 features"},
+      {"MobileNetV5Backbone",
+       with(kMobile, R"([["er"], ["uir"]])", R"([["er"], ["mqa"]])"),
+       {},
+       "MobileAttention: /num_heads: expected an integer > 0, got 0"},
+      {"MobileNetV5Backbone", kMobile + R"(, "image_shape": [8, 8])", {}, "/config/image_shape: expected a height"},
+      {"MobileNetV5ImageClassifier",
+       R"("num_classes": 2, "backbone": )" +
+           object("MobileNetV5Backbone", kMobile + R"(, "use_msfa": false, "norm_layer": "batch_norm")"),
+       {},
+       "/config/backbone: KerasHub's head needs use_msfa=true"},
       {"GPTNeoXBackbone", kSizes + R"(, "rotary_percentage": 0.75)", {}, "expected an even number of rotary features"},
       {"BloomBackbone",
        R"("vocabulary_size": 9, "num_layers": 1, "num_heads": 3, "hidden_dim": 8, "intermediate_dim": 12)",
@@ -193,11 +235,24 @@ TEST_CASE("keras_hub: configs that KerasHub rejects are rejected with place and 
       {"Gemma3nBackbone",
        kGemma3n + R"(, "altup_num_inputs": 2, "hidden_activation": "relu", "vision_encoder_config": {"name": "a"})",
        {},
-       "/config/vision_encoder_config: expected null: attn supports Gemma 3n only for text, not for images"},
+       "MobileNetV5Backbone: the key 'stackwise_block_types' is missing"},
+      {"Gemma3nBackbone",
+       kGemma3n + R"(, "altup_num_inputs": 2, "hidden_activation": "relu", "vision_encoder_config": 3)",
+       {},
+       "/config/vision_encoder_config: expected the config of a MobileNetV5Backbone, or null"},
+      {"Gemma3nBackbone",
+       kGemma3n + R"(, "altup_num_inputs": 2, "hidden_activation": "relu", "vision_encoder_config": {)" + kMobile + "}",
+       {},
+       "the encoder in vision_encoder_config must have images of a fixed size"},
+      {"Gemma3nBackbone",
+       kGemma3n + R"(, "altup_num_inputs": 2, "hidden_activation": "relu", "vision_hidden_size": 7,)" +
+           R"( "vision_encoder_config": {"image_shape": [16, 16, 3], )" + kMobile + "}",
+       {},
+       "vision_hidden_size is 7, but the results of the encoder have 2048 features"},
       {"Gemma3nBackbone",
        kGemma3n + R"(, "altup_num_inputs": 2, "hidden_activation": "relu", "audio_encoder_config": {"name": "a"})",
        {},
-       "/config/audio_encoder_config: expected null: attn supports Gemma 3n only for text, not for sounds"},
+       "/config/audio_encoder_config: expected null: attn supports Gemma 3n for texts and images, not for sounds"},
       {"Gemma3nBackbone",
        kGemma3n + R"(, "altup_num_inputs": 2, "hidden_activation": "relu", "num_kv_shared_layers": 1)",
        {},
@@ -295,7 +350,7 @@ TEST_CASE("keras_hub: an unsupported family is rejected with the reason, not wit
                          {"StableDiffusion3Backbone", "image generation by diffusion"},
                          {"DFineBackbone", "boxes around objects"},
                          {"FeaturePyramidBackbone", "it is a convolutional network"},
-                         {"MobileNetV5ImageClassifier", "a convolutional network with attention over cells"},
+                         {"MobileNetImageClassifier", "it is a convolutional network"},
                          {"RQVAEBackbone", "it quantizes vectors, without attention"},
                          {"FluxTextToImage", "image generation by diffusion"},
                          {"SAM3PromptableConceptImageSegmenter", "it finds objects by texts"},

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Writes tests/data/images: image files, their pixels by Pillow, and results of KerasHub's ImageConverters.
 
-    python tests/oracle/make_image_cases.py [FOLDER]
+    python tests/oracle/make_image_cases.py [FOLDER [CLASSIFIER…]]
 
-It writes these files, with images of at most 40 pixels on a side:
+It writes these files, with images of at most 40 pixels on a side; with names of classifiers only their files:
 
     *.png, *.jpg         readable images of every kind
     pixels.npz           by the file's name: keras.utils.load_img(FILE), (height, width, 3) uint8
@@ -12,6 +12,7 @@ It writes these files, with images of at most 40 pixels on a side:
     converted.npz        by "N/FILE": the result of converter N for keras.utils.img_to_array(keras.utils.load_img(FILE))
     preset, classifier.keras   a ViTImageClassifier
     classified*.npz      its inputs and its predictions for three images
+    mobilenetv5/*        the same for a MobileNetV5ImageClassifier
 """
 
 import io
@@ -176,24 +177,48 @@ def written(layer):
     return keras.saving.serialize_keras_object(layer)
 
 
-def write_classifier():
-    """A small ViT with its preprocessor, as a preset and as an archive, and what it gives for three images."""
-    keras.utils.set_random_seed(0)
+def vit():
     backbone = keras_hub.models.ViTBackbone(
         image_shape=(16, 16, 3), patch_size=4, num_layers=2, num_heads=2, hidden_dim=8, mlp_dim=16
     )
     converter = keras_hub.layers.ViTImageConverter((16, 16), scale=1 / 127.5, offset=-1, antialias=True)
     preprocessor = keras_hub.models.ViTImageClassifierPreprocessor(image_converter=converter)
-    classifier = keras_hub.models.ViTImageClassifier(backbone, num_classes=5, preprocessor=preprocessor)
+    return keras_hub.models.ViTImageClassifier(backbone, num_classes=5, preprocessor=preprocessor)
+
+
+def mobilenetv5():
+    sizes = dict(num_filters=16, strides=2, act_layers="gelu", exp_ratios=2.0, se_ratios=0.0, dw_kernel_sizes=3, dw_start_kernel_sizes=3,
+                 dw_end_kernel_sizes=0, exp_kernel_sizes=3, pw_kernel_sizes=1, num_heads=2, key_dims=8, value_dims=8, kv_strides=2,
+                 use_cpe=True)
+    backbone = keras_hub.models.MobileNetV5Backbone(
+        stackwise_block_types=[["er"], ["uir", "mqa"]], stackwise_num_blocks=[1, 2], num_features=8, msfa_output_resolution=4,
+        layer_scale_init_value=0.1, image_shape=(32, 32, 3), **{f"stackwise_{key}": [[value], [value] * 2] for key, value in sizes.items()}
+    )
+    converter = keras_hub.layers.MobileNetV5ImageConverter(image_size=(32, 32), scale=1 / 255)
+    preprocessor = keras_hub.models.MobileNetV5ImageClassifierPreprocessor(image_converter=converter)
+    return keras_hub.models.MobileNetV5ImageClassifier(backbone, num_classes=5, preprocessor=preprocessor)
+
+
+CLASSIFIERS = {"vit": (vit, FOLDER), "mobilenetv5": (mobilenetv5, FOLDER / "mobilenetv5")}
+
+
+def write_classifier(name):
+    """A small classifier with its preprocessor, as a preset and as an archive, and what it gives for three images."""
+    make, folder = CLASSIFIERS[name]
+    folder.mkdir(parents=True, exist_ok=True)
+    keras.utils.set_random_seed(0)
+    classifier = make()
+    preprocessor = classifier.preprocessor
     # Weights that are large enough for different predictions.
     classifier.set_weights([RNG.normal(0, 0.3, w.shape) + (w.path.endswith("gamma")) for w in classifier.weights])
-    classifier.save_to_preset(FOLDER / "preset")
-    classifier.save(FOLDER / "classifier.keras")
+    classifier.save_to_preset(folder / "preset")
+    (folder / "preset" / "metadata.json").unlink()  # it has the date
+    classifier.save(folder / "classifier.keras")
     names = ["wide.png", "rgb_420.jpg", "gray.jpg"]
     images = [keras.utils.img_to_array(keras.utils.load_img(FOLDER / name)) for name in names]
     batch = np.concatenate([keras.ops.convert_to_numpy(preprocessor(image[None])) for image in images])
-    np.savez(FOLDER / "classified_inputs.npz", images=batch)
-    np.savez(FOLDER / "classified.npz", predictions=classifier(batch))
+    np.savez(folder / "classified_inputs.npz", **{classifier.layers[0].name: batch})
+    np.savez(folder / "classified.npz", **{classifier.layers[-1].name: classifier(batch)})
 
 
 def main():
@@ -219,8 +244,12 @@ def main():
         configs.append({"converter": config, "images": names})
     (FOLDER / "converters.json").write_text(json.dumps(configs, indent=1) + "\n")
     np.savez_compressed(FOLDER / "converted.npz", **arrays)
-    write_classifier()
+    for name in CLASSIFIERS:
+        write_classifier(name)
     print(len(images), "images,", len(configs), "converters,", len(arrays), "results")
 
 
-main()
+for classifier_name in sys.argv[2:]:
+    write_classifier(classifier_name)
+if len(sys.argv) < 3:
+    main()

@@ -116,6 +116,32 @@ def gemma3():
     return M.Gemma3CausalLM(preprocessor, backbone)
 
 
+@case
+def gemma3n():
+    """Images have the rows of a MobileNetV5, and the last six tokens have rows of the embedder of images."""
+    marks = ["<mask>", "[multimodal]", "<start_of_turn>", "<end_of_turn>", "<start_of_image>", "<image_soft_token>", "<end_of_image>",
+             "<start_of_audio>", "<audio_soft_token>", "<end_of_audio>", "\n"]
+    tokenizer = M.Gemma3nTokenizer(pieces(pad_id=0, eos_id=1, bos_id=2, unk_id=3, pad_piece="<pad>", bos_piece="<bos>", eos_piece="<eos>",
+                                          unk_piece="<unk>", user_defined_symbols=marks))
+    size = tokenizer.vocabulary_size()
+    blocks = dict(block_types="uir", num_filters=16, strides=2, act_layers="gelu", exp_ratios=2.0, se_ratios=0.0, dw_kernel_sizes=3,
+                  dw_start_kernel_sizes=0, dw_end_kernel_sizes=0, exp_kernel_sizes=3, pw_kernel_sizes=1, num_heads=2, key_dims=8,
+                  value_dims=8, kv_strides=2, use_cpe=False)
+    stackwise = {f"stackwise_{key}": [[value], [value] * 2] for key, value in blocks.items()}
+    stackwise["stackwise_block_types"] = [["er"], ["uir", "mqa"]]
+    encoder = M.MobileNetV5Backbone(**stackwise, stackwise_num_blocks=[1, 2], num_features=12, msfa_output_resolution=2, image_shape=(16, 16, 3))
+    backbone = M.Gemma3nBackbone(
+        text_vocab_size=size, text_hidden_size=16, num_hidden_layers=4, pad_token_id=0, num_attention_heads=4, num_key_value_heads=2,
+        head_dim=8, intermediate_size=[24] * 4, hidden_activation="gelu_approximate", sliding_window=5, rope_theta=1000.0,
+        layer_types=["sliding_attention", "full_attention"] * 2, max_position_embeddings=64, vocab_size_per_layer_input=size - 6,
+        hidden_size_per_layer_input=4, altup_num_inputs=2, laurel_rank=4, num_kv_shared_layers=2,
+        vision_encoder_config=encoder.get_config(), vision_hidden_size=12, vision_vocab_size=6, vision_vocab_offset=size - 6,
+        vision_soft_tokens_per_image=4, image_token_id=tokenizer.token_to_id("<image_soft_token>"))
+    preprocessor = M.Gemma3nCausalLMPreprocessor(tokenizer, converter(keras_hub.layers.Gemma3nImageConverter), sequence_length=48,
+                                                 max_images_per_prompt=2, num_vision_tokens_per_image=4, max_audios_per_prompt=0)
+    return M.Gemma3nCausalLM(preprocessor, backbone)
+
+
 def blip2_images():
     encoder = M.BLIP2VisionEncoder(
         image_size=16, patch_size=4, num_layers=2, num_heads=2, hidden_dim=12, intermediate_dim=20, use_patch_bias=True,
@@ -155,6 +181,10 @@ RUNS = {
                    (["rgb_420.jpg"], [""])],
     "gemma3": [(["wide.png"], ["a <start_of_image> photo"]), (["wide.png", "gray.jpg"], ["<start_of_image><start_of_image>what is"]),
                ([], ["what is in the photo"]), (["gray.jpg", "wide.png"], ["<start_of_image>a cat", "<start_of_image>a cat"])],
+    # KerasHub's Gemma 3n numbers the placeholders of a batch together, so each prompt has as many images as its preprocessor allows.
+    "gemma3n": [(["wide.png"], ["a <start_of_image> photo"]), (["wide.png", "gray.jpg"], ["<start_of_image><start_of_image>what is"]),
+                ([], ["what is in the photo"]),
+                (["gray.jpg", "wide.png", "rgb_420.jpg", "gray.jpg"], ["<start_of_image>a <start_of_image>cat"] * 2)],
 }
 
 
@@ -214,7 +244,8 @@ def generated(folder, images, task, name):
             task.preprocessor.image_converter = lambda images: images
         elif files:
             sized = [(image + 1) * 127.5 for image in shown]
-            x["images"] = [sized] if len(prompts) == 1 else [[image] for image in sized]
+            each = len(sized) // len(prompts)
+            x["images"] = [sized[i * each : (i + 1) * each] for i in range(len(prompts))]
         input_ids = task.preprocessor.generate_preprocess(x, sequence_length=40)
         side = "decoder_" if isinstance(task, M.Seq2SeqLM) else ""
         masks = keras.ops.convert_to_numpy(input_ids[side + "padding_mask"]).astype(int)

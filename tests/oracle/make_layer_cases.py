@@ -634,6 +634,26 @@ def gemma3n_causal_lm():
                                                                    final_logit_soft_cap=4.0))
 
 
+def gemma3n_with_images(**kwargs):
+    """Images of 2 x 2 positions (token 8), and rows of their own for the tokens 5 to 7. KerasHub's Gemma3nCausalLM with images
+    passes them as tokens; make_image_text_cases.py has its generate()."""
+    encoder = mobilenetv5_backbone([["er"], ["uir", "mqa"]], strides=[[2], [2, 1]], kv_strides=[[1], [1, 2]], num_features=10,
+                                   msfa_output_resolution=2, image_shape=(16, 16, 3))
+    keras.backend.clear_session()  # the layers of the encoder inside are numbered from 0, as after loading a file
+    return gemma3n_backbone(num_hidden_layers=2, num_kv_shared_layers=0, vision_encoder_config=encoder.get_config(), vision_hidden_size=10,
+                            vision_vocab_size=3, vision_vocab_offset=5, vision_soft_tokens_per_image=4, image_token_id=8, **kwargs)
+
+
+@case
+def gemma3n_vision():
+    return gemma3n_with_images()
+
+
+@case
+def gemma3n_vision_mixed_bfloat16():
+    return gemma3n_with_images(dtype="mixed_bfloat16")
+
+
 def gemma4_backbone(**kwargs):
     sizes = dict(vocabulary_size=VOCABULARY, image_size=16, num_layers=4, num_query_heads=4, num_key_value_heads=2, hidden_dim=12,
                  intermediate_dim=10, head_dim=8, sliding_window_size=3, sliding_window_pattern=2)
@@ -949,6 +969,83 @@ def segformer():
 def swin_transformer():
     """KerasHub cannot load a file of its own SwinTransformerImageClassifier."""
     return keras_hub.models.SwinTransformerBackbone((24, 32, 2), 4, [2, 1], [2, 1], 3, patch_size=4, mlp_ratio=1.5, qkv_bias=False)
+
+
+def mobilenetv5_backbone(kinds, **more):
+    """A backbone with a block of each kind in each stage, whose other arguments are one value for all blocks, or lists."""
+    values = dict(num_filters=16, strides=1, act_layers="gelu", exp_ratios=2.0, se_ratios=0.0, dw_kernel_sizes=3, dw_start_kernel_sizes=0,
+                  dw_end_kernel_sizes=0, exp_kernel_sizes=3, pw_kernel_sizes=1, num_heads=2, key_dims=8, value_dims=8, kv_strides=1,
+                  use_cpe=False)
+    stackwise = {key: more.pop(key, [[value] * len(stage) for stage in kinds]) for key, value in values.items()}
+    stackwise.update(block_types=kinds, num_blocks=[len(stage) for stage in kinds])
+    return keras_hub.models.MobileNetV5Backbone(**{f"stackwise_{key}": value for key, value in stackwise.items()}, **more)
+
+
+def mobilenetv5_small(**more):
+    """The backbone of KerasHub's own test."""
+    return mobilenetv5_backbone(
+        [["er"], ["uir", "uir"]], num_filters=[[24], [48, 48]], strides=[[2], [2, 1]], act_layers=[["relu"], ["relu", "relu"]],
+        exp_ratios=[[4.0], [6.0, 6.0]], dw_kernel_sizes=[[0], [5, 5]], exp_kernel_sizes=[[3], [0, 0]], pw_kernel_sizes=[[1], [0, 0]],
+        num_heads=[[0], [0, 0]], key_dims=[[0], [0, 0]], value_dims=[[0], [0, 0]], kv_strides=[[0], [0, 0]], image_shape=(32, 32, 3),
+        **{"stem_size": 16, "use_msfa": False, **more})
+
+
+def mobilenetv5_with_attention(**more):
+    """All kinds of blocks with all their convolutions, attention to a smaller image, and a fusion that pools."""
+    return mobilenetv5_backbone(
+        [["er", "er"], ["uir", "mqa", "uir"], ["mqa", "mqa"]], num_filters=[[16, 13], [24, 24, 24], [24, 32]],
+        strides=[[2, 1], [2, 1, 1], [2, 1]], act_layers=[["gelu", None], ["relu", None, "gelu"], [None, None]],
+        exp_ratios=[[2.0, 1.5], [2.0, 0.0, 1.0], [0.0, 0.0]], dw_kernel_sizes=[[0, 0], [3, 0, 0], [0, 0]],
+        dw_start_kernel_sizes=[[0, 0], [5, 0, 3], [0, 0]], dw_end_kernel_sizes=[[0, 0], [3, 0, 3], [0, 0]],
+        num_heads=[[0, 0], [0, 3, 0], [2, None]], key_dims=[[0, 0], [0, 4, 0], [0, 8]], value_dims=[[0, 0], [0, 6, 0], [0, 4]],
+        kv_strides=[[0, 0], [0, 2, 0], [1, 1]], use_cpe=[[False, False], [False, True, False], [True, False]],
+        **{"num_features": 12, "msfa_output_resolution": 2, "msfa_indices": (1, -1), "layer_scale_init_value": 1e-5, "drop_path_rate": 0.2,
+           "stem_size": 20, "image_shape": (32, 48, 3), **more})
+
+
+@case
+def mobilenetv5():
+    return mobilenetv5_small()
+
+
+@case
+def mobilenetv5_attention():
+    return mobilenetv5_with_attention()
+
+
+@case
+def mobilenetv5_dilated():
+    """A stride of 64 in all, batch normalization, and a fusion that interpolates."""
+    return mobilenetv5_backbone(
+        [["er"], ["uir"], ["uir"], ["er"], ["uir"], ["mqa", "uir"]], strides=[[2], [2], [2], [2], [2], [2, 1]], num_features=16,
+        msfa_output_resolution=3, msfa_indices=(0, 1, -1), norm_layer="batch_norm", stem_bias=False, stem_size=9, fix_stem=True,
+        image_shape=(64, 96, 1))
+
+
+@case
+def mobilenetv5_valid():
+    return mobilenetv5_backbone([["er"], ["uir", "mqa"]], strides=[[2], [2, 1]], kv_strides=[[1], [1, 2]], pad_type="valid", use_msfa=False,
+                                act_layer="relu", image_shape=(32, 32, 3))
+
+
+@case
+def mobilenetv5_any_size():
+    return mobilenetv5_with_attention(image_shape=(None, None, 3))
+
+
+@case
+def mobilenetv5_classifier():
+    return keras_hub.models.MobileNetV5ImageClassifier(mobilenetv5_with_attention(), 3, global_pool="avgmax", drop_rate=0.2)
+
+
+@case
+def mobilenetv5_classifier_with_head():
+    return keras_hub.models.MobileNetV5ImageClassifier(mobilenetv5_small(), 3, head_hidden_size=12, global_pool="catavgmax", drop_rate=0.1)
+
+
+@case
+def mobilenetv5_classifier_without_pooling():
+    return keras_hub.models.MobileNetV5ImageClassifier(mobilenetv5_with_attention(), 0, global_pool="")
 
 
 def vit_det():

@@ -12,8 +12,9 @@
           row(gpt_neo_x) row(bloom) row(falcon) row(bert) row(albert) row(electra) row(distil_bert) row(roberta)       \
               row(f_net) row(esm) row(roformer_v2) row(deberta_v3) row(xlnet) row(rwkv7) row(edrec) row(bart) row(t5)  \
                   row(t5gemma) row(t5gemma2) row(vit) row(deit) row(dinov2) row(dinov3) row(clip) row(siglip) row(mit) \
-                      row(swin_transformer) row(vit_det) row(sam) row(depth_anything) row(parseq) row(pali_gemma)      \
-                          row(blip2) row(video_prism) row(whisper) row(moonshine) row(other_tokenizers)
+                      row(swin_transformer) row(mobilenetv5) row(vit_det) row(sam) row(depth_anything) row(parseq)     \
+                          row(pali_gemma) row(blip2) row(video_prism) row(whisper) row(moonshine)                      \
+                              row(other_tokenizers)
 
 namespace attn::keras {
 

@@ -33,6 +33,18 @@ TEST_CASE("image: each file is a row of the batch, and predictions equal Keras's
   }
 }
 
+TEST_CASE("image: MobileNetV5 reads the file as KerasHub's ImageConverter does") {
+  const std::string folder = kImages + "mobilenetv5/";
+  for (const std::string& model : {folder + "classifier.keras", folder + "preset"}) {
+    CAPTURE(model);
+    const Result run = run_attn({"run", model, "--image", kImages + "wide.png", "--image", kImages + "rgb_420.jpg",
+                                 "--image", kImages + "gray.jpg", "--expect", folder + "classified.npz", "--json"});
+    CAPTURE(run.err);
+    CAPTURE(run.out);
+    CHECK(run.code == 0);
+  }
+}
+
 TEST_CASE("image: heatmap and report accept images too") {
   const TemporaryFolder folder;
   const Result map = run_attn({"heatmap", kModel, "--image", kImages + "rotated_exif.jpg", "--json"});

@@ -93,7 +93,7 @@ TEST_CASE("labels: models that do not compare images with texts, and texts witho
 }
 
 TEST_CASE("generate: prompts with images give KerasHub's tokens") {
-  for (const std::string name : {"pali_gemma", "gemma3", "blip2", "blip2_flan_t5"}) {
+  for (const std::string name : {"pali_gemma", "gemma3", "gemma3n", "blip2", "blip2_flan_t5"}) {
     CAPTURE(name);
     const json expected = expected_of(name);
     for (const json& run : expected["runs"]) {

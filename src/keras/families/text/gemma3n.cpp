@@ -1,6 +1,10 @@
-// Gemma 3n without its encoders of images and sounds (keras_hub/src/models/gemma3n).
+// Gemma 3n without its encoder of sounds (keras_hub/src/models/gemma3n).
+//
+// Letters: B batch, T tokens, I images of an entry.
 #include <array>
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,14 +15,17 @@
 #include "classes/decoding.h"
 #include "classes/ops/expression.h"
 #include "classes/ops/ops.h"
+#include "classes/reading.h"
 #include "families/blocks/absent_field.h"
 #include "families/blocks/decoders/gemma3n_attention.h"
 #include "families/blocks/decoders/gemma3n_block.h"
-#include "families/blocks/decoders/gemma3n_model.h"
+#include "families/blocks/decoders/gemma3n_processor.h"
 #include "families/blocks/tokens.h"
 #include "families/model_family.h"
 #include "model/backbones/text.h"
 #include "model/decodes.h"
+#include "model/input_layer.h"
+#include "model/sized_inputs.h"
 #include "model/tasks/task.h"
 
 namespace attn::keras::gemma3n {
@@ -26,8 +33,8 @@ namespace {
 
 constexpr std::string_view kTextModule = "keras_hub.src.models.gemma3n.gemma3n_text_layers";
 
-/// Two layers: one that looks up tokens, and the text model.
-class Gemma3nBackbone final : public TextBackbone {
+/// Two layers: one that looks up tokens and images, and the text model.
+class Gemma3nBackbone final : public TextBackbone, public SizedInputs {
  public:
   Gemma3nBackbone() { dropout = 0; }
   void fields(Fields& f) override {
@@ -58,13 +65,13 @@ class Gemma3nBackbone final : public TextBackbone {
     f("altup_correct_scale", altup_correct_scale);
     f("num_kv_shared_layers", num_kv_shared_layers);
     f("final_logit_soft_cap", final_logit_soft_cap);
-    absent_field(f, "vision_encoder_config", "attn supports Gemma 3n only for text, not for images");
+    f("vision_encoder_config", vision_encoder_config);
     f("vision_hidden_size", vision_hidden_size);
     f("vision_vocab_size", vision_vocab_size);
     f("vision_vocab_offset", vision_vocab_offset);
     f("vision_soft_tokens_per_image", vision_soft_tokens_per_image);
     f("image_token_id", image_token_id);
-    absent_field(f, "audio_encoder_config", "attn supports Gemma 3n only for text, not for sounds");
+    absent_field(f, "audio_encoder_config", "attn supports Gemma 3n for texts and images, not for sounds");
     f("audio_hidden_size", audio_hidden_size);
     f("audio_vocab_size", audio_vocab_size);
     f("audio_vocab_offset", audio_vocab_offset);
@@ -72,9 +79,26 @@ class Gemma3nBackbone final : public TextBackbone {
     f("audio_token_id", audio_token_id);
     f("rms_norm_eps", rms_norm_eps);
   }
-  [[nodiscard]] Gemma3nTextModel& text_model() const { return *model_; }
+  [[nodiscard]] Gemma3nTextModel& text_model() const { return *processor_->model; }
+  [[nodiscard]] Gemma3nProcessor& processor() const { return *processor_; }
+  /// Without arrays, there is one image.
+  [[nodiscard]] std::optional<Dim> default_size(std::string_view input, int axis) const override {
+    return input == "images" && axis == 1 ? std::optional<Dim>(1) : std::nullopt;
+  }
 
  protected:
+  void check_fields(const Ref& config) override {
+    TextBackbone::check_fields(config);
+    const Json& encoder = vision_encoder_config.json;
+    if (!encoder.is_null() && !encoder.is_object())
+      config["vision_encoder_config"].fail("expected the config of a MobileNetV5Backbone, or null");
+    constexpr std::int64_t kLastToken = std::numeric_limits<std::int32_t>::max();
+    if (vision_vocab_size > kLastToken) config["vision_vocab_size"].fail("expected less than 2^31");
+    if (vision_vocab_offset < 0 || vision_vocab_offset > kLastToken - vision_vocab_size)
+      config["vision_vocab_offset"].fail("expected tokens from 0 to 2^31 - 1");
+    if (image_token_id < 0 || image_token_id > kLastToken) config["image_token_id"].fail("expected a token below 2^31");
+  }
+
   void assemble() override {
     const TensorRef token_ids = tokens("token_ids"),
                     padding_mask = input("padding_mask", {kUnknown, kUnknown}, DType::boolean);
@@ -82,19 +106,61 @@ class Gemma3nBackbone final : public TextBackbone {
         dynamic_cast<Gemma3nProcessor&>(layer("Gemma3nMultimodalEmbeddingProcessor", "multimodal_embedding_processor",
                                               {{"vision_soft_tokens_per_image", vision_soft_tokens_per_image.json},
                                                {"audio_soft_tokens_per_image", audio_soft_tokens_per_image.json},
-                                               {"image_token_id", image_token_id.json},
+                                               {"image_token_id", image_token_id},
                                                {"audio_token_id", audio_token_id.json},
                                                {"vocab_size_per_layer_input", vocab_size_per_layer_input.value}}));
-    model_ = &dynamic_cast<Gemma3nTextModel&>(layer("Gemma3nTextModel", "text_model", text_arguments()));
-    processor.model = model_;
-    const TensorRef rows = call(processor, {ArgDict{{"token_ids", token_ids}}});
+    processor.model = &dynamic_cast<Gemma3nTextModel&>(layer("Gemma3nTextModel", "text_model", text_arguments()));
+    processor_ = &processor;
+    ArgDict given = {{"token_ids", token_ids}};
+    std::vector<TensorRef> all = {token_ids, padding_mask};
+    if (!vision_encoder_config.json.empty()) {
+      processor.sight = sight();
+      const Shape& image = processor.sight.image;
+      all.push_back(input("images", {kUnknown, kUnknown, image[0], image[1], image[2]}, DType::float32));
+      given.emplace_back("pixel_values", all.back());
+    }
+    const TensorRef rows = call(processor, {given});
     TensorRef inputs = rows;
     inputs.tensor = 1;
-    set_inputs({token_ids, padding_mask});
-    output_struct = call(*model_, {token_ids, padding_mask, rows, inputs});
+    set_inputs(all);
+    output_struct = call(*processor.model, {token_ids, padding_mask, rows, inputs});
   }
 
  private:
+  /// Makes the encoder of images and its embedder, which have the names and the dtype that KerasHub gives them.
+  [[nodiscard]] Gemma3nSight sight() const {
+    Gemma3nSight out;
+    Json arguments = vision_encoder_config.json;
+    const auto named = arguments.find("name");
+    const std::string called =
+        named != arguments.end() && named->is_string() ? named->get<std::string>() : "mobile_net_v5_backbone";
+    out.encoder = make_sublayer(*this, "MobileNetV5Backbone", called, std::move(arguments));
+    auto& encoder = dynamic_cast<Functional&>(*out.encoder);
+    encoder.connect();
+    encoder.build_symbolic();
+    const auto& images = static_cast<const InputLayer&>(*encoder.input_layers().front());
+    out.image = images.batch_shape.slice(1, 4);
+    const TensorRef result = *encoder.output_struct.as<TensorRef>();
+    const Shape cells = encoder.find(result.layer)->node_shapes.front().front();
+    if (!out.image.known() || !cells.slice(1, 4).known())
+      fail("the encoder in vision_encoder_config must have images of a fixed size");
+    if (cells[3] != vision_hidden_size)
+      fail(fmt::format("vision_hidden_size is {}, but the results of the encoder have {} features",
+                       vision_hidden_size.value, cells[3]));
+    out.cells = cells[1] * cells[2];
+    out.scale = std::sqrt(layer_config(encoder, kNewest).at("num_features").get<double>());
+    out.first = vision_vocab_offset;
+    out.count = vision_vocab_size;
+    out.placeholder = image_token_id;
+    out.embedder = make_sublayer(*this, "Gemma3nMultimodalEmbedder", "vision_embedder",
+                                 {{"multimodal_hidden_size", vision_hidden_size.value},
+                                  {"text_hidden_size", hidden_dim.value},
+                                  {"rms_norm_eps", rms_norm_eps.value},
+                                  {"vocab_offset", vision_vocab_offset},
+                                  {"vocab_size", vision_vocab_size.value}});
+    return out;
+  }
+
   [[nodiscard]] Json text_arguments() const {
     const auto or_null = [](const auto& value) { return value ? Json(value->value) : Json(); };
     return {{"pad_token_id", pad_token_id.json},
@@ -136,12 +202,13 @@ class Gemma3nBackbone final : public TextBackbone {
   std::optional<Number> rope_scaling, altup_coef_clip, final_logit_soft_cap;
   std::int64_t altup_active_idx = 0, num_kv_shared_layers = 0;
   bool attention_bias = false, altup_correct_scale = true;
-  // The sizes of images and sounds have no effect on texts.
-  Opaque pad_token_id, max_position_embeddings, activation_sparsity_pattern, vision_hidden_size{2048},
-      vision_vocab_size{128}, vision_vocab_offset{100}, vision_soft_tokens_per_image{256}, image_token_id{98},
-      audio_hidden_size{32}, audio_vocab_size{128}, audio_vocab_offset{228}, audio_soft_tokens_per_image{188},
-      audio_token_id{99};
-  Gemma3nTextModel* model_ = nullptr;
+  Positive vision_hidden_size = 2048, vision_vocab_size = 128;
+  std::int64_t vision_vocab_offset = 100, image_token_id = 98;
+  // The sizes of sounds have no effect.
+  Opaque vision_encoder_config, pad_token_id, max_position_embeddings, activation_sparsity_pattern,
+      vision_soft_tokens_per_image{256}, audio_hidden_size{32}, audio_vocab_size{128}, audio_vocab_offset{228},
+      audio_soft_tokens_per_image{188}, audio_token_id{99};
+  Gemma3nProcessor* processor_ = nullptr;
 };
 
 /// The product of the hidden states with the transposed embedding.
@@ -163,16 +230,33 @@ class EmbeddingProduct final : public WithArguments<kX1X2> {
   Gemma3nTextModel& model_;
 };
 
-class Gemma3nCausalLM final : public Task, public Decodes {
+/// KerasHub's task passes the images of a whole model as its tokens. Its generate() calls the backbone's layers itself.
+class Gemma3nCausalLM final : public Task, public Decodes, public SizedInputs {
  public:
+  [[nodiscard]] std::optional<ImagePrompt> image_prompt() override {
+    const Gemma3nSight& sight = own().processor().sight;
+    if (sight.encoder == nullptr) return std::nullopt;
+    return ImagePrompt{sight.cells, "<start_of_image>", "<image_soft_token>", "<end_of_image>"};
+  }
+  [[nodiscard]] std::optional<Dim> default_size(std::string_view input, int axis) const override {
+    return own().default_size(input, axis);
+  }
   [[nodiscard]] Decoded decode(Lowering& lowering, graph::ValueId token_ids, bool every_position) override {
     graph::Builder& b = lowering.builder();
     const graph::ValueId all = b.cast(b.apply(graph::Fill{b.shape(token_ids), DType::int32, 1.0}, {}), DType::boolean);
-    const ArgDict inputs = {{"token_ids", Call::result(token_ids)}, {"padding_mask", Call::result(all)}};
-    const Arg result = lowering.apply(backbone(), ArgList{inputs}, ArgDict{});
+    ArgDict inputs = {{"token_ids", Call::result(token_ids)}};
+    if (const Dim count = lowering.decoding->images; count > 0) {
+      const Shape& image = own().processor().sight.image;
+      const Shape shape = {b.shape(token_ids)[0], count, image[0], image[1], image[2]};
+      inputs.emplace_back("pixel_values", Call::result(b.input("images", DType::float32, shape)));
+    }
+    const Arg embedded = lowering.apply(own().processor(), ArgList{inputs}, ArgDict{});
+    const ArgList& rows = *embedded.as<ArgList>();
+    const ArgList given = {Call::result(token_ids), Call::result(all), rows[0], rows[1]};
+    const Arg result = lowering.apply(own().text_model(), given, ArgDict{});
     const graph::ValueId hidden = (*result.as<TensorPtr>())->id;
     const graph::ValueId asked = every_position ? hidden : last_position(b, hidden);
-    const graph::ValueId logits = EmbeddingProduct(text_model()).of(lowering, asked);
+    const graph::ValueId logits = EmbeddingProduct(own().text_model()).of(lowering, asked);
     const auto cap = soft_cap();
     return {cap ? keras::soft_capped(b, logits, *cap) : logits, hidden};
   }
@@ -181,7 +265,7 @@ class Gemma3nCausalLM final : public Task, public Decodes {
   [[nodiscard]] std::string_view kind() const override { return "CausalLM"; }
   void assemble() override {
     const TensorRef hidden = backbone_result();
-    auto made = std::make_unique<EmbeddingProduct>(text_model());
+    auto made = std::make_unique<EmbeddingProduct>(own().text_model());
     made->info = operation_classes().find("Matmul");
     made->name = "matmul";
     Layer& product = *made;
@@ -192,7 +276,7 @@ class Gemma3nCausalLM final : public Task, public Decodes {
   }
 
  private:
-  [[nodiscard]] Gemma3nTextModel& text_model() const { return dynamic_cast<Gemma3nBackbone&>(backbone()).text_model(); }
+  [[nodiscard]] Gemma3nBackbone& own() const { return dynamic_cast<Gemma3nBackbone&>(backbone()); }
   [[nodiscard]] std::optional<double> soft_cap() {
     const Json cap = backbone_value("final_logit_soft_cap");
     return cap.is_null() ? std::nullopt : std::optional(cap.get<double>());
@@ -235,6 +319,11 @@ constexpr std::array kLayers = {
               .since = kAnyKeras,
               .module = "keras_hub.src.models.gemma3n.gemma3n_text_model",
               .role = Role::transformer},
+    ClassInfo{.name = "Gemma3nMultimodalEmbedder",
+              .make = make_gemma3n_embedder,
+              .since = kAnyKeras,
+              .module = "keras_hub.src.models.gemma3n.gemma3n_backbone",
+              .role = Role::embedding},
     ClassInfo{.name = "Gemma3nMultimodalEmbeddingProcessor",
               .make = make_layer<Gemma3nProcessor>,
               .since = kAnyKeras,

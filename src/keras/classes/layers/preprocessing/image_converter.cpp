@@ -172,6 +172,7 @@ constexpr std::array kConverters = {
     converter<Float32ImageConverter>("Gemma3nImageConverter", "keras_hub.src.models.gemma3n.gemma3n_image_converter"),
     converter("MetaCLIP2ImageConverter", "keras_hub.src.models.metaclip_2.metaclip_2_image_converter"),
     converter("MiTImageConverter", "keras_hub.src.models.mit.mit_image_converter"),
+    converter("MobileNetV5ImageConverter", "keras_hub.src.models.mobilenetv5.mobilenetv5_image_converter"),
     converter("PARSeqImageConverter", "keras_hub.src.models.parseq.parseq_image_converter"),
     converter("PaliGemmaImageConverter", "keras_hub.src.models.pali_gemma.pali_gemma_image_converter"),
     converter("SAMImageConverter", "keras_hub.src.models.sam.sam_image_converter"),

@@ -7,7 +7,6 @@
 #include <map>
 #include <utility>
 
-#include "classes/reading.h"
 #include "families/blocks/decoders/gemma3n_parts.h"
 
 namespace attn::keras {
@@ -208,39 +207,6 @@ Arg Gemma3nTextModel::call(Call& call) {
   for (std::size_t i = 0; i < exits_.size(); ++i)
     total = total + scaled_like(projected(*exits_[i], stream(static_cast<Dim>(i) + 1)), zeroth);
   return apply(call, *norm_, {Call::result(total * (1.0 / static_cast<double>(altup_num_inputs.value)))});
-}
-
-void Gemma3nProcessor::fields(Fields& f) {
-  if (!f.reading()) f.put("language_model", model == nullptr ? Json() : layer_json(*model, f.version()));
-  f("vision_encoder", vision_encoder);
-  f("embed_vision", embed_vision);
-  f("audio_encoder", audio_encoder);
-  f("embed_audio", embed_audio);
-  f("vision_soft_tokens_per_image", vision_soft_tokens_per_image);
-  f("audio_soft_tokens_per_image", audio_soft_tokens_per_image);
-  f("image_token_id", image_token_id);
-  f("audio_token_id", audio_token_id);
-  f.required("vocab_size_per_layer_input", vocab_size_per_layer_input);
-}
-
-std::vector<Layer::Sublayer> Gemma3nProcessor::sublayers() {
-  // Keras builds the text model before this layer, so its variable paths do not include this layer's name.
-  if (model == nullptr) return {};
-  return {{model, model->name + "/", "language_model/", true}};
-}
-
-Arg Gemma3nProcessor::call(Call& call) {
-  if (model == nullptr) throw bad_input("a layer of this class is only supported inside a Gemma3nBackbone");
-  graph::Builder& b = call.builder();
-  const LayerScope scope(call.lowering(), name);
-  const TensorPtr token_ids = tensors_of(call.arg("inputs")).front();  // the only member of a dict
-  model->make_layers();
-  const TensorPtr rows = model->embedded(call, token_ids);
-  // The second embedding has no rows for tokens of images and sounds, which have the row of token 0.
-  const Expression ids(b, token_ids->id);
-  const Expression known = (ids.number(-1.0) < ids) & (ids < static_cast<double>(vocab_size_per_layer_input.value));
-  const TensorPtr texts = Call::result(where(known, ids, ids.number(0.0)));
-  return ArgList{rows, model->layer_inputs(call, texts, rows)};
 }
 
 }  // namespace attn::keras

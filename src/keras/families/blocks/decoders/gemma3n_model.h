@@ -1,4 +1,4 @@
-// The text model of Gemma 3n, and the layer that looks up its tokens.
+// The text model of Gemma 3n.
 //
 // Letters: B batch, T tokens, L layers, S streams, D width, P features of the input for each layer.
 #pragma once
@@ -54,21 +54,6 @@ class Gemma3nTextModel final : public Composite {
   Layer *embed_tokens_ = nullptr, *norm_ = nullptr, *embed_per_layer_ = nullptr, *projection_ = nullptr,
         *projection_norm_ = nullptr;
   std::vector<Layer*> blocks_, entries_, exits_;
-};
-
-/// Looks up tokens (B,T) for a text model. Returns the rows (B,T,D), and the inputs of the layers (B,T,L,P).
-class Gemma3nProcessor final : public Layer {
- public:
-  void fields(Fields& f) override;
-  Arg call(Call& call) override;
-  [[nodiscard]] std::vector<Sublayer> sublayers() override;
-
-  Gemma3nTextModel* model = nullptr;
-
- private:
-  Opaque vision_encoder, embed_vision, audio_encoder, embed_audio, vision_soft_tokens_per_image,
-      audio_soft_tokens_per_image, image_token_id, audio_token_id;
-  Positive vocab_size_per_layer_input;
 };
 
 }  // namespace attn::keras

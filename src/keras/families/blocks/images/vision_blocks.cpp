@@ -14,7 +14,8 @@ using graph::ValueId;
 ValueId rows_of_cells(Builder& b, ValueId x) {
   const Shape shape = b.shape(x);
   const int last = shape.rank() - 1;
-  return b.reshape(x, {shape[0], shape.slice(1, last).elements().value_or(kUnknown), shape[last]});
+  const Shape cells = shape.slice(1, last);
+  return b.reshape(x, {shape[0], cells.known() ? cells.size() : kUnknown, shape[last]});
 }
 
 ValueId behind_rows(Builder& b, ValueId rows, ValueId x) {
