@@ -179,7 +179,7 @@ TEST_CASE("summary: the preprocessor table of a task shows the vocabulary size")
 }
 
 TEST_CASE("summary: the preprocessor table of a task shows what its audio converter returns") {
-  json task = json::parse(read_text(in_repository("tests/data/keras/families/moonshine/model.json")));
+  json task = json::parse(read_text(attn::test::in_repository("tests/data/keras/families/moonshine/model.json")));
   const auto shape_of = [&](const char* class_name, const json& config) {
     task["config"]["preprocessor"] = {{"module", "keras_hub.models"},
                                       {"class_name", "MoonshineAudioToTextPreprocessor"},
