@@ -36,7 +36,9 @@ PatchPlaces patch_places(graph::Builder& b, graph::ValueId grids, Dim patches, D
   const Expression image = ends_before.cast(DType::int32).reduced({graph::ReduceFn::sum, {1}});
   const Expression total = counts.reduced({graph::ReduceFn::sum, {0, 1}});
   const Expression rests = (remainder(rows, merge) + remainder(columns, merge)).reduced({graph::ReduceFn::max, {0, 1}});
-  const Expression wrong = abs(total - total.number(static_cast<double>(patches))) + rests;
+  const Expression least = all.reduced({graph::ReduceFn::min, {0, 1}});
+  const Expression wrong =
+      abs(total - total.number(static_cast<double>(patches))) + rests + max(-least, least.number(0.0));
   const Expression checked = image + (wrong > 0.0).cast(DType::int32) * static_cast<double>(images);
 
   const graph::ValueId facts = b.apply(graph::Concat{1}, {rows, columns, starts, before(frames)});

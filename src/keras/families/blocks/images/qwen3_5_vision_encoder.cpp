@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 #include <memory>
+#include <tuple>
 #include <utility>
 
 #include "attn/base/text.h"
@@ -52,6 +53,11 @@ Neighbors neighbors(const Expression& position, const Expression& count, Dim siz
   return {low, min(low + 1.0, low.number(last)), place - low.cast(DType::float32)};
 }
 
+/// Returns whether the grids are known to be those of one image of one frame, whose patches all see each other.
+bool is_one_frame(const graph::Value& grids) {
+  return grids.kind == graph::ValueKind::constant && grids.shape[0] == 1 && grids.constant.at(0) == 1.0;
+}
+
 }  // namespace
 
 void Qwen3_5VisionEncoder::fields(Fields& f) {
@@ -68,14 +74,14 @@ void Qwen3_5VisionEncoder::fields(Fields& f) {
 }
 
 void Qwen3_5VisionEncoder::check(const Ref& config) {
-  constexpr std::int64_t kMost = std::int64_t{1} << 24;  // far above published models
-  for (const auto& [key, size] : {std::pair("hidden_size", hidden_size),
-                                  {"patch_size", patch_size},
-                                  {"temporal_patch_size", temporal_patch_size},
-                                  {"in_channels", in_channels},
-                                  {"spatial_merge_size", spatial_merge_size},
-                                  {"num_position_embeddings", num_position_embeddings}})
-    if (size > kMost) config[key].fail(fmt::format("more than {} are not accepted", kMost));
+  constexpr std::int64_t kMostFeatures = std::int64_t{1} << 24, kMostPixels = 1 << 10;  // far above published models
+  for (const auto& [key, size, most] : {std::tuple("hidden_size", hidden_size.value, kMostFeatures),
+                                        {"num_position_embeddings", num_position_embeddings.value, kMostFeatures},
+                                        {"in_channels", in_channels.value, kMostPixels},
+                                        {"patch_size", patch_size.value, kMostPixels},
+                                        {"temporal_patch_size", temporal_patch_size.value, kMostPixels},
+                                        {"spatial_merge_size", spatial_merge_size.value, kMostPixels}})
+    if (size > most) config[key].fail(fmt::format("more than {} are not accepted", most));
   check_blocks(config, "depth", depth);
   check_heads(config, "num_heads", hidden_size, num_heads);
   if (hidden_size / num_heads % 4 != 0)
@@ -159,9 +165,11 @@ Arg Qwen3_5VisionEncoder::call(Call& call) {
     const ValueId grid = b.cast(b.reshape(call.tensor("grid_thw")->id, {all_of(grids), 3}), DType::int32);
     const PatchPlaces places = patch_places(b, grid, patches, spatial_merge_size);
     x = sum(call, x, Call::result(positions(call, places)));
-    const Expression same = places.frame == Expression(b, b.transpose(places.frame, {1, 0}));
-    how = {{"position_embeddings", angles(call, places)},
-           {"attention_mask", Call::result(b.reshape(same, {1, 1, patches, patches}))}};
+    how = {{"position_embeddings", angles(call, places)}};
+    if (!is_one_frame(b.graph().value(grid))) {
+      const Expression same = places.frame == Expression(b, b.transpose(places.frame, {1, 0}));
+      how.emplace_back("attention_mask", Call::result(b.reshape(same, {1, 1, patches, patches})));
+    }
   }
   for (Layer* block : blocks_) x = apply(call, *block, {x}, how);
   return result(apply(call, *merger_, {x})->id);

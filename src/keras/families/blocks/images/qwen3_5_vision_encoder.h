@@ -31,6 +31,7 @@ class Qwen3_5VisionEncoder final : public Composite {
 
   /// Returns the shape (frames,H,W,C) of a patch.
   [[nodiscard]] Shape patch_shape() const { return {temporal_patch_size, patch_size, patch_size, in_channels}; }
+  [[nodiscard]] std::int64_t merge_size() const { return spatial_merge_size; }
   [[nodiscard]] std::int64_t features() const { return out_hidden_size ? *out_hidden_size : hidden_size; }
 
  private:
