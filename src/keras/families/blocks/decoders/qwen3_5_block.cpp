@@ -170,6 +170,41 @@ TensorRef Qwen3_5Stack::with_images(const TensorRef& texts, std::vector<TensorRe
                {"vision_indices", indices}});
 }
 
+std::optional<ImagePrompt> Qwen3_5CausalLM::image_prompt() const {
+  constexpr std::string_view kImage = "<|image_pad|>";
+  const Qwen3_5VisionEncoder* const encoder = stack().encoder();
+  if (encoder == nullptr) return std::nullopt;
+  return ImagePrompt{.tokens = 0, .start = kImage, .placeholder = kImage, .end = "", .merge = encoder->merge_size()};
+}
+
+graph::ValueId Qwen3_5CausalLM::see(Lowering& lowering, graph::ValueId pixel_values, const PatchGrid& grid) {
+  Tensor grids(DType::int32, {1, 3});
+  grids.set(0, 1);
+  grids.set(1, static_cast<double>(grid.rows));
+  grids.set(2, static_cast<double>(grid.columns));
+  const graph::ValueId given = lowering.builder().constant(std::move(grids));
+  const Arg rows =
+      lowering.apply(*stack().encoder(), ArgList{Call::result(pixel_values), Call::result(given)}, ArgDict{});
+  return (*rows.as<TensorPtr>())->id;
+}
+
+graph::ValueId Qwen3_5CausalLM::score(Lowering& lowering, const SeenTexts& texts) {
+  const auto applied = [&](const std::string& called, ArgList args, ArgDict how = {}) {
+    return *lowering.apply(*backbone().find(called), std::move(args), std::move(how)).as<TensorPtr>();
+  };
+  TensorPtr x = applied("token_embedding", {Call::result(texts.token_ids)});
+  ArgDict how = {{"decoder_padding_mask", Call::result(texts.padding_mask)}};
+  if (texts.image_embeddings != graph::kNone) {
+    x = applied("interleave_embeddings", {},
+                {{"image_embeddings", Call::result(texts.image_embeddings)},
+                 {"text_embeddings", x},
+                 {"vision_indices", Call::result(texts.vision_indices)}});
+    how.emplace_back("position_ids", Call::result(texts.position_ids));
+  }
+  for (std::int64_t i = 0; i < stack().blocks(); ++i) x = applied(fmt::format("transformer_layer_{}", i), {x}, how);
+  return applied("token_embedding", {applied("sequence_output_layernorm", {x})}, {{"reverse", true}})->id;
+}
+
 /// Without types, every fourth layer has full attention.
 void Qwen3_5Stack::layer_types(Fields& f) {
   const bool is_given = !f.reading() || [&] {
